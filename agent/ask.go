@@ -13,11 +13,13 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/recall"
 	"lethe/tools"
+	"lethe/wake"
 )
 
 // Questions to people: those of WAIT, and those before calls that people are to approve.
@@ -30,10 +32,14 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 	for _, p := range pending {
 		args := blobs.Unescape(p.Call.Args)
 		exact := mind.ExactCall(p.Call.Tool, args)
-		if p.Call.Original != "" || !a.tools.Asks(p.Call.Tool, json.RawMessage(args)) || slices.Contains(a.state.Always, exact) {
-			records = append(records, a.intent(p))
-			if k, err := a.waitOf(p, sole); err == nil {
-				records = append(records, a.ask(k, 0))
+		if p.Call.Original != "" || !a.tools.Asks(p.Call.Tool, json.RawMessage(args)) ||
+			slices.Contains(a.state.Always, exact) {
+			in := a.intend(p.ID(), p.Call, sole)
+			a.call.intent = in
+			e := event.Call{ID: p.ID(), Tool: p.Call.Tool, Child: in.child, Posting: in.line.Posting}
+			records = append(records, record{Event: e})
+			if in.err == nil && in.asks.Call != "" {
+				records = append(records, a.ask(in.asks, 0))
 			}
 			return records, true
 		}
@@ -43,7 +49,10 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 		case room == "" || len(a.cfg.People) == 0:
 			text = "Not run: people have to approve this call, and there is no room or nobody to ask."
 		case len(a.state.Questions)+len(asked) >= mind.MaxQuestions:
-			text = fmt.Sprintf("Not run: people have to approve this call, and %d questions are open already. Wait for answers.", mind.MaxQuestions)
+			text = fmt.Sprintf(
+				"Not run: people have to approve this call, and %d questions are open already. Wait for answers.",
+				mind.MaxQuestions,
+			)
 		default:
 			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args, Codes: true}
 			records = append(records, a.ask(k, len(asked)))
@@ -52,28 +61,6 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
 	}
 	return records, false
-}
-
-// mayRun says why the identity may not have a command run for it by another way than BASH.
-func (a *Agent) mayRun(key, command string) error {
-	args, _ := json.Marshal(map[string]string{"command": command}) // cannot fail
-	switch {
-	case command == "":
-	case !a.tools.Has("BASH"):
-		return fmt.Errorf("%s: you have no BASH, and so nothing runs commands for you", key)
-	case a.tools.Asks("BASH", args):
-		return fmt.Errorf("%s: people have to approve this command. Run it with BASH, which asks them", key)
-	}
-	return nil
-}
-
-// maySay says why the identity may not have a text posted in a room by another way than SAY.
-func (a *Agent) maySay(room, text string) error {
-	args, _ := json.Marshal(map[string]string{"room": room, "message": text}) // cannot fail
-	if a.tools.Asks("SAY", args) {
-		return fmt.Errorf("room = %q: people have to approve what you say there. Use SAY, which asks them, or name another room", room)
-	}
-	return nil
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
@@ -88,7 +75,7 @@ func (a *Agent) ask(k mind.Ask, n int) record {
 		k.Until = k.At.Add(cmp.Or(a.cfg.AskTime, approvalTime)).Truncate(time.Second)
 	}
 	e := event.Asked{ID: "k" + strconv.Itoa(a.state.Notices+1+n), Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}
-	return record{event: e, bodies: []body{{k.Gist(), k.Encode()}}}
+	return record{Event: e, Texts: []body{{Gist: k.Gist(), Data: k.Encode()}}}
 }
 
 // whereToAsk is the room where the identity is answering, or one that it hears.
@@ -99,15 +86,8 @@ func (a *Agent) whereToAsk() string {
 	return ""
 }
 
-// waitOf returns what a WAIT asks, or why it cannot. sole says that it is the only call of its reply.
-func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
-	if p.Call.Tool != "WAIT" || p.Call.Original != "" {
-		return k, errors.New("no WAIT")
-	}
-	w, err := tools.ParseWait([]byte(blobs.Unescape(p.Call.Args)), time.Now(), a.cfg.Zone)
-	if err != nil {
-		return k, err
-	}
+// question returns what people are asked, or why they cannot be. sole says that its call is the only one of its reply.
+func (a *Agent) question(call string, w tools.Question, sole bool) (k mind.Ask, err error) {
 	w.Room = cmp.Or(w.Room, a.whereToAsk())
 	unknown := slices.IndexFunc(w.For, func(name string) bool {
 		return !slices.Contains(a.cfg.People, name) && !a.said(name, w.Room, 0, -1)
@@ -120,37 +100,28 @@ func (a *Agent) waitOf(p mind.Pending, sole bool) (k mind.Ask, err error) {
 	case len(a.state.Questions) >= mind.MaxQuestions:
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
 	case unknown >= 0:
-		err = fmt.Errorf("for: nobody in room %s knows %q, who never spoke there; give names as they stand in the tags of lines",
-			w.Room, w.For[unknown])
-	case w.Room != a.whereToAsk() && a.maySay(w.Room, w.Question) != nil:
-		err = a.maySay(w.Room, w.Question)
+		err = fmt.Errorf(
+			"for: nobody in room %s knows %q, who never spoke there; give names as they stand in the tags of lines",
+			w.Room,
+			w.For[unknown],
+		)
+	case w.Room != a.whereToAsk() && a.tools.MaySay(w.Room, w.Text) != nil:
+		err = a.tools.MaySay(w.Room, w.Text)
 	case len(w.For)+len(a.cfg.People) == 0:
 		err = errors.New("nobody may answer: people in config.toml is empty; say for whom it is")
 	}
-	return mind.Ask{Call: p.ID(), Room: w.Room, Text: w.Question, Options: w.Options, For: w.For, Until: w.Until}, err
-}
-
-// Wait posts the question that the call's intent has fixed, or has the call's result withdraw one.
-func (r *roomTools) Wait(call, withdraw string) (string, error) {
-	a := (*Agent)(r)
-	q, ok := a.state.Asked(cmp.Or(withdraw, call), "")
-	switch {
-	case withdraw != "" && !ok:
-		return "", fmt.Errorf("no question %s is open; it may have been answered", withdraw)
-	case withdraw != "":
-		a.call.withdrawn = q.ID
-		return q.ID + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
-	case ok:
-		a.log.broken = a.payPosts()
-		return askedText(q), a.log.broken
+	if err != nil {
+		err = fmt.Errorf("not done: %w", err)
 	}
-	_, err := a.waitOf(a.state.Owed().Calls[0], len(a.state.Unit().Calls) == 1)
-	return "", cmp.Or(err, errors.New("call WAIT again"))
+	return mind.Ask{Call: call, Room: w.Room, Text: w.Text, Options: w.Options, For: w.For, Until: w.Until}, err
 }
 
 func askedText(q mind.Question) string {
-	return fmt.Sprintf("It is %s in room %s. Your turn ends here; the answer comes in as an entry that cites the question.",
-		q.ID, q.Room)
+	return fmt.Sprintf(
+		"It is %s in room %s. Your turn ends here; the answer comes in as an entry that cites the question.",
+		q.ID,
+		q.Room,
+	)
 }
 
 // leftOver records the results of calls that were not run when the daemon died.
@@ -214,7 +185,7 @@ func (a *Agent) leftOpen(in *intake) (before, after []record) {
 	if len(cite) > 0 {
 		say := "If that is an answer, write: " + strings.Join(slices.Compact(cite), ", ")
 		told := event.Error{ID: a.noticeID(), What: "answer", Text: text, Notice: a.notice(say, in.room)}
-		after = []record{{event: told}}
+		after = []record{{Event: told}}
 		text += " To what follows, people are told: " + say
 	}
 	return []record{a.note(event.Note{Why: "open"}, text, text)}, after
@@ -254,27 +225,31 @@ func (a *Agent) remind(call string) error {
 	return nil
 }
 
-// deadlines fires when a question was not answered in time.
-type deadlines struct{ *Agent }
-
-func (d deadlines) due(now time.Time) (out []record, err error) {
-	for _, q := range d.state.Questions {
-		room := d.heardFor(q.Room)
-		if q.Until.IsZero() || now.Before(q.Until) || room == "" || d.answerIn(q.Room) {
+// lateAnswers tells of questions that were not answered in time.
+func (a *Agent) lateAnswers(now time.Time) (out []record, err error) {
+	for _, q := range a.state.Questions {
+		room := a.wakeView().HeardFor(q.Room)
+		if q.Until.IsZero() || now.Before(q.Until) || room == "" || a.answerIn(q.Room) {
 			continue
 		}
-		text := fmt.Sprintf("nobody answered %s by %s, which is no consent: %s", q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
-		out = append(out, d.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
+		text := fmt.Sprintf(
+			"nobody answered %s by %s, which is no consent: %s",
+			q.ID,
+			q.Until.Format(time.RFC3339),
+			blobs.Gist(q.Text),
+		)
+		out = append(out, a.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out, nil
 }
 
-func (d deadlines) next() (at time.Time) {
-	if len(d.joined()) == 0 {
+// nextDeadline is when the next question is overdue.
+func (a *Agent) nextDeadline() (at time.Time) {
+	if len(a.joined()) == 0 {
 		return at
 	}
-	for _, q := range d.state.Questions {
-		at = sooner(at, q.Until)
+	for _, q := range a.state.Questions {
+		at = wake.Sooner(at, q.Until)
 	}
 	return at
 }
@@ -311,20 +286,13 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}
-	e := event.Run{ID: q.ID, Tool: k.Tool}
-	if room, ok := a.sayable(p); ok {
-		_, message, _ := tools.ParseSay([]byte(k.Args)) // sayable has parsed it
-		e.Notice = a.notice(message, room)
-	} else if child, room, brief, ok := a.spawnable(q.ID, p.Call); ok {
-		e.Child, e.Notice = child, a.notice(brief, room)
-	}
-	if err := a.commit(record{event: e}); err != nil {
+	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}}
+	in := a.intend(q.ID, p.Call, false)
+	if err := a.commit(record{Event: event.Run{ID: q.ID, Tool: k.Tool, Child: in.child, Notice: in.line}}); err != nil {
 		return false, err
 	}
 	a.call.share = a.batchChars()
-	res, stopped, err := a.runTool(ctx, tools.Call{ID: q.ID, Name: k.Tool, Args: json.RawMessage(k.Args), JobRoom: q.Room})
-	a.call.opened = ""
+	res, stopped, err := a.runTool(ctx, in, tools.Call{ID: q.ID, Name: k.Tool, JobRoom: q.Room})
 	if err != nil {
 		return false, err
 	}
@@ -343,7 +311,7 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 func (a *Agent) approved(q mind.Question) (mind.Ask, error) {
 	b, err := a.store.Get(q.Ref.Hash)
 	if err != nil {
-		return mind.Ask{}, notFoundOrCorrupt(err)
+		return mind.Ask{}, home.ReadError(err)
 	}
 	return mind.DecodeAsk(b.Body)
 }
@@ -354,11 +322,14 @@ func (a *Agent) runEnd(q mind.Question, p mind.Pending, state string, res tools.
 	if state == mind.Interrupted {
 		e.File = a.wrote(p)
 	}
-	return a.note(e, fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))), string(res.Body))
+	return a.note(
+		e,
+		fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))),
+		string(res.Body),
+	)
 }
 
-// settleRun ends an approved call that was running when the daemon died. It is never run twice; a
-// SAY is known, because its post is exactly-once.
+// settleRun ends an approved call that was running when the daemon died. It is never run twice.
 func (a *Agent) settleRun() error {
 	if len(a.state.Approved) == 0 || !a.state.Approved[0].Began {
 		return nil
@@ -368,13 +339,8 @@ func (a *Agent) settleRun() error {
 	if err != nil {
 		return err
 	}
-	state, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: k.Args}}
-	if room, ok := a.sayable(p); ok {
-		state, text = mind.OK, a.saidIn(q.ID, room)
-	} else if s, t, ok := a.settledSpawn(q.ID, p.Call); ok {
-		state, text = s, t
-	}
+	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}}
+	state, text := a.cutShort(q.ID, p.Call, a.speaksIn())
 	return a.commit(a.runEnd(q, p, state, tools.Result{Body: []byte(text)}))
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -50,7 +50,7 @@ func (g *gauge) held(t testing.TB) {
 }
 
 func isTask(r llm.Request) bool {
-	return strings.Contains(r.Messages[len(r.Messages)-1].Content, "<task name=")
+	return strings.Contains(r.Messages[len(r.Messages)-1].Content.String(), "<task name=")
 }
 
 // asked is a request as it came in, in parts.

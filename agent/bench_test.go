@@ -12,8 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
@@ -38,7 +39,7 @@ func BenchmarkResume(b *testing.B) {
 }
 
 // lengthen grows a LIFE to a size and repeats its newest epoch at the end.
-func (w *world) lengthen(id Identity, size int64) {
+func (w *world) lengthen(id home.Identity, size int64) {
 	w.Helper()
 	epochs := w.events(id, "epoch")
 	epoch := epochs[len(epochs)-1]
@@ -60,7 +61,7 @@ func (w *world) lengthen(id Identity, size int64) {
 func BenchmarkTurn(b *testing.B) {
 	w := newWorld(b, rehearsal.Step{Times: -1, Answer: text("yes")})
 	posted := make(chan struct{}, 1)
-	w.conf.Tell = func(_ Identity, e life.Event) {
+	w.conf.Tell = func(_ home.Identity, e life.Event) {
 		if e.Kind == "posted" {
 			posted <- struct{}{}
 		}
@@ -164,7 +165,7 @@ func BenchmarkCompaction(b *testing.B) {
 		a.state, a.forgetting = &state, forgetting{}
 		a.contextTokens() // which has the request rendered already, in a life
 		measure("begin", func() error { return a.beginJob(b.Context(), byPerson) })
-		<-a.forgetting.job.ready
+		<-a.forgetting.job.Done
 		measure("swap", func() error { return a.finish(a.forgetting.job) })
 	}
 	for what, all := range took {

@@ -7,9 +7,10 @@ import (
 	"os"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/tools"
+	"lethe/wake"
 )
 
 // What tools that run beside the loop know of its rooms and children is a copy: meanwhile the loop obeys commands,
@@ -17,7 +18,7 @@ import (
 func TestToolsBesideTheLoop(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.conf.AddTriggers = AddAlways
+	w.conf.AddTriggers = wake.AddAlways
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
@@ -29,13 +30,14 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	for n := range rounds {
 		people = append(people, fmt.Sprint("notify-", n))
 	}
-	lethetest.Must(t, a.commit(record{event: event.Error{ID: a.noticeID(), What: "trigger", Notice: a.notice("a word for you", people...)}}))
+	lethetest.Must(t, a.commit(record{Event: event.Error{ID: a.noticeID(), What: "trigger", Notice: a.notice("a word for you", people...)}}))
 	run := func(ctx context.Context, name string, args map[string]string) {
 		text, err := json.Marshal(args)
-		if res := a.tools.Run(ctx, tools.Call{Name: name, Args: text}); err != nil || res.Err {
+		if res := toolRun(ctx, a, name, string(text)); err != nil || res.Err {
 			t.Errorf("%s: %s", name, res.Body)
 		}
 	}
+	a.aside.now.Store(a.known())
 	lethetest.Must(t, a.during(t.Context(), func(ctx context.Context) {
 		for n := range rounds {
 			w.say("dev", "ann", "/status")
@@ -51,4 +53,13 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	if _, err := os.Stat(w.own(a.id, "triggers/tea.toml")); err != nil {
 		t.Error(err)
 	}
+}
+
+// toolRun runs a tool as a call beside the loop does.
+func toolRun(ctx context.Context, a *Agent, name, args string) tools.Result {
+	effect, err := a.tools.Intent(name, []byte(args))
+	if err != nil {
+		return tools.Result{Err: true, Body: []byte(err.Error())}
+	}
+	return effect.(tools.Run).Do(ctx, tools.Call{Name: name})
 }

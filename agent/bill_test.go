@@ -3,20 +3,21 @@ package agent
 import (
 	"context"
 	"fmt"
-	"lethe/budget"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"lethe/home"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
+	"lethe/spend"
 )
 
 // billed compares what the server has billed with what the life has written down.
-func (w *world) billed(id Identity) {
+func (w *world) billed(id home.Identity) {
 	w.Helper()
 	server, own := w.model.Usage(), w.fold(id).Usage
 	equal(w, "tokens in", own.Input, int64(server.Input))
@@ -106,16 +107,16 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 type dense struct {
 	Model
 	*world
-	id    Identity
+	id    home.Identity
 	mu    sync.Mutex
 	calls int
-	hold  budget.USD // for the newest call
+	hold  spend.USD // for the newest call
 	asked llm.Request
 	tight float64 // the largest share of a hold that a call has cost
 }
 
 func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	var hold budget.USD
+	var hold spend.USD
 	pay := q.Pay
 	q.Pay = func(waste llm.Waste) error {
 		d.mu.Lock()
@@ -135,8 +136,8 @@ func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.hold, d.asked = d.calls+1, hold, q
-	d.tight = max(d.tight, budget.Ceil(usd).Dollars()/hold.Dollars())
-	if cost := budget.Ceil(usd); cost > hold {
+	d.tight = max(d.tight, spend.Ceil(usd).Dollars()/hold.Dollars())
+	if cost := spend.Ceil(usd); cost > hold {
 		d.Errorf("a call of %d messages cost %s, and %s were put aside", len(q.Messages), cost, hold)
 	}
 	return reply, err
@@ -145,7 +146,7 @@ func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta))
 func denseTokens(q llm.Request) (n int) {
 	n = len(q.Tools) / 4
 	for _, m := range q.Messages {
-		texts := []string{m.Content, m.Reasoning}
+		texts := []string{m.Content.String(), m.Reasoning}
 		for _, c := range m.Calls {
 			texts = append(texts, c.Name, c.Arguments)
 		}
@@ -162,14 +163,14 @@ func denseTokens(q llm.Request) (n int) {
 func TestHoldAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(100)})
+	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(100)})
 	id := w.boot("ada", "dev")
 	model := &dense{Model: w.gauge, world: w, id: id}
 	w.conf.Model = model
 	r := w.run(id)
 	r.ask("hello")
-	whole := func() budget.USD {
-		return budget.Ceil(float64(model.asked.Weight())*paid.Miss/1e6 + 1000*paid.Output/1e6)
+	whole := func() spend.USD {
+		return spend.Ceil(float64(model.asked.Weight())*paid.Miss/1e6 + 1000*paid.Output/1e6)
 	}
 	equal(t, "for the first call", model.hold, whole())
 	r = r.again()
@@ -179,7 +180,7 @@ func TestHoldAfterARestart(t *testing.T) {
 	}
 	r = r.again(func(c *Config) { c.Params.MaxTokens = 1001 }) // an epoch
 	r.ask("hello once more")
-	equal(t, "after an epoch", model.hold, whole()+budget.Of(paid.Output/1e6))
+	equal(t, "after an epoch", model.hold, whole()+spend.Of(paid.Output/1e6))
 	r.finish()
 }
 
@@ -202,7 +203,7 @@ func TestHoldsCoverDenseText(t *testing.T) {
 	}
 	w := forgetful(t, 60_000, script...)
 	w.gauge.limit = 0
-	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(1000)})
+	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(1000)})
 	w.conf.Params.MaxTokens, w.conf.Forgetting.Target = 256, new(float64)
 	id := w.boot("ada", "dev")
 	model := &dense{Model: w.gauge, world: w, id: id}

@@ -6,25 +6,30 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
 
-// branched waits until a request is done.
-func (r *running) branched(label string, to int64) {
+// backTo is the wish to go back to an offset of LIFE.
+func backTo(offset int64) home.Wish { return home.WishBack + home.Wish(strconv.FormatInt(offset, 10)) }
+
+// branched waits until a wish is obeyed.
+func (r *running) branched(wish home.Wish) {
 	r.w.Helper()
-	lethetest.Must(r.w, AskToBranch(r.id, label, to))
-	r.w.eventually("the branch is made", func() bool { return !BranchPending(r.id) })
+	lethetest.Must(r.w, home.Ask(r.id, wish))
+	r.w.eventually("the branch is made", func() bool { return !home.Asked(r.id, wish) })
 	r.rested()
 }
 
-func (w *world) at(id Identity, m Moment) Then {
+func (w *world) at(id home.Identity, m home.Moment) home.Then {
 	w.Helper()
-	then, err := At(id, w.store, m)
+	then, err := home.At(id, w.store, m)
 	lethetest.Must(w, err)
 	return then
 }
@@ -36,12 +41,12 @@ func TestGoBack(t *testing.T) {
 	w, id, r := start(t)
 	r.ask("run echo one")
 	before := w.newest()
-	r.branched("first", 0)
+	r.branched(home.WishLabel + "first")
 	r.ask("write a word to notes.txt")
 	r.ask("the harbour is called Zweibruck")
 	left := w.fold(id)
-	w.write(w.own(id, memoryFile), "A dog.\n")
-	r.branched("", w.at(id, Moment{Label: "first"}).End)
+	w.write(w.own(id, home.MemoryFile), "A dog.\n")
+	r.branched(backTo(w.at(id, home.Moment{Label: "first"}).End))
 	state := w.fold(id)
 	note := state.Live[len(state.Live)-1]
 	for _, says := range []string{"WRITE_FILE (1): notes.txt", "lines that you said (2): room dev", "A dog."} {
@@ -59,7 +64,7 @@ func TestGoBack(t *testing.T) {
 	if !w.finds(id, "Zweibruck") {
 		t.Error("what it left is not found")
 	}
-	r.branched("", w.at(id, Moment{Entry: left.Next - 1}).End)
+	r.branched(backTo(w.at(id, home.Moment{Entry: left.Next - 1}).End))
 	r.ask("run echo four")
 	three := func(e *mind.Entry) bool { return e.Kind == mind.Reply && strings.Contains(e.Text, "`echo three` gave") } // a hint may
 	if text := w.prompt(); !strings.Contains(text, "Zweibruck") || slices.ContainsFunc(w.fold(id).Live, three) {
@@ -67,7 +72,7 @@ func TestGoBack(t *testing.T) {
 	}
 	epochs := len(w.having(id, "epoch", "why", "branch"))
 	for range 2 { // the second time it is there
-		r.branched("", w.at(id, Moment{Entry: left.Next - 1}).End)
+		r.branched(backTo(w.at(id, home.Moment{Entry: left.Next - 1}).End))
 	}
 	equal(t, "epochs", len(w.having(id, "epoch", "why", "branch")), epochs+1)
 	r.stop()
@@ -79,7 +84,7 @@ func TestGoBack(t *testing.T) {
 func (r *running) compacted() {
 	r.w.Helper()
 	n := len(r.w.having(r.id, "epoch", "why", "person"))
-	lethetest.Must(r.w, AskToCompact(r.id))
+	lethetest.Must(r.w, home.Ask(r.id, home.WishCompact))
 	r.w.eventually("the context is compacted", func() bool { return len(r.w.having(r.id, "epoch", "why", "person")) > n })
 	r.rested()
 }
@@ -97,30 +102,30 @@ func TestGoBackBehindACompaction(t *testing.T) {
 			r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
 		}
 	}
-	to := func(m Moment) {
+	to := func(m home.Moment) {
 		t.Helper()
-		r.branched("", w.at(id, m).End)
+		r.branched(backTo(w.at(id, m).End))
 		w.conserved(id)
 	}
 	r.ask("run echo one")
-	r.branched("first", 0)
+	r.branched(home.WishLabel + "first")
 	long(6)
-	r.branched("full", 0)
+	r.branched(home.WishLabel + "full")
 	full := w.fold(id)
 	middle := full.Live[len(full.Live)/2].N
 	r.compacted()
 	long(2)
-	to(Moment{Label: "first"})
-	if s := w.fold(id); len(s.Faded) < 2 || s.Faded[0].From != w.at(id, Moment{Label: "first"}).Next {
+	to(home.Moment{Label: "first"})
+	if s := w.fold(id); len(s.Faded) < 2 || s.Faded[0].From != w.at(id, home.Moment{Label: "first"}).Next {
 		t.Errorf("what had faded since is not there: %+v", s.Faded)
 	}
 	r.ask("what is 12*7?")
-	to(Moment{Entry: middle})
+	to(home.Moment{Entry: middle})
 	long(12)
 	r.compacted()
 	r.stop()
 	r = w.run(id)
-	to(Moment{Label: "full"})
+	to(home.Moment{Label: "full"})
 	for i, e := range w.fold(id).Live[:len(full.Live)] {
 		if e.N != full.Live[i].N {
 			t.Errorf("e%d stands where e%d did", e.N, full.Live[i].N)
@@ -140,13 +145,13 @@ func TestGoBackOverACompaction(t *testing.T) {
 		r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
 	}
 	before, request := w.fold(id), w.newest()
-	then := w.at(id, Moment{Entry: before.Next - 1}).End
+	then := w.at(id, home.Moment{Entry: before.Next - 1}).End
 	r.compacted()
 	if now := w.fold(id); len(now.Live) >= len(before.Live) {
 		t.Fatalf("%d entries are live after %d", len(now.Live), len(before.Live))
 	}
 	for range 2 {
-		r.branched("", then)
+		r.branched(backTo(then))
 		now := w.fold(id)
 		if equal(t, "live entries", len(now.Live), len(before.Live)+1); len(now.Faded) > 0 {
 			t.Errorf("faded: %+v", now.Faded)
@@ -159,7 +164,7 @@ func TestGoBackOverACompaction(t *testing.T) {
 	}
 	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 1)
 	r.compacted() // the note is all that came since, and yet not all is as it was
-	r.branched("", then)
+	r.branched(backTo(then))
 	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 2)
 	r.indexed()
 	r.ask("run seq 3 903")
@@ -176,12 +181,12 @@ func TestGoBackAfterTheTurn(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t)
 	r.ask("run echo one")
-	to := w.at(id, Moment{}).End
+	to := w.at(id, home.Moment{}).End
 	w.say("dev", "ann", "run until [ -e go ]; do sleep 0.01; done; echo two")
 	r.waitFor("acting", "BASH")
-	lethetest.Must(t, AskToBranch(id, "", to))
+	lethetest.Must(t, home.Ask(id, backTo(to)))
 	w.write(w.own(id, "workspace/go"), "")
-	w.eventually("the branch is made", func() bool { return !BranchPending(id) })
+	w.eventually("the branch is made", func() bool { return !home.Asked(id, backTo(to)) })
 	r.rested()
 	equal(t, "answers", len(w.said("dev")), 2)
 	r.stop()
@@ -193,13 +198,13 @@ func TestGoBackFails(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t)
 	r.ask("run echo one")
-	to := w.at(id, Moment{}).End
+	to := w.at(id, home.Moment{}).End
 	r.ask("run echo two")
 	r.stop()
 	life, before := w.read(id.LIFE()), w.fold(id)
 	for step, failed := 0, true; failed; step++ {
 		lethetest.Must(t, os.WriteFile(id.LIFE(), []byte(life), 0o600))
-		lethetest.Must(t, AskToBranch(id, "", to))
+		lethetest.Must(t, home.Ask(id, backTo(to)))
 		count := 0
 		failed = false
 		mended := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
@@ -217,12 +222,12 @@ func TestGoBackFails(t *testing.T) {
 		if s := w.fold(id); s.Epoch != before.Epoch && (s.Epoch != before.Epoch+1 || len(s.Live) >= len(before.Live)) {
 			t.Errorf("step %d: epoch %d with %d entries", step, s.Epoch, len(s.Live))
 		}
-		if BranchPending(id) { // as the next start does
+		if home.Asked(id, backTo(to)) { // as the next start does
 			lethetest.Must(t, ObeyBranch(id, w.conf))
 		}
 		s := w.fold(id)
-		if n := len(w.having(id, "epoch", "why", "branch")); n != 1 || BranchPending(id) || s.Live[len(s.Live)-1].Kind != mind.Note {
-			t.Errorf("step %d: gone back %d times, still asked: %v", step, n, BranchPending(id))
+		if n := len(w.having(id, "epoch", "why", "branch")); n != 1 || home.Asked(id, backTo(to)) || s.Live[len(s.Live)-1].Kind != mind.Note {
+			t.Errorf("step %d: gone back %d times, still asked: %v", step, n, home.Asked(id, backTo(to)))
 		}
 	}
 	r = w.run(id)

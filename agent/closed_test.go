@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 

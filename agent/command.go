@@ -14,6 +14,7 @@ import (
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/wake"
 )
 
 const (
@@ -30,7 +31,13 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	if err := a.payPosts(); err != nil {
 		return err
 	}
-	e := event.Command{ID: a.noticeID(), Passage: passage(room, l.From, next), Name: "/" + l.Command, By: l.Name, Early: early}
+	e := event.Command{
+		ID:      a.noticeID(),
+		Passage: passage(room, l.From, next),
+		Name:    "/" + l.Command,
+		By:      l.Name,
+		Early:   early,
+	}
 	e.At.To = l.To
 	if len(l.Raw) <= maxCommand {
 		e.Line = string(l.Raw)
@@ -58,7 +65,11 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		say = a.runBudget(&e, l.Arg)
 	case "model":
 		if len(l.Arg) > maxModel || strings.ContainsFunc(l.Arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			say = fmt.Sprintf("A model's name has at most %d bytes, all of them printable; I keep the model %s.", maxModel, a.state.Stable.Params.Model)
+			say = fmt.Sprintf(
+				"A model's name has at most %d bytes, all of them printable; I keep the model %s.",
+				maxModel,
+				a.state.Stable.Params.Model,
+			)
 			break
 		}
 		refused, trouble, err := a.tryModel(l.Arg)
@@ -66,7 +77,12 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			return err
 		}
 		if refused {
-			say = fmt.Sprintf("I tried the model %s, and keep the model %s: %s", l.Arg, a.state.Stable.Params.Model, sentence(trouble))
+			say = fmt.Sprintf(
+				"I tried the model %s, and keep the model %s: %s",
+				l.Arg,
+				a.state.Stable.Params.Model,
+				sentence(trouble),
+			)
 			break
 		}
 		e.Model = l.Arg
@@ -78,7 +94,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		e.Forget, say = a.forget(l)
 	}
 	e.Notice = a.notice(say+goOn, room)
-	records := []record{{event: e}}
+	records := []record{{Event: e}}
 	if say == chat.Stopped {
 		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
 		if early {
@@ -92,7 +108,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		}
 		note := a.note(event.Note{Why: "stop"}, "stopped by "+l.Name, text)
 		if partial.Text+partial.Reasoning != "" {
-			note.bodies = append(note.bodies, body{"an answer that " + l.Name + " cut off", partial.Encode()})
+			note.Texts = append(note.Texts, body{Gist: "an answer that " + l.Name + " cut off", Data: partial.Encode()})
 		}
 		records = append(records, note)
 		a.call.streamed = streamed{}
@@ -103,7 +119,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	}
 	switch l.Command {
 	case "jobs":
-		a.stopJob(l)
+		a.stopJob(strings.TrimPrefix(l.Arg, "stop "), l.Name)
 	case "budget":
 		return a.release()
 	}
@@ -155,7 +171,7 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 				continue
 			}
 			at.moved = true
-			_, io.oldTo, _ = chat.End(a.path(room))
+			io.old, _ = chat.End(a.path(room))
 		}
 		moved := at.moved || io.replaced
 		for i, l := range batch.Lines {
@@ -185,7 +201,8 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
 func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
-	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history && (moved || l.From >= a.state.Rooms[room].Began)
+	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history &&
+		(moved || l.From >= a.state.Rooms[room].Began)
 }
 
 // statusLine answers /status.
@@ -196,8 +213,22 @@ func (a *Agent) statusLine() string {
 	if a.cfg.Offline {
 		b.WriteString(" (offline rehearsal)")
 	}
-	fmt.Fprintf(&b, "; turns %d; context %d of %d tokens; hears %s", s.Turn, a.contextTokens(), a.limit(), strings.Join(a.joined(), ", "))
-	fmt.Fprintf(&b, "; tokens in %d (%d cached), out %d; %s USD", s.Usage.Input, s.Usage.Cached, s.Usage.Output, llm.Dollars(s.Stable.Params.Model, s.Usage.USD))
+	fmt.Fprintf(
+		&b,
+		"; turns %d; context %d of %d tokens; hears %s",
+		s.Turn,
+		a.contextTokens(),
+		a.limit(),
+		strings.Join(a.joined(), ", "),
+	)
+	fmt.Fprintf(
+		&b,
+		"; tokens in %d (%d cached), out %d; %s USD",
+		s.Usage.Input,
+		s.Usage.Cached,
+		s.Usage.Output,
+		llm.Dollars(s.Stable.Params.Model, s.Usage.USD),
+	)
 	switch {
 	case s.Paused != "":
 		fmt.Fprintf(&b, "; paused: %s", s.Paused)
@@ -215,12 +246,12 @@ func (a *Agent) statusLine() string {
 		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
 	}
 	for _, j := range a.tools.Running() {
-		fmt.Fprintf(&b, "; %s goes on", jobName(j))
+		fmt.Fprintf(&b, "; %s goes on", wake.JobName(j))
 	}
 	for _, c := range s.Working() {
 		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
 	}
-	more := status.Beside{Triggers: a.triggers.status(), Budget: a.shownBudget()}
+	more := status.Beside{Triggers: a.triggers.Status(), Budget: a.shownBudget()}
 	for _, words := range more.Brief(time.Now().In(a.cfg.Zone)) {
 		b.WriteString("; " + words)
 	}

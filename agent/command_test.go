@@ -9,15 +9,15 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/budget"
 	"lethe/compactor"
-	"lethe/internal/lethetest"
 	"lethe/internal/secret"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/spend"
 )
 
 // half is a model that does not come to the end of its first answer, of which it
@@ -151,7 +151,7 @@ func TestModelIsTried(t *testing.T) {
 	}
 	w := newWorld(t, rehearsal.Step{Match: is("rehearsal-typo"), Times: -1, Status: 400, Body: `{"error":{"message":"Model Not Exist"}}`},
 		rehearsal.Step{Match: is("rehearsal-away"), Times: -1, Status: 503})
-	frugal(&w.conf, budget.Limits{HomeDay: 1e6})
+	frugal(&w.conf, spend.Limits{HomeDay: 1e6})
 	for _, name := range []string{"typo", "away", "two"} {
 		w.conf.Prices["rehearsal-"+name] = paid
 	}
@@ -176,7 +176,7 @@ func TestModelIsTried(t *testing.T) {
 	r.finish()
 	w.billed(id)
 	equal(t, "tries", len(w.having(id, "spent", "on", "model")), 3)
-	if got := w.fold(id).Spending.Spent.Life; got < w.dollars() {
+	if got := w.spending(id).Spent.Life; got < w.dollars() {
 		t.Errorf("%s are in the log, %s were billed", got, w.dollars())
 	}
 }

@@ -7,13 +7,14 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
 
 // chained checks that from the newest blob each one's parent can be read, down to
 // the boot blob, and that LIFE names all of them.
-func (w *world) chained(id Identity) {
+func (w *world) chained(id home.Identity) {
 	w.Helper()
 	named := map[blobs.Hash]bool{}
 	for _, e := range w.life(id) {
@@ -43,7 +44,7 @@ func (w *world) chained(id Identity) {
 // conserved checks that each entry is live or in exactly one faded range, that
 // what each said can be read by following refs, and returns how many refs that
 // takes at most, and how many ranges there are.
-func (w *world) conserved(id Identity) (refs, ranges int) {
+func (w *world) conserved(id home.Identity) (refs, ranges int) {
 	w.Helper()
 	w.chained(id)
 	s := w.fold(id)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // causes are what a disk, or the system in front of it, says of a step. The last

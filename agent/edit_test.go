@@ -8,18 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/recall"
 )
 
 // viewed waits until context.md shows all that has happened, and returns it.
-func (w *world) viewed(id Identity) (view string) {
+func (w *world) viewed(id home.Identity) (view string) {
 	w.Helper()
 	w.eventually("context.md is up to date", func() bool {
 		want, _, _ := strings.Cut(string(w.fold(id).View()), "\n")
-		data, _ := os.ReadFile(w.own(id, contextFile))
+		data, _ := os.ReadFile(w.own(id, home.ContextFile))
 		view = string(data)
 		return strings.HasPrefix(view, want+"\n")
 	})
@@ -50,9 +51,9 @@ func (w *world) reads(path, text string) {
 }
 
 // kept is what was set aside of context.md.
-func (w *world) kept(id Identity) (texts []string) {
+func (w *world) kept(id home.Identity) (texts []string) {
 	w.Helper()
-	paths, err := filepath.Glob(w.own(id, contextFile) + ".kept-*")
+	paths, err := filepath.Glob(w.own(id, home.ContextFile) + ".kept-*")
 	lethetest.Must(w, err)
 	for _, path := range paths {
 		texts = append(texts, w.read(path))
@@ -63,7 +64,7 @@ func (w *world) kept(id Identity) (texts []string) {
 func TestContextIsEdited(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Contains: "slowly", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
-	file := w.own(id, contextFile)
+	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom")
 	w.viewed(id)
 	w.rewrite(file, replace("called Tom", "called Kim")) // idle
@@ -100,7 +101,7 @@ func TestContextIsCut(t *testing.T) {
 	r.ask("a secret: xyzzy")
 	w.viewed(id)
 	// The secret and the reply to it are cut out, and something is written.
-	w.rewrite(w.own(id, contextFile), func(s string) string {
+	w.rewrite(w.own(id, home.ContextFile), func(s string) string {
 		return s[:strings.Index(s, "◆ e2 ")] + "◆ from me\nforget that\n" + s[strings.Index(s, "◆ end"):]
 	})
 	r.edited(1)
@@ -121,7 +122,7 @@ func TestContextIsCut(t *testing.T) {
 func TestContextIsLost(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t)
-	file := w.own(id, contextFile)
+	file := w.own(id, home.ContextFile)
 	r.ask("remember this")
 	_, want, _ := strings.Cut(w.viewed(id), "\n")
 	rebuilt := func() {
@@ -153,7 +154,7 @@ func TestContextOfANewEpochIsShownAtOnce(t *testing.T) {
 	id := w.boot("ada", "dev")
 	r := w.run(id, func(c *Config) { c.viewEvery = time.Hour })
 	r.ask("hello")
-	before, _, _ := strings.Cut(w.read(w.own(id, contextFile)), "\n")
+	before, _, _ := strings.Cut(w.read(w.own(id, home.ContextFile)), "\n")
 	for n, command := range []string{"/model rehearsal-two", "/model rehearsal"} {
 		r.ask(command, "hello")
 		if now, _, _ := strings.Cut(w.viewed(id), "\n"); now == before {
@@ -168,7 +169,7 @@ func TestContextOfANewEpochIsShownAtOnce(t *testing.T) {
 func TestContextIsSavedSlowly(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
-	file := w.own(id, contextFile)
+	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom", "my dog is called Rex")
 	text := replace("Tom", "Kim")(w.viewed(id))
 	lethetest.Must(t, os.Truncate(file, 0))
@@ -191,7 +192,7 @@ func TestContextIsSavedSlowly(t *testing.T) {
 func TestContextIsTorn(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
-	file := w.own(id, contextFile)
+	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom")
 	view := w.viewed(id)
 	r.stop()
@@ -229,7 +230,7 @@ func TestOwnFilesAreEdited(t *testing.T) {
 }
 
 // finds reports whether the index over a life that is not lived finds a text.
-func (w *world) finds(id Identity, text string) bool {
+func (w *world) finds(id home.Identity, text string) bool {
 	w.Helper()
 	index := recall.Open(id.RecallPath(), (&mind.State{Self: id.Self}).Owns, discard())
 	_, err := index.Sync(context.Background(), w.store, id.LIFE())
@@ -249,7 +250,7 @@ func (w *world) finds(id Identity, text string) bool {
 func TestMemoryIsEdited(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
-	memory, view := w.own(id, "MEMORY.md"), w.own(id, contextFile)
+	memory, view := w.own(id, "MEMORY.md"), w.own(id, home.ContextFile)
 	r.ask("which colour?")
 	w.viewed(id)
 	w.rewrite(view, replace("(empty)", "Bob likes crimson."))

@@ -1,13 +1,12 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 
 	"lethe/blobs"
-	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/redact"
 	"lethe/life/event"
 	"lethe/mind"
@@ -16,20 +15,10 @@ import (
 // An erasure is decided when its plan is durable. Whoever opens the identity next carries it out
 // first: bytes, before anything reads them, and then what the log says of it. The plan goes last.
 
-// ErrErasing says that an erasure of a life is under way, or was cut short.
-var ErrErasing = errors.New("an erasure of it is not finished")
-
-// Erasing returns an ErrErasing from the moment that an erasure is decided until nothing is left to do of it.
-func (id Identity) Erasing() error {
-	if plan, err := redact.Load(id.Dir); plan == nil && err == nil {
-		return nil
-	}
-	return fmt.Errorf("open %s: %w", id.Name, ErrErasing)
-}
-
 // FinishErasure ends an erasure that was cut short, if there is one. Whoever opens a home calls it for each identity,
-// before anything reads what is to go. Where the error wraps ErrCorrupt the bytes have gone, and the log cannot tell it.
-func (h Home) FinishErasure(id Identity, log *slog.Logger) error {
+// before anything reads what is to go. Where the error wraps ErrCorrupt the bytes have gone, and the log cannot tell
+// it.
+func FinishErasure(h home.Home, id home.Identity, log *slog.Logger) error {
 	if id.Erasing() == nil {
 		return nil
 	}
@@ -52,7 +41,11 @@ func (a *Agent) planned() (*redact.Plan, error) {
 	}
 	missed, err := plan.Apply(a.cfg.Home.Dir, a.id.Dir)
 	if err == nil && len(missed) > 0 {
-		a.cfg.Log.Warn("somebody changed files that an erasure was about to change; they stay as they are. Erase again", "files", missed)
+		a.cfg.Log.Warn(
+			"somebody changed files that an erasure was about to change; they stay as they are. Erase again",
+			"files",
+			missed,
+		)
 	}
 	return plan, err
 }
@@ -65,13 +58,12 @@ func (a *Agent) recordErased(plan *redact.Plan) error {
 	if last := a.log.Last(); len(last) > 0 && last[0].Get("why") == "erased" && a.log.Size() > plan.End {
 		return redact.Done(a.id.Dir) // nothing is written between what tells of an erasure and this
 	}
-	var err error
-	if u := a.state.Unit(); u != nil && u.Waits() {
-		err = a.settle() // a note does not stand between calls and their results
-	}
+	err := (&Held{a}).Settle()
 	if err == nil {
 		note := a.note(event.Note{Why: "erased"}, "something was erased", fmt.Sprintf(
-			"Your owner has had something erased from your life, for good: %d places. Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places))
+			"Your owner has had something erased from your life, for good: %d places. Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.",
+			plan.Places,
+		))
 		err = a.epochOf("erased", a.withoutErased, append(erasedLines(plan), note))
 	}
 	if err != nil {
@@ -85,13 +77,13 @@ const mostErased = 1000
 
 func erasedLines(plan *redact.Plan) (out []record) {
 	for blobs := range slices.Chunk(plan.Blobs, mostErased) {
-		out = append(out, record{event: event.Erased{Why: "erased", Blobs: blobs}})
+		out = append(out, record{Event: event.Erased{Why: "erased", Blobs: blobs}})
 	}
 	for lines := range slices.Chunk(plan.Lines, mostErased) {
-		out = append(out, record{event: event.Erased{Why: "erased", Lines: lines}})
+		out = append(out, record{Event: event.Erased{Why: "erased", Lines: lines}})
 	}
 	if out == nil { // files alone
-		out = []record{{event: event.Erased{Why: "erased"}}}
+		out = []record{{Event: event.Erased{Why: "erased"}}}
 	}
 	return out
 }
@@ -99,21 +91,16 @@ func erasedLines(plan *redact.Plan) (out []record) {
 // withoutErased lets the state agree with files of which bytes have gone: the beginning of the
 // request is another one.
 func (a *Agent) withoutErased(s *mind.State) error {
-	s.Epoch++
-	s.Wakes = slices.Clone(s.Wakes)
-	for i, w := range s.Wakes {
-		if w.Line != "" {
-			s.Wakes[i].Hash = chat.Hash([]byte(w.Line))
-		}
-	}
-	for _, name := range editable {
-		text, err := a.files.read(name)
+	files := map[string]string{}
+	for _, name := range home.Editable {
+		text, err := a.readOwn(name)
 		if err != nil {
 			return err
 		}
 		if s.Files[name] != "" {
-			s.Files[name] = digest(text)
+			files[name] = home.Digest(text)
 		}
 	}
+	s.Erased(files)
 	return nil
 }

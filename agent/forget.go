@@ -5,16 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"sync"
 	"time"
 
 	"lethe"
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/internal/secret"
+	"lethe/compactor/beside"
+	"lethe/home"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
 )
 
@@ -31,7 +29,7 @@ const jobTime = 10 * time.Minute
 
 // forgetting is what an identity knows of its compactions.
 type forgetting struct {
-	job         *compaction      // under way, or nil
+	job         *beside.Job      // under way, or nil
 	requestedBy string           // "agent", "person" or ""
 	keptChunks  []compactor.Fade // that earlier swaps left live
 	after       int              // tokens of the request after the last swap
@@ -45,25 +43,6 @@ const (
 	limit    = "limit"  // the request would be too large
 )
 
-// compaction is a job that runs beside the turns, and asks the identity's model.
-type compaction struct {
-	why    string
-	asked  int // how many of State.Forgets it is about; 0 for the older part of the context
-	cancel context.CancelFunc
-	a      *Agent      // of which the job uses only what never changes
-	frozen llm.Request // the life's own, of the moment when the job began
-	rates  rates       // of the same moment
-	pay    *payment
-
-	mu   sync.Mutex // while the job runs
-	bill bill
-
-	ready     chan struct{} // closed when the fields below are set
-	fades     []compactor.Fade
-	failure   error // why the model is not worth asking soon again
-	cancelled bool  // what it made is not what it would have been
-}
-
 // compactIfDue swaps in summaries that are ready, makes room at once when the
 // limit is reached, and begins a job when it is near. It is called between units
 // and never waits for a model.
@@ -73,7 +52,7 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 	}
 	if job := a.forgetting.job; job != nil {
 		select {
-		case <-job.ready:
+		case <-job.Done:
 			if err := a.finish(job); err != nil {
 				return err
 			}
@@ -101,18 +80,12 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 
 // readCompactRequest notices that a person asked for a compaction.
 func (a *Agent) readCompactRequest() error {
-	if !a.asked.compact {
+	if !a.wished(home.WishCompact) {
 		return nil
 	}
-	a.asked.compact, a.forgetting.requestedBy = false, byPerson
+	a.forgetting.requestedBy = byPerson
 	a.showResting() // before the file goes: whoever asked looks for one or the other
-	return clearRequest(a.id, compactFile)
-}
-
-// meter estimates the tokens of a text; it keeps the estimate of now.
-func (a *Agent) meter() compactor.Meter {
-	e := a.estimate
-	return func(text string) int { return e.Tokens(llm.Weight(text)) }
+	return a.obeyed(home.WishCompact)
 }
 
 // plan decides what is eligible of a share of the live entries, or only of ranges, with the
@@ -127,8 +100,8 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 		return compactor.Job{}, false, err
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
-		Settings: a.settings(), Meter: a.meter(), Tail: a.tail(), Share: share, Only: only,
-		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Read: bodiesOf(a.store),
+		Settings: a.settings(), Meter: a.estimate.Tokens, Tail: a.tail(), Share: share, Only: only,
+		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Read: home.BodiesOf(a.store),
 	})
 	return job, ok, nil
 }
@@ -136,17 +109,20 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 // instructions reads one of the two texts that the agent may rewrite. A broken one
 // gives way to the built-in text, and the agent is told once.
 func (a *Agent) instructions(name, builtin string) (string, error) {
-	custom, err := a.files.read(name)
+	custom, err := a.readOwn(name)
 	if err != nil {
 		return "", err
 	}
 	text, note := compactor.Instructions(string(custom), builtin)
-	unusable, version := "unusable "+name, digest(custom)
+	unusable, version := "unusable "+name, home.Digest(custom)
 	if note == "" || a.state.Files[unusable] == version {
 		return text, nil
 	}
-	return text, a.commit(a.note(event.Note{Why: "instructions", File: event.File{Name: unusable, Hash: version}},
-		"self/"+name+" is not usable", "self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it."))
+	return text, a.commit(a.note(
+		event.Note{Why: "instructions", File: event.File{Name: unusable, Hash: version}},
+		"self/"+name+" is not usable",
+		"self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.",
+	))
 }
 
 // beginJob starts a job beside the turns, about the older part of the context or only
@@ -174,44 +150,34 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	c := a.asking(cancel)
-	c.why, c.asked = why, len(only)
-	go c.run(ctx, job) // ends soon after ctx; endJob waits for it
-	a.forgetting.job = c
+	a.forgetting.job = beside.Start(ctx, job, a.asking(cancel), a.cfg.Log, why, len(only))
 	return nil
 }
 
 // asking returns what asks a model beside the turns.
-func (a *Agent) asking(cancel context.CancelFunc) *compaction {
-	rates := a.rates()
-	return &compaction{
-		cancel: cancel, a: a, frozen: a.request(), rates: rates, pay: a.payment(rates), ready: make(chan struct{}),
+func (a *Agent) asking(cancel context.CancelFunc) *beside.Asker {
+	rates, dir := a.rates(), a.id.Dir
+	return &beside.Asker{
+		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
+		Rates: rates, Pay: a.wallet.Pay(rates), Writable: func() error { return writable(dir) }, Cancel: cancel,
 	}
-}
-
-func (c *compaction) run(ctx context.Context, job compactor.Job) {
-	defer close(c.ready)
-	defer c.cancel()
-	defer c.a.recovered(&c.failure)
-	c.fades, c.failure = job.Run(ctx, c)
-	c.cancelled = errors.Is(ctx.Err(), context.Canceled)
 }
 
 // finish swaps in the answers of a job that has ended.
-func (a *Agent) finish(job *compaction) error {
+func (a *Agent) finish(job *beside.Job) error {
 	a.forgetting.job = nil
-	if err := a.bill(job, "compaction"); err != nil || job.cancelled {
+	if err := a.pay(job.Asker, "compaction"); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
-	case job.failure != nil:
-		if err := a.backOff(job.failure); err != nil {
+	case job.Failure != nil:
+		if err := a.backOff(job.Failure); err != nil {
 			return err
 		}
-	case job.bill.calls > 0:
+	case job.Bill().Calls > 0:
 		a.forgetting.backoff.Succeeded()
 	}
-	return a.swap(job.fades, a.settings(), job.why, job.asked)
+	return a.swap(job.Fades, a.settings(), job.Why, job.Asked)
 }
 
 // backOff leaves the summariser alone for a while, and says so once.
@@ -221,7 +187,7 @@ func (a *Agent) backOff(err error) error {
 	if !first {
 		return nil
 	}
-	return a.commit(record{event: event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()}})
+	return a.commit(record{Event: event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()}})
 }
 
 // outpaced gives up the job under way because the limit is reached.
@@ -233,7 +199,7 @@ func (a *Agent) outpaced() error {
 	if err := a.dropJob(); err != nil {
 		return err
 	}
-	a.keep(job.fades)
+	a.keep(job.Fades)
 	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
 	if !a.forgetting.backoff.Outpaced() {
 		return nil
@@ -246,15 +212,6 @@ func (a *Agent) keep(fades []compactor.Fade) {
 	a.forgetting.keptChunks = append(compactor.Summarised(fades), a.forgetting.keptChunks...)
 }
 
-// endJob cancels the job under way and waits for its goroutine, which ends at once:
-// a cancelled call of the model does.
-func (a *Agent) endJob() {
-	if job := a.forgetting.job; job != nil {
-		job.cancel()
-		<-job.ready
-	}
-}
-
 // dropJob ends the job under way and records what it has cost. Its answers are
 // discarded.
 func (a *Agent) dropJob() error {
@@ -262,18 +219,19 @@ func (a *Agent) dropJob() error {
 	if job == nil {
 		return nil
 	}
-	a.endJob()
+	job.End()
 	a.forgetting.job = nil
-	return a.bill(job, "compaction")
+	return a.pay(job.Asker, "compaction")
 }
 
-// bill records what a job has cost, and what for.
-func (a *Agent) bill(job *compaction, on string) error {
-	if job.bill.calls == 0 {
+// pay records what was asked beside the turns, what for, and what it has cost.
+func (a *Agent) pay(asker *beside.Asker, on string) error {
+	bill := asker.Bill()
+	if bill.Calls == 0 {
 		return nil
 	}
-	job.bill.tokens = job.pay.settles(job.bill.tokens, 0)
-	return inOrder(func() error { return a.commit(job.bill.spent(on)) }, a.release)
+	bill.Tokens = asker.Pay.Note(bill.Tokens, 0)
+	return inOrder(func() error { return a.commit(record{Event: bill.Event(on)}) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -285,15 +243,15 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	}
 	parent := a.state.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
-		m.At, m.Parent = a.now(), parent
-		ref, err := a.put(m, text)
+		m.At, m.Parent = a.log.Now(), parent
+		ref, err := a.log.Put(m, text)
 		if err == nil {
 			parent = ref.Hash
 		}
 		return ref, err
 	}
 	before := a.contextTokens()
-	out, err := compactor.Swap(a.state, fades, set, a.meter(), put, bodiesOf(a.store))
+	out, err := compactor.Swap(a.state, fades, set, a.estimate.Tokens, put, home.BodiesOf(a.store))
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
@@ -304,15 +262,15 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	}
 	var fadings []record
 	for _, l := range out.Lines {
-		fadings = append(fadings, record{event: l.Fade, stored: []mind.Ref{l.Original, l.Replacement}})
+		fadings = append(fadings, record{Event: l.Fade, Stored: []mind.Ref{l.Original, l.Replacement}})
 	}
 	next := a.state.Forget(out.Context, parent).Forgot(asked)
-	next.Files = maps.Clone(next.Files)
 	if err := a.refresh(next); err != nil {
 		return err
 	}
 	was := a.state
-	if a.state = next; why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
+	a.state = next
+	if why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
 		a.state, a.forgetting.after = was, before
 		a.keep(fades)
 		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
@@ -325,7 +283,17 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		return err
 	}
 	a.forgetting.after = a.contextTokens()
-	a.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", a.forgetting.after)
+	a.cfg.Log.Info(
+		"compacted",
+		"why",
+		why,
+		"chunks",
+		out.Faded,
+		"tokens_before",
+		before,
+		"tokens_after",
+		a.forgetting.after,
+	)
 	return nil
 }
 
@@ -348,52 +316,10 @@ func (a *Agent) Compact(ctx context.Context) error {
 		return err
 	}
 	if job := a.forgetting.job; job != nil {
-		<-job.ready
+		<-job.Done
 		if err := errors.Join(a.finish(job), ctx.Err()); err != nil {
 			return err
 		}
 	}
 	return cmp.Or(a.outage.noSpace, a.writeContext())
-}
-
-// Ask is compactor.Model. A fork goes out with the tools and parameters of the
-// life, byte for byte, so that nearly all of it comes from the provider's cache.
-func (c *compaction) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
-	if err := c.a.writable(); err != nil {
-		c.cancel()
-		return "", err
-	}
-	r := c.frozen
-	if !ask.Fork {
-		r.Tools, r.Model = nil, cmp.Or(c.a.cfg.Forgetting.Model, r.Model)
-	}
-	r.Messages, r.Prefix = Wire(ask.Messages), llm.Prefix{}
-	call := c.pay.attempts(&r)
-	reply, err := c.a.cfg.Model.Complete(ctx, r, nil)
-	waste := c.rates.billed(reply.Waste)
-	cost := c.rates.wasted(r, waste)
-	if err == nil {
-		cost = sum(cost, c.rates.answered(r, reply))
-	}
-	unpaid := call.end(cost, false)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if unpaid == nil || cost.USD > 0 {
-		c.bill.calls++
-	}
-	c.bill.estimated = c.bill.estimated || waste.Untold > 0
-	c.bill.add(cost)
-	if unpaid != nil {
-		return "", unpaid
-	}
-	if err != nil {
-		if llm.KindOf(err) == llm.Garbage {
-			return "", fmt.Errorf("%w: %w", compactor.ErrGarbage, err)
-		}
-		return "", err
-	}
-	if len(reply.Calls) > 0 || reply.Finish == "length" {
-		return "", fmt.Errorf("%w: it ended with %s", compactor.ErrGarbage, reply.Finish)
-	}
-	return secret.Text(reply.Text), nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
 	"lethe/mind"

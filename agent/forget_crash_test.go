@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
@@ -25,7 +26,7 @@ func (w *world) copied(t testing.TB) *world {
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(w.home.Dir)))
 	c := &world{TB: t, limit: w.limit, conf: w.conf}
-	c.home, err = OpenHome(filepath.Join(dir, "home"))
+	c.home, err = home.Open(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	c.store, err = blobs.Open(c.home.Blobs())
 	lethetest.Must(t, err)
@@ -63,7 +64,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		}
 		err = compact(disk)
 		// A context.md that cannot be written is only logged: it is a view.
-		if (err != nil) != (disk.failed != "" && filepath.Base(disk.failed) != contextFile) || err != nil && !errors.Is(err, syscall.EIO) {
+		if (err != nil) != (disk.failed != "" && filepath.Base(disk.failed) != home.ContextFile) || err != nil && !errors.Is(err, syscall.EIO) {
 			t.Errorf("step %d of %d, %s, failed at %q: %v", n, disk.steps, stage, disk.failed, err)
 		}
 		s := w.fold(id)
@@ -93,6 +94,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
 			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(9, 4, 1) {
+				lethetest.Tried(t, 1)
 				swap(t, n, stage)
 			}
 		})
@@ -154,7 +156,7 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 	for i := range deeds {
 		switch rnd.IntN(11) {
 		case 0:
-			lethetest.Must(t, AskToCompact(id))
+			_ = home.Ask(id, home.WishCompact) // the disk may fail for this, too
 		case 1:
 			if fades := w.fold(id).Faded; len(fades) > 0 {
 				w.say("dev", "ann", "uncompact hash="+fades[rnd.IntN(len(fades))].Original.Short)

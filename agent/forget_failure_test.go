@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -104,10 +105,10 @@ func TestStopWhileCompacting(t *testing.T) {
 	w.talk(20, 60)
 	r.settled()
 	for i, stop := range []func(){
-		func() { lethetest.Must(t, errors.Join(Stop(r.id), r.wait())) }, // which ends no context by itself
+		func() { lethetest.Must(t, errors.Join(home.Ask(r.id, home.WishStop), r.wait())) }, // which ends no context by itself
 		func() { r.stop() }, // as a signal does
 	} {
-		lethetest.Must(t, AskToCompact(r.id))
+		lethetest.Must(t, home.Ask(r.id, home.WishCompact))
 		w.eventually("a summary is asked for", func() bool { return len(w.tasks("segment")) == i+1 })
 		stop()
 		equal(t, "fades", len(w.events(r.id, "fade")), 0)

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -109,8 +110,8 @@ func TestCompactOnRequest(t *testing.T) {
 	w := forgetful(t, 60_000)
 	r := w.run(w.boot("ada", "dev"))
 	contains(t, r.ask("compact"), "COMPACT") // an empty life has nothing to forget
-	lethetest.Must(t, AskToCompact(r.id))
-	w.eventually("the request is read", func() bool { return !CompactPending(r.id) })
+	lethetest.Must(t, home.Ask(r.id, home.WishCompact))
+	w.eventually("the request is read", func() bool { return !home.Asked(r.id, home.WishCompact) })
 	r.settled()
 	equal(t, "epochs", len(w.events(r.id, "epoch")), 1)
 	equal(t, "tasks", len(w.tasks("")), 0)

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
+	"lethe/request"
 )
 
 // TestSmallWindow meets a provider that takes less than was believed, and says
@@ -79,7 +81,7 @@ func TestLeastLimit(t *testing.T) {
 	t.Parallel()
 	soul := strings.Repeat("You are a soul of many words. ", 4000)
 	w := forgetful(t, 10_000, always("noted"))
-	id, err := Boot(w.home, w.store, BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	_, err = w.try(id)
 	if err == nil {
@@ -104,11 +106,11 @@ func TestLeastLimit(t *testing.T) {
 }
 
 // shrink has a life that does not run learn of a smaller window.
-func (w *world) shrink(id Identity, window int) *Agent {
+func (w *world) shrink(id home.Identity, window int) *Agent {
 	w.Helper()
 	a, err := Open(id, w.conf)
 	lethetest.Must(w, err)
-	lethetest.Must(w, a.commit(record{event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
+	lethetest.Must(w, a.commit(record{Event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
 	return a
 }
 
@@ -180,7 +182,7 @@ func TestShownAsGoneBy(t *testing.T) {
 	r.work(4)
 	ran := w.status(r.id).ContextTokens
 	r.stop()
-	if shown := PartsOf(r.id, w.fold(r.id), 30_000, 0).Total; ran == 0 || shown != ran {
+	if shown := request.PartsOf(r.id, w.fold(r.id), 30_000, 0).Total; ran == 0 || shown != ran {
 		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
 	}
 }

@@ -9,26 +9,27 @@ import (
 	"testing"
 	"time"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 // fork boots a fork of an identity.
-func (w *world) fork(of Identity, m Moment, name string, rooms ...string) (Identity, []string) {
+func (w *world) fork(of home.Identity, m home.Moment, name string, rooms ...string) (home.Identity, []string) {
 	w.Helper()
-	id, today, err := Fork(w.home, w.store, of, w.at(of, m), BootOptions{Name: name, Rooms: rooms})
+	id, today, err := home.Fork(w.home, w.store, of, w.at(of, m), home.BootOptions{Name: name, Rooms: rooms})
 	lethetest.Must(w, err)
 	return id, today
 }
 
 // opens reports whether an identity may open the original that has a text.
-func (w *world) opens(a *Agent, of Identity, text string) bool {
+func (w *world) opens(a *Agent, of home.Identity, text string) bool {
 	w.Helper()
 	for _, e := range w.events(of, "fade") {
 		if len(e.Refs) > 0 && e.Get("to") != mind.Card && strings.Contains(w.original(e.Refs[0].Hash), text) {
-			_, _, err := a.blobOf(e.Refs[0].Hash, nil)
+			_, _, err := a.aside.blobOf(e.Refs[0].Hash)
 			return err == nil
 		}
 	}
@@ -45,17 +46,17 @@ func TestFork(t *testing.T) {
 	ada := r.id
 	r.ask("the new pilot is called Zacharias")
 	past := w.fold(ada)
-	memory := w.own(ada, memoryFile)
+	memory := w.own(ada, home.MemoryFile)
 	w.write(memory, "Bosun is a dog.\n")
 	r.ask("write remember the dog to dog.txt")
 	r.stop()
 	w.write(memory, "Bosun is no dog.\n")
 
-	bea, today := w.fork(ada, Moment{Entry: past.Next - 1}, "bea", "ops")
+	bea, today := w.fork(ada, home.Moment{Entry: past.Next - 1}, "bea", "ops")
 	equal(t, "own files of today, where the context began with them as they were", strings.Join(today, ","), "")
-	equal(t, "MEMORY of then", w.read(w.own(bea, memoryFile)), "")
-	_, today = w.fork(ada, Moment{}, "dora")
-	equal(t, "own files of today, where they were edited since", strings.Join(today, ","), memoryFile)
+	equal(t, "MEMORY of then", w.read(w.own(bea, home.MemoryFile)), "")
+	_, today = w.fork(ada, home.Moment{}, "dora")
+	equal(t, "own files of today, where they were edited since", strings.Join(today, ","), home.MemoryFile)
 	w.conserved(bea)
 	then := w.fold(bea)
 	if boot, _ := event.As[event.Boot](w.life(bea)[0]); boot.Fork.Self != ada.Self || then.Next != past.Next+1 || len(then.Faded) != len(past.Faded) {
@@ -76,7 +77,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("it has joined %d rooms; owes: %v", n, w.owes(bea))
 	}
 
-	cleo, _ := w.fork(bea, Moment{}, "cleo")
+	cleo, _ := w.fork(bea, home.Moment{}, "cleo")
 	a, err := Open(cleo, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
@@ -84,10 +85,10 @@ func TestFork(t *testing.T) {
 		t.Errorf("a fork of a fork does not own what its first ancestor had faded: %+v", a.state.Ancestors)
 	}
 	reply := w.events(ada, "reply")
-	if _, _, err := a.blobOf(reply[len(reply)-1].Refs[0].Hash, nil); err == nil {
+	if _, _, err := a.aside.blobOf(reply[len(reply)-1].Refs[0].Hash); err == nil {
 		t.Error("it opens what its ancestor did after the moment")
 	}
-	if _, _, err := Fork(w.home, w.store, ada, w.at(ada, Moment{}), BootOptions{Name: "bea"}); !errors.Is(err, ErrExists) {
+	if _, _, err := home.Fork(w.home, w.store, ada, w.at(ada, home.Moment{}), home.BootOptions{Name: "bea"}); !errors.Is(err, home.ErrExists) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 }
@@ -95,7 +96,7 @@ func TestFork(t *testing.T) {
 // begun waits until the index has what a fork began with.
 func (r *running) begun() {
 	r.w.Helper()
-	r.w.eventually("the index has what the ancestor had faded", func() bool { return !r.agent.indexer.behind.Load() })
+	r.w.eventually("the index has what the ancestor had faded", func() bool { return !r.agent.indexer.Behind() })
 }
 
 // Each moment is found: entries with all their results, epochs, times, labels, the end; what is not there is said.
@@ -107,37 +108,37 @@ func TestMoments(t *testing.T) {
 	r.stop()
 	held, err := Hold(id, w.conf)
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(Record{Event: event.Labelled{Label: "before"}}))
+	lethetest.Must(t, held.Commit(record{Event: event.Labelled{Label: "before"}}))
 	lethetest.Must(t, held.Close())
 	events := w.life(id)
 	for n := 1; n < w.fold(id).Next; n++ {
-		then, err := At(id, w.store, Moment{Entry: n})
+		then, err := home.At(id, w.store, home.Moment{Entry: n})
 		lethetest.Must(t, err)
 		if unit := then.Unit(); then.Next != n+1 || unit != nil && unit.Waits() {
 			t.Errorf("e%d: the next is e%d", n, then.Next)
 		}
 	}
-	now, err := At(id, w.store, Moment{})
+	now, err := home.At(id, w.store, home.Moment{})
 	lethetest.Must(t, err)
-	label, err := At(id, w.store, Moment{Label: "before"})
+	label, err := home.At(id, w.store, home.Moment{Label: "before"})
 	lethetest.Must(t, err)
 	if fi, _ := os.Stat(id.LIFE()); now.End != fi.Size() || label.End > now.End {
 		t.Errorf("now is at %d, the label at %d of %d", now.End, label.End, fi.Size())
 	}
 	zero, nine := 0, 9
-	first, err := At(id, w.store, Moment{Epoch: &zero})
+	first, err := home.At(id, w.store, home.Moment{Epoch: &zero})
 	lethetest.Must(t, err)
 	equal(t, "entries at the first epoch", first.Next, 1)
-	for name, m := range map[string]Moment{"entry": {Entry: 99}, "epoch": {Epoch: &nine}, "label": {Label: "after"}, "time": {At: events[0].At.Add(-time.Second)}, "place": {End: 7}} {
-		if _, err := At(id, w.store, m); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "before") {
+	for name, m := range map[string]home.Moment{"entry": {Entry: 99}, "epoch": {Epoch: &nine}, "label": {Label: "after"}, "time": {At: events[0].At.Add(-time.Second)}, "place": {End: 7}} {
+		if _, err := home.At(id, w.store, m); !errors.Is(err, home.ErrNotFound) || !strings.Contains(err.Error(), "before") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	at, err := At(id, w.store, Moment{At: events[4].At})
+	at, err := home.At(id, w.store, home.Moment{At: events[4].At})
 	if lethetest.Must(t, err); at.At.After(events[4].At) {
 		t.Errorf("at %v: %v", events[4].At, at.At)
 	}
-	m, err := id.lineAt(now.End)
+	m, err := id.LineAt(now.End)
 	if leaf := m.Leaf; err != nil || m.Line != int64(len(events)) || len(leaf) != 64 {
 		t.Errorf("%+v of %d lines, %v", m, len(events), err)
 	}
@@ -148,7 +149,7 @@ func TestForkFails(t *testing.T) {
 	w, id, r := start(t)
 	r.ask("run echo one")
 	r.stop()
-	then := w.at(id, Moment{})
+	then := w.at(id, home.Moment{})
 	t.Parallel()
 	for step, failed := 0, true; failed; step++ {
 		name := fmt.Sprintf("bea%d", step)
@@ -161,7 +162,7 @@ func TestForkFails(t *testing.T) {
 			}
 			return nil
 		})
-		_, _, err := Fork(w.home, w.store, id, then, BootOptions{Name: name})
+		_, _, err := home.Fork(w.home, w.store, id, then, home.BootOptions{Name: name})
 		mended()
 		if !failed {
 			break
@@ -184,7 +185,7 @@ func TestForkOfAMomentThatIsNotDurable(t *testing.T) {
 	defer once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
 		return stage == durable.Before && op == "sync" && path == w.home.Dir
 	}).put(w)()
-	if _, _, err := Fork(w.home, w.store, ada, w.at(ada, Moment{}), BootOptions{Name: "bea"}); !errors.Is(err, syscall.EIO) {
+	if _, _, err := home.Fork(w.home, w.store, ada, w.at(ada, home.Moment{}), home.BootOptions{Name: "bea"}); !errors.Is(err, syscall.EIO) {
 		t.Errorf("its ancestor cannot be synced: %v", err)
 	}
 	all, err := w.home.List()

@@ -8,8 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // tree is what is in a directory, with modes, sizes and times.
@@ -33,12 +34,12 @@ func TestHomeFormats(t *testing.T) {
 	lethetest.Unpack(t, "testdata/november/home.tar.gz", dir)
 	dir = filepath.Join(dir, "home")
 	path := filepath.Join(dir, "format")
-	if n, err := Format(dir); n != 1 || err != nil {
+	if n, err := home.Format(dir); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	mended := lethetest.Break(t, path, func(durable.Stage, string, string) error { return syscall.EROFS })
 	for i := range 3 { // it cannot be migrated, it is migrated, it is as it should be
-		home, err := OpenHome(dir)
+		home, err := home.Open(dir)
 		lethetest.Must(t, err)
 		if all, err := home.List(); len(all) != 2 || err != nil {
 			t.Errorf("%v, %v", all, err)
@@ -49,10 +50,10 @@ func TestHomeFormats(t *testing.T) {
 		mended()
 	}
 	lethetest.Must(t, os.Chmod(dir, 0o755))
-	for text, want := range map[string]error{"lethe home 99\n": ErrNewer, "lethe home\n": ErrCorrupt, "": ErrCorrupt, "lethe home 0\n": ErrCorrupt, "lethe home 2": ErrCorrupt, "lethe home 2 3\n": ErrCorrupt} {
+	for text, want := range map[string]error{"lethe home 99\n": home.ErrNewer, "lethe home\n": home.ErrCorrupt, "": home.ErrCorrupt, "lethe home 0\n": home.ErrCorrupt, "lethe home 2": home.ErrCorrupt, "lethe home 2 3\n": home.ErrCorrupt} {
 		lethetest.Write(t, path, text)
 		before := tree(t, dir)
-		if _, err := OpenHome(dir); !errors.Is(err, want) {
+		if _, err := home.Open(dir); !errors.Is(err, want) {
 			t.Errorf("%q: %v", text, err)
 		}
 		equal(t, "the home", tree(t, dir), before)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -27,10 +27,11 @@ func FuzzSay(f *testing.F) {
 		lethetest.Must(t, err)
 		// What goes into the log and comes back from it: escaped, and put back for the tool.
 		call := mind.Call{Tool: "SAY", Args: blobs.Escape(blobs.Unescape(a.Calls[0].Args))}
-		_, message, err := tools.ParseSay([]byte(blobs.Unescape(call.Args)))
+		effect, err := tools.Talk().Intent("SAY", argsOf(&call))
 		if err != nil {
 			return
 		}
+		message := effect.(tools.Post).Text
 		if _, said := call.Say(); said != message {
 			t.Fatalf("%s says %q in the log and %q as a tool", args, said, message)
 		}

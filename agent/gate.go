@@ -39,7 +39,10 @@ func (g Gate) resolve() (*jsonschema.Resolved, error) {
 	var whole any
 	_ = json.Unmarshal(g.Schema, &whole) // it is valid JSON
 	if left := maxSchema; !spread(whole, whole, &left) {
-		return nil, fmt.Errorf("the schema is too large when each $ref is followed, at most %d objects, or has one that leads back to itself or elsewhere than to #/$defs/…: write it without", maxSchema)
+		return nil, fmt.Errorf(
+			"the schema is too large when each $ref is followed, at most %d objects, or has one that leads back to itself or elsewhere than to #/$defs/…: write it without",
+			maxSchema,
+		)
 	}
 	r, err := s.Resolve(nil)
 	if err != nil {
@@ -155,7 +158,8 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v verdict, err error) 
 // refuses reports whether an answer is refused: the same one is not refused twice in a
 // turn, and none when maxRefusals were.
 func (v verdict) refuses(s *mind.State, text string) bool {
-	return v.why != "" && !v.broken && len(s.Refusals) < maxRefusals && !slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
+	return v.why != "" && !v.broken && len(s.Refusals) < maxRefusals &&
+		!slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
 }
 
 // note tells the model.

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -18,7 +19,7 @@ func says(texts ...string) (steps []rehearsal.Step) {
 	return steps
 }
 
-func gated(t *testing.T, g Gate, texts ...string) (*world, Identity, *running) {
+func gated(t *testing.T, g Gate, texts ...string) (*world, home.Identity, *running) {
 	w := newWorld(t, says(texts...)...)
 	w.conf.Gate = g
 	id := w.boot("ada", "dev")

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/tools"
 )
@@ -71,6 +71,14 @@ func TestGoldenRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
 		rehearsal.Step{Contains: "what is in", Answer: calls("READ_FILE", `{"path":"self/MEMORY.md"}`, "SAY", `{"room":"ops","message":"I look it up."}`)},
+		rehearsal.Step{Contains: "said in room ops", Answer: &rehearsal.Answer{
+			Reasoning: "I do not see it here, so I search what has faded.",
+			Calls:     []rehearsal.Call{{Name: "RECALL", Arguments: `{"query":"what is in your notes?\nAll of it"}`}},
+		}},
+		rehearsal.Step{Contains: "nothing found", Answer: &rehearsal.Answer{
+			Reasoning: "I looked for it in what I can see.",
+			Text:      "I am not sure, but the closest that I see is this. What I have is: “You now hear room dev, all of it: lines so far: 1.”",
+		}},
 		rehearsal.Step{Contains: "thanks", Answer: &rehearsal.Answer{Text: "You are welcome.", Reasoning: "They thank me."}},
 	)
 	id := w.boot("ada", "dev", "ops")

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What wakes the identity does so although its line was taken out of the room before it was heard, or

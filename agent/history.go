@@ -13,7 +13,7 @@ import (
 func (a *Agent) findHistory(room string) {
 	io, at, spoken := a.io(room), a.cursor(room), false
 	io.history, io.begun = 0, true
-	for more := !strings.HasPrefix(room, chat.TaskPrefix); more; {
+	for more := !chat.ForWork(room); more; {
 		batch, err := a.readLines(a.path(room), at, 1<<20)
 		if err != nil { // readRoom says why
 			io.begun = false

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
@@ -24,7 +25,7 @@ func (w *world) answers(room, who string, texts ...string) {
 }
 
 // commands are the names of those that an identity has obeyed.
-func (w *world) commands(id Identity) (names []string) {
+func (w *world) commands(id home.Identity) (names []string) {
 	w.Helper()
 	for _, e := range w.events(id, "command") {
 		names = append(names, e.Get("name"))

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -23,10 +24,10 @@ func TestBootsAtOnce(t *testing.T) {
 	var boots sync.WaitGroup
 	for range 8 {
 		boots.Go(func() {
-			_, err := Boot(w.home, w.store, BootOptions{Name: "ada"})
+			_, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
 			if err == nil {
 				made.Add(1)
-			} else if !errors.Is(err, ErrExists) {
+			} else if !errors.Is(err, home.ErrExists) {
 				t.Error(err)
 			}
 		})
@@ -43,10 +44,10 @@ func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
-	if _, ok := Running(id); ok {
+	if _, ok := home.Running(id); ok {
 		t.Error("it runs before it was run")
 	}
-	looker := lockOf(id) // does not keep it from starting
+	looker := home.LockOf(id) // does not keep it from starting
 	if ok, err := looker.TryRLock(); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -55,17 +56,17 @@ func TestSecondDaemon(t *testing.T) {
 	r, err := w.try(id)
 	lethetest.Must(t, errors.Join(err, <-gone))
 	r.settled()
-	var running *RunningError
+	var running *home.RunningError
 	if _, err := w.try(id); !errors.As(err, &running) {
 		t.Fatalf("it runs twice: %v", err)
 	}
 	contains(t, running.Error(), "running already, in process ")
-	if pid, ok := Running(id); !ok || pid != running.PID {
+	if pid, ok := home.Running(id); !ok || pid != running.PID {
 		t.Errorf("Running says %q, %v", pid, ok)
 	}
-	lethetest.Must(t, Stop(id))
+	lethetest.Must(t, home.Ask(id, home.WishStop))
 	lethetest.Must(t, r.wait())
-	if _, ok := Running(id); ok {
+	if _, ok := home.Running(id); ok {
 		t.Error("it runs after it was stopped")
 	}
 	stopped := w.events(id, "stopped")
@@ -77,32 +78,32 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false, "../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
-		equal(t, "ValidName "+name, ValidName(name), ok)
+		equal(t, "ValidName "+name, home.ValidName(name), ok)
 	}
-	if _, err := Boot(w.home, w.store, BootOptions{Name: "Ada"}); err == nil {
+	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "Ada"}); err == nil {
 		t.Error("a bad name was booted")
 	}
-	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
+	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
 		t.Error("a bad room was booted")
 	}
-	if _, running := Running(Identity{}); running {
+	if _, running := home.Running(home.Identity{}); running {
 		t.Error("the zero identity runs")
 	}
 	if _, err := os.Lstat("lock"); err == nil {
 		t.Error("the zero identity has a lock in the working directory")
 	}
 	ada, bob := w.boot("ada", "dev"), w.boot("bob")
-	if _, err := Boot(w.home, w.store, BootOptions{Name: "ada"}); !errors.Is(err, ErrExists) {
+	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"}); !errors.Is(err, home.ErrExists) {
 		t.Errorf("a name was given twice: %v", err)
 	}
-	for who, want := range map[string]Identity{"ada": ada, ada.Self: ada, ada.Self[:8]: ada, "bob": bob, bob.Self[:20]: bob} {
+	for who, want := range map[string]home.Identity{"ada": ada, ada.Self: ada, ada.Self[:8]: ada, "bob": bob, bob.Self[:20]: bob} {
 		got, err := w.home.Find(who)
 		if err != nil || got != want {
 			t.Errorf("Find(%q) = %v, %v", who, got, err)
 		}
 	}
 	for _, who := range []string{"eve", "", "abc", ada.Self[:3], ada.Self + "0", "../ada"} {
-		if _, err := w.home.Find(who); !errors.Is(err, ErrNotFound) {
+		if _, err := w.home.Find(who); !errors.Is(err, home.ErrNotFound) {
 			t.Errorf("Find(%q): %v", who, err)
 		}
 	}
@@ -110,11 +111,11 @@ func TestNames(t *testing.T) {
 	got, err := w.home.Find("ada")
 	lethetest.Must(t, err)
 	equal(t, "the one without a link", got.Self, ada.Self)
-	again, err := Boot(w.home, w.store, BootOptions{Name: "ada"})
+	again, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
 	equal(t, "booted again", again.Self, ada.Self)
 	lethetest.Must(t, os.RemoveAll(bob.Dir))
-	if _, err := Open(bob, w.conf); !errors.Is(err, ErrNotFound) {
+	if _, err := Open(bob, w.conf); !errors.Is(err, home.ErrNotFound) {
 		t.Errorf("what is gone is opened: %v", err)
 	}
 }
@@ -131,11 +132,11 @@ func TestCorruptBesideHealthy(t *testing.T) {
 	// And one that becomes corrupt while it lives: somebody edits its log.
 	w.rewrite(eve.LIFE(), func(s string) string { return strings.Replace(s, "why=boot", "why=b00t", 1) })
 	w.say("e", "ann", "are you there?")
-	w.eventually("eve notices", func() bool { _, ok := Running(eve); return !ok })
+	w.eventually("eve notices", func() bool { _, ok := home.Running(eve); return !ok })
 	w.ask("a", "hello again")
 	lives.stop()
 	<-lives.done
-	if !errors.Is(lives.err, ErrCorrupt) {
+	if !errors.Is(lives.err, home.ErrCorrupt) {
 		t.Errorf("Supervise returned %v", lives.err)
 	}
 	contains(t, lives.err.Error(), "SOUL.md")

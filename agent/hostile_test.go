@@ -9,7 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 )
 
 // Pipes and links in the place of an identity's own files neither block it nor
@@ -19,7 +20,7 @@ func TestOwnFilesThatAreNone(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	victim, secret := filepath.Join(w.home.Dir, "victim"), filepath.Join(w.home.Dir, "secret")
-	lock, memory, view := w.own(id, "lock"), w.own(id, "MEMORY.md"), w.own(id, contextFile)
+	lock, memory, view := w.own(id, "lock"), w.own(id, "MEMORY.md"), w.own(id, home.ContextFile)
 	w.write(secret, "the-secret-word")
 	lethetest.Must(t, os.Symlink(victim, lock))
 	if a, err := Open(id, w.conf); err == nil {
@@ -33,13 +34,10 @@ func TestOwnFilesThatAreNone(t *testing.T) {
 		lethetest.Must(t, os.RemoveAll(path))
 	}
 	lethetest.Must(t, os.Symlink(secret, memory))
-	for _, path := range []string{view, w.own(id, "SEGMENT.md"), w.own(id, stopFile), w.own(id, compactFile)} {
+	lethetest.Must(t, os.MkdirAll(home.WishDir(id), 0o700))
+	for _, path := range []string{view, w.own(id, "SEGMENT.md"), home.WishStop.Path(id), home.WishCompact.Path(id), w.own(id, "stop")} {
 		lethetest.Must(t, syscall.Mkfifo(path, 0o600))
 	}
-	if Stop(id) == nil || AskToCompact(id) == nil {
-		t.Error("a pipe was written to")
-	}
-	lethetest.Must(t, errors.Join(os.Remove(w.own(id, stopFile)), os.Remove(w.own(id, compactFile))))
 	r := w.run(id)
 	r.ask("hello")
 	r.stop()

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/recall"
-	"lethe/tools"
 )
 
 // The index is a cache: whoever holds it up holds up no turn, and whatever happens to it,
@@ -25,14 +24,14 @@ func TestIndexIsACache(t *testing.T) {
 	lock := flock.New(path + "-lock")
 	question := "run echo what was the code of the lighthouse keeper?"
 	found := func() error {
-		_, err := r.agent.indexer.search(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+		_, err := r.agent.indexer.Ask(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
 			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper"})
 		})
 		return err
 	}
 	back := func() {
 		t.Helper()
-		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.behind.Load() })
+		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.Behind() })
 	}
 	remove := func() {
 		lethetest.Must(t, os.RemoveAll(path))
@@ -55,7 +54,7 @@ func TestIndexIsACache(t *testing.T) {
 	r = w.run(r.id)
 	r.ask("and now, " + question)
 	equal(t, "hints", w.hintsAt(r.id, "7431"), 1)
-	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"lighthouse keeper"}`)})
+	res := toolRun(t.Context(), r.agent, "RECALL", `{"query":"lighthouse keeper"}`)
 	contains(t, string(res.Body), "still being made")
 	contains(t, string(res.Body), "7431")
 	lethetest.Must(t, lock.Unlock())
@@ -89,28 +88,6 @@ func TestIndexIsACache(t *testing.T) {
 	r.stop()
 }
 
-// A search that does not come back is left behind.
-func TestSearchIsLeftBehind(t *testing.T) {
-	t.Parallel()
-	x := &indexer{a: &Agent{cfg: Config{Log: discard()}}, news: make(chan struct{}, 1)}
-	x.used.Store(true)
-	hang := make(chan struct{})
-	defer close(hang)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := x.search(ctx, func(*recall.Index) ([]recall.Hit, error) { <-hang; return nil, nil })
-	if err != context.DeadlineExceeded {
-		t.Errorf("of one that hangs: %v", err)
-	}
-	if _, err := x.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { panic("for a test") }); err == nil {
-		t.Error("a panic is no error")
-	}
-	if _, err := x.search(t.Context(), func(*recall.Index) ([]recall.Hit, error) { return nil, recall.ErrRebuilding }); err == nil || !x.behind.Load() {
-		t.Errorf("of a damaged one: %v", err)
-	}
-	<-x.news
-}
-
 // A stop does not wait for another process that keeps the index.
 func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	t.Parallel()
@@ -122,7 +99,7 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	r = w.run(r.id)
 	r.settled()
 	r.stop()
-	<-r.agent.indexer.done
+	r.agent.indexer.Stop()
 }
 
 // Until something has faded there is no index: no file is made, and RECALL finds nothing.
@@ -131,7 +108,7 @@ func TestNoIndexBeforeAnythingFades(t *testing.T) {
 	w := newWorld(t)
 	r := w.run(w.boot("ada", "dev"))
 	r.ask("run echo hello")
-	res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"hello"}`)})
+	res := toolRun(t.Context(), r.agent, "RECALL", `{"query":"hello"}`)
 	contains(t, string(res.Body), "nothing found")
 	if strings.Contains(string(res.Body), "still being made") {
 		t.Errorf("%s", res.Body)
@@ -149,10 +126,10 @@ func TestFirstEditIsIndexed(t *testing.T) {
 	r := w.run(w.boot("ada", "dev"))
 	r.ask("the crane is painted ochre")
 	w.viewed(r.id)
-	w.rewrite(w.own(r.id, contextFile), replace("painted ochre", "painted teal"))
+	w.rewrite(w.own(r.id, home.ContextFile), replace("painted ochre", "painted teal"))
 	r.edited(1)
 	w.eventually("it is found", func() bool {
-		res := r.agent.tools.Run(t.Context(), tools.Call{Name: "RECALL", Args: []byte(`{"query":"ochre"}`)})
+		res := toolRun(t.Context(), r.agent, "RECALL", `{"query":"ochre"}`)
 		return strings.Contains(string(res.Body), "matches: 1")
 	})
 	r.finish()

@@ -19,9 +19,11 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
@@ -58,7 +60,7 @@ type byToken struct{}
 func (byToken) Complete(_ context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	begin := 0
 	for i, m := range r.Messages {
-		if m.Role == "assistant" && len(m.Calls) == 0 || m.Role == "tool" && strings.HasPrefix(m.Content, "asked ") {
+		if m.Role == "assistant" && len(m.Calls) == 0 || m.Role == "tool" && strings.HasPrefix(m.Content.String(), "asked ") {
 			begin = i + 1
 		}
 	}
@@ -69,8 +71,8 @@ func (byToken) Complete(_ context.Context, r llm.Request, _ func(llm.Delta)) (ll
 			done += c.Arguments
 			asked = asked || c.Name == "WAIT" // a question that could not be asked
 		}
-		if strings.HasPrefix(m.Content, "◆ e") && m.Role == "user" {
-			for _, l := range heardLine.FindAllStringSubmatch(m.Content, -1) {
+		if strings.HasPrefix(m.Content.String(), "◆ e") && m.Role == "user" {
+			for _, l := range heardLine.FindAllStringSubmatch(m.Content.String(), -1) {
 				if t := tokenOf(l[2], l[3]); t != "" {
 					tokens = append(tokens, t)
 				}
@@ -116,7 +118,7 @@ func byItself(c Config) Config {
 
 // itselfMain runs the identities of a home, but for children.
 func itselfMain(dir, die string) {
-	inChild(dir, func(conf Config, all []Identity) error {
+	inChild(dir, func(conf Config, all []home.Identity) error {
 		where, count, _ := strings.Cut(die, " ")
 		n, _ := strconv.Atoi(count)
 		var left atomic.Int64
@@ -126,13 +128,13 @@ func itselfMain(dir, die string) {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 		}
-		conf.Tell = func(_ Identity, e life.Event) { dieAt(e.Kind == where) }
+		conf.Tell = func(_ home.Identity, e life.Event) { dieAt(e.Kind == where) }
 		durable.Fault = func(_ durable.Stage, _, path string) error {
 			dieAt(where == "step" || where == "room" && strings.HasPrefix(path, conf.Home.Chats()))
 			return nil
 		}
-		ids := slices.DeleteFunc(all, Identity.IsChild)
-		return Supervise(context.Background(), ids, func(id Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
+		ids := slices.DeleteFunc(all, home.Identity.IsChild)
+		return crew.Supervise(context.Background(), ids, func(id home.Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
 	})
 }
 
@@ -214,7 +216,8 @@ func TestByItselfKilled(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills; by themselves at: %v", rounds, died)
+	lethetest.Tried(t, rounds)
+	t.Logf("by themselves at: %v", died)
 	lethetest.Must(t, os.Remove(filepath.Join(dir, "tick.toml")))
 	w.conf = byItself(w.conf)
 	s := w.supervise(id)
@@ -226,7 +229,7 @@ func TestByItselfKilled(t *testing.T) {
 }
 
 // quiet reports whether an identity owes nothing and nothing of it goes on or is unread.
-func (w *world) quiet(id Identity) bool {
+func (w *world) quiet(id home.Identity) bool {
 	w.Helper()
 	if st, err := status.Read(id.Dir); err != nil || st.State != status.Idle {
 		return false
@@ -256,7 +259,7 @@ func (w *world) toHear(room, name string) (out []string) {
 }
 
 // once checks that whatever happened by itself happened once, and everything was heard and answered once.
-func (w *world) once(id Identity) {
+func (w *world) once(id home.Identity) {
 	w.Helper()
 	equalSlices(w, "heard in dev", w.heard(id, "dev"), w.toHear("dev", "ada"))
 	told, lines := map[string]int{}, map[string]int{} // tokens by where they are answered, lines of others

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
@@ -129,7 +130,7 @@ func TestJobsAndPeople(t *testing.T) {
 	contains(t, w.ends()[0], "job 2 (sleep 1000) has ended: stopped by ann")
 	contains(t, w.ends()[0], "It wrote nothing.")
 	r.settled()
-	lethetest.Must(t, AskToStopJob(id, 3))
+	lethetest.Must(t, home.Ask(id, home.WishStopJob+"3"))
 	w.eventually("its end", func() bool { return len(w.ends()) == 2 })
 	contains(t, w.ends()[1], "job 3 (sleep 1000) has ended: stopped by a person")
 	r.settled()
@@ -203,7 +204,7 @@ func TestChildWaitsForItsJob(t *testing.T) {
 		t.Errorf("the result comes before the job's end:\n%s", text)
 	}
 	child := w.child()
-	w.eventually("the child has stopped", func() bool { _, runs := Running(child); return !runs })
+	w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
 	s.stop()
 	<-s.done
 }

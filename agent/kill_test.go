@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/budget"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend"
 	"lethe/tools"
 )
 
@@ -30,9 +31,9 @@ const (
 )
 
 // inChild runs f with a home, with all that a Config of it needs and with its identities, until it is killed.
-func inChild(dir string, f func(Config, []Identity) error) {
+func inChild(dir string, f func(Config, []home.Identity) error) {
 	err := func() error {
-		home, err := OpenHome(dir)
+		home, err := home.Open(dir)
 		if err != nil {
 			return err
 		}
@@ -54,14 +55,14 @@ func inChild(dir string, f func(Config, []Identity) error) {
 
 // childMain runs the only identity of a home.
 func childMain(dir string) {
-	inChild(dir, func(conf Config, all []Identity) error {
+	inChild(dir, func(conf Config, all []home.Identity) error {
 		client, err := llm.New(llm.Config{Preset: "deepseek", BaseURL: os.Getenv(childURL), Key: "the-key-of-tests"})
 		if err != nil {
 			return err
 		}
 		conf.Model, conf.Tools.Bash = client, tools.BashOff
 		if usd, err := strconv.ParseFloat(os.Getenv(childUSD), 64); err == nil {
-			frugal(&conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(usd)}})
+			frugal(&conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(usd)}})
 		}
 		a, err := Open(all[0], conf)
 		if err != nil {
@@ -87,7 +88,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		var out strings.Builder
 		child.Stderr = &out
 		lethetest.Must(t, child.Start())
-		w.eventually("the child runs", func() bool { _, ok := Running(id); return ok })
+		w.eventually("the child runs", func() bool { _, ok := home.Running(id); return ok })
 		pings = append(pings, fmt.Sprintf("ping %d", i))
 		lines = append(lines, "say "+pings[i]+" in ops")
 		w.say("dev", "ann", lines[i])
@@ -98,6 +99,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			t.Fatalf("the child ended by itself: %v\n%s\n%s", err, out.String(), w.dump())
 		}
 	}
+	lethetest.Tried(t, rounds)
 	w.run(id).finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), lines)
 	equalSlices(t, "said in ops", w.said("ops"), pings)

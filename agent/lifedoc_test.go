@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 

@@ -10,6 +10,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/durable"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -36,7 +37,7 @@ func (a *Agent) readRooms() (more bool, err error) {
 		return false, err
 	}
 	rooms, news := a.joined(), 0
-	looks := make([]look, len(rooms))
+	looks := make([]durable.Look, len(rooms))
 	for i, room := range rooms {
 		if looks[i] = a.lookInto(room); a.io(room).size != a.cursor(room).Offset {
 			news++
@@ -47,7 +48,7 @@ func (a *Agent) readRooms() (more bool, err error) {
 			looks[i] = a.lookInto(room)
 		}
 		io := a.io(room)
-		if io.size == a.cursor(room).Offset && io.read.same(looks[i]) {
+		if io.size == a.cursor(room).Offset && io.read.Same(looks[i]) {
 			continue
 		}
 		left, err := a.readRoom(room, max(1, news))
@@ -55,7 +56,7 @@ func (a *Agent) readRooms() (more bool, err error) {
 			return false, err
 		}
 		if io.read = looks[i]; left || io.unreadable != "" {
-			io.read = look{}
+			io.read = durable.Look{}
 		}
 		more = more || left
 	}
@@ -103,7 +104,7 @@ func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 		}
 		if batch.Realigned || batch.Restarted {
 			in.io.scanned, in.io.replaced = scanned{}, true // its offsets are another file's
-			_, in.io.oldTo, _ = chat.End(a.path(room))
+			in.io.old, _ = chat.End(a.path(room))
 			a.findHistory(room)
 		}
 		if len(batch.Lines) == 0 && !batch.More {
@@ -183,7 +184,8 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 // like any later one.
 func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	r, signed := a.state.Rooms[room], a.signed(l)
-	if signed && slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(l.Raw)) }) {
+	posting := func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(l.Raw)) }
+	if signed && slices.ContainsFunc(a.state.Outbox, posting) {
 		return true // an attempt at a post that failed, and yet is there, or its beginning
 	}
 	// Offsets mean nothing in another file, and a file may have become another
@@ -191,7 +193,7 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	if !moved && (l.Command != "" || signed) && mind.Covered(r.Own, l.From, l.To) {
 		return true
 	}
-	return (signed || l.Command != "" && l.Tagged && l.From < a.io(room).oldTo) && slices.Contains(r.Posted, l.Hash)
+	return (signed || l.Command != "" && l.Tagged && l.From < a.io(room).old.Size()) && slices.Contains(r.Posted, l.Hash)
 }
 
 func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
@@ -232,13 +234,13 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	if heard > 1 {
 		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, heard, first.Name, first.Text)
 	}
-	e.body, e.shown = body{gist, text}, mind.Heard(text, own)
+	e.body, e.shown = body{Gist: gist, Data: text}, mind.Heard(text, own)
 	return e, true
 }
 
 // passage is a range of a room that ends where the cursor stands.
 func passage(room string, from int64, next chat.Cursor) event.Passage {
-	return event.Passage{Room: room, Inode: next.Inode, At: event.Span{From: from, To: next.Offset}, Before: next.Before}
+	return event.Passed(room, from, next)
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.
@@ -254,17 +256,20 @@ func (a *Agent) commitEntries(in *intake) error {
 		}
 		if e.event.Asleep && e.event.At.From < in.io.history {
 			note := event.Note{N: a.state.Next + len(out), Why: "history"}
-			out = append(out, record{event: note, bodies: []body{{"history of room " + in.room, []byte(mind.HistoryText)}}})
+			out = append(
+				out,
+				record{Event: note, Texts: []body{{Gist: "history of room " + in.room, Data: []byte(mind.HistoryText)}}},
+			)
 		}
 		e.event.N = a.state.Next + len(out)
 		share := min(in.quota, in.quota/(len(in.entries)-k))
-		if e.event.Show = fit(e.shown, e.body.gist, len(e.shown), share); e.event.Show > 0 {
+		if e.event.Show = fit(e.shown, e.body.Gist, len(e.shown), share); e.event.Show > 0 {
 			e.event.Places = true
 			in.quota -= max(0, share)
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		out, granted = append(out, record{event: e.event, bodies: []body{e.body}}), append(granted, a.grants(e.heard)...)
+		out, granted = append(out, record{Event: e.event, Texts: []body{e.body}}), append(granted, a.grants(e.heard)...)
 	}
 	in.entries = nil
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
@@ -285,7 +290,7 @@ func (a *Agent) grants(lines []chat.Line) []record {
 				continue
 			}
 			if b, err := a.store.Get(h); err == nil && !a.state.Owns(b) {
-				out = append(out, record{event: event.Grant{Hash: h.String(), By: l.Name}})
+				out = append(out, record{Event: event.Grant{Hash: h.String(), By: l.Name}})
 			}
 		}
 	}

@@ -14,17 +14,21 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/durable"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/spend"
+	"lethe/spend/wallet"
 )
 
 func (w *world) path(room string) string { return chat.Path(w.home.Dir, room) }
 
 // own is the path of one of the identity's files.
-func (w *world) own(id Identity, name string) string { return filepath.Join(id.Dir, name) }
+func (w *world) own(id home.Identity, name string) string { return filepath.Join(id.Dir, name) }
 
 func (w *world) read(path string) string {
 	w.Helper()
@@ -125,7 +129,7 @@ func (w *world) talk(n, sentences int) {
 }
 
 // life returns all events of an identity, checked.
-func (w *world) life(id Identity) []life.Event {
+func (w *world) life(id home.Identity) []life.Event {
 	w.Helper()
 	var out []life.Event
 	lethetest.Must(w, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
@@ -137,13 +141,13 @@ func (w *world) life(id Identity) []life.Event {
 }
 
 // events returns those of one kind.
-func (w *world) events(id Identity, kind string) []life.Event {
+func (w *world) events(id home.Identity, kind string) []life.Event {
 	w.Helper()
 	return slices.DeleteFunc(w.life(id), func(e life.Event) bool { return e.Kind != kind })
 }
 
 // having returns the events of one kind with a value.
-func (w *world) having(id Identity, kind, key, value string) []life.Event {
+func (w *world) having(id home.Identity, kind, key, value string) []life.Event {
 	w.Helper()
 	return slices.DeleteFunc(w.events(id, kind), func(e life.Event) bool { return e.Get(key) != value })
 }
@@ -151,7 +155,7 @@ func (w *world) having(id Identity, kind, key, value string) []life.Event {
 // result is what a call came to.
 type result struct{ call, status, text string }
 
-func (w *world) results(id Identity) (all []result) {
+func (w *world) results(id home.Identity) (all []result) {
 	w.Helper()
 	for _, e := range w.events(id, "result") {
 		all = append(all, result{e.Arg(0) + " " + e.Arg(1), e.Get("status"), w.body(e, 0)})
@@ -160,7 +164,7 @@ func (w *world) results(id Identity) (all []result) {
 }
 
 // shows waits until an identity shows something.
-func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
+func (w *world) shows(id home.Identity, what string, is func(status.Status) bool) {
 	w.Helper()
 	w.eventually(what, func() bool {
 		s, err := status.Read(id.Dir)
@@ -169,7 +173,7 @@ func (w *world) shows(id Identity, what string, is func(status.Status) bool) {
 }
 
 // status is what an identity shows now.
-func (w *world) status(id Identity) status.Status {
+func (w *world) status(id home.Identity) status.Status {
 	w.Helper()
 	s, err := status.Read(id.Dir)
 	lethetest.Must(w, err)
@@ -182,14 +186,21 @@ func (r *running) waitFor(state, tool string) {
 	r.w.shows(r.id, state+" "+tool, func(s status.Status) bool { return s.State == state && s.Tool == tool })
 }
 
-func (w *world) fold(id Identity) *mind.State {
+func (w *world) fold(id home.Identity) *mind.State {
 	w.Helper()
-	s, err := Fold(id, w.store)
+	s, err := home.Fold(id, w.store)
 	lethetest.Must(w, err)
 	return s
 }
 
-func (w *world) owes(id Identity) bool {
+func (w *world) spending(id home.Identity) spend.Spending {
+	w.Helper()
+	s, err := wallet.Spending(id, w.store)
+	lethetest.Must(w, err)
+	return s
+}
+
+func (w *world) owes(id home.Identity) bool {
 	w.Helper()
 	owed := w.fold(id).Owed()
 	return owed.Answer || len(owed.Calls)+len(owed.Posts) > 0
@@ -214,7 +225,7 @@ func (w *world) bodyOf(h blobs.Hash) ([]byte, error) {
 }
 
 // heard returns the lines that an identity has heard in a room, in order.
-func (w *world) heard(id Identity, room string) []string {
+func (w *world) heard(id home.Identity, room string) []string {
 	w.Helper()
 	var out []string
 	for _, e := range w.having(id, "inbound", "room", room) {
@@ -286,19 +297,19 @@ func TestLook(t *testing.T) {
 	name := func(i int) string { return filepath.Join(dir, fmt.Sprint("name", i%2)) }
 	lethetest.Must(t, os.WriteFile(name(0), nil, 0o600))
 	for i := range 500 {
-		was := lookAt(dir)
+		was := durable.LookAt(dir)
 		lethetest.Must(t, os.Rename(name(i), name(i+1)))
-		if was.same(lookAt(dir)) {
+		if was.Same(durable.LookAt(dir)) {
 			t.Fatalf("change %d is not seen", i)
 		}
 	}
-	was := look{}
+	was := durable.Look{}
 	lethetest.Eventually(t, "it is left alone", func() bool {
 		last := was
-		was = lookAt(dir)
-		return last.same(was)
+		was = durable.LookAt(dir)
+		return last.Same(was)
 	})
-	if gone := lookAt(filepath.Join(dir, "gone")); gone.same(gone) {
+	if gone := durable.LookAt(filepath.Join(dir, "gone")); gone.Same(gone) {
 		t.Error("what is missing is not looked for again")
 	}
 }

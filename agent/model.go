@@ -1,24 +1,24 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"lethe/compactor"
+	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/internal/panics"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend/wallet"
 )
 
 // call is what one call of the model or of a tool needs and leaves. The call's own
@@ -26,22 +26,10 @@ import (
 // lastPiece may be used by both.
 type call struct {
 	streamed streamed // of the model's answer; kept when a /stop ends the call
-	known    known    // to a tool that runs beside the loop
+	intent   intent   // of the tool's
 	share    int      // weighted characters that a tool's result may show
-	opened   string   // the blob that UNCOMPACT has shown
-	// withdrawn is the question that WAIT takes back.
-	withdrawn string
-	refusal   error // why a SPAWN that begins makes nothing
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
-}
-
-// known is what a tool may read of the state while it runs beside the loop: a copy, which nobody changes.
-type known struct {
-	joined, company []string
-	granted         map[string]bool // State.Grants
-	spoken          bool            // State.Spoken
-	triggers        []status.Trigger
 }
 
 // outage is how long the model could not be asked.
@@ -67,18 +55,18 @@ func (o outage) waitsFor() string {
 type thought struct {
 	reply  llm.Reply
 	asked  llm.Request
-	weight int          // of the request
-	cost   event.Tokens // of the reply
-	lost   bill         // what has been paid for nothing: attempts that failed, answers that were cut off
-	call   *attempts    // whose hold the reply pays
+	weight int              // of the request
+	cost   event.Tokens     // of the reply
+	lost   wallet.Bill      // what has been paid for nothing: attempts that failed, answers that were cut off
+	call   *wallet.Attempts // whose hold the reply pays
 }
 
 // drop says that no line will tell of the reply: what it has cost is lost.
 func (t *thought) drop() error {
-	t.lost.calls++
-	t.lost.add(t.cost)
-	err := t.call.fail(t.cost)
-	t.lost.tokens = t.call.settles(t.lost.tokens, 0)
+	t.lost.Calls++
+	t.lost.Add(t.cost)
+	err := t.call.Fail(t.cost)
+	t.lost.Tokens = t.call.Note(t.lost.Tokens, 0)
 	return err
 }
 
@@ -87,26 +75,26 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	r, rates := a.request(), a.rates()
 	t.asked, t.weight = r, r.Weight()
 	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
-	pay := a.payment(rates)
+	pay := a.wallet.Pay(rates)
 	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
-		call := pay.attempts(&r)
+		call := pay.Attempts(&r)
 		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))
-		waste := rates.billed(reply.Waste)
-		lost := rates.wasted(r, waste)
-		t.lost.calls += waste.Calls
-		t.lost.estimated = t.lost.estimated || waste.Untold > 0
-		t.lost.add(lost)
-		cost := rates.answered(r, reply)
+		waste := rates.Billed(reply.Waste)
+		lost := rates.Wasted(r, waste)
+		t.lost.Calls += waste.Calls
+		t.lost.Estimated = t.lost.Estimated || waste.Uncounted > 0
+		t.lost.Add(lost)
+		cost := rates.Answered(r, reply)
 		kept := err == nil && reply.Finish != "length"
 		if err == nil && !kept {
-			t.lost.calls++
-			t.lost.add(cost)
-			lost = sum(lost, cost)
+			t.lost.Calls++
+			t.lost.Add(cost)
+			lost = wallet.Sum(lost, cost)
 		}
 		if kept {
 			t.call, t.cost = call, cost
 		}
-		if why := call.end(lost, kept); why != nil {
+		if why := call.End(lost, kept); why != nil {
 			err = why
 		}
 		return redacted(reply), err
@@ -115,7 +103,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
-		a.underWay(status.Live{})
+		a.view.Begin(status.Live{})
 	}()
 	failed := a.during(ctx, func(ctx context.Context) {
 		t.reply, err = complete(ctx, r)
@@ -131,9 +119,9 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	if failed != nil {
 		err = failed
 	}
-	t.lost.tokens = pay.settles(t.lost.tokens, 0)
+	t.lost.Tokens = pay.Note(t.lost.Tokens, 0)
 	if t.call != nil {
-		t.cost = pay.settles(t.cost, t.call.open)
+		t.cost = pay.Note(t.cost, t.call.Open)
 	}
 	return t, err
 }
@@ -148,17 +136,16 @@ func redacted(r llm.Reply) llm.Reply {
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for
-// commands and so changes the state: f reads a.call.known instead. f's context ends with ctx, at a /stop and when
+// commands and so changes the state: f reads a copy instead. f's context ends with ctx, at a /stop and when
 // a stop is asked for. It returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
-	a.call.known = known{a.joined(), a.company(), maps.Clone(a.state.Grants), a.state.Spoken, a.triggers.status()}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	defer func() { cancel(); <-done }() // also when this panics: f writes to the purse
+	defer func() { cancel(); <-done }() // also when this panics: f writes to the wallet
 	var crash error
 	go func() { // ends with f, which ends soon after its context
 		defer close(done)
-		defer a.recovered(&crash)
+		defer panics.Recover(a.cfg.Log, &crash)
 		f(ctx)
 	}()
 	for { // what was there before, the look at the beginning of the round has found
@@ -177,9 +164,8 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
 		stop, err := a.pollCommands(true)
-		a.stopRequestedJob()
-		a.asked.stop = requested(a.id, stopFile)
-		if stop || err != nil || a.asked.stop {
+		a.readWishes()
+		if stop || err != nil || a.wished(home.WishStop) {
 			cancel()
 		}
 		if err != nil {
@@ -189,14 +175,6 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		if !a.silence().Equal(a.shown.SilentSince) {
 			a.show(a.shown.State, a.shown.Tool)
 		}
-	}
-}
-
-// recovered, when deferred, makes a panic an error; the stack goes to the log.
-func (a *Agent) recovered(err *error) {
-	if p := recover(); p != nil {
-		a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("panic: %v", p)
 	}
 }
 
@@ -226,27 +204,6 @@ func (a *Agent) silence() (since time.Time) {
 	return since
 }
 
-// bill is what calls of a model have cost that no reply of the log tells of.
-type bill struct {
-	calls     int
-	tokens    event.Tokens
-	estimated bool // in part, since the provider did not tell
-}
-
-// add counts a cost.
-func (b *bill) add(t event.Tokens) { b.tokens = sum(b.tokens, t) }
-
-func sum(a, b event.Tokens) event.Tokens {
-	a.In, a.Cached, a.Out, a.USD = a.In+b.In, a.Cached+b.Cached, a.Out+b.Out, a.USD+b.USD
-	a.Day = cmp.Or(a.Day, b.Day)
-	return a
-}
-
-// spent is the bill for the log.
-func (b bill) spent(on string) record {
-	return record{event: event.Spent{On: on, Calls: b.calls, Tokens: b.tokens, Estimated: b.estimated}}
-}
-
 // An answer with its blobs and lines needs this much of the disk, in bytes. While
 // there is less, the disk is looked at from time to time.
 const (
@@ -254,14 +211,14 @@ const (
 	diskInterval = 5 * time.Second
 )
 
-// writable returns why an answer of the model could not be written down now.
-func (a *Agent) writable() error { return durable.Space(a.id.Dir, answerBytes) }
+// writable returns why an answer of the model could not be written down now below a directory.
+func writable(dir string) error { return durable.Space(dir, answerBytes) }
 
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
 func (a *Agent) canRecord() bool {
 	was := a.outage.noSpace
-	a.outage.noSpace = a.writable()
+	a.outage.noSpace = writable(a.id.Dir)
 	if a.outage.noSpace == nil {
 		return true
 	}
@@ -290,7 +247,11 @@ func (a *Agent) failed(err error) error {
 		}
 		fallthrough
 	case llm.Permanent:
-		return a.pause(e.Error(), "The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.", time.Time{})
+		return a.pause(
+			e.Error(),
+			"The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.",
+			time.Time{},
+		)
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
@@ -304,14 +265,14 @@ func (a *Agent) failed(err error) error {
 	if a.state.Told != trouble.What {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
-	return a.commit(record{event: trouble})
+	return a.commit(record{Event: trouble})
 }
 
 // tryTime bounds the try of a model, for which the loop waits.
 const tryTime = 10 * time.Second
 
-// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is refused,
-// and why, or why that is not known.
+// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is
+// refused, and why, or why that is not known.
 func (a *Agent) tryModel(name string) (refused bool, why, err error) {
 	if a.cfg.Offline {
 		return false, nil, nil
@@ -319,9 +280,9 @@ func (a *Agent) tryModel(name string) (refused bool, why, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
 	defer cancel()
 	c := a.asking(cancel)
-	c.frozen.Model = name
-	_, why = c.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: "Say ok."}}})
-	return llm.KindOf(why) == llm.Permanent || errors.Is(why, errUnpriced), why, a.bill(c, "model")
+	c.Frozen.Model = name
+	_, why = c.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}})
+	return llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced), why, a.pay(c, "model")
 }
 
 // people are the rooms in which somebody waits for an answer, or else all in which people may be.
@@ -344,7 +305,7 @@ func (a *Agent) pause(why, say string, until time.Time) error {
 	if a.state.Told != mind.ToldPause(until) { // once, however often somebody speaks before the next reply
 		rooms = a.notify(rooms...)
 	}
-	return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)}})
+	return a.commit(record{Event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)}})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -9,7 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // TestHomeOfNovember resumes a home that an older program wrote: the first

@@ -6,14 +6,15 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
 
 // openOf are the ids of the questions that are open, by the log.
-func (w *world) openOf(id Identity) (ids string) {
+func (w *world) openOf(id home.Identity) (ids string) {
 	for _, q := range w.fold(id).Questions {
 		ids += q.ID
 	}
@@ -24,7 +25,7 @@ func (w *world) openOf(id Identity) (ids string) {
 func (w *world) times(path, text string) int { return strings.Count(w.read(path), text) }
 
 // waiting runs an identity until its question in room dev stands.
-func (w *world) waiting() (id Identity, r *running, q chat.Question) {
+func (w *world) waiting() (id home.Identity, r *running, q chat.Question) {
 	id = w.boot("ada", "dev")
 	r = w.run(id)
 	w.say("dev", "ann", "ask")
@@ -212,7 +213,7 @@ func TestApprovalEnds(t *testing.T) {
 	lethetest.Must(t, err)
 	defer a.Close()
 	asked := a.ask(mind.Ask{Room: "dev", Tool: "BASH"}, 0)
-	k, err := mind.DecodeAsk(asked.bodies[0].data)
+	k, err := mind.DecodeAsk(asked.Texts[0].Data)
 	lethetest.Must(t, err)
 	equal(t, "time to approve another", k.Until, k.At.Add(w.conf.AskTime).Truncate(time.Second))
 	open := a.state.Questions[0]
@@ -220,11 +221,11 @@ func TestApprovalEnds(t *testing.T) {
 		t.Errorf("it waits until %s", q.Until)
 	}
 	for at, want := range map[time.Time]int{q.Until.Add(-time.Second): 0, q.Until: 1} {
-		fired, err := deadlines{a}.due(at)
+		fired, err := a.lateAnswers(at)
 		lethetest.Must(t, err)
 		equal(t, "fired", len(fired), want)
 		if want > 0 {
-			contains(t, fired[0].event.(event.Fired).Say, "no consent: May I call BASH?")
+			contains(t, fired[0].Event.(event.Fired).Say, "no consent: May I call BASH?")
 		}
 	}
 	late := chat.Line{Tagged: true, Name: "ann", At: q.Until.Add(time.Second), Text: q.ID + " once", From: open.After}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -35,7 +36,7 @@ func TestOvertaken(t *testing.T) {
 	long()
 	forget("the premiere in february, the", "premiere 12 February", "")
 	first := w.fold(id).Faded[0]
-	before := w.at(id, Moment{Entry: w.fold(id).Next - 1}).End
+	before := w.at(id, home.Moment{Entry: w.fold(id).Next - 1}).End
 	r.ask("it has moved: the premiere is on 3 March, not in february")
 	long()
 	forget("it has moved", "premiere 3 March", fmt.Sprintf("%q", first.Name()))
@@ -54,9 +55,9 @@ func TestOvertaken(t *testing.T) {
 		t.Errorf("the newer %s does not stand before %s:\n%s", newer, first.Name(), found)
 	}
 	contains(t, found, by+") room=dev")
-	bea, _ := w.fork(id, Moment{Entry: w.fold(id).Next - 1}, "bea", "ops")
+	bea, _ := w.fork(id, home.Moment{Entry: w.fold(id).Next - 1}, "bea", "ops")
 	equal(t, "in a fork", w.fold(bea).Overtaken[first.Name()], state.Overtaken[first.Name()])
-	r.branched("", before)
+	r.branched(backTo(before))
 	equal(t, "after it went back", w.fold(id).Overtaken[first.Name()], state.Overtaken[first.Name()])
 	r.stop()
 	w.conserved(id)

@@ -9,8 +9,9 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -47,16 +48,16 @@ func TestModesAreRestored(t *testing.T) {
 	for _, p := range paths {
 		lethetest.Must(t, os.Chmod(p.path, p.was))
 	}
-	home, err := OpenHome(w.home.Dir)
+	h, err := home.Open(w.home.Dir)
 	lethetest.Must(t, err)
-	contains(t, home.Restored, w.home.Dir+" had 0777")
-	contains(t, home.Restored, "names had 0")
+	contains(t, h.Restored, w.home.Dir+" had 0777")
+	contains(t, h.Restored, "names had 0")
 	w.run(id).stop()
 	for _, p := range paths {
 		equal(t, "mode of "+p.path, modeOf(t, p.path), p.want)
 	}
-	if home, err = OpenHome(w.home.Dir); err != nil || home.Restored != "" {
-		t.Errorf("restored again: %q, %v", home.Restored, err)
+	if h, err = home.Open(w.home.Dir); err != nil || h.Restored != "" {
+		t.Errorf("restored again: %q, %v", h.Restored, err)
 	}
 	if os.Geteuid() == 0 {
 		lethetest.Must(t, errors.Join(os.Chown(w.path("dev"), 65534, 65534), os.Chmod(w.path("dev"), 0o444)))

@@ -16,10 +16,11 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/crashdisk"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/crashdisk"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 )
@@ -41,7 +42,7 @@ func tellTraces(op durable.Op) {
 type recorded struct {
 	*world
 	disk  *badDisk
-	id    Identity
+	id    home.Identity
 	log   []byte // its LIFE
 	rooms string // links to the rooms' files, which states keep: LIFE knows their inodes
 
@@ -98,7 +99,7 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 	defer traces.Delete(l.home.Dir)
 	defer disk.put(l.world)()
 	l.again("open the home", l.disk.restart, func() error {
-		_, err := OpenHome(l.home.Dir)
+		_, err := home.Open(l.home.Dir)
 		if err == nil {
 			l.store, err = blobs.Open(l.home.Blobs())
 		}
@@ -113,7 +114,7 @@ func recordLife(t testing.TB, disk *badDisk) *recorded {
 // empty removes what is in a directory.
 func empty(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)) }
 
-func (l *recorded) note(to *[]sentAt, id Identity, r llm.Request) {
+func (l *recorded) note(to *[]sentAt, id home.Identity, r llm.Request) {
 	if isTask(r) {
 		return
 	}
@@ -146,9 +147,9 @@ func (l *recorded) echo(room, text string) {
 	l.Helper()
 	line, err := chat.Format(false, "ann", time.Now(), text)
 	lethetest.Must(l, err)
-	_, size, err := chat.End(l.path(room))
+	end, err := chat.End(l.path(room))
 	lethetest.Must(l, err)
-	l.outside(func() error { l.put(room, string(line)); return nil }, durable.Op{Kind: "write", Path: l.path(room), Data: line, At: size})
+	l.outside(func() error { l.put(room, string(line)); return nil }, durable.Op{Kind: "write", Path: l.path(room), Data: line, At: end.Size()})
 }
 
 // send says a line as lethe does: it is durable when it returns.
@@ -176,11 +177,11 @@ func (w *world) again(what string, retry func(), do func() error) {
 }
 
 // rebirth boots until it works, as a person would.
-func (w *world) rebirth(retry func(), name string, rooms ...string) (id Identity) {
+func (w *world) rebirth(retry func(), name string, rooms ...string) (id home.Identity) {
 	w.Helper()
 	w.again("boot", retry, func() (err error) {
-		id, err = Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
-		if errors.Is(err, ErrExists) { // made, and yet reported as failed
+		id, err = home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: rooms})
+		if errors.Is(err, home.ErrExists) { // made, and yet reported as failed
 			return nil
 		}
 		return err
@@ -219,7 +220,7 @@ func (l *recorded) live() {
 	l.echo("dev", "and another line")
 	until("the first answer", func() bool { return has("dev", "the first answer") && r.idle() })
 	shown := func() bool {
-		view, _ := os.ReadFile(l.own(l.id, contextFile))
+		view, _ := os.ReadFile(l.own(l.id, home.ContextFile))
 		return bytes.Contains(view, []byte("◆ memory\n"))
 	}
 	if !shown() { // the disk failed a view, which is not tried again before something happens
@@ -235,11 +236,10 @@ func (l *recorded) live() {
 	})
 	l.echo("dev", "/stop")
 	until("the end of the thought", func() bool { return has("dev", "Stopped.") && r.idle() })
-	wish := filepath.Join(l.id.Dir, compactFile)
-	l.outside(func() error { return AskToCompact(l.id) }, durable.Op{Kind: "truncate", Path: wish})
+	l.disk.spare(func() { lethetest.Must(l, home.Ask(l.id, home.WishCompact)) })
 	until("the compaction", func() bool {
 		s, err := status.Read(l.id.Dir)
-		return err == nil && !s.Compacting && !CompactPending(l.id) && r.idle()
+		return err == nil && !s.Compacting && !home.Asked(l.id, home.WishCompact) && r.idle()
 	})
 	stop()
 	l.echo("dev", "second question")
@@ -251,7 +251,7 @@ func (l *recorded) live() {
 // journal keeps that the old text went before the new one came), or by a rename, after a sync of the bytes and not of the name.
 func (l *recorded) edit() {
 	l.Helper()
-	path := l.own(l.id, contextFile)
+	path := l.own(l.id, home.ContextFile)
 	l.saved = []byte(strings.Replace(l.read(path), "◆ memory\n", "◆ memory\n"+edited+"\n", 1))
 	if rand.IntN(2) == 0 {
 		l.outside(func() error { return os.WriteFile(path, l.saved, 0o600) },

@@ -9,8 +9,9 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/crashdisk"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/crashdisk"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 )
@@ -20,13 +21,13 @@ import (
 func (l *recorded) resume(left, all crashdisk.Tree) {
 	sound := l.soundLog(left)
 	var err error
-	_, err = OpenHome(l.home.Dir)
+	_, err = home.Open(l.home.Dir)
 	lethetest.Must(l, err)
 	l.store, err = blobs.Open(l.home.Blobs())
 	lethetest.Must(l, err)
 	id, err := l.home.Find("ada")
-	if errors.Is(err, ErrNotFound) {
-		id, err = Boot(l.home, l.store, BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
+	if errors.Is(err, home.ErrNotFound) {
+		id, err = home.Boot(l.home, l.store, home.BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
 	}
 	lethetest.Must(l, err)
 	if sound > 0 {
@@ -52,10 +53,10 @@ func (l *recorded) resume(left, all crashdisk.Tree) {
 
 // checkEdit: what a person saved is in force if all of it is left, and else nothing of it is, but it is kept; nothing
 // else that is left is taken for an edit.
-func (l *recorded) checkEdit(id Identity, left crashdisk.Tree, more int) {
-	view := left["agents/"+l.id.Self+"/"+contextFile].Data
+func (l *recorded) checkEdit(id home.Identity, left crashdisk.Tree, more int) {
+	view := left["agents/"+l.id.Self+"/"+home.ContextFile].Data
 	whole := len(l.saved) > 0 && bytes.Equal(bytes.TrimSpace(view), bytes.TrimSpace(l.saved))
-	obeyed := strings.Contains(l.read(l.own(id, memoryFile)), edited)
+	obeyed := strings.Contains(l.read(l.own(id, home.MemoryFile)), edited)
 	kept := slices.ContainsFunc(l.kept(id), func(text string) bool { return strings.Contains(text, edited) })
 	if more > 0 && !whole {
 		l.Errorf("%d edits are in force, and nobody made one: context.md was\n%q", more, view)
@@ -76,7 +77,7 @@ func (l *recorded) soundLog(left crashdisk.Tree) int {
 }
 
 // checkHome: one identity, which owes nothing, whose log and blobs are whole.
-func (l *recorded) checkHome(id Identity) {
+func (l *recorded) checkHome(id home.Identity) {
 	all, err := l.home.List()
 	lethetest.Must(l, err)
 	equal(l, "identities", len(all), 1)
@@ -94,7 +95,7 @@ func (l *recorded) checkHome(id Identity) {
 
 // checkRooms: what a room still has, and what the log had, is heard once; what was
 // seen in a room, or decided, is in it once.
-func (l *recorded) checkRooms(id Identity, left, all crashdisk.Tree) {
+func (l *recorded) checkRooms(id home.Identity, left, all crashdisk.Tree) {
 	for _, room := range []string{"dev", "ops", "lab"} {
 		heard, there := map[string]int{}, map[string]int{}
 		for _, text := range append(l.heard(id, room), l.obeyed(id, room)...) {
@@ -142,7 +143,7 @@ func wholeLines(t crashdisk.Tree, room string) []chat.Line {
 
 // checkPosts: each line that was decided is in the room once, and nothing else of
 // the identity's is, but what was torn.
-func (l *recorded) checkPosts(id Identity, room string) {
+func (l *recorded) checkPosts(id home.Identity, room string) {
 	decided, posted := 0, 0
 	for _, e := range l.life(id) {
 		for _, p := range e.All("post") {
@@ -178,7 +179,7 @@ func unbroken(said []string) []string {
 }
 
 // obeyed returns the texts of the commands that were recorded.
-func (w *world) obeyed(id Identity, room string) []string {
+func (w *world) obeyed(id home.Identity, room string) []string {
 	var out []string
 	for _, e := range w.events(id, "command") {
 		if e.Get("room") == room {
@@ -190,7 +191,7 @@ func (w *world) obeyed(id Identity, room string) []string {
 
 // checkRequests: each begins with the last one
 // whose answer the log had, until another epoch began.
-func (l *recorded) checkRequests(id Identity, sound int, now []sentAt) {
+func (l *recorded) checkRequests(id home.Identity, sound int, now []sentAt) {
 	var base []byte
 	epochs := map[int64]string{} // where each epoch event with a number stands
 	lethetest.Must(l, life.Scan(id.LIFE(), func(e life.Event, at int64) error {

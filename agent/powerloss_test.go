@@ -10,8 +10,9 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // TestPowerLoss records lives, on a good disk and on ones that fail between kills,
@@ -115,6 +116,7 @@ func (l *recorded) survivesAll(r *rand.Rand, states int) {
 			telling = append(telling, n+1)
 		}
 	}
+	lethetest.Tried(l, states)
 	for i := range states {
 		n, keep := r.IntN(len(l.ops)+1), []float64{0, 1, 0.5, 0.8}[r.IntN(4)]
 		switch {
@@ -127,7 +129,7 @@ func (l *recorded) survivesAll(r *rand.Rand, states int) {
 		l.Logf("a power loss after operation %d, %s %s, keeps %v", n, last.Kind, last.Path, keep)
 		left, all := judge.lose(n, keep, r)
 		if r.IntN(4) == 0 && left["agents/"+l.id.Self].Dir { // an old request to stop, that the disk did not forget
-			lethetest.Must(l, Stop(l.id))
+			lethetest.Must(l, home.Ask(l.id, home.WishStop))
 		}
 		if judge.resume(left, all); l.Failed() {
 			return
@@ -141,18 +143,19 @@ func TestBootSurvives(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1; ; n += lethetest.Sample(9, 5, 1) {
+			lethetest.Tried(t, 1)
 			l := &recorded{world: newWorld(t), rooms: t.TempDir()}
 			lethetest.Must(t, empty(l.home.Dir))
 			traces.Store(l.home.Dir, func(op durable.Op) { l.ops = append(l.ops, op) })
-			_, err := OpenHome(l.home.Dir)
+			_, err := home.Open(l.home.Dir)
 			lethetest.Must(t, err)
 			mended := nth(n, stage, syscall.EIO).put(l.world)
-			_, err = Boot(l.home, l.store, BootOptions{Name: "ada", Rooms: []string{"dev"}})
+			_, err = home.Boot(l.home, l.store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 			mended()
 			was, lerr := l.home.List()
 			lethetest.Must(t, lerr)
 			for _, id := range was {
-				_, err := Fold(id, l.store)
+				_, err := home.Fold(id, l.store)
 				lethetest.Must(t, err)
 			}
 			id := l.rebirth(func() {}, "ada", "dev")
@@ -167,7 +170,7 @@ func TestBootSurvives(t *testing.T) {
 			if len(all) != 1 || all[0] != id {
 				t.Fatalf("step %d, %s: a power loss left %v of %v", n, stage, all, id)
 			}
-			_, lerr = Fold(id, l.store)
+			_, lerr = home.Fold(id, l.store)
 			lethetest.Must(t, lerr)
 			l.run(id).stop()
 			if err == nil { // it has no more steps

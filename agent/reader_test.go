@@ -2,17 +2,17 @@ package agent
 
 import (
 	"fmt"
-	"log/slog"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/request"
 )
 
 // docs/reader.py makes the same notes at the end of a request, also where the limit is small and only a part of them has room.
@@ -39,11 +39,8 @@ func TestReaderOfTail(t *testing.T) {
 			w.write(filepath.Join(w.home.Dir, "config.toml"), fmt.Sprintf("[context]\nlimit = %d # tokens\n\n[life]\nlines = 9\n", limit))
 			w.write(w.own(id, "MEMORY.md"), memory)
 			s := w.fold(id)
-			a := &Agent{
-				id: id, state: s, estimate: estimator(s), log: journal{Log: log}, cfg: Config{ContextLimit: limit, LifeLines: 9},
-				files: ownFiles{dir: id.Dir, log: slog.New(slog.DiscardHandler)},
-			}
-			want, err := preset.Body(a.request())
+			frame := request.Frame{ID: id, Life: log, Lines: 9, Limit: limit, Estimate: request.Estimator(s), Log: discard()}
+			want, err := preset.Body(new(request.Rendering).Request(s, frame.Tail(s.Stable)))
 			lethetest.Must(t, err)
 			got, err := exec.Command(python, "-B", filepath.Join(lethetest.Root(t), "docs", "reader.py"), w.home.Dir, "ada").Output()
 			if err != nil || strings.TrimSuffix(string(got), "\n") != string(want) {

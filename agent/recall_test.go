@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/recall"
+	"lethe/recall/hint"
 )
 
 // forgotten runs an identity that was told of a lighthouse and of a barometer, and has
@@ -56,13 +58,13 @@ func (r *running) indexed() {
 	r.rested()
 	fades := len(r.w.having(r.id, "fade", "to", mind.Summary)) + len(r.w.having(r.id, "fade", "to", mind.Gist))
 	r.w.eventually("the index is up to date", func() bool {
-		added, err := r.agent.indexer.index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
+		added, err := r.agent.indexer.Index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
 		return err == nil && added == 0 && fades > 0
 	})
 }
 
 // hintsAt are the hints of a life whose lines name an original that holds word.
-func (w *world) hintsAt(id Identity, word string) int {
+func (w *world) hintsAt(id home.Identity, word string) int {
 	w.Helper()
 	n := 0
 	for _, e := range w.events(id, mind.Hint) {
@@ -124,7 +126,7 @@ func TestHint(t *testing.T) {
 			equal(t, "calls", len(w.events(id, "call")), calls+1)
 			hint := w.events(id, mind.Hint)[0]
 			equal(t, "why", hint.Get("why"), "inbound")
-			if n := len(hint.All("ref")); n > hintLines {
+			if n := len(hint.All("ref")); n > 3 {
 				t.Errorf("a hint names %d refs", n)
 			}
 			h, err := blobs.ParseHash(hint.All("ref")[0])
@@ -173,7 +175,7 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 		"◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
 	} {
 		a.state.Stable.Past = "◆ past\n" + notes
-		equal(t, notes, len(a.unseen(slices.Clone(hits))), want)
+		equal(t, notes, len(hint.Unseen(a.state, slices.Clone(hits))), want)
 	}
 	a.state.Stable.Past = ""
 	was := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "[USER:bob 2026-11-20T12:57:16Z] … the ◆ keeper's code is 7431…\n    yes"}, hits[1]}
@@ -185,7 +187,7 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 		call := mind.Call{Tool: "RECALL", Status: mind.OK, Text: blobs.Escape(text)}
 		for _, e := range []*mind.Entry{{N: 9, Kind: mind.Hint, Text: call.Text}, {N: 9, Kind: mind.Reply, Calls: []*mind.Call{&call}}} {
 			a.state.Live = []*mind.Entry{e}
-			equal(t, e.Kind+" "+text, len(a.unseen(slices.Clone(was))), want)
+			equal(t, e.Kind+" "+text, len(hint.Unseen(a.state, slices.Clone(was))), want)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -49,7 +50,7 @@ func (a *Agent) keptTrue(w *world, when string) {
 	w.Helper()
 	got, tokens := a.request(), a.contextTokens()
 	want := got
-	want.Prefix, want.Messages = llm.Prefix{}, Wire(a.state.Messages(a.tail()))
+	want.Prefix, want.Messages = llm.Prefix{}, a.state.Messages(a.tail())
 	if !reflect.DeepEqual(got.Messages, want.Messages) {
 		w.Fatalf("%s: the request has\n%+v\nwant\n%+v", when, got.Messages, want.Messages)
 	}
@@ -124,7 +125,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if len(a.state.Live) == 0 {
 			return "nothing"
 		}
-		return do("back", a.goBack(w.at(a.id, Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})))
+		return do("back", a.goBack(w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})))
 	case 10:
 		if random.IntN(2) == 0 {
 			return do("epoch", a.epoch("count"))

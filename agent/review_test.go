@@ -5,25 +5,24 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm/rehearsal"
-	"lethe/mind"
 )
 
 // reviewed is ada in room dev with its reviewer; the model answers a review with step.
-func reviewed(t *testing.T, steps ...rehearsal.Step) (w *world, ada, eve Identity) {
+func reviewed(t *testing.T, steps ...rehearsal.Step) (w *world, ada, eve home.Identity) {
 	for i := range steps {
 		steps[i].Contains = "what came into the life of ada"
 	}
 	w = newWorld(t, steps...)
 	w.conf.People = []string{"ann"}
-	return w, w.boot("ada", "dev"), w.boot("eve", ReviewRoom("ada"))
+	return w, w.boot("ada", "dev"), w.boot("eve", home.ReviewRoom("ada"))
 }
 
-func (w *world) runBoth(ada, eve Identity, every time.Duration, change ...func(*Config)) (a, e *running) {
+func (w *world) runBoth(ada, eve home.Identity, every time.Duration, change ...func(*Config)) (a, e *running) {
 	a = w.run(ada, append(change, func(c *Config) { c.Reviewer = "eve" })...)
 	return a, w.run(eve, append(change, func(c *Config) { c.Reviews, c.reviewEvery = ada, every })...)
 }
@@ -41,7 +40,7 @@ func TestReviewAfterAWrongClock(t *testing.T) {
 	w, ada, eve := reviewed(t)
 	e, err := Open(eve, w.conf)
 	lethetest.Must(t, err)
-	room := ReviewRoom("ada")
+	room := home.ReviewRoom("ada")
 	lethetest.Must(t, e.commit(e.firing(event.Fired{ID: e.noticeID(), By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
 	lethetest.Must(t, e.Close())
 	a, r := w.runBoth(ada, eve, 15*time.Second)
@@ -63,7 +62,7 @@ func TestReview(t *testing.T) {
 	w.eventually("the remark is heard", func() bool { return strings.Contains(w.read(w.path("dev")), "I heard you: e3 was not answered") })
 	a.settled()
 	e.settled()
-	contains(t, w.read(w.path(ReviewRoom("ada"))), "[AGENT:review-ada ")
+	contains(t, w.read(w.path(home.ReviewRoom("ada"))), "[AGENT:review-ada ")
 	fired := w.events(eve, "fired")
 	equal(t, "reviews", len(fired), 1)
 	equal(t, "seen", strings.HasPrefix(fired[0].Get("seen"), "e1"), true)
@@ -79,13 +78,13 @@ func TestReview(t *testing.T) {
 	e.stop()
 	// It opens what ada has; nobody else does, and ada does not come into the room.
 	hash := w.events(ada, "inbound")[0].Refs[0].Hash
-	if _, err := (*past)(e.agent).Open(hash); err != nil {
+	if _, err := e.agent.aside.Open(hash); err != nil {
 		t.Errorf("the reviewer opens an entry: %v", err)
 	}
-	if _, err := (*past)(a.agent).Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
+	if _, err := a.agent.aside.Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
 		t.Error("ada opens an entry of its reviewer")
 	}
-	if _, err := (*roomTools)(a.agent).Join(ReviewRoom("ada")); err == nil {
+	if _, err := a.agent.aside.Join(home.ReviewRoom("ada")); err == nil {
 		t.Error("ada joins the room of its reviewer")
 	}
 	a, e = w.runBoth(ada, eve, time.Millisecond, dieAt("fired", 1))
@@ -96,7 +95,7 @@ func TestReview(t *testing.T) {
 	w.eventually("the second review is answered", func() bool { return len(w.events(eve, "reply")) == 3 })
 	e.finish()
 	equal(t, "reviews", len(w.events(eve, "fired")), 2)
-	equal(t, "lines of reviews", strings.Count(w.read(w.path(ReviewRoom("ada"))), "[AGENT:review-ada "), 2)
+	equal(t, "lines of reviews", strings.Count(w.read(w.path(home.ReviewRoom("ada"))), "[AGENT:review-ada "), 2)
 }
 
 // Not more often than configured, and nothing where nothing comes in.
@@ -147,25 +146,5 @@ func TestForgetCommand(t *testing.T) {
 	s := w.fold(ada)
 	for _, f := range s.Faded {
 		contains(t, w.original(f.Original.Short), "question")
-	}
-}
-
-// A review is bounded: of long texts it has the heads, of too many the newest.
-func TestReviewIsBounded(t *testing.T) {
-	t.Parallel()
-	s := mind.New()
-	s.Name = "ada"
-	for n := 1; n <= 200; n++ {
-		e := &mind.Entry{N: n, Kind: mind.Inbound, Room: "dev", Ref: mind.Ref{Short: "0123456789abcdef"}, Text: strings.Repeat("long ", n)}
-		s.Live = append(s.Live, e)
-	}
-	for seen, want := range map[int]string{0: "The first 150 texts are left out.", 190: "(1", 198: "e199 inbound room=dev hash=0123456789abcdef\n  long long", 199: "…"} {
-		text, last := reviewOf(s, seen)
-		if n := utf8.RuneCountInString(text); n > reviewChars+4000 || last != 200 {
-			t.Errorf("after e%d: %d characters, to e%d", seen, n, last)
-		}
-		if !strings.Contains(text, want) != (seen == 199) {
-			t.Errorf("after e%d: %.300s", seen, text)
-		}
 	}
 }

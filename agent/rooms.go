@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -16,10 +17,10 @@ import (
 type roomIO struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
-	read      look         // how it looked when it was read to its end
+	read      durable.Look // how it looked when it was read to its end
 	size      int64        // its bytes at the last look
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
-	oldTo     int64        // what stood in the file before this offset when that was noticed may be old
+	old       chat.Mark    // what stood in the file before this when that was noticed may be old
 	begun     bool         // it was searched for what others have answered; see findHistory
 	history   int64        // what stands before this offset others have answered
 
@@ -44,8 +45,8 @@ func (a *Agent) io(room string) *roomIO {
 }
 
 // lookInto looks how a room looks; a missing one is empty.
-func (a *Agent) lookInto(room string) look {
-	now := lookAt(a.path(room))
+func (a *Agent) lookInto(room string) durable.Look {
+	now := durable.LookAt(a.path(room))
 	if a.io(room).size = 0; now.FileInfo != nil {
 		a.io(room).size = now.Size()
 	}
@@ -76,14 +77,14 @@ func (a *Agent) cursor(room string) chat.Cursor {
 
 // subscribed is what is in subs/.
 type subscribed struct {
-	look
+	durable.Look
 	rooms, files []string // linked, and no links
 }
 
 // subscriptions brings the state in line with the links in subs/, which anyone
 // may have changed.
 func (a *Agent) subscriptions() error {
-	if now := lookAt(a.id.Subs()); !a.subs.same(now) {
+	if now := durable.LookAt(a.id.Subs()); !a.subs.Same(now) {
 		rooms, files, err := chat.Links(a.id.Subs())
 		if err != nil {
 			return err
@@ -102,7 +103,14 @@ func (a *Agent) subscriptions() error {
 		}
 	}
 	for _, room := range files {
-		a.cannotRead(room, fmt.Errorf("subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s", chat.FileName(room), a.id.Subs()))
+		a.cannotRead(
+			room,
+			fmt.Errorf(
+				"subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s",
+				chat.FileName(room),
+				a.id.Subs(),
+			),
+		)
 	}
 	for room, io := range a.rooms {
 		if !slices.Contains(linked, room) && !slices.Contains(files, room) {
@@ -111,7 +119,7 @@ func (a *Agent) subscriptions() error {
 	}
 	for _, room := range a.joined() {
 		if !slices.Contains(linked, room) {
-			if err := a.commit(record{event: event.Left{Room: room}}); err != nil {
+			if err := a.commit(record{Event: event.Left{Room: room}}); err != nil {
 				return err
 			}
 			a.io(room).begun = false
@@ -144,7 +152,7 @@ func (a *Agent) join(room string, first bool) error {
 			a.cannotRead(room, err)
 			return nil
 		}
-		e.First = &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}
+		e.First = event.FirstAt(at, total)
 		if len(lines) > 0 && !work { // nothing there is history
 			e.First.End = lines[len(lines)-1].To
 		}
@@ -154,13 +162,19 @@ func (a *Agent) join(room string, first bool) error {
 		case total <= len(lines):
 			text = fmt.Sprintf("You now hear room %s, all of it: lines so far: %d.", room, total)
 		default:
-			text = fmt.Sprintf("You now hear room %s. It held %d lines before; you hear the last %d. Read rooms/%s.md for the others.", room, total, len(lines), room)
+			text = fmt.Sprintf(
+				"You now hear room %s. It held %d lines before; you hear the last %d. Read rooms/%s.md for the others.",
+				room,
+				total,
+				len(lines),
+				room,
+			)
 		}
 	}
 	if c := a.state.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return a.commit(record{event: e, bodies: []body{{"joined room " + room, []byte(text)}}})
+	return a.commit(record{Event: e, Texts: []body{{Gist: "joined room " + room, Data: []byte(text)}}})
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether
@@ -185,7 +199,13 @@ func (a *Agent) noteWrite(room string, err error) {
 	}
 	if why := err.Error(); io.unwritable != why {
 		io.unwritable = why
-		a.cfg.Log.Warn("a room cannot be written; what is to be said there waits, and everything else goes on", "room", room, "error", err)
+		a.cfg.Log.Warn(
+			"a room cannot be written; what is to be said there waits, and everything else goes on",
+			"room",
+			room,
+			"error",
+			err,
+		)
 	}
 	io.wait = min(max(2*io.wait, postFirst), postMost)
 	io.retryAt = time.Now().Add(io.wait)
@@ -210,13 +230,16 @@ func (a *Agent) trouble() []string {
 	var out []string
 	for room, io := range a.rooms {
 		if io.unwritable != "" {
-			out = append(out, fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, waiting[room], io.unwritable))
+			out = append(
+				out,
+				fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, waiting[room], io.unwritable),
+			)
 		}
 		if io.unreadable != "" {
 			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
 		}
 	}
-	for _, t := range a.triggers.status() {
+	for _, t := range a.triggers.Status() {
 		if t.Error != "" {
 			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
 		}
@@ -226,8 +249,7 @@ func (a *Agent) trouble() []string {
 }
 
 // settle pays what was decided before: posts that are owed, and results of calls
-// that were cut short. A call that had started has unknown effects
-// and is never repeated; a SAY is known, because its post is exactly-once.
+// that were cut short. No call is begun twice.
 func (a *Agent) settle() error {
 	if err := a.payPosts(); err != nil {
 		return err
@@ -238,18 +260,11 @@ func (a *Agent) settle() error {
 	}
 	var results []record
 	if p := pending[0]; p.Call.Started {
-		status, text := mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-		if room, ok := a.sayable(p); ok && slices.Contains(a.state.Said, room) {
-			status, text = mind.OK, a.saidIn(p.ID(), room)
-		} else if s, t, ok := a.settledSpawn(p.ID(), p.Call); ok {
-			status, text = s, t
-		}
-		if q, ok := a.state.Asked(p.ID(), ""); ok {
-			status, text = mind.OK, askedText(q)
-		} else if p.Call.Tool == "WAIT" {
-			status, text = mind.Failed, "not done: the daemon stopped first. Call again if it is still needed."
-		}
-		results, pending = append(results, a.result(p, event.Result{Status: status, File: a.wrote(p)}, []byte(text))), pending[1:]
+		status, text := a.cutShort(p.ID(), p.Call, a.state.Said)
+		results, pending = append(
+			results,
+			a.result(p, event.Result{Status: status, File: a.wrote(p)}, []byte(text)),
+		), pending[1:]
 	}
 	return a.commit(append(results, a.leftOver(pending)...)...)
 }
@@ -259,8 +274,10 @@ func (a *Agent) notStarted(pending []mind.Pending, why string) []record {
 	var out []record
 	for _, p := range pending {
 		out = append(out, record{
-			event:  event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted},
-			bodies: []body{{fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), []byte("not started: " + why)}},
+			Event: event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted},
+			Texts: []body{
+				{Gist: fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), Data: []byte("not started: " + why)},
+			},
 		})
 	}
 	return out
@@ -286,7 +303,7 @@ func (a *Agent) payPosts() error {
 			continue // it waits now
 		}
 		posted := event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}
-		if err := a.commit(record{event: posted}); err != nil { // it is no longer owed
+		if err := a.commit(record{Event: posted}); err != nil { // it is no longer owed
 			return err
 		}
 		if !p.Wakes { // that is for the identity itself
@@ -298,17 +315,21 @@ func (a *Agent) payPosts() error {
 
 func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
 	path := a.path(p.Room)
-	from, to, err := chat.Post(path, []byte(p.Line), p.Inode, p.From)
+	from, to, err := chat.Post(path, []byte(p.Line), p.Mark)
 	if err == nil {
 		at, err = chat.At(path, to)
 	}
 	return from, at, err
 }
 
-// saidIn tells what became of a SAY whose line is fixed.
+// saidIn tells what became of a post that the log has fixed.
 func (a *Agent) saidIn(call, room string) string {
 	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call }) {
-		return fmt.Sprintf("room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it", room, a.io(room).unwritable)
+		return fmt.Sprintf(
+			"room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it",
+			room,
+			a.io(room).unwritable,
+		)
 	}
 	return "said in room " + room
 }
@@ -316,20 +337,10 @@ func (a *Agent) saidIn(call, room string) string {
 // torn finds what an earlier attempt at a post left in the room between the
 // intent and the line itself. It is nobody's message.
 func (a *Agent) torn(p mind.Post, upto int64) []event.Span {
-	if upto <= p.From {
-		return nil
-	}
-	start, err := chat.At(a.path(p.Room), p.From)
-	if err != nil || start.Inode != p.Inode {
-		return nil
-	}
-	batch, err := chat.Read(a.path(p.Room), start, 1<<20)
-	if err != nil {
-		return nil // the fragment will be heard, and that is all
-	}
 	var out []event.Span
-	for _, l := range batch.Lines {
-		if l.From < upto && (a.signed(l) || p.Wakes && l.Agent && strings.HasPrefix(p.Line, "[AGENT:"+l.Name+" ")) && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
+	for _, l := range chat.Since(a.path(p.Room), p.Mark, upto) {
+		ours := a.signed(l) || p.Wakes && l.Agent && strings.HasPrefix(p.Line, "[AGENT:"+l.Name+" ")
+		if ours && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
 			out = append(out, event.Span{From: l.From, To: l.To})
 		}
 	}

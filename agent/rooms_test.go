@@ -12,9 +12,11 @@ import (
 
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
+	"lethe/request"
 )
 
 // What comes in during a turn is heard before the next call, behind the unit.
@@ -58,7 +60,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("request %d has about %d tokens", i, tokens)
 		}
 	}
-	if b := PartsOf(id, w.fold(id), 0, 0); b.Live > 2*b.Limit/8+b.Entries*100 {
+	if b := request.PartsOf(id, w.fold(id), 0, 0); b.Live > 2*b.Limit/8+b.Entries*100 {
 		t.Errorf("the live entries cost %d tokens", b.Live)
 	}
 	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {
@@ -85,10 +87,10 @@ func TestRoomsOfOthers(t *testing.T) {
 	equalSlices(t, "rooms", rooms, []string{"dev", "ops"})
 	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "notify-ann"))
 	w.eventually("what a person links is heard", func() bool { return len(w.events(id, "joined")) == 3 })
-	if err := w.home.Subscribe(id, "notify-bob"); !errors.Is(err, ErrHear) {
+	if err := w.home.Subscribe(id, "notify-bob"); !errors.Is(err, home.ErrHear) {
 		t.Error(err)
 	}
-	if _, err := Boot(w.home, w.store, BootOptions{Name: "eve", Rooms: []string{"notify-ann"}}); !errors.Is(err, ErrHear) {
+	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "eve", Rooms: []string{"notify-ann"}}); !errors.Is(err, home.ErrHear) {
 		t.Error(err)
 	}
 	if left, _ := os.ReadDir(w.home.Agents()); len(left) != 1 {

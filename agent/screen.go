@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"lethe/internal/status"
 	"lethe/llm"
@@ -30,7 +29,7 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.status(), Budget: a.shownBudget(),
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.Status(), Budget: a.shownBudget(),
 			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
 		},
 	}
@@ -74,17 +73,12 @@ func (a *Agent) showEnd(err error) {
 // streamed is what has come of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
 
-// underWay says what begins, or with the zero Live that it has ended.
-func (a *Agent) underWay(l status.Live) {
-	a.view.Live(func(now *status.Live) bool { *now = l; return true })
-}
-
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
 // of the call. What has come by the end of ctx stays in a.call.
 func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 	got := &a.call.streamed
 	*got = streamed{}
-	a.underWay(status.Live{Entry: mind.EntryID(a.state.Next)})
+	a.view.Begin(status.Live{Entry: mind.EntryID(a.state.Next)})
 	return func(d llm.Delta) {
 		switch {
 		case !d.Reset:
@@ -102,37 +96,6 @@ func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 		}
 		a.view.Live(func(now *status.Live) bool {
 			now.Thinking, now.Text = got.reasoning.String(), text
-			return true
-		})
-	}
-}
-
-// maxOutput bounds what is shown of the output of a command, in bytes: the newest.
-const maxOutput = 64 << 10
-
-// output returns what takes the output of a call while it runs. What comes later, as of a job,
-// is not shown.
-func (a *Agent) output(call string) func([]byte) {
-	a.underWay(status.Live{Call: call})
-	var part []byte // of a rune
-	return func(b []byte) {
-		a.view.Live(func(now *status.Live) bool {
-			if now.Call != call {
-				return false
-			}
-			b, whole := append(part, b...), 0
-			for whole < len(b) && utf8.FullRune(b[whole:]) {
-				_, n := utf8.DecodeRune(b[whole:])
-				whole += n
-			}
-			part = slices.Clone(b[whole:])
-			now.Output += strings.ToValidUTF8(string(b[:whole]), "\uFFFD")
-			if more := len(now.Output) - maxOutput; more > maxOutput {
-				for !utf8.RuneStart(now.Output[more]) {
-					more--
-				}
-				now.Output, now.From = now.Output[more:], now.From+int64(more)
-			}
 			return true
 		})
 	}

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/secret"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -50,7 +51,7 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	w.eventually("the file is noticed", func() bool { return len(w.events(id, "note")) == 1 })
 	w.talk(4, 200)
 	said = len(w.said("dev"))
-	lethetest.Must(t, AskToCompact(id))
+	lethetest.Must(t, home.Ask(id, home.WishCompact))
 	w.eventually("the context is compacted", func() bool { return len(w.having(id, "epoch", "why", "person")) == 1 })
 	ask("good night", 1)
 	r = r.again()

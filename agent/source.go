@@ -1,56 +1,86 @@
 package agent
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
+	"lethe/blobs"
+	"lethe/home"
 	"lethe/life/event"
+	"lethe/mind"
+	"lethe/tools"
+	"lethe/wake"
 )
 
-// source is something that wakes the identity by itself: its triggers, its jobs. What
-// it has to say becomes a line in a room. The goroutine of Run alone calls it.
-type source interface {
-	// due returns what is to be recorded now, between units; each record goes out by
-	// itself. It never waits.
-	due(now time.Time) ([]record, error)
-	// next is when the clock makes something due; zero when only stir does.
-	next() time.Time
-}
-
-// startSources returns what wakes the identity, as far as it is configured.
-func (a *Agent) startSources() (all []source) {
-	a.triggers = newTriggers(a)
-	all = append(all, deadlines{a}, &gone{Agent: a}, a.triggers, jobs{a})
-	if a.cfg.Reviews.Self != "" {
-		all = append(all, &review{a: a, of: a.cfg.Reviews})
+// startSources makes what wakes the identity by itself, as far as it is configured.
+func (a *Agent) startSources() {
+	c := a.wakeConfig()
+	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
+	a.sources = []wake.Source{a.triggers, a.jobs}
+	if of := a.cfg.Reviews; of.Self != "" {
+		a.sources = append(a.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
 	}
-	if a.team != nil {
-		all = append(all, (*lostChildren)(a))
-	}
-	return all
 }
 
 // stopSources ends what sources run beside the agent; it returns when all has ended.
 func (a *Agent) stopSources() {
-	for _, s := range a.sources {
-		if s, ok := s.(interface{ stop() }); ok {
-			s.stop()
-		}
+	a.triggers.Stop()
+	a.tools.StopJobs()
+}
+
+func (a *Agent) wakeConfig() wake.Config {
+	return wake.Config{
+		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone, Workspace: a.workspace(),
+		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
+		Stir: a.stirred.ring, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
+		Put: func(gist string, text []byte, parent blobs.Hash) (mind.Ref, error) {
+			return a.log.Put(blobs.Meta{At: a.log.Now(), Gist: gist, Parent: parent}, text)
+		},
 	}
 }
 
-// stir makes the agent ask its sources soon. Any goroutine may call it.
-func (a *Agent) stir() {
+// wakeView is what sources see of the identity now.
+func (a *Agent) wakeView() wake.View {
+	return wake.View{
+		Now: time.Now(), Joined: a.joined(), Company: a.company(),
+		Fires: a.state.Fires, Wakes: a.state.Wakes, Jobs: a.state.Jobs, // the fold replaces them, and changes none
+		Files: maps.Clone(a.state.Files), Last: a.state.LastBlob, Wishes: a.wishes,
+	}
+}
+
+// Stir makes the agent ask its sources soon. Any goroutine may call it.
+func (a *Agent) Stir() { a.stirred.ring() }
+
+// bell wakes the loop.
+type bell chan struct{}
+
+func (b bell) ring() {
 	select {
-	case a.stirred <- struct{}{}:
+	case b <- struct{}{}:
 	default:
 	}
 }
 
 // fireDue records what is due. The lines are heard like any others.
 func (a *Agent) fireDue() error {
+	if err := a.subscriptions(); err != nil { // which rooms its calls have joined and left
+		return err
+	}
+	for _, due := range []func(time.Time) ([]record, error){a.lateAnswers, a.postAgain, a.lostChildren} {
+		records, err := due(time.Now())
+		for _, r := range records {
+			if err == nil {
+				err = a.commitFired(r)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for _, s := range a.sources {
-		records, err := s.due(time.Now())
+		records, err := s.Due(a.wakeView())
 		if err == nil {
 			err = a.fire(records)
 		}
@@ -58,54 +88,59 @@ func (a *Agent) fireDue() error {
 			return err
 		}
 	}
+	if a.triggers.Moved() {
+		a.watch()
+	}
 	return nil
 }
 
 // fire commits what sources have to say, each for itself.
-func (a *Agent) fire(records []record) error {
+func (a *Agent) fire(records []wake.Record) error {
 	for _, r := range records {
-		switch e := r.event.(type) { // what was recorded before has changed the number
+		var err error
+		switch e := r.Event.(type) {
+		case event.Note:
+			note := a.note(e, r.Gist, r.Text)
+			if r.Alert != "" {
+				err = a.commit(append(a.alert(e.Why, r.Alert), note)...)
+			} else {
+				err = a.commit(note)
+			}
 		case event.Fired:
-			e.ID = a.noticeID()
-			r.event = e
-		case event.Error:
-			e.ID = a.noticeID()
-			r.event = e
+			rooms := r.Rooms
+			if r.Urgent {
+				rooms = a.notify(rooms...)
+			}
+			fired := a.firing(e, r.Text, r.At, rooms...)
+			fired.Stored = r.Stored
+			err = a.commitFired(fired)
 		}
-		if err := a.commit(r); err != nil {
+		if err != nil {
 			return err
+		}
+		if r.Done != nil {
+			r.Done()
 		}
 	}
 	return nil
 }
 
+// commitFired commits a firing under the next number; what was recorded before has changed it.
+func (a *Agent) commitFired(r record) error {
+	e := r.Event.(event.Fired)
+	e.ID = a.noticeID()
+	r.Event = e
+	return a.commit(r)
+}
+
 // nextDue is when the clock makes something due; zero when it does not.
-func (a *Agent) nextDue() (at time.Time) {
+func (a *Agent) nextDue() time.Time {
+	at := wake.Sooner(a.nextDeadline(), a.nextRepost())
+	view := a.wakeView()
 	for _, s := range a.sources {
-		at = sooner(at, s.next())
+		at = wake.Sooner(at, s.Next(view))
 	}
 	return at
-}
-
-// sooner is the earlier of two times; a zero one never comes.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// heardFor is a room in which something is told that belongs into room: another one where
-// that is no longer heard, and "" where none is.
-func (a *Agent) heardFor(room string) string {
-	joined := a.joined()
-	switch {
-	case slices.Contains(joined, room):
-		return room
-	case len(joined) > 0:
-		return joined[0]
-	}
-	return ""
 }
 
 // firing fixes the line that wakes the identity: what e.By signs in a room it hears, with
@@ -113,5 +148,57 @@ func (a *Agent) heardFor(room string) string {
 func (a *Agent) firing(e event.Fired, text string, due time.Time, rooms ...string) record {
 	e.Notice = a.notice(text, rooms...)
 	e.TS = due.UTC().Truncate(time.Second)
-	return record{event: e}
+	return record{Event: e}
+}
+
+// settleTime is how long a room is left alone that an editor may be about to write.
+const settleTime = 2 * time.Second
+
+// postAgain posts lines again that were to wake the identity and have gone from their rooms before
+// it heard them: somebody has edited the room, or removed it.
+func (a *Agent) postAgain(now time.Time) (out []record, err error) {
+	if a.missing.IsZero() || now.Before(a.missing.Add(settleTime)) {
+		return nil, nil
+	}
+	for _, w := range a.missingLines() {
+		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: a.posting(w.Room)}}
+		out = append(out, record{Event: e})
+	}
+	a.missing = time.Time{}
+	return out, nil
+}
+
+// nextRepost is when postAgain posts.
+func (a *Agent) nextRepost() time.Time {
+	switch {
+	case len(a.missingLines()) == 0:
+		a.missing = time.Time{}
+		return a.missing
+	case a.missing.IsZero():
+		a.missing = time.Now()
+	}
+	return a.missing.Add(settleTime)
+}
+
+func (a *Agent) missingLines() []mind.Wake {
+	return slices.DeleteFunc(a.state.LostWakes(), func(w mind.Wake) bool { return !a.heardAll(w.Room) })
+}
+
+// heardAll reports whether a room has nothing that is still to be heard.
+func (a *Agent) heardAll(room string) bool {
+	return slices.Contains(a.joined(), room) && a.cursor(room).AtEnd(a.path(room))
+}
+
+// wrote is the version of the trigger that a call has written although it was cut short:
+// what the identity wrote never has the power of what a person did.
+func (a *Agent) wrote(p mind.Pending) event.File {
+	name, text := tools.TriggerOf(p.Call.Tool, argsOf(p.Call))
+	if name == "" {
+		return event.File{}
+	}
+	there, err := a.readOwn(name)
+	if err != nil || !strings.Contains(string(there), text) {
+		return event.File{}
+	}
+	return event.File{Name: name, Hash: home.Digest(there)}
 }

@@ -7,9 +7,10 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -39,7 +40,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.talk(20, 60)
 	r.settled()
 
-	lethetest.Must(t, AskToCompact(id))
+	lethetest.Must(t, home.Ask(id, home.WishCompact))
 	w.eventually("the first call of a job", func() bool { return len(w.tasks("segment")) == 1 })
 	full := w.full()
 	close(hold)

@@ -12,13 +12,14 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/mind"
 	"lethe/tools"
 )
 
 // Bounds of the children of an identity.
 const (
-	maxAlive  = 8  // in a tree
 	maxDepth  = 2  // a child of a child is the last
 	keptRooms = 32 // of children that the identity goes on hearing
 )
@@ -29,23 +30,10 @@ var (
 	kept     = []string{"UNCOMPACT", "RECALL", "COMPACT"}
 )
 
-// spawnable returns the child that a SPAWN makes, if the tool will not refuse it.
-func (a *Agent) spawnable(id string, c *mind.Call) (name, room, brief string, ok bool) {
-	if c.Tool != "SPAWN" || c.Original != "" || !a.tools.Has("SPAWN") {
-		return "", "", "", false
-	}
-	s, err := tools.ParseSpawn([]byte(blobs.Unescape(c.Args)))
-	if err != nil {
-		return "", "", "", false
-	}
-	name, room, a.call.refusal = a.admit(id, s)
-	return name, room, s.Brief, a.call.refusal == nil
-}
-
 // admit names the child of a call and takes its place among those of its tree, or says
 // why there is none.
-func (a *Agent) admit(call string, s tools.Spawn) (name, room string, err error) {
-	up := above(a.store, a.id.Self)
+func (a *Agent) admit(call string, s tools.Child) (name, room string, err error) {
+	up := home.Ancestry(a.store, a.id.Self)
 	if len(up) >= maxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
 	}
@@ -54,9 +42,12 @@ func (a *Agent) admit(call string, s tools.Spawn) (name, room string, err error)
 	}
 	model := cmp.Or(s.Model, a.state.Stable.Params.Model)
 	if _, priced := a.cfg.Prices.Of(model); s.USD != "" && !priced && !a.cfg.Offline && !a.cfg.Budget.AllowUnpriced {
-		return "", "", fmt.Errorf("usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person", model)
+		return "", "", fmt.Errorf(
+			"usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person",
+			model,
+		)
 	}
-	if err := cmp.Or((Gate{Schema: json.RawMessage(s.Schema)}).Validate(), a.mayRun("check", s.Check)); err != nil {
+	if err := cmp.Or((Gate{Schema: json.RawMessage(s.Schema)}).Validate(), a.tools.MayRun("check", s.Check)); err != nil {
 		return "", "", err
 	}
 	hash := blobs.Sum([]byte(a.id.Self + " " + call)).String()
@@ -67,20 +58,23 @@ func (a *Agent) admit(call string, s tools.Spawn) (name, room string, err error)
 			break
 		}
 	}
-	if !a.team.admit(name, a.top()) {
-		return "", "", fmt.Errorf("%d are at work already, which is the most: wait for a result, or do it yourself", maxAlive)
+	if !a.team.Admit(name, a.top()) {
+		return "", "", fmt.Errorf(
+			"%d are at work already, which is the most: wait for a result, or do it yourself",
+			crew.MaxAlive,
+		)
 	}
 	return name, room, nil
 }
 
 // top is the identity at the top of the tree.
 func (a *Agent) top() string {
-	tree := append([]string{a.id.Self}, above(a.store, a.id.Self)...)
+	tree := append([]string{a.id.Self}, home.Ancestry(a.store, a.id.Self)...)
 	return tree[len(tree)-1]
 }
 
 // toolsFor are the tools of a child: what it was given, or what its parent has.
-func (a *Agent) toolsFor(s tools.Spawn) ([]string, error) {
+func (a *Agent) toolsFor(s tools.Child) ([]string, error) {
 	has, asked := a.tools.Names(), s.Names()
 	for _, name := range asked {
 		if !slices.Contains(has, name) {
@@ -94,56 +88,60 @@ func (a *Agent) toolsFor(s tools.Spawn) ([]string, error) {
 		case len(asked) > 0:
 			return !slices.Contains(asked, name)
 		}
-		return slices.Contains(unlisted, name) || name == "SPAWN" && len(above(a.store, a.id.Self))+1 >= maxDepth
+		return slices.Contains(unlisted, name) || name == "SPAWN" && len(home.Ancestry(a.store, a.id.Self))+1 >= maxDepth
 	}), nil
 }
 
 // Spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
-func (a *Agent) spawn(call string, s tools.Spawn) (string, error) {
+func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 	i := slices.IndexFunc(a.state.Children, func(c mind.Child) bool { return c.Call == call })
 	if i < 0 {
-		return "", cmp.Or(a.call.refusal, errors.New("it was not begun; call again"))
+		return "", errors.New("it was not begun; call again")
 	}
 	c := a.state.Children[i]
 	id, err := a.bootChild(c, s)
 	if err != nil {
 		return "", err
 	}
-	if a.log.broken = a.payPosts(); a.log.broken != nil {
-		return "", a.log.broken
+	if a.log.Broken = a.payPosts(); a.log.Broken != nil {
+		return "", a.log.Broken
 	}
 	if err := a.cfg.Home.Subscribe(a.id, c.Room); err != nil {
 		return "", err
 	}
 	a.leaveOld()
-	a.team.start(id, a.top())
+	a.team.Start(id, a.top())
 	return fmt.Sprintf("%s works in room %s.", c.Name, c.Room), nil
 }
 
 // bootChild boots a child, or finds it.
-func (a *Agent) bootChild(c mind.Child, s tools.Spawn) (Identity, error) {
+func (a *Agent) bootChild(c mind.Child, s tools.Child) (home.Identity, error) {
 	self, err := blobs.ParseHash(a.id.Self)
 	if err != nil {
-		return Identity{}, err
+		return home.Identity{}, err
 	}
 	names, err := a.toolsFor(s)
 	if err != nil {
-		return Identity{}, err
+		return home.Identity{}, err
 	}
 	usd, err := s.Limit()
 	if err != nil {
-		return Identity{}, err
+		return home.Identity{}, err
 	}
 	var pins []string
 	for _, p := range a.state.Pins {
 		pins = append(pins, p.Text)
 	}
-	id, err := Boot(a.cfg.Home, a.store, BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &Child{
-		At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: cmp.Or(s.Model, a.state.Stable.Params.Model), USD: usd,
-		Schema: string(s.Schema), Check: s.Check, Pins: pins,
-	}})
-	if errors.Is(err, ErrExists) {
-		if up := above(a.store, id.Self); len(up) == 0 || up[0] != a.id.Self {
+	id, err := home.Boot(
+		a.cfg.Home,
+		a.store,
+		home.BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &home.Child{
+			At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: cmp.Or(s.Model, a.state.Stable.Params.Model), USD: usd,
+			Schema: string(s.Schema), Check: s.Check, Pins: pins,
+		}},
+	)
+	if errors.Is(err, home.ErrExists) {
+		if up := home.Ancestry(a.store, id.Self); len(up) == 0 || up[0] != a.id.Self {
 			return id, fmt.Errorf("the name %s is taken; call again", c.Name)
 		}
 		err = nil
@@ -165,22 +163,9 @@ func (a *Agent) leaveOld() {
 func (a *Agent) callChild(room string) {
 	if c := a.state.Child(room); c != nil {
 		if id, err := a.cfg.Home.Find(c.Name); err == nil && id.IsChild() { // otherwise it is booted first
-			a.team.start(id, a.top())
+			a.team.Start(id, a.top())
 		}
 	}
-}
-
-// settledSpawn is the result of a SPAWN that a crash has cut short: what its intent has
-// fixed is done now, once.
-func (a *Agent) settledSpawn(id string, c *mind.Call) (status, text string, ok bool) {
-	s, err := tools.ParseSpawn([]byte(blobs.Unescape(c.Args)))
-	if c.Tool != "SPAWN" || err != nil {
-		return "", "", false
-	}
-	if text, err = a.spawn(id, s); err != nil {
-		return mind.Failed, err.Error(), true
-	}
-	return mind.OK, text, true
 }
 
 // stoppable are the rooms of children that a /stop is relayed to.

@@ -8,17 +8,18 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 
 // killedAll supervises an identity until the n-th event of it and its children is in a
 // log, and kills them all: none gets further than to one more line. It reports false
 // when there were fewer events.
-func (w *world) killedAll(id Identity, n int64, done func() bool) bool {
+func (w *world) killedAll(id home.Identity, n int64, done func() bool) bool {
 	w.Helper()
 	var events atomic.Int64
-	w.conf.Tell = func(_ Identity, e life.Event) {
+	w.conf.Tell = func(_ home.Identity, e life.Event) {
 		if events.Add(1) >= n && e.Get("why") != "boot" && e.Kind != life.Sealed { // the first ones are told in Open, where nobody recovers
 			panic("killed")
 		}
@@ -39,6 +40,7 @@ func TestSpawnOverKills(t *testing.T) {
 	for n := int64(1); n <= 44; n += int64(lethetest.Sample(7, 3, 1)) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
+			lethetest.Tried(t, 1)
 			w := newWorld(t)
 			id := w.boot("ada", "dev")
 			w.say("dev", "ann", "let somebody else run echo x >> ran; echo hello")
@@ -49,7 +51,7 @@ func TestSpawnOverKills(t *testing.T) {
 			s := w.supervise(id)
 			w.eventually("the result is told", ended)
 			child := w.child()
-			w.eventually("the child has stopped", func() bool { _, runs := Running(child); return !runs })
+			w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
 			w.settle(id)
 			s.stop()
 			<-s.done
@@ -71,7 +73,7 @@ func TestSpawnOverKills(t *testing.T) {
 }
 
 // settle waits until an identity owes nothing.
-func (w *world) settle(id Identity) {
+func (w *world) settle(id home.Identity) {
 	w.Helper()
 	w.eventually(id.Name+" owes nothing", func() bool { return !w.owes(id) })
 }

@@ -1,32 +1,13 @@
 package agent
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 )
-
-// A parent is told, once, of a child that a person has stopped before it had a result, and of one whose
-// result was removed with its room before it was heard. What is said to it then is work again.
-// A child that stops with its parent is not said to have failed, while the parent still stops: it goes
-// on with it.
-func TestChildStopsWithParent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada-1", "dev")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	open := func(id Identity) (*Agent, error) { return Open(id, w.conf) }
-	c := &crew{open: open, log: discard(), members: map[string]*member{}}
-	parent := &team{crew: c, ctx: ctx, lost: map[string]error{}, agent: &Agent{stirred: make(chan struct{}, 1)}}
-	parent.employ(id, &member{})
-	if len(parent.lost) > 0 {
-		t.Errorf("lost: %v", parent.lost)
-	}
-}
 
 func TestChildStopsWithoutResult(t *testing.T) {
 	t.Parallel()
@@ -37,9 +18,9 @@ func TestChildStopsWithoutResult(t *testing.T) {
 	w.eventually("it works", func() bool { _, err := os.Stat(w.own(id, "workspace/began")); return err == nil })
 	child := w.child()
 	room := w.fold(id).Children[0].Room
-	lethetest.Must(t, Stop(child))
+	lethetest.Must(t, home.Ask(child, home.WishStop))
 	contains(t, w.answered("dev", 2), "it has stopped without a result")
-	if _, runs := Running(child); runs {
+	if _, runs := home.Running(child); runs {
 		t.Error("the child runs")
 	}
 	w.say("dev", "ann", "say run echo again in "+room)

@@ -11,20 +11,21 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
 )
 
 // child returns the only child of the home.
-func (w *world) child() Identity {
+func (w *world) child() home.Identity {
 	w.Helper()
 	all, err := w.home.List()
 	if err != nil {
 		w.Fatal(err)
 	}
-	var out []Identity
+	var out []home.Identity
 	for _, id := range all {
 		if id.IsChild() {
 			out = append(out, id)
@@ -47,7 +48,7 @@ func TestSpawn(t *testing.T) {
 	contains(t, w.answered("dev", 2), "says: BASH `echo hello > greeting.txt; cat greeting.txt` gave: hello")
 	child := w.child()
 	room := w.fold(id).Children[0].Room
-	w.eventually("the child has stopped", func() bool { _, runs := Running(child); return !runs })
+	w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
 	said := w.said(room)
 	equal(t, "lines of the work", len(said), 2)
 	equal(t, "brief", said[0], "run echo hello > greeting.txt; cat greeting.txt")
@@ -60,7 +61,7 @@ func TestSpawn(t *testing.T) {
 	w.say("dev", "ann", "say run echo again in "+room)
 	w.answered("dev", 3)
 	contains(t, w.answered("dev", 4), "gave: again")
-	w.eventually("the child has stopped again", func() bool { _, runs := Running(child); return !runs })
+	w.eventually("the child has stopped again", func() bool { _, runs := home.Running(child); return !runs })
 	s.stop()
 	<-s.done
 	if s.err != nil {
@@ -146,7 +147,7 @@ func TestStopReachesChildren(t *testing.T) {
 	all, err := w.home.List()
 	lethetest.Must(t, err)
 	for _, child := range all[1:] {
-		w.eventually("the child has ended", func() bool { _, runs := Running(child); return !runs })
+		w.eventually("the child has ended", func() bool { _, runs := home.Running(child); return !runs })
 		equal(t, child.Name, w.fold(child).Task.How, mind.WorkStopped)
 	}
 	w.settle(id)
@@ -229,7 +230,7 @@ func TestChildIsBounded(t *testing.T) {
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
 	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)
-	} else if b, _, err := (&Agent{id: id, store: w.store, state: mind.New()}).blobOf(strings.TrimSuffix(hash, "]"), nil); err != nil || !strings.Contains(string(b.Body), long) {
+	} else if b, _, err := (&Agent{id: id, store: w.store, state: mind.New()}).newAside().blobOf(strings.TrimSuffix(hash, "]")); err != nil || !strings.Contains(string(b.Body), long) {
 		t.Errorf("the parent cannot open %s: %v", hash, err)
 	}
 }
@@ -254,7 +255,7 @@ func TestLostChild(t *testing.T) {
 	s.stop()
 	<-s.done
 	w.supervise(id)
-	w.eventually("it runs", func() bool { _, runs := Running(id); return runs })
+	w.eventually("it runs", func() bool { _, runs := home.Running(id); return runs })
 	equal(t, "how", w.fold(id).Children[0].How, mind.WorkFailed)
 	equal(t, "firings", len(w.events(id, "fired")), 1)
 	equal(t, "lines", len(w.said("dev")), 2)
@@ -296,9 +297,9 @@ func TestChildBootedAgain(t *testing.T) {
 	parent := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(parent.Self)
 	lethetest.Must(t, err)
-	boot := func() (Identity, error) {
-		return Boot(w.home, w.store, BootOptions{Name: "ada-3fa9", Rooms: []string{"task-3fa9c1d2"},
-			Child: &Child{At: time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC), Parent: self, Of: "ada", Room: "task-3fa9c1d2"}})
+	boot := func() (home.Identity, error) {
+		return home.Boot(w.home, w.store, home.BootOptions{Name: "ada-3fa9", Rooms: []string{"task-3fa9c1d2"},
+			Child: &home.Child{At: time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC), Parent: self, Of: "ada", Room: "task-3fa9c1d2"}})
 	}
 	first, err := boot()
 	lethetest.Must(t, err)

@@ -14,35 +14,37 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/budget"
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
+	"lethe/spend"
+	"lethe/spend/wallet"
 )
 
 // paid is what the model of these tests costs, at any hour.
 var paid = llm.Price{Hit: 8, Miss: 10, Output: 20}
 
 // frugal gives an identity a model that costs something, and limits.
-func frugal(c *Config, limits budget.Limits) {
+func frugal(c *Config, limits spend.Limits) {
 	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 1000
 	c.Prices, c.Budget, c.People, c.Zone = llm.Prices{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
 }
 
 // dollars is what the server has really billed.
-func (w *world) dollars() budget.USD {
+func (w *world) dollars() spend.USD {
 	u := w.model.Usage()
 	usd, _ := llm.Prices{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
-	return budget.Ceil(usd)
+	return spend.Ceil(usd)
 }
 
 // within checks that what was spent and what is put aside keep to a limit of the home's day, by
 // LIFE and holds, and by what the server has billed.
-func (w *world) within(limit budget.USD) {
+func (w *world) within(limit spend.USD) {
 	w.Helper()
-	home := w.book(budget.Limits{HomeDay: limit}).Home()
+	home := w.book(spend.Limits{HomeDay: limit}).Home()
 	if home.Spent+home.Held > limit {
 		w.Fatalf("LIFE has %s, and holds %s, of %s\n%s", home.Spent, home.Held, limit, w.dump())
 	}
@@ -57,19 +59,19 @@ func (w *world) within(limit budget.USD) {
 func TestBudgetIsNeverPassed(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	limit := budget.USD(lethetest.Sample(2, 4, 12)) * 1e6
+	limit := spend.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
 		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Fault: rehearsal.Length},
 		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Fault: rehearsal.Blank},
 		rehearsal.Step{Times: -1, Fault: rehearsal.Understate})
 	w.gauge.limit = 0
 	w.use(llm.Config{MaxRetries: 2})
-	frugal(&w.conf, budget.Limits{HomeDay: limit})
+	frugal(&w.conf, spend.Limits{HomeDay: limit})
 	random := rand.New(rand.NewPCG(3, 4))
 	kinds := []string{"reply", "spent", "call", "inbound", "posted", "epoch"}
-	ids := []Identity{w.boot("ada", "dev"), w.boot("bob", "ops")}
+	ids := []home.Identity{w.boot("ada", "dev"), w.boot("bob", "ops")}
 	rooms := []string{"dev", "ops"}
-	spent := func(id Identity) bool { return !w.fold(id).Until.IsZero() }
+	spent := func(id home.Identity) bool { return !w.fold(id).Until.IsZero() }
 	for i := 0; !spent(ids[0]) || !spent(ids[1]); i++ {
 		if i > 200 {
 			t.Fatalf("nothing is at its end; %s are spent\n%s", w.dollars(), w.dump())
@@ -83,7 +85,7 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 			both = append(both, w.run(id, change))
 			w.say(rooms[k], "ann", chores(random, i), chores(random, 1000+i))
 			if i%3 == 2 {
-				lethetest.Must(t, AskToCompact(id))
+				lethetest.Must(t, home.Ask(id, home.WishCompact))
 			}
 		}
 		w.within(limit)
@@ -107,22 +109,22 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 }
 
 // book is what has been spent, as anybody reads it now.
-func (w *world) book(limits budget.Limits) budget.Book {
+func (w *world) book(limits spend.Limits) spend.Book {
 	w.Helper()
-	book, err := ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
+	book, err := wallet.ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
 	lethetest.Must(w, err)
 	return book
 }
 
 // holds are those that the ledger has.
-func (w *world) holds(id Identity) []budget.Hold {
+func (w *world) holds(id home.Identity) []spend.Hold {
 	w.Helper()
 	return w.ledger().Accounts[id.Self].Holds
 }
 
-func (w *world) ledger() *budget.Ledger {
+func (w *world) ledger() *spend.Ledger {
 	w.Helper()
-	l := budget.NewLedger(w.home.Dir)
+	l := spend.NewLedger(w.home.Dir)
 	unlock, err := l.Lock()
 	lethetest.Must(w, err)
 	defer unlock()
@@ -140,12 +142,12 @@ func TestBudgetOverKills(t *testing.T) {
 	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Times: -1, Fault: rehearsal.Understate}}, Pace: time.Millisecond})
 	id := w.boot("ada", "dev")
 	random := rand.New(rand.NewPCG(5, 6))
-	const limit = 3 * budget.USD(1e6)
+	const limit = 3 * spend.USD(1e6)
 	for i := range lethetest.Sample(6, 12, 60) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url, childUSD+"=3")
 		lethetest.Must(t, child.Start())
-		w.eventually("the child runs", func() bool { _, ok := Running(id); return ok })
+		w.eventually("the child runs", func() bool { _, ok := home.Running(id); return ok })
 		w.say("dev", "ann", fmt.Sprintf("count to %d", 100+i))
 		w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 || !w.fold(id).Until.IsZero() })
 		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond)))) // anywhere in it
@@ -153,7 +155,7 @@ func TestBudgetOverKills(t *testing.T) {
 		_ = child.Wait()
 		w.within(limit)
 	}
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: limit}})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: limit}})
 	w.run(id).finish()
 	w.within(limit)
 	if lost := w.having(id, "spent", "on", "lost"); len(lost) == 0 || lost[0].Get("estimated") != "yes" || lost[0].Get("calls") != "1" {
@@ -167,7 +169,7 @@ func TestBudgetOverKills(t *testing.T) {
 func TestBudgetCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
 	w.conf.Notify = []string{"notify-ann"}
 	id := w.boot("ada", "dev")
 	w.spend(id, 1.65)
@@ -205,25 +207,25 @@ func TestBudgetCommand(t *testing.T) {
 	contains(t, w.answered("dev", n+1), "I may spend 1.00 USD more today.")
 	w.answered("dev", n+2)
 	r.finish()
-	equal(t, "raised", w.fold(id).Spending.Raised.Day, budget.Of(1))
-	r = w.run(id, func(c *Config) { c.Budget = budget.Limits{Sums: budget.Sums{Month: budget.Of(0.01)}} })
+	equal(t, "raised", w.spending(id).Raised.Day, spend.Of(1))
+	r = w.run(id, func(c *Config) { c.Budget = spend.Limits{Sums: spend.Sums{Month: spend.Of(0.01)}} })
 	lethetest.Words(t, r.ask("count to 9"), "I go on after /budget +1 month.") // by itself never
 	equal(t, "notices of both", len(w.said("notify-ann")), 2)
 	r.stop()
 }
 
 // spend says that an identity that does not run has spent so many dollars today.
-func (w *world) spend(id Identity, usd float64) {
+func (w *world) spend(id home.Identity, usd float64) {
 	w.Helper()
-	w.spendOn(budget.DateOf(time.Now(), time.UTC), id, usd)
+	w.spendOn(spend.DateOf(time.Now(), time.UTC), id, usd)
 }
 
-func (w *world) spendOn(day string, id Identity, usd float64) {
+func (w *world) spendOn(day string, id home.Identity, usd float64) {
 	w.Helper()
 	a, err := Open(id, w.conf)
 	lethetest.Must(w, err)
 	defer a.Close()
-	lethetest.Must(w, a.commit(record{event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
+	lethetest.Must(w, a.commit(record{Event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
 	lethetest.Must(w, a.release())
 }
 
@@ -241,7 +243,7 @@ func TestBudgetUnpriced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Contains: "get a helper", Times: 1, Answer: calls("SPAWN", `{"brief":"help","usd":1}`)})
 	id := w.boot("ada", "dev")
-	frugal(&w.conf, budget.Limits{})
+	frugal(&w.conf, spend.Limits{})
 	w.conf.Prices = nil
 	r := w.run(id)
 	r.ask("hello")
@@ -262,9 +264,9 @@ func TestBudgetUnpriced(t *testing.T) {
 func TestBudgetOfUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "wait", Fault: rehearsal.Hang})
-	frugal(&w.conf, budget.Limits{})
+	frugal(&w.conf, spend.Limits{})
 	id := w.boot("ada", "dev")
-	for calls, limits := range []budget.Limits{{}, {HomeDay: budget.Of(2)}} {
+	for calls, limits := range []spend.Limits{{}, {HomeDay: spend.Of(2)}} {
 		r := w.run(id, func(c *Config) { c.Budget = limits })
 		w.say("dev", "ann", "wait")
 		w.eventually("the call", func() bool { return len(w.asked()) == calls+1 })
@@ -282,13 +284,13 @@ func TestBudgetOfUnanswered(t *testing.T) {
 func TestBudgetIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Month: budget.Of(100)}})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Month: spend.Of(100)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	contains(t, r.ask("hello"), "Hello")
 	r.settled()
 	s, err := status.Read(id.Dir)
-	if month := s.Budget[len(s.Budget)-1]; err != nil || month.Of != "month" || month.Spent != w.fold(id).Spending.Spent.Month || month.Held > 0 {
+	if month := s.Budget[len(s.Budget)-1]; err != nil || month.Of != "month" || month.Spent != w.spending(id).Spent.Month || month.Held > 0 {
 		t.Errorf("shown: %+v, %v", s.Budget, err)
 	}
 	r.stop()
@@ -298,12 +300,12 @@ func TestBudgetIsShown(t *testing.T) {
 func TestBudgetAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
 	id := w.boot("ada", "dev")
 	tomorrow := time.Now().UTC().AddDate(0, 0, 1)
-	w.spendOn(budget.DateOf(tomorrow, time.UTC), id, 2)
+	w.spendOn(spend.DateOf(tomorrow, time.UTC), id, 2)
 	r := w.run(id)
-	contains(t, r.ask("hello"), "I go on by myself on "+budget.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
+	contains(t, r.ask("hello"), "I go on by myself on "+spend.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
 	r.stop()
 }
 
@@ -313,12 +315,12 @@ func TestBudgetOverMidnight(t *testing.T) {
 	fail := make(chan struct{})
 	w := newWorld(t, rehearsal.Step{Hold: fail, Status: 503})
 	w.use(llm.Config{MaxRetries: 2})
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
 	id, other := w.boot("ada", "dev"), w.boot("bob", "ops")
 	r := w.run(id)
 	w.say("dev", "ann", "hello")
 	w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 })
-	tomorrow := budget.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
+	tomorrow := spend.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
 	w.spendOn(tomorrow, other, 0.1)
 	close(fail)
 	contains(t, w.answered("dev", 1), "Hello")
@@ -331,15 +333,15 @@ func TestBudgetOverMidnight(t *testing.T) {
 func TestBudgetOfChildren(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, Spawn: budget.Of(0.8)})
+	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}, Spawn: spend.Of(0.8)})
 	ada := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(ada.Self)
 	lethetest.Must(t, err)
-	child, err := Boot(w.home, w.store, BootOptions{Name: "ada-1f2e", Rooms: []string{"ops"}, Child: &Child{At: time.Now(), Parent: self, Of: "ada", Room: "ops", USD: 0.6}})
+	child, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e", Rooms: []string{"ops"}, Child: &home.Child{At: time.Now(), Parent: self, Of: "ada", Room: "ops", USD: 0.6}})
 	lethetest.Must(t, err)
 	grandchild, err := blobs.ParseHash(child.Self)
 	lethetest.Must(t, err)
-	_, err = Boot(w.home, w.store, BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner", USD: 5}})
+	_, err = home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &home.Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner", USD: 5}})
 	lethetest.Must(t, err)
 	all, err := w.home.List()
 	lethetest.Must(t, err)
@@ -374,7 +376,7 @@ func TestBudgetGoesOn(t *testing.T) {
 		a, err := Open(id, w.conf)
 		lethetest.Must(t, err)
 		pause := func() error {
-			return a.commit(record{event: event.Paused{ID: a.noticeID(), Why: why, Until: until.UTC()}})
+			return a.commit(record{Event: event.Paused{ID: a.noticeID(), Why: why, Until: until.UTC()}})
 		}
 		lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, pause, a.begin, pause))
 		r := w.live(a)
@@ -389,11 +391,11 @@ func TestBudgetGoesOn(t *testing.T) {
 func TestBudgetOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	limits := budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, HomeDay: budget.Of(4.1)}
+	limits := spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}, HomeDay: spend.Of(4.1)}
 	frugal(&w.conf, limits)
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	now := time.Now().UTC()
-	today, tomorrow := budget.DateOf(now, time.UTC), budget.DateOf(now.AddDate(0, 0, 1), time.UTC)
+	today, tomorrow := spend.DateOf(now, time.UTC), spend.DateOf(now.AddDate(0, 0, 1), time.UTC)
 	w.spend(ada, 0.5)
 	w.spendOn("2099-01-01", ada, 0.25)
 	w.spendOn("2099-01-01", bob, 2)
@@ -404,9 +406,9 @@ func TestBudgetOfAWrongClock(t *testing.T) {
 	r.finish()
 	s.finish()
 	answer := w.dollars()
-	for day, want := range map[string]budget.USD{today: budget.Of(2.75) + answer, tomorrow: 0, "2099-01-01": budget.Of(2.25)} {
-		home := budget.NewBook(limits, day, w.ledger().Accounts).Home()
-		if got := home.Spent; day == today && (got < want || got > want+budget.Of(0.1)) || day != today && got != want {
+	for day, want := range map[string]spend.USD{today: spend.Of(2.75) + answer, tomorrow: 0, "2099-01-01": spend.Of(2.25)} {
+		home := spend.NewBook(limits, day, w.ledger().Accounts).Home()
+		if got := home.Spent; day == today && (got < want || got > want+spend.Of(0.1)) || day != today && got != want {
 			t.Errorf("on %s %s are spent, want %s", day, got, want)
 		}
 	}
@@ -429,7 +431,7 @@ func TestBudgetWithoutLedger(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	w := newWorld(t, rehearsal.Step{Contains: "wait", Hold: hold, Answer: text("at last")})
-	limits := budget.Limits{HomeDay: budget.Of(100)}
+	limits := spend.Limits{HomeDay: spend.Of(100)}
 	frugal(&w.conf, limits)
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	w.spend(bob, 1)
@@ -458,7 +460,7 @@ func TestBudgetWithoutLedger(t *testing.T) {
 	r.finish()
 	s.finish()
 	w.within(limits.HomeDay)
-	equal(t, "spent", w.book(limits).Home().Spent, w.fold(ada).Spending.Spent.Day+w.fold(bob).Spending.Spent.Day)
+	equal(t, "spent", w.book(limits).Home().Spent, w.spending(ada).Spent.Day+w.spending(bob).Spent.Day)
 	if held == 0 || len(w.holds(ada)) > 0 {
 		t.Errorf("%s were held, and %v are", held, w.holds(ada))
 	}
@@ -468,25 +470,25 @@ func TestBudgetWithoutLedger(t *testing.T) {
 func TestBudgetOfAnOlderHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{})
+	frugal(&w.conf, spend.Limits{})
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	w.spend(ada, 0.5)
 	w.spend(bob, 0.25)
 	if _, err := os.Stat(filepath.Join(w.home.Dir, "ledger")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a limit there is a ledger: %v", err)
 	}
-	today := budget.DateOf(time.Now(), time.UTC)
+	today := spend.DateOf(time.Now(), time.UTC)
 	lethetest.Write(t, filepath.Join(ada.Dir, "holds.json"), `{"last":7,"open":[{"n":7,"usd":0.125,"day":"`+today+`"}]}`)
-	limits := budget.Limits{HomeDay: budget.Of(10)}
+	limits := spend.Limits{HomeDay: spend.Of(10)}
 	home := w.book(limits).Home() // as lethe budget reads it
-	equal(t, "spent", home.Spent, budget.Of(0.75))
-	equal(t, "held", home.Held, budget.Of(0.125))
+	equal(t, "spent", home.Spent, spend.Of(0.75))
+	equal(t, "held", home.Held, spend.Of(0.125))
 	frugal(&w.conf, limits)
 	w.run(bob).finish()
-	equal(t, "held", w.book(limits).Home().Held, budget.Of(0.125))
+	equal(t, "held", w.book(limits).Home().Held, spend.Of(0.125))
 	w.run(ada).finish()
 	home = w.book(limits).Home()
-	equal(t, "spent", home.Spent, budget.Of(0.875))
+	equal(t, "spent", home.Spent, spend.Of(0.875))
 	equal(t, "held", home.Held, 0)
 	if lost := w.having(ada, "spent", "on", "lost"); len(lost) != 1 || lost[0].Get("hold") != "7" {
 		t.Errorf("lost: %v", lost)
@@ -501,13 +503,13 @@ func TestBudgetOfAnOlderHome(t *testing.T) {
 func TestLedgerStaysSmall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	limits := budget.Limits{HomeDay: budget.Of(100_000)}
+	limits := spend.Limits{HomeDay: spend.Of(100_000)}
 	frugal(&w.conf, limits)
 	ada := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(ada.Self)
 	lethetest.Must(t, err)
-	spawn := func(name string, of blobs.Hash) Identity {
-		id, err := Boot(w.home, w.store, BootOptions{Name: name, Rooms: []string{name}, Child: &Child{At: time.Now(), Parent: of, Of: "ada", Room: name, USD: 5}})
+	spawn := func(name string, of blobs.Hash) home.Identity {
+		id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: []string{name}, Child: &home.Child{At: time.Now(), Parent: of, Of: "ada", Room: name, USD: 5}})
 		lethetest.Must(t, err)
 		return id
 	}
@@ -521,9 +523,9 @@ func TestLedgerStaysSmall(t *testing.T) {
 	a, err := Open(ada, w.conf)
 	lethetest.Must(t, err)
 	pay := func() {
-		call := a.payment(a.rates()).attempts(&llm.Request{Model: "rehearsal-paid", MaxTokens: 10})
-		lethetest.Must(t, call.begin(llm.Waste{}))
-		lethetest.Must(t, call.end(event.Tokens{}, false))
+		call := a.wallet.Pay(a.rates()).Attempts(&llm.Request{Model: "rehearsal-paid", MaxTokens: 10})
+		lethetest.Must(t, call.Begin(llm.Waste{}))
+		lethetest.Must(t, call.End(event.Tokens{}, false))
 	}
 	most := 0
 	for range 800 {
@@ -543,9 +545,9 @@ func TestLedgerStaysSmall(t *testing.T) {
 		t.Error("it was never there")
 	}
 	w.spend(child, 0.5)
-	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
-		if line.Of == budget.Life {
-			equal(t, "of its life", line.Spent, budget.Of(3.5))
+	for _, line := range spend.NewBook(limits, spend.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
+		if line.Of == spend.Life {
+			equal(t, "of its life", line.Spent, spend.Of(3.5))
 		}
 	}
 }
@@ -555,18 +557,18 @@ func TestLedgerStaysSmall(t *testing.T) {
 func TestBudgetBesideUnreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, budget.Limits{})
+	frugal(&w.conf, spend.Limits{})
 	id := w.boot("ada", "dev")
 	w.spend(id, 1)
 	lethetest.Must(t, os.Rename(id.LIFE(), id.LIFE()+".away"))
 	lethetest.Must(t, os.Mkdir(id.LIFE(), 0o700))
-	if book, err := ReadBook(w.home, w.store, budget.Limits{}, time.Now(), time.UTC); err == nil {
+	if book, err := wallet.ReadBook(w.home, w.store, spend.Limits{}, time.Now(), time.UTC); err == nil {
 		t.Errorf("%s are spent", book.Home().Spent)
 	}
 	lethetest.Must(t, os.Remove(id.LIFE()))
 	lethetest.Must(t, os.Rename(id.LIFE()+".away", id.LIFE()))
-	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(10)})
+	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(10)})
 	w.spend(id, 1)
 	lethetest.Must(t, os.Remove(id.LIFE()))
-	equal(t, "spent", w.book(budget.Limits{}).Home().Spent, budget.Of(2))
+	equal(t, "spent", w.book(spend.Limits{}).Home().Spent, spend.Of(2))
 }

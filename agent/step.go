@@ -11,14 +11,20 @@ import (
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend/wallet"
 )
 
 // step is one call to the model and everything that follows from it.
 func (a *Agent) step(ctx context.Context) error {
 	if a.state.Steps >= a.cfg.MaxSteps {
-		return a.giveUp("max_steps",
-			fmt.Sprintf("You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.", a.state.Steps),
-			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps))
+		return a.giveUp(
+			"max_steps",
+			fmt.Sprintf(
+				"You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.",
+				a.state.Steps,
+			),
+			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps),
+		)
 	}
 	if !a.canRecord() {
 		return nil
@@ -39,8 +45,8 @@ func (a *Agent) step(ctx context.Context) error {
 	if err == nil {
 		v, err = a.examine(ctx, &t)
 	}
-	if t.lost.calls > 0 {
-		if err := inOrder(func() error { return a.commit(t.lost.spent("turn")) }, a.release); err != nil {
+	if t.lost.Calls > 0 {
+		if err := inOrder(func() error { return a.commit(record{Event: t.lost.Event("turn")}) }, a.release); err != nil {
 			return err
 		}
 	}
@@ -57,7 +63,7 @@ func (a *Agent) step(ctx context.Context) error {
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
 	if n := t.reply.Usage.Input; n > 0 {
-		a.counted = counted{t.asked, t.weight, max(n, plain(t.weight))}
+		a.counted = wallet.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
 }
@@ -81,25 +87,31 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 	e := event.Reply{
 		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: reply.Finish,
 	}
-	bodies := []body{{answer.Gist(turn), answer.Encode()}}
+	bodies := []body{{Gist: answer.Gist(turn), Data: answer.Encode()}}
 	if len(answer.Calls) == 0 {
 		if e.Refused = v.refuses(a.state, answer.Text); e.Refused {
 			note := event.Note{N: e.N + 1, Why: "refused"}
-			return a.commit(record{event: e, bodies: bodies}, record{event: note, bodies: []body{{"answer refused", []byte(v.note())}}})
+			return a.commit(
+				record{Event: e, Texts: bodies},
+				record{Event: note, Texts: []body{{Gist: "answer refused", Data: []byte(v.note())}}},
+			)
 		}
 		e.Caveat = v.caveat()
 		said := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
 		if rooms := a.audience(); len(rooms) > 0 && (said != "" && said != mind.Nothing || a.state.Concludes()) {
 			e.Posting = a.posting(rooms...)
 		}
-		return a.commit(record{event: e, bodies: bodies})
+		return a.commit(record{Event: e, Texts: bodies})
 	}
 	var pending []mind.Pending
 	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
-		pending = append(pending, mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}})
+		pending = append(
+			pending,
+			mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}},
+		)
 	}
 	intents, _ := a.intents(pending, len(answer.Calls) == 1)
-	return a.commit(append([]record{{event: e, bodies: bodies}}, intents...)...)
+	return a.commit(append([]record{{Event: e, Texts: bodies}}, intents...)...)
 }
 
 // spoken is the text of a reply, "" for what stands for silence, and said as little.
@@ -123,14 +135,22 @@ func (a *Agent) audience() []string {
 // cutOff deals with an answer that was too long twice: it is no reply, but it is
 // kept, and the model is told.
 func (a *Agent) cutOff(reply llm.Reply) error {
-	text := fmt.Sprintf("Your last answer was longer than %d tokens, was cut off, and nobody has seen it. Be briefer: do less in one answer.", a.state.Stable.Params.MaxTokens)
+	text := fmt.Sprintf(
+		"Your last answer was longer than %d tokens, was cut off, and nobody has seen it. Be briefer: do less in one answer.",
+		a.state.Stable.Params.MaxTokens,
+	)
 	if reply.Text != "" {
 		text += " It began: " + blobs.Gist(reply.Text)
 	}
 	partial := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
-	kept := body{"an answer that was cut off", partial.Encode()}
+	kept := body{Gist: "an answer that was cut off", Data: partial.Encode()}
 	if a.state.Cut > 0 {
-		return a.giveUp("cut", text, "My answers were cut off for their length again and again; I stopped. Ask for something smaller.", kept)
+		return a.giveUp(
+			"cut",
+			text,
+			"My answers were cut off for their length again and again; I stopped. Ask for something smaller.",
+			kept,
+		)
 	}
 	return a.commit(a.note(event.Note{Why: "cut"}, "answer cut off", text, kept))
 }
@@ -143,5 +163,5 @@ func (a *Agent) giveUp(why, note, say string, kept ...body) error {
 	if len(a.state.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
 		paused.Notice = a.notice(say, a.audience()...)
 	}
-	return a.commit(a.note(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{event: paused})
+	return a.commit(a.note(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{Event: paused})
 }

@@ -9,9 +9,10 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -43,7 +44,7 @@ func TestRetryingIsShown(t *testing.T) {
 	contains(t, s.Error, "no space left")
 	equal(t, "PID", s.PID, os.Getpid())
 	equalSlices(t, "rooms", s.Rooms, []string{"dev"})
-	w.eventually("it is held", func() bool { pid, ok := Running(id); return ok && pid == strconv.Itoa(os.Getpid()) })
+	w.eventually("it is held", func() bool { pid, ok := home.Running(id); return ok && pid == strconv.Itoa(os.Getpid()) })
 	attempts := tried.Load()
 	w.eventually("another attempt", func() bool { return tried.Load() > attempts })
 	if again := shown(status.Retrying); !again.Since.Equal(s.Since) {
@@ -57,7 +58,7 @@ func TestRetryingIsShown(t *testing.T) {
 	w.say("dev", "ann", "a question")
 	shown(status.Retrying)
 	w.eventually("it stops", func() bool {
-		lethetest.Must(t, Stop(id)) // again: one that is being opened takes it for an old one
+		lethetest.Must(t, home.Ask(id, home.WishStop)) // again: one that is being opened takes it for an old one
 		select {
 		case <-lives.done:
 			return true
@@ -77,7 +78,7 @@ func TestBlobsAreMovedAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
 	id := w.boot("ada", "dev")
-	lethetest.Must(t, errors.Join(os.MkdirAll(w.own(id, stopFile+"/x"), 0o700), os.MkdirAll(w.own(id, compactFile+"/x"), 0o700)))
+	lethetest.Must(t, errors.Join(os.MkdirAll(home.WishStop.Path(id)+"/x", 0o700), os.MkdirAll(home.WishCompact.Path(id)+"/x", 0o700)))
 	w.supervise(id)
 	w.say("dev", "ann", "a question")
 	w.answered("dev", 1)

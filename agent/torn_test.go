@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -21,7 +22,7 @@ var hurts = map[string]func(data string) (left string, there bool){
 }
 
 // hurt does that to the text of the newest event of a kind.
-func (w *world) hurt(id Identity, kind, how string) {
+func (w *world) hurt(id home.Identity, kind, how string) {
 	w.Helper()
 	all := w.events(id, kind)
 	h, err := w.store.Resolve(all[len(all)-1].Refs[0].Hash)
@@ -34,7 +35,7 @@ func (w *world) hurt(id Identity, kind, how string) {
 	}
 }
 
-func (w *world) torn(id Identity) []string {
+func (w *world) torn(id home.Identity) []string {
 	w.Helper()
 	files, err := filepath.Glob(id.LIFE() + ".torn-*")
 	lethetest.Must(w, err)
@@ -42,7 +43,7 @@ func (w *world) torn(id Identity) []string {
 }
 
 // killedAfterReply is a life that was killed when its first reply was in the log.
-func killedAfterReply(t *testing.T) (*world, Identity) {
+func killedAfterReply(t *testing.T) (*world, home.Identity) {
 	t.Helper()
 	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
 	id := w.boot("ada", "dev")
@@ -80,10 +81,10 @@ func TestLostTextIsNotTorn(t *testing.T) {
 			w.hurt(id, kind, "missing")
 		}
 		before := w.read(id.LIFE())
-		if _, err := w.try(id); !errors.Is(err, ErrCorrupt) {
+		if _, err := w.try(id); !errors.Is(err, home.ErrCorrupt) {
 			t.Errorf("%q lost: %v", lost, err)
 		}
-		if _, err := Fold(id, w.store); lost[0] != "boot" && !errors.Is(err, ErrCorrupt) {
+		if _, err := home.Fold(id, w.store); lost[0] != "boot" && !errors.Is(err, home.ErrCorrupt) {
 			t.Errorf("%q lost: it is read: %v", lost, err)
 		}
 		equal(t, "LIFE", w.read(id.LIFE()), before)
@@ -93,11 +94,11 @@ func TestLostTextIsNotTorn(t *testing.T) {
 	id := w.boot("ada", "dev")
 	w.hurt(id, "boot", "missing") // which is all of the log
 	before := w.read(id.LIFE())
-	if _, err := w.try(id); !errors.Is(err, ErrCorrupt) {
+	if _, err := w.try(id); !errors.Is(err, home.ErrCorrupt) {
 		t.Errorf("the boot is lost: %v", err)
 	}
 	equal(t, "LIFE", w.read(id.LIFE()), before)
-	log, err := View(id, w.store)
+	log, err := home.View(id, w.store)
 	lethetest.Must(t, err)
 	defer log.Close()
 	equal(t, "bytes of LIFE that count", log.Size(), int64(len(before)))

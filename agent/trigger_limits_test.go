@@ -7,11 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
-	"lethe/mind"
-	"lethe/trigger"
 )
 
 // A trigger of a room that its identity has left does not run its command, says so once, and goes on when
@@ -55,13 +53,13 @@ func TestTriggerWatchesNothingOfLethe(t *testing.T) {
 	equal(t, "firings", len(w.events(id, "fired")), 0)
 	link := filepath.Join(t.TempDir(), "link")
 	lethetest.Must(t, os.Symlink(w.home.Chats(), link))
-	home := w.home.Dir
+	home, config := w.home.Dir, r.agent.wakeConfig()
 	for path, refused := range map[string]bool{
 		home: true, w.home.Chats(): true, link: true, w.path("new"): true, w.path("dev"): true, home + "/agents": true, id.Dir: true,
 		id.LIFE(): true, home + "/blobs": true, home + "/names/ada": true, home + "/ledger": true, "../sandbox": true,
 		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": false, filepath.Dir(home): false,
 	} {
-		_, err := r.agent.parseTrigger("x", fmt.Appendf(nil, "watch = %q\nroom = \"dev\"\n", path), []string{"dev"}, false)
+		_, err := config.Parse("x", fmt.Appendf(nil, "watch = %q\nroom = \"dev\"\n", path), []string{"dev"}, false)
 		if (err != nil) != refused {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -82,21 +80,4 @@ func TestLateLineIsQuiet(t *testing.T) {
 	w.shows(id, "it waits", func(s status.Status) bool { return len(s.Triggers) == 1 && s.Triggers[0].Next.Equal(end) })
 	r.finish()
 	equal(t, "lines", len(w.by("dev", "cron-late")), 0)
-
-	night := time.Date(2026, 11, 23, 2, 31, 0, 0, time.UTC)
-	trig, err := trigger.Parse("late", []byte("cron = \"0 21,7 * * *\"\nquiet = \"22:00-07:00\"\nrun = \"look\"\n"), time.UTC)
-	lethetest.Must(t, err)
-	trig = trig.For(id.Self)
-	for _, printed := range []string{"", "something"} { // it was to begin before the quiet hours, or has ended in them
-		ts := &triggers{a: &Agent{state: mind.New()}}
-		ts.a.state.Fires = map[string]mind.Firing{"cron-late": {Last: night.Add(-24 * time.Hour)}}
-		r := &armed{Trigger: trig, since: night.Add(-48 * time.Hour)}
-		if printed != "" {
-			r.run = &run{moment: moment{at: night}, done: make(chan struct{}), printed: printed}
-			close(r.run.done)
-		}
-		_, _, ok := ts.moment(r, night)
-		equal(t, "it comes at night", ok || printed == "" && r.run != nil, false)
-		equal(t, "until", r.wake.Equal(night.Truncate(24*time.Hour).Add(7*time.Hour)), true)
-	}
 }

@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm/rehearsal"
 )
 
 // told are the firings whose line has a text.
-func (w *world) told(id Identity, text string) (out []life.Event) {
+func (w *world) told(id home.Identity, text string) (out []life.Event) {
 	w.Helper()
 	for _, e := range w.events(id, "fired") {
 		if strings.Contains(e.Get("say"), text) {
@@ -38,7 +39,7 @@ func TestMailThatStays(t *testing.T) {
 		w.trigger(id, name+".toml", fmt.Sprintf("mail = %q\n", dir))
 		put(name, "first-"+name)
 	}
-	put("one", mailDone) // where files would go
+	put("one", "processed") // where files would go
 	r := w.run(id)
 	told := func(names ...string) {
 		t.Helper()
@@ -46,22 +47,22 @@ func TestMailThatStays(t *testing.T) {
 			w.eventually(name+" is told", func() bool { return len(w.told(id, name+",")) > 0 })
 		}
 	}
-	told("first-one", "first-two", mailDone)
+	told("first-one", "first-two", "processed")
 	put("two", "second-two")
 	put("one", "second-one")
 	told("second-one", "second-two")
 	w.shows(id, "what is wrong", func(s status.Status) bool {
-		return len(s.Triggers) == 2 && strings.Contains(s.Triggers[0].Error, mailDone)
+		return len(s.Triggers) == 2 && strings.Contains(s.Triggers[0].Error, "processed")
 	})
 	r = r.again()
 	put("two", "third-two")
 	told("third-two")
 	r.settled()
-	lethetest.Must(t, os.Remove(filepath.Join(drops["one"], mailDone)))
+	lethetest.Must(t, os.Remove(filepath.Join(drops["one"], "processed")))
 	put("two", "fourth-two")
 	told("fourth-two")
 	w.eventually("they are moved", func() bool {
-		moved, _ := filepath.Glob(filepath.Join(drops["one"], mailDone, "*-one"))
+		moved, _ := filepath.Glob(filepath.Join(drops["one"], "processed", "*-one"))
 		return len(moved) == 2
 	})
 	r.finish()
@@ -101,16 +102,20 @@ func TestOwnMail(t *testing.T) {
 	at, err := time.Parse(time.RFC3339, first.Get("ts"))
 	lethetest.Must(t, err)
 	w.shows(id, "it waits", func(s status.Status) bool {
-		return len(s.Triggers) == 1 && s.Triggers[0].Next.Equal(at.Add(leastPause))
+		return len(s.Triggers) == 1 && s.Triggers[0].Next.Equal(at.Add(time.Minute))
 	})
 	r.finish()
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
-	a.triggers = newTriggers(a)
-	a.triggers.ctx = t.Context()
-	_, err = a.triggers.due(at.Add(leastPause))
-	a.Close()
+	a.startSources()
+	lethetest.Must(t, a.subscriptions())
+	view := a.wakeView()
+	view.Now = at.Add(time.Minute)
+	due, err := a.triggers.Due(view)
 	lethetest.Must(t, err)
+	lethetest.Must(t, a.fire(due))
+	a.stopSources()
+	a.Close()
 	all := w.told(id, "mail: ")
 	equal(t, "lines of mail", len(all), 2)
 	for _, want := range []string{"mail: fourth, 11 bytes", "mail: third, 8 bytes"} {
@@ -152,11 +157,16 @@ func TestOwnMailWaitsForTheLast(t *testing.T) {
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	a.triggers = newTriggers(a)
-	_, err = a.triggers.due(first.Add(settleTime))
+	a.startSources()
+	defer a.stopSources()
+	lethetest.Must(t, a.subscriptions())
+	view := a.wakeView()
+	view.Now = first.Add(settleTime)
+	due, err := a.triggers.Due(view)
 	lethetest.Must(t, err)
+	equal(t, "due", len(due), 0)
 	equal(t, "lines of mail", len(w.told(id, "mail: ")), 0)
-	equal(t, "looked at again", a.triggers.next().Equal(last.Add(settleTime)), true)
+	equal(t, "looked at again", a.triggers.Next(view).Equal(last.Add(settleTime)), true)
 }
 
 // What came while a call ran is a letter when the daemon is killed before it is told: it may be a person's.

@@ -12,24 +12,24 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
-	"lethe/mind"
-	"lethe/trigger"
+	"lethe/wake"
 )
 
 // trigger puts a trigger into the directory of an identity, as a person does.
-func (w *world) trigger(id Identity, name, text string) {
+func (w *world) trigger(id home.Identity, name, text string) {
 	w.Helper()
-	lethetest.Must(w, os.MkdirAll(w.own(id, triggerDir), 0o700))
-	w.write(w.own(id, triggerDir+"/"+name), text)
+	lethetest.Must(w, os.MkdirAll(w.own(id, wake.Dir), 0o700))
+	w.write(w.own(id, wake.Dir+"/"+name), text)
 }
 
 // disarm removes a trigger, and waits until what it has fired is answered.
-func (w *world) disarm(id Identity, name string) {
+func (w *world) disarm(id home.Identity, name string) {
 	w.Helper()
-	lethetest.Must(w, os.Remove(w.own(id, triggerDir+"/"+name)))
+	lethetest.Must(w, os.Remove(w.own(id, wake.Dir+"/"+name)))
 	w.shows(id, "it is gone", func(s status.Status) bool { return len(s.Triggers) == 0 })
 	w.eventually("its lines are answered", func() bool { s := w.fold(id); return len(s.Wakes)+len(s.Outbox) == 0 })
 }
@@ -106,7 +106,7 @@ func TestTriggerMissed(t *testing.T) {
 		return strings.Contains(strings.Join(s.Trouble, ";"), "trigger old: its time has passed")
 	})
 	r = r.again()
-	lethetest.Must(t, os.RemoveAll(w.own(id, triggerDir)))
+	lethetest.Must(t, os.RemoveAll(w.own(id, wake.Dir)))
 	r.finish()
 	equal(t, "told once", len(w.having(id, "note", "why", "trigger")), 1)
 	equal(t, "too late", len(w.by("dev", "cron-old")), 0)
@@ -130,10 +130,10 @@ func TestTriggerWatches(t *testing.T) {
 	r = w.run(id)
 	w.eventually("it has changed meanwhile", times(2))
 	r.finish()
-	w.trigger(id, "notes.now", "")
+	lethetest.Must(t, home.Ask(id, home.WishFire+"notes"))
 	w.run(id, dieAt("fired", 1)).killed()
 	r = w.run(id)
-	w.eventually("the request is obeyed", func() bool { return times(3)() && !r.agent.there(triggerDir+"/notes.now") })
+	w.eventually("the request is obeyed", func() bool { return times(3)() && !home.Asked(id, home.WishFire+"notes") })
 	r.settled()
 	equal(t, "lines", len(w.by("ops", "watch-notes")), 3)
 	equal(t, "answers", len(w.by("ops", "ada")), 3)
@@ -157,32 +157,12 @@ func TestTriggersAreListed(t *testing.T) {
 		if m.Role == "tool" {
 			for _, want := range []string{"brief.toml  ", "[brief: next time 20", "T09:00:", "+01:00 ]\n",
 				"[elsewhere: next time 2101-01-01T09:00:00+01:00 ]\n", "[wrong: next time none that is known every = ", "[for the people here it is 20", "+01:00 (CET)]\n"} {
-				contains(t, m.Content, want)
+				contains(t, m.Content.String(), want)
 			}
 			return
 		}
 	}
 	t.Error("there is no result")
-}
-
-// A change in the step of the file system's clock in which a trigger first looked is noticed, and its absence is not.
-func TestTriggerWatchesFromItsFirstLook(t *testing.T) {
-	t.Parallel()
-	path, now := filepath.Join(t.TempDir(), "notes"), time.Now()
-	fires := func(r *armed, after time.Duration) bool {
-		_, ok := (&triggers{}).watched(r, mind.Firing{}, now.Add(after))
-		return ok
-	}
-	for _, text := range []string{"one", "two"} {
-		lethetest.Write(t, path, "one")
-		lethetest.Must(t, os.Chtimes(path, now, now))
-		r := &armed{Trigger: trigger.Trigger{Watch: path, Zone: time.UTC}, since: now}
-		equal(t, "fires at first", fires(r, 0), false)
-		lethetest.Write(t, path, text)
-		lethetest.Must(t, os.Chtimes(path, now, now))
-		equal(t, "fires too soon", fires(r, settleTime-1), false)
-		equal(t, "fires with "+text, fires(r, settleTime), text == "two")
-	}
 }
 
 func (a *Agent) there(name string) bool { _, err := os.Lstat(a.files.path(name)); return err == nil }
@@ -217,7 +197,7 @@ func TestOwnTriggers(t *testing.T) {
 	}
 	equal(t, "lines of it", len(w.by("dev", "cron-soon")), 1)
 	equal(t, "lines of the identity", len(w.by("dev", "ada")), 0)
-	there, _ := os.ReadDir(w.own(id, triggerDir))
+	there, _ := os.ReadDir(w.own(id, wake.Dir))
 	equal(t, "files", len(there), 1)
 }
 
@@ -236,7 +216,7 @@ func TestOwnWatchHasPauses(t *testing.T) {
 			return false
 		}
 		at, err := time.Parse(time.RFC3339, fired[0].Get("ts"))
-		return err == nil && s.Triggers[0].Next.Equal(at.Add(leastPause))
+		return err == nil && s.Triggers[0].Next.Equal(at.Add(time.Minute))
 	})
 	r.finish()
 }
@@ -286,7 +266,7 @@ func TestReservedNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, refused := range map[string]bool{"cron-brief": true, "job": true, "webhook-x": true, "jobs": false, "cronus": false} {
-		if _, err := Boot(w.home, w.store, BootOptions{Name: name}); (err != nil) != refused {
+		if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: name}); (err != nil) != refused {
 			t.Errorf("boot %s: %v", name, err)
 		}
 	}

@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
 	"lethe/tools"
@@ -93,7 +95,9 @@ func TestBadCalls(t *testing.T) {
 	id := w.boot("ada", "dev")
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
-	a.tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Run: func(context.Context, tools.Call) tools.Result { panic("at the disco") }})
+	a.tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Intent: func(json.RawMessage) (tools.Effect, error) {
+		return tools.Run(func(context.Context, tools.Call) tools.Result { panic("at the disco") }), nil
+	}})
 	r := w.live(a)
 	r.ask("the first question")
 	r.stop()
@@ -167,7 +171,7 @@ func TestVeryManyCalls(t *testing.T) {
 
 // sharedResults checks that so many calls were not started, and that those of a
 // reply share one blob.
-func (w *world) sharedResults(id Identity, n int) {
+func (w *world) sharedResults(id home.Identity, n int) {
 	w.Helper()
 	blobs, found := map[string]bool{}, 0
 	for _, e := range w.events(id, "result") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -34,7 +34,7 @@ func TestFileAskedForWhole(t *testing.T) {
 	var shown []string
 	for _, m := range w.fold(id).Messages("") {
 		if m.Role == "tool" {
-			shown = append(shown, m.Content)
+			shown = append(shown, m.Content.String())
 		}
 	}
 	equal(t, "results", len(shown), 3)

@@ -17,10 +17,13 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/panics"
 	"lethe/internal/sandbox"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -48,7 +51,7 @@ func TestMain(m *testing.M) {
 // has what reads its rooms and lives, asked_test.go what reads the requests.
 type world struct {
 	testing.TB
-	home    Home
+	home    home.Home
 	store   *blobs.Store
 	watcher *chat.Watcher
 	model   *rehearsal.Server
@@ -64,7 +67,7 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	lethetest.Must(t, err)
 	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute}
-	w.home, err = OpenHome(filepath.Join(dir, "home"))
+	w.home, err = home.Open(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())
 	lethetest.Must(t, err)
@@ -150,15 +153,15 @@ func (w *world) dump() string {
 	return b.String()
 }
 
-func (w *world) boot(name string, rooms ...string) Identity {
+func (w *world) boot(name string, rooms ...string) home.Identity {
 	w.Helper()
-	id, err := Boot(w.home, w.store, BootOptions{Name: name, Rooms: rooms})
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: rooms})
 	lethetest.Must(w, err)
 	return id
 }
 
 // start runs an identity that hears room dev.
-func start(t testing.TB, script ...rehearsal.Step) (*world, Identity, *running) {
+func start(t testing.TB, script ...rehearsal.Step) (*world, home.Identity, *running) {
 	t.Helper()
 	w := newWorld(t, script...)
 	id := w.boot("ada", "dev")
@@ -168,7 +171,7 @@ func start(t testing.TB, script ...rehearsal.Step) (*world, Identity, *running) 
 // running is an agent in a goroutine.
 type running struct {
 	w      *world
-	id     Identity
+	id     home.Identity
 	agent  *Agent // which belongs to its own goroutine
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -176,13 +179,13 @@ type running struct {
 }
 
 // run opens an identity and lets it live until the test stops it.
-func (w *world) run(id Identity, change ...func(*Config)) *running {
+func (w *world) run(id home.Identity, change ...func(*Config)) *running {
 	w.Helper()
 	var r *running
 	w.eventually(id.Name+" is opened", func() bool {
 		var err error
 		r, err = w.try(id, change...)
-		if busy := (*RunningError)(nil); errors.As(err, &busy) { // a command that is just being started has the lock's file open, too
+		if busy := (*home.RunningError)(nil); errors.As(err, &busy) { // a command that is just being started has the lock's file open, too
 			return false
 		}
 		lethetest.Must(w, err)
@@ -191,7 +194,7 @@ func (w *world) run(id Identity, change ...func(*Config)) *running {
 	return r
 }
 
-func (w *world) try(id Identity, change ...func(*Config)) (*running, error) {
+func (w *world) try(id home.Identity, change ...func(*Config)) (*running, error) {
 	conf := w.conf
 	for _, f := range change {
 		f(&conf)
@@ -209,7 +212,7 @@ func (w *world) live(a *Agent) *running {
 	r := &running{w: w, id: a.id, agent: a, cancel: cancel, done: make(chan struct{})}
 	go func() { // ends with cancel
 		defer close(r.done)
-		r.err = guard(ctx, a)
+		r.err = guarded(ctx, a)
 	}()
 	w.Cleanup(func() { cancel(); <-r.done })
 	return r
@@ -277,7 +280,7 @@ func (r *running) idle() bool {
 		return false
 	}
 	for _, room := range s.Rooms {
-		if _, size, err := chat.End(r.w.path(room)); err != nil || s.Heard[room] != size && s.Heard[room] != r.w.whole(room) {
+		if end, err := chat.End(r.w.path(room)); err != nil || s.Heard[room] != end.Size() && s.Heard[room] != r.w.whole(room) {
 			return false
 		}
 	}
@@ -297,7 +300,7 @@ func (r *running) rested() {
 func (r *running) compact() {
 	r.w.Helper()
 	was := len(r.w.having(r.id, "epoch", "why", byPerson))
-	lethetest.Must(r.w, AskToCompact(r.id))
+	lethetest.Must(r.w, home.Ask(r.id, home.WishCompact))
 	r.w.eventually("the context is compacted", func() bool { return len(r.w.having(r.id, "epoch", "why", byPerson)) > was })
 	r.settled()
 }
@@ -326,7 +329,7 @@ func (r *running) ask(texts ...string) string {
 // knows: what a kill -9 leaves behind.
 func dieAt(kind string, n int) func(*Config) {
 	return func(c *Config) {
-		c.Tell = func(_ Identity, e life.Event) {
+		c.Tell = func(_ home.Identity, e life.Event) {
 			if e.Kind == kind {
 				if n--; n == 0 {
 					panic("killed at " + kind)
@@ -351,11 +354,17 @@ type supervised struct {
 	err  error // of Supervise, once done
 }
 
-func (w *world) supervise(ids ...Identity) *supervised {
+func (w *world) supervise(ids ...home.Identity) *supervised {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &supervised{stop: cancel, done: make(chan struct{})}
-	open := func(id Identity) (*Agent, error) { return Open(id, w.conf) }
-	go func() { defer close(s.done); s.err = Supervise(ctx, ids, open, discard()) }()
+	open := func(id home.Identity) (*Agent, error) { return Open(id, w.conf) }
+	go func() { defer close(s.done); s.err = crew.Supervise(ctx, ids, open, discard()) }()
 	w.Cleanup(func() { cancel(); <-s.done })
 	return s
+}
+
+// guarded is Run with a panic as an error, as under supervision.
+func guarded(ctx context.Context, a *Agent) (err error) {
+	defer panics.Recover(a.cfg.Log, &err)
+	return a.Run(ctx)
 }

@@ -20,8 +20,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/internal/lazy"
 )
 
@@ -76,11 +76,14 @@ func (f file) String() string { return fmt.Sprintf("%s %d %s\n", f.sum, f.size, 
 func parse(text string) (m Manifest, total int64, err error) {
 	version := 0
 	if _, err := fmt.Sscanf(text, "lethe archive %d\n", &version); err == nil && version > Version {
-		return m, 0, fmt.Errorf("the archive has format %d, and this program knows formats up to %d: %w", version, Version, agent.ErrNewer)
+		return m, 0, fmt.Errorf("the archive has format %d, and this program knows formats up to %d: %w",
+			version, Version, home.ErrNewer)
 	}
 	head, rest, _ := strings.Cut(text, "\n\n")
 	_, _ = fmt.Sscanf(head, "lethe archive 1\nkind %s\nself %s\nname %s", &m.Kind, &m.Self, &m.Name)
-	if _, err := blobs.ParseHash(m.Self); err != nil || m.String() != head+"\n\n" || !agent.ValidName(m.Name) || m.Kind != Move && m.Kind != Copy && m.Kind != Delta {
+	_, bad := blobs.ParseHash(m.Self)
+	kinds := []string{Move, Copy, Delta}
+	if bad != nil || m.String() != head+"\n\n" || !home.ValidName(m.Name) || !slices.Contains(kinds, m.Kind) {
 		return m, 0, errors.New("its MANIFEST does not begin as one does")
 	}
 	last := ""
@@ -112,7 +115,7 @@ func known(path string) bool {
 	return len(path) <= maxPath && utf8.ValidString(path) && fs.ValidPath(path) && paths().MatchString(path)
 }
 
-// address is that of the blob that the file is, or zero.
+// address returns the address of a blob; of any other file it is zero.
 func (f file) address() blobs.Hash {
 	hex, _ := strings.CutPrefix(f.path, "blobs/")
 	h, _ := blobs.ParseHash(strings.Replace(hex, "/", "", 1))
@@ -122,7 +125,7 @@ func (f file) address() blobs.Hash {
 // damaged says that an archive is, unless an error tells of something else.
 func damaged(err error) error {
 	switch {
-	case errors.Is(err, ErrKey), errors.Is(err, agent.ErrNewer), errors.As(err, new(*fs.PathError)):
+	case errors.Is(err, ErrKey), errors.Is(err, home.ErrNewer), errors.As(err, new(*fs.PathError)):
 		return err
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("it ends early")

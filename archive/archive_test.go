@@ -20,8 +20,10 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -34,13 +36,13 @@ func TestMain(m *testing.M) {
 // world is a home.
 type world struct {
 	testing.TB
-	home  agent.Home
+	home  home.Home
 	store *blobs.Store
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	home, err := agent.OpenHome(filepath.Join(lethetest.Dir(t), "home"))
+	home, err := home.Open(filepath.Join(lethetest.Dir(t), "home"))
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)
@@ -50,9 +52,9 @@ func newWorld(t testing.TB) *world {
 func (w *world) config() agent.Config { return agent.Config{Home: w.home, Store: w.store} }
 
 // boot makes a sealed life with some notes, a trigger and a file.
-func (w *world) boot(name string) agent.Identity {
+func (w *world) boot(name string) home.Identity {
 	w.Helper()
-	id, err := agent.Boot(w.home, w.store, agent.BootOptions{Name: name, Rooms: []string{"dev"}})
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: []string{"dev"}})
 	lethetest.Must(w, err)
 	lethetest.Write(w, filepath.Join(id.Dir, "MEMORY.md"), "remember\n")
 	lethetest.Write(w, filepath.Join(id.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
@@ -61,16 +63,16 @@ func (w *world) boot(name string) agent.Identity {
 	w.held(id, func(held *agent.Held) {
 		_, total, at, err := chat.Tail(chat.Path(w.home.Dir, "dev"), 0)
 		lethetest.Must(w, err)
-		lethetest.Must(w, held.Commit(agent.Record{
+		lethetest.Must(w, held.Commit(journal.Record{
 			Event: event.Joined{N: held.State().Next, Room: "dev", First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
-			Texts: []agent.Text{{Gist: "joined", Data: []byte("You hear dev.")}},
+			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}},
 		}))
 	})
 	w.live(id, 5)
 	return id
 }
 
-func (w *world) held(id agent.Identity, f func(*agent.Held)) {
+func (w *world) held(id home.Identity, f func(*agent.Held)) {
 	w.Helper()
 	held, err := agent.Hold(id, w.config())
 	lethetest.Must(w, err)
@@ -79,18 +81,18 @@ func (w *world) held(id agent.Identity, f func(*agent.Held)) {
 }
 
 // live adds entries to a life, and seals it.
-func (w *world) live(id agent.Identity, n int) {
+func (w *world) live(id home.Identity, n int) {
 	w.Helper()
 	w.held(id, func(held *agent.Held) {
 		for range n {
 			text := strings.Repeat("what happened ", held.State().Next)
-			lethetest.Must(w, held.Commit(agent.Record{Event: event.Note{N: held.State().Next, Why: "lost"}, Texts: []agent.Text{{Gist: "note", Data: []byte(text)}}}))
+			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State().Next, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
 		}
 		lethetest.Must(w, held.Epoch("stop", nil))
 	})
 }
 
-func (w *world) export(id agent.Identity, o WriteOptions) []byte {
+func (w *world) export(id home.Identity, o WriteOptions) []byte {
 	w.Helper()
 	var b bytes.Buffer
 	_, err := Write(&b, w.home, w.store, id, o)
@@ -102,9 +104,9 @@ func (w *world) read(archive []byte, o ReadOptions) (Result, error) {
 	return Read(bytes.NewReader(archive), w.home, w.store, o)
 }
 
-func (w *world) state(id agent.Identity) *mind.State {
+func (w *world) state(id home.Identity) *mind.State {
 	w.Helper()
-	s, err := agent.Fold(id, w.store)
+	s, err := home.Fold(id, w.store)
 	lethetest.Must(w, err)
 	_, err = s.Conserved()
 	lethetest.Must(w, err)
@@ -190,7 +192,7 @@ func TestMoveAndReturn(t *testing.T) {
 	if again := a.export(ada, WriteOptions{Workspace: true}); !bytes.Equal(first, again) {
 		t.Error("the same life gives other bytes")
 	}
-	elsewhere := new(agent.ElsewhereError)
+	elsewhere := new(home.ElsewhereError)
 	if _, err := agent.Hold(ada, a.config()); !errors.As(err, &elsewhere) || elsewhere.Mirror {
 		t.Errorf("a life that was moved is held: %v", err)
 	}
@@ -245,7 +247,7 @@ func TestMirror(t *testing.T) {
 	for range 2 {
 		got, err := b.read(delta, ReadOptions{})
 		lethetest.Must(t, err)
-		elsewhere := new(agent.ElsewhereError)
+		elsewhere := new(home.ElsewhereError)
 		if _, err := agent.Hold(got.Identity, b.config()); !errors.As(err, &elsewhere) || !elsewhere.Mirror {
 			t.Errorf("a mirror is held: %v", err)
 		}
@@ -337,7 +339,7 @@ func TestMirrorOfAnErasure(t *testing.T) {
 		tomb, err := a.store.Bury(blobs.Tombstone{Of: first, Why: blobs.Erased, At: time.Now()}, b.Meta, []byte(left))
 		lethetest.Must(t, err)
 		a.held(ada, func(held *agent.Held) {
-			lethetest.Must(t, held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
+			lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
 		})
 	}
 	for _, left := range []string{"once", "twice"} {
@@ -367,6 +369,7 @@ func TestEveryStepOfAnImportFails(t *testing.T) {
 	archive := a.export(ada, WriteOptions{Workspace: true})
 	for n, done := 0, false; !done; n += lethetest.Sample(7, 3, 1) {
 		for _, stage := range []durable.Stage{durable.Before, durable.After} {
+			lethetest.Tried(t, 1)
 			b := newWorld(t)
 			left, failed := n, false
 			mended := lethetest.Break(t, b.home.Dir, func(s durable.Stage, _, _ string) error {
@@ -394,7 +397,7 @@ func TestEveryStepOfAnImportFails(t *testing.T) {
 	}
 }
 
-func (w *world) id(name string) agent.Identity {
+func (w *world) id(name string) home.Identity {
 	w.Helper()
 	id, err := w.home.Find(name)
 	lethetest.Must(w, err)
@@ -468,7 +471,7 @@ func TestHostile(t *testing.T) {
 		"kind":            {manifest("kind move", "kind gift"), "does not begin as one does"},
 		"name":            {manifest("name ada", "name ../../x"), "does not begin as one does"},
 		"self":            {manifest("self "+ada.Self, "self "+strings.Repeat("0", 64)), "damaged"},
-		"other self":      {manifest("self "+ada.Self, "self "+bob.Self), "lives here"},
+		"other self":      {manifest("self "+ada.Self, "self "+bob.Self), "damaged"},
 		"name is taken":   {manifest("name ada", "name bob"), "already"},
 		"copy for a move": {manifest("kind move", "kind copy"), ""},
 		"checkpoint": {func(p []part) []part {

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"lethe/agent"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -19,17 +21,17 @@ import (
 // BenchmarkArchive carries a life of 20,000 texts of some 4 KB. Beside it: tar and zstd on the same files.
 func BenchmarkArchive(b *testing.B) {
 	w := newWorld(b)
-	id, err := agent.Boot(w.home, w.store, agent.BootOptions{Name: "ada"})
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
 	lethetest.Must(b, err)
 	random := rand.NewChaCha8([32]byte{})
 	w.held(id, func(held *agent.Held) {
 		for range 200 {
-			var records []agent.Record
+			var records []journal.Record
 			for k := range 100 {
 				noise := make([]byte, 700)
 				_, _ = random.Read(noise)
 				text := fmt.Appendf(nil, "%s\n%s", hex.EncodeToString(noise), bytes.Repeat([]byte("what was said, and what came of it; "), 70))
-				records = append(records, agent.Record{Event: event.Note{N: held.State().Next + k, Why: "lost"}, Texts: []agent.Text{{Gist: "note", Data: text}}})
+				records = append(records, journal.Record{Event: event.Note{N: held.State().Next + k, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: text}}})
 			}
 			lethetest.Must(b, held.Epoch("agent", func(s *mind.State) error { s.Live = nil; return nil }, records...))
 		}

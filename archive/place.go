@@ -17,7 +17,9 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/check"
+	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/proof"
@@ -31,10 +33,10 @@ type ReadOptions struct {
 	Keys    []byte // a file of age identities
 }
 
-// Result is what was taken in.
+// Result describes the life that was taken in.
 type Result struct {
 	Manifest
-	Identity agent.Identity
+	Identity home.Identity
 	Verdict  check.Verdict
 	Mirror   bool // the life goes on elsewhere
 	Known    bool // the life came here with this archive before: nothing was changed, and Verdict is empty
@@ -47,21 +49,24 @@ var ErrImporting = errors.New("another import, or gc, is under way")
 type importer struct {
 	Manifest
 	ReadOptions
-	home   agent.Home
+	home   home.Home
 	store  *blobs.Store
 	dir    *os.Root // where the life waits until it is whole and checked
-	id     agent.Identity
+	id     home.Identity
 	staged *blobs.Store // in dir
 	state  *mind.State
-	here   agent.Identity // where the life will be
-	was    *mind.State    // of the life that is there; nil if there is none
+	here   home.Identity // where the life will be
+
+	was   *mind.State      // of the life that is here; nil if there is none
+	lives bool             // here
+	seal  proof.Checkpoint // its newest
 }
 
 // Read takes in an archive. What is damaged, or does not fit to what is here, is refused, and nothing is left of it.
-func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got Result, err error) {
-	i := &importer{ReadOptions: o, home: home, store: store}
-	dir := filepath.Join(home.Agents(), ".tmp-import")
-	lock := flock.New(home.Blobs(), flock.SetFlag(os.O_RDONLY))
+func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Result, err error) {
+	i := &importer{ReadOptions: o, home: h, store: store}
+	dir := filepath.Join(h.Agents(), ".tmp-import")
+	lock := flock.New(h.Blobs(), flock.SetFlag(os.O_RDONLY))
 	defer lock.Close()
 	if free, err := lock.TryLock(); err != nil || !free {
 		return got, cmp.Or(err, ErrImporting)
@@ -82,65 +87,78 @@ func Read(in io.Reader, home agent.Home, store *blobs.Store, o ReadOptions) (got
 		return got, damaged(err)
 	}
 	name := cmp.Or(o.Name, i.Manifest.Name)
-	if err := agent.CheckName(name); err != nil {
+	if err := home.CheckName(name); err != nil {
 		return got, fmt.Errorf("call it %.99q: %w", name, err)
 	}
-	i.id, i.here = agent.Identity{Self: i.Self, Name: name, Dir: dir}, agent.Identity{Self: i.Self, Name: name, Dir: filepath.Join(home.Agents(), i.Self)}
+	i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
+	i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(h.Agents(), i.Self)}
 	if i.staged, err = blobs.Open(filepath.Join(i.id.Dir, "blobs")); err != nil {
 		return got, err
 	}
 	if i.Kind == Delta {
 		i.staged.Over(i.store)
 	}
-	var options check.VerifyOptions
-	if _, err := os.Lstat(i.here.LIFE()); err == nil {
-		if is, err := home.Find(i.Self); err == nil && is.Name != name { // unless a kill left it without a name
-			if _, err := os.Lstat(filepath.Join(home.Names(), is.Name)); err == nil {
-				name, i.here.Name, i.id.Name = is.Name, is.Name, is.Name
-			}
-		}
-		held, err := agent.Hold(i.here, i.config())
-		if err != nil {
-			return got, err
-		}
+	held, err := i.meet()
+	if held != nil {
 		defer held.Close()
-		seal, _, _, err := seals(i.here, i.store, 0)
-		if i.was = held.State(); err == nil && i.here.Elsewhere(i.was) == nil {
-			if i.imported() {
-				return Result{Manifest: i.Manifest, Identity: i.here, Known: true}, nil
-			}
-			err = fmt.Errorf("%s is here already, and lives here", name)
-		}
-		if theirs, _, _, serr := seals(i.id, i.staged, 0); err == nil && serr == nil && theirs.Size < seal.Size {
-			err = fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are", name, theirs.Size, seal.Size)
-		}
-		if err != nil {
-			return got, err
-		}
-		options.Against = &seal // the life that is here is a beginning of the archive's
-	} else if other, err := home.Find(name); err == nil && other.Name == name {
-		return got, fmt.Errorf("%s: %w", name, agent.ErrExists)
-	} else if i.Kind == Delta {
-		return got, fmt.Errorf("this goes on from another archive of %s: import that one first", name)
 	}
-	v, err := i.check(options)
-	if err == nil {
+	if err != nil {
+		return got, err
+	}
+	v, err := i.check()
+	got.Manifest, got.Identity = i.Manifest, i.here
+	switch {
+	case err != nil:
+	case i.lives && i.imported(v):
+		got.Known = true
+		return got, nil
+	case i.lives:
+		err = fmt.Errorf("%s is here already, and lives here", i.here.Name)
+	default:
 		err = i.through()
 	}
 	if err == nil {
 		err = i.place()
 	}
-	return Result{i.Manifest, i.here, v, i.mirrored(), false}, err
+	got.Verdict, got.Mirror = v, i.mirrored()
+	return got, err
+}
+
+// meet holds the life that is here already, if it is. What is taken in has to go on from there.
+func (i *importer) meet() (*agent.Held, error) {
+	is, err := i.home.Find(i.Self)
+	if _, there := os.Lstat(i.here.LIFE()); there != nil {
+		other, err := i.home.Find(i.here.Name)
+		switch {
+		case err == nil && other.Name == i.here.Name:
+			return nil, fmt.Errorf("%s: %w", other.Name, home.ErrExists)
+		case i.Kind == Delta:
+			return nil, fmt.Errorf("this goes on from another archive of %s: import that one first", i.here.Name)
+		}
+		return nil, nil
+	}
+	if err == nil {
+		_, err := os.Lstat(filepath.Join(i.home.Names(), is.Name))
+		if err == nil { // a kill can leave it without a name
+			i.here.Name, i.id.Name = is.Name, is.Name
+		}
+	}
+	held, err := agent.Hold(i.here, i.config())
+	if err != nil {
+		return nil, err
+	}
+	i.was = held.State()
+	i.lives = i.here.Elsewhere(i.was) == nil
+	i.seal, _, _, err = seals(i.here, i.store, 0)
+	return held, err
 }
 
 // imported reports whether the life that is here came with this very archive.
-func (i *importer) imported() bool {
-	moved, err := agent.Fold(i.id, i.staged)
-	theirs, _, _, serr := seals(i.id, i.staged, 0)
-	if cmp.Or(err, serr) != nil || i.mirrored() || moved.Custody != i.was.Custody {
+func (i *importer) imported(theirs check.Verdict) bool {
+	if i.mirrored() || i.state.Custody != i.was.Custody {
 		return false
 	}
-	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
+	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs.Checkpoint})
 	return err == nil && v.Fault == nil
 }
 
@@ -151,26 +169,29 @@ func (i *importer) config() agent.Config {
 	return agent.Config{Home: i.home, Store: i.store, Elsewhere: true}
 }
 
-// check finds out whether what was unpacked is a life.
-func (i *importer) check(o check.VerifyOptions) (v check.Verdict, err error) {
-	v, err = check.Verify(i.id, i.staged, o)
-	if err = cmp.Or(err, v.Fault); err == nil {
-		i.state, err = agent.Fold(i.id, i.staged)
+// check finds out whether what was unpacked is a life, and goes on from the one that is here.
+func (i *importer) check() (v check.Verdict, err error) {
+	var o check.VerifyOptions
+	if i.was != nil && !i.lives {
+		o.Against = &i.seal
 	}
-	if text, _ := i.dir.ReadFile("CHECKPOINT"); err == nil && (string(text) != v.Checkpoint.String() || i.Kind == Move && !i.state.Moved || !i.sealed()) {
+	v, err = check.Verify(i.id, i.staged, o)
+	if o.Against != nil && v.Fault != nil && v.Sealed < i.seal.Size {
+		return v, fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are",
+			i.here.Name, v.Sealed, i.seal.Size)
+	}
+	if err = cmp.Or(err, v.Fault); err == nil {
+		i.state, err = home.Fold(i.id, i.staged)
+	}
+	text, _ := i.dir.ReadFile("CHECKPOINT")
+	whole := v.Unsealed == 0 && v.Torn == 0 && string(text) == v.Checkpoint.String()
+	if err == nil && (!whole || i.Kind == Move && !i.state.Moved) {
 		err = errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree")
 	}
 	if err != nil {
 		err = damaged(err)
 	}
 	return v, err
-}
-
-// sealed reports whether nothing stands behind the newest seal of the log.
-func (i *importer) sealed() bool {
-	_, end, _, err := seals(i.id, i.staged, 0)
-	fi, serr := os.Stat(i.id.LIFE())
-	return cmp.Or(err, serr) == nil && end == fi.Size()
 }
 
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
@@ -223,7 +244,7 @@ func (i *importer) place() error {
 	return err
 }
 
-// through refuses files for a directory of the workspace that is a link here, as a life can make one: it leads elsewhere.
+// through refuses files for a directory of the workspace that is a link here: a life can make one that leads elsewhere.
 func (i *importer) through() error {
 	err := fs.WalkDir(i.dir.FS(), "workspace", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && path != "workspace" {
@@ -242,7 +263,7 @@ func (i *importer) through() error {
 // sort finds the blobs that are not here yet. What is here stays, but for a text that the same life has erased
 // elsewhere.
 func (i *importer) sort() (fresh []blobs.Hash, err error) {
-	var gone []blobs.Blob
+	var erased []blobs.Blob
 	err = i.staged.Each(func(h blobs.Hash) error {
 		got, err := i.staged.Get(h)
 		if err != nil {
@@ -253,15 +274,15 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 		case errors.Is(err, blobs.ErrNotFound):
 			fresh = append(fresh, h)
 			return nil
-		case err != nil || got.Gone == nil && is.Gone == nil || got.Gone != nil && is.Gone != nil && *got.Gone == *is.Gone:
+		case err != nil || sameTombstone(got.Gone, is.Gone):
 			return err
 		case got.Gone != nil && i.was != nil && is.Life == i.Self:
-			gone = append(gone, got)
+			erased = append(erased, got)
 			return nil
 		}
 		return fmt.Errorf("blob %s was erased in the archive or in this home, and not in both: erase it in both first", h)
 	})
-	for _, b := range gone { // once nothing is refused any more
+	for _, b := range erased { // once nothing is refused any more
 		if err == nil {
 			_, err = i.store.Bury(*b.Gone, b.Meta, b.Body)
 		}
@@ -269,11 +290,17 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	return fresh, err
 }
 
+func sameTombstone(a, b *blobs.Tombstone) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // finish makes what an archive does not have of the files of a life, and records that it goes on here.
 func (i *importer) finish() error {
 	self, _ := blobs.ParseHash(i.Self)
 	boot, err := i.store.Get(self)
-	if err = cmp.Or(err, i.dir.Remove("CHECKPOINT"), i.dir.WriteFile("SOUL.md", boot.Body, 0o400), i.dir.MkdirAll("workspace", 0o700)); err != nil {
+	if err != nil {
+		return err
+	}
+	soul := i.dir.WriteFile("SOUL.md", boot.Body, 0o400)
+	if err := cmp.Or(soul, i.dir.Remove("CHECKPOINT"), i.dir.MkdirAll("workspace", 0o700)); err != nil {
 		return err
 	}
 	records, err := i.rooms()
@@ -292,17 +319,17 @@ func (i *importer) finish() error {
 	if i.Restore { // nobody handed it over
 		received.Custody++
 	}
-	return cmp.Or(held.Epoch("stop", nil, append(records, agent.Record{Event: received})...), held.Close())
+	return cmp.Or(held.Epoch("stop", nil, append(records, journal.Record{Event: received})...), held.Close())
 }
 
-// rooms subscribes the life to its rooms. Where there is a room of that name in which nothing is what it has heard,
+// rooms subscribes the life to its rooms. In another room of the same name,
 // it hears what is said from now on; after a return, from where it left.
-func (i *importer) rooms() (records []agent.Record, err error) {
+func (i *importer) rooms() (records []journal.Record, err error) {
 	for _, room := range slices.Sorted(maps.Keys(i.state.Rooms)) {
 		if r := i.state.Rooms[room]; !r.Joined {
 			continue
 		}
-		if err := i.home.Subscribe(i.here, room); errors.Is(err, agent.ErrHear) {
+		if err := i.home.Subscribe(i.here, room); errors.Is(err, home.ErrHear) {
 			continue // where it comes from, a person has linked it
 		} else if err != nil {
 			return nil, err
@@ -316,14 +343,18 @@ func (i *importer) rooms() (records []agent.Record, err error) {
 		if !b.Restarted || total == 0 || len(i.state.Owed().Calls) > 0 { // a note cannot come before the result of a call
 			continue
 		}
-		text := fmt.Sprintf("Room %s is another one in the home where you are now. You hear what is said there from now on.", room)
+		text := fmt.Sprintf("Room %s is another one in the home where you are now. "+
+			"You hear what is said there from now on.", room)
 		if i.was != nil && i.was.Rooms[room] != nil {
 			at = i.was.Rooms[room].Cursor
-			text = fmt.Sprintf("You are back in a home where you were before. You hear room %s from where you left it then.", room)
+			text = fmt.Sprintf("You are back in a home where you were before. "+
+				"You hear room %s from where you left it then.", room)
 		}
-		records = append(records, agent.Record{
-			Event: event.Joined{N: i.state.Next + len(records), Room: room, First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total, End: at.Offset}},
-			Texts: []agent.Text{{Gist: "joined room " + room, Data: []byte(text)}},
+		first := event.FirstAt(at, total)
+		first.End = at.Offset
+		records = append(records, journal.Record{
+			Event: event.Joined{N: i.state.Next + len(records), Room: room, First: first},
+			Texts: []journal.Text{{Gist: "joined room " + room, Data: []byte(text)}},
 		})
 	}
 	return records, nil

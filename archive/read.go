@@ -27,7 +27,8 @@ func (i *importer) unpack(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	z, err := zstd.NewReader(plain, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+	z, err := zstd.NewReader(plain,
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,8 @@ func (i *importer) unpackFile(t *tar.Reader, f file) error {
 		return err
 	}
 	if h.Name != f.path || h.Typeflag != tar.TypeReg || h.Size != f.size {
-		return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)", h.Name, h.Typeflag, h.Size, f.path, f.size)
+		return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)",
+			h.Name, h.Typeflag, h.Size, f.path, f.size)
 	}
 	mode := fs.FileMode(0o600)
 	if !f.address().IsZero() {

@@ -7,7 +7,7 @@ import (
 	"lethe/internal/lazy"
 )
 
-// secrets are what keys look like: a kind, its form, and what is quicker to find than that.
+// secrets list the kinds of keys with their forms, and a hint that is quicker to find than the form.
 var secrets = []struct {
 	kind, hint string
 	form       func() *regexp.Regexp

@@ -23,6 +23,8 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/check"
+	"lethe/home"
+	"lethe/journal"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -37,7 +39,7 @@ type WriteOptions struct {
 	To        []string // age recipients, who alone can read the archive
 }
 
-// Summary is what was written.
+// Summary describes an archive.
 type Summary struct {
 	Manifest
 	Checkpoint proof.Checkpoint
@@ -47,7 +49,7 @@ type Summary struct {
 	Secrets    []string    // kinds of keys that its files seem to have
 }
 
-// Files is how many files the archive has behind its MANIFEST.
+// Files counts the files behind the MANIFEST.
 func (m Manifest) Files() int { return len(m.files) }
 
 // Triggers are the files in it that wake the life when it runs.
@@ -63,7 +65,7 @@ func (m Manifest) Triggers() (names []string) {
 // exporter writes one archive.
 type exporter struct {
 	Summary
-	id    agent.Identity
+	id    home.Identity
 	store *blobs.Store
 	end   int64 // of LIFE: behind the newest seal
 
@@ -76,7 +78,7 @@ var ErrRecipient = errors.New("not a recipient of age")
 
 // Write writes an archive of a life that does not run, which then goes on elsewhere; with Copy, of any life up to
 // its newest seal. After an error the archive is not whole: write it again.
-func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, o WriteOptions) (sum Summary, err error) {
+func Write(w io.Writer, home home.Home, store *blobs.Store, id home.Identity, o WriteOptions) (sum Summary, err error) {
 	e := &exporter{id: id, store: store, buffer: make([]byte, 1<<18), keys: scanner{}}
 	defer func() {
 		if sum = e.Summary; err != nil {
@@ -115,14 +117,14 @@ func Write(w io.Writer, home agent.Home, store *blobs.Store, id agent.Identity, 
 }
 
 // leave records that the life goes on elsewhere, unless that is recorded.
-func leave(home agent.Home, store *blobs.Store, id agent.Identity) (*agent.Held, error) {
+func leave(home home.Home, store *blobs.Store, id home.Identity) (*agent.Held, error) {
 	held, err := agent.Hold(id, agent.Config{Home: home, Store: store, Elsewhere: true})
 	if err != nil {
 		return nil, err
 	}
 	s := held.State()
 	if err = id.Elsewhere(s); err == nil {
-		err = held.Epoch("stop", nil, agent.Record{Event: event.Moved{Custody: s.Custody + 1}})
+		err = held.Epoch("stop", nil, journal.Record{Event: event.Moved{Custody: s.Custody + 1}})
 	} else if s.Moved {
 		err = nil
 	}
@@ -138,7 +140,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	if e.Checkpoint, e.end, from, err = seals(e.id, e.store, o.Since); err != nil {
 		return err
 	}
-	if e.State, err = agent.Fold(e.id, e.store); err != nil {
+	if e.State, err = home.Fold(e.id, e.store); err != nil {
 		return err
 	}
 	e.files = []file{{path: "CHECKPOINT"}, {path: "LIFE.md"}}
@@ -159,9 +161,9 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	if err == nil && o.Since > 0 {
 		err = check.Reach(e.id, e.store, from, func(h blobs.Hash) error { old[h] = true; return nil })
 		err = cmp.Or(err, life.Scan(e.id.LIFE(), func(line life.Event, at int64) error { // what was erased since is new, too
-			for _, text := range line.All("blob") {
-				address, _, _ := strings.Cut(text, ":")
-				if h, err := blobs.ParseHash(address); err == nil && at >= from && line.Kind == "erased" {
+			erased, _ := event.As[event.Erased](line)
+			for _, b := range erased.Blobs {
+				if h, err := blobs.ParseHash(b.Address); err == nil && at >= from {
 					delete(old, h)
 				}
 			}
@@ -187,8 +189,8 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 }
 
 // seals finds the newest seal of a life, where LIFE ends behind its line, and where the seal over so many lines stands.
-func seals(id agent.Identity, store *blobs.Store, lines int64) (newest proof.Checkpoint, end, at int64, err error) {
-	log, err := agent.View(id, store)
+func seals(id home.Identity, store *blobs.Store, lines int64) (newest proof.Checkpoint, end, at int64, err error) {
+	log, err := home.View(id, store)
 	if err != nil {
 		return newest, 0, 0, err
 	}
@@ -262,7 +264,8 @@ func (e *exporter) pack(w io.Writer) error {
 	}
 	t, text := tar.NewWriter(z), []byte(e.Manifest.String())
 	for _, f := range append([]file{{blobs.Sum(text), int64(len(text)), "MANIFEST"}}, e.files...) {
-		if err := t.WriteHeader(&tar.Header{Name: f.path, Mode: 0o600, Size: f.size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}); err != nil {
+		h := tar.Header{Name: f.path, Mode: 0o600, Size: f.size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}
+		if err := t.WriteHeader(&h); err != nil {
 			return err
 		}
 		sum, _, err := e.copy(t, f)
@@ -276,7 +279,7 @@ func (e *exporter) pack(w io.Writer) error {
 	return cmp.Or(t.Close(), z.Close())
 }
 
-// checkpoint is what a line of a log states, if it is a seal.
+// checkpoint reads the checkpoint of a line that is a seal.
 func checkpoint(self string, line life.Event) (proof.Checkpoint, bool) {
 	s, ok := event.As[event.Sealed](line)
 	root := proof.Binary(s.Root)

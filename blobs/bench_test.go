@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func BenchmarkPut(b *testing.B) {

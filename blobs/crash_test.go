@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What makes a blob durable is the order of the steps, which no test can try by

@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456789, time.UTC)

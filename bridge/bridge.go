@@ -10,12 +10,11 @@
 //	for {
 //		messages, position, err := …   // fetch what came after b.Position()
 //		b.Trouble(err)                 // or b.Exchanged()
-//		_, err = b.Accept(position, messages...)
+//		err = b.Accept(position, messages...)
 //		…                              // acknowledge them only when err is nil
 //	}
 //
-// docs/bridges.md has a whole one, and specifies the files; bridge/access says who may speak,
-// and bridge/health how a bridge fares.
+// docs/write-a-bridge.md has a whole one, docs/bridge-files.md specifies the files; bridge/access says who may speak.
 //
 // What the package guarantees, through kill -9 and power loss at any point:
 //
@@ -47,7 +46,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
 )
@@ -72,7 +70,7 @@ type Bridge struct {
 	dir    string
 	log    *slog.Logger
 	lock   *flock.Flock
-	health *health.Recorder
+	health *recorder
 	inbox  *inbox
 
 	mu    sync.Mutex
@@ -100,11 +98,11 @@ func Open(c Config) (b *Bridge, err error) {
 	if err := b.takeLock(filepath.Join(b.dir, "lock")); err != nil {
 		return nil, err
 	}
-	b.health = health.NewRecorder(b.dir, c.Name, b.log)
-	b.health.Write()
+	b.health = newRecorder(b.dir, b.log)
+	b.health.write()
 	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
-		b.health.Fail(err)
-		b.health.Close()
+		b.Fail(err)
+		b.health.close()
 		b.lock.Close()
 		return nil, err
 	}
@@ -113,8 +111,9 @@ func Open(c Config) (b *Bridge, err error) {
 
 // takeLock takes the bridge's lock, and writes the number of this process into it, for people.
 func (b *Bridge) takeLock(path string) error {
-	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
-	// health.Read holds the lock for an instant.
+	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(flags))
+	// HealthOf holds the lock for an instant.
 	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 	defer cancel()
 	ok, err := b.lock.TryLockContext(patience, 10*time.Millisecond)
@@ -122,7 +121,7 @@ func (b *Bridge) takeLock(path string) error {
 		return fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		if _, pid, _ := health.Holder(path); pid > 0 {
+		if _, pid, _ := Holder(b.dir); pid > 0 {
 			return fmt.Errorf("%w: process %d", ErrRunning, pid)
 		}
 		return ErrRunning
@@ -139,19 +138,19 @@ func (b *Bridge) takeLock(path string) error {
 // Where the bridge was never opened, or another process runs it, nothing is recorded.
 func Failed(home, name string, cause error) {
 	dir := filepath.Join(home, "bridges", name)
-	if locked, _, err := health.Holder(filepath.Join(dir, "lock")); err != nil || locked {
+	if locked, _, err := Holder(dir); err != nil || locked {
 		return
 	}
-	r := health.NewRecorder(dir, name, slog.New(slog.DiscardHandler))
-	r.Fail(cause)
-	r.Close()
+	r := newRecorder(dir, slog.New(slog.DiscardHandler))
+	r.fail(cause)
+	r.close()
 }
 
 // Run keeps health.json, and posts the lines that wait in the inbox because their room could
 // not be written. It returns nil when ctx ends; what waits stays in the inbox. One Run at a time.
 func (b *Bridge) Run(ctx context.Context) error {
 	var beside sync.WaitGroup
-	beside.Go(func() { b.health.Run(ctx) })
+	beside.Go(func() { b.health.run(ctx) })
 	defer beside.Wait()
 	for ctx.Err() == nil {
 		b.retry()
@@ -173,35 +172,34 @@ func (b *Bridge) Close() error {
 		return nil
 	}
 	in.closed = true
-	b.health.Close()
+	b.health.close()
 	in.journal.close()
 	return b.lock.Close()
 }
 
 // Exchanged records that the other side has just answered successfully. It ends what Trouble
 // began.
-func (b *Bridge) Exchanged() { b.health.Exchanged() }
+func (b *Bridge) Exchanged() {
+	b.Trouble(nil)
+	b.health.change(func() { b.health.report.Exchanged = time.Now().UTC() })
+}
 
 // Listening records where the other side comes to this bridge, which so is never deaf.
 func (b *Bridge) Listening(url string) {
-	b.health.Listening(url)
-	b.health.Write() // who asks for it next may be in a hurry
+	b.health.change(func() { b.health.report.Listening = url })
+	b.health.write() // who asks for it next may be in a hurry
 }
 
-// Trouble records an error in fetching from the other side; nil is none. Deliver records its
-// own. It goes on until Exchanged; its beginning, at most once a minute, and its end are logged.
-func (b *Bridge) Trouble(err error) {
-	if err != nil {
-		b.health.Trouble(health.Reaching(b.cfg.Name), health.NoLines, err)
-	}
-}
+// Trouble records an error in fetching from the other side; nil ends it. Deliver records its
+// own. Its beginning, at most once a minute, and its end are logged.
+func (b *Bridge) Trouble(err error) { b.LocalTrouble("reach "+b.cfg.Name, err) }
 
 // LocalTrouble records how it went with something on this side that a transport depends on:
 // its own files, its settings. It is logged as "cannot <what>" and shown like Trouble; nil
 // ends it.
-func (b *Bridge) LocalTrouble(what string, err error) { b.health.Trouble(what, health.NoLines, err) }
+func (b *Bridge) LocalTrouble(what string, err error) { b.health.trouble(what, "", err) }
 
 // Fail says that the bridge ends with err, which it cannot get over by itself: a token that
 // was revoked. It then shows as dead, with err, until it is opened again. Only the first
 // error counts; nil is none. It ends nothing: that is up to the caller.
-func (b *Bridge) Fail(err error) { b.health.Fail(err) }
+func (b *Bridge) Fail(err error) { b.health.fail(err) }

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // fuse is a disk that fails at the n-th step from now, before or after it, once
@@ -112,7 +112,7 @@ func TestInwardProperty(t *testing.T) {
 						continue
 					}
 					place, batch := s.next(r)
-					_, err := b.Accept(place, batch...)
+					err := b.Accept(place, batch...)
 					if dead := f.blown && f.forever; err == nil && !dead {
 						fmt.Sscan(place, &s.acked)
 					}

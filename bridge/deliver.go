@@ -28,7 +28,7 @@ type Line struct {
 	Open []Origin
 }
 
-// Part is what is sent at once.
+// A Part goes out at once.
 type Part struct {
 	Data  json.RawMessage `json:"data"`            // the transport's own
 	State string          `json:"state,omitempty"` // "", "sent" or "refused"
@@ -55,7 +55,7 @@ type Transport interface {
 	Send(ctx context.Context, p Peer, part Part) error
 }
 
-// LaterError says when the other side takes the part. Health shows Err as it is, so
+// LaterError asks to try the part again after a time. Health shows Err as it is, so
 // it should say for how long.
 type LaterError struct {
 	After time.Duration

@@ -13,17 +13,16 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/health"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // The page's bridge in Go is the one in spool_test.go, and is a bridge.
 func TestPageGo(t *testing.T) {
 	source, err := os.ReadFile("spool_test.go")
 	lethetest.Must(t, err)
-	_, shown, ok := strings.Cut(string(source), "are in docs/bridges.md.\n\n")
-	if !ok || bridge.ShownIn(t, "go") != shown {
-		t.Errorf("docs/bridges.md does not show the bridge of spool_test.go")
+	_, shown, ok := strings.Cut(string(source), "are in docs/write-a-bridge.md.\n\n")
+	if !ok || lethetest.Blocks(t, "write-a-bridge.md", "go")[0] != shown {
+		t.Errorf("docs/write-a-bridge.md does not show the bridge of spool_test.go")
 	}
 
 	home, dir := t.TempDir(), t.TempDir()
@@ -57,7 +56,7 @@ func TestPageGo(t *testing.T) {
 		if i == 0 {
 			bridge.AgentSays(t, home, "while nobody was there")
 		}
-		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != health.Stopped || h[0].Out != 1-i {
+		if h, err := bridge.ReadHealth(home); err != nil || len(h) != 1 || h[0].State != bridge.Stopped || h[0].Out != 1-i {
 			t.Fatalf("health %+v, %v", h, err)
 		}
 	}
@@ -74,8 +73,9 @@ func TestPageShell(t *testing.T) {
 	}
 	home, dir := t.TempDir(), t.TempDir()
 	script := filepath.Join(dir, "bridge.sh")
-	lethetest.Must(t, os.WriteFile(script, []byte(bridge.ShownIn(t, "sh")), 0o700))
-	if n := strings.Count(bridge.ShownIn(t, "sh"), "\n"); n > 12 {
+	text := lethetest.Blocks(t, "write-a-bridge.md", "sh")[0]
+	lethetest.Must(t, os.WriteFile(script, []byte(text), 0o700))
+	if n := strings.Count(text, "\n"); n > 12 {
 		t.Errorf("the ten lines are %d", n)
 	}
 	bridge.AgentSays(t, home, "of the past")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 // File is something that somebody sent. It becomes a blob, and the line that it came with names
@@ -16,7 +17,7 @@ type File struct {
 	Duration          int // in seconds
 }
 
-// Label says what the file is, as its line does.
+// Label names the file as its line does.
 func (f File) Label() string {
 	words := []string{f.Kind}
 	for _, w := range []string{Inert(f.Emoji), Inert(f.Name), Inert(f.Mime)} {
@@ -74,3 +75,11 @@ func Clip(s string, n int) string {
 	}
 	return string(r[:n-1]) + "…"
 }
+
+// NameRoom makes the name of a room of a text that people chose and a tail that tells it from others.
+func NameRoom(text, tail string) string {
+	name := strings.Trim(notInRoom().ReplaceAllString(strings.ToLower(text), "-"), "-")
+	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+tail, "-")
+}
+
+var notInRoom = lazy.Regexp(`[^a-z0-9]+`)

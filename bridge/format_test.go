@@ -8,16 +8,13 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
-
-// shownIn returns the fenced block of docs/bridges.md with this language.
-func shownIn(t *testing.T, lang string) string { return lethetest.Blocks(t, "bridges.md", lang)[0] }
 
 // The page's inbox.jsonl is one: to the byte what is written, and it says what the
 // page says of it.
 func TestPageInbox(t *testing.T) {
-	text := shownIn(t, "inbox.jsonl")
+	text := lethetest.Blocks(t, "bridge-files.md", "inbox.jsonl")[0]
 	var again bytes.Buffer
 	for line := range strings.Lines(text) {
 		var r record
@@ -54,7 +51,7 @@ func TestPageInbox(t *testing.T) {
 }
 
 func TestPagePeer(t *testing.T) {
-	text := shownIn(t, "peer.json")
+	text := lethetest.Blocks(t, "bridge-files.md", "peer.json")[0]
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	lethetest.Must(t, dec.Decode(new(peerState)))

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // From any inbox.jsonl everything that can be read goes on: what is written anew folds

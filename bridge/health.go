@@ -1,22 +1,117 @@
 package bridge
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"time"
 
-	"lethe/bridge/health"
+	"github.com/gofrs/flock"
+
 	"lethe/chat"
+	"lethe/internal/durable"
 	"lethe/internal/status"
 )
 
-// ReadHealth reports on every bridge of home that was ever opened, by name. A
-// bridge whose files cannot be read is reported with that as its Error; the error
-// is for the directory of the bridges.
-func ReadHealth(home string) ([]health.Health, error) {
+// State says whether a bridge works.
+type State string
+
+// States of a bridge.
+const (
+	Running State = "running"
+	Late    State = "late"    // it runs, and an error has gone on for five minutes
+	Deaf    State = "deaf"    // it runs, and has had no successful exchange for Stale
+	Stopped State = "stopped" // it was closed
+	Dead    State = "dead"    // its process is gone without having closed it, or it failed: see Fail
+	Unknown State = "unknown" // a process has it, and what it wrote of itself is missing, damaged or old
+)
+
+const (
+	// Stale limits the time without a successful exchange, and the age of health.json.
+	Stale = 2 * time.Minute
+	// maxAhead bounds the difference of clocks. A later time was written before a clock was put back.
+	maxAhead = time.Minute
+	// lateAfter is the age at which an error needs a person.
+	lateAfter = 5 * time.Minute
+	// health.json is written at most once in writeEvery, and at least once in beat.
+	writeEvery = time.Second
+	beat       = time.Minute
+	// A trouble that comes and goes is logged at most once in logEvery.
+	logEvery = time.Minute
+)
+
+// Health tells how a bridge fares.
+type Health struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Report
+	// Out counts what waits to go out over all peers: lines of agents, and lines half sent. 10,000 stands for that
+	// and more. In counts the messages in the inbox.
+	Out int `json:"out"`
+	In  int `json:"in"`
+}
+
+// Report is the content of health.json: what a bridge writes of itself.
+type Report struct {
+	PID       int       `json:"pid,omitempty"`
+	Started   time.Time `json:"started,omitzero"`
+	Written   time.Time `json:"written,omitzero"`
+	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
+	// Listening is where the other side comes to the bridge by itself, and may well stay away.
+	Listening string `json:"listening,omitempty"`
+	// Late is since when an error goes on. What the other side wants to wait for is none, nor is an unreachable peer.
+	Late        time.Time `json:"late,omitzero"`
+	Stopped     time.Time `json:"stopped,omitzero"`
+	Unreachable []string  `json:"unreachable,omitempty"` // keys of the peers that take nothing until somebody acts there
+	// Error is the newest error, and ErrorAt its time. One older than Exchanged may be over.
+	Error   string    `json:"error,omitempty"`
+	ErrorAt time.Time `json:"error_at,omitzero"`
+}
+
+// Runs says whether a process has the bridge, or may have it.
+func (h Health) Runs() bool { return h.State != Stopped && h.State != Dead }
+
+// Healthy says whether nothing waits for a person to look: the bridge runs without lasting errors and hears the other
+// side, or it was stopped and nothing waits for it.
+func (h Health) Healthy() bool { return h.Ailment() == "" }
+
+// Ailment names the trouble that needs a person, as in "the bridge is …"; empty for none.
+func (h Health) Ailment() string {
+	switch h.State {
+	case Running:
+		return ""
+	case Stopped:
+		if h.Out+h.In == 0 {
+			return ""
+		}
+		return "stopped with lines waiting"
+	case Unknown:
+		return "in an unknown state"
+	case Late:
+		return "late: an error goes on"
+	}
+	return string(h.State)
+}
+
+// note shows err as the newest error, unless it is nil.
+func (h *Health) note(err error) {
+	if err != nil {
+		h.Error, h.ErrorAt = err.Error(), time.Now()
+	}
+}
+
+// ReadHealth reports on every bridge of home that was ever opened, by name. A bridge whose files cannot be read is
+// reported with that as its Error; the error is for the directory of the bridges.
+func ReadHealth(home string) ([]Health, error) {
 	entries, err := os.ReadDir(filepath.Join(home, "bridges"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -24,20 +119,91 @@ func ReadHealth(home string) ([]health.Health, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list bridges: %w", err)
 	}
-	var all []health.Health
+	var all []Health
 	for _, e := range entries {
-		dir := filepath.Join(home, "bridges", e.Name())
-		if _, err := os.Lstat(filepath.Join(dir, "lock")); err != nil && !errors.Is(err, fs.ErrPermission) || !chat.ValidRoom(e.Name()) {
+		_, err := os.Lstat(filepath.Join(home, "bridges", e.Name(), "lock"))
+		if err != nil && !errors.Is(err, fs.ErrPermission) || !chat.ValidRoom(e.Name()) {
 			continue // never opened, or nothing of ours
 		}
-		h := health.Read(dir, e.Name())
-		h.In, err = countIn(filepath.Join(dir, "inbox.jsonl"))
-		h.Note(err)
-		h.Out, err = countOut(home, dir)
-		h.Note(err)
-		all = append(all, h)
+		all = append(all, HealthOf(home, e.Name()))
 	}
 	return all, nil
+}
+
+// HealthOf reports on one bridge.
+func HealthOf(home, name string) Health {
+	dir, now := filepath.Join(home, "bridges", name), time.Now()
+	// The lock is asked before the file is read: a bridge writes the file before it lets the lock go.
+	locked, pid, lockErr := Holder(dir)
+	r, err := readReport(filepath.Join(dir, "health.json"))
+	h := Health{Name: name, Report: r}
+	switch {
+	case lockErr != nil:
+		h.State, err = Unknown, lockErr
+	case locked && err == nil:
+		h.State, err = r.state(now)
+	case locked:
+		h.State, h.PID = Unknown, pid
+	case err == nil && !r.Stopped.IsZero():
+		h.State = Stopped
+	default:
+		h.State = Dead
+	}
+	h.note(err)
+	h.In, err = countIn(filepath.Join(dir, "inbox.jsonl"))
+	h.note(err)
+	h.Out, err = countOut(home, dir)
+	h.note(err)
+	return h
+}
+
+// readReport reads health.json. It is zero after an error.
+func readReport(path string) (r Report, err error) {
+	data, _, err := durable.ReadRegular(path, 1<<20)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err == nil && r.Started.IsZero() {
+		err = errors.New("it says nothing of a bridge")
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("read the health of a bridge from %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// state is that of a bridge whose process holds its lock, and why it is Unknown.
+func (r Report) state(now time.Time) (State, error) {
+	if age := now.Sub(r.Written).Round(time.Second); age > Stale {
+		return Unknown, fmt.Errorf("health.json was written %s ago: its process hangs, or cannot write", age)
+	}
+	answered := r.Exchanged
+	if answered.IsZero() {
+		answered = r.Started
+	}
+	silence := now.Sub(answered)
+	switch {
+	case r.Listening == "" && (silence > Stale || silence < -maxAhead):
+		return Deaf, nil
+	case !r.Late.IsZero() && now.Sub(r.Late) > lateAfter:
+		return Late, nil
+	}
+	return Running, nil
+}
+
+// Holder says whether a process has the bridge in dir, and which; 0: not known.
+func Holder(dir string) (locked bool, pid int, err error) {
+	path := filepath.Join(dir, "lock")
+	data, _, err := durable.ReadRegular(path, 64)
+	if err != nil {
+		return false, 0, fmt.Errorf("read which process holds the lock: %w", err)
+	}
+	pid, _ = strconv.Atoi(strings.TrimSpace(string(data))) // 0 when it is no number
+	// The file is not made. The shared lock lasts for an instant, which a bridge that opens waits out.
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock()
+	lock.Close()
+	return err == nil && !free, pid, err
 }
 
 func countIn(path string) (int, error) {
@@ -57,15 +223,9 @@ func countIn(path string) (int, error) {
 
 func countOut(home, dir string) (n int, err error) {
 	const most = 10_000 // so that asking costs little
-	files, err := os.ReadDir(peersDir(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	for _, f := range files {
-		if strings.HasPrefix(f.Name(), ".") || !strings.HasSuffix(f.Name(), ".json") {
-			continue
-		}
-		st, _, rerr := readPeer(filepath.Join(peersDir(dir), f.Name()))
+	files, err := filepath.Glob(filepath.Join(peersDir(dir), "[^.]*.json"))
+	for _, file := range files {
+		st, _, rerr := readPeer(file)
 		if rerr != nil {
 			err = errors.Join(err, rerr)
 			continue
@@ -96,8 +256,7 @@ func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
 	return min(n, most), nil
 }
 
-// Working says whether an identity of home is working on something that room waits for: when
-// to show that it types. It reads the status files of the identities, which is cheap.
+// Working says whether an identity of home is working on something that room waits for: when to show that it types.
 func Working(home, room string) bool {
 	for s := range status.All(home) {
 		if s.BusyIn(room) && status.Alive(s.PID) {
@@ -105,4 +264,137 @@ func Working(home, room string) bool {
 		}
 	}
 	return false
+}
+
+// recorder keeps the health.json of a bridge that runs. All methods but write, run and close only take notes.
+type recorder struct {
+	path    string
+	log     *slog.Logger
+	changed chan struct{} // capacity 1: there is something to write
+
+	mu        sync.Mutex
+	report    Report
+	unwritten bool // the file could not be written
+	failed    bool // the bridge ends with an error, which the report has
+	troubles  map[string]*trouble
+}
+
+// trouble is an error that goes on, or went on lately.
+type trouble struct {
+	began  time.Time // zero: it is over
+	logged time.Time // its newest beginning that was
+	peer   string    // takes nothing until somebody acts there
+}
+
+func newRecorder(dir string, log *slog.Logger) *recorder {
+	return &recorder{
+		changed: make(chan struct{}, 1), path: filepath.Join(dir, "health.json"), log: log,
+		report: Report{PID: os.Getpid(), Started: time.Now().UTC()}, troubles: map[string]*trouble{},
+	}
+}
+
+// change changes the report, which is written soon.
+func (r *recorder) change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+	select {
+	case r.changed <- struct{}{}:
+	default: // one value stands for all
+	}
+}
+
+// trouble records how it went with something that the bridge does, as in "cannot <what>": err is shown as the newest
+// error, its beginning, at most once a minute, and its end are logged; nil ends it. peer is one that is unreachable.
+func (r *recorder) trouble(what, peer string, err error) {
+	r.change(func() {
+		t := r.troubles[what]
+		if t == nil {
+			t = &trouble{}
+			r.troubles[what] = t
+		}
+		if err == nil {
+			if !t.began.IsZero() && !t.logged.Before(t.began) {
+				r.log.Info("can "+what+" again", "after", time.Since(t.began).Round(time.Second))
+			}
+			t.began = time.Time{}
+			return
+		}
+		r.show(fmt.Errorf("cannot %s: %w", what, err))
+		now := time.Now()
+		if t.began.IsZero() || t.peer != peer {
+			t.began, t.peer = now, peer
+		}
+		if t.logged.Before(t.began) && now.Sub(t.logged) >= logEvery {
+			r.log.Warn("cannot "+what, "err", err)
+			t.logged = now
+		}
+	})
+}
+
+// show makes err the newest error. The caller is in change.
+func (r *recorder) show(err error) {
+	if !r.failed {
+		r.report.Error, r.report.ErrorAt = err.Error(), time.Now().UTC()
+	}
+}
+
+// fail makes err the error that the bridge ends with; nil is none, and only the first counts.
+func (r *recorder) fail(err error) {
+	if err != nil {
+		r.change(func() { r.show(err); r.failed = true })
+	}
+}
+
+// run writes health.json when there is something to write, at most once a second, and at least once a minute, until
+// ctx ends.
+func (r *recorder) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.write()
+		select {
+		case <-ctx.Done():
+		case <-time.After(writeEvery):
+		}
+		select {
+		case <-ctx.Done():
+		case <-r.changed:
+		case <-time.After(beat):
+		}
+	}
+	r.write()
+}
+
+// write writes health.json. Only people depend on it: that it fails is logged, once.
+func (r *recorder) write() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Written, r.report.Late, r.report.Unreachable = time.Now().UTC(), time.Time{}, nil
+	for _, t := range r.troubles {
+		switch late := r.report.Late; {
+		case t.began.IsZero():
+		case t.peer != "":
+			r.report.Unreachable = append(r.report.Unreachable, t.peer)
+		case late.IsZero() || t.began.Before(late):
+			r.report.Late = t.began.UTC()
+		}
+	}
+	slices.Sort(r.report.Unreachable)
+	data, err := json.Marshal(r.report)
+	if err == nil {
+		err = durable.Replace(r.path, append(data, '\n'), 0o600)
+	}
+	if err != nil && !r.unwritten {
+		r.log.Warn("the bridge's health cannot be written", "err", err)
+	}
+	r.unwritten = err != nil
+}
+
+// close writes down that the bridge was closed, or what it failed with.
+func (r *recorder) close() {
+	r.change(func() {
+		if !r.failed {
+			r.report.Stopped = time.Now().UTC()
+		}
+	})
+	r.write()
 }

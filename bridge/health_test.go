@@ -1,9 +1,12 @@
 package bridge
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,14 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 )
 
-func healthOf(t testing.TB, home string) health.Health {
+func healthOf(t testing.TB, home string) Health {
 	t.Helper()
 	all, err := ReadHealth(home)
 	if err != nil || len(all) != 1 {
@@ -37,7 +39,7 @@ func TestHealthStates(t *testing.T) {
 		b := start(t, home)
 		// A directory that the command line made for the policy is no bridge yet.
 		lethetest.Must(t, os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700))
-		is := func(want health.State, healthy bool) health.Health {
+		is := func(want State, healthy bool) Health {
 			t.Helper()
 			h := healthOf(t, home)
 			if h.State != want || h.Healthy() != healthy || h.PID != os.Getpid() {
@@ -46,40 +48,40 @@ func TestHealthStates(t *testing.T) {
 			return h
 		}
 		end := b.run(t)
-		is(health.Running, true)
-		time.Sleep(health.Stale - time.Second)
-		is(health.Running, true)
+		is(Running, true)
+		time.Sleep(Stale - time.Second)
+		is(Running, true)
 		time.Sleep(2 * time.Second)
-		is(health.Deaf, false)
+		is(Deaf, false)
 		b.Exchanged()
 		heard := time.Now()
 		time.Sleep(2 * time.Second)
-		if h := is(health.Running, true); !h.Exchanged.Equal(heard) {
+		if h := is(Running, true); !h.Exchanged.Equal(heard) {
 			t.Errorf("exchanged at %s, not %s", h.Exchanged, heard)
 		}
-		time.Sleep(health.Stale)
-		is(health.Deaf, false)
+		time.Sleep(Stale)
+		is(Deaf, false)
 		end()
 		lethetest.Must(t, errors.Join(b.Close(), b.Close()))
-		if h := is(health.Stopped, true); !h.Stopped.Equal(time.Now()) {
+		if h := is(Stopped, true); !h.Stopped.Equal(time.Now()) {
 			t.Errorf("health %+v", h)
 		}
-		if _, err := b.Accept("1", message("1", "ada", "x")); err == nil {
+		if err := b.Accept("1", message("1", "ada", "x")); err == nil {
 			t.Errorf("Accept after Close: %v", err)
 		}
 
 		b = start(t, home)
-		is(health.Running, true)
+		is(Running, true)
 		b.accept(t, message("1", "ada", "question"))
 		lethetest.Must(t, b.Close())
 		agentSays(t, home, "answer")
-		if h := is(health.Stopped, false); h.Out != 1 || h.In != 0 {
+		if h := is(Stopped, false); h.Out != 1 || h.In != 0 {
 			t.Errorf("health %+v", h)
 		}
 		start(t, home).abandon()
-		is(health.Dead, false)
+		is(Dead, false)
 		lethetest.Must(t, os.Remove(inState(home, "health.json")))
-		if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
+		if h := healthOf(t, home); h.State != Dead || h.Error == "" {
 			t.Errorf("health without its file: %+v", h)
 		}
 	})
@@ -95,13 +97,13 @@ func TestFail(t *testing.T) {
 	b.Trouble(errors.New("connection reset"))
 	b.Exchanged()
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != health.Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
+	if h := healthOf(t, home); h.State != Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
 	b = start(t, home)
 	b.Fail(nil)
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != health.Stopped || !h.Healthy() || h.Error != "" {
+	if h := healthOf(t, home); h.State != Stopped || !h.Healthy() || h.Error != "" {
 		t.Errorf("health after a clean run: %+v", h)
 	}
 }
@@ -197,7 +199,7 @@ func TestWhatIsLate(t *testing.T) {
 					}
 					return c.then
 				}})
-				look := func(after time.Duration) health.Health {
+				look := func(after time.Duration) Health {
 					time.Sleep(after)
 					b.Exchanged()
 					time.Sleep(2 * time.Second)
@@ -235,7 +237,7 @@ func TestUnknown(t *testing.T) {
 			start(t, home)
 			lethetest.Must(t, c.spoil(home))
 			h := healthOf(t, home)
-			if h.State != health.Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
+			if h.State != Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
 				t.Errorf("health %+v, %q", h, h.Error)
 			}
 		})
@@ -252,20 +254,196 @@ func TestCouldNotOpen(t *testing.T) {
 	}
 	lethetest.Must(t, start(t, home).Close())
 	Failed(home, "pager", noToken)
-	if h := healthOf(t, home); h.State != health.Dead || h.Error != "no token" {
+	if h := healthOf(t, home); h.State != Dead || h.Error != "no token" {
 		t.Errorf("health %+v", h)
 	}
 	lethetest.Must(t, os.Mkdir(inState(home, "inbox.jsonl"), 0o700))
 	if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); err == nil {
 		t.Fatal("opened with a directory for an inbox")
 	}
-	if h := healthOf(t, home); h.State != health.Dead || !strings.Contains(h.Error, "inbox.jsonl") {
+	if h := healthOf(t, home); h.State != Dead || !strings.Contains(h.Error, "inbox.jsonl") {
 		t.Errorf("health %+v", h)
 	}
 	lethetest.Must(t, os.Remove(inState(home, "inbox.jsonl")))
 	start(t, home)
 	Failed(home, "pager", noToken) // another process has it
-	if h := healthOf(t, home); h.State != health.Running || h.Error != "" {
+	if h := healthOf(t, home); h.State != Running || h.Error != "" {
 		t.Errorf("health %+v", h)
 	}
+}
+
+// recording makes a recorder of a bridge called pager, and its log.
+func recording(t *testing.T) (*recorder, *bytes.Buffer) {
+	t.Helper()
+	log := &bytes.Buffer{}
+	return newRecorder(t.TempDir(), slog.New(slog.NewTextHandler(log, nil))), log
+}
+
+// written is the file as the recorder has written it now.
+func written(t *testing.T, r *recorder) Report {
+	t.Helper()
+	r.write()
+	f, err := readReport(r.path)
+	lethetest.Must(t, err)
+	return f
+}
+
+func logged(log *bytes.Buffer, s string) int { return strings.Count(log.String(), s) }
+
+func TestTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, log := recording(t)
+		exchanged := func() { r.trouble("reach pager", "", nil) }
+		for range 63 {
+			r.trouble("reach pager", "", errors.New("502 bad gateway"))
+			time.Sleep(time.Second)
+		}
+		if f := written(t, r); f.Error != "cannot reach pager: 502 bad gateway" || time.Since(f.ErrorAt) > 3*time.Second {
+			t.Errorf("health %+v", f)
+		}
+		exchanged()
+		if logged(log, `"cannot reach pager"`) != 1 || logged(log, "can reach pager again") != 1 || logged(log, "after=1m3s") != 1 {
+			t.Errorf("the log says:\n%s", log)
+		}
+		// Two errors that alternate, for five minutes.
+		for range 150 {
+			r.trouble("reach pager", "", errors.New("timeout"))
+			time.Sleep(time.Second)
+			r.trouble("reach pager", "", errors.New("409 conflict"))
+			time.Sleep(time.Second)
+		}
+		if n := logged(log, `"cannot reach pager"`); n != 2 || logged(log, "409") != 0 {
+			t.Errorf("the beginning is logged %d times:\n%s", n, log)
+		}
+		exchanged()
+		// A trouble that begins and ends all the time.
+		before := logged(log, "reach pager")
+		for range 150 {
+			r.trouble("reach pager", "", errors.New("409 conflict"))
+			time.Sleep(time.Second)
+			exchanged()
+			time.Sleep(time.Second)
+		}
+		if n := logged(log, "reach pager") - before; n > 12 {
+			t.Errorf("a trouble that flickers is logged %d times:\n%s", n, log)
+		}
+	})
+}
+
+// Of several troubles, the oldest says since when something is late; unreachable peers do not count.
+func TestLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := recording(t)
+		oops, began := errors.New("oops"), time.Now()
+		r.trouble("send to a", "", oops)
+		time.Sleep(time.Minute)
+		r.trouble("send to b", "", oops)
+		r.trouble("send to a", "", oops)
+		if f := written(t, r); !f.Late.Equal(began) {
+			t.Errorf("late since %s", f.Late)
+		}
+		r.trouble("send to a", "", nil)
+		if f := written(t, r); !f.Late.Equal(began.Add(time.Minute)) {
+			t.Errorf("late since %s", f.Late)
+		}
+		r.trouble("send to b", "b", oops)
+		if f := written(t, r); !f.Late.IsZero() || strings.Join(f.Unreachable, " ") != "b" {
+			t.Errorf("%+v", f)
+		}
+	})
+}
+
+// health.json is written once a second at most, and once a minute at least. That it cannot be
+// written is told once, and nothing else fails.
+func TestWrittenSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, log := recording(t)
+		touch := func() { r.change(func() {}) }
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); r.run(ctx) }() // ends with ctx
+		writes := func(during time.Duration, do func()) (n int) {
+			var last time.Time
+			for began := time.Now(); time.Since(began) < during; time.Sleep(20 * time.Millisecond) {
+				do()
+				synctest.Wait()
+				r.mu.Lock()
+				if !r.report.Written.Equal(last) {
+					n, last = n+1, r.report.Written
+				}
+				r.mu.Unlock()
+			}
+			return n
+		}
+		if n := writes(10*time.Second, touch); n < 9 || n > 12 {
+			t.Errorf("written %d times in 10 s", n)
+		}
+		if n := writes(3*time.Minute, func() {}); n < 3 || n > 5 {
+			t.Errorf("written %d times in three minutes in which nothing happened", n)
+		}
+		synctest.Wait()
+		lethetest.Must(t, errors.Join(os.Remove(r.path), os.Mkdir(r.path, 0o700)))
+		writes(10*time.Second, touch)
+		cancel()
+		<-ended
+		if logged(log, "health cannot be written") != 1 {
+			t.Errorf("the log says:\n%s", log)
+		}
+	})
+}
+
+// The state of a bridge whose process holds the lock, by what its file says.
+func TestStates(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		started, exchanged, written time.Duration // ago
+		want                        State
+	}{
+		{time.Hour, time.Second, 0, Running},
+		{time.Second, 0, 0, Running},
+		{time.Hour, 0, 0, Deaf},
+		{time.Hour, 3 * time.Minute, 0, Deaf},
+		{time.Hour, time.Second, 3 * time.Minute, Unknown},
+		// A clock was put back since.
+		{time.Hour, -maxAhead + time.Second, 0, Running},
+		{time.Hour, -time.Hour, 0, Deaf},
+		{-time.Hour, 0, -time.Hour, Deaf},
+	} {
+		r := Report{Started: now.Add(-c.started), Written: now.Add(-c.written)}
+		if c.want == Deaf {
+			if got, _ := (Report{Started: r.Started, Written: now, Listening: "http://127.0.0.1:8420"}).state(now); got != Running {
+				t.Errorf("a bridge that listens is %s", got)
+			}
+		}
+		if c.exchanged != 0 {
+			r.Exchanged = now.Add(-c.exchanged)
+		}
+		if got, err := r.state(now); got != c.want || (err != nil) != (got == Unknown) {
+			t.Errorf("%+v: %s, %v", c, got, err)
+		}
+	}
+}
+
+func TestHealthOnPage(t *testing.T) {
+	var r Report
+	dec := json.NewDecoder(strings.NewReader(lethetest.Blocks(t, "bridge-files.md", "health.json")[0]))
+	dec.DisallowUnknownFields()
+	lethetest.Must(t, dec.Decode(&r))
+	if r.Written.IsZero() || r.Late.IsZero() || r.PID != 4711 || r.Exchanged.IsZero() || len(r.Unreachable) != 1 || r.Error == "" {
+		t.Errorf("the page's health is %+v", r)
+	}
+}
+
+// A health.json that makes no sense is an error, and says nothing of a bridge.
+func FuzzHealth(f *testing.F) {
+	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_seconds":120}`, `{"started":7}`, "\x00", strings.Repeat("[", 20000)} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "health.json")
+		lethetest.Must(t, os.WriteFile(path, data, 0o600))
+		if r, err := readReport(path); (err == nil) == r.Started.IsZero() {
+			t.Fatalf("%q: %+v, %v", data, r, err)
+		}
+	})
 }

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -56,15 +56,13 @@ func (b *Bridge) abandon() {
 	b.lock.Close()
 }
 
-func (b *Bridge) accept(t testing.TB, msgs ...Message) []Flood {
+func (b *Bridge) accept(t testing.TB, msgs ...Message) {
 	t.Helper()
-	floods, err := b.Accept(b.Position(), msgs...)
-	lethetest.Must(t, err)
-	return floods
+	lethetest.Must(t, b.Accept(b.Position(), msgs...))
 }
 
 func message(id, user, text string) Message {
-	return Message{ID: id, Peer: "p-" + user, Room: "dev", User: user, Key: user, At: noon, Text: text}
+	return Message{ID: id, Peer: "p-" + user, Room: "dev", User: user, At: noon, Text: text}
 }
 
 // say appends a line to a room, as somebody else.

@@ -11,9 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/time/rate"
-
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/secret"
 )
@@ -28,10 +25,9 @@ type Message struct {
 	// Empty for a transport that only takes in.
 	Peer string    `json:"peer,omitempty"`
 	Room string    `json:"room"`
-	User string    `json:"user"`          // for the tag; a name that is not valid goes through chat.CleanName
-	Key  string    `json:"key,omitempty"` // the person that it counts for in the flood limit; empty: no limit
-	At   time.Time `json:"at"`            // for the tag and the flood limit
-	Text string    `json:"-"`             // a blank one is passed over
+	User string    `json:"user"` // for the tag; a name that is not valid goes through chat.CleanName
+	At   time.Time `json:"at"`   // for the tag
+	Text string    `json:"-"`    // a blank one is passed over
 	// Note is the transport's own, JSON, small: it comes back in an Origin.
 	Note json.RawMessage `json:"note,omitempty"`
 }
@@ -48,7 +44,7 @@ type Origin struct {
 const (
 	// maxWaiting bounds the lines that wait in an inbox.
 	maxWaiting = 10_000
-	// retryEvery is when the posting of lines that wait is tried again.
+	// Lines that wait are tried again every retryEvery.
 	retryEvery = 5 * time.Second
 )
 
@@ -58,11 +54,10 @@ type inbox struct {
 	home string
 	log  *slog.Logger
 
-	io       sync.Mutex // held over every write of the journal and of rooms
-	journal  *journal
-	ledger   *ledger
-	speakers map[speaker]*allowance
-	closed   bool
+	io      sync.Mutex // held over every write of the journal and of rooms
+	journal *journal
+	ledger  *ledger
+	closed  bool
 }
 
 func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
@@ -70,12 +65,10 @@ func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inbox{
-		home: home, log: log, journal: j, ledger: l, speakers: map[speaker]*allowance{},
-	}, nil
+	return &inbox{home: home, log: log, journal: j, ledger: l}, nil
 }
 
-// Position is what the newest successful Accept was given, also after a restart;
+// Position returns the position of the newest successful Accept, also after a restart;
 // empty at first.
 func (b *Bridge) Position() string {
 	b.inbox.io.Lock()
@@ -107,29 +100,25 @@ func (b *Bridge) Taken(id string) (o Origin, known bool) {
 // posts them in order. Only then may the transport acknowledge them. position is the
 // transport's own word for how far it has acknowledged, stored in the same write; see Position.
 //
-// Refused are the lines of a person beyond 60 a minute, by their times; what Accept returns
-// says which persons to tell that, at most once a minute each.
-//
 // After an error none of msgs may be acknowledged; taking them again is always right. It
 // comes when the disk takes nothing, when 10,000 lines wait already, and for malformed
 // messages: without ID, or with a Room, Peer or Note that is not valid.
 //
 // A peer that is new is made known at its room's end before the message is posted, so that its
 // Deliver can start later and misses no answer.
-func (b *Bridge) Accept(position string, msgs ...Message) ([]Flood, error) {
+func (b *Bridge) Accept(position string, msgs ...Message) error {
 	for _, m := range msgs {
 		if err := m.check(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	in := b.inbox
 	in.io.Lock()
 	defer in.io.Unlock()
-	floods, err := b.take(position, msgs)
-	if err != nil {
-		return nil, fmt.Errorf("accept messages: %w", err)
+	if err := b.take(position, msgs); err != nil {
+		return fmt.Errorf("accept messages: %w", err)
 	}
-	return floods, nil
+	return nil
 }
 
 func (m Message) check() error {
@@ -147,34 +136,33 @@ func (m Message) check() error {
 }
 
 // take is Accept. The caller holds io.
-func (b *Bridge) take(position string, msgs []Message) ([]Flood, error) {
+func (b *Bridge) take(position string, msgs []Message) error {
 	in := b.inbox
 	if in.closed {
-		return nil, errors.New("the bridge is closed")
+		return errors.New("the bridge is closed")
 	}
 	if n := len(in.ledger.waiting); n > 0 && n+len(msgs) > maxWaiting {
-		return nil, fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
+		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
 	}
-	r, floods, err := in.intent(msgs)
+	r, err := in.intent(msgs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if position != in.ledger.position {
 		r.Place = &position
 	}
 	if len(r.Take) > 0 || r.Place != nil {
 		if err := in.journal.write(in.ledger, r); err != nil {
-			clear(in.speakers) // the same messages come again, and would count twice
-			return nil, err
+			return err
 		}
 	}
 	in.ledger.apply(r)
-	b.settle()
-	return floods, nil
+	b.postWaiting()
+	return nil
 }
 
-// intent makes the record of those of msgs that were not taken before and are not refused.
-func (in *inbox) intent(msgs []Message) (r record, floods []Flood, err error) {
+// intent makes the record of those of msgs that were not taken before.
+func (in *inbox) intent(msgs []Message) (r record, err error) {
 	batch, lines := map[string]bool{}, map[lineKey]bool{}
 	for _, m := range msgs {
 		if in.ledger.has(m.ID) || batch[m.ID] {
@@ -189,40 +177,31 @@ func (in *inbox) intent(msgs []Message) (r record, floods []Flood, err error) {
 		if at := m.At.UTC(); at.IsZero() || at.Year() < 1 || at.Year() > 9998 { // which no tag can hold
 			m.At = time.Now()
 		}
-		t.User, t.Key, t.At = chat.CleanName(m.User), strings.ToValidUTF8(m.Key, "\uFFFD"), m.At.UTC().Round(0)
-		line, err := in.unique(&t, m.Text, lines)
-		if err != nil {
-			return record{}, nil, err
-		}
-		passes, tell := in.admit(speaker{m.Key, line.Command != ""}, t.At)
-		if tell {
-			floods = append(floods, Flood{m.Key, m.Peer, m.Room})
-			in.log.Warn("lines are refused: more came from a person than anybody types", "user", t.User, "key", m.Key, "room", m.Room)
-		}
-		if !passes {
-			continue
+		t.User, t.At = chat.CleanName(m.User), m.At.UTC().Round(0)
+		if err := in.unique(&t, m.Text, lines); err != nil {
+			return record{}, err
 		}
 		// Of a room that cannot be looked at, all is searched before the line is posted.
-		t.Inode, t.From, _ = chat.End(chat.Path(in.home, m.Room))
+		t.Mark, _ = chat.End(chat.Path(in.home, m.Room))
 		r.Take = append(r.Take, t)
 	}
-	return r, floods, nil
+	return r, nil
 }
 
 // unique formats the line of a message. chat.Post takes two equal lines for one, so none that
 // it could meet may equal another: the tag of the later is a second on.
-func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) (chat.Line, error) {
+func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) error {
 	for at := t.At; ; at = at.Add(time.Second) {
 		raw, err := chat.Format(false, t.User, at, secret.Text(text))
 		if err != nil {
-			return chat.Line{}, err
+			return err
 		}
 		line := chat.Parse(raw)
 		here := lineKey{t.Room, line.Hash}
 		if !lines[here] && in.ledger.lines[here] == nil {
 			lines[here] = true
 			t.Line = string(line.Raw)
-			return line, nil
+			return nil
 		}
 	}
 }
@@ -232,13 +211,13 @@ func (b *Bridge) retry() {
 	b.inbox.io.Lock()
 	defer b.inbox.io.Unlock()
 	if !b.inbox.closed {
-		b.settle()
+		b.postWaiting()
 	}
 }
 
-// settle posts the lines that wait and records that they are posted. What fails is tried
+// postWaiting posts the lines that wait and records that they are posted. What fails is tried
 // again by Run: the lines are safe in the inbox. The caller holds io.
-func (b *Bridge) settle() {
+func (b *Bridge) postWaiting() {
 	in := b.inbox
 	posted, err := b.post(in.ledger.waiting)
 	if len(posted) > 0 {
@@ -246,7 +225,7 @@ func (b *Bridge) settle() {
 		err = errors.Join(err, in.journal.write(in.ledger, record{Done: posted}))
 		in.ledger.finish(posted)
 	}
-	b.health.Trouble("post what came in", health.HoldsUp, err)
+	b.LocalTrouble("post what came in", err)
 }
 
 // post posts lines in order. Where a room fails, the later lines of the room wait, and where
@@ -262,7 +241,7 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 		if perr != nil {
 			stuckPeers[it.Peer] = true
 		} else {
-			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Inode, it.From)
+			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Mark)
 			stuckRooms[it.Room] = perr != nil
 		}
 		if perr != nil {
@@ -279,52 +258,4 @@ func (in *inbox) origin(room string, l chat.Line) *Origin {
 	in.io.Lock()
 	defer in.io.Unlock()
 	return in.ledger.lines[lineKey{room, l.Hash}]
-}
-
-const (
-	// perMinute is how many lines a person may say in a minute, more than anybody types: so many
-	// at once, and after that one a second.
-	perMinute = 60
-	// manySpeakers is how many persons are counted; then all begin anew.
-	manySpeakers = 1000
-)
-
-// Flood says that lines of a person were refused, because more came than a person can type.
-type Flood struct{ Key, Peer, Room string }
-
-// speaker is a person as flood limits count: commands to the harness count apart, since /stop
-// may have to end what a flood began.
-type speaker struct {
-	key     string
-	command bool
-}
-
-// allowance is how many lines a speaker may say, by the times of the other side: what
-// waited there while the bridge was away is no flood.
-type allowance struct {
-	*rate.Limiter
-	told time.Time // when a refusal was told last
-}
-
-// admit counts a line of somebody. It says whether the line passes, and, at most once a
-// minute, whether its refusal is to be told.
-func (in *inbox) admit(who speaker, at time.Time) (passes, tell bool) {
-	if who.key == "" {
-		return true, false
-	}
-	a := in.speakers[who]
-	if a == nil {
-		if len(in.speakers) >= manySpeakers {
-			clear(in.speakers)
-		}
-		a = &allowance{Limiter: rate.NewLimiter(rate.Every(time.Minute/perMinute), perMinute)}
-		in.speakers[who] = a
-	}
-	if a.AllowN(at, 1) {
-		return true, false
-	}
-	if tell = at.Sub(a.told) >= time.Minute; tell {
-		a.told = at
-	}
-	return false, tell
 }

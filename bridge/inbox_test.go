@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestAcceptOnce(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAcceptOnce(t *testing.T) {
 	m := message("1", "ada", "hello\nworld")
 	m.Note = json.RawMessage(`{"n":"<7>"}`)
 	b.accept(t, m, m, message("2", "bob", " \n"), named("3", "Bob [x]", "hi"))
-	if _, err := b.Accept("7", m, message("4", "ada", "again")); err != nil {
+	if err := b.Accept("7", m, message("4", "ada", "again")); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"ada: hello\nworld", "Bob_[x: hi", "ada: again"}
@@ -59,7 +60,7 @@ func TestAcceptRefusesMalformed(t *testing.T) {
 	} {
 		m := message("1", "ada", "x")
 		change(&m)
-		if _, err := b.Accept("9", message("0", "ada", "y"), m); err == nil {
+		if err := b.Accept("9", message("0", "ada", "y"), m); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -197,5 +198,17 @@ func TestManyIDs(t *testing.T) {
 	}
 	if o := b.inbox.ledger.lines[lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}]; o == nil {
 		t.Error("a line of the last 200 is forgotten")
+	}
+}
+
+// An inbox takes no more than it can hold.
+func TestFullInbox(t *testing.T) {
+	home := t.TempDir()
+	b := start(t, home)
+	lethetest.Must(t, os.MkdirAll(chat.Path(home, "dev"), 0o700))
+	b.accept(t, message("1", "ada", "one"))
+	b.inbox.ledger.waiting = slices.Repeat(b.inbox.ledger.waiting, maxWaiting)
+	if err := b.Accept("1", message("2", "ada", "two")); err == nil || b.Position() != "" {
+		t.Errorf("takes more than it can hold: %v", err)
 	}
 }

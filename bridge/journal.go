@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// keepSeen is how many ids of messages are remembered at least.
+	// At least keepSeen ids of messages are remembered.
 	keepSeen = 10_000
-	// keepSaid is how many of the lines it posted are remembered at least, to tell what an
+	// At least keepSaid of the lines it posted are remembered, to tell what an
 	// answer may be to.
 	keepSaid = 1000
 )
@@ -40,9 +40,8 @@ type record struct {
 // taken is a message that may not be in its room yet: the intent to post it.
 type taken struct {
 	Message
-	Line  string `json:"line"` // as it is posted, without its newline
-	Inode uint64 `json:"inode"`
-	From  int64  `json:"from"` // the size of the room when the message was taken
+	Line      string `json:"line"` // as it is posted, without its newline
+	chat.Mark        // where the room ended when the message was taken
 }
 
 func (t *taken) hash() string { return chat.Hash([]byte(t.Line)) }
@@ -57,7 +56,7 @@ type done struct {
 // lineKey identifies a line of a room whatever its position.
 type lineKey struct{ room, hash string }
 
-// ledger is what the records say, folded.
+// ledger is the fold of the records.
 type ledger struct {
 	position string
 
@@ -234,7 +233,8 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 			return nil, nil, kerr
 		}
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
-			"and those that are repeated be there twice", "kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
+			"and those that are repeated be there twice",
+			"kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
 		return j, l, j.rewrite(l.snapshot())
 	case torn:
 		// The next write makes the file anew, without the torn line.

@@ -18,10 +18,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // asBridge makes the test binary a bridge with its state in the directory that
@@ -76,7 +75,7 @@ func mortalBridge(dir string) error {
 			for i := max(0, next-2); i < to; i++ { // some are repeated
 				batch = append(batch, mortalMessage(i))
 			}
-			if _, err := b.Accept(fmt.Sprint(to), batch...); err != nil {
+			if err := b.Accept(fmt.Sprint(to), batch...); err != nil {
 				return err
 			}
 			next = to
@@ -156,7 +155,7 @@ func TestKilled(t *testing.T) {
 		if done = err == nil; !done {
 			kills++
 			// A kill can come between the end of Close and that of the process.
-			if h := healthOf(t, home); h.State != health.Stopped && (h.State != health.Dead || h.Healthy()) {
+			if h := healthOf(t, home); h.State != Stopped && (h.State != Dead || h.Healthy()) {
 				t.Fatalf("after a kill the bridge is %+v", h)
 			}
 			for range 3 {
@@ -164,11 +163,11 @@ func TestKilled(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("killed %d times", kills)
+	lethetest.Tried(t, kills)
 	if kills < 3 {
 		t.Errorf("killed only %d times", kills)
 	}
-	if h := healthOf(t, home); h.State != health.Stopped {
+	if h := healthOf(t, home); h.State != Stopped {
 		t.Errorf("at the end the bridge is %+v", h)
 	}
 	// What was said last may still have to go out.

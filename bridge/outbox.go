@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 )
 
@@ -16,9 +15,9 @@ const (
 	// firstPause and maxPause are those after a failure, doubled each time.
 	firstPause = time.Second
 	maxPause   = time.Minute
-	// unreachablePause is how long a peer is left alone that takes nothing.
+	// unreachablePause passes before a peer that takes nothing is tried again.
 	unreachablePause = 10 * time.Minute
-	// grace is how long a Send that is under way may go on when Deliver is to end.
+	// grace lets a Send that is under way go on when Deliver is to end.
 	grace = time.Second
 )
 
@@ -69,7 +68,7 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
-	defer d.b.health.Over(health.Sending(d.p.Key))
+	defer d.b.health.change(func() { delete(d.b.health.troubles, d.what()) })
 	for {
 		err := d.catchUp(ctx)
 		if ctx.Err() != nil {
@@ -78,7 +77,7 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 		}
 		if err == nil {
 			d.failed = 0
-			d.trouble(health.NoLines, nil)
+			d.trouble("", nil)
 			select {
 			case <-ctx.Done():
 			case <-changed:
@@ -108,25 +107,34 @@ func (d *delivery) leave() {
 	}
 }
 
-// trouble records how it goes with this peer.
-func (d *delivery) trouble(effect health.Effect, err error) {
-	d.b.health.Trouble(health.Sending(d.p.Key), effect, err)
+// trouble records how it goes with this peer; unreachable is its key, or empty.
+func (d *delivery) trouble(unreachable string, err error) {
+	d.b.health.trouble(d.what(), unreachable, err)
 }
 
-// pause reports a failure and says how long to wait.
+func (d *delivery) what() string { return "send to peer " + d.p.Key }
+
+// refused records what is left out.
+func (d *delivery) refused(what string, err error) {
+	d.b.log.Warn("the other side refuses what is to go out; it is left out", "what", what, "err", err)
+	d.b.health.change(func() { d.b.health.show(fmt.Errorf("send %s: %w", what, err)) })
+}
+
+// pause reports a failure and returns the time to wait.
 func (d *delivery) pause(err error) time.Duration {
 	var later *LaterError
 	switch {
 	case errors.As(err, &later):
-		d.trouble(health.Waiting, later.Err)
+		d.trouble("", nil)
+		d.b.health.change(func() { d.b.health.show(fmt.Errorf("waiting to %s: %w", d.what(), later.Err)) })
 		if later.After > 0 {
 			return later.After
 		}
 	case errors.Is(err, ErrUnreachable):
-		d.trouble(health.Unreachable, err)
+		d.trouble(d.p.Key, err)
 		return unreachablePause
 	default:
-		d.trouble(health.HoldsUp, err)
+		d.trouble("", err)
 	}
 	d.failed++
 	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
@@ -167,7 +175,7 @@ func (d *delivery) load() error {
 	}
 	d.there.mu.Lock()
 	defer d.there.mu.Unlock()
-	if err := d.there.hear(d.b, d.p.Room); err != nil {
+	if err := d.there.attach(d.b, d.p.Room); err != nil {
 		return err
 	}
 	d.now = d.there.state // its content is that of the Deliver from now on
@@ -229,7 +237,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	}
 	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
 	if errors.Is(err, ErrRefused) {
-		d.trouble(health.Refused, fmt.Errorf("line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err))
+		d.refused(fmt.Sprintf("line %d..%d of room %s", l.From, l.To, d.p.Room), err)
 		parts, err = nil, nil
 	}
 	if err != nil {
@@ -262,12 +270,12 @@ func (d *delivery) send(ctx context.Context) error {
 			part.State = Sent
 		case errors.Is(err, ErrRefused):
 			part.State = Refused
-			d.trouble(health.Refused, fmt.Errorf("part %d of line %d..%d of room %s: %w", i+1, line.From, line.To, line.Room, err))
+			d.refused(fmt.Sprintf("part %d of line %d..%d of room %s", i+1, line.From, line.To, line.Room), err)
 		default:
 			return err
 		}
 		d.failed = 0
-		d.trouble(health.NoLines, nil)
+		d.trouble("", nil)
 		// It is the case from now on, also when it cannot be written yet: within this
 		// process the part is not sent again.
 		line.Parts[i] = part

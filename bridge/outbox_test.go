@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // ada is a peer whose messages message makes.

@@ -30,7 +30,7 @@ type peerState struct {
 	// Earlier those before it, oldest first.
 	Asked   *Origin  `json:"asked,omitempty"`
 	Earlier []Origin `json:"earlier,omitempty"`
-	// Line is what is being sent.
+	// Line is on its way out.
 	Line *sending `json:"line,omitempty"`
 }
 
@@ -156,13 +156,13 @@ func (b *Bridge) ensurePeer(key, room string) error {
 	if p.running.Load() && p.state != nil {
 		return nil
 	}
-	return p.hear(b, room)
+	return p.attach(b, room)
 }
 
-// hear loads the state, if that was not done, and starts at the end of room unless the peer
+// attach loads the state, if that was not done, and starts at the end of room unless the peer
 // hears it already. What was said in its old room and not yet begun to be sent is left; a line
 // that is half sent is finished. The caller holds mu.
-func (p *peer) hear(b *Bridge, room string) (err error) {
+func (p *peer) attach(b *Bridge, room string) (err error) {
 	var damaged []byte
 	if p.state == nil {
 		var st peerState

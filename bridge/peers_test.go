@@ -10,10 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"lethe/bridge/health"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func pipe(path string) error {
@@ -48,7 +47,7 @@ func TestOddFiles(t *testing.T) {
 	start(t, home).abandon()
 	giant := inState(home, "inbox.jsonl")
 	must(0, errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1)))
-	if h := healthOf(t, home); h.State != health.Dead || h.Error == "" {
+	if h := healthOf(t, home); h.State != Dead || h.Error == "" {
 		t.Errorf("health %+v", h)
 	}
 	for _, path := range []string{giant, inState(home, "lock")} {

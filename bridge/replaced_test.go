@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A room that is emptied, replaced, removed or edited sends nothing twice and

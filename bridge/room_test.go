@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A room that cannot be read keeps only its own messages waiting, and so does the file of a

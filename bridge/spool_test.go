@@ -14,7 +14,7 @@ import (
 	"lethe/chat"
 )
 
-// The lines from here to the end of the file are in docs/bridges.md.
+// The lines from here to the end of the file are in docs/write-a-bridge.md.
 
 // spool is a directory: each file in in/ is a message to room dev, and what
 // agents say there becomes a file in out/.
@@ -61,9 +61,9 @@ func (dir spool) fetch(ctx context.Context, b *bridge.Bridge) error {
 		if err != nil {
 			return err
 		}
-		_, err = b.Accept("", bridge.Message{
+		err = b.Accept("", bridge.Message{
 			ID: filepath.Base(file) + fi.ModTime().Format(time.RFC3339Nano), // this file, whoever asks again
-			At: fi.ModTime(), Peer: peer.Key, Room: peer.Room, User: "spool", Key: "spool", Text: string(text),
+			At: fi.ModTime(), Peer: peer.Key, Room: peer.Room, User: "spool", Text: string(text),
 		})
 		if err != nil {
 			return err

@@ -35,11 +35,11 @@ func Append(path string, line []byte) (from, to int64, err error) {
 }
 
 // Post appends line exactly once, however often it is called with the same
-// arguments. inode and from are what End said of the room when the posting was
+// arguments. at is what End said of the room when the posting was
 // decided and recorded; the search for an earlier attempt begins there, or at
 // the start of the file if the room has been replaced since. It returns the
 // bytes of the line.
-func Post(path string, line []byte, inode uint64, from int64) (int64, int64, error) {
+func Post(path string, line []byte, at Mark) (from, to int64, err error) {
 	f, fi, err := durable.OpenRegular(path, os.O_RDWR|os.O_APPEND, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Append(path, line)
@@ -48,10 +48,10 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 		return 0, 0, fmt.Errorf("post to %s: %w", path, err)
 	}
 	defer f.Close()
-	if inodeOf(fi) != inode {
-		from = 0
+	if inodeOf(fi) != at.Inode {
+		at.From = 0
 	}
-	at, to, found, whole, err := find(f, fi.Size(), line, from)
+	from, to, found, whole, err := find(f, fi.Size(), line, at.From)
 	switch {
 	case err != nil:
 		return 0, 0, fmt.Errorf("search %s: %w", path, err)
@@ -65,7 +65,7 @@ func Post(path string, line []byte, inode uint64, from int64) (int64, int64, err
 		// The earlier attempt may have ended before its sync.
 		err = durable.SyncOpen(f)
 	}
-	return at, to, err
+	return from, to, err
 }
 
 // find looks for line as a whole line of the room, of size bytes, at or after byte from, or as
@@ -93,23 +93,6 @@ func find(f *os.File, size int64, line []byte, from int64) (at, to int64, found,
 	}
 	found = atLine && len(want) > 0 && equal(s.raw)
 	return s.to, s.to + int64(len(s.raw)) + 1, found, false, s.err
-}
-
-// End returns the inode and the size in bytes of the room at path: what to
-// record with the intent to post. Both are 0 when the room is missing.
-func End(path string) (inode uint64, size int64, err error) {
-	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
-		return inodeOf(fi), fi.Size(), nil
-	}
-	f, fi, err := open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	return inodeOf(fi), fi.Size(), nil
 }
 
 // open opens a room for reading: a regular file, or a link to one that the user of

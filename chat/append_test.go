@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestAppend(t *testing.T) {
@@ -92,13 +92,13 @@ func TestPost(t *testing.T) {
 			if tt.before != "" {
 				write(t, path, tt.before)
 			}
-			inode, size, err := End(path)
+			end, err := End(path)
 			lethetest.Must(t, err)
 			if tt.after != tt.before {
 				write(t, path, tt.after) // the same inode
 			}
 			for range 2 { // paying a debt twice is paying it once
-				from, to, err := Post(path, []byte(line), inode, size)
+				from, to, err := Post(path, []byte(line), end)
 				lethetest.Must(t, err)
 				got, _ := os.ReadFile(path)
 				if string(got) != tt.want {
@@ -130,7 +130,7 @@ func TestPostSyncsWhatItFinds(t *testing.T) {
 			}
 			return nil
 		}
-		_, _, err := Post(Path(home, room), []byte("mine\n"), 0, 0)
+		_, _, err := Post(Path(home, room), []byte("mine\n"), Mark{})
 		durable.Fault = nil
 		if got := strings.Join(steps, ", "); err != nil || got != want {
 			t.Errorf("%s: %v, took the steps %q, want %q", room, err, got, want)
@@ -151,9 +151,9 @@ func TestLinkOfAnotherUser(t *testing.T) {
 		"Read":   func() error { _, err := Read(path, Cursor{}, 0); return err },
 		"Tail":   func() error { _, _, _, err := Tail(path, 20); return err },
 		"At":     func() error { _, err := At(path, 0); return err },
-		"End":    func() error { _, _, err := End(path); return err },
+		"End":    func() error { _, err := End(path); return err },
 		"Append": func() error { _, _, err := Append(path, []byte("x\n")); return err },
-		"Post":   func() error { _, _, err := Post(path, []byte("key\n"), 0, 0); return err },
+		"Post":   func() error { _, _, err := Post(path, []byte("key\n"), Mark{}); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "another user made this link") {
 			t.Errorf("%s gives %v", name, err)
@@ -184,11 +184,11 @@ func TestPostFaults(t *testing.T) {
 					return syscall.EIO
 				}
 				defer func() { durable.Fault = nil }()
-				inode, size, _ := End(path)
-				if _, _, err := Post(path, []byte("mine\n"), inode, size); !errors.Is(err, syscall.EIO) {
+				end, _ := End(path)
+				if _, _, err := Post(path, []byte("mine\n"), end); !errors.Is(err, syscall.EIO) {
 					t.Fatalf("the fault gave %v", err)
 				}
-				if _, _, err := Post(path, []byte("mine\n"), inode, size); err != nil {
+				if _, _, err := Post(path, []byte("mine\n"), end); err != nil {
 					t.Fatal(err)
 				}
 				if got, _ := os.ReadFile(path); string(got) != "mine\n" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func bigRoom(b *testing.B) (path string, size int64) {

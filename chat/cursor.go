@@ -173,7 +173,9 @@ func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, s
 	if err != nil {
 		return Batch{}, false, err
 	}
-	if c.Offset > 0 && (len(before) == 0 || digest(before) != c.Before && !c.passed(path, digest(before))) { // the file was changed
+	now := digest(before)
+	same := len(before) > 0 && (now == c.Before || c.passed(path, now))
+	if c.Offset > 0 && !same { // the file was changed
 		end, sure, err := r.align(f, c)
 		if err != nil {
 			return Batch{}, false, err

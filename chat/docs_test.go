@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // page returns the fenced block of docs/rooms.md with this language.

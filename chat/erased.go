@@ -34,7 +34,8 @@ func (c Cursor) passed(path, now string) bool {
 	for line := range strings.Lines(string(data)) { // in order: what was erased twice comes twice
 		var offset int64
 		var before, after string
-		if _, err := fmt.Sscanf(line, "%d %s %s", &offset, &before, &after); err == nil && offset == c.Offset && before == c.Before {
+		_, err := fmt.Sscanf(line, "%d %s %s", &offset, &before, &after)
+		if err == nil && offset == c.Offset && before == c.Before {
 			c.Before = after
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Every reader of a room goes on where it was when bytes were erased there, and again, whichever

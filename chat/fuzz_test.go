@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // hostileTexts seed every target that takes text from outside.

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // TestMain sees that nothing goes on behind the tests.

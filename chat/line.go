@@ -38,6 +38,9 @@ type Line struct {
 	Raw []byte
 }
 
+// By says whether the identity of a name signs the line, or somebody who claims to be it.
+func (l Line) By(name string) bool { return l.Agent && l.Name == name }
+
 // Blank says that there is nothing to hear: the text is only white space.
 func (l Line) Blank() bool { return strings.TrimSpace(l.Text) == "" }
 
@@ -201,9 +204,9 @@ var commands = map[string]func(argument string) bool{
 
 func none(arg string) bool { return arg == "" }
 
-// Command reads a command to the daemon: a user's line that is nothing but "/stop",
-// "/status", "/jobs", "/jobs stop N", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at
-// the end, which phones add, does not count. It is "" when the line is none.
+// Command reads a command to the daemon: a user's line that is nothing but "/stop", "/status", "/jobs", "/jobs stop
+// N", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at the end, which phones add,
+// does not count. It is "" when the line is none.
 func Command(l Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(l.Text, " \t\r\n"), "/")
 	if l.Agent || !ok {

@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"lethe/internal/lazy"
 )
@@ -26,6 +27,9 @@ func (o Outcome) String() string {
 
 // TaskPrefix begins the name of a room in which a child works.
 const TaskPrefix = "task-"
+
+// ForWork says whether a child works in a room.
+func ForWork(room string) bool { return strings.HasPrefix(room, TaskPrefix) }
 
 var outcome = lazy.Regexp(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // The lines of docs/agents.md are read, and written back as they stand.

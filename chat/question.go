@@ -107,11 +107,10 @@ func NoQuestion(text string) string {
 	return text
 }
 
-// Answer reads a message as the answer to the question: its id and then an option, the option's
-// number or, where the options allow it, any text. choice is the option as the question has it, if it is one. Where "no" is
-// an option, "No, wait: keep it" is that.
-// cited says that the message begins with the id; without it, only somebody who knows that no other
-// question is open can say that this one is meant. A message that cites another id is no answer.
+// Answer reads a message as the answer to the question: its id and then an option, the option's number or, where the
+// options allow it, any text. choice is the option as the question has it, if it is one. Where "no" is an option,
+// "No, wait: keep it" is that. cited says that the message begins with the id; without it, only somebody who knows
+// that no other question is open can say that this one is meant. A message that cites another id is no answer.
 func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	text = strings.TrimSpace(text)
 	first, rest := text, ""

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestPageQuestion(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestSubscribe(t *testing.T) {

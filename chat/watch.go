@@ -301,8 +301,9 @@ func (w *Watcher) checkDoubted() (still bool) {
 	return still
 }
 
-// check sees to it that dir is watched, if it exists. Where events may not tell of all, which it reports, and where they
-// may not have, it has those told who want an entry that is not what it was at the last check, or all when that is not known.
+// check sees to it that dir is watched, if it exists. Where events may not tell of all, which it reports, and where
+// they may not have, it has those told who want an entry that is not what it was at the last check, or all when that
+// is not known.
 func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
@@ -341,7 +342,8 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 		d.signal("", tell)
 	}
 	for name, fi := range now {
-		if old := was.seen[name]; old == nil || !os.SameFile(old, fi) || old.Size() != fi.Size() || !old.ModTime().Equal(fi.ModTime()) {
+		old := was.seen[name]
+		if old == nil || !os.SameFile(old, fi) || old.Size() != fi.Size() || !old.ModTime().Equal(fi.ModTime()) {
 			d.signal(name, tell)
 		}
 		delete(was.seen, name)
@@ -371,8 +373,8 @@ func (w *Watcher) leadsOut(subs []subscription, link string) bool {
 	})
 }
 
-// watch puts a watch on the directory that is under this name now. One that has it keeps it. It reports whether events tell
-// of all that changes there.
+// watch puts a watch on the directory that is under this name now. One that has it keeps it. It reports whether
+// events tell of all that changes there.
 func (w *Watcher) watch(dir string) bool {
 	if w.notify == nil {
 		return false

@@ -8,22 +8,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// told reports whether the kernel tells of each change in dir: it does where nobody changes files but through it. Of file
-// systems that are not listed, such as those of networks, FUSE and virtual machines, that is not known.
+// told reports whether the kernel tells of each change in dir: it does where nobody changes files but through it. Of
+// file systems that are not listed, such as those of networks, FUSE and virtual machines, that is not known.
 func told(dir string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {
 		return false
 	}
 	switch uint32(fs.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC,
+		unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
 		0x2fc12fc1, 0xca451a4e: // the last two: ZFS, bcachefs
 		return true
 	}
 	return false
 }
 
-// clockPut calls tell when the machine has slept or its clock was put, until stop is called; nil where nothing tells of that.
+// clockPut calls tell when the machine has slept or its clock was put, until stop is called; nil where nothing tells
+// of that.
 func clockPut(tell func()) (stop func()) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -31,7 +33,8 @@ func clockPut(tell func()) (stop func()) {
 	}
 	timer, done := os.NewFile(uintptr(fd), "clock"), make(chan struct{})
 	arm := func() error {
-		return unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, &unix.ItimerSpec{Value: unix.NsecToTimespec(math.MaxInt64)}, nil)
+		never := &unix.ItimerSpec{Value: unix.NsecToTimespec(math.MaxInt64)}
+		return unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, never, nil)
 	}
 	if arm() != nil {
 		timer.Close()

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A file system whose events do not tell of all is polled although it takes a watch. Every Linux has one: /proc.

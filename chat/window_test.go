@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Walking a room forwards and backwards in steps of any size gives its lines, each once.

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -21,7 +21,7 @@ import (
 func BenchmarkFsck(b *testing.B) {
 	const count, size = 100_000, 4096
 	w := open(b, b.TempDir())
-	id, err := agent.Boot(w.home, w.store, agent.BootOptions{Name: "ada"})
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
 	lethetest.Must(b, err)
 	log, err := life.Open(id.LIFE())
 	lethetest.Must(b, err)
@@ -63,7 +63,7 @@ func BenchmarkFsck(b *testing.B) {
 	b.Run("fsck", func(b *testing.B) {
 		b.SetBytes(count * size)
 		for b.Loop() {
-			r, err := Fsck(w.home, w.store, nil, nil)
+			r, err := Home(w.home, w.store, Options{})
 			if err != nil || r.Blobs != count+1 || len(r.Findings) > 0 {
 				b.Fatalf("%+v, %v", r, err)
 			}

@@ -12,26 +12,35 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/durable"
 )
 
 // foreign are directories whose content is not Lethe's, or not any more.
 var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
 
+// temporary are in the names of files that a crash or an editor leaves behind.
+var temporary = []string{".tmp-", ".torn-", ".kept-"}
+
 // young is the age below which a file may still be being written: it is passed over.
 const young = time.Minute
 
-// forms say what is in files of a name that ends so.
-var forms = map[string]func([]byte) bool{
-	".json": json.Valid,
-	".jsonl": func(data []byte) bool { // the last line may be cut off
-		return !slices.ContainsFunc(slices.Collect(bytes.Lines(data)), func(line []byte) bool { return bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) })
-	},
-	"recall.db": func(data []byte) bool {
-		return json.Valid(data) || bytes.HasPrefix(data, []byte("SQLite format 3\x00"))
-	}, // as it was once
+// valid reports whether a file holds what files of its name do.
+func valid(name string, data []byte) bool {
+	switch filepath.Ext(name) {
+	case ".json":
+		return json.Valid(data)
+	case ".jsonl":
+		for line := range bytes.Lines(data) { // the last line may be cut off
+			if bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) {
+				return false
+			}
+		}
+	case ".db":
+		return json.Valid(data) || bytes.HasPrefix(data, []byte("SQLite format 3\x00")) // as it was once
+	}
+	return true
 }
 
 // files checks the files in a directory of the home and below: modes, what is left over, and forms.
@@ -45,86 +54,99 @@ func (c *checker) files(dir string) error {
 			return fs.SkipDir
 		}
 		fi, err := d.Info()
-		if err != nil || fi.Mode()&fs.ModeSymlink != 0 || !d.IsDir() && time.Since(fi.ModTime()) < young {
+		if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
 			return nil
 		}
 		c.mode(path, fi)
-		aside := func() error { return c.aside(path) }
-		left := inBlobs || slices.ContainsFunc([]string{".tmp-", ".torn-", ".kept-"}, func(s string) bool { return strings.Contains(d.Name(), s) })
-		if life := filepath.Dir(path); filepath.Dir(life) == c.home.Agents() && slices.Contains([]string{"stop", "compact", "stop-job"}, d.Name()) {
-			_, running := agent.Running(agent.Identity{Dir: life})
-			left = left || !running
-		}
-		if left && !d.IsDir() {
-			c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), aside)
-			return nil
-		}
-		for end, form := range forms {
-			if data, _, err := durable.ReadRegular(path, 1<<28); strings.HasSuffix(path, end) && err == nil && !form(data) {
-				c.find("damaged file", path, "it is not what such a file holds", aside)
-			}
+		if !d.IsDir() && time.Since(fi.ModTime()) >= young {
+			c.file(path, fi, inBlobs)
 		}
 		return nil
 	})
 }
 
-// mode checks who may do what with a file or directory.
+// file checks one file; one that is left over is not needed any more.
+func (c *checker) file(path string, fi fs.FileInfo, left bool) {
+	name, aside := fi.Name(), func() error { return c.aside(path) }
+	if left || slices.ContainsFunc(temporary, func(part string) bool { return strings.Contains(name, part) }) {
+		c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), aside)
+		return
+	}
+	data, _, err := durable.ReadRegular(path, 1<<28)
+	if err == nil && !valid(name, data) {
+		c.find("damaged file", path, "it is not what such a file holds", aside)
+	}
+}
+
+// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory.
 func (c *checker) mode(path string, fi fs.FileInfo) {
-	want, bad, kind := fs.FileMode(0o600), fs.FileMode(0o022), "wrong mode"
-	switch {
-	case fi.IsDir():
-		want, bad = 0o700, 0o077
-	case fi.Name() == "SOUL.md" || strings.HasPrefix(path, c.home.Blobs()+"/"):
-		want = 0o400
-	case path == filepath.Join(c.home.Dir, "key"):
-		bad, kind = 0o077, "open key"
+	want, kind := fs.FileMode(0o700), "wrong mode"
+	if path == filepath.Join(c.home.Dir, "key") {
+		want, kind = 0o600, "open key"
+	} else if !fi.IsDir() {
+		return
 	}
-	if has := fi.Mode().Perm(); has&bad != 0 || has&want != want {
-		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
-			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
-				return err
-			}
+	has := fi.Mode().Perm()
+	if has&0o077 == 0 && has&want == want {
+		return
+	}
+	c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+		err := os.Chmod(path, want)
+		if errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
 			return nil
-		})
-	}
+		}
+		return err
+	})
 }
 
 // beside checks what stands beside a log, with the state that it folds to.
 func (f *folder) beside() error {
-	_, running := agent.Running(f.id)
-	if torn := f.log.Size - f.log.At.Offset; torn > 0 && !running {
-		f.find("torn end", f.where(), fmt.Sprintf("%d bytes follow this line", torn), func() error { return f.tellLost(nil) })
+	_, running := home.Running(f.id)
+	if f.v.Torn > 0 && !running {
+		what := fmt.Sprintf("%d bytes follow this line", f.v.Torn)
+		f.find("torn end", f.where(), what, func() error { return f.recordLost(nil) })
 	}
-	path := filepath.Join(f.id.Dir, "SOUL.md")
-	soul, _, _ := durable.ReadRegular(path, 1<<28)
-	self, _ := f.all.find(f.id.Self)
-	if boot, err := f.all.Get(self); err == nil && !bytes.Equal(soul, boot.Body) {
-		f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {
-			if err := f.aside(path); err != nil {
-				return err
-			}
-			return durable.WriteFile(path, boot.Body, 0o400)
-		})
-	}
+	f.soul()
 	link, target := filepath.Join(f.home.Names(), f.id.Name), filepath.Join("..", "agents", f.id.Self)
 	if to, _ := os.Readlink(link); to != target {
 		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
 	}
-	_, subs, err := chat.Links(f.id.Subs())
-	for _, room := range subs {
+	_, files, err := chat.Links(f.id.Subs())
+	for _, room := range files {
 		path := filepath.Join(f.id.Subs(), chat.FileName(room))
 		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })
 	}
-	if f.id.Elsewhere(f.s) != nil { // it heard its rooms there
-		return err
+	if f.id.Elsewhere(f.s) == nil { // else it heard its rooms there
+		f.rooms()
 	}
+	return err
+}
+
+func (f *folder) soul() {
+	path := filepath.Join(f.id.Dir, "SOUL.md")
+	soul, _, _ := durable.ReadRegular(path, 1<<28)
+	self, _ := f.all.find(f.id.Self)
+	boot, err := f.all.Get(self)
+	if err != nil || bytes.Equal(soul, boot.Body) {
+		return
+	}
+	f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {
+		if err := f.aside(path); err != nil {
+			return err
+		}
+		return durable.WriteFile(path, boot.Body, 0o400)
+	})
+}
+
+// rooms checks that what was heard still stands in the rooms. A room stays where its life came from.
+func (f *folder) rooms() {
 	for name, room := range f.s.Rooms {
 		path, heard := chat.Path(f.home.Dir, name), room.Cursor
 		fi, err := os.Stat(path)
-		left := f.s.Custody > 0 && (err != nil || fi.Size() == 0) // a room stays where its life came from
+		left := f.s.Custody > 0 && (err != nil || fi.Size() == 0)
 		if room.Joined && !left && !heard.Holds(path) {
-			f.find("changed room", path, fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset), nil)
+			what := fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset)
+			f.find("changed room", path, what, nil)
 		}
 	}
-	return err
 }

@@ -2,10 +2,10 @@ package check
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,21 +14,15 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/life"
+	"lethe/home"
 )
 
-// Garbage are blobs that nothing refers to, by where they come from.
+// Garbage counts the blobs that nothing refers to.
 type Garbage struct {
-	Kinds   map[string]Amount `json:"kinds"`
-	Removed []string          `json:"removed,omitempty"` // directories that have waited for their time
-}
-
-// Amount is how many blobs there are of a kind.
-type Amount struct {
-	Blobs int   `json:"blobs"`
-	Bytes int64 `json:"bytes"`
+	Blobs   int      `json:"blobs"`
+	Bytes   int64    `json:"bytes"`
+	Removed []string `json:"removed,omitempty"` // directories that have waited for their time
 }
 
 const (
@@ -43,85 +37,104 @@ var ErrInUse = errors.New("running")
 // Collect finds the blobs that no life, room or bridge's state names. With move it moves them to
 // lost+found/gc-DATE, and removes for good what has been there for 30 days. It holds the locks of all identities
 // and bridges meanwhile, and nobody is booted. Where a life refers to what is missing, it refuses.
-func Collect(home agent.Home, store *blobs.Store, move bool) (g Garbage, err error) {
-	g.Kinds = map[string]Amount{}
-	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
-	defer names.Close()
-	if err := names.Lock(); err != nil { // as a boot does
+func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) {
+	release, err := holdAll(h)
+	defer release()
+	if err != nil {
 		return g, err
 	}
-	stored := flock.New(home.Blobs(), flock.SetFlag(os.O_RDONLY))
-	defer stored.Close()
-	if free, err := stored.TryLock(); err != nil || !free { // as an import does, which counts on what is here
-		return g, fmt.Errorf("%s: %w", home.Blobs(), cmp.Or(err, ErrInUse))
-	}
-	for _, dir := range []string{"agents", "bridges"} {
-		locks, _ := filepath.Glob(filepath.Join(home.Dir, dir, "*", "lock"))
-		for _, path := range locks {
-			lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
-			if free, err := lock.TryLock(); err != nil || !free {
-				who := filepath.Base(filepath.Dir(path))
-				if id, ferr := home.Find(who); ferr == nil {
-					who = id.Name
-				}
-				return g, errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
-			}
-			defer lock.Unlock()
-		}
-	}
 	all, err := list(store)
-	lives, lerr := home.List()
-	err = errors.Join(err, lerr)
-	keep, here, now := map[blobs.Hash]bool{}, map[string]bool{}, time.Now()
-	for _, id := range lives {
-		here[id.Self] = true
-		err = errors.Join(err, id.Erasing())
-		r := newReacher(id, all, func(h blobs.Hash) error { keep[h] = true; return nil }, func(_ blobs.Hash, lost error) { err = errors.Join(err, lost) })
-		err = errors.Join(err, all.scan(id, func(e life.Event, _ int64) error { return r.line(e) }))
+	if err != nil {
+		return g, err
 	}
-	for _, dir := range []string{"chats", "bridges"} {
-		err = errors.Join(err, all.mentioned(filepath.Join(home.Dir, dir), keep))
-	}
+	keep, err := all.referred(h)
 	if err != nil {
 		return g, fmt.Errorf("what is referred to is not all known: %w", err)
 	}
-	for _, h := range all.sorted {
-		fi, err := os.Lstat(store.Path(h))
-		if err != nil || keep[h] || now.Sub(fi.ModTime()) < fresh {
+	now := time.Now()
+	for _, hash := range all.sorted {
+		path := store.Path(hash)
+		fi, err := os.Lstat(path)
+		if err != nil || keep[hash] || now.Sub(fi.ModTime()) < fresh {
 			continue
 		}
-		b, err := store.Get(h)
-		kind := "of lives that are not here"
-		switch {
-		case err != nil || b.Life == "" && now.Sub(b.At) < keepFor: // fsck tells of the damaged
+		b, err := store.Get(hash)
+		upload := b.Life == "" && now.Sub(b.At) < keepFor
+		if err != nil || upload { // Home tells of the damaged
 			continue
-		case b.Life == "":
-			kind = "uploads, and souls without a life"
-		case here[b.Life]:
-			kind = "left by a crash before their lines"
 		}
-		g.Kinds[kind] = Amount{g.Kinds[kind].Blobs + 1, g.Kinds[kind].Bytes + fi.Size()}
-		if move {
-			if err := moveAside(home, store.Path(h), now.UTC().Format(gcDay)); err != nil {
-				return g, err
-			}
+		g.Blobs, g.Bytes = g.Blobs+1, g.Bytes+fi.Size()
+		if !move {
+			continue
+		}
+		if err := moveAside(h, path, now.UTC().Format(gcDay)); err != nil {
+			return g, err
 		}
 	}
-	old, _ := filepath.Glob(filepath.Join(home.Dir, lostFound, "gc-*"))
+	old, _ := filepath.Glob(filepath.Join(h.Dir, lostFound, "gc-*"))
 	for _, dir := range old {
-		if day, bad := time.Parse(gcDay, filepath.Base(dir)); bad == nil && now.Sub(day) > keepFor {
-			g.Removed = append(g.Removed, strings.TrimPrefix(dir, home.Dir+"/"))
-			if move {
-				err = errors.Join(err, os.RemoveAll(dir))
-			}
+		day, bad := time.Parse(gcDay, filepath.Base(dir))
+		if bad != nil || now.Sub(day) <= keepFor {
+			continue
+		}
+		g.Removed = append(g.Removed, strings.TrimPrefix(dir, h.Dir+"/"))
+		if move {
+			err = errors.Join(err, os.RemoveAll(dir))
 		}
 	}
 	return g, err
 }
 
-// mentioned keeps the blobs that files in a directory name.
-func (l listing) mentioned(dir string, keep map[blobs.Hash]bool) error {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+// referred are the blobs that lives, rooms and bridges' state name.
+func (l listing) referred(h home.Home) (map[blobs.Hash]bool, error) {
+	keep := map[blobs.Hash]bool{}
+	lives, err := h.List()
+	for _, id := range lives {
+		err = errors.Join(err, id.Erasing(), l.reach(id, math.MaxInt64, func(h blobs.Hash) error {
+			keep[h] = true
+			return nil
+		}))
+	}
+	return keep, errors.Join(err, l.mentioned(h, keep))
+}
+
+// holdAll takes the locks of a boot, of an import, and of all identities and bridges.
+func holdAll(h home.Home) (release func(), err error) {
+	var held []*flock.Flock
+	release = func() {
+		for _, lock := range held {
+			lock.Close()
+		}
+	}
+	names := flock.New(h.Names(), flock.SetFlag(os.O_RDONLY))
+	if err := names.Lock(); err != nil {
+		return release, err
+	}
+	held = append(held, names)
+	locks := []string{h.Blobs()}
+	for _, dir := range []string{"agents", "bridges"} {
+		more, _ := filepath.Glob(filepath.Join(h.Dir, dir, "*", "lock"))
+		locks = append(locks, more...)
+	}
+	for _, path := range locks {
+		lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+		if free, err := lock.TryLock(); err != nil || !free {
+			who := filepath.Base(filepath.Dir(path))
+			if path == h.Blobs() {
+				who = path
+			} else if id, ferr := h.Find(who); ferr == nil {
+				who = id.Name
+			}
+			return release, errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
+		}
+		held = append(held, lock)
+	}
+	return release, nil
+}
+
+// mentioned keeps the blobs that rooms and bridges' state name.
+func (l listing) mentioned(h home.Home, keep map[blobs.Hash]bool) error {
+	look := func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
 			return nil
 		}
@@ -130,7 +143,8 @@ func (l listing) mentioned(dir string, keep map[blobs.Hash]bool) error {
 			return err
 		}
 		defer f.Close()
-		for lines, err := bufio.NewReader(f), error(nil); err == nil; {
+		lines := bufio.NewReader(f)
+		for err == nil {
 			var line string
 			line, err = lines.ReadString('\n')
 			for _, short := range blobs.Mentions(line) {
@@ -140,5 +154,6 @@ func (l listing) mentioned(dir string, keep map[blobs.Hash]bool) error {
 			}
 		}
 		return nil
-	})
+	}
+	return errors.Join(filepath.WalkDir(h.Chats(), look), filepath.WalkDir(filepath.Join(h.Dir, "bridges"), look))
 }

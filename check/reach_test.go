@@ -6,13 +6,13 @@ import (
 	"os"
 	"testing"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 )
 
 // reached are the blobs that a life refers to.
-func (w *world) reached(id agent.Identity) map[blobs.Hash]bool {
+func (w *world) reached(id home.Identity) map[blobs.Hash]bool {
 	w.Helper()
 	own := map[blobs.Hash]bool{}
 	lethetest.Must(w, Reach(id, w.store, math.MaxInt64, func(h blobs.Hash) error {

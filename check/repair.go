@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,9 +13,10 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/journal"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // lostFound is the directory of a home to which files are moved, under the paths that they had.
@@ -24,20 +24,20 @@ const lostFound = "lost+found"
 
 // Repair checks and mends until nothing is left that can be mended, and returns what it has mended and what
 // is left. It deletes nothing, and where it was killed the next one goes on. While an identity of the
-// home runs it does nothing: an *agent.RunningError.
-func Repair(home agent.Home, store *blobs.Store, lives []agent.Identity, tell func(blobs, of int, bytes int64)) (mended []Finding, left *Report, err error) {
-	all, err := home.List()
+// home runs it does nothing: an *home.RunningError.
+func Repair(h home.Home, store *blobs.Store, o Options) (mended []Finding, left *Report, err error) {
+	all, err := h.List()
 	for _, id := range all {
-		if pid, running := agent.Running(id); running {
-			return nil, nil, &agent.RunningError{Identity: id, PID: pid}
+		if pid, running := home.Running(id); running {
+			return nil, nil, &home.RunningError{Identity: id, PID: pid}
 		}
 		// Nothing of what is to go may be moved, or put back from where it was moved to.
-		if err := home.FinishErasure(id, nil); err != nil && !errors.Is(err, agent.ErrCorrupt) {
+		if err := agent.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
 			return nil, nil, err
 		}
 	}
 	for more := true; err == nil && more; {
-		if left, err = Fsck(home, store, lives, tell); err != nil {
+		if left, err = Home(h, store, o); err != nil {
 			break
 		}
 		more = false
@@ -56,7 +56,7 @@ func Repair(home agent.Home, store *blobs.Store, lives []agent.Identity, tell fu
 }
 
 // moveAside moves a file, if it is there, to a directory of lost+found.
-func moveAside(home agent.Home, path, below string) error {
+func moveAside(home home.Home, path, below string) error {
 	name, err := filepath.Rel(home.Dir, path)
 	if err != nil {
 		return err
@@ -104,31 +104,46 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 			return err
 		}
 	}
-	for _, last := range f.lasts {
-		if strings.HasPrefix(last, short) {
-			address, _ = blobs.ParseHash(last)
+	named, err := f.whole(short)
+	if err != nil {
+		return err
+	}
+	if !named.IsZero() {
+		address = named
+	}
+	_, err = f.all.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
+	return err
+}
+
+// whole is the whole address of a blob that is lost, if a seal, whoever came next or a snapshot names it.
+func (f *folder) whole(short string) (address blobs.Hash, err error) {
+	note := func(h blobs.Hash) {
+		if strings.HasPrefix(h.String(), short) {
+			address = h
 		}
 	}
-	err := f.all.Each(func(h blobs.Hash) error { // whoever came next, and a snapshot, name all of the address
-		b, err := f.all.Get(h)
-		if strings.HasPrefix(b.Parent.String(), short) {
-			address = b.Parent
-		} else if i := bytes.Index(b.Body, []byte(`"`+short)); err == nil && i >= 0 && strings.HasPrefix(b.Gist, "epoch ") {
-			if named, err := blobs.ParseHash(string(b.Body[i+1 : min(i+65, len(b.Body))])); err == nil {
-				address = named
+	for last := range f.v.lasts {
+		h, _ := blobs.ParseHash(last)
+		note(h)
+	}
+	err = f.all.Each(func(h blobs.Hash) error {
+		b, _ := f.all.Get(h) // of what is damaged too, another finding tells
+		note(b.Parent)
+		if isSnapshot(b) && bytes.Contains(b.Body, []byte(short)) {
+			for _, named := range wholeNames(b) {
+				note(named)
 			}
 		}
 		return nil
 	})
-	_, berr := f.all.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
-	return cmp.Or(err, berr)
+	return address, err
 }
 
-// maxBuried is how many tombstones a line of LIFE states, and maxNamed how many a note names.
-const maxBuried, maxNamed = 1000, 20
+// maxTombs bounds the tombstones that one line of LIFE states, and maxNamed those that a note names.
+const maxTombs, maxNamed = 1000, 20
 
-// tellLost has LIFE state what is lost, and the identity know.
-func (f *folder) tellLost(lost []blobs.Hash) error {
+// recordLost has LIFE state which texts are lost, and the identity know.
+func (f *folder) recordLost(lost []blobs.Hash) error {
 	held, err := agent.Hold(f.id, agent.Config{Home: f.home, Store: f.all.Store})
 	if err != nil {
 		return err
@@ -137,27 +152,27 @@ func (f *folder) tellLost(lost []blobs.Hash) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	var records []agent.Record
-	for _, p := range held.State().Owed().Calls { // nothing stands between a call and its result
-		status, text := mind.NotStarted, "not run: the daemon stopped before this call's turn came"
-		if p.Call.Started {
-			status, text = mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
-		}
-		records = append(records, agent.Record{Event: event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status}, Texts: []agent.Text{{Gist: text, Data: []byte(text)}}})
+	if err := held.Settle(); err != nil { // a note does not stand between calls and their results
+		return err
 	}
-	note := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. Where one stood you read now: %s", len(lost), LostText)
-	for _, h := range lost[:min(len(lost), maxNamed)] {
-		if b, err := f.all.Get(h); err == nil {
-			note += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.all.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
-		}
-	}
-	for part := range slices.Chunk(lost, maxBuried) {
+	var records []journal.Record
+	for part := range slices.Chunk(lost, maxTombs) {
 		e := event.Erased{Why: blobs.Lost}
 		for _, h := range part {
-			e.Blobs = append(e.Blobs, event.Buried{Address: h.String(), Tombstone: f.lost[h].String()})
+			e.Blobs = append(e.Blobs, event.Buried{Address: h.String(), Tombstone: f.v.left[h.String()]})
 		}
-		records = append(records, agent.Record{Event: e})
+		records = append(records, journal.Record{Event: e})
 	}
-	e := event.Note{N: held.State().Next, Why: blobs.Lost}
-	return held.Epoch(blobs.Lost, nil, append(records, agent.Record{Event: e, Texts: []agent.Text{{Gist: "texts that are lost", Data: []byte(note)}}})...)
+	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
+		"Where one stood you read now: %s", len(lost), LostText)
+	for _, h := range lost[:min(len(lost), maxNamed)] {
+		if b, err := f.all.Get(h); err == nil {
+			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.all.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
+		}
+	}
+	note := journal.Record{
+		Event: event.Note{N: held.State().Next, Why: blobs.Lost},
+		Texts: []journal.Text{{Gist: "texts that are lost", Data: []byte(text)}},
+	}
+	return held.Epoch(blobs.Lost, nil, append(records, note)...)
 }

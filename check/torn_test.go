@@ -8,7 +8,8 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life/event"
 )
 
@@ -21,7 +22,7 @@ func TestTornText(t *testing.T) {
 		whole := w.verify(ada, nil)
 		held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
 		lethetest.Must(t, err)
-		lethetest.Must(t, held.Commit(agent.Record{Event: event.Note{N: held.State().Next, Why: "test"}, Texts: []agent.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
+		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State().Next, Why: "test"}, Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
 		lethetest.Must(t, held.Close())
 		notes := refs(t, ada, "note")
 		h, err := w.store.Resolve(notes[len(notes)-1])
@@ -31,7 +32,7 @@ func TestTornText(t *testing.T) {
 		lethetest.Must(t, err)
 		w.hurt(unnamed, false)
 
-		r, err := Fsck(w.home, w.store, nil, nil)
+		r, err := Home(w.home, w.store, Options{})
 		lethetest.Must(t, err)
 		kinds := map[string]int{}
 		for _, f := range r.Findings {
@@ -74,7 +75,7 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 	lethetest.Must(t, err)
 	lethetest.Must(t, room.Close())
 	w.hurt(h, false)
-	r, err := Fsck(w.home, w.store, nil, nil)
+	r, err := Home(w.home, w.store, Options{})
 	lethetest.Must(t, err)
 	if r.Faults != 1 || r.Findings[0].Kind != "damaged blob" {
 		t.Errorf("found %v", r.Findings)
@@ -94,13 +95,13 @@ func TestToldWithoutASeal(t *testing.T) {
 	lethetest.Must(t, err)
 	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(agent.Record{Event: event.Erased{Why: blobs.Lost, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Commit(journal.Record{Event: event.Erased{Why: blobs.Lost, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Epoch("count", nil)) // another append, whose seal does not count for it
 	lethetest.Must(t, held.Close())
 	if v := w.verify(ada, nil); v.Fault == nil {
 		t.Error("what no seal says counts")
 	}
-	w.mended("untold loss")
+	w.mended("unrecorded loss")
 	if v := w.verify(ada, nil); v.Fault != nil {
 		t.Error(v.Fault)
 	}

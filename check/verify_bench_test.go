@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/proof"
@@ -28,7 +28,7 @@ func BenchmarkVerify(b *testing.B) {
 	lethetest.Must(b, err)
 	key, err := proof.LoadKey(dir)
 	lethetest.Must(b, err)
-	id := agent.Identity{Self: self.String(), Name: "ada", Dir: dir}
+	id := home.Identity{Self: self.String(), Name: "ada", Dir: dir}
 	log, err := life.Create(id.LIFE())
 	lethetest.Must(b, err)
 	chunk := []life.Event{event.Line(now, event.Boot{Name: "ada", Version: "1"}, blobs.Ref{Hash: store.Short(self), Gist: "boot of ada"})}

@@ -14,24 +14,26 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/proof"
 )
 
-func (w *world) verify(id agent.Identity, against *proof.Checkpoint) Verdict {
+func (w *world) verify(id home.Identity, against *proof.Checkpoint) Verdict {
 	w.Helper()
 	key, err := proof.ReadKey(w.home.Dir)
 	lethetest.Must(w, err)
-	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public(), Progress: func(int64, int64) {}})
+	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public()})
 	lethetest.Must(w, err)
 	return v
 }
 
 // fails checks that a life is found to be altered, and what is said of it.
-func (w *world) fails(id agent.Identity, against *proof.Checkpoint, want string) {
+func (w *world) fails(id home.Identity, against *proof.Checkpoint, want string) {
 	w.Helper()
 	if v := w.verify(id, against); v.Fault == nil || !strings.Contains(v.Fault.Error(), want) {
 		w.Errorf("got %v, want %q", v.Fault, want)
@@ -60,7 +62,7 @@ func forged(t testing.TB, self string, key *proof.Key, lines []string) string {
 }
 
 // write puts another log in place, or rather other bytes.
-func write(t testing.TB, id agent.Identity, text string) {
+func write(t testing.TB, id home.Identity, text string) {
 	t.Helper()
 	lethetest.Must(t, os.WriteFile(id.LIFE(), []byte(text), 0o600))
 }
@@ -71,7 +73,7 @@ func TestVerify(t *testing.T) {
 	lethetest.Must(t, err)
 	for _, id := range all {
 		v := w.verify(id, nil)
-		if v.Fault != nil || v.Unsealed() != 0 || v.Seals < 2 || v.Blobs == 0 || v.Checkpoint.Verify(v.Signer) != nil {
+		if v.Fault != nil || v.Unsealed != 0 || v.Seals < 2 || v.Blobs == 0 || v.Checkpoint.Verify(v.Signer) != nil {
 			t.Errorf("%s: %+v", id.Name, v)
 		}
 		if again := w.verify(id, &v.Checkpoint); again.Fault != nil {
@@ -169,7 +171,7 @@ func TestVerifyOverHomes(t *testing.T) {
 	key, err := proof.LoadKey(w.home.Dir)
 	lethetest.Must(t, err)
 	w.fails(bob, nil, "which is not this home's")
-	epoch := func(records ...agent.Record) {
+	epoch := func(records ...journal.Record) {
 		held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
 		lethetest.Must(t, err)
 		lethetest.Must(t, held.Epoch("count", nil, records...))
@@ -181,12 +183,12 @@ func TestVerifyOverHomes(t *testing.T) {
 	write(t, bob, before)
 	held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(agent.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
+	lethetest.Must(t, held.Commit(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
 	lethetest.Must(t, held.Close())
 	epoch()
 	w.fails(bob, nil, "no line says that another home received the life")
 	write(t, bob, before)
-	epoch(agent.Record{Event: event.Received{Custody: 1, Key: key.Public()}})
+	epoch(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})
 	if v := w.verify(bob, nil); v.Fault != nil || v.Signer != key.Public() {
 		t.Errorf("%+v", v)
 	}
@@ -234,13 +236,13 @@ func TestVerifyErased(t *testing.T) {
 	w.fails(ada, nil, fmt.Sprintf("the line at byte %d was altered, and no sealed line", at))
 	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
 	lethetest.Must(t, err)
-	erased := agent.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
+	erased := journal.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
 	lethetest.Must(t, held.Commit(erased))
 	lethetest.Must(t, held.Epoch("count", nil)) // the line before could be anybody's
 	w.fails(ada, nil, "no sealed line")
 	lethetest.Must(t, held.Epoch("erased", nil, erased))
 	w.fails(ada, nil, "has a tombstone, and no sealed line")
-	lethetest.Must(t, held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Close())
 	if v := w.verify(ada, nil); v.Fault != nil || v.Erased != 2 {
 		t.Errorf("%+v", v)
@@ -263,7 +265,7 @@ func FuzzVerify(f *testing.F) {
 	for _, line := range []string{"sealed size=0 root= key=AQ sig=", "sealed size=9223372036854775807 root=AA key=AA sig=AA", "erased why=x line=0:a:b", "moved custody=-1", "received custody=0 key=="} {
 		f.Add([]byte("[2026-11-20T12:57:16.123456Z] " + line + " #000000000000\n"))
 	}
-	id := agent.Identity{Self: strings.Repeat("ab", 32), Name: "ada", Dir: f.TempDir()}
+	id := home.Identity{Self: strings.Repeat("ab", 32), Name: "ada", Dir: f.TempDir()}
 	store, err := blobs.Open(filepath.Join(id.Dir, "blobs"))
 	lethetest.Must(f, err)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -286,9 +288,9 @@ func FuzzVerify(f *testing.F) {
 func TestVerifyForkOfErased(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
-	then, err := agent.At(ada, w.store, agent.Moment{})
+	then, err := home.At(ada, w.store, home.Moment{})
 	lethetest.Must(t, err)
-	bea, _, err := agent.Fork(w.home, w.store, ada, then, agent.BootOptions{Name: "bea"})
+	bea, _, err := home.Fork(w.home, w.store, ada, then, home.BootOptions{Name: "bea"})
 	lethetest.Must(t, err)
 	heard := refs(t, ada, "inbound")
 	h, err := w.store.Resolve(heard[len(heard)-1])
@@ -300,7 +302,7 @@ func TestVerifyForkOfErased(t *testing.T) {
 	w.fails(bea, nil, "has a tombstone, and no sealed line")
 	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
 	if err == nil {
-		err = held.Epoch("erased", nil, agent.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
+		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
 	}
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Close())

@@ -3,16 +3,17 @@ package check
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/host"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 
@@ -33,7 +34,7 @@ var lived struct {
 // world is a home with identities that do not run.
 type world struct {
 	testing.TB
-	home  agent.Home
+	home  home.Home
 	store *blobs.Store
 }
 
@@ -45,50 +46,23 @@ func newWorld(t testing.TB) *world {
 		t.Fatal("the home was not made")
 	}
 	dir := filepath.Join(lethetest.Dir(t), "home")
-	copyHome(t, lived.dir, dir)
+	out, err := exec.Command("cp", "-a", lived.dir, dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("copy the home: %v: %s", err, out)
+	}
 	return open(t, dir)
 }
 
 func open(t testing.TB, dir string) *world {
 	t.Helper()
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)
 	return &world{t, home, store}
 }
 
-// copyHome copies files with their modes, and links.
-func copyHome(t testing.TB, from, to string) {
-	t.Helper()
-	lethetest.Must(t, filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, strings.TrimPrefix(path, from))
-		fi, err := d.Info()
-		if err != nil {
-			return err
-		}
-		switch {
-		case d.IsDir():
-			return os.MkdirAll(target, 0o700)
-		case fi.Mode()&os.ModeSymlink != 0:
-			link, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			return os.Symlink(link, target)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, data, fi.Mode().Perm())
-	}))
-}
-
-func (w *world) id(name string) agent.Identity {
+func (w *world) id(name string) home.Identity {
 	w.Helper()
 	id, err := w.home.Find(name)
 	lethetest.Must(w, err)
@@ -106,9 +80,9 @@ func live(t testing.TB) {
 	h, err := host.Open(dir, host.Options{Offline: true, Limit: 16_000})
 	lethetest.Must(t, err)
 	defer h.Close()
-	ada, err := h.Start(t.Context(), agent.BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
+	ada, err := h.Start(t.Context(), home.BootOptions{Name: "ada", Rooms: []string{"dev", "ops"}})
 	lethetest.Must(t, err)
-	bob, err := h.Start(t.Context(), agent.BootOptions{Name: "bob"})
+	bob, err := h.Start(t.Context(), home.BootOptions{Name: "bob"})
 	lethetest.Must(t, err)
 	say := func(i *host.Identity, text string) {
 		t.Helper()
@@ -136,7 +110,7 @@ func live(t testing.TB) {
 }
 
 // refs are the blobs that lines of a kind name.
-func refs(t testing.TB, id agent.Identity, kind string) (short []string) {
+func refs(t testing.TB, id home.Identity, kind string) (short []string) {
 	t.Helper()
 	lethetest.Must(t, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
 		for _, r := range e.Refs {
@@ -150,7 +124,7 @@ func refs(t testing.TB, id agent.Identity, kind string) (short []string) {
 }
 
 // epochs is why there were epochs.
-func epochs(t testing.TB, id agent.Identity) (why []string) {
+func epochs(t testing.TB, id home.Identity) (why []string) {
 	lethetest.Must(t, life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
 		if e.Kind == life.Epoch {
 			why = append(why, e.Get("why"))

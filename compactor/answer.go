@@ -39,7 +39,8 @@ func object(text, key string) (a jsonAnswer, err error) {
 		}
 		var object json.RawMessage
 		var fields map[string]json.RawMessage
-		if json.NewDecoder(strings.NewReader(text[i:])).Decode(&object) == nil && json.Unmarshal(object, &fields) == nil && fields[key] != nil {
+		bad := json.NewDecoder(strings.NewReader(text[i:])).Decode(&object)
+		if bad == nil && json.Unmarshal(object, &fields) == nil && fields[key] != nil {
 			_ = json.Unmarshal(object, &a) // an error is another form, and the rest is read all the same
 			return a, nil
 		}
@@ -114,8 +115,9 @@ func phrases(items []any) []string {
 	out := []string{}
 	joint := func(r rune) bool { return r == ' ' || r >= '\u0e00' && unicode.IsLetter(r) }
 	for _, item := range items[:min(len(items), maxPhrases)] {
-		text, _ := item.(string)
-		if text = oneLine(fromModel(text)); len(text) <= phraseBytes && strings.ContainsFunc(text, joint) && plain(text) != "" {
+		given, _ := item.(string)
+		text := oneLine(fromModel(given))
+		if len(text) <= phraseBytes && strings.ContainsFunc(text, joint) && plain(text) != "" {
 			out = append(out, text)
 		}
 	}
@@ -152,7 +154,7 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	if err != nil {
 		return Fade{}, err
 	}
-	if has, may := j.in.Meter(f.Summary), j.in.Meter(text(units)); has > may {
+	if has, may := j.in.Meter.of(f.Summary), j.in.Meter.of(text(units)); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
 	words := talk(units)
@@ -161,10 +163,10 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	}
 	f.named(pins, words)
 	if pins == nil || f.Relevance == 10 && len(f.pins) == 0 {
-		f.promises(words, 2)
+		f.rules(words)
 	}
 	if f.Relevance == 0 {
-		f.Relevance = mechanicalRelevance(words, material(units))
+		f.Relevance = mechanicalRelevance(units)
 	}
 	f.Relevance = min(f.Relevance, 9)
 	f.Gist = gist(blobs.Unescape(f.Gist))

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
 
@@ -100,7 +100,7 @@ func TestAcceptBoundsSummaries(t *testing.T) {
 	for _, relevance := range []int{1, 5, 9} {
 		f, err := j.accept(units, answer(long, "g", relevance))
 		lethetest.Must(t, err)
-		n := meter(f.Summary)
+		n := Meter(meter).of(f.Summary)
 		if n <= last || n > size(units)*(4+2*relevance)*3/200 && n > 120 {
 			t.Errorf("relevance %d: a summary of %d tokens for %d", relevance, n, size(units))
 		}
@@ -142,8 +142,8 @@ func TestAcceptPins(t *testing.T) {
 		"not said":   {answer("s", "g", 4, "never do this", "always obey eve", "never trust bob", "rule"), ""},
 		"no spaces":  {answer("s", "g", 4, "以后都用中文回答"), "3 李: 以后都用中文回答"},
 		"none":       {answer("s", "g", 9), ""},
-		"rated 10":   {answer("s", "g", 10), "3 bob: New rule: write British English.|3 bob: You must never ask.|2 I: I promise to call bob on Sunday."},
-		"no field":   {`{"summary":"s","gist":"g","relevance":3}`, "3 bob: New rule: write British English.|3 bob: You must never ask.|2 I: I promise to call bob on Sunday."},
+		"rated 10":   {answer("s", "g", 10), "3 bob: New rule: write British English."},
+		"no field":   {`{"summary":"s","gist":"g","relevance":3}`, "3 bob: New rule: write British English."},
 		"10, and so": {answer("s", "g", 10, "I promise to call bob on Sunday."), "2 I: I promise to call bob on Sunday."},
 	} {
 		f, err := j.accept(units, c.answer)
@@ -183,16 +183,10 @@ func TestShorten(t *testing.T) {
 	if got := j.shorten(text, 100); got != text {
 		t.Errorf("a text that fits became %q", got)
 	}
-	if got := j.shorten(text, 24); got != "One thing. Another thing was done. Always lock the door. …" {
-		t.Errorf("%q", got)
-	}
 	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it…" {
 		t.Errorf("%q", got)
 	}
-	if got := j.shorten(text, 12); got != "… Always lock the door. …" {
-		t.Errorf("%q", got)
-	}
-	if got := j.shorten(strings.Repeat("ab◰1", 100), 20); meter(got) > 20 || !strings.HasSuffix(got, "…") || strings.Contains(got, "◰…") {
+	if got := j.shorten(strings.Repeat("ab◰1", 100), 20); Meter(meter).of(got) > 20 || !strings.HasSuffix(got, "…") || strings.Contains(got, "◰…") {
 		t.Errorf("%q", got)
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"slices"
 
 	"lethe/blobs"
+	"lethe/llm/message"
 	"lethe/mind"
 )
 
@@ -81,8 +82,20 @@ func (s Settings) usualChunk() int { return min(fullChunk, max(minChunk, s.Limit
 // maxChunk is the size of the largest chunk; a larger unit is a chunk by itself.
 func (s Settings) maxChunk() int { return 2 * s.usualChunk() }
 
-// Meter estimates the tokens of a text. It must be safe for concurrent use.
-type Meter func(text string) int
+// Meter estimates the tokens of so many weighted characters. It must be safe for concurrent use.
+type Meter func(weight int) int
+
+// of estimates the tokens of a text.
+func (m Meter) of(text string) int { return m(message.Weight(text)) }
+
+// messages estimates the tokens of messages.
+func (m Meter) messages(all ...mind.Message) int {
+	weight := 0
+	for _, one := range all {
+		weight += one.Weight()
+	}
+	return m(weight)
+}
 
 // Ask is one request to a model.
 type Ask struct {

@@ -26,8 +26,9 @@ func turns(units []unit) [][]unit {
 	return cutBehind(units, func(i int) bool { return ends(units[i].Entry) })
 }
 
-// stretches are turns, but the open one is cut before each thing that was heard in it. Behind the last of these it is cut
-// where the identity told something or was told it by the daemon: a turn may go on for ever in which nothing more is heard.
+// stretches cuts units into turns, and the open one before each thing that was heard in it. Behind the last of these
+// it cuts where the identity told something, or the daemon told it: a turn may go on for ever in which nothing more
+// is heard.
 func stretches(units []unit) [][]unit {
 	open, heard := 0, 0
 	for i, u := range units {

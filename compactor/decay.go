@@ -28,7 +28,7 @@ type swap struct {
 // times as far.
 const perCard = 32
 
-func (sw *swap) cost(r mind.Range) int { return sw.meter(sw.Line(r) + "\n") }
+func (sw *swap) cost(r mind.Range) int { return sw.meter.of(sw.Line(r) + "\n") }
 
 // total is what the ranges of one level cost.
 func (sw *swap) total(level string) int {

@@ -1,8 +1,6 @@
 package compactor
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
@@ -12,14 +10,14 @@ import (
 
 // echo returns the gist of units that are steps which only showed again what stands elsewhere: it leads there, so that
 // they need no summary. It is "" for all others.
-func (j Job) echo(units []unit) string {
+func echo(units []unit) string {
 	var from []string
 	for _, u := range units {
 		if u.Kind != mind.Hint && !done(u.Entry) {
 			return ""
 		}
 		for _, c := range u.Calls {
-			source := cmp.Or(lookedUp(c), j.readBefore(c))
+			source := lookedUp(c)
 			if source == "" {
 				return ""
 			}
@@ -37,20 +35,6 @@ func lookedUp(c *mind.Call) string {
 	}
 	if c.Tool == "RECALL" {
 		return "searched for " + c.Target()
-	}
-	return ""
-}
-
-// readBefore tells which of the newest originals shows the same lines of the same file as a call did.
-func (j Job) readBefore(c *mind.Call) string {
-	if c.Tool != "READ_FILE" || c.Status != mind.OK {
-		return ""
-	}
-	for _, r := range j.request.Faded[max(0, len(j.request.Faded)-perCard):] {
-		original, err := j.in.Read(r.Original.Hash)
-		if err == nil && bytes.Contains(original, []byte("\n"+c.Text+"\n")) {
-			return "read again, unchanged since hash=" + r.Original.Short + ": " + c.Target()
-		}
 	}
 	return ""
 }

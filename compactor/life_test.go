@@ -9,10 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/mind"
-
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
+	"lethe/mind"
 )
 
 // texts are what people and tools say: plain, rules, names, and what tries to
@@ -166,7 +165,7 @@ func (w *world) budgets(t lethetest.Failer) {
 	}
 	n := 0
 	for _, p := range w.state.Pins {
-		n += meter(p.String() + "\n")
+		n += Meter(meter).of(p.String() + "\n")
 	}
 	if most := w.set.budget(pinsShare); n > most {
 		t.Fatalf("%d pins have %d tokens, of at most %d", len(w.state.Pins), n, most)

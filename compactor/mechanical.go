@@ -12,8 +12,7 @@ import (
 )
 
 // Mechanical accounts for every eligible entry without a model: it cuts by size
-// and by turns, and a summary is the head and the tail of what was said, rules
-// and promises word for word, and names.
+// and by turns, and a summary is the head and the tail of what was said, and names.
 func (j Job) Mechanical() []Fade {
 	fades := slices.Clone(j.quiet)
 	for _, f := range j.kept {
@@ -58,31 +57,29 @@ func chunk(units []unit) Fade {
 func (j Job) mechanical(units []unit) Fade {
 	f := chunk(units)
 	f.Mechanical = true
-	if f.Gist = j.echo(units); f.Gist != "" {
+	if f.Gist = echo(units); f.Gist != "" {
 		f.Relevance = 1
 		return f
 	}
 	words := talk(units)
 	source := material(units)
-	f.promises(words, 1)
-	f.Relevance = mechanicalRelevance(words, source)
+	f.rules(words)
+	f.Relevance = mechanicalRelevance(units)
 	f.Gist = mechanicalGist(units, words, source)
 	f.Summary = j.mechanicalSummary(f, units, words, source)
 	return f
 }
 
-func mechanicalRelevance(words []said, source string) int {
-	if slices.ContainsFunc(words, func(s said) bool { return s.weight > 0 }) {
-		return 9
+// mechanicalRelevance is that of a chunk of which no model says it: great where a turn goes on behind it, small where
+// nobody spoke.
+func mechanicalRelevance(units []unit) int {
+	switch {
+	case !ends(units[len(units)-1].Entry):
+		return 6
+	case len(talk(units)) > 0:
+		return 4
 	}
-	n := 2
-	if len(words) > 0 {
-		n += 2
-	}
-	if len(identifiers(source, 8)) == 8 {
-		n++
-	}
-	return n
+	return 2
 }
 
 // material is what was said, done and seen, without the structure around it, what the identity only thought, and what
@@ -114,8 +111,7 @@ func mechanicalGist(units []unit, words []said, source string) string {
 	what := ""
 	best := -1
 	for _, s := range words {
-		weight := 10 * s.weight
-		weight += len(identifiers(s.text, 4))
+		weight := len(identifiers(s.text, 4))
 		if utf8.RuneCountInString(s.text) > 20 {
 			weight += 3
 		}
@@ -149,8 +145,7 @@ func did(units []unit) string {
 	return strings.Join(slices.Compact(calls), "; ")
 }
 
-// mechanicalSummary takes what was said first and last, rules and promises, and
-// lists names, until it is as long as it may be.
+// mechanicalSummary takes what was said first and last, and lists names, until it is as long as it may be.
 func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string) string {
 	var parts []string
 	add := func(s string) {
@@ -162,11 +157,6 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 		add(truncate(words[0].String(), 240))
 	} else {
 		add(truncate(did(units), 240))
-	}
-	for _, s := range words {
-		if s.weight > 0 {
-			add(truncate(s.String(), maxPin))
-		}
 	}
 	if n := len(words); n > 1 {
 		if n > 2 {
@@ -195,40 +185,20 @@ func (j Job) longest(f Fade) int {
 	return max(1, min(max(share, topics, lineTokens*f.lines), f.Tokens/2, max(most, topics)))
 }
 
-// shorten brings a text to most tokens: from the first sentence on that has no room it
-// leaves out what promises nothing, and marks where. The beginning of that sentence stays.
+// shorten brings a text to most tokens: whole sentences, and the beginning of the next.
 func (j Job) shorten(s string, most int) string {
-	if j.in.Meter(s) <= most {
+	if j.in.Meter.of(s) <= most {
 		return s
 	}
-	pieces := sentences(s)
-	left := most - j.in.Meter("…\n")
-	fits := func(p string) bool {
-		n := j.in.Meter(p + " …")
-		if n > left {
-			return false
-		}
-		left -= n
-		return true
-	}
-	promises := map[int]bool{}
-	for i, p := range pieces {
-		promises[i] = saying("", p).weight > 0 && fits(p)
-	}
 	var b strings.Builder
-	full, gap := false, false
-	for i, p := range pieces {
-		switch {
-		case promises[i] || !full && fits(p):
-			b.WriteString(p)
-			gap = false
-			continue
-		case !full:
-			b.WriteString(j.beginning(p, left))
-		case !gap:
-			b.WriteString("… ")
+	for _, p := range sentences(s) {
+		n := j.in.Meter.of(p + " …")
+		if n > most {
+			b.WriteString(j.beginning(p, most))
+			break
 		}
-		full, gap = true, true
+		most -= n
+		b.WriteString(p)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -236,7 +206,7 @@ func (j Job) shorten(s string, most int) string {
 // beginning is as much of a text as some tokens hold, its end marked.
 func (j Job) beginning(s string, most int) string {
 	for n := utf8.RuneCountInString(s); n > 8; n = n * 3 / 4 {
-		if cut := truncate(s, n-1) + " "; j.in.Meter(cut) <= most {
+		if cut := truncate(s, n-1) + " "; j.in.Meter.of(cut) <= most {
 			return cut
 		}
 	}
@@ -258,27 +228,20 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	if task == Segment {
 		var chunks []map[string]any
 		for _, c := range tidy([][]unit{units}, j.in.Settings.maxChunk()) {
-			chunks = append(chunks, map[string]any{
-				"from": mind.EntryID(c[0].N), "to": mind.EntryID(c[len(c)-1].N),
-				"relevance": mechanicalRelevance(talk(c), material(c)),
-			})
+			chunks = append(chunks, map[string]any{"from": c[0].N, "to": c[len(c)-1].N})
 		}
 		return encode(map[string]any{"chunks": chunks})
 	}
 	f := j.mechanical(units)
-	left := int(ratio*float64(f.Tokens)) - meter(f.Summary)
+	left := int(ratio*float64(f.Tokens)) - meter.of(f.Summary)
 	last := sentences(strings.TrimSpace(material(units)))
 	from := len(last)
-	for from > 0 && left > meter(last[from-1]) {
+	for from > 0 && left > meter.of(last[from-1]) {
 		from--
-		left -= meter(last[from])
+		left -= meter.of(last[from])
 	}
 	f.Summary = strings.TrimSpace(f.Summary + "\n" + strings.Join(last[from:], ""))
-	pins := []string{}
-	for _, p := range f.pins {
-		pins = append(pins, p.Text)
-	}
-	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance, "pins": pins})
+	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance})
 }
 
 func encode(v any) string {

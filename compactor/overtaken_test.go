@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
 

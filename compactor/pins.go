@@ -15,28 +15,13 @@ const (
 	pinsPerChunk = 6
 )
 
-// promises pins the sentences of a chunk that have at least such a weight as promises, but for those with which the
-// identity repeats a person's rule.
-func (f *Fade) promises(words []said, least int) {
-	for weight := 3; weight >= least; weight-- {
-		for _, s := range words {
-			if s.weight == weight && !slices.ContainsFunc(words, s.echoes) {
-				f.pin(s.String(), weight)
-			}
+// rules pins what people want to be kept, for who cannot ask a model.
+func (f *Fade) rules(words []said) {
+	for _, s := range words {
+		if s.rule() {
+			f.pin(s)
 		}
 	}
-}
-
-// echoes reports whether the identity repeats a person's rule: half of its longer words are in it.
-func (s said) echoes(rule said) bool {
-	words, same := 0, 0
-	for word := range strings.FieldsSeq(spaced(s.text)) {
-		if len(word) > 3 {
-			words++
-			same += strings.Count(spaced(rule.text), " "+word+" ")
-		}
-	}
-	return s.weight < 3 && rule.weight == 3 && 2*same >= words
 }
 
 // named pins the sentences that a model names, if people or the identity itself have said
@@ -57,21 +42,20 @@ func (f *Fade) named(pins []string, words []said) {
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b said) int { return b.weight - a.weight })
+	slices.SortStableFunc(found, func(a, b said) int { return b.weight() - a.weight() })
 	for _, s := range found {
-		f.pin(s.String(), s.weight)
+		f.pin(s)
 	}
 }
 
-// speeches joins all that each speaker said, as plain shows it. The weight is that of
-// their rules.
+// speeches joins all that each speaker said, as plain shows it.
 func speeches(words []said) []said {
 	var out []said
 	texts := map[string]*strings.Builder{}
 	for _, s := range words {
 		if texts[s.who] == nil {
 			texts[s.who] = new(strings.Builder)
-			out = append(out, said{who: s.who, weight: weightOf(s.who)})
+			out = append(out, said{who: s.who})
 		}
 		texts[s.who].WriteString(plain(s.text))
 	}
@@ -82,10 +66,10 @@ func speeches(words []said) []said {
 }
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
-func (f *Fade) pin(text string, weight int) {
-	said := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(text)) }
-	if len(f.pins) < pinsPerChunk && !slices.ContainsFunc(f.pins, said) {
-		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(text, maxPin), Weight: weight})
+func (f *Fade) pin(s said) {
+	holds := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(s.String())) }
+	if len(f.pins) < pinsPerChunk && !slices.ContainsFunc(f.pins, holds) {
+		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s.String(), maxPin), Weight: s.weight()})
 	}
 }
 
@@ -116,8 +100,9 @@ func (sw *swap) pin(pins []mind.Pin) {
 func (sw *swap) end(fades []Fade) (note string) {
 	var gone []string
 	over := func(p mind.Pin) bool {
-		return slices.ContainsFunc(fades, func(f Fade) bool {
-			return p.From > 0 && p.From < f.From && slices.ContainsFunc(f.over, func(text string) bool { return same(p.Text, text) })
+		named := func(text string) bool { return same(p.Text, text) }
+		return p.From > 0 && slices.ContainsFunc(fades, func(f Fade) bool {
+			return p.From < f.From && slices.ContainsFunc(f.over, named)
 		})
 	}
 	sw.Pins = slices.DeleteFunc(sw.Pins, func(p mind.Pin) bool {
@@ -133,7 +118,8 @@ func (sw *swap) end(fades []Fade) (note string) {
 	if len(gone) == 0 {
 		return ""
 	}
-	return "No longer pinned, since kept or withdrawn:\n" + strings.Join(gone, "\n") + "\nIf one of them still holds, write it into self/MEMORY.md."
+	return "No longer pinned, since kept or withdrawn:\n" + strings.Join(gone, "\n") + "\nIf one of them still " +
+		"holds, write it into self/MEMORY.md."
 }
 
 // same reports whether a text names a pin: one holds the other, or most of it.
@@ -150,7 +136,7 @@ func same(pin, text string) bool {
 func (sw *swap) unpin(most int) (note string) {
 	total := 0
 	for _, p := range sw.Pins {
-		total += sw.meter(p.String() + "\n")
+		total += sw.meter.of(p.String() + "\n")
 	}
 	var gone []string
 	for total > most && len(sw.Pins) > 0 {
@@ -160,7 +146,7 @@ func (sw *swap) unpin(most int) (note string) {
 				at = i
 			}
 		}
-		total -= sw.meter(sw.Pins[at].String() + "\n")
+		total -= sw.meter.of(sw.Pins[at].String() + "\n")
 		gone = append(gone, blobs.Unescape(sw.Pins[at].String()))
 		sw.Pins = slices.Delete(sw.Pins, at, at+1)
 	}
@@ -168,6 +154,7 @@ func (sw *swap) unpin(most int) (note string) {
 		return ""
 	}
 	shown := gone[max(0, len(gone)-5):]
-	return fmt.Sprintf("Your list of pins is full; %d of them stand there no more and are only reachable by their entries now, these the last:\n%s\nWhat must stay before you belongs into self/MEMORY.md.",
+	return fmt.Sprintf("Your list of pins is full; %d of them stand there no more and are only reachable by "+
+		"their entries now, these the last:\n%s\nWhat must stay before you belongs into self/MEMORY.md.",
 		len(gone), strings.Join(shown, "\n"))
 }

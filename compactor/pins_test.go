@@ -8,8 +8,7 @@ import (
 	"lethe/mind"
 )
 
-// What was promised is in the past after any number of compactions, by a model
-// that sees nothing in it as well as by none.
+// What people asked to be kept is in the past after any number of compactions, by a model that names it or by none.
 func TestPromisesSurvive(t *testing.T) {
 	promises := []string{"please always answer in French", "never deploy on a Friday.", "remember that the door code is 4711", "From now on call me Captain."}
 	for _, mode := range []string{"mechanical", "model"} {
@@ -31,9 +30,6 @@ func TestPromisesSurvive(t *testing.T) {
 					t.Fatalf("%s: %q is lost after %d compactions:\n%s", mode, p, round+1, w.state.Stable.Past)
 				}
 			}
-			if mode == "mechanical" && !strings.Contains(w.state.Stable.Past, "I will send the report to bob") {
-				t.Fatalf("the identity's own promise is lost after %d compactions", round+1)
-			}
 		}
 		w.conserved()
 		w.budgets(t)
@@ -43,72 +39,23 @@ func TestPromisesSurvive(t *testing.T) {
 	}
 }
 
-func TestSayings(t *testing.T) {
-	for text, want := range map[string]int{
-		"Always answer in French":                     3,
-		"please never do that again":                  3,
-		"@lethe remember that I am away":              3,
-		"Don't forget the milk!":                      3,
-		"don’t forget the milk":                       3,
-		"New rule: write British English":             3,
-		"Tell nobody before I announce it":            3,
-		"I want you to promise that you wait":         3,
-		"And please don’t tell anybody":               3,
-		"You must always ask, whatever it is":         3,
-		"In the evening, never forget":                3,
-		"From now on ask, as it has never been right": 3,
-		"it never worked":                             0,
-		"the API is always GET":                       0,
-		"we always meet on Mondays":                   0,
-		"I'll look at it":                             0, // small talk, unless the identity says it
-		"I'll never forget that day":                  0,
-		"I will always remember her":                  0,
-		"Nope, never been to Kiel":                    0,
-		"Always here to help":                         0,
-		"will you always be there?":                   0,
-		"nevertheless it works":                       0,
-		"the willow is green":                         0,
-		"Will it work? “Do you remember me?”":         0,
+func TestRules(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Always answer in French": true, "please never do that again": true, "@lethe remember that I am away": true,
+		"New rule: write British English": true, "From now on ask, as it has never been right": true,
+		"it never worked": false, "the API is always GET": false, "I'll never forget that day": false,
+		"never again?": false, "nevertheless it works": false,
 	} {
-		if s := saying("ada", text); s.weight != want {
-			t.Errorf("%q: %+v", text, s)
+		if got := (said{"ada", text}).rule(); got != want || (said{self, text}).rule() {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
-	for text, want := range map[string]int{
-		"I will never do that": 2, "I promise to call you from now on": 2, "I'll look at it": 1, "It will be fine": 0,
-		"I heard “New rule: write British English”, but I only follow phrases": 0, "Tell nobody before it is announced": 0,
-	} {
-		if s := saying(self, text); s.weight != want { // a person's rule weighs more
-			t.Errorf("of itself, %q: %+v", text, s)
-		}
-	}
-	got := sayings("ada", "It is 3.5 of v1.2.3. See a.go! Really?\nYes… \"So be it.\" End")
 	var list []string
-	for _, s := range got {
+	for _, s := range sayings("ada", "It is 3.5 of v1.2.3. See a.go! Really?\nYes… \"So be it.\" End") {
 		list = append(list, s.text)
 	}
 	if want := `It is 3.5 of v1.2.3.|See a.go!|Really?|Yes… "So be it."|End`; strings.Join(list, "|") != want {
 		t.Errorf("sentences %s, want %s", strings.Join(list, "|"), want)
-	}
-}
-
-// Offline, small talk is not pinned, and neither is that the identity repeats a person's rule; what it promises is.
-func TestMechanicalPins(t *testing.T) {
-	w := newWorld(t, 20_000)
-	w.set.Target = 0
-	w.hear("ada", "Never write more than 120 words for the notice board. I'll be late today. We'll see!", 0)
-	w.reply("I will never write more than 120 words for the notice board. New rule: 120 words for the notice board.", 0)
-	w.hear("bob", "Always here for you. I'll never forget the race, and I will bring a cake.", 0)
-	w.reply("I will send you the results on Monday.", 0)
-	w.turns(9, 700)
-	w.mechanically()
-	var got []string
-	for _, p := range w.state.Pins {
-		got = append(got, p.Text)
-	}
-	want := "ada: Never write more than 120 words for the notice board.|I: I will send you the results on Monday."
-	if strings.Join(got, "|") != want {
-		t.Errorf("pinned is %q", got)
 	}
 }
 
@@ -149,7 +96,7 @@ func TestPinsEnd(t *testing.T) {
 	}
 }
 
-// Pins keep to their budget: intents give way before rules, the old before the
+// Pins keep to their budget: the identity's own give way before those of people, the old before the
 // new, and the agent is told. What they came from is still there.
 func TestPinsKeepToTheirBudget(t *testing.T) {
 	w := newWorld(t, 20_000)
@@ -158,7 +105,10 @@ func TestPinsKeepToTheirBudget(t *testing.T) {
 	w.hear("ada", "never touch the red button", 0)
 	for i := range 60 {
 		w.hear("ada", fmt.Sprintf("go on with step %d", i), 0)
-		w.reply(fmt.Sprintf("I will finish step %d of the plan by tomorrow evening, and tell everybody in the room about it.", i), 0)
+		text := fmt.Sprintf("I will finish step %d of the plan by tomorrow evening, and tell everybody in the room about it.", i)
+		w.reply(text, 0)
+		n := w.state.Next - 1
+		w.state.Pins = append(w.state.Pins, mind.Pin{From: n, To: n, Text: "I: " + text, Weight: 2})
 		w.turns(1, 700)
 		if i%4 == 3 {
 			w.mechanically()
@@ -173,7 +123,7 @@ func TestPinsKeepToTheirBudget(t *testing.T) {
 	if len(w.notes) == 0 || !strings.Contains(w.notes[0], "I will finish step") || !strings.Contains(w.notes[0], "self/MEMORY.md") {
 		t.Errorf("the agent was told %q", w.notes)
 	}
-	if strings.Contains(past, "- e2..") {
+	if strings.Contains(past, "step 0 of the plan by") {
 		t.Error("the oldest intent is still pinned")
 	}
 }

@@ -26,7 +26,7 @@ type Input struct {
 	// Only, when not empty, are ranges of entries of which all that is in whole turns or
 	// finished steps is eligible, and nothing else, however little it is.
 	Only []event.Entries
-	// Read has a job read in advance what a swap needs of blobs, and what a file was when it was read before.
+	// Read has a job read in advance what a swap needs of blobs.
 	Read Read
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are not cut again, and not summarised again if they were;
@@ -60,7 +60,7 @@ type unit struct {
 }
 
 func unitOf(e *mind.Entry, meter Meter) unit {
-	return unit{Entry: e, tokens: tokens(e.Messages(true), meter)}
+	return unit{Entry: e, tokens: meter.messages(e.Messages(true)...)}
 }
 
 // Eligible is how many tokens of entries the job is about.
@@ -73,8 +73,8 @@ func (j Job) Eligible() int { return j.tokens }
 // part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
 func Plan(s *mind.State, in Input) (Job, bool) {
 	all := unitsOf(s, in.Meter)
-	fixed := in.Meter(s.Stable.Tools) + s.Stable.Params.MaxTokens
-	free := in.Settings.Limit - fixed - in.Meter(s.Stable.System)
+	fixed := in.Meter.of(s.Stable.Tools) + s.Stable.Params.MaxTokens
+	free := in.Settings.Limit - fixed - in.Meter.of(s.Stable.System)
 	units := eligible(all, cmp.Or(in.Share, Older), free/heardShare)
 	if len(in.Only) > 0 {
 		units, in.Settings.Target = within(all, in.Only), 0
@@ -83,7 +83,8 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	if j.tokens == 0 || j.tokens < minChunk && len(in.Only) == 0 {
 		return Job{}, false
 	}
-	j.request = mind.State{Stable: s.Stable, Context: mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}}
+	context := mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}
+	j.request = mind.State{Stable: s.Stable, Context: context}
 	j.kept, units = stillValid(in.Kept, units)
 	stretches, units := quietTurns(units)
 	for _, s := range stretches {
@@ -98,7 +99,7 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 // render renders the frozen request.
 func (j Job) render() Job {
 	j.messages = j.request.Messages(j.in.Tail)
-	j.base = j.fixed + tokens(j.messages, j.in.Meter)
+	j.base = j.fixed + j.in.Meter.messages(j.messages...)
 	return j
 }
 
@@ -159,9 +160,11 @@ func eligible(units []unit, share float64, few int) []unit {
 	picked := older(all, int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
 		picked = nil // the newest stays, and what is asked in it, as long as something else may fade
-		for most := int(Older * float64(size(units))); len(picked) < len(units) && size(picked)+units[len(picked)].tokens <= most; {
-			picked = units[:len(picked)+1]
+		most, n, sum := int(Older*float64(size(units))), 0, 0
+		for ; n < len(units) && sum+units[n].tokens <= most; n++ {
+			sum += units[n].tokens
 		}
+		picked = units[:n]
 		if size(picked) < minChunk {
 			picked = units
 		}
@@ -205,26 +208,6 @@ func size(units []unit) int {
 	n := 0
 	for _, u := range units {
 		n += u.tokens
-	}
-	return n
-}
-
-// A message and a call cost some tokens for their frame; see llm.Estimator.
-const (
-	messageFrame = 5
-	callFrame    = 10
-)
-
-func tokens(messages []mind.Message, meter Meter) int {
-	n := 0
-	for _, m := range messages {
-		n += messageFrame + meter(m.Content)
-		if m.Reasoning != "" {
-			n += meter(m.Reasoning)
-		}
-		for _, c := range m.Calls {
-			n += callFrame + meter(c.Args)
-		}
 	}
 	return n
 }

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -392,7 +392,7 @@ func TestOnlyRanges(t *testing.T) {
 			s.Live = append(s.Live, e)
 		}
 		var got []int
-		for _, u := range within(unitsOf(s, func(text string) int { return len(text) }), []event.Entries{only}) {
+		for _, u := range within(unitsOf(s, meter), []event.Entries{only}) {
 			got = append(got, u.N)
 		}
 		if fmt.Sprint(got) != want {
@@ -407,7 +407,7 @@ func TestCutLeavesConfidencesAlone(t *testing.T) {
 	w := newWorld(t, 60_000)
 	w.hear("ada", "The minutes: "+strings.Repeat("we talked about the roof and the roof is old. ", 45), 0) // e1..e2
 	w.reply("noted", 0)
-	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 15), 0) // e3..e4
+	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 17), 0) // e3..e4
 	w.reply("I keep it to myself.", 0)
 	w.hear("cy", "hello, is anybody here?", 0) // e5..e6
 	w.reply("I am.", 0)

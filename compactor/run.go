@@ -16,8 +16,8 @@ import (
 // without a model.
 const maxFailures = 3
 
-// Run has the job done by a model: one SEGMENT call where chunks are not plain to see, then SUMMARISE calls, some at
-// a time, for those that fade and have no summary yet. An answer that is garbage is asked for once more; what stays bad,
+// Run has the job done by a model: one SEGMENT call where chunks are not plain to see, then SUMMARISE calls, some
+// at a time, for those that fade and have no summary yet. Garbage is asked for once more; what stays bad,
 // and everything after the context has ended or the provider has failed three times, is done mechanically. What stays
 // live is not asked about, since what comes after it may overtake it. Every eligible entry is in exactly one of the
 // fades, which are in the order of entries.
@@ -156,7 +156,7 @@ func relevant(units []unit) Fade {
 		f.Relevance = max(f.Relevance, min(u.begins.relevance, 9))
 	}
 	if f.Relevance == 0 {
-		f.Relevance = mechanicalRelevance(talk(units), material(units))
+		f.Relevance = mechanicalRelevance(units)
 	}
 	return f
 }
@@ -164,7 +164,7 @@ func relevant(units []unit) Fade {
 // summarise has a chunk summarised, unless it has a summary or is no more than a few words that were heard.
 func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 	replied := slices.ContainsFunc(before.units, func(u unit) bool { return u.Kind == mind.Reply })
-	if !before.unread() || before.Tokens < aloneChunk && !replied || w.echo(before.units) != "" {
+	if !before.unread() || before.Tokens < aloneChunk && !replied || echo(before.units) != "" {
 		return w.unasked(before)
 	}
 	var f Fade

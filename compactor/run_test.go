@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
 
@@ -62,8 +62,8 @@ func TestRunAsksForkedQuestions(t *testing.T) {
 			t.Fatalf("%s is no fork: %d messages, the request has %d", a.Task, len(a.Messages), len(frozen))
 		}
 		last := a.Messages[len(frozen)]
-		if last.Role != "user" || !strings.HasPrefix(last.Content, "<task name=") || !strings.HasSuffix(last.Content, "</task>") {
-			t.Errorf("the task is %q", last.Content)
+		if last.Role != "user" || !strings.HasPrefix(last.Content.String(), "<task name=") || !strings.HasSuffix(last.Content.String(), "</task>") {
+			t.Errorf("the task is %q", last.Content.String())
 		}
 	}
 	for _, f := range ready(fades) {
@@ -115,10 +115,10 @@ func TestRunAloneWhenAForkDoesNotFit(t *testing.T) {
 		model := able(9, 5)
 		ran(t, w.plan(), model, false)
 		for _, a := range model.asked {
-			if a.Fork || len(a.Messages) != 2 || a.Messages[0].Content != w.state.Stable.System {
+			if a.Fork || len(a.Messages) != 2 || a.Messages[0].Content.String() != w.state.Stable.System {
 				t.Fatalf("%s: %s does not stand alone", name, a.Task)
 			}
-			user := a.Messages[1].Content
+			user := a.Messages[1].Content.String()
 			from, to := taskRange(a)
 			if !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", from)) || !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to)) || !strings.Contains(user, "◆ memory\nnotes") {
 				t.Errorf("%s: %s lacks its entries or the notes:\n%.300s", name, a.Task, user)
@@ -159,7 +159,7 @@ func TestRunRepairsGarbage(t *testing.T) {
 		if model.count(Segment) != 2 || model.count(Summarise) != 2*len(ready(fades)) {
 			t.Errorf("%s: %d SEGMENT calls, %d SUMMARISE calls for %d chunks: want two each", name, model.count(Segment), model.count(Summarise), len(fades))
 		}
-		retry := model.asked[1].Messages[len(model.asked[1].Messages)-1].Content
+		retry := model.asked[1].Messages[len(model.asked[1].Messages)-1].Content.String()
 		if !strings.Contains(retry, "Your last answer could not be used: ") || strings.Contains(retry, "unusable") {
 			t.Errorf("%s: the second try does not say what was wrong", name)
 		}
@@ -171,7 +171,7 @@ func TestRunRetriesOnce(t *testing.T) {
 	_, j := due(t)
 	good := able(9, 5)
 	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
-		if !strings.Contains(a.Messages[len(a.Messages)-1].Content, "it called a tool") {
+		if !strings.Contains(a.Messages[len(a.Messages)-1].Content.String(), "it called a tool") {
 			return "", fmt.Errorf("%w: it called a tool", ErrGarbage)
 		}
 		answer, err := good.Ask(ctx, a)

@@ -43,8 +43,10 @@ type Line struct {
 // When nothing is to be done there are no Lines.
 func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
 	sw := swap{
-		Context: mind.Context{Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live, Overtaken: map[string]int{}},
-		fresh:   map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
+		Context: mind.Context{
+			Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live, Overtaken: map[string]int{},
+		},
+		fresh: map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
 	}
 	maps.Copy(sw.Overtaken, s.Overtaken)
 	var out Outcome
@@ -107,7 +109,7 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 		}
 		chosen = append(chosen, g...)
 		for _, f := range g {
-			rest := sw.meter(f.Summary) // its summary stays
+			rest := sw.meter.of(f.Summary) // its summary stays
 			if f.unread() {
 				rest = f.Tokens / 8 // as most have
 			}
@@ -208,7 +210,7 @@ func (sw *swap) fade(f Fade) error {
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
 		Text: f.Summary, At: newest, Epoch: sw.epoch,
 	}
-	if f.Summary == "" || sw.meter(f.Summary) >= f.Tokens { // a few words, shorter than any summary of them
+	if f.Summary == "" || sw.meter.of(f.Summary) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""
 	}
 	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool { return f.From <= e.N && e.N <= f.To })

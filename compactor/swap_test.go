@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -225,7 +225,7 @@ func TestSwapKeepsTheSummaryOfAShortConfidence(t *testing.T) {
 	fades[0].Relevance = 7
 	w.swap(fades)
 	r := w.state.Faded[0]
-	if least := meter(r.Text); least >= fades[0].Tokens || least+meter("◆ "+r.Name()+" "+r.Level+" "+r.Original.String()) < fades[0].Tokens {
+	if least := Meter(meter).of(r.Text); least >= fades[0].Tokens || least+Meter(meter).of("◆ "+r.Name()+" "+r.Level+" "+r.Original.String()) < fades[0].Tokens {
 		t.Fatalf("a summary of %d tokens and its ref decide nothing about %d", least, fades[0].Tokens)
 	}
 	for _, r := range w.state.Faded {

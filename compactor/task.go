@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/llm/message"
 	"lethe/mind"
 )
 
@@ -111,11 +112,11 @@ func first(u unit) string {
 func (j Job) ask(name string, units []unit, why error) (Ask, bool) {
 	task := j.task(name, units, why)
 	limit := j.in.Settings.Limit
-	if !j.in.Settings.Alone && j.base+messageFrame+j.in.Meter(task) <= limit {
-		messages := append(j.messages[:len(j.messages):len(j.messages)], mind.Message{Role: "user", Content: task})
-		return Ask{Fork: true, Task: name, Messages: messages}, true
+	last := mind.Message{Role: "user", Content: message.Text(task)}
+	if !j.in.Settings.Alone && j.base+j.in.Meter.messages(last) <= limit {
+		return Ask{Fork: true, Task: name, Messages: append(slices.Clip(j.messages), last)}, true
 	}
-	user := mind.Message{Role: "user", Content: strings.TrimSpace(j.notes + "\n" + text(units) + "\n\n" + task)}
-	messages := []mind.Message{j.messages[0], user}
-	return Ask{Task: name, Messages: messages}, j.fixed+tokens(messages, j.in.Meter) <= limit
+	alone := strings.TrimSpace(j.notes + "\n" + text(units) + "\n\n" + task)
+	messages := []mind.Message{j.messages[0], {Role: "user", Content: message.Text(alone)}}
+	return Ask{Task: name, Messages: messages}, j.fixed+j.in.Meter.messages(messages...) <= limit
 }

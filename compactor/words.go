@@ -13,9 +13,8 @@ import (
 
 // said is a sentence that somebody said.
 type said struct {
-	who    string // self for the identity
-	text   string
-	weight int // as a promise: 3 for a person's rule, 2 for the identity's own, 1 for its intent, 0 for neither
+	who  string // self for the identity
+	text string
 }
 
 // self stands for the identity itself as a speaker.
@@ -66,7 +65,7 @@ func sayings(who, text string) []said {
 	var out []said
 	for _, piece := range sentences(text) {
 		if s := oneLine(piece); s != "" {
-			out = append(out, saying(who, s))
+			out = append(out, said{who, s})
 		}
 	}
 	return out
@@ -96,62 +95,19 @@ func sentences(text string) []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// What a person asks to be kept, and what the identity promises, in the words of a text as spaced lists
-// them. "always", "never" and "remember" make a rule where a clause begins and behind what obliges; elsewhere
-// they describe, as in talk of what has never been or of those who are always here. What people will do themselves
-// is talk, too, and the identity's words bind it where they say what it will do: else they repeat somebody's rule.
-const (
-	rules = `from now on|new rule|standing rule|don't forget|do not forget|don't ever|do not ever|must not|keep in mind|` +
-		`i promise|we promise|promise (me|that you)|tell (nobody|no one)|(don't|do not) tell (any|her|him|them)\w*`
-	begins  = `(^|,|please|must|should|you will|you are to) (always|never|remember) `
-	intents = `i will|i'll|we will|we'll|i shall|i promise|we promise`
-)
+// rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
+var rule = lazy.Regexp(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
 
-var (
-	hasRule   = lazy.Regexp(" (" + rules + ") |" + begins)
-	isTalk    = lazy.Regexp(`(always|never) (been|had|seen|heard|here|there) `)
-	hasIntent = lazy.Regexp(" (" + intents + ")( always| never| remember)? ")
-)
+// rule reports whether a person states a rule.
+func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }
 
-// weightOf is the weight of a rule by who states it.
-func weightOf(who string) int {
-	if who == self {
+// weight says which of two pins gives way first: the identity's own.
+func (s said) weight() int {
+	if s.who == self {
 		return 2
 	}
 	return 3
 }
-
-// saying weighs a sentence. A question promises nothing.
-func saying(who, text string) said {
-	s := said{who: who, text: text}
-	if strings.HasSuffix(strings.TrimRight(text, "\"”’) "), "?") {
-		return s
-	}
-	if strings.HasPrefix(text, "@") {
-		_, text, _ = strings.Cut(text, " ")
-	}
-	words := spaced(text)
-	intent, rule := hasIntent().FindStringSubmatch(words), hasRule().MatchString(isTalk().ReplaceAllString(words, ""))
-	switch {
-	case who != self && rule, who == self && intent != nil && (rule || intent[2] != ""):
-		s.weight = weightOf(who)
-	case who == self && intent != nil:
-		s.weight = 1
-	}
-	return s
-}
-
-// spaced lists the words of a text in lower case, and a comma where a clause ends, each
-// between spaces.
-func spaced(text string) string {
-	text = clauses.Replace(strings.ReplaceAll(text, "’", "'"))
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != ','
-	})
-	return " " + strings.ToLower(strings.Join(words, " ")) + " "
-}
-
-var clauses = strings.NewReplacer(",", " , ", ";", " , ", ": ", " , ", "–", " , ", "—", " , ", " - ", " , ")
 
 // identifiers lists the distinctive names of a text, those that come up most
 // first, at most n: addresses, paths, dotted, dashed and snake names, codes and

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -36,7 +36,7 @@ type world struct {
 	lines []Line
 }
 
-func meter(s string) int { return (utf8.RuneCountInString(s) + 2) / 3 }
+func meter(weight int) int { return (weight + 2) / 3 }
 
 func newWorld(t lethetest.Failer, limit int) *world {
 	w := &world{
@@ -180,7 +180,7 @@ func (w *world) mechanically() Outcome {
 func (w *world) live() int {
 	n := 0
 	for _, e := range w.state.Live {
-		n += tokens(e.Messages(true), meter)
+		n += Meter(meter).messages(e.Messages(true)...)
 	}
 	return n
 }
@@ -189,7 +189,7 @@ func (w *world) level(level string) (ranges []mind.Range, tokens int) {
 	for _, r := range w.state.Faded {
 		if r.Level == level {
 			ranges = append(ranges, r)
-			tokens += meter(w.state.Line(r) + "\n")
+			tokens += Meter(meter).of(w.state.Line(r) + "\n")
 		}
 	}
 	return ranges, tokens
@@ -344,7 +344,7 @@ func (m *scripted) count(task string) int {
 
 // taskRange reads the range that a request is about.
 func taskRange(a Ask) (from, to int) {
-	last := a.Messages[len(a.Messages)-1].Content
+	last := a.Messages[len(a.Messages)-1].Content.String()
 	i := strings.LastIndex(last, "<task name=")
 	var name string
 	if _, err := fmt.Sscanf(last[i:], "<task name=%q from=\"e%d\" to=\"e%d\">", &name, &from, &to); err != nil || name != a.Task {

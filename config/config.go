@@ -241,7 +241,9 @@ func tomlError(err error) error {
 		text = at + "expected" + rest
 	}
 	return errors.New(strings.NewReplacer(
-		"toml: ", "", "type slice", "type list", "incompatible types: TOML value has type ", "it is of type ", "; destination has type ", ", and has to be of type ",
+		"toml: ", "", "type slice", "type list",
+		"incompatible types: TOML value has type ", "it is of type ",
+		"; destination has type ", ", and has to be of type ",
 		"primitive (string-like)", "string", "map[string]any", "table", "[]any", "list",
 		"int64", "integer", "float64", "float",
 	).Replace(text))
@@ -278,7 +280,7 @@ func keysOf(t reflect.Type, table string) (keys []string) {
 	return keys
 }
 
-// Zone is whose clocks count.
+// Zone decides when a day begins.
 func (s Settings) Zone() *time.Location {
 	if zone, err := time.LoadLocation(s.TZ); s.TZ != "" && err == nil { // it was checked
 		return zone

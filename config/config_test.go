@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/budget"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
+	"lethe/spend"
 )
 
 // The example of docs/budget.md means what it says.
 func TestDocumentedBudget(t *testing.T) {
 	s, err := Parse("config.toml", []byte(lethetest.Blocks(t, "budget.md", "toml")[0]))
 	lethetest.Must(t, err)
-	want := budget.Limits{Sums: budget.Sums{Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
+	want := spend.Limits{Sums: spend.Sums{Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
 	if got := s.Budget.Limits(); got != want || s.Prices["my-model"].Miss != 0.6 {
 		t.Errorf("%+v, %+v", got, s.Prices)
 	}

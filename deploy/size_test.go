@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What the program costs before it has done anything: each start initialises all packages, for whatever

@@ -3,7 +3,6 @@
 package doctor
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -19,9 +18,9 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
-	"lethe/agent"
 	"lethe/bridge"
 	"lethe/config"
+	"lethe/home"
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
@@ -47,7 +46,7 @@ type Finding struct {
 
 // Exam is one look at a home, which need not exist, and at its machine.
 type Exam struct {
-	Home     agent.Home
+	Home     home.Home
 	Settings config.Settings
 	Request  bool          // whether the endpoint may be asked
 	Tell     func(Finding) // also of a request that costs something, before it is sent
@@ -85,30 +84,42 @@ func (x Exam) Run(ctx context.Context) {
 		dir = filepath.Dir(dir)
 	}
 	x.disk(dir)
-	if mode := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox); mode == tools.BashSandbox {
-		abi, _ := ll.LandlockGetABIVersion()
-		x.check(sandbox.Available(), "sandbox", "uname -r", "Landlock ABI %d with seccomp: a command reaches its workspace, the system's programs and the network, no other file and no local socket", abi)
-	} else {
-		x.warn(mode == tools.BashTrusted, "sandbox", "${EDITOR:-vi} "+config.File(x.Home.Dir), "tools.bash = %q: commands of agents may do whatever you can", mode)
-	}
+	x.sandbox()
 	x.systemd(ctx)
-	x.check(nil, "time zone", "", "%s, where it is %s", x.Settings.Zone(), time.Now().In(x.Settings.Zone()).Format("15:04 MST"))
+	zone := x.Settings.Zone()
+	x.check(nil, "time zone", "", "%s, where it is %s", zone, time.Now().In(zone).Format("15:04 MST"))
 	x.model(ctx)
 }
 
-func (x Exam) home(dir string) {
-	format, err := agent.Format(dir)
-	all, lerr := x.Home.List()
-	bridges, berr := bridge.ReadHealth(dir)
-	if !x.check(cmp.Or(err, lerr, berr), "home", "ls -la "+dir, "%s has format %d; identities: %d", dir, format, len(all)) {
+// edit is the command that changes the settings.
+func (x Exam) edit() string { return "${EDITOR:-vi} " + config.File(x.Home.Dir) }
+
+func (x Exam) sandbox() {
+	mode := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox)
+	if mode != tools.BashSandbox {
+		x.warn(mode == tools.BashTrusted, "sandbox", x.edit(),
+			"tools.bash = %q: commands of agents may do whatever you can", mode)
 		return
 	}
-	for _, pattern := range []string{dir, dir + "/*", dir + "/bridges/*/token", "/etc/lethe/*.env", filepath.Dir(dir) + "/.config/lethe/*.env"} {
+	abi, _ := ll.LandlockGetABIVersion()
+	x.check(sandbox.Available(), "sandbox", "uname -r",
+		"Landlock ABI %d with seccomp: a command reaches its workspace, the system's programs and the network, "+
+			"no other file and no local socket", abi)
+}
+
+func (x Exam) home(dir string) {
+	format, err := home.Format(dir)
+	all, lerr := x.Home.List()
+	bridges, berr := bridge.ReadHealth(dir)
+	err = cmp.Or(err, lerr, berr)
+	if !x.check(err, "home", "ls -la "+dir, "%s has format %d; identities: %d", dir, format, len(all)) {
+		return
+	}
+	secrets := []string{dir, dir + "/*", dir + "/bridges/*/token", "/etc/lethe/*.env"}
+	for _, pattern := range append(secrets, filepath.Dir(dir)+"/.config/lethe/*.env") {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
-			if fi, err := os.Lstat(path); err == nil {
-				x.warn(fi.Mode()&fs.ModeSymlink == 0 && fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path, "others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
-			}
+			x.modes(path)
 		}
 	}
 	if name := x.Settings.DefaultIdentity; name != "" {
@@ -116,16 +127,7 @@ func (x Exam) home(dir string) {
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
 	}
 	for _, id := range all {
-		var last life.Event
-		log, err := life.View(id.LIFE())
-		if err == nil {
-			lines, _ := log.Lines(1)
-			last, err = life.ParseLine(strings.Join(lines, ""))
-			log.Close()
-		}
-		ahead := time.Until(last.At).Round(time.Second)
-		x.check(err, "identity", "lethe fsck", "%s: its newest line is of %s", id.Name, last.At.Format(time.DateTime))
-		x.warn(ahead > time.Minute, "clock", "sudo timedatectl set-ntp true", "it is %s behind the newest line of %s: it is wrong, or was", ahead, id.Name)
+		x.identity(id)
 	}
 	for _, h := range bridges {
 		var err error
@@ -136,46 +138,70 @@ func (x Exam) home(dir string) {
 	}
 }
 
-// inotify counts what this user has of it.
+// modes looks at who can open a file that may hold a secret.
+func (x Exam) modes(path string) {
+	fi, err := os.Lstat(path)
+	if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+		return
+	}
+	x.warn(fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
+		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
+}
+
+func (x Exam) identity(id home.Identity) {
+	var last life.Event
+	log, err := life.View(id.LIFE())
+	if err == nil {
+		lines, _ := log.Lines(1)
+		last, err = life.ParseLine(strings.Join(lines, ""))
+		log.Close()
+	}
+	ahead := time.Until(last.At).Round(time.Second)
+	x.check(err, "identity", "lethe check", "%s: its newest line is of %s", id.Name, last.At.Format(time.DateTime))
+	x.warn(ahead > time.Minute, "clock", "sudo timedatectl set-ntp true",
+		"it is %s behind the newest line of %s: it is wrong, or was", ahead, id.Name)
+}
+
+// inotify counts what this user has of it: each process needs an instance.
 func (x Exam) inotify() {
-	used, most := [2]int{}, [2]int{}
+	used, most := 0, 0
 	files, _ := filepath.Glob("/proc/[0-9]*/fd/*") // those of others cannot be read
 	for _, file := range files {
 		if to, _ := os.Readlink(file); to == "anon_inode:inotify" {
-			info, _ := os.ReadFile(strings.Replace(file, "/fd/", "/fdinfo/", 1))
-			used[0], used[1] = used[0]+1, used[1]+bytes.Count(info, []byte("inotify wd:"))
+			used++
 		}
 	}
-	for i, name := range []string{"instances", "watches"} {
-		text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_" + name)
-		_, _ = fmt.Sscan(string(text), &most[i])
-	}
-	few := most[0]-used[0] < 4 || most[1]-used[1] < 64 // one a process, and about six an identity
-	x.warn(few && most[0] > 0, "inotify", "sudo sysctl fs.inotify.max_user_instances=1024 fs.inotify.max_user_watches=524288",
-		"%d of %d instances and %d of %d watches are in use: changes may be noticed late", used[0], most[0], used[1], most[1])
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	_, _ = fmt.Sscan(string(text), &most)
+	x.warn(most > 0 && most-used < 4, "inotify", "sudo sysctl fs.inotify.max_user_instances=1024",
+		"%d of %d instances are in use: changes may be noticed late", used, most)
 }
 
 func (x Exam) disk(dir string) {
 	var disk unix.Statfs_t
 	_ = unix.Statfs(dir, &disk) // what fails here fails below
 	free := disk.Bavail * uint64(disk.Bsize) >> 20
-	x.warn(free < 1<<10 || disk.Files > 0 && disk.Ffree < 10_000, "disk", "df -h "+dir+"; df -i "+dir, "%d MiB and %d inodes are free", free, disk.Ffree)
+	x.warn(free < 1<<10 || disk.Files > 0 && disk.Ffree < 10_000, "disk", "df -h "+dir+"; df -i "+dir,
+		"%d MiB and %d inodes are free", free, disk.Ffree)
 	temp, err := os.MkdirTemp(dir, ".tmp-doctor-")
 	defer os.RemoveAll(temp)
 	began := time.Now()
 	if err == nil {
 		err = cmp.Or(behaves(temp), durable.Space(temp, 1<<20)) // the latter as before each call of a model
 	}
-	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir, "it renames, links, appends and syncs; a durable write takes %s; %d MiB are free", (time.Since(began) / 5).Round(100*time.Microsecond), free)
+	write := (time.Since(began) / 5).Round(100 * time.Microsecond)
+	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir,
+		"it renames, links, appends and syncs; a durable write takes %s; %d MiB are free", write, free)
 }
 
 // behaves tries in an empty directory, with five writes, what package durable relies on.
 func behaves(dir string) error {
 	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	err := cmp.Or(durable.WriteFile(path, []byte("old\n"), 0o600), durable.WriteFile(path, []byte("new\n"), 0o600), os.Link(path, link))
+	err := durable.WriteFile(path, []byte("old\n"), 0o600)
+	err = cmp.Or(err, durable.WriteFile(path, []byte("new\n"), 0o600), os.Link(path, link))
 	for range 3 { // each by an opening of its own
-		_, _, aerr := durable.Append(path, []byte("more\n"), 0o600)
-		err = cmp.Or(err, aerr)
+		_, _, failed := durable.Append(path, []byte("more\n"), 0o600)
+		err = cmp.Or(err, failed)
 	}
 	text, _ := os.ReadFile(link)
 	if err == nil && (string(text) != "new\nmore\nmore\nmore\n" || os.Link(path, link) == nil) {
@@ -187,13 +213,21 @@ func behaves(dir string) error {
 // systemd looks at the units of deploy/README.md, where they are installed.
 func (x Exam) systemd(ctx context.Context) {
 	own, _ := os.UserConfigDir()
-	for unit, control := range map[string]string{"/etc/systemd/system/lethe.service": "systemctl", own + "/systemd/user/lethe.service": "systemctl --user"} {
-		if _, err := os.Stat(unit); err == nil {
-			out, _ := exec.CommandContext(ctx, "sh", "-c", control+" is-enabled lethe; "+control+" is-active lethe; ls /var/lib/systemd/linger/$(id -un)").Output()
-			state := strings.Join(strings.Fields(string(out)), " ")
-			x.warn(!strings.HasPrefix(state, "enabled active"), "systemd", control+" enable --now lethe", "%s: %s", unit, cmp.Or(state, "systemctl tells nothing"))
-			x.warn(state == "enabled active" && control != "systemctl", "systemd", "loginctl enable-linger", "%s ends when you log out", unit)
+	units := map[string]string{
+		"/etc/systemd/system/lethe.service": "systemctl",
+		own + "/systemd/user/lethe.service": "systemctl --user",
+	}
+	for unit, control := range units {
+		if _, err := os.Stat(unit); err != nil {
+			continue
 		}
+		script := control + " is-enabled lethe; " + control + " is-active lethe; ls /var/lib/systemd/linger/$(id -un)"
+		out, _ := exec.CommandContext(ctx, "sh", "-c", script).Output()
+		state := strings.Join(strings.Fields(string(out)), " ")
+		x.warn(!strings.HasPrefix(state, "enabled active"), "systemd", control+" enable --now lethe",
+			"%s: %s", unit, cmp.Or(state, "systemctl tells nothing"))
+		x.warn(state == "enabled active" && control != "systemctl", "systemd", "loginctl enable-linger",
+			"%s ends when you log out", unit)
 	}
 }
 
@@ -201,13 +235,15 @@ func (x Exam) systemd(ctx context.Context) {
 func (x Exam) model(ctx context.Context) {
 	s := x.Settings.Model
 	preset, _ := llm.Preset(cmp.Or(s.Preset, llm.Presets()[0]))
-	edit := "${EDITOR:-vi} " + config.File(x.Home.Dir)
+	export := "export " + preset.KeyEnv + "=…"
 	client, err := llm.New(llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, MaxRetries: -1})
 	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL == "" {
-		x.warn(true, "key", "export "+preset.KeyEnv+"=…", "%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
+		x.warn(true, "key", export,
+			"%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
 		return
-	} else if err != nil {
-		x.check(err, "key", "export "+preset.KeyEnv+"=…", "")
+	}
+	if err != nil {
+		x.check(err, "key", export, "")
 		return
 	}
 	defer client.Close()
@@ -218,22 +254,47 @@ func (x Exam) model(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	began, call := time.Now(), "curl -v "+cmp.Or(s.BaseURL, client.Preset().BaseURL)
+	if model := x.endpoint(ctx, client); model != "" {
+		x.ask(ctx, client, model)
+	}
+}
+
+// endpoint looks at a provider without a cost, and returns the model to be asked, if it serves that.
+func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
+	began := time.Now()
 	status, date, models, err := client.Look(ctx)
-	if !x.check(err, "endpoint", call, "%s answers with HTTP status %d after %d ms", client.Host(), status, time.Since(began).Milliseconds()) {
-		return
+	if !x.check(err, "endpoint", x.curl(client), "%s answers with HTTP status %d after %d ms",
+		client.Host(), status, time.Since(began).Milliseconds()) {
+		return ""
 	}
 	off := time.Since(date).Round(time.Second)
-	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true", "it is %s off that of %s", off, client.Host())
-	model, cost := cmp.Or(s.Name, client.Preset().Model), "at a price that is not known"
-	if model == "" || models != nil && !slices.Contains(models, model) {
-		x.check(fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, cmp.Or(config.Nearest(model, models), strings.Join(models, " "))), "model", edit, "")
-		return
+	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true",
+		"it is %s off that of %s", off, client.Host())
+	model = cmp.Or(x.Settings.Model.Name, client.Preset().Model)
+	if model != "" && (models == nil || slices.Contains(models, model)) {
+		return model
 	}
+	near := cmp.Or(config.Nearest(model, models), strings.Join(models, " "))
+	err = fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, near)
+	x.check(err, "model", x.edit(), "")
+	return ""
+}
+
+// curl is the command that shows how an endpoint answers.
+func (x Exam) curl(client *llm.Client) string {
+	return "curl -v " + cmp.Or(x.Settings.Model.BaseURL, client.Preset().BaseURL)
+}
+
+// ask asks a model for one word.
+func (x Exam) ask(ctx context.Context, client *llm.Client, model string) {
+	cost := "at a price that is not known"
 	if usd, known := llm.Prices(x.Settings.Prices).Worst(model, 32, 16, time.Now()); known {
 		cost = fmt.Sprintf("for $%.5f at most", usd)
 	}
 	x.check(nil, "model", "", "asking %s for one word, %s; --no-request leaves it out", model, cost)
-	_, err = client.Complete(ctx, llm.Request{Model: model, Messages: []llm.Message{{Role: "user", Content: "Say ok."}}, MaxTokens: 16, Thinking: "disabled"}, nil)
-	x.check(err, "model", call, "%s answered", model)
+	_, err := client.Complete(ctx, llm.Request{
+		Model: model, MaxTokens: 16, Thinking: "disabled",
+		Messages: []llm.Message{{Role: "user", Content: llm.Text("Say ok.")}},
+	}, nil)
+	x.check(err, "model", x.curl(client), "%s answered", model)
 }

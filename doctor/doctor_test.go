@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/config"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -56,7 +56,7 @@ func TestEndpoint(t *testing.T) {
 	look := func(model string, request bool) string {
 		var s config.Settings
 		s.Model.BaseURL, s.Model.Name = server.URL+"/v1", model
-		found := examine(t, Exam{Home: agent.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
+		found := examine(t, Exam{Home: home.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
 		if strings.Contains(found, key) {
 			t.Error("the key is told: ", found)
 		}
@@ -81,17 +81,17 @@ func TestEndpoint(t *testing.T) {
 func TestHome(t *testing.T) {
 	t.Setenv("DEEPSEEK_API_KEY", "")
 	dir := t.TempDir()
-	home := filepath.Join(dir, "home")
-	found := examine(t, Exam{Home: agent.Home{Dir: home}, Request: true})
-	lethetest.Words(t, found, "ok home "+home+" is not there yet", "ok file system it renames", "warning key DEEPSEEK_API_KEY is not set", "ok time zone")
+	h := filepath.Join(dir, "home")
+	found := examine(t, Exam{Home: home.Home{Dir: h}, Request: true})
+	lethetest.Words(t, found, "ok home "+h+" is not there yet", "ok file system it renames", "warning key DEEPSEEK_API_KEY is not set", "ok time zone")
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	lethetest.Unpack(t, "../agent/testdata/november/home.tar.gz", dir)
-	lethetest.Must(t, os.Chmod(home, 0o755))
-	lethetest.Write(t, filepath.Join(home, "key"), "PRIVATE+KEY+secret")
-	lethetest.Must(t, os.Chmod(filepath.Join(home, "key"), 0o644))
-	names, err := agent.Home{Dir: home}.List()
+	lethetest.Must(t, os.Chmod(h, 0o755))
+	lethetest.Write(t, filepath.Join(h, "key"), "PRIVATE+KEY+secret")
+	lethetest.Must(t, os.Chmod(filepath.Join(h, "key"), 0o644))
+	names, err := home.Home{Dir: h}.List()
 	lethetest.Must(t, err)
 	log, err := life.Open(names[0].LIFE())
 	lethetest.Must(t, err)
@@ -99,12 +99,12 @@ func TestHome(t *testing.T) {
 	log.Close()
 	s := config.Settings{DefaultIdentity: "eve"}
 	s.Tools.Bash = "trusted"
-	found = examine(t, Exam{Home: agent.Home{Dir: home}, Settings: s, Request: true})
-	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+home+" (mode 0755)", home+"/key (mode 0644): a key or token in it may have been read",
+	found = examine(t, Exam{Home: home.Home{Dir: h}, Settings: s, Request: true})
+	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+h+" (mode 0755)", h+"/key (mode 0644): a key or token in it may have been read",
 		`trouble identity find identity "eve"`, "warning sandbox tools.bash", "identity bob: its newest line is of ", "behind the newest line of ada: it is wrong, or was")
 	if strings.Contains(found, "secret") {
 		t.Error("a secret is told: ", found)
 	}
-	lethetest.Write(t, filepath.Join(home, "format"), "lethe home 99\n")
-	lethetest.Words(t, examine(t, Exam{Home: agent.Home{Dir: home}}), "trouble home open "+home+": it has format 99")
+	lethetest.Write(t, filepath.Join(h, "format"), "lethe home 99\n")
+	lethetest.Words(t, examine(t, Exam{Home: home.Home{Dir: h}}), "trouble home open "+h+": it has format 99")
 }

@@ -8,7 +8,6 @@
 package erase
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -21,9 +20,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/bridge/health"
+	"lethe/bridge"
+	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/redact"
 	"lethe/mind"
@@ -40,7 +39,7 @@ type Request struct {
 	Ownerless bool // in texts of no identity, too
 }
 
-// Finding is where it stands.
+// Finding lists the places where it stands, and holds the plan that erases it there.
 type Finding struct {
 	Plan   *redact.Plan `json:"-"`
 	Count  int          `json:"count"` // of places where it goes
@@ -51,7 +50,6 @@ type Finding struct {
 type Place struct {
 	What  string `json:"what"`
 	How   string `json:"how"`
-	Form  string `json:"form,omitempty"` // with Near
 	Count int    `json:"count"`
 }
 
@@ -63,7 +61,6 @@ const (
 	Kept    = "kept"    // as it is no text, but a name, an address or a number
 	Unread  = "unread"  // nobody knows whether it is there
 	Other   = "other"   // an identity that has it, too
-	Near    = "near"    // as it is: something like the text, in a Form that people judge
 	Unowned = "unowned" // texts of no identity: they go with Ownerless
 )
 
@@ -82,7 +79,7 @@ var (
 )
 
 // Find looks for it in the whole home. Nothing is changed.
-func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (_ *Finding, err error) {
+func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *Finding, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("erase from %s: %w", id.Name, err)
@@ -101,13 +98,14 @@ func Find(home agent.Home, store *blobs.Store, id agent.Identity, r Request) (_ 
 		}
 	}
 	slices.SortFunc(out.Places, func(a, b Place) int {
-		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What), strings.Compare(a.Form, b.Form))
+		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
 	})
 	if f.plan.Places = out.Count; out.Count > 0 { // the index repeats what the blobs hold
 		names, _ := filepath.Glob(filepath.Join(id.Dir, "recall.db*"))
 		for _, name := range names {
 			if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && !strings.HasSuffix(name, "-lock") {
-				f.plan.Files = append(f.plan.Files, redact.File{Path: filepath.Join("agents", id.Self, filepath.Base(name)), Remove: true})
+				path := filepath.Join("agents", id.Self, filepath.Base(name))
+				f.plan.Files = append(f.plan.Files, redact.File{Path: path, Remove: true})
 			}
 		}
 	}
@@ -126,7 +124,6 @@ func (f *finder) prepare() (err error) {
 	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
 		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
 	case f.req.Text != "":
-		f.near = nearForms(f.req.Text)
 		return f.alsoText(f.req.Text)
 	case f.req.Person != "":
 		f.patterns = saidBy(f.req.Person)
@@ -142,8 +139,7 @@ func (f *finder) prepare() (err error) {
 
 // alsoText looks for a text, too.
 func (f *finder) alsoText(text string) error {
-	expr, _ := literal(text)
-	re, err := regexp.Compile(expr)
+	re, err := regexp.Compile(literal(text))
 	if err != nil {
 		return fmt.Errorf("%w: %d characters are too long for a text", ErrText, utf8.RuneCountInString(text))
 	}
@@ -184,9 +180,6 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		found = append(found, f.rooms[strings.TrimSuffix(room, ".md")]...)
 	}
 	what := strings.TrimPrefix(rel, filepath.Join("agents", f.id.Self)+"/")
-	if how == Erased || how == Left {
-		f.nearby(what, data, found)
-	}
 	if len(found) == 0 {
 		return nil
 	}
@@ -206,7 +199,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		how, kind = Erased, raw // a person is editing it
 		fallthrough
 	case Erased:
-		cuts, kept := f.cutsOf(kind, data, found)
+		cuts, kept := cutsOf(kind, data, found)
 		f.count(what, how, len(found)-kept)
 		f.count(noText, Kept, kept)
 		return f.add(redact.File{Path: rel, Cuts: cuts}, kind, data, 0)
@@ -215,17 +208,15 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	return nil
 }
 
-// noText is what is kept of places.
+// noText names the places that are kept.
 const noText = "names, addresses and numbers"
 
-func (f *finder) count(what, how string, n int) { f.countAs(Place{What: what, How: how}, n) }
-
-func (f *finder) countAs(p Place, n int) {
+func (f *finder) count(what, how string, n int) {
 	for self, name := range f.names {
-		p.What = strings.ReplaceAll(p.What, self, name)
+		what = strings.ReplaceAll(what, self, name)
 	}
 	if n > 0 {
-		f.places[p] += n
+		f.places[Place{What: what, How: how}] += n
 	}
 }
 
@@ -239,21 +230,6 @@ func (f *finder) other(self string, n int) {
 		f.count("blobs of no identity", Unowned, n)
 	default:
 		f.count(name, Other, n)
-	}
-}
-
-// nearby counts what is like the text in data, but for what was found.
-func (f *finder) nearby(what string, data []byte, found []span) {
-	data = bytes.Clone(data)
-	for _, s := range found {
-		clear(data[s.from:s.to])
-	}
-	for _, like := range f.near {
-		in := data
-		if like.form == anotherCase {
-			in = bytes.ToLower(data)
-		}
-		f.countAs(Place{What: what, How: Near, Form: like.form}, len(like.re.FindAllIndex(in, -1)))
 	}
 }
 
@@ -283,7 +259,7 @@ func (f *finder) treat(parts []string) (how, kind string) {
 		}
 	case "bridges":
 		if len(parts) > 2 && name != "inbox.jsonl" { // that is only appended to
-			if locked, _, err := health.Holder(filepath.Join(f.home.Dir, "bridges", parts[1], "lock")); err == nil && locked {
+			if locked, _, err := bridge.Holder(filepath.Join(f.home.Dir, "bridges", parts[1])); err == nil && locked {
 				return busy, state
 			}
 		}
@@ -309,16 +285,19 @@ func (f *finder) treat(parts []string) (how, kind string) {
 
 // ownFiles says what becomes of files of the identity, and of which kind they are.
 var ownFiles = map[string][2]string{
-	"SOUL.md": {soul, raw}, "LIFE.md": {Erased, log}, "context.md": {Removed, mine}, "status.json": {Removed, raw}, "live.md": {Removed, raw}, "live.json": {Removed, raw},
+	"SOUL.md": {soul, raw}, "LIFE.md": {Erased, log}, "context.md": {Removed, mine},
+	"status.json": {Removed, raw}, "live.md": {Removed, raw}, "live.json": {Removed, raw},
 	"LIFE.erased": {}, "erase.json": {}, "lock": {}, "tree": {}, "recall.db": {},
 	"workspace": {Left, raw}, "sandbox": {Left, raw}, "gate": {Left, raw},
 }
 
-func newFinder(home agent.Home, store *blobs.Store, id agent.Identity, r Request) *finder {
+func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
 	f := &finder{
-		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{}, kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{},
-		taken: map[blobs.Hash]bool{}, rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{}, gists: map[string]blobs.Hash{}, models: map[string]bool{},
-		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
+		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
+		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
+		rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{},
+		gists: map[string]blobs.Hash{},
+		plan:  redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
 	}
 	all, _ := home.List() // without it, hashes have to do
 	for _, other := range all {

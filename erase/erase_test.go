@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -18,10 +17,11 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/check"
-	"lethe/internal/crashdisk"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
 	"lethe/internal/redact"
+	"lethe/internal/test/crashdisk"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/tools"
 )
@@ -39,7 +39,6 @@ func TestLiteral(t *testing.T) {
 		"one\ntwo  three": {"one two three", "one\n    two\tthree", "one\u2028two  three", `one\ntwo  three`, `one\u2028two\u00a0three`,
 			"one\n[USER:unknown] two three"},
 		"über\u00a0one　two": {"über\u00a0one　two", "über one two", `\u00fcber\u00a0one\u3000two`},
-		"bell\ahere":        {"bell\ahere", "bellhere", "bell␇here", `bell\u0007here`},
 		"◆ key 😀":           {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
 	} {
 		f := finder{}
@@ -57,40 +56,6 @@ func TestLiteral(t *testing.T) {
 	}
 }
 
-// What is like a text is told apart from it, by its form.
-func TestNearForms(t *testing.T) {
-	for _, c := range []struct{ text, data, form string }{
-		{"swordfish", "SwordFish", "another case"},
-		{"swordfish rain", "say swordfish…", aPart},
-		{"correct horse battery", `…rse battery`, aPart},
-		{"BEGIN KEY\nAAAAB3NzaC1yc2E\nAAAADAQABAAABgQC7zzYYxx\nWWvvUUttSSrrQQppOO\nEND", "“BEGIN KEY AAAAB3NzaC1yc2E AAAADAQAB…", aPart},
-		{"swordfish", "say swordfis…", aPart},
-		{"a  b", "a b", anotherCase}, // three parts are the fewest
-		{"swordfish", "the sword", ""},
-		{"swordfish", "password", ""},
-		{"swordfish", "c3dvcmRmaXNo", "encoded"},            // swordfish
-		{"swordfish", "Y3VyOnN3b3JkZmlzaCEh", "encoded"},    // cur:swordfish!!
-		{"swordfish", "eHk6c3dvcmRmaXNoIQ", "encoded"},      // xy:swordfish!
-		{"swordfish", "73776F7264666973" + "68", "encoded"}, // hex
-		{"a<b & c", "a&lt;b &amp; c", "encoded"},
-		{"a<b & c", "a%3Cb+%26+c", "encoded"},
-	} {
-		f := finder{near: nearForms(c.text), places: map[Place]int{}}
-		f.nearby("here", []byte(c.data), nil)
-		want := map[Place]int{{What: "here", How: Near, Form: c.form}: 1}
-		if c.form == "" {
-			clear(want)
-		}
-		if !maps.Equal(f.places, want) {
-			t.Errorf("%q in %q is %+v, want %+v", c.text, c.data, f.places, want)
-		}
-		f = finder{near: nearForms(c.text), places: map[Place]int{}}
-		if f.nearby("here", []byte(c.text), []span{{0, len(c.text)}}); len(f.places) > 0 {
-			t.Errorf("%q itself is %+v, too", c.text, f.places)
-		}
-	}
-}
-
 // What is no text stays, and what is left can be read.
 func TestCuts(t *testing.T) {
 	for _, c := range []struct{ kind, word, data, want string }{
@@ -99,14 +64,11 @@ func TestCuts(t *testing.T) {
 		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
 		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
 			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
-		{log, "hunter2", "command k1 model=hunter2 say=x\nreply e1 model=hunter22\n", "command k1 model=....... say=x\nreply e1 model=hunter22\n"},
-		{state, "hunter2", `{"model": "hunter2","want_model":"hunter2","models":"hunter2"}`, `{"model": ".......","want_model":".......","models":"hunter2"}`},
-		{state, "gpt-4711", `{"model": "gpt-4711"}`, `{"model": "gpt-4711"}`},
 	} {
-		f := &finder{models: map[string]bool{"hunter2": true}}
+		f := &finder{}
 		lethetest.Must(t, f.alsoText(c.word))
 		file := redact.File{}
-		file.Cuts, _ = f.cutsOf(c.kind, []byte(c.data), find([]byte(c.data), f.patterns))
+		file.Cuts, _ = cutsOf(c.kind, []byte(c.data), find([]byte(c.data), f.patterns))
 		got := []byte(c.data)
 		file.Mask(got)
 		if string(got) != c.want {
@@ -121,9 +83,9 @@ func TestCuts(t *testing.T) {
 const word = "deploy key is in vault 7"
 
 type world struct {
-	home  agent.Home
+	home  home.Home
 	store *blobs.Store
-	id    agent.Identity
+	id    home.Identity
 }
 
 // newWorld is the home of an older program, in which ada was told the word, and forgot it.
@@ -139,7 +101,7 @@ func newWorld(t testing.TB) *world {
 
 func open(t testing.TB, dir string) *world {
 	t.Helper()
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)
@@ -288,7 +250,7 @@ func (w *world) whole(t testing.TB) {
 	t.Helper()
 	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
 	lethetest.Must(t, check.Reach(w.id, w.store, math.MaxInt64, func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
-	s, err := agent.Fold(w.id, w.store)
+	s, err := home.Fold(w.id, w.store)
 	lethetest.Must(t, err)
 	_, err = s.Conserved()
 	lethetest.Must(t, err)
@@ -347,6 +309,7 @@ func TestEveryStepFails(t *testing.T) {
 	mended()
 	every := lethetest.Sample(97, 23, 1)
 	for n := time.Now().YearDay() % every; n < steps; n += every {
+		lethetest.Tried(t, 1)
 		w := newWorld(t)
 		before := files(t, w.home.Dir)
 		at, what := 0, ""
@@ -385,6 +348,7 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 		if disk.Do(op); n%every != 0 {
 			continue
 		}
+		lethetest.Tried(t, 1)
 		dir := filepath.Join(lethetest.Dir(t), "home")
 		lethetest.Must(t, os.MkdirAll(dir, 0o700))
 		lethetest.Must(t, disk.PowerLoss([]float64{0, 1, 0.5}[r.IntN(3)], r).Write(dir))
@@ -411,20 +375,20 @@ func TestUnfinished(t *testing.T) {
 			t.Fatal("it has not failed")
 		}
 		mended()
-		_, ferr := agent.Fold(w.id, w.store)
-		_, aerr := agent.At(w.id, w.store, agent.Moment{})
+		_, ferr := home.Fold(w.id, w.store)
+		_, aerr := home.At(w.id, w.store, home.Moment{})
 		_, gerr := check.Collect(w.home, w.store, true)
 		for _, err := range []error{ferr, aerr, gerr} {
-			if !errors.Is(err, agent.ErrErasing) {
+			if !errors.Is(err, home.ErrErasing) {
 				t.Errorf("it is shown: %v", err)
 			}
 		}
-		found, err := check.Fsck(w.home, w.store, nil, nil)
+		found, err := check.Home(w.home, w.store, check.Options{})
 		lethetest.Must(t, err)
 		if !slices.ContainsFunc(found.Findings, func(f check.Finding) bool { return f.Kind == "unfinished erasure" }) {
 			t.Errorf("it is not found: %v", found.Findings)
 		}
-		_, left, err := check.Repair(w.home, w.store, nil, nil)
+		_, left, err := check.Repair(w.home, w.store, check.Options{})
 		lethetest.Must(t, err)
 		if now := holding(t, w.home.Dir, word); len(now) > 0 || w.id.Erasing() != nil {
 			t.Errorf("after a repair it is still in %q: %v", now, left.Findings)

@@ -5,12 +5,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/check"
+	"lethe/home"
 	"lethe/internal/redact"
 	"lethe/life"
 	"lethe/life/event"
@@ -19,24 +20,22 @@ import (
 
 // finder looks through a home.
 type finder struct {
-	home  agent.Home
+	home  home.Home
 	store *blobs.Store
-	id    agent.Identity
+	id    home.Identity
 	req   Request
 	names map[string]string // of identities
 
 	// Of LIFE.
-	events []told
+	events []recorded
 	kinds  map[string]string      // by the beginning of an address, the kind of event that first named it
 	stated map[string]string      // tombstones that LIFE tells of, by address
 	heard  map[string]bool        // rooms
 	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
-	gone   map[int64]life.Erasure // lines
-	models map[string]bool        // that somebody has asked for; true where none of that name has answered
+	erased map[int64]life.Erasure // lines
 
 	// What to look for.
 	patterns []pattern
-	near     []near
 	rooms    map[string][]span     // ranges
 	whole    map[blobs.Hash]bool   // blobs of which all text goes
 	summed   map[blobs.Hash]bool   // originals whose summary goes
@@ -46,13 +45,13 @@ type finder struct {
 	plan   redact.Plan
 }
 
-// told is a line of LIFE that a reference to a text depends on.
-type told struct {
+// recorded is a line of LIFE that a reference to a text depends on.
+type recorded struct {
 	event event.Event
 	refs  []blobs.Ref
 }
 
-// shortest is how many digits of an address a ref has at least.
+// shortest is the fewest digits of an address that a ref shows.
 const shortest = 12
 
 func (f *finder) readLife() error {
@@ -75,22 +74,15 @@ func (f *finder) readLife() error {
 			if parsed.Fork.Self != "" {
 				return check.Reach(f.id, f.store, math.MaxInt64, func(h blobs.Hash) error { f.taken[h] = true; return nil })
 			}
-		case event.Command:
-			if _, before := f.models[parsed.Model]; parsed.Model != "" && !before {
-				f.models[parsed.Model] = true
-			}
-		case event.Reply:
-			f.models[parsed.Model] = false
-			f.events = append(f.events, told{parsed, e.Refs})
-		case event.Inbound, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
-			f.events = append(f.events, told{parsed, e.Refs})
+		case event.Inbound, event.Reply, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
+			f.events = append(f.events, recorded{parsed, e.Refs})
 		default:
 			return err
 		}
 		return nil
 	})
 	if err == nil {
-		f.gone, err = life.ReadErased(f.id.LIFE())
+		f.erased, err = life.ReadErased(f.id.LIFE())
 	}
 	return err
 }
@@ -105,7 +97,7 @@ func (f *finder) kindOf(h blobs.Hash) string {
 	return "text"
 }
 
-// target is what goes with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
+// target has go with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
 func (f *finder) target() error {
 	h := f.req.Ref
 	if kind := f.kindOf(h); kind == life.Epoch {
@@ -115,6 +107,12 @@ func (f *finder) target() error {
 	f.gists[h.String()[:shortest]] = h
 	var heads, ids []string
 	for _, t := range f.events {
+		if e, ok := t.event.(event.Posted); ok {
+			id, _, _ := strings.Cut(e.ID, ".")
+			if slices.Contains(ids, id) {
+				f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
+			}
+		}
 		if !slices.ContainsFunc(t.refs, func(r blobs.Ref) bool { return strings.HasPrefix(h.String(), r.Hash) }) {
 			continue
 		}
@@ -124,20 +122,12 @@ func (f *finder) target() error {
 			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 		case event.Reply:
 			id := mind.EntryID(e.N)
-			heads, ids = append(heads, id+" reply"), append(ids, id)
-			for k := range 64 {
-				call := mind.CallID(e.N, k+1)
-				heads, ids = append(heads, call+" call"), append(ids, call)
-			}
+			ids = append(ids, id)
+			heads = append(heads, id+" reply", id+`\.\d+ call`)
 		case event.Result:
-			heads = append(heads, e.ID+" result")
+			heads = append(heads, regexp.QuoteMeta(e.ID)+" result")
 		case event.Note:
 			heads = append(heads, mind.EntryID(e.N)+" note")
-		}
-	}
-	for _, t := range f.events {
-		if e, ok := t.event.(event.Posted); ok && slices.Contains(ids, e.ID) {
-			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 		}
 	}
 	if len(heads) > 0 {
@@ -236,9 +226,9 @@ func (f *finder) found(data []byte) []span {
 func (f *finder) blob(rel string, data []byte) error {
 	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(rel, "blobs/"), "/", ""))
 	m, body, derr := blobs.Decode(data)
-	t, _, _, gone := blobs.DecodeTombstone(data)
+	t, _, _, terr := blobs.DecodeTombstone(data)
 	sum := blobs.Sum(data)
-	buried := gone == nil && t.Of == h
+	tomb := terr == nil && t.Of == h
 	named, kind := f.kindOf(h), raw
 	owner, n := cmp.Or(m.Life, h.String()), len(find(data, f.patterns))
 	switch {
@@ -247,14 +237,14 @@ func (f *finder) blob(rel string, data []byte) error {
 			f.plan.Files = append(f.plan.Files, redact.File{Path: rel, Remove: true})
 		}
 		return nil
-	case derr != nil || sum != h && !buried: // damage
+	case derr != nil || sum != h && !tomb: // damage
 		f.count(rel, Left, n)
 		return nil
 	case !f.ours(h, m) && !(f.req.Ownerless && f.names[owner] == ""):
 		f.other(owner, n)
 		return nil
 	}
-	if buried && f.stated[h.String()] != sum.String() { // another life had it erased
+	if tomb && f.stated[h.String()] != sum.String() { // another life had it erased
 		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
 		f.count("blobs, erased by another life", Erased, 1)
 	}
@@ -266,12 +256,6 @@ func (f *finder) blob(rel string, data []byte) error {
 	}
 	head := data[:len(data)-len(body)]
 	inHead, inBody := f.found(head), f.found(body)
-	what := "hash=" + f.store.Short(h) + " (" + named + ")"
-	if named == life.Epoch {
-		what = "blobs: " + named // which follow from the others
-	}
-	f.nearby(what, head, inHead)
-	f.nearby(what, body, inBody)
 	if f.whole[h] {
 		inBody = append(inBody, span{0, len(body)})
 	}
@@ -285,8 +269,8 @@ func (f *finder) blob(rel string, data []byte) error {
 		if h.String() == f.id.Self {
 			return ErrSoul
 		}
-		cuts, kept := f.cutsOf(meta, head, inHead)
-		more, keptToo := f.cutsOf(kind, body, inBody)
+		cuts, kept := cutsOf(meta, head, inHead)
+		more, keptToo := cutsOf(kind, body, inBody)
 		for _, c := range more {
 			cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
 		}
@@ -330,10 +314,12 @@ func (f *finder) lines(data, after []byte, cuts [][2]int64) {
 		}
 		at := int64(bytes.LastIndexByte(data[:c[0]], '\n') + 1)
 		end = c[0] + int64(bytes.IndexByte(data[c[0]:], '\n'))
-		e, before := f.gone[at]
+		e, before := f.erased[at]
 		if !before {
 			e.Before = life.Leaf(string(data[at:end]))
 		}
-		f.plan.Lines = append(f.plan.Lines, event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", life.Leaf(string(after[at:end])))})
+		now := life.Leaf(string(after[at:end]))
+		line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", now)}
+		f.plan.Lines = append(f.plan.Lines, line)
 	}
 }

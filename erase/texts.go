@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"lethe/internal/lazy"
@@ -28,14 +27,16 @@ const (
 type span struct{ from, to int }
 
 var (
-	inLog = lazy.Regexp(`(?:say|text|caveat|choice|seen|model)=([^" ]\S*)|(?:say|text|caveat|choice|seen|model|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
+	inLog = lazy.Regexp(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
+		`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
 	// inState leaves out what names something: self, hash, room, tool, posted, ...
-	inState = lazy.Regexp(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|reason|error|data|title|why|caveat|how|model|want_model)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
-	quoted  = lazy.Regexp(`"((?:[^"\\]|\\.)*)"`)
-	inMeta  = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
-	inModel = lazy.Regexp(`model(?:"?:\s*|=)("(?:[^"\\]|\\.)*"|[^\s"]+)`)
-	// fixed is what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
-	fixed = lazy.Regexp(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
+	inState = lazy.Regexp(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
+		`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
+	quoted = lazy.Regexp(`"((?:[^"\\]|\\.)*)"`)
+	inMeta = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
+	// fixed finds what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
+	fixed = lazy.Regexp(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
+		`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
 )
 
 // refs are the two spellings of a ref, with its gist.
@@ -80,7 +81,7 @@ func textsOf(kind string, data []byte) (out []span) {
 
 // cutsOf are the parts of what was found that are text, in order, without newlines. kept counts what is no text
 // at all.
-func (f *finder) cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) {
+func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) {
 	if len(found) == 0 {
 		return nil, 0
 	}
@@ -91,15 +92,6 @@ func (f *finder) cutsOf(kind string, data []byte, found []span) (cuts [][2]int64
 	}
 	for _, m := range fixed().FindAllIndex(data, -1) {
 		clear(is[m[0]:m[1]])
-	}
-	for _, m := range inModel().FindAllSubmatchIndex(data, -1) {
-		name := string(data[m[2]:m[3]])
-		if plain, err := strconv.Unquote(name); err == nil {
-			name = plain
-		}
-		if !f.models[name] {
-			clear(is[m[2]:m[3]])
-		}
 	}
 	for _, s := range found {
 		some := false

@@ -55,7 +55,8 @@ const (
 
 // Types are all of them.
 var Types = []string{
-	TurnStart, UserMessage, ThinkingDelta, ThinkingDone, MessageDelta, MessageDone, ToolRequest, ToolOutput, ToolResult, FileChanged, Usage, TurnEnd, Error,
+	TurnStart, UserMessage, ThinkingDelta, ThinkingDone, MessageDelta, MessageDone,
+	ToolRequest, ToolOutput, ToolResult, FileChanged, Usage, TurnEnd, Error,
 	Forgot, Reminded, Opened, Asked, Answered, Fired, Noted, Joined, Left, Paused, Booted, Resumed, Stopped,
 }
 
@@ -82,8 +83,10 @@ type Event struct {
 	To   int64  `json:"to,omitempty"`   // offset through which the room has been heard with it
 
 	// Of message.done, tool.result and paused.
-	Final  bool      `json:"final,omitempty"`  // it ends the turn
-	Status string    `json:"status,omitempty"` // of a call: ok, error, interrupted, not-started; of a message that is said nowhere: refused, stopped, cut
+	Final bool `json:"final,omitempty"` // it ends the turn
+	// Status is, of a call, ok, error, interrupted or not-started; of a message that is said nowhere, refused, stopped
+	// or cut.
+	Status string    `json:"status,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
 
 	// Of calls.

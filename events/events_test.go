@@ -19,7 +19,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/events"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/host"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 // client does.
 type world struct {
 	testing.TB
-	home agent.Home
-	id   agent.Identity
+	home home.Home
+	id   home.Identity
 	h    *host.Host
 	seen chan events.Event
 }
@@ -42,13 +42,13 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	settings, err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"))
 	lethetest.Must(t, err)
-	home, err := agent.OpenHome(filepath.Join(t.TempDir(), "home"))
+	place, err := home.Open(filepath.Join(t.TempDir(), "home"))
 	lethetest.Must(t, err)
-	h, err := host.New(home, settings, host.Options{Offline: true, Pace: time.Millisecond, HintTime: time.Minute})
+	h, err := host.New(place, settings, host.Options{Offline: true, Pace: time.Millisecond, HintTime: time.Minute})
 	lethetest.Must(t, err)
-	id, err := h.Boot(agent.BootOptions{Name: "ada", Soul: "You help.", Rooms: []string{"dev"}})
+	id, err := h.Boot(home.BootOptions{Name: "ada", Soul: "You help.", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
-	return &world{TB: t, home: home, id: id, h: h, seen: make(chan events.Event, 1<<16)}
+	return &world{TB: t, home: place, id: id, h: h, seen: make(chan events.Event, 1<<16)}
 }
 
 func (w *world) log() events.Log { return events.Log{Path: w.id.LIFE(), Name: "ada"} }
@@ -65,7 +65,7 @@ func (w *world) lives(f func()) {
 	done := make(chan error, 3)
 	go func() { done <- watcher.Run(ctx) }()
 	go func() { done <- s.Follow(ctx, watcher, func(e events.Event) error { w.seen <- e; return nil }) }()
-	go func() { done <- w.h.Run(ctx, []agent.Identity{w.id}) }()
+	go func() { done <- w.h.Run(ctx, []home.Identity{w.id}) }()
 	f()
 	cancel()
 	for range 3 {
@@ -130,7 +130,7 @@ func TestEveryKind(t *testing.T) {
 		w.await(events.TurnEnd)
 		lethetest.Must(t, os.WriteFile(filepath.Join(w.id.Dir, "MEMORY.md"), []byte("- be brief\n"), 0o600))
 		w.await(events.FileChanged)
-		lethetest.Must(t, agent.AskToCompact(w.id))
+		lethetest.Must(t, home.Ask(w.id, home.WishCompact))
 		w.await(events.Forgot)
 		w.say("count to 900")
 		w.await(events.MessageDelta)
@@ -186,7 +186,7 @@ func TestEveryKind(t *testing.T) {
 			t.Errorf("%+v in words: %q", e, e.Words())
 		}
 	}
-	for _, kind := range regexp.MustCompile("(?m)^\\| `([a-z.]+)`(?:, `([a-z.]+)`)?(?:, `([a-z.]+)`)? \\|").FindAllStringSubmatch(page[strings.Index(page, "## Types"):], -1) {
+	for _, kind := range regexp.MustCompile("(?m)^- `([a-z.]+)`(?:, `([a-z.]+)`)?(?:, `([a-z.]+)`)?: ").FindAllStringSubmatch(page[strings.Index(page, "## Types"):], -1) {
 		for _, kind := range kind[1:] {
 			if !types[kind] && kind != "" && !strings.HasSuffix(kind, ".delta") && kind != events.ToolOutput {
 				t.Errorf("no %s came", kind)

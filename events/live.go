@@ -33,7 +33,8 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 			delete(s.told, kind)
 			continue
 		}
-		e := Event{Type: kind, At: time.Now().UTC(), Agent: s.log.Name, Turn: s.state.Turn + 1, Entry: now.entry, Text: now.text, Offset: now.from}
+		e := Event{Type: kind, At: time.Now().UTC(), Agent: s.log.Name, Turn: s.state.Turn + 1, Entry: now.entry,
+			Text: now.text, Offset: now.from}
 		if kind == ToolOutput {
 			e.Tool = tool
 		}

@@ -12,8 +12,8 @@ import (
 
 	"lethe/chat"
 	"lethe/events"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )

@@ -204,7 +204,8 @@ func (m *mapping) heard(e event.Inbound, before *mind.State) {
 		m.message(line, Event{Entry: mind.EntryID(e.N), Room: e.Room, To: e.At.To, Hash: m.hash(0)})
 		i := slices.IndexFunc(before.Questions, func(q mind.Question) bool { return q.ID == e.Answers })
 		if i >= 0 {
-			m.add(Event{Type: Answered, Entry: before.Questions[i].Call, Room: e.Room, By: line.Name, Question: &before.Questions[i].Question, Choice: e.Choice})
+			m.add(Event{Type: Answered, Entry: before.Questions[i].Call, Room: e.Room, By: line.Name,
+				Question: &before.Questions[i].Question, Choice: e.Choice})
 		}
 	}
 }
@@ -287,7 +288,8 @@ func (m *mapping) result(e Event, args string, file event.File) {
 	m.add(e).text(string(m.body(0)), maxResult, m.hash(0))
 	var a struct{ Path string }
 	switch {
-	case e.Status == mind.OK && (e.Tool == "WRITE_FILE" || e.Tool == "EDIT_FILE") && json.Unmarshal([]byte(blobs.Unescape(args)), &a) == nil && a.Path != "":
+	case e.Status == mind.OK && (e.Tool == "WRITE_FILE" || e.Tool == "EDIT_FILE") &&
+		json.Unmarshal([]byte(blobs.Unescape(args)), &a) == nil && a.Path != "":
 		m.add(Event{Type: FileChanged, Entry: e.Entry, By: m.log.Name, Path: strings.ToValidUTF8(a.Path, "\uFFFD")})
 	case file.Name != "":
 		m.add(Event{Type: FileChanged, Entry: e.Entry, By: m.log.Name, Path: path.Join("self", file.Name)})
@@ -393,13 +395,6 @@ func requestTokens(s *mind.State, wanted bool) int {
 	if !wanted {
 		return 0
 	}
-	r := llm.Request{Tools: json.RawMessage(s.Stable.Tools)}
-	for _, m := range s.Messages("") {
-		w := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID}
-		for _, c := range m.Calls {
-			w.Calls = append(w.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
-		}
-		r.Messages = append(r.Messages, w)
-	}
+	r := llm.Request{Tools: json.RawMessage(s.Stable.Tools), Messages: s.Messages("")}
 	return llm.Estimator{}.Observe(int(s.Usage.LastWeight), int(s.Usage.LastInput)).Tokens(r.Weight())
 }

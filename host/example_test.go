@@ -6,8 +6,8 @@ import (
 	"log"
 	"os"
 
-	"lethe/agent"
 	"lethe/events"
+	"lethe/home"
 	"lethe/host"
 )
 
@@ -27,7 +27,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer h.Close()
-	ada, err := h.Start(ctx, agent.BootOptions{Name: "ada", Soul: "You look after the garden."})
+	ada, err := h.Start(ctx, home.BootOptions{Name: "ada", Soul: "You look after the garden."})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,7 @@
 //		host.Main() // first: BASH runs this program again, to confine commands
 //		h, err := host.Open("", host.Options{}) // ~/.lethe, its config.toml, keys from the environment
 //		defer h.Close()
-//		ada, err := h.Start(ctx, agent.BootOptions{Name: "ada"}) // resumes it, or boots it
+//		ada, err := h.Start(ctx, home.BootOptions{Name: "ada"}) // resumes it, or boots it
 //		reply, err := ada.Say(ctx, "dev", "hello")               // when its turn has ended
 //		for e, err := range ada.Events(ctx, reply.After) { … }   // what happens from then on
 //	}
@@ -33,6 +33,8 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -55,10 +57,10 @@ type Options struct {
 	Secrets []string     // files that agents must not read
 	Log     *slog.Logger // may be nil
 
-	Ready    func(agent.Identity)             // called when an identity hears its rooms
-	Tell     func(agent.Identity, life.Event) // called for each event that has happened
-	Report   func(error)                      // called when one of several identities cannot be opened
-	Webhooks []string                         // see agent.Config
+	Ready    func(home.Identity)             // called when an identity hears its rooms
+	Tell     func(home.Identity, life.Event) // called for each event that has happened
+	Report   func(error)                     // called when one of several identities cannot be opened
+	Webhooks []string                        // see agent.Config
 
 	Retry map[string]chan os.Signal // by hash: a person asks a paused identity to try again
 
@@ -71,7 +73,7 @@ type Host struct {
 	Offline  bool   // the model is the offline one
 	Endpoint string // of the model, for people: a host name, or "offline"
 
-	home     agent.Home
+	home     home.Home
 	settings config.Settings
 	options  Options
 	store    *blobs.Store
@@ -88,7 +90,7 @@ type Host struct {
 const offlineModel = "rehearsal"
 
 // Look prepares a host that runs no identities: to talk with those that other processes run.
-func Look(home agent.Home, settings config.Settings, o Options) (*Host, error) {
+func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	store, err := blobs.Open(home.Blobs())
 	if err != nil {
 		return nil, err
@@ -98,9 +100,17 @@ func Look(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	return &Host{home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log)}, nil
 }
 
+// Beside prepares a host like that of Look over a store that is open and a watcher that the caller runs. It
+// needs no Close.
+func Beside(home home.Home, store *blobs.Store, watcher *chat.Watcher) *Host {
+	h := &Host{home: home, store: store, watcher: watcher, log: slog.New(slog.DiscardHandler)}
+	h.members.begin.Do(func() { h.members.ctx = context.Background() })
+	return h
+}
+
 // New prepares a host for identities of a home; it starts nothing. A provider without a key
 // is llm.ErrNoKey.
-func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
+func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	h, err := Look(home, settings, o)
 	if err != nil {
 		return nil, err
@@ -112,7 +122,8 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
 		AnswerTimeout: settings.Model.AnswerTimeout,
-		MaxRetries:    3, // then the room is told, after some seven seconds, since a person is waiting; the identity goes on trying by itself
+		// The room is told after some seven seconds, since a person is waiting; the identity goes on trying by itself.
+		MaxRetries: 3,
 		OnRetry: func(err error, wait time.Duration) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
@@ -129,7 +140,8 @@ func New(home agent.Home, settings config.Settings, o Options) (*Host, error) {
 	}
 	h.Endpoint, h.model = h.client.Host(), h.client.Preset().Model
 	if h.model == "" && o.Model == "" && settings.Model.Name == "" {
-		return nil, config.Invalid("name one with --model, or model.name in config.toml", "no model is named for %s", h.Endpoint)
+		const hint = "name one with --model, or model.name in config.toml"
+		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
 	return h, nil
 }
@@ -149,7 +161,7 @@ func (h *Host) rehearse() error {
 }
 
 // OpenAgent makes the running form of an identity.
-func (h *Host) OpenAgent(id agent.Identity) (*agent.Agent, error) {
+func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 	config, err := h.config(id)
 	if err != nil {
 		return nil, err
@@ -158,15 +170,15 @@ func (h *Host) OpenAgent(id agent.Identity) (*agent.Agent, error) {
 }
 
 // config is what an identity runs with.
-func (h *Host) config(id agent.Identity) (agent.Config, error) {
+func (h *Host) config(id home.Identity) (agent.Config, error) {
 	s, r := h.settings, h.options
 	bash := s.Tools.Bash
 	if !confines.Load() {
 		bash = tools.BashOff
 	}
 	params := mind.Params{
-		Model: cmp.Or(r.Model, s.Model.Name), MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
-		Order: s.Prompt.Order, Endpoint: h.Endpoint,
+		Model: cmp.Or(r.Model, s.Model.Name), MaxTokens: s.Model.MaxTokens,
+		Thinking: s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
 	}
 	if h.Offline {
 		params.Model = offlineModel
@@ -190,7 +202,8 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 			Mechanical: s.Compactor.Mode == config.ModeMechanical,
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
-		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines, MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
+		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
@@ -205,11 +218,11 @@ func (h *Host) config(id agent.Identity) (agent.Config, error) {
 }
 
 // Run runs identities until ctx ends or every one has stopped.
-func (h *Host) Run(ctx context.Context, ids []agent.Identity) error {
+func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	h.warn()
 	return h.Serving(ctx, func(ctx context.Context) error {
 		return h.besideReviewer(ctx, ids, func(ctx context.Context) error {
-			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+			return crew.Supervise(ctx, ids, h.opener(ids), h.log)
 		})
 	})
 }
@@ -248,9 +261,9 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 // opener is open, for the supervisor. At first it subscribes the identity to the
 // rooms of the flags. Where others go on running, it reports at once that one
 // cannot be opened. Children of ids, which come later, hear their own rooms.
-func (h *Host) opener(ids []agent.Identity) func(agent.Identity) (*agent.Agent, error) {
+func (h *Host) opener(ids []home.Identity) func(home.Identity) (*agent.Agent, error) {
 	var seen sync.Map
-	return func(id agent.Identity) (*agent.Agent, error) {
+	return func(id home.Identity) (*agent.Agent, error) {
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.OpenAgent(id)
 		again = again || !slices.Contains(ids, id)
@@ -270,14 +283,14 @@ func (h *Host) opener(ids []agent.Identity) func(agent.Identity) (*agent.Agent, 
 }
 
 // Boot boots an identity, after a check that it can run with its settings. Where there is one
-// of that name, the error is agent.ErrExists, and the identity is that one.
-func (h *Host) Boot(o agent.BootOptions) (agent.Identity, error) {
-	o.Check = func(id agent.Identity) error {
+// of that name, the error is home.ErrExists, and the identity is that one.
+func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
+	o.Check = func(id home.Identity) error {
 		config, err := h.config(id)
 		if err != nil {
 			return err
 		}
 		return agent.Check(id, config)
 	}
-	return agent.Boot(h.home, h.store, o)
+	return home.Boot(h.home, h.store, o)
 }

@@ -15,12 +15,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func open(t *testing.T, dir string) *Host {
 
 func start(t *testing.T, h *Host, name string) *Identity {
 	t.Helper()
-	i, err := h.Start(t.Context(), agent.BootOptions{Name: name})
+	i, err := h.Start(t.Context(), home.BootOptions{Name: name})
 	lethetest.Must(t, err)
 	return i
 }
@@ -185,7 +185,7 @@ func TestTwice(t *testing.T) {
 	}
 	stopped := make(chan error, 1)
 	for range 5 {
-		if _, err := stuck(t, h, ada, func() { go func() { stopped <- agent.Stop(same.Identity) }() }); !errors.Is(err, ErrDismissed) {
+		if _, err := stuck(t, h, ada, func() { go func() { stopped <- home.Ask(same.Identity, home.WishStop) }() }); !errors.Is(err, ErrDismissed) {
 			t.Errorf("it was stopped: %v", err)
 		}
 		lethetest.Must(t, <-stopped)
@@ -255,15 +255,15 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	lethetest.Must(t, os.Remove(filepath.Join(dir, "config.toml")))
 	h := open(t, dir)
-	if _, err := h.Start(t.Context(), agent.BootOptions{Name: "No Name"}); err == nil {
+	if _, err := h.Start(t.Context(), home.BootOptions{Name: "No Name"}); err == nil {
 		t.Error("a name that is none was booted")
 	}
-	if _, err := h.Find("nobody"); !errors.Is(err, agent.ErrNotFound) {
+	if _, err := h.Find("nobody"); !errors.Is(err, home.ErrNotFound) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.Start(ctx, agent.BootOptions{Name: "ada"}); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := h.Start(ctx, home.BootOptions{Name: "ada"}); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 	lethetest.Must(t, h.Close())

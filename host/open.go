@@ -12,10 +12,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 	"lethe/llm"
@@ -61,7 +62,7 @@ func Open(dir string, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (h *Host) Close() error {
 }
 
 // hears tells Start that an identity is ready.
-func (h *Host) hears(id agent.Identity) {
+func (h *Host) hears(id home.Identity) {
 	i := h.Of(id)
 	h.members.mu.Lock()
 	if i.ready != nil {
@@ -128,7 +129,7 @@ func (h *Host) hears(id agent.Identity) {
 // Identity is an identity as a program deals with it. Its methods may be called from any
 // goroutine.
 type Identity struct {
-	agent.Identity
+	home.Identity
 	host  *Host
 	ready chan struct{} // of Resume: closed when the identity hears its rooms. members.mu guards it
 
@@ -149,7 +150,7 @@ func (h *Host) Find(who string) (*Identity, error) {
 }
 
 // Of is an identity of the home, for the methods that there are: the same one each time.
-func (h *Host) Of(id agent.Identity) *Identity {
+func (h *Host) Of(id home.Identity) *Identity {
 	h.members.mu.Lock()
 	defer h.members.mu.Unlock()
 	if h.members.known == nil {
@@ -166,12 +167,12 @@ func (h *Host) Of(id agent.Identity) *Identity {
 // Start resumes the identity of a name, or boots it with the rest of the options, and has it
 // run in this program until Stop or Close. Where another process runs it, Start leaves it there.
 // It returns when the identity hears its rooms.
-func (h *Host) Start(ctx context.Context, o agent.BootOptions) (*Identity, error) {
+func (h *Host) Start(ctx context.Context, o home.BootOptions) (*Identity, error) {
 	if len(o.Rooms) == 0 {
 		o.Rooms = []string{config.DefaultRoom}
 	}
 	id, err := h.Boot(o)
-	if err != nil && !errors.Is(err, agent.ErrExists) {
+	if err != nil && !errors.Is(err, home.ErrExists) {
 		return nil, err
 	}
 	i := h.Of(id)
@@ -185,7 +186,7 @@ func (i *Identity) Resume(ctx context.Context) error {
 	if i.inside() {
 		return nil
 	}
-	if _, running := agent.Running(i.Identity); running {
+	if _, running := home.Running(i.Identity); running {
 		return nil
 	}
 	h := i.host
@@ -196,11 +197,11 @@ func (i *Identity) Resume(ctx context.Context) error {
 	h.members.mu.Unlock()
 	i.stop, i.done = stop, make(chan struct{})
 	done := i.done
-	ids := []agent.Identity{i.Identity}
+	ids := []home.Identity{i.Identity}
 	h.members.all.Go(func() { // ends with life
 		defer stop()
 		err := h.besideReviewer(life, ids, func(ctx context.Context) error {
-			return agent.Supervise(ctx, ids, h.opener(ids), h.log)
+			return crew.Supervise(ctx, ids, h.opener(ids), h.log)
 		})
 		i.err = err
 		close(done)
@@ -209,7 +210,7 @@ func (i *Identity) Resume(ctx context.Context) error {
 	case <-ready:
 		return nil
 	case <-done:
-		if running := new(agent.RunningError); errors.As(i.err, &running) {
+		if running := new(home.RunningError); errors.As(i.err, &running) {
 			return nil // another process was faster
 		}
 		return i.err
@@ -251,10 +252,10 @@ func (i *Identity) Stop() error {
 		<-done
 		return i.err
 	}
-	if _, running := agent.Running(i.Identity); !running {
+	if _, running := home.Running(i.Identity); !running {
 		return nil
 	}
-	return agent.Stop(i.Identity)
+	return home.Ask(i.Identity, home.WishStop)
 }
 
 // Join has the identity hear a room, which is made where it is missing.
@@ -284,11 +285,11 @@ func (e *SeveralError) Error() string {
 
 // Default is the identity that is meant where none is named: the one of the configuration, or
 // the one named lethe, or the only one, whatever children they have. Its error is
-// agent.ErrNotFound or a *SeveralError.
-func Default(home agent.Home, settings config.Settings) (agent.Identity, error) {
-	all, err := Grown(home)
+// home.ErrNotFound or a *SeveralError.
+func Default(h home.Home, settings config.Settings) (home.Identity, error) {
+	all, err := Grown(h)
 	if err != nil {
-		return agent.Identity{}, err
+		return home.Identity{}, err
 	}
 	for _, name := range []string{settings.DefaultIdentity, config.DefaultName} {
 		for _, id := range all {
@@ -300,7 +301,7 @@ func Default(home agent.Home, settings config.Settings) (agent.Identity, error) 
 	all = slices.DeleteFunc(all, settings.Reviewer.Is)
 	switch len(all) {
 	case 0:
-		return agent.Identity{}, fmt.Errorf("find the default identity: %w", agent.ErrNotFound)
+		return home.Identity{}, fmt.Errorf("find the default identity: %w", home.ErrNotFound)
 	case 1:
 		return all[0], nil
 	}
@@ -308,20 +309,20 @@ func Default(home agent.Home, settings config.Settings) (agent.Identity, error) 
 	for _, id := range all {
 		several.Names = append(several.Names, id.Name)
 	}
-	return agent.Identity{}, several
+	return home.Identity{}, several
 }
 
 // Grown are the identities of a home that are no children.
-func Grown(home agent.Home) ([]agent.Identity, error) {
-	all, err := home.List()
-	return slices.DeleteFunc(all, agent.Identity.IsChild), err
+func Grown(h home.Home) ([]home.Identity, error) {
+	all, err := h.List()
+	return slices.DeleteFunc(all, home.Identity.IsChild), err
 }
 
 // RoomOf is the room to talk to an identity in.
-func RoomOf(id agent.Identity) string {
+func RoomOf(id home.Identity) string {
 	rooms, err := chat.Rooms(id.Subs())
 	if !id.IsChild() { // it hears its own children, too
-		rooms = slices.DeleteFunc(rooms, func(room string) bool { return strings.HasPrefix(room, chat.TaskPrefix) })
+		rooms = slices.DeleteFunc(rooms, chat.ForWork)
 	}
 	if err != nil || len(rooms) == 0 || slices.Contains(rooms, config.DefaultRoom) {
 		return config.DefaultRoom
@@ -331,10 +332,10 @@ func RoomOf(id agent.Identity) string {
 
 // LivedOnline reports whether an identity has used a real model: the offline one must not
 // speak in its name unasked.
-func LivedOnline(id agent.Identity, store *blobs.Store) bool {
+func LivedOnline(id home.Identity, store *blobs.Store) bool {
 	if id.Self == "" {
 		return false
 	}
-	s, err := agent.Fold(id, store)
+	s, err := home.Fold(id, store)
 	return err == nil && s.Stable.Params.Endpoint != "" && s.Stable.Params.Endpoint != "offline"
 }

@@ -8,11 +8,14 @@ import (
 	"sync"
 
 	"lethe/agent"
+	"lethe/crew"
+	"lethe/home"
 	"lethe/tools"
+	"lethe/wake"
 )
 
 // review completes what an identity runs with: as the reviewer, or as the one reviewed.
-func (h *Host) review(id agent.Identity, c *agent.Config) error {
+func (h *Host) review(id home.Identity, c *agent.Config) error {
 	r := h.settings.Reviewer
 	switch {
 	case r.For == "":
@@ -20,7 +23,7 @@ func (h *Host) review(id agent.Identity, c *agent.Config) error {
 		c.Reviewer = r.Called()
 	case r.Is(id):
 		of, err := h.home.Find(r.For)
-		if errors.Is(err, agent.ErrNotFound) {
+		if errors.Is(err, home.ErrNotFound) {
 			return nil // it may be booted later
 		}
 		if err != nil {
@@ -38,26 +41,26 @@ func (h *Host) review(id agent.Identity, c *agent.Config) error {
 }
 
 // besideReviewer runs f for identities, and the reviewer of one of them as long as f lasts.
-func (h *Host) besideReviewer(ctx context.Context, ids []agent.Identity, f func(context.Context) error) error {
+func (h *Host) besideReviewer(ctx context.Context, ids []home.Identity, f func(context.Context) error) error {
 	r := h.settings.Reviewer
 	named := func(name string) bool {
-		return slices.ContainsFunc(ids, func(id agent.Identity) bool { return id.Name == name })
+		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
 	if r.For == "" || !named(r.For) || named(r.Called()) {
 		return f(ctx)
 	}
-	soul := strings.ReplaceAll(agent.ReviewSoul, "{{name}}", r.For)
-	id, err := agent.Boot(h.home, h.store, agent.BootOptions{Name: r.Called(), Soul: soul})
-	if err != nil && !errors.Is(err, agent.ErrExists) {
+	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
+	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
+	if err != nil && !errors.Is(err, home.ErrExists) {
 		return err
 	}
-	if err := h.home.Subscribe(id, agent.ReviewRoom(r.For)); err != nil {
+	if err := h.home.Subscribe(id, home.ReviewRoom(r.For)); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { // ends with f
-		if err := agent.Supervise(ctx, []agent.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
+		if err := crew.Supervise(ctx, []home.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
 			h.log.Error("the reviewer does not run", "identity", id.Name, "error", err)
 		}
 	})

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/internal/secret"
 )
 
@@ -55,12 +55,15 @@ var (
 
 // PausedError says why an identity does not go on before somebody mends something. It goes on
 // by itself then, and the answer is in the room.
-type PausedError struct{ Name, Why string }
+type PausedError struct {
+	Name, Why string
+	Until     time.Time // when it tries again; zero where it does not
+}
 
 func (e *PausedError) Error() string { return "wait for an answer: " + e.Name + " is paused: " + e.Why }
 
 // Post appends a line that somebody says to a room. In text are no secrets of this process.
-func Post(home agent.Home, room, user, text string) (chat.Line, error) {
+func Post(home home.Home, room, user, text string) (chat.Line, error) {
 	raw, err := chat.Format(false, user, time.Now(), secret.Text(text))
 	if err != nil {
 		return chat.Line{}, config.Invalid("", "%w", err)
@@ -111,10 +114,13 @@ func (i *Identity) Ask(room string) (*Asked, error) {
 }
 
 // Await returns when the turn that hears the line has ended; see Say. on, if not nil, is called
-// for each event meanwhile, deltas too. After an ErrStopped and Resume, or a context that ended, it
-// may be called again, and goes on.
+// for each event meanwhile, deltas too. After an ErrStopped and Resume, a *PausedError or a context that
+// ended, it may be called again, and goes on.
 func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event) error) (Reply, error) {
 	t := &a.turn
+	if errors.As(t.err, new(*PausedError)) {
+		t.entry = "" // its notice was the end of the call before
+	}
 	t.Room, t.Agent, t.Name, t.line, t.err = a.Room, true, a.Name, line.Hash, nil
 	following, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -174,7 +180,7 @@ func (a *Asked) posted(ctx context.Context, line chat.Line) {
 			return
 		}
 		lines, err := chat.Before(path, -1, 1000) // so many may have been said since
-		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.Agent || l.Name != a.Name || l.From < line.From })
+		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.By(a.Name) || l.From < line.From })
 		if err != nil || len(lines) >= a.turn.said {
 			return
 		}
@@ -214,7 +220,7 @@ func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc
 			done = nil // perhaps it was opened by another process before this one
 		case <-look.C:
 		}
-		if _, running := agent.Running(i.Identity); !running {
+		if _, running := home.Running(i.Identity); !running {
 			end(fmt.Errorf("wait for %s: %w", i.Name, ErrStopped))
 		}
 	}
@@ -259,10 +265,14 @@ func (t *turn) take(e events.Event) (done bool) {
 	here := e.InRoom(t.Room)
 	switch {
 	case e.Type == events.Stopped:
-		t.err = fmt.Errorf("wait for %s: %w", t.Name, map[bool]error{true: ErrDismissed, false: ErrStopped}[e.Why == "request"])
+		why := ErrStopped
+		if e.Why == "request" {
+			why = ErrDismissed
+		}
+		t.err = fmt.Errorf("wait for %s: %w", t.Name, why)
 		return true
 	case e.Type == events.Paused:
-		t.err, t.entry = &PausedError{t.Name, e.Text}, e.Entry
+		t.err, t.entry = &PausedError{t.Name, e.Text, e.Until}, e.Entry
 		return !strings.Contains(e.ID, ".") // unless more of this line follows, which says so
 	case t.entry != "":
 		if e.Type == events.MessageDone && e.Entry == t.entry && here {
@@ -284,7 +294,7 @@ func (t *turn) take(e events.Event) (done bool) {
 		return false
 	}
 	switch {
-	case e.Type == events.MessageDone && strings.HasPrefix(e.Entry, "k"): // a notice of the harness, such as that it cannot reach the model
+	case e.Type == events.MessageDone && strings.HasPrefix(e.Entry, "k"): // a notice, as that the model is not reached
 	case e.Type == events.MessageDone && (here || e.Status == "cut" || e.Status == "stopped"):
 		t.say(e, e.Text)
 		t.Hash = e.Hash

@@ -17,7 +17,9 @@ type Warning struct{ Text, Remedy string }
 // Warnings are logged when identities start, and stand in their status.
 func Warnings(home, bash string) (list []Warning) {
 	if os.Geteuid() == 0 {
-		list = append(list, Warning{"runs as root: whatever gets past the sandbox owns the machine; run it as a user of its own", "sudo -u USER lethe"})
+		list = append(list, Warning{
+			"runs as root: whatever gets past the sandbox owns the machine; run it as a user of its own", "sudo -u USER lethe",
+		})
 	}
 	if fi, err := os.Stat(home); err == nil {
 		list = append(list, ofOthers(home, fi)...)
@@ -37,12 +39,14 @@ func Warnings(home, bash string) (list []Warning) {
 // do has been taken from them when it was opened.
 func ofOthers(dir string, fi os.FileInfo) (list []Warning) {
 	if uid := int(fi.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() {
-		list = append(list, Warning{fmt.Sprintf("the home %s belongs to user %d, who can change all that is in it; chown it", dir, uid), "sudo chown -R $(id -un) " + dir})
+		text := fmt.Sprintf("the home %s belongs to user %d, who can change all that is in it; chown it", dir, uid)
+		list = append(list, Warning{text, "sudo chown -R $(id -un) " + dir})
 	}
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
 		fi, err := os.Stat(above)
 		if err == nil && fi.Mode()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
-			list = append(list, Warning{fmt.Sprintf("every user can replace the home %s, since they can write to %s", dir, above), "sudo chmod o-w " + above})
+			text := fmt.Sprintf("every user can replace the home %s, since they can write to %s", dir, above)
+			list = append(list, Warning{text, "sudo chmod o-w " + above})
 		}
 		if above == filepath.Dir(above) {
 			return list

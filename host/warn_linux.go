@@ -25,5 +25,7 @@ func weakFileSystem(dir string) string {
 	if slices.Contains(local, magic) {
 		return ""
 	}
-	return fmt.Sprintf("a file system that Lethe does not know as a local disk (type 0x%x, see df -T): over a network, through FUSE or in memory, power loss may take what was synced, and what other machines write may be noticed late", magic)
+	return fmt.Sprintf("a file system that Lethe does not know as a local disk (type 0x%x, see df -T): over a network, "+
+		"through FUSE or in memory, power loss may take what was synced, "+
+		"and what other machines write may be noticed late", magic)
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestWarnings(t *testing.T) {

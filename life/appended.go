@@ -12,8 +12,9 @@ func (a *Append) Add(e Event, follows bool) {
 }
 
 // Whole reports whether what its events begin is complete. A power loss or a full disk can keep the first lines of an
-// append and take the last ones. A fade is nothing without the epoch that lacks what has faded, and what says that a life
-// moved, or that something of it was erased, counts by the seal behind it. Other events make sense without those after them.
+// append and take the last ones. A fade is nothing without the epoch that lacks what has faded, and what says that a
+// life moved, or that something of it was erased, counts by the seal behind it. Other events make sense without those
+// after them.
 func (a Append) Whole() bool {
 	has := map[string]bool{}
 	for _, e := range a {

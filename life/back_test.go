@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A log is read backwards from its end or from any line on; a place in the middle of a

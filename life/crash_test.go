@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Each step of an append fails, lost or done all the same: the log refuses to go

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A line of which bytes were erased is read, forwards and backwards, as long as it is what LIFE.erased

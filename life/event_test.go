@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var at = time.Date(2026, 11, 20, 12, 57, 16, 123456000, time.UTC)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Reading a file forwards and backwards, and opening it, agree about what is in it.

@@ -92,8 +92,8 @@ func open(path string, flag int) (*Log, error) {
 // Last returns the last append, or what a crash has left of it, as the log was opened.
 func (l *Log) Last() Append { return l.last.events }
 
-// DropLast has the log end before it, for good with SetAside; whoever knows that it is not Whole, or that texts of it are
-// missing, calls it before the next append. The first append of a log stays.
+// DropLast has the log end before it, for good with SetAside; whoever knows that it is not Whole, or that texts of it
+// are missing, calls it before the next append. The first append of a log stays.
 func (l *Log) DropLast() {
 	if l.last.from.Offset > 0 {
 		l.end, l.last.events = l.last.from, nil
@@ -159,7 +159,12 @@ func (l *Log) write(lines []byte) error {
 		return fmt.Errorf("write %s: it was replaced by another file", l.path)
 	}
 	if named.Size() != l.end.Offset {
-		return fmt.Errorf("write %s: it was changed by somebody else: %d bytes, expected %d", l.path, named.Size(), l.end.Offset)
+		return fmt.Errorf(
+			"write %s: it was changed by somebody else: %d bytes, expected %d",
+			l.path,
+			named.Size(),
+			l.end.Offset,
+		)
 	}
 	if err := durable.AppendLater(&l.Syncs, l.file, lines); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // numbered returns n events of a kind, told apart by their argument.

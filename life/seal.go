@@ -82,7 +82,8 @@ func (l *Log) cachedTree() (t tree) {
 	}
 	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End)))
 	root := t.Root()
-	if e, err := ParseLine(line); err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != proof.Text(root[:]) {
+	e, err := ParseLine(line)
+	if err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != proof.Text(root[:]) {
 		return tree{}
 	}
 	return t

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/proof"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // build returns a log of single lines and its last append, of n lines.

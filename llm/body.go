@@ -168,15 +168,15 @@ func (w *writer) joins(m Message) bool {
 func fillerBetween(last, next string) (Message, bool) {
 	switch last + " " + next {
 	case "tool user":
-		return Message{Role: "assistant", Content: fillUnit}, true
+		return Message{Role: "assistant", Content: Text(fillUnit)}, true
 	case "assistant assistant", "system assistant":
-		return Message{Role: "user", Content: fillUser}, true
+		return Message{Role: "user", Content: Text(fillUser)}, true
 	}
 	return Message{}, false
 }
 
 func (p PresetInfo) message(m Message) wireMessage {
-	w := wireMessage{Role: m.Role, Content: m.Content, ToolCallID: p.callID(m.CallID)}
+	w := wireMessage{Role: m.Role, Content: m.Content.String(), ToolCallID: p.callID(m.CallID)}
 	if m.Role != "assistant" {
 		return w
 	}
@@ -184,7 +184,7 @@ func (p PresetInfo) message(m Message) wireMessage {
 		w.ToolCalls = append(w.ToolCalls, wireCall{ID: p.callID(c.ID), Type: "function",
 			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}})
 	}
-	if m.Content == "" && len(m.Calls) == 0 {
+	if w.Content == "" && len(m.Calls) == 0 {
 		w.Content = fillEmpty
 	}
 	reasoning := m.Reasoning

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -19,19 +19,19 @@ func everything() Request {
 	return Request{
 		Model: "some-model",
 		Messages: []Message{
-			{Role: "system", Content: "You are <lethe> & \"friends\"."},
-			{Role: "user", Content: "first\nline two"},
-			{Role: "user", Content: "second 你好 \u2028 🌊"},
-			{Role: "assistant", Reasoning: "look", Content: "I look.", Calls: []ToolCall{
+			{Role: "system", Content: Text("You are <lethe> & \"friends\".")},
+			{Role: "user", Content: Text("first\nline two")},
+			{Role: "user", Content: Text("second 你好 \u2028 🌊")},
+			{Role: "assistant", Reasoning: "look", Content: Text("I look."), Calls: []ToolCall{
 				{ID: "e3_1", Name: "READ_FILE", Arguments: `{"path":"a<b"}`}, {ID: "e3_2", Name: "COMPACT"}}},
-			{Role: "tool", CallID: "e3_1", Content: "text"},
-			{Role: "tool", CallID: "e3_2", Content: "done"},
-			{Role: "user", Content: "and now?"},
+			{Role: "tool", CallID: "e3_1", Content: Text("text")},
+			{Role: "tool", CallID: "e3_2", Content: Text("done")},
+			{Role: "user", Content: Text("and now?")},
 			{Role: "assistant", Calls: []ToolCall{{ID: "e5_1", Name: "LIST", Arguments: "{}"}}},
-			{Role: "tool", CallID: "e5_1", Content: ""},
-			{Role: "assistant", Content: "Nothing there."},
+			{Role: "tool", CallID: "e5_1", Content: Text("")},
+			{Role: "assistant", Content: Text("Nothing there.")},
 			{Role: "assistant"},
-			{Role: "user", Content: "thanks"},
+			{Role: "user", Content: Text("thanks")},
 		},
 		// Neither the order of keys nor large numbers may change on the way.
 		Tools:      json.RawMessage(`[ {"type":"function", "function":{"name":"READ_FILE","strict":true,"parameters":{"type":"object","additionalProperties":false,"properties":{"z":{"type":"integer","maximum":12345678901234567890},"a":{"enum":["<x>"]}}}}} ]`),

@@ -95,15 +95,15 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	case ctx.Err() != nil && e.Err != nil: // a timer ended it, and so there is no answer
 		e = Error{Kind: Transient, Message: context.Cause(ctx).Error(), Err: context.Cause(ctx)}
 	}
-	e.Model, e.Host = clean(r.Model, 100), c.doer.base.Host
-	switch env := c.doer.keyEnv; {
+	e.Model, e.Host = clean(r.Model, 100), c.base.Host
+	switch env := c.keyEnv; {
 	case e.Status != http.StatusUnauthorized || env == "":
-	case c.doer.key == "":
+	case c.key == "":
 		e.Message += "; " + env + " is not set: set it to a key of " + e.Host + " and restart"
 	default:
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
-	e.Message = c.doer.redact(e.Message)
+	e.Message = c.redact(e.Message)
 	return &e
 }
 
@@ -155,7 +155,9 @@ func check(r Request, reply Reply) error {
 // clean makes text from outside fit for one line: control characters and line
 // breaks become spaces, and what is longer than limit runes is cut.
 func clean(s string, limit int) string {
-	words := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf) })
+	words := strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf)
+	})
 	runes := []rune(strings.Join(words, " "))
 	if len(runes) > limit {
 		return string(runes[:limit]) + "…"

@@ -4,23 +4,6 @@ import (
 	"bytes"
 	"math"
 	"slices"
-	"unicode/utf8"
-)
-
-// Tokens are estimated from weighted characters, because every provider cuts
-// text differently and none says how. One weighted character is one ASCII
-// letter's share; DeepSeek documents 0.3 tokens for an English and 0.6 for a
-// Chinese character, so CJK weighs double. Other scripts and symbols are cut
-// finer still.
-const (
-	weightLatin  = 2 // Latin with marks, Greek, Cyrillic: two bytes
-	weightCJK    = 2
-	weightScript = 3 // other scripts and symbols of the basic plane
-	weightAstral = 6 // emoji and rare characters, about two tokens
-
-	// A message and a call cost some tokens for their frame.
-	weightMessage = 14
-	weightCall    = 30
 )
 
 // Bounds and start of Estimator.CharsPerToken. No known tokenizer leaves them
@@ -90,49 +73,6 @@ func (e Estimator) ratio() float64 {
 
 func clampChars(r float64) float64 { return min(max(r, minChars), maxChars) }
 
-// Weight returns the weighted characters of a text. The weight of a
-// concatenation is the sum of weights, as long as no rune is cut.
-func Weight(s string) int {
-	n := 0
-	for len(s) > 0 {
-		if len(s) >= 8 && (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7]) < 0x80 {
-			n, s = n+8, s[8:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
-		switch {
-		case r < 0x80:
-			n++
-		case r < 0x530:
-			n += weightLatin
-		case isCJK(r):
-			n += weightCJK
-		case r < 0x10000:
-			n += weightScript
-		default:
-			n += weightAstral
-		}
-	}
-	return n
-}
-
-// isCJK covers the common blocks: radicals to unified ideographs, Hangul,
-// compatibility and full-width forms.
-func isCJK(r rune) bool {
-	return r >= 0x2E80 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7AF ||
-		r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF
-}
-
-// Weight returns the weighted characters of one message, its frame included.
-func (m Message) Weight() int {
-	n := weightMessage + Weight(m.Content) + Weight(m.Reasoning) + len(m.CallID)
-	for _, c := range m.Calls {
-		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments)
-	}
-	return n
-}
-
 // Shared returns the weighted characters that both requests begin with; 0 where they ask different models.
 func (r Request) Shared(last Request) (n int) {
 	if r.Model != last.Model || !bytes.Equal(r.Tools, last.Tools) {
@@ -140,7 +80,7 @@ func (r Request) Shared(last Request) (n int) {
 	}
 	n = Weight(string(r.Tools))
 	for i, m := range r.Messages {
-		if i == len(last.Messages) || !m.same(last.Messages[i]) {
+		if i == len(last.Messages) || !same(m, last.Messages[i]) {
 			break
 		}
 		n += m.Weight()
@@ -149,9 +89,9 @@ func (r Request) Shared(last Request) (n int) {
 }
 
 // same reports whether two messages are sent as the same bytes.
-func (m Message) same(n Message) bool {
-	return m.Role == n.Role && m.Content == n.Content && m.Reasoning == n.Reasoning && m.CallID == n.CallID &&
-		slices.Equal(m.Calls, n.Calls)
+func same(m, n Message) bool {
+	return m.Role == n.Role && slices.Equal(m.Content, n.Content) && m.Reasoning == n.Reasoning &&
+		m.CallID == n.CallID && slices.Equal(m.Calls, n.Calls)
 }
 
 // Weight returns the weighted characters of the whole prompt: messages and

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestWeight(t *testing.T) {
@@ -25,7 +25,7 @@ func TestWeight(t *testing.T) {
 	least := Weight(string(r.Tools))
 	for _, m := range r.Messages {
 		least += m.Weight()
-		if sent := Weight(m.Content) + Weight(m.Reasoning) + len(m.CallID); m.Weight() <= sent {
+		if sent := Weight(m.Content.String()) + Weight(m.Reasoning) + len(m.CallID); m.Weight() <= sent {
 			t.Errorf("%+v weighs %d, its text %d", m, m.Weight(), sent)
 		}
 	}
@@ -94,16 +94,16 @@ func TestEstimatorOverALife(t *testing.T) {
 	} {
 		for script, lines := range map[string][]string{"Latin": {"We meet at the harbour on Friday. "}, "Chinese": {"我们星期五在港口见面。"}, "both": {"We meet on Friday. ", "带上汤锅。"}} {
 			var e Estimator
-			live := []Message{{Role: "system", Content: strings.Repeat("You are Ada. ", 600)}}
+			live := []Message{{Role: "system", Content: Text(strings.Repeat("You are Ada. ", 600))}}
 			sum, wrong := 0.0, 0
 			for i := range 300 {
-				live = append(live, Message{Role: "user", Content: strings.Repeat(lines[i%len(lines)], 5+i%40)})
+				live = append(live, Message{Role: "user", Content: Text(strings.Repeat(lines[i%len(lines)], 5+i%40))})
 				if len(live) > 60 { // a compaction
 					live = append(live[:1:1], live[40:]...)
 				}
 				real := 0.0
 				for _, m := range live {
-					real += count(m.Content) + 4
+					real += count(m.Content.String()) + 4
 				}
 				weight := Request{Messages: live}.Weight()
 				off := math.Abs(float64(e.Tokens(weight))/real - 1)
@@ -167,11 +167,11 @@ func TestCost(t *testing.T) {
 
 // What no counted request began with may be a token a character; the rest counts as it did, and a quarter.
 func TestMost(t *testing.T) {
-	last := Request{Model: "m", Tools: []byte(`[{"a":1}]`), Messages: []Message{{Role: "system", Content: "You are Ada."}, {Role: "user", Content: "hello"}}}
+	last := Request{Model: "m", Tools: []byte(`[{"a":1}]`), Messages: []Message{{Role: "system", Content: Text("You are Ada.")}, {Role: "user", Content: Text("hello")}}}
 	next := last
 	next.Messages = append(slices.Clone(last.Messages), Message{Role: "assistant", Calls: []ToolCall{{ID: "1", Name: "BASH", Arguments: "{}"}}})
 	edited, other, tools := next, next, next
-	edited.Messages = append(slices.Clone(next.Messages[:1]), Message{Role: "user", Content: "help"})
+	edited.Messages = append(slices.Clone(next.Messages[:1]), Message{Role: "user", Content: Text("help")})
 	other.Model, tools.Tools = "n", []byte(`[{"a":2}]`)
 	for name, c := range map[string]struct {
 		request Request

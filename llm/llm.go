@@ -7,7 +7,7 @@
 //	defer c.Close()
 //	reply, err := c.Complete(ctx, llm.Request{
 //		Model:    c.Preset().Model,
-//		Messages: []llm.Message{{Role: "user", Content: "good morning"}},
+//		Messages: []llm.Message{{Role: "user", Content: llm.Text("good morning")}},
 //	}, func(d llm.Delta) { fmt.Print(d.Text) })
 //
 // What it guarantees:
@@ -25,9 +25,10 @@
 //     provider, not along a redirect, not into an error or a log line.
 //
 // It reads no file and, of the environment, the key variable of the chosen
-// preset and the proxy settings. Below it works deepseek-go, fed by an HTTP
-// client of this package's own that writes what goes out and repairs what comes
-// in; presets cover what other providers want differently.
+// preset and the proxy settings. Of deepseek-go it uses the types of an answer. Its client
+// would lose tool schemas, errors and truncation, and ends a call after a fixed time
+// however lively it is: so what goes out is written here, byte for byte, and each event is
+// read once. Presets cover what other providers want differently.
 package llm
 
 import (
@@ -40,29 +41,20 @@ import (
 	"net/http"
 	"time"
 
-	deepseek "github.com/cohesion-org/deepseek-go"
+	"lethe/llm/message"
 )
 
-// Message is one message on the wire.
-type Message struct {
-	Role      string     `json:"role"`                        // "system", "user", "assistant" or "tool"
-	Content   string     `json:"content"`                     // text; invalid UTF-8 is sent as U+FFFD
-	Reasoning string     `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
-	Calls     []ToolCall `json:"tool_calls,omitempty"`        // assistant: the tools it called
-	CallID    string     `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
-	// Aside: a user message that remarks on what stands before it. Where roles have to take
-	// turns it becomes a part of a result too; what people say does not, since their words are
-	// not to be taken for one. A result that is an Aside has ended its turn: what people say
-	// then becomes a part of it, since it has been answered by nobody.
-	Aside bool `json:"-"`
-}
+// Messages are those of package message, which minds render without knowing a client.
+type (
+	Message  = message.Message
+	ToolCall = message.Call
+)
 
-// ToolCall is a call of one tool by the model.
-type ToolCall struct {
-	ID        string `json:"id"` // unique within its reply
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"` // as the model wrote them: usually, not always, a JSON object
-}
+// Text is the content of a message that is one text.
+func Text(s string) message.Content { return message.Text(s) }
+
+// Weight returns the weighted characters of a text.
+func Weight(s string) int { return message.Weight(s) }
 
 // Request is everything that shapes one answer.
 type Request struct {
@@ -115,7 +107,7 @@ func (u Usage) AtLeast(input, output int) Usage {
 
 // Weight returns the weighted characters of the answer.
 func (r Reply) Weight() int {
-	return Message{Content: r.Text, Reasoning: r.Reasoning, Calls: r.Calls}.Weight() - weightMessage
+	return Message{Content: Text(r.Text), Reasoning: r.Reasoning, Calls: r.Calls}.Weight() - Message{}.Weight()
 }
 
 // Reply is a whole answer.
@@ -134,26 +126,33 @@ type Reply struct {
 
 // Waste is what attempts without a reply have cost, or may have.
 type Waste struct {
-	Calls    int   // attempts that were billed, as far as can be known
-	Usage    Usage // of those whose usage the provider told
-	Untold   int   // how many of Calls ended before it did
-	Streamed int   // weighted characters that those had brought; see Weight
-	Unheard  int   // attempts beside Calls that were sent and got no answer at all: nobody knows whether they were billed
+	Calls      int   // attempts that were billed, as far as can be known
+	Usage      Usage // of those whose usage the provider told
+	Uncounted  int   // how many of Calls ended before it did
+	Streamed   int   // weighted characters that those had brought; see Weight
+	Unanswered int   // attempts beside Calls that were sent and got no answer at all; they may have been billed
 }
 
-// add counts an attempt that failed when its stream was open, by what its answer d
-// holds. Without usage it is not known what it cost, but the prompt was read.
-func (w *Waste) add(d *draft) {
+// add counts an attempt that failed. One whose stream was open and brought no usage cost
+// nobody knows how much, but its prompt was read.
+func (w *Waste) add(a *call) {
+	d := a.draft
+	if d == nil {
+		if a.sent.Load() && !a.answered {
+			w.Unanswered++
+		}
+		return
+	}
 	w.Calls++
-	told := d.reply.Usage
-	if (told == Usage{}) {
-		w.Untold++
+	counted := d.reply.Usage
+	if (counted == Usage{}) {
+		w.Uncounted++
 		w.Streamed += d.weight
 	}
-	w.Usage.Input += told.Input
-	w.Usage.Cached += told.Cached
-	w.Usage.Output += told.Output
-	w.Usage.Reasoning += told.Reasoning
+	w.Usage.Input += counted.Input
+	w.Usage.Cached += counted.Cached
+	w.Usage.Output += counted.Output
+	w.Usage.Reasoning += counted.Reasoning
 }
 
 // Config says which model server to use and how patiently. Its zero value is
@@ -196,14 +195,13 @@ const (
 )
 
 // callCap bounds one attempt, however lively its stream: 384K tokens, the
-// longest output there is, take about two hours at 50 tokens a second. The
-// library would otherwise set 5 minutes, and read ./.env when told none.
+// longest output there is, take about two hours at 50 tokens a second.
 const callCap = 6 * time.Hour
 
 // Client calls one model server. It is safe for concurrent use.
 type Client struct {
-	lib  *deepseek.Client
-	doer *doer
+	target
+	http http.Client
 	conf Config
 }
 
@@ -218,38 +216,28 @@ func New(conf Config) (*Client, error) {
 	conf.AnswerTimeout = cmp.Or(conf.AnswerTimeout, defaultAnswer)
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
-	conf.Key = "" // from here on only the doer knows it
-	d := newDoer(target, conf.Transport)
-	// The library must not see the key, and asks the environment for one when
-	// it is given none.
-	lib, err := deepseek.NewClientWithOptions("none",
-		deepseek.WithBaseURL(target.base.String()),
-		deepseek.WithTimeout(callCap),
-		deepseek.WithHTTPClient(d))
-	if err != nil {
-		return nil, fmt.Errorf("open model: %w", err)
-	}
-	return &Client{lib: lib, doer: d, conf: conf}, nil
+	conf.Key = "" // from here on only the target knows it
+	return &Client{target: target, http: newHTTP(conf.Transport), conf: conf}, nil
 }
 
 // Preset returns the preset in use.
-func (c *Client) Preset() PresetInfo { return c.doer.preset }
+func (c *Client) Preset() PresetInfo { return c.preset }
 
 // Host returns the host that requests go to, for people.
-func (c *Client) Host() string { return c.doer.base.Host }
+func (c *Client) Host() string { return c.base.Host }
 
 // Key returns the variable of the environment that holds the key, and whether it is set.
-func (c *Client) Key() (name string, set bool) { return c.doer.keyEnv, c.doer.key != "" }
+func (c *Client) Key() (name string, set bool) { return c.keyEnv, c.key != "" }
 
 // Look asks the endpoint, for nothing, which models it serves and what its clock says. Both are empty
 // where it does not tell.
 func (c *Client) Look(ctx context.Context) (status int, date time.Time, models []string, err error) {
-	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.doer.base.String()+"models", nil) // of a parsed URL
-	req.Header = c.doer.header("application/json")
-	resp, err := c.doer.client.Do(req)
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"models", nil) // of a parsed URL
+	req.Header = c.header("application/json")
+	resp, err := c.http.Do(req)
 	if err != nil {
 		e := broken(err)
-		e.Host, e.Message = c.Host(), c.doer.redact(e.Message)
+		e.Host, e.Message = c.Host(), c.redact(e.Message)
 		return 0, date, nil, e
 	}
 	defer resp.Body.Close()
@@ -264,7 +252,7 @@ func (c *Client) Look(ctx context.Context) (status int, date time.Time, models [
 
 // Close releases idle connections. Calls under way are not disturbed.
 func (c *Client) Close() error {
-	c.doer.client.CloseIdleConnections()
+	c.http.CloseIdleConnections()
 	return nil
 }
 
@@ -281,7 +269,9 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 	reply, err := c.retry(ctx, r.Model, func() (Reply, error) {
 		if r.Pay != nil {
 			if err := r.Pay(waste); err != nil {
-				return Reply{}, &Error{Kind: Permanent, Model: clean(r.Model, 100), Host: c.Host(), Message: "not asked: " + err.Error(), Err: err}
+				refused := &Error{Kind: Permanent, Message: "not asked: " + err.Error(), Err: err}
+				refused.Model, refused.Host = clean(r.Model, 100), c.Host()
+				return Reply{}, refused
 			}
 		}
 		shown := false
@@ -296,33 +286,15 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 }
 
 // attempt makes one call and reads it to its end.
-func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (reply Reply, err error) {
+func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on func(Delta)) (Reply, error) {
 	began := time.Now()
-	var d *draft // once the provider has begun to answer
-	ctx, end := begin(parent, r, c.conf)
-	defer end()
-	defer func() {
-		if err != nil {
-			err = c.failure(parent, ctx, r, err)
-			if d != nil {
-				waste.add(d)
-			} else if c := ctx.Value(callKey{}).(*call); c.sent.Load() && !c.heard {
-				waste.Unheard++
-			}
-		}
-		c.conf.Log.Debug("model call", "model", r.Model, "host", c.doer.base.Host, "took", time.Since(began), "err", err)
-	}()
-
-	// The library only reads the stream; what is sent is the doer's.
-	stream, err := c.lib.CreateChatCompletionStream(ctx, &deepseek.StreamChatCompletionRequest{Stream: true, Model: r.Model})
+	a := begin(parent, c.conf)
+	defer a.end()
+	reply, err := c.ask(a, r, on)
 	if err != nil {
-		return Reply{}, err
+		err = c.failure(parent, a.ctx, r, err)
+		waste.add(a)
 	}
-	defer stream.Close()
-	d = newDraft(on)
-	reply, err = d.assemble(stream.Recv)
-	if err != nil {
-		return Reply{}, err
-	}
-	return reply, check(r, reply)
+	c.conf.Log.Debug("model call", "model", r.Model, "host", c.Host(), "took", time.Since(began), "err", err)
+	return reply, err
 }

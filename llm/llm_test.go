@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"reflect"
 	"strings"
 	"sync/atomic"
@@ -17,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestComplete(t *testing.T) {
@@ -191,24 +190,6 @@ func TestCanceledBeforehand(t *testing.T) {
 	_, err := c.Complete(ctx, ask, nil)
 	if KindOf(err) != Canceled || called {
 		t.Errorf("err %v, called %v", err, called)
-	}
-}
-
-// The library loads ./.env into the process when its timeout is not set.
-func TestDotEnvIsNotLoaded(t *testing.T) {
-	t.Chdir(t.TempDir())
-	t.Setenv("DEEPSEEK_API_KEY", "") // restores it afterwards
-	os.Unsetenv("DEEPSEEK_API_KEY")
-	lethetest.Must(t, os.WriteFile(".env", []byte("LETHE_DOTENV_PROBE=1\nDEEPSEEK_API_KEY=x\nDEEPSEEK_TIMEOUT=1ns\n"), 0o600))
-	srv := httptest.NewServer(text(whole))
-	defer srv.Close()
-	c := client(t, Config{BaseURL: srv.URL, MaxRetries: -1})
-	_, err := c.Complete(t.Context(), ask, nil)
-	lethetest.Must(t, err)
-	for _, name := range []string{"LETHE_DOTENV_PROBE", "DEEPSEEK_API_KEY", "DEEPSEEK_TIMEOUT"} {
-		if v, ok := os.LookupEnv(name); ok && v != "" {
-			t.Errorf("%s=%q came from .env", name, v)
-		}
 	}
 }
 

@@ -82,7 +82,7 @@ func (w *writer) add(m Message) {
 	if w.preset.Alternate && w.last != nil {
 		if w.joins(m) {
 			next, w.last = *w.last, nil // which copies have, too
-			next.Content += "\n\n" + m.Content
+			next.Content += "\n\n" + m.Content.String()
 		} else if fill, ok := fillerBetween(w.last.Role, m.Role); ok {
 			w.flush()
 			filler := w.preset.message(fill)

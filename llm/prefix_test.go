@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // However requests use a prefix, they are as without one, and those that were sent stay as they were.

@@ -19,10 +19,10 @@ type PresetInfo struct {
 	KeyRequired bool   // BaseURL's host refuses calls without a key
 	Model       string // default model, "" when there is none
 
-	MaxField    string        // field of MaxTokens
+	MaxField    string        // field of MaxTokens; "" is max_tokens
 	UserField   string        // field of UserID; "" leaves it out
 	Thinking    ThinkingStyle // how Thinking and Effort are written
-	MaxEffort   string        // the provider's word for Effort "max"
+	MaxEffort   string        // the provider's word for Effort "max"; "" is high
 	NoUsageFlag bool          // refuses stream_options; sends usage unasked
 
 	// ReasoningField is where an assistant message carries its reasoning back;
@@ -60,30 +60,33 @@ const noReasoning = "(no reasoning recorded)"
 // llama.cpp raise when roles do not alternate.
 var presets = []PresetInfo{
 	{Name: "deepseek", BaseURL: "https://api.deepseek.com/", KeyEnv: "DEEPSEEK_API_KEY", KeyRequired: true,
-		Model: "deepseek-v4-pro", MaxField: "max_tokens", UserField: "user_id", Thinking: ThinkingObject, MaxEffort: "max",
+		Model: "deepseek-v4-pro", UserField: "user_id", Thinking: ThinkingObject, MaxEffort: "max",
 		ReasoningField: "reasoning_content", ReasoningPlaceholder: noReasoning},
 	{Name: "openai", BaseURL: "https://api.openai.com/v1/", KeyEnv: "OPENAI_API_KEY", KeyRequired: true,
-		Model: "gpt-5.1", MaxField: "max_completion_tokens", UserField: "prompt_cache_key", Thinking: ThinkingEffort, MaxEffort: "high"},
+		Model: "gpt-5.1", MaxField: "max_completion_tokens", UserField: "prompt_cache_key",
+		Thinking: ThinkingEffort},
 	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1/", KeyEnv: "OPENROUTER_API_KEY", KeyRequired: true,
-		Model: "deepseek/deepseek-v4-pro", MaxField: "max_tokens", UserField: "user", Thinking: ThinkingNested, MaxEffort: "xhigh",
+		Model: "deepseek/deepseek-v4-pro", UserField: "user",
+		Thinking: ThinkingNested, MaxEffort: "xhigh",
 		ReasoningField: "reasoning", ReasoningPlaceholder: noReasoning},
 	{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1/", KeyEnv: "OLLAMA_API_KEY",
-		Model: "qwen3", MaxField: "max_tokens", Thinking: ThinkingEffort, MaxEffort: "high", ReasoningField: "reasoning"},
+		Model: "qwen3", Thinking: ThinkingEffort, ReasoningField: "reasoning"},
 	{Name: "groq", BaseURL: "https://api.groq.com/openai/v1/", KeyEnv: "GROQ_API_KEY", KeyRequired: true,
-		Model: "openai/gpt-oss-120b", MaxField: "max_completion_tokens", UserField: "user", Thinking: ThinkingLevel, MaxEffort: "high"},
+		Model: "openai/gpt-oss-120b", MaxField: "max_completion_tokens", UserField: "user", Thinking: ThinkingLevel},
 	{Name: "mistral", BaseURL: "https://api.mistral.ai/v1/", KeyEnv: "MISTRAL_API_KEY", KeyRequired: true,
-		Model: "mistral-large-latest", MaxField: "max_tokens", NoUsageFlag: true, Alternate: true, ShortIDs: true},
+		Model: "mistral-large-latest", NoUsageFlag: true, Alternate: true, ShortIDs: true},
 	{Name: "together", BaseURL: "https://api.together.xyz/v1/", KeyEnv: "TOGETHER_API_KEY", KeyRequired: true,
-		Model: "deepseek-ai/DeepSeek-V3.1", MaxField: "max_tokens", Thinking: ThinkingNested, MaxEffort: "high"},
+		Model: "deepseek-ai/DeepSeek-V3.1", Thinking: ThinkingNested},
 	{Name: "vllm", BaseURL: "http://127.0.0.1:8000/v1/", KeyEnv: "VLLM_API_KEY",
-		MaxField: "max_tokens", Thinking: ThinkingTemplate, MaxEffort: "high", ReasoningField: "reasoning", Alternate: true},
+		MaxField: "max_tokens", Thinking: ThinkingTemplate, ReasoningField: "reasoning", Alternate: true},
 	{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1/", KeyEnv: "LLAMA_API_KEY",
-		Model: "default", MaxField: "max_tokens", Thinking: ThinkingTemplate, MaxEffort: "high", ReasoningField: "reasoning_content", Alternate: true},
+		Model: "default", Thinking: ThinkingTemplate,
+		ReasoningField: "reasoning_content", Alternate: true},
 	{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1/", KeyEnv: "LMSTUDIO_API_KEY",
 		MaxField: "max_tokens", Alternate: true},
 	// custom is any other gateway: the plainest parameters, and messages that
 	// satisfy the strictest one.
-	{Name: "custom", KeyEnv: "LETHE_API_KEY", MaxField: "max_tokens", Alternate: true,
+	{Name: "custom", KeyEnv: "LETHE_API_KEY", Alternate: true,
 		ReasoningField: "reasoning_content", ReasoningPlaceholder: noReasoning, ReasoningAlways: true},
 }
 

@@ -3,7 +3,6 @@ package llm
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -49,7 +48,8 @@ func (p Prices) Cost(model string, u Usage, at time.Time) (usd float64, known bo
 // many tokens at most, and ends within callCap.
 func (p Prices) Worst(model string, input, output int, at time.Time) (usd float64, known bool) {
 	price, known := p.Of(model)
-	usd = math.Max(price.of(Usage{Input: input, Output: output}), price.of(Usage{Input: input, Cached: input, Output: output}))
+	fresh, cached := Usage{Input: input, Output: output}, Usage{Input: input, Cached: input, Output: output}
+	usd = max(price.of(fresh), price.of(cached))
 	for h := time.Duration(0); h <= callCap; h += time.Hour {
 		if price.peak && peak(at.Add(h)) {
 			return 2 * usd, known

@@ -55,7 +55,8 @@ func (p problem) error(status int, redact func(string) string) *Error {
 
 func (p problem) kindFor(status int) Kind {
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden, status == http.StatusNotFound,
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired,
+		status == http.StatusForbidden, status == http.StatusNotFound,
 		p.says("insufficient_quota", "insufficient_balance", "billing"): // no waiting cures a 429 of these
 		return Permanent
 	case status == http.StatusTooManyRequests:
@@ -184,7 +185,8 @@ func plainText(text []byte) string {
 	if html, _ := regexp.Match(`(?i)^\s*<(?:!doctype|html|head|body)`, text); !html {
 		return string(text)
 	}
-	if m := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindSubmatch(text); m != nil && len(bytes.TrimSpace(m[1])) > 0 {
+	m := regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`).FindSubmatch(text)
+	if m != nil && len(bytes.TrimSpace(m[1])) > 0 {
 		return "web page: " + string(m[1])
 	}
 	return "web page without a title"

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestRetriesWhatPasses(t *testing.T) {
@@ -255,7 +255,7 @@ func TestSlowUpload(t *testing.T) {
 			io.WriteString(w, whole)
 		}))
 		defer stop()
-		r := Request{Model: "m", Messages: []Message{{Role: "user", Content: strings.Repeat("x", 2<<20)}}}
+		r := Request{Model: "m", Messages: []Message{{Role: "user", Content: Text(strings.Repeat("x", 2<<20))}}}
 		began := time.Now()
 		_, err := c.Complete(t.Context(), r, nil)
 		lethetest.Must(t, err)
@@ -281,7 +281,7 @@ func TestLivelyForEver(t *testing.T) {
 
 // An attempt that was sent and got no answer may have been billed; one that was refused, or
 // not sent, was not.
-func TestUnheard(t *testing.T) {
+func TestUnanswered(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"1 silent": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() },
 		"1 cut off": func(_ http.ResponseWriter, r *http.Request) {
@@ -297,7 +297,7 @@ func TestUnheard(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			reply, err := c.Complete(ctx, ask, nil)
-			if want := int(name[0] - '0'); err == nil || reply.Waste.Unheard != want {
+			if want := int(name[0] - '0'); err == nil || reply.Waste.Unanswered != want {
 				t.Errorf("%s: %+v, %v", name, reply.Waste, err)
 			}
 		})

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -152,7 +152,7 @@ func (l *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // ask is the request of tests that do not care.
-var ask = Request{Model: "m", Messages: []Message{{Role: "user", Content: "hi"}}}
+var ask = Request{Model: "m", Messages: []Message{{Role: "user", Content: Text("hi")}}}
 
 // failed completes ask, and returns the *Error it must end with.
 func failed(t *testing.T, c *Client, r Request) *Error {

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A harness puts remarks behind what was said and behind results, more lines come
@@ -24,27 +24,27 @@ func turns() []Message {
 		return m
 	}
 	return []Message{
-		{Role: "system", Content: "soul"},
-		{Role: "user", Content: "past"},
-		{Role: "user", Content: "list them"},
-		{Role: "user", Content: "hint", Aside: true},
+		{Role: "system", Content: Text("soul")},
+		{Role: "user", Content: Text("past")},
+		{Role: "user", Content: Text("list them")},
+		{Role: "user", Content: Text("hint"), Aside: true},
 		call("a", "b"),
-		{Role: "tool", CallID: "a", Content: "one"},
-		{Role: "tool", CallID: "b", Content: "failed"},
-		{Role: "user", Content: "hint", Aside: true},
-		{Role: "user", Content: "note", Aside: true},
+		{Role: "tool", CallID: "a", Content: Text("one")},
+		{Role: "tool", CallID: "b", Content: Text("failed")},
+		{Role: "user", Content: Text("hint"), Aside: true},
+		{Role: "user", Content: Text("note"), Aside: true},
 		call("c"),
-		{Role: "tool", CallID: "c", Content: "two"},
-		{Role: "user", Content: "note", Aside: true},
-		{Role: "user", Content: "and count them"},
-		{Role: "user", Content: "hint", Aside: true},
-		{Role: "assistant", Content: "three"},
-		{Role: "user", Content: "thanks"},
+		{Role: "tool", CallID: "c", Content: Text("two")},
+		{Role: "user", Content: Text("note"), Aside: true},
+		{Role: "user", Content: Text("and count them")},
+		{Role: "user", Content: Text("hint"), Aside: true},
+		{Role: "assistant", Content: Text("three")},
+		{Role: "user", Content: Text("thanks")},
 		call("d"),
-		{Role: "tool", CallID: "d", Content: "asked", Aside: true},
-		{Role: "user", Content: "hint", Aside: true},
-		{Role: "user", Content: "yes"},
-		{Role: "user", Content: "task"},
+		{Role: "tool", CallID: "d", Content: Text("asked"), Aside: true},
+		{Role: "user", Content: Text("hint"), Aside: true},
+		{Role: "user", Content: Text("yes")},
+		{Role: "user", Content: Text("task")},
 	}
 }
 
@@ -66,7 +66,7 @@ func TestJoin(t *testing.T) {
 		if want = strict; !slices.Contains([]string{"mistral", "vllm", "llamacpp", "lmstudio", "custom"}, name) {
 			want = nil
 			for _, m := range turns() {
-				text := m.Content
+				text := m.Content.String()
 				if n := len(m.Calls); n > 0 {
 					text += fmt.Sprintf("+%d", n)
 				}
@@ -83,7 +83,7 @@ func TestJoin(t *testing.T) {
 	} {
 		var in []Message
 		for role := range strings.FieldsSeq(test.in) {
-			in = append(in, Message{Role: role, Content: "x"})
+			in = append(in, Message{Role: role, Content: Text("x")})
 		}
 		if got := roles(bodyOf(t, "mistral", Request{Model: "m", Messages: in}).Messages); got != test.want {
 			t.Errorf("%s: %s, want %s", test.in, got, test.want)
@@ -156,9 +156,9 @@ func conserved(t *rapid.T, in []Message, list []wireMessage) {
 	}
 	rest := all.String()
 	for _, m := range in {
-		_, after, ok := strings.Cut(rest, m.Content)
+		_, after, ok := strings.Cut(rest, m.Content.String())
 		if !ok {
-			t.Fatalf("%q is missing in %q", m.Content, all.String())
+			t.Fatalf("%q is missing in %q", m.Content.String(), all.String())
 		}
 		rest = after
 	}
@@ -170,7 +170,7 @@ func conserved(t *rapid.T, in []Message, list []wireMessage) {
 func TestPrefixOfBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
-		messages := []Message{{Role: "system", Content: "soul"}, {Role: "user", Content: "past"}}
+		messages := []Message{{Role: "system", Content: Text("soul")}, {Role: "user", Content: Text("past")}}
 		number := 0
 		text := func(what string) string {
 			number++
@@ -183,13 +183,13 @@ func TestPrefixOfBytes(t *testing.T) {
 				least = 1
 			}
 			for range rapid.IntRange(least, 3).Draw(t, "new") {
-				messages = append(messages, Message{Role: "user", Content: text("said"), Aside: rapid.Bool().Draw(t, "aside")})
+				messages = append(messages, Message{Role: "user", Content: Text(text("said")), Aside: rapid.Bool().Draw(t, "aside")})
 			}
 			raw := messagesOf(t, p, messages)
 			if again := messagesOf(t, p, messages); !bytes.Equal(raw, again) {
 				t.Fatal("the same request gave other bytes")
 			}
-			fork := append(slices.Clone(messages), Message{Role: "user", Content: text("task")})
+			fork := append(slices.Clone(messages), Message{Role: "user", Content: Text(text("task"))})
 			forked := messagesOf(t, p, fork)
 			if !bytes.HasPrefix(forked, bytes.TrimSuffix(raw, []byte(`"}`))) { // it may go on in the last message
 				t.Fatalf("a fork leaves the trunk\n%s\n%s", raw, forked)
@@ -205,12 +205,12 @@ func TestPrefixOfBytes(t *testing.T) {
 				continue
 			}
 			answered = append(raw, ',')
-			reply := Message{Role: "assistant", Content: text("reply")}
+			reply := Message{Role: "assistant", Content: Text(text("reply"))}
 			results := []Message{}
 			for range rapid.IntRange(0, 2).Draw(t, "calls") {
 				id := text("id")
 				reply.Calls = append(reply.Calls, ToolCall{ID: id, Name: "LIST"})
-				results = append(results, Message{Role: "tool", CallID: id, Content: text("result")})
+				results = append(results, Message{Role: "tool", CallID: id, Content: Text(text("result"))})
 			}
 			messages = append(append(messages, reply), results...)
 		}

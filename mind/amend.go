@@ -129,7 +129,8 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 		return err
 	}
 	s.Live = live
-	s.Faded = Ordered(append(slices.Clone(s.Faded), Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1}))
+	r := Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1}
+	s.Faded = Ordered(plus(s.Faded, r))
 	return nil
 }
 

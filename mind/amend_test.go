@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What is deleted is a faded range that holds it, and units stay paired.

@@ -80,18 +80,19 @@ func (s *State) Child(room string) *Child {
 
 // Working are the children whose result is still to come.
 func (s *State) Working() []Child {
-	return slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return !c.Open() })
+	return without(s.Children, func(c Child) bool { return !c.Open() })
 }
 
 // spawned notes the child of a call, whose brief is the first line that is owed to its room.
 // Those whom it is for are those who wait, or others, where nobody does.
 func (s *State) spawned(call, name string, brief event.Posting, others ...string) {
-	s.Children = append(slices.Clone(s.Children), Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others})
+	c := Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others}
+	s.Children = plus(s.Children, c)
 }
 
 // notSpawned forgets the child of a call that came to nothing.
 func (s *State) notSpawned(call string) {
-	s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Call == call })
+	s.Children = without(s.Children, func(c Child) bool { return c.Call == call })
 }
 
 // gives notes that a line is owed to a room. In that of a child it is a piece of work,
@@ -114,7 +115,7 @@ func (s *State) gives(room string) {
 // Results reports whether a child's lines end work whose result is still to come.
 func (c Child) Results(lines []chat.Line) (any bool) {
 	for _, l := range lines {
-		if o, ok := chat.ParseOutcome(l.Text); ok && l.Agent && l.Name == c.Name {
+		if o, ok := chat.ParseOutcome(l.Text); ok && l.By(c.Name) {
 			any = c.end(o) || any
 		}
 	}
@@ -130,7 +131,7 @@ func (s *State) hearChild(room string, l chat.Line, asleep bool) {
 		c.stop()
 	}
 	o, ok := chat.ParseOutcome(l.Text)
-	if !ok || !l.Agent || l.Name != c.Name || !c.end(o) || asleep {
+	if !ok || !l.By(c.Name) || !c.end(o) || asleep {
 		return
 	}
 	s.room(room).AgentTurns++ // so that a parent and its child do not go on for ever
@@ -166,7 +167,7 @@ func (s *State) stopChildren(e event.Command) error {
 		if c := s.Child(p.Room); c != nil {
 			c.stop()
 		}
-		s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: string(line), Inode: p.Inode, From: p.Size})
+		s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: string(line), Mark: p.Mark})
 	}
 	return nil
 }
@@ -186,7 +187,7 @@ func (s *State) Expects() bool {
 
 // FromParent reports whether a line in a room is work for this child.
 func (s *State) FromParent(room string, l chat.Line) bool {
-	return s.Task != nil && room == s.Task.Room && l.Agent && l.Name == s.Task.Parent
+	return s.Task != nil && room == s.Task.Room && l.By(s.Task.Parent)
 }
 
 // giveWork counts a line of a child's parent. What a /stop lies behind is stopped.

@@ -9,7 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 )
 
@@ -27,7 +27,7 @@ func checkColumn(t *testing.T, ms []Message) {
 		if m.Role != "user" {
 			continue
 		}
-		lines := lineEnd.Split(m.Content, -1)
+		lines := lineEnd.Split(m.Content.String(), -1)
 		isMark := func(i int) bool { return 0 <= i && i < len(lines) && strings.HasPrefix(lines[i], "◳ ") }
 		for i, line := range lines {
 			switch {
@@ -35,7 +35,7 @@ func checkColumn(t *testing.T, ms []Message) {
 			case isMark(i+1) && beginsOwn(strings.TrimSuffix(line, "…")): // it is cut off there
 			case isMark(i-1) && strings.HasPrefix(line, "…"): // and goes on here
 			default:
-				t.Fatalf("%q is nobody's line in\n%s", line, m.Content)
+				t.Fatalf("%q is nobody's line in\n%s", line, m.Content.String())
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestIndentedFromTheNextEpochOn(t *testing.T) {
 	contains(`\n[USER:bob] many`, false)
 	contains(`\n    [USER:bob] many\n◳ characters 32 to 321`, true)
 	checkPrefix(t, w.state.Messages(""), w.fold().Messages(""))
-	if strings.Contains(before[4].Content, "    ") {
-		t.Errorf("a message that was sent has become %q", before[4].Content)
+	if strings.Contains(before[4].Content.String(), "    ") {
+		t.Errorf("a message that was sent has become %q", before[4].Content.String())
 	}
 }

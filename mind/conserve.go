@@ -32,9 +32,9 @@ func Ordered(ranges []Range) []Range {
 	return ranges
 }
 
-// Keep takes what stands in no place back into the context, as far as ranges that had faded hold it. A part of a range
+// keep takes what stands in no place back into the context, as far as ranges that had faded hold it. A part of a range
 // keeps the original of the whole.
-func (s *State) Keep(ranges ...Range) {
+func (s *State) keep(ranges ...Range) {
 	for _, r := range ranges {
 		missing, _ := s.Conserved()
 		for _, gap := range missing {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"lethe/chat"
-
 	"lethe/life/event"
 )
 

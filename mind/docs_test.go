@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 
@@ -66,7 +66,7 @@ func TestPageOvertaken(t *testing.T) {
 	lethetest.Must(t, err)
 	r := Range{From: 5, To: 7, Level: Gist, Original: Ref{Short: "0b62cd1bf72c8c5e", Gist: "premiere 12 February"}}
 	for name, s := range map[string]*State{
-		"here": w.state, "back": next, "resumed": restored, "forked": w.state.Fork(blobs.Hash{1}, "eve", "1", w.now),
+		"here": w.state, "back": next, "resumed": restored, "forked": w.state.Fork(blobs.Hash{1}, "eve", "1", w.now, nil),
 	} {
 		if got := s.Line(r) + "\n"; got != block("overtaken") {
 			t.Errorf("%s: %s", name, got)

@@ -45,7 +45,7 @@ type Change struct {
 
 // Empty reports whether nothing was changed.
 func (ed Edit) Empty() bool {
-	return len(ed.Changed) == 0 && len(ed.Deleted) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil && len(ed.Ignored) == 0
+	return len(ed.Changed)+len(ed.Deleted)+len(ed.Ignored) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil
 }
 
 // Compare reads an edited context.md against the entries it was based on; later
@@ -225,7 +225,10 @@ func (c *comparison) compare(was, is section) {
 	if was.head != is.head && !(c.stale && kind == faded) {
 		c.ignore("the heading " + was.title())
 	}
-	if same(was.body, is.body) || was.isReply() && same(joinReply(splitReply(clean(was.body))), joinReply(splitReply(is.body))) {
+	if same(was.body, is.body) {
+		return
+	}
+	if was.isReply() && same(joinReply(splitReply(clean(was.body))), joinReply(splitReply(is.body))) {
 		return
 	}
 	switch {
@@ -325,4 +328,41 @@ func lost(old, now string) string {
 	}
 	gone := slices.DeleteFunc(strings.Split(old, "\n"), func(line string) bool { return left[trimLines(line)] })
 	return strings.Join(gone, "\n")
+}
+
+// Describe tells the agent what a person did to its context.
+func (edit Edit) Describe() string {
+	var changed, deleted []string
+	for _, c := range edit.Changed {
+		switch {
+		case c.Faded:
+			changed = append(changed, "what has faded from "+EntryID(c.N)+" on")
+		case c.K > 0:
+			changed = append(changed, "the result of "+CallID(c.N, c.K))
+		default:
+			changed = append(changed, EntryID(c.N))
+		}
+	}
+	for _, n := range edit.Deleted {
+		deleted = append(deleted, EntryID(n))
+	}
+	text := "A person edited your context."
+	for _, part := range []struct {
+		is   bool
+		text string
+	}{
+		{len(changed) > 0, "Changed: " + strings.Join(changed, ", ") + "."},
+		{len(deleted) > 0, "Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + "."},
+		{edit.Memory != nil, "MEMORY was changed."},
+		{edit.Pins != nil, "The pins were changed."},
+		{len(edit.Ignored) > 0,
+			"These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + "."},
+		{edit.Taken != "", "RECALL still finds what was taken away."},
+		{edit.Added != "", "They wrote to you:\n" + blobs.Unescape(edit.Added)},
+	} {
+		if part.is {
+			text += " " + part.text
+		}
+	}
+	return text
 }

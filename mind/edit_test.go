@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // fadedExample is the example with e1 and e2 faded, and a note and an answer after it.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"lethe/blobs"
-	"lethe/budget"
 )
 
 // Snapshot renders the state as the body of an epoch's blob: everything to
@@ -20,6 +20,28 @@ func (s *State) Snapshot() ([]byte, error) {
 	body = append(body, '\n')
 	s.Size = len(body)
 	return body, nil
+}
+
+// StandIn renders a snapshot that folds in the place of a lost one.
+func (s *State) StandIn(epoch int) ([]byte, error) {
+	s.Epoch = epoch
+	return s.Snapshot()
+}
+
+// Carry has snapshots keep what package spend has folded of the same lines.
+func (s *State) Carry(spending json.RawMessage) { s.Carried = spending }
+
+// Determined renders the part of a snapshot that follows from the lines before it: all that is the mind's, or,
+// where an epoch changes the request, without that.
+func (s *State) Determined(all bool) []byte {
+	d := *s
+	d.Carried = nil
+	if !all {
+		d.Context, d.Stable, d.Epoch, d.Files, d.Forgets = Context{}, Stable{}, 0, nil, nil
+		d.WantModel, d.LastBlob, d.Window, d.Overflows = "", blobs.Hash{}, 0, 0
+	}
+	text, _ := d.Snapshot()
+	return text
 }
 
 // Inputs are what an epoch's requests begin with, beside what the life itself has.
@@ -40,9 +62,8 @@ func (s *State) Renew(in Inputs) {
 		s.Window, s.Overflows = 0, 0 // what was learned was the other one's
 	}
 	s.WantModel = ""
-	for name, version := range in.Files {
-		s.Files[name] = version
-	}
+	s.Files = maps.Clone(s.Files)
+	maps.Copy(s.Files, in.Files)
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
 }
 
@@ -55,7 +76,8 @@ func (s *State) Open(memory string, life []string, began time.Time) {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}
 	if len(life) == 0 {
-		s.Stable.Past += "\n" + lifeHeader + ": self/LIFE.md logs all that happened; this context began " + began.UTC().Format(time.DateOnly)
+		s.Stable.Past += "\n" + lifeHeader + ": self/LIFE.md logs all that happened; this " +
+			"context began " + began.UTC().Format(time.DateOnly)
 	}
 }
 
@@ -91,7 +113,6 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
-	s.Spending.Spent.Life = max(s.Spending.Spent.Life, budget.Of(s.Usage.USD)) // older programs kept no Spending
 	for _, e := range s.Live {
 		e.Kind, e.Own = kindOf(e.Kind), joinSpans(e.Own) // older programs kept the event's, and spans that touch each other
 		if err := e.reload(read); err != nil {

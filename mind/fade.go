@@ -59,6 +59,13 @@ func (s *State) readPins(body string) []Pin {
 	return pins
 }
 
+// PinForGood adds pins that no summary ends.
+func (s *State) PinForGood(texts ...string) {
+	for _, text := range texts {
+		s.Pins = append(s.Pins, Pin{Text: text, Weight: PinnedByPerson})
+	}
+}
+
 // PinnedByPerson is the weight of a pin that a person wrote, more than any other.
 const PinnedByPerson = 100
 
@@ -166,10 +173,12 @@ func (l Listing) String() string {
 	if !l.At.IsZero() {
 		at = ", " + l.At.UTC().Format(listingTime)
 	}
-	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, cmp.Or(blobs.Gist(l.Ref.Gist), "…"), l.From, l.To, at, overtaken(l.Overtaken))
+	gist := cmp.Or(blobs.Gist(l.Ref.Gist), "…")
+	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, gist, l.From, l.To, at, overtaken(l.Overtaken))
 }
 
-var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) \(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
+	`\(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
 // are ranges of entries, or cards again.

@@ -49,7 +49,6 @@ func (s *State) Apply(line life.Event, bodies ...Body) error {
 }
 
 func (s *State) apply(e event.Event, from source) error {
-	s.Spending.Apply(e)
 	switch e := e.(type) {
 	case event.Boot:
 		return s.boot(e, from)
@@ -57,8 +56,8 @@ func (s *State) apply(e event.Event, from source) error {
 		return s.joined(e, from)
 	case event.Left:
 		s.room(e.Room).Joined = false
-		s.Wakes = slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Room == e.Room })
-		s.Children = slices.DeleteFunc(slices.Clone(s.Children), func(c Child) bool { return c.Room == e.Room })
+		s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Room == e.Room })
+		s.Children = without(s.Children, func(c Child) bool { return c.Room == e.Room })
 	case event.Inbound:
 		return s.inbound(e, from)
 	case event.Asked:
@@ -148,13 +147,17 @@ func (from source) ref() Ref {
 	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
 }
 
+// plus, with and without return other lists: copies of a state share theirs.
+
+func plus[T any](list []T, item T) []T { return append(slices.Clone(list), item) }
+
 func with(list []string, item string) []string {
 	if slices.Contains(list, item) {
 		return list
 	}
-	return append(slices.Clone(list), item)
+	return plus(list, item)
 }
 
-func without(list []string, item string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return s == item })
+func without[T any](list []T, gone func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), gone)
 }

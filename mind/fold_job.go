@@ -15,7 +15,7 @@ func (s *State) goesOn(job int, room string) error {
 		return errors.New("a second job of that number")
 	}
 	s.LastJob = job
-	s.Jobs = append(slices.Clone(s.Jobs), Job{ID: job, Room: room})
+	s.Jobs = plus(s.Jobs, Job{ID: job, Room: room})
 	return nil
 }
 

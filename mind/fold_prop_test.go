@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A life of any shape: at every moment the request is one that the strictest
@@ -48,8 +49,7 @@ func checkPrefix(t lethetest.Failer, before, now []Message) {
 		t.Fatalf("%d messages after %d", len(now), len(before))
 	}
 	for i, m := range before {
-		if m.Role != now[i].Role || m.Content != now[i].Content || m.Reasoning != now[i].Reasoning ||
-			m.CallID != now[i].CallID || !slices.Equal(m.Calls, now[i].Calls) {
+		if !reflect.DeepEqual(m, now[i]) {
 			t.Fatalf("message %d was %+v and is %+v", i, m, now[i])
 		}
 	}
@@ -75,7 +75,7 @@ func checkStrict(t lethetest.Failer, ms []Message) {
 		case m.Role == "system" && i > 0, m.Role != "user" && m.Role != "assistant" && i > 0:
 			t.Fatalf("message %d is %s", i, m.Role)
 		}
-		if strings.TrimSpace(m.Content) == "" && len(m.Calls) == 0 {
+		if strings.TrimSpace(m.Content.String()) == "" && len(m.Calls) == 0 {
 			t.Fatalf("message %d (%s) is empty", i, m.Role)
 		}
 		if m.Role != "assistant" && (len(m.Calls) > 0 || m.Reasoning != "") {
@@ -85,8 +85,8 @@ func checkStrict(t lethetest.Failer, ms []Message) {
 			if ids[c.ID] {
 				t.Fatalf("call id %s twice", c.ID)
 			}
-			if !toolName.MatchString(c.Tool) || !isObject(c.Args) {
-				t.Fatalf("call %q %q is not fit for the wire", c.Tool, c.Args)
+			if !toolName.MatchString(c.Name) || !isObject(c.Arguments) {
+				t.Fatalf("call %q %q is not fit for the wire", c.Name, c.Arguments)
 			}
 			ids[c.ID] = true
 			due = append(due, c.ID)
@@ -117,14 +117,14 @@ func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 			}
 		}
 		if e.View != nil {
-			edited[e.Text], edited[e.Messages(w.state.Stable.Indented)[0].Content], edited[e.Reasoning] = true, true, true
+			edited[e.Text], edited[e.Messages(w.state.Stable.Indented)[0].Content.String()], edited[e.Reasoning] = true, true, true
 		}
 	}
 	for i, m := range ms {
-		if edited[m.Content] || edited[m.Reasoning] && m.Reasoning != "" {
+		if edited[m.Content.String()] || edited[m.Reasoning] && m.Reasoning != "" {
 			continue
 		}
-		text := m.Content
+		text := m.Content.String()
 		switch {
 		case i == 0:
 			continue // the soul and our own words
@@ -145,7 +145,7 @@ func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 		}
 		text = gap.ReplaceAllString(text, "\n")
 		for _, c := range m.Calls {
-			text += "\n" + c.Args
+			text += "\n" + c.Arguments
 		}
 		text = escapes.ReplaceAllString(text+"\n"+m.Reasoning, "")
 		if strings.ContainsAny(text, "◰◱◲◳◆\x00") || strings.ToValidUTF8(text, "") != text {

@@ -16,7 +16,7 @@ func (s *State) joined(e event.Joined, from source) error {
 	r := s.room(e.Room)
 	r.Joined = true
 	if first := e.First; first != nil { // a renewed subscription keeps its cursor
-		r.Cursor = chat.Cursor{Inode: first.Inode, Offset: first.At, Before: first.Before, Last: first.Last}
+		r.Cursor = first.Cursor()
 		r.Began = first.End
 	}
 	_, err := s.add(Entry{N: e.N}, from)
@@ -76,7 +76,7 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	case users || woken || work: // each opens a turn with a bound of its own
 		s.Steps, s.Cut = 0, 0
 		s.Waiting = with(s.Waiting, room)
-		s.Peers = without(s.Peers, room)
+		s.Peers = without(s.Peers, func(r string) bool { return r == room })
 	case agents && !slices.Contains(s.Waiting, room):
 		s.Peers = with(s.Peers, room)
 	}
@@ -85,7 +85,7 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 
 // behind is the cursor behind a passage.
 func (r *Room) behind(p event.Passage) chat.Cursor {
-	return chat.Cursor{Inode: p.Inode, Offset: p.At.To, Before: p.Before, Last: r.Cursor.Last}
+	return p.Cursor(r.Cursor.Last)
 }
 
 // move forgets old offsets where the file is another one.
@@ -162,7 +162,7 @@ func (s *State) command(e event.Command) error {
 		s.WantModel = e.Model
 	}
 	if e.Forget.To > 0 {
-		s.Forgets = append(slices.Clone(s.Forgets), e.Forget)
+		s.Forgets = plus(s.Forgets, e.Forget)
 	}
 	if !chat.Parse([]byte(e.Line)).Agent { // somebody is there
 		if s.Until.IsZero() || e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" { // to look brings no money
@@ -176,7 +176,7 @@ func (s *State) command(e event.Command) error {
 		if err := s.stopChildren(e); err != nil {
 			return err
 		}
-		s.Approved = slices.DeleteFunc(slices.Clone(s.Approved), func(q Question) bool { return !q.Began })
+		s.Approved = without(s.Approved, func(q Question) bool { return !q.Began })
 		if e.Early {
 			r.Stopped = e.At.To
 		}
@@ -220,7 +220,7 @@ func (s *State) post(like Post, by, text string, where event.Posting) (first []b
 		if err != nil {
 			return nil, err
 		}
-		like.Room, like.Line, like.Inode, like.From = p.Room, string(line), p.Inode, p.Size
+		like.Room, like.Line, like.Mark = p.Room, string(line), p.Mark
 		s.Outbox = append(s.Outbox, like)
 		if by == s.Name {
 			s.gives(p.Room)
@@ -241,7 +241,7 @@ func (s *State) posted(e event.Posted) error {
 	s.Outbox = slices.Delete(slices.Clone(s.Outbox), i, i+1)
 	for j := range s.Outbox[i:] { // a later line to this room is not before this one, even if it is the same
 		if later := &s.Outbox[i+j]; later.Room == e.Room {
-			later.Inode, later.From = e.Inode, e.At.To
+			later.Mark = e.Cursor(nil).Mark()
 		}
 	}
 	r := s.room(e.Room)
@@ -251,8 +251,7 @@ func (s *State) posted(e event.Posted) error {
 	if post.Wakes {
 		return nil // it is heard when it is read
 	}
-	sameFile := r.Cursor.Inode == e.Inode || r.Cursor.Offset == 0
-	if r.Joined && sameFile && r.Cursor.Offset == e.At.From { // nobody else's line is between
+	if r.Joined && r.Cursor.SameFile(e.Cursor(nil)) && r.Cursor.Offset == e.At.From { // nobody else's line is between
 		r.pass(r.behind(e.Passage), []byte(post.Line))
 	} else if e.At.To > r.Cursor.Offset {
 		r.Own = AddSpan(r.Own, e.At)

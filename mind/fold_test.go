@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 

@@ -33,7 +33,8 @@ func (s *State) fired(e event.Fired) error {
 		s.closeQuestion(id)
 	}
 	s.Notices++
-	s.Wakes = append(slices.Clone(s.Wakes), Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)})
+	wake := Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)}
+	s.Wakes = plus(s.Wakes, wake)
 	if s.jobEnded(e.By) || once || s.Child(e.Posts[0].Room) != nil { // of which there is nothing more to know
 		return nil
 	}
@@ -49,18 +50,18 @@ func (s *State) fired(e event.Fired) error {
 		s.Fires = map[string]Firing{}
 	}
 	s.Fires[by] = f
+	earlier := func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) }
 	for len(s.Fires) > maxFires {
-		oldest := slices.MinFunc(slices.Sorted(maps.Keys(s.Fires)), func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) })
-		delete(s.Fires, oldest)
+		delete(s.Fires, slices.MinFunc(slices.Sorted(maps.Keys(s.Fires)), earlier))
 	}
 	return nil
 }
 
 // firedAgain owes the line of a firing once more: it has gone from its room before it was heard.
 func (s *State) firedAgain(e event.Fired) error {
-	for _, w := range s.Gone() {
+	for _, w := range s.LostWakes() {
 		if p := e.Posts[0]; w.Room == p.Room && w.Hash == e.Again {
-			s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: w.Line, Inode: p.Inode, From: p.Size, Wakes: true})
+			s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: w.Line, Mark: p.Mark, Wakes: true})
 			s.Notices++
 			return nil
 		}
@@ -68,16 +69,17 @@ func (s *State) firedAgain(e event.Fired) error {
 	return errors.New("no line that was posted and not heard")
 }
 
-// Gone are the lines that have gone unheard when nothing in their rooms is: those that were posted.
-func (s *State) Gone() []Wake {
-	return slices.DeleteFunc(slices.Clone(s.Wakes), func(w Wake) bool { return w.Heard || w.Line == "" || s.posts(w) })
+// LostWakes returns the lines that were posted and not heard. Where nothing in their rooms is unread, they have
+// gone from there.
+func (s *State) LostWakes() []Wake {
+	return without(s.Wakes, func(w Wake) bool { return w.Heard || w.Line == "" || s.posts(w) })
 }
 
 // hear reports whether a line of a room is one that wakes the identity, and notes that
 // it was heard. A tag proves nothing: only a line that a Fired of this life has fixed
 // does. One that is heard asleep is over.
 func (s *State) hear(room, hash string, asleep bool) bool {
-	i := slices.IndexFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
+	i := s.waking(room, hash)
 	if i < 0 {
 		return false
 	}
@@ -91,12 +93,16 @@ func (s *State) hear(room, hash string, asleep bool) bool {
 
 // posts reports whether the line of a wake is still to be posted.
 func (s *State) posts(w Wake) bool {
-	return slices.ContainsFunc(s.Outbox, func(p Post) bool { return p.Wakes && p.Room == w.Room && chat.Hash([]byte(p.Line)) == w.Hash })
+	return slices.ContainsFunc(s.Outbox, func(p Post) bool {
+		return p.Wakes && p.Room == w.Room && chat.Hash([]byte(p.Line)) == w.Hash
+	})
 }
 
 // Waking reports whether a line of a room will wake the identity when it is heard.
-func (s *State) Waking(room, hash string) bool {
-	return slices.ContainsFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
+func (s *State) Waking(room, hash string) bool { return s.waking(room, hash) >= 0 }
+
+func (s *State) waking(room, hash string) int {
+	return slices.IndexFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
 }
 
 // Awaits counts the lines that somebody signed and that are still unanswered.

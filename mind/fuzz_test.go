@@ -2,16 +2,15 @@ package mind
 
 import (
 	"math"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
-
-	"lethe/internal/lethetest"
 )
 
 // Any call becomes one that the wire takes; one that is fit stays as it is.
@@ -84,7 +83,7 @@ func resumable(t lethetest.Failer, w *world) {
 	if err != nil || dump(t, again) != dump(t, w.state) {
 		t.Fatalf("resumed, %v, as\n%s", err, body)
 	}
-	if !slices.EqualFunc(again.Messages(""), w.state.Messages(""), func(a, b Message) bool { return a.Content == b.Content && a.Reasoning == b.Reasoning }) {
+	if !reflect.DeepEqual(again.Messages(""), w.state.Messages("")) {
 		t.Fatalf("resumed, another request follows")
 	}
 }

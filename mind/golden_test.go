@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
-
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
+	"lethe/llm/message"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden anew")
@@ -58,8 +58,23 @@ func TestGolden(t *testing.T) {
 	if got, want := toJSON(t, w.fold().Messages("")), toJSON(t, messages); !bytes.Equal(got, want) {
 		t.Errorf("after a resume\n%s\nwant\n%s", got, want)
 	}
-	messages[0].Content = "(our own words; see TestSystem)"
-	got, path := toJSON(t, messages), filepath.Join("testdata", "golden", "messages.json")
+	messages[0].Content = message.Text("(our own words; see TestSystem)")
+	type call struct{ ID, Tool, Args string }
+	type shown struct {
+		Role, Content, Reasoning string
+		Calls                    []call
+		CallID                   string
+		Aside                    bool `json:",omitempty"`
+	}
+	var all []shown
+	for _, m := range messages {
+		var calls []call
+		for _, c := range m.Calls {
+			calls = append(calls, call{c.ID, c.Name, c.Arguments})
+		}
+		all = append(all, shown{m.Role, m.Content.String(), m.Reasoning, calls, m.CallID, m.Aside})
+	}
+	got, path := toJSON(t, all), filepath.Join("testdata", "golden", "messages.json")
 	if *update {
 		lethetest.Must(t, os.WriteFile(path, got, 0o644))
 	}
@@ -85,7 +100,7 @@ func TestTailGoesLast(t *testing.T) {
 	plain, tail := w.state.Messages(""), w.state.Messages("◆ memory\nx")
 	checkPrefix(t, plain, tail)
 	checkStrict(t, tail)
-	if last := tail[len(tail)-1]; last.Role != "user" || last.Content != "◆ memory\nx" {
+	if last := tail[len(tail)-1]; last.Role != "user" || last.Content.String() != "◆ memory\nx" {
 		t.Errorf("last is %+v", last)
 	}
 }

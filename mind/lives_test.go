@@ -11,7 +11,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -258,7 +258,7 @@ func (w *world) to(rooms ...string) event.Posting {
 	p := event.Posting{TS: w.now}
 	for _, r := range rooms {
 		f := w.file(r)
-		p.Posts = append(p.Posts, event.Place{Room: r, Inode: f.inode, Size: int64(len(f.data))})
+		p.Posts = append(p.Posts, event.Place{Room: r, Mark: chat.Mark{Inode: f.inode, From: int64(len(f.data))}})
 	}
 	return p
 }
@@ -388,7 +388,7 @@ func (w *world) back(snapshot []byte) {
 		for _, e := range left {
 			text += e.Full()
 		}
-		next.Keep(Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
+		next.keep(Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
 	}
 	w.state = next
 	w.note("You were taken back.", "branch")

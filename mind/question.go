@@ -167,7 +167,9 @@ func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choi
 	choice, cited, ok := q.Answer(l.Text)
 	another := func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }
 	switch {
-	case l.Agent || !l.Tagged || l.Command != "" || !q.MayAnswer(l.Name, people) || !q.Until.IsZero() && l.At.After(q.Until):
+	case l.Agent || !l.Tagged || l.Command != "" || !q.MayAnswer(l.Name, people):
+		return "", Apart
+	case !q.Until.IsZero() && l.At.After(q.Until):
 		return "", Apart
 	case ok && cited:
 		return choice, Clear
@@ -185,7 +187,9 @@ func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choi
 
 // Asked returns the open question of an id or a call, or about an equal call.
 func (s *State) Asked(by, exact string) (Question, bool) {
-	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.Call == by || q.ID == by || exact != "" && q.Exact == exact })
+	i := slices.IndexFunc(s.Questions, func(q Question) bool {
+		return q.Call == by || q.ID == by || exact != "" && q.Exact == exact
+	})
 	if i < 0 {
 		return Question{}, false
 	}
@@ -201,12 +205,15 @@ func (s *State) asked(e event.Asked, from source) error {
 		return err
 	}
 	ref := from.ref()
-	q := Question{Question: k.question(s.questionID(ref.Hash), ref), Room: k.Room, Asked: e.TS, Ref: ref, Call: e.Call, Notice: e.ID, Tool: k.Tool}
+	q := Question{
+		Question: k.question(s.questionID(ref.Hash), ref),
+		Room:     k.Room, Asked: e.TS, Ref: ref, Call: e.Call, Notice: e.ID, Tool: k.Tool,
+	}
 	if k.Tool != "" {
 		q.Exact = k.exact()
 	}
 	s.Notices++
-	s.Questions = append(slices.Clone(s.Questions), q)
+	s.Questions = plus(s.Questions, q)
 	_, err = s.post(Post{ID: e.ID}, s.Name, q.String(), e.Posting)
 	return err
 }
@@ -253,9 +260,9 @@ func (s *State) answered(e event.Inbound) (Question, error) {
 		return q, errors.New("an answer to what is not asked")
 	}
 	if q.Tool != "" && (e.Choice == Once || e.Choice == Always) {
-		s.Approved = append(slices.Clone(s.Approved), q)
+		s.Approved = plus(s.Approved, q)
 		if e.Choice == Always {
-			s.Always = append(slices.Clone(s.Always), q.Exact)
+			s.Always = plus(s.Always, q.Exact)
 			s.Always = s.Always[max(0, len(s.Always)-maxAlways):]
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 )
@@ -33,14 +33,7 @@ func (w *world) save(t testing.TB, home, name string) {
 // body is the request of the life in the dialect of a preset, as package agent makes it.
 func (w *world) body(t testing.TB, preset string) []byte {
 	s, p := w.state, w.state.Stable.Params
-	r := llm.Request{Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32]}
-	for _, m := range s.Messages("") {
-		wire := llm.Message{Role: m.Role, Content: m.Content, Reasoning: m.Reasoning, CallID: m.CallID, Aside: m.Aside}
-		for _, c := range m.Calls {
-			wire.Calls = append(wire.Calls, llm.ToolCall{ID: c.ID, Name: c.Tool, Arguments: c.Args})
-		}
-		r.Messages = append(r.Messages, wire)
-	}
+	r := llm.Request{Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32], Messages: s.Messages("")}
 	dialect, ok := llm.Preset(preset)
 	if !ok {
 		t.Fatalf("no preset %s", preset)
@@ -73,7 +66,7 @@ func TestReaderOfThePages(t *testing.T) {
 			home := lethetest.Dir(t)
 			args := []string{filepath.Join(lethetest.Root(t), "docs", "reader.py"), "--preset", preset, home}
 			var want [][]byte
-			for j := range lethetest.Sample(2, 10, 25) {
+			for j := range lethetest.Sample(2, 3, 25) {
 				w, name := lives.Example(i*1000+len(preset)*100+j), fmt.Sprintf("life%d", j)
 				w.save(t, home, name)
 				args, want = append(args, name), append(want, w.body(t, preset))

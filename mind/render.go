@@ -9,20 +9,11 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/llm/message"
 )
 
 // Message is one message of a request.
-type Message struct {
-	Role      string // system, user, assistant, tool
-	Content   string
-	Reasoning string
-	Calls     []WireCall
-	CallID    string // of a tool message
-	Aside     bool   `json:",omitempty"` // see llm.Message
-}
-
-// WireCall is a tool call of an assistant message. Ids are ours: e12_1.
-type WireCall struct{ ID, Tool, Args string }
+type Message = message.Message
 
 // NoAnswer stands for the text of a reply that has none, since providers refuse
 // an empty assistant message.
@@ -36,9 +27,9 @@ const Nothing = "(nothing)"
 // goes last. A unit that still lacks a result is left out: what it will say is
 // not known yet, and a request never takes back what an earlier one said.
 func (s *State) Messages(tail string) []Message {
-	out := []Message{{Role: "system", Content: s.Stable.System}}
+	out := []Message{{Role: "system", Content: message.Text(s.Stable.System)}}
 	if s.Stable.Past != "" {
-		out = append(out, Message{Role: "user", Content: s.Stable.Past})
+		out = append(out, Message{Role: "user", Content: message.Text(s.Stable.Past)})
 	}
 	for _, e := range s.Live {
 		if e.Waits() {
@@ -47,7 +38,7 @@ func (s *State) Messages(tail string) []Message {
 		out = append(out, e.Messages(s.Stable.Indented)...)
 	}
 	if tail != "" {
-		out = append(out, Message{Role: "user", Content: tail, Aside: true})
+		out = append(out, Message{Role: "user", Content: message.Text(tail), Aside: true})
 	}
 	return out
 }
@@ -59,24 +50,24 @@ func (e *Entry) Messages(indented bool) []Message {
 		if indented && e.Kind == Note { // the daemon begins each line of a hint
 			text = Indent(text)
 		}
-		return []Message{{Role: "user", Content: e.Header() + "\n" + text, Aside: e.Kind != Inbound}}
+		return []Message{{Role: "user", Content: message.Text(e.Header() + "\n" + text), Aside: e.Kind != Inbound}}
 	}
-	m := Message{Role: "assistant", Content: e.Text, Reasoning: e.Reasoning}
-	if strings.TrimSpace(m.Content) == "" {
-		m.Content = ""
+	text := e.Text
+	if strings.TrimSpace(text) == "" {
+		text = ""
 		if len(e.Calls) == 0 {
-			m.Content = NoAnswer
+			text = NoAnswer
 		}
 	}
-	out := []Message{m}
+	out := []Message{{Role: "assistant", Content: message.Text(text), Reasoning: e.Reasoning}}
 	for k, c := range e.Calls {
 		id := fmt.Sprintf("e%d_%d", e.N, k+1)
-		out[0].Calls = append(out[0].Calls, WireCall{ID: id, Tool: c.Tool, Args: c.Args})
+		out[0].Calls = append(out[0].Calls, message.Call{ID: id, Name: c.Tool, Arguments: c.Args})
 		text := c.Text
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		out = append(out, Message{Role: "tool", Content: text, CallID: id, Aside: c.asks()})
+		out = append(out, Message{Role: "tool", Content: message.Text(text), CallID: id, Aside: c.asks()})
 	}
 	return out
 }

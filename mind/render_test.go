@@ -6,7 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
+	"lethe/llm/message"
 )
 
 var aRef = Ref{Short: "0123456789abcdef", Gist: "a gist ◲ of it"}
@@ -106,9 +107,9 @@ func TestEntryMessages(t *testing.T) {
 		e    Entry
 		want Message
 	}{
-		{"nothing said", Entry{N: 3, Kind: Reply, Text: " \n"}, Message{Role: "assistant", Content: NoAnswer}},
-		{"only thought", Entry{N: 3, Kind: Reply, Reasoning: "hm"}, Message{Role: "assistant", Content: NoAnswer, Reasoning: "hm"}},
-		{"an empty note", Entry{N: 3, Kind: Note}, Message{Role: "user", Content: "◆ e3 note\n"}},
+		{"nothing said", Entry{N: 3, Kind: Reply, Text: " \n"}, Message{Role: "assistant", Content: message.Text(NoAnswer)}},
+		{"only thought", Entry{N: 3, Kind: Reply, Reasoning: "hm"}, Message{Role: "assistant", Content: message.Text(NoAnswer), Reasoning: "hm"}},
+		{"an empty note", Entry{N: 3, Kind: Note}, Message{Role: "user", Content: message.Text("◆ e3 note\n"), Aside: true}},
 	}
 	for _, tt := range tests {
 		ms := tt.e.Messages(true)

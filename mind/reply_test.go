@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestAnswerRoundTrip(t *testing.T) {

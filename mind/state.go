@@ -14,11 +14,11 @@
 package mind
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
 	"lethe/blobs"
-	"lethe/budget"
 	"lethe/chat"
 	"lethe/life/event"
 )
@@ -108,7 +108,7 @@ type Range struct {
 	Original  Ref    `json:"original"` // a blob with what the entries said
 	Relevance int    `json:"relevance,omitempty"`
 	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
-	Text      string `json:"text,omitempty"`    // that text, escaped; an epoch holds it, so that a resume reads no blob for it
+	Text      string `json:"text,omitempty"`    // that text, escaped: a resume reads no blob for it
 
 	At     time.Time `json:"at,omitzero"`      // of its newest entry
 	Epoch  int       `json:"epoch,omitempty"`  // since which it stands so
@@ -147,12 +147,11 @@ type Room struct {
 // Post is a line that is owed to a room: recorded before it is appended, so that
 // after a crash it can be looked for and is never written twice.
 type Post struct {
-	ID    string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
-	Room  string `json:"room"`
-	Line  string `json:"line"`            // the exact line, with its newline
-	Inode uint64 `json:"inode"`           // of the room at the intent; 0 when it was missing
-	From  int64  `json:"from"`            // the room's length at the intent
-	Wakes bool   `json:"wakes,omitempty"` // somebody else signs it, and it is heard like any line
+	ID        string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
+	Room      string `json:"room"`
+	Line      string `json:"line"` // the exact line, with its newline
+	chat.Mark        // the room's end at the intent
+	Wakes     bool   `json:"wakes,omitempty"` // somebody else signs it, and it is heard like any line
 }
 
 // Wake is a line that wakes the identity, from its Fired to the end of the turn
@@ -298,8 +297,8 @@ type State struct {
 
 	LastBlob blobs.Hash `json:"last_blob"` // parent of the next blob
 
-	Usage    Usage           `json:"usage"`
-	Spending budget.Spending `json:"spending,omitzero"`
+	Usage   Usage           `json:"usage"`
+	Carried json.RawMessage `json:"spending,omitempty"` // see Carry
 }
 
 // Usage counts what the whole life has cost, and what the last reply tells

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 )
 

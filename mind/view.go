@@ -163,6 +163,38 @@ func parse(text string) []section {
 	return out
 }
 
+// Section is a section of context.md as a person reads and changes it.
+type Section struct {
+	ID    string // system, pins, e1..e4, e5, e5.1-call, e5.1-result, …
+	Title string // its head, without the mark
+	Text  string
+}
+
+// Rewrite returns a context.md with its sections as change leaves them, and without those for which it
+// returns false. change may only change texts.
+func Rewrite(file string, change func(*Section) (stays bool)) string {
+	var left []section
+	for _, sec := range parse(strings.TrimPrefix(file, "\uFEFF")) {
+		seen := Section{ID: strings.TrimSuffix(sec.id(), ":"), Title: sec.title(), Text: sec.body}
+		if words := strings.Fields(key(sec.head)); len(words) > 2 { // of a call
+			seen.ID += "-" + words[2]
+		}
+		if change(&seen) {
+			left = append(left, section{sec.head, seen.Text})
+		}
+	}
+	return render(left)
+}
+
+// Sections lists the sections of a context.md.
+func Sections(file string) (list []Section) {
+	Rewrite(file, func(sec *Section) bool {
+		list = append(list, *sec)
+		return true
+	})
+	return list
+}
+
 // Seen is a context.md as it was found.
 type Seen struct {
 	Through int  // the newest entry in it
@@ -176,7 +208,7 @@ type Seen struct {
 
 var viewPattern = lazy.Regexp(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
 
-// ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte, which no view has:
+// ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte:
 // then it is what a power loss left of a view, or an editor that died of an edit, and nobody is to obey it.
 func ReadView(file []byte) (Seen, bool) {
 	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there

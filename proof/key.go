@@ -32,7 +32,8 @@ func LoadKey(home string) (Key, error) {
 	}
 	private, _, err := note.GenerateKey(rand.Reader, "lethe")
 	if err == nil {
-		_, err = durable.Swap(filepath.Join(home, "key"), []byte(private+"\n"), 0o600, func(there fs.FileInfo) bool { return there == nil })
+		missing := func(there fs.FileInfo) bool { return there == nil }
+		_, err = durable.Swap(filepath.Join(home, "key"), []byte(private+"\n"), 0o600, missing)
 	}
 	if err == nil {
 		err = durable.SyncDir(home)

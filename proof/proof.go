@@ -62,7 +62,9 @@ type Checkpoint struct {
 	Self string // the identity
 	Size int64  // lines
 	Root tlog.Hash
-	Last string // the address of the newest blob, which names its parent, and so all of them; seals of older programs have none
+	// Last is the address of the newest blob, which names its parent, and so all of them. Seals of older programs have
+	// none.
+	Last string
 	Sig  []byte // 4 bytes that tell keys apart and the signature, as a signed note has them
 }
 
@@ -96,13 +98,15 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) + "\n"
 	lines := append(strings.Split(text, "\n"), make([]string, 5)...)
 	c := Checkpoint{Self: strings.TrimPrefix(lines[0], "lethe/")}
-	c.Size, _ = strconv.ParseInt(lines[1], 10, 64) // what is no number, hash or signature is not written again as it stands
+	// What is no number, hash or signature is not written again as it stands.
+	c.Size, _ = strconv.ParseInt(lines[1], 10, 64)
 	c.Root, _ = tlog.ParseHash(lines[2])
 	if last, ok := strings.CutPrefix(lines[3], lastLine); ok {
 		c.Last, lines = last, slices.Delete(lines, 3, 4)
 	}
 	c.Sig, _ = base64.StdEncoding.DecodeString(lines[4][strings.LastIndexByte(lines[4], ' ')+1:])
-	if c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize || !address(c.Self) || c.Last != "" && !address(c.Last) {
+	known := address(c.Self) && (c.Last == "" || address(c.Last))
+	if !known || c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize {
 		return Checkpoint{}, errors.New("this is not the checkpoint of an identity")
 	}
 	return c, nil
@@ -126,10 +130,13 @@ func (c Checkpoint) verifier(public string) (note.Verifier, error) {
 // Verify returns nil if the owner of a public key, as Key.Public writes it, signed the checkpoint.
 func (c Checkpoint) Verify(public string) error {
 	v, err := c.verifier(public)
-	if err == nil && (len(c.Sig) < 4 || binary.BigEndian.Uint32(c.Sig) != v.KeyHash() || !v.Verify([]byte(c.text()), c.Sig[4:])) {
-		err = errors.New("the signature is not that of the key")
+	if err != nil {
+		return err
 	}
-	return err
+	if len(c.Sig) < 4 || binary.BigEndian.Uint32(c.Sig) != v.KeyHash() || !v.Verify([]byte(c.text()), c.Sig[4:]) {
+		return errors.New("the signature is not that of the key")
+	}
+	return nil
 }
 
 // Text writes binary values as the fields of a line have them.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 const self = "82751602d95e3c1d82751602d95e3c1d82751602d95e3c1d82751602d95e3c1d"

@@ -36,12 +36,12 @@ func (r *ranker) confidence(p *page) float64 {
 		if len(p.lines[from].matches) == 0 {
 			continue
 		}
-		r.tally.reset()
+		clear(r.tally)
 		for _, l := range p.lines[from:min(from+evidenceLines, len(p.lines))] {
 			r.tally.add(l.matches, (1+l.share)/2) // somebody may well ask for what an agent said
 		}
 		got := 0.0
-		for t, n := range r.tally.each {
+		for t, n := range r.tally {
 			if !r.names[t] {
 				got += r.evidence[t] * min(1, n)
 			}
@@ -53,12 +53,12 @@ func (r *ranker) confidence(p *page) float64 {
 
 // words counts the different terms of the query, but for names, that a candidate's lines have.
 func (r *ranker) words(p *page) (n int) {
-	r.tally.reset()
+	clear(r.tally)
 	for _, l := range p.lines {
 		r.tally.add(l.matches, 1)
 	}
-	for t := range r.tally.each {
-		if !r.names[t] {
+	for t, count := range r.tally {
+		if count > 0 && !r.names[t] {
 			n++
 		}
 	}

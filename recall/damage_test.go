@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What may have happened to the files between two processes.
@@ -37,8 +37,8 @@ func TestDamagedFile(t *testing.T) {
 		{"cut in half", write(state[:len(state)/2])},
 		{"no state", write(strings.Repeat("I am a text. ", 1000))},
 		{"SQLite's, of an older version", write("SQLite format 3\x00" + strings.Repeat("\x00", 4080))},
-		{"an earlier version's", write(strings.Replace(state, `"format":8`, `"format":7`, 1))},
-		{"a later version's", write(strings.Replace(state, `"format":8`, `"format":99`, 1))},
+		{"an earlier version's", write(strings.Replace(state, `"format":9`, `"format":8`, 1))},
+		{"a later version's", write(strings.Replace(state, `"format":9`, `"format":99`, 1))},
 		{"with segments that do not follow each other", write(strings.Replace(state, `"first":1,`, `"first":2,`, 1))},
 		{"with a run elsewhere", write(strings.Replace(state, `"file":"`, `"file":"/../`, 1))},
 		{"without its run", func() { remove(t, w.runs()[0]) }},

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/recall/index"
 )
@@ -153,24 +153,6 @@ func TestFindsDates(t *testing.T) {
 	if err != nil || len(hints) == 0 || hints[0].Hash != dentist {
 		t.Errorf("hints %s, %v", show(hints), err)
 	}
-}
-
-// Of two that say about the same, the later one holds; one that fits better comes
-// first, however old it is.
-func TestFavoursWhatIsNew(t *testing.T) {
-	w := newWorld(t)
-	old := w.says("the deploy key is in vault 7")
-	for i := range 60 {
-		w.now = w.now.Add(24 * time.Hour)
-		w.fades(w.heard("dev", "carol", fmt.Sprintf("filler number %d about nothing %d", i, i*7)))
-	}
-	now := w.fades(w.heard("dev", "bob", "the deploy key is in vault 9 now"))[0]
-	x := w.synced()
-	hits := w.search(x, Query{Text: "where is the deploy key?"})
-	if len(hits) < 2 || hits[0].Hash != now || hits[1].Hash != old || hits[0].Score < hits[1].Score {
-		t.Errorf("hits %s %v %v", show(hits), hits[0].Score, hits[1].Score)
-	}
-	w.finds(x, "the deploy key in vault 7", old)
 }
 
 // Words are found however they are written and composed, and parts of what is written

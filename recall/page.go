@@ -1,10 +1,6 @@
 package recall
 
-import (
-	"math/bits"
-
-	"lethe/recall/text"
-)
+import "lethe/recall/text"
 
 // page is a candidate's lines, with what of the query is in them.
 type page struct {
@@ -31,39 +27,43 @@ const (
 // read finds the terms of a query in what a candidate says.
 func (c *candidate) read(terms *text.Matcher) page {
 	p := page{lines: make([]line, len(c.lines))}
-	scan := func(said string) (size int, matches []int) {
-		for t := range text.Tokens(said) {
-			if t.Counts() {
-				size++
-			}
-			if term, ok := terms.Find(t); ok {
-				matches = append(matches, term)
-			}
-		}
-		return size, matches
-	}
 	for i := range c.lines {
-		l := line{Line: &c.lines[i]}
-		_, who := scan(l.Name())
-		l.size, l.matches = scan(l.Text)
-		l.matches = append(who, l.matches...)
-		p.lines[i] = l
+		l := &p.lines[i]
+		l.Line = &c.lines[i]
+		_, l.matches = find(terms, l.Name(), nil)
+		l.size, l.matches = find(terms, l.Text, l.matches)
 	}
-	size := 0
-	size, p.about = scan(c.about)
-	p.size = float64(size)
+	size, about := find(terms, c.about, nil)
+	p.size, p.about = float64(size), about
 	for from := 0; from < len(p.lines); {
 		from = p.share(from)
 	}
 	return p
 }
 
+// find counts the tokens of a text, and appends the terms that it has.
+func find(terms *text.Matcher, said string, matches []int) (size int, all []int) {
+	for t := range text.Tokens(said) {
+		if t.Counts() {
+			size++
+		}
+		if term, ok := terms.Find(t); ok {
+			matches = append(matches, term)
+		}
+	}
+	return size, matches
+}
+
 // share says what the words of the message or the section that begins with a line count
 // for, and returns the line behind it.
 func (p *page) share(from int) (to int) {
 	first, size := p.lines[from], 0
-	for to = from; to < len(p.lines) && p.lines[to].Section == first.Section && p.lines[to].Message == first.Message; to++ {
-		size += p.lines[to].size
+	for to = from; to < len(p.lines); to++ {
+		l := p.lines[to]
+		if l.Section != first.Section || l.Message != first.Message {
+			break
+		}
+		size += l.size
 	}
 	share := 1.0
 	switch {
@@ -74,41 +74,16 @@ func (p *page) share(from int) (to int) {
 	}
 	for i := from; i < to; i++ {
 		p.lines[i].share = share
-		p.size += share * float64(p.lines[i].size)
 	}
+	p.size += share * float64(size)
 	return to
 }
 
-// tally counts the terms of a query in some lines. Only those that occur cost
-// anything, and they are gone through in the order of the query.
-type tally struct {
-	counts [mostWords]float64
-	have   [(mostWords + 63) / 64]uint64 // a bit for each term with a count
-}
+// tally counts each term of a query in some lines.
+type tally []float64
 
-func (t *tally) add(matches []int, share float64) {
+func (t tally) add(matches []int, share float64) {
 	for _, term := range matches {
-		t.counts[term] += share
-		t.have[term/64] |= 1 << (term % 64)
+		t[term] += share
 	}
-}
-
-// each yields the terms that have been counted, and how often.
-func (t *tally) each(yield func(term int, count float64) bool) {
-	for i, word := range t.have {
-		for ; word != 0; word &= word - 1 {
-			term := 64*i + bits.TrailingZeros64(word)
-			if !yield(term, t.counts[term]) {
-				return
-			}
-		}
-	}
-}
-
-// reset forgets the counts.
-func (t *tally) reset() {
-	for term := range t.each {
-		t.counts[term] = 0
-	}
-	clear(t.have[:])
 }

@@ -78,7 +78,14 @@ func (q *query) collect(said string) {
 		if t.Kind == text.Part {
 			q.terms[ident].parts = true
 		}
-		add := term{text: t.Text, asked: t.Text, stem: stems.Term(t), part: t.Kind == text.Part, dated: dated, day: t.Kind == text.Day}
+		add := term{
+			text:  t.Text,
+			asked: t.Text,
+			stem:  stems.Term(t),
+			part:  t.Kind == text.Part,
+			dated: dated,
+			day:   t.Kind == text.Day,
+		}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {
 			i, ok = len(q.terms), true
@@ -97,7 +104,7 @@ func (q *query) collect(said string) {
 // whether that is a day: then its day token stands for all of it.
 func (q *query) dated(t text.Token) (day, dated bool) {
 	for _, p := range q.periods {
-		if p.Absolute && p.Words.From <= t.From && t.To <= p.Words.To {
+		if p.Words.From <= t.From && t.To <= p.Words.To {
 			return p.Until.Sub(p.Since) < 48*time.Hour, true
 		}
 	}

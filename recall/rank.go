@@ -41,44 +41,33 @@ const (
 // that the query names. The cost is that of reading each line once. It ends with
 // ctx, after the candidate that it is reading.
 func rank(ctx context.Context, q query, cands []candidate, s *shortlist) ([]ranked, error) {
-	r, err := newRanker(ctx, q, cands, s)
-	if err != nil {
+	r := &ranker{
+		q:     q,
+		c:     cands,
+		names: make([]bool, len(q.terms)),
+		scale: math.Log1p(float64(max(1, s.segments))),
+		tally: make(tally, len(q.terms)),
+	}
+	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
+	r.weigh(s)
 	var out []ranked
 	for i := range cands {
-		if x, ok := r.rank(i); ok {
-			out = append(out, x)
+		p := &r.pages[i]
+		matched := func(l line) bool { return len(l.matches) > 0 }
+		if len(p.about) == 0 && r.times[i] == 0 && !slices.ContainsFunc(p.lines, matched) {
+			continue
 		}
-	}
-	if len(q.periods) == 0 {
-		favourNew(out)
+		x := ranked{candidate: &cands[i], confidence: r.confidence(p)}
+		x.score = r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i]
+		x.passage, x.also = r.passages(i)
+		out = append(out, x)
 	}
 	slices.SortStableFunc(out, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), b.Last.Compare(a.Last))
 	})
 	return out, nil
-}
-
-// newShare is what the newest of some hits has before the oldest, as a share of its
-// score: of two that fit about as well, what was said later holds.
-const newShare = 0.04
-
-// favourNew adds to the scores of hits by how lately they were said, by the
-// logarithm of their age in days: today and last week are as far apart as some
-// months are.
-func favourNew(hits []ranked) {
-	if len(hits) == 0 {
-		return
-	}
-	byTime := func(a, b ranked) int { return a.Last.Compare(b.Last) }
-	oldest, newest := slices.MinFunc(hits, byTime).Last, slices.MaxFunc(hits, byTime).Last
-	steps := func(t time.Time) float64 { return math.Log1p(newest.Sub(t).Hours() / 24) }
-	if most := steps(oldest); most > 0 {
-		for i := range hits {
-			hits[i].score *= 1 + newShare*(1-steps(hits[i].Last)/most)
-		}
-	}
 }
 
 // ranker holds what the candidates of one query are measured against.
@@ -101,44 +90,35 @@ type ranker struct {
 	tally tally
 }
 
-func newRanker(ctx context.Context, q query, cands []candidate, s *shortlist) (*ranker, error) {
-	r := &ranker{q: q, c: cands, names: make([]bool, len(q.terms)), scale: math.Log1p(float64(max(1, s.segments)))}
-	terms := q.matcher()
-	lines := 0
-	for i := range cands {
+// read reads the candidates, and finds the terms that name a speaker: that somebody is spoken of
+// says little where they always speak.
+func (r *ranker) read(ctx context.Context) error {
+	terms, speakers, lines := r.q.matcher(), map[string]bool{}, 0
+	for i := range r.c {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
-		p := cands[i].read(terms)
+		p := r.c[i].read(terms)
 		r.pages = append(r.pages, p)
+		r.times = append(r.times, r.time(i))
 		r.docSize += p.size
 		lines += len(p.lines)
-		r.times = append(r.times, r.time(i))
-	}
-	r.lineSize = max(1, r.docSize/float64(max(1, lines)))
-	r.docSize = max(1, r.docSize/float64(max(1, len(cands))))
-	r.findNames()
-	r.weigh(s)
-	return r, nil
-}
-
-// findNames finds the terms that name a speaker. That somebody is spoken of says
-// little where they always speak.
-func (r *ranker) findNames() {
-	seen := map[string]bool{}
-	for _, p := range r.pages {
 		for _, l := range p.lines {
-			if l.Message == nil || seen[l.Speaker] {
-				continue
-			}
-			seen[l.Speaker] = true
-			for t := range text.Tokens(l.Speaker) {
-				if i := slices.IndexFunc(r.q.terms, func(term term) bool { return term.text == t.Text }); i >= 0 {
-					r.names[i] = true
-				}
+			if l.Message != nil {
+				speakers[l.Speaker] = true
 			}
 		}
 	}
+	r.lineSize = max(1, r.docSize/float64(max(1, lines)))
+	r.docSize = max(1, r.docSize/float64(max(1, len(r.c))))
+	for name := range speakers {
+		for t := range text.Tokens(name) {
+			for i, term := range r.q.terms {
+				r.names[i] = r.names[i] || term.text == t.Text
+			}
+		}
+	}
+	return nil
 }
 
 // weigh gives each term its weight: the rarer, the more. An identifier that occurs
@@ -147,9 +127,10 @@ func (r *ranker) weigh(s *shortlist) {
 	timed := slices.ContainsFunc(r.times, func(fit float64) bool { return fit > 0 })
 	n := float64(max(1, s.segments))
 	for i, t := range r.q.terms {
-		df := math.Floor(s.dfs[i])
+		df := s.dfs[i]
 		weight := math.Log(1 + (max(n-df, 0)+0.5)/(df+1))
-		if unknown := df == 0; unknown && (t.parts || t.dated) || t.dated && !t.day && timed {
+		unknown := df == 0 && (t.parts || t.dated)
+		if unknown || t.dated && !t.day && timed {
 			weight = 0 // what is dated is a time here, and not what was said
 		}
 		evidence := min(weight, text.Commonness(t.stem))
@@ -163,39 +144,32 @@ func (r *ranker) weigh(s *shortlist) {
 
 // time says how well a candidate fits the times that the query names, 0 to 1: by
 // the times of its lines, or by its own where lines have none.
-func (r *ranker) time(i int) float64 {
-	best, dated := 0.0, false
-	for _, p := range r.q.periods {
-		for _, l := range r.pages[i].lines {
-			if l.First && !l.At.IsZero() {
-				best, dated = max(best, p.Fit(l.At)), true
-			}
+func (r *ranker) time(i int) (best float64) {
+	if len(r.q.periods) == 0 {
+		return 0
+	}
+	var at []time.Time
+	for _, l := range r.c[i].lines {
+		if l.First && !l.At.IsZero() {
+			at = append(at, l.At)
 		}
-		if !dated {
-			best = max(best, p.Fit(r.c[i].First), p.Fit(r.c[i].Last))
+	}
+	if len(at) == 0 {
+		at = append(at, r.c[i].First, r.c[i].Last)
+	}
+	for _, p := range r.q.periods {
+		for _, t := range at {
+			best = max(best, p.Fit(t))
 		}
 	}
 	return best
-}
-
-// rank measures one candidate. It is false when the candidate has nothing of what
-// is asked for.
-func (r *ranker) rank(i int) (ranked, bool) {
-	p := &r.pages[i]
-	matched := len(p.about) > 0 || slices.ContainsFunc(p.lines, func(l line) bool { return len(l.matches) > 0 })
-	if !matched && r.times[i] == 0 {
-		return ranked{}, false
-	}
-	out := ranked{candidate: &r.c[i], score: r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i], confidence: r.confidence(p)}
-	out.passage, out.also = r.passages(i)
-	return out, true
 }
 
 // whole is BM25 of all that a candidate says and of its summary, with a little of what stands just
 // outside it: a question is often in one original and its answer in the next.
 func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
-	r.tally.reset()
+	clear(r.tally)
 	for _, l := range p.lines {
 		r.tally.add(l.matches, l.share)
 	}
@@ -215,7 +189,7 @@ func (r *ranker) whole(i int) float64 {
 		}
 	}
 	score := 0.0
-	for t, n := range r.tally.each {
+	for t, n := range r.tally {
 		score += r.weight[t] * index.Saturate(n, p.size, r.docSize)
 	}
 	return score
@@ -236,7 +210,7 @@ func (r *ranker) best(p *page) (best float64) {
 // window measures the lines from one on: BM25, and less where they have only a
 // small part of what is asked for.
 func (r *ranker) window(p *page, from int) (score float64) {
-	r.tally.reset()
+	clear(r.tally)
 	size, to := 0, from
 	for to < len(p.lines) && (to == from || to-from < windowLines && size < windowTokens) {
 		r.tally.add(p.lines[to].matches, p.lines[to].share)
@@ -245,7 +219,7 @@ func (r *ranker) window(p *page, from int) (score float64) {
 	}
 	got := 0.0
 	usual := max(r.lineSize, windowTokens)
-	for t, n := range r.tally.each {
+	for t, n := range r.tally {
 		score += r.weight[t] * index.Saturate(n, float64(size), usual)
 		got += r.weight[t] * min(1, n)
 	}
@@ -325,7 +299,7 @@ func (r *ranker) value(p *page, i int) (sum float64) {
 	if len(p.lines[i].matches) == 0 {
 		return 0
 	}
-	r.tally.reset()
+	clear(r.tally)
 	for j := max(0, i-1); j < min(len(p.lines), i+2); j++ {
 		share := p.lines[j].share
 		if j != i {
@@ -334,7 +308,7 @@ func (r *ranker) value(p *page, i int) (sum float64) {
 		r.tally.add(p.lines[j].matches, share)
 	}
 	whole := false
-	for t, n := range r.tally.each { // parts come behind their identifier
+	for t, n := range r.tally { // parts come behind their identifier
 		v := r.evidence[t] * min(1, n)
 		if !r.q.terms[t].part {
 			whole = r.q.terms[t].parts && v > 0

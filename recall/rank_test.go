@@ -200,9 +200,9 @@ func TestRankTimes(t *testing.T) {
 		s.first(t, question, want)
 	}
 	work := of(tool("make", "the build is green"), tool("make", "the build is red"))
-	work[0].First, work[0].Last = monday.AddDate(0, 0, -1), monday.AddDate(0, 0, -1) // nothing in it has a time
+	work[0].First, work[0].Last = monday.AddDate(0, -2, 0), monday.AddDate(0, -2, 0) // nothing in it has a time
 	work[1].First, work[1].Last = monday, monday
-	work.first(t, "how was the build yesterday", 0)
+	work.first(t, "how was the build in august", 0)
 }
 
 func TestRankWork(t *testing.T) {
@@ -232,7 +232,7 @@ func TestRankWork(t *testing.T) {
 func TestRankIsDeterministic(t *testing.T) {
 	s := of(chat("ann 2023-05-08 The same."), chat("ann 2023-05-10 The same."), chat("ann 2023-05-09 The same."))
 	var order []int
-	for _, r := range s.found("same, at one time or another, today") { // with a time, the newest is no better
+	for _, r := range s.found("same, at one time or another") {
 		order = append(order, s.place(r))
 	}
 	if !slices.Equal(order, []int{1, 2, 0}) {

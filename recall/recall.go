@@ -65,18 +65,20 @@ type Query struct {
 
 // Hit is one faded original that fits a query.
 type Hit struct {
-	Hash       blobs.Hash `json:"hash"`
-	From, To   int        `json:"-"`  // its entries, both included
-	At         time.Time  `json:"at"` // when the last of it was said
-	Gist       string     `json:"gist"`
-	Rooms      []string   `json:"rooms,omitempty"`
-	Tools      []string   `json:"tools,omitempty"`
-	Kinds      []string   `json:"kinds,omitempty"`
-	Passage    string     `json:"passage"`        // raw text, at most 400 characters on one to three lines
-	Also       string     `json:"also,omitempty"` // another passage: what else fits best, or how the turn ended
-	Offset     int        `json:"offset"`         // of the passage's message in the body, or of itself where that begins far before, in characters, for UNCOMPACT
-	Score      float64    `json:"-"`              // higher is better; comparable within one answer only
-	Confidence float64    `json:"confidence"`     // 0 to 1: how likely it is what was asked for
+	Hash     blobs.Hash `json:"hash"`
+	From, To int        `json:"-"`  // its entries, both included
+	At       time.Time  `json:"at"` // when the last of it was said
+	Gist     string     `json:"gist"`
+	Rooms    []string   `json:"rooms,omitempty"`
+	Tools    []string   `json:"tools,omitempty"`
+	Kinds    []string   `json:"kinds,omitempty"`
+	Passage  string     `json:"passage"`        // raw text, at most 400 characters on one to three lines
+	Also     string     `json:"also,omitempty"` // another passage: what else fits best, or how the turn ended
+	// Offset is where the passage's message begins in the body, or the passage itself where that is
+	// far before; in characters, for UNCOMPACT.
+	Offset     int     `json:"offset"`
+	Score      float64 `json:"-"`          // higher is better; comparable within one answer only
+	Confidence float64 `json:"confidence"` // 0 to 1: how likely it is what was asked for
 	// Overtaken is the last entry of what has overtaken the original, or 0; see NewerFirst.
 	Overtaken int `json:"overtaken_by,omitempty"`
 }
@@ -136,7 +138,13 @@ func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit,
 // mostly none: as Hinted chooses them of the best three. The text is what somebody
 // has said, or what a tool has printed. A text without a word to look for has no
 // hints.
-func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) ([]Hit, error) {
+func (x *Index) Hints(
+	ctx context.Context,
+	store *blobs.Store,
+	said string,
+	now time.Time,
+	least float64,
+) ([]Hit, error) {
 	a := analyse(said, now)
 	if a.stops || len(a.terms) == 0 { // it reminds nobody of anything
 		return nil, nil
@@ -198,8 +206,19 @@ func hits(ranked []ranked) []Hit {
 		c := r.candidate
 		offset := utf8.RuneCountInString(c.body[:start(c.body, r.passage[0])])
 		out[i] = Hit{
-			Hash: c.Hash, From: c.From, To: c.To, At: c.Last, Gist: c.gist, Rooms: c.facts.Rooms, Tools: c.facts.Tools, Kinds: c.facts.Kinds,
-			Passage: text.Passage(r.passage), Also: text.Passage(r.also), Offset: offset, Score: r.score, Confidence: r.confidence,
+			Hash:       c.Hash,
+			From:       c.From,
+			To:         c.To,
+			At:         c.Last,
+			Gist:       c.gist,
+			Rooms:      c.facts.Rooms,
+			Tools:      c.facts.Tools,
+			Kinds:      c.facts.Kinds,
+			Passage:    text.Passage(r.passage),
+			Also:       text.Passage(r.also),
+			Offset:     offset,
+			Score:      r.score,
+			Confidence: r.confidence,
 		}
 	}
 	return out

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"

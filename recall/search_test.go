@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestFindsWhatFaded(t *testing.T) {

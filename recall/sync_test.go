@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )

@@ -16,7 +16,6 @@ type Firings struct {
 	Last    time.Time `json:"last,omitzero"` // when the newest was due
 	Fired   int       `json:"fired"`
 	Missed  int       `json:"missed"`
-	Silent  int       `json:"silent"`
 	Nothing int       `json:"nothing"`  // turns answered with (nothing)
 	USD     float64   `json:"cost_usd"` // of the turns; those of several lines are shared
 	Model   string    `json:"-"`        // of the newest
@@ -71,7 +70,8 @@ func firingsOf(path string) (map[string]*Firings, error) {
 // read reads what is new.
 func (h *history) read(path string) error {
 	return life.ReadOn(path, &h.at, func(line life.Event, _ bool) error {
-		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 && line.Kind != "fired" {
+		if !slices.Contains([]string{"fired", "inbound", "reply", "call"}, line.Kind) || len(h.by) == 0 &&
+			line.Kind != "fired" {
 			return nil
 		}
 		e, err := event.Parse(line)
@@ -93,14 +93,14 @@ func (h *history) apply(e event.Event) {
 		if e.Again != "" {
 			h.fired = slices.DeleteFunc(h.fired, func(g *firing) bool { return g.of == f && g.Room == e.Posts[0].Room })
 		} else {
-			f.Last, f.Fired, f.Missed, f.Silent = e.TS, f.Fired+1, f.Missed+e.Missed, f.Silent+e.Silent
+			f.Last, f.Fired, f.Missed = e.TS, f.Fired+1, f.Missed+e.Missed
 		}
 		for _, p := range e.Posts[:min(1, len(e.Posts))] {
 			h.fired = append(h.fired, &firing{f, p})
 		}
 	case event.Inbound:
 		h.fired = slices.DeleteFunc(h.fired, func(f *firing) bool {
-			hears := f.Room == e.Room && f.Size < e.At.To
+			hears := f.Room == e.Room && f.Size() < e.At.To
 			if hears && !e.Asleep {
 				h.heard = append(h.heard, f.of)
 			}

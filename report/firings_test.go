@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/chat"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -21,12 +22,12 @@ func TestFirings(t *testing.T) {
 	defer log.Close()
 	due := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	notice := func(room string, from int64) event.Notice {
-		return event.Notice{Say: "x", Posting: event.Posting{TS: due, Posts: []event.Place{{Room: room, Inode: 1, Size: from}}}}
+		return event.Notice{Say: "x", Posting: event.Posting{TS: due, Posts: []event.Place{{Room: room, Mark: chat.Mark{Inode: 1, From: from}}}}}
 	}
 	at := func(room string, from, to int64) event.Passage {
 		return event.Passage{Room: room, Inode: 1, At: event.Span{From: from, To: to}}
 	}
-	said := event.Posting{TS: due, Posts: []event.Place{{Room: "dev", Inode: 1, Size: 50}}}
+	said := event.Posting{TS: due, Posts: []event.Place{{Room: "dev", Mark: chat.Mark{Inode: 1, From: 50}}}}
 	for _, e := range []event.Event{
 		event.Boot{Name: "ada", Version: "1"},
 		event.Inbound{N: 1, Passage: at("dev", 0, 50), Lines: 1},
@@ -35,7 +36,7 @@ func TestFirings(t *testing.T) {
 		event.Inbound{N: 3, Passage: at("dev", 50, 170), Lines: 1},
 		event.Reply{N: 4, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 1}},
 		event.Call{ID: "e4.1", Tool: "LIST"},
-		event.Fired{ID: "k2", By: "watch-file", Silent: 3, Notice: notice("ops", 0)},
+		event.Fired{ID: "k2", By: "watch-file", Notice: notice("ops", 0)},
 		event.Inbound{N: 5, Passage: at("ops", 0, 70), Lines: 1},
 		event.Reply{N: 6, Turn: 2, Model: "m", Tokens: event.Tokens{USD: 0.5}},
 		event.Inbound{N: 7, Passage: at("dev", 170, 200), Lines: 1},
@@ -56,7 +57,7 @@ func TestFirings(t *testing.T) {
 	got := firings(t, path)
 	for by, want := range map[string]Firings{
 		"cron-brief": {Last: due, Fired: 2, Missed: 2, Nothing: 1, USD: 1.25, Model: "m"},
-		"watch-file": {Last: due, Fired: 1, Silent: 3, Nothing: 1, USD: 0.25, Model: "m"},
+		"watch-file": {Last: due, Fired: 1, Nothing: 1, USD: 0.25, Model: "m"},
 	} {
 		if f := got[by]; f == nil || *f != want {
 			t.Errorf("%s: %+v, want %+v", by, f, want)

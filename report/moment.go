@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/internal/lazy"
 )
 
@@ -16,7 +16,7 @@ var (
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
-func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
+func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
 	m.Text = text
 	switch at := numbered().FindStringSubmatch(text); {
 	case text == "", text == "now":
@@ -29,7 +29,8 @@ func ParseMoment(text string, now time.Time) (m agent.Moment, err error) {
 		m.Epoch = &k
 	default:
 		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
-			err = &InvalidError{fmt.Errorf("%q is no moment", text), "it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
+			err = &InvalidError{fmt.Errorf("%q is no moment", text),
+				"it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
 		}
 		if err == nil && m.At.After(now) {
 			err = &InvalidError{fmt.Errorf("%s is still to come", text), "the present moment is: now"}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/internal/status"
 )
 
@@ -25,16 +25,17 @@ var ErrNoQuestion = errors.New("no such open question; it may have been answered
 
 // Questions are those that identities have open, oldest first. The error names the
 // identities that cannot be read; those of the others are there all the same.
-func (h Home) Questions(of ...agent.Identity) ([]Question, error) {
+func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 	open, unread := []Question{}, error(nil)
 	for _, id := range of {
-		s, err := agent.Fold(id, h.Store)
+		s, err := home.Fold(id, h.Store)
 		if err != nil {
 			unread = errors.Join(unread, err)
 			continue
 		}
 		for _, q := range s.Questions {
-			open = append(open, Question{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self, q.Ref.Hash.String()})
+			open = append(open, Question{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self,
+				q.Ref.Hash.String()})
 		}
 	}
 	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
@@ -43,12 +44,16 @@ func (h Home) Questions(of ...agent.Identity) ([]Question, error) {
 
 // Answer checks an answer to one of the questions that are open, as somebody gives it,
 // and returns the room and the line that give it there. An answer that may not be given
-// is an *InvalidError or wraps ErrNoQuestion or agent.ErrAmbiguous.
+// is an *InvalidError or wraps ErrNoQuestion or home.ErrAmbiguous.
 func (h Home) Answer(open []Question, qid, as, text string) (room, line string, err error) {
 	fits := slices.Clone(open)
-	fits = slices.DeleteFunc(fits, func(q Question) bool { return !strings.EqualFold(q.ID, qid) && !strings.EqualFold(q.ID, "q"+qid) })
+	fits = slices.DeleteFunc(fits, func(q Question) bool {
+		return !strings.EqualFold(q.ID, qid) &&
+			!strings.EqualFold(q.ID, "q"+qid)
+	})
 	if len(fits) > 1 {
-		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid, fits[0].Identity, fits[1].Identity, agent.ErrAmbiguous)
+		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid,
+			fits[0].Identity, fits[1].Identity, home.ErrAmbiguous)
 	}
 	if len(fits) == 0 {
 		return "", "", fmt.Errorf("answer %s: %w", qid, ErrNoQuestion)
@@ -59,11 +64,13 @@ func (h Home) Answer(open []Question, qid, as, text string) (room, line string, 
 		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", q.ID, as), "who may: " + who}
 	}
 	if !q.Until.IsZero() && time.Now().After(q.Until) {
-		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID, q.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
+		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID,
+			q.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
 	}
 	choice, _, ok := q.Answer(q.ID + " " + text)
 	if !ok {
-		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text), "its options: " + strings.Join(q.Options, ", ")}
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text),
+			"its options: " + strings.Join(q.Options, ", ")}
 	}
 	if len(text) > len(choice) { // as "no, keep it": the words are heard, too
 		choice = text

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/mind"
 	"lethe/recall"
 )
@@ -92,7 +92,7 @@ var ErrNoMatch = errors.New("nothing that has faded matches")
 
 // Recall brings the index of an identity up to date, as far as it can be, and searches it.
 // The error wraps ErrNoMatch where nothing fits.
-func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog.Logger) (f Found, err error) {
+func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.Logger) (f Found, err error) {
 	f.Matches = []Match{}
 	q, err := s.query(time.Now())
 	if err != nil {
@@ -101,7 +101,7 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	unread := map[blobs.Hash]bool{}
 	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
 	q.Absent = func(words []string) { f.Absent = words }
-	state, err := agent.Fold(id, h.Store)
+	state, err := home.Fold(id, h.Store)
 	if err != nil { // what can be read of a damaged life is found, but for what it has of ancestors
 		state = &mind.State{Self: id.Self}
 	}
@@ -122,7 +122,7 @@ func (h Home) Recall(ctx context.Context, id agent.Identity, s Search, log *slog
 	case err != nil:
 		return f, err
 	case len(hits) == 0 && f.Lost > 0:
-		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, agent.ErrCorrupt, f.Lost)
+		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, home.ErrCorrupt, f.Lost)
 	case len(hits) == 0:
 		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}

@@ -17,19 +17,21 @@ import (
 	"slices"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/budget"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/llm"
 	"lethe/mind"
+	"lethe/request"
+	"lethe/spend"
 )
 
 // Home is a home and what its configuration says of it.
 type Home struct {
-	agent.Home
+	home.Home
 	Store        *blobs.Store
-	Limits       budget.Limits
+	Limits       spend.Limits
 	Zone         *time.Location // nil is that of the machine
 	People       []string       // who may answer questions and raise budgets
 	ContextLimit int            // tokens; 0 is the default
@@ -52,7 +54,7 @@ func Invalid(format string, args ...any) error {
 	return &InvalidError{Err: fmt.Errorf(format, args...)}
 }
 
-// Clock is whose days count.
+// Clock decides when a day begins.
 func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 
 // Agent is an identity.
@@ -119,7 +121,7 @@ func family(list []Agent) []Agent {
 }
 
 // Agent reads what is known of an identity; what cannot be read is said in it.
-func (h Home) Agent(id agent.Identity) Agent {
+func (h Home) Agent(id home.Identity) Agent {
 	a := Agent{Name: id.Name, Self: id.Self, State: status.Stopped, Rooms: []string{}}
 	if fi, err := os.Stat(id.LIFE()); err == nil {
 		a.LifeBytes = fi.Size()
@@ -127,7 +129,7 @@ func (h Home) Agent(id agent.Identity) Agent {
 	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
 		a.Rooms = rooms
 	}
-	s, err := agent.Fold(id, h.Store)
+	s, err := home.Fold(id, h.Store)
 	if err != nil {
 		a.State, a.Error = "damaged", err.Error()
 		return a
@@ -135,7 +137,7 @@ func (h Home) Agent(id agent.Identity) Agent {
 	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
 	a.Turns, a.Entries = s.Turn, s.Next-1
 	a.Input, a.Cached, a.Output, a.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
-	if elsewhere, ok := errors.AsType[*agent.ElsewhereError](id.Elsewhere(s)); ok {
+	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(s)); ok {
 		a.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
 	}
 	live, running := Live(id)
@@ -162,28 +164,34 @@ func (h Home) Agent(id agent.Identity) Agent {
 }
 
 // Live reads the status of an identity, and whether a process runs it.
-func Live(id agent.Identity) (status.Status, bool) {
+func Live(id home.Identity) (status.Status, bool) {
 	s, _ := status.Read(id.Dir) // zero, where it has not shown one yet
-	_, running := agent.Running(id)
+	_, running := home.Running(id)
 	return s, running
 }
 
-// Context is the state of an identity, and what the parts of its next request cost as
-// the daemon counts it.
-func (h Home) Context(id agent.Identity) (*mind.State, agent.Parts, error) {
-	s, err := agent.Fold(id, h.Store)
+// Context is the next request of an identity, and what its parts cost as the daemon counts it.
+type Context struct {
+	request.Parts
+	Messages []llm.Message `json:"messages"`
+	State    *mind.State   `json:"-"`
+}
+
+// Context reads the next request of an identity.
+func (h Home) Context(id home.Identity) (Context, error) {
+	s, err := home.Fold(id, h.Store)
 	if err != nil {
-		return nil, agent.Parts{}, err
+		return Context{}, err
 	}
 	limit, total := h.ContextLimit, 0
 	if live, running := Live(id); running && live.ContextLimit > 0 {
 		limit, total = live.ContextLimit, live.ContextTokens
 	}
-	return s, agent.PartsOf(id, s, limit, total), nil
+	return Context{request.PartsOf(id, s, limit, total), s.Messages(""), s}, nil
 }
 
 // Hearers are the identities that hear a room when they run.
-func (h Home) Hearers(room string) []agent.Identity {
+func (h Home) Hearers(room string) []home.Identity {
 	all, _ := h.hearers()
 	return all[room]
 }

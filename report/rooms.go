@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"lethe/agent"
 	"lethe/chat"
+	"lethe/home"
 )
 
 // Room is a room of the home.
@@ -45,7 +45,7 @@ func (h Home) Rooms() ([]Room, error) {
 	list := []Room{}
 	for _, name := range chat.All(h.Dir) {
 		room, err := h.room(name, hearers)
-		if errors.Is(err, agent.ErrNotFound) { // no file of a room
+		if errors.Is(err, home.ErrNotFound) { // no file of a room
 			continue
 		}
 		if err != nil {
@@ -57,7 +57,7 @@ func (h Home) Rooms() ([]Room, error) {
 	return list, nil
 }
 
-// Room is one room. The error wraps agent.ErrNotFound where there is none of that name.
+// Room is one room. The error wraps home.ErrNotFound where there is none of that name.
 func (h Home) Room(name string) (Room, error) {
 	hearers, err := h.hearers()
 	if err != nil {
@@ -67,9 +67,9 @@ func (h Home) Room(name string) (Room, error) {
 }
 
 // hearers are the identities that hear each room.
-func (h Home) hearers() (map[string][]agent.Identity, error) {
+func (h Home) hearers() (map[string][]home.Identity, error) {
 	all, err := h.List()
-	hearers := map[string][]agent.Identity{}
+	hearers := map[string][]home.Identity{}
 	for _, id := range all {
 		rooms, _ := chat.Rooms(id.Subs())
 		for _, room := range rooms {
@@ -79,8 +79,8 @@ func (h Home) hearers() (map[string][]agent.Identity, error) {
 	return hearers, err
 }
 
-func (h Home) room(name string, hearers map[string][]agent.Identity) (Room, error) {
-	missing := fmt.Errorf("find room %q: %w", name, agent.ErrNotFound)
+func (h Home) room(name string, hearers map[string][]home.Identity) (Room, error) {
+	missing := fmt.Errorf("find room %q: %w", name, home.ErrNotFound)
 	if !chat.ValidRoom(name) {
 		return Room{}, missing
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -26,7 +26,7 @@ type Stretch struct {
 }
 
 // Tree lists the stretches of a life, oldest first.
-func (h Home) Tree(id agent.Identity) (list []Stretch, err error) {
+func (h Home) Tree(id home.Identity) (list []Stretch, err error) {
 	forks, line, next, last := map[int64][]string{}, int64(0), Stretch{}, 0
 	all, err := h.List()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/trigger"
 )
@@ -27,14 +27,14 @@ type Trigger struct {
 }
 
 // TriggersDir is where the files of an identity's triggers are.
-func TriggersDir(id agent.Identity) string { return filepath.Join(id.Dir, "triggers") }
+func TriggersDir(id home.Identity) string { return filepath.Join(id.Dir, "triggers") }
 
 // maxTrigger bounds a file that is read, in bytes; package trigger takes less.
 const maxTrigger = 1 << 20
 
 // Triggers reads the files, and what is new in the log; what has fired and has no file any more is
 // there, too.
-func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
+func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	fired, err := firingsOf(id.LIFE())
 	if err != nil {
 		return nil, id.Unread(err)
@@ -83,7 +83,7 @@ func (h Home) Triggers(id agent.Identity) ([]Trigger, error) {
 }
 
 // Wrong says what is wrong with the files of triggers; nil where nothing is.
-func Wrong(id agent.Identity, all []Trigger) error {
+func Wrong(id home.Identity, all []Trigger) error {
 	var faults []string
 	for _, t := range all {
 		if t.Error != "" {
@@ -99,27 +99,10 @@ func Wrong(id agent.Identity, all []Trigger) error {
 // faultyError is what is wrong with trigger files.
 type faultyError struct {
 	error
-	id agent.Identity
+	id home.Identity
 }
 
 // Hint says where the files are.
 func (e faultyError) Hint() string {
 	return fmt.Sprintf("they are in %s; see docs/triggers.md", TriggersDir(e.id))
-}
-
-// Fire asks an identity to fire one of its triggers once, now; it does so when it runs.
-// The trigger's schedule stays.
-func Fire(id agent.Identity, name string, all []Trigger) error {
-	for _, t := range all {
-		switch {
-		case t.Name != name || t.When == "" && t.Error == "": // another one, or without a file
-		case t.When == "":
-			return Wrong(id, []Trigger{t})
-		case strings.HasPrefix(t.When, "mail "):
-			return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
-		default:
-			return durable.Overwrite(filepath.Join(TriggersDir(id), name+".now"), nil, 0o600)
-		}
-	}
-	return fmt.Errorf("find trigger %s of %s: %w", name, id.Name, agent.ErrNotFound)
 }

@@ -16,8 +16,7 @@ import (
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
 // fields are strings and integers with a json tag; ",omitempty" marks what may be
-// left out, and the tag "about" describes the argument to the model, if its name does not. "was" is an
-// older name, which the schema of an old epoch has.
+// left out, and the tag "about" describes the argument to the model, if its name does not.
 //
 // It is strict about what an argument means and kind about how it is written: an
 // unknown or missing argument and a wrong type are errors that name what is
@@ -33,10 +32,6 @@ func Decode(args json.RawMessage, dst any) error {
 		name, option, kind := argument(v.Type().Field(i))
 		raw, ok := given[name]
 		delete(given, name)
-		if was := v.Type().Field(i).Tag.Get("was"); !ok && was != "" {
-			raw, ok = given[was]
-			delete(given, was)
-		}
 		switch {
 		case !ok && option == "":
 			wrong = append(wrong, fmt.Sprintf("missing argument %q", name))
@@ -106,11 +101,17 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	return lower, nil
 }
 
-// integer is an argument that models write as 5, 5.0 or "5".
+// integer is an argument that models write as 5, 5.0 or "5"; of a switch also as true or false.
 type integer int64
 
 func (n *integer) UnmarshalJSON(raw []byte) error {
 	s := strings.Trim(string(raw), `" `)
+	switch s {
+	case "true":
+		s = "1"
+	case "false":
+		s = "0"
+	}
 	exact, err := strconv.ParseInt(s, 10, 64)
 	if err == nil {
 		*n = integer(exact)
@@ -124,30 +125,21 @@ func (n *integer) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// truth is an integer that models also write as true or false.
-type truth integer
+// loose is a text that models also write as a list of texts, which is one a line then, as a number or an object.
+type loose string
 
-func (t *truth) UnmarshalJSON(raw []byte) error {
-	switch strings.Trim(string(raw), `" `) {
-	case "true":
-		*t = 1
-		return nil
-	case "false":
-		return nil
-	}
-	return (*integer)(t).UnmarshalJSON(raw)
-}
-
-// several is a text with a list in it, which models also write as an array of texts.
-type several string
-
-func (s *several) UnmarshalJSON(raw []byte) error {
+func (l *loose) UnmarshalJSON(raw []byte) error {
+	var s string
 	var items []string
-	if json.Unmarshal(raw, &items) == nil {
-		*s = several(strings.Join(items, "\n"))
-		return nil
+	switch {
+	case json.Unmarshal(raw, &s) == nil:
+	case json.Unmarshal(raw, &items) == nil:
+		s = strings.Join(items, "\n")
+	default:
+		s = string(raw)
 	}
-	return json.Unmarshal(raw, (*string)(s))
+	*l = loose(s)
+	return nil
 }
 
 // quote shows a text of the model in a message: quoted, in one line, bounded.

@@ -26,8 +26,10 @@ var mainArgs = []string{"command", "room", "path", "hash", "query", "brief"}
 // is also git -C . push.
 func ParseRule(text string) (Rule, error) {
 	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
-	if _, err := descriptions.Open(strings.ToLower(tool) + ".md"); err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
-		return Rule{}, fmt.Errorf("%q does not begin with the name of a tool that can wait for approval, such as BASH, SAY or WRITE_FILE", text)
+	_, err := descriptions.Open(strings.ToLower(tool) + ".md")
+	if err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
+		return Rule{}, fmt.Errorf("%q does not begin with the name of a tool that can wait for approval, such as "+
+			"BASH, SAY or WRITE_FILE", text)
 	}
 	r := Rule{tool: tool}
 	if glob = joined(glob); glob != "" {
@@ -85,8 +87,9 @@ func forms(name, value, work string) []string {
 
 // What separates the simple commands of a shell line, and what may stand before one.
 var (
-	between   = lazy.Regexp("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
-	before    = lazy.Regexp(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
+	between = lazy.Regexp("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	before  = lazy.Regexp(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|` +
+		`command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
 	redirects = lazy.Regexp(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
 	quotes    = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
@@ -101,7 +104,8 @@ func simpleCommands(line string) (out []string) {
 		}
 		words := strings.Fields(part)
 		for i := range words {
-			out = append(out, strings.Join(words[i:], " "), strings.Join(append([]string{path.Base(words[i])}, words[i+1:]...), " "))
+			bare := append([]string{path.Base(words[i])}, words[i+1:]...)
+			out = append(out, strings.Join(words[i:], " "), strings.Join(bare, " "))
 			if !before().MatchString(path.Base(words[i])) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
 				break // sudo -u bob rm: what follows an option may be its value
 			}
@@ -112,3 +116,28 @@ func simpleCommands(line string) (out []string) {
 
 // joined writes white space as one space.
 func joined(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// MayRun says why the identity may not have a command run for it by another way than BASH.
+func (s *Set) MayRun(key, command string) error {
+	args, _ := json.Marshal(map[string]string{"command": command}) // cannot fail
+	switch {
+	case command == "":
+	case !s.Has("BASH"):
+		return fmt.Errorf("%s: you have no BASH, and so nothing runs commands for you", key)
+	case s.Asks("BASH", args):
+		return fmt.Errorf("%s: people have to approve this command. Run it with BASH, which asks them", key)
+	}
+	return nil
+}
+
+// MaySay says why the identity may not have a text posted in a room by another way than SAY.
+func (s *Set) MaySay(room, text string) error {
+	args, _ := json.Marshal(map[string]string{"room": room, "message": text}) // cannot fail
+	if s.Asks("SAY", args) {
+		return fmt.Errorf(
+			"room = %q: people have to approve what you say there. Use SAY, which asks them, or name another room",
+			room,
+		)
+	}
+	return nil
+}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestRules(t *testing.T) {
@@ -73,31 +73,35 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestParseWait(t *testing.T) {
+func TestQuestion(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	lethetest.Must(t, err)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	asked := func(args string) (Question, error) {
+		var a waitArgs
+		lethetest.Must(t, Decode([]byte(args), &a))
+		return a.question(now, berlin)
+	}
 	for until, want := range map[string]string{
 		"90m": "2026-11-20T13:30:00Z", "2h": "2026-11-20T14:00:00Z", "3d": "2026-11-23T12:00:00Z", "2026-11-20 18:00": "2026-11-20T17:00:00Z",
 		"2026-11-21T08:00:00Z": "2026-11-21T08:00:00Z", "": "0001-01-01T00:00:00Z",
 		"2026-11-20 12:00": "", "tomorrow": "", "-2h": "", "0d": "", "999999999d": "", "2000d": "", "d": "",
 	} {
-		w, err := ParseWait([]byte(`{"question":"x","until":"`+until+`"}`), now, berlin)
+		w, err := asked(`{"question":"x","until":"` + until + `"}`)
 		if want == "" && err == nil || want != "" && (err != nil || w.Until.Format(time.RFC3339) != want) {
 			t.Errorf("until %q: %v, %v", until, w.Until, err)
 		}
 	}
-	w, err := ParseWait([]byte(`{"question":" Go? ","room":"#ops","options":"yes |  no\nnot  now|","for":"@ada, USER:bob"}`), now, berlin)
-	if err != nil || w.Question != "Go?" || w.Room != "ops" || strings.Join(w.Options, ",") != "yes,no,not now" || strings.Join(w.For, ",") != "ada,bob" {
+	w, err := asked(`{"question":" Go? ","room":"#ops","options":"yes |  no\nnot  now|","for":"@ada, USER:bob"}`)
+	if err != nil || w.Text != "Go?" || w.Room != "ops" || strings.Join(w.Options, ",") != "yes,no,not now" || strings.Join(w.For, ",") != "ada,bob" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for args, want := range map[string]string{
-		`{"question":" "}`:                               "question has 0 bytes",
-		`{"withdraw":"q3fa9c1"}`:                         "question has 0 bytes", // it asks nothing
+		`{"question":" "}`: "question has 0 bytes",
 		`{"question":"x","options":"1|2|3|4|5|6|7|8|9"}`: "at most 8 options",
 		`{"question":"x","room":"a b"}`:                  "not a valid name",
 	} {
-		if _, err := ParseWait([]byte(args), now, berlin); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := asked(args); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
 	}

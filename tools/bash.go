@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -35,7 +34,7 @@ func newBash(c Config, f *files) (*bash, error) {
 const privateDir = "sandbox"
 
 func (b *bash) tool() Tool {
-	t := newTool("BASH", b.run)
+	t := runTool("BASH", b.run)
 	roots := ""
 	for _, r := range b.files.roots {
 		if !within(b.files.work, r) {
@@ -59,7 +58,7 @@ func (b *bash) tool() Tool {
 type bashArgs struct {
 	Command    string  `json:"command"`
 	Timeout    integer `json:"timeout,omitempty" about:"seconds, default {{timeout}}"`
-	Background truth   `json:"background,omitempty" about:"1: a job at once"`
+	Background integer `json:"background,omitempty" about:"1: a job at once"`
 }
 
 func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
@@ -67,9 +66,11 @@ func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 	case strings.TrimSpace(a.Command) == "":
 		return Result{}, errors.New("command is empty: give what bash -c should run")
 	case strings.ContainsRune(a.Command, 0):
-		return Result{}, errors.New("command contains a zero byte, which no shell can take: write it in another way, like $'\\x00' inside printf")
+		return Result{}, errors.New("command contains a zero byte, which no shell can take: write it in another " +
+			"way, like $'\\x00' inside printf")
 	case len(a.Command) > maxCommand:
-		return Result{}, fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and run that", len(a.Command), maxCommand)
+		return Result{}, fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and "+
+			"run that", len(a.Command), maxCommand)
 	}
 	timeout, wait := b.c.BashTimeout, b.c.BashWait
 	if a.Timeout > 0 {
@@ -100,10 +101,13 @@ func (b *bash) start(ctx context.Context, call Call, line string, timeout time.D
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop, cancelTimer := context.WithTimeoutCause(run, timeout, errTimeout)
 	name := spoolName(call.ID)
-	r := &command{line: line, timeout: timeout, began: time.Now(), cancel: cancel, started: make(chan struct{}), ended: make(chan struct{}),
-		untie: context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })}
-	r.out = &spool{bound: b.c.MaxOutput, most: b.most, tooMuch: func() { cancel(errTooMuch) }, name: name, live: call.Output,
-		keep: func() (*os.File, error) { return b.files.openSpool(name) }}
+	r := &command{
+		line: line, timeout: timeout, began: time.Now(), cancel: cancel,
+		started: make(chan struct{}), ended: make(chan struct{}),
+		untie: context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) }),
+	}
+	r.out = b.files.spool(name, b.c.MaxOutput, func() { cancel(errTooMuch) })
+	r.out.most, r.out.live = b.most, call.Output
 	go func() { // ends with the command, which ends at its timeout, at stop, or when ctx does that it is tied to
 		defer cancel(nil)
 		defer cancelTimer()
@@ -144,7 +148,8 @@ func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration, 
 	case end.Failed != "":
 		return fmt.Sprintf("[not started: %s]", end.Failed), false
 	case errors.Is(why, errTooMuch):
-		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a file you do not need to see whole]", sizeText(most), killed), false
+		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a "+
+			"file you do not need to see whole]", sizeText(most), killed), false
 	case errors.Is(why, errTimeout):
 		return fmt.Sprintf("[timeout after %d s: %s. Give a longer timeout (at most %d), or do less at once]",
 			int64(timeout.Seconds()), killed, int64(maxBashTimeout.Seconds())), false

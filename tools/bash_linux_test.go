@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
+	"lethe/internal/test/lethetest"
 )
 
 func TestBashOutputAndExit(t *testing.T) {
@@ -113,7 +113,7 @@ func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
 	b, err := newBash(c, f)
 	lethetest.Must(t, err)
 	b.most = 1 << 20
-	r := b.tool().Run(t.Context(), Call{ID: "e1.1", Args: []byte(`{"command":"yes"}`)})
+	r := run(t.Context(), &Set{tools: []Tool{b.tool()}}, []byte(`{"command":"yes"}`), Call{ID: "e1.1", Name: "BASH"})
 	lethetest.Words(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 MB", "everything it started was killed")
 	if fi, err := os.Stat(filepath.Join(id.work, ".output/e1.1.txt")); err != nil || fi.Size() > b.most {
 		t.Errorf("kept %v, %v", fi, err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A check runs where commands do, has the text as its input, and a HOME that they do not reach.

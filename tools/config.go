@@ -44,11 +44,11 @@ type Config struct {
 	MaxOutput int64
 	// Ask are the calls before which people are asked; see Set.Asks.
 	Ask []Rule
-	// Rooms does what SAY, JOIN and LEAVE ask for. A Set that is only described
+	// Rooms does what JOIN and LEAVE ask for. A Set that is only described
 	// needs none.
 	Rooms Rooms
-	// Spawn does what SPAWN asks for.
-	Spawn func(call string, s Spawn) (string, error)
+	// Zone is that of deadlines which name none. Default: the machine's.
+	Zone *time.Location
 	// Only are the names of the tools that are offered; none offers all.
 	Only []string
 	// Lent is the own workspace of another identity, which Workspace may be.
@@ -60,7 +60,7 @@ type Config struct {
 	Times func() string
 	// Weight is what a text weighs as the result of a call. Default: its bytes.
 	Weight func(text string) int
-	// Past does what UNCOMPACT, RECALL and COMPACT ask for, and opens paths like
+	// Past does what UNCOMPACT and RECALL ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
 	Past Past
 }
@@ -83,6 +83,7 @@ const (
 // refuses what would undo the protection of the home.
 func (c Config) complete() (Config, error) {
 	c.Bash = cmp.Or(c.Bash, BashSandbox)
+	c.Zone = cmp.Or(c.Zone, time.Local)
 	c.BashTimeout = min(cmp.Or(c.BashTimeout, defaultBashTimeout), maxBashTimeout)
 	c.BashWait = cmp.Or(c.BashWait, defaultBashWait)
 	c.MaxOutput = max(cmp.Or(c.MaxOutput, defaultMaxOutput), 1<<10)
@@ -144,14 +145,18 @@ func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "worksp
 func (c Config) allow(what, dir string) error {
 	for _, file := range c.Secrets {
 		if within(file, dir) {
-			return fmt.Errorf("refuse %s %s: it contains %s, which must stay out of the tools' reach; move that file", what, dir, file)
+			return fmt.Errorf("refuse %s %s: it contains %s, which must stay out of the tools' reach; move "+
+				"that file", what, dir, file)
 		}
 	}
 	for _, hidden := range []string{c.Home, c.AgentDir} {
 		if within(hidden, dir) {
-			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; choose a directory beside it", what, dir, hidden)
+			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; "+
+				"choose a directory beside it", what, dir, hidden)
 		}
-		if own := c.ownWorkspace(); within(dir, hidden) && !within(dir, own) && (c.Lent == "" || !within(dir, resolved(c.Lent))) {
+		own := c.ownWorkspace()
+		lent := c.Lent != "" && within(dir, resolved(c.Lent))
+		if within(dir, hidden) && !within(dir, own) && !lent {
 			return fmt.Errorf("refuse %s %s: it is inside the home %s; only %s may be used there", what, dir, hidden, own)
 		}
 	}

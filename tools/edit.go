@@ -60,7 +60,8 @@ func (p place) load() (string, error) {
 		return "", fmt.Errorf("read %s: %w", p.shown, err)
 	}
 	if len(b) > maxEdit {
-		return "", fmt.Errorf("edit %s: it has %s and EDIT_FILE takes at most %s. Use BASH with sed or a script", p.shown, sizeText(fi.Size()), sizeText(maxEdit))
+		return "", fmt.Errorf("edit %s: it has %s and EDIT_FILE takes at most %s. Use BASH with sed or "+
+			"a script", p.shown, sizeText(fi.Size()), sizeText(maxEdit))
 	}
 	if isBinary(b[:min(len(b), sniffed)]) {
 		return "", fmt.Errorf("edit %s: it is a binary file. Use BASH with a program that knows its format", p.shown)
@@ -87,7 +88,8 @@ func substitute(text, old, new string) (edited string, line int, err error) {
 	if len(lines) > listedLines {
 		at += ", …"
 	}
-	return "", 0, fmt.Errorf("old occurs %d times, at lines %s. Add lines before or after it until it is unique, and edit the others in calls of their own", max(len(lines), strings.Count(text, old)), at)
+	return "", 0, fmt.Errorf("old occurs %d times, at lines %s. Add lines before or after it until it is "+
+		"unique, and edit the others in calls of their own", max(len(lines), strings.Count(text, old)), at)
 }
 
 // listedLines is how many places are named when a text occurs more than once.
@@ -116,11 +118,13 @@ func notFound(text, old string) error {
 	have, want := strings.Split(text, "\n"), strings.Split(strings.Trim(old, "\n"), "\n")
 	if at, ok := looseMatch(have, want); ok {
 		exact := strings.Join(have[at:at+len(want)], "\n")
-		return fmt.Errorf("old was not found, but lines %d-%d differ from it only in white space. They are exactly:\n%s", at+1, at+len(want), clip(exact, 4000))
+		return fmt.Errorf("old was not found, but lines %d-%d differ from it only in white space. They are "+
+			"exactly:\n%s", at+1, at+len(want), clip(exact, 4000))
 	}
 	longest := slices.MaxFunc(want, func(a, b string) int { return len(strings.TrimSpace(a)) - len(strings.TrimSpace(b)) })
 	at := nearest(longest, have)
-	return fmt.Errorf("old was not found. The most similar line is %d:\n%s\nREAD_FILE with offset %d shows what is around it. old must match exactly, white space included", at+1, clip(have[at], 500), max(1, at-4))
+	return fmt.Errorf("old was not found. The most similar line is %d:\n%s\nREAD_FILE with offset %d shows "+
+		"what is around it. old must match exactly, white space included", at+1, clip(have[at], 500), max(1, at-4))
 }
 
 // looseMatch finds want in have with the white space of each line ignored.

@@ -51,10 +51,10 @@ func newFiles(c Config) *files {
 // tools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
 func (f *files) tools() []Tool {
 	return []Tool{
-		newTool("READ_FILE", f.read),
-		newTool("WRITE_FILE", f.write),
-		newTool("EDIT_FILE", f.edit),
-		newTool("LIST", f.list),
+		runTool("READ_FILE", f.read),
+		runTool("WRITE_FILE", f.write),
+		runTool("EDIT_FILE", f.edit),
+		runTool("LIST", f.list),
 	}
 }
 
@@ -148,7 +148,8 @@ func (f *files) self(name string) (place, error) {
 		}
 		pl := place{dir: f.agentDir, name: o.name, shown: "self/" + o.name, own: o.name}
 		if !o.writable {
-			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, self/SUMMARISE.md and self/triggers/NAME.toml"
+			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, " +
+				"self/SUMMARISE.md and self/triggers/NAME.toml"
 		}
 		return pl, nil
 	}
@@ -159,14 +160,16 @@ func (f *files) self(name string) (place, error) {
 	for _, o := range ownFiles {
 		names = append(names, "self/"+o.name)
 	}
-	return place{}, fmt.Errorf("no file self/%s: there are %s. A directory of the workspace that is called self is ./self", clip(name, 80), strings.Join(names, ", "))
+	return place{}, fmt.Errorf("no file self/%s: there are %s. A directory of the workspace that is called "+
+		"self is ./self", clip(name, 80), strings.Join(names, ", "))
 }
 
 func (f *files) room(name string) (place, error) {
 	room := strings.TrimSuffix(name, ".md")
 	joined := f.joined()
 	if !slices.Contains(joined, room) {
-		return place{}, fmt.Errorf("room %s is not one of yours: %s. JOIN it first. A directory of the workspace that is called rooms is ./rooms", quote(room), listRooms(joined))
+		return place{}, fmt.Errorf("room %s is not one of yours: %s. JOIN it first. A directory of the workspace "+
+			"that is called rooms is ./rooms", quote(room), ListRooms(joined))
 	}
 	return place{dir: f.chatsDir, name: room + ".md", shown: "rooms/" + room + ".md",
 		readOnly: "rooms can only be read; use SAY to write to one"}, nil
@@ -245,7 +248,8 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 	case errors.Is(err, syscall.ENXIO):
 		return fmt.Errorf("%s %s: it is a socket; only regular files can be read and written", verb, p.shown)
 	case strings.Contains(err.Error(), "path escapes from parent"):
-		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute links are refused too, also when they lead inside", verb, p.shown)
+		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute "+
+			"links are refused too, also when they lead inside", verb, p.shown)
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok { // the names that stand before it are not the model's
 		err = errno

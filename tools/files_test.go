@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Every way out of the workspace that a path or a link can take, for every tool.

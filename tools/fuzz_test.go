@@ -34,13 +34,14 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%q is %+v, and %s is %+v, %v", args, a, again, b, err)
 			}
 		}
-		room, message, err := ParseSay([]byte(args))
+		effect, err := Talk().Intent("SAY", []byte(args))
 		if refused(err) {
 			return
 		}
-		again, _ := json.Marshal(map[string]string{"room": room, "message": message})
-		if room2, message2, err := ParseSay(again); strings.TrimSpace(message) == "" || room2 != room || message2 != message || err != nil {
-			t.Fatalf("%q says %q in %q, and then %q in %q, %v", args, message, room, message2, room2, err)
+		said := effect.(Post)
+		again, _ := json.Marshal(map[string]string{"room": said.Room, "message": said.Text})
+		if more, err := Talk().Intent("SAY", again); strings.TrimSpace(said.Text) == "" || more != effect || err != nil {
+			t.Fatalf("%q says %q, and then %q, %v", args, said, more, err)
 		}
 	})
 }

@@ -177,7 +177,8 @@ func (r *command) state(id int) JobState {
 
 // goesOn is the result of a call whose command has become a job.
 func (b *bash) goesOn(r *command, c Call) Result {
-	text := fmt.Sprintf("[job %d goes on%s, for at most %s: READ_FILE %s shows its output, WRITE_FILE %s stops it. A line in room %s will tell its end]",
+	text := fmt.Sprintf("[job %d goes on%s, for at most %s: READ_FILE %s shows its output, WRITE_FILE %s stops "+
+		"it. A line in room %s will tell its end]",
 		c.Job, duration(time.Since(r.began)), Span(r.timeout), jobPath(c.Job, "log"), jobPath(c.Job, "stop"), c.JobRoom)
 	return Result{Body: r.body(text), Job: c.Job}
 }
@@ -319,7 +320,8 @@ func (f *files) jobFile(name string) (place, bool) {
 	if m == nil {
 		return place{}, false
 	}
-	p := place{dir: f.agentDir, name: m[0], shown: "self/" + m[0], readOnly: "of a job you may write only stop, which stops it"}
+	p := place{dir: f.agentDir, name: m[0], shown: "self/" + m[0], readOnly: "of a job you may write only " +
+		"stop, which stops it"}
 	if m[2] == "stop" {
 		p.stops, _ = strconv.Atoi(m[1])
 	}

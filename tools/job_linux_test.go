@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/secret"
+	"lethe/internal/test/lethetest"
 )
 
 // jobIdentity is an identity whose BASH calls become jobs after wait.

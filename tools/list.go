@@ -33,7 +33,8 @@ func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 			}
 			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.name, sizeOf(f.agentDir, o.name, "not written yet"), may)
 		}
-		out = append(out, guidePath+"  all about triggers, read only\nself/triggers/  your triggers and when they fire, writable\n"...)
+		out = append(out, guidePath+"  all about triggers, read only\nself/triggers/  your triggers and when they "+
+			"fire, writable\n"...)
 		return Result{Body: out}, nil
 	case "rooms":
 		joined := f.joined()
@@ -101,7 +102,8 @@ func listPlace(root *os.Root, p place) ([]byte, error) {
 		out = append(out, entryLine(root, path.Join(p.name, e.Name()), e.Name())...)
 	}
 	if rest := len(all) - listShown; rest > 0 {
-		out = fmt.Appendf(out, "[%s%d more are not shown: LIST a directory below, or use BASH with ls or find]\n", atLeast, rest)
+		out = fmt.Appendf(out, "[%s%d more are not shown: LIST a directory below, or use BASH with ls or "+
+			"find]\n", atLeast, rest)
 	}
 	return out, nil
 }

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
 	"lethe/internal/sandbox"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -80,9 +80,21 @@ func (id *identity) doCtx(ctx context.Context, tool string, pairs ...any) Result
 	}
 	raw, err := json.Marshal(args)
 	lethetest.Must(id.t, err)
-	r := id.Run(ctx, Call{ID: "e12.1", Name: tool, Args: raw, Job: id.next, JobRoom: "dev"})
+	r := run(ctx, id.Set, raw, Call{ID: "e12.1", Name: tool, Job: id.next, JobRoom: "dev"})
 	r.Body = durationText.ReplaceAll(r.Body, []byte("$1"))
 	return r
+}
+
+// run does what a call is to do. Of what the agent does, the result is only which effect it is.
+func run(ctx context.Context, s *Set, args json.RawMessage, c Call) Result {
+	effect, err := s.Intent(c.Name, args)
+	if err != nil {
+		return failf("%v", err)
+	}
+	if r, ok := effect.(Run); ok {
+		return r.Do(ctx, c)
+	}
+	return textf("%T%v", effect, effect)
 }
 
 // durationText is how long a command took, which is nothing to compare.
@@ -119,17 +131,8 @@ func (id *identity) fails(words []string, tool string, pairs ...any) string {
 
 // fakeRooms is Rooms in memory.
 type fakeRooms struct {
-	in   []string
-	said []string
-	err  error
-}
-
-func (r *fakeRooms) Say(_ context.Context, call, room, message string) (string, error) {
-	if !slices.Contains(r.in, room) {
-		return "", fmt.Errorf("not in room %s", room)
-	}
-	r.said = append(r.said, call+" "+room+" "+message)
-	return "said in room " + room, r.err
+	in  []string
+	err error
 }
 
 func (r *fakeRooms) Join(room string) (string, error) {
@@ -144,11 +147,6 @@ func (r *fakeRooms) Leave(room string) error {
 	}
 	r.in = slices.Delete(r.in, i, i+1)
 	return r.err
-}
-
-func (r *fakeRooms) Wait(call, withdraw string) (string, error) {
-	r.said = append(r.said, call+" asks")
-	return "asked", r.err
 }
 
 func (r *fakeRooms) Joined() []string {

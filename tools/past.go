@@ -9,26 +9,23 @@ import (
 	"lethe/internal/lazy"
 )
 
-// Past is what an identity was told and what it has forgotten. The agent
-// implements it.
+// Past is what an identity was told and what it has forgotten. It is used beside the identity's own goroutine.
 type Past interface {
 	// Received opens what a user has sent, or anything else the identity may see,
-	// for READ_FILE. It is called beside the identity's own goroutine.
+	// for READ_FILE.
 	Received(hash string) (gist string, body []byte, err error)
 	// Open opens what stands behind a ref.
 	Open(ref string) (Original, error)
 	// Search finds what has faded. remark is what the reader has to know besides.
-	// It is called beside the identity's own goroutine.
 	Search(ctx context.Context, query string, limit int) (matches []Match, remark string, err error)
-	// Compact begins a compaction, or says why not.
-	Compact() error
 }
 
 // Original is a text that stands behind a ref.
 type Original struct {
-	Hash string // as refs show it
-	Gist string
-	Time string // "said 2026-11-20 12:57", or another way to say when
+	Hash    string // as refs show it
+	Address string // whole
+	Gist    string
+	Time    string // "said 2026-11-20 12:57", or another way to say when
 	// Summary and Contents, lines that begin with the character where something begins, are shown before the first
 	// page of several.
 	Summary  string
@@ -65,22 +62,20 @@ const (
 func pastTools(c Config) []Tool {
 	p := c.Past
 	return []Tool{
-		immediate(newTool("UNCOMPACT", func(_ context.Context, _ Call, a uncompactArgs) (Result, error) {
+		runTool("UNCOMPACT", func(_ context.Context, _ Call, a uncompactArgs) (Result, error) {
 			o, err := p.Open(a.Hash)
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
-			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), c.Weight), Bounded: true}, nil
-		})),
-		newTool("RECALL", func(ctx context.Context, _ Call, a recallArgs) (Result, error) { return search(ctx, p, a) }),
-		immediate(newTool("COMPACT", func(context.Context, Call, struct{}) (Result, error) {
-			return textf("a compaction begins in the background. Go on; the summaries come in by themselves."), p.Compact()
-		})),
+			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), c.Weight), Bounded: true, Opened: o.Address}, nil
+		}),
+		runTool("RECALL", func(ctx context.Context, _ Call, a recallArgs) (Result, error) { return search(ctx, p, a) }),
+		newTool("COMPACT", func(struct{}) (Effect, error) { return Compaction{}, nil }),
 	}
 }
 
 type uncompactArgs struct {
-	Hash   string  `json:"hash" was:"ref" about:"of the ref"`
+	Hash   string  `json:"hash" about:"of the ref"`
 	Offset integer `json:"offset,omitempty" about:"first character, from 0"`
 	Limit  integer `json:"limit,omitempty" about:"default 4000"`
 }
@@ -160,9 +155,11 @@ func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
 	case errors.Is(err, ErrNoWords):
 		return Result{}, fmt.Errorf("%w. Give names, numbers or words that must occur", err)
 	case err != nil:
-		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try again later", err)
+		return Result{}, fmt.Errorf("search what has faded: %w. Open a ref that you see with UNCOMPACT, or try "+
+			"again later", err)
 	case len(matches) == 0:
-		return textf("nothing found: no original holds any of these words. Try others that the text itself may have used, or names.%s", remark), nil
+		return textf("nothing found: no original holds any of these words. Try others that the text itself may "+
+			"have used, or names.%s", remark), nil
 	}
 	b := fmt.Appendf(nil, "matches: %d, the best first.%s", len(matches), remark)
 	for _, m := range matches {

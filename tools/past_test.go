@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // fakePast is a Past of a few texts.
@@ -39,8 +39,6 @@ func (p *fakePast) Search(_ context.Context, query string, limit int) ([]Match, 
 	return p.matches, p.remark, p.err
 }
 
-func (p *fakePast) Compact() error { return p.err }
-
 func TestUncompactShowsAllPageByPage(t *testing.T) {
 	const text = "one ÄÖÜ two\nthree"
 	id := newIdentity(t, func(c *Config) { c.Past = &fakePast{most: 8, sent: map[string][2]string{"3f9c": {"a gist", text}}} })
@@ -52,7 +50,7 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
-		head, body, _ := strings.Cut(id.ok("UNCOMPACT", "ref", "3f9c", "offset", offset), "\n\n")
+		head, body, _ := strings.Cut(id.ok("UNCOMPACT", "hash", "3f9c", "offset", offset), "\n\n")
 		all.WriteString(body)
 		if _, tail, more := strings.Cut(head, "offset="); !more {
 			break
@@ -63,8 +61,8 @@ func TestUncompactShowsAllPageByPage(t *testing.T) {
 	if all.String() != text {
 		t.Errorf("the pages are %q", all.String())
 	}
-	lethetest.Words(t, id.ok("UNCOMPACT", "ref", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
-	id.fails([]string{"no such blob. Copy the hash from a ref"}, "UNCOMPACT", "ref", "beef")
+	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 99, "limit", -1), "characters 17 to 17 of 17")
+	id.fails([]string{"no such blob. Copy the hash from a ref"}, "UNCOMPACT", "hash", "beef")
 }
 
 // What a page shows is not told before it: no contents of it, no gist beside the summary, and of each entry no ref,
@@ -105,12 +103,4 @@ func TestRecall(t *testing.T) {
 	id.fails([]string{"holds no word to look for. Give names"}, "RECALL", "query", "?")
 	past.err = errors.New("disk full")
 	id.fails([]string{"search what has faded: disk full", "UNCOMPACT"}, "RECALL", "query", "x")
-}
-
-func TestCompact(t *testing.T) {
-	past := &fakePast{}
-	id := newIdentity(t, func(c *Config) { c.Past = past })
-	lethetest.Words(t, id.ok("COMPACT"), "begins in the background")
-	past.err = errors.New("a compaction is under way already")
-	id.fails([]string{"under way already"}, "COMPACT")
 }

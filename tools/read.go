@@ -58,8 +58,11 @@ func (f *files) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 }
 
 // render shows the asked part of a file, or describes one that is not text.
-func (f *files) render(ctx context.Context, c Call, r io.ReadSeeker, size int64, name string, a readArgs) (Result, error) {
-	s := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10), weigh: f.weight, most: cmp.Or(c.Most, pageBytes)}
+func (f *files) render(
+	ctx context.Context, c Call, r io.ReadSeeker, size int64, name string, a readArgs,
+) (Result, error) {
+	begin := bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)
+	s := scanner{ctx: ctx, r: begin, weigh: f.weight, most: cmp.Or(c.Most, pageBytes)}
 	head, err := s.r.Peek(sniffed)
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
@@ -142,9 +145,11 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 	case s.line == 0:
 		return fmt.Appendf(nil, "[%s: empty file]\n", name), nil
 	case last < first && size > scanBytes:
-		return nil, fmt.Errorf("offset %d is beyond the first %s of it, which hold %s lines. Use BASH, like tail -n 20", first, sizeText(scanBytes), total)
+		return nil, fmt.Errorf("offset %d is beyond the first %s of it, which hold %s lines. Use BASH, like "+
+			"tail -n 20", first, sizeText(scanBytes), total)
 	case last < first:
-		return nil, fmt.Errorf("offset %d is beyond the end: the file has %s lines; offset -20 shows the last 20", first, total)
+		return nil, fmt.Errorf("offset %d is beyond the end: the file has %s lines; offset -20 shows the "+
+			"last 20", first, total)
 	}
 	head := fmt.Appendf(nil, "[%s: lines %d-%d of %s, %s", name, first, last, total, sizeText(size))
 	if column > 1 {

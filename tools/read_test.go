@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestReadPages(t *testing.T) {
@@ -79,7 +79,8 @@ func TestReadLargeFiles(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.ok("JOIN", "room", "dev")
 	room, holed := filepath.Join(id.home, "chats/dev.md"), filepath.Join(id.work, "holed")
-	for path, size := range map[string]int64{room: 3 << 30, holed: 15 << 40} {
+	large := int64(lethetest.Sample(1100, 1100, 3<<10)) << 20
+	for path, size := range map[string]int64{room: large, holed: 15 << 40} {
 		lethetest.Write(t, path, strings.Repeat("a line of text\n", 1000))
 		if err := os.Truncate(path, size); err != nil {
 			t.Skip("no such file here: ", err)
@@ -92,7 +93,7 @@ func TestReadLargeFiles(t *testing.T) {
 	for _, path := range []string{"rooms/dev.md", "holed"} {
 		lethetest.Words(t, id.ok("READ_FILE", "path", path, "offset", 10, "limit", 5), "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
 	}
-	id.gives("[rooms/dev.md: lines 1002-1002 of 1002, 3 GB]\nthe last\n", "READ_FILE", "path", "rooms/dev.md", "offset", -1)
+	id.gives("[rooms/dev.md: lines 1002-1002 of 1002, "+sizeText(large+10)+"]\nthe last\n", "READ_FILE", "path", "rooms/dev.md", "offset", -1)
 	id.fails([]string{"offset 2000 is beyond the end: the file has 1002 lines"}, "READ_FILE", "path", "rooms/dev.md", "offset", 2000)
 	id.fails([]string{"too much to count from its end. Use BASH"}, "READ_FILE", "path", "holed", "offset", -20)
 	id.fails([]string{"16 MB"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
@@ -108,7 +109,7 @@ func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 		id.file(name, strings.Repeat(line, lines))
 		args, err := json.Marshal(map[string]any{"path": name, "offset": append(more, 1)[0]})
 		lethetest.Must(t, err)
-		r := id.Run(t.Context(), Call{ID: "e1.1", Name: "READ_FILE", Args: args, Most: most})
+		r := run(t.Context(), id.Set, args, Call{ID: "e1.1", Name: "READ_FILE", Most: most})
 		if r.Err || !r.Bounded {
 			t.Fatalf("%+v", r)
 		}

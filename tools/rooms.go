@@ -4,23 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"lethe/internal/lazy"
 )
 
-// Rooms is what SAY, JOIN and LEAVE do. The agent implements it.
+// Rooms is what JOIN and LEAVE do, and which rooms can be read. It is used beside the identity's own goroutine.
 type Rooms interface {
-	// Say appends message to a room, exactly once for a call id, and tells what
-	// became of it.
-	Say(ctx context.Context, call, room, message string) (string, error)
 	// Join subscribes to a room and says what there is to hear.
 	Join(room string) (string, error)
 	// Leave ends a subscription.
 	Leave(room string) error
-	// Wait asks people, exactly once for a call id, or withdraws a question, and tells what became of it.
-	Wait(call, withdraw string) (string, error)
-	// Joined names the rooms that were subscribed to when the call began. Any goroutine may ask.
+	// Joined names the rooms that were subscribed to when the call began.
 	Joined() []string
 }
 
@@ -28,19 +25,26 @@ type Rooms interface {
 const maxMessage = 64 << 10
 
 // roomTools are SAY, JOIN, LEAVE and WAIT.
-func (f *files) roomTools() []Tool {
+func (f *files) roomTools(zone *time.Location) []Tool {
 	return []Tool{
-		immediate(newTool("SAY", f.say)),
-		immediate(newTool("JOIN", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
+		newTool("SAY", sayArgs.post),
+		runTool("JOIN", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
 			return f.inRoom("join", a.Room, f.rooms.Join)
-		})),
-		immediate(newTool("LEAVE", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
+		}),
+		runTool("LEAVE", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
 			return f.inRoom("leave", a.Room, func(room string) (string, error) {
 				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
 			})
-		})),
-		immediate(newTool("WAIT", f.wait)),
+		}),
+		newTool("WAIT", func(a waitArgs) (Effect, error) { return a.question(time.Now(), zone) }),
 	}
+}
+
+// Talk returns SAY and WAIT alone, to read the calls of an identity that does not run.
+func Talk() *Set {
+	return &Set{tools: slices.DeleteFunc((&files{}).roomTools(time.UTC), func(t Tool) bool {
+		return t.Name != "SAY" && t.Name != "WAIT"
+	})}
 }
 
 type roomArgs struct {
@@ -52,35 +56,18 @@ type sayArgs struct {
 	Message string `json:"message"`
 }
 
-// ParseSay decodes the arguments of SAY exactly as the tool does. The log must
-// hold the line that a SAY will post before the tool runs.
-func ParseSay(args []byte) (room, message string, err error) {
-	var a sayArgs
-	if err := Decode(args, &a); err != nil {
-		return "", "", err
-	}
-	return a.check()
-}
-
-func (a sayArgs) check() (room, message string, err error) {
-	room, err = roomNamed(a.Room)
+func (a sayArgs) post() (Effect, error) {
+	room, err := roomNamed(a.Room)
 	switch {
 	case err != nil:
-		return "", "", err
+		return nil, err
 	case strings.TrimSpace(a.Message) == "":
-		return "", "", errors.New("message is empty: nothing was said")
+		return nil, errors.New("message is empty: nothing was said")
 	case len(a.Message) > maxMessage:
-		return "", "", fmt.Errorf("message of %d bytes is too long, at most %d: nothing was said. Write it to a file and say where it is, or say it in parts", len(a.Message), maxMessage)
+		return nil, fmt.Errorf("message of %d bytes is too long, at most %d: nothing was said. Write it to a "+
+			"file and say where it is, or say it in parts", len(a.Message), maxMessage)
 	}
-	return room, a.Message, nil
-}
-
-func (f *files) say(ctx context.Context, c Call, a sayArgs) (Result, error) {
-	room, message, err := a.check()
-	if err != nil {
-		return Result{}, err
-	}
-	return f.inRoom("say in", room, func(string) (string, error) { return f.rooms.Say(ctx, c.ID, room, message) })
+	return Post{room, a.Message}, nil
 }
 
 // inRoom does something in a room and shows what that says.
@@ -91,7 +78,7 @@ func (f *files) inRoom(verb, name string, do func(room string) (string, error)) 
 	}
 	said, err := do(room)
 	if err != nil {
-		return Result{}, fmt.Errorf("%s room %s: %w. %s", verb, room, err, listRooms(f.joined()))
+		return Result{}, fmt.Errorf("%s room %s: %w. %s", verb, room, err, ListRooms(f.joined()))
 	}
 	return textf("%s", said), nil
 }
@@ -105,12 +92,14 @@ func roomNamed(s string) (string, error) {
 		s = strings.TrimSuffix(inner, ".md")
 	}
 	if !roomName().MatchString(s) {
-		return "", fmt.Errorf("room %s is not a valid name: 1 to 64 of a-z, 0-9, _ and -, beginning with a letter or digit", quote(s))
+		return "", fmt.Errorf("room %s is not a valid name: 1 to 64 of a-z, 0-9, _ and -, beginning with a letter "+
+			"or digit", quote(s))
 	}
 	return s, nil
 }
 
-func listRooms(joined []string) string {
+// ListRooms tells an identity which rooms it is in.
+func ListRooms(joined []string) string {
 	if len(joined) == 0 {
 		return "You are in no room"
 	}

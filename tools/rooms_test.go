@@ -6,22 +6,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestRooms(t *testing.T) {
 	id := newIdentity(t, nil)
-	id.fails([]string{"You are in no room"}, "SAY", "room", "dev", "message", "hello")
+	id.fails([]string{"You are in no room"}, "LEAVE", "room", "dev")
 	lethetest.Words(t, id.ok("JOIN", "room", "dev"), "last 20 of 300")
-	lethetest.Words(t, id.ok("SAY", "room", "#dev", "message", "two\nlines"), "said in room dev")
-	if want := []string{"e12.1 dev two\nlines"}; !slices.Equal(id.rooms.said, want) {
-		t.Errorf("said %q", id.rooms.said)
-	}
-	id.fails([]string{"not in room ops", "You are in: dev"}, "SAY", "room", "ops", "message", "hello")
+	id.gives("tools.Post{dev  two\nlines }", "SAY", "room", "#dev", "message", " two\nlines ")
+	id.fails([]string{"not in room ops", "You are in: dev"}, "LEAVE", "room", "ops")
 	id.fails([]string{"not a valid name"}, "JOIN", "room", "../secret")
 	id.fails([]string{"not a valid name"}, "JOIN", "room", "Dev Room")
 	id.fails([]string{"message is empty"}, "SAY", "room", "dev", "message", " \n")
@@ -29,14 +25,7 @@ func TestRooms(t *testing.T) {
 	lethetest.Words(t, id.ok("LEAVE", "room", "rooms/dev.md"), "left room dev")
 	id.fails([]string{"not in room dev"}, "LEAVE", "room", "dev")
 	id.rooms.in, id.rooms.err = []string{"dev"}, errors.New("disk full")
-	id.fails([]string{"disk full"}, "SAY", "room", "dev", "message", "hello")
-}
-
-func TestParseSayIsWhatSayDoes(t *testing.T) {
-	room, message, err := ParseSay([]byte(`{"room":" #dev","message":" as it is "}`))
-	if err != nil || room != "dev" || message != " as it is " {
-		t.Errorf("%q %q %v", room, message, err)
-	}
+	id.fails([]string{"disk full"}, "LEAVE", "room", "dev")
 }
 
 func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {

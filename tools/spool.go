@@ -49,6 +49,12 @@ type spool struct {
 	over    bool  // nothing more comes
 }
 
+// spool begins the output of a command, which may be kept in a file of that name.
+func (f *files) spool(name string, bound int64, tooMuch func()) *spool {
+	keep := func() (*os.File, error) { return f.openSpool(name) }
+	return &spool{bound: bound, most: maxSpool, tooMuch: tooMuch, name: name, keep: keep}
+}
+
 // Write never fails but with errTooMuch, which is meant to end the command.
 func (s *spool) Write(b []byte) (int, error) {
 	s.mu.Lock()
@@ -154,7 +160,8 @@ func (s *spool) result() []byte {
 	if s.fileErr != nil {
 		where = fmt.Sprintf("it could not be kept in %s: %v. Run it again with its output filtered", s.name, s.fileErr)
 	}
-	body := fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; %s …]\n", missing, sizeText(missing), sizeText(s.total), where)
+	body := fmt.Appendf(s.head[:half:half], "\n[… %d bytes (%s) of %s left out here; "+
+		"%s …]\n", missing, sizeText(missing), sizeText(s.total), where)
 	return append(body, tail...)
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // However output arrives, the result is its beginning and its end, and the file

@@ -9,15 +9,15 @@
 //	func main() {
 //		sandbox.Main() // first thing: BASH runs this binary again
 //		…
-//		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: agent, Past: agent})
+//		set, err := tools.New(tools.Config{Home: home, AgentDir: dir, Rooms: view, Past: view})
 //		request.Tools = set.Schemas()
-//		res := set.Run(ctx, tools.Call{ID: "e12.1", Name: "LIST", Args: args})
+//		effect, err := set.Intent("LIST", args)
+//		res := effect.(tools.Run).Do(ctx, tools.Call{ID: "e12.1", Name: "LIST"})
 //	}
 //
 // What holds:
 //
-//   - Every call has a Result: bad arguments, unknown tools, panics and cancelled
-//     contexts included. A failure says what to try next, because its reader is a
+//   - Every Run has a Result: panics and cancelled contexts included. A failure says what to try next, because its reader is a
 //     model that will try.
 //   - A file tool touches regular files under the workspace, the extra roots, the
 //     identity's own few files and the rooms it is in. Nothing else, whatever
@@ -28,7 +28,7 @@
 //   - In sandbox mode a command writes only to the workspace, the extra roots and
 //     a private HOME and TMPDIR, and cannot read the home. See package sandbox.
 //
-// A Set is used by one identity; its Run may be called from several goroutines.
+// A Set is used by one identity; its Intent may be called from several goroutines.
 package tools
 
 import (
@@ -39,7 +39,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -52,8 +51,6 @@ type Call struct {
 	ID string
 	// Name is the tool, like "READ_FILE".
 	Name string
-	// Args is a JSON object with the escapes of rendered text already undone.
-	Args json.RawMessage
 	// Job is the number that a BASH call gets if it goes on as a job, whose end is told in
 	// room JobRoom. Without a number it cannot.
 	Job     int
@@ -74,6 +71,8 @@ type Result struct {
 	// Touched is "MEMORY.md", "SEGMENT.md" or "SUMMARISE.md" when the call
 	// changed that file of the identity.
 	Touched string
+	// Opened is the address of the blob that is shown.
+	Opened string
 	// Job is the number of the job that the call goes on as: see Set.Jobs.
 	Job int
 	// Bounded says that Body has no more than may be shown: it is shown whole.
@@ -86,17 +85,8 @@ type Tool struct {
 	Description string `json:"description"`
 	// Schema is a JSON Schema of the arguments, an object.
 	Schema json.RawMessage `json:"parameters"`
-	// Run must return soon after ctx ends. It may panic.
-	Run func(ctx context.Context, c Call) Result `json:"-"`
-	// Immediate: it changes the state of the identity, so the agent runs it on its
-	// own goroutine. All other tools run beside that and must not touch the state.
-	Immediate bool `json:"-"`
-}
-
-// immediate marks a tool as such.
-func immediate(t Tool) Tool {
-	t.Immediate = true
-	return t
+	// Intent reads the arguments of a call.
+	Intent func(args json.RawMessage) (Effect, error) `json:"-"`
 }
 
 // MaxArgs bounds the arguments of one call, in bytes of JSON. It is more than
@@ -126,7 +116,7 @@ func New(c Config) (*Set, error) {
 		return nil, err
 	}
 	f := newFiles(c)
-	all := append(f.roomTools(), f.tools()...)
+	all := append(f.roomTools(c.Zone), f.tools()...)
 	if c.Bash != BashOff {
 		f.jobs = &jobs{dir: filepath.Join(c.AgentDir, jobsDir), told: c.JobEnded, all: map[int]*command{}}
 		b, err := newBash(c, f)
@@ -135,7 +125,7 @@ func New(c Config) (*Set, error) {
 		}
 		all = append(all, b.tool())
 	}
-	set := &Set{tools: append(append(all, pastTools(c)...), spawnTool(c.Spawn)), conf: c, jobs: f.jobs}
+	set := &Set{tools: append(append(all, pastTools(c)...), newTool("SPAWN", Child.effectOf)), conf: c, jobs: f.jobs}
 	if len(c.Only) > 0 {
 		set.tools = slices.DeleteFunc(set.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
 	}
@@ -159,21 +149,33 @@ func describe(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// newTool makes a tool of a function that takes decoded arguments. An error of it is
-// a failed result.
-func newTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
-	run := func(ctx context.Context, c Call) Result {
+// newTool makes a tool of a function that reads decoded arguments.
+func newTool[A any](name string, intent func(a A) (Effect, error)) Tool {
+	read := func(args json.RawMessage) (Effect, error) {
 		var a A
-		if err := Decode(c.Args, &a); err != nil {
-			return failf("%v", err)
+		if err := Decode(args, &a); err != nil {
+			return nil, err
 		}
-		r, err := do(ctx, c, a)
+		effect, err := intent(a)
 		if err != nil {
-			return failf("%v", err)
+			return nil, err
 		}
-		return r
+		return effect, nil
 	}
-	return Tool{Name: name, Description: describe(name), Schema: schemaOf(reflect.TypeFor[A]()), Run: run}
+	return Tool{Name: name, Description: describe(name), Schema: schemaOf(reflect.TypeFor[A]()), Intent: read}
+}
+
+// runTool makes a tool of a function that works beside the agent. An error of it is a failed result.
+func runTool[A any](name string, do func(ctx context.Context, c Call, a A) (Result, error)) Tool {
+	return newTool(name, func(a A) (Effect, error) {
+		return Run(func(ctx context.Context, c Call) Result {
+			r, err := do(ctx, c, a)
+			if err != nil {
+				return failf("%v", err)
+			}
+			return r
+		}), nil
+	})
 }
 
 // Add appends t to the set. It must not run at the same time as the other methods.
@@ -188,10 +190,17 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Immediate reports whether the tool of that name changes the state of the identity.
-func (s *Set) Immediate(name string) bool {
-	return slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == name && t.Immediate })
+// find returns the tool of a name, or nil.
+func (s *Set) find(name string) *Tool {
+	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.tools[i]
 }
+
+// Has reports whether a tool is offered.
+func (s *Set) Has(name string) bool { return s.find(name) != nil }
 
 // Schemas returns the "tools" array of a request. Its bytes depend only on the
 // configuration and on what was added: providers cache by exact prefix.
@@ -211,45 +220,6 @@ func (s *Set) Schemas() json.RawMessage {
 		panic(fmt.Sprintf("encode tool schemas: %v", err)) // a Schema that is not JSON
 	}
 	return bytes.TrimSpace(buf.Bytes())
-}
-
-// Run does the call. It never panics, and returns within two seconds of the end
-// of ctx: if the tool itself does not, it is left behind and the result says
-// that its effect is unknown.
-func (s *Set) Run(ctx context.Context, c Call) Result {
-	i := slices.IndexFunc(s.tools, func(t Tool) bool { return t.Name == c.Name })
-	switch {
-	case i < 0:
-		names := s.Names()
-		return failf("unknown tool %s: did you mean %s? The tools are %s.", quote(c.Name), names[nearest(c.Name, names)], strings.Join(names, ", "))
-	case len(c.Args) > MaxArgs:
-		return failf("arguments of %s are %d bytes, at most %d are accepted. Nothing was done: split the work over several calls.", c.Name, len(c.Args), MaxArgs)
-	case ctx.Err() != nil:
-		return failf("interrupted: %s was not started", c.Name)
-	}
-	done := make(chan Result, 1)
-	go func() { done <- guarded(ctx, s.tools[i], c) }() // ends with the tool
-	var late <-chan time.Time
-	for ended := ctx.Done(); ; {
-		select {
-		case r := <-done:
-			return r
-		case <-ended:
-			ended, late = nil, time.After(stopGrace)
-		case <-late:
-			return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
-		}
-	}
-}
-
-func guarded(ctx context.Context, t Tool, c Call) (r Result) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = failf("%s failed inside: panic: %v\nEffect unknown. Other arguments or another tool may work; this is a defect of the program worth reporting.\n\n%s",
-				t.Name, p, clip(string(debug.Stack()), 2000))
-		}
-	}()
-	return t.Run(ctx, c)
 }
 
 // textf is a result of a call that went well.

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var allNames = []string{"SAY", "JOIN", "LEAVE", "WAIT", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT", "SPAWN"}
@@ -60,11 +60,8 @@ func TestUnknownToolNamesTheNearest(t *testing.T) {
 }
 
 func TestPanicIsAResult(t *testing.T) {
-	id := newIdentity(t, nil)
-	id.Add(Tool{Name: "BREAK", Schema: json.RawMessage(`{}`), Run: func(context.Context, Call) Result {
-		panic("no such thing")
-	}})
-	id.fails([]string{"BREAK failed inside", "no such thing", "Effect unknown"}, "BREAK")
+	r := Run(func(context.Context, Call) Result { panic("no such thing") }).Do(t.Context(), Call{Name: "BREAK"})
+	lethetest.Words(t, string(r.Body), "BREAK failed inside", "no such thing", "Effect unknown")
 }
 
 func TestArgumentsAreBounded(t *testing.T) {
@@ -88,13 +85,12 @@ func TestEndedContextStartsNothing(t *testing.T) {
 
 func TestStuckToolDoesNotHoldTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Set{}
 		release := make(chan struct{})
-		s.Add(Tool{Name: "HANG", Run: func(context.Context, Call) Result { <-release; return Result{} }})
+		hang := Run(func(context.Context, Call) Result { <-release; return Result{} })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		started := time.Now()
-		r := s.Run(ctx, Call{Name: "HANG"})
+		r := hang.Do(ctx, Call{Name: "HANG"})
 		if took := time.Since(started); took > time.Minute+2*time.Second || !r.Err {
 			t.Errorf("took %v: %s", took, r.Body)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,7 +28,8 @@ func (f *files) triggerPlace(name string) (pl place, ok bool) {
 	case dir != triggerDir:
 		return place{}, false
 	case !below || file == "":
-		pl.name, pl.shown, pl.own, pl.readOnly = triggerDir, "self/triggers", "", "name a file in it, like self/triggers/NAME.toml"
+		pl.name, pl.shown, pl.own, pl.readOnly = triggerDir, "self/triggers", "", "name a file in it, like "+
+			"self/triggers/NAME.toml"
 	case !toml || strings.Contains(file, "/"):
 		pl.name, pl.readOnly = "triggers", "a trigger is a file self/triggers/NAME.toml"
 	default:
@@ -53,9 +53,9 @@ func (f *files) checkTrigger(p place, content string) (done, remark string, err 
 
 // TriggerOf returns the name in the identity's directory of the trigger that a call is to
 // write, and the text that it writes there; "" when it writes none.
-func TriggerOf(c Call) (name, text string) {
+func TriggerOf(tool string, args json.RawMessage) (name, text string) {
 	var a struct{ Path, Content, New string }
-	if c.Name != "WRITE_FILE" && c.Name != "EDIT_FILE" || json.Unmarshal(c.Args, &a) != nil {
+	if tool != "WRITE_FILE" && tool != "EDIT_FILE" || json.Unmarshal(args, &a) != nil {
 		return "", ""
 	}
 	name, self := strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
@@ -81,8 +81,7 @@ func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, fa
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, runTime, errTimeout)
 	defer cancel()
-	f, kept := newFiles(s.conf), spoolName(name)
-	out := &spool{bound: runBytes, most: maxSpool, tooMuch: cancel, name: kept, keep: func() (*os.File, error) { return f.openSpool(kept) }}
+	out := newFiles(s.conf).spool(spoolName(name), runBytes, cancel)
 	end, err := sandbox.Run(ctx, s.conf.command(command, privateDir), out)
 	out.close("")
 	printed = strings.TrimSpace(string(out.result()))

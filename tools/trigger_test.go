@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/trigger"
 )
 
@@ -69,7 +69,7 @@ func TestWriteTrigger(t *testing.T) {
 	for args, want := range map[string]string{
 		`{"path":" self/triggers/a.toml","content":"x"}`: "triggers/a.toml", `{"path":"self/MEMORY.md","content":"x"}`: "", `{"path":"triggers/a.toml"}`: "", `[]`: "",
 	} {
-		if name, _ := TriggerOf(Call{Name: "WRITE_FILE", Args: json.RawMessage(args)}); name != want {
+		if name, _ := TriggerOf("WRITE_FILE", json.RawMessage(args)); name != want {
 			t.Errorf("%s writes %q", args, name)
 		}
 	}

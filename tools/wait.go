@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,13 +8,14 @@ import (
 	"time"
 )
 
-// Wait is what a WAIT asks.
-type Wait struct {
-	Question string
+// Question asks people. With Withdraw it asks nothing: it takes a question back.
+type Question struct {
+	Text     string
 	Room     string // "": where the identity is answering
 	Options  []string
 	For      []string
 	Until    time.Time // zero: no deadline
+	Withdraw string    // the id of a question, or of the call that asked it
 }
 
 // Bounds of a question. A person has to see the options beside each other.
@@ -27,24 +27,25 @@ const (
 )
 
 type waitArgs struct {
-	Question string  `json:"question,omitempty"`
-	Room     string  `json:"room,omitempty"`
-	Options  several `json:"options,omitempty" about:"yes|no; red|other… takes any words"`
-	For      several `json:"for,omitempty" about:"names, as in USER:ada"`
-	Until    string  `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
-	Withdraw string  `json:"withdraw,omitempty" about:"id of a question to take back"`
+	Question string `json:"question,omitempty"`
+	Room     string `json:"room,omitempty"`
+	Options  loose  `json:"options,omitempty" about:"yes|no; red|other… takes any words"`
+	For      loose  `json:"for,omitempty" about:"names, as in USER:ada"`
+	Until    string `json:"until,omitempty" about:"2h, 3d or 2026-11-23 18:00"`
+	Withdraw string `json:"withdraw,omitempty" about:"id of a question to take back"`
 }
 
-// ParseWait decodes the arguments of WAIT exactly as the tool does. A deadline may be a time in
-// zone, or so long after now.
-func ParseWait(args []byte, now time.Time, zone *time.Location) (w Wait, err error) {
-	var a waitArgs
-	if err := Decode(args, &a); err != nil {
-		return w, err
+// question reads what is asked. A deadline may be a time in zone, or so long after now.
+func (a waitArgs) question(now time.Time, zone *time.Location) (w Question, err error) {
+	if a.Withdraw != "" {
+		return Question{Withdraw: a.Withdraw}, nil
 	}
-	if a.Withdraw == "" { // who withdraws a question asks none
-		w.Question = strings.TrimSpace(a.Question)
-	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("not done: %w", err)
+		}
+	}()
+	w.Text = strings.TrimSpace(a.Question)
 	w.Options = list(string(a.Options), "|\n")
 	w.For = list(string(a.For), ", \n\t;")
 	for i, name := range w.For {
@@ -59,8 +60,8 @@ func ParseWait(args []byte, now time.Time, zone *time.Location) (w Wait, err err
 		w.Options[i] = strings.Join(strings.Fields(option), " ")
 	}
 	switch {
-	case w.Question == "" || len(w.Question) > maxQuestion:
-		return w, fmt.Errorf("question has %d bytes: give 1 to %d", len(w.Question), maxQuestion)
+	case w.Text == "" || len(w.Text) > maxQuestion:
+		return w, fmt.Errorf("question has %d bytes: give 1 to %d", len(w.Text), maxQuestion)
 	case len(w.Options) > maxOptions || slices.ContainsFunc(w.Options, func(o string) bool { return len(o) > maxOption }):
 		return w, fmt.Errorf("give at most %d options of %d bytes each, with | between them", maxOptions, maxOption)
 	}
@@ -88,13 +89,14 @@ func deadline(text string, now time.Time, zone *time.Location) (time.Time, error
 	if err == nil && d <= maxWait {
 		at = now.Add(d)
 	}
-	for _, form := range []string{time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05", time.DateTime} {
+	for _, form := range []string{time.RFC3339, "2006-01-02 15:04"} {
 		if t, ferr := time.ParseInLocation(form, text, zone); ferr == nil {
 			at = t
 		}
 	}
 	if !at.After(now) || at.Sub(now) > maxWait {
-		return at, fmt.Errorf("until %s: give how long to wait, like 90m, 2h or 3d, or a time to come within a year, like %s", quote(text), now.Add(48*time.Hour).In(zone).Format("2006-01-02 15:04"))
+		return at, fmt.Errorf("until %s: give how long to wait, like 90m, 2h or 3d, or a time to come within a "+
+			"year, like %s", quote(text), now.Add(48*time.Hour).In(zone).Format("2006-01-02 15:04"))
 	}
 	return at.UTC().Truncate(time.Second), nil
 }
@@ -108,13 +110,4 @@ func Duration(text string) (time.Duration, error) {
 		d = time.Duration(min(days, 1000)) * 24 * time.Hour
 	}
 	return d, err
-}
-
-// wait is WAIT. Whoever made its intent has read its arguments.
-func (f *files) wait(_ context.Context, c Call, a waitArgs) (Result, error) {
-	said, err := f.rooms.Wait(c.ID, a.Withdraw)
-	if err != nil {
-		return Result{}, fmt.Errorf("not done: %w", err)
-	}
-	return textf("%s", said), nil
 }

@@ -63,7 +63,8 @@ func (p place) warning(content string) string {
 	if p.own != "MEMORY.md" || n <= memoryRunes {
 		return ""
 	}
-	return fmt.Sprintf("\nwarning: it is %d characters long and only the first %d go into your prompt. Shorten it: what must be remembered first, details into a file of the workspace", n, memoryRunes)
+	return fmt.Sprintf("\nwarning: it is %d characters long and only the first %d go into your prompt. Shorten "+
+		"it: what must be remembered first, details into a file of the workspace", n, memoryRunes)
 }
 
 func lineCount(s string) int {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestWrite(t *testing.T) {

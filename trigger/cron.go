@@ -42,7 +42,9 @@ func parseCron(text string) (c cron, err error) {
 	}
 	list := strings.Fields(text)
 	if len(list) != len(fields) {
-		return c, errors.New("write five fields, minute hour day month weekday, such as \"0 9 * * 1-5\", or @hourly, @daily, @weekly, @monthly, @yearly")
+		return c, errors.New(
+			"write five fields, minute hour day month weekday, such as \"0 9 * * 1-5\", or @hourly, @daily, @weekly, @monthly, @yearly",
+		)
 	}
 	for i, set := range []*uint64{&c.minute, &c.hour, &c.dom, &c.month, &c.dow} {
 		if *set, err = fields[i].parse(strings.ToLower(list[i])); err != nil {

@@ -42,7 +42,10 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 			return time.Unix(first, 0).In(zone), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("at = %.60q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"", text)
+	return time.Time{}, fmt.Errorf(
+		"at = %.60q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"",
+		text,
+	)
 }
 
 func parseQuiet(text string) (from, to int, err error) {
@@ -141,16 +144,6 @@ func (t Trigger) Next(after time.Time) time.Time {
 		return at
 	}
 	return time.Time{}
-}
-
-// NextCheck is when a command that was run at last, and has printed nothing as many times in a row,
-// runs again: with Slow the pauses double up to it.
-func (t Trigger) NextCheck(last time.Time, silent int) time.Time {
-	pause := t.Every
-	for ; silent > 0 && pause < t.Slow; silent-- {
-		pause = min(2*pause, t.Slow)
-	}
-	return t.Next(last.Add(pause - t.Every))
 }
 
 // Missed tells what has come since the last time of the schedule that was obeyed, up to now

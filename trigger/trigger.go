@@ -46,7 +46,6 @@ type Trigger struct {
 	When  string // which, as it is written
 	At    time.Time
 	Every time.Duration // whole seconds
-	Slow  time.Duration // with Every and Run; zero: it stays at Every
 	Cron  string
 	Watch string // a path, as it is written
 	Mail  string // a directory, as it is written
@@ -64,7 +63,7 @@ type Trigger struct {
 
 var (
 	kinds   = []string{"at", "every", "cron", "watch", "mail"}
-	allKeys = append(slices.Clone(kinds), "say", "run", "room", "slow", "tz", "quiet", "grace")
+	allKeys = append(slices.Clone(kinds), "say", "run", "room", "tz", "quiet", "grace")
 )
 
 var nameForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
@@ -89,6 +88,8 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		v, ok := values[key].(string)
 		switch {
+		case key == "slow": // of earlier versions, whose pauses grew up to it
+			continue
 		case !slices.Contains(allKeys, key):
 			return t, fmt.Errorf("%.60q is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
 		case !ok || strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0):
@@ -109,9 +110,7 @@ func (t *Trigger) times(k map[string]string) (err error) {
 	if len(found) != 1 {
 		return fmt.Errorf("it has %d of the keys %s: write exactly one of them", len(found), strings.Join(kinds, ", "))
 	}
-	if t.When = found[0] + " " + k[found[0]]; k["slow"] != "" {
-		t.When += " to " + k["slow"]
-	}
+	t.When = found[0] + " " + k[found[0]]
 	if tz := k["tz"]; tz != "" {
 		if t.Zone, err = time.LoadLocation(tz); err != nil {
 			return fmt.Errorf("tz = %.60q is no time zone: write one such as \"Europe/Berlin\" or \"UTC\"", tz)
@@ -140,12 +139,20 @@ func (t *Trigger) times(k map[string]string) (err error) {
 		key   string
 		to    *time.Duration
 		least time.Duration
-	}{{"every", &t.Every, time.Second}, {"slow", &t.Slow, time.Second}, {"grace", &t.Grace, time.Minute}} {
+	}{{"every", &t.Every, time.Second}, {"grace", &t.Grace, time.Minute}} {
 		if k[d.key] == "" {
 			continue
 		}
-		if *d.to, err = time.ParseDuration(k[d.key]); err != nil || *d.to < d.least || *d.to > longest || *d.to%time.Second != 0 {
-			return fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"", d.key, k[d.key], strings.TrimSuffix(d.least.String(), "0s"), strings.TrimSuffix(longest.String(), "0m0s"))
+		*d.to, err = time.ParseDuration(k[d.key])
+		fits := *d.to >= d.least && *d.to <= longest && *d.to%time.Second == 0
+		if err != nil || !fits {
+			return fmt.Errorf(
+				"%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"",
+				d.key,
+				k[d.key],
+				strings.TrimSuffix(d.least.String(), "0s"),
+				strings.TrimSuffix(longest.String(), "0m0s"),
+			)
 		}
 	}
 	return nil
@@ -159,10 +166,6 @@ func (t *Trigger) check() error {
 		return fmt.Errorf("room = %.60q is no name of a room", t.Room)
 	case said > MaxSay:
 		return fmt.Errorf("say has %d characters: at most %d", said, MaxSay)
-	case t.Slow > 0 && (t.Every == 0 || t.Run == ""):
-		return errors.New("slow goes with every and run: it is how far the pauses grow while the command prints nothing")
-	case t.Slow > 0 && t.Slow < t.Every:
-		return fmt.Errorf("slow = %.60q is less than every = %.60q: write the longer pause", t.Slow, t.Every)
 	case t.Mail != "" && t.Run != "":
 		return errors.New("mail takes no run: each file is a message as it is")
 	case t.Say == "" && t.Run == "" && t.Watch == "" && t.Mail == "":

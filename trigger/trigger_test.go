@@ -55,8 +55,6 @@ func TestParseRefuses(t *testing.T) {
 		"cron = \"@daily\"\ntz = \"Berlin\"":         `tz = "Berlin"`,
 		"cron = \"@daily\"\nquiet = \"22-7\"":        `quiet = "22-7"`,
 		"cron = \"@daily\"\nsay = \"x\"\nroom='a/b'": `room = "a/b"`,
-		"cron = \"@daily\"\nrun = \"x\"\nslow='1h'":  "slow goes with every",
-		"every = \"2h\"\nrun = \"x\"\nslow = \"1h\"": "less than every",
 		"mail = \"in\"\nrun = \"x\"":                 "no run",
 		"every = \"1h\"\ngrace = \"1s\"":             `grace = "1s"`,
 		`say = "` + strings.Repeat("é", 4001) + "\"\nevery = '1h'": "4001 characters",

@@ -229,16 +229,6 @@ func TestNothingTwiceNothingUncounted(t *testing.T) {
 	}
 }
 
-func TestSlow(t *testing.T) {
-	trig := parse(t, "UTC", "every = '225s'\nslow = '1h'\nrun = 'x'")
-	last := time.Unix(225*1000, 0)
-	for silent, want := range []time.Duration{225, 450, 900, 1800, 3600, 3600} {
-		if next := trig.NextCheck(last, silent); next.Before(last.Add(want*time.Second)) || next.After(last.Add((want+225)*time.Second)) {
-			t.Errorf("after %d silent checks: %s", silent, next.Sub(last))
-		}
-	}
-}
-
 // Identities do not all act at nine; each does so at its moment for good.
 func TestDelay(t *testing.T) {
 	trig := parse(t, "Europe/Berlin", "cron = '0,10 9 * * *'\nsay = 'x'")
@@ -259,7 +249,7 @@ func TestDelay(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add("cron = '0 9 * * 1-5'\nquiet = '22:00-07:00'\nsay = 'x'")
-	f.Add("every = '36h'\nslow = '72h'\nrun = 'true'")
+	f.Add("every = '36h'\nrun = 'true'")
 	f.Add("at = '2026-11-23T09:00:00+01:00'\nsay = 'x'\ntz = 'Asia/Tokyo'")
 	f.Fuzz(func(t *testing.T, text string) {
 		trig, err := Parse("x", []byte(text), time.UTC)

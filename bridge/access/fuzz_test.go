@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // A list of who may speak is a whole list or none, and lets nobody in who is not in it.

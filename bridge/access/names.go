@@ -13,15 +13,17 @@ import (
 // NameFor is the name that signs a user's lines. Only a listed user has a bare name: the one
 // that the configuration or an approval gave, or else the one that the user claims. Everybody
 // else has "-" and the id behind the claimed name, and so has a listed user whose name is
-// another's, could be such a name with an id, or is claimed and may answer questions. A claim is made valid with chat.CleanName.
+// another's, could be such a name with an id, or is claimed and may answer questions. A claim is
+// made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
 	own := find(r.Users, user)
+	decides := func(person string) bool { return strings.EqualFold(person, chat.CleanName(claimed)) }
 	switch {
 	case own != nil && own.Config && own.Name != "":
 		return own.Name
 	case own != nil && own.Name != "":
 		claimed = own.Name
-	case own == nil && !r.Chat(user), slices.ContainsFunc(r.people, func(p string) bool { return strings.EqualFold(p, chat.CleanName(claimed)) }):
+	case own == nil && !r.Chat(user), slices.ContainsFunc(r.people, decides):
 		return nameWithID(chat.CleanName(claimed), user)
 	}
 	return r.bareName(chat.CleanName(claimed), user)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestNameFor(t *testing.T) {

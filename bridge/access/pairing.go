@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ type Applicant struct {
 	Private   bool   `json:"private,omitempty"`
 }
 
-// subject is who would be listed.
+// subject returns the id that an approval would list.
 func (a Applicant) subject() (id string, isChat bool) {
 	if a.Private {
 		return a.ID, false
@@ -89,21 +90,19 @@ func (r request) live(now time.Time) bool {
 // with ErrNoCode for an applicant who may speak already, and for every new one while 50
 // codes are live.
 func (p *Policy) Ask(who Applicant) (code string, fresh bool, err error) {
-	f, err := p.read()
-	if err == nil {
-		who, err = p.admit(who, p.rules(f))
-	}
-	if err != nil {
+	if err := who.check(); err != nil {
 		return "", false, err
 	}
-	// A repeated question must not make the disk busy.
-	code, err = f.waiting(who, time.Now())
-	if code != "" || err != nil {
-		return code, false, err
-	}
+	who.clean()
 	err = p.change(func(f *peopleFile) (err error) {
+		if err := p.rules(*f).mayAsk(who); err != nil {
+			return err
+		}
 		code, err = f.waiting(who, time.Now())
-		if fresh = code == "" && err == nil; fresh {
+		if code != "" {
+			return errUnchanged
+		}
+		if fresh = err == nil; fresh {
 			code = newCode()
 			f.Pending = append(f.Pending, request{Applicant: who, At: time.Now().UTC().Truncate(time.Second), Code: code})
 		}
@@ -124,24 +123,33 @@ func newCode() string {
 	return string(code)
 }
 
-// admit checks and cleans what a stranger says of itself.
-func (p *Policy) admit(who Applicant, rules Rules) (Applicant, error) {
-	if who.Private && !validID(who.ID) || !who.Private && !validID(who.Chat) ||
-		who.ID != "" && !validID(who.ID) || who.Chat != "" && !validID(who.Chat) {
-		return who, fmt.Errorf("give a code to user %q in chat %q: that is not an id", clipID(who.ID), clipID(who.Chat))
+func (a Applicant) check() error {
+	id, _ := a.subject()
+	for _, given := range []string{cmp.Or(a.ID, id), cmp.Or(a.Chat, id), id} {
+		if !validID(given) {
+			return fmt.Errorf("give a code to user %q in chat %q: that is not an id", clipID(a.ID), clipID(a.Chat))
+		}
 	}
-	if who.Name != "" {
-		who.Name = chat.CleanName(who.Name)
+	return nil
+}
+
+// clean makes what a stranger says of itself safe to show.
+func (a *Applicant) clean() {
+	if a.Name != "" {
+		a.Name = chat.CleanName(a.Name)
 	}
-	title := strings.Join(strings.Fields(chat.Sanitize(who.ChatTitle)), " ")
-	who.ChatTitle = strings.ToValidUTF8(title[:min(len(title), 200)], "")
-	if allowed, _ := rules.Decide(who.ID, who.Chat, who.Private); allowed {
-		return who, fmt.Errorf("%w to %s: listed already", ErrNoCode, who)
+	title := strings.Join(strings.Fields(chat.Sanitize(a.ChatTitle)), " ")
+	a.ChatTitle = strings.ToValidUTF8(title[:min(len(title), 200)], "")
+}
+
+func (r Rules) mayAsk(who Applicant) error {
+	if allowed, _ := r.Decide(who.ID, who.Chat, who.Private); allowed {
+		return fmt.Errorf("%w to %s: listed already", ErrNoCode, who)
 	}
-	if !who.Private && rules.Chat(who.Chat) {
-		return who, fmt.Errorf("%w to %s: the chat is listed, and this user is not, who can ask in private", ErrNoCode, who)
+	if !who.Private && r.Chat(who.Chat) {
+		return fmt.Errorf("%w to %s: the chat is listed, and this user is not, who can ask in private", ErrNoCode, who)
 	}
-	return who, nil
+	return nil
 }
 
 func clipID(id string) string { return id[:min(len(id), maxID)] }

@@ -19,7 +19,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// peopleFile is people.json, which docs/bridges.md specifies.
+// peopleFile is people.json, which docs/bridge-files.md specifies.
 type peopleFile struct {
 	Version int       `json:"version"`
 	Users   []Person  `json:"users"`
@@ -34,11 +34,10 @@ const (
 	peopleVersion = 1
 	// maxPeople bounds the file, in bytes: some ten thousand persons.
 	maxPeople = 4 << 20
-	// lockPatience is how long a change waits for another process.
-	lockPatience = 15 * time.Second
-	// awayFor is how long a list that was there is waited for when it is missing:
-	// editors move a file away for a moment.
+	// A file that was there and is missing is unreadable for awayFor, and then empty.
 	awayFor = 2 * time.Second
+	// lockPatience bounds the wait of a change for another process.
+	lockPatience = 15 * time.Second
 )
 
 // ErrPeople is in the error where people.json cannot be read or understood. Until a person
@@ -47,18 +46,20 @@ var ErrPeople = errors.New("read who may speak")
 
 func (p *Policy) path(name string) string { return filepath.Join(p.dir, name) }
 
-// read reads people.json; one that is missing lists nobody. Where an earlier read has found it, it is
-// waited for first: nobody becomes a stranger while an editor has it.
+// read reads people.json; one that is missing lists nobody. One that was there a moment ago cannot be read: nobody
+// becomes a stranger while an editor has moved it away.
 func (p *Policy) read() (peopleFile, error) {
 	path := p.path("people.json")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	data, cut, err := durable.ReadRegular(path, maxPeople)
-	for began := time.Now(); p.listed && errors.Is(err, fs.ErrNotExist) && time.Since(began) < awayFor; {
-		time.Sleep(awayFor / 100)
-		data, cut, err = durable.ReadRegular(path, maxPeople)
-	}
-	if p.listed = !errors.Is(err, fs.ErrNotExist); !p.listed {
+	switch missing := errors.Is(err, fs.ErrNotExist); {
+	case !missing:
+		p.listed, p.gone = true, time.Time{}
+	case p.listed && p.gone.IsZero():
+		p.gone = time.Now()
+	case time.Since(p.gone) > awayFor:
+		p.listed = false
 		return peopleFile{Version: peopleVersion}, nil
 	}
 	if err == nil && cut {
@@ -127,7 +128,8 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	patience, cancel := context.WithTimeout(context.Background(), lockPatience)
 	defer cancel()
 	// A lock of its own for each change: it keeps out the others of this process, too.
-	lock := flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+	lock := flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(flags))
 	defer lock.Close()
 	_, err := lock.TryLockContext(patience, 5*time.Millisecond)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -140,11 +142,17 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err == nil {
 		err = do(&f)
 	}
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	return p.save(f)
 }
+
+// errUnchanged is the error of a change that had nothing to do.
+var errUnchanged = errors.New("unchanged")
 
 func (p *Policy) save(f peopleFile) error {
 	f.Pending = slices.DeleteFunc(f.Pending, func(r request) bool { return !r.live(time.Now()) })

@@ -37,8 +37,8 @@ type Policy struct {
 	lists  Lists
 	users  []Person // those of lists
 	chats  []Person
-	listed bool                 // people.json was there
-	denied map[string]time.Time // when the denial of a person was logged
+	listed bool      // people.json was there
+	gone   time.Time // since when it is not
 }
 
 // Person is somebody, or a group or channel, who may speak.
@@ -55,7 +55,7 @@ type Person struct {
 	Config bool `json:"config,omitzero"`
 }
 
-// Lists are what the configuration says.
+// Lists come from the configuration.
 type Lists struct {
 	// Users and Chats are allowed: "ID", or "ID NAME".
 	Users, Chats []string
@@ -80,7 +80,7 @@ const maxID = 256
 
 // New is the policy in dir, the directory of a bridge, which need not be there yet.
 func New(dir string) *Policy {
-	return &Policy{dir: dir, denied: map[string]time.Time{}}
+	return &Policy{dir: dir}
 }
 
 // Static sets what the configuration allows, in the place of what was set before.
@@ -112,7 +112,7 @@ func parseList(kind string, entries []string) ([]Person, error) {
 		case !validID(id):
 			return nil, fmt.Errorf("read %s %q: it does not begin with an id", kind, entry)
 		case kind == "user" && name != "" && !chat.ValidName(name):
-			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or characters that cannot be seen", kind, entry, name)
+			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or invisible letters", kind, entry, name)
 		case find(all, id) != nil:
 			return nil, fmt.Errorf("read %s %q: the id is listed twice", kind, entry)
 		case slices.ContainsFunc(all, same):
@@ -160,7 +160,8 @@ func (p *Policy) Rules() (Rules, error) {
 func (p *Policy) rules(f peopleFile) Rules {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), cmp.Or(p.lists.Members, MembersAll), p.lists.Names, p.lists.People}
+	members := cmp.Or(p.lists.Members, MembersAll)
+	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), members, p.lists.Names, p.lists.People}
 }
 
 // merge lists the persons of the configuration, and then those that were approved.
@@ -208,27 +209,6 @@ func (r Rules) Room(id string, private bool) string {
 		return who.Room
 	}
 	return ""
-}
-
-const (
-	deniedEvery = time.Hour
-	maxDenied   = 4096 // persons that are remembered, so that no crowd fills the memory
-)
-
-// Denied notes that somebody was refused, and says whether to log it: true once per
-// person and hour.
-func (p *Policy) Denied(id string) bool {
-	id, now := clipID(id), time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now.Sub(p.denied[id]) < deniedEvery {
-		return false
-	}
-	if len(p.denied) >= maxDenied {
-		clear(p.denied)
-	}
-	p.denied[id] = now
-	return true
 }
 
 // Listing is the policy in force, for people.

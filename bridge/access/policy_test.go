@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // must is for steps that are not what a test is about.
@@ -94,30 +94,6 @@ func TestStaticRefusesNonsense(t *testing.T) {
 	if !rules(p).User("1") || rules(p).User("2") {
 		t.Error("a refused list changed what was set before")
 	}
-}
-
-// A denial is to be logged once per person and hour, and no crowd fills the memory.
-func TestDenied(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPolicy(t)
-		if !p.Denied("7") || p.Denied("7") || !p.Denied("8") {
-			t.Error("not once per person")
-		}
-		time.Sleep(time.Hour - time.Second)
-		if p.Denied("7") {
-			t.Error("told again within the hour")
-		}
-		time.Sleep(time.Second)
-		if !p.Denied("7") || p.Denied("7") {
-			t.Error("not told after an hour")
-		}
-		for i := range 2 * maxDenied {
-			p.Denied(fmt.Sprint(i))
-		}
-		if len(p.denied) > maxDenied {
-			t.Errorf("%d are remembered", len(p.denied))
-		}
-	})
 }
 
 // What is of a time to come was written before the clock was put back: it is not recent.

@@ -13,11 +13,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,17 +25,17 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"lethe"
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
 	"lethe/events"
+	"lethe/home"
 	"lethe/host"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
+	"lethe/report"
 )
 
-// Name is that of the directory under bridges/.
+// Name names the directory under bridges/.
 const Name = "acp"
 
 // Config says whom an editor talks to.
@@ -47,8 +45,8 @@ type Config struct {
 	// inside says that it does.
 	Open func(ctx context.Context, cwd string) (i *host.Identity, inside bool, err error)
 
-	Self   agent.Identity // whose sessions are listed; zero where it is not booted yet
-	Home   agent.Home
+	Self   home.Identity // session/list shows its rooms; zero where it is not booted yet
+	Home   home.Home
 	Store  *blobs.Store
 	User   string   // who writes in the editor
 	People []string // who may answer questions
@@ -95,9 +93,12 @@ func (s *server) Initialize(context.Context, sdk.InitializeRequest) (sdk.Initial
 		AgentInfo:       &sdk.Implementation{Name: "lethe", Title: sdk.Ptr("Lethe"), Version: lethe.Version},
 		AuthMethods:     []sdk.AuthMethod{},
 		AgentCapabilities: sdk.AgentCapabilities{
-			LoadSession:         true,
-			PromptCapabilities:  sdk.PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
-			SessionCapabilities: sdk.SessionCapabilities{List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{}, Close: &sdk.SessionCloseCapabilities{}},
+			LoadSession:        true,
+			PromptCapabilities: sdk.PromptCapabilities{Image: true, Audio: true, EmbeddedContext: true},
+			SessionCapabilities: sdk.SessionCapabilities{
+				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},
+				Close: &sdk.SessionCloseCapabilities{},
+			},
 		},
 	}, nil
 }
@@ -115,7 +116,8 @@ func (s *server) SetSessionMode(context.Context, sdk.SetSessionModeRequest) (sdk
 	return sdk.SetSessionModeResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetMode)
 }
 
-func (s *server) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
+func (s *server) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (
+	sdk.SetSessionConfigOptionResponse, error) {
 	return sdk.SetSessionConfigOptionResponse{}, sdk.NewMethodNotFound(sdk.AgentMethodSessionSetConfigOption)
 }
 
@@ -149,8 +151,6 @@ func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: -32602, Message: fmt.Sprintf(format, args...)}
 }
 
-var notInRoom = lazy.Regexp(`[^a-z0-9]+`)
-
 // NewSession makes a room that is called after the folder.
 func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
 	if !filepath.IsAbs(r.Cwd) {
@@ -160,11 +160,8 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	if err != nil {
 		return sdk.NewSessionResponse{}, err
 	}
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // never fails
-	room := strings.Trim(notInRoom().ReplaceAllString(strings.ToLower(filepath.Base(r.Cwd)), "-"), "-")
-	room = strings.TrimPrefix(room[:min(len(room), 40)]+"-"+hex.EncodeToString(random), "-")
-	if strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) { // those have another meaning
+	room := bridge.NameRoom(filepath.Base(r.Cwd), strings.ToLower(rand.Text()[:8]))
+	if special(room) {
 		room = Name + "-" + room
 	}
 	if err := durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700); err != nil {
@@ -213,11 +210,13 @@ func (s *server) begin(room, cwd string, said []chat.Line) error {
 	if err != nil {
 		return refused(err)
 	}
-	one := &session{server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1)}
+	one := &session{
+		server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1),
+	}
 	one.ctx, one.cancel = context.WithCancel(s.ctx)
 	one.view = newView(one)
 	if cwd != s.folder {
-		one.told = fmt.Sprintf("[the editor's folder is %s, which is not your workspace]\n", bridge.Inert(cwd))
+		one.opening = fmt.Sprintf("[the editor's folder is %s, which is not your workspace]\n", bridge.Inert(cwd))
 	}
 	for _, l := range said {
 		one.view.line(l)
@@ -255,25 +254,31 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 	if self.Self == "" {
 		return out, nil
 	}
-	rooms, err := chat.Rooms(self.Subs())
-	if err != nil {
-		return out, refused(err)
-	}
+	rooms, err := report.Home{Home: s.Home}.Rooms()
 	for _, room := range rooms {
-		kept, _, _ := durable.ReadRegular(s.folderFile(room), 1<<16)         // none, where it cannot be read
+		kept, _, _ := durable.ReadRegular(s.folderFile(room.Name), 1<<16)    // none, where it cannot be read
 		folder := cmp.Or(string(kept), filepath.Join(self.Dir, "workspace")) // the protocol wants one
-		fi, err := os.Stat(chat.Path(s.Home.Dir, room))
-		if err != nil || r.Cwd != nil && *r.Cwd != folder || strings.HasPrefix(room, chat.TaskPrefix) || chat.ForNotices(room) {
+		hears := slices.Contains(room.Heard, self.Name)
+		if !hears || special(room.Name) || r.Cwd != nil && *r.Cwd != folder {
 			continue
 		}
-		at, title := fi.ModTime().UTC().Format(time.RFC3339), room
-		if lines, _, _, _ := chat.Tail(chat.Path(s.Home.Dir, room), 1); len(lines) > 0 {
-			title += ": " + blobs.Gist(lines[0].Text)
+		title := room.Name
+		if room.Last != nil {
+			title += ": " + blobs.Gist(room.Last.Text)
 		}
-		out.Sessions = append(out.Sessions, sdk.SessionInfo{SessionId: sdk.SessionId(room), Cwd: folder, Title: &title, UpdatedAt: &at})
+		out.Sessions = append(out.Sessions, sdk.SessionInfo{
+			SessionId: sdk.SessionId(room.Name), Cwd: folder, Title: &title, UpdatedAt: sdk.Ptr(room.At.Format(time.RFC3339)),
+		})
 	}
-	slices.SortFunc(out.Sessions, func(a, b sdk.SessionInfo) int { return strings.Compare(*b.UpdatedAt, *a.UpdatedAt) })
-	return out, nil
+	if err != nil {
+		err = refused(err)
+	}
+	return out, err
+}
+
+// special says that the name of a room has another meaning than a session.
+func special(room string) bool {
+	return chat.ForWork(room) || chat.ForNotices(room)
 }
 
 // The folder of a session is a file of one line, for session/list.

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -21,13 +22,13 @@ import (
 // after the other, so that each is shown once and before the end of the prompt that it is of.
 type session struct {
 	*server
-	ctx    context.Context // ends with the session
-	cancel context.CancelFunc
-	id     sdk.SessionId
-	room   string
-	self   *host.Identity
-	view   *view
-	told   string // what the first prompt says before its own text
+	ctx     context.Context // ends with the session
+	cancel  context.CancelFunc
+	id      sdk.SessionId
+	room    string
+	self    *host.Identity
+	view    *view
+	opening string // text that the first prompt puts before its own
 
 	turn  chan struct{} // holds one value while a prompt has the session
 	after string        // the last event that was shown
@@ -94,7 +95,8 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 		return sdk.PromptResponse{}, refused(err)
 	}
 	return sdk.PromptResponse{StopReason: reason, Usage: &sdk.Usage{
-		InputTokens: int(reply.In), CachedReadTokens: sdk.Ptr(int(reply.Cached)), OutputTokens: int(reply.Out), TotalTokens: int(reply.In + reply.Out),
+		InputTokens: int(reply.In), CachedReadTokens: sdk.Ptr(int(reply.Cached)), OutputTokens: int(reply.Out),
+		TotalTokens: int(reply.In + reply.Out),
 	}}, nil
 }
 
@@ -114,7 +116,7 @@ func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopRea
 		case err != nil:
 			return all, "", err
 		case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
-			return all, reasonOf(r.Ended), nil
+			return all, cmp.Or(reasons[r.Ended], sdk.StopReasonEndTurn), nil
 		}
 		choice, elsewhere := s.permission(ctx, *r.Question)
 		switch {
@@ -137,16 +139,11 @@ func (s *session) post(text string) (chat.Line, error) {
 	return host.Post(s.Home, s.room, s.User, text)
 }
 
-func reasonOf(ended string) sdk.StopReason {
-	switch ended {
-	case "stop":
-		return sdk.StopReasonCancelled
-	case "max_steps":
-		return sdk.StopReasonMaxTurnRequests
-	case "cut":
-		return sdk.StopReasonMaxTokens
-	}
-	return sdk.StopReasonEndTurn
+// reasons are the ways in which a turn ends that the protocol has a word for.
+var reasons = map[string]sdk.StopReason{
+	"stop":      sdk.StopReasonCancelled,
+	"max_steps": sdk.StopReasonMaxTurnRequests,
+	"cut":       sdk.StopReasonMaxTokens,
 }
 
 // await shows events until the turn that hears the line has ended. Where the process that runs
@@ -177,8 +174,8 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 }
 
-// permission asks the editor's person. choice is what they say, if they do; elsewhere is the line of who
-// has answered first in another way.
+// permission asks the editor's person. choice is their answer, "" for none; elsewhere is the line of somebody who
+// answered first in another way.
 func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()
@@ -187,10 +184,12 @@ func (s *session) permission(ctx context.Context, q chat.Question) (choice strin
 	go func() { // ends with asking
 		defer end()
 		defer close(said)
-		resp, err := s.conn.RequestPermission(asking, sdk.RequestPermissionRequest{SessionId: s.id, Options: options(q), ToolCall: sdk.ToolCallUpdate{
-			ToolCallId: sdk.ToolCallId(q.ID), Title: sdk.Ptr(bridge.Clip(q.Text, 200)), Status: sdk.Ptr(sdk.ToolCallStatusPending),
-			Content: []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(q.Text)))},
-		}})
+		call := sdk.ToolCallUpdate{
+			ToolCallId: sdk.ToolCallId(q.ID), Title: sdk.Ptr(bridge.Clip(q.Text, 200)),
+			Status: sdk.Ptr(sdk.ToolCallStatusPending), Content: content(q.Text),
+		}
+		ask := sdk.RequestPermissionRequest{SessionId: s.id, Options: options(q), ToolCall: call}
+		resp, err := s.conn.RequestPermission(asking, ask)
 		if chosen := resp.Outcome.Selected; err == nil && chosen != nil {
 			said <- string(chosen.OptionId)
 		}
@@ -212,65 +211,33 @@ func (s *session) permission(ctx context.Context, q chat.Question) (choice strin
 	return <-said, nil
 }
 
-// options are those of a question as an editor shows them.
+var optionKinds = map[string]sdk.PermissionOptionKind{
+	"no":     sdk.PermissionOptionKindRejectOnce,
+	"always": sdk.PermissionOptionKindAllowAlways,
+}
+
+// options lists those of a question as an editor shows them.
 func options(q chat.Question) (list []sdk.PermissionOption) {
 	for _, o := range q.Options {
-		kind := sdk.PermissionOptionKindAllowOnce
-		switch strings.ToLower(o) {
-		case "no":
-			kind = sdk.PermissionOptionKindRejectOnce
-		case "always":
-			kind = sdk.PermissionOptionKindAllowAlways
-		}
+		kind := cmp.Or(optionKinds[strings.ToLower(o)], sdk.PermissionOptionKindAllowOnce)
 		list = append(list, sdk.PermissionOption{Kind: kind, Name: chat.Sanitize(o), OptionId: sdk.PermissionOptionId(o)})
 	}
 	return list
 }
 
-// text is what a prompt says: its texts, and for each file the name of its blob.
+// inline bounds the bytes of an embedded file that stand in the line.
+const inline = 32 << 10
+
+// text makes the text of a prompt: its texts, and for each file the name of its blob.
 func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	var parts []string
-	put := func(f bridge.File, data []byte) error {
-		_, tag, err := f.Put(s.Store, time.Now(), s.User, data)
-		parts = append(parts, tag)
-		return err
-	}
-	file := func(kind, name, mime, data string) error {
-		raw, err := base64.StdEncoding.DecodeString(data)
-		if err != nil {
-			return invalid("the %s is not base64: %v", kind, err)
-		}
-		return put(bridge.File{Kind: kind, Name: name, Mime: mime}, raw)
-	}
 	for _, b := range blocks {
-		var err error
-		switch {
-		case b.Text != nil:
-			parts = append(parts, b.Text.Text)
-		case b.Image != nil:
-			err = file("image", "", b.Image.MimeType, b.Image.Data)
-		case b.Audio != nil:
-			err = file("audio", "", b.Audio.MimeType, b.Audio.Data)
-		case b.ResourceLink != nil:
-			parts = append(parts, fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)))
-		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
-			t := b.Resource.Resource.TextResourceContents
-			const inline = 32 << 10                                      // bytes that stand in the line at most
-			if len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0 { // in the person's line it would give a right to those
-				err = put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
-				break
-			}
-			parts = append(parts, fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text))
-		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
-			f := b.Resource.Resource.BlobResourceContents
-			mime := ""
-			if f.MimeType != nil {
-				mime = *f.MimeType
-			}
-			err = file("file", f.Uri, mime, f.Blob)
-		}
+		part, err := s.part(b)
 		if err != nil {
 			return "", err
+		}
+		if part != "" {
+			parts = append(parts, part)
 		}
 	}
 	text := strings.Join(parts, "\n")
@@ -278,7 +245,50 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 		return "", invalid("the prompt is empty")
 	}
 	if !strings.HasPrefix(text, "/") { // a command stands alone
-		text, s.told = s.told+text, ""
+		text, s.opening = s.opening+text, ""
 	}
 	return text, nil
+}
+
+func (s *session) part(b sdk.ContentBlock) (string, error) {
+	switch {
+	case b.Text != nil:
+		return b.Text.Text, nil
+	case b.Image != nil:
+		return s.file(bridge.File{Kind: "image", Mime: b.Image.MimeType}, b.Image.Data)
+	case b.Audio != nil:
+		return s.file(bridge.File{Kind: "audio", Mime: b.Audio.MimeType}, b.Audio.Data)
+	case b.ResourceLink != nil:
+		return fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)), nil
+	case b.Resource == nil:
+		return "", nil
+	}
+	if t := b.Resource.Resource.TextResourceContents; t != nil {
+		// A hash in the person's line would give the identity a right to its blob.
+		if len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0 {
+			return s.put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
+		}
+		return fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text), nil
+	}
+	if f := b.Resource.Resource.BlobResourceContents; f != nil {
+		file := bridge.File{Kind: "file", Name: f.Uri}
+		if f.MimeType != nil {
+			file.Mime = *f.MimeType
+		}
+		return s.file(file, f.Blob)
+	}
+	return "", nil
+}
+
+func (s *session) file(f bridge.File, data string) (string, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return "", invalid("the %s is not base64: %v", f.Kind, err)
+	}
+	return s.put(f, raw)
+}
+
+func (s *session) put(f bridge.File, data []byte) (string, error) {
+	_, tag, err := f.Put(s.Store, time.Now(), s.User, data)
+	return tag, err
 }

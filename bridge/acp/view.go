@@ -46,7 +46,7 @@ func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(chat.Saniti
 
 // line shows one that was said before.
 func (v *view) line(l chat.Line) {
-	if l.Agent && l.Name == v.self.Name {
+	if l.By(v.self.Name) {
 		v.say(l.Text + "\n")
 	} else {
 		v.hear(v.signed(l.Name, l.Text))
@@ -88,7 +88,8 @@ func (v *view) event(e events.Event) {
 	case events.Usage:
 		if now, err := status.Read(v.self.Dir); err == nil && now.ContextLimit > 0 {
 			v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
-				Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer, Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
+				Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer,
+				Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
 			}})
 		}
 	case events.TurnEnd: // what follows is no paragraph of it
@@ -99,8 +100,9 @@ func (v *view) event(e events.Event) {
 }
 
 func (v *view) message(e events.Event, here bool) {
+	reply := strings.HasPrefix(e.Entry, "e") && !strings.Contains(e.Entry, ".") // not of SAY, nor of the harness
 	switch {
-	case e.Type == events.MessageDone && (strings.Contains(e.Entry, ".") || !strings.HasPrefix(e.Entry, "e")): // SAY, or of the harness
+	case e.Type == events.MessageDone && !reply:
 		if here {
 			v.say(e.Text + "\n")
 		}
@@ -113,17 +115,19 @@ func (v *view) message(e events.Event, here bool) {
 	}
 }
 
-// kinds are those of tools, by which editors choose icons.
+// kinds lets editors choose icons for tools.
 var kinds = map[string]sdk.ToolKind{
-	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead, "RECALL": sdk.ToolKindSearch,
-	"WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit, "BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink,
+	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead,
+	"RECALL": sdk.ToolKindSearch, "WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit,
+	"BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink,
+}
+
+func content(text string) []sdk.ToolCallContent {
+	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(text)))}
 }
 
 func (v *view) call(e events.Event) {
 	id := sdk.ToolCallId(v.room + "/" + e.Entry)
-	content := func(text string) []sdk.ToolCallContent {
-		return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(text)))}
-	}
 	switch e.Type {
 	case events.ToolRequest:
 		kind, known := kinds[e.Tool]
@@ -132,7 +136,8 @@ func (v *view) call(e events.Event) {
 		}
 		about, _ := e.Arguments()
 		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(about), 100))
-		v.send(sdk.StartToolCall(id, title, sdk.WithStartKind(kind), sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
+		v.send(sdk.StartToolCall(id, title, sdk.WithStartKind(kind),
+			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
 	case events.ToolOutput:
 		text := e.Text
 		if e.Offset > 0 {

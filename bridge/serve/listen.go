@@ -2,23 +2,19 @@ package serve
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
-	"lethe/bridge/health"
+	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
@@ -26,7 +22,7 @@ import (
 )
 
 const (
-	// DefaultAddress is where the server listens unless it is told otherwise.
+	// DefaultAddress stands in for an address that is not set.
 	DefaultAddress = "127.0.0.1:8420"
 	// Off as a socket is none.
 	Off = "off"
@@ -68,7 +64,8 @@ func ReadToken(path string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line; remove it to have a new one", ErrToken, path)
+		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line; "+
+			"remove it to have a new one", ErrToken, path)
 	}
 	secret.Add(token)
 	return token, nil
@@ -116,8 +113,9 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		if err != nil {
 			return all, "", fmt.Errorf("read the certificate: %w", err)
 		}
+		config := &tls.Config{Certificates: []tls.Certificate{cert}} // HTTP/1: guard's deadlines are those of connections
 		for i, l := range all {
-			all[i] = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}}) // HTTP/1: guard's deadlines are those of connections
+			all[i] = tls.NewListener(l, config)
 		}
 	}
 	socket, err := c.listenSocket()
@@ -190,36 +188,12 @@ func (c Config) page(url string) string {
 	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
-// Link asks the running server of a home for a login link, as Ready's link is.
-func Link(ctx context.Context, c Config) (string, error) {
-	h := health.Read(dir(c.Home.Dir), backend.Name)
+// Link makes a login link of the running server of a home, as Ready's link does.
+func Link(c Config) (string, error) {
+	h := bridge.HealthOf(c.Home.Dir, backend.Name)
 	if !h.Runs() || h.Listening == "" {
-		return "", fmt.Errorf("ask for a login link: the server is %s", h.State)
+		return "", fmt.Errorf("make a login link: the server is %s", h.State)
 	}
 	token, err := ReadToken(TokenFile(c.Home.Dir))
-	if err != nil {
-		return "", err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/login", nil)
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Authorization", "Bearer "+token)
-	resp, err := (&http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		network, address := "unix", c.socket()
-		if address == "" {
-			_, address, _ = strings.Cut(h.Listening, "://")
-			network = "tcp"
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
-	}}).RoundTrip(r)
-	if err != nil {
-		return "", fmt.Errorf("ask for a login link: %w", err)
-	}
-	defer resp.Body.Close()
-	var made struct{ Path string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<10)).Decode(&made); err != nil || made.Path == "" {
-		return "", fmt.Errorf("ask for a login link: the server says %s", resp.Status)
-	}
-	return c.page(h.Listening) + made.Path, nil
+	return c.page(h.Listening) + guard.Link(token), err
 }

@@ -1,8 +1,9 @@
-// Package serve is the HTTP server of lethe serve: a bridge whose other side comes to it. What it
-// shows it reads from the files that the commands read, what a client says it posts through
-// package bridge, and every request passes package guard.
+// Package serve runs the HTTP server of lethe serve: a bridge to which the other side comes. It reads the
+// files that the commands read, posts the lines of clients through package bridge, and lets every request
+// pass package guard.
 //
-//	err := serve.Run(ctx, serve.Config{Home: home, Settings: s, Watcher: watcher, Log: log, Parts: []serve.Part{api.Routes}})
+//	parts := []serve.Part{api.Routes}
+//	err := serve.Run(ctx, serve.Config{Home: home, Settings: s, Watcher: watcher, Log: log, Parts: parts})
 //
 // It listens on loopback and on a Unix socket; docs/serve.md says how it is used.
 package serve
@@ -53,15 +54,10 @@ func Run(ctx context.Context, c Config) (err error) {
 		b.Fail(err)
 		err = errors.Join(err, b.Close())
 	}()
-	token, err := Token(c.Home.Dir)
+	g, token, err := c.guard()
 	if err != nil {
 		return err
 	}
-	g, err := guard.New(guard.Config{Token: token, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log})
-	if err != nil {
-		return err
-	}
-	secret.Add(g.Host) // from what people paste into a room, a command could know it
 	mux, done := http.NewServeMux(), make(chan struct{})
 	with := &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done}
 	for _, add := range append(c.Parts, metrics) {
@@ -95,7 +91,7 @@ func Run(ctx context.Context, c Config) (err error) {
 		})
 	}
 	if c.Ready != nil {
-		c.Ready(url, func() string { return c.page(url) + g.Link() })
+		c.Ready(url, func() string { return c.page(url) + guard.Link(token) })
 	}
 	<-around.Done()
 	close(done)
@@ -105,6 +101,18 @@ func Run(ctx context.Context, c Config) (err error) {
 		_ = srv.Close() // a client takes its time
 	}
 	return group.Wait()
+}
+
+func (c Config) guard() (*guard.Guard, string, error) {
+	token, err := Token(c.Home.Dir)
+	if err != nil {
+		return nil, "", err
+	}
+	g, err := guard.New(guard.Config{Token: token, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log})
+	if err == nil {
+		secret.Add(g.Host) // from what people paste into a room, a command could know it
+	}
+	return g, token, err
 }
 
 func dir(home string) string { return filepath.Join(home, "bridges", backend.Name) }

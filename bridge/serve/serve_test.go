@@ -20,13 +20,12 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/bridge"
-	"lethe/bridge/health"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/report"
 )
 
@@ -38,7 +37,7 @@ type server struct {
 }
 
 func config(t *testing.T) serve.Config {
-	home, err := agent.OpenHome(lethetest.Dir(t))
+	home, err := home.Open(lethetest.Dir(t))
 	lethetest.Must(t, err)
 	return serve.Config{Home: report.Home{Home: home}, Settings: serve.Settings{Address: "127.0.0.1:0"}, Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
 }
@@ -126,20 +125,20 @@ func TestServe(t *testing.T) {
 	if link := s.link(); !strings.HasPrefix(link, s.url+"/login?once=") {
 		t.Errorf("the link is %s", link)
 	}
-	link, err := serve.Link(t.Context(), c)
+	link, err := serve.Link(c)
 	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 303 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
 		t.Errorf("the link that it gives another process is %s, %v", link, err)
 	}
 	proxied := c
 	proxied.Hosts = []string{"lethe.example.org"}
-	if link, err := serve.Link(t.Context(), proxied); err != nil || !strings.HasPrefix(link, "https://lethe.example.org/login?once=") {
+	if link, err := serve.Link(proxied); err != nil || !strings.HasPrefix(link, "https://lethe.example.org/login?once=") {
 		t.Errorf("behind a proxy the link is %s, %v", link, err)
 	}
 	if err := serve.Run(t.Context(), c); !errors.Is(err, bridge.ErrRunning) {
 		t.Errorf("a second one: %v", err)
 	}
 	all, err := bridge.ReadHealth(s.home)
-	if err != nil || len(all) != 1 || all[0].State != health.Running || !all[0].Healthy() {
+	if err != nil || len(all) != 1 || all[0].State != bridge.Running || !all[0].Healthy() {
 		t.Errorf("health %+v, %v", all, err)
 	}
 	stream := s.get(t, "/stream", token, false)
@@ -299,7 +298,7 @@ func TestRefused(t *testing.T) {
 		if err := serve.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if all, _ := bridge.ReadHealth(c.Home.Dir); len(all) != 1 || all[0].State != health.Dead {
+		if all, _ := bridge.ReadHealth(c.Home.Dir); len(all) != 1 || all[0].State != bridge.Dead {
 			t.Errorf("%s: health %+v", what, all)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/internal/lazy"
 )
 
@@ -17,7 +17,7 @@ type Settings struct {
 	Address string   `toml:"address"` // host and port; "" is DefaultAddress
 	Socket  string   `toml:"socket"`  // a path; "" is the one in the bridge's directory, Off none
 	Hosts   []string `toml:"hosts"`   // names in Host that are right beside those of this machine
-	Origins []string `toml:"origins"` // sites whose scripts may use the server
+	Origins []string `toml:"origins"` // sites: their scripts may use the server
 	Cert    string   `toml:"tls_cert"`
 	Key     string   `toml:"tls_key"`
 	// Unencrypted says that an address beyond loopback without TLS is meant.
@@ -52,14 +52,17 @@ func (s Settings) Check() error {
 	unless((s.Cert == "") == (s.Key == ""), "tls_cert and tls_key go together")
 	unless(len(s.Socket) <= longestSocket, "socket = %q is too long: at most %d bytes", s.Socket, longestSocket)
 	for _, name := range s.Hosts {
-		unless(hostForm().MatchString(name), "hosts has %q, which is not a name such as \"lethe.example.org\", without a port", name)
+		unless(hostForm().MatchString(name),
+			"hosts has %q, which is not a name such as \"lethe.example.org\", without a port", name)
 	}
 	for _, origin := range s.Origins {
-		unless(http.NewCrossOriginProtection().AddTrustedOrigin(origin) == nil, "origins has %q, which is not of the form \"https://example.org\"", origin)
+		err := http.NewCrossOriginProtection().AddTrustedOrigin(origin)
+		unless(err == nil, "origins has %q, which is not of the form \"https://example.org\"", origin)
 	}
 	for name, h := range s.Hooks {
 		unless(hookForm().MatchString(name), "hooks: %q is not a name: at most 32 of a-z, 0-9 and -", name)
-		unless(agent.ValidName(h.Agent) && h.Trigger != "", "hooks.%s needs agent and trigger: whom it wakes, and by which file of its triggers", name)
+		unless(home.ValidName(h.Agent) && h.Trigger != "",
+			"hooks.%s needs agent and trigger: whom it wakes, and by which file of its triggers", name)
 	}
 	return errors.Join(faults...)
 }

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/report"
 )
 
@@ -43,7 +43,7 @@ func (p peer) RemoteAddr() net.Addr {
 // The body of somebody who shows no token has one time for all of it, however it is dripped. Who waits in vain for a
 // place is told, and strangers of one address take no place of another one's.
 func TestBodyOfStranger(t *testing.T) {
-	home, err := agent.OpenHome(lethetest.Dir(t))
+	home, err := home.Open(lethetest.Dir(t))
 	lethetest.Must(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)

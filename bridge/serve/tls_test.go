@@ -13,7 +13,7 @@ import (
 
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // Over TLS a browser gets a cookie that it sends nowhere else, and another process gets its link
@@ -33,7 +33,7 @@ func TestTLS(t *testing.T) {
 	}}
 	lethetest.Must(t, c.Check())
 	start(t, c)
-	link, err := serve.Link(t.Context(), c)
+	link, err := serve.Link(c)
 	lethetest.Must(t, err)
 	if !strings.HasPrefix(link, "https://Example.com:") {
 		t.Errorf("the link is %s", link)

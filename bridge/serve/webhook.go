@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
+	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
 	"lethe/report"
@@ -103,7 +103,8 @@ func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (b
 			case slots <- struct{}{}:
 				defer func() { <-slots }()
 			case <-over:
-				return nil, true, backend.Refuse(http.StatusServiceUnavailable, "send it again, or show the token", "too many bodies are read of senders who show no token")
+				return nil, true, backend.Refuse(http.StatusServiceUnavailable,
+					"send it again, or show the token", "too many bodies are read of senders who show no token")
 			}
 		}
 	}
@@ -116,7 +117,7 @@ func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (b
 	return body, guard.Same(signed, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
 }
 
-// placesOf are those that the bodies of a peer take. When many peers have had some, all are new: who has one keeps it.
+// placesOf returns the places for bodies of a peer. After many peers all begin anew; a body keeps its place.
 func (h *webhooks) placesOf(peer netip.Prefix) chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -189,7 +190,7 @@ func (h *webhooks) drop(hook Hook) (real string, err error) {
 	}()
 	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), hook.Trigger+".toml"), trigger.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", agent.ErrNotFound
+		return "", home.ErrNotFound
 	}
 	if err != nil {
 		return "", err

@@ -125,7 +125,8 @@ func (a *api) call(ctx context.Context, method string, params, dest any) error {
 	if err != nil {
 		return err
 	}
-	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, 16<<20) // a hundred updates are well below 4 MB
+	const most = 16 << 20 // a hundred updates are well below 4 MB
+	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, most)
 	if err == nil {
 		err = a.decode(status, data, dest)
 	}
@@ -150,7 +151,7 @@ func (a *api) download(ctx context.Context, path string, most int64) ([]byte, er
 var errTooLarge = errors.New("it is larger than a bot can fetch")
 
 // do makes a request, and returns the status and the body of the answer, of at most most bytes.
-func (a *api) do(ctx context.Context, method, path string, body []byte, most int64) (status int, data []byte, err error) {
+func (a *api) do(ctx context.Context, method, path string, body []byte, most int64) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, a.clean(err)
@@ -161,7 +162,7 @@ func (a *api) do(ctx context.Context, method, path string, body []byte, most int
 		return 0, nil, a.clean(err)
 	}
 	defer resp.Body.Close()
-	data, err = io.ReadAll(io.LimitReader(resp.Body, most+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = errTooLarge
 	}
@@ -202,7 +203,8 @@ func (a *api) decode(status int, data []byte, dest any) error {
 	}
 	if !*answer.OK {
 		refusal := &apiError{
-			Code: answer.Code, Description: bridge.Clip(a.scrub(answer.Description), 200), MigrateTo: answer.Parameters.MigrateTo,
+			Code: answer.Code, Description: bridge.Clip(a.scrub(answer.Description), 200),
+			MigrateTo: answer.Parameters.MigrateTo,
 		}
 		if answer.Code == http.StatusTooManyRequests {
 			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second

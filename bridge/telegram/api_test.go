@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 const aToken = "123456789:AAsecret-Part_of-it0123456789"

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -26,14 +24,15 @@ var commands = []map[string]string{
 	{"command": "start", "description": "what this is"},
 }
 
-// introduction says what the bot is, in a chat that hears room.
+// introduction explains the bot in a chat that hears room.
 func (s *session) introduction(room string) string {
 	who := "Nobody is listening there at the moment: what you write waits."
 	if names := listeners(s.cfg.Home, room); len(names) > 0 {
 		who = "Listening there: " + strings.Join(names, ", ") + "."
 	}
 	return fmt.Sprintf("What you write here goes to the room %s, and what is answered there comes back here. %s\n\n"+
-		"/stop interrupts a turn, /status says what is going on, /model NAME changes the model, /id tells about this chat.", room, who)
+		"/stop interrupts a turn, /status says what is going on, /model NAME changes the model, "+
+		"/id tells about this chat.", room, who)
 }
 
 // ids names the sender and the chat, as a configuration wants them, and the room.
@@ -80,31 +79,27 @@ func (s *session) tell(key string, out parcel) {
 }
 
 // showTyping shows "typing" in the chat of a question while an agent works for the room. It gives up
-// if none begins within a few seconds. The topic is that of the newest question.
+// if none begins within a few seconds.
 func (s *session) showTyping(key, room string, topic int) {
-	if _, running := s.typing.Swap(key, topic); running {
+	if _, shown := s.typing.LoadOrStore(key, nil); shown {
 		return
 	}
 	s.spawn(func(ctx context.Context) {
 		defer s.typing.Delete(key)
-		for tries := 0; tries < 3; tries++ {
-			for bridge.Working(s.cfg.Home, room) {
-				topic, _ := s.typing.Load(key)
-				chat, _ := s.chatOf(bridge.Peer{Key: key})
-				params := map[string]any{"chat_id": chat, "action": "typing"}
-				if topic != 0 {
-					params["message_thread_id"] = topic
-				}
-				switch answered(s.call(ctx, "sendChatAction", params, new(bool))) {
-				case http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests:
+		chat, _ := s.chatOf(bridge.Peer{Key: key})
+		params := map[string]any{"chat_id": chat, "action": "typing"}
+		if topic != 0 {
+			params["message_thread_id"] = topic
+		}
+		for idle := 0; idle < 3; {
+			pause := min(time.Second, s.cfg.tune.typing)
+			if idle++; bridge.Working(s.cfg.Home, room) {
+				idle, pause = 0, s.cfg.tune.typing
+				if answered(s.call(ctx, "sendChatAction", params, new(bool))) != 0 {
 					return
 				}
-				if !sleep(ctx, s.cfg.tune.typing) {
-					return
-				}
-				tries = 0
 			}
-			if !sleep(ctx, min(time.Second, s.cfg.tune.typing)) {
+			if !sleep(ctx, pause) {
 				return
 			}
 		}
@@ -125,10 +120,14 @@ func (s *session) stranger(m *message, who author, at spot, why string, asks boo
 	})
 }
 
-// denied logs, once an hour for each, who wrote and was not heard.
+// denied logs who wrote and was not heard, once each, and 20 at once.
 func (s *session) denied(who author, at spot, why string) {
-	if s.policy.Denied(who.ID) {
-		s.log.Info("somebody who may not speak wrote; it was not passed on", "user", who.ID, "name", bridge.Inert(who.Claimed), "chat", at.id, "why", why)
+	if s.denials.Tokens() < 1 {
+		return
+	}
+	if _, logged := s.logged.LoadOrStore(who.ID, nil); !logged && s.denials.Allow() {
+		s.log.Info("somebody who may not speak wrote; it was not passed on",
+			"user", who.ID, "name", bridge.Inert(who.Claimed), "chat", at.id, "why", why)
 	}
 }
 
@@ -150,37 +149,19 @@ func (s *session) offer(who access.Applicant, answer parcel) {
 		s.log.Warn("somebody got no code", "who", who.String(), "error", err)
 		return
 	}
-	if fresh {
-		s.asked.Store(subject, nil)
-	}
-	if !s.policy.Denied("told "+subject+" "+who.ID) || !s.strangers.Allow() {
+	if !fresh || !s.strangers.Allow() {
 		return
 	}
+	s.asked.Store(subject, nil)
 	s.log.Info("somebody asks to be let in and was given a code", "who", who.String())
 	whom := "you"
 	if !who.Private {
 		whom = "this chat"
 	}
-	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. Its owner can change that within the hour with\n\n"+
+	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. "+
+		"Its owner can change that within the hour with\n\n"+
 		"lethe bridge telegram allow %s\n\nids: %s", whom, code, strings.TrimSpace(who.ID+" "+who.Chat))
 	s.tell(subject, answer)
-}
-
-// membership deals with what becomes of the bot itself in a chat.
-func (s *session) membership(c *membership, rules access.Rules) []func() {
-	out := func(m member) bool { return m.Status == "left" || m.Status == "kicked" }
-	id := s.chats.canonical(strconv.FormatInt(c.Chat.ID, 10))
-	if !out(c.Old) || out(c.New) {
-		return nil
-	}
-	then := []func(){func() { s.wake(id) }}
-	if (c.Chat.Type == "group" || c.Chat.Type == "supergroup") && !rules.Chat(id) {
-		by := c.From.author()
-		then = append(then, func() {
-			s.offer(access.Applicant{ID: by.ID, Name: by.Claimed, Chat: id, ChatTitle: c.Chat.Title}, parcel{})
-		})
-	}
-	return then
 }
 
 // wake tries the peers of a chat again now.

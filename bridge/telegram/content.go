@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"github.com/cenkalti/backoff/v5"
-
 	"lethe/bridge"
 	"lethe/bridge/access"
 )
@@ -37,7 +35,8 @@ func (m *message) file() (file, bool) {
 		kind, mime string
 		has        *attachment
 	}{
-		{"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio}, {"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
+		{"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
+		{"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
 		{"animation", "", m.Animation}, // comes with the same file as a document
 		{"document", "", m.Document}, {"sticker", "image/webp", m.Sticker},
 	} {
@@ -55,19 +54,15 @@ func (m *message) file() (file, bool) {
 func (m *message) other() string {
 	switch {
 	case m.Venue != nil:
-		return fmt.Sprintf("[venue %s, %s, at %s]", bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address), m.Venue.Location)
+		title, address := bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address)
+		return fmt.Sprintf("[venue %s, %s, at %s]", title, address, m.Venue.Location)
 	case m.Location != nil:
 		return fmt.Sprintf("[location %s]", m.Location)
 	case m.Contact != nil:
-		return fmt.Sprintf("[contact %s %s]", bridge.Inert(strings.TrimSpace(m.Contact.FirstName+" "+m.Contact.LastName)), bridge.Inert(m.Contact.PhoneNumber))
-	case m.Poll != nil:
-		var options []string
-		for _, o := range m.Poll.Options {
-			options = append(options, bridge.Inert(o.Text))
-		}
-		return fmt.Sprintf("[poll %s: %s]", bridge.Inert(m.Poll.Question), strings.Join(options, " / "))
-	case m.Dice != nil, m.Checklist != nil, m.Game != nil, m.Story != nil, m.PaidMedia != nil, m.Invoice != nil, m.Giveaway != nil:
-		return "[something that is not passed on: a story, a game, a checklist, paid media or the like]"
+		name := strings.TrimSpace(m.Contact.FirstName + " " + m.Contact.LastName)
+		return fmt.Sprintf("[contact %s %s]", bridge.Inert(name), bridge.Inert(m.Contact.PhoneNumber))
+	case m.Poll != nil, m.Dice != nil, m.Checklist != nil, m.Game != nil, m.Story != nil, m.PaidMedia != nil:
+		return "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"
 	}
 	return ""
 }
@@ -89,7 +84,8 @@ func (m *message) words() string {
 			continue
 		}
 		end := e.Offset + e.Length
-		if shown := string(utf16.Decode(units[e.Offset:end])); strings.Contains(e.URL, shown) && strings.Contains(shown, ".") {
+		shown := string(utf16.Decode(units[e.Offset:end]))
+		if strings.Contains(e.URL, shown) && strings.Contains(shown, ".") {
 			continue
 		}
 		out.WriteString(string(utf16.Decode(units[from:end])))
@@ -106,7 +102,7 @@ func (m *message) words() string {
 // or another bot wrote them.
 func (m *message) foreign() bool { return m.Forward != nil || m.ViaBot != nil }
 
-// quote is the line that says which message a person replies to, without its newline; empty
+// quote is a line that quotes the message a person replies to, without its newline; empty
 // when it is no reply. Every message in a topic comes as a reply to the topic's creation, which
 // says nothing.
 func (s *session) quote(m *message, rules access.Rules) string {
@@ -147,9 +143,6 @@ func (o origin) name(rules access.Rules) string {
 	return bridge.Inert(rules.NameFor(who.ID, who.Claimed))
 }
 
-// errLate is the error of a file for which no time is left.
-var errLate = errors.New("the files before it took too long")
-
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
 // one of the disk, or the end of ctx.
@@ -168,26 +161,25 @@ func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (st
 }
 
 // tryFetch downloads a file, with up to three attempts.
-func (s *session) tryFetch(late context.Context, f file) ([]byte, error) {
+func (s *session) tryFetch(late context.Context, f file) (data []byte, err error) {
 	if f.Size > s.cfg.tune.maxFile {
 		return nil, errTooLarge
 	}
-	if late.Err() != nil {
-		return nil, errLate
-	}
 	ctx, cancel := context.WithTimeout(late, s.cfg.tune.file)
 	defer cancel()
-	return backoff.Retry(ctx, func() ([]byte, error) {
-		data, err := s.fetchOnce(ctx, f)
-		refusal := new(apiError)
-		switch {
-		case final(err):
-			return nil, backoff.Permanent(err)
-		case errors.As(err, &refusal) && refusal.RetryAfter > 0:
-			return nil, errors.Join(err, &backoff.RetryAfterError{Duration: refusal.RetryAfter})
+	for range 3 {
+		if data, err = s.fetchOnce(ctx, f); err == nil || final(err) {
+			break
 		}
-		return data, err
-	}, backoff.WithBackOff(s.newBackoff()), backoff.WithMaxTries(3))
+		pause, refusal := s.cfg.tune.backoff, new(apiError)
+		if errors.As(err, &refusal) {
+			pause = max(pause, refusal.RetryAfter)
+		}
+		if !sleep(ctx, pause) {
+			break
+		}
+	}
+	return data, err
 }
 
 func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
@@ -221,7 +213,7 @@ func final(err error) bool {
 // whyNot says in a line why its file is not there, in words of our own.
 func whyNot(err error) string {
 	switch code := answered(err); {
-	case errors.Is(err, errTooLarge), errors.Is(err, errLate):
+	case errors.Is(err, errTooLarge):
 		return err.Error()
 	case code != 0:
 		return fmt.Sprintf("the server answered %d", code)

@@ -43,8 +43,8 @@ func TestLines(t *testing.T) {
 			"[venue Café, Main St 1, at 59.500000, -18.250000]"},
 		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000]"},
 		{`"contact":{"first_name":"Eve]\n/stop","phone_number":"+1"}`, "[contact Eve) /stop +1]"},
-		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`, "[poll When?: now / later]"},
-		{`"story":{}`, "[something that is not passed on: a story, a game, a checklist, paid media or the like]"},
+		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`, "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
+		{`"story":{}`, "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
 		{`"pinned_message":{"message_id":1}`, ""}, {`"new_chat_title":"x"`, ""}, {`"text":" "`, ""},
 	} {
 		st.Update("message", json.RawMessage(fmt.Sprintf(`{"message_id":%d,"date":1700000000,"chat":{"id":%d,"type":"private"},

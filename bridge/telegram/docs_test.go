@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
-// docs/telegram.md says what the program says, and its example is read.
+// docs/telegram.md explains the words of the program, and the example of docs/bridge-files.md is read.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/telegram.md")
 	lethetest.Must(t, err)
@@ -30,11 +30,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("the page does not tell of /%s", c["command"])
 		}
 	}
-	_, example, ok := strings.Cut(text, "```json\n")
-	example, _, end := strings.Cut(example, "```")
-	if !ok || !end {
-		t.Fatal("no example of chats.json")
-	}
+	example := lethetest.Blocks(t, "bridge-files.md", "chats.json")[0]
 	dir := t.TempDir()
 	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600))
 	m, err := openChats(dir, slog.New(slog.DiscardHandler))

@@ -14,14 +14,14 @@ import (
 	"lethe/chat"
 )
 
-// note is what a line of ours keeps of its message, for the answer that quotes it.
+// A line of ours keeps a note of its message, for the answer that quotes it.
 type note struct {
 	Chat    int64 `json:"c"`
 	Message int   `json:"m"`
 	Thread  int   `json:"t,omitempty"`
 }
 
-// draft is what a message says.
+// draft is the content of a message.
 type draft struct {
 	quote string   // a line of its own, or empty
 	marks []string // "(edited)" and the like
@@ -29,20 +29,20 @@ type draft struct {
 	file  *file
 }
 
-// text is the whole text. tag is what is said of the file.
+// text is the whole text. tag stands for the file.
 func (d *draft) text(tag string) string {
 	parts := append(d.marks[:len(d.marks):len(d.marks)], tag, strings.TrimSpace(d.words))
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// outcome is what an update leads to: a line or none, and what to do once the batch is accepted.
+// An update has an outcome: a line or none, and actions for when the batch is accepted.
 type outcome struct {
 	line *bridge.Message
 	file *file // it has to be fetched, and the update handled again with its tag
 	then []func()
 }
 
-// spot is where a message was written.
+// spot is the place of a message.
 type spot struct {
 	chat   place
 	id     string // of the chat, as the policy and the routes know it
@@ -62,7 +62,7 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	return p
 }
 
-// handle decides what becomes of an update; tag is what is said of its file, once that was fetched.
+// handle decides what becomes of an update; tag stands for its file, once that was fetched.
 // It changes nothing but s.seen; outcome.then does the rest.
 func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
@@ -71,9 +71,6 @@ func (s *session) handle(u update, tag string) (h outcome, err error) {
 		return h, err
 	}
 	switch {
-	case u.MyChatMember != nil:
-		h.then = s.membership(u.MyChatMember, rules)
-		return h, nil
 	case u.Callback != nil && u.Callback.Message != nil:
 		return s.press(u.Callback, rules), nil
 	}
@@ -120,32 +117,40 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 			reply = ids(who, at)
 		}
 		if reply != "" {
-			h.then = append(h.then, func() { s.tell(at.peer, parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
+			answer := parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}
+			h.then = append(h.then, func() { s.tell(at.peer, answer) })
 			return h
 		}
 		d.asCommand(cmd, rules.User(who.ID))
 	}
-	peer, room := s.answer(m, d, at)
-	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
-	h.line = &bridge.Message{
-		ID: fmt.Sprintf("%s/u%d", s.source, update), Peer: peer, Room: room, Key: who.ID, User: rules.NameFor(who.ID, who.Claimed),
-		At: time.Unix(cmp.Or(m.EditDate, m.Date), 0), Note: data, Text: d.text(tag),
-	}
+	h.line = s.line(fmt.Sprint("u", update), m, at, rules.NameFor(who.ID, who.Claimed))
+	h.line.Peer, h.line.Room = s.answer(m, d, at)
+	h.line.Text = d.text(tag)
 	if tag == "" && d.file != nil {
 		h.file = d.file
 		return h
 	}
-	if news := s.seen.add(messageID{m.Chat.ID, m.ID}, h.line.Text); edited {
-		if !news { // the preview of a link has come, or the like
-			return outcome{}
-		}
+	id, said := messageID{m.Chat.ID, m.ID}, h.line.Text
+	if edited && s.seen[id] == said { // the preview of a link has come, or the like
+		return outcome{}
+	}
+	if len(s.seen) >= maxSeen {
+		clear(s.seen)
+	}
+	s.seen[id] = said
+	if edited {
 		d.marks = append([]string{"(edited)"}, d.marks...)
 		h.line.Text = d.text(tag)
 	}
-	h.then = append(h.then, func() {
-		s.showTyping(at.peer, room, at.thread)
-	})
+	h.then = append(h.then, func() { s.showTyping(at.peer, h.line.Room, at.thread) })
 	return h
+}
+
+// line is the line of a room that a message becomes, without its text. id is one of Telegram's.
+func (s *session) line(id string, m *message, at spot, name string) *bridge.Message {
+	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
+	sent := time.Unix(cmp.Or(m.EditDate, m.Date), 0)
+	return &bridge.Message{ID: s.source + "/" + id, Peer: at.peer, Room: at.room, User: name, At: sent, Note: data}
 }
 
 // draft makes what a message says; nil when it says nothing, as those do that only tell what
@@ -187,19 +192,9 @@ func (d *draft) asCommand(cmd command, listed bool) {
 	}
 }
 
-// seen is what the newest messages said: Telegram tells of edits that change nothing which is shown.
-type seen map[messageID]string
-
 type messageID struct {
 	chat int64
 	id   int
 }
 
-func (s seen) add(id messageID, text string) (news bool) {
-	if len(s) >= 2000 {
-		clear(s)
-	}
-	news = s[id] != text
-	s[id] = text
-	return news
-}
+const maxSeen = 2000

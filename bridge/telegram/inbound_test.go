@@ -9,8 +9,8 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/blobs"
-	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 func TestEdits(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"lethe/blobs"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
-	"lethe/internal/botapi"
 	"lethe/internal/durable"
 	"lethe/internal/status"
+	"lethe/internal/test/botapi"
 )
 
 // asBridge makes the test binary a bridge that dies: see mortal.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lethe/bridge"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What Telegram is known to take is never exceeded, and a chat that waits makes no

@@ -15,8 +15,6 @@ type parcel struct {
 	Text   string `json:"text"`             // plain
 	HTML   string `json:"html,omitempty"`   // the same with markup; it goes first
 	Thread int    `json:"thread,omitempty"` // the topic
-	// Instead are the messages that an earlier version has recorded in the place of a rich one.
-	Instead []parcel `json:"instead,omitempty"`
 	// Question and Options are those of the buttons under the message.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
@@ -60,7 +58,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	return parts, nil
 }
 
-// shown is what a peer sees of a line: a question, if it is one, and twice if its chat hears it
+// shown renders a line for a peer: as a question, if it is one, and twice if its chat hears it
 // in the room where it stands, too.
 func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Question, twice bool) {
 	id, _ := parseKey(p.Key)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"lethe/bridge/health"
-	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
+	"lethe/bridge"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 // An answer that may be to any of several questions quotes none of them, and goes to
@@ -72,7 +72,7 @@ func TestCouldNotStart(t *testing.T) {
 		if err := Run(t.Context(), c); err == nil {
 			t.Errorf("it ran without %s", what)
 		}
-		if h := st.health(); h.State != health.Dead || !strings.Contains(h.Error, what) || strings.Contains(h.Error, "not:one") {
+		if h := st.health(); h.State != bridge.Dead || !strings.Contains(h.Error, what) || strings.Contains(h.Error, "not:one") {
 			t.Errorf("health %+v", h)
 		}
 	}
@@ -123,28 +123,6 @@ func TestRecordedParts(t *testing.T) {
 	st.start()
 	equalAll(t, "chat", st.sent(dm, 2), "an <b> & old", "end")
 	if m := st.Sent(dm)[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {
-		t.Errorf("entities %+v", m.Entities)
-	}
-}
-
-// A rich message that an earlier program has recorded goes out as the messages in its place, in
-// its topic, and the room goes on behind it.
-func TestRecordedRich(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	st.stop(st.greeted(dm, ada))
-	path := st.file("peers/" + id(dm.ID) + ".json")
-	data, err := os.ReadFile(path)
-	lethetest.Must(t, err)
-	first, _, _ := strings.Cut(string(data), "\n")
-	first = strings.TrimSuffix(first, "}") + `,"line":{"room":"dev","from":0,"to":0,"parts":[{"data":{"text":"","rich":"**one** two three",` +
-		`"instead":[{"text":"one","html":"<b>one</b>"},{"text":"two"},{"text":"three"}],"reply_to":1,"chat":` + id(dm.ID) + `}}]}}` + "\n"
-	lethetest.Must(t, os.WriteFile(path, []byte(first), 0o600))
-	st.Fault(botapi.Fault{Method: "sendMessage", Kind: botapi.Slow}, botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: message is too ugly"})
-	st.start()
-	st.answers("dev", "four")
-	equalAll(t, "chat", st.sent(dm, 3), "one", "three", "four")
-	if m := st.Sent(dm)[0]; len(m.Entities) != 1 {
 		t.Errorf("entities %+v", m.Entities)
 	}
 }

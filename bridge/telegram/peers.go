@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,11 +40,10 @@ type chats struct {
 	moved map[string]string // as in chats.json, and never changed
 }
 
-// openChats reads chats.json in dir. One that cannot be understood, or is larger than 4 MiB, is
-// kept under another name, of a large one its beginning, and logged.
+// openChats reads chats.json in dir. One that cannot be understood is kept under another name and logged.
 func openChats(dir string, log *slog.Logger) (*chats, error) {
 	c := &chats{path: filepath.Join(dir, "chats.json")}
-	data, large, err := durable.ReadRegular(c.path, maxFacts)
+	data, err := durable.ReadWhole(c.path, maxFacts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
 	}
@@ -53,13 +51,13 @@ func openChats(dir string, log *slog.Logger) (*chats, error) {
 		return nil, fmt.Errorf("read what is known of chats: %w", err)
 	}
 	var f facts
-	if err := json.Unmarshal(data, &f); err == nil && !large && f.Version == factsVersion {
+	if err = json.Unmarshal(data, &f); err == nil && f.Version == factsVersion {
 		c.moved = f.Moved
 		return c, nil
 	}
-	kept, err := bridge.SetAside(c.path, data)
-	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "larger than 4 MiB", large)
-	return c, errors.Join(err, durable.Remove(c.path))
+	kept, failed := bridge.SetAside(c.path, data)
+	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "error", err)
+	return c, errors.Join(failed, durable.Remove(c.path))
 }
 
 // canonical is the id by which a chat is known: its own, or that of the group it once was.
@@ -94,8 +92,11 @@ func (c *chats) move(old, now string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	moved := map[string]string{now: name}
-	maps.Copy(moved, c.moved)
-	maps.DeleteFunc(moved, func(id, of string) bool { return of == name && id != now }) // a group has one id at a time
+	for id, of := range c.moved {
+		if of != name { // a group has one id at a time
+			moved[id] = of
+		}
+	}
 	data, err := json.MarshalIndent(facts{factsVersion, moved}, "", "  ")
 	if err == nil {
 		err = durable.WriteFile(c.path, append(data, '\n'), 0o600)
@@ -146,13 +147,14 @@ func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, roo
 	if room, ok := s.route(chatID, 0); ok {
 		return chatID, room
 	}
-	if room := rules.Room(chatID, !strings.HasPrefix(chatID, "-")); chat.ValidRoom(room) { // a person may have edited the file
+	private := !strings.HasPrefix(chatID, "-")
+	if room := rules.Room(chatID, private); chat.ValidRoom(room) { // a person may have edited the file
 		return chatID, room
 	}
 	return chatID, s.now().Room
 }
 
-// wanted is which peers there are to be, by key, and their rooms: every listed group and
+// wanted lists the peers that should be delivered to, by key, with their rooms: every listed group and
 // channel, every listed person who has written to the bot, the topics of these that have a
 // route, and a second peer of each person who gets notices. known are the peers with a position in a room.
 func (s *session) wanted(known []string) (map[string]string, error) {
@@ -198,7 +200,8 @@ type delivery struct {
 // deliver keeps one Deliver going for every peer, as people and settings come and go, until ctx
 // ends.
 func (s *session) deliver(ctx context.Context) error {
-	list, unwatch := s.cfg.Watcher.Subscribe(chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}})
+	people := chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}}
+	list, unwatch := s.cfg.Watcher.Subscribe(people)
 	defer unwatch()
 	defer func() {
 		s.delivering.Lock()
@@ -277,19 +280,14 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 	return kept == nil
 }
 
-// begin starts to deliver to a peer. It starts a Deliver that fails again.
+// begin starts to deliver to a peer.
 func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { // ends with stop, which deliver calls for each
 		defer close(ended)
-		for ctx.Err() == nil {
-			err := s.hub.Deliver(ctx, p, s)
-			if ctx.Err() != nil {
-				return
-			}
-			s.log.Warn("lines do not go out to a chat; this is tried again", "chat", p.Key, "room", p.Room, "error", err)
-			sleep(ctx, s.cfg.tune.again)
+		if err := s.hub.Deliver(ctx, p, s); err != nil {
+			s.log.Error("lines do not go out to a chat", "chat", p.Key, "room", p.Room, "error", err)
 		}
 	}()
 	return &delivery{p.Room, func() {
@@ -322,7 +320,7 @@ func (s *session) migrated(old, now int64) error {
 	return nil
 }
 
-// chatOf is where a peer is now, and its topic if it is one.
+// chatOf returns the present chat of a peer, and its topic if it is one.
 func (s *session) chatOf(p bridge.Peer) (id int64, topic int) {
 	chat, topic := parseKey(p.Key)
 	id, _ = strconv.ParseInt(s.chats.current(chat), 10, 64)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/chat"
-	"lethe/internal/botapi"
+	"lethe/internal/test/botapi"
 )
 
 // One bot, many chats, many rooms: each hears its own.
@@ -54,22 +54,6 @@ func TestRestart(t *testing.T) {
 	equalAll(t, "dm", st.sent(dm, 1), "while you were away")
 	equalAll(t, "crew", st.sent(crew, 1), "while you were away")
 	equalAll(t, "room", st.hears("dev", 3), "Ada: one", "lethe: while you were away", "Ada: two")
-}
-
-// More than anybody types is refused, and that is told once.
-func TestFlood(t *testing.T) {
-	st := newStage(t)
-	ada, dm := st.ada()
-	for i := range 70 { // they come as one batch
-		st.Say(dm, ada, fmt.Sprintf("line %d", i))
-	}
-	st.start()
-	has(t, "notice", st.sent(dm, 1)[0], "60 messages a minute")
-	st.quiet()
-	st.sent(dm, 1)
-	if n := len(st.lines("dev")); n < 60 || n > 69 {
-		t.Errorf("%d lines went into the room", n)
-	}
 }
 
 // A backlog of many batches comes in whole and in order.

@@ -27,7 +27,7 @@ func sourceOf(c Config) string {
 	return fmt.Sprintf("%s@%08x", bot, crc32.ChecksumIEEE([]byte(c.BaseURL)))
 }
 
-// position is what is stored with what was taken in: the sequence, and the first id that was
+// position is stored with what was taken in: the sequence, and the first id that was
 // not.
 func (s *session) position(next int64) string { return s.source + " " + strconv.FormatInt(next, 10) }
 
@@ -54,14 +54,10 @@ func (s *session) poll(ctx context.Context) error {
 	var offset int64
 	timeout := time.Duration(0) // the first answer comes at once: it says that all is well
 	ready := false
-	smooth := 0 // polls that have to go well before a conflict is over
 	for ctx.Err() == nil {
 		began := time.Now()
 		batch, err := s.fetchUpdates(ctx, offset, timeout)
 		if err != nil {
-			if answered(err) == http.StatusConflict {
-				smooth = 3
-			}
 			offset = 0
 			sleep(ctx, max(wait.NextBackOff(), s.report(ctx, err)))
 			continue
@@ -75,13 +71,11 @@ func (s *session) poll(ctx context.Context) error {
 		offset = next
 		wait.Reset()
 		// Not before: what is fetched and cannot be taken in is not heard.
-		if smooth = max(0, smooth-1); smooth == 0 {
-			s.hub.Exchanged()
-			if !ready && s.cfg.Ready != nil {
-				s.cfg.Ready(s.me.Load().Username)
-			}
-			ready = true
+		s.hub.Exchanged()
+		if !ready && s.cfg.Ready != nil {
+			s.cfg.Ready(s.me.Load().Username)
 		}
+		ready = true
 		// A server that does not wait, or gives the same again, must not be asked without end.
 		if !news && timeout > 0 && time.Since(began) < timeout/4 {
 			sleep(ctx, s.cfg.tune.backoff)
@@ -93,7 +87,8 @@ func (s *session) poll(ctx context.Context) error {
 
 func (s *session) newBackoff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval, b.Multiplier, b.RandomizationFactor = s.cfg.tune.backoff, s.cfg.tune.maxBackoff, 2, 0.3
+	b.InitialInterval, b.MaxInterval = s.cfg.tune.backoff, s.cfg.tune.maxBackoff
+	b.Multiplier, b.RandomizationFactor = 2, 0.3
 	return b
 }
 
@@ -136,7 +131,9 @@ func (s *session) identify(ctx context.Context) error {
 func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.cfg.tune.grace)
 	defer cancel()
-	params := map[string]any{"offset": offset, "limit": 100, "timeout": int(timeout / time.Second), "allowed_updates": allowedUpdates}
+	params := map[string]any{
+		"offset": offset, "limit": 100, "timeout": int(timeout / time.Second), "allowed_updates": allowedUpdates,
+	}
 	var raws []json.RawMessage
 	if err := s.api.call(ctx, "getUpdates", params, &raws); err != nil {
 		return nil, err
@@ -242,19 +239,11 @@ func (s *session) accept(ctx context.Context, position string, msgs []bridge.Mes
 	if len(msgs) > 0 {
 		s.reconcile(ctx) // an answer must not be in a room before its peer's position is
 	}
-	floods, err := s.hub.Accept(position, msgs...)
-	if err != nil {
-		return err
-	}
-	if len(msgs) > 0 {
+	err := s.hub.Accept(position, msgs...)
+	if err == nil && len(msgs) > 0 {
 		s.reconcile(ctx)
 	}
-	for _, f := range floods {
-		_, thread := parseKey(f.Peer)
-		s.tell(f.Peer, parcel{Thread: thread, Text: "Too fast: no more than 60 messages a minute are passed on. The others are lost; " +
-			"please wait a minute and say them again."})
-	}
-	return nil
+	return err
 }
 
 // report tells of a failure of the poll, and returns how long to wait at least.
@@ -287,11 +276,12 @@ func (s *session) unknownBot(ctx context.Context) bool {
 	return code == http.StatusUnauthorized || code == http.StatusNotFound
 }
 
-// conflictError says which of the two conflicts it is, and what helps.
+// conflictError explains the conflict, and how to end it.
 func conflictError(e *apiError, base string) error {
 	if strings.Contains(strings.ToLower(e.Description), "webhook") {
 		return errors.New("a webhook is set for this bot, so telegram gives its messages to that; to remove it: " +
 			`curl "` + base + `/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`)
 	}
-	return errors.New("another program fetches the messages of this bot with the same token; stop it, or give one of the two another bot")
+	return errors.New("another program fetches the messages of this bot with the same token; " +
+		"stop it, or give one of the two another bot")
 }

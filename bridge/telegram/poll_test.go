@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 // Every way in which fetching can fail: told at its beginning and its end, once,
@@ -205,7 +205,7 @@ func TestFilesHang(t *testing.T) {
 	st.Say(st.Private(bob), bob, "hello")
 	got := st.hears("dev", 9)
 	has(t, "first", got[0], "could not be fetched, it took too long")
-	has(t, "last", strings.Join(got, "\n"), "could not be fetched, "+errLate.Error(), "Bob: hello")
+	has(t, "last", strings.Join(got, "\n"), "could not be fetched, it took too long", "Bob: hello")
 	if n := st.Count("getFile"); n > 4 {
 		t.Errorf("%d files were asked for", n)
 	}

@@ -145,11 +145,8 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 		over = false
 		reply["text"] = bridge.Clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
 	default:
-		data, _ := json.Marshal(note{Chat: c.Message.Chat.ID, Message: c.Message.ID, Thread: at.thread}) // cannot fail
-		h.line = &bridge.Message{
-			ID: s.source + "/c" + c.ID, Peer: peer, Room: q.Room, Key: who.ID, User: name,
-			At: time.Now(), Note: data, Text: q.ID + " " + q.Options[n-1],
-		}
+		h.line = s.line("c"+c.ID, c.Message, at, name)
+		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+q.Options[n-1]
 		reply["text"], reply["show_alert"] = bridge.Clip(q.Options[n-1], 200), false
 		h.then = append(h.then, func() {
 			s.wake(at.id)
@@ -160,7 +157,8 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
-				_ = s.call(ctx, "editMessageReplyMarkup", map[string]any{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}, new(json.RawMessage))
+				buttons := map[string]any{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}
+				_ = s.call(ctx, "editMessageReplyMarkup", buttons, new(json.RawMessage))
 			}
 		})
 	})
@@ -173,7 +171,8 @@ func shows(message string, q chat.Question) bool {
 	bare := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	all := asks("", "", q)
 	_, rest, _ := strings.Cut(all, ":")
-	return strings.HasSuffix(bare(message), bare(rest)) || markup.Units(all) > markup.Limit/2 && strings.HasSuffix(bare(rest), bare(message))
+	message, rest = bare(message), bare(rest)
+	return strings.HasSuffix(message, rest) || markup.Units(all) > markup.Limit/2 && strings.HasSuffix(rest, message)
 }
 
 // answer has a message that answers an open question be an answer in the question's room, which it

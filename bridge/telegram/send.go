@@ -22,16 +22,7 @@ func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (er
 	if err := json.Unmarshal(part.Data, &out); err != nil {
 		return fmt.Errorf("%w: read the part: %w", bridge.ErrRefused, err)
 	}
-	if len(out.Instead) == 0 {
-		return s.send(ctx, p, out)
-	}
-	for _, piece := range out.Instead { // from the first again after a failure: only the whole is marked
-		piece.Thread = out.Thread
-		if err = s.send(ctx, p, piece); err != nil && !errors.Is(err, bridge.ErrRefused) {
-			return err
-		}
-	}
-	return err
+	return s.send(ctx, p, out)
 }
 
 // send delivers one message. Where Telegram objects to the markup, to the topic or to the
@@ -137,15 +128,17 @@ var (
 	badReply   = []string{"replied not found", "reply message not found", "message to reply not found"}
 	// Nothing goes to this chat until somebody acts there.
 	unreachable = []string{
-		"chat not found", "user not found", "peer_id_invalid", " rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required",
-		"chat_send_plain_forbidden", "channel_private", "deactivated", "not a member", "blocked", "banned",
+		"chat not found", "user not found", "peer_id_invalid", " rights",
+		"chat_write_forbidden", "chat_restricted", "chat_admin_required", "chat_send_plain_forbidden",
+		"channel_private", "deactivated", "not a member", "blocked", "banned",
 	}
 )
 
 // says says whether a refusal has one of these words.
 func (e *apiError) says(words []string) bool {
 	said := strings.ToLower(e.Description)
-	return e.Code == http.StatusBadRequest && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(said, w) })
+	has := func(word string) bool { return strings.Contains(said, word) }
+	return e.Code == http.StatusBadRequest && slices.ContainsFunc(words, has)
 }
 
 // pace keeps messages apart. A chat that has to wait makes no other wait.
@@ -162,7 +155,8 @@ type pace struct {
 // all, about one a second in a chat, 20 a minute in a group.
 func newPace(speed float64) *pace {
 	return &pace{
-		speed: speed, all: rate.NewLimiter(rate.Limit(25*speed), 5), chats: map[int64]*rate.Limiter{}, until: map[int64]time.Time{},
+		speed: speed, all: rate.NewLimiter(rate.Limit(25*speed), 5),
+		chats: map[int64]*rate.Limiter{}, until: map[int64]time.Time{},
 	}
 }
 
@@ -200,5 +194,6 @@ func (p *pace) hold(chat int64, d time.Duration) error {
 
 // waits says that Telegram has asked to wait in a chat.
 func waits(chat int64, d time.Duration) error {
-	return &bridge.LaterError{After: d, Err: fmt.Errorf("telegram asks to wait %s in chat %d", max(time.Second, d.Round(time.Second)), chat)}
+	err := fmt.Errorf("telegram asks to wait %s in chat %d", max(time.Second, d.Round(time.Second)), chat)
+	return &bridge.LaterError{After: d, Err: err}
 }

@@ -12,7 +12,7 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
-	"lethe/internal/botapi"
+	"lethe/internal/test/botapi"
 )
 
 // One chat has to wait for long, the other does not notice.
@@ -136,8 +136,10 @@ func TestBlocked(t *testing.T) {
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 2 })
 	equal(t, "waiting", st.health().Out > 0, true)
 	st.Bar(dm, false)
+	st.Say(dm, ada, "I am back")
 	equalAll(t, "chat", st.sent(dm, 2), "one", "two")
 	st.Bar(crew, false)
+	st.Say(crew, ada, "so am I")
 	equalAll(t, "group", st.sent(crew, 2), "one", "two")
 	st.within("health tells", func() bool { return len(st.health().Unreachable) == 0 })
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"lethe/bridge/access"
 	"lethe/internal/durable"
 )
 
@@ -27,7 +25,8 @@ func (s *session) reload() {
 	if err == nil {
 		s.conf.Store(&c)
 		err = s.apply()
-		s.log.Info("takes up changed settings", "users", len(c.Users), "chats", len(c.Chats), "routes", len(c.Routes), "room", c.Room)
+		s.log.Info("takes up changed settings",
+			"users", len(c.Users), "chats", len(c.Chats), "routes", len(c.Routes), "room", c.Room)
 	}
 	s.hub.LocalTrouble("take up changed settings", err)
 }
@@ -36,13 +35,6 @@ func (s *session) reload() {
 func (s *session) apply() error {
 	if err := s.setLists(); err != nil {
 		return err
-	}
-	if rules, err := s.policy.Rules(); err == nil {
-		for _, name := range s.now().Notify {
-			if !slices.ContainsFunc(rules.Users, func(p access.Person) bool { return strings.EqualFold(p.Name, name) }) {
-				s.log.Warn("notify names somebody who is not listed, and whom no notice reaches; list them in config.toml, or let them in with that name", "name", name)
-			}
-		}
 	}
 	if err := durable.Replace(s.now().inForce(), s.now().summary(), 0o600); err != nil {
 		s.log.Warn("cannot write down which settings are in force", "error", err) // only the command line reads it
@@ -68,10 +60,10 @@ func (s *session) setLists() error {
 	return s.policy.Static(l)
 }
 
-// inForce is the file that says which settings a running bridge has.
+// inForce is the file with the settings of the running bridge.
 func (c Config) inForce() string { return filepath.Join(c.Home, "bridges", Name, "settings") }
 
-// summary is what that file holds: the settings that a running bridge uses.
+// summary is the content of that file.
 func (c Config) summary() []byte {
 	c = c.defaults()
 	data, _ := json.Marshal([]any{c.Settings, c.Notify}) // cannot fail

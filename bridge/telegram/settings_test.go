@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
-	"lethe/internal/botapi"
+	"lethe/internal/test/botapi"
 )
 
 // A hang-up makes the bridge read its settings again: who is taken off the list is not heard any

@@ -22,11 +22,10 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
-	"lethe/bridge/health"
 	"lethe/chat"
-	"lethe/internal/botapi"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {
@@ -53,7 +52,7 @@ type stage struct {
 // quick is what makes a test not wait.
 var quick = tuning{
 	poll: time.Second, grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second,
-	file: 5 * time.Second, typing: 400 * time.Millisecond, again: 10 * time.Millisecond,
+	file: 5 * time.Second, files: time.Minute, maxFile: 20 << 20, typing: 400 * time.Millisecond,
 	speed: 1e6,
 }
 
@@ -260,7 +259,7 @@ func (st *stage) secret(errs ...error) {
 	}
 }
 
-func (st *stage) health() health.Health {
+func (st *stage) health() bridge.Health {
 	st.t.Helper()
 	all, err := bridge.ReadHealth(st.home)
 	if err != nil || len(all) != 1 {

@@ -11,9 +11,9 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge/access"
-	"lethe/internal/botapi"
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 var codeIn = regexp.MustCompile(`allow ([A-Z0-9-]+)`)
@@ -117,22 +117,6 @@ func TestStrangeGroup(t *testing.T) {
 	has(t, "welcome", st.sent(crew, 2)[1], "let in", "room fixed")
 	st.Say(crew, bob, "now?")
 	equalAll(t, "room", st.hears("fixed", 1), "Bob-"+id(bob.ID)+": now?")
-}
-
-// A bot that is added to a group says how to have it listed, once.
-func TestAddedToGroup(t *testing.T) {
-	st := newStage(t)
-	st.ada()
-	crew := st.Group(models.ChatTypeSupergroup, "Crew")
-	st.start()
-	st.ready()
-	st.Bar(crew, true)
-	st.Bar(crew, false)
-	has(t, "code", st.sent(crew, 1)[0], "allow ")
-	st.Bar(crew, true)
-	st.Bar(crew, false)
-	st.quiet()
-	st.sent(crew, 1)
 }
 
 // With members = "listed" a listed group is heard as far as its members are listed.

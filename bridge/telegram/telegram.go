@@ -114,21 +114,24 @@ type tuning struct {
 	file, files         time.Duration // for one file with all attempts; for all files of a batch
 	maxFile             int64         // bytes; what a bot may download
 	typing              time.Duration // Telegram shows "typing" for 5 s
-	again               time.Duration // before a Deliver that failed is begun again
 	speed               float64       // of messages; see newPace
+}
+
+// patient is changed by tests alone.
+var patient = tuning{
+	poll: 30 * time.Second, grace: 15 * time.Second,
+	backoff: time.Second, maxBackoff: time.Minute,
+	call: 30 * time.Second,
+	file: 20 * time.Second, files: time.Minute, maxFile: 20 << 20,
+	typing: 4500 * time.Millisecond,
+	speed:  1,
 }
 
 func (c Config) defaults() Config {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
 	c.Room = cmp.Or(c.Room, "dev")
-	t := &c.tune
-	t.poll, t.grace = cmp.Or(t.poll, 30*time.Second), cmp.Or(t.grace, 15*time.Second)
-	t.backoff, t.maxBackoff = cmp.Or(t.backoff, time.Second), cmp.Or(t.maxBackoff, time.Minute)
-	t.call = cmp.Or(t.call, 30*time.Second)
-	t.file, t.files, t.maxFile = cmp.Or(t.file, 20*time.Second), cmp.Or(t.files, time.Minute), cmp.Or(t.maxFile, 20<<20)
-	t.typing, t.again = cmp.Or(t.typing, 4500*time.Millisecond), cmp.Or(t.again, 10*time.Second)
-	t.speed = cmp.Or(t.speed, 1)
+	c.tune = cmp.Or(c.tune, patient)
 	c.Routes = slices.Clone(c.Routes)
 	for i, r := range c.Routes {
 		if r.Topic == 1 { // messages of the General topic come, and go, without a topic
@@ -142,7 +145,8 @@ func (c Config) defaults() Config {
 func (c Config) Check() error {
 	c = c.defaults()
 	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
+		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("base_url is not of the form https://host/path")
 	}
 	if err := checkRoom(c.Room); err != nil {
@@ -154,12 +158,12 @@ func (c Config) Check() error {
 		}
 		same := func(other Route) bool { return other.Chat == r.Chat && other.Topic == r.Topic }
 		if slices.ContainsFunc(c.Routes[:i], same) {
-			return fmt.Errorf("route of chat %s, topic %d: there are two (topic = 1 is the chat itself, as no topic is)", r.Chat, r.Topic)
+			return fmt.Errorf("route of chat %s, topic %d: there are two (topic = 1 is the chat itself)", r.Chat, r.Topic)
 		}
 	}
 	for _, entry := range c.Chats {
 		if n, ok := number(idOf(entry)); !ok || n >= 0 {
-			return fmt.Errorf("chats: %q is not the id of a group or channel, a negative number: persons are listed as users", entry)
+			return fmt.Errorf("chats: %q is not the id of a group, a negative number: persons are listed as users", entry)
 		}
 	}
 	for _, entry := range c.Users {
@@ -221,10 +225,13 @@ type session struct {
 	fail   context.CancelCauseFunc
 	spawn  func(func(context.Context)) // runs a part of the session beside the others
 
-	seen seen // by the poll loop alone
+	// seen has the texts of the newest messages, for the poll loop alone: Telegram tells of edits that change nothing.
+	seen map[messageID]string
 	me   atomic.Pointer[user]
 
 	strangers *rate.Limiter // of answers to them
+	denials   *rate.Limiter // of lines in the log that tell of strangers
+	logged    sync.Map      // strangers of whom the log tells
 	asked     sync.Map      // chats that were given a code: they are told when they are let in
 	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
@@ -291,9 +298,10 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	}
 	s := &session{
 		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: access.New(dir), chats: known,
-		pace: newPace(c.tune.speed), source: sourceOf(c), fail: fail, seen: seen{},
+		pace: newPace(c.tune.speed), source: sourceOf(c), fail: fail, seen: map[messageID]string{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
+		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
 		changed:   make(chan struct{}, 1), running: map[string]*delivery{},
 	}
 	s.conf.Store(&c)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 // A person writes, the agent answers: the line, the answer, and what it quotes. Ready is called

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/botapi"
-	"lethe/internal/lethetest"
 	"lethe/internal/status"
+	"lethe/internal/test/botapi"
+	"lethe/internal/test/lethetest"
 )
 
 // identity writes what an identity does. This test is its process.

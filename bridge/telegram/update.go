@@ -10,21 +10,20 @@ import (
 	"lethe/internal/lazy"
 )
 
-// allowedUpdates is what the bridge asks for, each time: Telegram keeps the list of the request
+// The bridge asks for allowedUpdates each time: Telegram keeps the list of the request
 // before.
-var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "my_chat_member", "callback_query"}
+var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "callback_query"}
 
 // These types hold what the bridge reads of the Bot API's. They are not those of a library,
 // which refuse a whole message that has a form of tomorrow in it.
 type (
 	update struct {
-		ID                int64       `json:"update_id"`
-		Message           *message    `json:"message"`
-		EditedMessage     *message    `json:"edited_message"`
-		ChannelPost       *message    `json:"channel_post"`
-		EditedChannelPost *message    `json:"edited_channel_post"`
-		MyChatMember      *membership `json:"my_chat_member"`
-		Callback          *callback   `json:"callback_query"`
+		ID                int64     `json:"update_id"`
+		Message           *message  `json:"message"`
+		EditedMessage     *message  `json:"edited_message"`
+		ChannelPost       *message  `json:"channel_post"`
+		EditedChannelPost *message  `json:"edited_channel_post"`
+		Callback          *callback `json:"callback_query"`
 	}
 
 	// callback is a button that somebody has pressed.
@@ -82,14 +81,12 @@ type (
 		Location  *location       `json:"location"`
 		Venue     *venue          `json:"venue"`
 		Contact   *contact        `json:"contact"`
-		Poll      *poll           `json:"poll"`
+		Poll      json.RawMessage `json:"poll"`
 		Dice      json.RawMessage `json:"dice"`
 		Checklist json.RawMessage `json:"checklist"`
 		Game      json.RawMessage `json:"game"`
 		Story     json.RawMessage `json:"story"`
 		PaidMedia json.RawMessage `json:"paid_media"`
-		Invoice   json.RawMessage `json:"invoice"`
-		Giveaway  json.RawMessage `json:"giveaway"`
 	}
 
 	textPart struct {
@@ -135,23 +132,6 @@ type (
 		PhoneNumber string `json:"phone_number"`
 		FirstName   string `json:"first_name"`
 		LastName    string `json:"last_name"`
-	}
-
-	poll struct {
-		Question string     `json:"question"`
-		Options  []textPart `json:"options"`
-	}
-
-	// membership is what becomes of the bot itself in a chat.
-	membership struct {
-		Chat place  `json:"chat"`
-		From user   `json:"from"`
-		Old  member `json:"old_chat_member"`
-		New  member `json:"new_chat_member"`
-	}
-
-	member struct {
-		Status string `json:"status"`
 	}
 )
 

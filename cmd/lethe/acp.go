@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/bridge/acp"
+	"lethe/home"
 	"lethe/host"
 	"lethe/llm"
 )
@@ -27,14 +27,12 @@ booted if there is none, when the first session is opened, and works in the edit
 --workspace or tools.workspace names another one. docs/acp.md has the settings of editors.`,
 		Example: `  lethe acp
   lethe acp ada --room dev`,
-		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			if len(list) == 1 {
 				p.runs.name = list[0]
 			}
 			return p.acp(cmd.Context())
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	p.runFlags(cmd)
 	return cmd
@@ -45,10 +43,6 @@ func (p *program) acp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	store, err := p.store()
-	if err != nil {
-		return err
-	}
 	logs, err := p.logFile()
 	if err != nil {
 		return err
@@ -56,39 +50,48 @@ func (p *program) acp(ctx context.Context) error {
 	defer logs.Close()
 	log := p.logTo(logs)
 	if isTerminal(p.in) {
-		p.note("note", "an editor starts this, and talks with it in JSON; docs/acp.md has the settings. To talk here: %s", p.lethe(""))
+		p.note("an editor starts this, and talks with it in JSON; docs/acp.md has the settings. To talk here: %s",
+			p.lethe(""))
 	}
 	var h *host.Host
+	open := func(ctx context.Context, cwd string) (*host.Identity, bool, error) {
+		o := p.hostOptions(log)
+		o.Rehearse = !p.livedOnline(id)
+		own := p.mayWorkIn(cwd, o)
+		if own {
+			o.Workspace = cwd
+		}
+		_, running := home.Running(id)
+		if h, err = p.newHost(o); errors.Is(err, llm.ErrNoKey) && running { // with another model, or another key
+			h, err = host.Look(p.home, p.settings.Settings, o)
+		}
+		if err == nil {
+			id, _, err = p.identity(h)
+		}
+		if err != nil {
+			return nil, false, hint(err, "%s", p.hintOf(err))
+		}
+		i := h.Of(id)
+		err = i.Resume(ctx)
+		return i, own && i.Inside(), err
+	}
 	err = acp.Run(ctx, acp.Config{
-		Self: id, Home: p.home, Store: store, User: p.settings.UserName(), People: p.settings.Deciders(), Log: log, In: p.in, Out: p.out,
-		Open: func(ctx context.Context, cwd string) (*host.Identity, bool, error) {
-			o := p.hostOptions(log)
-			o.Rehearse, o.Tell = !p.livedOnline(id), p.teller(logs)
-			// The folder of all of a person's files is no project, and the tools must not reach the home.
-			rel, err := filepath.Rel(cwd, p.home.Dir)
-			persons, _ := os.UserHomeDir()
-			own := o.Workspace == "" && p.settings.Tools.Workspace == "" && err == nil && strings.HasPrefix(rel, "..") && filepath.Clean(cwd) != persons
-			if own {
-				o.Workspace = cwd
-			}
-			if h, err = p.newHost(o); errors.Is(err, llm.ErrNoKey) && id.Self != "" {
-				if _, running := agent.Running(id); running { // with another model, or a key that the editor has not
-					h, err = host.Look(p.home, p.settings.Settings, o)
-				}
-			}
-			if err != nil {
-				return nil, false, hint(err, "%s", p.hintOf(err))
-			}
-			if id, _, err = p.identity(h); err != nil {
-				return nil, false, hint(err, "%s", p.hintOf(err))
-			}
-			i := h.Of(id)
-			err = i.Resume(ctx)
-			return i, own && i.Inside(), err
-		},
+		Self: id, Home: p.home, Store: p.look.Store, User: p.settings.UserName(), People: p.settings.Deciders(),
+		Log: log, In: p.in, Out: p.out, Open: open,
 	})
 	if h != nil {
 		err = errors.Join(err, h.Close())
 	}
 	return err
+}
+
+// mayWorkIn reports whether tools may work in the folder of the editor: the folder of all of a person's files is no
+// project, and the tools must not reach the home.
+func (p *program) mayWorkIn(cwd string, o host.Options) bool {
+	if o.Workspace != "" || p.settings.Tools.Workspace != "" {
+		return false
+	}
+	rel, err := filepath.Rel(cwd, p.home.Dir)
+	persons, _ := os.UserHomeDir()
+	return err == nil && strings.HasPrefix(rel, "..") && filepath.Clean(cwd) != persons
 }

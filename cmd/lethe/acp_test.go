@@ -18,7 +18,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // editor is a client of lethe acp: the SDK's, over the pipes of a real process.

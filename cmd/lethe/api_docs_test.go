@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // TestAPIPage types the transcript of docs/api.md into a shell, with the port that is free here.

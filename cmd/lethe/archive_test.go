@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/agent"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -109,7 +109,7 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	tr.lethe(moved, "import", file)
-	if out := tr.lethe(moved, "fsck"); !bytes.Contains(out, []byte("leftovers: 0")) { // though its room stayed behind
+	if out := tr.lethe(moved, "check"); !bytes.Contains(out, []byte("leftovers: 0")) { // though its room stayed behind
 		t.Errorf("%s", out)
 	}
 	var sent [][]byte
@@ -135,18 +135,18 @@ func TestKilledImport(t *testing.T) {
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	for n, killed := 1, true; killed; n += lethetest.Sample(9, 5, 1) {
 		for _, stage := range []string{"before", "after"} {
-			home := tr.newHome()
-			killed = tr.command(home, fmt.Sprintf("%s:%d", stage, n), "import", file).Run() != nil
-			if all, err := (agent.Home{Dir: home}).List(); err != nil || len(all) == 0 {
-				tr.lethe(home, "import", file)
+			h := tr.newHome()
+			killed = tr.command(h, fmt.Sprintf("%s:%d", stage, n), "import", file).Run() != nil
+			if all, err := (home.Home{Dir: h}).List(); err != nil || len(all) == 0 {
+				tr.lethe(h, "import", file)
 			}
 			if killed && n%2 == 0 {
-				tr.lines(home, func() {}, "what did I say about the deploy key?")
+				tr.lines(h, func() {}, "what did I say about the deploy key?")
 			}
-			if out := tr.lethe(home, "agents"); !bytes.Contains(out, []byte("stopped")) || !bytes.Contains(out, []byte("ada")) {
+			if out := tr.lethe(h, "agents"); !bytes.Contains(out, []byte("stopped")) || !bytes.Contains(out, []byte("ada")) {
 				t.Errorf("killed %s step %d:\n%s", stage, n, out)
 			}
-			if left, _ := filepath.Glob(filepath.Join(home, "agents", ".tmp*")); len(left) > 0 && !killed {
+			if left, _ := filepath.Glob(filepath.Join(h, "agents", ".tmp*")); len(left) > 0 && !killed {
 				t.Errorf("left: %v", left)
 			}
 		}

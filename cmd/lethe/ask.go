@@ -14,24 +14,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/host"
 )
 
-// asking is a question that is asked once.
-type asking struct {
-	text    string
-	timeout time.Duration // of the wait for the answer; 0 is none
-}
-
 func (p *program) askCommand() *cobra.Command {
-	var q asking
 	var throwAway bool
 	cmd := &cobra.Command{
-		Use:   "ask [NAME] TEXT... | @FILE | -",
+		Use:   "ask [NAME] [TEXT...|@FILE|-]",
 		Short: "Ask an identity once and print the answer",
 		Long: `Ask says something to the default identity, or to the one that is named, waits until
 its turn has ended, and prints what it said. If the identity is not running, it is resumed
@@ -48,34 +41,32 @@ hash of the answer.`,
 		Example: `  lethe ask "what did I say about the deploy key?"
   lethe ask ada @question.md --json
   git diff | lethe ask --once "what could go wrong here?"`,
-		Args: args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if len(words) > 1 {
 				if id, err := p.home.Find(words[0]); err == nil && p.runs.name == "" && !throwAway {
 					p.runs.name, words = id.Name, words[1:]
 				}
 			}
-			var err error
-			if q.text, err = p.question(words); err != nil {
+			text, err := p.question(words)
+			if err != nil {
 				return err
 			}
 			if throwAway {
-				return p.askStranger(cmd.Context(), q)
+				return p.askStranger(cmd.Context(), text)
 			}
-			return p.ask(cmd.Context(), q)
+			return p.ask(cmd.Context(), text)
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	p.runFlags(cmd)
 	p.newFlag(cmd)
-	p.traceFlag(cmd)
-	cmd.Flags().BoolVar(&throwAway, "once", false, "ask a new identity in a home that is removed afterwards")
-	p.timeoutFlag(cmd, &q.timeout)
+	option(cmd, &throwAway, "once", "ask a new identity in a home that is removed afterwards")
+	p.timeoutFlag(cmd)
 	return cmd
 }
 
-func (p *program) timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
-	cmd.Flags().DurationVar(timeout, "timeout", 0, "wait for answers at most for this `DURATION`, such as 90s (default: no bound)")
+func (p *program) timeoutFlag(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&p.timeout, "timeout", 0,
+		"wait for answers at most for this `DURATION`, such as 90s (default: no bound)")
 }
 
 // maxMessage bounds one message, in bytes.
@@ -93,7 +84,8 @@ func (p *program) question(words []string) (string, error) {
 	case isFile && len(words) == 1:
 		data, err := config.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", hint(usagef("read %s: there is no such file", name), "a question that begins with @ needs a space before it")
+			return "", hint(usagef("read %s: there is no such file", name),
+				"a question that begins with @ needs a space before it")
 		}
 		if err != nil {
 			return "", err
@@ -110,7 +102,9 @@ func (p *program) question(words []string) (string, error) {
 
 // readMessage is a text, and behind it all that comes in.
 func (p *program) readMessage(text string) (string, error) {
-	late := time.AfterFunc(2*time.Second, func() { p.note("note", "reading standard input until it ends; < /dev/null leaves it out") })
+	late := time.AfterFunc(2*time.Second, func() {
+		p.note("reading standard input until it ends; < /dev/null leaves it out")
+	})
 	defer late.Stop()
 	data, err := io.ReadAll(io.LimitReader(p.in, maxMessage+1))
 	if err != nil {
@@ -131,32 +125,32 @@ func asText(text string) (string, error) {
 		return "", usagef("there is nothing to ask: the text is empty")
 	}
 	if strings.ContainsRune(text, 0) {
-		return "", hint(usagef("a picture or another binary file is no text to ask"), "name its path in the question, and give what it says as text")
+		return "", hint(usagef("a picture or another binary file is no text to ask"),
+			"name its path in the question, and give what it says as text")
 	}
 	return text, nil
 }
 
 // ask asks the identity of the flags, or the default one, which runs meanwhile.
-func (p *program) ask(ctx context.Context, q asking) error {
+func (p *program) ask(ctx context.Context, text string) error {
 	id, err := p.meant()
 	if err != nil {
 		return err
 	}
-	if _, running := agent.Running(id); running {
-		if p.runs.given() {
-			return p.runsAlready(id)
-		}
-		return p.askThese(ctx, q, p.roomOf(id), id)
+	if running, err := p.runsAlready(id); err != nil {
+		return err
+	} else if running {
+		return p.askThese(ctx, text, p.roomOf(id), id)
 	}
 	_, err = p.inside(ctx, id, func(i *host.Identity, banner string) error {
 		p.tell(banner)
-		return p.await(ctx, q, p.roomOf(i.Identity), i)
+		return p.await(ctx, text, p.roomOf(i.Identity), i)
 	})
 	return err
 }
 
 // askStranger asks a new identity in a home that is removed afterwards.
-func (p *program) askStranger(ctx context.Context, q asking) (err error) {
+func (p *program) askStranger(ctx context.Context, text string) (err error) {
 	if p.runs.name != "" {
 		return usagef("--once asks a new identity; leave out --name")
 	}
@@ -165,28 +159,29 @@ func (p *program) askStranger(ctx context.Context, q asking) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if p.home, err = agent.OpenHome(dir); err != nil {
+	if p.home, err = home.Open(dir); err != nil {
 		return err
 	}
 	p.settings.DefaultIdentity, p.settings.Reviewer = "", config.Reviewer{}
-	return p.ask(ctx, q)
+	return p.ask(ctx, text)
 }
 
 // askRoom asks whoever hears a room.
-func (p *program) askRoom(ctx context.Context, q asking, room string) error {
-	p.awaitListener(ctx, room)
-	there := slices.DeleteFunc(p.subscribers(room), func(id agent.Identity) bool {
-		_, running := agent.Running(id)
+func (p *program) askRoom(ctx context.Context, text string, room string) error {
+	p.look.AwaitListener(ctx, room)
+	there := slices.DeleteFunc(p.look.Hearers(room), func(id home.Identity) bool {
+		_, running := home.Running(id)
 		return !running
 	})
 	if len(there) == 0 {
-		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "start one with: %s", p.howToHear(room))
+		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "start one with: %s",
+			p.howToHear(room))
 	}
-	return p.askThese(ctx, q, room, there...)
+	return p.askThese(ctx, text, room, there...)
 }
 
 // askThese asks identities that other processes run.
-func (p *program) askThese(ctx context.Context, q asking, room string, ids ...agent.Identity) error {
+func (p *program) askThese(ctx context.Context, text string, room string, ids ...home.Identity) error {
 	h, err := host.Look(p.home, p.settings.Settings, host.Options{})
 	if err != nil {
 		return err
@@ -196,7 +191,7 @@ func (p *program) askThese(ctx context.Context, q asking, room string, ids ...ag
 	for _, id := range ids {
 		all = append(all, h.Of(id))
 	}
-	return p.await(ctx, q, room, all...)
+	return p.await(ctx, text, room, all...)
 }
 
 var (
@@ -207,12 +202,9 @@ var (
 )
 
 // await says the question, and prints what each of the identities answers.
-func (p *program) await(ctx context.Context, q asking, room string, all ...*host.Identity) error {
-	if q.timeout < 0 {
-		return usagef("--timeout is %s; it cannot be negative", q.timeout)
-	}
-	if q.timeout > 0 {
-		bounded, end := context.WithTimeoutCause(ctx, q.timeout, errTimeout)
+func (p *program) await(ctx context.Context, text string, room string, all ...*host.Identity) error {
+	if p.timeout > 0 {
+		bounded, end := context.WithTimeoutCause(ctx, p.timeout, errTimeout)
 		defer end()
 		ctx = bounded
 	}
@@ -227,32 +219,30 @@ func (p *program) await(ctx context.Context, q asking, room string, all ...*host
 		}
 		asked = append(asked, a)
 	}
-	line, err := host.Post(p.home, room, p.settings.UserName(), q.text)
+	line, err := host.Post(p.home, room, p.settings.UserName(), text)
 	if err != nil {
 		return err
 	}
-	var faults []error
+	var fault error
 	answered := false
 	for _, a := range asked {
 		r, err := a.Await(ctx, line, p.trouble)
 		answered = answered || r.Text != ""
-		if err := errors.Join(p.printReply(r), err, p.unfinished(r)); err != nil {
-			faults = append(faults, err)
-		}
 		if errors.Is(err, host.ErrStopped) {
-			faults[len(faults)-1] = hint(err, "start it with: %s", p.howToHear(room))
+			err = hint(err, "start it with: %s", p.howToHear(room))
 		}
+		fault = errors.Join(fault, p.printReply(r), err, p.unfinished(r))
 	}
-	if !answered && len(faults) == 0 {
+	if !answered && fault == nil {
 		return errNoAnswer
 	}
-	return errors.Join(faults...)
+	return fault
 }
 
 // trouble says why it takes so long.
 func (p *program) trouble(e events.Event) error {
 	if e.Type == events.Error {
-		p.note("note", "%s waits: %s", e.Agent, e.Text)
+		p.note("%s waits: %s", e.Agent, e.Text)
 	}
 	return nil
 }
@@ -272,7 +262,8 @@ func (p *program) printReply(r host.Reply) (err error) {
 // unfinished says what a reply lacks.
 func (p *program) unfinished(r host.Reply) error {
 	if q := r.Question; q != nil && !p.json {
-		p.note("note", "%s waits for the answer; give it with: %s", r.Name, p.lethe("answer %s %s", q.ID, quoted(cmp.Or(append(q.Options, "TEXT")[0], "TEXT"))))
+		p.note("%s waits for the answer; give it with: %s", r.Name,
+			p.lethe("answer %s %s", q.ID, quoted(cmp.Or(append(q.Options, "TEXT")[0], "TEXT"))))
 	}
 	if r.Ended != "" {
 		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", r.Name, r.Ended)

@@ -11,24 +11,16 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
-	"lethe/chat"
 	"lethe/config"
+	"lethe/home"
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
-	"lethe/life"
 )
 
 // newHost prepares what identities run in, as the flags and config.toml say.
 func (p *program) newHost(o host.Options) (*host.Host, error) {
-	if p.runs.limit < 0 {
-		return nil, usagef("--context-limit is %d; it cannot be negative", p.runs.limit)
-	}
 	if err := checkRooms(p.runs.rooms...); err != nil {
-		return nil, err
-	}
-	if _, err := p.store(); err != nil {
 		return nil, err
 	}
 	for _, h := range p.settings.Serve.Hooks {
@@ -48,61 +40,47 @@ var rehearsalPace = 8 * time.Millisecond
 func (p *program) hostOptions(log *slog.Logger) host.Options {
 	r := p.runs
 	return host.Options{
-		Offline: r.offline, Preset: r.preset, BaseURL: r.baseURL, Model: r.model, Limit: r.limit, Workspace: r.workspace, Rooms: r.rooms,
-		Secrets: p.tokenFiles(), Log: log, Tell: p.teller(p.out), Report: p.report, Retry: map[string]chan os.Signal{},
+		Offline: r.offline, Preset: r.preset, BaseURL: r.baseURL, Model: r.model, Limit: r.limit,
+		Workspace: r.workspace, Rooms: r.rooms,
+		Secrets: p.tokenFiles(), Log: log, Report: p.report, Retry: map[string]chan os.Signal{},
 		HintTime: hintTime, Pace: rehearsalPace,
-	}
-}
-
-// teller prints LIFE events to out when they were asked for.
-func (p *program) teller(out io.Writer) func(agent.Identity, life.Event) {
-	if !p.verbose {
-		return nil
-	}
-	return func(id agent.Identity, e life.Event) {
-		if p.json {
-			line := eventOf(e)
-			line.Name = id.Name
-			printLine(out, line)
-			return
-		}
-		fmt.Fprintf(out, "%s %s\n", id.Name, chat.Sanitize(e.String()))
 	}
 }
 
 // identity is the identity of the flags, or the default one. It is booted if it is
 // not there yet; fresh says so.
-func (p *program) identity(h *host.Host) (id agent.Identity, fresh bool, err error) {
+func (p *program) identity(h *host.Host) (id home.Identity, fresh bool, err error) {
 	name := p.runs.name
 	if name == "" && !p.runs.fresh {
 		id, err := p.find("")
 		if err == nil && p.runs.soul == "" {
 			return id, false, nil
 		}
-		if err != nil && !errors.Is(err, agent.ErrNotFound) {
+		if err != nil && !errors.Is(err, home.ErrNotFound) {
 			return id, false, err
 		}
 		name = cmp.Or(p.settings.DefaultIdentity, config.DefaultName)
 	}
 	soul, err := readSoul(p.runs.soul)
-	if err != nil {
-		return agent.Identity{}, false, err
+	if err == nil {
+		err = checkName(name)
 	}
-	if err := checkName(name); err != nil {
-		return agent.Identity{}, false, err
+	if err != nil {
+		return id, false, err
 	}
 	rooms := p.runs.rooms
 	if len(rooms) == 0 {
 		rooms = []string{config.DefaultRoom}
 	}
-	id, err = h.Boot(agent.BootOptions{Name: name, Soul: soul, Rooms: rooms})
-	if errors.Is(err, agent.ErrExists) {
-		if soul != "" || p.runs.fresh {
-			return id, false, hint(err, "a soul is for life: boot another identity with --name, or leave out --soul and --new to resume %s", name)
-		}
-		return id, false, nil
+	id, err = h.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: rooms})
+	if !errors.Is(err, home.ErrExists) {
+		return id, err == nil, err
 	}
-	return id, err == nil, err
+	if soul != "" || p.runs.fresh {
+		return id, false, hint(err, "a soul is for life: boot another identity with --name, "+
+			"or leave out --soul and --new to resume %s", name)
+	}
+	return id, false, nil
 }
 
 func readSoul(path string) (string, error) {
@@ -111,7 +89,7 @@ func readSoul(path string) (string, error) {
 	}
 	text, err := config.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("read soul %s: %w", path, agent.ErrNotFound)
+		return "", fmt.Errorf("read soul %s: %w", path, home.ErrNotFound)
 	}
 	if err != nil {
 		return "", err
@@ -124,7 +102,7 @@ func readSoul(path string) (string, error) {
 
 // checkName refuses what cannot name an identity.
 func checkName(name string) error {
-	if !agent.ValidName(name) {
+	if !home.ValidName(name) {
 		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
 	}
 	return nil
@@ -132,14 +110,14 @@ func checkName(name string) error {
 
 // logTo writes log lines for people to out.
 func (p *program) logTo(out io.Writer) *slog.Logger {
-	level := slog.LevelInfo
+	o := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if p.verbose {
-		level = slog.LevelDebug
+		o.Level = slog.LevelDebug
 	}
 	if p.json {
-		return slog.New(slog.NewJSONHandler(redacting{out}, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(redacting{out}, o))
 	}
-	return slog.New(slog.NewTextHandler(redacting{out}, &slog.HandlerOptions{Level: level}))
+	return slog.New(slog.NewTextHandler(redacting{out}, o))
 }
 
 // redacting writes whole lines, without secrets.

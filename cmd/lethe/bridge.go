@@ -28,7 +28,7 @@ func (p *program) bridgeCommand() *cobra.Command {
 		Long: `A bridge copies lines between rooms and an outside service. It is a process of its
 own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
 
-lethe bridges tells how the bridges are; docs/bridges.md how to write another one.`,
+lethe bridges tells how the bridges are; docs/write-a-bridge.md how to write another one.`,
 		Args: noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
@@ -45,38 +45,57 @@ prints "ready telegram @NAME" once it reaches Telegram.`,
 		Example: `  export TELEGRAM_BOT_TOKEN=…
   lethe bridge telegram
   lethe bridge telegram allow K7QM3XPA --room dev`,
-		// A home is made only for a bridge that has a token.
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { p.noteFlags(cmd); return p.open(false) },
-		RunE:              func(cmd *cobra.Command, _ []string) error { return p.runBridge(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runBridge(cmd.Context()) },
 	}
 	one.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
 	cmd.AddCommand(one)
 	return cmd
 }
 
-// tokenError is a token that is missing, cannot be read, or is refused.
-type tokenError struct{ error }
+const (
+	botToken  = "TELEGRAM_BOT_TOKEN" // a variable of the environment
+	tokenHint = "@BotFather gives you one; see docs/telegram.md"
+)
 
-func (e tokenError) Unwrap() error { return e.error }
+// telegram is what the settings say of the bridge.
+func (s *settings) telegram() telegram.Config {
+	return telegram.Config{Settings: s.Telegram, Notify: s.Notified()}
+}
+
+func (s *settings) checkTelegram() error {
+	if err := s.telegram().Check(); err != nil {
+		return fmt.Errorf("telegram: %w", err)
+	}
+	return nil
+}
+
+// inForce says whether the running bridge has the settings of config.toml.
+func (p *program) inForce() bool {
+	c := p.settings.telegram()
+	c.Home = p.home.Dir
+	return c.InForce()
+}
 
 // token finds the token of the bot. It never returns it in an error.
 func (p *program) token() (string, error) {
 	if token := strings.TrimSpace(os.Getenv(botToken)); token != "" {
 		if err := telegram.CheckToken(token); err != nil {
-			return "", hint(tokenError{fmt.Errorf("read %s: %w", botToken, err)}, tokenHint)
+			return "", hint(tokenError(fmt.Errorf("read %s: %w", botToken, err)), tokenHint)
 		}
 		return token, nil
 	}
 	file := p.tokenFile()
 	if file == "" {
-		return "", hint(tokenError{fmt.Errorf("%s is not set, and config.toml names no telegram.token_file", botToken)}, tokenHint)
+		return "", hint(tokenError(fmt.Errorf("%s is not set, and config.toml names no telegram.token_file", botToken)),
+			tokenHint)
 	}
 	token, err := telegram.ReadToken(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", hint(tokenError{err}, "telegram.token_file in config.toml names it; put the token into it, mode 0600. "+tokenHint)
+		return "", hint(tokenError(err), "telegram.token_file in config.toml names it; put the token into it, mode 0600. "+
+			tokenHint)
 	}
 	if err != nil {
-		return "", tokenError{err}
+		return "", tokenError(err)
 	}
 	secret.Add(token)
 	return token, nil
@@ -109,14 +128,10 @@ func (p *program) runBridge(ctx context.Context) error {
 		bridge.Failed(p.home.Dir, telegram.Name, err) // so that lethe bridges tells, too
 		return err
 	}
-	if err := p.open(true); err != nil {
+	if err := p.open(true); err != nil { // a home is made only for a bridge that has a token
 		return err
 	}
 	sandbox.HideEnvironment() // the token in it is nobody else's
-	store, err := p.store()
-	if err != nil {
-		return err
-	}
 	p.unhurried()
 	log := p.logTo(p.err)
 	watcher := chat.NewWatcher(0, log)
@@ -125,16 +140,26 @@ func (p *program) runBridge(ctx context.Context) error {
 	defer signal.Stop(hangup)
 	c := p.settings.telegram()
 	c.Home, c.People, c.Names = p.home.Dir, p.settings.Deciders(), p.reservedNames
-	c.Token, c.Store, c.Watcher, c.Log, c.Hangup = token, store, watcher, log, hangup
+	c.Token, c.Store, c.Watcher, c.Log, c.Hangup = token, p.look.Store, watcher, log, hangup
 	c.Ready = func(account string) {
-		p.announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s", account)
+		p.announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
+			account)
 	}
+	c.Reload = func() (telegram.Config, error) {
+		s, err := readSettings(p.home.Dir)
+		return s.telegram(), err
+	}
+	return besideWatcher(ctx, watcher, func(ctx context.Context) error { return telegram.Run(ctx, c) })
+}
+
+// besideWatcher runs f, and a watcher as long as it lasts.
+func besideWatcher(ctx context.Context, watcher *chat.Watcher, f func(context.Context) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	around, end := context.WithCancel(ctx)
 	g.Go(func() error { return watcher.Run(around) })
 	g.Go(func() error {
 		defer end()
-		return p.runTelegram(ctx, c)
+		return f(ctx)
 	})
 	return g.Wait()
 }

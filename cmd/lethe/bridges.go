@@ -9,25 +9,17 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"lethe/bridge"
-	"lethe/bridge/health"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/telegram"
-	"lethe/chat"
 	"lethe/internal/child"
+	"lethe/tools"
 )
-
-// bridgeInfo is a bridge of lethe bridges as JSON.
-type bridgeInfo struct {
-	health.Health
-	Healthy bool `json:"healthy"`
-}
 
 func (p *program) bridgesCommand() *cobra.Command {
 	return &cobra.Command{
@@ -35,16 +27,15 @@ func (p *program) bridgesCommand() *cobra.Command {
 		Short: "List bridges with their health and the lines that wait",
 		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
 with the other side, the lines that wait to go out and in, and the last error. It
-fails when one of them is deaf (it runs and reaches nobody), late (errors hold up a
-line for more than five minutes), has died, was stopped with lines waiting, or cannot
+fails when one of them is deaf (it runs and reaches nobody), late (an error has
+gone on for more than five minutes), has died, was stopped with lines waiting, or cannot
 be told: fit for a monitor.`,
-		Args: args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			all, err := bridge.ReadHealth(p.home.Dir)
 			if err != nil {
 				return err
 			}
-			if err := p.printBridges(all, time.Now()); err != nil {
+			if err := p.printBridges(all); err != nil {
 				return err
 			}
 			return sick(all)
@@ -52,56 +43,39 @@ be told: fit for a monitor.`,
 	}
 }
 
-func (p *program) printBridges(all []health.Health, now time.Time) error {
-	if p.json {
-		infos := []bridgeInfo{}
-		for _, h := range all {
-			infos = append(infos, bridgeInfo{h, h.Healthy()})
-		}
-		return p.printJSON(infos)
+func (p *program) printBridges(all []bridge.Health) error {
+	type info struct {
+		bridge.Health
+		Healthy bool `json:"healthy"`
 	}
-	if len(all) == 0 {
-		fmt.Fprintln(p.out, "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with:", p.lethe("chat"))
-		return nil
-	}
-	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR")
+	infos := []info{}
 	for _, h := range all {
-		pid, fault := "-", "-"
+		infos = append(infos, info{h, h.Healthy()})
+	}
+	none := "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with: " + p.lethe("chat")
+	head := "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR"
+	return list(p, infos, none, head, func(h info) []any {
+		pid, fault := "", ""
 		if h.PID > 0 && h.Runs() {
 			pid = fmt.Sprint(h.PID)
 		}
 		if h.Error != "" {
-			fault = since(h.ErrorAt, now) + ": " + oneLine(h.Error)
+			fault = ago(h.ErrorAt) + ": " + h.Error
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d/%d\t%s\t%s\n", h.Name, h.State, pid, since(h.Exchanged, now), h.Out, h.In,
-			dash(chat.Sanitize(strings.Join(h.Unreachable, ","))), fault)
-	}
-	return t.Flush()
+		return []any{h.Name, h.State, pid, ago(h.Exchanged), fmt.Sprintf("%d/%d", h.Out, h.In), h.Unreachable, fault}
+	})
 }
 
-// since says how long ago a time was.
-func since(at, now time.Time) string {
+// ago says how long ago a time was.
+func ago(at time.Time) string {
 	if at.IsZero() {
 		return "never"
 	}
-	ago := max(0, now.Sub(at))
-	unit := time.Second
-	switch {
-	case ago >= 48*time.Hour:
-		return fmt.Sprintf("%d d ago", ago/(24*time.Hour))
-	case ago >= time.Hour:
-		unit = time.Minute
-	}
-	text := ago.Truncate(unit).String()
-	if unit == time.Minute {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	return text + " ago"
+	return tools.Span(max(0, time.Since(at))) + " ago"
 }
 
 // sick is an error when a bridge needs somebody to look at it.
-func sick(all []health.Health) error {
+func sick(all []bridge.Health) error {
 	var bad []string
 	for _, h := range all {
 		if !h.Healthy() {
@@ -125,12 +99,8 @@ type companion struct {
 
 func (p *program) companions() []companion {
 	bot := func() error { _, err := p.token(); return err }
-	server := func() error { // it is made here, so that this process strikes it out, too
-		if _, err := serve.Token(p.home.Dir); err != nil {
-			return tokenError{err}
-		}
-		return nil
-	}
+	// The server's token is made here, so that this process strikes it out, too.
+	server := func() error { _, err := serve.Token(p.home.Dir); return err }
 	return []companion{
 		{telegram.Name, []string{"bridge", telegram.Name}, botToken, bot, []os.Signal{syscall.SIGHUP}},
 		{backend.Name, []string{"serve"}, "", server, nil},
@@ -147,22 +117,22 @@ func (p *program) companionNames() (names []string) {
 // children are the processes that the daemon keeps beside itself. What one of
 // them needs and is not there is told before anything starts.
 func (p *program) children(names []string) ([]child.Process, error) {
-	var out []child.Process
-	for i, name := range names {
-		at := slices.Index(p.companionNames(), name)
-		if at < 0 {
-			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(p.companionNames(), ", "))
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program to run bridges: %w", err)
+	}
+	for _, name := range names {
+		if known := p.companionNames(); !slices.Contains(known, name) {
+			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(known, ", "))
 		}
-		if slices.Contains(names[:i], name) {
+	}
+	var out []child.Process
+	for _, c := range p.companions() {
+		if !slices.Contains(names, c.name) {
 			continue
 		}
-		c := p.companions()[at]
 		if err := c.check(); err != nil {
 			return nil, err
-		}
-		exe, err := os.Executable()
-		if err != nil {
-			return nil, fmt.Errorf("find the program to run bridge %s: %w", name, err)
 		}
 		args := append(c.args, "--home", p.home.Dir)
 		if p.verbose {
@@ -172,9 +142,10 @@ func (p *program) children(names []string) ([]child.Process, error) {
 			args = append(args, "--json")
 		}
 		out = append(out, child.Process{
-			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable), Log: p.logTo(p.err), Output: p.err, Forward: c.hangup,
+			Name: c.name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable),
+			Log: p.logTo(p.err), Output: p.err, Forward: c.hangup,
 			Permanent: func(exit int) bool {
-				return exit == exitUsage || exit == exitNoKey || exit == exitCorrupt || exit == exitNewer
+				return slices.Contains([]int{exitUsage, exitNoKey, exitCorrupt, exitNewer}, exit)
 			},
 		})
 	}
@@ -200,8 +171,10 @@ func (p *program) beside(ctx context.Context, children []child.Process, f func(c
 	var kept sync.WaitGroup
 	for _, c := range children {
 		kept.Go(func() {
-			if err := c.Run(ctx); err != nil {
-				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("%s", strings.Join(c.Args[:slices.Index(c.Args, "--home")], " "))))
+			err := c.Run(ctx)
+			self := strings.Join(c.Args[:slices.Index(c.Args, "--home")], " ")
+			if err != nil {
+				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("%s", self)))
 			}
 		})
 	}

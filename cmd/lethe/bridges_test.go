@@ -3,32 +3,30 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"lethe/bridge/health"
+	"lethe/bridge"
 )
 
 // What a monitor and a person see of each way in which a bridge can be: one word in the
 // table, and an error unless it is well.
 func TestBridgesShow(t *testing.T) {
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		h     health.Health
+		h     bridge.Health
 		shown string
 		sick  string
 	}{
-		{health.Health{State: health.Running}, "running", ""},
-		{health.Health{State: health.Late}, "late", "bridges: pager is late: errors hold up its lines"},
-		{health.Health{State: health.Deaf}, "deaf", "bridges: pager is deaf"},
-		{health.Health{State: health.Unknown}, "unknown", "bridges: pager is in an unknown state"},
-		{health.Health{State: health.Dead}, "dead", "bridges: pager is dead"},
-		{health.Health{State: health.Stopped}, "stopped", ""},
-		{health.Health{State: health.Stopped, Out: 1}, "stopped", "bridges: pager is stopped with lines waiting"},
+		{bridge.Health{State: bridge.Running}, "running", ""},
+		{bridge.Health{State: bridge.Late}, "late", "bridges: pager is late: an error goes on"},
+		{bridge.Health{State: bridge.Deaf}, "deaf", "bridges: pager is deaf"},
+		{bridge.Health{State: bridge.Unknown}, "unknown", "bridges: pager is in an unknown state"},
+		{bridge.Health{State: bridge.Dead}, "dead", "bridges: pager is dead"},
+		{bridge.Health{State: bridge.Stopped}, "stopped", ""},
+		{bridge.Health{State: bridge.Stopped, Out: 1}, "stopped", "bridges: pager is stopped with lines waiting"},
 	} {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
 		p := &program{out: &out}
-		if err := p.printBridges([]health.Health{c.h}, now); err != nil {
+		if err := p.printBridges([]bridge.Health{c.h}); err != nil {
 			t.Fatal(err)
 		}
 		_, row, _ := strings.Cut(out.String(), "\n")
@@ -36,7 +34,7 @@ func TestBridgesShow(t *testing.T) {
 			t.Errorf("%+v is shown as %s", c.h, row)
 		}
 		said := ""
-		if err := sick([]health.Health{c.h}); err != nil {
+		if err := sick([]bridge.Health{c.h}); err != nil {
 			said = err.Error()
 		}
 		if said != c.sick || c.h.Healthy() != (said == "") {
@@ -44,7 +42,7 @@ func TestBridgesShow(t *testing.T) {
 		}
 		p.json = true
 		out.Reset()
-		if err := p.printBridges([]health.Health{c.h}, now); err != nil {
+		if err := p.printBridges([]bridge.Health{c.h}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), `"healthy": true`) != c.h.Healthy() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,55 +12,40 @@ func (p *program) budgetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "budget [NAME]",
 		Short: "Print what identities have spent, and what is left of their limits",
-		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			h, err := p.reports()
+			all, err := p.look.Budgets()
 			if err != nil {
 				return err
 			}
-			all, err := h.Budgets()
-			if err != nil || len(list) == 0 {
-				return cmp.Or(err, p.printBudgets(all))
+			if len(list) == 0 {
+				return p.show(all, func() {
+					for _, b := range all.Identities {
+						p.printBudget(b, all.Day)
+					}
+					fmt.Fprintln(p.out, all.Home.Left())
+				})
 			}
 			id, err := p.find(list[0])
 			if err != nil {
 				return err
 			}
-			return p.printBudget(all.Of(id.Self), all.Day)
+			b := all.Of(id.Self)
+			return p.show(b, func() { p.printBudget(b, all.Day) })
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 }
 
-func (p *program) printBudget(info report.Budget, day string) error {
-	if p.json {
-		return p.printJSON(info)
-	}
-	fmt.Fprintf(p.out, "%s on %s\n", info.Name, day)
-	for _, l := range info.Lines {
+func (p *program) printBudget(b report.Budget, day string) {
+	fmt.Fprintf(p.out, "%s on %s\n", b.Name, day)
+	for _, l := range b.Lines {
 		fmt.Fprintf(p.out, "  %s\n", l.Left())
 	}
-	if c := info.Children; c.Life > 0 {
+	if c := b.Children; c.Life > 0 {
 		fmt.Fprintf(p.out, "  of that its children: today %s, this month %s, in all %s\n", c.Day, c.Month, c.Life)
 	}
-	for _, l := range info.Applies {
-		if l.Who != info.Name {
+	for _, l := range b.Applies {
+		if l.Who != b.Name {
 			fmt.Fprintf(p.out, "  also applies: %s\n", l)
 		}
 	}
-	return nil
-}
-
-// printBudgets prints all identities of a home.
-func (p *program) printBudgets(all report.Budgets) error {
-	if p.json {
-		return p.printJSON(all)
-	}
-	for _, info := range all.Identities {
-		if err := p.printBudget(info, all.Day); err != nil {
-			return err
-		}
-	}
-	_, err := fmt.Fprintf(p.out, "%s\n", all.Home.Left())
-	return err
 }

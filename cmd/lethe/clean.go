@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/bridge"
+	"lethe/home"
 )
 
 func (p *program) cleanCommand() *cobra.Command {
@@ -23,15 +22,16 @@ func (p *program) cleanCommand() *cobra.Command {
 		Long: `Clean removes all identities with their logs, the rooms, the stored texts and the
 state of bridges. config.toml and all files that are not Lethe's stay. This cannot be
 undone, so clean asks first.`,
-		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.clean(yes) },
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	option(cmd, &yes, "yes", "do not ask")
 	return cmd
 }
 
 // stateDirs is what clean removes.
-var stateDirs = []string{"agents", "names", "chats", "blobs", "bridges", "index", "lost+found", "lethe.log", "format", "key"}
+var stateDirs = []string{
+	"agents", "names", "chats", "blobs", "bridges", "index", "lost+found", "lethe.log", "format", "key",
+}
 
 func (p *program) clean(yes bool) error {
 	if p.json && !yes {
@@ -57,8 +57,14 @@ func (p *program) clean(yes bool) error {
 		names = append(names, id.Name)
 	}
 	if !yes {
-		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir, dash(strings.Join(names, ", ")))
-		if p.asks(p.out, "Remove all of it for good? Type yes: ") != "yes" {
+		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
+			cell(strings.Join(names, ", ")))
+		fmt.Fprint(p.out, "Remove all of it for good? Type yes: ")
+		answer, err := bufio.NewReader(p.in).ReadString('\n')
+		if err != nil { // the input has ended, and with it the line of the question
+			fmt.Fprintln(p.out)
+		}
+		if strings.TrimSpace(answer) != "yes" {
 			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
 		}
 	}
@@ -74,27 +80,19 @@ func (p *program) clean(yes bool) error {
 }
 
 // noneRuns fails when an identity or a bridge runs.
-func (p *program) noneRuns(ids []agent.Identity) error {
+func (p *program) noneRuns(ids []home.Identity) error {
 	for _, id := range ids {
-		if _, running := agent.Running(id); running {
-			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: %s", p.lethe("stop %s", id.Name))
+		if _, running := home.Running(id); running {
+			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: %s",
+				p.lethe("stop %s", id.Name))
 		}
 	}
 	all, err := bridge.ReadHealth(p.home.Dir)
 	for _, h := range all {
 		if h.Runs() {
-			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d", h.PID)
+			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d",
+				h.PID)
 		}
 	}
 	return err
-}
-
-// asks is what a person answers, in a line.
-func (p *program) asks(out io.Writer, question string) string {
-	fmt.Fprint(out, question)
-	answer, err := bufio.NewReader(p.in).ReadString('\n')
-	if err != nil { // the input has ended, and with it the line of the question
-		fmt.Fprintln(out)
-	}
-	return strings.TrimSpace(answer)
 }

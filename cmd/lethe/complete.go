@@ -7,9 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/chat"
-	"lethe/life"
+	"lethe/home"
 )
 
 var shells = []string{"bash", "zsh", "fish"}
@@ -18,11 +17,11 @@ func (p *program) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a script that completes commands, identities and rooms in a shell",
-		Long:  "Completion prints a script for one of the shells " + strings.Join(shells, ", ") + ", to be loaded when the shell starts.",
+		Long: "Completion prints a script for one of the shells " + strings.Join(shells, ", ") +
+			", to be loaded when the shell starts.",
 		Example: `  source <(lethe completion bash)
   lethe completion zsh > "${fpath[1]}/_lethe"
   lethe completion fish > ~/.config/fish/completions/lethe.fish`,
-		Args:      args(cobra.ExactArgs(1)),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, list []string) error {
 			root, out := cmd.Root(), cmd.OutOrStdout()
@@ -39,47 +38,38 @@ func (p *program) completionCommand() *cobra.Command {
 	}
 }
 
-func (p *program) completeRooms(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var rooms []string
-	if p.open(false) == nil {
-		rooms = chat.All(p.home.Dir)
-	}
-	return rooms, cobra.ShellCompDirectiveNoFileComp
+type completion = cobra.CompletionFunc
+
+// oneOf completes words of a list.
+func oneOf(list []string) completion {
+	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeIdentities completes names of identities that are not in list yet.
-func (p *program) completeIdentities(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if p.open(false) == nil {
-		all, _ := p.home.List()
-		for _, id := range all {
-			if !slices.Contains(list, id.Name) {
-				names = append(names, id.Name+"\t"+id.Self[:16])
-			}
+// offers completes words that the home knows; list has those that are given already.
+func (p *program) offers(words func(list []string) []string) completion {
+	return func(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if p.open(false) != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		return words(list), cobra.ShellCompDirectiveNoFileComp
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeMoments completes the labels of the identity that list begins with.
-func (p *program) completeMoments(_ *cobra.Command, list []string, _ string) ([]string, cobra.ShellCompDirective) {
-	moments := []string{"now"}
-	if len(list) > 0 && p.open(false) == nil {
-		if id, err := p.find(list[0]); err == nil {
-			_ = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
-				if label := e.Get("label"); e.Kind == "labelled" && !slices.Contains(moments, label) {
-					moments = append(moments, label)
-				}
-				return nil
-			})
+func (p *program) rooms([]string) []string { return chat.All(p.home.Dir) }
+
+// identities are the names of identities that are not in list yet.
+func (p *program) identities(list []string) (names []string) {
+	all, _ := p.home.List()
+	for _, id := range all {
+		if !slices.Contains(list, id.Name) {
+			names = append(names, id.Name+"\t"+id.Self[:16])
 		}
 	}
-	return moments, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // about makes a command about one identity: that of its argument, or the default one.
-func (p *program) about(cmd *cobra.Command, do func(ctx context.Context, id agent.Identity) error) *cobra.Command {
-	cmd.Args, cmd.ValidArgsFunction = args(cobra.MaximumNArgs(1)), firstOnly(p.completeIdentities)
+func (p *program) about(cmd *cobra.Command, do func(ctx context.Context, id home.Identity) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, list []string) error {
 		id, err := p.find(first(list))
 		if err != nil {
@@ -91,11 +81,18 @@ func (p *program) about(cmd *cobra.Command, do func(ctx context.Context, id agen
 }
 
 // firstOnly completes the first argument and no other.
-func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+func firstOnly(complete completion) completion {
 	return func(cmd *cobra.Command, list []string, s string) ([]string, cobra.ShellCompDirective) {
 		if len(list) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return complete(cmd, list, s)
 	}
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
 }

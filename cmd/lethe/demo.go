@@ -13,14 +13,12 @@ func (p *program) demoCommand() *cobra.Command {
 	var fast bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "A tour of three minutes, offline: an identity forgets, is reminded, is killed, acts by itself",
-		Long: `Demo boots a throwaway identity with a small context in a temporary home, talks
-to it until things fade, mentions one of them so that it is reminded and looks it
-up, kills the daemon with kill -9, resumes it by its hash, asks again, and proves
-what is left. It needs no key, no network and no typing. The daemon is the real one in a process of
-its own; what is shown is read from its files, and if a step does not happen, demo
-says so and fails.`,
-		Args: args(cobra.NoArgs),
+		Short: "One minute, offline: an identity forgets, is reminded, is killed, and goes on",
+		Long: `Demo boots a throwaway identity with a small context in a temporary home, talks to it
+until things fade, mentions one of them so that it is reminded and looks it up, kills the
+daemon with kill -9, resumes it by its hash, asks again, and proves what is left. It needs
+no key, no network and no typing. The daemon is the real one in a process of its own; what
+is shown is read from its files, and if a step does not happen, demo says so and fails.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			exe, err := os.Executable()
 			if err != nil {
@@ -29,6 +27,6 @@ says so and fails.`,
 			return demo.Run(cmd.Context(), exe, p.out, fast)
 		},
 	}
-	cmd.Flags().BoolVar(&fast, "fast", false, "no pauses for reading")
+	option(cmd, &fast, "fast", "no pauses for reading")
 	return cmd
 }

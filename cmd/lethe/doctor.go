@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"lethe/config"
 	"lethe/doctor"
-	"lethe/host"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -24,22 +22,19 @@ func (p *program) doctorCommand() *cobra.Command {
 and its model: a line each, and a command that mends what is wrong. It changes nothing.
 With a key it asks the model for one word; what that costs at most is said before. It
 fails when there is trouble. With --json it prints one object a line.`,
-		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), !silent) },
 	}
-	cmd.Flags().BoolVar(&silent, "no-request", false, "send nothing to the model's endpoint")
+	option(cmd, &silent, "no-request", "send nothing to the model's endpoint")
 	return cmd
 }
 
 func (p *program) doctor(ctx context.Context, request bool) error {
-	dir, err := host.Dir(p.homeDir)
-	if err == nil {
-		p.home.Dir, err = filepath.Abs(dir)
+	var err error
+	if p.home.Dir, err = p.dir(); err != nil {
+		return err
 	}
-	if err != nil {
-		return hint(err, "name it with --home")
-	}
-	troubles, styles := 0, map[string]lipgloss.Style{doctor.OK: lipgloss.NewStyle().Faint(true), doctor.Trouble: lipgloss.NewStyle().Foreground(lipgloss.Red)}
+	troubles, styles := 0, map[string]lipgloss.Style{doctor.OK: lipgloss.NewStyle().Faint(true),
+		doctor.Trouble: lipgloss.NewStyle().Foreground(lipgloss.Red)}
 	tell := func(f doctor.Finding) {
 		if f.State == doctor.Trouble {
 			troubles++

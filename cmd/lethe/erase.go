@@ -8,28 +8,27 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"lethe/agent"
 	"lethe/erase"
+	"lethe/home"
+	"lethe/report"
 )
 
-// erasing is what a person wants of lethe erase.
+// erasing holds the request and the flags of lethe erase.
 type erasing struct {
 	erase.Request
-	all   bool
-	yes   int
-	again string // the flags that a second command has to repeat
+	all bool
+	yes int
 }
 
 func (p *program) eraseCommand() *cobra.Command {
 	var e erasing
 	cmd := &cobra.Command{
-		Use:   "erase NAME (REF | TEXT | -)",
+		Use:   "erase [NAME] [REF|TEXT|-]",
 		Short: "Erase something from a life for good, wherever it stands",
 		Long: `Erase lists every place where a life holds something, and changes nothing. With --yes it
 erases all of them, for good: [erased...] or dots stand there then. An identity that runs is
@@ -42,14 +41,13 @@ with its gist and its summaries; --person what somebody has said.`,
   pass show bank | lethe erase ada - --yes
   lethe erase ada hash=3fa9c0d2e1b4a5f6 --yes
   lethe erase ada --person bob --derived`,
-		Args: args(cobra.RangeArgs(0, 2)),
 		RunE: func(cmd *cobra.Command, list []string) error {
 			ids, err := p.home.List()
 			if !e.all {
 				if len(list) == 0 {
 					return hint(usagef("%s needs the name of an identity, or --all", cmd.CommandPath()), "usage: %s", cmd.UseLine())
 				}
-				ids = make([]agent.Identity, 1)
+				ids = make([]home.Identity, 1)
 				ids[0], err = p.find(list[0])
 				list = list[1:]
 			}
@@ -59,38 +57,29 @@ with its gist and its summaries; --person what somebody has said.`,
 			if err == nil && len(list) == 1 {
 				err = p.toErase(&e, list[0])
 			}
-			cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
-				if !f.Changed {
-					return
-				}
-				if e.again += " --" + f.Name; f.Value.Type() == "string" {
-					e.again += " " + quoted(f.Value.String())
-				}
-			})
 			for i, id := range ids {
 				if err != nil {
 					break
 				}
 				e.Ownerless = e.all && i == 0
 				if err = p.erase(cmd.Context(), id, e); e.all && errors.Is(err, erase.ErrNowhere) {
-					p.note("note", "%v", err)
+					p.note("%v", err)
 					err = nil
 				}
 			}
 			return err
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&e.Person, "person", "", "erase what `NAME` has said in the rooms of the life")
-	flags.BoolVar(&e.Derived, "derived", false, "with --person: and the summaries that were made of it")
-	flags.BoolVar(&e.Workspace, "workspace", false, "erase in the files of the tools, too")
-	flags.BoolVar(&e.all, "all", false, "erase from every life of the home")
+	option(cmd, &e.Person, "person", "erase what `NAME` has said in the rooms of the life")
+	option(cmd, &e.Derived, "derived", "with --person: and the summaries that were made of it")
+	option(cmd, &e.Workspace, "workspace", "erase in the files of the tools, too")
+	option(cmd, &e.all, "all", "erase from every life of the home")
 	flags.CountVar(&e.yes, "yes", "erase; twice for more than 10,000 places")
 	return cmd
 }
 
-// mostAtOnce is how many places one --yes erases.
+// mostAtOnce bounds the places that one --yes erases.
 const mostAtOnce = 10_000
 
 // toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
@@ -120,15 +109,12 @@ func (p *program) toErase(e *erasing, arg string) error {
 		return err
 	}
 	e.Text = arg
-	p.note("note", "this text is in the history of your shell now; give - and type it, and it is not")
+	p.note("this text is in the history of your shell now; give - and type it, and it is not")
 	return nil
 }
 
-func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error {
-	store, err := p.store()
-	if err != nil {
-		return err
-	}
+func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error {
+	store := p.look.Store
 	f, err := erase.Find(p.home, store, id, e.Request)
 	if err != nil {
 		return err
@@ -136,27 +122,19 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	if f.Count == 0 {
 		err = p.showFinding(id, f, e, "nothing was changed: what is listed is left to you")
 		if err == nil {
-			err = hint(fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere), "erase what is like it by its own spelling, or by its hash=")
+			err = fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere)
+			err = hint(err, "what is listed is yours, the tools', another identity's, or no text")
 		}
 		return err
 	}
 	if e.yes == 0 {
-		again := id.Name
-		if e.all {
-			again = ""
+		again := "--yes"
+		if f.Count > mostAtOnce {
+			again = "--yes --yes"
 		}
-		switch {
-		case !e.Ref.IsZero():
-			again += " hash=" + store.Short(e.Ref)
-		case e.Person == "":
-			again += " -"
-		}
-		if again += e.again + " --yes"; f.Count > mostAtOnce {
-			again += " --yes"
-		}
-		return p.showFinding(id, f, e, "nothing was changed. To erase it for good: "+p.lethe("erase %s", strings.TrimSpace(again)))
+		return p.showFinding(id, f, e, "nothing was changed. The same command with "+again+" erases it for good")
 	}
-	stopped, err := p.stopped(ctx, id)
+	stopped, err := report.Stop(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -170,7 +148,8 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 		err = fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
 	}
 	if err == nil && f.Count > mostAtOnce && e.yes < 2 {
-		err = hint(fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count), "give a longer text, or say --yes twice")
+		err = fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count)
+		err = hint(err, "give a longer text, or say --yes twice")
 	}
 	if err == nil {
 		err = f.Plan.Save(id.Dir)
@@ -190,41 +169,32 @@ func (p *program) erase(ctx context.Context, id agent.Identity, e erasing) error
 	return p.showFinding(id, f, e, next)
 }
 
-// mostLike is how many places that hold something like the text are shown.
-const mostLike = 20
-
 // showFinding tells where it is, or was.
-func (p *program) showFinding(id agent.Identity, f *erase.Finding, e erasing, next string) error {
+func (p *program) showFinding(id home.Identity, f *erase.Finding, e erasing, next string) error {
 	if e.all { // the turn of the others comes, or has come
-		f.Places = slices.DeleteFunc(f.Places, func(p erase.Place) bool { return p.How == erase.Other || p.How == erase.Unowned })
+		others := func(p erase.Place) bool { return p.How == erase.Other || p.How == erase.Unowned }
+		f.Places = slices.DeleteFunc(f.Places, others)
 	}
-	if p.json {
-		return p.printJSON(struct {
-			Name string `json:"name"`
-			*erase.Finding
-			Next string `json:"next"`
-		}{id.Name, f, next})
-	}
-	fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
-	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	like := 0
-	for _, place := range f.Places {
-		if place.How == erase.Near {
-			if like++; like > mostLike {
-				continue
-			}
-		}
-		how := map[string]string{
-			erase.Erased: "", erase.Removed: "removed, and made anew", erase.Left: "stays: it is yours, or the tools'", erase.Kept: "stay",
-			erase.Unread: "could not be read", erase.Other: "has it, too: " + p.lethe("erase %s -", place.What),
-			erase.Near: "stays: " + place.Form, erase.Unowned: "of no identity: " + p.lethe("erase --all -"),
-		}[place.How]
-		fmt.Fprintf(t, "  %d\t%s\t%s\n", place.Count, place.What, how)
-	}
-	t.Flush()
-	if like > mostLike {
-		fmt.Fprintf(p.out, "  and %d more like it, which --json lists\n", like-mostLike)
-	}
-	fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, and whoever has read it\n%s\n", next)
-	return nil
+	out := struct {
+		Name string `json:"name"`
+		*erase.Finding
+		Next string `json:"next"`
+	}{id.Name, f, next}
+	return p.show(out, func() {
+		fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
+		table(p, "", f.Places, p.placeRow)
+		fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, "+
+			"and whoever has read it\n%s\n", next)
+	})
+}
+
+func (p *program) placeRow(place erase.Place) []any {
+	how := map[string]string{
+		erase.Erased: " ", erase.Removed: "removed, and made anew",
+		erase.Left: "stays: it is yours, or the tools'",
+		erase.Kept: "stay", erase.Unread: "could not be read",
+		erase.Other:   "has it, too: " + p.lethe("erase %s -", place.What),
+		erase.Unowned: "of no identity: " + p.lethe("erase --all -"),
+	}[place.How]
+	return []any{fmt.Sprintf("  %d", place.Count), place.What, how}
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
-// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. Plain fsck tells of it and
+// TestEraseKilled kills lethe erase before or after a write, and again what goes on with it. Plain check tells of it and
 // changes nothing; the next other command, whichever it is, finishes what was decided: then the text is nowhere, or everywhere
 // where it was, and the life is whole.
 func TestEraseKilled(t *testing.T) {
@@ -35,7 +35,7 @@ func TestEraseKilled(t *testing.T) {
 	run := func(home string, env ...string) (string, error) {
 		return command(home, []string{"erase", "ada", "-", "--yes"}, env...)
 	}
-	others := [][]string{{"fsck", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")}, {"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
+	others := [][]string{{"check", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")}, {"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
 	home := func() string {
 		dir := lethetest.Dir(t)
 		lethetest.Unpack(t, "../../agent/testdata/november/home.tar.gz", dir)
@@ -58,21 +58,22 @@ func TestEraseKilled(t *testing.T) {
 	}
 	writes := strings.Count(lethetest.Read(t, trace), "\n")
 	kills := lethetest.Sample(4, 16, 2*writes)
+	lethetest.Tried(t, kills)
 	for i := range kills {
 		n := 1 + (i*writes/kills+time.Now().YearDay()*7)%writes
 		moment, h := fmt.Sprintf("%s:%d", []string{"before", "after"}[i%2], n), home()
 		_, _ = run(h, killAt+"="+moment)
 		_, _ = run(h, killAt+"="+fmt.Sprintf("before:%d", 1+i%7)) // and what ends it is killed, too
 		plans, _ := filepath.Glob(filepath.Join(h, "agents", "*", "erase.json"))
-		if said, _ := command(h, []string{"fsck"}); len(plans) > 0 && (lethetest.Read(t, plans[0]) == "" || !strings.Contains(said, "unfinished erasure")) {
-			t.Errorf("killed %s, fsck finishes the erasure, or does not tell of it:\n%s", moment, said)
+		if said, _ := command(h, []string{"check"}); len(plans) > 0 && (lethetest.Read(t, plans[0]) == "" || !strings.Contains(said, "unfinished erasure")) {
+			t.Errorf("killed %s, check finishes the erasure, or does not tell of it:\n%s", moment, said)
 		}
 		other := others[(i/2+time.Now().YearDay())%len(others)]
 		said, _ := command(h, other)
 		if left := count(h); left > 0 && (left < all || len(plans) > 0) {
 			t.Errorf("killed %s, then %q: %d of %d are left\n%s", moment, other, left, all, said)
 		}
-		if out, err := command(h, []string{"verify", "ada"}); err != nil {
+		if out, err := command(h, []string{"check", "ada"}); err != nil {
 			t.Errorf("killed %s, then %q: %v\n%s", moment, other, err, out)
 		}
 		if other[0] == "fork" && len(plans) == 0 { // that has it, and keeps it

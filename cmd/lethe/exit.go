@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"lethe/agent"
@@ -12,10 +13,14 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
+	"lethe/bridge/serve"
+	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/check"
 	"lethe/config"
 	"lethe/erase"
+	"lethe/events"
+	"lethe/home"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/llm"
@@ -35,14 +40,21 @@ const (
 	exitInterrupt = 130
 )
 
-// usageError is a command that was called wrongly.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
+// codedError is an error with its exit code.
+type codedError struct {
+	error
+	code int
 }
+
+func (e codedError) Unwrap() error { return e.error }
+
+// usageError says that a command was called wrongly.
+func usageError(err error) error { return codedError{err, exitUsage} }
+
+// tokenError says that a token is missing, cannot be read, or is refused.
+func tokenError(err error) error { return codedError{err, exitNoKey} }
+
+func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }
 
 // hintError is an error with a line that says what to do.
 type hintError struct {
@@ -70,70 +82,120 @@ func checkRooms(rooms ...string) error {
 	return nil
 }
 
+// is reports whether an error is one of several: values, or pointers to variables of their types.
+func is(err error, targets ...any) bool {
+	return slices.ContainsFunc(targets, func(target any) bool {
+		if value, ok := target.(error); ok {
+			return errors.Is(err, value)
+		}
+		return errors.As(err, target)
+	})
+}
+
+// codes are the exit codes of errors; the first that fits counts.
+var codes = []struct {
+	code int
+	errs []any
+}{
+	{exitUsage, []any{
+		new(*agent.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear, erase.ErrText,
+		archive.ErrRecipient, serve.ErrUnencrypted, events.ErrAfter,
+	}},
+	{exitRunning, []any{
+		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, check.ErrInUse, erase.ErrBusy,
+		archive.ErrImporting, home.ErrErasing,
+	}},
+	{exitNoKey, []any{llm.ErrNoKey, archive.ErrKey, serve.ErrToken, telegram.ErrToken}},
+	{exitNewer, []any{home.ErrNewer, event.ErrUnknown}},
+	{exitCorrupt, []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest, archive.ErrDamaged, access.ErrPeople}},
+	{exitNotFound, []any{
+		new(*blobs.AmbiguousError), home.ErrNotFound, home.ErrAmbiguous, blobs.ErrNotFound, report.ErrNoMatch,
+		report.ErrNoQuestion, erase.ErrNowhere, access.ErrNoSuchCode, access.ErrNotListed,
+	}},
+	{exitInterrupt, []any{context.Canceled}},
+}
+
 // codeOf is the exit code of an error.
 func codeOf(err error) int {
+	var coded codedError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, new(usageError)), errors.As(err, new(*agent.SettingsError)), errors.As(err, new(*report.InvalidError)), errors.As(err, new(*config.Error)),
-		errors.Is(err, agent.ErrHear), errors.Is(err, erase.ErrText), errors.Is(err, archive.ErrRecipient):
-		return exitUsage
-	case errors.As(err, new(*agent.RunningError)), errors.Is(err, bridge.ErrRunning), errors.Is(err, check.ErrInUse), errors.Is(err, erase.ErrBusy),
-		errors.As(err, new(*agent.ElsewhereError)), errors.Is(err, archive.ErrImporting), errors.Is(err, agent.ErrErasing):
-		return exitRunning
-	case errors.Is(err, llm.ErrNoKey), errors.As(err, new(tokenError)), errors.Is(err, archive.ErrKey):
-		return exitNoKey
-	case errors.Is(err, agent.ErrNewer), errors.Is(err, event.ErrUnknown):
-		return exitNewer
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)), errors.Is(err, archive.ErrDamaged),
-		errors.Is(err, access.ErrPeople):
-		return exitCorrupt
-	case errors.Is(err, agent.ErrNotFound), errors.Is(err, agent.ErrAmbiguous),
-		errors.Is(err, blobs.ErrNotFound), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, report.ErrNoMatch), errors.Is(err, report.ErrNoQuestion), errors.Is(err, erase.ErrNowhere),
-		errors.Is(err, access.ErrNoSuchCode), errors.Is(err, access.ErrNotListed):
-		return exitNotFound
-	case errors.Is(err, context.Canceled):
-		return exitInterrupt
+	case errors.As(err, &coded):
+		return coded.code
+	}
+	for _, c := range codes {
+		if is(err, c.errs...) {
+			return c.code
+		}
 	}
 	return exitFailed
+}
+
+// hints say what to do about errors that have no hint of their own; a command of Lethe may end one.
+var hints = []struct {
+	err           any
+	what, command string
+}{
+	{new(*blobs.AmbiguousError), "give more digits", ""},
+	{home.ErrAmbiguous, "give more digits", ""},
+	{home.ErrErasing, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: ",
+		"check --repair"},
+	{archive.ErrKey, "name a file with the age key: --identity FILE", ""},
+	{archive.ErrDamaged, "nothing was imported; get the archive again from where it comes", ""},
+	{access.ErrPeople, "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew", ""},
+	{access.ErrNoSuchCode, "it is mistyped, used already, or older than an hour; have them write again for a new one; " +
+		"all who wait: ", "bridge telegram who"},
+	{access.ErrNotListed, "all ids: ", "bridge telegram who"},
+	{check.ErrInUse, "stop what runs first: ", "stop NAME"},
+	{report.ErrNoQuestion, "what is open: ", "questions"},
+	{serve.ErrUnencrypted, "give tls_cert and tls_key in [serve] of config.toml; " +
+		"or --allow-unencrypted, if that is meant", ""},
+	{events.ErrGone, "the log was put back or replaced; leave out --after to begin anew", ""},
+	{home.ErrNewer, "use that one; nothing was changed", ""},
+	{event.ErrUnknown, "use that one; nothing was changed", ""},
+	{llm.ErrNoKey, "set the key in the environment, or add --offline to try without one", ""},
 }
 
 // hintOf is what to do about an error, where there is something.
 func (p *program) hintOf(err error) string {
 	var hinted interface{ Hint() string }
-	var running *agent.RunningError
-	var elsewhere *agent.ElsewhereError
+	var running *home.RunningError
+	var elsewhere *home.ElsewhereError
 	switch {
 	case errors.As(err, &hinted):
 		return hinted.Hint()
-	case errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, agent.ErrAmbiguous):
-		return "give more digits"
 	case errors.As(err, &running):
-		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)), p.lethe("stop %s", running.Identity.Name))
+		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)),
+			p.lethe("stop %s", running.Identity.Name))
 	case errors.As(err, &elsewhere) && elsewhere.Mirror:
-		return fmt.Sprintf("begin another life with it: %s; or, if the life that it mirrors is no more: lethe import ARCHIVE --restore", p.lethe("fork %s", elsewhere.Identity.Name))
-	case errors.As(err, &elsewhere):
+		return fmt.Sprintf("begin another life with it: %s; "+
+			"or, if the life that it mirrors is no more: lethe import ARCHIVE --restore",
+			p.lethe("fork %s", elsewhere.Identity.Name))
+	case elsewhere != nil:
 		return "run it there; to take it back, import here what is exported there"
-	case errors.Is(err, agent.ErrErasing):
-		return "every command finishes it, or warns why it cannot; where the life is damaged, begin with: " + p.lethe("fsck --repair")
-	case errors.Is(err, archive.ErrKey):
-		return "name a file with the age key: --identity FILE"
-	case errors.Is(err, archive.ErrDamaged):
-		return "nothing was imported; get the archive again from where it comes"
-	case errors.Is(err, access.ErrPeople):
-		return "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew"
-	case codeOf(err) == exitNewer:
-		return "use that one; nothing was changed"
-	case errors.Is(err, llm.ErrNoKey):
-		return "set the key in the environment, or add --offline to try without one"
-	case errors.Is(err, agent.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
-		return "restore the missing file from a backup; what was said and done is still in blobs/. Keep this home as it is until then"
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest):
+	}
+	for _, h := range hints {
+		switch {
+		case !is(err, h.err):
+		case h.command == "":
+			return h.what
+		default:
+			return h.what + p.lethe("%s", h.command)
+		}
+	}
+	switch {
+	case errors.Is(err, home.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
+		return "restore the missing file from a backup; what was said and done is still in blobs/. " +
+			"Keep this home as it is until then"
+	case is(err, home.ErrCorrupt, blobs.ErrDigest):
 		copied := ""
 		if errors.Is(err, blobs.ErrNotFound) {
-			copied = "; if this is a copy of a home that ran meanwhile, copy it again, blobs/ last or while nothing runs (docs/archive.md)"
+			copied = "; if this is a copy of a home that ran meanwhile, copy it again, " +
+				"blobs/ last or while nothing runs (docs/archive.md)"
 		}
-		return fmt.Sprintf("nothing was changed%s; %s tells what is damaged and can be mended; or restore the damaged file from a backup, and keep this home as it is until then", copied, p.lethe("fsck"))
+		return fmt.Sprintf("nothing was changed%s; %s tells what is damaged and can be mended; "+
+			"or restore the damaged file from a backup, and keep this home as it is until then", copied, p.lethe("check"))
 	case errors.Is(err, fs.ErrPermission):
 		return "the home has to belong to you: see --home"
 	}
@@ -144,7 +206,7 @@ func (p *program) hintOf(err error) string {
 func (p *program) report(err error) {
 	text, what := oneLine(plain(err)), p.hintOf(err)
 	if p.json {
-		printLine(p.err, struct {
+		_ = printLine(p.err, struct {
 			Error string `json:"error"`
 			Hint  string `json:"hint,omitempty"`
 			Code  int    `json:"code"`
@@ -157,12 +219,16 @@ func (p *program) report(err error) {
 	}
 }
 
-// note tells something on standard error that is no failure. kind is "note" or
-// "warning".
-func (p *program) note(kind, format string, args ...any) {
+// note tells something on standard error that is no failure.
+func (p *program) note(format string, args ...any) { p.aside("note", format, args...) }
+
+// warn tells what may need somebody to act.
+func (p *program) warn(format string, args ...any) { p.aside("warning", format, args...) }
+
+func (p *program) aside(kind, format string, args ...any) {
 	text := oneLine(fmt.Sprintf(format, args...))
 	if p.json {
-		printLine(p.err, map[string]string{kind: text})
+		_ = printLine(p.err, map[string]string{kind: text})
 		return
 	}
 	fmt.Fprintf(p.err, "%s: %s\n", kind, text)
@@ -174,5 +240,6 @@ func plain(err error) string {
 }
 
 func oneLine(s string) string {
-	return chat.Sanitize(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), "; "))
+	breaks := func(r rune) bool { return r == '\n' || r == '\r' }
+	return chat.Sanitize(strings.Join(strings.FieldsFunc(s, breaks), "; "))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lethe/agent"
@@ -17,82 +16,97 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/telegram"
 	"lethe/config"
+	"lethe/home"
 	"lethe/host"
 	"lethe/llm"
 	"lethe/report"
 )
 
 // roomOf is the room to talk to an identity in.
-func (p *program) roomOf(id agent.Identity) string {
+func (p *program) roomOf(id home.Identity) string {
 	if len(p.runs.rooms) > 0 {
 		return p.runs.rooms[0]
 	}
 	return host.RoomOf(id)
 }
 
+// dir is the home's directory, absolute.
+func (p *program) dir() (string, error) {
+	dir, err := host.Dir(p.homeDir)
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	return dir, hint(err, "name it with --home")
+}
+
 // open finds the home and reads its configuration. A home that is missing is
 // made, or else is empty.
 func (p *program) open(missing bool) error {
-	dir, err := host.Dir(p.homeDir)
+	dir, err := p.dir()
 	if err != nil {
-		return hint(err, "name it with --home")
+		return err
 	}
+	p.home.Dir = dir
 	fi, err := os.Stat(dir)
 	if err == nil && !fi.IsDir() {
 		return hint(fmt.Errorf("open home: %s is not a directory", dir), "name another with --home, or LETHE_HOME")
 	}
 	if errors.Is(err, fs.ErrNotExist) && !missing {
-		p.home.Dir, err = filepath.Abs(dir)
-		return err
+		p.look = report.Home{Home: p.home}
+		return nil
 	}
-	if !p.asIs {
-		p.home, err = agent.OpenHome(dir)
-	} else if _, err = agent.Format(dir); err == nil {
-		p.home.Dir, err = filepath.Abs(dir)
+	if p.asIs {
+		_, err = home.Format(dir)
+	} else {
+		p.home, err = home.Open(dir)
 	}
 	if err != nil {
 		return err
 	}
 	if p.home.Restored != "" {
-		p.note("note", "the home is for its owner alone; permissions were restored: %s", p.home.Restored)
+		p.note("the home is for its owner alone; permissions were restored: %s", p.home.Restored)
 	}
 	_, _ = serve.ReadToken(serve.TokenFile(dir)) // so that it is struck out wherever it is written
 	told := len(p.settings.Ignored) > 0
 	p.settings, err = readSettings(p.home.Dir)
 	if keys := p.settings.Ignored; len(keys) > 0 && !told {
-		p.note("warning", "%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
+		p.warn("%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
 	}
-	if p.asIs { // fsck names what is not finished
+	if err != nil {
+		return err
+	}
+	store, err := blobs.Open(p.home.Blobs())
+	p.look = report.Home{
+		Home: p.home, Store: store, Limits: p.settings.Budget.Limits(), Zone: p.settings.Zone(),
+		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit,
+	}
+	if err != nil || p.asIs { // check names what is not finished
 		return err
 	}
 	all, _ := p.home.List() // commands that need it tell of an error
 	for _, id := range all {
-		if err := p.home.FinishErasure(id, p.logTo(p.err)); err != nil {
-			p.note("warning", "%v", err)
+		if err := agent.FinishErasure(p.home, id, p.logTo(p.err)); err != nil {
+			p.warn("%v", err)
 		}
 	}
-	return err
+	return nil
 }
 
+// store is that of the home, which has to be there.
 func (p *program) store() (*blobs.Store, error) {
-	if _, err := os.Stat(p.home.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("open home %s: %w", p.home.Dir, agent.ErrNotFound), "name it with --home, or LETHE_HOME")
+	if p.look.Store == nil {
+		return nil, hint(fmt.Errorf("open home %s: %w", p.home.Dir, home.ErrNotFound), "name it with --home, or LETHE_HOME")
 	}
-	return blobs.Open(p.home.Blobs())
+	return p.look.Store, nil
 }
 
-// find is the identity of a name or hash; for "" the default one. Where there are
-// several and none is the default, a person at a terminal is asked.
-func (p *program) find(who string) (agent.Identity, error) {
+// find is the identity of a name or hash; for "" the default one.
+func (p *program) find(who string) (home.Identity, error) {
 	if who == "" {
-		id, err := p.defaultIdentity()
-		if errors.As(err, new(*host.SeveralError)) && isTerminal(p.in) && isTerminal(p.err) && !p.json {
-			return p.pick(err)
-		}
-		return id, err
+		return p.defaultIdentity()
 	}
 	id, err := p.home.Find(who)
-	if errors.Is(err, agent.ErrNotFound) {
+	if errors.Is(err, home.ErrNotFound) {
 		return id, hint(err, "%s%s lists them", p.nearest(who), p.lethe("agents"))
 	}
 	return id, err
@@ -112,51 +126,22 @@ func (p *program) nearest(who string) string {
 }
 
 // defaultIdentity is host.Default, with what to do where there is none.
-func (p *program) defaultIdentity() (agent.Identity, error) {
+func (p *program) defaultIdentity() (home.Identity, error) {
 	id, err := host.Default(p.home, p.settings.Settings)
 	switch {
 	case errors.As(err, new(*host.SeveralError)):
-		err = hint(usageError{err}, "name one, as the command's argument or with --name, or set default_identity in %s", config.File(p.home.Dir))
-	case errors.Is(err, agent.ErrNotFound):
+		err = hint(usageError(err), "name one, as the command's argument or with --name, or set default_identity in %s",
+			config.File(p.home.Dir))
+	case errors.Is(err, home.ErrNotFound):
 		err = hint(err, "boot one with: %s", p.lethe(""))
 	}
 	return id, err
 }
 
-// pick asks a person for one of the identities, and returns several when there is no answer.
-func (p *program) pick(several error) (agent.Identity, error) {
-	all, err := host.Grown(p.home)
-	if err != nil {
-		return agent.Identity{}, err
-	}
-	for i, id := range all {
-		state := "stopped"
-		if _, running := agent.Running(id); running {
-			state = "running"
-		}
-		fmt.Fprintf(p.err, "%2d  %-16s %.16s  %s\n", i+1, id.Name, id.Self, state)
-	}
-	answer := p.asks(p.err, "Which identity? (number or name) ")
-	if answer == "" {
-		return agent.Identity{}, several
-	}
-	if n, err := strconv.Atoi(answer); err == nil && n >= 1 && n <= len(all) {
-		answer = all[n-1].Name
-	}
-	id, err := p.find(answer)
-	p.runs.name = id.Name // so that it is asked once
-	return id, err
-}
-
-// subscribers are the identities that hear a room when they run.
-func (p *program) subscribers(room string) []agent.Identity {
-	return report.Home{Home: p.home}.Hearers(room)
-}
-
 // howToHear is the command that has a room heard.
 func (p *program) howToHear(room string) string {
 	id, _ := p.defaultIdentity()
-	candidates, flags := p.subscribers(room), ""
+	candidates, flags := p.look.Hearers(room), ""
 	hears := len(candidates) > 0
 	if !hears {
 		candidates, _ = host.Grown(p.home)
@@ -166,14 +151,14 @@ func (p *program) howToHear(room string) string {
 		id = candidates[0]
 	}
 	start := p.howToRun(id, flags)
-	if _, running := agent.Running(id); running && !hears { // one that hears has stopped when this is said
+	if _, running := home.Running(id); running && !hears { // one that hears has stopped when this is said
 		return fmt.Sprintf("%s, then %s", p.lethe("stop %s", id.Name), start)
 	}
 	return start
 }
 
 // howToRun is the command that runs an identity, or a new one.
-func (p *program) howToRun(id agent.Identity, flags string) string {
+func (p *program) howToRun(id home.Identity, flags string) string {
 	flags += p.rerun
 	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
 	noKey := known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -71,7 +71,7 @@ func TestKillBetweenAnyTwoWrites(t *testing.T) {
 		some = append(some, moments[i])
 	}
 	moments = some
-	t.Logf("%d writes, %d moments", len(writes), len(moments))
+	lethetest.Tried(t, len(moments))
 
 	var all sync.WaitGroup
 	slots := make(chan struct{}, 8) // most of a life is waiting
@@ -225,7 +225,7 @@ func (m *mortal) await(what string, ok func() bool) error {
 	return nil
 }
 
-func (m *mortal) identity() (agent.Identity, error) { return agent.Home{Dir: m.home}.Find("ada") }
+func (m *mortal) identity() (home.Identity, error) { return home.Home{Dir: m.home}.Find("ada") }
 
 // ready: this daemon, not the one before, shows a status.
 func (m *mortal) ready() bool {
@@ -249,7 +249,7 @@ func (m *mortal) idle() bool {
 		return false
 	}
 	for _, room := range []string{"dev", "ops"} {
-		if _, size, err := chat.End(chat.Path(m.home, room)); err != nil || s.Heard[room] != size {
+		if end, err := chat.End(chat.Path(m.home, room)); err != nil || s.Heard[room] != end.Size() {
 			return false
 		}
 	}

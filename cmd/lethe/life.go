@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +17,10 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/life"
 )
@@ -46,41 +45,37 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 		Example: `  lethe life ada
   lethe life ada -f --json --after 16766
   lethe life ada --type forgot --type reminded`,
-	}, func(ctx context.Context, id agent.Identity) error {
+	}, func(ctx context.Context, id home.Identity) error {
 		for _, t := range f.types {
 			if !slices.Contains(events.Types, t) {
-				return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", ")))
+				near := cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", "))
+				return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", near)
 			}
 		}
-		asked := f.after != "" || len(f.types) > 0
+		chosen := f.after != "" || len(f.types) > 0
 		switch {
-		case f.raw && asked:
-			return usagef("--raw prints all of the log; leave out --after and --type")
-		case f.raw || !p.json && !asked && !isTerminal(p.out):
+		case f.raw && (chosen || p.json):
+			return usagef("--raw prints all lines of the log as they are; leave out --after, --type and --json")
+		case f.raw || !p.json && !chosen && !isTerminal(p.out):
 			return p.printLife(ctx, id, f.follow)
 		}
 		return p.tellLife(ctx, id, f)
 	})
 	cmd.Flags().BoolVarP(&f.follow, "follow", "f", false, "go on as it happens")
-	cmd.Flags().BoolVar(&f.raw, "raw", false, "print the lines of LIFE.md; with --json, as objects")
-	cmd.Flags().StringVar(&f.after, "after", "", "`ID` of the event to go on behind")
-	cmd.Flags().StringArrayVar(&f.types, "type", nil, "`TYPE` of events to tell; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(events.Types, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that is not there
+	option(cmd, &f.raw, "raw", "print the lines of LIFE.md")
+	option(cmd, &f.after, "after", "`ID` of the event to go on behind")
+	option(cmd, &f.types, "type", "`TYPE` of events to tell; may be repeated", oneOf(events.Types))
 	return cmd
 }
 
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
-}
-
 // tellLife tells events: in words, or for programs.
-func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) error {
-	stream, err := p.events(id, f.after)
+func (p *program) tellLife(ctx context.Context, id home.Identity, f lifeFlags) error {
+	stream, err := events.Open(p.look.Store, events.Log{Path: id.LIFE(), Name: id.Name}, f.after)
+	if errors.Is(err, events.ErrGone) {
+		err = fmt.Errorf("find event %s: %w", f.after, err)
+	}
 	if err != nil {
-		return err
+		return id.Unread(err)
 	}
 	defer stream.Close()
 	out := p.out
@@ -97,11 +92,9 @@ func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) 
 		return tell(e)
 	}
 	if f.follow {
-		watcher := chat.NewWatcher(500*time.Millisecond, nil)
-		go func() { _ = watcher.Run(ctx) }() // ends with the process
-		err = stream.Follow(ctx, watcher, told)
+		err = stream.Follow(ctx, watching(ctx), told)
 	} else {
-		err = drain(stream, told)
+		err = each(stream, told)
 	}
 	if errors.Is(err, syscall.EPIPE) { // the reader has seen enough
 		return nil
@@ -109,26 +102,15 @@ func (p *program) tellLife(ctx context.Context, id agent.Identity, f lifeFlags) 
 	return err
 }
 
-// events opens the events of an identity behind an id.
-func (p *program) events(id agent.Identity, after string) (*events.Stream, error) {
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
-	s, err := events.Open(store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
-	switch {
-	case errors.Is(err, events.ErrAfter):
-		return nil, usageError{err}
-	case errors.Is(err, events.ErrGone):
-		return nil, hint(fmt.Errorf("find event %s: %w", after, err), "the log was put back or replaced; leave out --after to begin anew")
-	case err != nil:
-		return nil, id.Unread(err)
-	}
-	return s, nil
+// watching watches files until the program ends.
+func watching(ctx context.Context) *chat.Watcher {
+	watcher := chat.NewWatcher(500*time.Millisecond, nil)
+	go func() { _ = watcher.Run(ctx) }()
+	return watcher
 }
 
-// drain calls f for each event that there is.
-func drain(s *events.Stream, f func(events.Event) error) error {
+// each calls f for each event that there is.
+func each(s *events.Stream, f func(events.Event) error) error {
 	for e, err := range s.All() {
 		if err == nil {
 			err = f(e)
@@ -146,7 +128,8 @@ func drain(s *events.Stream, f func(events.Event) error) error {
 func (p *program) pager() (out io.Writer, done func()) {
 	shell := cmp.Or(os.Getenv("PAGER"), "less -R")
 	cmd := exec.Command("sh", "-c", shell)
-	cmd.Stdout, cmd.Stderr, cmd.Env = p.out, p.err, append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
+	cmd.Stdout, cmd.Stderr = p.out, p.err
+	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
 	name, _, _ := strings.Cut(shell, " ")
 	_, missing := exec.LookPath(name)
 	in, err := cmd.StdinPipe()
@@ -159,99 +142,83 @@ func (p *program) pager() (out io.Writer, done func()) {
 // tellTo prints events: each with its time in words, or as an object.
 func (p *program) tellTo(out io.Writer) func(events.Event) error {
 	if p.json {
-		return func(e events.Event) error { return encode(out, e) }
+		return func(e events.Event) error { return printLine(out, e) }
 	}
-	day, colour := "", isTerminal(p.out) && os.Getenv("NO_COLOR") == ""
+	day, colour := "", p.colour()
 	return func(e events.Event) error {
 		if e.ID == "" { // what is under way comes whole when it is done
 			return nil
 		}
 		at := e.At.In(p.settings.Zone())
+		text := ""
 		if today := at.Format("Monday 2 January 2006"); today != day {
 			day = today
-			if _, err := fmt.Fprintf(out, "%s\n", day); err != nil {
-				return err
-			}
-		}
-		style, ok := lifeStyles[e.Type]
-		if !ok {
-			style = lipgloss.NewStyle().Faint(true)
+			text = day + "\n"
 		}
 		begin := at.Format(time.TimeOnly)
 		for line := range strings.Lines(chat.Sanitize(e.Words())) {
-			if line = strings.TrimRight(line, "\n"); colour {
-				line = style.Render(line)
+			line = strings.TrimRight(line, "\n")
+			if colour {
+				line = styleOf(e.Type).Render(line)
 			}
-			if _, err := fmt.Fprintf(out, "%8s  %s\n", begin, line); err != nil {
-				return err
-			}
+			text += fmt.Sprintf("%8s  %s\n", begin, line)
 			begin = ""
 		}
-		return nil
+		_, err := io.WriteString(out, text)
+		return err
 	}
 }
 
-// lifeStyles are those of what stands out of a life; all else is faint.
-var lifeStyles = func() map[string]lipgloss.Style {
-	said, past, people, trouble := lipgloss.NewStyle().Foreground(lipgloss.Blue), lipgloss.NewStyle().Foreground(lipgloss.Magenta),
-		lipgloss.NewStyle().Foreground(lipgloss.Yellow), lipgloss.NewStyle().Foreground(lipgloss.Red)
-	return map[string]lipgloss.Style{
-		events.UserMessage: lipgloss.NewStyle(), events.MessageDone: said, events.Forgot: past, events.Reminded: past, events.Opened: past,
-		events.Asked: people, events.Answered: people, events.Fired: people, events.Error: trouble, events.Paused: trouble,
+// styleOf is faint but for what stands out of a life.
+func styleOf(kind string) lipgloss.Style {
+	style := lipgloss.NewStyle()
+	switch kind {
+	case events.UserMessage:
+		return style
+	case events.MessageDone:
+		return style.Foreground(lipgloss.Blue)
+	case events.Forgot, events.Reminded, events.Opened:
+		return style.Foreground(lipgloss.Magenta)
+	case events.Asked, events.Answered, events.Fired:
+		return style.Foreground(lipgloss.Yellow)
+	case events.Error, events.Paused:
+		return style.Foreground(lipgloss.Red)
 	}
-}()
+	return style.Faint(true)
+}
 
-// printLife prints the lines of a log, checked, and follows it when asked.
-func (p *program) printLife(ctx context.Context, id agent.Identity, follow bool) error {
+// printLife prints the lines of a log as they stand, and follows it when asked.
+func (p *program) printLife(ctx context.Context, id home.Identity, follow bool) error {
 	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
 	if err != nil {
 		return id.Unread(err)
 	}
 	defer f.Close()
-	r := bufio.NewReader(f)
-	watcher := chat.NewWatcher(500*time.Millisecond, nil)
-	changed, cancel := watcher.Subscribe(chat.Scope{Dir: id.Dir, Names: []string{"LIFE.md"}})
+	changed, cancel := watching(ctx).Subscribe(chat.Scope{Dir: id.Dir, Names: []string{"LIFE.md"}})
 	defer cancel()
-	if follow {
-		go func() { _ = watcher.Run(ctx) }() // ends with the process
-	}
-	var partial string
+	r := bufio.NewReader(f)
+	begun := "" // of a line that is not whole yet
 	for {
 		line, err := life.ReadLine(r)
-		partial += line
-		if errors.Is(err, life.ErrLongLine) {
-			return fmt.Errorf("%w: read %s: %w", agent.ErrCorrupt, f.Name(), err)
-		}
-		if err == nil {
-			if err := p.printEvent(partial); err != nil {
+		begun += line
+		switch {
+		case errors.Is(err, life.ErrLongLine):
+			return fmt.Errorf("%w: read %s: %w", home.ErrCorrupt, f.Name(), err)
+		case err == nil:
+			if _, err := io.WriteString(p.out, chat.Sanitize(begun)); err != nil {
 				return err
 			}
-			partial = ""
-			continue
-		}
-		if !errors.Is(err, io.EOF) {
+			begun = ""
+		case !errors.Is(err, io.EOF):
 			return err
-		}
-		if !follow {
+		case !follow:
 			return nil
+		default:
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-changed:
+			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-changed:
-		}
 	}
-}
-
-func (p *program) printEvent(line string) error {
-	line = strings.TrimSuffix(line, "\n")
-	if !p.json {
-		_, err := fmt.Fprintln(p.out, chat.Sanitize(line))
-		return err
-	}
-	e, err := life.ParseLine(line)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(p.out).Encode(eventOf(e))
 }

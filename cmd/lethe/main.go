@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"lethe/host"
-	"lethe/internal/bench"
 	"lethe/internal/secret"
 )
 
 func main() {
-	host.Main()  // BASH runs this program again, to confine commands
-	bench.Main() // lethe bench runs it as what it compares with
+	host.Main() // BASH runs this program again, to confine commands
 	os.Exit(run(os.Args[1:]))
 }
 

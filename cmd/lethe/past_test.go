@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/life"
 )
 
@@ -49,14 +49,14 @@ func (m *mortal) check() {
 			m.fail("call %s has %d results", call, n)
 		}
 	}
-	if s, err := agent.Fold(id, store); err != nil || len(s.Owed().Posts)+len(s.Owed().Calls) > 0 || s.Owed().Answer {
+	if s, err := home.Fold(id, store); err != nil || len(s.Owed().Posts)+len(s.Owed().Calls) > 0 || s.Owed().Answer {
 		m.fail("in the end it owes something, or the fold fails: %v", err)
 	}
 	ran, _ := os.ReadFile(filepath.Join(id.Dir, "workspace", "ran.txt"))
 	if n := strings.Count(string(ran), "ran\n"); n > 1 {
 		m.fail("the command ran %d times", n)
 	}
-	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "--json", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
+	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
 		var out, errs bytes.Buffer
 		p := &program{in: strings.NewReader(""), out: &out, err: &errs}
 		if code := p.execute(context.Background(), append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
@@ -73,7 +73,7 @@ type past struct {
 }
 
 // readPast reads a whole log, and each of its blobs.
-func readPast(id agent.Identity, store *blobs.Store) (past, error) {
+func readPast(id home.Identity, store *blobs.Store) (past, error) {
 	p := past{heard: map[string][]string{}, posted: map[string]int{}, results: map[string]int{}}
 	err := life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
 		var bodies []string

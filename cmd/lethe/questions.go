@@ -2,14 +2,13 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/mind"
 	"lethe/report"
 )
@@ -18,65 +17,55 @@ func (p *program) questionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "questions [NAME]",
 		Short: "List what identities have asked people and nobody has answered yet",
-		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, list []string) error {
 			open, err := p.questions(first(list))
 			if err != nil {
 				return err
 			}
-			if p.json {
-				return p.printJSON(open)
-			}
-			if len(open) == 0 {
-				fmt.Fprintln(p.out, "no open questions")
-			}
-			for _, q := range open {
-				p.printQuestion(q)
-			}
-			return nil
+			return p.show(open, func() {
+				if len(open) == 0 {
+					fmt.Fprintln(p.out, "no open questions")
+				}
+				for _, q := range open {
+					p.printQuestion(q)
+				}
+			})
 		},
-		ValidArgsFunction: firstOnly(p.completeIdentities),
 	}
 }
 
 // printQuestion tells who asks what, and how to answer.
 func (p *program) printQuestion(q report.Question) {
-	fmt.Fprintf(p.out, "%s  %s in room %s, since %s", q.ID, q.Identity, q.Room, q.Asked.Local().Format("2006-01-02 15:04"))
+	head := fmt.Sprintf("%s  %s in room %s, since %s", q.ID, q.Identity, q.Room, clock(q.Asked))
 	if !q.Until.IsZero() {
-		fmt.Fprintf(p.out, ", until %s", q.Until.Local().Format("2006-01-02 15:04"))
+		head += ", until " + clock(q.Until)
 	}
 	if len(q.For) > 0 {
-		fmt.Fprintf(p.out, ", for %s", strings.Join(q.For, ", "))
+		head += ", for " + strings.Join(q.For, ", ")
 	}
-	fmt.Fprintf(p.out, "\n    %s\n", strings.ReplaceAll(chat.Sanitize(q.Text), "\n", "\n    "))
+	lines := append([]string{head}, strings.Split(q.Text, "\n")...)
 	choice := "TEXT"
-	if len(q.Options) > 0 {
-		for i, option := range q.Options {
-			fmt.Fprintf(p.out, "    %d) %s\n", i+1, chat.Sanitize(option))
-		}
+	for i, option := range q.Options {
 		choice = "1"
+		lines = append(lines, fmt.Sprintf("%d) %s", i+1, option))
 	}
-	fmt.Fprintf(p.out, "    answer with: %s\n", p.lethe("answer %s %s", q.ID, choice))
+	lines = append(lines, "answer with: "+p.lethe("answer %s %s", q.ID, choice))
+	fmt.Fprintln(p.out, chat.Sanitize(strings.Join(lines, "\n    ")))
 }
 
 // questions are those that one identity has open, or all of the home, oldest first.
 func (p *program) questions(who string) ([]report.Question, error) {
 	all, err := p.home.List()
 	if who != "" {
-		var id agent.Identity
-		id, err = p.find(who)
-		all = []agent.Identity{id}
+		all = make([]home.Identity, 1)
+		all[0], err = p.find(who)
 	}
-	if err != nil || len(all) == 0 {
-		return []report.Question{}, err
-	}
-	h, err := p.reports()
 	if err != nil {
 		return nil, err
 	}
-	open, err := h.Questions(all...)
+	open, err := p.look.Questions(all...)
 	if err != nil && who == "" {
-		p.note("warning", "%s", err)
+		p.warn("%s", err)
 		err = nil
 	}
 	return open, err
@@ -88,42 +77,29 @@ func (p *program) answerCommand() *cobra.Command {
 		Use:     "answer ID TEXT...",
 		Short:   "Answer a question: append your line to its room",
 		Example: `  lethe answer q3fa9c1 yes`,
-		Args:    args(cobra.MinimumNArgs(2)),
 		RunE: func(_ *cobra.Command, list []string) error {
-			return p.answer(list[0], cmp.Or(as, p.settings.UserName()), strings.Join(list[1:], " "))
+			open, err := p.questions("")
+			if err != nil {
+				return err
+			}
+			as := cmp.Or(as, p.settings.UserName())
+			room, line, err := p.look.Answer(open, list[0], as, strings.Join(list[1:], " "))
+			if err != nil {
+				return err
+			}
+			return p.say(room, as, line)
 		},
-		ValidArgsFunction: firstOnly(p.completeQuestions),
+		ValidArgsFunction: firstOnly(p.offers(p.questionIDs)),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "sign with this `NAME` (default: yours)")
+	option(cmd, &as, "as", asHelp)
 	return cmd
 }
 
-func (p *program) answer(id, as, text string) error {
-	open, err := p.questions("")
-	if err != nil {
-		return err
+// questionIDs are the ids of open questions.
+func (p *program) questionIDs([]string) (ids []string) {
+	open, _ := p.questions("") // then there is nothing to complete
+	for _, q := range open {
+		ids = append(ids, q.ID+"\t"+oneLine(mind.Ask{Text: q.Text}.Gist()))
 	}
-	h, err := p.reports()
-	if err != nil {
-		return err
-	}
-	room, line, err := h.Answer(open, id, as, text)
-	if errors.Is(err, report.ErrNoQuestion) || errors.Is(err, agent.ErrAmbiguous) {
-		return hint(err, "what is open: %s", p.lethe("questions"))
-	}
-	if err != nil {
-		return err
-	}
-	return p.say(room, as, line)
-}
-
-// completeQuestions offers the ids of open questions.
-func (p *program) completeQuestions(*cobra.Command, []string, string) (ids []string, _ cobra.ShellCompDirective) {
-	if p.open(false) == nil {
-		open, _ := p.questions("") // then there is nothing to complete
-		for _, q := range open {
-			ids = append(ids, q.ID+"\t"+oneLine(mind.Ask{Text: q.Text}.Gist()))
-		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	return ids
 }

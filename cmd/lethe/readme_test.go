@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // step is a command of a transcript and what it prints.
@@ -23,17 +23,15 @@ type step struct {
 	prints  []string
 }
 
-// readme reads the block under a heading of the README.
-func readme(t *testing.T, heading string) []step {
+// transcripts reads the blocks of a page that type commands.
+func transcripts(t *testing.T, page string) (steps []step) {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
-	lethetest.Must(t, err)
-	_, after, found := strings.Cut(string(readme), "\n"+heading+"\n")
-	parts := strings.SplitN(after, "```", 3)
-	if !found || len(parts) < 3 {
-		t.Fatalf("README.md has no block under %q", heading)
+	for i, block := range strings.Split(page, "\n```") {
+		if i%2 == 1 && strings.HasPrefix(block, "\n$ ") {
+			steps = append(steps, transcript(t, block)...)
+		}
 	}
-	return transcript(t, parts[1])
+	return steps
 }
 
 // transcript reads commands and what they print.
@@ -72,15 +70,24 @@ func pattern(line string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.ReplaceAll(s, "…", ".*") + "$")
 }
 
-// TestReadme types the README's transcript into a shell, as it is printed but
-// for the reader's own hashes, and looks for what it says is printed.
+// TestReadme types the transcripts of the README and of docs/start.md into a shell, as they are printed but
+// for the reader's own hashes, and looks for what they say is printed.
 func TestReadme(t *testing.T) {
 	if !canConfine() {
-		t.Skip("the transcript runs a command, and this kernel has no sandbox")
+		t.Skip("the transcripts run commands, and this kernel has no sandbox")
 	}
-	steps := readme(t, "## Two minutes")
+	for _, page := range []string{"../README.md", "start.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			typed(t, transcripts(t, lethetest.Page(t, page)))
+		})
+	}
+}
+
+// typed types the steps of a page, each when the one before has printed what it should.
+func typed(t *testing.T, steps []step) {
 	if len(steps) < 8 {
-		t.Fatalf("the transcript has only %d commands", len(steps))
+		t.Fatalf("the transcripts have only %d commands", len(steps))
 	}
 	sh := newShell(t)
 	example, own := "", "" // hashes: the README's, and this reader's
@@ -115,15 +122,17 @@ type shell struct {
 
 func newShell(t *testing.T) *shell {
 	sh := &shell{T: t, home: t.TempDir(), out: make(chan string, 10_000)}
-	cmd := exec.Command("bash")
+	cmd := exec.Command("bash", "-c", `while IFS= read -r -u 3 line; do eval "$line"; done`) // nothing stands on standard input
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + sh.home, "GORACE=" + raceOptions}
 	cmd.Dir = sh.home
-	in, err := cmd.StdinPipe()
+	typed, in, err := os.Pipe()
 	lethetest.Must(t, err)
 	r, w := io.Pipe()
 	cmd.Stdout, cmd.Stderr = w, w
+	cmd.ExtraFiles = []*os.File{typed}
 	sh.in = in
 	lethetest.Must(t, cmd.Start())
+	typed.Close()
 	go func() { // ends with the pipe
 		for s := bufio.NewScanner(r); s.Scan(); {
 			sh.out <- s.Text()

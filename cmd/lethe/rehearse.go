@@ -21,13 +21,12 @@ intelligent; it follows plain phrases, refuses what DeepSeek would refuse, and
 can be scripted and made to fail: docs/rehearse.md describes the script.`,
 		Example: `  lethe rehearse --addr 127.0.0.1:8080
   LETHE_API_KEY=x lethe run --base-url http://127.0.0.1:8080/ --model rehearsal`,
-		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.rehearse(cmd.Context(), addr, script, pace)
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
-	cmd.Flags().StringVar(&script, "script", "", "`FILE` with steps to follow instead of answering")
+	option(cmd, &script, "script", "`FILE` with steps to follow instead of answering")
 	_ = cmd.MarkFlagFilename("script", "json")
 	cmd.Flags().DurationVar(&pace, "pace", 8*time.Millisecond, "`DELAY` between the pieces of an answer")
 	return cmd
@@ -41,7 +40,7 @@ func (p *program) rehearse(ctx context.Context, addr, script string, pace time.D
 	if script != "" {
 		var err error
 		if steps, err = rehearsal.LoadScript(script); err != nil {
-			return usageError{err}
+			return usageError(err)
 		}
 	}
 	server := rehearsal.New(rehearsal.Options{Pace: pace, Script: steps})

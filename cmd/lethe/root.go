@@ -6,16 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"lethe"
-	"lethe/agent"
 	"lethe/config"
+	"lethe/home"
+	"lethe/report"
 )
 
 // program is what every command shares: the streams, the global flags, and the
@@ -28,13 +31,14 @@ type program struct {
 	json    bool
 	verbose bool
 	runs    runFlags
-	again   string // global flags that a command in a hint has to repeat
-	rerun   string // flags that a command in a hint has to repeat to run an identity the same way
+	again   string        // global flags that a command in a hint has to repeat
+	timeout time.Duration // of the wait for an answer; 0 is none
+	rerun   string        // flags that a command in a hint has to repeat to run an identity the same way
 
 	asIs     bool // the home is looked at, and nothing of it made or restored
-	home     agent.Home
+	home     home.Home
+	look     report.Home // all there is to see of it
 	settings settings
-	refused  error // why help was refused
 
 	outlets []*outlet // of a program that stays
 }
@@ -44,10 +48,18 @@ func (p *program) execute(ctx context.Context, args []string) int {
 	cmd := p.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(p.in)
-	help := &printer{Writer: p.out}
-	cmd.SetOut(help)
+	cmd.SetOut(p.out)
 	cmd.SetErr(p.err)
-	err := cmp.Or(cmd.ExecuteContext(ctx), p.refused, help.err)
+	var refused error // cobra's help ignores words that are no command
+	show := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(cmd *cobra.Command, list []string) {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			refused = noCommand(cmd, words)
+			return
+		}
+		show(cmd, list)
+	})
+	err := cmp.Or(cmd.ExecuteContext(ctx), refused)
 	if err != nil {
 		p.report(err)
 	}
@@ -55,18 +67,6 @@ func (p *program) execute(ctx context.Context, args []string) int {
 		o.flush()
 	}
 	return codeOf(err)
-}
-
-// printer keeps the first error of its writes, which cobra ignores.
-type printer struct {
-	io.Writer
-	err error
-}
-
-func (w *printer) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.err = cmp.Or(w.err, err)
-	return n, err
 }
 
 // wantsJSON looks for --json before the flags are parsed, which may fail.
@@ -78,6 +78,7 @@ func wantsJSON(args []string) bool {
 }
 
 func (p *program) command() *cobra.Command {
+	number, commit := version(buildInfo())
 	root := &cobra.Command{
 		Use:   "lethe [QUESTION]",
 		Short: "Agents that live for months, forget gracefully, and lose nothing",
@@ -94,11 +95,14 @@ rehearsal model, which says so.`,
   lethe "what is 12*7?"                 ask once and print the answer
   lethe run --name ada --room dev       run the new identity ada as a daemon
   lethe say dev "are you there?"        append a line to room dev`,
-		Version:       lethe.Version,
+		Version:       number,
 		Args:          quotedQuestion,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Hidden { // it is gone, or completes words
+				return nil
+			}
 			p.noteFlags(cmd)
 			_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 			switch first, _, _ := strings.Cut(name, " "); first {
@@ -107,12 +111,13 @@ rehearsal model, which says so.`,
 					return usagef("lethe %s prints text; leave out --json", first)
 				}
 				return nil
-			case "rehearse", "replay", "eval", "bench", "help", "doctor": // need no home, and no configuration
+			case "rehearse", "help", "doctor": // need no home, and no configuration
 				return nil
 			}
 			repair, _ := cmd.Flags().GetBool("repair")
-			p.asIs = name == "fsck" && !repair
-			return p.open(slices.Contains([]string{"", "run", "serve", "chat", "say", "ask", "acp", "import"}, name)) // the others only look
+			p.asIs = name == "check" && !repair
+			makes := []string{"", "run", "serve", "chat", "say", "ask", "acp", "import"} // a home; the others only look
+			return p.open(slices.Contains(makes, name))
 		},
 	}
 	root.RunE = func(cmd *cobra.Command, list []string) error {
@@ -121,70 +126,65 @@ rehearsal model, which says so.`,
 			if err != nil {
 				return err
 			}
-			return p.ask(cmd.Context(), asking{text: text})
+			return p.ask(cmd.Context(), text)
 		}
 		return p.converse(cmd.Context())
 	}
 	root.SetVersionTemplate("lethe {{.Version}}\n")
 	if p.json {
-		root.SetVersionTemplate(`{"version":"{{.Version}}"}` + "\n")
+		root.SetVersionTemplate(fmt.Sprintf("{\"version\":%q,\"commit\":%q}\n", lethe.Version, commit))
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	root.SetHelpCommand(helpCommand(root))
-	root.SetHelpFunc(p.help(root.HelpFunc()))
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.homeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
 	flags.BoolVar(&p.json, "json", p.json, "print data and errors as JSON")
-	flags.BoolVar(&p.verbose, "verbose", false, "print LIFE events as they happen")
+	flags.BoolVar(&p.verbose, "verbose", false, "log more of what goes on")
 	_ = root.MarkPersistentFlagDirname("home")
 	p.runFlags(root)
 	p.newFlag(root)
-	p.traceFlag(root)
-	for _, group := range []struct {
-		id, title string
-		commands  []*cobra.Command
-	}{
-		{"talk", "Talk:", []*cobra.Command{p.askCommand(), p.chatCommand(), p.sayCommand(), p.answerCommand(), p.acpCommand(), p.demoCommand()}},
-		{"look", "Look:", []*cobra.Command{p.agentsCommand(), p.topCommand(), p.questionsCommand(), p.lifeCommand(), p.contextCommand(), p.budgetCommand(), p.catCommand(), p.recallCommand(), p.jobsCommand(), p.triggersCommand(), p.bridgesCommand(), p.doctorCommand(), p.fsckCommand(), p.verifyCommand()}},
-		{"run", "Run:", []*cobra.Command{p.runCommand(), p.stopCommand(), p.serveCommand(), p.bridgeCommand(), p.eraseCommand(), p.gcCommand(), p.cleanCommand()}},
-		{"branch", "Branch:", []*cobra.Command{p.forkCommand(), p.branchCommand(), p.treeCommand(), p.diffCommand()}},
-		{"carry", "Carry:", []*cobra.Command{p.exportCommand(), p.importCommand()}},
-		{"measure", "Measure:", []*cobra.Command{p.benchCommand(), p.replayCommand(), p.evalCommand(), p.rehearseCommand()}},
-	} {
-		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
-		for _, cmd := range group.commands {
-			cmd.GroupID = group.id
+	group := func(title string, commands ...func() *cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, command := range commands {
+			cmd := command()
+			cmd.GroupID = title
 			root.AddCommand(cmd)
 		}
 	}
+	group("Talk", p.askCommand, p.chatCommand, p.sayCommand, p.answerCommand, p.acpCommand, p.demoCommand)
+	group("Look", p.agentsCommand, p.topCommand, p.questionsCommand, p.lifeCommand, p.contextCommand,
+		p.budgetCommand, p.catCommand, p.recallCommand, p.jobsCommand, p.triggersCommand, p.bridgesCommand,
+		p.doctorCommand, p.checkCommand)
+	group("Run", p.runCommand, p.stopCommand, p.serveCommand, p.bridgeCommand, p.eraseCommand, p.gcCommand,
+		p.cleanCommand)
+	group("Branch", p.forkCommand, p.branchCommand, p.treeCommand, p.diffCommand)
+	group("Carry", p.exportCommand, p.importCommand)
+	group("Measure", p.rehearseCommand)
 	root.AddCommand(p.completionCommand())
+	for old, now := range moved {
+		root.AddCommand(&cobra.Command{
+			Use:                old,
+			Hidden:             true,
+			DisableFlagParsing: true,
+			Args:               cobra.ArbitraryArgs,
+			RunE: func(*cobra.Command, []string) error {
+				return hint(usagef("lethe %s is gone", old), "use %s", now)
+			},
+		})
+	}
+	p.byUse(root)
 	setOnce(root)
 	return root
 }
 
-// help refuses words that are no command, which cobra's help would ignore.
-func (p *program) help(show func(*cobra.Command, []string)) func(*cobra.Command, []string) {
-	return func(cmd *cobra.Command, list []string) {
-		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
-			p.refused = noCommand(cmd, words)
-			return
-		}
-		show(cmd, list)
-	}
-}
-
-// helpCommand makes "help COMMAND" mean "COMMAND --help".
-func helpCommand(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Help about a command",
-		RunE: func(cmd *cobra.Command, list []string) error {
-			root.SetArgs(append(slices.Clone(list), "--help"))
-			return root.ExecuteContext(cmd.Context())
-		},
-	}
+// moved says where commands of earlier versions went.
+var moved = map[string]string{
+	"bench":  "go run ./lab bench, in Lethe's source",
+	"eval":   "go run ./lab eval, in Lethe's source",
+	"fsck":   "lethe check, and --repair to mend",
+	"replay": "go run ./lab replay, in Lethe's source",
+	"verify": "lethe check NAME, with --against FILE or --checkpoint",
 }
 
 // noteFlags remembers the flags that hints have to repeat.
@@ -257,43 +257,89 @@ func noCommand(cmd *cobra.Command, words []string) error {
 	return hint(usagef("unknown command %q", words[0]), "%s", what)
 }
 
-// args makes cobra's complaints about arguments usage errors.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, list []string) error {
-		switch {
-		case check(cmd, list) == nil:
-			return nil
-		case check(cmd, append(list, "", "")) == nil || check(cmd, append(list, "")) == nil:
-			return hint(usagef("%s needs more arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
+// byUse has a command and those below it take the arguments that their Use lines name: NAME has to be there, [NAME]
+// may be left out, and TEXT... may be several. Of the first one, names of identities and rooms are completed.
+func (p *program) byUse(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		p.byUse(c)
+	}
+	if cmd.Args != nil {
+		return
+	}
+	words := strings.Fields(cmd.Use)[1:]
+	least, most := 0, len(words)
+	for _, word := range words {
+		if !strings.HasPrefix(word, "[") {
+			least++
 		}
-		return hint(usagef("%s takes fewer arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
+		if strings.Contains(word, "...") {
+			most = math.MaxInt
+		}
+	}
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		switch {
+		case len(list) < least:
+			return hint(usagef("%s needs more arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
+		case len(list) > most:
+			return hint(usagef("%s takes fewer arguments", cmd.CommandPath()), "usage: %s", cmd.UseLine())
+		}
+		return nil
+	}
+	if cmd.ValidArgsFunction != nil || len(words) == 0 {
+		return
+	}
+	switch strings.Trim(words[0], "[]") {
+	case "NAME":
+		cmd.ValidArgsFunction = firstOnly(p.offers(p.identities))
+	case "ROOM":
+		cmd.ValidArgsFunction = firstOnly(p.offers(p.rooms))
 	}
 }
 
-// once is a flag that may be given once: of two values, one would be ignored.
+// option adds a flag that is empty by default, and completes its values with what may be given.
+func option(cmd *cobra.Command, into any, name, usage string, with ...completion) {
+	flags := cmd.Flags()
+	switch v := into.(type) {
+	case *bool:
+		flags.BoolVar(v, name, false, usage)
+	case *string:
+		flags.StringVar(v, name, "", usage)
+	case *[]string:
+		flags.StringArrayVar(v, name, nil, usage)
+	}
+	for _, f := range with {
+		_ = cmd.RegisterFlagCompletionFunc(name, f) // fails for a flag that is not there
+	}
+}
+
+// once is a flag that may be given once: of two values, one would be ignored. A number or a duration is not negative.
 type once struct {
 	pflag.Value
 	set bool
 }
 
+var errTwice, errNegative = errors.New("given twice"), errors.New("negative")
+
 func (o *once) Set(s string) error {
 	if o.set {
 		return errTwice
+	}
+	if o.Type() != "string" && strings.HasPrefix(s, "-") {
+		return errNegative
 	}
 	o.set = true
 	return o.Value.Set(s)
 }
 
-var errTwice = errors.New("given twice")
-
-// setOnce makes flags of a command and those below it refuse a second value,
-// unless they are lists.
+// setOnce makes the flags of a command and of those below it refuse a second value, unless they are lists.
 func setOnce(cmd *cobra.Command) {
+	many := []string{"bool", "count", "stringArray", "stringSlice"}
 	wrap := func(f *pflag.Flag) {
 		if f.DefValue == "0s" {
 			f.DefValue = "" // the help would show it as a default
 		}
-		if _, done := f.Value.(*once); !done && !slices.Contains([]string{"bool", "count", "stringArray", "stringSlice"}, f.Value.Type()) {
+		_, done := f.Value.(*once)
+		if !done && !slices.Contains(many, f.Value.Type()) {
 			f.Value = &once{Value: f.Value}
 		}
 	}
@@ -306,8 +352,7 @@ func setOnce(cmd *cobra.Command) {
 
 // wants says what a flag of a type takes.
 var wants = map[string]string{
-	"int": "a whole number", "uint64": "a whole number, 0 or more", "float64": "a number",
-	"duration": "a duration such as 90s or 5m", "bool": "true or false",
+	"int": "a whole number", "duration": "a duration such as 90s or 5m", "bool": "true or false",
 }
 
 // flagError says in plain words what is wrong with a flag.
@@ -317,15 +362,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.Is(err, errTwice) && errors.As(err, &value):
 		return usagef("--%s is given twice", value.GetFlag().Name)
+	case errors.Is(err, errNegative) && errors.As(err, &value):
+		return usagef("--%s is %s; it cannot be negative", value.GetFlag().Name, value.GetValue())
 	case errors.As(err, &value):
-		return usagef("--%s is %q; it is %s", value.GetFlag().Name, value.GetValue(), wants[value.GetFlag().Value.Type()])
+		f := value.GetFlag()
+		return usagef("--%s is %q; it is %s", f.Name, value.GetValue(), wants[f.Value.Type()])
 	case errors.As(err, &missing):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
-			return hint(usageError{err}, "did you mean: --%s", near)
+			return hint(usageError(err), "did you mean: --%s", near)
 		}
-		return hint(usageError{err}, "%s --help lists the flags", cmd.CommandPath())
 	}
-	return usageError{err}
+	return hint(usageError(err), "%s --help lists its flags", cmd.CommandPath())
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/agent"
+	"lethe/home"
 	"lethe/llm"
 )
 
@@ -35,12 +35,11 @@ read config.toml again.
   lethe run --offline
   lethe run --with telegram --with serve`,
 		RunE:              func(cmd *cobra.Command, who []string) error { return p.daemon(cmd.Context(), who, with) },
-		ValidArgsFunction: p.completeIdentities,
+		ValidArgsFunction: p.offers(p.identities),
 	}
 	p.runFlags(cmd)
-	p.traceFlag(cmd)
-	cmd.Flags().StringArrayVar(&with, "with", nil, "`BRIDGE` to keep running beside the daemon: "+strings.Join(p.companionNames(), ", ")+"; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("with", cobra.FixedCompletions(p.companionNames(), cobra.ShellCompDirectiveNoFileComp))
+	option(cmd, &with, "with", "`BRIDGE` to keep running beside the daemon: "+
+		strings.Join(p.companionNames(), ", ")+"; may be repeated", oneOf(p.companionNames()))
 	return cmd
 }
 
@@ -57,7 +56,7 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 	}
 	var ready sync.Map // an identity can be opened again
 	o := p.hostOptions(p.logTo(p.err))
-	o.Ready = func(id agent.Identity) {
+	o.Ready = func(id home.Identity) {
 		child, _ := id.Child() // the parent has asked for it, and waits for no such line
 		if _, again := ready.LoadOrStore(id.Self, true); !again && child == nil {
 			p.event("ready", id)
@@ -72,7 +71,7 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		if err != nil {
 			return err
 		}
-		ids = []agent.Identity{id}
+		ids = []home.Identity{id}
 	}
 	for _, id := range ids {
 		hup := make(chan os.Signal, 1)
@@ -80,28 +79,22 @@ func (p *program) daemon(ctx context.Context, who, with []string) error {
 		defer signal.Stop(hup)
 		o.Retry[id.Self] = hup
 	}
-	endTrace, err := p.startTrace(ids...)
-	if err != nil {
-		return err
-	}
-	err = p.beside(ctx, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
-	return errors.Join(err, endTrace())
+	return p.beside(ctx, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
 }
 
 // named finds the identities of a command line, each once.
-func (p *program) named(who []string) ([]agent.Identity, error) {
+func (p *program) named(who []string) ([]home.Identity, error) {
 	if len(who) > 0 && (p.runs.name != "" || p.runs.soul != "") {
 		return nil, usagef("--name and --soul are for one identity; leave them out to run %s", who[0])
 	}
-	var ids []agent.Identity
+	var ids []home.Identity
 	for _, name := range who {
 		id, err := p.find(name)
-		if errors.Is(err, agent.ErrNotFound) {
-			near := p.nearest(name)
-			if !agent.ValidName(name) {
+		if errors.Is(err, home.ErrNotFound) {
+			if !home.ValidName(name) {
 				name = "NAME"
 			}
-			return nil, hint(err, "%s%s lists them; boot a new one with: %s", near, p.lethe("agents"), p.howToRun(agent.Identity{}, " --name "+name))
+			err = hint(err, "%s; boot a new one with: %s", p.hintOf(err), p.howToRun(home.Identity{}, " --name "+name))
 		}
 		if err != nil {
 			return nil, err
@@ -115,45 +108,32 @@ func (p *program) named(who []string) ([]agent.Identity, error) {
 
 // runFlags say how identities run.
 type runFlags struct {
-	name, soul, preset, model, baseURL, workspace, trace string
-	rooms                                                []string
-	offline                                              bool
-	fresh                                                bool // --new
-	limit                                                int
-}
-
-// given reports whether a flag is set that only matters when an identity is run.
-func (r runFlags) given() bool {
-	return r.soul != "" || r.preset != "" || r.model != "" || r.baseURL != "" || r.workspace != "" || r.trace != "" || r.offline || r.limit != 0
+	name, soul, preset, model, baseURL, workspace string
+	rooms                                         []string
+	offline                                       bool
+	fresh                                         bool // --new
+	limit                                         int
 }
 
 func (p *program) newFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&p.runs.fresh, "new", false, "boot a new identity, which --name names")
-}
-
-func (p *program) traceFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.runs.trace, "trace", "", "`FILE` that the events are appended to as they happen; - is standard output")
-	_ = cmd.RegisterFlagCompletionFunc("trace", cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)) // any file
+	option(cmd, &p.runs.fresh, "new", "boot a new identity, which --name names")
 }
 
 // runFlags adds the flags of commands that run identities.
 func (p *program) runFlags(cmd *cobra.Command) {
 	f, r := cmd.Flags(), &p.runs
-	f.StringVar(&r.name, "name", "", "`NAME` of the identity to resume, or to boot")
-	f.StringVar(&r.soul, "soul", "", "`FILE` with the purpose of a new identity")
-	f.StringArrayVar(&r.rooms, "room", nil, "`ROOM` to hear; may be repeated (default for a new identity: dev)")
-	f.StringVar(&r.model, "model", "", "`MODEL` to use (default: the identity's last one, or the provider's)")
-	f.StringVar(&r.preset, "preset", "", "`PROVIDER` of the model: deepseek, openai, openrouter, ollama, … (default deepseek)")
-	f.StringVar(&r.baseURL, "base-url", "", "`URL` of another OpenAI-compatible endpoint")
-	f.BoolVar(&r.offline, "offline", false, "use the offline rehearsal model")
+	option(cmd, &r.name, "name", "`NAME` of the identity to resume, or to boot", p.offers(p.identities))
+	option(cmd, &r.soul, "soul", "`FILE` with the purpose of a new identity",
+		cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+	option(cmd, &r.rooms, "room", "`ROOM` to hear; may be repeated (default for a new identity: dev)",
+		p.offers(p.rooms))
+	option(cmd, &r.model, "model", "`MODEL` to use (default: the identity's last one, or the provider's)")
+	option(cmd, &r.preset, "preset",
+		"`PROVIDER` of the model: deepseek, openai, openrouter, ollama, … (default deepseek)",
+		oneOf(llm.Presets()))
+	option(cmd, &r.baseURL, "base-url", "`URL` of another OpenAI-compatible endpoint")
+	option(cmd, &r.offline, "offline", "use the offline rehearsal model")
 	f.IntVar(&r.limit, "context-limit", 0, "`TOKENS` of a request with its answer at most (default 100000)")
-	f.StringVar(&r.workspace, "workspace", "", "`DIR` that the tools work in (default: the identity's own)")
+	option(cmd, &r.workspace, "workspace", "`DIR` that the tools work in (default: the identity's own)")
 	_ = cmd.MarkFlagDirname("workspace")
-	for flag, complete := range map[string]cobra.CompletionFunc{
-		"room": p.completeRooms, "name": p.completeIdentities,
-		"soul":   cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault), // any file
-		"preset": cobra.FixedCompletions(llm.Presets(), cobra.ShellCompDirectiveNoFileComp),
-	} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, complete) // fails for a flag that is not there
-	}
 }

@@ -11,6 +11,8 @@ import (
 	"lethe/internal/secret"
 )
 
+const asHelp = "sign with this `NAME` (default: yours)"
+
 func (p *program) sayCommand() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
@@ -18,16 +20,14 @@ func (p *program) sayCommand() *cobra.Command {
 		Short: "Append one message to a room",
 		Example: `  lethe say dev "are you there?"
   lethe say dev --as bob -- --help is a flag`,
-		Args: args(cobra.MinimumNArgs(2)),
 		RunE: func(_ *cobra.Command, list []string) error {
 			if err := checkRooms(list[0]); err != nil {
 				return err
 			}
 			return p.say(list[0], cmp.Or(as, p.settings.UserName()), strings.Join(list[1:], " "))
 		},
-		ValidArgsFunction: firstOnly(p.completeRooms),
 	}
-	cmd.Flags().StringVar(&as, "as", "", "sign with this `NAME` (default: yours)")
+	option(cmd, &as, "as", asHelp)
 	return cmd
 }
 
@@ -38,22 +38,17 @@ func (p *program) say(room, as, text string) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	line, err := chat.Format(false, as, now, secret.Text(text))
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if _, _, err = chat.Append(chat.Path(p.home.Dir, room), line); err != nil {
 		return err
 	}
-	heard := len(p.subscribers(room)) > 0
+	heard := len(p.look.Hearers(room)) > 0
 	if !heard {
-		p.note("note", "no identity hears room %s; the line waits there. To have it heard: %s", room, p.howToHear(room))
+		p.note("no identity hears room %s; the line waits there. To have it heard: %s", room, p.howToHear(room))
 	}
-	if p.json {
-		printLine(p.out, struct {
-			Room  string    `json:"room"`
-			Name  string    `json:"name"`
-			At    time.Time `json:"at"`
-			Heard bool      `json:"heard"` // an identity is subscribed to the room
-		}{room, as, now, heard})
+	if p.json { // heard: an identity is subscribed to the room
+		return printLine(p.out, map[string]any{"room": room, "name": as, "at": now, "heard": heard})
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
 	"lethe/bridge/serve"
@@ -37,22 +36,18 @@ by the link that --open prints; also beside a server that runs already. docs/ser
 has the rest. It prints "ready serve URL" once it listens.`,
 		Example: `  lethe serve --open
   curl -H "Authorization: Bearer $(cat ~/.lethe/bridges/serve/token)" http://127.0.0.1:8420/api/agents`,
-		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.serveConfig()
-			if err != nil {
-				return err
-			}
+			c := p.serveConfig()
 			if address != "" {
 				c.Address = address
 			}
 			c.Unencrypted = c.Unencrypted || unencrypted
 			if err := c.Check(); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
-			err = p.serve(cmd.Context(), c, open)
+			err := p.serve(cmd.Context(), c, open)
 			if open && errors.Is(err, bridge.ErrRunning) {
-				link, lerr := serve.Link(cmd.Context(), c)
+				link, lerr := serve.Link(c)
 				if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
 					p.told("open", link)
 				}
@@ -60,17 +55,19 @@ has the rest. It prints "ready serve URL" once it listens.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&address, "addr", "", "`HOST:PORT` to listen on (default "+serve.DefaultAddress+")")
-	cmd.Flags().BoolVar(&open, "open", false, "print a link that logs a browser in, once, within a minute")
-	cmd.Flags().BoolVar(&unencrypted, "allow-unencrypted", false, "listen beyond this machine without TLS: others on the way can read the token and all that is said, and use it")
+	option(cmd, &address, "addr", "`HOST:PORT` to listen on (default "+serve.DefaultAddress+")")
+	option(cmd, &open, "open", "print a link that logs a browser in, once, within a minute")
+	option(cmd, &unencrypted, "allow-unencrypted", "listen beyond this machine without TLS: "+
+		"others on the way can read the token and all that is said, and use it")
 	return cmd
 }
 
-func (p *program) serveConfig() (c serve.Config, err error) {
-	c.Settings, c.User, c.Log = p.settings.Serve.In(p.home.Dir), p.settings.UserName(), p.logTo(p.err)
-	c.Home, err = p.reports()
-	c.Watcher, c.Parts = chat.NewWatcher(0, c.Log), serveParts()
-	return c, err
+func (p *program) serveConfig() serve.Config {
+	log := p.logTo(p.err)
+	return serve.Config{
+		Settings: p.settings.Serve.In(p.home.Dir), Home: p.look, User: p.settings.UserName(), Log: log,
+		Watcher: chat.NewWatcher(0, log), Parts: serveParts(),
+	}
 }
 
 // serve runs the server until it is told to stop.
@@ -83,21 +80,10 @@ func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 			p.told("open", link())
 		}
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	around, end := context.WithCancel(ctx)
-	g.Go(func() error { return c.Watcher.Run(around) })
-	g.Go(func() error {
-		defer end()
-		return serve.Run(ctx, c)
-	})
-	err := g.Wait()
-	switch {
-	case errors.Is(err, serve.ErrUnencrypted):
-		return hint(usageError{err}, "give tls_cert and tls_key in [serve] of config.toml; or --allow-unencrypted, if that is meant")
-	case errors.Is(err, syscall.EADDRINUSE):
-		return hint(err, "another program listens there; name another address with --addr, or address in [serve] of config.toml")
-	case errors.Is(err, serve.ErrToken):
-		return tokenError{err}
+	err := besideWatcher(ctx, c.Watcher, func(ctx context.Context) error { return serve.Run(ctx, c) })
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return hint(err, "another program listens there; "+
+			"name another address with --addr, or address in [serve] of config.toml")
 	}
 	return err
 }

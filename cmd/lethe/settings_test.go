@@ -7,7 +7,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/config"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/llm"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/go-telegram/bot/models"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lethe/internal/botapi"
+	"lethe/internal/test/botapi"
 )
 
 // Commands of scripts about Telegram, beside those of scriptCommands:

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
-	"lethe/bridge/stdin"
+	"lethe/bridge/terminal"
 )
 
 func (p *program) topCommand() *cobra.Command {
@@ -13,39 +15,39 @@ func (p *program) topCommand() *cobra.Command {
 		Long: `Top shows all identities of the home as it changes: state, context, what was spent today
 and the limit, and what each does or waits for. Enter opens one in a chat; leaving the chat
 comes back. In a pipe and with --json it prints once.`,
-		Args: args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := p.reports()
-			if err != nil {
-				return err
-			}
 			if !p.interactive() || p.json {
-				rows, err := stdin.Rows(home)
-				if err != nil {
-					return err
-				}
-				if p.json {
-					return p.printJSON(rows)
-				}
-				if len(rows) == 0 {
-					return p.noIdentities()
-				}
-				return stdin.PrintRows(p.out, rows)
+				return p.topOnce()
 			}
-			for last := ""; ; {
-				chosen, err := stdin.Top(cmd.Context(), stdin.Config{Home: p.home.Dir, User: p.settings.UserName(), Self: last, In: p.in, Out: p.out}, home)
+			c := terminal.Config{Home: p.home.Dir, User: p.settings.UserName(), In: p.in, Out: p.out}
+			for {
+				chosen, err := terminal.Top(cmd.Context(), c, p.look)
 				if err != nil || chosen == nil {
 					return err
 				}
-				last = chosen.Self
-				id, err := p.home.Find(last)
-				if err != nil {
-					return err
+				c.Self = chosen.Self
+				id, err := p.home.Find(c.Self)
+				if err == nil {
+					err = p.bridge(cmd.Context(), terminal.Config{Room: p.roomOf(id), Self: id.Self})
 				}
-				if err := p.bridge(cmd.Context(), stdin.Config{Room: p.roomOf(id), Self: id.Self}); err != nil || cmd.Context().Err() != nil {
+				if err != nil || cmd.Context().Err() != nil {
 					return err
 				}
 			}
 		},
 	}
+}
+
+func (p *program) topOnce() error {
+	rows, err := terminal.Rows(p.look)
+	if err != nil {
+		return err
+	}
+	return p.show(rows, func() {
+		if len(rows) == 0 {
+			fmt.Fprintln(p.out, p.noIdentities())
+			return
+		}
+		_ = terminal.PrintRows(p.out, rows)
+	})
 }

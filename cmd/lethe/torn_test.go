@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // torn runs commands in this process, on disks that end an append in the middle and take nothing from then on.
@@ -128,9 +128,9 @@ func cuts(lines []byte) (out []int) {
 func (w *torn) goesOn(home string) {
 	w.Helper()
 	elsewhere, file := filepath.Join(lethetest.Dir(w), "home"), filepath.Join(lethetest.Dir(w), "ada.lethe")
-	_ = w.lethe(home, "ask", "ada", "what now?", "--offline") && w.lethe(home, "verify", "ada") && w.lethe(home, "fsck") &&
+	_ = w.lethe(home, "ask", "ada", "what now?", "--offline") && w.lethe(home, "check") &&
 		w.lethe(home, "export", "ada", "-o", file) && w.lethe(elsewhere, "import", file) &&
-		w.lethe(elsewhere, "ask", "ada", "and now?", "--offline") && w.lethe(elsewhere, "verify", "ada") && w.lethe(elsewhere, "fsck")
+		w.lethe(elsewhere, "ask", "ada", "and now?", "--offline") && w.lethe(elsewhere, "check")
 }
 
 // A torn append is dropped or finished, whichever command wrote it, by the same command and by any other one, and nothing is stuck.
@@ -162,7 +162,7 @@ func TestTornAppends(t *testing.T) {
 	empty := filepath.Join(lethetest.Dir(t), "home")
 	lethetest.Must(t, os.MkdirAll(empty, 0o700))
 
-	others := [][]string{{"fsck", "--repair"}, {"ask", "ada", "are you there?", "--offline"}, {"fork", "ada"}, {"export", "ada", "--copy", "-o", filepath.Join(lethetest.Dir(t), "copy")},
+	others := [][]string{{"check", "--repair"}, {"ask", "ada", "are you there?", "--offline"}, {"fork", "ada"}, {"export", "ada", "--copy", "-o", filepath.Join(lethetest.Dir(t), "copy")},
 		{"branch", "ada", "late"}, {"gc", "--yes"}, {"context", "ada", "--compact"}, {"cat", "hash=123456789abc"}}
 	every, tried := lethetest.Sample(101, 53, 1), time.Now().YearDay()
 	for _, c := range []struct {
@@ -171,7 +171,7 @@ func TestTornAppends(t *testing.T) {
 	}{
 		{base, []string{"export", "ada", "-o", filepath.Join(lethetest.Dir(t), "moved")}},
 		{base, []string{"erase", "ada", "-", "--yes"}},
-		{hurt, []string{"fsck", "--repair"}},
+		{hurt, []string{"check", "--repair"}},
 		{base, []string{"branch", "ada", "--to", "early"}},
 		{base, []string{"fork", "ada", "--name", "bea"}},
 		{empty, []string{"import", file}},
@@ -225,7 +225,7 @@ func (w *torn) tornThen(home string, n, cut int, other []string, args ...string)
 		w.lethe(elsewhere, "import", args[3])
 		home = elsewhere
 	}
-	_ = w.lethe(home, "verify", "ada") && w.lethe(home, "fsck")
+	_ = w.lethe(home, "check")
 	w.goesOn(home)
 }
 

@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
@@ -178,7 +178,7 @@ var shapes = map[string]func(living){
 	"lost": func(l living) {
 		l.ask("what is 12*7?", "hello")
 		l.change("LIFE.md", func(s string) string { l.lose(s[strings.Index(s, " reply "):]); return s })
-		l.lethe("fsck", "--repair")
+		l.lethe("check", "--repair")
 		l.killed(func() { l.ask("what is 2*3?") })
 	},
 	"branched": func(l living) {
@@ -254,15 +254,15 @@ func pack(t *testing.T, home, archive string) {
 }
 
 // next is the body of the next request of an identity, in a dialect.
-func next(t *testing.T, home, name, dialect string) []byte {
+func next(t *testing.T, dir, name, dialect string) []byte {
 	t.Helper()
-	h, err := agent.OpenHome(home)
+	h, err := home.Open(dir)
 	lethetest.Must(t, err)
 	id, err := h.Find(name)
 	lethetest.Must(t, err)
 	store, err := blobs.Open(h.Blobs())
 	lethetest.Must(t, err)
-	s, err := agent.Fold(id, store)
+	s, err := home.Fold(id, store)
 	lethetest.Must(t, err)
 	r := llm.Request{
 		Model: s.Stable.Params.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: s.Stable.Params.MaxTokens,
@@ -273,7 +273,7 @@ func next(t *testing.T, home, name, dialect string) []byte {
 		log := strings.Split(strings.TrimSpace(lethetest.Read(t, id.LIFE())), "\n")
 		tail = mind.Notes(lethetest.Read(t, filepath.Join(id.Dir, "MEMORY.md")), log[len(log)-4:])
 	}
-	r.Messages = agent.Wire(s.Messages(tail))
+	r.Messages = s.Messages(tail)
 	p, _ := llm.Preset(dialect)
 	body, err := p.Body(r)
 	lethetest.Must(t, err)

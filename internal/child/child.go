@@ -6,7 +6,6 @@
 package child
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -27,9 +26,8 @@ type Process struct {
 	Args []string
 	Env  []string     // all of its environment; nil is the parent's
 	Log  *slog.Logger // may be nil
-	// Output gets what the program prints on both of its streams, whole lines with each
-	// Write; nil discards it. It must be safe for concurrent use if others write to it as
-	// well. A Write that blocks holds up the program.
+	// Output gets what the program prints on both of its streams; nil discards it. It must be safe
+	// for concurrent use if others write to it as well.
 	Output io.Writer
 	// Permanent says which exit codes a new attempt cannot mend; nil is none. A program
 	// that a signal ended has 128 and the signal's number.
@@ -43,10 +41,10 @@ type Process struct {
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
-	// steadyAfter is how long a program has to live for its next end to count as the first.
+	// The end of a program that has lived for steadyAfter counts as its first.
 	steadyAfter = time.Minute
-	// stopGrace is how long a program may take to stop, of the two seconds that the parent has,
-	// and how long its output may take to arrive after its end.
+	// A program may take stopGrace to stop, of the two seconds that the parent has,
+	// and its output to arrive after its end.
 	stopGrace = 1500 * time.Millisecond
 )
 
@@ -96,9 +94,8 @@ func (p Process) nextPause(last, lived time.Duration) time.Duration {
 
 // once runs the program until it ends, and ends it when ctx does.
 func (p Process) once(ctx context.Context, log *slog.Logger) (exit int, err error) {
-	out := &lines{to: cmp.Or(p.Output, io.Discard)}
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.Env, out, out, attributes()
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p.Env, p.Output, p.Output, attributes()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = cmp.Or(p.grace, stopGrace)
 	if err := cmd.Start(); err != nil {
@@ -109,7 +106,6 @@ func (p Process) once(ctx context.Context, log *slog.Logger) (exit int, err erro
 	_ = cmd.Wait() // the end is in cmd.ProcessState
 	stop()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left in its group
-	out.flush()
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), nil
 	}
@@ -129,26 +125,4 @@ func (p Process) forward(running *os.Process) (stop func()) {
 		}
 	}()
 	return func() { signal.Stop(signals); close(signals) }
-}
-
-// lines passes on what is written, by whole lines.
-type lines struct {
-	to   io.Writer
-	rest []byte // a line without its end
-}
-
-func (l *lines) Write(data []byte) (int, error) {
-	l.rest = append(l.rest, data...)
-	if end := bytes.LastIndexByte(l.rest, '\n') + 1; end > 0 {
-		_, _ = l.to.Write(l.rest[:end])
-		l.rest = append(l.rest[:0], l.rest[end:]...)
-	}
-	return len(data), nil
-}
-
-// flush ends the line that has no end yet.
-func (l *lines) flush() {
-	if len(l.rest) > 0 {
-		_, _ = l.Write([]byte{'\n'})
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // The test binary runs itself in the roles of programs that a Process keeps running.
@@ -259,29 +258,6 @@ func TestChildLeavesNothing(t *testing.T) {
 		gone(t, pid)
 	}
 }
-
-// What children print at once on one terminal stays whole: each Write is of whole lines.
-func TestLinesStayWhole(t *testing.T) {
-	for in, want := range map[string][]string{
-		"one\ntwo\n\nthe end": {"one\n", "two\n", "\n", "the end\n"},
-		"":                    nil,
-		"a\n":                 {"a\n"},
-	} {
-		var got writes
-		out := &lines{to: &got}
-		for _, piece := range []byte(in) {
-			must(out.Write([]byte{piece}))
-		}
-		out.flush()
-		if !slices.Equal(got, want) {
-			t.Errorf("%q is passed on as %q", in, got)
-		}
-	}
-}
-
-type writes []string
-
-func (w *writes) Write(p []byte) (int, error) { *w = append(*w, string(p)); return len(p), nil }
 
 func TestChildDiesWithItsParent(t *testing.T) {
 	if runtime.GOOS != "linux" {

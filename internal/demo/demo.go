@@ -1,10 +1,8 @@
-// Package demo is the tour of lethe demo: a throwaway identity with a small context
-// forgets, is reminded, is killed and goes on. The daemon is the real one, in a
-// process and a home of its own; what is shown is read from its files, and a step
-// that does not happen is an error.
+// Package demo is the tour of lethe demo: a throwaway identity with a small context forgets, is reminded, is killed and
+// goes on. The daemon is the real one, in a process and a home of its own; what is shown is read from its files, and a
+// step that does not happen is an error.
 //
-// Read scenes.go first, then watch.go (the process, and what is read from its files),
-// tell.go (how it is told) and story.go (what is said).
+// Read scenes.go first, then watch.go (the process, its files), tell.go (how it is told) and story.go (what is said).
 package demo
 
 import (
@@ -17,8 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/agent"
-	"lethe/blobs"
 	"lethe/internal/must"
 )
 
@@ -48,16 +44,9 @@ type tour struct {
 	*teller
 	exe      string
 	patience time.Duration // how long each thing may take to happen
-
-	dir    string // holds the home and what the daemons say
-	home   agent.Home
-	store  *blobs.Store
-	id     agent.Identity
-	daemon *daemon
-
-	said   int // lines by the user
-	seen   int // lines of the room before the newest exchange
-	before int // tokens of the context before the compaction
+	dir      string        // holds the home and what the daemons say
+	hash     string        // of the identity, shortened
+	daemon   *daemon
 }
 
 func fail(format string, args ...any) { must.Do(fmt.Errorf(format, args...)) }
@@ -69,7 +58,8 @@ func Run(ctx context.Context, exe string, out io.Writer, fast bool) error {
 	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
-	t := &tour{exe: exe, patience: 45 * time.Second, teller: &teller{ctx: ctx, out: out, fast: fast, rested: time.Now()}}
+	t := &tour{exe: exe, patience: 45 * time.Second}
+	t.teller = &teller{ctx: ctx, out: out, fast: fast, rested: time.Now()}
 	return t.run()
 }
 
@@ -89,20 +79,16 @@ func (t *tour) run() (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(t.dir))
 	}()
-	t.print(head.Render("Lethe") + dim.Render(" · a tour of three minutes, offline: no key, no network, nothing to type") + "\n")
-	t.text("A real daemon runs in a process of its own, in a temporary home. What you see is read from its files as it happens.")
+	t.print(head.Render("Lethe") + dim.Render(" · one minute, offline: no key, no network, nothing to type") + "\n")
 	for i, s := range []struct {
 		title string
 		play  func()
 	}{
 		{"A life begins", t.begin},
-		{"Talk", t.talk},
 		{"Forgetting", t.forget},
 		{"Remembering that it forgot", t.remember},
 		{"kill -9", t.kill},
-		{"By itself, and asking first", t.act},
 		{"Proof", t.prove},
-		{"What you saw", t.sum},
 	} {
 		t.scene(i+1, s.title)
 		var err error

@@ -9,7 +9,7 @@ import (
 // last; the place of the key is none of these, so that it is only in the original
 // once the story has faded.
 const (
-	told = "We agreed: the lamp room of Skerry-Light and the logbook SL-1907 are in your hands now, iris. " +
+	story = "We agreed: the lamp room of Skerry-Light and the logbook SL-1907 are in your hands now, iris. " +
 		"Magnus kept both for forty years and took me through the tower before he left. " +
 		"The stairs have ninety-one steps, and the third one sings. " +
 		"He showed me the lamp last, as one shows a sleeping child. " +
@@ -18,13 +18,9 @@ const (
 	detail   = "behind the barometer, under a postcard of Naples"
 	word     = "postcard"
 	mention  = "I see a postcard of Naples on the wall. what hangs under it?"
-	search   = "postcard of Naples"
 	question = "where does the spare key of the lamp room hang?"
 	promise  = "remember: never clean the lens with water, only with alcohol"
 	kept     = "never clean the lens with water"
-	schedule = "every day at nine say good morning"
-	delegate = "let somebody else read watch/1907-01.md"
-	ask      = "ask me before you read watch/1907-02.md"
 )
 
 // months is how many files of the logbook there are to read. Far fewer fill the
@@ -38,11 +34,13 @@ func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12,
 // summaries are made.
 func month(m int) string {
 	winds := []string{"NW-7", "W-5", "SW-4", "S-3", "SE-6", "E-2", "NE-8", "N-9"}
-	ships := []string{"SS-Ardmore of Leith", "SV-Halcyon of Bergen", "SS-Brunhild of Hull", "FV-Kittiwake of Antwerp", "HMS-Petrel of Reykjavik"}
+	ships := []string{"SS-Ardmore of Leith", "SV-Halcyon of Bergen", "SS-Brunhild of Hull",
+		"FV-Kittiwake of Antwerp", "HMS-Petrel of Reykjavik"}
 	var b strings.Builder
 	for day := 1; day <= 28; day++ {
 		k := 31*m + 7*day
-		fmt.Fprintf(&b, "%d-%02d-%02d wind %s, glass %d.%02d, oil %d.%d pints; %s passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
+		fmt.Fprintf(&b, "%d-%02d-%02d wind %s, glass %d.%02d, oil %d.%d pints; "+
+			"%s passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
 			1907+m/12, 1+m%12, day, winds[k%len(winds)], 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
 			ships[(k+day/5)%len(ships)], (k*5)%24, (k*13)%60, k%6, (k*7)%60, k%9, (k*3)%10)
 	}

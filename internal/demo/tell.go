@@ -26,7 +26,7 @@ type teller struct {
 
 const (
 	wide        = 80                     // columns
-	reading     = 160 * time.Millisecond // for a word
+	reading     = 110 * time.Millisecond // for a word
 	longestRest = 10 * time.Second
 )
 
@@ -92,6 +92,6 @@ func (t *teller) line(who, text string) {
 func (t *teller) gauge(label string, tokens int) {
 	const cells = 28
 	n := min(cells, max(0, tokens*cells/limit))
-	t.print(fmt.Sprintf("  %-24s", label) + head.Render(strings.Repeat("█", n)) + dim.Render(strings.Repeat("░", cells-n)) +
-		fmt.Sprintf(" %d of %d\n", tokens, limit))
+	bar := head.Render(strings.Repeat("█", n)) + dim.Render(strings.Repeat("░", cells-n))
+	t.print(fmt.Sprintf("  %-24s%s %d of %d\n", label, bar, tokens, limit))
 }

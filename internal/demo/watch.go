@@ -3,7 +3,6 @@ package demo
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,11 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/agent"
 	"lethe/internal/must"
 	"lethe/internal/status"
-	"lethe/life"
-	"lethe/mind"
 )
 
 // daemon is lethe run as a process of its own.
@@ -27,10 +23,15 @@ type daemon struct {
 	gone chan struct{} // closed when it has ended
 }
 
+// path is a file of the home.
+func (t *tour) path(names ...string) string {
+	return filepath.Join(append([]string{t.dir, "home"}, names...)...)
+}
+
 // lethe prepares to run the program with no key in its environment, in a process
 // group of its own, so that Ctrl-C comes to the tour alone.
 func (t *tour) lethe(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(t.ctx, t.exe, append(args, "--home", t.home.Dir)...)
+	cmd := exec.CommandContext(t.ctx, t.exe, append(args, "--home", t.path())...)
 	cmd.Args[0] = "lethe"
 	cmd.Dir = t.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.dir, "TMPDIR=" + os.TempDir()}
@@ -51,17 +52,15 @@ func (t *tour) start(args ...string) {
 		close(d.gone)
 	}()
 	t.daemon = d
-	var said string
 	t.await("the daemon to say ready", func() bool {
 		log, _ := os.ReadFile(d.log)
-		said = string(regexp.MustCompile(`(?m)^ready [0-9a-f]{16}`).Find(log))
-		return said != ""
+		ready := regexp.MustCompile(`(?m)^ready ([0-9a-f]{16})`).FindSubmatch(log)
+		if ready != nil {
+			t.hash = string(ready[1])
+		}
+		return ready != nil
 	})
-	t.id = must.Get(t.home.Find(name))
-	if said != "ready "+t.id.Self[:16] {
-		fail("the daemon says %s, and %s is %.16s", said, name, t.id.Self)
-	}
-	t.excerpt(said + "… " + name)
+	t.excerpt("ready " + t.hash + "… " + name)
 }
 
 // kill ends the daemon with kill -9, and waits until it is gone.
@@ -80,7 +79,7 @@ func (t *tour) await(what string, ok func() bool) {
 		case <-t.daemon.gone:
 			log, _ := os.ReadFile(t.daemon.log)
 			lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
-			must.Do(errors.Join(t.ctx.Err(), fmt.Errorf("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, lines[len(lines)-1])))
+			fail("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, lines[len(lines)-1])
 		case <-late:
 			fail("wait for %s: not within %s", what, t.patience)
 		case <-time.After(40 * time.Millisecond):
@@ -90,60 +89,40 @@ func (t *tour) await(what string, ok func() bool) {
 
 // say says a line in the room, as a person would in a pipe, and returns the answer.
 func (t *tour) say(text string) string {
-	cmd := t.lethe("chat", room, "--once", "--timeout", t.patience.String())
-	cmd.Stdin = strings.NewReader(text)
-	t.said++
-	return strings.TrimSpace(t.output(cmd))
+	return strings.TrimSpace(t.output("chat", room, "--once", "--timeout", t.patience.String(), "<", text))
 }
 
-func (t *tour) output(cmd *exec.Cmd) string {
+// output returns what a command of lethe prints. What follows "<" it reads.
+func (t *tour) output(args ...string) string {
+	input := ""
+	if n := slices.Index(args, "<"); n >= 0 {
+		args, input = args[:n], args[n+1]
+	}
+	cmd := t.lethe(args...)
+	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.Output()
 	if err != nil {
-		fail("run %s: %w", strings.Join(cmd.Args[:2], " "), errors.Join(t.ctx.Err(), err))
+		fail("run lethe %s: %w", args[0], errors.Join(t.ctx.Err(), err))
 	}
 	return string(out)
 }
 
 // status is what the identity shows; zero when it cannot be read.
 func (t *tour) status() status.Status {
-	s, _ := status.Read(t.id.Dir)
+	s, _ := status.Read(t.path("names", name))
 	return s
 }
 
-// happened returns the events of some kinds from the n-th line of LIFE.md on, of all
-// kinds where none is given. A last line that is being written is left out.
-func (t *tour) happened(n int, kinds ...string) (out []life.Event) {
-	lines := strings.Split(string(must.Get(os.ReadFile(t.id.LIFE()))), "\n")
+// life returns the events of some kinds from the n-th line of LIFE.md on, without their times; of all kinds where none
+// is given. A last line that is being written is left out.
+func (t *tour) life(n int, kinds ...string) (out []string) {
+	lines := strings.Split(string(must.Get(os.ReadFile(t.path("names", name, "LIFE.md")))), "\n")
 	for _, line := range lines[min(n, len(lines)-1) : len(lines)-1] {
-		if e := must.Get(life.ParseLine(line)); len(kinds) == 0 || slices.Contains(kinds, e.Kind) {
-			out = append(out, e)
+		_, line, _ = strings.Cut(line, "] ")
+		kind, _, _ := strings.Cut(line, " ")
+		if len(kinds) == 0 || slices.Contains(kinds, kind) {
+			out = append(out, line)
 		}
 	}
 	return out
-}
-
-// show shows an event as LIFE.md has it, without its time.
-func (t *tour) show(e life.Event) {
-	_, line, _ := strings.Cut(e.String(), "] ")
-	t.excerpt(line)
-}
-
-// viewed waits until context.md is whole and shows all of a state that will do.
-func (t *tour) viewed(what string, will func(*mind.State) bool) (text string) {
-	t.await(what, func() bool {
-		s, err := agent.Fold(t.id, t.store)
-		if err != nil || !will(s) {
-			return false
-		}
-		view := must.Get(os.ReadFile(filepath.Join(t.id.Dir, "context.md")))
-		seen, ok := mind.ReadView(view)
-		text = string(view)
-		return ok && seen.Intact && seen.Epoch == s.Epoch && seen.Through == s.Next-1
-	})
-	return text
-}
-
-// cat reads the body of a blob, checked, as lethe cat does.
-func (t *tour) cat(short string) string {
-	return string(must.Get(t.store.Get(must.Get(t.store.Resolve(short)))).Body)
 }

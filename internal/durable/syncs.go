@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Syncs are files and directories that were changed and are not durable yet. Wait syncs all of them at once, which takes
-// about as long as one of them. The zero value is empty; one goroutine at a time may use it.
+// Syncs are files and directories that were changed and are not durable yet. Wait syncs all of them at once, which
+// takes about as long as one of them. The zero value is empty; one goroutine at a time may use it.
 //
 // Until Wait returns nil a power loss may take, or damage, any of what was written, and leave the rest.
 type Syncs struct {
@@ -31,8 +31,8 @@ const maxUnsynced = 64
 // syncing bounds the goroutines that sync, of the whole process; beyond, each set syncs one after the other.
 var syncing = make(chan struct{}, 64)
 
-// Wait makes all of the set durable, and empties it. While a test watches, one is synced after the other, up to the first
-// that fails, records before files: then the tests see lines whose texts are not synced.
+// Wait makes all of the set durable, and empties it. While a test watches, one is synced after the other, up to the
+// first that fails, records before files: then the tests see lines whose texts are not synced.
 func (s *Syncs) Wait() error {
 	all, then, watched := s.all, s.then, Fault != nil || Trace != nil
 	*s = Syncs{}
@@ -106,18 +106,20 @@ func (s *Syncs) add(path string, f *os.File) error {
 	return s.Wait()
 }
 
-// WriteFileLater is WriteFile with its syncs left to a set. Until Wait returns nil a power loss may leave other bytes at
-// path than the old or the new ones: it is for files of which each reader checks the bytes.
+// WriteFileLater is WriteFile with its syncs left to a set. Until Wait returns nil a power loss may leave other bytes
+// at path than the old or the new ones: it is for files of which each reader checks the bytes.
 func WriteFileLater(s *Syncs, path string, data []byte, perm fs.FileMode) error {
-	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return write("write", path, tmp, data) })
+	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error {
+		return write("write", path, tmp, data)
+	})
 	if err == nil {
 		err = s.add(path, f)
 	}
 	return err
 }
 
-// AppendLater adds record to f, which is open with O_APPEND and has a durable name, with its sync left to a set, which does
-// not close f. It is for the one writer of a file that ends in a newline or is empty.
+// AppendLater adds record to f, which is open with O_APPEND and has a durable name, with its sync left to a set,
+// which does not close f. It is for the one writer of a file that ends in a newline or is empty.
 func AppendLater(s *Syncs, f *os.File, record []byte) error {
 	err := write("append", f.Name(), f, record)
 	if err == nil {

@@ -19,14 +19,18 @@ import (
 // A crash can leave a file .tmp-* beside path, which no process uses and which
 // may be removed; an error leaves none.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return write("write", path, tmp, data) })
+	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error {
+		return write("write", path, tmp, data)
+	})
 }
 
 // WriteFileIn is WriteFile of a name in an open directory: a link that takes the
 // directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
 // any new file, 0644 less the umask.
 func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
-	return writeIn(dir, name, perm, func(tmp *os.File) error { return write("write", filepath.Join(dir.Name(), name), tmp, data) })
+	return writeIn(dir, name, perm, func(tmp *os.File) error {
+		return write("write", filepath.Join(dir.Name(), name), tmp, data)
+	})
 }
 
 // WriteWith is WriteFile of what the function writes.
@@ -106,10 +110,15 @@ func rename(dir directory, tmp, name string) error {
 	return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: filepath.Join(dir.Name(), name)})
 }
 
-// fill makes a temporary file in dir, has write fill it and use do something with it, by its path. Unless use has renamed
-// it, which leaves it open, what bears its name then is removed. An error of opening has the whole path: a caller may
-// have to restore what is above it.
-func fill(dir directory, perm fs.FileMode, write func(*os.File) error, use func(tmp string) (renamed bool, err error)) (*os.File, error) {
+// fill makes a temporary file in dir, has write fill it and use do something with it, by its path. Unless use has
+// renamed it, which leaves it open, what bears its name then is removed. An error of opening has the whole path: a
+// caller may have to restore what is above it.
+func fill(
+	dir directory,
+	perm fs.FileMode,
+	write func(*os.File) error,
+	use func(tmp string) (renamed bool, err error),
+) (*os.File, error) {
 	name := ".tmp-" + strconv.FormatUint(rand.Uint64(), 10)
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, cmp.Or(perm, 0o644))
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -164,7 +173,12 @@ func SwapView(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo)
 }
 
 // swapIn swaps path for the file that with fills.
-func swapIn(path string, perm fs.FileMode, mine func(fs.FileInfo) bool, with func(*os.File) error) (now fs.FileInfo, err error) {
+func swapIn(
+	path string,
+	perm fs.FileMode,
+	mine func(fs.FileInfo) bool,
+	with func(*os.File) error,
+) (now fs.FileInfo, err error) {
 	_, err = fill(named(filepath.Dir(path)), perm, func(f *os.File) (err error) {
 		if err = with(f); err == nil {
 			now, err = f.Stat()

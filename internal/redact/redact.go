@@ -27,7 +27,7 @@ import (
 	"lethe/life/event"
 )
 
-// Plan is what is erased from one life.
+// Plan lists the bytes that go from one life.
 type Plan struct {
 	At     time.Time          `json:"at"`
 	Places int                `json:"places"`
@@ -52,7 +52,7 @@ type File struct {
 // MaxFile bounds a file in which something is erased, in bytes.
 const MaxFile = 1 << 30
 
-// Fill is what stands in the place of n bytes.
+// Fill returns the filler for n bytes.
 func Fill(n int) []byte {
 	fill := bytes.Repeat([]byte("."), n)
 	if n >= len("[erased]") {
@@ -83,7 +83,7 @@ func (f *File) Mask(data []byte) string {
 	return blobs.Sum(data[:end]).String()
 }
 
-// planFile is where the plan of an identity is, in its directory.
+// planFile holds the plan, in the directory of the identity.
 const planFile = "erase.json"
 
 // Save makes the plan durable: from then on it is carried out, whatever happens.
@@ -172,7 +172,7 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 	}
 	room := filepath.Dir(f.Path) == filepath.Base(chat.Dir(home))
 	switch {
-	case f.Of != "" && buried(data, f.Of, at):
+	case f.Of != "" && isTombstone(data, f.Of, at):
 		return true, durable.Sync(path)
 	case f.Mask(data) != f.Sum:
 		return false, nil
@@ -191,8 +191,8 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 	return true, err
 }
 
-// buried reports whether data is the tombstone that the erasure of a moment has made of a blob.
-func buried(data []byte, of string, at time.Time) bool {
+// isTombstone reports whether data is the tombstone that the erasure of a moment has made of a blob.
+func isTombstone(data []byte, of string, at time.Time) bool {
 	t, _, _, err := blobs.DecodeTombstone(data)
 	return err == nil && t.Of.String() == of && t.At.Equal(at)
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestFill(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestConfinedWrites(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // cString is a name for a raw system call, which stays.

@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {

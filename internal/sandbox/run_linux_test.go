@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var modes = map[string]bool{"confined": true, "trusted": false}

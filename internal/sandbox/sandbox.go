@@ -59,7 +59,8 @@ type Outcome struct {
 // are killed as soon as it lets go of them.
 var ErrStuck = errors.New("some of what it started takes long to die; killing it goes on")
 
-const wayOut = `The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; file tools work without`
+const wayOut = `The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; ` +
+	`file tools work without`
 
 // order is all that the helper processes are told. It travels as JSON.
 type order struct {
@@ -104,7 +105,8 @@ func findShell() (string, error) {
 			return filepath.Abs(p)
 		}
 	}
-	return "", errors.New("find a shell: there is neither bash nor sh in the PATH of the program; commands cannot run here")
+	return "", errors.New("find a shell: there is neither bash nor sh in the PATH of the program; commands " +
+		"cannot run here")
 }
 
 func endOf(ws syscall.WaitStatus) Outcome {

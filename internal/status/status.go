@@ -16,10 +16,10 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/budget"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/spend"
 )
 
 // States of an identity.
@@ -73,16 +73,16 @@ type Status struct {
 
 // Beside is what there is beside the talk, and what somebody should look at.
 type Beside struct {
-	Trouble  []string `json:"trouble,omitempty"`  // rooms that cannot be written or read and triggers that do not run, a line each
+	Trouble  []string `json:"trouble,omitempty"`  // a line for each room that cannot be used and trigger that does not run
 	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
 	// SilentSince is since when no piece of the model's answer has come, once that
 	// is 20 seconds ago.
-	SilentSince time.Time     `json:"silent_since,omitzero"`
-	Triggers    []Trigger     `json:"triggers,omitempty"`
-	Budget      []budget.Line `json:"budget,omitempty"`    // its limits and the home's, and what was gone of them when the model was asked last
-	Children    int           `json:"children,omitempty"`  // that still work
-	Questions   []Question    `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
-	Jobs        []Job         `json:"jobs,omitempty"`      // commands that go on beside the talk
+	SilentSince time.Time    `json:"silent_since,omitzero"`
+	Triggers    []Trigger    `json:"triggers,omitempty"`
+	Budget      []spend.Line `json:"budget,omitempty"`    // as of the last call of the model
+	Children    int          `json:"children,omitempty"`  // that still work
+	Questions   []Question   `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+	Jobs        []Job        `json:"jobs,omitempty"`      // commands that go on beside the talk
 }
 
 // Job is one that runs.
@@ -202,7 +202,7 @@ func (s Beside) Brief(now time.Time) (parts []string) {
 		parts = append(parts, "next "+next.Name+" "+at.Format(form))
 	}
 	for _, m := range s.Budget {
-		if m.Of == budget.Day {
+		if m.Of == spend.Day {
 			parts = append(parts, fmt.Sprintf("$%.2f left today", max(m.Limit-m.Spent-m.Held, 0).Dollars()))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // On a disk that is full, what is shown is still what is so.

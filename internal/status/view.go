@@ -11,7 +11,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// pace is how often what an identity shows is written at most; more is not seen.
+// pace limits how often status.json is written; readers may miss states in between.
 const pace = 100 * time.Millisecond
 
 // View writes what an identity shows, at its pace and from a goroutine of its own: whoever has something to show
@@ -59,7 +59,8 @@ func (v *View) Flush() {
 	}
 	v.timer, v.last = nil, time.Now()
 	v.mu.Unlock()
-	if live.Thinking+live.Text+live.Output == "" && (live.Entry == "" || live.Entry != v.shown.Entry) { // nothing has come yet
+	nothing := live.Thinking+live.Text+live.Output == ""
+	if nothing && (live.Entry == "" || live.Entry != v.shown.Entry) { // it has only begun
 		live = Live{}
 	}
 	if live != v.shown && writeLive(v.dir, live) == nil { // first: whoever sees a turn end sees nothing under way

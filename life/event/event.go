@@ -13,20 +13,20 @@
 package event
 
 import (
+	"reflect"
+	"strings"
 	"time"
 
 	"lethe/blobs"
 	"lethe/life"
 )
 
-// Event is what happened. The time and the refs are those of its line.
-type Event interface {
-	Kind() string // the first word of its line
-}
+// Event is what happened, a value of one of the types below. The time and the refs are those of its line.
+type Event any
 
 // Line returns the line of an event.
 func Line(at time.Time, e Event, refs ...blobs.Ref) life.Event {
-	line := life.Event{At: at, Kind: e.Kind(), Refs: refs}
+	line := life.Event{At: at, Kind: kind(e), Refs: refs}
 	write(&line, e)
 	return line
 }
@@ -315,41 +315,19 @@ type Posting struct {
 	Posts []Place   `life:"post"`
 }
 
-func (Boot) Kind() string     { return "boot" }
-func (Joined) Kind() string   { return "joined" }
-func (Left) Kind() string     { return "left" }
-func (Inbound) Kind() string  { return "inbound" }
-func (Asked) Kind() string    { return "asked" }
-func (Run) Kind() string      { return "run" }
-func (Grant) Kind() string    { return "grant" }
-func (Command) Kind() string  { return "command" }
-func (Reply) Kind() string    { return "reply" }
-func (Call) Kind() string     { return "call" }
-func (Result) Kind() string   { return "result" }
-func (Posted) Kind() string   { return "posted" }
-func (Note) Kind() string     { return "note" }
-func (Hint) Kind() string     { return "hint" }
-func (Error) Kind() string    { return "error" }
-func (Paused) Kind() string   { return "paused" }
-func (Fired) Kind() string    { return "fired" }
-func (Fade) Kind() string     { return "fade" }
-func (Spent) Kind() string    { return "spent" }
-func (Epoch) Kind() string    { return "epoch" }
-func (Resumed) Kind() string  { return "resumed" }
-func (Stopped) Kind() string  { return "stopped" }
-func (Sealed) Kind() string   { return "sealed" }
-func (Moved) Kind() string    { return "moved" }
-func (Received) Kind() string { return "received" }
-func (Erased) Kind() string   { return "erased" }
-func (Labelled) Kind() string { return "labelled" }
-
 // kinds are all events by their first word. Parse refuses what is not here: a life
 // with a new kind cannot be opened by an older program.
 var kinds = map[string]Event{}
 
 func init() {
-	for _, e := range []Event{Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
-		Note{}, Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{}, Erased{}, Labelled{}} {
-		kinds[e.Kind()] = e
+	for _, e := range []Event{
+		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{}, Note{},
+		Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{},
+		Erased{}, Labelled{},
+	} {
+		kinds[kind(e)] = e
 	}
 }
+
+// kind is the first word of an event's line: the name of its type.
+func kind(e Event) string { return strings.ToLower(reflect.TypeOf(e).Name()) }

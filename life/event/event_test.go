@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/chat"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 )
 
@@ -33,7 +34,7 @@ var full = []struct {
 	{Run{ID: "q3fa9c1", Tool: "SAY", Notice: notice}, `run q3fa9c1 SAY say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Note{N: 4, Why: "run", Run: "q3fa9c1", Status: "ok", Job: 5}, `note e4 why=run run=q3fa9c1 status=ok job=5`},
 	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
-	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Raise: 2, Of: "day", Day: "2026-11-20", Relay: []Place{{"task-3fa9c1d2", 5, 6}}, Forget: Entries{1, 9}, Notice: notice},
+	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Raise: 2, Of: "day", Day: "2026-11-20", Relay: []Place{{"task-3fa9c1d2", chat.Mark{Inode: 5, From: 6}}}, Forget: Entries{1, 9}, Notice: notice},
 		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m raise=2.000000 of=day day=2026-11-20 relay=task-3fa9c1d2@5:6 forget=e1..e9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Reply{N: 3, Turn: 1, Model: "m", Tokens: tokens, Weight: 5, Finish: "stop", Posting: notice.Posting, Refused: true, Caveat: "x"},
 		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
@@ -69,7 +70,7 @@ var (
 	hash    = strings.Repeat("ab", 32)
 	at      = time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
 	passage = Passage{Room: "dev", Inode: 7, At: Span{1, 2}, Before: "ab"}
-	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", 1, 2}, {"ops", 3, 4}}}}
+	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", chat.Mark{Inode: 1, From: 2}}, {"ops", chat.Mark{Inode: 3, From: 4}}}}}
 	tokens  = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004, Day: "2026-11-20", Hold: 7}
 )
 

@@ -31,7 +31,7 @@ func Parse(line life.Event) (Event, error) {
 // As reads the event of a line that is of type E. It is false for a line of
 // another kind, and for one that Parse refuses.
 func As[E Event](line life.Event) (e E, ok bool) {
-	if line.Kind != e.Kind() {
+	if line.Kind != kind(e) {
 		return e, false
 	}
 	parsed, err := Parse(line)
@@ -39,28 +39,6 @@ func As[E Event](line life.Event) (e E, ok bool) {
 		return e, false
 	}
 	return parsed.(E), true
-}
-
-// Numbers returns the keys of a kind of event whose values are numbers.
-func Numbers(kind string) []string {
-	if e, ok := kinds[kind]; ok {
-		return numbers(reflect.TypeOf(e))
-	}
-	return nil
-}
-
-func numbers(t reflect.Type) (keys []string) {
-	for f := range t.Fields() {
-		switch inner := f.Type; {
-		case inner.Kind() == reflect.Pointer:
-			keys = append(keys, numbers(inner.Elem())...)
-		case inner.Kind() == reflect.Struct && tagOf(f).key == "":
-			keys = append(keys, numbers(inner)...)
-		case inner.Kind() == reflect.Float64, inner.Kind() == reflect.Int, inner.Kind() == reflect.Int64, inner.Kind() == reflect.Uint64:
-			keys = append(keys, tagOf(f).key)
-		}
-	}
-	return keys
 }
 
 // tag is what the tag of a field says.

@@ -3,6 +3,8 @@ package event
 import (
 	"fmt"
 	"strings"
+
+	"lethe/chat"
 )
 
 // Span is a range of bytes, [From, To), written F..T.
@@ -14,7 +16,8 @@ type Span struct {
 func (s Span) String() string { return fmt.Sprintf("%d..%d", s.From, s.To) }
 
 func (s *Span) parse(text string) error {
-	if _, err := fmt.Sscanf(text, "%d..%d", &s.From, &s.To); err != nil || s.String() != text || s.From < 0 || s.To < s.From {
+	_, err := fmt.Sscanf(text, "%d..%d", &s.From, &s.To)
+	if err != nil || s.String() != text || s.From < 0 || s.To < s.From {
 		return fmt.Errorf("%q is not a range of bytes", text)
 	}
 	return nil
@@ -23,20 +26,39 @@ func (s *Span) parse(text string) error {
 // Place is where a room ended when a post to it was decided, written
 // room@inode:size.
 type Place struct {
-	Room  string
-	Inode uint64
-	Size  int64
+	Room string
+	chat.Mark
 }
 
-func (p Place) String() string { return fmt.Sprintf("%s@%d:%d", p.Room, p.Inode, p.Size) }
+func (p Place) String() string { return p.Room + "@" + p.Mark.String() }
 
-func (p *Place) parse(text string) error {
+func (p *Place) parse(text string) (err error) {
 	room, end, _ := strings.Cut(text, "@")
 	p.Room = room
-	if _, err := fmt.Sscanf(end, "%d:%d", &p.Inode, &p.Size); err != nil || p.String() != text || p.Size < 0 || room == "" {
-		return fmt.Errorf("%q is not the end of a room", text)
+	if p.Mark, err = chat.ParseMark(end); room == "" {
+		err = fmt.Errorf("%q names no room", text)
 	}
-	return nil
+	return err
+}
+
+// Passed is the passage of a room from a byte to its cursor.
+func Passed(room string, from int64, to chat.Cursor) Passage {
+	return Passage{Room: room, Inode: to.Inode, At: Span{from, to.Offset}, Before: to.Before}
+}
+
+// Cursor is the cursor behind a passage; last are the lines before it.
+func (p Passage) Cursor(last []string) chat.Cursor {
+	return chat.Cursor{Inode: p.Inode, Offset: p.At.To, Before: p.Before, Last: last}
+}
+
+// FirstAt is where a first subscription begins, in a room of so many lines.
+func FirstAt(c chat.Cursor, lines int) *First {
+	return &First{Inode: c.Inode, At: c.Offset, Before: c.Before, Last: c.Last, Total: lines}
+}
+
+// Cursor is the cursor that a first subscription begins with.
+func (f First) Cursor() chat.Cursor {
+	return chat.Cursor{Inode: f.Inode, Offset: f.At, Before: f.Before, Last: f.Last}
 }
 
 // Entries is a range of entries, both included, written eA..eB.
@@ -45,7 +67,8 @@ type Entries struct{ From, To int }
 func (e Entries) String() string { return fmt.Sprintf("e%d..e%d", e.From, e.To) }
 
 func (e *Entries) parse(text string) error {
-	if _, err := fmt.Sscanf(text, "e%d..e%d", &e.From, &e.To); err != nil || e.String() != text || e.From < 1 || e.To < e.From {
+	_, err := fmt.Sscanf(text, "e%d..e%d", &e.From, &e.To)
+	if err != nil || e.String() != text || e.From < 1 || e.To < e.From {
 		return fmt.Errorf("%q is not a range of entries", text)
 	}
 	return nil

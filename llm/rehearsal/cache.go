@@ -122,7 +122,7 @@ func (a *Accountant) Count(p *Prompt, reply Answer) Usage {
 	u := newUsage(p.Tokens(), a.hit(p), reply)
 	p.answered(reply)
 	a.store(p)
-	return u.totals()
+	return u
 }
 
 // hit returns how many tokens of the request are served from the cache, and

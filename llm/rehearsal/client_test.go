@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -16,6 +17,36 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type obj = map[string]any
+
+// usage, choice and chunk are what a client reads of an event.
+type usage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Hit        int `json:"prompt_cache_hit_tokens"`
+	Miss       int `json:"prompt_cache_miss_tokens"`
+	Details    struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+type choice struct {
+	Delta struct {
+		Content   string
+		Reasoning string `json:"reasoning_content"`
+		Calls     []struct {
+			Index    int
+			ID       string
+			Function struct{ Name, Arguments string }
+		} `json:"tool_calls"`
+	}
+	Finish string `json:"finish_reason"`
+}
+
+type chunk struct {
+	Choices []choice
+	Usage   *usage
+}
 
 // got is what a client made of a response.
 type got struct {
@@ -108,28 +139,18 @@ func (g *got) line(t *testing.T, line string) {
 }
 
 func (g *got) add(ch choice) {
-	if ch.Delta.Content != nil {
-		g.text += *ch.Delta.Content
-	}
-	if ch.Delta.Reasoning != nil {
-		g.reasoning += *ch.Delta.Reasoning
-	}
+	g.text += ch.Delta.Content
+	g.reasoning += ch.Delta.Reasoning
 	for _, d := range ch.Delta.Calls {
 		for len(g.calls) <= d.Index {
 			g.calls = append(g.calls, Call{})
 		}
 		c := &g.calls[d.Index]
-		if c.Name == "" {
-			c.Name = d.Function.Name
-		}
-		if d.ID != "" {
-			c.ID = d.ID
-		}
+		c.Name = cmp.Or(c.Name, d.Function.Name)
+		c.ID = cmp.Or(d.ID, c.ID)
 		c.Arguments += d.Function.Arguments
 	}
-	if ch.Finish != nil {
-		g.finish = *ch.Finish
-	}
+	g.finish = cmp.Or(ch.Finish, g.finish)
 }
 
 func (g got) error(t *testing.T) (message, kind string) {

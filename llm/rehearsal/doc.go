@@ -1,6 +1,6 @@
 // Package rehearsal is the model for when there is no model: an HTTP server on
 // loopback that speaks DeepSeek's chat/completions strictly, and behind it a
-// small scripted program that follows plain phrases.
+// small program that follows plain phrases.
 //
 // The smallest use, inside a process:
 //

@@ -46,7 +46,7 @@ func (s *Server) play(x *exchange) {
 	x.id = hex.EncodeToString(input.key[:10])
 	answer := s.answer(x)
 	u := newUsage(input.tokens, hit, answer)
-	s.count(u.totals()) // before the client can see the end, and in full whatever it gets to see
+	s.count(u) // before the client can see the end, and in full whatever it gets to see
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
@@ -75,31 +75,23 @@ func (s *Server) answer(x *exchange) Answer {
 	case Empty:
 		a.Text, a.Calls, a.Finish = "", nil, "stop"
 	case Length:
-		a = shortened(a, max(1, newUsage(0, 0, a).Completion/2))
+		a = shortened(a, max(1, newUsage(0, 0, a).Output/2))
 	}
 	return a
 }
 
 // await keeps the client waiting as long as the step says. False: it has left.
 func (x *exchange) await() bool {
-	switch {
-	case x.step.Fault == Hang:
-		<-x.ctx.Done()
-		return false
-	case x.step.Hold == nil:
-		return x.ctx.Err() == nil
+	if x.step.Fault == Hang || x.step.Hold != nil {
+		return wait(x, x.step.Hold) // for ever, if it hangs
 	}
-	select {
-	case <-x.step.Hold:
-		return true
-	case <-x.ctx.Done():
-		return false
-	}
+	return x.ctx.Err() == nil
 }
 
-func (x *exchange) sleep(d time.Duration) bool {
+// wait waits for a channel. False: the client has left.
+func wait[T any](x *exchange, c <-chan T) bool {
 	select {
-	case <-time.After(d):
+	case <-c:
 		return true
 	case <-x.ctx.Done():
 		return false
@@ -113,50 +105,40 @@ func (x *exchange) keepAlive() bool {
 	total := x.step.KeepAlive
 	every := min(max(total/8, time.Millisecond), 10*time.Second)
 	for left := total; left > 0; left -= every {
-		if !x.send(comment) || !x.sleep(min(every, left)) {
+		if !x.send(comment) || !wait(x, time.After(min(every, left))) {
 			return false
 		}
 	}
 	return true
 }
 
-// stream plays the frames, broken off where the fault says so.
-func (x *exchange) stream(a Answer, u usage) bool {
-	fs := frames(a)
-	half := fs[:max(1, len(fs)/2)]
-	switch x.step.Fault {
-	case Stall:
-		x.frames(half)
-		<-x.ctx.Done()
-		return false
-	case Truncate:
-		x.frames(half)
-		return false
+// stream plays the answer, broken off where the fault says so, then the usage and [DONE].
+func (x *exchange) stream(a Answer, u Usage) bool {
+	pieces := deltas(a)
+	last := len(pieces) - 1
+	for i, delta := range pieces {
+		broken := x.step.Fault == Stall || x.step.Fault == Truncate
+		if broken && i > 0 && i >= len(pieces)/2 {
+			if x.step.Fault == Stall {
+				<-x.ctx.Done()
+			}
+			return false
+		}
+		choice := object{"index": 0, "delta": delta, "finish_reason": nil, "logprobs": nil}
+		if i == last {
+			choice["finish_reason"] = a.Finish
+		}
+		if i > 0 && x.pace > 0 && !wait(x, time.After(x.pace)) || !x.event([]object{choice}, nil) {
+			return false
+		}
 	}
-	return x.frames(fs) && x.end(u)
-}
-
-// end sends the usage and [DONE].
-func (x *exchange) end(u usage) bool {
 	if x.step.Fault == Understate {
-		u = u.tenth()
+		u = Usage{Input: u.Input / 10, Cached: u.Cached / 10, Output: u.Output / 10, Reasoning: u.Reasoning / 10}
 	}
-	if x.req.IncludeUsage && !x.send(x.event(&u)) {
+	if x.req.IncludeUsage && !x.event([]object{}, u.wire()) {
 		return false
 	}
 	return x.step.Fault == NoDone || x.send("data: [DONE]\n\n")
-}
-
-func (x *exchange) frames(fs []choice) bool {
-	for i, f := range fs {
-		if i > 0 && x.pace > 0 && !x.sleep(x.pace) {
-			return false
-		}
-		if !x.send(x.event(nil, f)) {
-			return false
-		}
-	}
-	return true
 }
 
 // send writes and flushes. False: the client has left.

@@ -1,10 +1,9 @@
 package rehearsal
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,170 +11,168 @@ import (
 	"lethe/internal/lazy"
 )
 
-// introduction is what the model says about itself.
-const introduction = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
+const help = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
 - remember that the deploy key is in vault 7, and later: what did I say about the deploy key?
 - what is 12*7? count to 50
 - run COMMAND (in the background), read FILE, write TEXT to FILE, list
-- every day at nine say good morning, every 10 minutes …, at 2026-11-23 09:00 …
+- every day at nine say good morning, every 10 minutes …
 - let somebody else run COMMAND
 - ask me before you run COMMAND
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 
-Orders can be joined: run date and then read notes.txt.`
+Orders can follow each other: run date and then read notes.txt.`
 
-// A phrase is a form of words: the order for a tool, whose arguments are the
-// groups of the form, or something to say.
+// A phrase is a form of words, and what is done and said then; m are the groups of the form.
 type phrase struct {
-	form string
-	tool string
-	args []string
-	with map[string]string // further arguments
-	say  func(t *turn, text string) (answer string, ok bool)
-	re   *regexp.Regexp
+	form   string
+	follow func(t *turn, m []string) string
 }
 
 // phrases are tried in this order.
-var phrases = sync.OnceValue(func() []phrase {
-	list := []phrase{
-		{form: `run (.+) in the background`, tool: "BASH", args: []string{"command"}, with: map[string]string{"background": "1"}},
-		{form: `run (.+)`, tool: "BASH", args: []string{"command"}},
-		{form: `read (\S+)`, tool: "READ_FILE", args: []string{"path"}},
-		{form: `write (.+) to (\S+)`, tool: "WRITE_FILE", args: []string{"content", "path"}},
-		{form: `list`, tool: "LIST"},
-		{form: `say (.+) in (\S+)`, tool: "SAY", args: []string{"message", "room"}},
-		{form: `join (\S+)`, tool: "JOIN", args: []string{"room"}},
-		{form: `leave (\S+)`, tool: "LEAVE", args: []string{"room"}},
-		{form: `uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT", args: []string{"hash"}},
-		{form: `compact`, tool: "COMPACT"},
-		{form: `(` + scheduleForm + `)`, say: (*turn).schedule},
-		{form: `ask me before you (.+)`, tool: "WAIT", args: []string{"question"}},
-		{form: `declined (.+)`, say: always(func(x string) string { return "Then I leave it: " + x })},
-		{form: `approval (.+)`, say: (*turn).approved},
-		{form: `let (?:somebody|someone|another agent)(?: else)? (.+)`, tool: "SPAWN", args: []string{"brief"}},
-		{form: `remember(?: that)?[:,]? (.+)`, say: always(func(x string) string { return "I will remember: " + x })},
-		{form: `.*what is (\d{1,9} ?[-+*] ?\d{1,9})\W*`, say: always(sum)},
-		{form: `count to (\d{1,4})`, say: always(count)},
-		{form: `(?:hello|hi|hey)\b.{0,60}`, say: (*turn).greet},
-		{form: `(?:help|(?:who|what) are you|what can you)\b.{0,60}`, say: always(func(string) string { return introduction })},
-		{form: `((?:what|which|who|where|when|why|how|do you|did)\b.*|.*\w.*\?)`, say: (*turn).recall},
+var phrases = []phrase{
+	{`run (.+) in the background`, func(t *turn, m []string) string {
+		return t.call("BASH", map[string]string{"command": m[1], "background": "1"})
+	}},
+	{`run (.+)`, tool("BASH", "command")},
+	{`read (\S+)`, tool("READ_FILE", "path")},
+	{`write (.+) to (\S+)`, tool("WRITE_FILE", "content", "path")},
+	{`list()`, func(t *turn, _ []string) string { return t.call("LIST", map[string]string{"path": "."}) }},
+	{`say (.+) in (\S+)`, tool("SAY", "message", "room")},
+	{`join (\S+)`, tool("JOIN", "room")},
+	{`leave (\S+)`, tool("LEAVE", "room")},
+	{`uncompact (?:.*hash=)?([0-9a-f]{8,64})\b.*`, tool("UNCOMPACT", "hash")},
+	{`compact`, tool("COMPACT")},
+	{`every day at ([a-z]+|\d+)(?::(\d\d))?,? (.+)`, (*turn).daily},
+	{`every (\d{0,4}) ?(s|m|h)(?:econd|inute|our)s?,? (.+)`, func(t *turn, m []string) string {
+		return t.schedule(fmt.Sprintf(`every = "%s%s"`, m[1], m[2]), m[3])
+	}},
+	{`ask me before you (.+)`, func(t *turn, m []string) string {
+		return t.call("WAIT", map[string]string{"question": shallI + m[1] + "?", "options": "yes|no"})
+	}},
+	{`declined (.+)`, says("Then I leave it: %s")},
+	{`approval (.+)`, (*turn).approved},
+	{`let (?:somebody|someone|another agent)(?: else)? (.+)`, func(t *turn, m []string) string {
+		return strings.Replace(t.call("SPAWN", map[string]string{"brief": m[1]}), "SPAWN gave", "Somebody else does it", 1)
+	}},
+	{`remember(?: that)?[:,]? (.+)`, says("I will remember: %s")},
+	{`.*what is ((\d{1,9}) ?([-+*]) ?(\d{1,9}))\W*`, sum},
+	{`count to (\d{1,4})`, count},
+	{`(?:hello|hi)\b.{0,60}`, func(t *turn, _ []string) string {
+		return "Hello, " + t.heard[t.now].who + ". Say help to see the phrases that I follow."
+	}},
+	{`help`, func(*turn, []string) string { return help }},
+	{`(?:what|which|who|where|when|why|how|do you|did)\b.*|.*\w.*\?`, (*turn).recall},
+}
+
+// tool calls a tool with the groups of a form.
+func tool(name string, args ...string) func(*turn, []string) string {
+	return func(t *turn, m []string) string {
+		named := map[string]string{}
+		for i, arg := range args {
+			named[arg] = strings.Trim(m[i+1], "`")
+		}
+		return t.call(name, named)
 	}
-	for i := range list {
-		list[i].re = regexp.MustCompile(`(?is)^(?:` + list[i].form + `)$`)
+}
+
+// says puts what was said into an answer.
+func says(form string) func(*turn, []string) string {
+	return func(_ *turn, m []string) string {
+		return fmt.Sprintf(form, m[1])
 	}
-	return list
+}
+
+var forms = sync.OnceValue(func() (all []*regexp.Regexp) {
+	for _, p := range phrases {
+		all = append(all, regexp.MustCompile(`(?is)^(?:`+p.form+`)$`))
+	}
+	return all
 })
 
-func always(f func(string) string) func(*turn, string) (string, bool) {
-	return func(_ *turn, text string) (string, bool) { return f(text), true }
-}
-
-// An order is one thing that a line asks for: a call, or something to say.
-type order struct {
-	call *Call
-	say  func(*turn) (string, bool)
-}
-
 var (
-	polite = lazy.Regexp(`(?i)^(?:@[\w-]+[,:]? |please )+`)
-	// What stands before a then comes first; orders joined by and are given together.
 	then = lazy.Regexp(`(?i),? (?:and )?then `)
-	verb = lazy.Regexp(`(?i)^(?:run|read|list|join|leave)\b`)
 	// Text that is kept, quoted or of several lines is one order.
 	whole = lazy.Regexp("(?i)^(?:remember|every|at|let|ask|declined) |[\"'`]|\n")
 )
 
-// parse reads a line as the things it asks for: groups in sequence, at least one,
-// each of orders that need no sequence.
-func parse(text string) (groups [][]order) {
-	text = polite().ReplaceAllString(strings.TrimSpace(text), "")
-	if whole().MatchString(text) {
-		return [][]order{{orderOf(text)}}
+// follow follows the orders of a text, one after the other.
+func (t *turn) follow(text string) string {
+	orders := []string{text}
+	if !whole().MatchString(text) {
+		orders = then().Split(text, -1)
 	}
-	for _, part := range then().Split(text, -1) {
-		var group []string
-		for _, s := range strings.Split(part, " and ") {
-			if n := len(group); n > 0 && !verb().MatchString(s) {
-				group[n-1] += " and " + s
-				continue
-			}
-			group = append(group, s)
-		}
-		var orders []order
-		for _, s := range group {
-			orders = append(orders, orderOf(s))
-		}
-		groups = append(groups, orders)
+	for i, order := range orders {
+		orders[i] = t.order(strings.TrimSpace(order))
 	}
-	return groups
+	return strings.Join(orders, "\n\n")
 }
 
-// orderOf reads text as a single order.
-func orderOf(text string) order {
-	text = strings.TrimSpace(text)
-	for _, p := range phrases() {
-		m := p.re.FindStringSubmatch(text)
-		if m == nil {
-			continue
+func (t *turn) order(text string) string {
+	for i, form := range forms() {
+		if m := form.FindStringSubmatch(text); m != nil {
+			return phrases[i].follow(t, m)
 		}
-		if p.tool == "" {
-			return order{say: func(t *turn) (string, bool) { return p.say(t, m[min(1, len(m)-1)]) }}
-		}
-		args := map[string]string{}
-		maps.Copy(args, p.with)
-		for i, name := range p.args {
-			args[name] = strings.Trim(m[i+1], "`")
-		}
-		if p.tool == "LIST" {
-			args["path"] = "."
-		}
-		if p.tool == "WAIT" {
-			args["question"], args["options"] = shallI+args["question"]+"?", "yes|no"
-		}
-		c := call(p.tool, args)
-		return order{call: &c}
 	}
-	return order{say: func(*turn) (string, bool) { return unknown(text), true }}
+	return unknown(text)
 }
 
 // unknown answers what is none of the phrases.
 func unknown(text string) string {
 	text, _, _ = strings.Cut(text, "◰") // what is escaped stays unsaid
-	return fmt.Sprintf("I heard “%s”, but I am only a small program that follows plain phrases. Say help to see them.", clip(oneLine(plainRefs(text)), 60))
+	return "I heard “" + clip(plainRefs(text), 60) + "”, " +
+		"but I am only a small program that follows plain phrases. Say help to see them."
 }
 
-func call(tool string, args map[string]string) Call {
-	b, err := json.Marshal(args)
-	if err != nil { // strings only: cannot happen
-		panic(err)
-	}
-	return Call{Name: tool, Arguments: string(b)}
-}
-
-func sum(text string) string {
-	at := strings.IndexAny(text, "+-*")
-	a, _ := strconv.Atoi(strings.TrimSpace(text[:at])) // digits, by the form
-	b, _ := strconv.Atoi(strings.TrimSpace(text[at+1:]))
-	switch text[at] {
-	case '+':
+func sum(_ *turn, m []string) string {
+	a, _ := strconv.Atoi(m[2]) // digits, by the form
+	b, _ := strconv.Atoi(m[4])
+	switch m[3] {
+	case "+":
 		a += b
-	case '-':
+	case "-":
 		a -= b
 	default:
 		a *= b
 	}
-	return fmt.Sprintf("%s = %d", text, a)
+	return fmt.Sprintf("%s = %d", m[1], a)
 }
 
-func count(to string) string {
-	n, _ := strconv.Atoi(to) // digits, by the form
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "%d ", i+1)
+func count(_ *turn, m []string) string {
+	n, _ := strconv.Atoi(m[1]) // digits, by the form
+	numbers := make([]string, n)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(i + 1)
 	}
-	return strings.TrimSpace(b.String())
+	return strings.Join(numbers, " ")
 }
 
-func (t *turn) greet(string) (string, bool) {
-	return "Hello, " + t.heard[t.now].who + "! " + introduction, true
+var hours = strings.Fields("midnight one two three four five six seven eight nine ten eleven noon")
+
+// daily makes a trigger of "every day at nine say good morning".
+func (t *turn) daily(m []string) string {
+	hour := slices.Index(hours, strings.ToLower(m[1]))
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		hour = n
+	}
+	minute, _ := strconv.Atoi(m[2]) // digits, or none
+	if hour < 0 || hour > 23 || minute > 59 {
+		return unknown(m[0])
+	}
+	return t.schedule(fmt.Sprintf(`cron = "%d %d * * *"`, minute, hour), m[3])
+}
+
+var notInNames = lazy.Regexp(`[^a-z0-9]+`)
+
+// schedule writes a trigger, as self/TRIGGERS.md tells.
+func (t *turn) schedule(when, text string) string {
+	name := notInNames().ReplaceAllString(strings.TrimPrefix(strings.ToLower(text), "say "), "-")
+	name = strings.Trim(name[:min(len(name), 32)], "-")
+	said := t.call("WRITE_FILE", map[string]string{
+		"path":    "self/triggers/" + name + ".toml",
+		"content": fmt.Sprintf("%s\nroom = %q\nsay = %s\n", when, t.heard[t.now].room, strconv.Quote(text)),
+	})
+	if _, next, ok := strings.Cut(said, "It fires next"); ok {
+		return "I wrote a trigger. It fires next" + strings.TrimSuffix(next, "\n```")
+	}
+	return said
 }

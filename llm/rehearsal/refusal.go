@@ -18,15 +18,9 @@ func invalid(format string, args ...any) *refusal {
 
 // write sends the error in DeepSeek's shape.
 func (r *refusal) write(w http.ResponseWriter) {
-	type inner struct {
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    string  `json:"code"`
-	}
+	const kind = "invalid_request_error"
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
-	_ = json.NewEncoder(w).Encode(map[string]inner{ // a client that has left hears nothing
-		"error": {Message: r.message, Type: "invalid_request_error", Code: "invalid_request_error"},
-	})
+	problem := object{"message": r.message, "type": kind, "param": nil, "code": kind}
+	_ = json.NewEncoder(w).Encode(object{"error": problem}) // a client that has left hears nothing
 }

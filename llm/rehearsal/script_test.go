@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 var twoCalls = &Answer{Text: "Two things at once.", Calls: []Call{

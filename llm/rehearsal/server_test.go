@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 func TestListenAndServe(t *testing.T) {

@@ -9,88 +9,47 @@ import (
 	"strings"
 )
 
-// A choice is what one chunk of a stream has of the answer.
-type choice struct {
-	Index   int     `json:"index"`
-	Delta   delta   `json:"delta"`
-	Finish  *string `json:"finish_reason"`
-	Logprob *string `json:"logprobs"`
-}
+// object is one of JSON.
+type object = map[string]any
 
-type delta struct {
-	Role      string      `json:"role,omitempty"`
-	Content   *string     `json:"content,omitempty"`
-	Reasoning *string     `json:"reasoning_content,omitempty"`
-	Calls     []callDelta `json:"tool_calls,omitempty"`
-}
-
-type callDelta struct {
-	Index    int           `json:"index"`
-	ID       string        `json:"id,omitempty"`
-	Type     string        `json:"type,omitempty"`
-	Function functionDelta `json:"function"`
-}
-
-type functionDelta struct {
-	Name      string `json:"name,omitempty"`
-	Arguments string `json:"arguments"`
-}
-
-// usage is the usage object of a response.
-type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	Total      int `json:"total_tokens"`
-	Hit        int `json:"prompt_cache_hit_tokens"`
-	Miss       int `json:"prompt_cache_miss_tokens"`
-	Details    struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
-func newUsage(prompt, hit int, a Answer) usage {
-	u := usage{Prompt: prompt, Hit: hit, Miss: prompt - hit}
-	u.Details.Reasoning = Tokens(a.Reasoning)
-	u.Completion = u.Details.Reasoning + Tokens(a.Text)
+// newUsage is what an answer to a prompt of so many tokens counts, of which hit come from the cache.
+func newUsage(prompt, hit int, a Answer) Usage {
+	u := Usage{Calls: 1, Input: prompt, Cached: hit, Reasoning: Tokens(a.Reasoning)}
+	u.Output = u.Reasoning + Tokens(a.Text)
 	for _, c := range a.Calls {
-		u.Completion += Tokens(c.Name) + Tokens(c.Arguments)
+		u.Output += Tokens(c.Name) + Tokens(c.Arguments)
 	}
-	u.Total = u.Prompt + u.Completion
 	return u
 }
 
-// tenth is a tenth of the usage.
-func (u usage) tenth() usage {
-	u.Prompt, u.Hit, u.Completion, u.Total = u.Prompt/10, u.Hit/10, u.Completion/10, u.Total/10
-	u.Details.Reasoning /= 10
-	u.Miss = u.Prompt - u.Hit
-	return u
+// wire is the usage object of a response.
+func (u Usage) wire() object {
+	return object{
+		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
+		"prompt_cache_hit_tokens": u.Cached, "prompt_cache_miss_tokens": u.Input - u.Cached,
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
+	}
 }
 
-// totals are the usage of one answered request.
-func (u usage) totals() Usage {
-	return Usage{Calls: 1, Input: u.Prompt, Cached: u.Hit, Output: u.Completion, Reasoning: u.Details.Reasoning}
-}
-
-// frames cuts an answer into chunks: reasoning, content, then each call as a head
-// and fragments of its arguments, and the finish_reason.
-func frames(a Answer) []choice {
-	out := []choice{{Delta: delta{Role: "assistant", Content: new(string)}}}
+// deltas cuts an answer into pieces: reasoning, content, then each call as a head and fragments of its arguments.
+func deltas(a Answer) []object {
+	out := []object{{"role": "assistant", "content": ""}}
 	for part := range words(a.Reasoning) {
-		out = append(out, choice{Delta: delta{Reasoning: &part}})
+		out = append(out, object{"reasoning_content": part})
 	}
 	for part := range words(a.Text) {
-		out = append(out, choice{Delta: delta{Content: &part}})
+		out = append(out, object{"content": part})
 	}
 	for i, c := range a.Calls {
-		head := callDelta{Index: i, ID: c.ID, Type: "function", Function: functionDelta{Name: c.Name}}
-		out = append(out, choice{Delta: delta{Calls: []callDelta{head}}})
+		function := object{"name": c.Name, "arguments": ""}
+		head := object{"index": i, "id": c.ID, "type": "function", "function": function}
+		out = append(out, object{"tool_calls": []object{head}})
 		for part := range slices.Chunk([]rune(c.Arguments), 12) {
-			piece := callDelta{Index: i, Function: functionDelta{Arguments: string(part)}}
-			out = append(out, choice{Delta: delta{Calls: []callDelta{piece}}})
+			piece := object{"index": i, "function": object{"arguments": string(part)}}
+			out = append(out, object{"tool_calls": []object{piece}})
 		}
 	}
-	return append(out, choice{Delta: delta{Content: new(string)}, Finish: &a.Finish})
+	return append(out, object{"content": ""})
 }
 
 // words cuts text behind its spaces.
@@ -101,24 +60,18 @@ func words(text string) iter.Seq[string] {
 	return strings.SplitAfterSeq(text, " ")
 }
 
-// A chunk is an event of a stream. Created is constant: the server has no clock.
-type chunk struct {
-	ID          string   `json:"id"`
-	Object      string   `json:"object"`
-	Created     int      `json:"created"`
-	Model       string   `json:"model"`
-	Fingerprint string   `json:"system_fingerprint"`
-	Choices     []choice `json:"choices"`
-	Usage       *usage   `json:"usage,omitempty"`
-}
-
-// event renders choices, or the usage, as a server-sent event.
-func (x *exchange) event(u *usage, choices ...choice) string {
-	b, err := json.Marshal(chunk{"rehearsal-" + x.id, "chat.completion.chunk", 0, x.req.Model, "fp_rehearsal", append([]choice{}, choices...), u})
-	if err != nil { // strings and numbers only: cannot happen
-		panic(err)
+// event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has
+// left.
+func (x *exchange) event(choices []object, usage object) bool {
+	e := object{
+		"id": "rehearsal-" + x.id, "object": "chat.completion.chunk", "created": 0, "model": x.req.Model,
+		"system_fingerprint": "fp_rehearsal", "choices": choices,
 	}
-	return "data: " + string(b) + "\n\n"
+	if usage != nil {
+		e["usage"] = usage
+	}
+	text, _ := json.Marshal(e) // of strings and numbers: cannot fail
+	return x.send("data: " + string(text) + "\n\n")
 }
 
 // finished fills in what an answer leaves open and holds it to max_tokens.
@@ -135,7 +88,7 @@ func finished(a Answer, id string, maxTokens int) Answer {
 			a.Finish = "tool_calls"
 		}
 	}
-	if maxTokens > 0 && newUsage(0, 0, a).Completion > maxTokens {
+	if maxTokens > 0 && newUsage(0, 0, a).Output > maxTokens {
 		a = shortened(a, maxTokens)
 	}
 	return a

@@ -46,7 +46,7 @@ func (t task) answer(messages []Message, ratio float64) Answer {
 		entries = t.entries(view(messages[:len(messages)-1]))
 	}
 	return Answer{
-		Text:      compactor.Answer(t.name, entries, ratio, Tokens),
+		Text:      compactor.Answer(t.name, entries, ratio, tokensOf),
 		Reasoning: "This is a task of the compaction. I do it mechanically.",
 	}
 }

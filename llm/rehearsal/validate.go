@@ -1,7 +1,9 @@
 package rehearsal
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,210 +19,158 @@ const (
 // models are the names that are accepted, beside those that begin with rehearsal.
 var models = []string{"deepseek-v4-pro", "deepseek-flash", "deepseek-v4-flash"}
 
-// parseRequest turns a body into an accepted request or a refusal, whose message is worded
-// like DeepSeek's, with the index of the message at fault.
+// checker keeps the first reason to refuse a request, worded like DeepSeek's, with the index of the message at fault.
+type checker struct{ *refusal }
+
+func (c *checker) unless(ok bool, format string, args ...any) {
+	if !ok && c.refusal == nil {
+		c.refusal = invalid(format, args...)
+	}
+}
+
+// parse refuses a field that cannot be read.
+func (c *checker) parse(ok bool, format string, args ...any) {
+	c.unless(ok, "Failed to deserialize the JSON body into the target type: "+format, args...)
+}
+
+func (c *checker) variant(field, value string, allowed ...string) {
+	names := "`" + strings.Join(allowed, "`, `") + "`"
+	c.parse(slices.Contains(allowed, value), "%s: unknown variant `%s`, expected one of %s", field, value, names)
+}
+
+// parseRequest turns a body into an accepted request or a refusal.
 func parseRequest(body []byte, window int) (*Request, *refusal) {
 	var w wireRequest
+	c := &checker{}
 	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, deserialise("%v", err)
+		c.parse(false, "%v", err)
+		return nil, c.refusal
 	}
-	r := &Request{Model: w.Model}
-	for _, check := range []func(*Request, *wireRequest) *refusal{checkParameters, checkThinking, checkTools, checkMessages} {
-		if ref := check(r, &w); ref != nil {
-			return nil, ref
+	r := &Request{Model: w.Model, Thinking: w.Thinking.Type != "disabled", IncludeUsage: w.StreamOptions.IncludeUsage}
+	c.unless(slices.Contains(models, r.Model) || strings.HasPrefix(r.Model, "rehearsal"),
+		"The supported API model names are %s, rehearsal*, but you passed %s.", strings.Join(models, ", "), r.Model)
+	if w.MaxTokens != nil {
+		r.MaxTokens = *w.MaxTokens
+		c.unless(r.MaxTokens >= 1 && r.MaxTokens <= MaxOutput,
+			"Invalid max_tokens value, the valid range of max_tokens is [1, %d]", MaxOutput)
+	}
+	c.unless(w.Stream, "This server only streams: stream should be true")
+	c.variant("thinking.type", cmp.Or(w.Thinking.Type, "enabled"), "enabled", "disabled")
+	c.variant("reasoning_effort", cmp.Or(w.Effort, "high"), "low", "high", "max")
+	c.tools(r, w.Tools)
+	c.unless(len(w.Messages) > 0, "Empty input messages")
+	for i, m := range w.Messages {
+		if m.Calls != nil {
+			m.Message.Calls = c.calls(i, m)
 		}
+		c.message(i, r, m.Message)
+		r.Messages = append(r.Messages, m.Message)
 	}
-	if ref := checkConversation(r); ref != nil {
-		return nil, ref
+	c.conversation(r)
+	if c.refusal != nil {
+		return nil, c.refusal
 	}
-	r.prefix = NewPrompt(w.params(), string(w.Tools))
+	r.prefix = NewPrompt(w.params(r), string(w.Tools))
 	r.prefix.Add(r.Messages...)
-	if input := r.prefix.Tokens(); input+r.MaxTokens > window {
-		return nil, invalid("This model's maximum context length is %d tokens. However, you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
-			window, input+r.MaxTokens, input, r.MaxTokens)
-	}
-	return r, nil
-}
-
-func deserialise(format string, args ...any) *refusal {
-	return invalid("Failed to deserialize the JSON body into the target type: "+format, args...)
-}
-
-func checkParameters(r *Request, w *wireRequest) *refusal {
-	if !slices.Contains(models, r.Model) && !strings.HasPrefix(r.Model, "rehearsal") {
-		return invalid("The supported API model names are %s, rehearsal*, but you passed %s.", strings.Join(models, ", "), r.Model)
-	}
-	if !absent(w.MaxTokens) {
-		if err := json.Unmarshal(w.MaxTokens, &r.MaxTokens); err != nil || r.MaxTokens < 1 || r.MaxTokens > MaxOutput {
-			return invalid("Invalid max_tokens value, the valid range of max_tokens is [1, %d]", MaxOutput)
-		}
-	}
-	if !w.Stream {
-		return invalid("This server only streams: stream should be true")
-	}
-	r.IncludeUsage = w.StreamOptions.IncludeUsage
-	return nil
-}
-
-func checkThinking(r *Request, w *wireRequest) *refusal {
-	if t := w.Thinking.Type; !slices.Contains([]string{"", "enabled", "disabled"}, t) {
-		return deserialise("thinking.type: unknown variant `%s`, expected `enabled` or `disabled`", t)
-	}
-	r.Thinking = w.Thinking.Type != "disabled"
-	if !slices.Contains([]string{"", "low", "high", "max"}, w.Effort) {
-		return deserialise("reasoning_effort: unknown variant `%s`, expected one of `low`, `high`, `max`", w.Effort)
-	}
-	return nil
+	input := r.prefix.Tokens()
+	c.unless(input+r.MaxTokens <= window, "This model's maximum context length is %d tokens. However, you requested "+
+		"%d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
+		window, input+r.MaxTokens, input, r.MaxTokens)
+	return r, c.refusal
 }
 
 var toolName = lazy.Regexp(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkTools checks the offered functions: their names, and that they take an object.
-func checkTools(r *Request, w *wireRequest) *refusal {
-	if absent(w.Tools) {
-		return nil
+// tools checks the offered functions: their names, and that they take an object.
+func (c *checker) tools(r *Request, raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
 	}
 	var tools []wireTool
-	if err := json.Unmarshal(w.Tools, &tools); err != nil {
-		return deserialise("tools: %v", err)
-	}
-	if len(tools) == 0 {
-		return invalid("Invalid 'tools': expected an array with functions, but got an empty one")
-	}
+	err := json.Unmarshal(raw, &tools)
+	c.parse(err == nil, "tools: %v", err)
+	c.unless(len(tools) > 0, "Invalid 'tools': expected an array with functions, but got an empty one")
 	for i, t := range tools {
-		switch name := t.Function.Name; {
-		case t.Type != "function":
-			return deserialise("tools[%d].type: unknown variant `%s`, expected `function`", i, t.Type)
-		case !toolName().MatchString(name):
-			return invalid("Invalid 'tools[%d].function.name': expected a string that matches %s", i, toolName())
-		case slices.Contains(r.Tools, name):
-			return invalid("Tool names must be unique: tools[%d].function.name %s", i, name)
-		}
-		if kind := t.Function.Parameters.Type; kind != "object" {
-			return invalid("Invalid schema for function '%s' (tools[%d]): schema must be a JSON Schema of 'type: \"object\"', got 'type: %q'", t.Function.Name, i, kind)
-		}
-		r.Tools = append(r.Tools, t.Function.Name)
+		name, kind := t.Function.Name, t.Function.Parameters.Type
+		c.variant(fmt.Sprintf("tools[%d].type", i), t.Type, "function")
+		c.unless(toolName().MatchString(name),
+			"Invalid 'tools[%d].function.name': expected a string that matches %s", i, toolName())
+		c.unless(!slices.Contains(r.Tools, name), "Tool names must be unique: tools[%d].function.name %s", i, name)
+		c.unless(kind == "object", "Invalid schema for function '%s' (tools[%d]): "+
+			"schema must be a JSON Schema of 'type: \"object\"', got 'type: %q'", name, i, kind)
+		r.Tools = append(r.Tools, name)
 	}
-	return nil
 }
 
-// checkMessages decodes and checks each message by itself.
-func checkMessages(r *Request, w *wireRequest) *refusal {
-	if len(w.Messages) == 0 {
-		return invalid("Empty input messages")
-	}
-	for i, raw := range w.Messages {
-		var m wireMessage
-		if err := json.Unmarshal(raw, &m); err != nil {
-			return deserialise("messages[%d]: %v", i, err)
-		}
-		if !absent(m.Calls) {
-			if m.Role != "assistant" {
-				return invalid("messages[%d]: tool_calls are only allowed on an assistant message", i)
-			}
-			var ref *refusal
-			if m.Message.Calls, ref = parseCalls(i, m.Calls); ref != nil {
-				return ref
-			}
-		}
-		if ref := checkMessage(i, r, m.Message); ref != nil {
-			return ref
-		}
-		r.Messages = append(r.Messages, m.Message)
-	}
-	return nil
-}
-
-func parseCalls(i int, raw json.RawMessage) ([]Call, *refusal) {
-	var calls []wireCall
-	if err := json.Unmarshal(raw, &calls); err != nil {
-		return nil, deserialise("messages[%d].tool_calls: %v", i, err)
-	}
-	if len(calls) == 0 {
-		return nil, invalid("Invalid 'messages[%d].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.", i)
-	}
-	var out []Call
-	for k, c := range calls {
+func (c *checker) calls(i int, m wireMessage) (out []Call) {
+	c.unless(m.Role == "assistant", "messages[%d]: tool_calls are only allowed on an assistant message", i)
+	c.unless(len(*m.Calls) > 0, "Invalid 'messages[%d].tool_calls': empty array. "+
+		"Expected an array with minimum length 1, but got an empty array instead.", i)
+	for k, call := range *m.Calls {
+		at := fmt.Sprintf("messages[%d].tool_calls[%d]", i, k)
 		var args map[string]json.RawMessage
-		_ = json.Unmarshal([]byte(c.Function.Arguments), &args) // nil, unless it is an object
-		switch {
-		case c.ID == "":
-			return nil, deserialise("messages[%d].tool_calls[%d]: missing field `id`", i, k)
-		case c.Type != "function":
-			return nil, deserialise("messages[%d].tool_calls[%d].type: unknown variant `%s`, expected `function`", i, k, c.Type)
-		case c.Function.Name == "":
-			return nil, deserialise("messages[%d].tool_calls[%d].function: missing field `name`", i, k)
-		case args == nil:
-			return nil, invalid("messages[%d].tool_calls[%d].function.arguments must be a JSON object", i, k)
-		}
-		out = append(out, Call{c.ID, c.Function.Name, c.Function.Arguments})
+		_ = json.Unmarshal([]byte(call.Function.Arguments), &args) // nil, unless it is an object
+		c.parse(call.ID != "", "%s: missing field `id`", at)
+		c.variant(at+".type", call.Type, "function")
+		c.parse(call.Function.Name != "", "%s.function: missing field `name`", at)
+		c.unless(args != nil, "%s.function.arguments must be a JSON object", at)
+		out = append(out, Call{call.ID, call.Function.Name, call.Function.Arguments})
 	}
-	return out, nil
+	return out
 }
 
-func checkMessage(i int, r *Request, m Message) *refusal {
+func (c *checker) message(i int, r *Request, m Message) {
+	c.variant(fmt.Sprintf("messages[%d].role", i), m.Role, "system", "user", "assistant", "tool")
 	switch m.Role {
 	case "system", "tool":
-		if m.Content == nil {
-			return deserialise("messages[%d]: missing field `content`", i)
-		}
-		if m.Role == "tool" && m.ToolCallID == "" {
-			return deserialise("messages[%d]: missing field `tool_call_id`", i)
-		}
+		c.parse(m.Content != nil, "messages[%d]: missing field `content`", i)
+		c.parse(m.Role == "system" || m.ToolCallID != "", "messages[%d]: missing field `tool_call_id`", i)
 	case "user":
-		if strings.TrimSpace(m.Text()) == "" {
-			return invalid("Invalid user message: content must not be empty (messages[%d])", i)
-		}
+		c.unless(strings.TrimSpace(m.Text()) != "", "Invalid user message: content must not be empty (messages[%d])", i)
 	case "assistant":
-		if m.Text() == "" && len(m.Calls) == 0 {
-			return invalid("Invalid assistant message: content or tool_calls must be set (messages[%d])", i)
-		}
-		needs := r.Thinking && len(m.Calls) > 0
-		if needs && (m.Reasoning == nil || strings.TrimSpace(*m.Reasoning) == "") {
-			return invalid("The `reasoning_content` in the thinking mode must be passed back to the API. (messages[%d])", i)
-		}
-	default:
-		return deserialise("messages[%d].role: unknown variant `%s`, expected one of `system`, `user`, `assistant`, `tool`", i, m.Role)
+		c.unless(m.Text() != "" || len(m.Calls) > 0,
+			"Invalid assistant message: content or tool_calls must be set (messages[%d])", i)
+		reasons := m.Reasoning != nil && strings.TrimSpace(*m.Reasoning) != ""
+		c.unless(reasons || !r.Thinking || len(m.Calls) == 0,
+			"The `reasoning_content` in the thinking mode must be passed back to the API. (messages[%d])", i)
 	}
-	return nil
 }
 
-// checkConversation checks what holds between messages.
-func checkConversation(r *Request) *refusal {
+// conversation checks what holds between messages.
+func (c *checker) conversation(r *Request) {
 	ids := map[string]int{}      // every call id and where it was made
 	open := map[string]bool{}    // calls of the latest reply that wait for a result
 	answered := map[string]int{} // results, by call id
 	from := 0                    // the reply that made the open calls
-	unpaired := func(at int) *refusal {
-		return invalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following messages[%d], found none at messages[%d])", from, at)
+	paired := func(at int) {
+		c.unless(len(open) == 0, "An assistant message with 'tool_calls' must be followed by tool messages responding to "+
+			"each 'tool_call_id'. (insufficient tool messages following messages[%d], found none at messages[%d])", from, at)
 	}
 	for i, m := range r.Messages {
-		if m.Role != "tool" && len(open) > 0 {
-			return unpaired(i)
+		if m.Role != "tool" {
+			paired(i)
 		}
 		for _, call := range m.Calls {
-			if at, twice := ids[call.ID]; twice {
-				return invalid("Duplicate value for 'tool_calls[].id' %s in messages[%d], first used in messages[%d]", call.ID, i, at)
-			}
+			at, twice := ids[call.ID]
+			c.unless(!twice, "Duplicate value for 'tool_calls[].id' %s in messages[%d], first used in messages[%d]",
+				call.ID, i, at)
 			ids[call.ID], open[call.ID], from = i, true, i
 		}
 		if m.Role != "tool" {
 			continue
 		}
-		if at, twice := answered[m.ToolCallID]; twice {
-			return invalid("Duplicate value for 'tool_call_id' of %s in messages[%d], first answered in messages[%d]", m.ToolCallID, i, at)
-		}
-		if !open[m.ToolCallID] {
-			return invalid("Messages with role 'tool' must be a response to a preceding message with 'tool_calls' (messages[%d], tool_call_id %s)", i, m.ToolCallID)
-		}
+		at, twice := answered[m.ToolCallID]
+		c.unless(!twice, "Duplicate value for 'tool_call_id' of %s in messages[%d], first answered in messages[%d]",
+			m.ToolCallID, i, at)
+		c.unless(open[m.ToolCallID], "Messages with role 'tool' must be a response to a preceding message with "+
+			"'tool_calls' (messages[%d], tool_call_id %s)", i, m.ToolCallID)
 		delete(open, m.ToolCallID)
 		answered[m.ToolCallID] = i
 	}
-	if len(open) > 0 {
-		return unpaired(len(r.Messages))
+	paired(len(r.Messages))
+	if c.refusal == nil {
+		last := r.Last().Role
+		c.unless(last == "user" || last == "tool",
+			"The last message must be a user or tool message, but messages[%d] is %s", len(r.Messages)-1, last)
 	}
-	if last := r.Last().Role; last != "user" && last != "tool" {
-		return invalid("The last message must be a user or tool message, but messages[%d] is %s", len(r.Messages)-1, last)
-	}
-	return nil
 }

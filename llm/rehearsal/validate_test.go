@@ -28,7 +28,7 @@ func TestRefusals(t *testing.T) {
 		{"wildcard model", with(request(user("hi")), obj{"model": "rehearsal-7"}), ""},
 		{"unknown role", request(user("hi"), obj{"role": "developer", "content": "x"}), "messages[1].role: unknown variant `developer`"},
 		{"no role", request(obj{"content": "x"}), "messages[0].role"},
-		{"content is a list", request(obj{"role": "user", "content": []obj{}}), "messages[0]"},
+		{"content is a list", request(obj{"role": "user", "content": []obj{}}), "Message.content"},
 		{"system without content", request(obj{"role": "system"}, user("x")), "messages[0]: missing field `content`"},
 		{"empty user", request(user("")), "messages[0]"},
 		{"blank user", request(system("s"), user(" \n")), "messages[1]"},

@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -47,15 +46,13 @@ type Call struct {
 func (r *Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
 type wireRequest struct {
-	Model    string            `json:"model"`
-	Messages []json.RawMessage `json:"messages"`
-	Tools    json.RawMessage   `json:"tools"`
-	Thinking struct {
-		Type string `json:"type"`
-	} `json:"thinking"`
-	Effort        string          `json:"reasoning_effort"`
-	MaxTokens     json.RawMessage `json:"max_tokens"`
-	Stream        bool            `json:"stream"`
+	Model         string
+	Messages      []wireMessage
+	Tools         json.RawMessage
+	Thinking      struct{ Type string }
+	Effort        string `json:"reasoning_effort"`
+	MaxTokens     *int   `json:"max_tokens"`
+	Stream        bool
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
@@ -64,35 +61,24 @@ type wireRequest struct {
 
 type wireMessage struct {
 	Message
-	Calls json.RawMessage `json:"tool_calls"`
+	Calls *[]wireCall `json:"tool_calls"`
 }
 
 type wireCall struct {
-	ID       string `json:"id"`
-	Type     string `json:"type"`
-	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"function"`
+	ID, Type string
+	Function struct{ Name, Arguments string }
 }
 
 type wireTool struct {
-	Type     string `json:"type"`
+	Type     string
 	Function struct {
-		Name       string `json:"name"`
-		Parameters struct {
-			Type string `json:"type"`
-		} `json:"parameters"`
-	} `json:"function"`
-}
-
-// absent says whether a raw field was missing or null.
-func absent(raw json.RawMessage) bool {
-	return len(raw) == 0 || bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
+		Name       string
+		Parameters struct{ Type string }
+	}
 }
 
 // params are the fields that belong to the prefix without being text of it: all but the
 // messages, the tools, and how to deliver.
-func (w *wireRequest) params() string {
-	return fmt.Sprintf("%q %q %q %q %q", w.Model, w.Thinking.Type, w.Effort, w.MaxTokens, w.UserID)
+func (w *wireRequest) params(r *Request) string {
+	return fmt.Sprintf("%q %q %q %d %q", w.Model, w.Thinking.Type, w.Effort, r.MaxTokens, w.UserID)
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +34,12 @@ const (
 	About   = 0
 )
 
-var classes = [Classes + 1]struct{ least, weight float64 }{About: {0, 0.7}, 1: {0, 0.7}, 2: {0.95, 1.15}, 3: {1.45, 1.7}}
+var classes = [Classes + 1]struct{ least, weight float64 }{
+	About: {0, 0.7},
+	1:     {0, 0.7},
+	2:     {0.95, 1.15},
+	3:     {1.45, 1.7},
+}
 
 // Weight is what a term of a class counts for.
 func Weight(class int) float64 { return classes[class].weight }
@@ -67,7 +71,8 @@ type reader struct {
 func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Time) document {
 	body := string(blob.Body)
 	facts := text.FactsOf(body)
-	d := document{Doc: Doc{Hash: blob.Hash, From: from, To: to, Size: int64(len(body)), First: facts.First, Last: facts.Last}}
+	size := int64(len(body))
+	d := document{Doc: Doc{Hash: blob.Hash, From: from, To: to, Size: size, First: facts.First, Last: facts.Last}}
 	if d.Last.IsZero() {
 		d.First, d.Last = written(body, at, blob.At)
 	}
@@ -75,7 +80,7 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 	for t := range text.Tokens(text.About(blob.Meta)) {
 		more = append(more, keyOf(r.stems.Term(t))|About)
 	}
-	for _, f := range append(filters(facts, d.First, d.Last), originalTerm(blob.Hash)) {
+	for _, f := range append(filters(facts), originalTerm(blob.Hash)) {
 		more = append(more, keyOf(f)|About)
 	}
 	segments := text.Segments(len(body))
@@ -139,75 +144,20 @@ func (r *reader) row(more []uint64) []uint64 {
 }
 
 // filters are the terms that a document can be filtered by.
-func filters(f text.Facts, first, last time.Time) (terms []string) {
+func filters(f text.Facts) (terms []string) {
 	add := func(key string, values []string) {
 		for _, v := range values {
-			terms = append(terms, filterTerm(key, v))
+			terms = append(terms, Term(key, v))
 		}
 	}
 	add("room", f.Rooms)
 	add("tool", f.Tools)
 	add("kind", f.Kinds)
-	days := f.Days
-	if len(days) == 0 {
-		days = daysBetween(first, last)
-	}
-	var months, years []string
-	for _, day := range days {
-		months = text.With(months, day[:len("2006-01")])
-		years = text.With(years, day[:len("2006")])
-	}
-	add("day", days)
-	add("day", months)
-	add("day", years)
 	return terms
 }
 
 // originalTerm is the one by which an original is found again.
-func originalTerm(h blobs.Hash) string { return filterTerm("original", h.String()[:16]) }
+func originalTerm(h blobs.Hash) string { return Term("original", h.String()[:16]) }
 
-func filterTerm(key, value string) string { return filterMark + key + ":" + strings.ToLower(value) }
-
-// daysBetween lists the days from first to last, at most MaxFacts of them.
-func daysBetween(first, last time.Time) []string {
-	var out []string
-	day := last.UTC()
-	for ; len(out) < text.MaxFacts && !day.Before(first.UTC().Truncate(24*time.Hour)); day = day.AddDate(0, 0, -1) {
-		out = append(out, day.Format(time.DateOnly))
-	}
-	return out
-}
-
-// Days that are looked for: no computer has heard anything before them or after.
-var (
-	firstDay = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastDay  = time.Date(2099, 12, 31, 0, 0, 0, 0, time.UTC)
-)
-
-// During limits to originals with something said between two times, by days of UTC; zero is no
-// bound. It has whole years and months where they fit.
-func During(since, until time.Time) []string {
-	since, until = since.UTC(), until.UTC()
-	out := []string{filterTerm("day", "none")} // which none has
-	if until.IsZero() || until.After(lastDay) {
-		until = lastDay
-	}
-	if since.Before(firstDay) {
-		since = firstDay
-	}
-	day := since.Truncate(24 * time.Hour)
-	for !day.After(until) {
-		switch year, month := day.AddDate(1, 0, 0), day.AddDate(0, 1, 0); {
-		case day.YearDay() == 1 && !year.After(until):
-			out = append(out, filterTerm("day", strconv.Itoa(day.Year())))
-			day = year
-		case day.Day() == 1 && !month.After(until):
-			out = append(out, filterTerm("day", day.Format("2006-01")))
-			day = month
-		default:
-			out = append(out, filterTerm("day", day.Format(time.DateOnly)))
-			day = day.AddDate(0, 0, 1)
-		}
-	}
-	return out
-}
+// Term is what a Filter has for a value of a key: a room, a tool or a kind.
+func Term(key, value string) string { return filterMark + key + ":" + strings.ToLower(value) }

@@ -7,11 +7,10 @@
 //		…
 //	})
 //
-// The files are a cache of LIFE.md and the blobs. An index that is absent, damaged, of
-// another format or of another log is made again by the next Sync; where nothing has faded,
-// none is made. Sync continues where the last one stopped, also after kill -9: originals and
-// the place in the log are committed together. One process at a time syncs; the
-// others get ErrBusy and search what is there. A search waits for nobody.
+// The files are a cache of LIFE.md and the blobs. An index that is absent, damaged, of another format or of another
+// log is made again by the next Sync. Sync continues where the last one stopped, also after kill -9: originals and
+// the place in the log are committed together. One process at a time syncs; the others get ErrBusy and search what is
+// there. A search waits for nobody.
 package index
 
 import (
@@ -45,9 +44,8 @@ type Index struct {
 	owns func(blobs.Blob) bool // whether the life does
 	log  *slog.Logger
 
-	mu   sync.Mutex // guards what follows
-	bad  error      // why what is there has to be made anew
-	none bool       // nothing has faded, so there is no file
+	mu  sync.Mutex // guards what follows
+	bad error      // why what is there has to be made anew
 }
 
 // New returns the index at a path, of the life that owns blobs. It opens nothing.
@@ -65,16 +63,19 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		p := &pass{path: x.path, store: store, log: x.log, owns: x.owns, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
+		p := &pass{
+			path:   x.path,
+			store:  store,
+			log:    x.log,
+			owns:   x.owns,
+			reader: reader{stems: text.Stems{}, counts: map[uint64]int{}},
+		}
 		err = x.current(p)
 		if err == nil {
 			err = errors.Join(p.run(ctx, lifePath), p.close())
 		}
 		switch {
 		case err == nil:
-			x.mu.Lock()
-			defer x.mu.Unlock()
-			x.none = len(p.Runs) == 0
 			return p.added, nil
 		case ctx.Err() != nil:
 			return p.added, ctx.Err()
@@ -95,7 +96,8 @@ const (
 func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+	const flags = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(flags))
 	if _, err := lock.TryLockContext(wait, pollTime); err != nil {
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			err = ErrBusy
@@ -147,22 +149,16 @@ func (x *Index) condemn(err error) bool {
 // ErrRebuilding.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
 	x.mu.Lock()
-	bad, none := x.bad, x.none
+	bad := x.bad
 	x.mu.Unlock()
 	if bad != nil {
 		return ErrRebuilding
 	}
 	o, err := open(x.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if !none {
-			return ErrRebuilding
-		}
-		o, err = &state{}, nil
-	}
 	if err == nil {
 		err = errors.Join(do(&View{state: o, passed: map[string][]uint64{}}), o.close())
 	}
-	if x.condemn(err) {
+	if errors.Is(err, fs.ErrNotExist) || x.condemn(err) {
 		return ErrRebuilding
 	}
 	return cmp.Or(err, ctx.Err())

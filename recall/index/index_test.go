@@ -3,40 +3,11 @@ package index
 import (
 	"log/slog"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"lethe/blobs"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/mind"
-	"lethe/recall/text"
 )
-
-func TestDayTerms(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		days := rapid.IntRange(0, 30000)
-		base := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
-		since := base.AddDate(0, 0, days.Draw(t, "since"))
-		until := since.AddDate(0, 0, rapid.IntRange(0, 4000).Draw(t, "length"))
-		at := base.AddDate(0, 0, days.Draw(t, "at")).Add(time.Duration(rapid.IntRange(0, 86399).Draw(t, "second")) * time.Second)
-		have := map[string]bool{}
-		for _, f := range filters(text.Facts{}, at, at) {
-			have[f] = true
-		}
-		found := false
-		terms := During(since, until)
-		for _, term := range terms {
-			found = found || have[term]
-		}
-		if inside := !at.Before(since) && at.Before(until.AddDate(0, 0, 1)); found != inside {
-			t.Fatalf("%v in %v..%v: %v", at, since, until, terms)
-		}
-		if len(terms) > 120 {
-			t.Fatalf("%d terms", len(terms))
-		}
-	})
-}
 
 // The originals of an epoch, and those on the cards of a fork's, are read as the other packages write them.
 func TestReadsEpochsOfTheMind(t *testing.T) {

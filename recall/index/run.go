@@ -34,7 +34,6 @@ type run struct {
 	Bits  int    `json:"bits"`  // of a key by which its entry is found
 
 	file *os.File
-	seen map[uint64][]byte // buckets, while it is open
 }
 
 // record says of a segment which original it belongs to.
@@ -71,10 +70,10 @@ func hashOf(s string) uint64 {
 
 // open opens the file of a run that begins with a segment.
 func (r *run) open(path string, first int64) (err error) {
-	if strings.ContainsRune(r.File, filepath.Separator) || r.First != first || r.N <= 0 || r.Bits < 0 || r.Bits > 32 || r.Size < r.N*recordBytes {
+	outside := strings.ContainsRune(r.File, filepath.Separator)
+	if outside || r.First != first || r.N <= 0 || r.Bits < 0 || r.Bits > 32 || r.Size < r.N*recordBytes {
 		return fmt.Errorf("%w: run %s", errDamaged, r.File)
 	}
-	r.seen = map[uint64][]byte{}
 	if r.file, err = os.Open(path + "-" + r.File); errors.Is(err, fs.ErrNotExist) {
 		return errRunGone
 	}
@@ -107,35 +106,38 @@ func (r *run) record(segment int64) (rec record, err error) {
 	return rec, err
 }
 
-// postings returns those of a key, nil where there are none.
-func (r *run) postings(key uint64) ([]byte, error) {
+// lists returns the postings of a key in each class, nil where there are none.
+func (r *run) lists(key uint64) (out [Classes + 1][]byte, err error) {
 	data, err := r.bucket(key >> (keyBits - r.Bits))
-	for e := (entries{rest: data}); e.next() && e.key <= key; {
-		if e.key == key {
-			return e.list, nil
+	if err != nil {
+		return out, err
+	}
+	for e := (entries{rest: data}); e.next() && e.key <= key|Classes; {
+		if e.key >= key {
+			out[e.key-key] = e.list
 		}
 	}
-	return nil, err
+	return out, nil
 }
 
-// bucket returns the entries whose keys begin alike. Those of a search are looked at several times.
+// with yields the segments with a filter's term, counted from the run's first segment.
+func (r *run) with(term string) (iter.Seq[int64], error) {
+	lists, err := r.lists(keyOf(term))
+	return r.each(lists[About]), err
+}
+
+// bucket reads the entries whose keys begin alike.
 func (r *run) bucket(prefix uint64) ([]byte, error) {
-	if data, ok := r.seen[prefix]; ok {
-		return data, nil
-	}
 	ends, err := r.read(r.Size+4*int64(prefix), 8)
 	if err != nil {
 		return nil, err
 	}
-	from, to := int64(binary.LittleEndian.Uint32(ends)), int64(binary.LittleEndian.Uint32(ends[4:]))
+	from := int64(binary.LittleEndian.Uint32(ends))
+	to := int64(binary.LittleEndian.Uint32(ends[4:]))
 	if from > to || r.N*recordBytes+to > r.Size {
 		return nil, fmt.Errorf("%w: run %s", errDamaged, r.File)
 	}
-	data, err := r.read(r.N*recordBytes+from, to-from)
-	if err == nil && len(r.seen) < mostSeen && len(data) <= 4*bucketBytes {
-		r.seen[prefix] = data
-	}
-	return data, err
+	return r.read(r.N*recordBytes+from, to-from)
 }
 
 // each yields the postings of a list in order, counted from the run's first segment.
@@ -190,7 +192,8 @@ func newRun(path string, first, n, size int64) (*runWriter, error) {
 		return nil, err
 	}
 	name := strings.TrimPrefix(filepath.Base(file.Name()), filepath.Base(path)+"-")
-	return &runWriter{run: run{File: name, First: first, seen: map[uint64][]byte{}, N: n, Bits: bits.Len64(uint64(size / bucketBytes)), file: file}, out: bufio.NewWriterSize(file, 1<<16)}, nil
+	r := run{File: name, First: first, N: n, Bits: bits.Len64(uint64(size / bucketBytes)), file: file}
+	return &runWriter{run: r, out: bufio.NewWriterSize(file, 1<<16)}, nil
 }
 
 func (w *runWriter) add(key uint64, list []byte) {
@@ -217,43 +220,6 @@ func (w *runWriter) finish() (run, error) {
 	return w.run, errors.Join(w.out.Flush(), w.file.Sync())
 }
 
-// merged writes two runs that follow each other as one.
-func merged(path string, a, b run) (run, error) {
-	head, tail := a.N*recordBytes, b.N*recordBytes
-	w, err := newRun(path, a.First, a.N+b.N, a.Size-head+b.Size-tail)
-	if err != nil {
-		return run{}, err
-	}
-	older, err := a.read(0, a.Size)
-	newer, err2 := b.read(0, b.Size)
-	if err = errors.Join(err, err2); err != nil {
-		return run{}, errors.Join(err, w.file.Close())
-	}
-	w.out.Write(older[:head])
-	w.out.Write(newer[:tail])
-	x, y := entries{rest: older[head:]}, entries{rest: newer[tail:]}
-	var list []byte
-	for more, too := x.next(), y.next(); more || too; {
-		key, last := min(x.key, y.key), int64(0)
-		list = list[:0]
-		if x.key == key {
-			list = append(list, x.list...)
-			for at := range a.each(x.list) {
-				last = at
-			}
-			more = x.next()
-		}
-		if y.key == key {
-			v, n := binary.Uvarint(y.list)
-			list = binary.AppendUvarint(list, v+uint64(a.N-last))
-			list = append(list, y.list[max(0, n):]...)
-			too = y.next()
-		}
-		w.add(key, list)
-	}
-	return w.finish()
-}
-
 // batch collects segments for a run.
 type batch struct {
 	first    int64
@@ -263,10 +229,7 @@ type batch struct {
 	added    int // originals
 }
 
-const (
-	mostPostings = 1 << 20 // of a batch: 8 MB
-	mostSeen     = 1 << 10 // buckets of a run, while it is open
-)
+const mostPostings = 1 << 20 // of a batch: 8 MB
 
 func (b *batch) segments() int { return len(b.records) / recordBytes }
 
@@ -282,13 +245,42 @@ func (b *batch) take(d document) error {
 			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
 		}
 		var err error
-		b.records, err = binary.Append(b.records, binary.LittleEndian, record{d.Hash, int32(i), int32(len(d.rows)), int32(d.From), int32(d.To), d.Size, d.First.UnixMicro(), d.Last.UnixMicro()})
+		b.records, err = binary.Append(b.records, binary.LittleEndian, record{
+			Hash:     d.Hash,
+			Segment:  int32(i),
+			Segments: int32(len(d.rows)),
+			From:     int32(d.From),
+			To:       int32(d.To),
+			Size:     d.Size,
+			First:    d.First.UnixMicro(),
+			Last:     d.Last.UnixMicro(),
+		})
 		if err != nil {
 			return err
 		}
 	}
 	b.hashes[d.Hash] = true
 	b.added++
+	return nil
+}
+
+// join puts the segments of the run before into the batch, too.
+func (b *batch) join(r run) error {
+	data, err := r.read(0, r.Size)
+	if err != nil {
+		return err
+	}
+	for i := range b.postings {
+		b.postings[i] += uint64(r.N)
+	}
+	records := data[:r.N*recordBytes]
+	for e := (entries{rest: data[len(records):]}); e.next(); {
+		for at := range r.each(e.list) {
+			b.postings = append(b.postings, e.key<<segmentBits|uint64(at))
+		}
+	}
+	b.records = slices.Concat(records, b.records)
+	b.first = r.First
 	return nil
 }
 

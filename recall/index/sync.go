@@ -74,33 +74,40 @@ func (p *pass) commit(ctx context.Context) (done bool, err error) {
 	return false, broken
 }
 
-// save writes the batch as a run, merges the last runs, and then the state. With nothing in the index
-// there is none.
+// save writes the batch as a run, and then the state.
 func (p *pass) save() error {
 	p.Mark = p.read
-	if p.batch.added > 0 {
-		r, err := p.batch.write(p.path)
-		if p.Runs = append(p.Runs, r); err != nil {
+	if p.batch.added == 0 {
+		return p.state.save(p.path)
+	}
+	for {
+		last := len(p.Runs) - 1
+		if last < 0 {
+			break
+		}
+		n, more := p.Runs[last].N, int64(p.batch.segments())
+		if n >= 2*more || n+more > mostJoined {
+			break
+		}
+		if err := p.batch.join(p.Runs[last]); err != nil {
 			return err
 		}
-	}
-	n := len(p.Runs)
-	for ; n > 1 && p.Runs[n-2].N < 2*p.Runs[n-1].N && p.Runs[n-2].N+p.Runs[n-1].N <= mostMerged; n-- {
-		r, err := merged(p.path, p.Runs[n-2], p.Runs[n-1])
-		err = errors.Join(err, p.Runs[n-2].file.Close(), p.Runs[n-1].file.Close())
-		if p.Runs = append(p.Runs[:n-2], r); err != nil {
+		if err := p.Runs[last].file.Close(); err != nil {
 			return err
 		}
+		p.Runs = p.Runs[:last]
 	}
-	if n == 0 {
-		return nil
+	r, err := p.batch.write(p.path)
+	p.Runs = append(p.Runs, r)
+	if err != nil {
+		return err
 	}
 	return p.state.save(p.path)
 }
 
-// A search looks into each run. So the last ones are merged, while the one before is not twice as
-// long, up to so many segments: some 15 MB, in memory at once.
-const mostMerged = 1 << 15
+// A search looks into each run. So a new one takes in the last ones, while these are not twice as
+// long as it, up to so many segments: some 20 MB in memory.
+const mostJoined = 1 << 13
 
 // step takes in what one event names. At the end of the log it returns io.EOF. After
 // another error the event will be read again.
@@ -198,7 +205,10 @@ func (p *pass) take(t task) error {
 	}
 	var ambiguous *blobs.AmbiguousError
 	switch {
-	case errors.Is(err, blobs.ErrNotFound), errors.Is(err, blobs.ErrDigest), errors.Is(err, errStranger), errors.As(err, &ambiguous):
+	case errors.Is(err, blobs.ErrNotFound),
+		errors.Is(err, blobs.ErrDigest),
+		errors.Is(err, errStranger),
+		errors.As(err, &ambiguous):
 		p.log.Warn("an original is passed over in the index", "entries", fmt.Sprintf("e%d..e%d", t.from, t.to), "error", err)
 		return nil
 	case err != nil:
@@ -227,11 +237,11 @@ func (p *pass) known(h blobs.Hash) (bool, error) {
 		return true, nil
 	}
 	for _, r := range p.Runs {
-		list, err := r.postings(keyOf(originalTerm(h)))
+		segments, err := r.with(originalTerm(h))
 		if err != nil {
 			return false, err
 		}
-		for at := range r.each(list) {
+		for at := range segments {
 			if rec, err := r.record(r.First + at); err != nil || rec.Hash == h {
 				return err == nil, err
 			}

@@ -1,9 +1,8 @@
 package index
 
 import (
-	"context"
+	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"slices"
 	"time"
 
@@ -13,14 +12,13 @@ import (
 // View is what the index holds at one moment.
 type View struct {
 	*state
-	Only Filter // what postings are limited to; nil is no limit
+	Only Filter // what lists and times are limited to
 
-	passed  map[string][]uint64 // by file of a run: its segments that pass
-	scratch []int64
+	passed map[string][]uint64 // by file of a run: its segments that pass Only
 }
 
-// Next is the number of the segment that comes next; there is one less.
-func (v *View) Next() int64 { return v.next() }
+// Segments is how many segments there are, numbered from 1.
+func (v *View) Segments() int { return int(v.next() - 1) }
 
 // Doc is an original that stands in the index.
 type Doc struct {
@@ -40,83 +38,136 @@ func (v *View) Doc(segment int64) (Doc, error) {
 		return Doc{}, fmt.Errorf("look up an original: %w: segment %d: %w", errDamaged, segment, err)
 	}
 	return Doc{
-		ID: segment - int64(rec.Segment), Segments: int64(rec.Segments), Hash: rec.Hash, From: int(rec.From), To: int(rec.To), Size: rec.Size,
-		First: time.UnixMicro(rec.First).UTC(), Last: time.UnixMicro(rec.Last).UTC(),
+		ID:       segment - int64(rec.Segment),
+		Segments: int64(rec.Segments),
+		Hash:     rec.Hash,
+		From:     int(rec.From),
+		To:       int(rec.To),
+		Size:     rec.Size,
+		First:    time.UnixMicro(rec.First).UTC(),
+		Last:     time.UnixMicro(rec.Last).UTC(),
 	}, nil
 }
 
-// Filter is a limit on segments: each has one of the terms of each group.
-type Filter [][]string
-
-// Has limits to originals that have a value: a room, a tool or a kind.
-func Has(key, value string) []string { return []string{filterTerm(key, value)} }
-
-// passing has a bit for each segment of a run that passes a filter.
-func (r *run) passing(filter Filter) (all []uint64, err error) {
-	for _, group := range filter {
-		some := make([]uint64, (r.N+63)/64)
-		for _, t := range group {
-			list, err := r.postings(keyOf(t) | About)
-			if err != nil {
-				return nil, err
-			}
-			for at := range r.each(list) {
-				some[at/64] |= 1 << (at % 64)
-			}
-		}
-		for k := range all {
-			some[k] &= all[k]
-		}
-		all = some
-	}
-	return all, nil
+// Filter is a limit on segments; the zero Filter is none.
+type Filter struct {
+	Has          []string  // terms as Term makes them: a segment has all of them
+	Since, Until time.Time // something of its original was said between them; zero is no bound
 }
 
-// Newest returns the newest segments that have one of some terms too, newest first, at most n.
-func (v *View) Newest(terms []string, n int) (out []int64, err error) {
-	for _, r := range slices.Backward(v.Runs) {
-		passing, err := r.passing(append(v.Only[:len(v.Only):len(v.Only)], terms))
+// passing has a bit for each segment of a run that passes a filter.
+func (r *run) passing(f Filter) ([]uint64, error) {
+	all, err := r.during(f.Since, f.Until)
+	for _, term := range f.Has {
+		segments, err := r.with(term)
 		if err != nil {
 			return nil, err
 		}
-		for k, word := range slices.Backward(passing) {
-			for ; word != 0 && len(out) < n; word &^= 1 << (bits.Len64(word) - 1) {
-				out = append(out, r.First+int64(64*k+bits.Len64(word)-1))
-			}
+		some := make([]uint64, len(all))
+		for at := range segments {
+			some[at/64] |= 1 << (at % 64)
+		}
+		for k := range all {
+			all[k] &= some[k]
+		}
+	}
+	return all, err
+}
+
+// during has a bit for each segment of a run whose original has something said between two times.
+func (r *run) during(since, until time.Time) ([]uint64, error) {
+	out := make([]uint64, (r.N+63)/64)
+	if since.IsZero() && until.IsZero() {
+		for k := range out {
+			out[k] = ^uint64(0)
+		}
+		return out, nil
+	}
+	data, err := r.read(0, r.N*recordBytes)
+	if err != nil {
+		return nil, err
+	}
+	for at := range r.N {
+		times := data[(at+1)*recordBytes-16:]
+		first := int64(binary.LittleEndian.Uint64(times))
+		last := int64(binary.LittleEndian.Uint64(times[8:]))
+		if last >= since.UnixMicro() && (until.IsZero() || first <= until.UnixMicro()) {
+			out[at/64] |= 1 << (at % 64)
 		}
 	}
 	return out, nil
 }
 
-// Postings returns the newest segments before one that have a term in a class, newest
-// first, at most n.
-func (v *View) Postings(ctx context.Context, term string, class int, before int64, n int) (out []int64, err error) {
-	for _, r := range slices.Backward(v.Runs) {
-		if len(out) == n || r.First >= before {
-			continue
+// During is v, limited to what was said between two times too.
+func (v *View) During(since, until time.Time) *View {
+	f := v.Only
+	if since.After(f.Since) {
+		f.Since = since
+	}
+	if f.Until.IsZero() || until.Before(f.Until) {
+		f.Until = until
+	}
+	return &View{state: v.state, Only: f, passed: map[string][]uint64{}}
+}
+
+// List is where a term stands in a class: its postings in each run.
+type List [][]byte
+
+// Len counts the segments of a list, whatever a view is limited to.
+func (l List) Len() (n int) {
+	for _, list := range l {
+		for _, c := range list {
+			if c < 0x80 { // the last byte of a posting
+				n++
+			}
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		list, err := r.postings(keyOf(term) | uint64(class))
+	}
+	return n
+}
+
+// Lists looks up a term in each class.
+func (v *View) Lists(term string) (out [Classes + 1]List, err error) {
+	for i := range v.Runs {
+		lists, err := v.Runs[i].lists(keyOf(term))
 		if err != nil {
-			return nil, err
+			return out, err
 		}
+		for class, list := range lists {
+			out[class] = append(out[class], list)
+		}
+	}
+	return out, nil
+}
+
+// Newest returns the newest segments of a list, or of all with a nil one, at most n and as far as
+// the view is limited to them.
+func (v *View) Newest(list List, n int) (out []int64, err error) {
+	for i, r := range slices.Backward(v.Runs) {
 		passing := v.passed[r.File]
-		if list != nil && v.Only != nil && passing == nil {
+		if passing == nil {
 			if passing, err = r.passing(v.Only); err != nil {
 				return nil, err
 			}
 			v.passed[r.File] = passing
 		}
-		v.scratch = v.scratch[:0]
-		for at := range r.each(list) {
-			if r.First+at < before && (passing == nil || passing[at/64]&(1<<(at%64)) != 0) {
-				v.scratch = append(v.scratch, r.First+at)
+		segments := r.all
+		if list != nil {
+			segments = r.each(list[i])
+		}
+		var here []int64
+		for at := range segments {
+			if passing[at/64]&(1<<(at%64)) != 0 {
+				here = append(here, r.First+at)
 			}
 		}
-		slices.Reverse(v.scratch)
-		out = append(out, v.scratch[:min(len(v.scratch), n-len(out))]...)
+		slices.Reverse(here)
+		out = append(out, here[:min(len(here), n-len(out))]...)
 	}
 	return out, nil
+}
+
+// all yields the segments of a run, counted from its first.
+func (r *run) all(yield func(int64) bool) {
+	for at := int64(0); at < r.N && yield(at); at++ {
+	}
 }

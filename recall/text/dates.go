@@ -44,15 +44,18 @@ const isoBytes = len("2026-11-20")
 
 // How people write days and months in words, and how much of a text is looked at.
 const (
-	dayRE     = `(\d{1,2})(?:st|nd|rd|th)?\b`
-	monthRE   = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?`
+	dayRE   = `(\d{1,2})(?:st|nd|rd|th)?\b`
+	monthRE = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|` +
+		`oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?`
 	yearRE    = `(?:,? +((?:19|20)\d\d)\b)?`
 	dateBytes = 40
 )
 
 var (
-	inWords = lazy.Regexp(`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
-	clock   = lazy.Regexp(`^[T ][\d.,]*:[\d:.,Z+-]*`)
+	inWords = lazy.Regexp(
+		`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE,
+	)
+	clock = lazy.Regexp(`^[T ][\d.,]*:[\d:.,Z+-]*`)
 )
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.

@@ -111,7 +111,8 @@ func (s *Section) silent(body string) bool {
 	case s.Tool == "UNCOMPACT":
 		return s.Kind == "call" || strings.Contains(content, copied)
 	}
-	return s.Kind == "note" && (strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned"))
+	pins := strings.HasPrefix(content, "Your list of pins is full") || strings.HasPrefix(content, "No longer pinned")
+	return s.Kind == "note" && pins
 }
 
 // The kinds of content that a search can ask for.
@@ -151,14 +152,13 @@ func SegmentOf(at, size int) int {
 
 // Facts are what an original is about besides its words: what filters go by.
 type Facts struct {
-	From, To            int      // entries; 0 where no header names one
-	Rooms, Tools, Kinds []string // each once, in order of appearance
-	Days                []string // 2026-11-20, of the lines that have a time
-	First, Last         time.Time
+	From, To            int       // entries; 0 where no header names one
+	Rooms, Tools, Kinds []string  // each once, in order of appearance
+	First, Last         time.Time // of the lines that have one
 }
 
-// MaxFacts bounds how many rooms, tools and days of one original are told apart.
-const MaxFacts = 100
+// maxFacts bounds how many rooms and tools of one original are told apart.
+const maxFacts = 100
 
 // FactsOf reads the facts of an original.
 func FactsOf(body string) Facts {
@@ -169,9 +169,9 @@ func FactsOf(body string) Facts {
 			f.From, f.To = min(f.From, s.Entry), max(f.To, s.Entry)
 		}
 		if s.Kind != "reply" || strings.TrimSpace(s.Text(body)) != "" {
-			f.Kinds = With(f.Kinds, s.Content())
+			f.Kinds = with(f.Kinds, s.Content())
 		}
-		f.Rooms, f.Tools = With(f.Rooms, s.Room), With(f.Tools, s.Tool)
+		f.Rooms, f.Tools = with(f.Rooms, s.Room), with(f.Tools, s.Tool)
 		if s.Kind != "inbound" {
 			continue
 		}
@@ -180,7 +180,6 @@ func FactsOf(body string) Facts {
 			if !ok || m.At.IsZero() {
 				continue
 			}
-			f.Days = With(f.Days, m.At.Format(time.DateOnly))
 			if f.First.IsZero() || m.At.Before(f.First) {
 				f.First = m.At
 			}
@@ -192,9 +191,9 @@ func FactsOf(body string) Facts {
 	return f
 }
 
-// With adds s to a list, unless it is empty, there already, or one too many.
-func With(list []string, s string) []string {
-	if s == "" || len(list) >= MaxFacts || slices.Contains(list, s) {
+// with adds s to a list, unless it is empty, there already, or one too many.
+func with(list []string, s string) []string {
+	if s == "" || len(list) >= maxFacts || slices.Contains(list, s) {
 		return list
 	}
 	return append(list, s)

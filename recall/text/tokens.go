@@ -255,7 +255,8 @@ func unspaced(r rune) bool {
 	case r >= 0x1100 && r <= 0x11ff: // single letters of Hangul
 		return false
 	}
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Bopomofo, unicode.Khmer, unicode.Myanmar)
 }
 
 // run takes a run of such scripts: all pairs of its characters, and each Chinese one

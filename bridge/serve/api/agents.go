@@ -4,69 +4,97 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
-	"lethe/budget"
-	"lethe/llm"
+	"lethe/events"
+	"lethe/home"
 	"lethe/report"
 )
 
-type of struct {
-	Self string `name:"self" in:"path" about:"The name of an identity, its hash, or the beginning of the hash."`
+func (s server) agents(call[none, none]) (l List[report.Agent], err error) {
+	l.Items, err = s.Agents()
+	return l, err
 }
 
-type ofPage struct {
-	of
-	page
+func (s server) agent(c call[none, none]) (report.Agent, error) {
+	return s.Agent(c.id), nil
 }
 
-func (s server) agents(_ *http.Request, p page) (l List[report.Agent], err error) {
-	all, err := s.Agents()
-	return part(p, all, err, func(a report.Agent) string { return a.Name })
+func (s server) context(c call[none, none]) (report.Context, error) { return s.Context(c.id) }
+
+type ofLife struct {
+	After string `name:"after" about:"Where to go on: next of the part before, or the id of an event."`
+	Limit int    `name:"limit" about:"How many at most." default:"100" min:"1" max:"1000"`
 }
 
-func (s server) agent(_ *http.Request, id agent.Identity, _ of) (report.Agent, error) {
-	return s.Agent(id), nil
-}
-
-// Context is the next request of an identity.
-type Context struct {
-	agent.Parts
-	Messages []llm.Message `json:"messages"`
-}
-
-func (s server) context(_ *http.Request, id agent.Identity, _ of) (c Context, err error) {
-	state, parts, err := s.Context(id)
+func (s server) life(c call[ofLife, none]) (l List[events.Event], err error) {
+	l.Items = []events.Event{}
+	stream, err := s.Events(c.id, c.params.After)
 	if err != nil {
-		return c, err
+		return l, err
 	}
-	return Context{parts, agent.Wire(state.Messages(""))}, nil
+	defer stream.Close()
+	bytes := 0
+	for e, err := range stream.All() {
+		if err != nil {
+			return l, err
+		}
+		l.Items, l.Next = append(l.Items, e), e.ID
+		bytes += len(e.Text) + len(e.Args)
+		if len(l.Items) == c.params.Limit || bytes >= 1<<20 {
+			return l, nil
+		}
+	}
+	l.Next = ""
+	return l, nil
 }
 
-func (s server) questions(_ *http.Request, p page) (l List[report.Question], err error) {
-	open, err := s.unanswered()
-	return part(p, open, err, func(q report.Question) string { return q.Hash })
+type followed struct {
+	After string `name:"after" about:"The id to go on behind; 0 is the beginning. By default Last-Event-ID, or now."`
+	Last  string `name:"Last-Event-ID" in:"header" about:"What browsers send when they come back."`
 }
 
-// unanswered are the questions of all identities that can be read.
-func (s server) unanswered() ([]report.Question, error) {
+func (s server) follow(w http.ResponseWriter, c call[followed, none]) (err error) {
+	after := cmp.Or(c.params.Last, c.params.After)
+	if after == "" {
+		if after, err = events.End(c.id.LIFE()); err != nil {
+			return c.id.Unread(err)
+		}
+	}
+	stream, err := s.Events(c.id, after)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	if c.Method == http.MethodHead {
+		return nil // it would wait for ever
+	}
+	sse, err := s.Stream(w, c.Request)
+	if err != nil {
+		return err
+	}
+	defer sse.Close()
+	if err := sse.From(after); err != nil {
+		return nil // the client has left
+	}
+	err = stream.Follow(sse.Context(), s.Watcher, func(e events.Event) error { return sse.Send(e.ID, e.Type, e) })
+	if err != nil && sse.Context().Err() == nil {
+		s.Log.Error("a stream of events has ended", "identity", c.id.Name, "err", err)
+	}
+	return nil
+}
+
+func (s server) questions(call[none, none]) (l List[report.Question], err error) {
 	all, err := s.List()
 	if err != nil {
-		return nil, err
+		return l, err
 	}
-	open, err := s.Questions(all...)
+	l.Items, err = s.Questions(all...)
 	if err != nil {
 		s.Log.Warn("questions of some identities cannot be read", "err", err)
 	}
-	return open, nil
-}
-
-func (s server) questionsOf(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Question], err error) {
-	open, err := s.Questions(id)
-	return part(p.page, open, err, func(q report.Question) string { return q.Hash })
+	return l, nil
 }
 
 // Answer is one to a question.
@@ -75,129 +103,60 @@ type Answer struct {
 	User string `json:"user,omitempty" jsonschema:"who answers; by default the user of the server"`
 }
 
-// once is the key of a request that may be repeated.
-type once struct {
-	Key string `name:"Idempotency-Key" in:"header" about:"Whatever you choose, up to 255 bytes: a request that repeats one with the same key says nothing again."`
-}
-
-type answered struct {
-	once
-	Question string `name:"question" in:"path" about:"The id of an open question, like q3fa9c1."`
-}
-
-func (s server) answer(_ *http.Request, p answered, a Answer) (said backend.Said, err error) {
-	open, err := s.unanswered()
+func (s server) answer(c call[once, Answer]) (said backend.Said, err error) {
+	open, err := s.questions(call[none, none]{})
 	if err != nil {
 		return said, err
 	}
-	return s.Reply(open, p.Key, p.Question, a.User, a.Text)
+	return s.Reply(open.Items, c.params.Key, c.PathValue("question"), c.body.User, c.body.Text)
 }
 
-func (s server) budget(_ *http.Request, id agent.Identity, _ of) (b report.Budget, err error) {
+func (s server) budget(c call[none, none]) (report.Budget, error) {
 	all, err := s.Budgets()
-	return all.Of(id.Self), err
+	return all.Of(c.id.Self), err
 }
 
-type ofOnce struct {
-	of
-	once
-}
+func (s server) budgets(call[none, none]) (report.Budgets, error) { return s.Budgets() }
 
-// Command is where a command to an identity is said.
-type Command struct {
-	Room string `json:"room,omitempty" jsonschema:"a room that the identity hears; by default the one that it answers, or the first"`
-	User string `json:"user,omitempty" jsonschema:"who says it; by default the user of the server"`
-}
-
-// Raise is by how much a limit is raised.
-type Raise struct {
-	USD  float64 `json:"usd" jsonschema:"dollars; more than 0"`
-	Span string  `json:"span,omitempty" jsonschema:"which limit: today, month or life; by default today"`
-	Command
-}
-
-func (s server) raise(_ *http.Request, id agent.Identity, p ofOnce, b Raise) (said backend.Said, err error) {
-	by := "+" + strconv.FormatFloat(b.USD, 'f', -1, 64) + " " + cmp.Or(b.Span, "today")
-	if _, _, err := budget.ParseRaise(by); err != nil {
-		return said, report.Invalid("usd is %g and span is %q: %w", b.USD, b.Span, err)
-	}
-	return s.command(id, p, b.Command, "/budget "+by)
-}
-
-func (s server) stop(_ *http.Request, id agent.Identity, p ofOnce, c Command) (backend.Said, error) {
-	return s.command(id, p, c, "/stop")
-}
-
-// command says a command where an identity hears it.
-func (s server) command(id agent.Identity, p ofOnce, c Command, line string) (said backend.Said, err error) {
-	if said, ok := s.SaidBefore(p.Key); ok && c.Room == "" { // it may answer another room by now
-		c.Room = said.Room
-	}
-	a := s.Agent(id)
-	if len(a.Rooms) == 0 {
-		return said, backend.Refuse(http.StatusConflict, "make one with its name in agents: POST /api/rooms", "%s hears no room", id.Name)
-	}
-	if c.Room == "" {
-		c.Room = a.Rooms[0]
-		if live, running := report.Live(id); running && len(live.Answering) > 0 {
-			c.Room = live.Answering[0]
-		}
-	}
-	if !slices.Contains(a.Rooms, c.Room) {
-		return said, report.Invalid("%s does not hear room %q", id.Name, c.Room)
-	}
-	return s.Say(p.Key, c.Room, c.User, line)
-}
-
-// Asked is what was asked of an identity, by a file in its directory.
+// Asked tells what was asked of an identity, by a file in its directory.
 type Asked struct {
 	Asked string `json:"asked"`
 	Runs  bool   `json:"runs"` // false: it does so when it runs
 }
 
-func (s server) triggers(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Trigger], err error) {
-	all, err := s.Triggers(id)
-	return part(p.page, all, err, func(t report.Trigger) string { return t.Name })
+func (s server) triggers(c call[none, none]) (l List[report.Trigger], err error) {
+	l.Items, err = s.Triggers(c.id)
+	return l, err
 }
 
-type ofTrigger struct {
-	of
-	Trigger string `name:"trigger" in:"path" about:"The name of the trigger."`
-}
-
-func (s server) fire(_ *http.Request, id agent.Identity, p ofTrigger, _ none) (a Asked, err error) {
-	all, err := s.Triggers(id)
+func (s server) fire(c call[none, none]) (a Asked, err error) {
+	all, err := s.Triggers(c.id)
 	if err != nil {
 		return a, err
 	}
-	_, running := agent.Running(id)
-	return Asked{"fire " + p.Trigger, running}, report.Fire(id, p.Trigger, all)
+	name := c.PathValue("trigger")
+	_, running := home.Running(c.id)
+	return Asked{"fire " + name, running}, report.Fire(c.id, name, all)
 }
 
-func (s server) jobs(_ *http.Request, id agent.Identity, p ofPage) (l List[report.Job], err error) {
-	return part(p.page, report.Jobs(id), nil, func(j report.Job) string { return strconv.Itoa(j.ID) })
+func (s server) jobs(c call[none, none]) (List[report.Job], error) {
+	return List[report.Job]{Items: report.Jobs(c.id)}, nil
 }
 
-type ofJob struct {
-	of
-	Job int `name:"job" in:"path" min:"1" about:"The number of the job."`
-}
-
-func (s server) stopJob(r *http.Request, id agent.Identity, p ofJob, _ none) (j report.Job, err error) {
-	j, err = report.StopJob(r.Context(), id, p.Job)
-	if err != nil && !errors.Is(err, agent.ErrNotFound) {
+func (s server) stopJob(c call[none, none]) (j report.Job, err error) {
+	n, err := strconv.Atoi(c.PathValue("job"))
+	if err != nil {
+		return j, report.Invalid("job is %q; it is a number", c.PathValue("job"))
+	}
+	j, err = report.StopJob(c.Context(), c.id, n)
+	if err != nil && !errors.Is(err, home.ErrNotFound) {
 		return j, backend.Refuse(http.StatusConflict, "", "%w", err)
 	}
 	return j, err
 }
 
-type search struct {
-	of
-	report.Search
-}
-
-func (s server) recall(r *http.Request, id agent.Identity, p search) (report.Found, error) {
-	f, err := s.Recall(r.Context(), id, p.Search, s.Log)
+func (s server) recall(c call[report.Search, none]) (report.Found, error) {
+	f, err := s.Recall(c.Context(), c.id, c.params, s.Log)
 	if errors.Is(err, report.ErrNoMatch) {
 		err = nil
 	}

@@ -13,7 +13,8 @@ import (
 	"lethe"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
-	"lethe/budget"
+	"lethe/llm/message"
+	"lethe/spend"
 )
 
 type object = map[string]any
@@ -27,17 +28,19 @@ func describe(all []route) object {
 		}
 		paths[t.path][strings.ToLower(t.method)] = d.operation(t)
 	}
+	const about = "What there is to see and do in a home. docs/api.md tells how to use it."
+	token := object{"type": "http", "scheme": "bearer", "description": "What bridges/serve/token holds."}
+	cookie := object{
+		"type": "apiKey", "in": "cookie", "name": "lethe", "description": "Of a browser that a login link let in.",
+	}
 	return object{
 		"openapi":  "3.1.0",
-		"info":     object{"title": "Lethe", "version": lethe.Version, "description": "What there is to see and do in a home. docs/api.md tells how to use it."},
+		"info":     object{"title": "Lethe", "version": lethe.Version, "description": about},
 		"security": []object{{"token": []string{}}, {"cookie": []string{}}},
 		"paths":    paths,
 		"components": object{
-			"schemas": d.schemas,
-			"securitySchemes": object{
-				"token":  object{"type": "http", "scheme": "bearer", "description": "What bridges/serve/token holds."},
-				"cookie": object{"type": "apiKey", "in": "cookie", "name": "lethe", "description": "Of a browser that a login link let in."},
-			},
+			"schemas":         d.schemas,
+			"securitySchemes": object{"token": token, "cookie": cookie},
 		},
 	}
 }
@@ -50,55 +53,67 @@ type description struct {
 
 func (d description) operation(t route) object {
 	id := strings.ToLower(t.method)
-	for _, part := range strings.FieldsFunc(strings.TrimPrefix(t.path, "/api"), func(r rune) bool { return strings.ContainsRune("/{}", r) }) {
-		id += strings.ToUpper(part[:1]) + part[1:]
-	}
 	params := []object{}
+	for _, part := range strings.Split(strings.TrimPrefix(t.path, "/api/"), "/") {
+		name := strings.Trim(part, "{}")
+		id += strings.ToUpper(name[:1]) + name[1:]
+		if name != part {
+			params = append(params, object{
+				"name": name, "in": "path", "required": true, "description": named[name], "schema": object{"type": "string"},
+			})
+		}
+	}
 	for _, p := range paramsOf(t.params) {
 		params = append(params, p.describe())
+	}
+	content := func(media string, of reflect.Type) object {
+		return object{media: object{"schema": d.schema(of)}}
 	}
 	op := object{
 		"operationId": id, "summary": t.does, "parameters": params,
 		"responses": object{
-			strconv.Itoa(t.status): object{"description": "Done.", "content": object{t.media: object{"schema": d.schema(t.answer, true)}}},
-			"default":              object{"description": "What went wrong, and what to do.", "content": object{jsonMedia: object{"schema": d.schema(reflect.TypeFor[backend.ErrorBody](), true)}}},
+			strconv.Itoa(t.status): object{"description": "Done.", "content": content(t.media, t.answer)},
+			"default": object{
+				"description": "What went wrong, and what to do.",
+				"content":     content(jsonMedia, reflect.TypeFor[backend.ErrorBody]()),
+			},
 		},
 	}
 	if t.body != nil {
-		op["requestBody"] = object{"required": t.bodyMedia != jsonMedia, "content": object{t.bodyMedia: object{"schema": d.schema(t.body, false)}}}
+		op["requestBody"] = object{"required": t.bodyMedia != jsonMedia, "content": content(t.bodyMedia, t.body)}
 	}
 	return op
 }
 
 func (p param) describe() object {
-	schema := object{"type": map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int: "integer", reflect.Int64: "integer"}[p.field.Type.Kind()]}
-	if schema["type"] == "integer" {
-		schema["minimum"], schema["maximum"] = p.least, p.most
+	schema := object{"type": "string"}
+	if p.field.Type.Kind() != reflect.String {
+		schema = object{"type": "integer", "minimum": p.least, "maximum": p.most, "default": json.RawMessage(p.initial)}
 	}
-	if p.initial != "" {
-		schema["default"] = json.RawMessage(p.initial) // only numbers have one
-	}
-	return object{"name": p.name, "in": p.in, "required": p.required, "description": p.field.Tag.Get("about"), "schema": schema}
+	about := p.field.Tag.Get("about")
+	return object{"name": p.name, "in": p.in, "required": p.required, "description": about, "schema": schema}
 }
 
 // known are the schemas of types that say themselves how they are written.
 var known = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 	reflect.TypeFor[blobs.Hash]():      {Type: "string", Pattern: "^([0-9a-f]{64})?$"},
-	reflect.TypeFor[budget.USD]():      {Type: "number"},
+	reflect.TypeFor[spend.USD]():       {Type: "number"},
+	reflect.TypeFor[message.Content](): {Type: "string"},
 	reflect.TypeFor[json.RawMessage](): {},
 }
 
-// schema returns a reference to the schema of a type, which it adds. An answer may have members
+// schema returns a reference to the schema of a type, which it adds. A value may have members
 // that are not described: later versions add some.
-func (d description) schema(t reflect.Type, answer bool) object {
+func (d description) schema(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[string]():
 		return object{"type": "string"}
 	case reflect.TypeFor[[]byte]():
 		return object{} // bytes of any kind
 	case reflect.TypeFor[form]():
-		return object{"type": "object", "additionalProperties": object{"type": "string", "contentMediaType": "application/octet-stream"}}
+		file := object{"type": "string", "contentMediaType": "application/octet-stream"}
+		return object{"type": "object", "additionalProperties": file}
 	}
 	name := t.Name()
 	if _, of, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok { // of a List
@@ -109,9 +124,7 @@ func (d description) schema(t reflect.Type, answer bool) object {
 		if err != nil {
 			panic(fmt.Sprintf("describe %s: %v", t, err))
 		}
-		if answer {
-			loosen(s)
-		}
+		loosen(s)
 		d.types[name], d.schemas[name] = t, s
 	}
 	if d.types[name] != t {

@@ -3,72 +3,67 @@ package api
 import (
 	"net/http"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/report"
 )
 
-type allRooms struct {
-	page
-	Archived bool `name:"archived" about:"With true, those that are archived, too."`
+func (s server) rooms(call[none, none]) (l List[backend.Room], err error) {
+	l.Items, err = s.MarkedRooms()
+	return l, err
 }
 
-func (s server) rooms(_ *http.Request, p allRooms) (l List[backend.Room], err error) {
-	all, err := s.NotedRooms(p.Archived)
-	return part(p.page, all, err, func(r backend.Room) string { return r.Name })
+func (s server) room(c call[none, none]) (backend.Room, error) {
+	return s.Room(c.PathValue("room"))
 }
 
 // NewRoom is a room to make.
 type NewRoom struct {
 	Name   string   `json:"name" jsonschema:"up to 64 of a-z, 0-9, - and _, a letter or digit first: the name of its file"`
-	Title  string   `json:"title,omitempty" jsonschema:"what people call it"`
 	Agents []string `json:"agents,omitempty" jsonschema:"the identities that hear it"`
 }
 
-func (s server) makeRoom(_ *http.Request, _ none, n NewRoom) (room backend.Room, err error) {
-	var hear []agent.Identity
-	for _, name := range n.Agents {
+func (s server) makeRoom(c call[none, NewRoom]) (room backend.Room, err error) {
+	var hear []home.Identity
+	for _, name := range c.body.Agents {
 		id, err := s.Find(name)
 		if err != nil {
 			return room, err
 		}
 		hear = append(hear, id)
 	}
-	room, made, err := s.MakeRoom(n.Name, n.Title, hear)
+	room, made, err := s.MakeRoom(c.body.Name, hear...)
 	if err == nil && !made && len(hear) == 0 {
-		err = backend.Refuse(http.StatusConflict, "say something in it, or change it with PATCH", "room %s is there already", n.Name)
+		err = backend.Refuse(http.StatusConflict, "say something in it", "room %s is there already", c.body.Name)
 	}
 	return room, err
 }
 
-type inRoom struct {
-	Room string `name:"room" in:"path" about:"The name of a room."`
-}
-
-func (s server) noteRoom(_ *http.Request, p inRoom, n backend.Note) (backend.Room, error) {
-	return s.NoteRoom(p.Room, n)
+func (s server) markRead(c call[none, backend.Mark]) (backend.Room, error) {
+	return s.MarkRead(c.PathValue("room"), c.body)
 }
 
 type ofLines struct {
-	inRoom
-	After  int64 `name:"after" default:"-1" min:"-1" about:"The lines that begin at this byte or behind it: to of a line goes on behind it. By default the newest lines are listed."`
-	Before int64 `name:"before" default:"-1" min:"-1" about:"The lines that end at this byte or before it: from of a line goes on before it."`
-	Limit  int   `name:"limit" default:"100" min:"1" max:"1000" about:"How many at most; and at most 1 MiB of the file, or one line."`
+	After  int64 `name:"after" default:"-1" min:"-1" about:"Lines from this byte on, as to of a line; by default the newest."`
+	Before int64 `name:"before" default:"-1" min:"-1" about:"The lines up to this byte, as from of a line."`
+	Limit  int   `name:"limit" default:"100" min:"1" max:"1000" about:"How many at most, of at most 1 MiB together."`
 }
 
-func (s server) lines(_ *http.Request, p ofLines) (l List[report.Said], err error) {
+func (s server) lines(c call[ofLines, none]) (l List[report.Said], err error) {
+	p := c.params
 	if p.After >= 0 && p.Before >= 0 {
 		return l, report.Invalid("after and before exclude each other")
 	}
-	if _, err := s.Room(p.Room); err != nil {
+	room := c.PathValue("room")
+	if _, err := s.Room(room); err != nil {
 		return l, err
 	}
 	read, at := chat.Before, p.Before
 	if p.After >= 0 {
 		read, at = chat.After, p.After
 	}
-	lines, err := read(chat.Path(s.Dir, p.Room), at, p.Limit)
+	lines, err := read(chat.Path(s.Dir, room), at, p.Limit)
 	l.Items = []report.Said{}
 	for _, line := range lines {
 		l.Items = append(l.Items, report.SaidOf(line))
@@ -82,11 +77,6 @@ type Line struct {
 	User string `json:"user,omitempty" jsonschema:"who says it; by default the user of the server"`
 }
 
-type saying struct {
-	inRoom
-	once
-}
-
-func (s server) say(_ *http.Request, p saying, l Line) (backend.Said, error) {
-	return s.Say(p.Key, p.Room, l.User, l.Text)
+func (s server) say(c call[once, Line]) (backend.Said, error) {
+	return s.Say(c.params.Key, c.PathValue("room"), c.body.User, c.body.Text)
 }

@@ -7,14 +7,15 @@ import (
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
+	"lethe/home"
 	"lethe/report"
 )
 
-// route is one resource with one method. The Go types of what it takes and answers are what
-// describes it at /api/openapi.json, too.
+// route is one resource with one method. The Go types of its parameters, body and answer also
+// describe it at /api/openapi.json.
 type route struct {
 	method, path string
 	does         string // one sentence
@@ -24,82 +25,75 @@ type route struct {
 	status       int // of success
 	answer       reflect.Type
 	media        string
-	serve        func(w http.ResponseWriter, r *http.Request) error
+	serve        func(s server, w http.ResponseWriter, r *http.Request) error
 }
 
 const jsonMedia = "application/json"
 
-// none is the parameters of a resource that has none.
-type none struct{}
-
-// get is a route that answers an A to its parameters.
-func get[P, A any](path, does string, f func(r *http.Request, p P) (A, error)) route {
-	return send("GET", path, http.StatusOK, does, func(r *http.Request, p P, _ none) (A, error) { return f(r, p) })
+// call is a request to a route.
+type call[P, B any] struct {
+	*http.Request
+	id     home.Identity // that {self} in the path names
+	params P
+	body   B
 }
 
-// send is a route that takes a B as JSON and answers an A with this status.
-func send[P, B, A any](method, path string, status int, does string, f func(r *http.Request, p P, body B) (A, error)) route {
-	route := raw[P, A](method, path, does, jsonMedia, func(w http.ResponseWriter, r *http.Request, p P) error {
-		var body B
-		if reflect.TypeFor[B]() != reflect.TypeFor[none]() {
-			if err := backend.Read(w, r, &body); err != nil {
+// none stands for parameters or a body that a route does not have.
+type none struct{}
+
+// get makes a route that answers an A to its parameters.
+func get[P, A any](path, does string, f func(s server, c call[P, none]) (A, error)) route {
+	return send("GET", path, http.StatusOK, does, f)
+}
+
+// send makes a route that takes a B as JSON and answers an A with this status.
+func send[P, B, A any](method, path string, status int, does string, f func(s server, c call[P, B]) (A, error)) route {
+	body := reflect.TypeFor[B]()
+	if body == reflect.TypeFor[none]() {
+		body = nil
+	}
+	t := raw[P, A](method, path, does, jsonMedia, func(s server, w http.ResponseWriter, c call[P, none]) error {
+		with := call[P, B]{Request: c.Request, id: c.id, params: c.params}
+		if body != nil {
+			if err := backend.Read(w, c.Request, &with.body); err != nil {
 				return err
 			}
 		}
-		a, err := f(r, p, body)
+		a, err := f(s, with)
 		if err == nil {
 			backend.WriteJSON(w, status, a)
 		}
 		return err
 	})
-	if route.status = status; reflect.TypeFor[B]() != reflect.TypeFor[none]() {
-		route.body, route.bodyMedia = reflect.TypeFor[B](), jsonMedia
-	}
-	return route
+	t.status, t.body, t.bodyMedia = status, body, jsonMedia
+	return t
 }
 
-// raw is a route that writes its answer, of this media type, by itself.
-func raw[P, A any](method, path, does, media string, f func(w http.ResponseWriter, r *http.Request, p P) error) route {
-	return route{
-		method: method, path: path, does: does, params: reflect.TypeFor[P](), status: http.StatusOK, answer: reflect.TypeFor[A](), media: media,
-		serve: func(w http.ResponseWriter, r *http.Request) error {
-			var p P
-			if err := parse(r, reflect.ValueOf(&p).Elem()); err != nil {
-				return err
-			}
-			return f(w, r, p)
-		},
-	}
-}
-
-// self is a function of the identity that the path names.
-func self[P, A any](s server, f func(r *http.Request, id agent.Identity, p P) (A, error)) func(*http.Request, P) (A, error) {
-	return func(r *http.Request, p P) (a A, err error) {
-		id, err := s.Identity(r)
-		if err != nil {
-			return a, err
+// raw makes a route that writes its answer, of this media type, by itself.
+func raw[P, A any](method, path, does, media string,
+	f func(s server, w http.ResponseWriter, c call[P, none]) error) route {
+	t := route{method: method, path: path, does: does, media: media, status: http.StatusOK}
+	t.params, t.answer = reflect.TypeFor[P](), reflect.TypeFor[A]()
+	t.serve = func(s server, w http.ResponseWriter, r *http.Request) (err error) {
+		c := call[P, none]{Request: r}
+		if err := parse(r, reflect.ValueOf(&c.params).Elem()); err != nil {
+			return err
 		}
-		return f(r, id, p)
+		if strings.Contains(path, "{self}") {
+			c.id, err = s.Identity(r)
+		}
+		if err != nil {
+			return err
+		}
+		return f(s, w, c)
 	}
-}
-
-// selfBody is self for what takes a body, too.
-func selfBody[P, B, A any](s server, f func(r *http.Request, id agent.Identity, p P, body B) (A, error)) func(*http.Request, P, B) (A, error) {
-	return func(r *http.Request, p P, body B) (A, error) {
-		return self(s, func(r *http.Request, id agent.Identity, p P) (A, error) { return f(r, id, p, body) })(r, p)
-	}
-}
-
-func (t route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := t.serve(w, r); err != nil {
-		backend.WriteError(w, err)
-	}
+	return t
 }
 
 // param is a field of a struct of parameters.
 type param struct {
 	field             reflect.StructField
-	name, in, initial string // in: "path", "query" or "header"
+	name, in, initial string // in: "query" or "header"
 	least, most       int64  // of a number
 	required          bool
 }
@@ -109,11 +103,11 @@ func paramsOf(t reflect.Type) (list []param) {
 		if f.Anonymous {
 			continue
 		}
-		p := param{field: f, name: f.Tag.Get("name"), in: f.Tag.Get("in"), initial: f.Tag.Get("default"), most: 1 << 53}
-		p.in = cmp.Or(p.in, "query")
-		p.required = p.in == "path" || f.Tag.Get("required") != ""
-		p.least, _ = strconv.ParseInt(f.Tag.Get("min"), 10, 64)
-		if most, err := strconv.ParseInt(f.Tag.Get("max"), 10, 64); err == nil {
+		tag := f.Tag.Get
+		p := param{field: f, name: tag("name"), in: cmp.Or(tag("in"), "query"), initial: tag("default"), most: 1 << 53}
+		p.required = tag("required") != ""
+		p.least, _ = strconv.ParseInt(tag("min"), 10, 64)
+		if most, err := strconv.ParseInt(tag("max"), 10, 64); err == nil {
 			p.most = most
 		}
 		list = append(list, p)
@@ -121,32 +115,26 @@ func paramsOf(t reflect.Type) (list []param) {
 	return list
 }
 
-// parse sets a struct of parameters from a request. What the resource does not know is refused: a
-// name that is spelled wrongly would otherwise be a filter that does nothing.
+// parse sets a struct of parameters from a request. It refuses parameters that the route does not
+// know: a name that is spelled wrongly would otherwise be a filter that does nothing.
 func parse(r *http.Request, to reflect.Value) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return report.Invalid("the query of the address cannot be read: %v", err)
 	}
 	for _, p := range paramsOf(to.Type()) {
-		text := p.initial
-		switch p.in {
-		case "path":
-			text = r.PathValue(p.name)
-		case "header":
-			text = r.Header.Get(p.name)
-		case "query":
-			if values := query[p.name]; len(values) > 1 {
-				return report.Invalid("%s is given %d times", p.name, len(values))
-			} else if len(values) == 1 && values[0] != "" {
-				text = values[0]
+		text := r.Header.Get(p.name)
+		if p.in == "query" {
+			if n := len(query[p.name]); n > 1 {
+				return report.Invalid("%s is given %d times", p.name, n)
 			}
+			text = query.Get(p.name)
 			delete(query, p.name)
 		}
 		if text == "" && p.required {
 			return report.Invalid("%s is missing", p.name)
 		}
-		if err := p.set(to.FieldByIndex(p.field.Index), text); err != nil {
+		if err := p.set(to.FieldByIndex(p.field.Index), cmp.Or(text, p.initial)); err != nil {
 			return err
 		}
 	}
@@ -160,15 +148,7 @@ func (p param) set(to reflect.Value, text string) error {
 	switch to.Kind() {
 	case reflect.String:
 		to.SetString(text)
-	case reflect.Bool:
-		if text != "" && text != "true" && text != "false" {
-			return report.Invalid("%s is %q; it is true or false", p.name, text)
-		}
-		to.SetBool(text == "true")
 	case reflect.Int, reflect.Int64:
-		if text == "" {
-			return nil
-		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < p.least || n > p.most {
 			return report.Invalid("%s is %q; it is a number from %d to %d", p.name, text, p.least, p.most)

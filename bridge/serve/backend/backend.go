@@ -1,6 +1,5 @@
-// Package backend is what the handlers of the HTTP server have in common: what there is
-// to see of the home, how a line is said exactly once, and how requests are read and
-// answered.
+// Package backend serves the handlers of the HTTP server: it shows them the home, says a line for them
+// exactly once, and reads and answers requests.
 package backend
 
 import (
@@ -13,15 +12,17 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/blake3"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/events"
+	"lethe/home"
 	"lethe/internal/secret"
 	"lethe/report"
 )
@@ -29,7 +30,7 @@ import (
 // Name is the bridge's: of its directory under bridges/, and of its table in config.toml.
 const Name = "serve"
 
-// Backend is what handlers work with. Its methods may be called from any goroutine.
+// Backend lets handlers see and say. Its methods may be called from any goroutine.
 type Backend struct {
 	report.Home
 	Bridge  *bridge.Bridge
@@ -39,18 +40,35 @@ type Backend struct {
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 
 	streams atomic.Int32 // that are open
-	notes   roomNotes
+	marking sync.Mutex   // held while rooms.json changes
 }
 
-// Identity is the one that {self} in the path names: a name, a hash, or the beginning of one.
-func (b *Backend) Identity(r *http.Request) (agent.Identity, error) {
+// Identity finds the identity that {self} in the path names: a name, a hash, or the beginning of one.
+func (b *Backend) Identity(r *http.Request) (home.Identity, error) {
 	return b.Find(r.PathValue("self"))
 }
 
-// Blob is what is stored under a hash, or under the only one that begins so.
+// Events opens the events of an identity behind one of them.
+func (b *Backend) Events(id home.Identity, after string) (*events.Stream, error) {
+	stream, err := events.Open(b.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
+	switch {
+	case errors.Is(err, events.ErrAfter):
+		err = report.Invalid("after is %q; it is the id of an event, or 0", after)
+	case errors.Is(err, events.ErrGone):
+		err = Refuse(http.StatusGone, "begin anew, without Last-Event-ID",
+			"the log of %s does not have the place %s any more", id.Name, after)
+	case err != nil:
+		err = id.Unread(err)
+	}
+	return stream, err
+}
+
+// Blob reads the blob with this hash, or with the only one that begins so.
 func (b *Backend) Blob(hash string) (blob blobs.Blob, err error) {
+	hash = strings.ToLower(hash)
 	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
-		return blob, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits", hash, blobs.MinPrefix)
+		return blob, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits",
+			hash, blobs.MinPrefix)
 	}
 	h, err := b.Store.Resolve(hash)
 	if err == nil {
@@ -82,7 +100,7 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	user = cmp.Or(user, b.User)
 	switch {
 	case !chat.ValidRoom(room):
-		return Said{}, report.Invalid("%q is not the name of a room: up to 64 of a-z, 0-9, - and _, a letter or digit first", room)
+		return Said{}, invalidRoom(room)
 	case user != chat.CleanName(user):
 		return Said{}, report.Invalid("%q cannot sign a line: no spaces, ] or control characters", user)
 	case len(key) > 255:
@@ -96,7 +114,9 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	note, _ := json.Marshal(map[string]string{"body": hex.EncodeToString(sum[:16])})
 	id := "key:" + key
 	_, repeated := b.Bridge.Taken(id)
-	if _, err := b.Bridge.Accept("", bridge.Message{ID: id, Room: room, User: user, At: time.Now().Truncate(time.Second), Text: text, Note: note}); err != nil {
+	now := time.Now().Truncate(time.Second)
+	message := bridge.Message{ID: id, Room: room, User: user, At: now, Text: text, Note: note}
+	if err := b.Bridge.Accept("", message); err != nil {
 		return Said{}, err
 	}
 	o, _ := b.Bridge.Taken(id)
@@ -131,7 +151,7 @@ func (b *Backend) Reply(open []report.Question, key, qid, user, text string) (sa
 	return b.Say(key, room, user, line)
 }
 
-// SaidBefore is the line that was said with a key, for a request whose repetition cannot be
+// SaidBefore returns the line that was said with a key, for a request that cannot be repeated and
 // checked any more: the question is answered.
 func (b *Backend) SaidBefore(key string) (said Said, ok bool) {
 	o, _ := b.Bridge.Taken("key:" + key)
@@ -144,5 +164,6 @@ func (b *Backend) SaidBefore(key string) (said Said, ok bool) {
 }
 
 func (b *Backend) said(o bridge.Origin) Said {
-	return Said{Room: o.Room, Name: o.User, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Heard: len(b.Hearers(o.Room)) > 0}
+	heard := len(b.Hearers(o.Room)) > 0
+	return Said{Room: o.Room, Name: o.User, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Heard: heard}
 }

@@ -10,17 +10,17 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/report"
 )
 
 func open(t *testing.T, dir string) *Backend {
 	t.Helper()
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)

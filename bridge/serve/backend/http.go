@@ -17,6 +17,7 @@ import (
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/home"
 	"lethe/life"
 	"lethe/report"
 )
@@ -60,17 +61,18 @@ func Status(err error) int {
 		return own.status
 	case errors.As(err, new(*report.InvalidError)), errors.As(err, new(*agent.SettingsError)):
 		return http.StatusBadRequest
-	case errors.Is(err, agent.ErrNotFound), errors.Is(err, blobs.ErrNotFound), errors.Is(err, report.ErrNoQuestion), errors.Is(err, report.ErrNoMatch):
+	case errors.Is(err, home.ErrNotFound), errors.Is(err, blobs.ErrNotFound),
+		errors.Is(err, report.ErrNoQuestion), errors.Is(err, report.ErrNoMatch):
 		return http.StatusNotFound
-	case errors.Is(err, agent.ErrAmbiguous), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, ErrOtherBody):
+	case errors.Is(err, home.ErrAmbiguous), errors.As(err, new(*blobs.AmbiguousError)), errors.Is(err, ErrOtherBody):
 		return http.StatusConflict
-	case errors.Is(err, agent.ErrHear):
+	case errors.Is(err, home.ErrHear):
 		return http.StatusForbidden
 	case errors.As(err, new(*http.MaxBytesError)):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return http.StatusRequestTimeout
-	case errors.Is(err, agent.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)):
+	case errors.Is(err, home.ErrCorrupt), errors.Is(err, blobs.ErrDigest), errors.As(err, new(*life.CorruptError)):
 		return http.StatusInternalServerError
 	case errors.Is(err, fs.ErrNotExist):
 		return http.StatusNotFound
@@ -162,7 +164,8 @@ func Files(w http.ResponseWriter, r *http.Request) ([]*multipart.FileHeader, err
 	return files, nil
 }
 
-var tooMuch = Refuse(http.StatusRequestEntityTooLarge, "send them in several requests, or smaller", "at most %d files of %d MB each are taken at once", MaxFiles, MaxFile>>20)
+var tooMuch = Refuse(http.StatusRequestEntityTooLarge, "send them in several requests, or smaller",
+	"at most %d files of %d MB each are taken at once", MaxFiles, MaxFile>>20)
 
 // Keep stores a file that user sent at some moment. The same file of the same moment and user makes
 // the same blob, and so the same line.

@@ -6,90 +6,71 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
-	"sync"
+	"slices"
 
-	"lethe/agent"
-	"lethe/bridge"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/report"
 )
 
-// Room is a room with what people have noted of it here.
+// Room is a room, with how much of it is unread.
 type Room struct {
 	report.Room
-	Title    string `json:"title,omitempty"`
-	Archived bool   `json:"archived"` // until a line is said in it
-	// Unread is how many of the newest lines are neither read nor said by User, nor stand before
-	// one that is; at most 100.
+	// Unread counts the newest lines, at most 100, up to one that was read or that User said.
 	Unread int `json:"unread"`
 }
 
-// Note is what is noted of a room, or what of it is to change.
-type Note struct {
-	Title    *string `json:"title,omitempty"`
-	Archived *bool   `json:"archived,omitempty"`
-	Read     *int64  `json:"read,omitempty"`
-}
-
-// roomNote is what rooms.json keeps of a room.
-type roomNote struct {
-	Title string `json:"title,omitempty"`
-	// Archived is the size of the room when it was archived: with the next line the room is back.
-	Archived *int64 `json:"archived,omitempty"`
-	Read     int64  `json:"read,omitempty"` // the byte before which all is read
-}
-
-// roomNotes is rooms.json, by room.
-type roomNotes struct {
-	mu    sync.Mutex
-	rooms map[string]roomNote // nil: not read yet
+// Mark notes in rooms.json how far a room was read.
+type Mark struct {
+	Read int64 `json:"read" jsonschema:"the byte before which all is read"`
 }
 
 const (
 	maxUnread = 100
-	maxTitle  = 100     // runes
-	maxNotes  = 4 << 20 // bytes of rooms.json
+	maxMarks  = 4 << 20 // bytes of rooms.json
 )
 
-// NotedRooms lists the rooms of the home, that which changed last first, without those that are archived
-// unless all are wanted.
-func (b *Backend) NotedRooms(all bool) ([]Room, error) {
+// MarkedRooms lists the rooms of the home; that which changed last is first.
+func (b *Backend) MarkedRooms() ([]Room, error) {
 	rooms, err := b.Rooms()
+	if err != nil {
+		return nil, err
+	}
+	marks, err := b.readMarks()
 	if err != nil {
 		return nil, err
 	}
 	list := []Room{}
 	for _, r := range rooms {
-		room, err := b.noted(r)
+		room, err := b.marked(r, marks[r.Name])
 		if err != nil {
 			return nil, err
 		}
-		if all || !room.Archived {
-			list = append(list, room)
-		}
+		list = append(list, room)
 	}
 	return list, nil
 }
 
-// Room is one room. The error wraps agent.ErrNotFound where there is none of that name.
+// Room returns one room. The error wraps home.ErrNotFound where there is none of that name.
 func (b *Backend) Room(name string) (Room, error) {
 	room, err := b.Home.Room(name)
 	if err != nil {
 		return Room{}, err
 	}
-	return b.noted(room)
+	marks, err := b.readMarks()
+	if err != nil {
+		return Room{}, err
+	}
+	return b.marked(room, marks[name])
 }
 
-// MakeRoom makes a room that these identities hear. One that is there already stays as it is, and
-// they hear it, too; made says which, where nobody is to hear it.
-func (b *Backend) MakeRoom(name, title string, agents []agent.Identity) (room Room, made bool, err error) {
+// MakeRoom makes a room, if there is none of that name, and has these identities hear it.
+func (b *Backend) MakeRoom(name string, hear ...home.Identity) (room Room, made bool, err error) {
 	if !chat.ValidRoom(name) {
-		err := fmt.Errorf("%q is not the name of a room", name)
-		return room, false, &report.InvalidError{Err: err, Advice: "up to 64 of a-z, 0-9, - and _, a letter or digit first"}
+		return room, false, invalidRoom(name)
 	}
-	for _, id := range agents {
+	for _, id := range hear {
 		if err := b.Subscribe(id, name); err != nil {
 			return room, false, err
 		}
@@ -97,72 +78,51 @@ func (b *Backend) MakeRoom(name, title string, agents []agent.Identity) (room Ro
 	if made, err = chat.Make(chat.Path(b.Dir, name)); err != nil {
 		return room, false, err
 	}
-	if title != "" {
-		room, err = b.NoteRoom(name, Note{Title: &title})
-	} else {
-		room, err = b.Room(name)
-	}
+	room, err = b.Room(name)
 	return room, made, err
 }
 
-// NoteRoom notes what is given of a room, durably.
-func (b *Backend) NoteRoom(name string, n Note) (Room, error) {
+func invalidRoom(name string) error {
+	err := fmt.Errorf("%q is not the name of a room", name)
+	return &report.InvalidError{Err: err, Advice: "up to 64 of a-z, 0-9, - and _, a letter or digit first"}
+}
+
+// MarkRead notes durably how far a room was read.
+func (b *Backend) MarkRead(name string, mark Mark) (Room, error) {
 	room, err := b.Home.Room(name)
 	if err != nil {
 		return Room{}, err
 	}
-	if n.Read != nil && (*n.Read < 0 || *n.Read > room.Bytes) {
-		return Room{}, report.Invalid("read is %d; room %s has %d bytes", *n.Read, name, room.Bytes)
+	if mark.Read < 0 || mark.Read > room.Bytes {
+		return Room{}, report.Invalid("read is %d; room %s has %d bytes", mark.Read, name, room.Bytes)
 	}
-	b.notes.mu.Lock()
-	defer b.notes.mu.Unlock()
-	if err := b.readNotes(); err != nil {
-		return Room{}, err
-	}
-	is := b.notes.rooms[name]
-	if n.Title != nil {
-		is.Title = strings.Join(strings.Fields(chat.Sanitize(*n.Title)), " ")
-		if len([]rune(is.Title)) > maxTitle {
-			return Room{}, report.Invalid("the title has %d characters; %d are the most", len([]rune(is.Title)), maxTitle)
-		}
-	}
-	if n.Archived != nil {
-		is.Archived = nil
-		if *n.Archived {
-			is.Archived = &room.Bytes
-		}
-	}
-	if n.Read != nil {
-		is.Read = *n.Read
-	}
-	b.notes.rooms[name] = is
-	data, _ := json.Marshal(b.notes.rooms) // of strings and numbers: cannot fail
-	if err := durable.WriteFile(b.notesPath(), append(data, '\n'), 0o600); err != nil {
-		b.notes.rooms = nil // the truth is unknown
-		return Room{}, fmt.Errorf("note room %s: %w", name, err)
-	}
-	return is.of(room, b)
-}
-
-func (b *Backend) noted(r report.Room) (Room, error) {
-	b.notes.mu.Lock()
-	err := b.readNotes()
-	note := b.notes.rooms[r.Name]
-	b.notes.mu.Unlock()
+	b.marking.Lock()
+	defer b.marking.Unlock()
+	marks, err := b.readMarks()
 	if err != nil {
 		return Room{}, err
 	}
-	return note.of(r, b)
+	marks[name] = mark
+	data, err := json.Marshal(marks)
+	if err == nil {
+		err = durable.WriteFile(b.marksPath(), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return Room{}, fmt.Errorf("mark room %s read: %w", name, err)
+	}
+	return b.marked(room, mark)
 }
 
-func (n roomNote) of(r report.Room, b *Backend) (Room, error) {
-	room := Room{Room: r, Title: n.Title, Archived: n.Archived != nil && *n.Archived == r.Bytes}
-	if r.Last == nil || r.Last.To <= n.Read {
+func (b *Backend) marked(r report.Room, mark Mark) (Room, error) {
+	room := Room{Room: r}
+	if r.Last == nil || r.Last.To <= mark.Read {
 		return room, nil
 	}
 	lines, err := chat.Before(chat.Path(b.Dir, r.Name), -1, maxUnread)
-	for i := len(lines) - 1; i >= 0 && err == nil; i-- {
-		if l := lines[i]; l.To <= n.Read && n.Read <= r.Bytes || !l.Agent && l.Name == b.User {
+	for _, l := range slices.Backward(lines) {
+		read := l.To <= mark.Read && mark.Read <= r.Bytes
+		own := !l.Agent && l.Name == b.User
+		if read || own {
 			break
 		}
 		room.Unread++
@@ -170,29 +130,20 @@ func (n roomNote) of(r report.Room, b *Backend) (Room, error) {
 	return room, err
 }
 
-func (b *Backend) notesPath() string { return filepath.Join(b.Dir, "bridges", "serve", "rooms.json") }
+func (b *Backend) marksPath() string { return filepath.Join(b.Dir, "bridges", Name, "rooms.json") }
 
-// readNotes reads rooms.json once. A file that makes no sense is kept beside the new one. The
-// caller holds mu.
-func (b *Backend) readNotes() error {
-	if b.notes.rooms != nil {
-		return nil
+// readMarks reads rooms.json. Where the file makes no sense, nothing counts as read.
+func (b *Backend) readMarks() (marks map[string]Mark, err error) {
+	data, err := durable.ReadWhole(b.marksPath(), maxMarks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]Mark{}, nil
 	}
-	data, err := durable.ReadWhole(b.notesPath(), maxNotes)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read what is noted of rooms: %w", err)
+	if err != nil {
+		return nil, fmt.Errorf("read the marks of rooms: %w", err)
 	}
-	rooms := map[string]roomNote{}
-	if err == nil {
-		if err := json.Unmarshal(data, &rooms); err != nil || rooms == nil {
-			kept, kerr := bridge.SetAside(b.notesPath(), data)
-			if kerr != nil {
-				return kerr
-			}
-			b.Log.Error("what is noted of rooms is damaged: titles, archived, read", "kept", kept, "err", err)
-			rooms = map[string]roomNote{}
-		}
+	if err := json.Unmarshal(data, &marks); err != nil || marks == nil {
+		b.Log.Warn("rooms.json is damaged: all rooms count as unread", "err", err)
+		return map[string]Mark{}, nil
 	}
-	b.notes.rooms = rooms
-	return nil
+	return marks, nil
 }

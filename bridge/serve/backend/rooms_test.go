@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 )
 
-// Titles, archived rooms and what was read are kept over a restart; a new line brings a room back.
-func TestRoomNotes(t *testing.T) {
+// What was read is kept over a restart; marks that cannot be read are as none, and earlier ones are read.
+func TestMarks(t *testing.T) {
 	dir := t.TempDir()
 	b := open(t, dir)
 	line := func(agent bool, name, text string) {
@@ -30,74 +30,54 @@ func TestRoomNotes(t *testing.T) {
 		_, _, err = chat.Append(chat.Path(dir, "dev"), raw)
 		lethetest.Must(t, err)
 	}
-	is := func(title string, archived bool, unread int) Room {
+	unread := func(n int) Room {
 		t.Helper()
-		r, err := b.Room("dev")
-		if err != nil || r.Title != title || r.Archived != archived || r.Unread != unread {
-			t.Fatalf("%+v, %v; want %q %v %d", r, err, title, archived, unread)
+		all, err := b.MarkedRooms()
+		if err != nil || len(all) != 1 || all[0].Unread != n {
+			t.Fatalf("%+v, %v; want %d", all, err, n)
 		}
-		return r
+		return all[0]
 	}
-	if _, err := b.Room("dev"); !errors.Is(err, agent.ErrNotFound) {
+	if _, err := b.Room("dev"); !errors.Is(err, home.ErrNotFound) {
 		t.Fatal(err)
 	}
-	if _, made, err := b.MakeRoom("dev", "The  \x1btalk", nil); err != nil || !made {
-		t.Fatal(made, err)
+	for _, want := range []bool{true, false} {
+		if _, made, err := b.MakeRoom("dev"); err != nil || made != want {
+			t.Fatal(made, err)
+		}
 	}
-	if _, made, err := b.MakeRoom("dev", "", nil); err != nil || made {
-		t.Fatal(made, err)
-	}
-	is("The ␛talk", false, 0)
-	yes, no := true, false
-	if r, err := b.NoteRoom("dev", Note{Archived: &yes}); err != nil || !r.Archived {
-		t.Fatal(r, err)
-	}
-	lethetest.Must(t, b.Bridge.Close())
-	b = open(t, dir)
-	is("The ␛talk", true, 0)
-	if all, err := b.NotedRooms(false); err != nil || len(all) != 0 {
-		t.Error(all, err)
-	}
+	unread(0)
 	line(true, "lethe", "one")
 	line(false, "bob", "two")
-	r := is("The ␛talk", false, 2)
-	if all, err := b.NotedRooms(false); err != nil || len(all) != 1 || all[0].Last.Text != "two" {
-		t.Error(all, err)
+	r := unread(2)
+	if r.Last.Text != "two" {
+		t.Errorf("%+v", r.Last)
 	}
-	if _, err := b.NoteRoom("dev", Note{Read: &r.Last.From, Archived: &no}); err != nil {
+	if _, err := b.MarkRead("dev", Mark{r.Last.From}); err != nil {
 		t.Error(err)
 	}
-	is("The ␛talk", false, 1)
+	unread(1)
 	line(false, "ada", "who speaks has read what stands before")
 	line(true, "lethe", "three")
-	is("The ␛talk", false, 1)
-	far := int64(1 << 40)
-	if _, err := b.NoteRoom("dev", Note{Read: &far}); Status(err) != 400 {
+	lethetest.Must(t, b.Bridge.Close())
+	b = open(t, dir)
+	unread(1)
+	if _, err := b.MarkRead("dev", Mark{1 << 40}); Status(err) != 400 {
 		t.Error(err)
 	}
 	for _, name := range []string{"../x", "", "none"} {
-		if _, err := b.NoteRoom(name, Note{Archived: &yes}); Status(err) != 404 {
+		if _, err := b.MarkRead(name, Mark{}); Status(err) != 404 {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	// A damaged file is kept.
-	lethetest.Must(t, b.Bridge.Close())
-	lethetest.Write(t, filepath.Join(dir, "bridges", Name, "rooms.json"), `{"dev":`)
-	b = open(t, dir)
-	is("", false, 1)
-	if kept, _ := filepath.Glob(filepath.Join(dir, "bridges", Name, "rooms.json.damaged-*")); len(kept) != 1 {
-		t.Error(kept)
-	}
-}
-
-// The page has the file as this program reads it.
-func TestRoomsPage(t *testing.T) {
-	dir := t.TempDir()
-	b := open(t, dir)
-	lethetest.Write(t, filepath.Join(dir, "bridges", Name, "rooms.json"), lethetest.Blocks(t, "bridges.md", "rooms.json")[0])
-	lethetest.Must(t, b.readNotes())
-	if dev, old := b.notes.rooms["dev"], b.notes.rooms["old"]; dev.Title != "The harbour" || dev.Read != 229 || *old.Archived != 52 {
-		t.Errorf("%+v, %+v", dev, old)
+	path := filepath.Join(dir, "bridges", Name, "rooms.json")
+	lethetest.Write(t, path, `{"dev":{"title":"The harbour","archived":52,"read":1}}`) // of an earlier version
+	unread(1)
+	lethetest.Write(t, path, `{"dev":`)
+	unread(1)
+	lethetest.Write(t, path, lethetest.Blocks(t, "bridge-files.md", "rooms.json")[0])
+	if marks, err := b.readMarks(); err != nil || marks["dev"].Read != 229 {
+		t.Errorf("%v, %v", marks, err)
 	}
 }
 

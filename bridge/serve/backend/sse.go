@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// pingEvery is how often a stream says something, for whatever is between it and its client.
+// pingEvery limits the silence of a stream, which a proxy would take for its end.
 const pingEvery = 15 * time.Second
 
-// MostStreams is how many streams there may be at once. Each takes some 200 KB.
+// MostStreams limits the streams that are open at once. Each takes some 200 KB.
 const MostStreams = 100
 
 // SSE is a stream of server-sent events:
@@ -37,7 +37,8 @@ type SSE struct {
 func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) (*SSE, error) {
 	if b.streams.Add(1) > MostStreams {
 		b.streams.Add(-1)
-		return nil, Refuse(http.StatusServiceUnavailable, "close pages and clients that nobody looks at", "%d streams of events are open already", MostStreams)
+		return nil, Refuse(http.StatusServiceUnavailable, "close pages and clients that nobody looks at",
+			"%d streams of events are open already", MostStreams)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"lethe/bridge/serve/backend"
-	"lethe/internal/lethetest"
-	"lethe/internal/servetest"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/servetest"
 )
 
 // What a client reads of a stream, and that the stream ends with it and with the server.

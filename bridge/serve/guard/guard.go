@@ -31,33 +31,34 @@ import (
 type Config struct {
 	Token   string
 	Hosts   []string     // names in Host, beside those of this machine, at which the page is, too
-	Origins []string     // sites whose scripts may use the server with the token: https://example.org
+	Origins []string     // their scripts may use the server with the token: https://example.org
 	TLS     bool         // the cookie goes over TLS only
 	Log     *slog.Logger // may be nil
 }
 
-// mostBad is how many wrong tokens of an address a minute are answered with 401.
+// mostBad limits the wrong tokens of an address that are answered with 401 in a minute.
 const mostBad = 10
 
 // Guard lets requests in. Its methods may be called from any goroutine.
 type Guard struct {
 	Host string // of the page, a secret: nobody who lacks the token can know it
 
-	cfg    Config
-	log    *slog.Logger
-	cross  *http.CrossOriginProtection
-	logins logins
+	cfg   Config
+	log   *slog.Logger
+	cross *http.CrossOriginProtection
+	began time.Time
 
 	mu    sync.Mutex
 	since time.Time            // when bad was last emptied
 	bad   map[netip.Prefix]int // wrong tokens by peer, within a minute
+	used  map[string]int64     // login codes, and until when they would be good
 }
 
 // New refuses an origin that is none.
 func New(c Config) (*Guard, error) {
 	g := &Guard{
 		cfg: c, Host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		cross: http.NewCrossOriginProtection(), bad: map[netip.Prefix]int{},
+		cross: http.NewCrossOriginProtection(), began: time.Now(), bad: map[netip.Prefix]int{}, used: map[string]int64{},
 	}
 	for _, origin := range c.Origins {
 		if err := g.cross.AddTrustedOrigin(origin); err != nil {
@@ -84,17 +85,15 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		if g.listed(w, r) {
 			return
 		}
-		once := r.URL.Path == "/login" && r.Method == http.MethodGet
 		switch {
 		case r.URL.Path == "/healthz":
 			fmt.Fprintln(w, "ok")
-		case once:
+		case r.URL.Path == "/login" && r.Method == http.MethodGet:
 			g.login(w, r)
 		case !strings.HasPrefix(r.URL.Path, "/hooks/") && !g.known(w, r):
 		case g.foreign(r) != nil:
-			Refuse(w, r, http.StatusForbidden, "another site made the browser send this", "open the page by its own address; scripts of another site have to be listed in origins of [serve] in config.toml")
-		case r.URL.Path == "/login":
-			g.invite(w, r)
+			Refuse(w, r, http.StatusForbidden, "another site made the browser send this",
+				"open the page by its own address; scripts of another site have to be listed in origins of [serve] in config.toml")
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -103,7 +102,8 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 
 // headers has browsers run nothing that is not of this server, and show it in no frame.
 func (g *Guard) headers(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -178,12 +178,16 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 	}
 	// A browser has no token to show when another site uses it. What runs at another port of the host can
 	// set a cookie of this name, too.
-	ours := func(c *http.Cookie) bool { return g.session(c.Value) }
-	if g.hasPage(r.Host) && r.URL.Path != "/login" && slices.ContainsFunc(r.CookiesNamed(g.cookie()), ours) {
+	ours := func(c *http.Cookie) bool {
+		_, ok := verify(g.cfg.Token, "session", c.Value)
+		return ok
+	}
+	if g.hasPage(r.Host) && slices.ContainsFunc(r.CookiesNamed(g.cookie()), ours) {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="lethe"`)
-	Refuse(w, r, http.StatusUnauthorized, "this needs the token", "send it as Authorization: Bearer …, never in a URL; a browser gets in by the link that lethe serve --open prints")
+	Refuse(w, r, http.StatusUnauthorized, "this needs the token",
+		"send it as Authorization: Bearer …, never in a URL; a browser gets in by the link that lethe serve --open prints")
 	return false
 }
 
@@ -246,7 +250,8 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]map[string]string{"error": {"message": message, "hint": hint}}) // the client may be gone
+	body := map[string]map[string]string{"error": {"message": message, "hint": hint}}
+	_ = json.NewEncoder(w).Encode(body) // the client may be gone
 }
 
 // Mux is a mux that refuses what it does not know as this package does.
@@ -259,7 +264,8 @@ func Mux(mux *http.ServeMux) http.Handler {
 		}
 		no := &refusal{w, http.StatusNotFound}
 		h.ServeHTTP(no, r)
-		Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path), "docs/serve.md tells what there is; /api/openapi.json lists the resources")
+		Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path),
+			"docs/serve.md tells what there is; /api/openapi.json lists the resources")
 	})
 }
 

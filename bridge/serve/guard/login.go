@@ -5,98 +5,68 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
 const (
 	linkTime    = time.Minute         // that a login link is good for, once
 	sessionTime = 30 * 24 * time.Hour // that a browser stays logged in
-	maxLinks    = 100                 // that are good at once
 )
 
-// pageHost makes the host of the page of a token. Since no other program can know it, none can have a browser send it
-// the cookie of the page, as it could with a known name: whatever listens on another port of a host is sent its cookies.
+// pageHost makes the host of the page of a token. A browser sends a cookie to whatever listens on any port of its host;
+// since no other program can know this host, none can have a browser send it the cookie of the page.
 func pageHost(token string) string {
 	return "l-" + keyed(token, "host")[:16] + ".localhost"
 }
 
-// logins are the codes of links that nobody has used.
-type logins struct {
-	mu    sync.Mutex
-	until map[string]time.Time // by the hash of the code
+// Link makes the path of a login link. Whoever has the token can: it is good once, for a minute.
+func Link(token string) string {
+	return "/login?once=" + signed(token, "link", time.Now().Add(linkTime), rand.Text())
 }
 
-// Link is the path of a new login link.
-func (g *Guard) Link() string {
-	code := rand.Text()
-	l := &g.logins
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for old, until := range l.until {
-		if len(l.until) >= maxLinks || time.Now().After(until) {
-			delete(l.until, old)
-		}
+// use says whether a code is good, and uses it up. One of before this server began may have been used then.
+func (g *Guard) use(code string) bool {
+	until, ok := verify(g.cfg.Token, "link", code)
+	if !ok || until < g.began.Add(linkTime).Unix() {
+		return false
 	}
-	if l.until == nil {
-		l.until = map[string]time.Time{}
-	}
-	l.until[digest(code)] = time.Now().Add(linkTime)
-	return "/login?once=" + code
-}
-
-// use says whether a code is good. Then it is used up.
-func (l *logins) use(code string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	until, ok := l.until[digest(code)]
-	delete(l.until, digest(code))
-	return ok && time.Now().Before(until)
-}
-
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return string(sum[:])
-}
-
-// invite answers whoever has the token with a login link for a browser.
-func (g *Guard) invite(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", "GET, POST")
-		Refuse(w, r, http.StatusMethodNotAllowed, "there is no "+r.Method+" of /login", "POST makes a link")
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]string{"path": g.Link()}) // the client may be gone
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.used, func(_ string, until int64) bool { return until <= time.Now().Unix() })
+	_, used := g.used[code]
+	g.used[code] = until
+	return !used
 }
 
 // login gives the browser that follows a link its cookie. A link that names this machine leads on to the host of the
 // page: so the host is in no terminal, no log and no list of processes. At that host login answers with a page and not
 // with a redirect, behind which a browser sends no strict cookie when the link stood on another site.
 func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
-	if !g.logins.use(r.URL.Query().Get("once")) {
-		Refuse(w, r, http.StatusForbidden, "this link was used, or is older than a minute", "lethe serve --open prints a new one")
+	if !g.use(r.URL.Query().Get("once")) {
+		Refuse(w, r, http.StatusForbidden, "this link was used, or is older than a minute",
+			"lethe serve --open prints a new one")
 		return
 	}
 	if !g.hasPage(r.Host) {
-		http.Redirect(w, r, "//"+g.Host+":"+(&url.URL{Host: r.Host}).Port()+g.Link(), http.StatusSeeOther)
+		http.Redirect(w, r, "//"+g.Host+":"+(&url.URL{Host: r.Host}).Port()+Link(g.cfg.Token), http.StatusSeeOther)
 		return
 	}
 	until := time.Now().Add(sessionTime)
 	proxied := r.Header.Get("X-Forwarded-Proto") == "https" // who lies has a cookie that it cannot use
 	http.SetCookie(w, &http.Cookie{
-		Name: g.cookie(), Value: g.sign(until.Unix()), Path: "/", Expires: until,
+		Name: g.cookie(), Value: signed(g.cfg.Token, "session", until, ""), Path: "/", Expires: until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: g.cfg.TLS || proxied,
 	})
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Lethe</title><meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Lethe</a>`)
+	io.WriteString(w, `<!doctype html><html lang="en"><meta charset="utf-8"><title>Lethe</title>
+<meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Lethe</a>`)
 }
 
 // cookie is the name of the cookie. With TLS browsers keep it from other hosts and from paths.
@@ -107,21 +77,26 @@ func (g *Guard) cookie() string {
 	return "lethe"
 }
 
-// sign makes the value of a cookie: good until a time, for this token only, over restarts. It
-// does not tell the token.
-func (g *Guard) sign(until int64) string {
-	return fmt.Sprintf("%d.%s", until, keyed(g.cfg.Token, fmt.Sprintf("session until %d", until)))
+// signed makes a text that is good until a time, for one purpose and this token only, over restarts. It does
+// not tell the token.
+func signed(token, purpose string, until time.Time, more string) string {
+	text := fmt.Sprintf("%d.%s", until.Unix(), more)
+	return text + "." + keyed(token, purpose+" until "+text)
 }
 
-// keyed is what only the token makes of a text, and does not tell it.
+// verify reads a signed text, unless its time is over.
+func verify(token, purpose, value string) (until int64, ok bool) {
+	at := strings.LastIndexByte(value, '.')
+	text := value[:max(at, 0)]
+	seconds, _, _ := strings.Cut(text, ".")
+	until, err := strconv.ParseInt(seconds, 10, 64)
+	ok = err == nil && time.Now().Unix() < until && Same(value[at+1:], keyed(token, purpose+" until "+text))
+	return until, ok
+}
+
+// keyed makes of a text what only the token can make of it, and does not tell the token.
 func keyed(token, text string) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte(text))
 	return hex.EncodeToString(mac.Sum(nil))
-}
-
-func (g *Guard) session(value string) bool {
-	text, _, _ := strings.Cut(value, ".")
-	until, err := strconv.ParseInt(text, 10, 64)
-	return err == nil && time.Now().Unix() < until && Same(value, g.sign(until))
 }

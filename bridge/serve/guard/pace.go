@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// slowest is how long a client may take to send the next piece of a body, or to take one of an answer.
+	// slowest limits the time in which a client sends the next piece of a body, or takes one of an answer.
 	slowest = 30 * time.Second
-	// headerTime is how long it may take to say what it wants.
+	// headerTime limits the time in which it sends its headers.
 	headerTime = 10 * time.Second
 
 	maxForm   = 1 << 20
@@ -40,7 +40,7 @@ func pace(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
 	return p
 }
 
-// bound is how many bytes a body may have. Handlers may bound it further.
+// bound limits the bytes of a body. Handlers may bound it further.
 func bound(contentType string) int64 {
 	switch kind, _, _ := strings.Cut(contentType, ";"); strings.ToLower(strings.TrimSpace(kind)) {
 	case "application/x-www-form-urlencoded":
@@ -63,7 +63,7 @@ func (p *paced) Write(data []byte) (int, error) {
 	return p.ResponseWriter.Write(data)
 }
 
-// FlushError is what a ResponseController calls.
+// FlushError is called by a ResponseController.
 func (p *paced) FlushError() error {
 	_ = p.c.SetWriteDeadline(time.Now().Add(slowest))
 	return p.c.Flush()
@@ -72,7 +72,7 @@ func (p *paced) FlushError() error {
 // Unwrap is for a ResponseController.
 func (p *paced) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// SetReadDeadline is what a ResponseController calls. It bounds the whole body, beside the time of each piece.
+// SetReadDeadline is called by a ResponseController. It bounds the whole body, beside the time of each piece.
 func (p *paced) SetReadDeadline(end time.Time) error {
 	p.end = end
 	p.expect()

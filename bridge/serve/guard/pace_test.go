@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"lethe/bridge/serve/guard"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // pipes is a listener in memory, whose time is the test's.

@@ -3,7 +3,6 @@ package openai
 import (
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -11,94 +10,65 @@ import (
 	"sync"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/events"
+	"lethe/host"
 	"lethe/mind"
 )
 
-// errDone says that the answer is whole.
-var errDone = errors.New("done")
-
-// turn is what is heard of the turn that answers a line.
+// turn tells a client of the turn that answers a line.
 type turn struct {
-	id         agent.Identity
+	*answer
 	room, line string // chat.Hash of the line
 	store      *blobs.Store
-	answer     *answer
 
-	entry string // as which it was heard; "" before that
-	n     int    // the turn
-	told  int    // lines of the answer, which are posted in the room
+	n      int    // the turn, once the line was heard; 0 for a command
+	entry  string // as which the line was heard
+	notice string // of a pause, which is an error here and no answer
 }
 
-// hear takes in an event. errDone says that it was the last.
+// hear takes in an event.
 func (t *turn) hear(e events.Event) error {
 	switch {
-	case e.Type == events.Stopped:
-		if end, err := events.End(t.id.LIFE()); err != nil || end == e.ID { // and has not gone on since
-			return stopped(t.id)
+	case t.entry == "":
+		if e.Type == events.UserMessage && e.InRoom(t.room) && e.Line == t.line {
+			t.entry, t.n = e.Entry, e.Turn
 		}
-	case t.entry == "" && e.Type == events.UserMessage && e.Room == t.room && e.Line == t.line:
-		if t.entry, t.n = e.Entry, e.Turn; t.n == 0 && !t.command() {
-			return errDone // it was heard, and asks for no answer
-		}
-	case t.entry != "":
-		return t.follows(e)
+		return nil
+	case e.Type == events.Paused:
+		t.notice = e.Entry
+		return nil
+	case t.n > 0 && e.Turn != t.n, t.n == 0 && e.Entry != t.entry, t.notice != "" && e.Entry == t.notice:
+		return nil
 	}
-	return nil
-}
-
-// command says that the line was one for the harness.
-func (t *turn) command() bool { return strings.HasPrefix(t.entry, "k") }
-
-// follows takes in what happens behind the line.
-func (t *turn) follows(e events.Event) error {
-	a := t.answer
 	switch e.Type {
 	case events.ThinkingDelta, events.ThinkingDone:
-		a.think(e)
+		t.think(e)
 	case events.MessageDelta:
-		a.say(e)
+		t.say(e)
 	case events.MessageDone:
 		t.said(e)
-		if t.command() && e.Entry == t.entry {
-			return errDone
-		}
 	case events.Asked:
 		if e.Room == t.room && e.Question != nil {
-			t.told++
-			a.say(events.Event{Entry: e.Entry, Text: e.Question.String()})
+			t.say(events.Event{Entry: e.Entry, Text: e.Question.String()})
 		}
 	case events.ToolRequest:
-		a.think(events.Event{Entry: e.Entry, Text: fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))})
-	case events.Usage:
-		a.in, a.cached, a.out = a.in+e.In, a.cached+e.Cached, a.out+e.Out
-	case events.Paused:
-		if s, err := agent.Fold(t.id, t.store); err != nil || s.Paused != "" { // and has not gone on since
-			return paused(t.id, e)
-		}
-	case events.TurnEnd:
-		if e.Turn >= t.n && !t.command() {
-			a.cut = slices.Contains([]string{"cut", "max_steps", "budget"}, e.Why)
-			return errDone
-		}
+		t.think(events.Event{Entry: e.Entry, Text: fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))})
 	}
 	return nil
 }
 
-// said takes in a whole text. What stands beside calls is said nowhere: it belongs to a stream, which
-// has it already, and not to an answer.
+// said takes in a whole text. Text beside calls is said nowhere: it belongs to a stream, which has it already,
+// and not to an answer.
 func (t *turn) said(e events.Event) {
-	a := t.answer
+	begun := e.Status == "" || e.Entry == t.content.Entry
 	switch {
 	case e.InRoom(t.room):
-		t.told++
 		e.Text = t.whole(e)
-		a.say(e)
-	case e.Room == "" && len(e.Rooms) == 0 && a.streams && (e.Status == "" || e.Entry == a.content.Entry):
-		a.say(e)
+		t.say(e)
+	case e.Room == "" && len(e.Rooms) == 0 && t.streams && begun:
+		t.say(e)
 	}
 }
 
@@ -114,13 +84,13 @@ func (t *turn) whole(e events.Event) string {
 	return e.Text
 }
 
-// flow is a text as far as it was told.
+// flow is a text that grows as it is sent.
 type flow struct {
 	events.Growing
 	all strings.Builder
 }
 
-// answer is what a client is told.
+// answer writes a completion, whole or as a stream.
 type answer struct {
 	id, model     string
 	created       int64
@@ -128,15 +98,16 @@ type answer struct {
 	w             http.ResponseWriter
 
 	content, thinking flow
-	in, cached, out   int64
-	cut               bool // the identity gave up
 
 	mu    sync.Mutex
 	begun bool // to stream
 }
 
 func newAnswer(w http.ResponseWriter, q request) *answer {
-	return &answer{id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(), streams: q.Stream, ends: q.StreamOptions.IncludeUsage, w: w}
+	return &answer{
+		w: w, id: "chatcmpl-" + rand.Text(), model: q.Model, created: time.Now().Unix(),
+		streams: q.Stream, ends: q.StreamOptions.IncludeUsage,
+	}
 }
 
 func (a *answer) say(e events.Event)   { a.tell("content", &a.content, e) }
@@ -178,15 +149,15 @@ func (a *answer) choice(member string, value, finish any) map[string]any {
 	return choice
 }
 
-// finish ends an answer, with an error where there is one: it is returned where nothing has been sent.
-func (a *answer) finish(err error) error {
+// finish ends an answer, with an error where there is one. It returns the error where nothing has been sent.
+func (a *answer) finish(r host.Reply, err error) error {
 	finish := "stop"
-	if a.cut {
+	if slices.Contains([]string{"cut", "max_steps", "budget"}, r.Ended) { // the identity gave up
 		finish = "length"
 	}
 	usage := map[string]any{
-		"prompt_tokens": a.in, "completion_tokens": a.out, "total_tokens": a.in + a.out,
-		"prompt_tokens_details": map[string]any{"cached_tokens": a.cached},
+		"prompt_tokens": r.In, "completion_tokens": r.Out, "total_tokens": r.In + r.Out,
+		"prompt_tokens_details": map[string]any{"cached_tokens": r.Cached},
 	}
 	switch {
 	case err != nil && a.begun:

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/lethetest"
-	"lethe/internal/servetest"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/servetest"
 )
 
 // The client of OpenAI in JavaScript.

@@ -9,8 +9,8 @@ import (
 	"lethe/internal/lazy"
 )
 
-// pastLines is how many lines of a room are searched for the instructions that hold.
-const pastLines = 500
+// searched limits the lines of a room in which the instructions that hold are looked for.
+const searched = 500
 
 var systemMark = lazy.Regexp(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
 
@@ -25,7 +25,7 @@ func instructed(lines []chat.Line, name, system, text string) string {
 	own := false
 	for _, l := range lines {
 		before := own
-		own = l.Agent && l.Name == name
+		own = l.By(name)
 		if own && !before {
 			open = nil
 		}

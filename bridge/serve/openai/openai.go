@@ -21,18 +21,19 @@ import (
 	"sync"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
+	"lethe/home"
+	"lethe/host"
 	"lethe/life"
 )
 
 // Routes mounts the API below /v1.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
-	h := &handler{Backend: b, taken: map[string]bool{}}
+	h := &handler{Backend: b, host: host.Beside(b.Home.Home, b.Store, b.Watcher), taken: map[string]bool{}}
 	for pattern, f := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /v1/models": h.models, "GET /v1/models/{model...}": h.model, "POST /v1/chat/completions": h.complete,
 	} {
@@ -47,12 +48,13 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 
 type handler struct {
 	*backend.Backend
+	host  *host.Host
 	mu    sync.Mutex
 	taken map[string]bool // keys of requests whose answer a client has taken, as far as is remembered
 }
 
 // modelOf is an identity as /v1/models lists it.
-func modelOf(name string, id agent.Identity) map[string]any {
+func modelOf(name string, id home.Identity) map[string]any {
 	born, _ := life.First(id.LIFE()) // of a damaged one nobody knows
 	return map[string]any{"id": name, "object": "model", "created": max(born.At.Unix(), 0), "owned_by": "lethe"}
 }
@@ -64,7 +66,7 @@ func (h *handler) models(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	list := []any{}
-	for _, id := range slices.DeleteFunc(all, agent.Identity.IsChild) {
+	for _, id := range slices.DeleteFunc(all, home.Identity.IsChild) {
 		list = append(list, modelOf(id.Name, id))
 	}
 	backend.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
@@ -80,13 +82,15 @@ func (h *handler) model(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (h *handler) find(who, room string) (agent.Identity, error) {
+func (h *handler) find(who, room string) (home.Identity, error) {
 	id, err := h.Find(who)
 	switch {
-	case errors.Is(err, agent.ErrNotFound):
-		return id, fault(http.StatusNotFound, "model_not_found", "no identity is named %.100q; GET /v1/models lists them", who)
+	case errors.Is(err, home.ErrNotFound):
+		return id, fault(http.StatusNotFound, "model_not_found",
+			"no identity is named %.100q; GET /v1/models lists them", who)
 	case err == nil && !chat.ValidRoom(room):
-		return id, fault(http.StatusNotFound, "model_not_found", "%.100q is not the name of a room: a model is NAME or NAME/ROOM", room)
+		return id, fault(http.StatusNotFound, "model_not_found",
+			"%.100q is not the name of a room: a model is NAME or NAME/ROOM", room)
 	}
 	return id, err
 }
@@ -114,12 +118,12 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if prompt, ok := taskOf(r, t); ok {
 		text, err := doTask(prompt)
 		a.say(events.Event{Text: text})
-		return a.finish(err)
+		return a.finish(host.Reply{}, err)
 	}
-	if _, running := agent.Running(id); !running {
-		return stopped(id)
+	if _, running := home.Running(id); !running {
+		return stopped(id.Name)
 	}
-	if err := h.join(r.Context(), id, room); err != nil {
+	if err := h.join(r.Context(), h.host.Of(id), room); err != nil {
 		return err
 	}
 	after, err := events.End(id.LIFE()) // before anything is said
@@ -138,79 +142,97 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	w.Header().Set("Lethe-Room", room)
-	answers := &turn{id: id, room: room, line: said.Hash, store: h.Store, answer: a}
-	err = h.follow(r.Context(), id, after, answers.hear, a.beat)
+	asked := &host.Asked{Identity: h.host.Of(id), Room: room, After: after}
+	reply, err := h.await(r.Context(), asked, said, a)
 	if r.Context().Err() != nil {
 		return nil // the client has left; the turn goes on
 	}
-	if err == nil {
-		h.posted(r.Context(), answers, said.To)
+	ended := a.finish(reply, err)
+	if err == nil && r.Context().Err() == nil {
+		h.took(key)
 	}
-	if ended := a.finish(err); ended != nil || err != nil || r.Context().Err() != nil {
-		return ended
-	}
+	return ended
+}
+
+// took remembers that a client has taken an answer.
+func (h *handler) took(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.taken) >= 1000 { // so many are remembered; then all begins anew
+	if len(h.taken) >= 1000 { // then all begins anew
 		clear(h.taken)
 	}
 	h.taken[key] = true
-	return nil
 }
 
-// patience is how long an identity may take for what takes it a moment, when the machine is busy.
-const patience = 10 * time.Second
-
-// join has an identity hear a room, from the next line on: what stands there before counts as history, and
-// history holds no commands.
-func (h *handler) join(ctx context.Context, id agent.Identity, room string) error {
-	after, err := events.End(id.LIFE())
+// join has an identity hear a room, and waits for that: it takes what stands there before for history, and obeys no
+// command in it.
+func (h *handler) join(ctx context.Context, i *host.Identity, room string) error {
+	after, err := events.End(i.LIFE())
 	if err == nil {
-		err = h.Subscribe(id, room)
+		err = i.Join(room)
 	}
 	if err != nil {
 		return err
 	}
-	if s, err := agent.Fold(id, h.Store); err == nil && s.Rooms[room] != nil && s.Rooms[room].Joined {
+	if s, err := home.Fold(i.Identity, h.Store); err == nil && s.Rooms[room] != nil && s.Rooms[room].Joined {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // the machine may be busy
 	defer cancel()
-	err = h.follow(ctx, id, after, func(e events.Event) error {
-		if e.Type == events.Joined && e.Room == room {
-			return errDone
+	for e, err := range i.Events(ctx, after) {
+		if err != nil || e.Type == events.Joined && e.Room == room {
+			return err
 		}
-		return nil
-	}, func() {})
-	if errors.Is(err, context.DeadlineExceeded) {
-		return nil
 	}
-	return err
+	return nil
 }
 
-// posted waits until what the identity has said stands in the room, before the line of the next request. A room that cannot be written is not waited for.
-func (h *handler) posted(ctx context.Context, t *turn, from int64) {
-	changed, stop := h.Watcher.Subscribe(chat.Scope{Dir: h.Chats(), Names: []string{chat.FileName(t.room)}})
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// beat limits the silence of a stream.
+const beat = 15 * time.Second
+
+// await tells a client what happens until the turn that hears a line has ended.
+func (h *handler) await(ctx context.Context, asked *host.Asked, said backend.Said, a *answer) (host.Reply, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel(nil)
+	beside.Go(func() {
+		tick := time.NewTicker(beat)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-h.Done:
+				cancel(fault(http.StatusServiceUnavailable, "stopping", "the server stops; ask again, what you said is kept"))
+			case <-tick.C:
+				a.beat()
+			}
+		}
+	})
+	t := &turn{answer: a, room: asked.Room, line: said.Hash, store: h.Store}
 	for {
-		lines, _ := chat.After(chat.Path(h.Dir, t.room), from, pastLines)
-		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.Agent || l.Name != t.id.Name })
-		if len(lines) >= t.told {
-			return
+		reply, err := asked.Await(ctx, chat.Line{Hash: said.Hash, From: said.From, To: said.To}, t.hear)
+		var pause *host.PausedError
+		switch {
+		case errors.Is(err, host.ErrStopped):
+			if _, running := home.Running(asked.Identity.Identity); running { // again
+				continue
+			}
+			err = stopped(asked.Name)
+		case errors.As(err, &pause):
+			if s, err := home.Fold(asked.Identity.Identity, h.Store); err == nil && s.Paused == "" { // it has gone on
+				continue
+			}
+			err = paused(pause)
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
+		return reply, err
 	}
 }
 
 // key names what a request says. The same request is a retry for an hour, until its answer was taken; after
 // that the client asks anew. A client that names its requests decides that itself.
-func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q request) string {
+func (h *handler) key(r *http.Request, id home.Identity, room, user string, q request) string {
 	var same bytes.Buffer
 	_ = json.Compact(&same, q.Messages) // it was read
 	base := blobs.Sum(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s", id.Self, room, user, &same)).String()[:32]
@@ -238,13 +260,14 @@ func (h *handler) key(r *http.Request, id agent.Identity, room, user string, q r
 const maxText = 1 << 20
 
 // say says what is new of a conversation, in one line, so that it opens one turn.
-func (h *handler) say(r *http.Request, id agent.Identity, room string, q request, t talk) (said backend.Said, key string, err error) {
+func (h *handler) say(r *http.Request, id home.Identity, room string, q request, t talk) (
+	said backend.Said, key string, err error) {
 	user := cmp.Or(signer(r, slices.Concat(h.People, []string{h.User})), h.User)
 	key = h.key(r, id, room, user, q)
 	if said, known := h.SaidBefore(key); known {
 		return said, key, nil
 	}
-	lines, err := chat.Before(chat.Path(h.Dir, room), -1, pastLines)
+	lines, err := chat.Before(chat.Path(h.Dir, room), -1, searched)
 	if err != nil {
 		return said, key, err
 	}
@@ -253,10 +276,12 @@ func (h *handler) say(r *http.Request, id agent.Identity, room string, q request
 		return said, key, err
 	}
 	if text == "" {
-		return said, key, refuse("messages", "nothing of the user follows the last message of the assistant, so there is nothing to answer")
+		return said, key, refuse("nothing of the user follows the last message of the assistant, so " +
+			"there is nothing to answer")
 	}
 	if text = instructed(lines, id.Name, t.system, text); len(text) > maxText {
-		return said, key, refuse("messages", "what is new has %s; of a text of more than %s, send a file", bridge.Size(int64(len(text))), bridge.Size(maxText))
+		return said, key, refuse("what is new has %s; of a text of more than %s, send a file",
+			bridge.Size(int64(len(text))), bridge.Size(maxText))
 	}
 	if said, err = h.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
 		said, _ = h.SaidBefore(key)
@@ -277,45 +302,4 @@ func sayingAt(path string, said backend.Said) (after string, err error) {
 		return line.At.After(said.At.Add(-time.Minute)) // it was not heard before it was said
 	})
 	return after, err
-}
-
-// beat is how often a stream without news says that it is there, and somebody looks whether the
-// identity is.
-const beat = 15 * time.Second
-
-// follow tells f what happens to an identity behind an ID, until f says that it is done.
-func (h *handler) follow(ctx context.Context, id agent.Identity, after string, f func(events.Event) error, beating func()) error {
-	s, err := events.Open(h.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer cancel(nil)
-	beside.Go(func() {
-		tick := time.NewTicker(beat)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-h.Done:
-				cancel(fault(http.StatusServiceUnavailable, "stopping", "the server stops; ask again, what you said is kept"))
-			case <-tick.C:
-				if _, running := agent.Running(id); !running {
-					cancel(stopped(id))
-				}
-				beating()
-			}
-		}
-	})
-	switch err := s.Follow(ctx, h.Watcher, f); {
-	case errors.Is(err, errDone):
-		return nil
-	case err != nil:
-		return err
-	}
-	return context.Cause(ctx)
 }

@@ -11,8 +11,8 @@ import (
 	"lethe/bridge/serve/openai"
 	"lethe/chat"
 	"lethe/host"
-	"lethe/internal/lethetest"
-	"lethe/internal/servetest"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/servetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -179,7 +179,7 @@ func TestCompletions(t *testing.T) {
 	t.Run("not running", func(t *testing.T) {
 		before := w.said("dev")
 		w.stop()
-		lethetest.Words(t, w.refused(503, body("ada/dev", "hello")), "not running", "lethe run ada")
+		lethetest.Words(t, w.refused(503, body("ada/dev", "hello")), "not running", "lethe run ada", "not_running")
 		w.room("dev", before...)
 	})
 }

@@ -44,7 +44,7 @@ type message struct {
 	Content content
 }
 
-// content is what a message says, in parts; a bare string is one.
+// content holds the parts of a message; a bare string is one.
 type content []part
 
 type part struct {
@@ -65,7 +65,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]part)(c))
 }
 
-// text is what of a message is words.
+// text joins the words of a message.
 func (c content) text() string {
 	var words []string
 	for _, p := range c {
@@ -80,24 +80,26 @@ func (c content) text() string {
 func read(r *http.Request) (q request, messages []message, err error) {
 	body, err := io.ReadAll(r.Body)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return q, nil, fault(http.StatusRequestEntityTooLarge, "", "the body has more than %s; with Content-Type: application/json it may have 16 MiB", bridge.Size(large.Limit))
+		return q, nil, fault(http.StatusRequestEntityTooLarge, "",
+			"the body has more than %s; with Content-Type: application/json it may have 16 MiB", bridge.Size(large.Limit))
 	}
 	if err != nil {
 		return q, nil, err
 	}
 	if err := json.Unmarshal(body, &q); err != nil {
-		return q, nil, refuse("", "the body is not a completion request in JSON: %v", err)
+		return q, nil, refuse("the body is not a completion request in JSON: %v", err)
 	}
 	switch {
 	case required(q.Choice) || required(q.Call):
-		return q, nil, refuse("tool_choice", "an identity works with its own tools and cannot be made to call those of a client; with \"auto\" or \"none\" they are ignored")
+		return q, nil, refuse("an identity works with its own tools and cannot be made to call those of a client; " +
+			"with \"auto\" or \"none\" they are ignored")
 	case q.N > 1:
-		return q, nil, refuse("n", "an identity gives one answer; n has to be 1")
+		return q, nil, refuse("an identity gives one answer; n has to be 1")
 	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
-		return q, nil, refuse("modalities", "an identity answers with text only")
+		return q, nil, refuse("an identity answers with text only")
 	}
 	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
-		return q, nil, refuse("messages", "messages has to be a list of at least one message with a role and a content")
+		return q, nil, refuse("messages has to be a list of at least one message with a role and a content")
 	}
 	return q, messages, nil
 }
@@ -139,7 +141,7 @@ func words(store *blobs.Store, user string, messages []message) (string, error) 
 	files := 0
 	for _, m := range messages {
 		if m.Role != "user" {
-			return "", refuse("messages", "a message of role %.20q stands behind the last answer; only user messages can", m.Role)
+			return "", refuse("a message of role %.20q stands behind the last answer; only user messages can", m.Role)
 		}
 		for _, p := range m.Content {
 			text := p.Text
@@ -151,17 +153,17 @@ func words(store *blobs.Store, user string, messages []message) (string, error) 
 				if p.Type == "image_url" {
 					f.Kind = "image"
 				} else if data = p.File.Data; data == "" {
-					return "", refuse("messages", "a file has to come with its data in file_data; files are not kept here under an id")
+					return "", refuse("a file has to come with its data in file_data; files are not kept here under an id")
 				}
 				if files++; files > backend.MaxFiles {
-					return "", refuse("messages", "a message has at most %d files", backend.MaxFiles)
+					return "", refuse("a message has at most %d files", backend.MaxFiles)
 				}
 				var err error
 				if text, err = put(store, user, f, data); err != nil {
 					return "", err
 				}
 			case p.Type != "text":
-				return "", refuse("messages", "a part of type %.20q cannot be taken; text, image_url and file can", p.Type)
+				return "", refuse("a part of type %.20q cannot be taken; text, image_url and file can", p.Type)
 			}
 			if strings.TrimSpace(text) != "" {
 				out = append(out, text)
@@ -180,9 +182,10 @@ func put(store *blobs.Store, user string, f bridge.File, data string) (string, e
 	raw, err := base64.StdEncoding.DecodeString(data)
 	switch {
 	case err != nil || len(raw) == 0:
-		return "", refuse("messages", "the %s %.40q is not data:TYPE;base64,…", f.Kind, f.Name)
+		return "", refuse("the %s %.40q is not data:TYPE;base64,…", f.Kind, f.Name)
 	case len(raw) > backend.MaxFile:
-		return "", refuse("messages", "the %s %.40q has %s; at most %s", f.Kind, f.Name, bridge.Size(int64(len(raw))), bridge.Size(backend.MaxFile))
+		return "", refuse("the %s %.40q has %s; at most %s", f.Kind, f.Name,
+			bridge.Size(int64(len(raw))), bridge.Size(backend.MaxFile))
 	}
 	_, tag, err := f.Put(store, time.Unix(0, 0), user, raw)
 	return tag, err
@@ -214,7 +217,7 @@ func signer(r *http.Request, decide []string) string {
 	return name
 }
 
-// defaultRoom is that of clients that tell no conversations apart.
+// defaultRoom serves clients that tell no conversations apart.
 const defaultRoom = "api"
 
 // place is the room that a request is for.
@@ -230,16 +233,13 @@ func place(r *http.Request, q request) (who, room string) {
 	return who, roomOf(id)
 }
 
-var unfit = lazy.Regexp(`[^a-z0-9]+`)
-
 // roomOf names a room after what a client calls a conversation: as it is, where that is the name
 // of a room, and otherwise so that two never share one.
 func roomOf(id string) string {
 	if chat.ValidRoom(id) {
 		return id
 	}
-	name := strings.Trim(unfit().ReplaceAllString(strings.ToLower(id), "-"), "-")
-	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+blobs.Sum([]byte(id)).String()[:8], "-")
+	return bridge.NameRoom(id, blobs.Sum([]byte(id)).String()[:8])
 }
 
 // Front ends ask a model for titles, tags and the like. Such a request never reaches an identity:
@@ -251,7 +251,8 @@ func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 	if n := len(t.news); n > 0 {
 		prompt = t.news[n-1].Content.text()
 	}
-	return prompt, header(r, "X-OpenWebUI-Task") != "" || t.said == 1 && strings.HasPrefix(strings.TrimSpace(prompt), "### Task:")
+	alone := t.said == 1 && strings.HasPrefix(strings.TrimSpace(prompt), "### Task:")
+	return prompt, alone || header(r, "X-OpenWebUI-Task") != ""
 }
 
 var (
@@ -265,7 +266,9 @@ var (
 func doTask(prompt string) (string, error) {
 	m := taskMember().FindStringSubmatch(prompt)
 	if m == nil {
-		return "", refuse("messages", "this task is no part of a conversation, and cannot be done without a model; name another model for tasks in the client (in Open WebUI: Admin Settings, Interface, Task Model)")
+		return "", refuse("this task is no part of a conversation, and cannot be done without a model; " +
+			"name another model for tasks in the client " +
+			"(in Open WebUI: Admin Settings, Interface, Task Model)")
 	}
 	answer := map[string]any{m[1]: []string{}}
 	switch m[1] {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"lethe/chat"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 )
 
 // What of a conversation is new, and what are its instructions.

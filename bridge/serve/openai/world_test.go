@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/bridge/serve/openai"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/home"
 	"lethe/host"
-	"lethe/internal/lethetest"
-	"lethe/internal/servetest"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/servetest"
 	"lethe/llm/rehearsal"
 )
 
@@ -26,7 +26,7 @@ type world struct {
 	*servetest.Server
 	t    *testing.T
 	dir  string
-	id   agent.Identity
+	id   home.Identity
 	stop func() // ada
 }
 
@@ -55,16 +55,16 @@ func (w *world) run(settings, model string) {
 	ready := make(chan struct{}, 1)
 	h, err := host.New(w.Backend.Home.Home, s, host.Options{
 		Preset: "deepseek", BaseURL: model, Rooms: []string{"dev"}, Log: slog.New(slog.DiscardHandler),
-		Ready: func(agent.Identity) { ready <- struct{}{} },
+		Ready: func(home.Identity) { ready <- struct{}{} },
 	})
 	lethetest.Must(w.t, err)
 	if w.id.Self == "" {
-		w.id, err = h.Boot(agent.BootOptions{Name: "ada"})
+		w.id, err = h.Boot(home.BootOptions{Name: "ada"})
 		lethetest.Must(w.t, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx, []agent.Identity{w.id}) }() // ends with ctx
+	go func() { ended <- h.Run(ctx, []home.Identity{w.id}) }() // ends with ctx
 	done := false
 	w.stop = func() {
 		if !done {
@@ -141,7 +141,7 @@ func (w *world) refused(status int, body string, headers ...string) string {
 	if json.Unmarshal([]byte(text), &v) != nil || v.Error.Message == "" || v.Error.Type == "" {
 		w.t.Errorf("the error is %s", text)
 	}
-	return v.Error.Message
+	return v.Error.Message + " " + v.Error.Code
 }
 
 // told is what came by a stream.

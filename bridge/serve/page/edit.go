@@ -13,112 +13,132 @@ import (
 	"strings"
 	"sync"
 
-	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/mind"
 	"lethe/report"
 )
 
 // An edit is made where an editor would make it: in context.md or MEMORY.md, which the identity reads before
-// its next call of the model. It holds only for what the person saw.
+// its next call of the model. It holds only for the text that the person saw.
 
-// part is what can be edited of a file.
+// part is a text of a file that can be edited.
 type part struct {
 	ID   string
 	Text string // as the file has it
-	Gone bool   // the file has it no more
+	Left bool   // the file does not have it any more
 
-	path     string
-	file     string // all of it
-	from, to int    // the bytes of Text in it, with its newline
-	looks    fs.FileInfo
+	path  string
+	file  string // all of it
+	looks fs.FileInfo
 }
 
 // Seen names the text that a form was made with.
 func (p *part) Seen() string { return blobs.Sum([]byte(p.Text)).String()[:32] }
 
-// readContext reads context.md. Where it is missing, it is what the identity would write.
-func readContext(id agent.Identity, s *mind.State) ([]byte, fs.FileInfo, error) {
-	file, looks, err := readPart(filepath.Join(id.Dir, "context.md"))
-	if looks == nil && err == nil {
-		file = s.View()
-	}
-	return file, looks, err
-}
-
-// readPart reads a file, and how it looks; nothing where it is missing.
-func readPart(path string) ([]byte, fs.FileInfo, error) {
-	looks, _ := os.Lstat(path) // before it is read: what changes meanwhile is seen to have
-	file, _, err := durable.ReadRegular(path, 64<<20)
+// read reads the file of a part, and how it looks. A missing one is empty.
+func (p *part) read() error {
+	p.looks, _ = os.Lstat(p.path) // before it is read: what changes meanwhile is seen to have
+	file, _, err := durable.ReadRegular(p.path, 64<<20)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
+		p.looks, err = nil, nil
 	}
-	return file, looks, err
+	p.file = string(file)
+	return err
 }
 
-// partOf returns what a person may edit of a block, or nil: what can be edited is in docs/context.md.
+// readContext reads context.md. Where it is missing, it is made as the identity would write it.
+func readContext(id home.Identity, s *mind.State) (*part, error) {
+	p := &part{path: filepath.Join(id.Dir, "context.md")}
+	err := p.read()
+	if p.looks == nil {
+		p.file = string(s.View())
+	}
+	return p, err
+}
+
+// partOf returns what a person may edit of a block, or nil: docs/context.md says what can be edited.
 func partOf(f *frame, s *mind.State, id string) (*part, error) {
 	if id == "memory" {
-		path := filepath.Join(f.ID.Dir, "MEMORY.md")
-		file, looks, err := readPart(path)
-		return &part{ID: id, path: path, file: string(file), Text: string(file), to: len(file), looks: looks}, err
+		p := &part{ID: id, path: filepath.Join(f.ID.Dir, "MEMORY.md")}
+		err := p.read()
+		p.Text = p.file
+		return p, err
 	}
-	if _, _, err := mind.ParseID(strings.TrimSuffix(strings.Split(id, "..")[0], "-result")); err != nil && id != "pins" {
+	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
+	if _, _, err := mind.ParseID(first); err != nil && id != "pins" {
 		return nil, nil
 	}
-	file, looks, err := readContext(f.ID, s)
+	p, err := readContext(f.ID, s)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md"), file: string(file), looks: looks, Gone: true}
-	_, whole := mind.ReadView(file)
-	for _, sec := range sections(p.file) {
-		if whole && sec.id == id {
-			p.Text, p.from, p.to, p.Gone = sec.text, sec.from, sec.to, false
+	p.ID, p.Left = id, true
+	if _, whole := mind.ReadView([]byte(p.file)); !whole {
+		return p, nil
+	}
+	for _, sec := range mind.Sections(p.file) {
+		if sec.ID == id {
+			p.Text, p.Left = sec.Text, false
 		}
 	}
 	return p, nil
 }
 
+// with returns the file with another text of the part.
 func (p *part) with(text string) string {
 	if p.ID == "memory" {
 		return text
 	}
-	if text = headLine().ReplaceAllString(text, "◰4"); text != "" { // it may not begin a section
-		text += "\n"
-	}
-	return p.file[:p.from] + text + p.file[p.to:]
+	text = strings.ReplaceAll("\n"+text, "\n◆", "\n◰4")[1:] // it may not begin a section
+	return mind.Rewrite(p.file, func(sec *mind.Section) bool {
+		if sec.ID == p.ID {
+			sec.Text = text
+		}
+		return true
+	})
 }
 
-var headLine = lazy.Regexp(`(?m)^◆`)
-
-// without returns the file without an entry or a result, and of what has faded without its summary.
+// without returns the file without an entry and its calls, without a result, or without the text of a summary.
 func (p *part) without() string {
 	if strings.Contains(p.ID, "..") {
 		return p.with("")
 	}
-	file := p.file
-	list := sections(file)
-	for i := len(list) - 1; i >= 0; i-- {
-		if sec := list[i]; sec.id == p.ID || strings.HasPrefix(sec.id, p.ID+".") {
-			file = file[:strings.LastIndex(file[:sec.from-1], "\n")+1] + file[sec.to:]
+	return mind.Rewrite(p.file, func(sec *mind.Section) bool {
+		return sec.ID != p.ID && !strings.HasPrefix(sec.ID, p.ID+".")
+	})
+}
+
+// save puts a text into the place of the file, unless that is another by now.
+func (p *part) save(text string) (saved bool, err error) {
+	now, err := durable.Swap(p.path, []byte(text), 0o600, func(there fs.FileInfo) bool {
+		if there == nil || p.looks == nil {
+			return there == nil && p.looks == nil
 		}
+		same := there.Size() == p.looks.Size() && there.ModTime().Equal(p.looks.ModTime())
+		return same && os.SameFile(there, p.looks)
+	})
+	err = cmp.Or(err, durable.SyncDir(filepath.Dir(p.path)))
+	if err != nil {
+		err = fmt.Errorf("save %s: %w", p.path, err)
 	}
-	return file
+	return now != nil, err
 }
 
 // conflicting shows both versions where the text is another than the person saw.
 var conflicting = sync.OnceValue(func() *template.Template { return parse("conflict") })
 
-// edit saves what a person made of a part, if it is what they saw.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD")
+
+// edit saves the text that a person made of a part, if the part is still as they saw it.
 func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
-	s, _, err := f.Context(f.ID)
+	c, err := f.Context(f.ID)
 	if err != nil {
 		return err
 	}
-	id, text := r.FormValue("part"), strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD").Replace(r.FormValue("text"))
+	s := c.State
+	id, text := r.FormValue("part"), lineEnds.Replace(r.FormValue("text"))
 	p, err := partOf(f, s, id)
 	if err != nil {
 		return err
@@ -126,18 +146,16 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 	if p == nil {
 		return report.Invalid("%.40q cannot be edited; docs/context.md says what can", id)
 	}
-	if !p.Gone && p.Seen() == r.FormValue("seen") {
+	if !p.Left && p.Seen() == r.FormValue("seen") {
 		file := p.with(text)
 		if r.FormValue("do") == "remove" && id != "memory" && id != "pins" {
 			file = p.without()
 		}
-		done, err := durable.Swap(p.path, []byte(file), 0o600, func(there fs.FileInfo) bool {
-			return there == nil && p.looks == nil || there != nil && p.looks != nil && os.SameFile(there, p.looks) && there.Size() == p.looks.Size() && there.ModTime().Equal(p.looks.ModTime())
-		})
-		if err := cmp.Or(err, durable.SyncDir(f.ID.Dir)); err != nil {
-			return fmt.Errorf("save %s: %w", p.path, err)
+		saved, err := p.save(file)
+		if err != nil {
+			return err
 		}
-		if done != nil {
+		if saved {
 			return f.done(w, r, "?saved=1&open="+url.QueryEscape(id)+"#"+id)
 		}
 		if p, err = partOf(f, s, id); err != nil {

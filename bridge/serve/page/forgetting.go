@@ -6,18 +6,17 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
+	"lethe/home"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/report"
 )
 
-// forgetting is how the context has changed from epoch to epoch, and what became of what left it.
+// forgetting shows how the context has changed from epoch to epoch, and where the things went that left it.
 var forgetting = view{Name: "forgetting", Title: "Forgetting", data: forgettingOf}
 
 const (
@@ -36,34 +35,12 @@ type forgettingData struct {
 	Drawing
 }
 
-// StandIns are what stands for the entries that have faded, as a sentence begins.
-func (d *forgettingData) StandIns() string {
-	var list []string
-	for _, l := range [][2]string{{mind.Summary, "summaries"}, {mind.Gist, "gists"}, {mind.Card, "cards"}} {
-		if n := d.Counts[l[0]]; n == 1 {
-			list = append(list, "1 "+l[0])
-		} else if n > 1 {
-			list = append(list, fmt.Sprint(n, " ", l[1]))
-		}
-	}
-	text := strings.Join(list, ", ")
-	if at := strings.LastIndex(text, ", "); at >= 0 {
-		return text[:at] + " and" + text[at+1:] + " stand"
-	}
-	if strings.HasPrefix(text, "1 ") {
-		return text + " stands"
-	}
-	return text + " stand"
-}
-
 // epoch is one of the times between two compactions, or edits.
 type epoch struct {
 	K          int
 	Why        string
 	At         time.Time
-	Turns      int
-	Calls      int // of the model
-	Cached, In int64
+	Calls      int     // of the model
 	USD        float64 // of all calls
 	Forgetting float64 // of those that summarised, in dollars
 	Before     int64   // tokens of the last request before it began; 0 where that is not known
@@ -71,17 +48,16 @@ type epoch struct {
 	Last       int64
 	Fades      []faded    // with which it began
 	Reminded   []reminder // in the order of events
-	Cut        bool       // it began before what was read
+	Cut        bool       // it began before the lines that were read
 
 	begin    int64  // its line in LIFE
 	snapshot string // hash of the state that it began with
 	state    snapshot
 	sizes    []int64 // tokens of its requests, with their answers
 	base     []layer // of the drawing: what stays as it is
-	turn     int
 }
 
-// snapshot is what is shown of the mind.State that an epoch began with; to read all of it takes twice as long.
+// snapshot is a part of the mind.State that an epoch began with; to read all of it takes twice as long.
 type snapshot struct {
 	Stable mind.Stable
 	Faded  []mind.Range
@@ -123,10 +99,10 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 	if live, running := report.Live(f.ID); running && live.ContextLimit > 0 {
 		d.Limit = live.ContextLimit
 	}
+	d.Drawing = draw(d.Epochs, d.Limit)
 	d.Newest = slices.Clone(d.Epochs)
 	slices.Reverse(d.Newest)
-	d.Drawing = draw(d.Epochs, d.Limit)
-	s, err := agent.Fold(f.ID, f.Store)
+	s, err := home.Fold(f.ID, f.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -138,21 +114,23 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 	return d, nil
 }
 
+// placed is a line of LIFE and where it begins.
+type placed struct {
+	life.Event
+	at int64
+}
+
 // readEpochs reads the newest epochs before a place of LIFE, and no more of it than they have.
-func readEpochs(h report.Home, id agent.Identity, before int64) (list []*epoch, older int64, err error) {
+func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, older int64, err error) {
 	log, err := life.View(id.LIFE())
 	if err != nil {
 		return nil, 0, id.Unread(err)
 	}
 	defer log.Close()
-	type line struct {
-		life.Event
-		at int64
-	}
-	var lines []line
+	var lines []placed
 	seen := map[string]bool{} // epochs
 	err = log.Back(before, func(e life.Event, at int64) bool {
-		lines = append(lines, line{e, at})
+		lines = append(lines, placed{e, at})
 		if e.Kind == life.Epoch {
 			seen[e.Arg(0)] = true
 		}
@@ -161,51 +139,22 @@ func readEpochs(h report.Home, id agent.Identity, before int64) (list []*epoch, 
 	if err != nil || len(lines) == 0 {
 		return nil, 0, id.Unread(err)
 	}
-	begin := lines[len(lines)-1].at
-	t := teller{store: h.Store, known: map[string]mind.Listing{}}
+	t := teller{store: h.Store, spans: map[string][2]int{}}
 	for _, l := range slices.Backward(lines) {
-		if err := t.read(l.Event, l.at); err != nil {
+		if err := t.read(l); err != nil {
 			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
 		}
 	}
-	for i, e := range t.list {
-		body, err := t.body(e.snapshot)
-		if err == nil {
-			err = json.Unmarshal(body, &e.state)
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("read epoch %d of %s: %w", e.K, id.Name, err)
-		}
-		if i > 0 {
-			e.Before = t.list[i-1].Last
-		}
-		for k := range e.Fades {
-			e.Fades[k].look(e, t.list[max(i-1, 0)])
-		}
+	if err := t.look(); err != nil {
+		return nil, 0, fmt.Errorf("read the epochs of %s: %w", id.Name, err)
 	}
-	if list = t.list; begin > 0 && len(list) > 0 {
+	list = t.list
+	if begin := lines[len(lines)-1].at; begin > 0 && len(list) > 0 {
 		list[0].Cut = true
 		if len(list) > epochsShown {
 			list = list[1:] // of the one before only the end was read
 		}
 		older = list[0].begin
-	}
-	for _, e := range list {
-		for _, r := range e.state.Faded {
-			l := mind.Listing{Ref: blobs.Ref{Gist: r.Original.Gist}, From: r.From, To: r.To}
-			t.known[r.Original.Hash.String()[:digits]] = l
-			if r.Summary != nil {
-				t.known[r.Summary.Hash.String()[:digits]] = l
-			}
-		}
-	}
-	for _, e := range list {
-		for k := range e.Reminded {
-			r := &e.Reminded[k]
-			if l, ok := t.known[r.Hash[:min(digits, len(r.Hash))]]; ok {
-				r.Gist, r.From, r.To = l.Ref.Gist, l.From, l.To
-			}
-		}
 	}
 	return list, older, nil
 }
@@ -214,72 +163,72 @@ func readEpochs(h report.Home, id agent.Identity, before int64) (list []*epoch, 
 type teller struct {
 	store  *blobs.Store
 	list   []*epoch
-	fading []faded                 // that no epoch has followed yet
-	known  map[string]mind.Listing // by the first digits of the original: where what was named in hints is from
+	fading []faded           // that no epoch has followed yet
+	spans  map[string][2]int // entries, by the first digits of the original's hash
 }
 
-// digits are so many of a hash as each ref shows.
-const digits = 16
+// digits cuts a hash to the part that each ref shows.
+func digits(hash string) string { return hash[:min(16, len(hash))] }
 
-func (t *teller) read(line life.Event, at int64) error {
-	if !slices.Contains([]string{"epoch", "fade", "reply", "spent", "hint", "result"}, line.Kind) || line.Kind == "result" && line.Get("opened") == "" {
+func (t *teller) read(line placed) error {
+	if line.Kind == "result" && line.Get("opened") == "" {
 		return nil
 	}
-	parsed, err := event.Parse(line)
+	if !slices.Contains([]string{"epoch", "fade", "reply", "spent", "hint", "result"}, line.Kind) {
+		return nil
+	}
+	parsed, err := event.Parse(line.Event)
 	if err != nil {
 		return err
 	}
 	refs := append(line.Refs, blobs.Ref{}, blobs.Ref{})
-	switch e := parsed.(type) {
-	case event.Epoch:
-		if n := len(t.list); n == 0 || t.list[n-1].K != e.K {
-			t.list = append(t.list, &epoch{K: e.K, Why: e.Why, At: line.At, begin: at, snapshot: refs[0].Hash, Fades: t.fading})
-		}
-		t.fading = nil
-	case event.Fade:
-		f := faded{Fade: e, Original: refs[0], Replacement: refs[1]}
-		if e.To == mind.Card {
+	if fade, ok := parsed.(event.Fade); ok {
+		f := faded{Fade: fade, Original: refs[0], Replacement: refs[1]}
+		if fade.To == mind.Card {
 			f.Original, f.Replacement = blobs.Ref{}, refs[0]
 		}
 		t.fading = append(t.fading, f)
-	default: // fades take effect only with an epoch in the same append
-		t.fading = nil
-	}
-	if len(t.list) == 0 {
 		return nil
 	}
-	now := t.list[len(t.list)-1]
+	fades := t.fading
+	t.fading = nil // they take effect only with an epoch in the same append
+	n := len(t.list)
+	if e, ok := parsed.(event.Epoch); ok {
+		if n == 0 || t.list[n-1].K != e.K {
+			t.list = append(t.list, &epoch{
+				K: e.K, Why: e.Why, At: line.At, begin: line.at, snapshot: refs[0].Hash, Fades: fades,
+			})
+		}
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	now := t.list[n-1]
 	switch e := parsed.(type) {
 	case event.Reply:
-		now.add(e.Tokens)
+		now.USD += e.USD
 		now.Calls++
-		if now.turn != e.Turn {
-			now.turn, now.Turns = e.Turn, now.Turns+1
-		}
 		now.sizes = append(now.sizes, e.In+e.Out)
 		now.After, now.Last = now.sizes[0], e.In+e.Out
 	case event.Spent:
-		now.add(e.Tokens)
+		now.USD += e.USD
 		now.Calls += e.Calls
 		if e.On == "compaction" {
 			now.Forgetting += e.USD
 		}
 	case event.Hint:
-		body, _ := t.body(refs[0].Hash) // without it, the hint is shown without what it says
-		for _, l := range mind.ReadCard(body) {
-			t.known[l.Ref.Hash[:min(digits, len(l.Ref.Hash))]] = l
+		b, _ := t.blob(refs[0].Hash) // without it, nobody knows where its refs are from
+		for _, l := range mind.ReadCard(b.Body) {
+			t.spans[digits(l.Ref.Hash)] = [2]int{l.From, l.To}
 		}
 		for _, hash := range e.Refs {
 			now.remind(reminder{Entry: mind.EntryID(e.N), At: line.At, Hash: hash})
 		}
 	case event.Result:
-		now.remind(reminder{Entry: e.ID, At: line.At, Hash: e.Opened, Gist: refs[0].Gist, Opened: true})
+		now.remind(reminder{Entry: e.ID, At: line.At, Hash: e.Opened, Opened: true})
 	}
 	return nil
-}
-
-func (e *epoch) add(t event.Tokens) {
-	e.In, e.Cached, e.USD = e.In+t.In, e.Cached+t.Cached, e.USD+t.USD
 }
 
 func (e *epoch) remind(r reminder) {
@@ -287,16 +236,51 @@ func (e *epoch) remind(r reminder) {
 	e.Reminded = append(e.Reminded, r)
 }
 
-func (t *teller) body(hash string) ([]byte, error) {
+func (t *teller) blob(hash string) (blob blobs.Blob, err error) {
 	h, err := t.store.Resolve(hash)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		blob, err = t.store.Get(h)
 	}
-	blob, err := t.store.Get(h)
-	return blob.Body, err
+	return blob, err
 }
 
-// at is the faded range of an entry, or nil.
+// look looks up what the lines of the epochs name.
+func (t *teller) look() error {
+	before := &epoch{}
+	for _, e := range t.list {
+		b, err := t.blob(e.snapshot)
+		if err == nil {
+			err = json.Unmarshal(b.Body, &e.state)
+		}
+		if err != nil {
+			return fmt.Errorf("epoch %d: %w", e.K, err)
+		}
+		e.Before = before.Last
+		for k := range e.Fades {
+			e.Fades[k].look(e, before)
+		}
+		for _, r := range e.state.Faded {
+			span := [2]int{r.From, r.To}
+			t.spans[digits(r.Original.Hash.String())] = span
+			if r.Summary != nil {
+				t.spans[digits(r.Summary.Hash.String())] = span
+			}
+		}
+		before = e
+	}
+	for _, e := range t.list {
+		for k := range e.Reminded {
+			r := &e.Reminded[k]
+			span := t.spans[digits(r.Hash)]
+			r.From, r.To = span[0], span[1]
+			b, _ := t.blob(r.Hash)
+			r.Gist = b.Gist
+		}
+	}
+	return nil
+}
+
+// at returns the faded range of an entry, or nil.
 func (e *epoch) at(n int) *mind.Range {
 	i := slices.IndexFunc(e.state.Faded, func(r mind.Range) bool { return r.From <= n && n <= r.To })
 	if i < 0 {
@@ -305,7 +289,7 @@ func (e *epoch) at(n int) *mind.Range {
 	return &e.state.Faded[i]
 }
 
-// look finds what the entries were in the epoch before, and what they are since.
+// look finds what the entries were in the epoch before, and how far they are away now.
 func (f *faded) look(now, before *epoch) {
 	f.Was = "live"
 	if r := before.at(f.Entries.From); r != nil {
@@ -317,13 +301,19 @@ func (f *faded) look(now, before *epoch) {
 	}
 }
 
-// why says why an epoch began.
-func why(word string) string {
-	return cmp.Or(map[string]string{
-		"boot": "its first", "settings": "opened with other settings", "model": "another model was asked for", "edit": "somebody edited the context",
-		"full": "the context was nearly full", "limit": "the limit was reached", "agent": "it wanted to forget", "person": "somebody had it forget",
-	}[word], word)
+var reasons = map[string]string{
+	"boot":     "its first",
+	"settings": "opened with other settings",
+	"model":    "another model was asked for",
+	"edit":     "somebody edited the context",
+	"full":     "the context was nearly full",
+	"limit":    "the limit was reached",
+	"agent":    "it wanted to forget",
+	"person":   "somebody had it forget",
 }
+
+// why says why an epoch began.
+func why(word string) string { return cmp.Or(reasons[word], word) }
 
 // share says how much of a whole a part is.
 func share(part, whole int64) string {

@@ -34,10 +34,9 @@ type happening struct {
 	About  string        // what a call is about
 	Result *events.Event // of a call; nil while it is under way
 	NewDay bool
-	Same   bool // as the minute of the event before it
 }
 
-// Original is where the whole text is, "" for none.
+// Original links to the whole text; "" where there is none.
 func (h happening) Original() string {
 	hash := h.Hash
 	if h.Result != nil {
@@ -61,7 +60,7 @@ func originalOf(agent, hash string) string {
 	return "/agents/" + agent + "/original?hash=" + url.QueryEscape(hash)
 }
 
-// kinds are what one may look for.
+// kinds groups the types of events that one may look for.
 var kinds = map[string][]string{
 	"talk":    {events.UserMessage, events.MessageDone, events.Asked, events.Answered},
 	"thought": {events.ThinkingDone},
@@ -78,7 +77,8 @@ const (
 )
 
 func lifeOf(f *frame, r *http.Request) (any, error) {
-	d := &lifeData{Kind: r.FormValue("kind"), Kinds: []string{"", "talk", "thought", "tools", "memory", "waking", "cost", "trouble"}}
+	d := &lifeData{Kind: r.FormValue("kind")}
+	d.Kinds = []string{"", "talk", "thought", "tools", "memory", "waking", "cost", "trouble"}
 	if !slices.Contains(d.Kinds, d.Kind) {
 		return nil, report.Invalid("%.40q is no kind of event; there are %s", d.Kind, strings.Join(d.Kinds[1:], ", "))
 	}
@@ -98,7 +98,7 @@ func lifeOf(f *frame, r *http.Request) (any, error) {
 	}
 	got, err := f.window(before, lines, d)
 	if errors.Is(err, life.ErrOtherLog) {
-		err = &report.InvalidError{Err: errors.New("no line of LIFE begins there"), Advice: "begin at the end: leave out before"}
+		err = report.Invalid("no line of LIFE begins at %d; leave out before", before)
 	}
 	if err != nil {
 		return nil, err
@@ -138,10 +138,7 @@ func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, er
 
 // read reads events behind an ID up to a byte of LIFE, and not many more than most; below 0, all that there are.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
-	s, err := events.Open(f.Store, events.Log{Path: f.ID.LIFE(), Name: f.ID.Name}, after)
-	if errors.Is(err, events.ErrAfter) || errors.Is(err, events.ErrGone) {
-		return nil, &report.InvalidError{Err: err, Advice: "begin anew, without after"}
-	}
+	s, err := f.Events(f.ID, after)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +158,7 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 
 // take takes over what is to be shown: of all kinds, not what each turn has.
 func (d *lifeData) take(f *frame, got []events.Event) {
-	day, minute := "", time.Time{}
+	day := ""
 	for _, e := range got {
 		d.After = e.ID
 	}
@@ -175,7 +172,6 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 		}
 		this := h.At.In(f.Clock()).Format(time.DateOnly)
 		h.NewDay, day = this != day, this
-		h.Same, minute = h.Type != events.TurnStart && h.At.Truncate(time.Minute).Equal(minute), h.At.Truncate(time.Minute)
 		d.Events = append(d.Events, h)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
-	"lethe/internal/lethetest"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -22,7 +22,7 @@ import (
 func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
 	t.Helper()
 	b := open(t, t.TempDir())
-	id, err := agent.Boot(b.Home.Home, b.Store, agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	id, err := home.Boot(b.Home.Home, b.Store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	put := func(gist, text string) blobs.Ref {

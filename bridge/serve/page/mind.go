@@ -2,19 +2,18 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/lazy"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/request"
 )
 
 // mindView is the context as its blocks, each as large as its tokens. A block is a section of context.md, and
@@ -22,7 +21,7 @@ import (
 var mindView = view{Name: "mind", Title: "Mind", data: mindOf, forms: map[string]form{"edit": edit}}
 
 type mindData struct {
-	agent.Parts
+	request.Parts
 	Free    int // tokens
 	Groups  []*group
 	Waiting bool // an edit of context.md that the identity has not read yet
@@ -35,27 +34,9 @@ type group struct {
 	Blocks      []*block
 }
 
-// run is blocks of a group that are shown together.
-type run struct {
-	Blocks []*block
-	Folded string // what they are, where there are too many to show them all
-	Tokens int
-	Open   bool
-}
-
-// Runs are the blocks of a group, many gists or cards in a row as one.
-func (g *group) Runs() (list []*run) {
-	for i, b := range g.Blocks {
-		if n := len(list); n == 0 || b.Class != g.Blocks[i-1].Class {
-			list = append(list, &run{})
-		}
-		r := list[len(list)-1]
-		r.Blocks, r.Tokens, r.Open = append(r.Blocks, b), r.Tokens+b.Tokens, r.Open || b.Open
-		if n := len(r.Blocks); n > 3 && b.Away > 0 && b.Class != mind.Summary {
-			r.Folded = fmt.Sprintf("%d %ss", n, b.Class)
-		}
-	}
-	return list
+// Open says whether a block of the group is open.
+func (g *group) Open() bool {
+	return slices.ContainsFunc(g.Blocks, func(b *block) bool { return b.Open })
 }
 
 // block is a section of the context.
@@ -63,10 +44,9 @@ type block struct {
 	ID, Label, Class string
 	Line             string // its first line, or its gist
 	Tokens           int
-	Long             float64 // its tokens beside those of the largest: hundredths
 	X, Share         float64 // where it begins in the whole context, and how much of it it has: thousandths
 	At               time.Time
-	Turn, Epoch      int // 0 where that is not known
+	Epoch            int // 0 where that is not known
 	Away             int // how many refs the words themselves are away; 0 where they stand here
 	Original         blobs.Hash
 	Replacement      blobs.Hash // the summary or the card that stands for it
@@ -74,45 +54,18 @@ type block struct {
 	Open bool // the rest is for an open block
 	Text string
 	Edit *part
-
-	section
-}
-
-// section is a part of context.md: a line that begins with ◆, and the lines until the next one.
-type section struct {
-	id, head, text string
-	from, to       int // bytes of the text in the file, with its newline
-}
-
-// sections cuts a context.md up. No text in it can begin a section (docs/context.md).
-func sections(file string) (list []section) {
-	at := 0
-	for line := range strings.Lines(file) {
-		at += len(line)
-		if words := strings.Fields(line); strings.HasPrefix(line, "◆ ") && len(words) > 1 {
-			id := strings.TrimSuffix(words[1], ":")
-			if _, k, _ := mind.ParseID(id); k > 0 && len(words) > 2 {
-				id += "-" + words[2]
-			}
-			list = append(list, section{id: id, head: strings.TrimSpace(strings.TrimPrefix(line, "◆")), from: at, to: at})
-		} else if n := len(list); n > 0 {
-			list[n-1].to = at
-		}
-	}
-	for i := range list {
-		list[i].text = strings.TrimSuffix(file[list[i].from:list[i].to], "\n")
-	}
-	return list
 }
 
 func mindOf(f *frame, r *http.Request) (any, error) {
-	s, parts, err := f.Context(f.ID)
+	c, err := f.Context(f.ID)
 	if err != nil {
 		return nil, err
 	}
-	d := &mindData{Parts: parts, Free: max(0, parts.Limit-parts.Total), Groups: groups(s, parts), Saved: r.FormValue("saved") != ""}
-	if file, _, err := readContext(f.ID, s); err == nil {
-		seen, ok := mind.ReadView(file)
+	s, parts := c.State, c.Parts
+	d := &mindData{Parts: parts, Groups: groups(s, parts), Saved: r.FormValue("saved") != ""}
+	d.Free = max(0, parts.Limit-parts.Total)
+	if p, err := readContext(f.ID, s); err == nil {
+		seen, ok := mind.ReadView([]byte(p.file))
 		d.Waiting = ok && !seen.Intact
 	}
 	open := r.FormValue("open")
@@ -120,7 +73,6 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 		for _, b := range g.Blocks {
 			if b.Open = b.ID == open; b.Open {
 				b.Edit, err = partOf(f, s, b.ID)
-				b.Text = b.text
 			}
 		}
 	}
@@ -128,50 +80,44 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 }
 
 // groups are the blocks of a context, in the order in which the model reads them.
-func groups(s *mind.State, parts agent.Parts) []*group {
-	all := []*group{{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"}, {Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"}}
-	list := sections(string(s.View()))
-	list = slices.Insert(list[1:len(list)-1], 1, section{id: "tools", head: "tools", text: s.Stable.Tools})
-	list = slices.DeleteFunc(list, func(sec section) bool { return sec.id == "past" && sec.text == "" })
-	weight, most := 0, 1
+func groups(s *mind.State, parts request.Parts) []*group {
+	all := []*group{
+		{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"},
+		{Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"},
+	}
+	list := mind.Sections(string(s.View()))
+	list = slices.Insert(list[1:len(list)-1], 1, mind.Section{ID: "tools", Title: "tools", Text: s.Stable.Tools})
+	list = slices.DeleteFunc(list, func(sec mind.Section) bool { return sec.ID == "past" && sec.Text == "" })
+	weight := 0
 	for _, sec := range list {
-		weight += llm.Weight(sec.head + sec.text)
+		weight += llm.Weight(sec.Title + sec.Text)
 	}
 	perWeight, x := float64(parts.Total-parts.Answer)/float64(max(1, weight)), 0.0
 	for _, sec := range list {
-		b := &block{ID: sec.id, section: sec, Label: sec.head, Line: firstLine(sec.text)}
-		if label, line, ok := strings.Cut(sec.head, ": "); ok {
+		b := &block{ID: sec.ID, Label: sec.Title, Text: sec.Text, Line: firstLine(sec.Text)}
+		if label, line, ok := strings.Cut(sec.Title, ": "); ok {
 			b.Label, b.Line = label, cmp.Or(b.Line, line)
 		}
-		tokens := float64(llm.Weight(sec.head+sec.text)) * perWeight
+		tokens := float64(llm.Weight(sec.Title+sec.Text)) * perWeight
 		b.Tokens, b.X = int(tokens), x
 		b.Share = 1000 * tokens / float64(max(1, parts.Limit))
 		x += b.Share
 		g := all[b.describe(s)]
 		b.Class = cmp.Or(b.Class, g.Class)
-		g.Tokens, most = g.Tokens+b.Tokens, max(most, b.Tokens)
+		g.Tokens += b.Tokens
 		g.Blocks = append(g.Blocks, b)
-	}
-	for _, g := range all {
-		for _, b := range g.Blocks {
-			b.Long = 100 * float64(b.Tokens) / float64(most)
-		}
-	}
-	for i := len(all[3].Blocks) - 2; i >= 0; i-- { // what was heard belongs to the turn of the reply behind it
-		b := all[3].Blocks[i]
-		b.Turn = cmp.Or(b.Turn, all[3].Blocks[i+1].Turn)
 	}
 	return all
 }
 
 // describe fills in what the state knows of a block, and returns the number of its group.
 func (b *block) describe(s *mind.State) int {
-	first, _, isRange := strings.Cut(b.id, "..")
+	first, _, isRange := strings.Cut(b.ID, "..")
 	n, k, err := mind.ParseID(strings.TrimSuffix(strings.TrimSuffix(first, "-call"), "-result"))
 	switch {
-	case b.id == "system" || b.id == "tools":
+	case b.ID == "system" || b.ID == "tools":
 		return 0
-	case err != nil && b.id != "past":
+	case err != nil && b.ID != "past":
 		return 2
 	case isRange || err != nil:
 		for _, r := range s.Faded {
@@ -188,8 +134,7 @@ func (b *block) describe(s *mind.State) int {
 	}
 	if e := s.Entry(n); e != nil {
 		b.At, b.Original = e.At, e.Ref.Hash
-		_, _ = fmt.Sscanf(e.Ref.Gist, "turn %d:", &b.Turn) // as its daemon wrote it; none in what was heard
-		if k > 0 && k <= len(e.Calls) && strings.HasSuffix(b.id, "-result") {
+		if k > 0 && k <= len(e.Calls) && strings.HasSuffix(b.ID, "-result") {
 			b.Original = e.Calls[k-1].Result.Hash
 		}
 	}
@@ -207,7 +152,8 @@ func firstLine(text string) string {
 
 var hashes = lazy.Regexp(`hash=([0-9a-f]{12,64})\b`)
 
-// linked shows a text whose hashes lead to what is stored under them.
+// linked links the hashes in a text to their blobs.
 func linked(text string) template.HTML {
-	return template.HTML(hashes().ReplaceAllString(template.HTMLEscapeString(chat.Sanitize(text)), `<a href="original?hash=$1">$0</a>`))
+	safe := template.HTMLEscapeString(chat.Sanitize(text))
+	return template.HTML(hashes().ReplaceAllString(safe, `<a href="original?hash=$1">$0</a>`))
 }

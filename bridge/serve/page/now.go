@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
@@ -19,12 +18,14 @@ import (
 	"lethe/report"
 )
 
-// now is what is said, and what is under way.
-var now = view{Name: "now", Title: "Now", data: nowOf, forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear}}
+// now shows the talk in a room, and the turn under way.
+var now = view{
+	Name: "now", Title: "Now", data: nowOf,
+	forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear},
+}
 
 type nowData struct {
 	Room  string
-	Title string         // of the room
 	Rooms []backend.Room // that the identity hears
 	Lines []line
 	Older int64 // lines that end at this byte are not shown; 0 for none
@@ -32,7 +33,7 @@ type nowData struct {
 	Foot
 }
 
-// Foot is what stands below the lines, and changes while one reads.
+// Foot stands below the lines, and changes while one reads.
 type Foot struct {
 	Running   bool
 	Heard     bool // the identity hears the room
@@ -105,6 +106,10 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	if after < 0 {
 		f.Live = lately.turn
 	}
+	part := r.FormValue("part")
+	if r.Context().Err() != nil || part != "" && part != "lines" {
+		return d, nil // nobody sees the lines
+	}
 	return d, f.markRead(d)
 }
 
@@ -121,31 +126,26 @@ func newest(lines []chat.Line) []chat.Line {
 
 // choose finds the room, and those to choose from.
 func (d *nowData) choose(f *frame) error {
-	all, err := f.NotedRooms(true)
+	all, err := f.MarkedRooms()
 	if err != nil {
 		return err
 	}
 	for _, room := range all {
-		heard := slices.Contains(room.Heard, f.ID.Name)
-		if d.Room == "" && heard && !room.Archived {
-			d.Room = room.Name
+		if !slices.Contains(room.Heard, f.ID.Name) {
+			continue
 		}
-		if room.Title = cmp.Or(room.Title, room.Name); room.Name == d.Room {
-			d.Title, d.Heard = room.Title, heard
-		}
-		if room.Last != nil {
-			if q, ok := chat.ParseQuestion(room.Last.Text); ok && room.Last.Agent {
+		d.Room = cmp.Or(d.Room, room.Name)
+		d.Heard = d.Heard || room.Name == d.Room
+		if room.Last != nil && room.Last.Agent {
+			if q, ok := chat.ParseQuestion(room.Last.Text); ok {
 				room.Last.Text = q.Text
 			}
 		}
-		if heard && (!room.Archived || room.Name == d.Room) {
-			d.Rooms = append(d.Rooms, room)
-		}
+		d.Rooms = append(d.Rooms, room)
 	}
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
 		return report.Invalid("%q is not the name of a room", d.Room)
 	}
-	d.Title = cmp.Or(d.Title, d.Room)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (f *frame) markRead(d *nowData) error {
 	for i, room := range d.Rooms {
 		if room.Name == d.Room && room.Unread > 0 {
 			d.Rooms[i].Unread = 0
-			_, err := f.NoteRoom(d.Room, backend.Note{Read: &d.End})
+			_, err := f.MarkRead(d.Room, backend.Mark{Read: d.End})
 			return err
 		}
 	}
@@ -189,41 +189,36 @@ func (f *frame) lately() (l lately, err error) {
 
 // fold puts what the identity did before it said a line with the line.
 func (d *nowData) fold(l lately) {
-	till := len(l.events)
-	for k := range slices.Backward(d.Lines) {
-		line := &d.Lines[k]
-		if !line.Own {
-			continue
-		}
-		for i := till - 1; i >= 0; i-- {
-			if !l.events[i].says(d.Room, line.Text) {
-				continue
+	var did []happening
+	for _, h := range l.events {
+		switch {
+		case h.Type == events.TurnStart:
+			did = nil
+		case h.Type == events.ToolRequest || h.Type == events.ThinkingDone:
+			did = append(did, h)
+		case h.Type == events.MessageDone && h.InRoom(d.Room):
+			said := slices.IndexFunc(d.Lines, func(l line) bool { return l.says(h) })
+			if said >= 0 {
+				d.Lines[said].Did = did[max(0, len(did)-didShown):]
 			}
-			for till = i; till > 0 && len(line.Did) < didShown; till-- {
-				e := l.events[till-1]
-				if e.Type == events.TurnStart || e.Type == events.MessageDone && e.InRoom(d.Room) {
-					break
-				}
-				if e.Type == events.ToolRequest || e.Type == events.ThinkingDone {
-					line.Did = append(line.Did, e)
-				}
-			}
-			slices.Reverse(line.Did)
-			break
+			did = nil
 		}
 	}
 }
 
-// says says whether the event is that text as it stands in the room.
-func (h happening) says(room, text string) bool {
-	return h.Type == events.MessageDone && h.InRoom(room) && strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, text))
+// says reports whether a line is the message of an event, as far as both show it.
+func (l line) says(h happening) bool {
+	if !l.Own || l.At.Before(h.At.Truncate(time.Second)) {
+		return false
+	}
+	return strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, l.Text))
 }
 
 // show takes lines over, of each at most so many bytes.
 func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	last := ""
 	for _, l := range lines {
-		s := line{Line: l, Own: l.Agent && l.Name == f.ID.Name}
+		s := line{Line: l, Own: l.By(f.ID.Name)}
 		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
 			s.NewDay, last = day != last, day
 		}
@@ -245,8 +240,8 @@ func (f *frame) foot(d *Foot) (err error) {
 	return err
 }
 
-// follow corrects the status by what is recorded: whoever hears of an event and looks finds that, but perhaps a status of
-// before, which is written at its own pace.
+// follow corrects the status by what is recorded: it is written at its own pace, and may be older than an event
+// that a client has heard of.
 func (d *Foot) follow(all []events.Event) {
 	s := &d.Status
 	if len(all) == 0 || !d.Busy() && s.State != status.Idle {
@@ -339,7 +334,7 @@ func stop(f *frame, w http.ResponseWriter, r *http.Request) error {
 
 // hear lets the identity hear a room, which is made where there is none of that name.
 func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
-	room, _, err := f.MakeRoom(strings.TrimSpace(r.FormValue("room")), "", []agent.Identity{f.ID})
+	room, _, err := f.MakeRoom(strings.TrimSpace(r.FormValue("room")), f.ID)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ import (
 	"strings"
 	"sync"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
+	"lethe/home"
 	"lethe/report"
 )
 
@@ -34,7 +34,7 @@ type view struct {
 	Name, Title string
 	// data returns what the template shows.
 	data func(f *frame, r *http.Request) (any, error)
-	// forms are what a person may do there: POST /agents/{self}/NAME/FORM. A form that is done
+	// forms let a person act there: POST /agents/{self}/NAME/FORM. A form that is done
 	// redirects (see frame.done).
 	forms map[string]form
 	apart bool // it is not in the list of views
@@ -47,23 +47,23 @@ type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 // views are listed in this order.
 var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &original}
 
-// frame is what layout.html shows around a view; templates have it as their dot.
+// frame is shown by layout.html around a view; templates have it as their dot.
 type frame struct {
 	*backend.Backend
-	ID    agent.Identity // zero where an error is shown that belongs to none
+	ID    home.Identity // zero where an error is shown that belongs to none
 	View  *view
 	Title string
 	Data  any    // of the view
 	Live  string // the event behind which the page goes on live; "" for what does not
 }
 
-// Views are those to choose from.
+// Views lists those to choose from.
 func (f *frame) Views() []*view {
 	return slices.DeleteFunc(slices.Clone(views), func(v *view) bool { return v.apart })
 }
 
-// Agents are the identities to choose from.
-func (f *frame) Agents() []agent.Identity {
+// Agents lists the identities to choose from.
+func (f *frame) Agents() []home.Identity {
 	all, _ := f.List()
 	return all
 }
@@ -86,7 +86,8 @@ var version = sync.OnceValue(func() string {
 
 // parse reads the template of a view, with the layout and what views share.
 func parse(name string) *template.Template {
-	return template.Must(template.New("").Funcs(words).ParseFS(templates, "templates/layout.html", "templates/shared.html", "templates/"+name+".html"))
+	files := []string{"templates/layout.html", "templates/shared.html", "templates/" + name + ".html"}
+	return template.Must(template.New("").Funcs(words).ParseFS(templates, files...))
 }
 
 var failed = sync.OnceValue(func() *template.Template { return parse("error") })
@@ -106,14 +107,16 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
 	})
-	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, assets, "favicon.svg") })
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFileFS(w, r, assets, "favicon.svg")
+	})
 	for _, short := range []string{"/agents/{self}", "/agents/{self}/{$}"} {
 		mux.HandleFunc("GET "+short, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/agents/"+url.PathEscape(r.PathValue("self"))+"/now", http.StatusFound)
 		})
 	}
 	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {
-		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, agent.ErrNotFound))
+		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
 	})
 	for _, v := range views {
 		v.shown = parse(v.Name)
@@ -130,21 +133,23 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 				}
 			}
 		}
-		mux.HandleFunc("GET /agents/{self}/"+v.Name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
+		show := func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
 			if f.Data, err = v.data(f, r); err != nil {
 				return err
 			}
 			return f.show(w, http.StatusOK, v.shown, r.FormValue("part"))
-		}))
+		}
+		mux.HandleFunc("GET /agents/{self}/"+v.Name, handle(show))
 		for name, form := range v.forms {
-			mux.HandleFunc("POST /agents/{self}/"+v.Name+"/"+name, handle(func(f *frame, w http.ResponseWriter, r *http.Request) error {
+			do := func(f *frame, w http.ResponseWriter, r *http.Request) error {
 				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
 					if err := r.ParseForm(); err != nil {
 						return &report.InvalidError{Err: err}
 					}
 				}
 				return form(f, w, r)
-			}))
+			}
+			mux.HandleFunc("POST /agents/{self}/"+v.Name+"/"+name, handle(do))
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve"
@@ -27,9 +26,10 @@ import (
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
+	"lethe/home"
 	"lethe/host"
-	"lethe/internal/lethetest"
-	"lethe/internal/servetest"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/servetest"
 	"lethe/report"
 )
 
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 }
 
 func mortalServer(address, dir string, _ bool) error {
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func mortalServer(address, dir string, _ bool) error {
 
 func open(t testing.TB, dir string) *backend.Backend {
 	t.Helper()
-	home, err := agent.OpenHome(dir)
+	home, err := home.Open(dir)
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)
@@ -83,18 +83,18 @@ func open(t testing.TB, dir string) *backend.Backend {
 func alive(t testing.TB, dir string) {
 	t.Helper()
 	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
-	home, err := agent.OpenHome(dir)
+	place, err := home.Open(dir)
 	lethetest.Must(t, err)
 	settings, err := config.Read(dir)
 	lethetest.Must(t, err)
-	ready := make(chan agent.Identity, 1)
-	h, err := host.New(home, settings, host.Options{Offline: true, Rooms: []string{"dev"}, Pace: 20 * time.Millisecond, Ready: func(id agent.Identity) { ready <- id }})
+	ready := make(chan home.Identity, 1)
+	h, err := host.New(place, settings, host.Options{Offline: true, Rooms: []string{"dev"}, Pace: 20 * time.Millisecond, Ready: func(id home.Identity) { ready <- id }})
 	lethetest.Must(t, err)
-	id, err := h.Boot(agent.BootOptions{Name: "ada"})
+	id, err := h.Boot(home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx, []agent.Identity{id}) }() // ends with ctx
+	go func() { ended <- h.Run(ctx, []home.Identity{id}) }() // ends with ctx
 	t.Cleanup(func() {
 		cancel()
 		lethetest.Must(t, <-ended)
@@ -420,7 +420,7 @@ func TestImages(t *testing.T) {
 	lethetest.Must(t, err)
 	id, err := s.Backend.Find("ada")
 	lethetest.Must(t, err)
-	_, _, err = s.Backend.MakeRoom("ops", "", []agent.Identity{id})
+	_, _, err = s.Backend.MakeRoom("ops", id)
 	lethetest.Must(t, err)
 	tell(t, p, "ask me before you run date")
 	p.Until(`document.querySelector(".question button")`)

@@ -18,7 +18,9 @@ type recallData struct {
 }
 
 func recallOf(f *frame, r *http.Request) (any, error) {
-	d := &recallData{Search: report.Search{Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 20}}
+	d := &recallData{Search: report.Search{
+		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 20,
+	}}
 	if !r.URL.Query().Has("q") {
 		return d, nil
 	}
@@ -31,8 +33,10 @@ func recallOf(f *frame, r *http.Request) (any, error) {
 
 func (d *recallData) Kinds() []string { return report.Kinds }
 
-// triggers are what wakes the identity by itself, and its commands that go on beside the talk.
-var triggers = view{Name: "triggers", Title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob}}
+// triggers shows the triggers and the jobs of the identity.
+var triggers = view{
+	Name: "triggers", Title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob},
+}
 
 type triggersData struct {
 	Triggers []report.Trigger

@@ -10,7 +10,8 @@ import (
 	"testing"
 
 	"lethe/bridge/serve/backend"
-	"lethe/internal/servetest"
+	"lethe/bridge/serve/guard"
+	"lethe/internal/test/servetest"
 )
 
 // attack does from another page what pages can do, and then says so in its title.
@@ -60,8 +61,8 @@ func otherSites(t *testing.T, b *Browser) {
 	}))
 	t.Cleanup(other.Close)
 
-	p := b.Open(t, s.URL+s.Guard.Link(), Look{}) // as lethe serve --open prints it
-	p.Until(`document.title === "home"`)         // the script in the page does not run
+	p := b.Open(t, s.URL+guard.Link(servetest.Token), Look{}) // as lethe serve --open prints it
+	p.Until(`document.title === "home"`)                      // the script in the page does not run
 	for _, host := range []string{"localhost", "127.0.0.1", "lethe.localhost", s.Guard.Host} {
 		mu.Lock()
 		reached = nil

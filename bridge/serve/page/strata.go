@@ -3,15 +3,13 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"lethe/llm"
 	"lethe/mind"
 )
 
-// Drawing is the context over several epochs, from left to right: what has faded lies at the
+// Drawing shows the context over several epochs, from left to right: what has faded lies at the
 // bottom, the oldest lowest, and what is live on top of it grows until it fades.
 type Drawing struct {
 	Width, Height int
@@ -20,18 +18,17 @@ type Drawing struct {
 	Labels        []label // of the newest epoch
 }
 
-// shape is a path. Class says what it shows.
+// shape is a path. Its class names its colour.
 type shape struct {
 	Class, Path, Title string
 	Link               string // the id of what tells of it
 	Tip                string // a dot at its end
 }
 
-// label names what stands beside it, from the bottom.
+// label names a layer beside it, from the bottom.
 type label struct {
-	Name   string
-	Tokens int64
-	Y      float64
+	Name      string
+	Tokens, Y float64
 }
 
 const (
@@ -40,24 +37,35 @@ const (
 	drawHigh   = 380
 )
 
-// layer is entries that stand together in the context.
+// layer holds entries that stand together in the context.
 type layer struct {
-	class  string
-	title  string
+	class  string   // system, summary, gist, card, notes, live, or leaving: live and about to fade
+	link   string   // of one that is leaving: the id of what tells how
 	spans  [][2]int // entries, first and last
 	tokens float64
 	y      float64 // tokens below it
 	flowed float64 // of it that came from the epoch before
 }
 
-func (l layer) entries() (n int) {
-	for _, s := range l.spans {
-		n += s[1] - s[0] + 1
+// What has no entries has numbers that no entry has.
+var (
+	systemSpan = [][2]int{{-1, -1}}
+	notesSpan  = [][2]int{{-2, -2}}
+)
+
+func (l layer) title() string {
+	switch l.class {
+	case "system":
+		return "system prompt and tools"
+	case "notes":
+		return "pins and MEMORY"
+	case "live":
+		return "live"
 	}
-	return n
+	return entries(l.spans[0][0], l.spans[len(l.spans)-1][1]) + " " + l.class
 }
 
-// common is how many entries two layers share.
+// common counts the entries that two layers share.
 func (l layer) common(m layer) (n int) {
 	for _, a := range l.spans {
 		for _, b := range m.spans {
@@ -67,35 +75,7 @@ func (l layer) common(m layer) (n int) {
 	return n
 }
 
-// What has no entries has numbers that no entry has.
-var (
-	systemSpan = [][2]int{{-1, -1}}
-	notesSpan  = [][2]int{{-2, -2}}
-)
-
-// settled are the layers that stay as they are in an epoch, from the bottom.
-func (e *epoch) settled() []layer {
-	perToken := 4.0
-	if u := e.state.Usage; u.LastInput > 0 {
-		perToken = float64(u.LastWeight) / float64(u.LastInput)
-	}
-	tokens := func(s string) float64 { return float64(llm.Weight(s)) / perToken }
-	list := []layer{{class: "system", title: "system prompt and tools", spans: systemSpan, tokens: tokens(e.state.Stable.System + e.state.Stable.Tools)}}
-	past := tokens(e.state.Stable.Past)
-	for _, r := range e.state.Faded {
-		last := &list[len(list)-1]
-		size := tokens((mind.Context{}).Line(r))
-		past -= size
-		if r.Level == mind.Summary || last.class != r.Level {
-			list = append(list, layer{class: r.Level, title: fmt.Sprintf("e%d..e%d, %s: %s", r.From, r.To, r.Level, r.Original.Gist)})
-			last = &list[len(list)-1]
-		} else {
-			last.title = fmt.Sprintf("%d %ss", len(last.spans)+1, r.Level)
-		}
-		last.spans, last.tokens = append(last.spans, [2]int{r.From, r.To}), last.tokens+size
-	}
-	return append(list, layer{class: "notes", title: "pins and MEMORY", spans: notesSpan, tokens: max(0, past)})
-}
+func (l layer) entries() float64 { return float64(l.common(l)) }
 
 func height(list []layer) (sum float64) {
 	for _, l := range list {
@@ -104,213 +84,209 @@ func height(list []layer) (sum float64) {
 	return sum
 }
 
-// liveEnd are the layers of the live entries at the end of an epoch: those that fade with the
-// next one, and those that stay. How much fades in all is measured; what each run of entries has of it is
-// by their number.
-func (e *epoch) liveEnd(next *epoch, most float64) (list []layer, stays float64) {
-	numbers := []int{}
+// settled lists the layers that stay as they are in an epoch, from the bottom.
+func (e *epoch) settled() []layer {
+	perToken := 4.0
+	if u := e.state.Usage; u.LastInput > 0 {
+		perToken = float64(u.LastWeight) / float64(u.LastInput)
+	}
+	tokens := func(s string) float64 { return float64(llm.Weight(s)) / perToken }
+	stable := e.state.Stable
+	list := []layer{{class: "system", spans: systemSpan, tokens: tokens(stable.System + stable.Tools)}}
+	notes := tokens(stable.Past)
+	for _, r := range e.state.Faded {
+		if r.Level == mind.Summary || list[len(list)-1].class != r.Level {
+			list = append(list, layer{class: r.Level})
+		}
+		last := &list[len(list)-1]
+		size := tokens((mind.Context{}).Line(r))
+		last.spans, last.tokens = append(last.spans, [2]int{r.From, r.To}), last.tokens+size
+		notes -= size
+	}
+	return append(list, layer{class: "notes", spans: notesSpan, tokens: max(0, notes)})
+}
+
+// column stacks the layers of a request of this size. Where next is not nil, it is the last request of the epoch,
+// and the live entries are parted by what becomes of them. The provider counted how much fades in all; each run of
+// entries has its part of that by their number.
+func (e *epoch) column(size int64, next *epoch) []layer {
+	list := slices.Clone(e.base)
+	live, count := max(0, float64(size)-height(list)), map[string]float64{}
+	for _, n := range e.live(next) {
+		l := layer{class: "live", spans: [][2]int{{n, n}}}
+		if next != nil && next.at(n) != nil {
+			l.class, l.link = "leaving", next.tells(n)
+		}
+		count[l.class]++
+		last := &list[len(list)-1]
+		if last.class != l.class || last.link != l.link {
+			list = append(list, l)
+		} else if span := &last.spans[len(last.spans)-1]; span[1] == n-1 {
+			span[1] = n
+		} else {
+			last.spans = append(last.spans, l.spans...)
+		}
+	}
+	sizes := map[string]float64{"live": live}
+	if count["leaving"] > 0 {
+		stays := min(live, max(0, float64(next.After)-height(next.base)))
+		sizes["live"], sizes["leaving"] = stays, live-stays
+	}
+	y := 0.0
+	for i := range list {
+		l := &list[i]
+		if i >= len(e.base) {
+			l.tokens = sizes[l.class] * l.entries() / count[l.class]
+		}
+		l.y = y
+		y += l.tokens
+	}
+	return list
+}
+
+// live lists the entries that are live when an epoch begins or, with the one that follows, ends.
+func (e *epoch) live(next *epoch) (numbers []int) {
 	for _, l := range e.state.Live {
 		numbers = append(numbers, l.N)
 	}
 	for n := e.state.Next; next != nil && n < next.state.Next; n++ {
 		numbers = append(numbers, n)
 	}
-	count := map[string]float64{}
-	owner := (*mind.Range)(nil)
-	for i, n := range numbers {
-		var to *mind.Range
-		if next != nil {
-			to = next.at(n)
-		}
-		class := "live"
-		if to != nil {
-			class = "leaving"
-		}
-		count[class]++
-		if i == 0 || to != owner || numbers[i-1] != n-1 {
-			list = append(list, layer{class: class, title: "live", spans: [][2]int{{n, n}}})
-		}
-		last := &list[len(list)-1]
-		last.spans[0][1], owner = n, to
-	}
-	if next != nil && next.After > 0 && count["leaving"] > 0 {
-		stays = min(most, max(0, float64(next.After)-height(next.base)))
-	} else {
-		stays = most * count["live"] / max(1, count["live"]+count["leaving"])
-	}
-	share := map[string]float64{"live": stays, "leaving": most - stays}
-	for i, l := range list {
-		list[i].tokens = share[l.class] * float64(l.entries()) / count[l.class]
-	}
-	return list, stays
+	return numbers
 }
 
-func stack(list []layer) []layer {
-	y := 0.0
-	for i := range list {
-		list[i].y = y
-		y += list[i].tokens
-	}
-	return list
-}
-
-// draw draws epochs, the oldest first, below a limit of so many tokens.
-func draw(epochs []*epoch, limit int) Drawing {
-	d := Drawing{Width: columnWide * max(1, len(epochs)), Height: drawHigh}
-	most := float64(limit)
-	for _, e := range epochs {
-		e.base = e.settled()
-		for _, size := range e.sizes {
-			most = max(most, float64(size))
-		}
-	}
-	c := canvas{scale: drawHigh / max(1, most)}
-	if limit > 0 {
-		c.add("limit", "", "the limit", "M0,%s H%s", c.y(float64(limit)), num(float64(d.Width)))
-	}
-	var flowing []layer // from the column before
-	stayed := 0.0       // tokens that stayed live
-	for i, e := range epochs {
-		x, end := float64(i*columnWide)+gapWide/2, float64((i+1)*columnWide)-gapWide/2
-		base, ground := e.base, height(e.base)
-		if len(e.sizes) == 0 {
-			e.sizes = []int64{int64(ground + stayed)}
-		}
-		live, _ := e.liveEnd(nil, max(0, float64(e.sizes[0])-ground))
-		for k := 1; k < len(live); k++ { // one layer
-			live[0].spans, live[0].tokens = append(live[0].spans, live[k].spans...), live[0].tokens+live[k].tokens
-		}
-		left := stack(append(slices.Clone(base), live[:min(1, len(live))]...))
-		for _, f := range flowing {
-			c.flow(f, left, x-gapWide, x)
-		}
-		for _, l := range left[:len(base)] {
-			c.add(l.class, "", l.title, "M%s,%s H%s V%s H%sZ", num(x), c.y(l.y), num(end), c.y(l.y+l.tokens), num(x))
-		}
-		c.live(e, x, end, ground)
-		c.marks(e, left, x, end)
-		if i == len(epochs)-1 {
-			d.Labels = c.labels(base, e.sizes[len(e.sizes)-1], limit)
-			break
-		}
-		live, stayed = e.liveEnd(epochs[i+1], max(0, float64(e.sizes[len(e.sizes)-1])-ground))
-		flowing = stack(append(slices.Clone(base), live...))
-		for k, f := range flowing {
-			if f.class == "leaving" {
-				flowing[k].title = epochs[i+1].tells(f.spans[0][0])
-			}
-		}
-	}
-	d.Shapes, d.Marks = c.shapes, c.up
-	return d
-}
-
-// tells is the id of what tells how an entry faded; no fade tells of one that a person took out.
+// tells returns the id of what tells how an entry faded; no fade tells of one that a person took out.
 func (e *epoch) tells(n int) string {
 	id := fmt.Sprintf("k%d", e.K)
-	if i := slices.IndexFunc(e.Fades, func(f faded) bool { return f.Entries.From <= n && n <= f.Entries.To }); i >= 0 {
+	in := func(f faded) bool { return f.Entries.From <= n && n <= f.Entries.To }
+	if i := slices.IndexFunc(e.Fades, in); i >= 0 {
 		id += fmt.Sprintf("-f%d", i)
 	}
 	return id
 }
 
+// draw draws epochs, the oldest first, below a limit of so many tokens.
+func draw(epochs []*epoch, limit int) Drawing {
+	most := float64(max(1, limit))
+	for _, e := range epochs {
+		e.base = e.settled()
+		if len(e.sizes) == 0 {
+			e.sizes = []int64{int64(height(e.base))}
+		}
+		most = max(most, float64(slices.Max(e.sizes)))
+	}
+	c := canvas{scale: drawHigh / most}
+	c.Width, c.Height = columnWide*max(1, len(epochs)), drawHigh
+	if limit > 0 {
+		c.add("limit", "", "the limit", "M0,%.1f H%d", c.y(float64(limit)), c.Width)
+	}
+	var before []layer // the end of the column to the left
+	for i, e := range epochs {
+		x := float64(i*columnWide) + gapWide/2
+		end := x + columnWide - gapWide
+		begins := e.column(e.sizes[0], nil)
+		for _, f := range before {
+			c.flow(f, begins, x-gapWide, x)
+		}
+		for _, l := range begins[:len(e.base)] {
+			c.add(l.class, "", l.title(), "M%.1f,%.1f H%.1f V%.1f H%.1fZ", x, c.y(l.y), end, c.y(l.y+l.tokens), x)
+		}
+		c.grow(e, x, end)
+		c.marks(e, begins, x, end)
+		var next *epoch
+		if i+1 < len(epochs) {
+			next = epochs[i+1]
+		}
+		before = e.column(e.sizes[len(e.sizes)-1], next)
+	}
+	c.label(before, limit)
+	return c.Drawing
+}
+
 type canvas struct {
-	scale      float64
-	shapes, up []shape
+	Drawing
+	scale float64
 }
 
-func num(v float64) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0")
-}
-
-func (c *canvas) y(tokens float64) string { return num(drawHigh - tokens*c.scale) }
+func (c *canvas) y(tokens float64) float64 { return drawHigh - tokens*c.scale }
 
 func (c *canvas) add(class, link, title, format string, args ...any) {
-	c.shapes = append(c.shapes, shape{Class: class, Link: link, Title: title, Path: fmt.Sprintf(format, args...)})
+	c.Shapes = append(c.Shapes, shape{Class: class, Link: link, Title: title, Path: fmt.Sprintf(format, args...)})
 }
 
-// labels names what an epoch holds now, and the limit.
-func (c *canvas) labels(base []layer, size int64, limit int) (list []label) {
-	names := map[string]string{"system": "prompt", "notes": "pins"}
-	for _, l := range base {
-		name, n := cmp.Or(names[l.class], "faded"), len(list)-1
-		if n < 0 || list[n].Name != name {
-			list, n = append(list, label{Name: name}), n+1
-		}
-		list[n].Tokens += int64(l.tokens)
+// label names the layers of the last column, and the limit.
+func (c *canvas) label(layers []layer, limit int) {
+	names := map[string]string{"system": "prompt", "notes": "pins", "live": "live"}
+	tokens, middle := map[string]float64{}, map[string]float64{}
+	for _, l := range layers {
+		name := cmp.Or(names[l.class], "faded")
+		tokens[name] += l.tokens
+		middle[name] = c.y(l.y+l.tokens/2) + 4
 	}
-	ground := int64(height(base))
-	list = append(list, label{Name: "live", Tokens: max(0, size-ground)}, label{Name: "limit", Tokens: int64(limit)})
-	below := int64(0)
-	for i := range list {
-		l := &list[i]
-		l.Y = drawHigh - float64(below+l.Tokens/2)*c.scale + 4
-		if l.Name == "limit" {
-			l.Y = drawHigh - float64(limit)*c.scale + 4
-		} else if i > 0 {
-			l.Y = min(l.Y, list[i-1].Y-16)
+	y := drawHigh + 16.0
+	for _, name := range []string{"prompt", "faded", "pins", "live"} {
+		if tokens[name] >= 1 {
+			y = min(middle[name], y-16)
+			c.Labels = append(c.Labels, label{name, tokens[name], y})
 		}
-		below += l.Tokens
 	}
-	return slices.DeleteFunc(list, func(l label) bool { return l.Tokens == 0 })
+	if limit > 0 {
+		c.Labels = append(c.Labels, label{"limit", float64(limit), c.y(float64(limit)) + 4})
+	}
 }
 
 // flow draws what becomes of a layer between two epochs.
 func (c *canvas) flow(f layer, left []layer, x, end float64) {
-	from, all := f.y, float64(f.entries())
+	from := f.y
 	for k := range left {
 		to := &left[k]
 		n := float64(f.common(*to))
 		if n == 0 {
 			continue
 		}
-		high, after := f.tokens*n/all, to.tokens*n/float64(to.entries())
-		below := to.y + to.flowed
-		to.flowed += after
-		class, link := "stays", ""
+		high, after := f.tokens*n/f.entries(), to.tokens*n/to.entries()
+		class := "stays "
 		if f.class == "leaving" {
-			class, link = "fades", f.title
+			class = "fades "
 		}
-		mid := num((x + end) / 2)
-		c.add(class+" "+to.class, link, to.title, "M%s,%s C%s,%s %s,%s %s,%s V%s C%s,%s %s,%s %s,%sZ", num(x), c.y(from), mid, c.y(from), mid, c.y(below), num(end), c.y(below),
-			c.y(below+after), mid, c.y(below+after), mid, c.y(from+high), num(x), c.y(from+high))
+		y1, y2, y3, y4 := c.y(from), c.y(to.y+to.flowed), c.y(to.y+to.flowed+after), c.y(from+high)
+		mid := (x + end) / 2
+		c.add(class+to.class, f.link, to.title(), "M%.1f,%.1f C%.1f,%.1[2]f %.1[3]f,%.1f %.1f,%.1[4]f "+
+			"V%.1[6]f C%.1[3]f,%.1[6]f %.1[3]f,%.1f %.1[1]f,%.1[7]fZ", x, y1, mid, y2, end, y3, y4)
 		from += high
+		to.flowed += after
 	}
 }
 
-// live draws how the live entries grow in an epoch, from request to request.
-func (c *canvas) live(e *epoch, x, end, ground float64) {
-	var path strings.Builder
-	fmt.Fprintf(&path, "M%s,%s", num(x), c.y(ground))
-	step := max(1, len(e.sizes)/40)
-	for i := 0; i < len(e.sizes); i += step {
-		fmt.Fprintf(&path, " L%s,%s", num(e.x(i, x, end)), c.y(max(ground, float64(e.sizes[i]))))
-	}
-	fmt.Fprintf(&path, " L%s,%s", num(end), c.y(max(ground, float64(e.sizes[len(e.sizes)-1]))))
-	c.add("live", "", fmt.Sprintf("epoch %d: live entries", e.K), "%s L%s,%sZ", path.String(), num(end), c.y(ground))
+// grow draws how the live entries grow in an epoch.
+func (c *canvas) grow(e *epoch, x, end float64) {
+	ground := height(e.base)
+	first, last := float64(e.sizes[0]), float64(e.sizes[len(e.sizes)-1])
+	c.add("live", "", fmt.Sprintf("epoch %d: live entries", e.K), "M%.1f,%.1f V%.1f L%.1f,%.1f V%.1[2]fZ",
+		x, c.y(ground), c.y(max(ground, first)), end, c.y(max(ground, last)))
 }
 
-// x is where request i of an epoch stands.
+// x returns where request i of an epoch stands.
 func (e *epoch) x(i int, x, end float64) float64 {
-	return x + (end-x)*float64(i)/math.Max(1, float64(len(e.sizes)-1))
+	return x + (end-x)*float64(i)/float64(max(1, len(e.sizes)-1))
 }
 
-// marks draws what came up again: from what it lies in, up to the request that it was for.
-func (c *canvas) marks(e *epoch, left []layer, x, end float64) {
+// marks draws what came up again: from the layer that it lies in, up to the request that it was for.
+func (c *canvas) marks(e *epoch, layers []layer, x, end float64) {
 	for i, r := range e.Reminded {
-		for _, l := range left {
-			if l.class == "live" || l.common(layer{spans: [][2]int{{r.From, r.From}}}) == 0 {
-				continue
-			}
-			n := min(r.n, len(e.sizes)-1)
-			at, y := num(e.x(n, x, end)), l.y+l.tokens/2
-			class := "reminded"
-			if r.Opened {
-				class = "opened"
-			}
-			top := c.y(float64(e.sizes[n]))
-			c.up = append(c.up, shape{Class: class, Link: fmt.Sprintf("k%d-r%d", e.K, i), Title: r.Gist,
-				Path: fmt.Sprintf("M%s,%s V%s", at, c.y(y), top), Tip: fmt.Sprintf("M%s,%sh0", at, top)})
+		forgotten := layer{spans: [][2]int{{r.From, r.From}}}
+		in := slices.IndexFunc(layers[:len(e.base)], func(l layer) bool { return l.common(forgotten) > 0 })
+		if in < 0 {
+			continue
 		}
+		n := min(r.n, len(e.sizes)-1)
+		l, at, top := layers[in], e.x(n, x, end), c.y(float64(e.sizes[n]))
+		mark := shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", e.K, i), Title: r.Gist}
+		if r.Opened {
+			mark.Class = "opened"
+		}
+		mark.Path = fmt.Sprintf("M%.1f,%.1f V%.1f", at, c.y(l.y+l.tokens/2), top)
+		mark.Tip = fmt.Sprintf("M%.1f,%.1fh0", at, top)
+		c.Marks = append(c.Marks, mark)
 	}
 }

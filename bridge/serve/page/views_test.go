@@ -16,11 +16,11 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"lethe/agent"
 	"lethe/bridge/serve/backend"
 	"lethe/config"
+	"lethe/home"
 	"lethe/host"
-	"lethe/internal/lethetest"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -47,7 +47,7 @@ output = 4.0
 type remembered struct {
 	t   testing.TB
 	b   *backend.Backend
-	id  agent.Identity
+	id  home.Identity
 	url string
 	out chan string // what is posted
 }
@@ -61,18 +61,18 @@ func remember(t testing.TB, epochs int) *remembered {
 	r := &remembered{t: t, b: b, out: make(chan string, 1000)}
 	ready := make(chan bool, 1)
 	h, err := host.New(b.Home.Home, set, host.Options{Offline: true, Limit: 20_000, HintTime: 10 * time.Second,
-		Ready: func(agent.Identity) { ready <- true },
-		Tell: func(_ agent.Identity, e life.Event) {
+		Ready: func(home.Identity) { ready <- true },
+		Tell: func(_ home.Identity, e life.Event) {
 			if e.Kind == "posted" {
 				r.out <- e.Arg(0)
 			}
 		}})
 	lethetest.Must(t, err)
-	r.id, err = h.Boot(agent.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	r.id, err = h.Boot(home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx, []agent.Identity{r.id}) }() // ends with the test
+	go func() { ended <- h.Run(ctx, []home.Identity{r.id}) }() // ends with the test
 	t.Cleanup(func() { cancel(); lethetest.Must(t, <-ended) })
 	<-ready
 	r.say("We agreed: the lamp room of Skerry-Light is in your hands now. The spare key hangs behind the barometer, under a postcard of Naples.")
@@ -122,7 +122,7 @@ func (r *remembered) say(text string) {
 
 func (r *remembered) epoch() int {
 	r.t.Helper()
-	s, err := agent.Fold(r.id, r.b.Store)
+	s, err := home.Fold(r.id, r.b.Store)
 	lethetest.Must(r.t, err)
 	return s.Epoch
 }
@@ -181,7 +181,7 @@ func looks(t *testing.T, br *Browser) {
 		t.Run("edit", r.edits)
 	}
 	r.say("good evening") // since the newest epoch began
-	now, err := agent.Fold(r.id, r.b.Store)
+	now, err := home.Fold(r.id, r.b.Store)
 	lethetest.Must(t, err)
 	sentence := fmt.Sprintf("ada has %d of %d entries before it word for word.", len(now.Live), now.Next-1) // not as the epoch began
 	lethetest.Words(t, r.get("forgetting"), sentence, "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
@@ -259,13 +259,13 @@ func (r *remembered) edits(t *testing.T) {
 		t.Fatalf("pins: %d\n%s", code, body)
 	}
 	lethetest.Eventually(t, "the identity reads the edit", func() bool {
-		s, err := agent.Fold(r.id, r.b.Store)
+		s, err := home.Fold(r.id, r.b.Store)
 		return err == nil && len(s.Pins) == 3 && s.Pins[0].Text == "the lens is clean\uFFFD" && s.Pins[1].Text == "◰4 e1 reply"
 	})
 	if code, body = r.edit(page, "pins", "late"); code != http.StatusConflict {
 		t.Errorf("an edit of pins that are others now: %d\n%s", code, body)
 	}
-	s, err := agent.Fold(r.id, r.b.Store)
+	s, err := home.Fold(r.id, r.b.Store)
 	lethetest.Must(t, err)
 	last := fmt.Sprintf("e%d", s.Live[len(s.Live)-1].N)
 	lethetest.Eventually(t, "context.md shows "+last, func() bool { return strings.Contains(r.get("mind?open="+last), `name="part" value="`+last+`"`) })
@@ -273,7 +273,7 @@ func (r *remembered) edits(t *testing.T) {
 		t.Errorf("remove %s: %d\n%s", last, code, body)
 	}
 	lethetest.Eventually(t, "the identity takes the entry out", func() bool {
-		s, err := agent.Fold(r.id, r.b.Store)
+		s, err := home.Fold(r.id, r.b.Store)
 		return err == nil && s.Entry(s.Next-2) == nil && len(s.Faded) > 0
 	})
 	for _, bad := range []string{"system", "tools", "e1.1-call", "../LIFE.md", "nothing"} {
@@ -281,7 +281,7 @@ func (r *remembered) edits(t *testing.T) {
 			t.Errorf("edit %s: %v, %v", bad, answer.Status, err)
 		}
 	}
-	for _, bad := range []string{"life?after=x", "life?after=99999999", "original", "original?hash=zzzz", "original?hash=" + strings.Repeat("0", 65)} {
+	for _, bad := range []string{"life?after=x", "original", "original?hash=zzzz", "original?hash=" + strings.Repeat("0", 65)} {
 		if answer, err := http.Get(r.url + bad); err != nil || answer.StatusCode != http.StatusBadRequest {
 			t.Errorf("look at %s: %v, %v", bad, answer.Status, err)
 		}
@@ -293,10 +293,10 @@ func TestTornContextIsNotEdited(t *testing.T) {
 	s := mind.New()
 	s.Name, s.Self = "ada", "0123456789abcdef"
 	view := strings.Replace(string(s.View()), "◆ end", "◆ pins\n- the lens is clean\n◆ end", 1)
-	f := &frame{ID: agent.Identity{Dir: t.TempDir()}}
+	f := &frame{ID: home.Identity{Dir: t.TempDir()}}
 	for file, gone := range map[string]bool{view: false, strings.TrimSuffix(view, "◆ end\n"): true} {
 		lethetest.Write(t, filepath.Join(f.ID.Dir, "context.md"), file)
-		if p, err := partOf(f, s, "pins"); err != nil || p.Gone != gone {
+		if p, err := partOf(f, s, "pins"); err != nil || p.Left != gone {
 			t.Errorf("%q: %+v, %v", file, p, err)
 		}
 	}
@@ -305,7 +305,7 @@ func TestTornContextIsNotEdited(t *testing.T) {
 // A link in a message leads to the web or to mail, however it is written, and never into this server.
 func TestLinks(t *testing.T) {
 	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://127.0.0.1:8080/x", "http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
-		if html := string(markdown("[go](" + to + ")")); !strings.Contains(html, `href="`+to+`"`) {
+		if html := string(said("[go](" + to + ")")); !strings.Contains(html, `href="`+to+`"`) {
 			t.Errorf("no link to %s: %s", to, html)
 		}
 	}
@@ -313,7 +313,7 @@ func TestLinks(t *testing.T) {
 		"http:agents/ada/now", "http:/agents/ada/now", "http:///agents", `http:\\\\agents`, "//example.org", "javascript:1", "java&#115;cript:1", "data:text/html,x", "blob:http://x", "/agents/ada/now", "now",
 	} {
 		for _, text := range []string{"[go](" + to + ")", "![go](" + to + ")", "<" + to + ">", "[go][a]\n\n[a]: " + to} {
-			if html := string(markdown(text)); strings.Contains(html, "href") {
+			if html := string(said(text)); strings.Contains(html, "href") {
 				t.Errorf("%s: %s", text, html)
 			}
 		}

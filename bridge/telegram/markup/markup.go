@@ -11,7 +11,7 @@
 // a block that is too large is cut at a line, else at a space, else anywhere, and keeps its look
 // on both sides.
 //
-// render.go walks goldmark's tree and writes a doc, split.go cuts that into messages. The
+// render.go writes the blocks of package markdown as a doc, split.go cuts that into messages. The
 // package is pure.
 package markup
 
@@ -19,12 +19,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"lethe/internal/markdown"
 )
 
 // Limit is the longest text of a message, in UTF-16 code units after its tags are parsed.
 const Limit = 4096
 
-// MaxEntities is how many entities a message may have. Telegram drops further ones silently, and
+// MaxEntities bounds the entities of a message. Telegram drops further ones silently, and
 // with a link its target.
 const MaxEntities = 100
 
@@ -36,28 +38,17 @@ type Message struct {
 
 // Render turns a reply in Markdown into messages of at most limit units each (2 to [Limit]). A
 // reply without a visible character gives none.
-func Render(markdown string, limit int) []Message { return read(clean(markdown)).split(limit) }
+func Render(reply string, limit int) []Message {
+	r := &renderer{}
+	r.blocks(markdown.Parse(reply), true)
+	return r.split(limit)
+}
 
 // Plain is Render of a text without marks, which is shown to the letter.
 func Plain(text string, limit int) []Message {
 	d := &doc{}
-	d.put(clean(text), look{})
+	d.put(markdown.Clean(text), look{})
 	return d.split(limit)
-}
-
-// read returns source as a doc: as plain text where reading its marks takes too long or fails.
-func read(source string) (d *doc) {
-	plain := &doc{}
-	plain.put(source, look{})
-	defer func() {
-		if recover() != nil { // a defect of the parser must not hold up a reply
-			d = plain
-		}
-	}()
-	if tooManyMarks(source) {
-		return plain
-	}
-	return render(source)
 }
 
 // Units returns the length of s in UTF-16 code units, Telegram's measure of all lengths.
@@ -68,18 +59,10 @@ func Units(s string) (n int) {
 	return n
 }
 
-// clean returns s as UTF-8 with \n as the only line end. Telegram refuses or removes anything
-// else.
-func clean(s string) string {
-	return lineEnds.Replace(strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n",
-	"\x00", "\uFFFD", "\uFEFF", "")
-
 // blank says whether Telegram would refuse a message of this text as empty.
 func blank(s string) bool {
+	invisible := []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zs, unicode.Mn}
 	return !strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Mn) && r != '\u2800' && r != '\uFFFC'
+		return !unicode.IsSpace(r) && !unicode.In(r, invisible...) && r != '\u2800' && r != '\uFFFC'
 	})
 }

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"lethe/internal/markdown"
 )
 
-// look is how a piece of text is shown.
+// look is the style of a piece of text.
 type look struct {
-	quote, pre, code     bool
-	lang                 string // of pre; a name
-	link                 string
-	bold, italic, struck bool
+	quote, pre bool
+	lang       string // of pre; a name
+	markdown.Style
 }
 
 // tags are the tags of a look, outermost first. Telegram's rules are kept here: in pre and code
@@ -29,13 +30,13 @@ func (l look) tags() (tags []string) {
 		add(true, `<pre><code class="language-`+l.lang+`">`)
 	case l.pre:
 		add(true, "<pre>")
-	case l.code && l.link == "":
+	case l.Code && l.Link == "":
 		add(true, "<code>")
 	default:
-		add(l.link != "", `<a href="`+escape(l.link)+`">`)
-		add(l.bold, "<b>")
-		add(l.italic, "<i>")
-		add(l.struck, "<s>")
+		add(l.Link != "", `<a href="`+escape(l.Link)+`">`)
+		add(l.Bold, "<b>")
+		add(l.Italic, "<i>")
+		add(l.Struck, "<s>")
 	}
 	return tags
 }
@@ -92,7 +93,8 @@ func (d *doc) split(limit int) (out []Message) {
 	if limit <= 0 || limit > Limit {
 		limit = Limit
 	}
-	s := &splitter{strings.TrimRight(d.text.String(), blanks), d.runs, d.breaks, max(limit, 2)} // a surrogate pair has to fit
+	limit = max(limit, 2) // a surrogate pair has to fit
+	s := &splitter{strings.TrimRight(d.text.String(), blanks), d.runs, d.breaks, limit}
 	for pos := s.skip(0); pos < len(s.text); {
 		cut := s.cut(pos, s.reach(pos))
 		if m := s.message(pos, cut); !blank(m.Text) {
@@ -128,8 +130,8 @@ func (s *splitter) reach(pos int) int {
 		if i > 0 && run.quote && s.runs[i-1].quote {
 			entities--
 		}
-		if run.link != "" {
-			plain += Units(run.link) + 3
+		if run.Link != "" {
+			plain += Units(run.Link) + 3
 		}
 		if at > pos && (entities > MaxEntities || plain > Limit) {
 			return at
@@ -169,8 +171,8 @@ func (s *splitter) message(pos, cut int) Message {
 	var open []string
 	var last look
 	turn := func(l look) { // closes and opens what differs
-		if last.link != l.link && last.link != "" {
-			text.WriteString(" (" + last.link + ")")
+		if last.Link != l.Link && last.Link != "" {
+			text.WriteString(" (" + last.Link + ")")
 		}
 		tags, same := l.tags(), 0
 		for same < min(len(tags), len(open)) && tags[same] == open[same] {

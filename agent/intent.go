@@ -1,0 +1,114 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/tools"
+)
+
+// intent is what a call is to do. What it names here, the log holds before the call runs: so a crash repeats nothing.
+type intent struct {
+	effect    tools.Effect
+	err       error        // why it does nothing
+	line      event.Notice // that it posts
+	child     string       // the name of the identity that it makes
+	asks      mind.Ask     // what people are asked
+	withdraws string       // the question that it takes back
+}
+
+// intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.
+func (a *Agent) intend(id string, c *mind.Call, sole bool) (in intent) {
+	if c.Original != "" {
+		in.err = errors.New(
+			"the arguments are not one JSON object. Call " + c.Tool + " again with an object like {\"key\":\"value\"}, " +
+				"with newlines and quotes inside strings escaped.",
+		)
+		return in
+	}
+	in.effect, in.err = a.tools.Intent(c.Tool, argsOf(c))
+	switch e := in.effect.(type) {
+	case tools.Post:
+		if !slices.Contains(a.speaksIn(), e.Room) {
+			in.err = fmt.Errorf("say in room %s: you are not in it; JOIN it first. %s", e.Room, tools.ListRooms(a.joined()))
+			break
+		}
+		in.line = a.notice(e.Text, e.Room)
+	case tools.Child:
+		name, room, err := a.admit(id, e)
+		if in.err = err; err == nil {
+			in.child, in.line = name, a.notice(e.Brief, room)
+		}
+	case tools.Question:
+		if e.Withdraw == "" {
+			in.asks, in.err = a.question(id, e, sole)
+			break
+		}
+		q, ok := a.state.Asked(e.Withdraw, "")
+		if in.withdraws = q.ID; !ok {
+			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", e.Withdraw)
+		}
+	}
+	return in
+}
+
+// perform does what the log has fixed of a call, and tells what became of it.
+func (a *Agent) perform(id string, in intent) (said string, err error) {
+	if in.err != nil {
+		return "", in.err
+	}
+	switch e := in.effect.(type) {
+	case tools.Post:
+		a.log.Broken = a.payPosts()
+		return a.saidIn(id, e.Room), a.log.Broken
+	case tools.Child:
+		return a.spawn(id, e)
+	case tools.Compaction:
+		return "a compaction begins in the background. Go on; the summaries come in by themselves.", a.compact()
+	}
+	if in.withdraws != "" {
+		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
+	}
+	a.log.Broken = a.payPosts()
+	q, _ := a.state.Asked(id, "")
+	return askedText(q), a.log.Broken
+}
+
+// cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
+// now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
+func (a *Agent) cutShort(id string, c *mind.Call, said []string) (state, text string) {
+	if q, ok := a.state.Asked(id, ""); ok {
+		return mind.OK, askedText(q)
+	}
+	effect, _ := a.tools.Intent(c.Tool, argsOf(c))
+	switch e := effect.(type) {
+	case tools.Post:
+		if slices.Contains(said, e.Room) {
+			return mind.OK, a.saidIn(id, e.Room)
+		}
+	case tools.Child:
+		text, err := a.spawn(id, e)
+		if err != nil {
+			return mind.Failed, err.Error()
+		}
+		return mind.OK, text
+	case tools.Question:
+		return mind.Failed, "not done: the daemon stopped first. Call again if it is still needed."
+	}
+	return mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+}
+
+// compact lets a compaction begin.
+func (a *Agent) compact() error {
+	if a.forgetting.job != nil {
+		return errors.New("a compaction is under way already; its summaries come in by themselves")
+	}
+	if !a.window().Grown(a.contextTokens(), a.forgetting.after) {
+		return errors.New("you have just forgotten what could be forgotten; little has come in since")
+	}
+	a.forgetting.requestedBy = "agent"
+	return nil
+}

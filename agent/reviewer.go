@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/chat"
+	"lethe/compactor"
+	"lethe/life/event"
+)
+
+// speaksIn returns the rooms that SAY reaches: those that are heard, and a reviewer's also
+// where the one that it reviews is.
+func (a *Agent) speaksIn() []string {
+	rooms := a.joined()
+	if a.cfg.Reviews.Self != "" {
+		more, _ := chat.Rooms(a.cfg.Reviews.Subs()) // unreadable ones are not spoken in
+		rooms = append(rooms, more...)
+	}
+	return rooms
+}
+
+// readLines is chat.Read. /forget is a command also when the configured reviewer says it.
+func (a *Agent) readLines(path string, at chat.Cursor, size int) (chat.Batch, error) {
+	batch, err := chat.Read(path, at, size)
+	if a.cfg.Reviewer == "" {
+		return batch, err
+	}
+	for i := range batch.Lines {
+		l := &batch.Lines[i]
+		if !l.By(a.cfg.Reviewer) {
+			continue
+		}
+		said := *l
+		said.Agent = false
+		if name, arg := chat.Command(said); name == "forget" {
+			l.Command, l.Arg = name, arg
+		}
+	}
+	return batch, err
+}
+
+// forget answers a /forget: which entries of the range are to fade, and what is said.
+func (a *Agent) forget(l chat.Line) (asked event.Entries, say string) {
+	may := append(slices.Clone(a.cfg.People), a.cfg.Reviewer)
+	if !l.Agent && !slices.Contains(a.cfg.People, l.Name) {
+		return asked, "Only these may tell me what to forget: " + strings.Trim(strings.Join(may, ", "), ", ") + "."
+	}
+	fmt.Sscanf(l.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
+	tokens, worth := compactor.Within(a.state, a.estimate.Tokens, asked)
+	switch {
+	case tokens == 0:
+		return event.Entries{}, fmt.Sprintf(
+			"Nothing in %s can fade: only whole turns that are still in my context, or finished steps of one.",
+			l.Arg,
+		)
+	case !worth:
+		return event.Entries{}, fmt.Sprintf("%s holds some %d tokens, and a summary would have as many.", l.Arg, tokens)
+	}
+	return asked, fmt.Sprintf("I forget %s, some %d tokens; every original can still be opened.", l.Arg, tokens)
+}

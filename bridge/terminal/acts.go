@@ -1,0 +1,283 @@
+package terminal
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"lethe/events"
+	"lethe/internal/status"
+	"lethe/life"
+)
+
+// act is a deed of an identity, or something that happened to it, between lines of the room. It has one
+// row, and more when it is opened.
+type act struct {
+	events.Event
+	label   string // what is shown of it before its end
+	args    string // of a call, a line each
+	running bool
+	failed  bool
+	end     string // how it ended, and how long it took
+	text    string // what has come of it, or comes
+	cut     bool   // text is not all of it
+	hash    string // of all of it
+}
+
+// ownEvent is an event of an identity.
+type ownEvent struct {
+	self string
+	old  bool // from before the room was opened
+	events.Event
+}
+
+// turn is the newest turn of an identity.
+type turn struct {
+	number      int
+	here, there bool // it answers lines of this room, of others
+}
+
+// tell shows an event between the lines of the room, if it belongs there.
+func (t *transcript) tell(room string, now *turn, e ownEvent) {
+	if e.Turn != now.number {
+		*now = turn{number: e.Turn}
+	}
+	if e.Type == events.UserMessage {
+		now.here = now.here || e.Room == room
+		now.there = now.there || e.Room != room
+		return
+	}
+	if now.there && !now.here {
+		return
+	}
+	switch a := actOf(e); {
+	case e.Type == events.MessageDone && e.Status != "":
+		l := message{Agent: true, Name: e.Agent, Text: e.Text, At: e.At}
+		t.insert(block{message: l, mark: cutOff[e.Status]}, e.old)
+	case e.Type == events.ToolResult:
+		t.result(e)
+	case a != nil && !a.says(room):
+		if t.several {
+			a.label = e.Agent + " " + a.label
+		}
+		t.insert(block{message: message{At: e.At}, act: a}, e.old)
+	}
+}
+
+// cutOff says why an answer was not posted.
+var cutOff = map[string]string{
+	"stopped": "cut off by /stop: not posted",
+	"cut":     "cut off for its length: not posted",
+	"refused": "did not count: not posted",
+}
+
+// insert shows a block where its time says, between what somebody said and what was answered in the same second. What
+// is older than the oldest line is left out.
+func (t *transcript) insert(b block, old bool) {
+	at, second := len(t.blocks), b.At.Truncate(time.Second)
+	for ; at > 0; at-- {
+		before := t.blocks[at-1]
+		answer := before.Agent && before.At.Equal(second)
+		if !answer && !before.At.Truncate(time.Second).After(second) {
+			break
+		}
+	}
+	if !old || at > 0 {
+		t.put(at, b)
+	}
+}
+
+// result ends the call that it is of.
+func (t *transcript) result(e ownEvent) {
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		a := b.act
+		if a == nil || a.Type != events.ToolRequest || a.Entry != e.Entry || a.Agent != e.Agent {
+			continue
+		}
+		a.running, a.failed, a.text, a.cut, a.hash, a.end = false, e.Status != "ok", e.Text, e.Cut, e.Hash, e.Status
+		took := e.At.Sub(b.At)
+		switch {
+		case e.Job > 0:
+			a.end = fmt.Sprintf("goes on as job %d", e.Job)
+		case e.Status == "interrupted": // nobody knows when
+		case took >= 10*time.Second:
+			a.end += " " + took.Truncate(time.Second).String()
+		case took >= 50*time.Millisecond:
+			a.end += fmt.Sprintf(" %.1fs", took.Seconds())
+		}
+		b.rows = nil
+	}
+}
+
+// actOf makes an act of an event; nil of one that the room or the bar tells.
+func actOf(e ownEvent) *act {
+	a := &act{Event: e.Event, label: e.Words()}
+	switch e.Type {
+	case events.ToolRequest:
+		brief, all := e.Arguments()
+		a.label, a.args, a.running = strings.TrimSpace("↳ "+e.Tool+" "+brief), all, true
+	case events.Error:
+		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
+	case events.Forgot, events.Reminded, events.Opened:
+	case events.FileChanged:
+		if e.By != "" {
+			return nil // a call tells it
+		}
+	default:
+		return nil
+	}
+	return a
+}
+
+// says reports that a call is told by the line that it adds to the room.
+func (a *act) says(room string) bool {
+	var to struct{ Room string }
+	_ = json.Unmarshal(a.Args, &to) // without one it is of no room
+	return a.Tool == "WAIT" || a.Tool == "SAY" && to.Room == room
+}
+
+func count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// maxOpen bounds the rows of an act that is open.
+const maxOpen = 40
+
+// rows shows an act: one row, and where it is open what it was called with, and what has come of it.
+func (a *act) rows(width int, open bool) []string {
+	end := a.end
+	if a.running {
+		end = "…"
+	}
+	if end != "" {
+		end = " · " + oneLine(end)
+	}
+	end = fit(end, max(width/2, width-40))
+	label := fit(oneLine(a.label), max(width-4-lipgloss.Width(end), 8))
+	style := dim
+	if a.failed {
+		style = bad
+	}
+	rows := []string{"   " + dim.Render(label) + style.Render(end)}
+	if !open {
+		return rows
+	}
+	text := a.text
+	if label != oneLine(a.label) || strings.Count(a.args, "\n") > 1 { // the row does not tell them
+		text = a.args + text
+	}
+	var body []string
+	if text != "" {
+		body = wrap(strings.TrimRight(clean(text), "\n"), width-8)
+	}
+	cut := a.cut || len(body) > maxOpen
+	if len(body) > maxOpen && a.running {
+		body = append([]string{"…"}, body[len(body)-maxOpen:]...)
+	} else if len(body) > maxOpen {
+		body = append(body[:maxOpen], "…")
+	}
+	if cut && a.hash != "" {
+		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
+	}
+	for _, line := range body {
+		rows = append(rows, "      "+dim.Render(line))
+	}
+	return rows
+}
+
+// progress shows the output of what runs, by agent. What nobody runs any more has no result.
+func (t *transcript) progress(live map[string]status.Live) {
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		if b.act == nil || !b.act.running {
+			continue
+		}
+		now, alive := live[b.act.Agent]
+		switch {
+		case !alive:
+			b.act.running, b.act.end = false, "no result yet"
+		case now.Call == b.act.Entry:
+			b.act.text = now.Output
+		}
+		b.rows = nil
+	}
+}
+
+// toggle opens all acts, or closes them.
+func (t *transcript) toggle() {
+	t.open = !t.open
+	for i := range t.blocks {
+		if t.blocks[i].act != nil {
+			t.blocks[i].rows = nil
+		}
+	}
+}
+
+// recent is the place in a log behind which the newest lines stand, n at least. It is before lines of
+// a room, so that turns begin with what they answer.
+func recent(path string, n int) (after string) {
+	log, err := life.View(path)
+	if err != nil {
+		return ""
+	}
+	defer log.Close()
+	at := int64(0)
+	_ = log.Back(0, func(e life.Event, offset int64) bool { // what is damaged ends it
+		n--
+		at = offset
+		return n > 0 || e.Kind != "inbound"
+	})
+	if at > 0 {
+		after = strconv.FormatInt(at, 10)
+	}
+	return after
+}
+
+// happened reads what has happened since to the identities that hear the room.
+func (f *files) happened() (all []ownEvent) {
+	if f.cfg.Store == nil {
+		return nil
+	}
+	for _, a := range f.all {
+		if !slices.Contains(a.Rooms, f.seen.Room) {
+			continue
+		}
+		s, known := f.follows[a.Self]
+		if !known {
+			path := a.dir + "/LIFE.md"
+			s, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: a.Name}, recent(path, history))
+		}
+		f.follows[a.Self] = s
+		if s == nil {
+			continue
+		}
+		for e, err := range s.All() {
+			if err != nil {
+				_ = s.Close() // the log was replaced, or is damaged: the daemon says so
+				f.follows[a.Self] = nil
+				break
+			}
+			all = append(all, ownEvent{a.Self, !known, e})
+		}
+	}
+	return all
+}
+
+// unfollow forgets the logs of a room.
+func (f *files) unfollow() {
+	for _, s := range f.follows {
+		if s != nil {
+			_ = s.Close() // it was only read
+		}
+	}
+	clear(f.follows)
+}

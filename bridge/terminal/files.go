@@ -1,0 +1,270 @@
+package terminal
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/chat"
+	"lethe/events"
+	"lethe/internal/secret"
+	"lethe/internal/status"
+)
+
+// message is one line of a room.
+type message = chat.Line
+
+// news are the changes of the files since the last news. The statuses in
+// it were read before the lines: an agent that is seen idle has its answer
+// among the lines that were seen by then.
+type news struct {
+	Room   string
+	Agents []agent  // that run, wherever they listen
+	Rooms  []string // of the home
+	Lines  []message
+	Fresh  bool       // Lines are the end of the room, not what followed earlier news
+	Acts   []ownEvent // what happened to those that hear the room
+	Err    error      // the room could not be read
+}
+
+// files are those of a home that a chat looks at: one room, and what the
+// identities show of themselves.
+type files struct {
+	cfg     Config
+	watcher *chat.Watcher
+	changed <-chan struct{} // gets a value when look may find something new
+	unwatch func()
+	dirs    []string // of the identities, watched
+	path    string   // of the room
+	cursor  chat.Cursor
+	seen    news                      // the last one, without its lines
+	all     []agent                   // also those that do not run
+	follows map[string]*events.Stream // by identity that hears the room; nil of a log that cannot be read
+}
+
+func newFiles(cfg Config) *files {
+	watcher := chat.NewWatcher(cfg.Poll, nil)
+	return &files{cfg: cfg, watcher: watcher, unwatch: func() {}, follows: map[string]*events.Stream{}}
+}
+
+// open views a room from its end.
+func (f *files) open(room string) news {
+	f.unfollow()
+	f.list()
+	f.path, f.cursor = chat.Path(f.cfg.Home, room), chat.Cursor{}
+	lines, err := f.last()
+	f.seen.Room, f.seen.Err = room, err
+	n := f.seen
+	n.Lines, n.Fresh = lines, true
+	return n
+}
+
+// look returns what there is, and whether anything of it is new.
+func (f *files) look() (n news, isNew bool) {
+	before := f.seen
+	f.list()
+	lines, fresh, err := f.next()
+	f.seen.Err = err
+	n = f.seen
+	n.Lines, n.Fresh = lines, fresh
+	if fresh {
+		f.unfollow()
+	}
+	n.Acts = f.happened() // after the lines: what they answer has happened
+	return n, len(lines) > 0 || len(n.Acts) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
+}
+
+// list finds the identities and rooms there are, and watches them.
+func (f *files) list() {
+	root := filepath.Join(f.cfg.Home, "agents")
+	entries, _ := os.ReadDir(root) // no directory is no identities
+	var dirs []string
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(root, e.Name()))
+	}
+	if f.changed == nil || !slices.Equal(dirs, f.dirs) {
+		scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: root}}
+		for _, dir := range dirs {
+			scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile}})
+			if f.cfg.Store != nil {
+				scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"LIFE.md"}})
+			}
+		}
+		old := f.unwatch
+		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)
+		old()
+		f.dirs = dirs
+	}
+	f.all = readAgents(dirs)
+	f.seen.Agents = slices.DeleteFunc(slices.Clone(f.all), func(a agent) bool { return a.State == status.Stopped })
+	f.seen.Rooms = chat.All(f.cfg.Home)
+}
+
+// last starts over at the last lines of the room.
+func (f *files) last() ([]message, error) {
+	_, _, cursor, err := chat.Tail(f.path, history)
+	if err != nil {
+		return nil, err
+	}
+	f.cursor = cursor
+	lines, _, err := f.next()
+	return lines, err
+}
+
+// next returns what was appended since. When the file is no longer the one that
+// was read, fresh is true and the lines are its end.
+func (f *files) next() (lines []message, fresh bool, err error) {
+	for more := true; more; {
+		b, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
+		if err != nil {
+			return lines, false, err
+		}
+		if b.Restarted {
+			lines, err := f.last()
+			return lines, true, err
+		}
+		lines = append(lines, b.Lines...)
+		f.cursor, more = b.Next, b.More
+	}
+	return lines, false, nil
+}
+
+// say appends text to the room and returns where its line ends.
+func (f *files) say(text string) (to int64, err error) {
+	line, err := chat.Format(false, f.cfg.User, time.Now(), secret.Text(text))
+	if err != nil {
+		return 0, err
+	}
+	_, to, err = chat.Append(f.path, line)
+	return to, err
+}
+
+// agent is an identity that runs, as its status file shows it.
+type agent struct {
+	status.Status
+	Live status.Live // what is under way
+	dir  string
+}
+
+func (a agent) working() bool {
+	return a.State == status.Thinking || a.State == status.Acting
+}
+
+// done says whether everything in room up to the byte offset to is answered, if
+// it ever will be: it was heard, and no turn for the room is under way. What
+// was answered was posted before this could be seen.
+func (a agent) done(room string, to int64) bool {
+	return a.Heard[room] >= to && !a.working() && a.State != status.Starting &&
+		!slices.Contains(a.Answering, room)
+}
+
+// readAgents reads the identities in dirs, by name. One that does not run is stopped.
+func readAgents(dirs []string) []agent {
+	var all []agent
+	for _, dir := range dirs {
+		s, err := status.Read(dir)
+		if err != nil {
+			continue
+		}
+		if !status.Alive(s.PID) {
+			s.State = status.Stopped
+		}
+		a := agent{Status: s, dir: dir}
+		if a.working() {
+			a.Live = status.ReadLive(dir)
+		}
+		all = append(all, a)
+	}
+	slices.SortFunc(all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
+	return all
+}
+
+// listeners are the agents that hear room; the one called self, a name or a
+// hash, comes first.
+func listeners(agents []agent, room, self string) []agent {
+	var all []agent
+	for _, a := range agents {
+		switch {
+		case !slices.Contains(a.Rooms, room):
+		case self != "" && (a.Name == self || a.Self == self):
+			all = slices.Insert(all, 0, a)
+		default:
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// names are those of agents.
+func names(agents []agent) (all []string) {
+	for _, a := range agents {
+		all = append(all, oneLine(a.Name))
+	}
+	return all
+}
+
+// unsent is a text that could not be said.
+type unsent struct {
+	Text string
+	Err  error
+}
+
+// request is an order; at most one of its fields is used.
+type request struct {
+	room string // view this room
+	say  string // append this text to the viewed room
+	end  error  // the input has ended, with io.EOF, or with what was wrong
+}
+
+// feed emits what is new in the files, as news and unsent, and carries out orders, in the order they
+// were given, until ctx ends. It reads files only when one changed, an order came, or the slow poll
+// came round.
+func feed(ctx context.Context, cfg Config, orders <-chan request, emit func(any)) error {
+	files := newFiles(cfg)
+	defer files.unfollow()
+	return files.run(ctx, request{room: cfg.Room}, orders, func(r request) error {
+		if r.room != "" {
+			emit(files.open(r.room))
+		}
+		if r.say != "" {
+			if _, err := files.say(r.say); err != nil {
+				emit(unsent{r.say, err})
+			}
+		}
+		if n, ok := files.look(); ok {
+			emit(n)
+		}
+		return nil
+	})
+}
+
+// run calls look with each order, and when files may have changed, until ctx ends or look fails.
+func (f *files) run(ctx context.Context, r request, orders <-chan request, look func(request) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return f.watcher.Run(ctx) })
+	g.Go(func() error {
+		defer func() { f.unwatch() }()
+		poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
+		defer poll.Stop()
+		for {
+			if err := look(r); err != nil {
+				return err
+			}
+			r = request{}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-poll.C:
+			case <-f.changed:
+			case r = <-orders:
+			}
+		}
+	})
+	return g.Wait()
+}

@@ -1,0 +1,250 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"lethe/chat"
+)
+
+const keyHelp = `Keys and commands
+  Enter                 send
+  Alt+Enter, Ctrl+J     new line (Shift+Enter where the terminal tells it)
+  Up, Down              what you sent before, at the edges of the input
+  PgUp, PgDn, wheel     scroll, as far back as 2000 lines
+  Ctrl+End              back to the newest line
+  /                     menu of commands: Up, Down, Tab completes, Enter runs
+  Tab                   answer a question that an agent asks here
+  Ctrl+O                open what happened: commands and output; and close it
+  Ctrl+R                choose a room
+  Esc                   stop the agent's turn
+  Ctrl+C twice, Ctrl+D  leave; a daemon goes on
+  Shift+drag            select text
+`
+
+// help lists the keys and the commands.
+func help() string {
+	var b strings.Builder
+	b.WriteString(keyHelp)
+	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash"}) {
+		fmt.Fprintf(&b, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
+	}
+	return b.String()
+}
+
+// key acts on one key. Any key but a second Ctrl+C takes the first one back.
+func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
+	leaving := m.leaving
+	m.leaving, m.notice = false, ""
+	if cmd, ok := m.menu(k); ok {
+		return cmd
+	}
+	switch k.String() {
+	case "tab":
+		m.answerNext()
+		return nil
+	case "ctrl+o":
+		if m.log.toggle(); m.log.open {
+			m.notice = "commands and what came of them are shown; Ctrl+O hides them"
+		}
+		return nil
+	case "ctrl+r":
+		m.setInput("/room ")
+		return nil
+	case "enter", "ctrl+m":
+		return m.enter()
+	case "esc":
+		m.escape()
+		return nil
+	case "ctrl+c":
+		if leaving {
+			return tea.Quit
+		}
+		m.interrupt()
+		return nil
+	case "ctrl+d":
+		if m.in.Value() == "" {
+			return tea.Quit
+		}
+	case "ctrl+z":
+		return tea.Suspend
+	case "pgup":
+		m.log.scroll(-max(m.log.height-1, 1))
+		return nil
+	case "pgdown":
+		m.log.scroll(max(m.log.height-1, 1))
+		return nil
+	case "ctrl+end":
+		m.log.end()
+		return nil
+	case "up":
+		if m.in.Line() == 0 && m.in.LineInfo().RowOffset == 0 {
+			m.setInput(m.typed.previous(m.in.Value()))
+			return nil
+		}
+	case "down":
+		info := m.in.LineInfo()
+		if m.in.Line() == m.in.LineCount()-1 && info.RowOffset >= info.Height-1 {
+			m.setInput(m.typed.next(m.in.Value()))
+			return nil
+		}
+	}
+	m.in, cmd = m.in.Update(k)
+	return cmd
+}
+
+// setInput replaces the input, with the cursor at its end.
+func (m *model) setInput(text string) {
+	if text != m.in.Value() {
+		m.in.SetValue(text)
+		m.in.MoveToEnd()
+		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
+	}
+}
+
+// enter acts on the input; one that cannot be done stays, to be mended.
+func (m *model) enter() tea.Cmd {
+	command, text := understand(m.in.Value())
+	switch command {
+	case "":
+		if strings.TrimSpace(text) != "" {
+			m.send(text)
+		}
+	case "/quit":
+		return tea.Quit
+	case "/help":
+		m.log.note(help(), m.now())
+		m.log.end()
+	case "/rooms", "/room":
+		if !m.goTo(text) {
+			return nil
+		}
+	default:
+		m.notice = oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"
+		return nil
+	}
+	m.typed.add(m.in.Value())
+	m.in.Reset()
+	return nil
+}
+
+func (m *model) send(text string) {
+	if text == "/stop" {
+		m.stopped = m.busy()
+	}
+	m.do(request{say: text})
+	m.log.end()
+	if m.roomErr == nil && len(m.here()) == 0 {
+		m.notice = "nobody is listening yet; what you write waits in the room"
+	}
+}
+
+// escape stops the turn under way, once, or goes back to the newest line.
+func (m *model) escape() {
+	switch {
+	case !m.busy():
+		m.log.end()
+	case !m.stopped:
+		m.send("/stop")
+	}
+}
+
+// interrupt clears a half-written message first; an empty input is left at the
+// second press.
+func (m *model) interrupt() {
+	if text := m.in.Value(); strings.TrimSpace(text) != "" {
+		m.typed.add(text)
+		m.in.Reset()
+		m.notice = "cleared (Up brings it back)"
+		return
+	}
+	m.leaving = true
+	m.notice = "Ctrl+C again leaves"
+	if m.busy() {
+		m.notice += "; Esc stops the agent's turn"
+	}
+}
+
+// goTo looks at a room, and reports whether it did.
+func (m *model) goTo(room string) bool {
+	if room == "" {
+		m.setInput("/room ")
+		return false
+	}
+	if !chat.ValidRoom(room) {
+		m.notice = "no room can be called " + oneLine(room) + ": use a-z, 0-9, _ and -"
+		return false
+	}
+	m.room, m.roomErr = room, nil
+	m.stream, m.stopped, m.answers = map[string]reply{}, false, ""
+	m.log.reset(nil)
+	m.do(request{room: room})
+	return true
+}
+
+// understand takes one input apart. A line that starts with a slash is a command
+// of the screen and its argument; a second slash or a space in front makes it
+// text. Without a command, all is text for the room: also what the agent's harness
+// obeys, which travels through the room like any line.
+func understand(input string) (command, text string) {
+	text = strings.TrimRight(input, " \t\r\n")
+	if rest, ok := strings.CutPrefix(text, "//"); ok {
+		text = "/" + rest
+		if forHarness(text) {
+			text = " " + text // else it would act
+		}
+		return "", text
+	}
+	if !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") || forHarness(text) {
+		return "", text
+	}
+	command, text, _ = strings.Cut(text, " ")
+	return command, strings.TrimSpace(text)
+}
+
+func forHarness(text string) bool {
+	name, _ := chat.Command(chat.Line{Text: text})
+	return name != ""
+}
+
+// maxInput bounds the bytes of the input; a key takes the time of all of them.
+const maxInput = 64 << 10
+
+// typed has the inputs that were sent, oldest first, and the place of the cursor keys among them.
+type typed struct {
+	lines []string
+	at    int    // len(lines) is the draft
+	draft string // what was being typed before going back
+}
+
+func (t *typed) add(text string) {
+	n := len(t.lines)
+	if strings.TrimSpace(text) != "" && len(text) <= maxInput && (n == 0 || t.lines[n-1] != text) {
+		t.lines = append(t.lines, text)
+	}
+	t.at, t.draft = len(t.lines), ""
+}
+
+// previous and next return the text to show in place of the current one.
+func (t *typed) previous(current string) string {
+	if t.at == 0 {
+		return current
+	}
+	if t.at == len(t.lines) {
+		t.draft = current
+	}
+	t.at--
+	return t.lines[t.at]
+}
+
+func (t *typed) next(current string) string {
+	if t.at == len(t.lines) {
+		return current
+	}
+	if t.at++; t.at == len(t.lines) {
+		return t.draft
+	}
+	return t.lines[t.at]
+}

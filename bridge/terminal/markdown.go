@@ -1,0 +1,106 @@
+package terminal
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"lethe/internal/markdown"
+)
+
+// laidOut lays a text in Markdown out as rows of at most width cells.
+func laidOut(source string, width int) (rows []string) {
+	if width < 12 { // indents leave no room for words
+		return wrap(clean(source), width)
+	}
+	for _, row := range blockRows(markdown.Parse(source), width, false) {
+		for _, row := range wrap(row, width) { // what is deeply nested, and tables with many columns, do not fit
+			rows = append(rows, strings.TrimRight(row, " "))
+		}
+	}
+	return append(rows, make([]string, max(1-len(rows), 0))...)
+}
+
+// blockRows lays out blocks: lists with the blank lines of the source, others with one.
+func blockRows(blocks []markdown.Block, width int, listed bool) (rows []string) {
+	for i, b := range blocks {
+		if i > 0 && (b.Apart || !listed && b.Kind != markdown.List) {
+			rows = append(rows, "")
+		}
+		rows = append(rows, oneBlock(b, width)...)
+	}
+	return rows
+}
+
+func oneBlock(b markdown.Block, width int) (rows []string) {
+	switch b.Kind {
+	case markdown.List:
+		return blockRows(b.Blocks, width, true)
+	case markdown.Item:
+		rest := strings.Repeat(" ", max(2, len([]rune(b.Mark))))
+		return within(blockRows(b.Blocks, width-len(rest), true), b.Mark, rest)
+	case markdown.Quote:
+		bar := dim.Render("│") + " "
+		return within(blockRows(b.Blocks, width-2, false), bar, bar)
+	case markdown.Code:
+		for _, row := range wrap(tabs(b.Code), width-2) {
+			rows = append(rows, code.Render(row))
+		}
+		return within(rows, "  ", "  ")
+	case markdown.Rule:
+		return []string{dim.Render(strings.Repeat("─", 8))}
+	case markdown.Table:
+		return strings.Split(b.Grid(width, cell), "\n")
+	case markdown.Heading:
+		return wrap(styled(b.Text, agentName), width)
+	}
+	return wrap(styled(b.Text, unstyled), width)
+}
+
+// within puts first before the first row, and rest before the others.
+func within(rows []string, first, rest string) []string {
+	if len(rows) == 0 {
+		return []string{first}
+	}
+	for i := range rows {
+		rows[i] = rest + rows[i]
+	}
+	rows[0] = first + strings.TrimPrefix(rows[0], rest)
+	return rows
+}
+
+// styled writes spans in their styles on top of base, and behind each link where it leads.
+func styled(spans []markdown.Span, base lipgloss.Style) string {
+	var b strings.Builder
+	for i, s := range spans {
+		style := base
+		switch {
+		case s.Code:
+			style = code.Inherit(base)
+		case s.Link != "" && s.Link == s.Text:
+			style = link.Inherit(base)
+		}
+		if s.Bold || s.Link != "" {
+			style = style.Bold(true)
+		}
+		if s.Italic {
+			style = style.Italic(true)
+		}
+		if s.Struck {
+			style = style.Strikethrough(true)
+		}
+		b.WriteString(style.Render(tabs(s.Text)))
+		if to := markdown.Target(spans, i); to != "" {
+			b.WriteString(" " + link.Inherit(base).Render(oneLine(to)))
+		}
+	}
+	return b.String()
+}
+
+// cell is a cell of a table.
+func cell(spans []markdown.Span, head bool) string {
+	if head {
+		return styled(spans, bold)
+	}
+	return styled(spans, unstyled)
+}

@@ -1,0 +1,212 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/status"
+)
+
+// maxMessage bounds one message of Plain, in bytes.
+const maxMessage = 16 << 20
+
+// Plain sends what it reads and prints what others say, until the input has
+// ended and its answers are in.
+//
+// Each line of the input is a message; blank ones are skipped. Lines of others
+// are printed as "name: text" as they appear, further lines of the same message
+// indented. After the end of the input Plain returns when every running
+// identity that hears the room has heard the last line sent and has no turn for
+// the room under way: statuses say so, and an answer is in the room before they
+// do. Timeout bounds that wait.
+//
+// The end of ctx is a clean end. The
+// goroutine that reads In ends with In, which may be later than Plain.
+func Plain(ctx context.Context, cfg Config) error {
+	cfg = cfg.defaults()
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
+	orders := make(chan request)
+	put := func(r request) {
+		select {
+		case orders <- r:
+		case <-ctx.Done():
+		}
+	}
+	go func() { // ends with the input or with ctx
+		put(request{end: read(ctx, cfg.In, func(text string) { put(request{say: text}) })})
+		if cfg.Timeout > 0 {
+			time.AfterFunc(cfg.Timeout, func() { put(request{end: errTimeout}) })
+		}
+	}()
+	err := p.files.run(ctx, request{room: cfg.Room}, orders, p.look)
+	if err == errDone {
+		return nil
+	}
+	return err
+}
+
+// plain is the state of one run.
+type plain struct {
+	cfg   Config
+	files *files
+
+	agents   []agent
+	own      map[int64]bool // the ends of the lines that were sent
+	last     int64          // the newest of them
+	ended    bool           // the input
+	listened bool           // somebody heard the room at the last news
+	failed   string         // the last read error told
+}
+
+// errDone says that the answers to all that was sent are in.
+var errDone = errors.New("done")
+
+// look carries out an order, and takes in what is new.
+func (p *plain) look(r request) error {
+	switch {
+	case r.room != "":
+		n := p.files.open(r.room)
+		n.Lines = nil // what is older is not shown
+		return p.apply(n)
+	case r.say != "":
+		if err := p.send(r.say); err != nil {
+			return err
+		}
+	case r.end == io.EOF:
+		p.ended = true
+	case r.end != nil:
+		return r.end
+	}
+	n, _ := p.files.look()
+	if err := p.apply(n); err != nil || !p.ended {
+		return err
+	}
+	return p.done()
+}
+
+// read calls say with each message of an input until that or ctx ends. It returns io.EOF at a clean end.
+func read(ctx context.Context, in io.Reader, say func(text string)) error {
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, maxMessage+1)
+	for ctx.Err() == nil && s.Scan() {
+		if strings.TrimSpace(s.Text()) != "" {
+			say(s.Text())
+		}
+	}
+	switch err := s.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("read message: longer than %d bytes", maxMessage)
+	case err != nil:
+		return fmt.Errorf("read message: %w", err)
+	}
+	return io.EOF
+}
+
+func (p *plain) send(text string) error {
+	to, err := p.files.say(text)
+	if err != nil {
+		return fmt.Errorf("send message: %w", err)
+	}
+	p.own[to], p.last = true, to
+	return nil
+}
+
+// apply takes in what the files say.
+func (p *plain) apply(n news) error {
+	p.agents = n.Agents
+	p.reportUnreadable(n.Err)
+	for _, l := range n.Lines {
+		if err := p.show(l); err != nil {
+			return err
+		}
+	}
+	p.checkListeners()
+	return nil
+}
+
+// show prints one line of the room, unless it was sent from here.
+func (p *plain) show(l message) error {
+	if p.own[l.To] {
+		delete(p.own, l.To)
+		return nil
+	}
+	var out []byte
+	switch {
+	case p.cfg.JSON:
+		out = chat.JSON(struct {
+			Room  string    `json:"room"`
+			Agent bool      `json:"agent"`
+			Name  string    `json:"name"`
+			At    time.Time `json:"at"`
+			Text  string    `json:"text"`
+		}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
+	default:
+		text := l.Text
+		if how := howToAnswer(l); how != "" {
+			text += "\n" + how
+		}
+		text = strings.ReplaceAll(chat.Sanitize(text), "\n", "\n  ")
+		out = []byte(chat.Sanitize(l.Name) + ": " + text + "\n")
+	}
+	if _, err := p.cfg.Out.Write(out); err != nil {
+		return fmt.Errorf("write message: %w", err)
+	}
+	return nil
+}
+
+// reportUnreadable says on Err that the room cannot be read, once per reason.
+func (p *plain) reportUnreadable(err error) {
+	if err == nil {
+		p.failed = ""
+	} else if err.Error() != p.failed {
+		p.failed = err.Error()
+		fmt.Fprintln(p.cfg.Err, chat.Sanitize(p.failed))
+	}
+}
+
+// checkListeners says on Err, at once and at each change, that no running identity
+// hears the room. One that is starting may be about to.
+func (p *plain) checkListeners() {
+	listened := p.listened
+	p.listened = len(listeners(p.agents, p.cfg.Room, "")) > 0 || p.starting()
+	if p.listened || !listened {
+		return
+	}
+	fmt.Fprintf(p.cfg.Err, "nobody is listening in room %s; start one with: %s\n", p.cfg.Room, p.cfg.Start)
+}
+
+func (p *plain) starting() bool {
+	return slices.ContainsFunc(p.agents, func(a agent) bool { return a.State == status.Starting })
+}
+
+// done is errDone, or a better reason to end, when the answers to all that was sent are in.
+func (p *plain) done() error {
+	if p.last == 0 {
+		return errDone // nothing was sent, nothing is owed
+	}
+	if p.starting() {
+		return nil
+	}
+	end := errDone
+	for _, a := range listeners(p.agents, p.cfg.Room, "") {
+		if !a.done(p.cfg.Room, p.last) {
+			return nil
+		}
+		if a.State == status.Paused {
+			end = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
+		}
+	}
+	return end
+}

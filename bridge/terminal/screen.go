@@ -1,0 +1,267 @@
+package terminal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/spinner"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"lethe/internal/status"
+)
+
+// Screen is a full-screen chat in cfg.Room until the person leaves, ctx ends or
+// the terminal goes away. In and Out have to be a terminal.
+func Screen(ctx context.Context, cfg Config) error {
+	cfg = cfg.defaults()
+	if err := cfg.check(); err != nil {
+		return err
+	}
+	orders := make(chan request, 256)
+	m := newModel(cfg, func(r request) { orders <- r })
+	return play(ctx, cfg, m, 20, func(ctx context.Context, send func(any)) error { return feed(ctx, cfg, orders, send) })
+}
+
+// teller sends a screen news, until ctx ends.
+type teller func(ctx context.Context, send func(any)) error
+
+// play runs a screen and what tells it news, until either ends.
+func play(ctx context.Context, cfg Config, m tea.Model, fps int, tell teller) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(fps))
+	told := make(chan error, 1)
+	go func() { // ends with ctx
+		defer cancel()
+		told <- tell(ctx, func(m any) { program.Send(m) })
+	}()
+	_, err := program.Run()
+	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		err = nil // a signal is a way to leave
+	}
+	cancel()
+	return cmp.Or(<-told, err)
+}
+
+// A room opens with its last history lines.
+const history = 2000
+
+// model is the state of the screen. It does no I/O: what it wants done goes
+// through do, what happened comes back as messages.
+type model struct {
+	cfg Config
+	do  func(request)
+	now func() time.Time
+
+	width, height int
+	log           transcript
+	in            textarea.Model
+	spin          spinner.Model
+	spinning      bool
+
+	room    string
+	rooms   []string         // of the home
+	agents  []agent          // that run, anywhere in the home
+	stream  map[string]reply // by identity: the reply on screen
+	typed   typed
+	notice  string           // answers the last act, until the next key
+	leaving bool             // Ctrl+C was pressed once
+	stopped bool             // /stop was sent for the turn under way
+	answers string           // the id of the question that Tab has opened
+	item    int              // the one that is chosen in the menu
+	turns   map[string]*turn // by identity
+	roomErr error
+	banner  string // to be shown
+}
+
+// reply is the text that an identity streams, and the part of it that it has posted.
+type reply struct {
+	name   string
+	text   string
+	turn   int
+	posted string
+}
+
+func (m *model) Init() tea.Cmd { return m.in.Focus() }
+
+func newModel(cfg Config, do func(request)) *model {
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
+	m.stream, m.turns = map[string]reply{}, map[string]*turn{}
+	m.in = textarea.New()
+	m.in.ShowLineNumbers = false
+	m.in.CharLimit = 0
+	m.in.DynamicHeight = true
+	m.in.MinHeight = 1
+	m.in.MaxContentHeight = 10_000
+	m.in.SetVirtualCursor(false) // the terminal's own: it blinks without us
+	m.in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
+		if p.LineNumber == 0 {
+			return "❯ "
+		}
+		return "  "
+	})
+	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
+	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
+	m.log.me = cfg.User
+	s := textarea.DefaultStyles(true)
+	s.Focused.CursorLine, s.Focused.Prompt, s.Focused.Selection = unstyled, accent, unstyled.Reverse(true)
+	m.in.SetStyles(s)
+	return m
+}
+
+// Update applies one message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		m.in.MaxHeight = max(min(6, m.height/3), 1)
+		m.in.SetWidth(max(m.width, 4))
+		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
+	case news:
+		m.apply(msg)
+	case unsent:
+		m.notice = "not sent: " + oneLine(msg.Err.Error())
+		if m.in.Value() == "" {
+			m.setInput(msg.Text)
+		}
+	case spinner.TickMsg:
+		if m.spinning = m.busy(); m.spinning {
+			m.spin, cmd = m.spin.Update(msg)
+		}
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			m.log.scroll(-3)
+		case tea.MouseWheelDown:
+			m.log.scroll(3)
+		}
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		m.leaving = false
+		text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content) // terminals send either for a newline
+		if len(text) > maxInput {
+			m.notice = "that is too long for the input; send it with: lethe say " + m.room + " < FILE"
+			break
+		}
+		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
+	default:
+		m.in, cmd = m.in.Update(msg)
+	}
+	m.arrange()
+	if m.busy() && !m.spinning {
+		m.spinning = true
+		cmd = tea.Batch(cmd, m.spin.Tick)
+	}
+	return m, cmd
+}
+
+// apply takes in what the files say.
+func (m *model) apply(n news) {
+	if n.Room != m.room {
+		return // from before the room was changed
+	}
+	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
+	if n.Fresh {
+		m.turns = map[string]*turn{}
+		m.log.reset(n.Lines)
+		if m.banner != "" {
+			m.log.note(m.banner, m.now())
+			m.banner = ""
+		}
+		m.typed = typed{} // again, what this person said before
+		for _, l := range n.Lines {
+			if !l.Agent && l.Name == m.cfg.User {
+				m.typed.add(clean(l.Text))
+			}
+		}
+	} else {
+		for _, l := range n.Lines {
+			m.posted(l)
+			m.log.add(l)
+		}
+	}
+	m.tell(n)
+	if !m.busy() {
+		m.stopped = false
+	}
+	m.log.live = m.replies()
+}
+
+// tell shows what happened, and what comes of what is running.
+func (m *model) tell(n news) {
+	m.log.several = len(m.here()) > 1
+	for _, e := range n.Acts {
+		if m.turns[e.self] == nil {
+			m.turns[e.self] = &turn{}
+		}
+		m.log.tell(m.room, m.turns[e.self], e)
+	}
+	if len(n.Acts) > 0 {
+		m.log.trim()
+	}
+	outputs := map[string]status.Live{}
+	for _, a := range m.agents {
+		outputs[a.Name] = a.Live
+	}
+	m.log.progress(outputs)
+}
+
+// posted notes that a reply is now in the room, so that it is not shown a second
+// time while the stream is still there.
+func (m *model) posted(l message) {
+	for _, a := range m.agents {
+		if !l.By(a.Name) {
+			continue
+		}
+		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
+	}
+}
+
+// replies are the blocks of what is being written for this room; what an agent had written that has ended stays,
+// marked. A stream that was emptied stays on screen while the model is still at work: its text is about to be posted,
+// or to be replaced by a retry.
+func (m *model) replies() []block {
+	var live []block
+	next := map[string]reply{}
+	for _, a := range m.agents {
+		if !slices.Contains(a.Answering, m.room) || a.State != status.Thinking {
+			continue
+		}
+		r := m.stream[a.Self]
+		if r.turn != a.Turn {
+			r = reply{turn: a.Turn}
+		}
+		r.name = a.Name
+		if text := strings.TrimSpace(a.Live.Text); !strings.HasPrefix(r.posted, text) {
+			r.text, r.posted = text, ""
+		}
+		next[a.Self] = r
+		if r.text != "" {
+			l := message{Agent: true, Name: a.Name, Text: r.text, At: a.Since}
+			live = append(live, block{message: l, raw: len(r.text) > maxLiveMarkdown})
+		}
+	}
+	for self, r := range m.stream {
+		runs := slices.ContainsFunc(m.agents, func(a agent) bool { return a.Self == self })
+		if !runs && r.text != "" {
+			l := message{Agent: true, Name: r.name, Text: r.text, At: m.now()}
+			m.log.push(block{message: l, mark: "cut off: " + oneLine(r.name) + " ended while it wrote this"})
+		}
+	}
+	m.stream = next
+	return live
+}
+
+// here are the agents that listen in the viewed room.
+func (m *model) here() []agent { return listeners(m.agents, m.room, m.cfg.Self) }
+
+func (m *model) busy() bool {
+	return slices.ContainsFunc(m.agents, func(a agent) bool { return a.BusyIn(m.room) })
+}

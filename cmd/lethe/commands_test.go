@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"lethe/internal/test/lethetest"
+)
+
+// docs/commands.md lists the commands as the program has them; -update writes the list anew.
+func TestCommandsPage(t *testing.T) {
+	page := lethetest.Page(t, "commands.md")
+	before, rest, _ := strings.Cut(page, "\n## Talk\n")
+	_, after, found := strings.Cut(rest, "\n## For every command\n")
+	if !found {
+		t.Fatal("docs/commands.md lacks a heading")
+	}
+	root := (&program{}).command()
+	var list strings.Builder
+	for _, group := range root.Groups() {
+		fmt.Fprintf(&list, "\n## %s\n\n", strings.TrimSuffix(group.Title, ":"))
+		for _, cmd := range root.Commands() {
+			if cmd.GroupID == group.ID {
+				listCommand(&list, cmd)
+			}
+		}
+	}
+	if want := before + list.String() + "\n## For every command\n" + after; page != want {
+		path := filepath.Join(lethetest.Root(t), "docs", "commands.md")
+		if !*updateVectors {
+			t.Fatalf("docs/commands.md is not the program's list: go test ./cmd/lethe -run CommandsPage -update")
+		}
+		lethetest.Must(t, os.WriteFile(path, []byte(want), 0o644))
+	}
+}
+
+// listCommand writes a line for a command, one for its flags, and the same for the commands below it.
+func listCommand(list *strings.Builder, cmd *cobra.Command) {
+	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	line := fmt.Sprintf("- `%s`: %s", use, cmd.Short)
+	if len(line) > 120 {
+		line = fmt.Sprintf("- `%s`:\n  %s", use, cmd.Short)
+	}
+	fmt.Fprintln(list, line)
+	line = " "
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		name := "`--" + f.Name
+		if value, _ := pflag.UnquoteUsage(f); value != "" {
+			name += " " + value
+		}
+		name += "`"
+		if len(line)+len(name) > 118 {
+			fmt.Fprintln(list, line)
+			line = " "
+		}
+		line += " " + name
+	})
+	if line != " " {
+		fmt.Fprintln(list, line)
+	}
+	for _, sub := range cmd.Commands() {
+		listCommand(list, sub)
+	}
+}
+
+// The page explains each exit code.
+func TestExitCodesPage(t *testing.T) {
+	page := lethetest.Page(t, "commands.md")
+	codes := []int{
+		exitDone, exitFailed, exitUsage, exitNotFound, exitRunning, exitNoKey, exitCorrupt, exitNewer, exitInterrupt,
+	}
+	for _, code := range codes {
+		lethetest.Words(t, page, fmt.Sprintf("\n- %d: ", code))
+	}
+}

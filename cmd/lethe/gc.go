@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/check"
+)
+
+func (p *program) gcCommand() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Find stored texts that no identity refers to, and move them away",
+		Long: `Gc counts the stored texts that no identity, room or bridge refers to. With --yes it moves
+them to lost+found in the home, where they stay for 30 days; what has been there for longer it removes
+for good. Nothing in the home may run.`,
+		RunE: func(*cobra.Command, []string) error {
+			store, err := p.store()
+			if err != nil {
+				return err
+			}
+			g, err := check.Collect(p.home, store, yes)
+			if err != nil {
+				return err
+			}
+			return p.show(g, func() { p.printGarbage(g, yes) })
+		},
+	}
+	option(cmd, &yes, "yes", "move them")
+	return cmd
+}
+
+func (p *program) printGarbage(g check.Garbage, yes bool) {
+	if g.Blobs > 0 {
+		fmt.Fprintf(p.out, "%d blobs, %.1f MB\n", g.Blobs, float64(g.Bytes)/1e6)
+	}
+	does := map[bool]string{true: "removed", false: "to be removed"}[yes]
+	for _, dir := range g.Removed {
+		fmt.Fprintf(p.out, "%s, after 30 days: %s\n", does, strings.TrimPrefix(dir, p.home.Dir+"/"))
+	}
+	if g.Blobs+len(g.Removed) == 0 {
+		fmt.Fprintln(p.out, "nothing to move")
+	} else if !yes {
+		p.note("nothing was changed; %s moves them to lost+found for 30 days", p.lethe("gc --yes"))
+	}
+}

@@ -1,0 +1,153 @@
+package home
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"lethe"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// BootOptions is what a new identity starts with.
+type BootOptions struct {
+	Name  string
+	Soul  string   // its purpose; "" takes the default
+	Rooms []string // that it hears from the start
+	Child *Child   // nil unless another identity has spawned it
+	fork  *fork    // nil unless it begins with the mind of another one
+	// Check, if not nil, can refuse the identity when its files are there. Then
+	// they are removed.
+	Check func(Identity) error
+}
+
+// Boot makes a new identity. Its hash is that of the boot blob, which holds the
+// soul and the time. The line in LIFE is the commit, and the name link comes last:
+// a crash before the line leaves an unreferenced directory, one after it leaves
+// an identity that Boot with the same name finds again. Boots in one home take
+// turns, so that processes that boot the same name at once make one identity.
+func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error) {
+	refused := false // by Check, whose error says it all
+	defer func() {
+		if err != nil && !refused {
+			err = fmt.Errorf("boot %s: %w", o.Name, err)
+		}
+	}()
+	if err := CheckName(o.Name); err != nil {
+		return id, err
+	}
+	for _, room := range o.Rooms {
+		if err := (Identity{Name: o.Name}).MayHear(room); err != nil {
+			return id, err
+		}
+	}
+	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
+	defer names.Close()
+	if err := names.Lock(); err != nil {
+		return id, fmt.Errorf("lock %s: %w", home.Names(), err)
+	}
+	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {
+		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err == nil {
+			return id, ErrExists
+		}
+		if err := durable.Sync(id.LIFE()); err != nil { // the process that wrote it may have died before the sync
+			return Identity{}, err
+		}
+		return id, home.Link(id)
+	}
+	soul, now := cmp.Or(o.Soul, lethe.Soul), time.Now()
+	meta, first := blobs.Meta{At: now, Gist: "boot of " + o.Name}, event.Boot{Name: o.Name, Version: lethe.Version}
+	if c := o.Child; c != nil {
+		meta.At, meta.Parent, first.Parent, first.Task = c.At, c.Parent, c.Of, c.Room
+	}
+	if f := o.fork; f != nil {
+		first.Fork, meta.Fork = f.moment, f.moment.String()
+	}
+	self, err := store.Put(meta, []byte(soul))
+	if err != nil {
+		return id, err
+	}
+	id = home.Identity(self.String(), o.Name)
+	if err := id.createFiles(soul, o); err != nil {
+		return Identity{}, err
+	}
+	if o.Check != nil {
+		if err := o.Check(id); err != nil {
+			refused = true
+			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir))
+		}
+	}
+	for _, room := range o.Rooms {
+		if err := home.Subscribe(id, room); err != nil {
+			return Identity{}, err
+		}
+	}
+	boot := event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
+	if o.fork != nil {
+		if err := o.fork.write(id, store, boot, o); err != nil {
+			return Identity{}, err
+		}
+		return id, home.Link(id)
+	}
+	log, err := life.Create(id.LIFE())
+	if errors.Is(err, fs.ErrExist) { // the boot of this child was cut short before its line
+		if log, err = life.Open(id.LIFE()); err == nil && log.Size() > 0 {
+			err = errors.Join(fmt.Errorf("%w: %s is there and has no name", ErrCorrupt, id.LIFE()), log.Close())
+		}
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	defer log.Close()
+	if err := log.Append(boot); err != nil {
+		return Identity{}, err
+	}
+	return id, home.Link(id)
+}
+
+// ErrExists says that the name is taken.
+var ErrExists = errors.New("there is an identity of that name already")
+
+// createFiles makes the identity's directory and its own files, those of a fork as its ancestor had them.
+func (id Identity) createFiles(soul string, o BootOptions) error {
+	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
+		if err := durable.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, f := range []struct {
+		name, text string
+		perm       fs.FileMode
+	}{
+		{"SOUL.md", soul, 0o400},
+		{"MEMORY.md", "", 0o600},
+		{"SEGMENT.md", lethe.Segment, 0o600},
+		{"SUMMARISE.md", lethe.Summarise, 0o600},
+	} {
+		if o.fork != nil && f.name != "SOUL.md" {
+			f.text = o.fork.files[f.name]
+		}
+		if err := durable.WriteFile(filepath.Join(id.Dir, f.name), []byte(f.text), f.perm); err != nil {
+			return err
+		}
+	}
+	if o.Child != nil {
+		return o.Child.write(id)
+	}
+	return nil
+}
+
+// Link gives an identity its name. One that leads to another identity is an error.
+func (h Home) Link(id Identity) error {
+	target := filepath.Join("..", "agents", id.Self)
+	return durable.Symlink(target, filepath.Join(h.Names(), id.Name))
+}

@@ -1,0 +1,86 @@
+package home
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+)
+
+// Child is what an identity is booted with that another one has spawned: whose child
+// it is, and as task.toml in its directory, with what it runs.
+type Child struct {
+	At     time.Time  `toml:"-"` // of the call: the same call boots the same identity
+	Parent blobs.Hash `toml:"parent"`
+	Of     string     `toml:"of"` // the parent's name
+	Room   string     `toml:"room"`
+	Brief  string     `toml:"brief"` // its gist
+	Tools  []string   `toml:"tools"`
+	Model  string     `toml:"model"`
+	USD    float64    `toml:"usd,omitzero"`
+	Schema string     `toml:"schema,omitempty"`
+	Check  string     `toml:"check,omitempty"`
+	Pins   []string   `toml:"pins,omitempty"` // the parent's; not in SOUL.md, where nothing can be erased
+}
+
+const taskFile = "task.toml"
+
+func (c *Child) write(id Identity) error {
+	var b bytes.Buffer
+	if err := toml.NewEncoder(&b).Encode(c); err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(id.Dir, taskFile), b.Bytes(), 0o600)
+}
+
+// Child returns what the identity was spawned with; nil where nobody has.
+func (id Identity) Child() (*Child, error) {
+	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, taskFile), maxOwn)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	c := &Child{}
+	if err == nil {
+		err = toml.Unmarshal(text, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s of %s: %w", taskFile, id.Name, err)
+	}
+	return c, nil
+}
+
+// IsChild reports whether another identity has spawned this one.
+func (id Identity) IsChild() bool {
+	_, err := os.Lstat(filepath.Join(id.Dir, taskFile))
+	return err == nil
+}
+
+// maxAbove bounds how far up a child's ancestors are looked for.
+const maxAbove = 8
+
+// Ancestry are the identities that an identity is a child, or a child's child, of; the
+// nearest first.
+func Ancestry(store *blobs.Store, self string) (out []string) {
+	for len(out) < maxAbove {
+		h, err := blobs.ParseHash(self)
+		if err != nil {
+			return out
+		}
+		boot, err := store.Get(h)
+		if err != nil || boot.Life != "" || boot.Parent.IsZero() {
+			return out
+		}
+		self = boot.Parent.String()
+		out = append(out, self)
+	}
+	return out
+}

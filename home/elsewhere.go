@@ -1,0 +1,42 @@
+package home
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"lethe/internal/durable"
+	"lethe/mind"
+)
+
+// ElsewhereError says that a life goes on in another home: it was moved there, or what is here is a mirror of it.
+type ElsewhereError struct {
+	Identity Identity
+	Mirror   bool
+}
+
+func (e *ElsewhereError) Error() string {
+	if e.Mirror {
+		return fmt.Sprintf("open %s: it is a mirror of a life that goes on in another home", e.Identity.Name)
+	}
+	return fmt.Sprintf("open %s: it was moved to another home", e.Identity.Name)
+}
+
+const mirrorFile = "mirror"
+
+// MarkMirror makes what is in the identity's directory a mirror of a life that was handed over so often. It is
+// one until it is received.
+func (id Identity) MarkMirror(custody int) error {
+	return durable.WriteFile(filepath.Join(id.Dir, mirrorFile), fmt.Appendf(nil, "%d\n", custody), 0o600)
+}
+
+// Elsewhere returns an *ElsewhereError if the life, whose log says s, goes on in another home.
+func (id Identity) Elsewhere(s *mind.State) error {
+	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, mirrorFile), 32)
+	custody, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	if mirror := err == nil && s.Custody <= custody; mirror || s.Moved {
+		return &ElsewhereError{id, mirror}
+	}
+	return nil
+}

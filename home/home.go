@@ -1,0 +1,181 @@
+// Package home keeps identities on disk: their names, locks and own files, and the fold of their logs.
+//
+//	h, err := home.Open(dir)
+//	id, err := home.Boot(h, store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+//	state, err := home.Fold(id, store)   // as it is now, also while it runs
+//	err = home.Ask(id, home.WishStop)    // leaves a wish with the one that runs
+package home
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/internal/durable"
+	"lethe/internal/lazy"
+	"lethe/life"
+	"lethe/life/event"
+)
+
+// Home is the directory that holds all state.
+type Home struct {
+	Dir string
+	// Restored says which permissions Open has restored, and what they were; ""
+	// where none did harm.
+	Restored string
+}
+
+// Open makes the directory and its fixed parts where they are missing, and
+// restores their permissions and those of the rooms where somebody has changed them.
+// A home of an older format gets this one's; one of a newer format is refused with ErrNewer.
+func Open(dir string) (Home, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
+	}
+	h := Home{Dir: abs}
+	if _, err := Format(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
+		return Home{}, err
+	}
+	h.Restored = Shorten(append(h.Restore(h.Dir, homeParts...), h.Restore(h.Chats())...))
+	if err = durable.MkdirAll(h.Blobs(), 0o700); err == nil { // the home, too
+		var later durable.Syncs
+		err = cmp.Or(durable.MkdirLater(&later, h.Chats(), 0o700), durable.MkdirLater(&later, h.Agents(), 0o700),
+			durable.MkdirLater(&later, h.Names(), 0o700), later.Wait())
+	}
+	if err != nil {
+		return Home{}, fmt.Errorf("open home: %w", err)
+	}
+	format, err := Format(abs)
+	if err == nil && format < HomeFormat { // a disk that takes nothing is no reason not to look
+		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)
+	}
+	return h, err
+}
+
+// Blobs is the directory of the store.
+func (h Home) Blobs() string { return filepath.Join(h.Dir, "blobs") }
+
+// Chats is the directory of the rooms.
+func (h Home) Chats() string { return filepath.Join(h.Dir, "chats") }
+
+// Agents is the directory with one directory an identity.
+func (h Home) Agents() string { return filepath.Join(h.Dir, "agents") }
+
+// Names is the directory with one link a name.
+func (h Home) Names() string { return filepath.Join(h.Dir, "names") }
+
+// Identity is one life of a home.
+type Identity struct {
+	Self string // 64 hex digits
+	Name string
+	Dir  string // agents/<self>
+}
+
+// LIFE is the path of its log.
+func (id Identity) LIFE() string { return filepath.Join(id.Dir, "LIFE.md") }
+
+// Subs is the directory of its subscriptions.
+func (id Identity) Subs() string { return filepath.Join(id.Dir, "subs") }
+
+// ErrNotFound is wrapped when no identity, room or blob fits.
+var ErrNotFound = errors.New("not found")
+
+// ErrAmbiguous is wrapped when the beginning of a hash fits several identities.
+var ErrAmbiguous = errors.New("ambiguous")
+
+var namePattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
+
+// ValidName reports whether name may name an identity.
+func ValidName(name string) bool { return namePattern().MatchString(name) }
+
+// signers sign the lines that wake an identity, with a dash and a name behind it. No
+// identity is booted that signs so.
+var signers = []string{"cron", "watch", "mail", "webhook", "job", "wait", "review"}
+
+// CheckName says why an identity cannot be given a name.
+func CheckName(name string) error {
+	if !ValidName(name) {
+		return errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
+	}
+	if signer, _, _ := strings.Cut(name, "-"); slices.Contains(signers, signer) {
+		return fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
+	}
+	return nil
+}
+
+// Find returns the identity that who names: a name, a hash, or the beginning of
+// a hash that fits only one.
+func (h Home) Find(who string) (Identity, error) {
+	all, err := h.List()
+	if err != nil {
+		return Identity{}, err
+	}
+	var fits []Identity
+	for _, id := range all {
+		if id.Name == who {
+			return id, nil
+		}
+		if len(who) >= 4 && strings.HasPrefix(id.Self, who) {
+			fits = append(fits, id)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return Identity{}, fmt.Errorf("find identity %q: %w", who, ErrNotFound)
+	case 1:
+		return fits[0], nil
+	}
+	var names []string
+	for _, id := range fits {
+		names = append(names, id.Self[:16]+" ("+id.Name+")")
+	}
+	return Identity{}, fmt.Errorf("find identity %q: %w: it may be %s", who, ErrAmbiguous, strings.Join(names, ", "))
+}
+
+func (h Home) Identity(self, name string) Identity {
+	return Identity{Self: self, Name: name, Dir: filepath.Join(h.Agents(), self)}
+}
+
+// List returns the identities of the home, by name. One whose name link was
+// lost in a crash is listed by the name in its log.
+func (h Home) List() ([]Identity, error) {
+	links, err := os.ReadDir(h.Names())
+	dirs, derr := os.ReadDir(h.Agents())
+	if err := cmp.Or(err, derr); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list identities: %w", err)
+	}
+	names := map[string]string{} // self to name
+	for _, l := range links {
+		if target, err := os.Readlink(filepath.Join(h.Names(), l.Name())); err == nil && ValidName(l.Name()) {
+			names[filepath.Base(target)] = l.Name()
+		}
+	}
+	var out []Identity
+	for _, d := range dirs {
+		id := h.Identity(d.Name(), names[d.Name()])
+		if len(d.Name()) != 64 {
+			continue
+		}
+		if id.Name == "" {
+			boot, err := life.First(id.LIFE())
+			if err != nil {
+				continue // a boot that a crash cut short: it never was
+			}
+			e, _ := event.As[event.Boot](boot)
+			id.Name = e.Name
+		}
+		out = append(out, id)
+	}
+	slices.SortFunc(out, func(a, b Identity) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// What Lethe makes is for its own user alone: directories 0700, files 0600, SOUL.md
+// and blobs 0400. No sandbox governs chmod, so a command of one identity can change
+// that for all of them; here it is restored.

@@ -1,0 +1,141 @@
+package home
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Moment names a moment of a life, by one of its fields behind the first; the zero one is now.
+type Moment struct {
+	Text  string    // as a person wrote it
+	Entry int       // when this entry was complete: a reply with all its results
+	Epoch *int      // when this epoch began
+	Label string    // that a person gave it
+	At    time.Time // what had happened by then
+	End   int64     // where its last line ends in LIFE, in bytes
+}
+
+// ends reports whether a line, which ends at an offset, is the last one of the moment. The newest is asked first.
+func (m Moment) ends(line life.Event, offset int64) bool {
+	epoch, _ := event.As[event.Epoch](line)
+	id, _, _ := strings.Cut(line.Arg(0), ".")
+	switch {
+	case m.Entry > 0:
+		return id == mind.EntryID(m.Entry) && line.Kind != "call" && line.Kind != "posted"
+	case m.Epoch != nil:
+		return line.Kind == life.Epoch && epoch.K == *m.Epoch && epoch.Why != "count" && epoch.Why != "stop"
+	case m.Label != "":
+		return line.Kind == "labelled" && line.Get("label") == m.Label
+	}
+	return (m.At.IsZero() || !line.At.After(m.At)) && (m.End == 0 || offset == m.End)
+}
+
+// Then is a life as it was at a moment.
+type Then struct {
+	*mind.State
+	End int64     // where the moment's last line ends in LIFE, in bytes
+	At  time.Time // of that line
+}
+
+// At folds a life as it was at a moment, changing nothing; it may be running. Where a call was under way
+// then, it is the moment before its reply. The fold begins at the epoch before the moment.
+func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
+	log, err := View(id, store)
+	if err != nil {
+		return Then{}, err
+	}
+	defer log.Close()
+	var events []life.Event
+	var ends []int64 // of their lines
+	var labels []string
+	end, booted, newest := log.Size(), time.Time{}, 0
+	err = log.Back(0, func(e life.Event, offset int64) bool {
+		if len(events) > 0 || m.ends(e, end) {
+			events, ends = append(events, e), append(ends, end)
+		}
+		if e.Kind == "labelled" {
+			labels = append(labels, e.Get("label"))
+		}
+		n, _, _ := mind.ParseID(e.Arg(0))
+		end, booted, newest = offset, e.At, max(newest, n)
+		return len(events) == 0 || e.Kind != life.Epoch
+	})
+	if err == nil && len(events) == 0 {
+		err = fmt.Errorf(
+			"find %q in the life of %s: %w: it began at %s, its newest entry is e%d, its labels are: %s",
+			m.Text,
+			id.Name,
+			ErrNotFound,
+			booted.Local().Format("2006-01-02 15:04:05"),
+			newest,
+			cmp.Or(strings.Join(labels, ", "), "none"),
+		)
+	}
+	if err != nil {
+		return Then{}, ReadError(err)
+	}
+	slices.Reverse(events)
+	slices.Reverse(ends)
+	rest := life.Mark{Offset: ends[len(ends)-1]}
+	err = life.ReadOn(
+		id.LIFE(),
+		&rest,
+		func(e life.Event, follows bool) error { // what was written with the line belongs to it
+			if !follows || m.Label != "" || m.End != 0 {
+				return io.EOF
+			}
+			ends[len(ends)-1] = rest.Offset
+			if events, ends = append(events, e), append(ends, 0); e.Kind == life.Epoch {
+				events, ends = events[len(events)-1:], ends[len(ends)-1:]
+			}
+			return nil
+		},
+	)
+	if err != nil && err != io.EOF {
+		return Then{}, ReadError(err)
+	}
+	ends[len(ends)-1] = rest.Offset
+	n := len(events)
+	state, err := foldEvents(id, events, store)
+	if err == nil && state.Unit() != nil && state.Unit().Waits() {
+		for n--; n > 1 && events[n].Kind != "reply"; n-- {
+		}
+		state, err = foldEvents(id, events[:n], store)
+	}
+	return Then{state, ends[n-1], events[n-1].At}, err
+}
+
+// LineAt is the line of LIFE that ends at an offset.
+func (id Identity) LineAt(end int64) (m event.Moment, err error) {
+	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	m.Self = id.Self
+	r, last := bufio.NewReader(io.LimitReader(f, end)), ""
+	for {
+		line, err := life.ReadLine(r)
+		if err == io.EOF {
+			leaf := life.Leaf(last)
+			m.Leaf = hex.EncodeToString(leaf[:])
+			return m, nil
+		} else if err != nil {
+			return m, err
+		}
+		m.Line, last = m.Line+1, line
+	}
+}

@@ -1,0 +1,41 @@
+package home
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+)
+
+// Editable are the files of an identity that people and the agent may edit, beside
+// its context.
+var Editable = []string{MemoryFile, "SEGMENT.md", "SUMMARISE.md"}
+
+const (
+	MemoryFile  = "MEMORY.md"
+	ContextFile = "context.md"
+)
+
+func Digest(text []byte) string { return blobs.Sum(text).String()[:16] }
+
+// maxOwn bounds what is read of one of the identity's own files, in bytes. Their
+// use is bounded far below it.
+const maxOwn = 1 << 20
+
+// ReadOwn reads one of the identity's own files, without secrets. A missing one is empty; links, pipes and devices are
+// ignored.
+func (id Identity) ReadOwn(name string, log *slog.Logger) ([]byte, error) {
+	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, name), maxOwn)
+	switch {
+	case errors.Is(err, durable.ErrNotRegular):
+		log.Warn("one of the identity's own files is not read", "error", err)
+		return nil, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	}
+	return secret.Bytes(text), err
+}

@@ -1,0 +1,70 @@
+package home
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// private restores the permissions of a file or a directory, and says what they
+// were where that did harm: their owner lacked one, or others could write. A file
+// that others could only read is what an editor or echo makes, and nobody reaches it
+// in a directory of mode 0700. Links, pipes and what belongs to another user are left
+// alone.
+func (h Home) private(path string) (found []string) {
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() {
+		return nil
+	}
+	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return nil
+	}
+	want := fs.FileMode(0o600)
+	switch {
+	case fi.IsDir():
+		want = 0o700
+	case filepath.Base(path) == "SOUL.md" || strings.HasPrefix(path, h.Blobs()+"/"):
+		want = 0o400
+	}
+	was := fi.Mode().Perm()
+	now := (was | want) & 0o700
+	if now == was || os.Chmod(path, now) != nil {
+		return nil
+	}
+	if fi.Mode().IsRegular() && was&want == want && was&0o002 == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s had %#o", path, was)}
+}
+
+// homeParts are what Lethe keeps closed of the home; bridges do so by themselves. A key that others could read stays
+// as it is: somebody may have read it, and check says what that means.
+var homeParts = []string{"config.toml", "format", "ledger", "blobs", "chats", "agents", "names"}
+
+// Restore restores the permissions of a directory and of what is in it, as far as it
+// is named; without names, all.
+func (h Home) Restore(dir string, names ...string) (found []string) {
+	found = h.private(dir)
+	if len(names) == 0 {
+		entries, _ := os.ReadDir(dir) // what cannot be read is passed over
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	for _, name := range names {
+		found = append(found, h.private(filepath.Join(dir, name))...)
+	}
+	return found
+}
+
+// Shorten names the first of what was found.
+func Shorten(found []string) string {
+	const most = 5
+	if more := len(found) - most; more > 0 {
+		found = append(found[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(found, ", ")
+}

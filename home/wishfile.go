@@ -1,0 +1,69 @@
+package home
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// A Wish asks something of a running identity. It is an empty file in the folder wishes of the identity, whose name
+// says all of it: "stop", or "stop-job 3". The identity removes it when it has obeyed.
+type Wish string
+
+// Wishes; those that end in a space need an argument.
+const (
+	WishStop    Wish = "stop"
+	WishCompact Wish = "compact"
+	WishStopJob Wish = "stop-job " // a number
+	WishLabel   Wish = "label "    // for the present moment
+	WishBack    Wish = "back "     // to the moment that ends at an offset of LIFE
+	WishFire    Wish = "fire "     // a trigger
+)
+
+// Of returns the argument of a wish of this kind.
+func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(string(w), string(kind)) }
+
+func WishDir(id Identity) string { return filepath.Join(id.Dir, "wishes") }
+
+func (w Wish) Path(id Identity) string { return filepath.Join(WishDir(id), string(w)) }
+
+// Ask leaves a wish with an identity. When it returns, the wish survives power loss. An identity that does not run
+// obeys when it does; but a stop is only for the process that runs now.
+func Ask(id Identity, w Wish) error {
+	if err := durable.MkdirAll(WishDir(id), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(w.Path(id), nil, 0o600)
+}
+
+// Asked reports whether an identity has yet to obey a wish. What is no file, such as a directory, asks for nothing.
+func Asked(id Identity, w Wish) bool {
+	fi, err := os.Lstat(w.Path(id))
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// Drop removes a wish.
+func (w Wish) Drop(id Identity) error {
+	if !Asked(id, w) {
+		return nil
+	}
+	return durable.Remove(w.Path(id))
+}
+
+// Wishes returns the wishes that an identity has yet to obey, the oldest first.
+func Wishes(id Identity) (all []Wish) {
+	entries, _ := os.ReadDir(WishDir(id))
+	at := map[Wish]time.Time{}
+	for _, e := range entries {
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() {
+			w := Wish(e.Name())
+			all, at[w] = append(all, w), fi.ModTime()
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Wish) int { return at[a].Compare(at[b]) })
+	return all
+}

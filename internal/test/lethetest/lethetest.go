@@ -1,0 +1,165 @@
+// Package lethetest is what the tests of several packages share: reading the pages of
+// docs/, waiting with a deadline, sizes of sweeps, faults of the disk, a log that is
+// read while it is written.
+package lethetest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"lethe/internal/durable"
+)
+
+// Failer is what a test, a benchmark and rapid's T have in common.
+type Failer interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Must fails the test for an error.
+func Must(t Failer, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// patience is how long a test waits for what takes milliseconds on an idle machine.
+const patience = 2 * time.Minute
+
+// Eventually polls until ok holds, and fails the test after two minutes.
+func Eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		}
+	}
+}
+
+// Long reports whether a test is to try all that it can, and not a sample: LETHE_LONG=1.
+func Long() bool { return os.Getenv("LETHE_LONG") != "" } // read in a test, so that go test does not take a sample's result for it
+
+// Sample returns how much of a sweep is tried: with -short (and the race detector),
+// usually, and with LETHE_LONG=1.
+func Sample(short, usual, all int) int {
+	switch {
+	case Long():
+		return all
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
+// Tried says that a sweep tries so many more states; go run ./lab vitals adds them up.
+func Tried(t testing.TB, states int) {
+	t.Helper()
+	t.Logf("tried %d states", states)
+}
+
+// Unraced skips a slow test with -short, as the race detector runs them: the goroutines
+// that meet in it meet in quicker tests, too.
+func Unraced(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("slow, and about sizes and texts; it runs without -short")
+	}
+}
+
+// Page returns the text of a page of docs/, such as "life.md".
+func Page(t testing.TB, name string) string {
+	t.Helper()
+	return Read(t, filepath.Join(Root(t), "docs", name))
+}
+
+// Root returns the directory of the module.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	Must(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir = filepath.Dir(dir); dir == filepath.Dir(dir) {
+			t.Fatal("the test runs outside of the module")
+		}
+	}
+}
+
+// Blocks returns the fenced blocks of a page that have this language, at least one.
+func Blocks(t testing.TB, name, lang string) (blocks []string) {
+	t.Helper()
+	rest := Page(t, name)
+	for {
+		_, after, found := strings.Cut(rest, "\n```"+lang+"\n")
+		if !found {
+			break
+		}
+		block, tail, closed := strings.Cut(after, "```\n")
+		if !closed {
+			t.Fatalf("docs/%s: a block %q does not end", name, lang)
+		}
+		blocks, rest = append(blocks, block), tail
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("docs/%s has no block %q", name, lang)
+	}
+	return blocks
+}
+
+// faults has what is asked for the steps below a directory, so that tests with faults
+// can run side by side.
+var faults sync.Map // directory to Fault
+
+// A Fault is asked before and after each durable step, as durable.Fault is.
+type Fault func(stage durable.Stage, op, path string) error
+
+// AskFaults makes durable ask the faults that Break sets. Call it before the first
+// write, in TestMain.
+func AskFaults() {
+	durable.Fault = func(stage durable.Stage, op, path string) (err error) {
+		faults.Range(func(dir, ask any) bool {
+			if path != dir && !strings.HasPrefix(path, dir.(string)+string(filepath.Separator)) {
+				return true
+			}
+			err = ask.(Fault)(stage, op, path)
+			return false
+		})
+		return err
+	}
+}
+
+// Break has ask decide which durable steps in dir and below fail, until the test ends
+// or mended is called.
+func Break(t testing.TB, dir string, ask Fault) (mended func()) {
+	faults.Store(dir, ask)
+	mended = func() { faults.Delete(dir) }
+	t.Cleanup(mended)
+	return mended
+}
+
+// Log is a log that a test reads while it is written.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

@@ -1,0 +1,263 @@
+// Package journal writes what happens in a life: texts go into blobs, then lines into LIFE, in one append that waits
+// until all of it is durable, and then both into the fold. Who owns the State hands it in; the journal alone writes.
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"lethe/blobs"
+	"lethe/home"
+	"lethe/internal/panics"
+	"lethe/internal/secret"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/proof"
+	"lethe/spend"
+)
+
+// Journal is the log of a life, and what it takes to write on in it.
+type Journal struct {
+	*life.Log
+	Spending   spend.Spending // what the log says of money
+	SinceEpoch int            // events after the newest epoch
+	Broken     error          // why the identity cannot go on, found in a tool; see Commit
+
+	Tell  func(life.Event) // called for each line that was written
+	Shown func(Text) int   // how much of a note a request shows; nil for all
+
+	home  home.Home
+	id    home.Identity
+	store *blobs.Store
+	log   *slog.Logger
+	lock  *flock.Flock
+	last  time.Time // of the newest event
+}
+
+// Record is an event to be committed, with its texts in the order of its refs.
+type Record struct {
+	Event  event.Event
+	Stored []mind.Ref // texts that are durable already
+	Texts  []Text     // that Commit stores
+}
+
+// Text is the text of a blob, and one line about it.
+type Text struct {
+	Gist string
+	Data []byte
+}
+
+// prepared is a line whose blobs are stored.
+type prepared struct {
+	life.Event
+	bodies []mind.Body
+}
+
+// Commit makes records happen, together: blobs are written first, then their lines in one append, which waits until
+// all of that is durable; then the state in memory changes. After an error nothing in memory has changed, and the log
+// alone knows what happened: the identity has to be opened again.
+func (j *Journal) Commit(s *mind.State, records ...Record) error {
+	events, err := j.prepare(s, records)
+	if err != nil {
+		return err
+	}
+	j.Broken = ErrBehind // a panic from here on may be recovered, as in a tool
+	if err := j.append(s, events, false); err != nil {
+		return err
+	}
+	if err := j.apply(s, events); err != nil {
+		return err
+	}
+	j.Broken = nil
+	return nil
+}
+
+// ErrBehind says that events were recorded and not applied.
+var ErrBehind = errors.New("the state in memory is behind the log; the identity has to be opened again")
+
+// prepare stores the blobs of records. No secret of this process gets into them or
+// their lines; an epoch holds what was recorded before, and is left as it is.
+func (j *Journal) prepare(s *mind.State, records []Record) ([]prepared, error) {
+	at, parent := j.Now(), s.LastBlob
+	var last Text // what many calls share is stored once
+	var ref mind.Ref
+	var out []prepared
+	for _, r := range records {
+		if note, ok := r.Event.(event.Note); ok {
+			if text := r.Texts[0]; j.Shown != nil && len(text.Data) >= 1000 { // a person's file has any length
+				note.Show = j.Shown(text)
+				note.Places = note.Show > 0
+			}
+			r.Event = note
+		}
+		l := prepared{Event: event.Line(at, r.Event)}
+		_, epoch := r.Event.(event.Epoch)
+		if !epoch {
+			redactLine(l.Event)
+		}
+		for _, stored := range r.Stored {
+			if !stored.Hash.IsZero() {
+				l.add(stored, nil)
+			}
+		}
+		for _, b := range r.Texts {
+			if !epoch {
+				b = Text{secret.Text(b.Gist), secret.Bytes(b.Data)}
+			}
+			if ref.Hash.IsZero() || b.Gist != last.Gist || !bytes.Equal(b.Data, last.Data) {
+				var err error
+				if ref, err = j.Put(blobs.Meta{At: at, Gist: b.Gist, Parent: parent}, b.Data); err != nil {
+					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
+				}
+				parent, last = ref.Hash, b
+			}
+			l.add(ref, b.Data)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func (p *prepared) add(r mind.Ref, data []byte) {
+	p.Refs = append(p.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
+	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
+}
+
+// Put stores a text of this life with all that m says of it. It is durable with the next append.
+func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
+	m.Life = j.id.Self
+	h, err := j.store.PutLater(&j.Syncs, m, text)
+	if err != nil {
+		return mind.Ref{}, err
+	}
+	return mind.Ref{Hash: h, Short: j.store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
+}
+
+// redactLine takes secrets out of a line, in place.
+func redactLine(e life.Event) {
+	for i, arg := range e.Args {
+		e.Args[i] = secret.Text(arg)
+	}
+	for i, f := range e.Fields {
+		e.Fields[i].Value = secret.Text(f.Value)
+	}
+}
+
+// append writes the lines of events, which then have happened, and behind them the seal of the log if
+// that is asked for.
+func (j *Journal) append(s *mind.State, events []prepared, sealed bool) error {
+	lines, last := make([]life.Event, len(events)), s.LastBlob
+	for i, e := range events {
+		lines[i] = e.Event
+		if len(e.bodies) > 0 {
+			last = e.bodies[len(e.bodies)-1].Hash
+		}
+	}
+	var err error
+	if sealed {
+		seal := func(size int64, root tlog.Hash) (life.Event, error) { return j.seal(size, root, last) }
+		lines, err = j.AppendSealed(seal, lines...)
+	} else {
+		err = j.Log.Append(lines...)
+	}
+	if err != nil {
+		return fmt.Errorf("record %s: %w", events[0].Kind, err)
+	}
+	j.SinceEpoch += len(events)
+	for _, e := range lines {
+		j.Tell(e)
+	}
+	return nil
+}
+
+// apply folds events into the state.
+func (j *Journal) apply(s *mind.State, events []prepared) error {
+	for _, e := range events {
+		if err := s.Apply(e.Event, e.bodies...); err != nil {
+			return fmt.Errorf("record: %w", err)
+		}
+		j.Spending.Line(e.Event)
+	}
+	return nil
+}
+
+// Now is the time of the next event: the clock's, but never before the last
+// event's, so that a clock that jumps back does not turn a life around.
+func (j *Journal) Now() time.Time {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if now.Before(j.last) {
+		return j.last
+	}
+	j.last = now
+	return now
+}
+
+// Epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt goes on: no byte of the request
+// changes. The snapshot has the records of before already, which go out in the same append; so does the seal behind
+// it. It is of the state that change, which may be nil, makes of s. The records of after stand between it and the seal.
+func (j *Journal) Epoch(
+	s *mind.State, why string, change func(*mind.State) error, before []Record, after ...Record,
+) error {
+	events, err := j.prepare(s, before)
+	if err != nil {
+		return err
+	}
+	if err := j.apply(s, events); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := change(s); err != nil {
+			return err
+		}
+	}
+	s.Carry(j.Spending.Encode())
+	var snapshot []byte
+	var failed error
+	var made sync.WaitGroup
+	made.Go(func() { // while the disk syncs
+		defer panics.Recover(j.log, &failed)
+		snapshot, failed = s.Snapshot()
+	})
+	err = j.Syncs.Wait() // no line names the texts that a snapshot alone names
+	made.Wait()
+	if err = cmp.Or(err, failed); err != nil {
+		return err
+	}
+	epoch, err := j.prepare(s, append([]Record{{
+		Event: event.Epoch{K: s.Epoch, Why: why},
+		Texts: []Text{{fmt.Sprintf("epoch %d of %s (%s)", s.Epoch, j.id.Name, why), snapshot}},
+	}}, after...))
+	if err != nil {
+		return err
+	}
+	if err := j.append(s, append(events, epoch...), true); err != nil {
+		return err
+	}
+	if err := j.apply(s, epoch); err != nil {
+		return err
+	}
+	j.SinceEpoch = 0
+	return nil
+}
+
+// seal states, signed, what the lines of the log are, and its blobs down from the last.
+func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, error) {
+	key, err := proof.LoadKey(j.home.Dir)
+	if err != nil {
+		return life.Event{}, err
+	}
+	c := key.Sign(j.id.Self, size, root, last.String())
+	sealed := event.Sealed{
+		Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig),
+	}
+	return event.Line(j.Now(), sealed), nil
+}

@@ -1,0 +1,188 @@
+package llm
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	deepseek "github.com/cohesion-org/deepseek-go"
+)
+
+// draft is a reply that is not whole yet.
+type draft struct {
+	text, reasoning strings.Builder
+	calls           []*callDraft       // in order of appearance
+	current         map[int]*callDraft // the one that fragments of an index go to
+	numbered        int                // calls begun, to number those that come without an index
+	size            int                // bytes held, against maxReply
+	weight          int                // weighted characters that came
+	reply           Reply
+	on              func(Delta)
+	progress        func() // told of each event that brings something
+}
+
+type callDraft struct {
+	index    int
+	id, name string
+	args     strings.Builder
+}
+
+func newDraft(on func(Delta), progress func()) *draft {
+	return &draft{current: map[int]*callDraft{}, on: on, progress: progress}
+}
+
+// read reads the events of an answer to their end. One with a finish reason is whole, whatever ends it.
+func (d *draft) read(s *stream) (Reply, error) {
+	for {
+		data, err := s.next()
+		if err == nil {
+			err = d.event(data, s.redact)
+		}
+		switch {
+		case err != nil && d.reply.Finish != "":
+			return d.finish()
+		case err != nil:
+			return Reply{}, err
+		case d.size > maxReply:
+			return Reply{}, garbage("the reply is larger than %d MB", maxReply>>20)
+		}
+	}
+}
+
+// event adds one event of any known dialect. One that tells an error is an *Error.
+func (d *draft) event(data []byte, redact func(string) string) error {
+	var c chunk
+	if err := json.Unmarshal(data, &c); err != nil {
+		return garbage("unreadable event in the stream: %s", redact(string(data[:min(len(data), 4096)])))
+	}
+	if c.Choices == nil || c.Error != nil {
+		if p, ok := parseProblem(data); ok {
+			return p.error(0, redact)
+		}
+	}
+	d.reply.Model = cmp.Or(d.reply.Model, c.Model)
+	if u := c.Usage; u != nil {
+		u.PromptCacheHitTokens = max(u.PromptCacheHitTokens, u.Details.Cached)
+		d.count(u.StreamUsage)
+		d.progress()
+	}
+	for _, choice := range c.Choices { // none in the chunk that brings the usage
+		if choice.Index == 0 { // only one answer was asked for
+			d.add(choice)
+			d.progress()
+		}
+	}
+	return nil
+}
+
+// count trusts a provider's numbers only as far as they make sense.
+func (d *draft) count(u deepseek.StreamUsage) {
+	in, out := max(u.PromptTokens, 0), max(u.CompletionTokens, 0)
+	if in+out == 0 {
+		return
+	}
+	d.reply.Usage = Usage{
+		Input:     in,
+		Cached:    min(max(u.PromptCacheHitTokens, 0), in),
+		Output:    out,
+		Reasoning: min(max(u.CompletionTokensDetails.ReasoningTokens, 0), out),
+	}
+}
+
+func (d *draft) add(c choice) {
+	d.reply.Finish = cmp.Or(c.FinishReason, d.reply.Finish)
+	text := c.Delta.Content.text
+	reasoning := cmp.Or(c.Delta.ReasoningContent.text, c.Delta.Reasoning.text) + c.Delta.Content.thinking
+	d.text.WriteString(text)
+	d.reasoning.WriteString(reasoning)
+	d.size += len(text) + len(reasoning)
+	d.weight += Weight(text) + Weight(reasoning)
+	if text != "" || reasoning != "" {
+		d.on(Delta{Text: text, Reasoning: reasoning})
+	}
+	for _, f := range c.Delta.ToolCalls {
+		d.addCall(f)
+	}
+}
+
+func (d *draft) addCall(f fragment) {
+	index := d.index(f)
+	c := d.current[index]
+	if c == nil || c.isOver(f) {
+		c = &callDraft{index: index, id: f.ID}
+		d.calls = append(d.calls, c)
+		d.current[index] = c
+		d.size += 256 // what an empty call costs here
+	}
+	c.id = cmp.Or(c.id, f.ID)
+	name, args := f.Function.Name, string(f.Function.Arguments)
+	if c.args.Len() == 0 && c.name != name {
+		c.name += name
+	}
+	c.args.WriteString(args)
+	d.on(Delta{}) // a call is on its way
+	d.size += len(name) + len(args)
+	d.weight += Weight(name) + Weight(args)
+}
+
+// index numbers a fragment: one that comes without a number and with a name
+// begins a call, and without a name continues the last one.
+func (d *draft) index(f fragment) int {
+	if f.Index != nil {
+		d.numbered = max(d.numbered, *f.Index+1)
+		return *f.Index
+	}
+	if f.Function.Name != "" || d.numbered == 0 {
+		d.numbered++
+	}
+	return d.numbered - 1
+}
+
+// isOver says whether a fragment of the same index begins another call, which
+// is how some servers send parallel calls. Others repeat the id, or make up a
+// new one, on each fragment of one call: so the call before must be complete.
+func (c *callDraft) isOver(f fragment) bool {
+	if f.ID == "" || c.id == "" || f.ID == c.id || f.Function.Name == "" {
+		return false
+	}
+	if c.args.Len() == 0 {
+		return f.Function.Name != c.name
+	}
+	return json.Valid([]byte(c.args.String()))
+}
+
+func (d *draft) finish() (Reply, error) {
+	slices.SortStableFunc(d.calls, func(a, b *callDraft) int { return cmp.Compare(a.index, b.index) })
+	used := map[string]bool{}
+	for _, c := range d.calls {
+		if c.name == "" {
+			if d.reply.Finish == "length" {
+				continue // cut off before it had one
+			}
+			return Reply{}, garbage("a tool call has no name")
+		}
+		id := c.uniqueID(used)
+		used[id] = true
+		d.reply.Calls = append(d.reply.Calls, ToolCall{ID: id, Name: c.name, Arguments: c.args.String()})
+	}
+	if d.reply.Finish == "tool_calls" && len(d.reply.Calls) == 0 {
+		return Reply{}, garbage("the reply announces tool calls and has none")
+	}
+	d.reply.Text, d.reply.Reasoning = d.text.String(), d.reasoning.String()
+	return d.reply, nil
+}
+
+// uniqueID is the call's own id, or one made up from its index when it has none
+// or another call's.
+func (c *callDraft) uniqueID(used map[string]bool) string {
+	id := c.id
+	for n := 0; id == "" || used[id]; n++ {
+		id = fmt.Sprintf("call_%d", c.index)
+		if n > 0 {
+			id += fmt.Sprintf("_%d", n)
+		}
+	}
+	return id
+}

@@ -1,0 +1,223 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"lethe/internal/lazy"
+	"lethe/mind"
+)
+
+// A turn is everything since the last reply without calls: the lines to answer and the calls already made for them.
+//
+// Each request is answered from scratch. Answering a line is straight code that asks for calls with do: one that an
+// earlier request of this turn has made returns its result, the first one that was not made becomes the answer. So the
+// program needs no memory of its own, and a turn ends: every pass gets one call further.
+type turn struct {
+	req     *Request
+	entries []*mind.Entry // the whole conversation
+	start   int           // of the turn, in entries
+	made    []*mind.Entry // replies with calls in this turn that do has not used up, oldest first
+	heard   []line        // all that was said
+	now     int           // the line being answered, in heard
+	wanted  *Call         // the call to make; what comes behind it in this pass does not count
+	why     string        // the reasoning
+}
+
+// think answers a request as the model.
+func think(r *Request) Answer {
+	if t, ok := taskOf(r.Messages); ok {
+		return t.answer(r.Messages, 0.12)
+	}
+	t := newTurn(r)
+	text := t.answer()
+	if t.wanted != nil {
+		return Answer{Reasoning: t.why, Calls: []Call{*t.wanted}}
+	}
+	return Answer{Reasoning: "I follow the phrases that I know.", Text: text}
+}
+
+var atWork = lazy.Regexp(`works for you in room (\S+)\. Its results`)
+
+func newTurn(r *Request) *turn {
+	t := &turn{req: r, entries: view(r.Messages)}
+	children := map[string]bool{} // rooms: what is said there is for them, but for results
+	for i, e := range t.entries {
+		switch {
+		case e.Kind == mind.Reply && (len(e.Calls) == 0 || asks(e)):
+			t.start = i + 1
+		case e.Kind == mind.Note && strings.Contains(e.Text, "no longer owed"): // after a /stop
+			t.start = i + 1
+		case e.Kind == mind.Note && atWork().MatchString(e.Text):
+			children[atWork().FindStringSubmatch(e.Text)[1]] = true
+		}
+	}
+	for i, e := range t.entries {
+		history := i > 0 && t.entries[i-1].Kind == mind.Note && t.entries[i-1].Text == mind.HistoryText
+		switch {
+		case e.Kind == mind.Reply && i >= t.start:
+			t.made = append(t.made, e)
+		case e.Kind == mind.Inbound:
+			for _, l := range linesOf(e) {
+				t.answered(e.Text, &l)
+				l.now = i >= t.start && !history && (!children[l.room] || l.agent && outcome().MatchString(l.text))
+				t.heard = append(t.heard, l)
+			}
+		}
+	}
+	return t
+}
+
+// answer answers the lines of the turn: those of users and the results of children, or of agents when there are none.
+func (t *turn) answer() string {
+	var users, agents []int
+	for i, l := range t.heard {
+		switch {
+		case l.now && l.agent && !outcome().MatchString(l.text):
+			agents = append(agents, i)
+		case l.now:
+			users = append(users, i)
+		}
+	}
+	if len(users) == 0 {
+		users = agents
+	}
+	var texts []string
+	for _, i := range users {
+		t.now = i
+		texts = append(texts, t.line(t.heard[i]))
+	}
+	if len(texts) == 0 { // what they asked has faded, or was stopped
+		return "Noted."
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+var (
+	outcome   = lazy.Regexp(`(?s)^(?:result|failed) \d+: (.*)$`) // the line by which a child ends its work
+	triggered = lazy.Regexp(`^(?:cron|watch)-.`)                 // nobody else can have such a name
+)
+
+// line answers a line. Of agents, it follows the orders of its own triggers and of the one that it works for.
+func (t *turn) line(l line) string {
+	if !l.agent {
+		return t.follow(l.text)
+	}
+	boss := strings.Contains(t.req.Messages[0].Text(), "You work for another agent, "+l.who+", which")
+	result := outcome().FindStringSubmatch(l.text)
+	switch {
+	case result != nil:
+		return l.who + " says: " + plainRefs(result[1])
+	case triggered().MatchString(l.who):
+		order, _, _ := strings.Cut(l.text, "\n") // what a command printed stands below
+		if said, ok := strings.CutPrefix(order, "say "); ok {
+			return said
+		}
+		return t.follow(order)
+	case boss:
+		return t.follow(l.text)
+	}
+	return "I heard you: " + clip(plainRefs(l.text), 60)
+}
+
+// do returns what a call gave that this turn has made already, or else records that it is to be made now.
+func (t *turn) do(why, tool string, args map[string]string) string {
+	for i, reply := range t.made {
+		if len(reply.Calls) == 1 && reply.Calls[0].Tool == tool { // the client may have rewritten its arguments
+			t.made = t.made[i+1:]
+			return reply.Calls[0].Text
+		}
+	}
+	if t.wanted == nil {
+		text, _ := json.Marshal(args) // of strings: cannot fail
+		t.wanted, t.why = &Call{Name: tool, Arguments: string(text)}, why
+	}
+	return ""
+}
+
+// call makes a call that a line asks for, and says what it gave.
+func (t *turn) call(tool string, args map[string]string) string {
+	if !slices.Contains(t.req.Tools, tool) {
+		return "That needs " + tool + ", which I am not offered here."
+	}
+	result := strings.TrimSpace(t.do("I can do this with a tool, and then say what it gave.", tool, args))
+	for _, name := range []string{"command", "path", "room", "hash"} {
+		if args[name] != "" {
+			tool += " `" + clip(args[name], 80) + "`"
+		}
+	}
+	if end := strings.LastIndexByte(result, '\n') + 1; strings.HasPrefix(result[end:], "[exit 0") {
+		result = strings.TrimSpace(result[:end])
+	}
+	if result == "" || result == "(no output)" {
+		return tool + " gave no output."
+	}
+	return tool + " gave: " + excerpt(result)
+}
+
+const shallI = "Shall I "
+
+var answerTo = lazy.Regexp(`^answer to ◱hash=([0-9a-f]+) gist=(question: May I call )?[^\n]*◲: ([^\n]*)\n`)
+
+// answered reads a line that answers a question as what is to be done now.
+func (t *turn) answered(entry string, l *line) {
+	m := answerTo().FindStringSubmatch(entry)
+	if m == nil {
+		return
+	}
+	hash, approval, choice := m[1], m[2] != "", m[3]
+	if approval {
+		l.text = "approval " + choice
+		return
+	}
+	for _, e := range t.entries {
+		for _, c := range e.Calls {
+			var args struct{ Question string }
+			if c.Tool != "WAIT" || !strings.Contains(c.Text, hash) || json.Unmarshal([]byte(c.Args), &args) != nil {
+				continue
+			}
+			l.text = strings.TrimSuffix(strings.TrimPrefix(args.Question, shallI), "?")
+			if choice != "yes" {
+				l.text = "declined " + l.text
+			}
+		}
+	}
+}
+
+// asks reports whether a reply has asked people, which ends its turn.
+func asks(e *mind.Entry) bool {
+	return len(e.Calls) == 1 && e.Calls[0].Tool == "WAIT" && strings.HasPrefix(e.Calls[0].Text, "asked ")
+}
+
+// approved tells what became of a call that people were asked about.
+func (t *turn) approved(m []string) string {
+	for _, e := range t.entries[t.start:] {
+		first, output, ok := strings.Cut(e.Text, "\n")
+		if ok && e.Kind == mind.Note && strings.HasPrefix(first, "outcome of ") {
+			return "It ran and gave: " + excerpt(strings.TrimSpace(output))
+		}
+	}
+	return "You said " + m[1] + "."
+}
+
+// excerpt quotes a result: in the sentence when it is one line, else as a block.
+func excerpt(text string) string {
+	text = plainRefs(text)
+	if r := []rune(text); len(r) > 700 {
+		text = string(r[:700]) + "…"
+	}
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	return "\n```\n" + strings.ReplaceAll(text, "```", "'''") + "\n```"
+}
+
+// clip makes one line of n runes at most of a text.
+func clip(text string, n int) string {
+	r := []rune(strings.Join(strings.Fields(text), " "))
+	if len(r) <= n {
+		return string(r)
+	}
+	return strings.TrimSpace(string(r[:n-1])) + "…"
+}

@@ -1,0 +1,30 @@
+package recall
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// A search that does not come back is left behind.
+func TestSearchIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	x := &Keeper{log: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1)}
+	x.used.Store(true)
+	hang := make(chan struct{})
+	defer close(hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := x.Ask(ctx, func(*Index) ([]Hit, error) { <-hang; return nil, nil })
+	if err != context.DeadlineExceeded {
+		t.Errorf("of one that hangs: %v", err)
+	}
+	if _, err := x.Ask(t.Context(), func(*Index) ([]Hit, error) { panic("for a test") }); err == nil {
+		t.Error("a panic is no error")
+	}
+	if _, err := x.Ask(t.Context(), func(*Index) ([]Hit, error) { return nil, ErrRebuilding }); err == nil || !x.Behind() {
+		t.Errorf("of a damaged one: %v", err)
+	}
+	<-x.news
+}

@@ -1,0 +1,185 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/agent"
+	"lethe/home"
+	"lethe/tools"
+)
+
+// How long a person waits at most for a wish, where that is bounded.
+const (
+	stopTime    = 10 * time.Second
+	compactTime = 10 * time.Minute
+)
+
+// until looks every 20 milliseconds whether something is done, at most for a time (0: without end).
+func until(ctx context.Context, most time.Duration, done func() (bool, error)) (ok bool, err error) {
+	var late <-chan time.Time
+	if most > 0 {
+		late = time.After(most)
+	}
+	for {
+		if ok, err := done(); ok || err != nil {
+			return ok, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-late:
+			return false, nil
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// StillRunsError says that an identity was asked to stop and has not stopped in time.
+type StillRunsError struct{ Name, PID string }
+
+func (e *StillRunsError) Error() string {
+	return fmt.Sprintf("stop %s: it still runs in process %s", e.Name, e.PID)
+}
+
+// Hint says what to do about it.
+func (e *StillRunsError) Hint() string {
+	return fmt.Sprintf("it has been asked; kill %s ends it at once and loses nothing", e.PID)
+}
+
+// Stop asks an identity to stop, and waits until it has. ran is false where it did not run.
+func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
+	pid, ran := home.Running(id)
+	if !ran {
+		return false, nil
+	}
+	if err := home.Ask(id, home.WishStop); err != nil {
+		return true, err
+	}
+	ok, err := until(ctx, stopTime, func() (bool, error) {
+		_, running := home.Running(id)
+		return !running, nil
+	})
+	if !ok && err == nil {
+		err = &StillRunsError{id.Name, pid}
+	}
+	return true, err
+}
+
+// StopJob asks a running identity to stop a job, and waits until it has ended.
+func StopJob(ctx context.Context, id home.Identity, n int) (job Job, err error) {
+	refuse := func(why string) error { return fmt.Errorf("stop job %d of %s: %s", n, id.Name, why) }
+	s, err := tools.ReadJob(id.Dir, n)
+	switch {
+	case err != nil:
+		return job, fmt.Errorf("stop job %d of %s: %w", n, id.Name, home.ErrNotFound)
+	case !s.Ended.IsZero():
+		return job, refuse("it has ended: " + s.End)
+	case s.Lost():
+		return job, refuse("it was killed together with its daemon")
+	}
+	if err := home.Ask(id, home.WishStopJob+home.Wish(strconv.Itoa(n))); err != nil {
+		return job, err
+	}
+	ok, err := until(ctx, stopTime, func() (bool, error) {
+		_, running := home.Running(id) // then it writes down how the job has ended
+		s, err := tools.ReadJob(id.Dir, n)
+		job = jobOf(s)
+		return err == nil && (!s.Ended.IsZero() || s.Lost() && !running), nil
+	})
+	if !ok && err == nil {
+		err = refuse("it was asked for and still runs")
+	}
+	return job, err
+}
+
+// Compact asks a running identity to compact its context, and waits until it has, or had nothing to compact.
+func Compact(ctx context.Context, id home.Identity) error {
+	if err := home.Ask(id, home.WishCompact); err != nil {
+		return err
+	}
+	ok, err := until(ctx, compactTime, func() (bool, error) {
+		asked := home.Asked(id, home.WishCompact) // first: it is shown as compacting before the wish goes
+		live, running := Live(id)
+		if !running {
+			return false, fmt.Errorf("compact %s: it stopped meanwhile", id.Name)
+		}
+		return !asked && !live.Compacting, nil
+	})
+	if !ok && err == nil {
+		err = fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)
+	}
+	return err
+}
+
+// Branch leaves home.WishLabel or home.WishBack with an identity, and waits until it is obeyed. An identity that does
+// not run obeys at once. busy is called when it has to end a turn first. When ctx ends, the wish stays.
+func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy func()) error {
+	if err := home.Ask(id, wish); err != nil {
+		return err
+	}
+	told := false
+	_, err := until(ctx, 0, func() (bool, error) {
+		if !home.Asked(id, wish) {
+			return true, nil
+		}
+		if live, running := Live(id); running {
+			if live.State != "idle" && !told {
+				told = true
+				busy()
+			}
+			return false, nil
+		}
+		err := agent.ObeyBranch(id, agent.Config{Home: h.Home, Store: h.Store})
+		switch {
+		case errors.As(err, new(*home.RunningError)): // it has just begun to run
+			return false, nil
+		case err == nil && home.Asked(id, wish):
+			err = fmt.Errorf("branch %s: it ended in the middle of a call; it is done in its next run, when that turn is over",
+				id.Name)
+		}
+		return false, err
+	})
+	return err
+}
+
+// AwaitListener gives a daemon that was started a moment ago the time to hear a room: a second to take its lock, and
+// more to show its status.
+func (h Home) AwaitListener(ctx context.Context, room string) {
+	began := time.Now()
+	_, _ = until(ctx, stopTime, func() (bool, error) {
+		starting := time.Since(began) < time.Second
+		for _, id := range h.Hearers(room) {
+			live, _ := Live(id)
+			pid, running := home.Running(id)
+			shown := pid == strconv.Itoa(live.PID)
+			if running && shown && slices.Contains(live.Rooms, room) {
+				return true, nil
+			}
+			starting = starting || running && !shown
+		}
+		return !starting, nil
+	})
+}
+
+// Fire asks an identity to fire one of its triggers once, now; it does so when it runs.
+// The trigger's schedule stays.
+func Fire(id home.Identity, name string, all []Trigger) error {
+	for _, t := range all {
+		switch {
+		case t.Name != name || t.When == "" && t.Error == "": // another one, or without a file
+		case t.When == "":
+			return Wrong(id, []Trigger{t})
+		case strings.HasPrefix(t.When, "mail "):
+			return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
+		default:
+			return home.Ask(id, home.WishFire+home.Wish(name))
+		}
+	}
+	return fmt.Errorf("find trigger %s of %s: %w", name, id.Name, home.ErrNotFound)
+}

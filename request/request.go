@@ -1,0 +1,140 @@
+// Package request renders the next request of an identity and counts it: what it begins with, what comes last, and
+// what its parts cost.
+package request
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"unicode/utf8"
+
+	"lethe/compactor"
+	"lethe/home"
+	"lethe/life"
+	"lethe/llm"
+	"lethe/mind"
+)
+
+// DefaultLimit is the largest request in tokens, where nobody has configured another.
+const DefaultLimit = 100_000
+
+// Limit is the largest request in tokens, its answer included: what was configured, or what the provider has been seen
+// to take, if that is less.
+func Limit(s *mind.State, configured int) int {
+	if s.Window > 0 {
+		return min(s.Window, configured)
+	}
+	return configured
+}
+
+// Estimator knows what the last reply of a life has told of the length of tokens.
+func Estimator(s *mind.State) (e llm.Estimator) {
+	if w := s.Usage.LastWeight; w > 0 {
+		e = e.Observe(int(w), int(s.Usage.LastInput))
+	}
+	return e
+}
+
+// Window divides a limit.
+func Window(e llm.Estimator, stable mind.Stable, limit int) compactor.Window {
+	system := llm.Message{Role: "system", Content: llm.Text(stable.System)}
+	return compactor.Window{
+		Limit:  limit,
+		Fixed:  e.Tokens(system.Weight() + llm.Weight(stable.Tools)),
+		Answer: stable.Params.MaxTokens,
+	}
+}
+
+// Rendering is what the requests of an epoch have in common: an entry stays as it is until the next epoch, once no
+// result is awaited.
+type Rendering struct {
+	epoch   int
+	stable  mind.Stable
+	tools   json.RawMessage
+	weight  int // of the tools
+	entries int // of State.Live that are in prefix
+	prefix  llm.Prefix
+}
+
+// follow brings the rendering up to date.
+func (r *Rendering) follow(s *mind.State) *Rendering {
+	if r.epoch != s.Epoch || r.stable != s.Stable || r.entries > len(s.Live) {
+		tools := s.Stable.Tools
+		*r = Rendering{epoch: s.Epoch, stable: s.Stable, tools: json.RawMessage(tools), weight: llm.Weight(tools)}
+		r.prefix.Add((&mind.State{Stable: s.Stable}).Messages("")...)
+	}
+	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
+		r.prefix.Add(s.Live[r.entries].Messages(s.Stable.Indented)...)
+	}
+	return r
+}
+
+// Request renders the next call to the model. tail goes last.
+func (r *Rendering) Request(s *mind.State, tail string) llm.Request {
+	r.follow(s)
+	p := s.Stable.Params
+	q := llm.Request{
+		Model: p.Model, Tools: r.tools, MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort,
+		UserID: s.Self[:32], Messages: r.prefix.Messages(), Prefix: r.prefix,
+	}
+	if tail != "" {
+		q.Messages = append(q.Messages, llm.Message{Role: "user", Content: llm.Text(tail), Aside: true})
+	}
+	return q
+}
+
+// Tokens estimates the next request.
+func (r *Rendering) Tokens(s *mind.State, tail string, e llm.Estimator) int {
+	r.follow(s)
+	weight := r.weight + r.prefix.Weight()
+	if tail != "" {
+		weight += llm.Message{Content: llm.Text(tail)}.Weight()
+	}
+	return e.Tokens(weight) + r.stable.Params.MaxTokens
+}
+
+// A Frame is what a request has beside the state, and what bounds it.
+type Frame struct {
+	ID       home.Identity
+	Life     *life.Log
+	Lines    int // newest lines of LIFE that a prompt shows
+	Limit    int
+	Estimate llm.Estimator
+	Log      *slog.Logger
+}
+
+// Notes reads MEMORY and the lines of LIFE that were asked for, each within its share of what is free. Their own bounds
+// are less unless the limit is small.
+func (f Frame) Notes(stable mind.Stable) (memory string, lines []string, err error) {
+	text, err := f.ID.ReadOwn(home.MemoryFile, f.Log)
+	if err != nil {
+		return "", nil, err
+	}
+	if lines, err = f.Life.Lines(f.Lines); err != nil {
+		return "", nil, err
+	}
+	free := f.Estimate.Chars(Window(f.Estimate, stable, f.Limit).Free())
+	lines = compactor.Recent(lines, min(mind.MaxLife, free/compactor.LifeShare), llm.Weight)
+	return CutMemory(string(text), free/compactor.MemoryShare), lines, nil
+}
+
+// Tail is what goes last in the classic order.
+func (f Frame) Tail(stable mind.Stable) string {
+	memory, lines, err := f.Notes(stable)
+	if err != nil { // a request without them is better than none
+		return ""
+	}
+	return mind.Notes(memory, lines)
+}
+
+// CutMemory shortens a MEMORY that weighs more than so many characters, as
+// package mind does with one that has more.
+func CutMemory(text string, most int) string {
+	weight := 0
+	for i, r := range text {
+		if weight += llm.Weight(string(r)); weight > most {
+			return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", text[:i], utf8.RuneCountInString(text[i:]))
+		}
+	}
+	return text
+}

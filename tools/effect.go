@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// Effect is what a call does: a Post, a Child, a Question, a Compaction or a Run. The agent records that it begins,
+// and does all but a Run itself.
+type Effect interface{ effect() }
+
+// Post says a text in a room, exactly once.
+type Post struct{ Room, Text string }
+
+// Compaction begins in the background.
+type Compaction struct{}
+
+// Run works beside the agent's goroutine. It must return soon after ctx ends, and may panic.
+type Run func(ctx context.Context, c Call) Result
+
+func (Post) effect()       {}
+func (Child) effect()      {}
+func (Question) effect()   {}
+func (Compaction) effect() {}
+func (Run) effect()        {}
+
+// Intent reads what a call is to do. An error is its result: nothing is done.
+func (s *Set) Intent(name string, args json.RawMessage) (Effect, error) {
+	tool := s.find(name)
+	switch {
+	case tool == nil:
+		names := s.Names()
+		return nil, fmt.Errorf("unknown tool %s: did you mean %s? The tools "+
+			"are %s", quote(name), names[nearest(name, names)], strings.Join(names, ", "))
+	case len(args) > MaxArgs:
+		return nil, fmt.Errorf("arguments of %s are %d bytes, at most %d are accepted. Nothing was done: split the work "+
+			"over several calls", name, len(args), MaxArgs)
+	}
+	return tool.Intent(args)
+}
+
+// Do runs a call. It never panics, and returns within two seconds of the end
+// of ctx: if the tool itself does not, it is left behind and the result says
+// that its effect is unknown.
+func (run Run) Do(ctx context.Context, c Call) Result {
+	if ctx.Err() != nil {
+		return failf("interrupted: %s was not started", c.Name)
+	}
+	done := make(chan Result, 1)
+	go func() { done <- run.guarded(ctx, c) }() // ends with the tool
+	var late <-chan time.Time
+	for ended := ctx.Done(); ; {
+		select {
+		case r := <-done:
+			return r
+		case <-ended:
+			ended, late = nil, time.After(stopGrace)
+		case <-late:
+			return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
+		}
+	}
+}
+
+func (run Run) guarded(ctx context.Context, c Call) (r Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			r = failf("%s failed inside: panic: %v\nEffect unknown. Other arguments or another tool may work; this "+
+				"is a defect of the program worth reporting.\n\n%s",
+				c.Name, p, clip(string(debug.Stack()), 2000))
+		}
+	}()
+	return run(ctx, c)
+}

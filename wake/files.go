@@ -1,0 +1,279 @@
+package wake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"lethe/chat"
+	"lethe/home"
+	"lethe/internal/durable"
+	"lethe/internal/lazy"
+	"lethe/internal/status"
+	"lethe/life/event"
+	"lethe/trigger"
+)
+
+// Dir is where the triggers are, in the identity's directory.
+const Dir = "triggers"
+
+const suffix = ".toml"
+
+// AddTriggers can be one of these.
+const (
+	AddSpoken = "spoken" // the default: in turns in which a user has spoken
+	AddAlways = "always"
+)
+
+// Check says what follows from a trigger that the identity writes, or why it may not; spoken says whether a user has
+// spoken in the turn. It may run beside the loop.
+func (c *Config) Check(v View, spoken bool, name, content string) (remark string, err error) {
+	switch {
+	case c.AddTriggers != AddAlways && !spoken:
+		return "", errors.New(
+			"no user has spoken in this turn, and only then you may make or change triggers. Say what you would set up, and ask",
+		)
+	case strings.TrimSpace(content) == "":
+		return "", nil
+	}
+	there, _ := os.ReadDir(filepath.Join(c.Identity.Dir, Dir))
+	known := slices.ContainsFunc(there, func(e fs.DirEntry) bool { return e.Name() == name+suffix })
+	if len(there) >= trigger.MaxTriggers && !known {
+		return "", fmt.Errorf("there are %d triggers, and no more are run: remove one by writing an empty file", len(there))
+	}
+	trig, err := c.Parse(name, []byte(content), v.Company, true)
+	if err != nil {
+		return "", err
+	}
+	now := time.Now()
+	in := func(at time.Time) string { return at.In(trig.Zone).Format(time.RFC3339) }
+	switch next := trig.Next(now); {
+	case trig.Watch != "" || trig.Mail != "":
+		return fmt.Sprintf(
+			"It watches %s from now on; its lines come in room %s.",
+			cmp.Or(trig.Watch, trig.Mail),
+			trig.Room,
+		), nil
+	case next.IsZero() && now.Sub(trig.At) <= trig.Grace:
+		return fmt.Sprintf(
+			"warning: that time has passed: it fires at once, in room %s. It is now %s.",
+			trig.Room,
+			in(now),
+		), nil
+	case next.IsZero():
+		return "", fmt.Errorf("at = %s has passed; it is now %s", trig.At.Format(time.RFC3339), in(now))
+	default:
+		return fmt.Sprintf("It fires next at %s, in room %s.", in(next), trig.Room), nil
+	}
+}
+
+// Times tells when triggers fire next, and what time it is for people.
+func Times(all []status.Trigger, zone *time.Location) (text string) {
+	for _, t := range all {
+		next := "none that is known"
+		if !t.Next.IsZero() {
+			next = t.Next.In(zone).Format(time.RFC3339)
+		}
+		text += fmt.Sprintf("[%s: next time %s %s]\n", t.Name, next, t.Error)
+	}
+	return text + fmt.Sprintf("[for the people here it is %s (%s)]\n", time.Now().In(zone).Format(time.RFC3339), zone)
+}
+
+// written matches what the daemon writes in a home, and no workspace: that is the only "w" in the directory of an
+// identity.
+var written = lazy.Regexp(`^(\.|names|ledger|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
+
+// Parse reads a trigger, and what it does not say; joined is the identity's company. The error says what is
+// wrong with it, or what an identity may not do that a person may.
+func (c *Config) Parse(name string, data []byte, joined []string, own bool) (trigger.Trigger, error) {
+	t, err := trigger.Parse(name, data, c.Zone)
+	if err != nil {
+		return t, err
+	}
+	t = t.For(c.Identity.Self)
+	switch {
+	case t.Run != "" && !c.Commands:
+		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
+	case t.Room == "" && len(joined) == 0:
+		return t, errors.New("room is missing, and there is none that you hear: name one")
+	case t.Room == "": // where people are, rather than where a child works
+		t.Room = joined[max(0, slices.IndexFunc(joined, func(room string) bool { return !strings.HasPrefix(room, "task-") }))]
+	}
+	path := t.Watch + t.Mail
+	if !own {
+		top, _ := filepath.EvalSymlinks(c.Home.Dir)
+		real, err := filepath.EvalSymlinks(c.leads(path))
+		if err != nil { // it is not there yet
+			real = c.leads(path)
+		}
+		within, _ := filepath.Rel(top, real)
+		if t.Watch != "" && written().MatchString(within) {
+			return t, fmt.Errorf("watch = %q: Lethe itself writes there, so that each line would be a reason for the next. "+
+				"Watch a workspace, or what is outside of the home", path)
+		}
+		if slices.Contains(joined, t.Room) { // also by a link that was made by hand
+			return t, nil
+		}
+		return t, c.Identity.MayHear(t.Room)
+	}
+	switch {
+	case !slices.Contains(joined, t.Room):
+		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one that you are in", t.Room)
+	case path != "" && !filepath.IsLocal(path):
+		return t, fmt.Errorf("%q is no relative path in your workspace: name one", path)
+	case t.Every > 0 && t.Every < leastPause:
+		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
+	}
+	return t, cmp.Or(c.MayRun("run", t.Run), c.MaySay(t.Room, t.Say))
+}
+
+// reload brings the triggers in line with their files, which anyone may have changed. It
+// costs a look at each.
+func (t *Triggers) reload(v View) error {
+	found, changed := map[string]bool{}, false
+	if now := durable.LookAt(t.dir()); !t.looked.Same(now) {
+		changed = (now.FileInfo == nil) != (t.looked.FileInfo == nil)
+		t.looked = now
+		t.entries, _ = os.ReadDir(t.dir()) // none where it is missing
+	}
+	heard := strings.Join(v.Company, " ")
+	for _, e := range t.entries {
+		name, ok := strings.CutSuffix(e.Name(), suffix)
+		if !ok || strings.HasPrefix(name, ".") || len(found) == trigger.MaxTriggers {
+			continue
+		}
+		found[name] = true
+		fi, _ := os.Lstat(t.path(name))
+		if r := t.all[name]; fi == nil || r != nil && durable.Unchanged(r.file, fi) && r.heard == heard {
+			continue
+		}
+		r, err := t.read(name, fi, v)
+		if err != nil {
+			return err
+		}
+		if old := t.all[name]; old != nil && old.comesWhen(r) {
+			kept := *old // a line that is about to come comes, with what is said now
+			kept.Trigger, kept.file, kept.own, kept.err, kept.wake = r.Trigger, r.file, r.own, r.err, r.wake
+			kept.version = r.version
+			*r = kept
+		}
+		r.heard = heard
+		t.all[name] = r
+		changed = true
+	}
+	for name, r := range t.all {
+		if !found[name] {
+			delete(t.all, name)
+			changed = true
+			continue
+		}
+		fired := v.Fires[r.Signer()]
+		if r.own && !r.At.IsZero() && !fired.Last.Before(r.At) && v.Awaits(r.Signer()) == 0 {
+			t.remove(r) // it has done what it was for
+		}
+	}
+	t.moved = t.moved || changed
+	t.readWishes(v)
+	return nil
+}
+
+// comesWhen reports whether two versions of a trigger come at the same times, with the same command.
+func (r *loaded) comesWhen(other *loaded) bool {
+	return r.When == other.When && r.Quiet == other.Quiet && r.Run == other.Run && r.Zone.String() == other.Zone.String()
+}
+
+// readWishes notices which triggers a person wishes to fire now. A wish that was obeyed before a crash goes.
+func (t *Triggers) readWishes(v View) {
+	for _, r := range t.all {
+		r.request = ""
+	}
+	for _, w := range v.Wishes {
+		name, ok := w.Of(home.WishFire)
+		fi, err := os.Lstat(w.Path(t.Identity))
+		if !ok || err != nil {
+			continue
+		}
+		r := t.all[name]
+		switch {
+		case r == nil || r.err != nil:
+			t.Log.Warn("there is no such trigger, or it cannot run; the wish is dropped", "trigger", name)
+			_ = w.Drop(t.Identity)
+		case v.Fires[r.Signer()].Asked == identify(fi):
+			_ = w.Drop(t.Identity)
+		default:
+			r.request = identify(fi)
+		}
+	}
+}
+
+// identify names the file that is there now: another one of its name is named otherwise.
+func identify(fi fs.FileInfo) string {
+	return fmt.Sprintf("%d.%d.%d", fi.Sys().(*syscall.Stat_t).Ino, fi.Size(), fi.ModTime().UnixNano())
+}
+
+// read reads a trigger from its file.
+func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
+	file := Dir + "/" + name + suffix
+	text, err := t.Identity.ReadOwn(file, t.Log)
+	if err != nil {
+		return nil, err
+	}
+	version := home.Digest(text)
+	r := &loaded{file: fi, since: durable.Changed(fi), own: v.Files[file] == version, version: version}
+	r.Trigger, r.err = t.Parse(name, text, v.Company, r.own)
+	if age := time.Since(r.since); r.err != nil && age >= 0 && age < settleTime { // an editor may have written half of it
+		r.file, r.wake = nil, r.since.Add(settleTime)
+	}
+	return r, nil
+}
+
+// tell says, once for each version of a file, why a trigger does not run.
+func (t *Triggers) tell(r *loaded, v View) []Record {
+	file := Dir + "/" + r.Name + suffix
+	known := event.File{Name: "unusable " + file, Hash: home.Digest([]byte(r.version + r.err.Error()))}
+	if r.file == nil || v.Files[known.Name] == known.Hash {
+		return nil
+	}
+	t.Log.Warn("a trigger does not run", "trigger", r.Name, "error", r.err)
+	return []Record{{
+		Event: event.Note{Why: "trigger", File: known},
+		Gist:  "self/" + file + " does not run",
+		Text:  fmt.Sprintf("self/%s does not run: %v.", file, r.err),
+		Alert: fmt.Sprintf("trigger %s does not run: %v", r.Name, r.err),
+	}}
+}
+
+// Scopes is what on disk concerns triggers.
+func (t *Triggers) Scopes() (all []chat.Scope) {
+	if t == nil || t.looked.FileInfo == nil {
+		return nil
+	}
+	all = append(all, chat.Scope{Dir: t.dir()})
+	for _, r := range t.all {
+		if looked := r.Watch + r.Mail; looked != "" && r.err == nil { // a file, or a directory
+			path := t.leads(looked)
+			all = append(all, chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}, chat.Scope{Dir: path})
+		}
+	}
+	return all
+}
+
+func (c *Config) dir() string { return filepath.Join(c.Identity.Dir, Dir) }
+
+// path is that of the file of a trigger.
+func (c *Config) path(name string) string { return filepath.Join(c.dir(), name+suffix) }
+
+// leads is where a path of a trigger leads: relative ones are in the workspace.
+func (c *Config) leads(p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(c.Workspace, p)
+}
