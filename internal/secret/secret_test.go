@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "lethe/internal/test/lethetest" // fixes the seed
 )
 
 func TestText(t *testing.T) {

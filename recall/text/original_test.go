@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
+	_ "lethe/internal/test/lethetest" // fixes the seed
 	"lethe/mind"
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"lethe/internal/markdown"
 	"lethe/internal/test/botapi"
+	_ "lethe/internal/test/lethetest" // fixes the seed
 )
 
 // pieces are what replies are made of here: marks in and out of place, text that resembles
