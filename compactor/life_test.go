@@ -133,6 +133,8 @@ func TestConservation(t *testing.T) {
 			if len(w.swap(fades).Lines) > 0 && w.set.Target == 0 {
 				t.Fatalf("fades were swapped in twice")
 			}
+			w.conserved()
+			w.together(t)
 		}
 	})
 }
