@@ -466,7 +466,7 @@ func TestBudgetWithoutLedger(t *testing.T) {
 	}
 }
 
-// A home of an older program has no ledger: lives and holds.json make it.
+// A home without a ledger, such as one of an older program, gets it from its lives.
 func TestBudgetOfAnOlderHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -477,25 +477,12 @@ func TestBudgetOfAnOlderHome(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.home.Dir, "ledger")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a limit there is a ledger: %v", err)
 	}
-	today := spend.DateOf(time.Now(), time.UTC)
-	lethetest.Write(t, filepath.Join(ada.Dir, "holds.json"), `{"last":7,"open":[{"n":7,"usd":0.125,"day":"`+today+`"}]}`)
 	limits := spend.Limits{HomeDay: spend.Of(10)}
 	home := w.book(limits).Home() // as lethe budget reads it
 	equal(t, "spent", home.Spent, spend.Of(0.75))
-	equal(t, "held", home.Held, spend.Of(0.125))
 	frugal(&w.conf, limits)
 	w.run(bob).finish()
-	equal(t, "held", w.book(limits).Home().Held, spend.Of(0.125))
-	w.run(ada).finish()
-	home = w.book(limits).Home()
-	equal(t, "spent", home.Spent, spend.Of(0.875))
-	equal(t, "held", home.Held, 0)
-	if lost := w.having(ada, "spent", "on", "lost"); len(lost) != 1 || lost[0].Get("hold") != "7" {
-		t.Errorf("lost: %v", lost)
-	}
-	if _, err := os.Stat(filepath.Join(ada.Dir, "holds.json")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("holds.json: %v", err)
-	}
+	equal(t, "spent", w.book(limits).Home().Spent, spend.Of(0.75))
 }
 
 // What a start reads does not grow with the past: neither with calls, nor with children that are over. A child that is

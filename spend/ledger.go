@@ -252,20 +252,3 @@ func (l *Ledger) family(self string) string {
 	}
 	return self
 }
-
-// ReadHolds reads the holds that an older program has left in the directory of an identity; the ledger takes them over.
-func ReadHolds(dir string) (open []Hold, err error) {
-	data, _, err := durable.ReadRegular(HoldsFile(dir), 1<<20)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read holds: %w", err)
-	}
-	var file struct{ Open []Hold }
-	_ = json.Unmarshal(data, &file) // or it is what a power loss left of a file without open ones
-	return file.Open, nil
-}
-
-// HoldsFile is where older programs had the holds of an identity.
-func HoldsFile(dir string) string { return filepath.Join(dir, "holds.json") }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -187,13 +186,10 @@ func addLives(h home.Home, store *blobs.Store, l *spend.Ledger) error {
 		if errors.Is(err, home.ErrCorrupt) || errors.Is(err, home.ErrNotFound) {
 			continue
 		}
-		a := newAccount(id, store)
-		if err == nil {
-			a.Holds, err = spend.ReadHolds(id.Dir)
-		}
 		if err != nil {
 			return err
 		}
+		a := newAccount(id, store)
 		a.Says(spent)
 		l.Accounts[id.Self] = a
 	}
@@ -228,17 +224,10 @@ func newAccount(id home.Identity, store *blobs.Store) spend.Account {
 
 // makeLedger has the ledger say of all identities of a home what it does, and of others what their lives say.
 func makeLedger(h home.Home, store *blobs.Store, l *spend.Ledger) error {
-	err := addLives(h, store, l)
-	all := slices.Collect(maps.Values(l.Accounts))
-	if err == nil {
-		err = l.Replace(all)
+	if err := addLives(h, store, l); err != nil {
+		return err
 	}
-	for _, a := range all {
-		if err == nil {
-			_ = os.Remove(spend.HoldsFile(h.Identity(a.Self, "").Dir)) // most have none; again it would be paid
-		}
-	}
-	return err
+	return l.Replace(slices.Collect(maps.Values(l.Accounts)))
 }
 
 // OwnLines returns what the identity with its descendants has spent, and its limits; and last,
