@@ -40,8 +40,8 @@ var allowed = map[string][]string{
 		"lethe/trigger",
 	},
 	"lethe/bridge/serve/api": {
-		"lethe", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/home",
-		"lethe/llm/message", "lethe/report", "lethe/spend",
+		"lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/home",
+		"lethe/report",
 	},
 	"lethe/bridge/serve/backend": {
 		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/home", "lethe/internal/durable",

@@ -4,23 +4,22 @@
 //	api.Routes(mux, b) // below /api/, behind the guard of package serve
 //
 // Each resource is a route: a function with Go types for its parameters, its body and its answer.
-// The types check the request and make the description at /api/openapi.json, so that none lacks its
+// The types check the request, and a test makes of them the description at /api/openapi.json, so that none lacks its
 // own. docs/api.md tells how to use it.
 package api
 
 import (
-	"encoding/json"
+	_ "embed"
 	"net/http"
 
 	"lethe/bridge/serve/backend"
 )
 
+//go:embed openapi.json
+var description []byte
+
 // Routes mounts the resources.
 func Routes(mux *http.ServeMux, b *backend.Backend) {
-	description, err := json.Marshal(describe(routes))
-	if err != nil {
-		panic(err) // of a type that JSON cannot have
-	}
 	s := server{b}
 	for _, t := range routes {
 		mux.HandleFunc(t.method+" "+t.path, func(w http.ResponseWriter, r *http.Request) {
@@ -71,16 +70,6 @@ var routes = []route{
 	raw[none, []byte]("GET", "/api/blobs/{hash}",
 		"Print a stored text or file, checked against its hash.", "*/*", server.blob),
 	uploads,
-}
-
-// named describes the names in paths.
-var named = map[string]string{
-	"self":     "The name of an identity, its hash, or the beginning of the hash.",
-	"room":     "The name of a room.",
-	"hash":     "The hash of a stored text or file: 64 hex digits, or at least the first 3.",
-	"question": "The id of an open question, like q3fa9c1.",
-	"trigger":  "The name of the trigger.",
-	"job":      "The number of the job.",
 }
 
 // List is a list, or a part of a long one.

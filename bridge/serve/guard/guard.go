@@ -47,19 +47,21 @@ type Guard struct {
 	log   *slog.Logger
 	cross *http.CrossOriginProtection
 	began time.Time
+	first int64    // a login code that ends earlier was made before the guard began, unless the clock was put back
+	used  sync.Map // login codes
 
 	mu    sync.Mutex
 	since time.Time            // when bad was last emptied
 	bad   map[netip.Prefix]int // wrong tokens by peer, within a minute
-	used  map[string]int64     // login codes, and until when they would be good
 }
 
 // New refuses an origin that is none.
 func New(c Config) (*Guard, error) {
 	g := &Guard{
 		cfg: c, Host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
-		cross: http.NewCrossOriginProtection(), began: time.Now(), bad: map[netip.Prefix]int{}, used: map[string]int64{},
+		cross: http.NewCrossOriginProtection(), began: time.Now(), bad: map[netip.Prefix]int{},
 	}
+	g.first = g.began.Add(linkTime).Unix()
 	for _, origin := range c.Origins {
 		if err := g.cross.AddTrustedOrigin(origin); err != nil {
 			return nil, fmt.Errorf("origin %q is not of the form https://example.org", origin)

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -31,17 +30,16 @@ func Link(token string) string {
 	return "/login?once=" + signed(token, "link", time.Now().Add(linkTime), rand.Text())
 }
 
-// use says whether a code is good, and uses it up. One of before this server began may have been used then.
+// use says whether a code is good, and uses it up. In its first minute the guard refuses codes of before it began,
+// which may have been used then; later they are too old. A code that would be good for longer than a minute was made
+// before the clock was put back.
 func (g *Guard) use(code string) bool {
 	until, ok := verify(g.cfg.Token, "link", code)
-	if !ok || until < g.began.Add(linkTime).Unix() {
+	early := time.Since(g.began) < linkTime && until < g.first
+	if !ok || early || until > time.Now().Add(linkTime).Unix() {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.used, func(_ string, until int64) bool { return until <= time.Now().Unix() })
-	_, used := g.used[code]
-	g.used[code] = until
+	_, used := g.used.LoadOrStore(code, true)
 	return !used
 }
 

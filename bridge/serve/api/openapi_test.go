@@ -1,26 +1,53 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"lethe"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
+	"lethe/internal/test/lethetest"
 	"lethe/llm/message"
 	"lethe/spend"
 )
 
+var update = flag.Bool("update", false, "write openapi.json anew")
+
+// openapi.json describes the routes as their types do; go test -run Description -update writes it anew.
+func TestDescription(t *testing.T) {
+	want, err := json.MarshalIndent(describe(routes), "", " ")
+	lethetest.Must(t, err)
+	if *update {
+		lethetest.Must(t, os.WriteFile("openapi.json", append(want, '\n'), 0o644))
+	} else if !bytes.Equal(bytes.TrimSpace(description), want) {
+		t.Error("openapi.json does not describe the routes: go test ./bridge/serve/api -run Description -update")
+	}
+}
+
 type object = map[string]any
 
+// named describes the names in paths.
+var named = map[string]string{
+	"self":     "The name of an identity, its hash, or the beginning of the hash.",
+	"room":     "The name of a room.",
+	"hash":     "The hash of a stored text or file: 64 hex digits, or at least the first 3.",
+	"question": "The id of an open question, like q3fa9c1.",
+	"trigger":  "The name of the trigger.",
+	"job":      "The number of the job.",
+}
+
 func describe(all []route) object {
-	d := description{schemas: object{}, types: map[string]reflect.Type{}}
+	d := schemas{schemas: object{}, types: map[string]reflect.Type{}}
 	paths := map[string]object{}
 	for _, t := range all {
 		if paths[t.path] == nil {
@@ -35,7 +62,7 @@ func describe(all []route) object {
 	}
 	return object{
 		"openapi":  "3.1.0",
-		"info":     object{"title": "Lethe", "version": lethe.Version, "description": about},
+		"info":     object{"title": "Lethe", "version": "1", "description": about},
 		"security": []object{{"token": []string{}}, {"cookie": []string{}}},
 		"paths":    paths,
 		"components": object{
@@ -45,13 +72,13 @@ func describe(all []route) object {
 	}
 }
 
-// description collects the schemas of types by their names.
-type description struct {
+// schemas collects those of types by their names.
+type schemas struct {
 	schemas object
 	types   map[string]reflect.Type
 }
 
-func (d description) operation(t route) object {
+func (d schemas) operation(t route) object {
 	id := strings.ToLower(t.method)
 	params := []object{}
 	for _, part := range strings.Split(strings.TrimPrefix(t.path, "/api/"), "/") {
@@ -105,7 +132,7 @@ var known = map[reflect.Type]*jsonschema.Schema{
 
 // schema returns a reference to the schema of a type, which it adds. A value may have members
 // that are not described: later versions add some.
-func (d description) schema(t reflect.Type) object {
+func (d schemas) schema(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[string]():
 		return object{"type": "string"}
