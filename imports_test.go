@@ -16,14 +16,14 @@ var allowed = map[string][]string{
 	"lethe": {},
 	"lethe/agent": {
 		"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/compactor/beside", "lethe/crew", "lethe/home",
-		"lethe/internal/durable", "lethe/internal/panics", "lethe/internal/redact", "lethe/internal/secret",
+		"lethe/internal/durable", "lethe/internal/panics", "lethe/internal/secret",
 		"lethe/internal/status", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/recall", "lethe/recall/hint", "lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools",
 		"lethe/wake",
 	},
 	"lethe/archive": {
-		"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/journal",
-		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof",
+		"lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
+		"lethe/life/event", "lethe/mind", "lethe/proof",
 	},
 	"lethe/blobs": {"lethe/internal/durable"},
 	"lethe/bridge": {
@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 	},
 	"lethe/chat": {"lethe/internal/durable"},
 	"lethe/check": {
-		"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
 		"lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend",
 	},
 	"lethe/cmd/lethe": {
@@ -76,7 +76,8 @@ var allowed = map[string][]string{
 		"lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai",
 		"lethe/bridge/serve/page", "lethe/bridge/telegram", "lethe/bridge/terminal", "lethe/chat", "lethe/check",
 		"lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/home", "lethe/host", "lethe/internal/child",
-		"lethe/internal/demo", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life",
+		"lethe/internal/demo", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/journal",
+		"lethe/life",
 		"lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report",
 		"lethe/request", "lethe/tools",
 	},
@@ -130,7 +131,7 @@ var allowed = map[string][]string{
 		"lethe/home", "lethe/internal/test/lethetest", "lethe/report",
 	},
 	"lethe/journal": {
-		"lethe/blobs", "lethe/home", "lethe/internal/durable", "lethe/internal/panics", "lethe/internal/secret",
+		"lethe/blobs", "lethe/home", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret",
 		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend",
 	},
 	"lethe/lab": {"lethe/host", "lethe/lab/bench", "lethe/lab/eval", "lethe/lab/replay", "lethe/lab/vitals"},

@@ -41,6 +41,7 @@ import (
 	"lethe/compactor"
 	"lethe/crew"
 	"lethe/home"
+	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/journal"
 	"lethe/life"
@@ -93,8 +94,6 @@ type Config struct {
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 
 	AskTime time.Duration // how long people may approve a call; default a week
-
-	Elsewhere bool // Hold also takes a life that goes on in another home
 
 	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (the default) or wake.AddAlways
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
@@ -163,8 +162,7 @@ type Agent struct {
 // ErrNotFound where that is the trouble. Permissions that somebody has taken away
 // are restored.
 func Open(id home.Identity, cfg Config) (*Agent, error) {
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	cfg.Log = cfg.Log.With("identity", id.Name)
+	cfg.complete(id)
 	cfg.restored(cfg.Home.Restore(id.Dir))
 	for {
 		a, err := open(id, cfg)
@@ -174,21 +172,28 @@ func Open(id home.Identity, cfg Config) (*Agent, error) {
 	}
 }
 
+// complete fills in defaults.
+func (c *Config) complete(id home.Identity) {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("identity", id.Name)
+	c.ContextLimit = cmp.Or(c.ContextLimit, request.DefaultLimit)
+	c.MaxSteps = cmp.Or(c.MaxSteps, defaultMaxSteps)
+	c.MaxAgentTurns = cmp.Or(c.MaxAgentTurns, defaultMaxAgentTurns)
+	c.Zone = cmp.Or(c.Zone, time.Local)
+	c.quiet = cmp.Or(c.quiet, quietAfter)
+	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
+	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
+	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
+}
+
 func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if cfg, err = cfg.forChild(id); err != nil {
 		return nil, &SettingsError{err}
 	}
-	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, request.DefaultLimit)
-	cfg.MaxSteps = cmp.Or(cfg.MaxSteps, defaultMaxSteps)
-	cfg.MaxAgentTurns = cmp.Or(cfg.MaxAgentTurns, defaultMaxAgentTurns)
-	cfg.Zone = cmp.Or(cfg.Zone, time.Local)
-	cfg.quiet = cmp.Or(cfg.quiet, quietAfter)
-	cfg.viewEvery = cmp.Or(cfg.viewEvery, viewEvery)
 	a := &Agent{
 		id: id, cfg: cfg, store: cfg.Store, stirred: make(bell, 1), view: status.NewView(id.Dir),
 		rooms: map[string]*roomIO{}, files: ownFiles{id: id, seen: map[string]fs.FileInfo{}},
 	}
-	if err := a.hold(); err != nil {
+	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -196,6 +201,13 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 			a.Close()
 		}
 	}()
+	a.state = a.log.State
+	a.log.Tell, a.log.Shown = a.happened, a.shownOf
+	a.fresh = a.state.Stable.System == ""
+	a.estimate = request.Estimator(a.state)
+	if err := durable.MkdirAll(home.WishDir(id), 0o700); err != nil { // it is watched
+		return nil, err
+	}
 	if !cfg.Offline {
 		a.wallet, err = wallet.Open(cfg.Home, a.store, id, cfg.Budget, a.log.Spending)
 		if err != nil {
@@ -204,9 +216,6 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	}
 	if err := a.makeTools(); err != nil {
 		return nil, &SettingsError{err}
-	}
-	if err := a.checkLimit(); err != nil {
-		return nil, err
 	}
 	switch {
 	case a.fresh:
@@ -217,36 +226,10 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	default:
 		err = a.recount()
 	}
-	return a, err
-}
-
-// hold takes the lock and folds the log.
-func (a *Agent) hold() (err error) {
-	if a.log, err = journal.Lock(a.cfg.Home, a.id, a.store, a.cfg.Log); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			a.Close()
-		}
-	}()
-	a.log.Tell, a.log.Shown = a.happened, a.shownOf
-	if err := a.beginWishes(); err != nil {
-		return err
-	}
-	plan, err := a.planned()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if a.state, err = a.log.Open(); err != nil {
-		return err
-	}
-	a.fresh = a.state.Stable.System == ""
-	a.estimate = request.Estimator(a.state)
-	if err := a.id.Elsewhere(a.state); err != nil && !a.cfg.Elsewhere {
-		return err
-	}
-	return a.recordErased(plan)
+	return a, a.cfg.checkLimit(id, a.state.Stable)
 }
 
 // happened is told of each line of the log.

@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"lethe/compactor"
@@ -12,6 +11,7 @@ import (
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/request"
+	"lethe/tools"
 )
 
 // The bound: no request is larger than the limit, whatever arrives. What comes in
@@ -147,44 +147,33 @@ func (e *SettingsError) Unwrap() error { return e.error }
 // Check reports whether an identity that is about to be booted can run with cfg.
 // It records nothing. The error is a *SettingsError.
 func Check(id home.Identity, cfg Config) error {
-	cfg.ContextLimit = cmp.Or(cfg.ContextLimit, request.DefaultLimit)
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	a := &Agent{id: id, cfg: cfg, store: cfg.Store, state: mind.New(), fresh: true, files: ownFiles{id: id}}
-	if err := a.makeTools(); err != nil {
-		return &SettingsError{err}
+	cfg.complete(id)
+	set, err := tools.New(cfg.Tools)
+	if err != nil {
+		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
-	return a.checkLimit()
+	soul, err := id.ReadOwn("SOUL.md", cfg.Log)
+	if err != nil {
+		return err
+	}
+	s, ref := mind.New(), mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
+	system := mind.System(id.Name, id.Self, string(soul), ref, ref)
+	s.Renew(mind.Inputs{System: system, Tools: set.Schemas(), Params: cfg.wanted(s)})
+	return cfg.checkLimit(id, s.Stable)
 }
 
-// checkLimit refuses a limit that leaves no room for a conversation, in the epoch that
-// goes on or in the one that opening the identity begins. The limit that it asks for
-// is enough.
-func (a *Agent) checkLimit() error {
-	next := *a.state
-	if a.fresh || a.wanted() != next.Stable.Params {
-		soul, err := a.readOwn("SOUL.md")
-		if err != nil {
-			return err
-		}
-		ref := mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
-		next.Renew(
-			mind.Inputs{
-				System: mind.System(a.id.Name, a.id.Self, string(soul), ref, ref),
-				Tools:  a.tools.Schemas(),
-				Params: a.wanted(),
-			},
-		)
-	}
-	// What a provider counts or takes refuses no life: a limit that was enough to boot it stays enough.
-	w := request.Window(llm.Estimator{}, next.Stable, a.cfg.ContextLimit)
+// checkLimit refuses a limit that leaves no room for a conversation. The limit that it asks for
+// is enough. What a provider counts or takes refuses no life.
+func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
+	w := request.Window(llm.Estimator{}, stable, c.ContextLimit)
 	if w.Free() >= compactor.MinFree {
 		return nil
 	}
-	least, answer := compactor.LeastLimit(w.Fixed, a.cfg.Params.MaxTokens)
+	least, answer := compactor.LeastLimit(w.Fixed, c.Params.MaxTokens)
 	return &SettingsError{
 		fmt.Errorf(
 			"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d",
-			a.id.Name,
+			id.Name,
 			w.Limit,
 			least,
 			w.Fixed,

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"lethe/blobs"
 	"lethe/home"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -18,86 +18,89 @@ import (
 
 // ObeyBranch has an identity that does not run obey WishLabel and WishBack, unless it died in the middle of a
 // call: then its next run ends the turn first.
-func ObeyBranch(id home.Identity, cfg Config) error {
-	h, err := Hold(id, cfg)
+func ObeyBranch(h home.Home, id home.Identity, store *blobs.Store) error {
+	j, err := journal.Hold(h, id, store, nil)
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	if len(h.a.state.Owed().Calls) > 0 {
+	defer j.Close()
+	if len(j.State.Owed().Calls) > 0 {
 		return nil
 	}
-	h.a.readWishes()
-	return h.a.branch()
+	_, err = branch(j, home.Wishes(id))
+	return err
 }
 
 // branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
 func (a *Agent) branchIfAsked() error {
-	asked := slices.ContainsFunc(a.wishes, func(w home.Wish) bool {
-		_, label := w.Of(home.WishLabel)
-		_, back := w.Of(home.WishBack)
-		return label || back
-	})
-	if !asked || a.busy() && a.state.Paused == "" {
+	if a.busy() && a.state.Paused == "" {
 		return nil
 	}
-	return inOrder(a.dropJob, a.branch)
+	was := a.state.Epoch
+	obeyed, err := branch(a.log, a.wishes)
+	if obeyed {
+		a.readWishes()
+	}
+	if a.state.Epoch != was {
+		a.indexIfFaded()
+		a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil
+		return cmp.Or(err, a.dropJob())
+	}
+	return err
 }
 
-func (a *Agent) branch() error {
-	for _, w := range slices.Clone(a.wishes) {
-		var err error
-		if label, ok := w.Of(home.WishLabel); ok {
-			err = a.commit(record{Event: event.Labelled{Label: label}})
-		} else if end, ok := w.Of(home.WishBack); ok {
-			err = a.backTo(end)
+// branch obeys what of wishes asks for another moment, or a label for this one.
+func branch(j *journal.Journal, wishes []home.Wish) (obeyed bool, err error) {
+	for _, w := range wishes {
+		label, labelled := w.Of(home.WishLabel)
+		end, back := w.Of(home.WishBack)
+		if labelled {
+			err = j.Commit(record{Event: event.Labelled{Label: label}})
+		} else if back {
+			err = goBack(j, end)
 		} else {
 			continue
 		}
 		if err == nil {
-			err = a.obeyed(w)
+			err = w.Drop(j.ID)
 		}
 		if err != nil {
-			return err
+			return true, err
 		}
+		obeyed = true
 	}
-	return nil
-}
-
-// backTo goes back to the moment that ends at an offset of LIFE.
-func (a *Agent) backTo(offset string) error {
-	end, err := strconv.ParseInt(offset, 10, 64)
-	if err != nil {
-		return nil
-	}
-	then, err := home.At(a.id, a.store, home.Moment{End: end})
-	if err != nil {
-		a.cfg.Log.Warn("it cannot go back", "error", err)
-		return nil
-	}
-	return a.goBack(then)
+	return obeyed, nil
 }
 
 //go:embed back.md
 var back string
 
-// goBack begins an epoch with the context of another moment of the life. What is live now fades as one
-// original, so that it is found again.
-func (a *Agent) goBack(then home.Then) error {
-	next, left := a.state.Back(then.State)
-	entry := mind.EntryID(then.Next - 1)
-	time := then.At.UTC().Format("2006-01-02 15:04")
-	head, rest, _ := strings.Cut(strings.NewReplacer("{{entry}}", entry, "{{time}}", time).Replace(back), "\n")
-	told := len(left) == 1 && strings.HasPrefix(left[0].Text, head)
-	if (len(left) == 0 || told) && next.Forgotten() == a.state.Forgotten() { // it is there
+// goBack begins an epoch with the context of the moment of the life that ends at an offset of LIFE. What is live now
+// fades as one original, so that it is found again.
+func goBack(j *journal.Journal, offset string) error {
+	end, err := strconv.ParseInt(offset, 10, 64)
+	if err != nil {
 		return nil
 	}
-	done, err := home.DoneSince(a.id, a.store, then)
+	then, err := home.At(j.ID, j.Store, home.Moment{End: end})
+	if err != nil {
+		return nil // there is no such moment
+	}
+	s := j.State
+	next, left := s.Back(then.State)
+	entry := mind.EntryID(then.Next - 1)
+	head, rest, _ := strings.Cut(back, "\n")
+	head = strings.NewReplacer("{{entry}}", entry, "{{time}}", then.At.UTC().Format("2006-01-02 15:04")).Replace(head)
+	told := len(left) == 1 && strings.HasPrefix(left[0].Text, head)
+	if (len(left) == 0 || told) && next.Forgotten() == s.Forgotten() { // it is there
+		return nil
+	}
+	done, err := home.DoneSince(j.ID, j.Store, then)
 	if err != nil {
 		return err
 	}
-	if usd := a.state.Usage.USD - then.Usage.USD; usd > 0 {
-		done = append(done, "- spent: "+llm.Dollars(a.state.Stable.Params.Model, usd)+" USD")
+	if usd := s.Usage.USD - then.Usage.USD; usd > 0 {
+		done = append(done, "- spent: "+llm.Dollars(s.Stable.Params.Model, usd)+" USD")
 	}
 	did := cmp.Or(strings.Join(done, "\n"), "- nothing but talk")
 	var records []record
@@ -105,16 +108,13 @@ func (a *Agent) goBack(then home.Then) error {
 	if len(left) > 0 {
 		var original strings.Builder
 		for _, e := range left {
-			original.WriteString(e.Original(home.BodiesOf(a.store)))
+			original.WriteString(e.Original(home.BodiesOf(j.Store)))
 		}
 		last := left[len(left)-1]
 		r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
-		about := blobs.Meta{
-			At:     a.log.Now(),
-			Gist:   fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist),
-			Parent: a.state.LastBlob,
-		}
-		if r.Original, err = a.log.Put(about, []byte(original.String())); err != nil {
+		gist := fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist)
+		r.Original, err = j.Put(blobs.Meta{At: j.Now(), Gist: gist, Parent: s.LastBlob}, []byte(original.String()))
+		if err != nil {
 			return err
 		}
 		next.Leave(r)
@@ -127,19 +127,15 @@ func (a *Agent) goBack(then home.Then) error {
 		)
 	}
 	memory := ""
-	if a.state.Files[home.MemoryFile] != then.Files[home.MemoryFile] {
-		now, err := a.readOwn(home.MemoryFile)
+	if s.Files[home.MemoryFile] != then.Files[home.MemoryFile] {
+		now, err := j.ReadOwn(home.MemoryFile)
 		if err != nil {
 			return err
 		}
 		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + request.CutMemory(string(now), mind.MaxMemory)
 	}
-	text := head + "\n" + strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
-	records = append(records, a.note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, text))
-	a.state = next
-	if err := a.epoch("branch", records...); err != nil {
-		return err
-	}
-	a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil
-	return nil
+	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
+	*s = *next
+	note := j.Note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
+	return j.Epoch("branch", nil, append(records, note)...)
 }

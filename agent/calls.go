@@ -119,12 +119,13 @@ func (a *Agent) runTool(ctx context.Context, in intent, c tools.Call) (res tools
 	a.show(status.Acting, c.Name)
 	run, beside := in.effect.(tools.Run)
 	if in.err != nil || !beside {
-		// What its intent has fixed happens, even if a stop is asked for meanwhile.
+		// What its intent has fixed happens, even if a stop is asked for meanwhile. Where that cannot be
+		// recorded, neither can its result, which ends the run.
 		said, err := a.perform(c.ID, in)
 		if err != nil {
 			said = err.Error()
 		}
-		return tools.Result{Body: []byte(said), Err: err != nil}, false, a.log.Broken
+		return tools.Result{Body: []byte(said), Err: err != nil}, false, nil
 	}
 	c.Job, c.Most = a.state.LastJob+1, max(minPage, min(compactor.MaxResult, a.call.share))
 	c.Output = a.view.Output(c.ID)

@@ -268,10 +268,10 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	if err := a.refresh(next); err != nil {
 		return err
 	}
-	was := a.state
-	a.state = next
+	was := *a.state
+	*a.state = *next
 	if why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
-		a.state, a.forgetting.after = was, before
+		*a.state, a.forgetting.after = was, before
 		a.keep(fades)
 		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
 		return a.forgot(asked)
@@ -302,7 +302,7 @@ func (a *Agent) forgot(n int) error {
 	if n == 0 {
 		return nil
 	}
-	a.state = a.state.Forgot(n)
+	*a.state = *a.state.Forgot(n)
 	return a.epoch(byPerson)
 }
 

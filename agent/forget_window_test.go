@@ -170,7 +170,7 @@ func TestOpenedWhateverIsCounted(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	a.estimate = a.estimate.Observe(a.request().Weight(), 1_000_000_000)
-	lethetest.Must(t, a.checkLimit())
+	lethetest.Must(t, a.cfg.checkLimit(a.id, a.state.Stable))
 	lethetest.Must(t, a.Close())
 }
 

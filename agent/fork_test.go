@@ -12,6 +12,7 @@ import (
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -106,7 +107,7 @@ func TestMoments(t *testing.T) {
 	r.ask("run echo one")
 	r.ask("run echo two")
 	r.stop()
-	held, err := Hold(id, w.conf)
+	held, err := journal.Hold(w.home, id, w.store, nil)
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Commit(record{Event: event.Labelled{Label: "before"}}))
 	lethetest.Must(t, held.Close())

@@ -62,8 +62,8 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 	}
 	switch e := in.effect.(type) {
 	case tools.Post:
-		a.log.Broken = a.payPosts()
-		return a.saidIn(id, e.Room), a.log.Broken
+		err := a.payPosts()
+		return a.saidIn(id, e.Room), err
 	case tools.Child:
 		return a.spawn(id, e)
 	case tools.Compaction:
@@ -72,9 +72,8 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 	if in.withdraws != "" {
 		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
 	}
-	a.log.Broken = a.payPosts()
 	q, _ := a.state.Asked(id, "")
-	return askedText(q), a.log.Broken
+	return askedText(q), a.payPosts()
 }
 
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done

@@ -191,7 +191,7 @@ func (a *Agent) stopReason(ctx context.Context) string {
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
 	return inOrder(a.endJobs, a.settle, a.writeContext, a.dropJob,
-		func() error { return a.epochOf("stop", nil, nil, record{Event: event.Stopped{Why: why}}) },
+		func() error { return a.log.Stop(why) },
 		func() error { return a.obeyed(home.WishStop) })
 }
 

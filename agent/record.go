@@ -11,6 +11,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/request"
 )
 
 type (
@@ -19,24 +20,17 @@ type (
 )
 
 // commit makes records happen, together; see journal.Commit.
-func (a *Agent) commit(records ...record) error { return a.log.Commit(a.state, records...) }
+func (a *Agent) commit(records ...record) error { return a.log.Commit(records...) }
 
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
-func (a *Agent) epoch(why string, before ...record) error { return a.epochOf(why, nil, before) }
-
-func (a *Agent) epochOf(why string, change func(*mind.State) error, before []record, after ...record) error {
-	if err := a.log.Epoch(a.state, why, change, before, after...); err != nil {
-		return err
-	}
-	a.indexIfFaded() // or was cut out by a person, or was opened meanwhile
-	return nil
+func (a *Agent) epoch(why string, before ...record) error {
+	defer a.indexIfFaded() // or was cut out by a person
+	return a.log.Epoch(why, nil, before...)
 }
 
-// note records what the daemon tells the agent. What is kept goes into blobs beside
-// the note's own.
+// note records what the daemon tells the agent.
 func (a *Agent) note(e event.Note, gist, text string, kept ...body) record {
-	e.N = a.state.Next
-	return record{Event: e, Texts: append([]body{{Gist: gist, Data: []byte(text)}}, kept...)}
+	return a.log.Note(e, gist, text, kept...)
 }
 
 // posting fixes when and where a line is posted.
@@ -135,14 +129,15 @@ func (a *Agent) refresh(s *mind.State) error {
 	return err
 }
 
-// wanted are the parameters that a new epoch takes.
-func (a *Agent) wanted() mind.Params {
-	p := a.state.NextParams(a.cfg.Params, a.cfg.DefaultModel)
-	limit := a.limit()
-	if !p.SameModel(a.state.Stable.Params) {
-		limit = a.cfg.ContextLimit // what was learned of the other model does not hold
+func (a *Agent) wanted() mind.Params { return a.cfg.wanted(a.state) }
+
+// wanted are the parameters that a new epoch of a life takes.
+func (c Config) wanted(s *mind.State) mind.Params {
+	p, limit := s.NextParams(c.Params, c.DefaultModel), c.ContextLimit
+	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
+		limit = request.Limit(s, limit)
 	}
-	if p.MaxTokens == 0 || limit != a.cfg.ContextLimit {
+	if p.MaxTokens == 0 || limit != c.ContextLimit {
 		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)
 	}
 	return p

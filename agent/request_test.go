@@ -125,7 +125,8 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if len(a.state.Live) == 0 {
 			return "nothing"
 		}
-		return do("back", a.goBack(w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})))
+		to := w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})
+		return do("back", goBack(a.log, fmt.Sprint(to.End)))
 	case 10:
 		if random.IntN(2) == 0 {
 			return do("epoch", a.epoch("count"))

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"fmt"
-	"path/filepath"
 
 	"lethe/tools"
 )
@@ -11,12 +9,9 @@ import (
 // makeTools makes the tools.
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
-	conf.AgentDir, conf.Home, conf.ChatsDir = a.id.Dir, a.cfg.Home.Dir, a.cfg.Home.Chats()
 	b := a.newAside()
 	conf.Rooms, conf.Past, conf.CheckTrigger, conf.Times = b, b, b.checkTrigger, b.times
-	conf.Zone = a.cfg.Zone
-	conf.Workspace = a.workspace()
-	conf.JobEnded, conf.Weight = a.stirred.ring, weightOf
+	conf.JobEnded = a.stirred.ring
 	set, err := tools.New(conf)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
@@ -28,9 +23,4 @@ func (a *Agent) makeTools() error {
 	a.aside, b.triggers = b, a.wakeConfig()
 	b.triggers.Put = nil // that is the loop's
 	return nil
-}
-
-// workspace is where the tools work.
-func (a *Agent) workspace() string {
-	return cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace"))
 }

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +34,8 @@ func (a *Agent) stopSources() {
 
 func (a *Agent) wakeConfig() wake.Config {
 	return wake.Config{
-		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone, Workspace: a.workspace(),
+		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone,
+		Workspace:   cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace")),
 		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
 		Stir: a.stirred.ring, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
 		Put: func(gist string, text []byte, parent blobs.Hash) (mind.Ref, error) {

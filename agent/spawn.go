@@ -103,10 +103,7 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if a.log.Broken = a.payPosts(); a.log.Broken != nil {
-		return "", a.log.Broken
-	}
-	if err := a.cfg.Home.Subscribe(a.id, c.Room); err != nil {
+	if err := inOrder(a.payPosts, func() error { return a.cfg.Home.Subscribe(a.id, c.Room) }); err != nil {
 		return "", err
 	}
 	a.leaveOld()

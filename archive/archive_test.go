@@ -17,7 +17,6 @@ import (
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
@@ -49,8 +48,6 @@ func newWorld(t testing.TB) *world {
 	return &world{t, home, store}
 }
 
-func (w *world) config() agent.Config { return agent.Config{Home: w.home, Store: w.store} }
-
 // boot makes a sealed life with some notes, a trigger and a file.
 func (w *world) boot(name string) home.Identity {
 	w.Helper()
@@ -60,11 +57,11 @@ func (w *world) boot(name string) home.Identity {
 	lethetest.Write(w, filepath.Join(id.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
 	lethetest.Write(w, filepath.Join(id.Dir, "workspace", "src", "a b.txt"), "work\n")
 	lethetest.Must(w, os.Symlink("/etc/passwd", filepath.Join(id.Dir, "workspace", "link")))
-	w.held(id, func(held *agent.Held) {
+	w.held(id, func(held *journal.Journal) {
 		_, total, at, err := chat.Tail(chat.Path(w.home.Dir, "dev"), 0)
 		lethetest.Must(w, err)
 		lethetest.Must(w, held.Commit(journal.Record{
-			Event: event.Joined{N: held.State().Next, Room: "dev", First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
+			Event: event.Joined{N: held.State.Next, Room: "dev", First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
 			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}},
 		}))
 	})
@@ -72,9 +69,9 @@ func (w *world) boot(name string) home.Identity {
 	return id
 }
 
-func (w *world) held(id home.Identity, f func(*agent.Held)) {
+func (w *world) held(id home.Identity, f func(*journal.Journal)) {
 	w.Helper()
-	held, err := agent.Hold(id, w.config())
+	held, err := journal.Hold(w.home, id, w.store, nil)
 	lethetest.Must(w, err)
 	defer held.Close()
 	f(held)
@@ -83,10 +80,10 @@ func (w *world) held(id home.Identity, f func(*agent.Held)) {
 // live adds entries to a life, and seals it.
 func (w *world) live(id home.Identity, n int) {
 	w.Helper()
-	w.held(id, func(held *agent.Held) {
+	w.held(id, func(held *journal.Journal) {
 		for range n {
-			text := strings.Repeat("what happened ", held.State().Next)
-			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State().Next, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
+			text := strings.Repeat("what happened ", held.State.Next)
+			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
 		}
 		lethetest.Must(w, held.Epoch("stop", nil))
 	})
@@ -193,7 +190,7 @@ func TestMoveAndReturn(t *testing.T) {
 		t.Error("the same life gives other bytes")
 	}
 	elsewhere := new(home.ElsewhereError)
-	if _, err := agent.Hold(ada, a.config()); !errors.As(err, &elsewhere) || elsewhere.Mirror {
+	if _, err := journal.Hold(a.home, ada, a.store, nil); !errors.As(err, &elsewhere) || elsewhere.Mirror {
 		t.Errorf("a life that was moved is held: %v", err)
 	}
 	got, err := b.read(first, ReadOptions{})
@@ -248,7 +245,7 @@ func TestMirror(t *testing.T) {
 		got, err := b.read(delta, ReadOptions{})
 		lethetest.Must(t, err)
 		elsewhere := new(home.ElsewhereError)
-		if _, err := agent.Hold(got.Identity, b.config()); !errors.As(err, &elsewhere) || !elsewhere.Mirror {
+		if _, err := journal.Hold(b.home, got.Identity, b.store, nil); !errors.As(err, &elsewhere) || !elsewhere.Mirror {
 			t.Errorf("a mirror is held: %v", err)
 		}
 		lethetest.Holds(t, got.Identity.LIFE(), lethetest.Read(t, ada.LIFE()))
@@ -338,7 +335,7 @@ func TestMirrorOfAnErasure(t *testing.T) {
 		lethetest.Must(t, err)
 		tomb, err := a.store.Bury(blobs.Tombstone{Of: first, Why: blobs.Erased, At: time.Now()}, b.Meta, []byte(left))
 		lethetest.Must(t, err)
-		a.held(ada, func(held *agent.Held) {
+		a.held(ada, func(held *journal.Journal) {
 			lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"lethe/agent"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/journal"
@@ -24,14 +23,14 @@ func BenchmarkArchive(b *testing.B) {
 	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
 	lethetest.Must(b, err)
 	random := rand.NewChaCha8([32]byte{})
-	w.held(id, func(held *agent.Held) {
+	w.held(id, func(held *journal.Journal) {
 		for range 200 {
 			var records []journal.Record
 			for k := range 100 {
 				noise := make([]byte, 700)
 				_, _ = random.Read(noise)
 				text := fmt.Appendf(nil, "%s\n%s", hex.EncodeToString(noise), bytes.Repeat([]byte("what was said, and what came of it; "), 70))
-				records = append(records, journal.Record{Event: event.Note{N: held.State().Next + k, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: text}}})
+				records = append(records, journal.Record{Event: event.Note{N: held.State.Next + k, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: text}}})
 			}
 			lethetest.Must(b, held.Epoch("agent", func(s *mind.State) error { s.Live = nil; return nil }, records...))
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/check"
@@ -125,7 +124,7 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 }
 
 // meet holds the life that is here already, if it is. What is taken in has to go on from there.
-func (i *importer) meet() (*agent.Held, error) {
+func (i *importer) meet() (*journal.Journal, error) {
 	is, err := i.home.Find(i.Self)
 	if _, there := os.Lstat(i.here.LIFE()); there != nil {
 		other, err := i.home.Find(i.here.Name)
@@ -143,11 +142,11 @@ func (i *importer) meet() (*agent.Held, error) {
 			i.here.Name, i.id.Name = is.Name, is.Name
 		}
 	}
-	held, err := agent.Hold(i.here, i.config())
+	held, err := journal.HoldMoved(i.home, i.here, i.store)
 	if err != nil {
 		return nil, err
 	}
-	i.was = held.State()
+	i.was = held.State
 	i.lives = i.here.Elsewhere(i.was) == nil
 	i.seal, _, _, err = seals(i.here, i.store, 0)
 	return held, err
@@ -164,10 +163,6 @@ func (i *importer) imported(theirs check.Verdict) bool {
 
 // mirrored reports whether the life will go on elsewhere.
 func (i *importer) mirrored() bool { return !i.Restore && (i.Kind != Move || i.Mirror) }
-
-func (i *importer) config() agent.Config {
-	return agent.Config{Home: i.home, Store: i.store, Elsewhere: true}
-}
 
 // check finds out whether what was unpacked is a life, and goes on from the one that is here.
 func (i *importer) check() (v check.Verdict, err error) {
@@ -311,7 +306,7 @@ func (i *importer) finish() error {
 	if err != nil {
 		return err
 	}
-	held, err := agent.Hold(i.id, i.config())
+	held, err := journal.HoldMoved(i.home, i.id, i.store)
 	if err != nil {
 		return err
 	}

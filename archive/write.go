@@ -20,7 +20,6 @@ import (
 	"github.com/zeebo/blake3"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/check"
 	"lethe/home"
@@ -117,12 +116,12 @@ func Write(w io.Writer, home home.Home, store *blobs.Store, id home.Identity, o 
 }
 
 // leave records that the life goes on elsewhere, unless that is recorded.
-func leave(home home.Home, store *blobs.Store, id home.Identity) (*agent.Held, error) {
-	held, err := agent.Hold(id, agent.Config{Home: home, Store: store, Elsewhere: true})
+func leave(home home.Home, store *blobs.Store, id home.Identity) (*journal.Journal, error) {
+	held, err := journal.HoldMoved(home, id, store)
 	if err != nil {
 		return nil, err
 	}
-	s := held.State()
+	s := held.State
 	if err = id.Elsewhere(s); err == nil {
 		err = held.Epoch("stop", nil, journal.Record{Event: event.Moved{Custody: s.Custody + 1}})
 	} else if s.Moved {

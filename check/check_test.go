@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life"
 	"lethe/proof"
 )
@@ -235,7 +235,7 @@ func swap(t testing.TB, path, old, new string) {
 
 func TestRepairRefusesWhatRuns(t *testing.T) {
 	w := newWorld(t)
-	held, err := agent.Hold(w.id("bob"), agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, w.id("bob"), w.store, nil)
 	lethetest.Must(t, err)
 	defer held.Close()
 	if _, _, err := Repair(w.home, w.store, Options{}); !errors.As(err, new(*home.RunningError)) {

@@ -12,6 +12,7 @@ import (
 	"lethe/home"
 	"lethe/host"
 	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -113,7 +114,7 @@ func TestLostEntries(t *testing.T) {
 	ada := w.id("ada")
 	before, err := home.At(ada, w.store, home.Moment{})
 	lethetest.Must(t, err)
-	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, ada, w.store, nil)
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Epoch("branch", func(s *mind.State) error {
 		s.Faded = slices.Delete(slices.Clone(s.Faded), 1, 2)
@@ -127,7 +128,7 @@ func TestLostEntries(t *testing.T) {
 	lethetest.Must(t, err)
 	for _, to := range []int64{before.End, bad.End} {
 		lethetest.Must(t, home.Ask(ada, home.WishBack+home.Wish(fmt.Sprint(to))))
-		lethetest.Must(t, agent.ObeyBranch(ada, agent.Config{Home: w.home, Store: w.store}))
+		lethetest.Must(t, agent.ObeyBranch(w.home, ada, w.store))
 		if found := w.fsck(); len(found) > 0 {
 			t.Errorf("found %q", found)
 		}

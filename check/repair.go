@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/home"
 	"lethe/internal/durable"
@@ -32,7 +31,7 @@ func Repair(h home.Home, store *blobs.Store, o Options) (mended []Finding, left 
 			return nil, nil, &home.RunningError{Identity: id, PID: pid}
 		}
 		// Nothing of what is to go may be moved, or put back from where it was moved to.
-		if err := agent.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
+		if err := journal.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
 			return nil, nil, err
 		}
 	}
@@ -144,7 +143,7 @@ const maxTombs, maxNamed = 1000, 20
 
 // recordLost has LIFE state which texts are lost, and the identity know.
 func (f *folder) recordLost(lost []blobs.Hash) error {
-	held, err := agent.Hold(f.id, agent.Config{Home: f.home, Store: f.all.Store})
+	held, err := journal.Hold(f.home, f.id, f.all.Store, nil)
 	if err != nil {
 		return err
 	}
@@ -170,9 +169,6 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.all.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
 		}
 	}
-	note := journal.Record{
-		Event: event.Note{N: held.State().Next, Why: blobs.Lost},
-		Texts: []journal.Text{{Gist: "texts that are lost", Data: []byte(text)}},
-	}
+	note := held.Note(event.Note{Why: blobs.Lost}, "texts that are lost", text)
 	return held.Epoch(blobs.Lost, nil, append(records, note)...)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 	"lethe/journal"
@@ -20,9 +19,9 @@ func TestTornText(t *testing.T) {
 		w := newWorld(t)
 		ada := w.id("ada")
 		whole := w.verify(ada, nil)
-		held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+		held, err := journal.Hold(w.home, ada, w.store, nil)
 		lethetest.Must(t, err)
-		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State().Next, Why: "test"}, Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
+		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "test"}, Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
 		lethetest.Must(t, held.Close())
 		notes := refs(t, ada, "note")
 		h, err := w.store.Resolve(notes[len(notes)-1])
@@ -54,7 +53,7 @@ func TestTornText(t *testing.T) {
 		if v := w.verify(ada, nil); v.Fault != nil || v.Torn != 0 || v.Lines != whole.Lines {
 			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
 		}
-		held, err = agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+		held, err = journal.Hold(w.home, ada, w.store, nil)
 		lethetest.Must(t, err)
 		lethetest.Must(t, held.Epoch("count", nil))
 		lethetest.Must(t, held.Close())
@@ -93,7 +92,7 @@ func TestToldWithoutASeal(t *testing.T) {
 	lethetest.Must(t, err)
 	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Lost, At: time.Now()}, b.Meta, []byte(LostText))
 	lethetest.Must(t, err)
-	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, ada, w.store, nil)
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Commit(journal.Record{Event: event.Erased{Why: blobs.Lost, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Epoch("count", nil)) // another append, whose seal does not count for it

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zeebo/blake3"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/home"
 	"lethe/internal/durable"
@@ -172,7 +171,7 @@ func TestVerifyOverHomes(t *testing.T) {
 	lethetest.Must(t, err)
 	w.fails(bob, nil, "which is not this home's")
 	epoch := func(records ...journal.Record) {
-		held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
+		held, err := journal.Hold(w.home, bob, w.store, nil)
 		lethetest.Must(t, err)
 		lethetest.Must(t, held.Epoch("count", nil, records...))
 		lethetest.Must(t, held.Close())
@@ -181,7 +180,7 @@ func TestVerifyOverHomes(t *testing.T) {
 	epoch()
 	w.fails(bob, nil, "no line says that another home received the life")
 	write(t, bob, before)
-	held, err := agent.Hold(bob, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, bob, w.store, nil)
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Commit(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
 	lethetest.Must(t, held.Close())
@@ -234,7 +233,7 @@ func TestVerifyErased(t *testing.T) {
 	w.fails(ada, nil, "checksum does not fit")
 	lethetest.Must(t, os.WriteFile(life.ErasedPath(ada.LIFE()), []byte(life.EncodeErasure(at, e)), 0o600))
 	w.fails(ada, nil, fmt.Sprintf("the line at byte %d was altered, and no sealed line", at))
-	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, ada, w.store, nil)
 	lethetest.Must(t, err)
 	erased := journal.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
 	lethetest.Must(t, held.Commit(erased))
@@ -300,7 +299,7 @@ func TestVerifyForkOfErased(t *testing.T) {
 	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, []byte("forged"))
 	lethetest.Must(t, err)
 	w.fails(bea, nil, "has a tombstone, and no sealed line")
-	held, err := agent.Hold(ada, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, ada, w.store, nil)
 	if err == nil {
 		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/check"
 	"lethe/home"
@@ -22,6 +21,7 @@ import (
 	"lethe/internal/redact"
 	"lethe/internal/test/crashdisk"
 	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life"
 	"lethe/tools"
 )
@@ -111,7 +111,7 @@ func open(t testing.TB, dir string) *world {
 }
 
 func (w *world) hold() error {
-	held, err := agent.Hold(w.id, agent.Config{Home: w.home, Store: w.store})
+	held, err := journal.Hold(w.home, w.id, w.store, nil)
 	if err == nil {
 		err = held.Close()
 	}

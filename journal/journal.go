@@ -5,10 +5,8 @@ package journal
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -16,7 +14,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/home"
-	"lethe/internal/panics"
 	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/life/event"
@@ -28,19 +25,21 @@ import (
 // Journal is the log of a life, and what it takes to write on in it.
 type Journal struct {
 	*life.Log
-	Spending   spend.Spending // what the log says of money
+	State      *mind.State    // what the log says
+	Spending   spend.Spending // what it says of money
 	SinceEpoch int            // events after the newest epoch
-	Broken     error          // why the identity cannot go on, found in a tool; see Commit
 
 	Tell  func(life.Event) // called for each line that was written
 	Shown func(Text) int   // how much of a note a request shows; nil for all
 
-	home  home.Home
-	id    home.Identity
-	store *blobs.Store
-	log   *slog.Logger
-	lock  *flock.Flock
-	last  time.Time // of the newest event
+	Home  home.Home
+	ID    home.Identity
+	Store *blobs.Store
+
+	log  *slog.Logger
+	lock *flock.Flock
+	last time.Time // of the newest event
+	err  error     // why State is behind the log, which then takes no more
 }
 
 // Record is an event to be committed, with its texts in the order of its refs.
@@ -63,31 +62,23 @@ type prepared struct {
 }
 
 // Commit makes records happen, together: blobs are written first, then their lines in one append, which waits until
-// all of that is durable; then the state in memory changes. After an error nothing in memory has changed, and the log
-// alone knows what happened: the identity has to be opened again.
-func (j *Journal) Commit(s *mind.State, records ...Record) error {
-	events, err := j.prepare(s, records)
-	if err != nil {
-		return err
+// all of that is durable; then the state in memory changes. After an error the log alone knows what happened: the
+// identity has to be opened again.
+func (j *Journal) Commit(records ...Record) error {
+	events, err := j.prepare(records)
+	if err == nil {
+		err = j.append(events, false)
 	}
-	j.Broken = ErrBehind // a panic from here on may be recovered, as in a tool
-	if err := j.append(s, events, false); err != nil {
-		return err
+	if err == nil {
+		err = j.apply(events)
 	}
-	if err := j.apply(s, events); err != nil {
-		return err
-	}
-	j.Broken = nil
-	return nil
+	return err
 }
-
-// ErrBehind says that events were recorded and not applied.
-var ErrBehind = errors.New("the state in memory is behind the log; the identity has to be opened again")
 
 // prepare stores the blobs of records. No secret of this process gets into them or
 // their lines; an epoch holds what was recorded before, and is left as it is.
-func (j *Journal) prepare(s *mind.State, records []Record) ([]prepared, error) {
-	at, parent := j.Now(), s.LastBlob
+func (j *Journal) prepare(records []Record) ([]prepared, error) {
+	at, parent := j.Now(), j.State.LastBlob
 	var last Text // what many calls share is stored once
 	var ref mind.Ref
 	var out []prepared
@@ -134,12 +125,12 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 
 // Put stores a text of this life with all that m says of it. It is durable with the next append.
 func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
-	m.Life = j.id.Self
-	h, err := j.store.PutLater(&j.Syncs, m, text)
+	m.Life = j.ID.Self
+	h, err := j.Store.PutLater(&j.Syncs, m, text)
 	if err != nil {
 		return mind.Ref{}, err
 	}
-	return mind.Ref{Hash: h, Short: j.store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
+	return mind.Ref{Hash: h, Short: j.Store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
 }
 
 // redactLine takes secrets out of a line, in place.
@@ -154,8 +145,11 @@ func redactLine(e life.Event) {
 
 // append writes the lines of events, which then have happened, and behind them the seal of the log if
 // that is asked for.
-func (j *Journal) append(s *mind.State, events []prepared, sealed bool) error {
-	lines, last := make([]life.Event, len(events)), s.LastBlob
+func (j *Journal) append(events []prepared, sealed bool) error {
+	if j.err != nil {
+		return j.err
+	}
+	lines, last := make([]life.Event, len(events)), j.State.LastBlob
 	for i, e := range events {
 		lines[i] = e.Event
 		if len(e.bodies) > 0 {
@@ -172,7 +166,6 @@ func (j *Journal) append(s *mind.State, events []prepared, sealed bool) error {
 	if err != nil {
 		return fmt.Errorf("record %s: %w", events[0].Kind, err)
 	}
-	j.SinceEpoch += len(events)
 	for _, e := range lines {
 		j.Tell(e)
 	}
@@ -180,12 +173,13 @@ func (j *Journal) append(s *mind.State, events []prepared, sealed bool) error {
 }
 
 // apply folds events into the state.
-func (j *Journal) apply(s *mind.State, events []prepared) error {
+func (j *Journal) apply(events []prepared) error {
 	for _, e := range events {
-		if err := s.Apply(e.Event, e.bodies...); err != nil {
-			return fmt.Errorf("record: %w", err)
+		if j.err = j.State.Apply(e.Event, e.bodies...); j.err != nil {
+			return fmt.Errorf("record: %w", j.err)
 		}
 		j.Spending.Line(e.Event)
+		j.SinceEpoch++
 	}
 	return nil
 }
@@ -202,62 +196,90 @@ func (j *Journal) Now() time.Time {
 }
 
 // Epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt goes on: no byte of the request
-// changes. The snapshot has the records of before already, which go out in the same append; so does the seal behind
-// it. It is of the state that change, which may be nil, makes of s. The records of after stand between it and the seal.
-func (j *Journal) Epoch(
-	s *mind.State, why string, change func(*mind.State) error, before []Record, after ...Record,
-) error {
-	events, err := j.prepare(s, before)
+// changes. The snapshot has the records already, which go out in the same append; so does the seal behind
+// it. It is of the state that change, which may be nil, makes.
+func (j *Journal) Epoch(why string, change func(*mind.State) error, records ...Record) error {
+	return j.epoch(why, change, records)
+}
+
+// Stop appends an epoch, and that the process ends in good order.
+func (j *Journal) Stop(why string) error {
+	return j.epoch("stop", nil, nil, Record{Event: event.Stopped{Why: why}})
+}
+
+// epoch is Epoch. The records of after stand between the epoch and the seal.
+func (j *Journal) epoch(why string, change func(*mind.State) error, before []Record, after ...Record) error {
+	events, err := j.prepare(before)
 	if err != nil {
 		return err
 	}
-	if err := j.apply(s, events); err != nil {
+	if err := j.apply(events); err != nil {
 		return err
 	}
 	if change != nil {
-		if err := change(s); err != nil {
+		if err := change(j.State); err != nil {
 			return err
 		}
 	}
-	s.Carry(j.Spending.Encode())
-	var snapshot []byte
-	var failed error
-	var made sync.WaitGroup
-	made.Go(func() { // while the disk syncs
-		defer panics.Recover(j.log, &failed)
-		snapshot, failed = s.Snapshot()
-	})
-	err = j.Syncs.Wait() // no line names the texts that a snapshot alone names
-	made.Wait()
-	if err = cmp.Or(err, failed); err != nil {
+	j.State.Carry(j.Spending.Encode())
+	snapshot, err := j.State.Snapshot()
+	if err := cmp.Or(err, j.Syncs.Wait()); err != nil { // no line names the texts that a snapshot alone names
 		return err
 	}
-	epoch, err := j.prepare(s, append([]Record{{
-		Event: event.Epoch{K: s.Epoch, Why: why},
-		Texts: []Text{{fmt.Sprintf("epoch %d of %s (%s)", s.Epoch, j.id.Name, why), snapshot}},
+	epoch, err := j.prepare(append([]Record{{
+		Event: event.Epoch{K: j.State.Epoch, Why: why},
+		Texts: []Text{{fmt.Sprintf("epoch %d of %s (%s)", j.State.Epoch, j.ID.Name, why), snapshot}},
 	}}, after...))
 	if err != nil {
 		return err
 	}
-	if err := j.append(s, append(events, epoch...), true); err != nil {
+	if err := j.append(append(events, epoch...), true); err != nil {
 		return err
 	}
-	if err := j.apply(s, epoch); err != nil {
-		return err
-	}
+	err = j.apply(epoch)
 	j.SinceEpoch = 0
-	return nil
+	return err
 }
 
 // seal states, signed, what the lines of the log are, and its blobs down from the last.
 func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, error) {
-	key, err := proof.LoadKey(j.home.Dir)
+	key, err := proof.LoadKey(j.Home.Dir)
 	if err != nil {
 		return life.Event{}, err
 	}
-	c := key.Sign(j.id.Self, size, root, last.String())
+	c := key.Sign(j.ID.Self, size, root, last.String())
 	sealed := event.Sealed{
 		Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig),
 	}
 	return event.Line(j.Now(), sealed), nil
 }
+
+// Note records what the daemon tells the agent, as its next entry. What is kept goes into blobs beside the note's own.
+func (j *Journal) Note(e event.Note, gist, text string, kept ...Text) Record {
+	e.N = j.State.Next
+	return Record{Event: e, Texts: append([]Text{{gist, []byte(text)}}, kept...)}
+}
+
+// ReadOwn reads one of the identity's own files.
+func (j *Journal) ReadOwn(name string) ([]byte, error) { return j.ID.ReadOwn(name, j.log) }
+
+// Settle gives calls that the end of a process has cut short their results, so that a note can follow.
+func (j *Journal) Settle() error {
+	var results []Record
+	for _, p := range j.State.Owed().Calls {
+		status, text := mind.NotStarted, "not started: the daemon stopped before this call's turn came."
+		if p.Call.Started {
+			status, text = mind.Interrupted, Interrupted
+		}
+		gist := fmt.Sprintf("turn %d %s: %s", j.State.Turn+1, p.Call.Tool, status)
+		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status}
+		results = append(results, Record{Event: e, Texts: []Text{{gist, []byte(text)}}})
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return j.Commit(results...)
+}
+
+// Interrupted is the result of a call that ran when the process ended.
+const Interrupted = "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."

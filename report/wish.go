@@ -135,7 +135,7 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 			}
 			return false, nil
 		}
-		err := agent.ObeyBranch(id, agent.Config{Home: h.Home, Store: h.Store})
+		err := agent.ObeyBranch(h.Home, id, h.Store)
 		switch {
 		case errors.As(err, new(*home.RunningError)): // it has just begun to run
 			return false, nil

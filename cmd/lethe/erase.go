@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"lethe/agent"
 	"lethe/erase"
 	"lethe/home"
+	"lethe/journal"
 	"lethe/report"
 )
 
@@ -138,8 +138,7 @@ func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error 
 	if err != nil {
 		return err
 	}
-	cfg := agent.Config{Home: p.home, Store: store, Log: p.logTo(p.err)}
-	held, err := agent.Hold(id, cfg) // which ends what was begun before
+	held, err := journal.Hold(p.home, id, store, p.logTo(p.err)) // which ends what was begun before
 	if err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error 
 	if err != nil {
 		return err
 	}
-	if held, err = agent.Hold(id, cfg); err != nil {
+	if held, err = journal.Hold(p.home, id, store, p.logTo(p.err)); err != nil {
 		return hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
 	held.Close()

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
@@ -18,6 +17,7 @@ import (
 	"lethe/config"
 	"lethe/home"
 	"lethe/host"
+	"lethe/journal"
 	"lethe/llm"
 	"lethe/report"
 )
@@ -85,7 +85,7 @@ func (p *program) open(missing bool) error {
 	}
 	all, _ := p.home.List() // commands that need it tell of an error
 	for _, id := range all {
-		if err := agent.FinishErasure(p.home, id, p.logTo(p.err)); err != nil {
+		if err := journal.FinishErasure(p.home, id, p.logTo(p.err)); err != nil {
 			p.warn("%v", err)
 		}
 	}
