@@ -112,7 +112,7 @@ func TestInwardProperty(t *testing.T) {
 						continue
 					}
 					place, batch := s.next(r)
-					err := b.Accept(place, batch...)
+					err := b.Accept(batch...)
 					if dead := f.blown && f.forever; err == nil && !dead {
 						fmt.Sscan(place, &s.acked)
 					}

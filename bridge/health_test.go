@@ -66,7 +66,7 @@ func TestHealthStates(t *testing.T) {
 		if h := is(Stopped, true); !h.Stopped.Equal(time.Now()) {
 			t.Errorf("health %+v", h)
 		}
-		if err := b.Accept("1", message("1", "ada", "x")); err == nil {
+		if err := b.Accept(message("1", "ada", "x")); err == nil {
 			t.Errorf("Accept after Close: %v", err)
 		}
 

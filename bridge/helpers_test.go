@@ -58,7 +58,7 @@ func (b *Bridge) abandon() {
 
 func (b *Bridge) accept(t testing.TB, msgs ...Message) {
 	t.Helper()
-	lethetest.Must(t, b.Accept(b.Position(), msgs...))
+	lethetest.Must(t, b.Accept(msgs...))
 }
 
 func message(id, user, text string) Message {

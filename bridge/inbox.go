@@ -27,7 +27,7 @@ type Message struct {
 	Room string    `json:"room"`
 	User string    `json:"user"` // for the tag; a name that is not valid goes through chat.CleanName
 	At   time.Time `json:"at"`   // for the tag
-	Text string    `json:"-"`    // a blank one is passed over
+	Text string    `json:"-"`    // a blank one is no line
 	// Note is the transport's own, JSON, small: it comes back in an Origin.
 	Note json.RawMessage `json:"note,omitempty"`
 }
@@ -68,14 +68,6 @@ func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
 	return &inbox{home: home, log: log, journal: j, ledger: l}, nil
 }
 
-// Position returns the position of the newest successful Accept, also after a restart;
-// empty at first.
-func (b *Bridge) Position() string {
-	b.inbox.io.Lock()
-	defer b.inbox.io.Unlock()
-	return b.inbox.ledger.position
-}
-
 // Taken returns what became of a message: the line that it is, without From and To while it
 // waits for its room. known is false for a message that was never taken, or whose ID is older
 // than those that are remembered. Of a line older than the newest 1000, the Origin is empty.
@@ -94,11 +86,10 @@ func (b *Bridge) Taken(id string) (o Origin, known bool) {
 	return Origin{}, in.ledger.has(id)
 }
 
-// Accept takes messages in, each ID once: those taken before, blank ones and repetitions in
-// msgs are passed over. When it returns nil, all of them are durable: in their rooms, or in
+// Accept takes messages in, each ID once: those taken before and repetitions in msgs are passed
+// over, of blank ones only the ID is kept. When it returns nil, all of them are durable: in their rooms, or in
 // the inbox where their room or their peer's file cannot be read or written, from where Run
-// posts them in order. Only then may the transport acknowledge them. position is the
-// transport's own word for how far it has acknowledged, stored in the same write; see Position.
+// posts them in order. Only then may the bridge acknowledge them to the other side.
 //
 // After an error none of msgs may be acknowledged; taking them again is always right. It
 // comes when the disk takes nothing, when 10,000 lines wait already, and for malformed
@@ -106,7 +97,7 @@ func (b *Bridge) Taken(id string) (o Origin, known bool) {
 //
 // A peer that is new is made known at its room's end before the message is posted, so that its
 // Deliver can start later and misses no answer.
-func (b *Bridge) Accept(position string, msgs ...Message) error {
+func (b *Bridge) Accept(msgs ...Message) error {
 	for _, m := range msgs {
 		if err := m.check(); err != nil {
 			return err
@@ -115,7 +106,7 @@ func (b *Bridge) Accept(position string, msgs ...Message) error {
 	in := b.inbox
 	in.io.Lock()
 	defer in.io.Unlock()
-	if err := b.take(position, msgs); err != nil {
+	if err := b.take(msgs); err != nil {
 		return fmt.Errorf("accept messages: %w", err)
 	}
 	return nil
@@ -136,7 +127,7 @@ func (m Message) check() error {
 }
 
 // take is Accept. The caller holds io.
-func (b *Bridge) take(position string, msgs []Message) error {
+func (b *Bridge) take(msgs []Message) error {
 	in := b.inbox
 	if in.closed {
 		return errors.New("the bridge is closed")
@@ -148,10 +139,7 @@ func (b *Bridge) take(position string, msgs []Message) error {
 	if err != nil {
 		return err
 	}
-	if position != in.ledger.position {
-		r.Place = &position
-	}
-	if len(r.Take) > 0 || r.Place != nil {
+	if len(r.Take)+len(r.Seen) > 0 {
 		if err := in.journal.write(in.ledger, r); err != nil {
 			return err
 		}
@@ -168,11 +156,11 @@ func (in *inbox) intent(msgs []Message) (r record, err error) {
 		if in.ledger.has(m.ID) || batch[m.ID] {
 			continue
 		}
+		batch[m.ID] = true
 		if strings.TrimSpace(m.Text) == "" {
-			in.log.Debug("a blank message is passed over", "id", m.ID, "room", m.Room)
+			r.Seen = append(r.Seen, idHash(m.ID))
 			continue
 		}
-		batch[m.ID] = true
 		t := taken{Message: m}
 		if at := m.At.UTC(); at.IsZero() || at.Year() < 1 || at.Year() > 9998 { // which no tag can hold
 			m.At = time.Now()

@@ -21,17 +21,12 @@ func TestAcceptOnce(t *testing.T) {
 	m := message("1", "ada", "hello\nworld")
 	m.Note = json.RawMessage(`{"n":"<7>"}`)
 	b.accept(t, m, m, message("2", "bob", " \n"), named("3", "Bob [x]", "hi"))
-	if err := b.Accept("7", m, message("4", "ada", "again")); err != nil {
-		t.Fatal(err)
-	}
+	b.accept(t, m, message("4", "ada", "again"))
 	want := []string{"ada: hello\nworld", "Bob_[x: hi", "ada: again"}
 	equal(t, "the room", texts(t, home, "dev"), want)
 
 	b.abandon()
 	b = start(t, home)
-	if b.Position() != "7" {
-		t.Errorf("the position is %q after a restart", b.Position())
-	}
 	b.accept(t, m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
 	equal(t, "the room after a restart", texts(t, home, "dev"), want)
 	l := lines(t, home, "dev")[0]
@@ -60,11 +55,11 @@ func TestAcceptRefusesMalformed(t *testing.T) {
 	} {
 		m := message("1", "ada", "x")
 		change(&m)
-		if err := b.Accept("9", message("0", "ada", "y"), m); err == nil {
+		if err := b.Accept(message("0", "ada", "y"), m); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if b.Position() != "" || len(lines(t, home, "dev")) != 0 {
+	if len(lines(t, home, "dev")) != 0 {
 		t.Error("a refused batch was taken in part")
 	}
 }
@@ -208,7 +203,7 @@ func TestFullInbox(t *testing.T) {
 	lethetest.Must(t, os.MkdirAll(chat.Path(home, "dev"), 0o700))
 	b.accept(t, message("1", "ada", "one"))
 	b.inbox.ledger.waiting = slices.Repeat(b.inbox.ledger.waiting, maxWaiting)
-	if err := b.Accept("1", message("2", "ada", "two")); err == nil || b.Position() != "" {
+	if err := b.Accept(message("2", "ada", "two")); err == nil {
 		t.Errorf("takes more than it can hold: %v", err)
 	}
 }

@@ -29,12 +29,10 @@ const (
 
 // record is one line of inbox.jsonl. Its members take effect in this order.
 type record struct {
-	// Place is the position: the transport's own word for how far it has acknowledged.
-	Place *string  `json:"place,omitempty"`
-	Seen  []string `json:"seen,omitempty"`
-	Said  []Origin `json:"said,omitempty"`
-	Take  []taken  `json:"take,omitempty"`
-	Done  []done   `json:"done,omitempty"`
+	Seen []string `json:"seen,omitempty"`
+	Said []Origin `json:"said,omitempty"`
+	Take []taken  `json:"take,omitempty"`
+	Done []done   `json:"done,omitempty"`
 }
 
 // taken is a message that may not be in its room yet: the intent to post it.
@@ -58,8 +56,6 @@ type lineKey struct{ room, hash string }
 
 // ledger is the fold of the records.
 type ledger struct {
-	position string
-
 	seen   []string // idHash of what was posted, oldest first
 	posted map[string]bool
 
@@ -85,9 +81,6 @@ func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.posted[idHa
 
 // apply folds one record in.
 func (l *ledger) apply(r record) {
-	if r.Place != nil {
-		l.position = *r.Place
-	}
 	for _, hash := range r.Seen {
 		l.see(hash)
 	}
@@ -155,7 +148,7 @@ func (l *ledger) keep(o *Origin) {
 
 // snapshot is the file that folds to l.
 func (l *ledger) snapshot() []byte {
-	first := record{Place: &l.position, Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
+	first := record{Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
 	var b bytes.Buffer
 	b.Write(first.encode())
 	if len(l.said) > 0 {
@@ -234,7 +227,7 @@ func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
 		}
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
 			"and those that are repeated be there twice",
-			"kept", kept, "waiting", len(l.waiting), "position", l.position, "err", err)
+			"kept", kept, "waiting", len(l.waiting), "err", err)
 		return j, l, j.rewrite(l.snapshot())
 	case torn:
 		// The next write makes the file anew, without the torn line.

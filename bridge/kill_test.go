@@ -69,13 +69,13 @@ func mortalBridge(dir string) error {
 	g.Go(func() error { return b.Deliver(ctx, ada, mortalFile(filepath.Join(dir, "sent"))) })
 	g.Go(func() error {
 		defer cancel()
-		for next, _ := strconv.Atoi(b.Position()); next < mortalHears; {
+		for next := 0; next < mortalHears; {
 			to := min(mortalHears, next+1+rand.IntN(6))
 			var batch []Message
 			for i := max(0, next-2); i < to; i++ { // some are repeated
 				batch = append(batch, mortalMessage(i))
 			}
-			if err := b.Accept(fmt.Sprint(to), batch...); err != nil {
+			if err := b.Accept(batch...); err != nil {
 				return err
 			}
 			next = to

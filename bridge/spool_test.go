@@ -61,7 +61,7 @@ func (dir spool) fetch(ctx context.Context, b *bridge.Bridge) error {
 		if err != nil {
 			return err
 		}
-		err = b.Accept("", bridge.Message{
+		err = b.Accept(bridge.Message{
 			ID: filepath.Base(file) + fi.ModTime().Format(time.RFC3339Nano), // this file, whoever asks again
 			At: fi.ModTime(), Peer: peer.Key, Room: peer.Room, User: "spool", Text: string(text),
 		})

@@ -11,7 +11,7 @@ import (
 )
 
 // NameFor is the name that signs a user's lines. Only a listed user has a bare name: the one
-// that the configuration or an approval gave, or else the one that the user claims. Everybody
+// that the configuration or the owner gave, or else the one that the user claims. Everybody
 // else has "-" and the id behind the claimed name, and so has a listed user whose name is
 // another's, could be such a name with an id, or is claimed and may answer questions. A claim is
 // made valid with chat.CleanName.

@@ -2,7 +2,6 @@ package access
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,16 +15,17 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 )
 
 // peopleFile is people.json, which docs/bridge-files.md specifies.
 type peopleFile struct {
-	Version int       `json:"version"`
-	Users   []Person  `json:"users"`
-	Chats   []Person  `json:"chats"`
-	Pending []request `json:"pending,omitempty"`
-	// Earlier versions noted wrong codes.
+	Version int      `json:"version"`
+	Users   []Person `json:"users"`
+	Chats   []Person `json:"chats"`
+	// Earlier versions gave codes to strangers.
+	Pending json.RawMessage `json:"pending,omitempty"`
 	Wrong   json.RawMessage `json:"wrong,omitempty"`
 	Blocked json.RawMessage `json:"blocked_until,omitempty"`
 }
@@ -36,8 +36,6 @@ const (
 	maxPeople = 4 << 20
 	// A file that was there and is missing is unreadable for awayFor, and then empty.
 	awayFor = 2 * time.Second
-	// lockPatience bounds the wait of a change for another process.
-	lockPatience = 15 * time.Second
 )
 
 // ErrPeople is in the error where people.json cannot be read or understood. Until a person
@@ -96,7 +94,7 @@ func parsePeople(data []byte) (peopleFile, error) {
 	if err != nil {
 		return peopleFile{}, err
 	}
-	f.Wrong, f.Blocked = nil, nil
+	f.Pending, f.Wrong, f.Blocked = nil, nil, nil
 	return f, nil
 }
 
@@ -111,10 +109,58 @@ func (f peopleFile) check() error {
 			}
 		}
 	}
-	for _, r := range f.Pending {
-		if id, _ := r.subject(); !validID(id) {
-			return fmt.Errorf("%q, who asks, is not an id", id)
+	return nil
+}
+
+// ErrNotListed is in Revoke's error.
+var ErrNotListed = errors.New("not listed")
+
+// Allow lists a user, or with isChat a group or channel, in the place of what was allowed to it before: "ID", or "ID
+// NAME". The room may be empty.
+func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) {
+	kind := "user"
+	if isChat {
+		kind = "chat"
+	}
+	list, err := parseList(kind, []string{entry})
+	if err == nil && room != "" && !chat.ValidRoom(room) {
+		err = fmt.Errorf("%q is not the name of a room", room)
+	}
+	if err != nil {
+		return who, fmt.Errorf("allow: %w", err)
+	}
+	who = Person{ID: list[0].ID, Name: list[0].Name, Room: room, At: time.Now().UTC().Truncate(time.Second)}
+	return who, p.change(func(f *peopleFile) error {
+		list := &f.Users
+		if isChat {
+			list = &f.Chats
 		}
+		*list = append(without(*list, who.ID), who)
+		return nil
+	})
+}
+
+// without is a list without the person called id.
+func without(list []Person, id string) []Person {
+	return slices.DeleteFunc(list, func(p Person) bool { return p.ID == id })
+}
+
+// Revoke takes back what Allow gave to a user or chat. It fails for one that the configuration lists too, and stays
+// listed there.
+func (p *Policy) Revoke(id string) error {
+	err := p.change(func(f *peopleFile) error {
+		before := len(f.Users) + len(f.Chats)
+		f.Users, f.Chats = without(f.Users, id), without(f.Chats, id)
+		if len(f.Users)+len(f.Chats) == before {
+			return ErrNotListed
+		}
+		return nil
+	})
+	if rules := p.rules(peopleFile{}); (err == nil || errors.Is(err, ErrNotListed)) && (rules.User(id) || rules.Chat(id)) {
+		err = errors.New("it is listed in the configuration, and stays so until it is removed there")
+	}
+	if err != nil {
+		return fmt.Errorf("revoke %q: %w", id[:min(len(id), maxID)], err)
 	}
 	return nil
 }
@@ -125,25 +171,15 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err := durable.MkdirAll(p.dir, 0o700); err != nil {
 		return err
 	}
-	patience, cancel := context.WithTimeout(context.Background(), lockPatience)
-	defer cancel()
-	// A lock of its own for each change: it keeps out the others of this process, too.
 	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
 	lock := flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(flags))
 	defer lock.Close()
-	_, err := lock.TryLockContext(patience, 5*time.Millisecond)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("lock %s: another process has held it for %v", lock.Path(), lockPatience)
-	}
-	if err != nil {
+	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
 	f, err := p.read()
 	if err == nil {
 		err = do(&f)
-	}
-	if errors.Is(err, errUnchanged) {
-		return nil
 	}
 	if err != nil {
 		return err
@@ -151,11 +187,7 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	return p.save(f)
 }
 
-// errUnchanged is the error of a change that had nothing to do.
-var errUnchanged = errors.New("unchanged")
-
 func (p *Policy) save(f peopleFile) error {
-	f.Pending = slices.DeleteFunc(f.Pending, func(r request) bool { return !r.live(time.Now()) })
 	// Not null where there are none.
 	f.Users, f.Chats = append([]Person{}, f.Users...), append([]Person{}, f.Chats...)
 	data, err := json.MarshalIndent(f, "", "  ")

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +24,6 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		`{"version":1,"users":[{"id":""}],"chats":[]}`,
 		`{"version":1,"users":[{"id":"2 3"}],"chats":[]}`,
 		`{"version":1,"users":[{"id":2}],"chats":[]}`,
-		`{"version":1,"pending":[{"id":"2","at":"2026-11-20T12:57:16Z","salt":"AAAA"}]}`, // whose chat?
 		strings.Repeat(" ", maxPeople) + good,
 	} {
 		p := newPolicy(t)
@@ -34,8 +32,6 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		if !rules(p).User("1") || !rules(p).User("2") {
 			t.Fatal("the good file does not count")
 		}
-		code, _, err := p.Ask(Applicant{ID: "3", Private: true})
-		lethetest.Must(t, err)
 		writePeople(t, p, bad)
 		bad = bad[:min(len(bad), 60)]
 		r, rerr := p.Rules()
@@ -44,10 +40,8 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 				t.Errorf("%q: user %s is let in", bad, user)
 			}
 		}
-		_, _, aerr := p.Ask(Applicant{ID: "4", Private: true})
-		_, perr := p.Approve(code, "")
-		_, lerr := p.List()
-		for i, err := range []error{rerr, aerr, perr, p.Revoke("2"), lerr} {
+		_, aerr := p.Allow("4", "", false)
+		for i, err := range []error{rerr, aerr, p.Revoke("2")} {
 			if !errors.Is(err, ErrPeople) || !strings.Contains(err.Error(), p.path("people.json")) {
 				t.Errorf("%q: call %d: %v", bad, i, err)
 			}
@@ -119,18 +113,15 @@ func TestListIsAway(t *testing.T) {
 	})
 }
 
-func TestDocumentedPeopleFile(t *testing.T) { synctest.Test(t, documentedPeopleFile) }
-
-func documentedPeopleFile(t *testing.T) {
+func TestDocumentedPeopleFile(t *testing.T) {
 	example := lethetest.Blocks(t, "bridge-files.md", "json")[0]
 	f, err := parsePeople([]byte(example))
 	lethetest.Must(t, err)
-	if len(f.Users) == 0 || len(f.Chats) == 0 || len(f.Pending) == 0 || f.Users[0].Name == "" || f.Users[0].At.IsZero() {
+	if len(f.Users) == 0 || len(f.Chats) == 0 || f.Users[0].Name == "" || f.Users[0].At.IsZero() {
 		t.Errorf("the example leaves something out: %+v", f)
 	}
 	// What this program writes is what the page shows, to the byte.
 	p := newPolicy(t)
-	time.Sleep(time.Until(f.Pending[len(f.Pending)-1].At))
 	must(0, os.MkdirAll(p.dir, 0o700))
 	must(0, p.save(f))
 	if got := must(os.ReadFile(p.path("people.json"))); string(got) != example {
@@ -138,12 +129,11 @@ func documentedPeopleFile(t *testing.T) {
 	}
 }
 
-// A file of an earlier version is read; its codes, which were made of a salt, are void.
+// A file of an earlier version is read; the codes that it gave out are void.
 func TestEarlierPeopleFile(t *testing.T) {
-	at := time.Now().UTC().Format(time.RFC3339)
-	f, err := parsePeople([]byte(`{"version":1,"users":[{"id":"7"}],"chats":[],"wrong":["` + at + `"],"blocked_until":"` + at + `",
-		"pending":[{"id":"8","private":true,"at":"` + at + `","used":true,"salt":"q83vASNFZ4mrze8BI0VniQ=="}]}`))
-	if err != nil || len(f.Users) != 1 || f.Pending[0].live(time.Now()) {
+	f, err := parsePeople([]byte(`{"version":1,"users":[{"id":"7"}],"chats":[],"wrong":["x"],"blocked_until":"x",
+		"pending":[{"id":"8","private":true,"used":true,"code":"K7QM3XPA"}]}`))
+	if err != nil || len(f.Users) != 1 || f.Pending != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -192,9 +182,7 @@ func brokenWrite(t *testing.T, stage durable.Stage, n int) (failed bool) {
 			t.Fatalf("%s step %d, made again: %v", stage, n, err)
 		}
 	}
-	var code string
-	insist(func() (err error) { code, _, err = p.Ask(private("7")); return err }, nil)
-	insist(func() error { _, err := p.Approve(code, "dev"); return err }, ErrNoSuchCode)
+	insist(func() error { _, err := p.Allow("7", "dev", false); return err }, nil)
 	if !rules(p).User("7") || rules(p).Room("7", true) != "dev" {
 		t.Fatalf("%s step %d: not listed", stage, n)
 	}
@@ -202,47 +190,22 @@ func brokenWrite(t *testing.T, stage durable.Stage, n int) (failed bool) {
 	if rules(p).User("7") {
 		t.Fatalf("%s step %d: not revoked", stage, n)
 	}
-	if !failed && n < 6 {
+	if !failed && n < 5 {
 		t.Fatalf("only %d steps", n)
 	}
 	return failed
 }
 
-// Two processes, which two Policies stand for, lose nothing of each other's, and a
-// code is used once.
+// Two processes, which two Policies stand for, lose nothing of each other's.
 func TestTwoProcesses(t *testing.T) {
 	p := newPolicy(t)
-	both := []*Policy{p, New(p.dir)}
-	const strangers = 6
-	var codes [strangers][2]string
 	var wg sync.WaitGroup
-	for i := range strangers {
-		for side, p := range both {
-			wg.Go(func() { codes[i][side], _, _ = p.Ask(private(fmt.Sprint(i + 1))) })
-		}
+	for i := range 12 {
+		wg.Go(func() { must(New(p.dir).Allow(fmt.Sprint(i+1), "", false)) })
+		wg.Go(func() { rules(p).Decide("1", "1", true) })
 	}
 	wg.Wait()
-	var approved [strangers]atomic.Int32
-	for i, pair := range codes {
-		if pair[0] != pair[1] || pair[0] == "" {
-			t.Errorf("stranger %d has the codes %q", i+1, pair)
-		}
-		for _, p := range both {
-			wg.Go(func() {
-				if _, err := p.Approve(pair[0], ""); err == nil {
-					approved[i].Add(1)
-				} else if !errors.Is(err, ErrNoSuchCode) {
-					t.Error(err)
-				}
-			})
-			wg.Go(func() { rules(p).Decide("1", "1", true) })
-		}
-	}
-	wg.Wait()
-	for i := range approved {
-		id := fmt.Sprint(i + 1)
-		if n := approved[i].Load(); n != 1 || !rules(both[0]).User(id) || !rules(both[1]).User(id) {
-			t.Errorf("stranger %s was approved %d times", id, n)
-		}
+	if n := len(rules(p).Users); n != 12 {
+		t.Errorf("%d of 12 are listed", n)
 	}
 }

@@ -1,18 +1,17 @@
 // Package access says who may speak through a bridge. Nobody may until listed: by the
-// configuration (Static), or by the owner, who approves the code that a stranger was given.
+// configuration (Static), or by the owner (Allow).
 //
 //	p := access.New(filepath.Join(home, "bridges", "pager"))
 //	err := p.Static(access.Lists{Users: []string{"42 ada"}})
-//	rules, err := p.Rules()                      // at each batch of messages
-//	allowed, why := rules.Decide(user, chat, private) // then rules.NameFor(user, claimed) signs
-//	code, fresh, err := p.Ask(applicant)         // for a stranger
-//	who, err := p.Approve(code, room)            // by the owner, in another process
+//	rules, err := p.Rules()                           // at each batch of messages
+//	allowed, why := rules.Decide(user, chat, private) // a stranger is told an id for the owner
+//	name, text := rules.NameFor(user, claimed), rules.Obeyed(user, text)
+//	who, err := p.Allow("43 bob", "dev", false)       // by the owner, in another process
 //
-// What was approved is in people.json in the bridge's directory, which the bridge and the
-// command line change at the same time: each change is made under a lock that other
-// processes see, on the newest file, and is durable when the call returns nil. A file that
-// cannot be read or understood refuses everyone, those of the configuration too, and is never
-// written over.
+// Whom the owner allowed is in people.json in the bridge's directory: each change is made under
+// a lock that other processes see, on the newest file, and is durable when the call returns nil.
+// A file that cannot be read or understood refuses everyone, those of the configuration too, and
+// is never written over.
 package access
 
 import (
@@ -47,9 +46,9 @@ type Person struct {
 	// Name signs a user's lines and belongs to that user alone; of a chat it is
 	// the title, for people.
 	Name string `json:"name,omitempty"`
-	// Room is the room that the owner gave along with the approval; may be empty.
+	// Room is the room that the owner gave along with it; may be empty.
 	Room string `json:"room,omitempty"`
-	// At is when the approval was given; zero for the configuration's.
+	// At is when the owner allowed it; zero for the configuration's.
 	At time.Time `json:"at,omitzero"`
 	// Config says that the configuration lists the person, and alone can take that back.
 	Config bool `json:"config,omitzero"`
@@ -65,7 +64,7 @@ type Lists struct {
 	// Names are reserved beside those of listed users: the owner's, say.
 	Names []string
 	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
-	// name by claiming it: the configuration or an approval has to give it.
+	// name by claiming it: the configuration or the owner has to give it.
 	People []string
 }
 
@@ -164,7 +163,7 @@ func (p *Policy) rules(f peopleFile) Rules {
 	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), members, p.lists.Names, p.lists.People}
 }
 
-// merge lists the persons of the configuration, and then those that were approved.
+// merge lists the persons of the configuration, and then those that the owner allowed.
 func merge(fixed, people []Person) []Person {
 	all := append([]Person{}, fixed...)
 	for _, person := range people {
@@ -198,8 +197,7 @@ func (r Rules) Decide(user, chat string, private bool) (allowed bool, why string
 	return false, fmt.Sprintf("user %s is not listed", user)
 }
 
-// Room is the room that was given along with the approval of a private chat's user
-// or of a group; empty when there was none.
+// Room is the room that the owner gave to a private chat's user or to a group; empty when there was none.
 func (r Rules) Room(id string, private bool) string {
 	list := r.Chats
 	if private {
@@ -211,30 +209,11 @@ func (r Rules) Room(id string, private bool) string {
 	return ""
 }
 
-// Listing is the policy in force, for people.
-type Listing struct {
-	Rules
-	Pending []Pending `json:"pending"` // with a live code, oldest first
-}
-
-// Pending is an applicant with a live code.
-type Pending struct {
-	Applicant
-	Asked   time.Time `json:"asked"`
-	Expires time.Time `json:"expires"`
-}
-
-// List says who may speak and who has asked to.
-func (p *Policy) List() (Listing, error) {
-	f, err := p.read()
-	if err != nil {
-		return Listing{}, err
+// Obeyed is what a user says, as the line of a room: where it would change the model and the user is
+// not listed, it says that it is not obeyed.
+func (r Rules) Obeyed(user, text string) string {
+	if name, rest := chat.Command(chat.Line{Text: text}); name != "model" || rest == "" || r.User(user) {
+		return text
 	}
-	l := Listing{p.rules(f), []Pending{}}
-	for _, r := range f.Pending {
-		if r.live(time.Now()) {
-			l.Pending = append(l.Pending, Pending{r.Applicant, r.At, r.At.Add(codeLife)})
-		}
-	}
-	return l, nil
+	return "(not obeyed: only people who are listed may use /model) " + text
 }

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"lethe/internal/test/lethetest"
 )
@@ -96,51 +94,65 @@ func TestStaticRefusesNonsense(t *testing.T) {
 	}
 }
 
-// What is of a time to come was written before the clock was put back: it is not recent.
-func TestClockPutBack(t *testing.T) {
-	now := time.Now()
-	for ahead, want := range map[time.Duration]bool{0: true, 30 * time.Second: true, 2 * time.Minute: false, 24 * time.Hour: false} {
-		if r := (request{Code: "CODE", At: now.Add(ahead)}); r.live(now) != want {
-			t.Errorf("a code given %s from now is good: %v", ahead, !want)
+func TestRules(t *testing.T) {
+	p := newPolicy(t)
+	must(0, p.Static(Lists{Users: []string{"1 ada", "2"}, Chats: []string{"-10"}, Members: MembersListed}))
+	writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob","room":"dev"},{"id":"3","name":"cleo"}],"chats":[]}`)
+	r := rules(p)
+	var got []string
+	for _, u := range r.Users {
+		got = append(got, fmt.Sprintf("%s %s %s %v", u.ID, u.Name, u.Room, u.Config))
+	}
+	if want := "1 ada  true, 2 bob dev true, 3 cleo  false"; strings.Join(got, ", ") != want {
+		t.Errorf("users: %s, want %s", strings.Join(got, ", "), want)
+	}
+	if len(r.Chats) != 1 || r.Chats[0].ID != "-10" || r.Members != MembersListed {
+		t.Errorf("%+v", r)
+	}
+	const refused = "(not obeyed: only people who are listed may use /model) "
+	for _, c := range [][3]string{
+		{"1", "/model x", "/model x"}, {"9", "/model x", refused + "/model x"}, {"", "/model x\n", refused + "/model x\n"},
+		{"9", "/stop", "/stop"}, {"9", "a /model x", "a /model x"}, {"9", "/model", "/model"},
+	} {
+		if got := r.Obeyed(c[0], c[1]); got != c[2] {
+			t.Errorf("%q of %s becomes %q", c[1], c[0], got)
 		}
 	}
 }
 
-func TestList(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPolicy(t)
-		must(0, p.Static(Lists{Users: []string{"1 ada", "2"}, Chats: []string{"-10"}, Members: MembersListed}))
-		writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob","room":"dev"},{"id":"3","name":"cleo"}],"chats":[]}`)
-		must(p.askCode(Applicant{ID: "4", Name: "Dora", Private: true}))
-		time.Sleep(time.Minute)
-		must(p.askCode(Applicant{ID: "4", Chat: "-20", ChatTitle: "The team"}))
-		l := must(p.List())
-		var got []string
-		for _, u := range l.Users {
-			got = append(got, fmt.Sprintf("%s %s %s %v", u.ID, u.Name, u.Room, u.Config))
+// Whom the owner allows, by a command in another process, may speak at once, and no longer than that.
+func TestAllowAndRevoke(t *testing.T) {
+	p := newPolicy(t)
+	cli := New(p.dir)
+	must(0, p.Static(Lists{Users: []string{"1 ada"}}))
+	for _, bad := range []string{"", " ", "7 two words", "7 a]b", strings.Repeat("9", maxID+1)} {
+		if _, err := cli.Allow(bad, "", false); err == nil {
+			t.Errorf("%q was allowed", bad)
 		}
-		if want := "1 ada  true, 2 bob dev true, 3 cleo  false"; strings.Join(got, ", ") != want {
-			t.Errorf("users: %s, want %s", strings.Join(got, ", "), want)
-		}
-		if len(l.Chats) != 1 || l.Chats[0].ID != "-10" || l.Members != MembersListed {
-			t.Errorf("%+v", l)
-		}
-		if len(l.Pending) != 2 || l.Pending[0].String() != `user 4 ("Dora")` || l.Pending[1].String() != `chat -20 ("The team"), asked for by user 4` ||
-			l.Pending[0].Expires.Sub(l.Pending[0].Asked) != codeLife {
-			t.Errorf("pending: %+v", l.Pending)
-		}
-		time.Sleep(time.Hour - time.Minute)
-		if l := must(p.List()); len(l.Pending) != 1 {
-			t.Errorf("after an hour: %+v", l.Pending)
-		}
-	})
-}
-
-// askCode is Ask for tests that take a fresh code for granted.
-func (p *Policy) askCode(who Applicant) (string, error) {
-	code, fresh, err := p.Ask(who)
-	if err == nil && !fresh {
-		err = fmt.Errorf("the code of %s is not fresh", who)
 	}
-	return code, err
+	if _, err := cli.Allow("7", "../x", false); err == nil || rules(p).User("7") {
+		t.Errorf("allowed into room ../x: %v", err)
+	}
+	must(cli.Allow("7", "ops", false))
+	must(cli.Allow("7 Ada", "dev", false)) // again, with another room, and a name that is somebody else's
+	must(cli.Allow("-10 The team", "", true))
+	r := rules(p)
+	if len(r.Users) != 2 || !allowed(r, "7", "7", true) || r.User("8") || r.Chat("7") || r.User("-10") || !allowed(r, "9", "-10", false) {
+		t.Errorf("listed: %+v", r)
+	}
+	if r.Room("7", true) != "dev" || r.Room("8", true) != "" || r.Room("7", false) != "" || r.NameFor("7", "x") != "Ada-7" {
+		t.Error("the room or the name is wrong")
+	}
+	if err := cli.Revoke("7"); err != nil || rules(p).User("7") {
+		t.Errorf("revoke: %v", err)
+	}
+	if err := p.Revoke("7"); !errors.Is(err, ErrNotListed) {
+		t.Errorf("revoked twice: %v", err)
+	}
+	must(cli.Allow("1", "", false))
+	for range 2 {
+		if err := p.Revoke("1"); err == nil || errors.Is(err, ErrNotListed) || !rules(p).User("1") {
+			t.Errorf("revoke who is in the configuration: %v", err)
+		}
+	}
 }

@@ -66,10 +66,10 @@ func TestConfigIsChecked(t *testing.T) {
 		{"route of chat", func(c *Config) { c.Routes = []Route{{Chat: "@crew", Room: "dev"}} }},
 		{"there are two", func(c *Config) { c.Routes = []Route{{"-1", 0, "dev"}, {"-1", 1, "ops"}} }},
 		{"persons are listed as users", func(c *Config) { c.Chats = []string{"12 Ada"} }},
-		{"does not begin with an id", func(c *Config) { c.Users = []string{"ada"} }},
-		{"zeros", func(c *Config) { c.Users = []string{"01 ada"} }},
+		{`"ada" is not an id`, func(c *Config) { c.Users = []string{"ada"} }},
+		{`"01" is not an id`, func(c *Config) { c.Users = []string{"01 ada"} }},
 		{"-05", func(c *Config) { c.Chats = []string{"-05"} }},
-		{"id is a number", func(c *Config) { c.Routes = []Route{{"+5", 0, "dev"}} }},
+		{"not an id", func(c *Config) { c.Routes = []Route{{"+5", 0, "dev"}} }},
 		{"topics have numbers from 1 on", func(c *Config) { c.Routes = []Route{{"-5", -3, "dev"}} }},
 	} {
 		bad := good

@@ -2,14 +2,12 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"lethe/bridge"
-	"lethe/bridge/access"
 	"lethe/internal/status"
 )
 
@@ -61,19 +59,8 @@ func listeners(home, room string) (names []string) {
 // tell sends an answer of the bridge itself, beside the rooms. It is tried twice and not kept.
 func (s *session) tell(key string, out parcel) {
 	s.spawn(func(ctx context.Context) {
-		for range 2 {
-			err := s.send(ctx, bridge.Peer{Key: key}, out)
-			if err == nil {
-				return
-			}
-			s.log.Debug("an answer of the bridge itself was not sent", "chat", key, "error", err)
-			pause := s.cfg.tune.backoff
-			if later := new(bridge.LaterError); errors.As(err, &later) {
-				pause = min(max(pause, later.After), time.Minute)
-			}
-			if !sleep(ctx, pause) {
-				return
-			}
+		if s.send(ctx, bridge.Peer{Key: key}, out) != nil && sleep(ctx, s.cfg.tune.backoff) {
+			_ = s.send(ctx, bridge.Peer{Key: key}, out)
 		}
 	})
 }
@@ -107,17 +94,13 @@ func (s *session) showTyping(key, room string, topic int) {
 }
 
 // stranger deals with a message of somebody who may not speak: no word of it goes anywhere. In
-// private, and to somebody who asks for it in a group, it offers a code.
+// private, and to somebody who asks for it in a group, the bot says how its owner can change that.
 func (s *session) stranger(m *message, who author, at spot, why string, asks bool) []func() {
 	then := []func(){func() { s.denied(who, at, why) }}
 	if !at.private() && !asks || at.chat.Type == "channel" {
 		return then
 	}
-	return append(then, func() {
-		s.offer(access.Applicant{
-			ID: who.ID, Name: who.Claimed, Chat: at.id, ChatTitle: m.Chat.Title, Private: at.private(),
-		}, parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID})
-	})
+	return append(then, func() { s.offer(at, parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
 }
 
 // denied logs who wrote and was not heard, once each, and 20 at once.
@@ -131,37 +114,19 @@ func (s *session) denied(who author, at spot, why string) {
 	}
 }
 
-// offer answers an applicant with a code, once an hour each and 20 times an hour in all.
-func (s *session) offer(who access.Applicant, answer parcel) {
-	subject := who.Chat
-	if who.Private {
-		subject = who.ID
-	}
-	if s.strangers.Tokens() < 1 {
+// offer tells a stranger how to be let in, once each and 20 times an hour in all.
+func (s *session) offer(at spot, answer parcel) {
+	if _, asked := s.asked.Load(at.id); asked || !s.strangers.Allow() {
 		return
 	}
-	code, fresh, err := s.policy.Ask(who)
-	if errors.Is(err, access.ErrNoCode) {
-		s.log.Debug("somebody got no code", "error", err)
-		return
+	s.asked.Store(at.id, nil)
+	whom, id := "you", at.id
+	if !at.private() {
+		whom, id = "this chat", "-- "+at.id // a negative number is no flag
 	}
-	if err != nil {
-		s.log.Warn("somebody got no code", "who", who.String(), "error", err)
-		return
-	}
-	if !fresh || !s.strangers.Allow() {
-		return
-	}
-	s.asked.Store(subject, nil)
-	s.log.Info("somebody asks to be let in and was given a code", "who", who.String())
-	whom := "you"
-	if !who.Private {
-		whom = "this chat"
-	}
-	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. "+
-		"Its owner can change that within the hour with\n\n"+
-		"lethe bridge telegram allow %s\n\nids: %s", whom, code, strings.TrimSpace(who.ID+" "+who.Chat))
-	s.tell(subject, answer)
+	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. Its owner can change that with\n\n"+
+		"lethe bridge telegram allow %s", whom, id)
+	s.tell(at.id, answer)
 }
 
 // wake tries the peers of a chat again now.

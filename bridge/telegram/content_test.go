@@ -178,7 +178,7 @@ func TestWordsProperty(t *testing.T) {
 			t.Fatalf("%q became %q", text, got)
 		}
 		if c, ok := commandOf(text); ok {
-			(&draft{words: text}).asCommand(c, true)
+			(&draft{words: text}).asCommand(c)
 		}
 		one := bridge.Inert(text)
 		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > bridge.MaxQuote {

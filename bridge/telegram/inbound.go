@@ -3,7 +3,6 @@ package telegram
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,9 +69,8 @@ func (s *session) handle(u update, tag string) (h outcome, err error) {
 	if err != nil {
 		return h, err
 	}
-	switch {
-	case u.Callback != nil && u.Callback.Message != nil:
-		return s.press(u.Callback, rules), nil
+	if u.Callback != nil && u.Callback.Message != nil {
+		return s.press(u, rules), nil
 	}
 	m, edited := u.message()
 	switch {
@@ -85,10 +83,10 @@ func (s *session) handle(u update, tag string) (h outcome, err error) {
 	case edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	return s.handleMessage(u.ID, m, edited, tag, rules), nil
+	return s.handleMessage(s.idOf(u), m, edited, tag, rules), nil
 }
 
-func (s *session) handleMessage(update int64, m *message, edited bool, tag string, rules access.Rules) (h outcome) {
+func (s *session) handleMessage(id string, m *message, edited bool, tag string, rules access.Rules) (h outcome) {
 	d, at, who := s.draft(m, rules), s.spot(m, rules), m.author()
 	if d == nil {
 		return h
@@ -103,7 +101,7 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 		return h
 	}
 	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed {
-		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id")
+		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id") && !rules.Chat(at.id)
 		h.then = s.stranger(m, who, at, why, asks)
 		return h
 	}
@@ -121,23 +119,23 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 			h.then = append(h.then, func() { s.tell(at.peer, answer) })
 			return h
 		}
-		d.asCommand(cmd, rules.User(who.ID))
+		d.asCommand(cmd)
 	}
-	h.line = s.line(fmt.Sprint("u", update), m, at, rules.NameFor(who.ID, who.Claimed))
+	h.line = s.line(id, m, at, rules.NameFor(who.ID, who.Claimed))
 	h.line.Peer, h.line.Room = s.answer(m, d, at)
-	h.line.Text = d.text(tag)
+	h.line.Text = rules.Obeyed(who.ID, d.text(tag))
 	if tag == "" && d.file != nil {
 		h.file = d.file
 		return h
 	}
-	id, said := messageID{m.Chat.ID, m.ID}, h.line.Text
-	if edited && s.seen[id] == said { // the preview of a link has come, or the like
+	which, said := messageID{m.Chat.ID, m.ID}, h.line.Text
+	if edited && s.seen[which] == said { // the preview of a link has come, or the like
 		return outcome{}
 	}
 	if len(s.seen) >= maxSeen {
 		clear(s.seen)
 	}
-	s.seen[id] = said
+	s.seen[which] = said
 	if edited {
 		d.marks = append([]string{"(edited)"}, d.marks...)
 		h.line.Text = d.text(tag)
@@ -146,11 +144,11 @@ func (s *session) handleMessage(update int64, m *message, edited bool, tag strin
 	return h
 }
 
-// line is the line of a room that a message becomes, without its text. id is one of Telegram's.
+// line is the line of a room that a message becomes, without its text.
 func (s *session) line(id string, m *message, at spot, name string) *bridge.Message {
 	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
 	sent := time.Unix(cmp.Or(m.EditDate, m.Date), 0)
-	return &bridge.Message{ID: s.source + "/" + id, Peer: at.peer, Room: at.room, User: name, At: sent, Note: data}
+	return &bridge.Message{ID: id, Peer: at.peer, Room: at.room, User: name, At: sent, Note: data}
 }
 
 // draft makes what a message says; nil when it says nothing, as those do that only tell what
@@ -180,11 +178,9 @@ func (s *session) draft(m *message, rules access.Rules) *draft {
 }
 
 // asCommand writes a command as the harness wants it, and another one without the bot's name.
-func (d *draft) asCommand(cmd command, listed bool) {
+func (d *draft) asCommand(cmd command) {
 	line := strings.TrimSpace("/" + cmd.Name + " " + strings.Join(strings.Fields(cmd.Rest), " "))
 	switch name, _ := chat.Command(chat.Line{Text: line}); {
-	case cmd.Name == "model" && cmd.Rest != "" && !listed:
-		d.words = "(not obeyed: only people who are listed may use /model) " + line
 	case name != "":
 		d.quote, d.words = "", line // behind a quotation nobody would obey it
 	case cmd.Bot != "":

@@ -124,10 +124,28 @@ func parseKey(key string) (chat string, topic int) {
 	return chat, topic
 }
 
+// setLists gives the policy the lists of the settings, with groups under the ids by which the
+// bridge knows them: a supergroup may be listed by its new id, its old one, or both.
+func (s *session) setLists() error {
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	l := s.cfg.lists()
+	l.Chats = nil
+	listed := map[string]bool{}
+	for _, entry := range s.cfg.Chats {
+		id, title, _ := strings.Cut(strings.TrimSpace(entry), " ")
+		if id = s.chats.canonical(id); !listed[id] {
+			listed[id] = true
+			l.Chats = append(l.Chats, strings.TrimSpace(id+" "+title))
+		}
+	}
+	return s.policy.Static(l)
+}
+
 // route is the room that the configuration gives a chat or a topic, under the chat's first id or
 // the one it has now.
 func (s *session) route(chat string, topic int) (room string, ok bool) {
-	for _, r := range s.now().Routes {
+	for _, r := range s.cfg.Routes {
 		if s.chats.canonical(r.Chat) == chat && r.Topic == topic {
 			return r.Room, true
 		}
@@ -151,7 +169,7 @@ func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, roo
 	if room := rules.Room(chatID, private); chat.ValidRoom(room) { // a person may have edited the file
 		return chatID, room
 	}
-	return chatID, s.now().Room
+	return chatID, s.cfg.Room
 }
 
 // wanted lists the peers that should be delivered to, by key, with their rooms: every listed group and
@@ -166,7 +184,7 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 	add := func(id string) {
 		id = s.chats.canonical(id)
 		_, rooms[id] = s.peerOf(id, 0, rules)
-		for _, r := range s.now().Routes {
+		for _, r := range s.cfg.Routes {
 			if r.Topic != 0 && s.chats.canonical(r.Chat) == id {
 				rooms[keyOf(id, r.Topic)] = r.Room
 			}
@@ -182,7 +200,7 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 		if _, asked := s.asked.Load(u.ID); asked || slices.ContainsFunc(known, written) {
 			add(u.ID)
 		}
-		for _, name := range s.now().Notify {
+		for _, name := range s.cfg.Notify {
 			if strings.EqualFold(u.Name, name) {
 				rooms[noticeKey(u.ID)] = chat.NotifyRoom(name)
 			}
@@ -197,8 +215,7 @@ type delivery struct {
 	stop func() // returns when Deliver has returned
 }
 
-// deliver keeps one Deliver going for every peer, as people and settings come and go, until ctx
-// ends.
+// deliver keeps one Deliver going for every peer, as people come and go, until ctx ends.
 func (s *session) deliver(ctx context.Context) error {
 	people := chat.Scope{Dir: filepath.Join(s.cfg.Home, "bridges", Name), Names: []string{"people.json"}}
 	list, unwatch := s.cfg.Watcher.Subscribe(people)
@@ -224,8 +241,6 @@ func (s *session) deliver(ctx context.Context) error {
 		case <-list:
 		case <-s.changed:
 		case <-again:
-		case <-s.cfg.Hangup:
-			s.reload()
 		}
 	}
 }
@@ -296,8 +311,8 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	}}
 }
 
-// migrated notes that a group has become a supergroup. The keys of its peers, its permission, the
-// code that it was given, and its routes go on.
+// migrated notes that a group has become a supergroup. The keys of its peers, its permission and its
+// routes go on.
 func (s *session) migrated(old, now int64) error {
 	from, to := strconv.FormatInt(old, 10), strconv.FormatInt(now, 10)
 	rules, err := s.policy.Rules()
@@ -305,13 +320,13 @@ func (s *session) migrated(old, now int64) error {
 		return err
 	}
 	first := s.chats.canonical(from)
-	if _, asked := s.asked.Load(first); !rules.Chat(first) && (!asked || rules.Chat(to)) {
+	if _, asked := s.asked.Load(first); !asked && !rules.Chat(first) {
 		return nil
 	}
 	if err := errors.Join(s.chats.move(from, to), s.setLists()); err != nil {
 		return err
 	}
-	s.log.Info("a group has become a supergroup; its permission, or its code, goes on", "chat", from, "now", to)
+	s.log.Info("a group has become a supergroup; its permission goes on", "chat", from, "now", to)
 	s.wake(s.chats.canonical(to))
 	select {
 	case s.changed <- struct{}{}:

@@ -80,7 +80,7 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// A group that becomes a supergroup between its code and the approval is let in,
+// A group that becomes a supergroup before it is allowed is let in,
 // and told where it is now.
 func TestMigratesBeforeAllow(t *testing.T) {
 	st := newStage(t)
@@ -89,10 +89,10 @@ func TestMigratesBeforeAllow(t *testing.T) {
 	st.start()
 	st.ready()
 	st.Say(crew, ada, "/start")
-	code := st.sent(crew, 1)[0]
+	told := st.sent(crew, 1)[0]
 	super := st.Migrate(crew)
 	st.quiet()
-	st.approve(code, "")
+	st.allow(told, "")
 	has(t, "welcome", st.sent(super, 1)[0], "let in")
 	st.Say(super, ada, "hello")
 	equalAll(t, "room", st.hears("dev", 1), "Ada-"+id(ada.ID)+": hello")

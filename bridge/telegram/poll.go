@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,18 +26,12 @@ func sourceOf(c Config) string {
 	return fmt.Sprintf("%s@%08x", bot, crc32.ChecksumIEEE([]byte(c.BaseURL)))
 }
 
-// position is stored with what was taken in: the sequence, and the first id that was
-// not.
-func (s *session) position(next int64) string { return s.source + " " + strconv.FormatInt(next, 10) }
-
-// known says whether an update was dealt with already. Only those shortly below the stored
-// position were: after a week without updates Telegram goes on at a random id, which may be a
-// lower one.
-func (s *session) known(id int64) bool {
-	const repeats = 1000 // the server gives a hundred updates at a time
-	source, number, _ := strings.Cut(s.hub.Position(), " ")
-	next, err := strconv.ParseInt(number, 10, 64)
-	return err == nil && source == s.source && id < next && id >= next-repeats
+// idOf names an update for ever.
+func (s *session) idOf(u update) string {
+	if u.Callback != nil {
+		return s.source + "/c" + u.Callback.ID
+	}
+	return fmt.Sprintf("%s/u%d", s.source, u.ID)
 }
 
 // poll fetches updates until ctx ends. What it has fetched is safe before the next request says
@@ -53,7 +46,6 @@ func (s *session) poll(ctx context.Context) error {
 	wait.Reset()
 	var offset int64
 	timeout := time.Duration(0) // the first answer comes at once: it says that all is well
-	ready := false
 	for ctx.Err() == nil {
 		began := time.Now()
 		batch, err := s.fetchUpdates(ctx, offset, timeout)
@@ -72,10 +64,9 @@ func (s *session) poll(ctx context.Context) error {
 		wait.Reset()
 		// Not before: what is fetched and cannot be taken in is not heard.
 		s.hub.Exchanged()
-		if !ready && s.cfg.Ready != nil {
+		if timeout == 0 && s.cfg.Ready != nil {
 			s.cfg.Ready(s.me.Load().Username)
 		}
-		ready = true
 		// A server that does not wait, or gives the same again, must not be asked without end.
 		if !news && timeout > 0 && time.Since(began) < timeout/4 {
 			sleep(ctx, s.cfg.tune.backoff)
@@ -183,8 +174,8 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 	defer cancel()
 	var msgs []bridge.Message
 	var then []func()
-	flush := func(next int64) error {
-		err := s.accept(ctx, s.position(next), msgs)
+	flush := func() error {
+		err := s.accept(ctx, msgs)
 		if err == nil {
 			for _, f := range then {
 				f()
@@ -194,7 +185,7 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 		return err
 	}
 	for _, u := range batch {
-		if s.known(u.ID) {
+		if _, taken := s.hub.Taken(s.idOf(u)); taken {
 			continue
 		}
 		news = true
@@ -203,7 +194,7 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 			// What came before a file does not wait for it. When it has come, its sender may have been
 			// taken off the list.
 			var tag string
-			if err = flush(u.ID); err == nil {
+			if err = flush(); err == nil {
 				tag, err = s.fetch(ctx, late, *h.file, *h.line)
 			}
 			if err == nil {
@@ -213,13 +204,14 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 		if err != nil {
 			return 0, news, err
 		}
-		if h.line != nil {
-			msgs = append(msgs, *h.line)
+		if h.line == nil { // a blank one, so that the update is known when it comes again
+			h.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
 		}
+		msgs = append(msgs, *h.line)
 		then = append(then, h.then...)
 	}
 	next = batch[len(batch)-1].ID + 1
-	return next, news, flush(next)
+	return next, news, flush()
 }
 
 // handleSafely is handle. An update that makes it panic is passed over: it would come again
@@ -235,12 +227,13 @@ func (s *session) handleSafely(u update, tag string) (h outcome, err error) {
 }
 
 // accept hands lines over to their rooms.
-func (s *session) accept(ctx context.Context, position string, msgs []bridge.Message) error {
-	if len(msgs) > 0 {
-		s.reconcile(ctx) // an answer must not be in a room before its peer's position is
+func (s *session) accept(ctx context.Context, msgs []bridge.Message) error {
+	if len(msgs) == 0 {
+		return nil
 	}
-	err := s.hub.Accept(position, msgs...)
-	if err == nil && len(msgs) > 0 {
+	s.reconcile(ctx) // an answer must not be in a room before its peer's position is
+	err := s.hub.Accept(msgs...)
+	if err == nil {
 		s.reconcile(ctx)
 	}
 	return err
@@ -262,7 +255,7 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 		}
 		s.fail(err)
 	case refusal.Code == http.StatusConflict:
-		s.hub.Trouble(conflictError(refusal, s.cfg.BaseURL))
+		s.hub.Trouble(fmt.Errorf("another program fetches the messages of this bot: %w", err))
 	default:
 		s.hub.Trouble(err)
 	}
@@ -274,14 +267,4 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 func (s *session) unknownBot(ctx context.Context) bool {
 	code := answered(s.call(ctx, "getMe", struct{}{}, new(user)))
 	return code == http.StatusUnauthorized || code == http.StatusNotFound
-}
-
-// conflictError explains the conflict, and how to end it.
-func conflictError(e *apiError, base string) error {
-	if strings.Contains(strings.ToLower(e.Description), "webhook") {
-		return errors.New("a webhook is set for this bot, so telegram gives its messages to that; to remove it: " +
-			`curl "` + base + `/bot$TELEGRAM_BOT_TOKEN/deleteWebhook"`)
-	}
-	return errors.New("another program fetches the messages of this bot with the same token; " +
-		"stop it, or give one of the two another bot")
 }

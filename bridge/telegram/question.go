@@ -124,7 +124,8 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 }
 
 // press decides what becomes of a pressed button, as handleMessage does of a message.
-func (s *session) press(c *callback, rules access.Rules) (h outcome) {
+func (s *session) press(u update, rules access.Rules) (h outcome) {
+	c := u.Callback
 	who, at := c.From.author(), s.spot(c.Message, rules)
 	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed || who.Bot {
 		h.then = append(h.then, func() { s.denied(who, at, "a button: "+why) })
@@ -145,7 +146,7 @@ func (s *session) press(c *callback, rules access.Rules) (h outcome) {
 		over = false
 		reply["text"] = bridge.Clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
 	default:
-		h.line = s.line("c"+c.ID, c.Message, at, name)
+		h.line = s.line(s.idOf(u), c.Message, at, name)
 		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+q.Options[n-1]
 		reply["text"], reply["show_alert"] = bridge.Clip(q.Options[n-1], 200), false
 		h.then = append(h.then, func() {

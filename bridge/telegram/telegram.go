@@ -11,7 +11,7 @@
 //   - A message to the bot is durable in its room, or in the bridge's inbox, before Telegram is
 //     told that it may forget it. Updates that come again make no second line.
 //   - Nobody's words reach a room before the owner has listed the person or the group. A stranger
-//     gets a code, at most once an hour; all strangers together get at most 20 answers an hour.
+//     is told once how to be let in; all strangers together get at most 20 answers an hour.
 //   - No fault of the network, of a proxy or of Telegram ends Run, and none makes it deaf: every
 //     request has a deadline, and failed polls start over on new connections. Only a token that
 //     Telegram does not accept ends it: ErrToken.
@@ -20,7 +20,7 @@
 //
 // Read on in this order: api.go (the token and requests), update.go, content.go, inbound.go,
 // and poll.go (what comes in), commands.go (answers of the bridge
-// itself, and that it types), question.go (buttons), settings.go and peers.go (which chats hear which rooms), parts.go
+// itself, and that it types), question.go (buttons), peers.go (which chats hear which rooms), parts.go
 // and send.go (what goes out). docs/telegram.md is for the owner of a bot.
 package telegram
 
@@ -31,7 +31,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,13 +74,6 @@ type Config struct {
 	// Ready is called once, with the bot's user name, when Telegram has answered. May be nil.
 	Ready func(bot string)
 
-	// At each value of Hangup, Reload reads the settings again: Settings, but for TokenFile and
-	// BaseURL, and Notify of what it returns replace those here. An error, also one of Check,
-	// changes nothing and is shown by the bridge's health. Other settings need a new Run. Both
-	// may be nil.
-	Hangup <-chan os.Signal
-	Reload func() (Config, error)
-
 	tune tuning
 }
 
@@ -90,7 +82,7 @@ type Settings struct {
 	TokenFile string `toml:"token_file"` // the caller reads it
 	BaseURL   string `toml:"base_url"`   // "": DefaultBaseURL; of a self-hosted server otherwise
 	Room      string `toml:"room"`       // of chats without a route; "": "dev"
-	// Users and Chats are allowed beside those that were approved: "ID", or "ID NAME".
+	// Users and Chats are allowed beside those of the command line: "ID", or "ID NAME".
 	Users []string `toml:"users"`
 	Chats []string `toml:"chats"`
 	// Members says who may speak in a listed group: access.MembersAll ("") or
@@ -162,21 +154,21 @@ func (c Config) Check() error {
 		}
 	}
 	for _, entry := range c.Chats {
-		if n, ok := number(idOf(entry)); !ok || n >= 0 {
+		if id := idOf(entry); CheckID(id) != nil || id[0] != '-' {
 			return fmt.Errorf("chats: %q is not the id of a group, a negative number: persons are listed as users", entry)
 		}
 	}
 	for _, entry := range c.Users {
-		if _, ok := number(idOf(entry)); !ok {
-			return fmt.Errorf("users: %q does not begin with an id, a number without + or zeros before it", entry)
+		if err := CheckID(idOf(entry)); err != nil {
+			return fmt.Errorf("users: %q: %w", entry, err)
 		}
 	}
 	return new(access.Policy).Static(c.lists())
 }
 
 func (r Route) check() error {
-	if _, ok := number(r.Chat); !ok {
-		return errors.New("an id is a number without anything before or behind it: write /id there")
+	if err := CheckID(r.Chat); err != nil {
+		return err
 	}
 	if r.Topic < 0 {
 		return fmt.Errorf("topic = %d: topics have numbers from 1 on: write /id there", r.Topic)
@@ -191,10 +183,13 @@ func checkRoom(name string) error {
 	return nil
 }
 
-// number reads an id in the only way in which Telegram writes it: another would match nobody.
-func number(id string) (n int64, ok bool) {
+// CheckID refuses an id that is not written in the only way in which Telegram writes it: another would match nobody.
+func CheckID(id string) error {
 	n, err := strconv.ParseInt(id, 10, 64)
-	return n, err == nil && n != 0 && strconv.FormatInt(n, 10) == id
+	if err != nil || n == 0 || strconv.FormatInt(n, 10) != id {
+		return fmt.Errorf("%q is not an id, a number without anything before or behind it: write /id to the bot", id)
+	}
+	return nil
 }
 
 // idOf is the id of "ID NAME".
@@ -214,7 +209,6 @@ func (c Config) lists() access.Lists {
 // session is one run of one bot.
 type session struct {
 	cfg    Config
-	conf   atomic.Pointer[Config] // cfg with the newest settings
 	log    *slog.Logger
 	api    *api
 	hub    *bridge.Bridge
@@ -232,7 +226,7 @@ type session struct {
 	strangers *rate.Limiter // of answers to them
 	denials   *rate.Limiter // of lines in the log that tell of strangers
 	logged    sync.Map      // strangers of whom the log tells
-	asked     sync.Map      // chats that were given a code: they are told when they are let in
+	asked     sync.Map      // chats of strangers that were answered: they are told when they are let in
 	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
 
@@ -304,7 +298,6 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
 		changed:   make(chan struct{}, 1), running: map[string]*delivery{},
 	}
-	s.conf.Store(&c)
 	s.me.Store(&user{})
-	return s, s.apply()
+	return s, s.setLists()
 }

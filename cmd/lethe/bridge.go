@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -39,12 +37,12 @@ lethe bridges tells how the bridges are; docs/write-a-bridge.md how to write ano
 		Long: `This bridge copies lines between rooms and chats of Telegram. Its token comes from
 TELEGRAM_BOT_TOKEN, or from the file that telegram.token_file names in config.toml.
 
-Nobody may write until you allow it: a stranger who writes to it gets a code, which
-you approve with lethe bridge telegram allow CODE. docs/telegram.md has the rest. It
-prints "ready telegram @NAME" once it reaches Telegram.`,
+Nobody may write until you allow it: the bridge tells a stranger who writes to it an id,
+for lethe bridge telegram allow ID. docs/telegram.md has the rest. It prints
+"ready telegram @NAME" once it reaches Telegram.`,
 		Example: `  export TELEGRAM_BOT_TOKEN=…
   lethe bridge telegram
-  lethe bridge telegram allow K7QM3XPA --room dev`,
+  lethe bridge telegram allow 7654321 eve --room dev`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runBridge(cmd.Context()) },
 	}
 	one.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
@@ -67,13 +65,6 @@ func (s *settings) checkTelegram() error {
 		return fmt.Errorf("telegram: %w", err)
 	}
 	return nil
-}
-
-// inForce says whether the running bridge has the settings of config.toml.
-func (p *program) inForce() bool {
-	c := p.settings.telegram()
-	c.Home = p.home.Dir
-	return c.InForce()
 }
 
 // token finds the token of the bot. It never returns it in an error.
@@ -135,19 +126,12 @@ func (p *program) runBridge(ctx context.Context) error {
 	p.unhurried()
 	log := p.logTo(p.err)
 	watcher := chat.NewWatcher(0, log)
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
 	c := p.settings.telegram()
 	c.Home, c.People, c.Names = p.home.Dir, p.settings.Deciders(), p.reservedNames
-	c.Token, c.Store, c.Watcher, c.Log, c.Hangup = token, p.look.Store, watcher, log, hangup
+	c.Token, c.Store, c.Watcher, c.Log = token, p.look.Store, watcher, log
 	c.Ready = func(account string) {
 		p.announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
 			account)
-	}
-	c.Reload = func() (telegram.Config, error) {
-		s, err := readSettings(p.home.Dir)
-		return s.telegram(), err
 	}
 	return besideWatcher(ctx, watcher, func(ctx context.Context) error { return telegram.Run(ctx, c) })
 }

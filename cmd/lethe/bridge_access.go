@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,6 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
-	"lethe/chat"
 	"lethe/config"
 	"lethe/home"
 )
@@ -31,8 +31,7 @@ func (p *program) policy() (*access.Policy, error) {
 	return policy, nil
 }
 
-// changePolicy is policy for its changes: a bridge that has never run has given
-// nobody a code, and gets no directory by that.
+// changePolicy is policy for its changes: a bridge that has never run gets no directory by that.
 func (p *program) changePolicy() (*access.Policy, error) {
 	if _, err := os.Stat(p.bridgeDir()); errors.Is(err, fs.ErrNotExist) {
 		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, home.ErrNotFound),
@@ -46,34 +45,34 @@ func (p *program) bridgeDir() string { return filepath.Join(p.home.Dir, "bridges
 func (p *program) allowCommand() *cobra.Command {
 	var room string
 	cmd := &cobra.Command{
-		Use:   "allow CODE",
-		Short: "Let the person or group speak that was given this code",
-		Long: `Allow approves a pairing code. Somebody whom the bridge does not know gets one when
-they write to it; it is good for an hour and for one use. Ask them for it over a
-way that tells you who they are. The bridge need not be restarted.`,
+		Use:   "allow ID [NAME]",
+		Short: "Let the person or group with this id speak",
+		Long: `Allow lists a person, or a group, whose id is a negative number: allow -- -1001234. The
+bridge tells strangers their id when they write to it; /id does, too. NAME signs the
+lines of a person; without it, the name that Telegram shows does. The bridge need not be
+restarted.`,
 		RunE: func(_ *cobra.Command, list []string) error {
 			if err := checkRooms(cmp.Or(room, config.DefaultRoom)); err != nil {
 				return err
+			}
+			if err := telegram.CheckID(list[0]); err != nil {
+				return usageError(err)
 			}
 			policy, err := p.changePolicy()
 			if err != nil {
 				return err
 			}
-			who, err := policy.Approve(list[0], room)
+			who, err := policy.Allow(strings.Join(list, " "), room, strings.HasPrefix(list[0], "-"))
 			if err != nil {
 				return err
 			}
 			p.tellStale()
-			id := who.Chat
-			if who.Private {
-				id = who.ID
-			}
-			to, why := p.settings.boundTo(id, room), ""
+			to, why := p.settings.boundTo(who.ID, room), ""
 			if room != "" && to != room {
 				why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
 			}
-			return p.print(map[string]string{"allowed": id, "name": who.String(), "room": to},
-				"allowed: %s may write to room %s%s\n", chat.Sanitize(who.String()), to, why)
+			return p.print(map[string]string{"allowed": who.ID, "name": who.Name, "room": to},
+				"allowed: %s may write to room %s%s\n", who.ID, to, why)
 		},
 	}
 	option(cmd, &room, "room", "the `ROOM` to connect the chat with (default: telegram.room, or dev)",
@@ -81,14 +80,11 @@ way that tells you who they are. The bridge need not be restarted.`,
 	return cmd
 }
 
-// tellStale warns when the running bridge has other settings than config.toml.
+// tellStale warns when config.toml has changed since the bridge that runs read it.
 func (p *program) tellStale() {
-	all, _ := bridge.ReadHealth(p.home.Dir) // without it, there is nothing to tell
-	for _, h := range all {
-		if h.Name == telegram.Name && h.Runs() && !p.inForce() {
-			p.warn("the running bridge has not read config.toml since it was changed: "+
-				"kill -HUP %d (some settings need a restart)", h.PID)
-		}
+	h := bridge.HealthOf(p.home.Dir, telegram.Name)
+	if fi, err := os.Stat(config.File(p.home.Dir)); err == nil && h.Runs() && fi.ModTime().After(h.Started) {
+		p.warn("the running bridge has not read config.toml since it was changed: restart it (beside lethe run: kill %d)", h.PID)
 	}
 }
 
@@ -114,27 +110,27 @@ func (p *program) revokeCommand() *cobra.Command {
 func (p *program) whoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "who",
-		Short: "Print who may speak, who waits to be allowed, and where their lines go",
+		Short: "Print who may speak, and where their lines go",
 		RunE: func(*cobra.Command, []string) error {
 			policy, err := p.policy()
 			if err != nil {
 				return err
 			}
-			l, err := policy.List()
+			rules, err := policy.Rules()
 			if err != nil {
 				return err
 			}
 			p.tellStale()
-			return p.show(l, func() { p.printPolicy(l) })
+			return p.show(rules, func() { p.printPolicy(rules) })
 		},
 	}
 }
 
-func (p *program) printPolicy(l access.Listing) {
+func (p *program) printPolicy(l access.Rules) {
 	rows := slices.Concat(p.listed("user", l.Users), p.listed("chat", l.Chats))
 	if len(rows) == 0 {
-		fmt.Fprintf(p.out, "nobody may write. A person who writes to it gets a code; approve it with: %s\n",
-			p.lethe("bridge telegram allow CODE"))
+		fmt.Fprintf(p.out, "nobody may write. A person who writes to it is told an id; allow it with: %s\n",
+			p.lethe("bridge telegram allow ID"))
 	} else {
 		for _, r := range p.settings.Telegram.Routes { // topics that have a room of their own
 			known := func(row []any) bool { return row[1] == r.Chat }
@@ -148,9 +144,6 @@ func (p *program) printPolicy(l access.Listing) {
 			who = "of its members only the users above"
 		}
 		fmt.Fprintf(p.out, "may speak in private: the users above; in a chat above: %s; anywhere else: nobody\n", who)
-	}
-	for _, w := range l.Pending {
-		fmt.Fprintf(p.out, "waits: %s, with a code until %s\n", chat.Sanitize(w.String()), w.Expires.Local().Format("15:04"))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,7 +93,6 @@ type companion struct {
 	args     []string     // of its command
 	variable string       // that it reads its token from, or ""
 	check    func() error // of what it needs and may not be there
-	hangup   []os.Signal  // that it is to get as well
 }
 
 func (p *program) companions() []companion {
@@ -102,8 +100,8 @@ func (p *program) companions() []companion {
 	// The server's token is made here, so that this process strikes it out, too.
 	server := func() error { _, err := serve.Token(p.home.Dir); return err }
 	return []companion{
-		{telegram.Name, []string{"bridge", telegram.Name}, botToken, bot, []os.Signal{syscall.SIGHUP}},
-		{backend.Name, []string{"serve"}, "", server, nil},
+		{telegram.Name, []string{"bridge", telegram.Name}, botToken, bot},
+		{backend.Name, []string{"serve"}, "", server},
 	}
 }
 
@@ -143,7 +141,7 @@ func (p *program) children(names []string) ([]child.Process, error) {
 		}
 		out = append(out, child.Process{
 			Name: c.name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable),
-			Log: p.logTo(p.err), Output: p.err, Forward: c.hangup,
+			Log: p.logTo(p.err), Output: p.err,
 			Permanent: func(exit int) bool {
 				return slices.Contains([]int{exitUsage, exitNoKey, exitCorrupt, exitNewer}, exit)
 			},

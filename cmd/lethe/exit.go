@@ -110,7 +110,7 @@ var codes = []struct {
 	{exitCorrupt, []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest, archive.ErrDamaged, access.ErrPeople}},
 	{exitNotFound, []any{
 		new(*blobs.AmbiguousError), home.ErrNotFound, home.ErrAmbiguous, blobs.ErrNotFound, report.ErrNoMatch,
-		report.ErrNoQuestion, erase.ErrNowhere, access.ErrNoSuchCode, access.ErrNotListed,
+		report.ErrNoQuestion, erase.ErrNowhere, access.ErrNotListed,
 	}},
 	{exitInterrupt, []any{context.Canceled}},
 }
@@ -143,9 +143,7 @@ var hints = []struct {
 		"check --repair"},
 	{archive.ErrKey, "name a file with the age key: --identity FILE", ""},
 	{archive.ErrDamaged, "nothing was imported; get the archive again from where it comes", ""},
-	{access.ErrPeople, "until it is mended nobody may speak; put it back from a copy, or move it away and pair anew", ""},
-	{access.ErrNoSuchCode, "it is mistyped, used already, or older than an hour; have them write again for a new one; " +
-		"all who wait: ", "bridge telegram who"},
+	{access.ErrPeople, "until it is mended nobody may speak; put it back from a copy, or move it away and allow anew", ""},
 	{access.ErrNotListed, "all ids: ", "bridge telegram who"},
 	{check.ErrInUse, "stop what runs first: ", "stop NAME"},
 	{report.ErrNoQuestion, "what is open: ", "questions"},

@@ -26,8 +26,7 @@ beginning of a hash. With --name, run resumes the identity of that name, or boot
 Without either, run resumes the default identity, or boots it.
 
 Run prints "ready <hash> <name>" once an identity hears its rooms. SIGINT or SIGTERM
-stop it within two seconds. SIGHUP makes paused identities try again, and bridges
-read config.toml again.
+stop it within two seconds. SIGHUP makes paused identities try again.
 
 --with keeps a bridge running beside the daemon, as a process of its own.`,
 		Example: `  lethe run --name ada --soul ada.md --room dev --room ops

@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/exec"
-	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -32,8 +30,6 @@ type Process struct {
 	// Permanent says which exit codes a new attempt cannot mend; nil is none. A program
 	// that a signal ended has 128 and the signal's number.
 	Permanent func(exit int) bool
-	// Forward lists signals that the parent passes on to the program.
-	Forward []os.Signal
 
 	first, grace time.Duration // for tests; 0: firstPause and stopGrace
 }
@@ -102,27 +98,10 @@ func (p Process) once(ctx context.Context, log *slog.Logger) (exit int, err erro
 		return -1, err
 	}
 	log.Info("the child runs", "pid", cmd.Process.Pid)
-	stop := p.forward(cmd.Process)
-	_ = cmd.Wait() // the end is in cmd.ProcessState
-	stop()
+	_ = cmd.Wait()                                      // the end is in cmd.ProcessState
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left in its group
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
-}
-
-// forward passes signals on to the program until stop is called.
-func (p Process) forward(running *os.Process) (stop func()) {
-	if len(p.Forward) == 0 { // none would mean all
-		return func() {}
-	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, p.Forward...)
-	go func() { // ends with stop
-		for s := range signals {
-			_ = running.Signal(s) // fails if the program has ended
-		}
-	}()
-	return func() { signal.Stop(signals); close(signals) }
 }

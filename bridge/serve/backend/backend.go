@@ -116,7 +116,7 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	_, repeated := b.Bridge.Taken(id)
 	now := time.Now().Truncate(time.Second)
 	message := bridge.Message{ID: id, Room: room, User: user, At: now, Text: text, Note: note}
-	if err := b.Bridge.Accept("", message); err != nil {
+	if err := b.Bridge.Accept(message); err != nil {
 		return Said{}, err
 	}
 	o, _ := b.Bridge.Taken(id)
