@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 		"lethe/wake",
 	},
 	"lethe/archive": {
-		"lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
+		"lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/internal/secret", "lethe/journal",
 		"lethe/life/event", "lethe/mind", "lethe/proof",
 	},
 	"lethe/blobs": {"lethe/internal/durable"},

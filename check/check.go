@@ -9,16 +9,11 @@
 package check
 
 import (
+	"cmp"
 	"errors"
-	"maps"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"lethe/blobs"
 	"lethe/home"
@@ -31,108 +26,107 @@ const (
 	Leftover = "leftover" // nothing is lost
 )
 
-// Finding is something that is not as it should be.
-type Finding struct {
+// class is one sort of findings.
+type class struct {
 	Level  string `json:"level"`
 	Kind   string `json:"kind"`
-	Where  string `json:"where"` // a path in the home; of LIFE.md with the number of the line
-	What   string `json:"what"`
 	Means  string `json:"means"`
 	Repair string `json:"repair"` // what Repair does about it
-
-	fix func() error
 }
 
-// kinds are the findings that there are.
-var kinds = []Finding{
+var kinds = []class{
 	{
-		Level: Fault, Kind: "damaged blob",
-		Means:  "a stored text cannot be read",
-		Repair: "moves the file to lost+found; then the blob is missing",
+		Fault, "damaged blob",
+		"a stored text cannot be read",
+		"moves the file to lost+found; then the blob is missing",
 	},
 	{
-		Level: Fault, Kind: "missing blob",
-		Means: "a life refers to a text that is not there; where its newest epoch needs the text, it does not start",
-		Repair: "puts the same bytes back, if they are in lost+found, the room or the log; else a tombstone that says " +
+		Fault, "missing blob",
+		"a life refers to a text that is not there; where its newest epoch needs the text, it does not start",
+		"puts the same bytes back, if they are in lost+found, the room or the log; else a tombstone that says " +
 			"that the text is lost, and the life goes on",
 	},
 	{
-		Level: Fault, Kind: "unrecorded loss",
-		Means:  "a tombstone stands for a lost text, and the life does not know",
-		Repair: "tells it, by a line of LIFE and a note",
+		Fault, "unrecorded loss",
+		"a tombstone stands for a lost text, and the life does not know",
+		"tells it, by a line of LIFE and a note",
 	},
 	{
-		Level: Fault, Kind: "damaged LIFE",
-		Means:  "the lines before this place are sound; nothing proves what comes after it",
-		Repair: "nothing, since no repair invents history: put LIFE.md back from a backup, or import an archive",
+		Fault, "damaged LIFE",
+		"the lines before this place are sound; nothing proves what comes after it",
+		"nothing, since no repair invents history: put LIFE.md back from a backup, or import an archive",
 	},
 	{
-		Level: Fault, Kind: "senseless line",
-		Means:  "the line is as it was written, and does not follow from those before it",
-		Repair: "nothing: report it as a bug of Lethe",
+		Fault, "senseless line",
+		"the line is as it was written, and does not follow from those before it",
+		"nothing: report it as a bug of Lethe",
 	},
 	{
-		Level: Fault, Kind: "differing epoch",
-		Means:  "a resume starts from another state than the lines make",
-		Repair: "nothing: the life goes on from what is stored",
+		Fault, "differing epoch",
+		"a resume starts from another state than the lines make",
+		"nothing: the life goes on from what is stored",
 	},
 	{
-		Level: Fault, Kind: "lost entry",
-		Means: "an entry is neither in the context nor in what has faded, or is there twice: an older program " +
+		Fault, "lost entry",
+		"an entry is neither in the context nor in what has faded, or is there twice: an older program " +
 			"dropped what had faded when a life went back",
-		Repair: "nothing: lethe branch goes to an entry of the branch that was left, and back, and then all is there",
+		"nothing: lethe branch goes to an entry of the branch that was left, and back, and then all is there",
 	},
 	{
-		Level: Fault, Kind: "unfinished erasure",
-		Means:  "what was to be erased may still be there; nobody is shown the life until it is not",
-		Repair: "finishes it; so does whatever else opens the home",
+		Fault, "unfinished erasure",
+		"what was to be erased may still be there; nobody is shown the life until it is not",
+		"finishes it; so does whatever else opens the home",
 	},
 	{
-		Level: Fault, Kind: "altered life",
-		Means:  "it is not what was sealed, or not by this home; see docs/proof.md",
-		Repair: "nothing: compare it with a checkpoint or an archive that is kept elsewhere",
+		Fault, "altered life",
+		"it is not what was sealed, or not by this home; see docs/proof.md",
+		"nothing: compare it with a checkpoint or an archive that is kept elsewhere",
 	},
 	{
-		Level: Fault, Kind: "wrong SOUL",
-		Means:  "the identity does not start",
-		Repair: "moves it to lost+found, and writes the soul of the boot blob",
+		Fault, "wrong SOUL",
+		"the identity does not start",
+		"moves it to lost+found, and writes the soul of the boot blob",
 	},
 	{
-		Level: Fault, Kind: "damaged file",
-		Means:  "what it held cannot be read",
-		Repair: "moves it to lost+found; whoever needs it begins a new one",
+		Fault, "damaged file",
+		"what it held cannot be read",
+		"moves it to lost+found; whoever needs it begins a new one",
 	},
 	{
-		Level: Fault, Kind: "wrong mode",
-		Means:  "others may read or change it, or its owner may not",
-		Repair: "restores the mode",
+		Fault, "wrong mode",
+		"others may read or change it, or its owner may not",
+		"restores the mode",
 	},
 	{
-		Level: Fault, Kind: "open key",
-		Means: "somebody may have read it, who can then alter lives of this home and seal them anew",
-		Repair: "closes it. Keep checkpoints of today elsewhere (lethe check NAME --checkpoint), and move the lives " +
+		Fault, "open key",
+		"somebody may have read it, who can then alter lives of this home and seal them anew",
+		"closes it. Keep checkpoints of today elsewhere (lethe check NAME --checkpoint), and move the lives " +
 			"to a new home (lethe export, lethe import), which has a key of its own",
 	},
 	{
-		Level: Leftover, Kind: "no name",
-		Means:  "the identity is found by its hash, and by the name in its log",
-		Repair: "makes the link",
+		Leftover, "no name",
+		"the identity is found by its hash, and by the name in its log",
+		"makes the link",
 	},
 	{
-		Level: Leftover, Kind: "stray file",
-		Means:  "a crash, an editor or a person has left it; nothing reads it",
-		Repair: "moves it to lost+found",
+		Leftover, "stray file",
+		"a crash, an editor or a person has left it; nothing reads it",
+		"moves it to lost+found",
 	},
 	{
-		Level: Leftover, Kind: "torn end",
-		Means:  "a crash cut the last write off; it never happened",
-		Repair: "sets it aside beside the log, as the next start does",
+		Leftover, "torn end",
+		"a crash cut the last write off; it never happened",
+		"sets it aside beside the log, as the next start does",
 	},
-	{
-		Level: Leftover, Kind: "changed room",
-		Means:  "somebody has edited what was heard; a life hears on from the last of its lines that is still there",
-		Repair: "nothing",
-	},
+}
+
+// Finding is something that is not as it should be.
+type Finding struct {
+	class
+	Where string `json:"where"` // a path in the home; of LIFE.md with the number of the line
+	What  string `json:"what"`
+
+	fix func() error
 }
 
 // Report lists the findings of a check, and counts what was read.
@@ -143,23 +137,24 @@ type Report struct {
 	Lives    int       `json:"lives"`
 	Lines    int       `json:"lines"` // of LIFE
 	Blobs    int       `json:"blobs"`
-	Bytes    int64     `json:"bytes"` // of blobs
+	Bytes    int64     `json:"bytes"` // of their texts
 }
 
 // Options say what of a home is checked.
 type Options struct {
-	Lives   []home.Identity                  // nil: all, and the files beside them
-	Against *proof.Checkpoint                // one that was kept elsewhere, of the one life; may be nil
-	Tell    func(blobs, of int, bytes int64) // is told how many blobs have been read; may be nil
+	Lives   []home.Identity                 // nil: all, and the files beside them
+	Against *proof.Checkpoint               // one that was kept elsewhere, of the one life; may be nil
+	Tell    func(blobs, of int, read int64) // is told how many blobs have been read; may be nil
 }
 
 // checker checks a home.
 type checker struct {
 	o     Options
 	home  home.Home
-	all   listing
+	store *blobs.Store
 	key   string // the home's public one
 	began time.Time
+	of    int                 // blobs in the store
 	named map[blobs.Hash]bool // what lives refer to
 	Report
 }
@@ -167,90 +162,79 @@ type checker struct {
 // Home checks some lives and the blobs that they refer to, or the whole home. It changes nothing, and identities may
 // run.
 func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
-	all, err := list(store)
-	if err != nil {
-		return nil, err
-	}
-	c := &checker{o: o, home: h, all: all, key: "none", began: time.Now(), named: map[blobs.Hash]bool{}}
+	c := &checker{o: o, home: h, store: store, key: "none", began: time.Now(), named: map[blobs.Hash]bool{}}
 	c.Findings, c.Proofs = []Finding{}, []Verdict{}
 	if key, err := proof.ReadKey(h.Dir); err == nil {
 		c.key = key.Public()
 	}
-	lives, dirs, of := o.Lives, []string{h.Dir}, all.sorted
+	err := store.Each(func(blobs.Hash) error { c.of++; return nil })
+	lives, dirs := o.Lives, []string{h.Dir}
 	if lives == nil {
-		lives, err = h.List()
+		all, lerr := h.List()
+		lives, err = all, errors.Join(err, lerr)
+	} else {
+		dirs = nil
 	}
 	for _, id := range lives {
 		err = errors.Join(err, c.life(id))
-	}
-	if o.Lives != nil {
-		of, dirs = slices.Collect(maps.Keys(c.named)), nil
-		for _, id := range lives {
+		if o.Lives != nil {
 			dirs = append(dirs, id.Dir)
 		}
 	}
-	err = errors.Join(err, c.blobs(of))
+	if o.Lives == nil {
+		err = errors.Join(err, c.unnamed())
+	}
 	for _, dir := range dirs {
 		err = errors.Join(err, c.files(dir))
 	}
-	slices.SortStableFunc(c.Findings, func(a, b Finding) int { return strings.Compare(a.Level, b.Level) })
+	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Level, b.Level), strings.Compare(a.Kind, b.Kind))
+	})
 	return &c.Report, err
 }
 
 // find notes a finding. fix may be nil.
 func (c *checker) find(kind, path, what string, fix func() error) {
-	f := kinds[slices.IndexFunc(kinds, func(k Finding) bool { return k.Kind == kind })]
-	f.Where, f.What, f.fix = strings.TrimPrefix(path, c.home.Dir+"/"), what, fix
-	c.Findings = append(c.Findings, f)
-	if f.Level == Fault {
+	k := kinds[slices.IndexFunc(kinds, func(k class) bool { return k.Kind == kind })]
+	c.Findings = append(c.Findings, Finding{k, strings.TrimPrefix(path, c.home.Dir+"/"), what, fix})
+	if k.Level == Fault {
 		c.Faults++
 	}
 }
 
-// blobs holds files against their names, as many at once as there are processors. A damaged one that nothing names is
-// what a power loss has left of a text whose line never came.
-func (c *checker) blobs(of []blobs.Hash) error {
-	var g errgroup.Group
-	g.SetLimit(runtime.NumCPU())
-	var mu sync.Mutex // guards damaged and the checker
-	damaged := map[blobs.Hash]error{}
-	for part := range slices.Chunk(of, 64) {
-		g.Go(func() error {
-			for _, h := range part {
-				_, err := c.all.Get(h)
-				path := c.all.Path(h)
-				fi, missing := os.Lstat(path)
-				if missing != nil { // erased or moved since it was listed; whoever refers to it misses it
-					continue
-				}
-				mu.Lock()
-				if err != nil {
-					damaged[h] = err
-				}
-				c.Blobs, c.Bytes = c.Blobs+1, c.Bytes+fi.Size()
-				if c.o.Tell != nil {
-					c.o.Tell(c.Blobs, len(of), c.Bytes)
-				}
-				mu.Unlock()
-			}
+// count counts a blob that was read.
+func (c *checker) count(b blobs.Blob) {
+	if c.named[b.Hash] {
+		return
+	}
+	c.named[b.Hash] = true
+	c.Blobs, c.Bytes = c.Blobs+1, c.Bytes+int64(len(b.Body))
+	if c.o.Tell != nil {
+		c.o.Tell(c.Blobs, c.of, c.Bytes)
+	}
+}
+
+// unnamed reads the blobs that no life names. A damaged one that no room names either is what a power loss has left of
+// a text whose line never came.
+func (c *checker) unnamed() error {
+	heard := map[blobs.Hash]bool{}
+	err := mentioned(c.home, c.store, heard)
+	return errors.Join(err, c.store.Each(func(h blobs.Hash) error {
+		if c.named[h] {
 			return nil
-		})
-	}
-	err := g.Wait()
-	if len(damaged) > 0 {
-		err = errors.Join(err, c.all.mentioned(c.home, c.named))
-	}
-	others := c.Findings
-	c.Findings = []Finding{} // first what is in the way of mending others
-	for _, h := range slices.SortedFunc(maps.Keys(damaged), compare) {
-		kind, path := "damaged blob", c.all.Path(h)
-		if !c.named[h] {
-			kind = "stray file"
 		}
-		c.find(kind, path, damaged[h].Error(), func() error { return c.aside(path) })
-	}
-	c.Findings = append(c.Findings, others...)
-	return err
+		b, err := c.store.Get(h)
+		kind, path := "stray file", c.store.Path(h)
+		if heard[h] {
+			kind = "damaged blob"
+		}
+		if err == nil {
+			c.count(b)
+		} else if !errors.Is(err, blobs.ErrNotFound) { // erased or moved since it was listed
+			c.find(kind, path, err.Error(), func() error { return c.aside(path) })
+		}
+		return nil
+	}))
 }
 
 // aside moves a file to lost+found.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
@@ -37,8 +38,6 @@ func valid(name string, data []byte) bool {
 				return false
 			}
 		}
-	case ".db":
-		return json.Valid(data) || bytes.HasPrefix(data, []byte("SQLite format 3\x00")) // as it was once
 	}
 	return true
 }
@@ -116,17 +115,14 @@ func (f *folder) beside() error {
 		path := filepath.Join(f.id.Subs(), chat.FileName(room))
 		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })
 	}
-	if f.id.Elsewhere(f.s) == nil { // else it heard its rooms there
-		f.rooms()
-	}
 	return err
 }
 
 func (f *folder) soul() {
 	path := filepath.Join(f.id.Dir, "SOUL.md")
 	soul, _, _ := durable.ReadRegular(path, 1<<28)
-	self, _ := f.all.find(f.id.Self)
-	boot, err := f.all.Get(self)
+	self, _ := blobs.ParseHash(f.id.Self)
+	boot, err := f.store.Get(self)
 	if err != nil || bytes.Equal(soul, boot.Body) {
 		return
 	}
@@ -136,17 +132,4 @@ func (f *folder) soul() {
 		}
 		return durable.WriteFile(path, boot.Body, 0o400)
 	})
-}
-
-// rooms checks that what was heard still stands in the rooms. A room stays where its life came from.
-func (f *folder) rooms() {
-	for name, room := range f.s.Rooms {
-		path, heard := chat.Path(f.home.Dir, name), room.Cursor
-		fi, err := os.Stat(path)
-		left := f.s.Custody > 0 && (err != nil || fi.Size() == 0)
-		if room.Joined && !left && !heard.Holds(path) {
-			what := fmt.Sprintf("%s has heard %d bytes of it, which are not the same any more", f.id.Name, heard.Offset)
-			f.find("changed room", path, what, nil)
-		}
-	}
 }

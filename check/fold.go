@@ -37,21 +37,14 @@ type folder struct {
 
 // life checks one life.
 func (c *checker) life(id home.Identity) error {
-	v := newVerifier(id, c.all, VerifyOptions{Against: c.o.Against, Key: c.key})
+	v := newVerifier(id, c.store, VerifyOptions{Against: c.o.Against, Key: c.key})
 	f := &folder{checker: c, id: id, v: v, s: mind.New(), stand: map[[8]byte][]byte{}}
-	lost := v.miss
-	v.miss = func(h blobs.Hash, err error) {
-		lost(h, err)
-		f.missUnnamed(h, err)
-	}
+	v.f = f
 	faults := c.Faults
 	if err := id.Erasing(); err != nil {
 		f.find("unfinished erasure", id.Dir, err.Error(), nil)
 	}
-	err := v.verify(f.line)
-	for h := range v.parent {
-		c.named[h] = true
-	}
+	err := v.verify()
 	c.Lives, c.Lines = c.Lives+1, c.Lines+int(v.Lines)
 	c.Proofs = append(c.Proofs, v.Verdict)
 	switch {
@@ -59,59 +52,56 @@ func (c *checker) life(id home.Identity) error {
 		f.find("damaged LIFE", id.LIFE(), err.Error(), nil)
 		return nil
 	case v.damaged:
-		f.find("damaged LIFE", fmt.Sprintf("%s:%d", id.LIFE(), v.Lines+1), v.Fault.Error(), nil)
+		f.find("damaged LIFE", fmt.Sprintf("%s:%d", id.LIFE(), v.Lines+1), v.Altered, nil)
 		return nil
 	case f.senseless:
 		return nil
 	}
-	f.findUnrecorded()
+	lost := slices.DeleteFunc(v.tombs, func(h blobs.Hash) bool { return v.sealed[h.String()] == v.left[h.String()] })
+	if len(lost) > 0 {
+		what := fmt.Sprintf("%d, the first %s", len(lost), lost[0])
+		f.find("unrecorded loss", id.LIFE(), what, func() error { return f.recordLost(lost) })
+	}
 	if _, err := f.s.Conserved(); err != nil {
 		f.find("lost entry", id.LIFE(), err.Error(), nil)
 	}
 	if v.Fault != nil && (c.Faults == faults || c.o.Against != nil) { // otherwise it would tell of the same
-		f.find("altered life", id.LIFE(), v.Fault.Error(), nil)
+		f.find("altered life", id.LIFE(), v.Altered, nil)
 	}
 	return f.beside()
-}
-
-// findUnrecorded finds the lost texts that LIFE does not tell of.
-func (f *folder) findUnrecorded() {
-	recorded := func(h blobs.Hash) bool { return f.v.sealed[h.String()] == f.v.left[h.String()] }
-	lost := slices.DeleteFunc(f.v.tombs, recorded)
-	if len(lost) == 0 {
-		return
-	}
-	what := fmt.Sprintf("%d, the first %s", len(lost), lost[0])
-	f.find("unrecorded loss", f.id.LIFE(), what, func() error { return f.recordLost(lost) })
 }
 
 func (f *folder) where() string { return fmt.Sprintf("%s:%d", f.id.LIFE(), f.v.Lines) }
 
 // line folds a line, as long as each follows from those before it.
-func (f *folder) line(e life.Event) {
+func (f *folder) line(e life.Event, texts []text) {
 	if f.senseless {
 		return
 	}
-	if err := f.fold(e); err != nil {
+	if err := f.fold(e, texts); err != nil {
 		f.senseless = true
 		f.find("senseless line", f.where(), err.Error(), nil)
 	}
 }
 
 // fold applies a line. Where a text is missing, another one stands in, so that what follows is checked, too.
-func (f *folder) fold(e life.Event) error {
+func (f *folder) fold(e life.Event, texts []text) error {
 	var bodies []mind.Body
 	parent, changed := f.s.LastBlob, false
-	for i, ref := range e.Refs {
-		h, err := f.all.find(ref.Hash)
-		b, gerr := f.all.Get(h)
-		if err = cmp.Or(err, gerr); err != nil {
-			b.Body = f.standIn(e)
-			f.miss(e, i, h, parent, b.Body, err)
+	for i, t := range texts {
+		body := t.Body
+		if t.err != nil {
+			body = f.standIn(e)
+			m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
+			if e.Kind == "boot" {
+				m.Life = ""
+			}
+			what := fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err)
+			f.miss(t.Hash, m, body, what, blobs.Encode(m, f.lines(e)))
 		}
-		changed = changed || err != nil || b.Gone != nil
-		bodies = append(bodies, mind.Body{Hash: h, Data: b.Body})
-		parent = h
+		changed = changed || t.err != nil || t.Gone != nil
+		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
+		parent = t.Hash
 	}
 	f.altered = f.altered || changed
 	if e.Kind == life.Epoch && len(bodies) == 1 {
@@ -150,7 +140,7 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 
 // text is the text that a snapshot names, or what stands for it: a person's edit is named by the snapshot alone.
 func (f *folder) text(h blobs.Hash) ([]byte, error) {
-	b, err := f.all.Get(h)
+	b, err := f.store.Get(h)
 	if err == nil {
 		return b.Body, nil
 	}
@@ -160,35 +150,29 @@ func (f *folder) text(h blobs.Hash) ([]byte, error) {
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that a line names and nobody has.
-func (f *folder) miss(e life.Event, i int, h, parent blobs.Hash, body []byte, err error) {
-	m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
-	if e.Kind == "boot" {
-		m.Life = ""
+// miss notes a text that is named and that nobody has. Of it is known what m says, body can stand in its place, and the
+// files of candidates may be the same.
+func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
+	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
+		return
 	}
-	inRoom := blobs.Encode(m, f.lines(e))
-	fix := func() error { return f.replace(h, m, body, inRoom) }
-	if e.Kind == life.Epoch && len(f.stand) > 0 { // its snapshot is to name what was put in the place of those
+	fix := func() error { return f.replace(h, m, body, candidates...) }
+	if isSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
 		fix = nil
 	}
 	f.stand[[8]byte(h[:8])] = body
-	f.find("missing blob", f.where(), fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), err), fix)
+	f.find("missing blob", f.where(), what, fix)
 }
 
-// missUnnamed notes a text that a snapshot alone names.
+// missUnnamed notes a text that is missing, if no line names it.
 func (f *folder) missUnnamed(h blobs.Hash, err error) {
-	f.named[h] = true
-	if f.stand[[8]byte(h[:8])] != nil {
-		return
-	}
-	m, body := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: f.id.Self}, mind.Answer{Text: LostText}.Encode()
-	f.stand[[8]byte(h[:8])] = body
+	m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: f.id.Self}
 	var own [][]byte // an original names the version of an own file by a part of its address
 	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} {
 		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
 		own = append(own, blobs.Encode(blobs.Meta{At: m.At, Gist: name, Life: m.Life}, text))
 	}
-	f.find("missing blob", f.where(), err.Error(), func() error { return f.replace(h, m, body, own...) })
+	f.miss(h, m, mind.Answer{Text: LostText}.Encode(), err.Error(), own...)
 }
 
 // standIn is a text that folds in the place of a missing one.

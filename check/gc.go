@@ -1,11 +1,10 @@
 package check
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,34 +42,28 @@ func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) 
 	if err != nil {
 		return g, err
 	}
-	all, err := list(store)
-	if err != nil {
-		return g, err
-	}
-	keep, err := all.referred(h)
+	keep, err := referred(h, store)
 	if err != nil {
 		return g, fmt.Errorf("what is referred to is not all known: %w", err)
 	}
 	now := time.Now()
-	for _, hash := range all.sorted {
+	err = store.Each(func(hash blobs.Hash) error {
 		path := store.Path(hash)
 		fi, err := os.Lstat(path)
 		if err != nil || keep[hash] || now.Sub(fi.ModTime()) < fresh {
-			continue
+			return nil
 		}
 		b, err := store.Get(hash)
 		upload := b.Life == "" && now.Sub(b.At) < keepFor
 		if err != nil || upload { // Home tells of the damaged
-			continue
+			return nil
 		}
 		g.Blobs, g.Bytes = g.Blobs+1, g.Bytes+fi.Size()
 		if !move {
-			continue
+			return nil
 		}
-		if err := moveAside(h, path, now.UTC().Format(gcDay)); err != nil {
-			return g, err
-		}
-	}
+		return moveAside(h, path, now.UTC().Format(gcDay))
+	})
 	old, _ := filepath.Glob(filepath.Join(h.Dir, lostFound, "gc-*"))
 	for _, dir := range old {
 		day, bad := time.Parse(gcDay, filepath.Base(dir))
@@ -86,16 +79,18 @@ func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) 
 }
 
 // referred are the blobs that lives, rooms and bridges' state name.
-func (l listing) referred(h home.Home) (map[blobs.Hash]bool, error) {
+func referred(h home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
 	keep := map[blobs.Hash]bool{}
-	lives, err := h.List()
+	err := mentioned(h, store, keep)
+	lives, lerr := h.List()
 	for _, id := range lives {
-		err = errors.Join(err, id.Erasing(), l.reach(id, math.MaxInt64, func(h blobs.Hash) error {
-			keep[h] = true
-			return nil
-		}))
+		v, verr := Verify(id, store, VerifyOptions{})
+		err = errors.Join(err, id.Erasing(), verr, v.Unknown)
+		for _, hash := range v.Reached {
+			keep[hash] = true
+		}
 	}
-	return keep, errors.Join(err, l.mentioned(h, keep))
+	return keep, errors.Join(err, lerr)
 }
 
 // holdAll takes the locks of a boot, of an import, and of all identities and bridges.
@@ -106,54 +101,43 @@ func holdAll(h home.Home) (release func(), err error) {
 			lock.Close()
 		}
 	}
-	names := flock.New(h.Names(), flock.SetFlag(os.O_RDONLY))
-	if err := names.Lock(); err != nil {
-		return release, err
-	}
-	held = append(held, names)
-	locks := []string{h.Blobs()}
-	for _, dir := range []string{"agents", "bridges"} {
-		more, _ := filepath.Glob(filepath.Join(h.Dir, dir, "*", "lock"))
-		locks = append(locks, more...)
-	}
-	for _, path := range locks {
+	lock := func(path string) error {
 		lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
-		if free, err := lock.TryLock(); err != nil || !free {
-			who := filepath.Base(filepath.Dir(path))
-			if path == h.Blobs() {
-				who = path
-			} else if id, ferr := h.Find(who); ferr == nil {
-				who = id.Name
-			}
-			return release, errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
+		free, err := lock.TryLock()
+		if err == nil && free {
+			held = append(held, lock)
+			return nil
 		}
-		held = append(held, lock)
+		who := filepath.Base(strings.TrimSuffix(path, "/lock"))
+		if id, ferr := h.Find(who); ferr == nil {
+			who = id.Name
+		}
+		return errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
 	}
-	return release, nil
+	err = cmp.Or(lock(h.Names()), lock(h.Blobs()))
+	agents, _ := filepath.Glob(filepath.Join(h.Agents(), "*", "lock"))
+	bridges, _ := filepath.Glob(filepath.Join(h.Dir, "bridges", "*", "lock"))
+	for _, path := range append(agents, bridges...) {
+		if err == nil {
+			err = lock(path)
+		}
+	}
+	return release, err
 }
 
 // mentioned keeps the blobs that rooms and bridges' state name.
-func (l listing) mentioned(h home.Home, keep map[blobs.Hash]bool) error {
+func mentioned(h home.Home, store *blobs.Store, keep map[blobs.Hash]bool) error {
 	look := func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
 			return nil
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		lines := bufio.NewReader(f)
-		for err == nil {
-			var line string
-			line, err = lines.ReadString('\n')
-			for _, short := range blobs.Mentions(line) {
-				if h, err := l.find(short); err == nil {
-					keep[h] = true
-				}
+		text, err := os.ReadFile(path)
+		for _, short := range blobs.Mentions(string(text)) {
+			if h, err := store.Resolve(short); err == nil {
+				keep[h] = true
 			}
 		}
-		return nil
+		return err
 	}
 	return errors.Join(filepath.WalkDir(h.Chats(), look), filepath.WalkDir(filepath.Join(h.Dir, "bridges"), look))
 }

@@ -4,197 +4,153 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/hex"
-	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
 
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/internal/lazy"
 	"lethe/life"
 )
 
-// Reach calls f once for each blob that the first end bytes of a life's LIFE refer to: those that lines name,
-// what snapshots, cards and originals name beside them, and the parents of what it has taken over from an
-// ancestor, down to the boot blob. It holds all their addresses. It goes on behind what is missing or damaged,
-// and returns an error for that at the end, which wraps blobs.ErrNotFound or blobs.ErrDigest; an error of f
-// ends it.
-func Reach(id home.Identity, store *blobs.Store, end int64, f func(blobs.Hash) error) error {
-	all, err := list(store)
+// find is Resolve. An address that is not there ends in zeros.
+func find(store *blobs.Store, short string) (blobs.Hash, error) {
+	h, err := store.Resolve(short)
 	if err != nil {
-		return err
+		_, _ = hex.Decode(h[:], []byte(short+strings.Repeat("0", len(short)%2)))
 	}
-	return all.reach(id, end, f)
+	return h, err
 }
 
-func (l listing) reach(id home.Identity, end int64, f func(blobs.Hash) error) error {
-	r := newReacher(id, l, f)
-	lost := 0
-	var first error
-	r.miss = func(_ blobs.Hash, err error) { lost, first = lost+1, cmp.Or(first, err) }
-	err := r.read(end, func(*life.Reader, life.Event, bool) error { return nil })
-	if err == nil && lost > 0 {
-		err = fmt.Errorf("%s refers to blobs that are missing or damaged: %d, the first: %w", id.Name, lost, first)
-	}
-	return err
-}
-
-// listing are the addresses of a store, in order, so that a search lists no directory.
-type listing struct {
-	*blobs.Store
-	sorted []blobs.Hash
-}
-
-func list(store *blobs.Store) (l listing, err error) {
-	l.Store = store
-	err = store.Each(func(h blobs.Hash) error { l.sorted = append(l.sorted, h); return nil })
-	slices.SortFunc(l.sorted, compare)
-	return l, err
-}
-
-func compare(a, b blobs.Hash) int { return bytes.Compare(a[:], b[:]) }
-
-// find is Resolve, also of what was stored since. An address that is not there ends in zeros.
-func (l listing) find(short string) (h blobs.Hash, err error) {
-	_, _ = hex.Decode(h[:], []byte(short+strings.Repeat("0", len(short)%2)))
-	i, _ := slices.BinarySearchFunc(l.sorted, h, compare)
-	fits := func(i int) bool { return i < len(l.sorted) && strings.HasPrefix(l.sorted[i].String(), short) }
-	if len(short) >= blobs.MinPrefix && fits(i) && !fits(i+1) {
-		return l.sorted[i], nil
-	}
-	found, err := l.Resolve(short)
-	if err != nil {
-		return h, err
-	}
-	return found, nil
-}
-
-// reacher walks what a life refers to.
-type reacher struct {
-	listing
-	id   home.Identity
-	f    func(blobs.Hash) error // nil: only lines are read
-	miss func(blobs.Hash, error)
-	err  error               // of f, which is then called no more
-	seen map[blobs.Hash]bool // true: what its text names was followed
-	own  map[string]bool     // the identity and its ancestors
-}
-
-func newReacher(id home.Identity, all listing, f func(blobs.Hash) error) *reacher {
-	return &reacher{listing: all, id: id, f: f, seen: map[blobs.Hash]bool{}, own: map[string]bool{id.Self: true}}
-}
-
-// read calls each for the lines of LIFE, up to an offset and before a torn end, and then reaches what they refer to.
-func (r *reacher) read(end int64, each func(log *life.Reader, line life.Event, follows bool) error) error {
-	log, err := life.ReadFrom(r.id.LIFE(), life.Mark{})
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	log.Until(min(end, r.end()))
-	for {
-		line, follows, err := log.Next()
-		if err == io.EOF {
-			return nil
-		}
+// reach reaches what a line refers to: texts, and what the identity was granted, reminded of and shown.
+func (v *verifier) reach(line life.Event) {
+	var texts []text
+	for _, ref := range line.Refs {
+		h, err := find(v.Store, ref.Hash)
+		t := text{blobs.Blob{Hash: h}, err}
 		if err == nil {
-			err = each(log, line, follows)
+			if t.Blob, err = v.Get(h); err != nil {
+				t = text{blobs.Blob{Hash: h}, err}
+			}
 		}
-		if err == nil && r.f != nil {
-			err = r.line(line)
-		}
-		if err != nil {
-			return err
-		}
+		texts = append(texts, t)
 	}
-}
-
-// end finds the end of the log, before a torn end. Of a damaged log it is unknown: its reader meets the damage.
-func (r *reacher) end() int64 {
-	log, err := home.View(r.id, r.Store)
-	if err != nil {
-		return math.MaxInt64
+	if v.f != nil {
+		v.f.line(line, texts)
 	}
-	defer log.Close()
-	return log.Size()
-}
-
-// line reaches what a line refers to: texts, and what the identity was granted, reminded of and shown.
-func (r *reacher) line(line life.Event) error {
-	for i, ref := range line.Refs {
-		h, err := r.find(ref.Hash)
-		summary := line.Kind == "fade" && i == 1
+	for i, t := range texts {
+		fade, summary := line.Kind == "fade", i == 1
+		if !fade { // what one names is nothing without the epoch behind it
+			v.newest, v.named[t.Hash] = t.Hash, true
+		}
 		switch {
-		case err != nil:
-			r.miss(h, err)
-		case line.Kind == life.Epoch, line.Kind == "boot", line.Kind == "fade" && !summary:
-			r.follow(h, true)
+		case t.err != nil:
+			v.miss(t.Hash, t.err)
+		case line.Kind == life.Epoch, line.Kind == "boot", fade && !summary:
+			v.follow(t.Blob, true)
 		default:
-			r.visit(h)
+			v.take(t.Blob)
 		}
 	}
 	for _, address := range slices.Concat(line.All("hash"), line.All("ref"), line.All("opened")) {
-		if h, err := blobs.ParseHash(address); err == nil && r.Has(h) {
-			r.visit(h)
+		if h, err := blobs.ParseHash(address); err == nil && v.Has(h) {
+			v.visit(h)
 		}
 	}
-	return r.err
 }
 
-func (r *reacher) visit(h blobs.Hash) {
-	if !r.known(h) && r.err == nil {
-		r.seen[h] = false
-		r.err = r.f(h)
+// take takes in a blob that the life refers to.
+func (v *verifier) take(b blobs.Blob) {
+	if v.known(b.Hash) {
+		return
+	}
+	v.parent[b.Hash] = b.Parent
+	v.Reached = append(v.Reached, b.Hash)
+	if v.f != nil {
+		v.f.count(b)
+	}
+	if b.Gone != nil {
+		v.left[b.Hash.String()] = b.Gone.Sum.String()
+		if b.Gone.Why == blobs.Lost {
+			v.tombs = append(v.tombs, b.Hash)
+		}
 	}
 }
 
-func (r *reacher) known(h blobs.Hash) bool { _, known := r.seen[h]; return known }
+func (v *verifier) known(h blobs.Hash) bool { _, known := v.parent[h]; return known }
+
+// miss notes that a blob is missing or damaged.
+func (v *verifier) miss(h blobs.Hash, err error) {
+	v.Unknown = cmp.Or(v.Unknown, err)
+	if v.f != nil {
+		v.f.missUnnamed(h, err)
+	}
+}
+
+func (v *verifier) visit(h blobs.Hash) {
+	if v.known(h) {
+		return
+	}
+	b, err := v.Get(h)
+	if err != nil {
+		v.miss(h, err)
+		return
+	}
+	v.take(b)
+}
 
 // names finds what a snapshot names, refs in originals, and what a card lists.
 var names = lazy.Regexp(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|` +
 	`◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
-// follow visits a blob, what its text names, and its parents. Trusted is a text by Lethe itself; one
+// follow takes in a blob, what its text names, and its parents. Trusted is a text by Lethe itself; one
 // that anybody could have written names blobs of the life and its ancestors only.
-func (r *reacher) follow(h blobs.Hash, trusted bool) {
-	for !r.seen[h] && !h.IsZero() && r.err == nil {
-		b, err := r.Get(h)
-		ours := b.Life == "" || r.own[b.Life]
-		switch {
-		case err != nil:
-			r.miss(h, err)
-			return
-		case !ours && trusted:
-			r.visit(h)
-			return
-		case !ours:
+func (v *verifier) follow(b blobs.Blob, trusted bool) {
+	for {
+		ours := b.Life == "" || v.own[b.Life]
+		if ours || trusted {
+			v.take(b)
+		}
+		if !ours || v.followed[b.Hash] {
 			return
 		}
-		r.visit(h)
-		r.seen[h] = true
+		v.followed[b.Hash] = true
 		if self, _, fork := strings.Cut(b.Fork, ":"); fork {
-			r.own[self] = true
-			r.named(self, true)
+			v.own[self] = true
+			v.name(self, true)
 		}
 		epoch := isSnapshot(b)
 		for _, m := range names().FindAllSubmatch(b.Body, -1) {
 			if len(m[1]) == 0 || epoch {
-				r.named(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
+				v.name(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
 			}
 		}
-		if h = b.Parent; r.known(h) {
+		if b.Parent.IsZero() || v.known(b.Parent) {
 			return
 		}
+		parent, err := v.Get(b.Parent)
+		if err != nil {
+			v.miss(b.Parent, err)
+			return
+		}
+		b = parent
 	}
 }
 
 func isSnapshot(b blobs.Blob) bool { return strings.HasPrefix(b.Gist, "epoch ") }
 
-// named follows what a text names, if it is new.
-func (r *reacher) named(short string, trusted bool) {
-	if h, err := r.find(short); (err == nil || trusted) && !r.known(h) {
-		r.follow(h, trusted)
+// name follows what a text names, if it is new.
+func (v *verifier) name(short string, trusted bool) {
+	if h, _ := blobs.ParseHash(short); v.known(h) { // most of a snapshot
+		return
 	}
+	h, err := find(v.Store, short)
+	if v.known(h) || err != nil && !trusted {
+		return
+	}
+	b, err := v.Get(h)
+	if err != nil {
+		v.miss(h, err)
+		return
+	}
+	v.follow(b, trusted)
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"math"
 	"os"
 	"testing"
 
@@ -15,13 +14,12 @@ import (
 func (w *world) reached(id home.Identity) map[blobs.Hash]bool {
 	w.Helper()
 	own := map[blobs.Hash]bool{}
-	lethetest.Must(w, Reach(id, w.store, math.MaxInt64, func(h blobs.Hash) error {
+	for _, h := range w.verify(id, nil).Reached {
 		if own[h] {
-			w.Errorf("%s visits %s twice", id.Name, h)
+			w.Errorf("%s reaches %s twice", id.Name, h)
 		}
 		own[h] = true
-		return nil
-	}))
+	}
 	return own
 }
 
@@ -50,7 +48,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// What is missing is told at the end, when all else was visited; an error ends the walk.
+// What is missing is told at the end, when all else was reached.
 func TestReachBeyondWhatIsLost(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
@@ -58,13 +56,7 @@ func TestReachBeyondWhatIsLost(t *testing.T) {
 	epoch, err := w.store.Resolve(refs(t, ada, "epoch")[1])
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Remove(w.store.Path(epoch)))
-	n := 0
-	count := func(blobs.Hash) error { n++; return nil }
-	if err := Reach(ada, w.store, math.MaxInt64, count); !errors.Is(err, blobs.ErrNotFound) || n != len(whole)-1 {
-		t.Errorf("of %d visited %d, %v", len(whole), n, err)
-	}
-	end, n := errors.New("enough"), 0
-	if err := Reach(ada, w.store, math.MaxInt64, func(blobs.Hash) error { n++; return end }); err != end || n != 1 {
-		t.Errorf("visited %d, %v", n, err)
+	if v := w.verify(ada, nil); !errors.Is(v.Unknown, blobs.ErrNotFound) || len(v.Reached) != len(whole)-1 {
+		t.Errorf("of %d reached %d, %v", len(whole), len(v.Reached), v.Unknown)
 	}
 }

@@ -1,13 +1,14 @@
 package check
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,14 +80,14 @@ func moveAside(home home.Home, path, below string) error {
 // tombstone with that. Of the address, zeros at the end are not known.
 func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
-	if parent, err := f.all.Resolve(m.Parent.String()[:16]); err == nil && !m.Parent.IsZero() {
+	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil && !m.Parent.IsZero() {
 		m.Parent = parent // what was lost, too, may have its whole address by now
 	}
-	if h, err := f.all.Resolve(short); err == nil {
-		if _, err := f.all.Get(h); err == nil {
+	if h, err := f.store.Resolve(short); err == nil {
+		if _, err := f.store.Get(h); err == nil {
 			return nil // another life that shares it came first
 		}
-		if err := f.aside(f.all.Path(h)); err != nil {
+		if err := f.aside(f.store.Path(h)); err != nil {
 			return err
 		}
 	}
@@ -95,11 +96,11 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 	for _, path := range kept {
 		data, _, _ := durable.ReadRegular(path, 1<<30)
 		candidates = append(candidates, data)
-		address, _ = f.all.find(short[:3] + filepath.Base(path))
+		address, _ = find(f.store, short[:3]+filepath.Base(path))
 	}
 	for _, data := range candidates {
 		if m, body, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
-			_, err := f.all.Put(m, body)
+			_, err := f.store.Put(m, body)
 			return err
 		}
 	}
@@ -110,32 +111,29 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 	if !named.IsZero() {
 		address = named
 	}
-	_, err = f.all.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
+	_, err = f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
 	return err
 }
 
 // whole is the whole address of a blob that is lost, if a seal, whoever came next or a snapshot names it.
 func (f *folder) whole(short string) (address blobs.Hash, err error) {
-	note := func(h blobs.Hash) {
-		if strings.HasPrefix(h.String(), short) {
-			address = h
+	quoted := regexp.MustCompile(`"(` + short + `[0-9a-f]{48})"`) // nobody else's words have quotes in a snapshot
+	note := func(text string) {
+		if m := quoted.FindStringSubmatch(text); m != nil {
+			address, err = blobs.ParseHash(m[1])
 		}
 	}
 	for last := range f.v.lasts {
-		h, _ := blobs.ParseHash(last)
-		note(h)
+		note(strconv.Quote(last))
 	}
-	err = f.all.Each(func(h blobs.Hash) error {
-		b, _ := f.all.Get(h) // of what is damaged too, another finding tells
-		note(b.Parent)
-		if isSnapshot(b) && bytes.Contains(b.Body, []byte(short)) {
-			for _, named := range wholeNames(b) {
-				note(named)
-			}
+	return address, errors.Join(err, f.store.Each(func(h blobs.Hash) error {
+		b, _ := f.store.Get(h) // of what is damaged too, another finding tells
+		note(strconv.Quote(b.Parent.String()))
+		if isSnapshot(b) {
+			note(string(b.Body))
 		}
 		return nil
-	})
-	return address, err
+	}))
 }
 
 // maxTombs bounds the tombstones that one line of LIFE states, and maxNamed those that a note names.
@@ -143,7 +141,7 @@ const maxTombs, maxNamed = 1000, 20
 
 // recordLost has LIFE state which texts are lost, and the identity know.
 func (f *folder) recordLost(lost []blobs.Hash) error {
-	held, err := journal.Hold(f.home, f.id, f.all.Store, nil)
+	held, err := journal.Hold(f.home, f.id, f.store, nil)
 	if err != nil {
 		return err
 	}
@@ -165,8 +163,8 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
 		"Where one stood you read now: %s", len(lost), LostText)
 	for _, h := range lost[:min(len(lost), maxNamed)] {
-		if b, err := f.all.Get(h); err == nil {
-			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.all.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
+		if b, err := f.store.Get(h); err == nil {
+			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
 		}
 	}
 	note := held.Note(event.Note{Why: blobs.Lost}, "texts that are lost", text)

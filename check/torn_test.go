@@ -1,7 +1,6 @@
 package check
 
 import (
-	"math"
 	"os"
 	"testing"
 	"time"
@@ -42,9 +41,6 @@ func TestTornText(t *testing.T) {
 		}
 		if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 || v.Lines != whole.Lines {
 			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
-		}
-		if err := Reach(ada, w.store, math.MaxInt64, func(blobs.Hash) error { return nil }); err != nil {
-			t.Error(err)
 		}
 		if _, err := Collect(w.home, w.store, true); err != nil {
 			t.Error(err)

@@ -107,6 +107,10 @@ func live(t testing.TB) {
 		return slices.Contains(epochs(t, ada.Identity), "edit")
 	})
 	say(ada, "yes")
+	kept, _ := filepath.Glob(view + ".kept-*")
+	for _, path := range kept {
+		lethetest.Must(t, os.Remove(path))
+	}
 }
 
 // refs are the blobs that lines of a kind name.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -249,7 +248,8 @@ func TestOtherLives(t *testing.T) {
 func (w *world) whole(t testing.TB) {
 	t.Helper()
 	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
-	lethetest.Must(t, check.Reach(w.id, w.store, math.MaxInt64, func(h blobs.Hash) error { _, err := w.store.Get(h); return err }))
+	v, err := check.Verify(w.id, w.store, check.VerifyOptions{})
+	lethetest.Must(t, errors.Join(err, v.Fault))
 	s, err := home.Fold(w.id, w.store)
 	lethetest.Must(t, err)
 	_, err = s.Conserved()

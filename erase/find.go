@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,7 +71,11 @@ func (f *finder) readLife() error {
 			}
 		case event.Boot:
 			if parsed.Fork.Self != "" {
-				return check.Reach(f.id, f.store, math.MaxInt64, func(h blobs.Hash) error { f.taken[h] = true; return nil })
+				v, err := check.Verify(f.id, f.store, check.VerifyOptions{})
+				for _, h := range v.Reached {
+					f.taken[h] = true
+				}
+				return cmp.Or(err, v.Unknown)
 			}
 		case event.Inbound, event.Reply, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
 			f.events = append(f.events, recorded{parsed, e.Refs})

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ import (
 
 func (p *program) exportCommand() *cobra.Command {
 	var o archive.WriteOptions
-	var file, since string
+	var file string
 	cmd := &cobra.Command{
 		Use:   "export NAME",
 		Short: "Write a life into one file: to move it to another home, or to keep",
@@ -39,11 +38,6 @@ file is imported, and no longer here; with --copy it goes on here.`,
 			id, err := p.find(list[0])
 			if err != nil {
 				return err
-			}
-			if since != "" {
-				if o.Since, err = p.sealedLines(since); err != nil {
-					return err
-				}
 			}
 			var sum archive.Summary
 			write := func(w io.Writer) (err error) {
@@ -67,21 +61,9 @@ file is imported, and no longer here; with --copy it goes on here.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&file, "output", "o", "", "write to this `FILE` instead of standard output")
 	option(cmd, &o.Copy, "copy", "the life goes on here")
-	option(cmd, &since, "since", "a copy without the blobs of before this `CHECKPOINT`: "+
-		"its file, or how many lines it covers")
 	option(cmd, &o.To, "to", "encrypt to this age `RECIPIENT`; may come again")
 	option(cmd, &o.Workspace, "workspace", "take the files in the workspace along")
 	return cmd
-}
-
-// sealedLines counts the lines that the checkpoint in a file covers; a number stands for itself.
-func (p *program) sealedLines(file string) (int64, error) {
-	n, err := strconv.ParseInt(file, 10, 64)
-	if err == nil {
-		return n, nil
-	}
-	c, err := p.readCheckpoint(file)
-	return c.Size, hint(err, "lethe check NAME --checkpoint writes one")
 }
 
 // exported tells what an archive has, and what it has not.
@@ -100,13 +82,6 @@ func (p *program) exported(sum archive.Summary, o archive.WriteOptions) {
 		"what stays behind: %s, jobs, keys",
 		sum.Name, sum.Kind, sum.Files(), float64(sum.Bytes)/1e6, sum.Checkpoint.Size, sum.Checkpoint.Root,
 		strings.Join(behind, ", "))
-	if sum.Links > 0 {
-		p.warn("links and the like in the workspace stay behind: %d", sum.Links)
-	}
-	if len(sum.Secrets) > 0 && len(o.To) == 0 {
-		p.warn("the archive is not encrypted (see --to), and has what looks like: %s",
-			strings.Join(sum.Secrets, ", "))
-	}
 }
 
 func (p *program) importCommand() *cobra.Command {

@@ -142,6 +142,7 @@ var hints = []struct {
 	{home.ErrErasing, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: ",
 		"check --repair"},
 	{archive.ErrKey, "name a file with the age key: --identity FILE", ""},
+	{archive.ErrSecret, "encrypt it, with --to; or erase the key from the life first", ""},
 	{archive.ErrDamaged, "nothing was imported; get the archive again from where it comes", ""},
 	{access.ErrPeople, "until it is mended nobody may speak; put it back from a copy, or move it away and allow anew", ""},
 	{access.ErrNotListed, "all ids: ", "bridge telegram who"},
