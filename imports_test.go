@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 		"lethe/report",
 	},
 	"lethe/bridge/serve/backend": {
-		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/home", "lethe/internal/durable",
+		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/home",
 		"lethe/internal/secret", "lethe/life", "lethe/report",
 	},
 	"lethe/bridge/serve/guard": {},

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -44,26 +41,27 @@ func (h Home) Rooms() ([]Room, error) {
 	}
 	list := []Room{}
 	for _, name := range chat.All(h.Dir) {
-		room, err := h.room(name, hearers)
-		if errors.Is(err, home.ErrNotFound) { // no file of a room
+		path := chat.Path(h.Dir, name)
+		fi, err := os.Stat(path)
+		if err != nil || !fi.Mode().IsRegular() { // no file of a room
 			continue
 		}
+		room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, At: fi.ModTime().UTC()}
+		for _, id := range hearers[name] {
+			room.Heard = append(room.Heard, id.Name)
+		}
+		last, err := chat.Before(path, -1, 1)
 		if err != nil {
 			return nil, err
+		}
+		if len(last) > 0 {
+			said := SaidOf(last[0])
+			room.Last = &said
 		}
 		list = append(list, room)
 	}
 	slices.SortStableFunc(list, func(a, b Room) int { return b.At.Compare(a.At) })
 	return list, nil
-}
-
-// Room is one room. The error wraps home.ErrNotFound where there is none of that name.
-func (h Home) Room(name string) (Room, error) {
-	hearers, err := h.hearers()
-	if err != nil {
-		return Room{}, err
-	}
-	return h.room(name, hearers)
 }
 
 // hearers are the identities that hear each room.
@@ -77,29 +75,4 @@ func (h Home) hearers() (map[string][]home.Identity, error) {
 		}
 	}
 	return hearers, err
-}
-
-func (h Home) room(name string, hearers map[string][]home.Identity) (Room, error) {
-	missing := fmt.Errorf("find room %q: %w", name, home.ErrNotFound)
-	if !chat.ValidRoom(name) {
-		return Room{}, missing
-	}
-	path := chat.Path(h.Dir, name)
-	fi, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !fi.Mode().IsRegular() {
-		return Room{}, missing
-	}
-	if err != nil {
-		return Room{}, err
-	}
-	room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, At: fi.ModTime().UTC()}
-	for _, id := range hearers[name] {
-		room.Heard = append(room.Heard, id.Name)
-	}
-	last, err := chat.Before(path, -1, 1)
-	if len(last) > 0 {
-		said := SaidOf(last[0])
-		room.Last = &said
-	}
-	return room, err
 }

@@ -20,8 +20,7 @@ func (p *program) triggersCommand() *cobra.Command {
 		Use:   "triggers [NAME]",
 		Short: "List what wakes an identity by itself, with the next times and the history",
 		Long: `Triggers lists the triggers of an identity: when each fires next, and from LIFE how often it has
-fired, how many times were missed while the identity did not run, how many of its lines were answered with
-(nothing), and what its turns have cost. It fails when a file is wrong, and says what. docs/triggers.md tells how
+fired, how many times were missed while the identity did not run, and what its turns have cost. It fails when a file is wrong, and says what. docs/triggers.md tells how
 to write one.`,
 	}, func(_ context.Context, id home.Identity) error {
 		all, err := p.look.Triggers(id)
@@ -55,12 +54,12 @@ func (p *program) printTriggers(id home.Identity, all []report.Trigger) {
 		}
 		return t.In(p.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
 	}
-	table(p, "TRIGGER\tWHEN\tROOM\tNEXT\tLAST\tFIRED\tMISSED\tNOTHING\tUSD", all, func(t report.Trigger) []any {
+	table(p, "TRIGGER\tWHEN\tROOM\tNEXT\tLAST\tFIRED\tMISSED\tUSD", all, func(t report.Trigger) []any {
 		usd := ""
 		if t.Model != "" {
 			usd = llm.Dollars(t.Model, t.USD)
 		}
-		return []any{t.Name, t.When, t.Room, at(t.Next), at(t.Last), t.Fired, t.Missed, t.Nothing, usd}
+		return []any{t.Name, t.When, t.Room, at(t.Next), at(t.Last), t.Fired, t.Missed, usd}
 	})
 }
 

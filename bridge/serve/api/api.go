@@ -61,8 +61,6 @@ var routes = []route{
 		"Answer a question: say the answer in its room.", server.answer),
 	get("/api/rooms", "List the rooms, that which changed last first.", server.rooms),
 	send("POST", "/api/rooms", http.StatusCreated, "Make a room, and have identities hear it.", server.makeRoom),
-	get("/api/rooms/{room}", "Describe a room.", server.room),
-	send("PATCH", "/api/rooms/{room}", http.StatusOK, "Note how far a room was read.", server.markRead),
 	get("/api/rooms/{room}/lines",
 		"List lines of a room in the order of the file: the newest, those before a byte, or those behind one.", server.lines),
 	send("POST", "/api/rooms/{room}/lines", http.StatusAccepted,

@@ -1,7 +1,8 @@
 package api
 
 import (
-	"net/http"
+	"fmt"
+	"slices"
 
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
@@ -9,13 +10,9 @@ import (
 	"lethe/report"
 )
 
-func (s server) rooms(call[none, none]) (l List[backend.Room], err error) {
-	l.Items, err = s.MarkedRooms()
+func (s server) rooms(call[none, none]) (l List[report.Room], err error) {
+	l.Items, err = s.Rooms()
 	return l, err
-}
-
-func (s server) room(c call[none, none]) (backend.Room, error) {
-	return s.Room(c.PathValue("room"))
 }
 
 // NewRoom is a room to make.
@@ -24,24 +21,16 @@ type NewRoom struct {
 	Agents []string `json:"agents,omitempty" jsonschema:"the identities that hear it"`
 }
 
-func (s server) makeRoom(c call[none, NewRoom]) (room backend.Room, err error) {
+func (s server) makeRoom(c call[none, NewRoom]) (NewRoom, error) {
 	var hear []home.Identity
 	for _, name := range c.body.Agents {
 		id, err := s.Find(name)
 		if err != nil {
-			return room, err
+			return c.body, err
 		}
 		hear = append(hear, id)
 	}
-	room, made, err := s.MakeRoom(c.body.Name, hear...)
-	if err == nil && !made && len(hear) == 0 {
-		err = backend.Refuse(http.StatusConflict, "say something in it", "room %s is there already", c.body.Name)
-	}
-	return room, err
-}
-
-func (s server) markRead(c call[none, backend.Mark]) (backend.Room, error) {
-	return s.MarkRead(c.PathValue("room"), c.body)
+	return c.body, s.MakeRoom(c.body.Name, hear...)
 }
 
 type ofLines struct {
@@ -56,8 +45,8 @@ func (s server) lines(c call[ofLines, none]) (l List[report.Said], err error) {
 		return l, report.Invalid("after and before exclude each other")
 	}
 	room := c.PathValue("room")
-	if _, err := s.Room(room); err != nil {
-		return l, err
+	if !slices.Contains(chat.All(s.Dir), room) {
+		return l, fmt.Errorf("find room %q: %w", room, home.ErrNotFound)
 	}
 	read, at := chat.Before, p.Before
 	if p.After >= 0 {

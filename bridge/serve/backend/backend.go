@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,7 +39,6 @@ type Backend struct {
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 
 	streams atomic.Int32 // that are open
-	marking sync.Mutex   // held while rooms.json changes
 }
 
 // Identity finds the identity that {self} in the path names: a name, a hash, or the beginning of one.

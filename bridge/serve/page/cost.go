@@ -2,11 +2,10 @@ package page
 
 import (
 	"cmp"
-	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"lethe/home"
@@ -34,53 +33,28 @@ type day struct {
 
 const daysShown = 30
 
-// tallies holds what LIFE says of each day as far as it was read, so that a view reads only what is new.
-var tallies = struct {
-	sync.Mutex
-	of map[string]*tally
-}{of: map[string]*tally{}}
-
-type tally struct {
-	to   life.Mark // that was read
-	days map[string]event.Tokens
-}
-
-// read takes in what is behind the mark.
-func (t *tally) read(path string, zone *time.Location) error {
-	return life.ReadOn(path, &t.to, func(line life.Event, _ bool) error {
+// daysOf sums the calls of a life by days, the newest first.
+func daysOf(id home.Identity, zone *time.Location) (list []day, err error) {
+	days := map[string]event.Tokens{}
+	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
 		spent, used := event.As[event.Spent](line)
 		if reply, ok := event.As[event.Reply](line); ok {
 			spent.Tokens, used = reply.Tokens, true
 		}
 		if used {
 			date := cmp.Or(spent.Day, line.At.In(zone).Format(time.DateOnly))
-			t.days[date] = sum(t.days[date], spent.Tokens)
+			days[date] = sum(days[date], spent.Tokens)
 		}
 		return nil
 	})
+	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
+		list = append(list, day{date, days[date]})
+	}
+	return list, id.Unread(err)
 }
 
 func sum(a, b event.Tokens) event.Tokens {
 	return event.Tokens{In: a.In + b.In, Cached: a.Cached + b.Cached, Out: a.Out + b.Out, USD: a.USD + b.USD}
-}
-
-// daysOf returns the days of an identity, the newest first.
-func daysOf(id home.Identity, zone *time.Location) (list []day, err error) {
-	path := id.LIFE()
-	tallies.Lock()
-	defer tallies.Unlock()
-	t := cmp.Or(tallies.of[path], &tally{days: map[string]event.Tokens{}})
-	tallies.of[path] = t
-	err = t.read(path, zone)
-	if errors.Is(err, life.ErrOtherLog) {
-		*t = tally{days: map[string]event.Tokens{}}
-		err = t.read(path, zone)
-	}
-	for date, used := range t.days {
-		list = append(list, day{date, used})
-	}
-	slices.SortFunc(list, func(a, b day) int { return cmp.Compare(b.Date, a.Date) })
-	return list, id.Unread(err)
 }
 
 func costOf(f *frame, r *http.Request) (any, error) {

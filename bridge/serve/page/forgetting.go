@@ -50,20 +50,10 @@ type epoch struct {
 	Reminded   []reminder // in the order of events
 	Cut        bool       // it began before the lines that were read
 
-	begin    int64  // its line in LIFE
-	snapshot string // hash of the state that it began with
-	state    snapshot
-	sizes    []int64 // tokens of its requests, with their answers
-	base     []layer // of the drawing: what stays as it is
-}
-
-// snapshot is a part of the mind.State that an epoch began with; to read all of it takes twice as long.
-type snapshot struct {
-	Stable mind.Stable
-	Faded  []mind.Range
-	Live   []struct{ N int }
-	Next   int
-	Usage  mind.Usage
+	begin int64      // its line in LIFE
+	state mind.State // with which it began
+	sizes []int64    // tokens of its requests, with their answers
+	base  []layer    // of the drawing: what stays as it is
 }
 
 // faded is a run of entries that became shorter.
@@ -139,14 +129,11 @@ func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, o
 	if err != nil || len(lines) == 0 {
 		return nil, 0, id.Unread(err)
 	}
-	t := teller{store: h.Store, spans: map[string][2]int{}}
+	t := teller{store: h.Store, now: &epoch{K: -1}, spans: map[string][2]int{}}
 	for _, l := range slices.Backward(lines) {
 		if err := t.read(l); err != nil {
 			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
 		}
-	}
-	if err := t.look(); err != nil {
-		return nil, 0, fmt.Errorf("read the epochs of %s: %w", id.Name, err)
 	}
 	list = t.list
 	if begin := lines[len(lines)-1].at; begin > 0 && len(list) > 0 {
@@ -163,6 +150,7 @@ func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, o
 type teller struct {
 	store  *blobs.Store
 	list   []*epoch
+	now    *epoch            // the last of them
 	fading []faded           // that no epoch has followed yet
 	spans  map[string][2]int // entries, by the first digits of the original's hash
 }
@@ -171,9 +159,6 @@ type teller struct {
 func digits(hash string) string { return hash[:min(16, len(hash))] }
 
 func (t *teller) read(line placed) error {
-	if line.Kind == "result" && line.Get("opened") == "" {
-		return nil
-	}
 	if !slices.Contains([]string{"epoch", "fade", "reply", "spent", "hint", "result"}, line.Kind) {
 		return nil
 	}
@@ -181,31 +166,19 @@ func (t *teller) read(line placed) error {
 	if err != nil {
 		return err
 	}
-	refs := append(line.Refs, blobs.Ref{}, blobs.Ref{})
-	if fade, ok := parsed.(event.Fade); ok {
-		f := faded{Fade: fade, Original: refs[0], Replacement: refs[1]}
-		if fade.To == mind.Card {
+	now, refs := t.now, append(line.Refs, blobs.Ref{}, blobs.Ref{})
+	switch e := parsed.(type) {
+	case event.Fade:
+		f := faded{Fade: e, Original: refs[0], Replacement: refs[1]}
+		if e.To == mind.Card {
 			f.Original, f.Replacement = blobs.Ref{}, refs[0]
 		}
 		t.fading = append(t.fading, f)
 		return nil
-	}
-	fades := t.fading
-	t.fading = nil // they take effect only with an epoch in the same append
-	n := len(t.list)
-	if e, ok := parsed.(event.Epoch); ok {
-		if n == 0 || t.list[n-1].K != e.K {
-			t.list = append(t.list, &epoch{
-				K: e.K, Why: e.Why, At: line.At, begin: line.at, snapshot: refs[0].Hash, Fades: fades,
-			})
+	case event.Epoch:
+		if e.K != now.K {
+			err = t.begin(&epoch{K: e.K, Why: e.Why, At: line.At, begin: line.at, Before: now.Last}, refs[0].Hash)
 		}
-		return nil
-	}
-	if n == 0 {
-		return nil
-	}
-	now := t.list[n-1]
-	switch e := parsed.(type) {
 	case event.Reply:
 		now.USD += e.USD
 		now.Calls++
@@ -218,22 +191,49 @@ func (t *teller) read(line placed) error {
 			now.Forgetting += e.USD
 		}
 	case event.Hint:
-		b, _ := t.blob(refs[0].Hash) // without it, nobody knows where its refs are from
+		b, _ := t.blob(refs[0].Hash) // without it, nobody knows of what
 		for _, l := range mind.ReadCard(b.Body) {
 			t.spans[digits(l.Ref.Hash)] = [2]int{l.From, l.To}
-		}
-		for _, hash := range e.Refs {
-			now.remind(reminder{Entry: mind.EntryID(e.N), At: line.At, Hash: hash})
+			t.remind(reminder{Entry: mind.EntryID(e.N), At: line.At, Hash: l.Ref.Hash, Gist: l.Ref.Gist})
 		}
 	case event.Result:
-		now.remind(reminder{Entry: e.ID, At: line.At, Hash: e.Opened, Opened: true})
+		if e.Opened != "" {
+			b, _ := t.blob(e.Opened)
+			t.remind(reminder{Entry: e.ID, At: line.At, Hash: e.Opened, Gist: b.Gist, Opened: true})
+		}
 	}
+	t.fading = nil // they take effect only with an epoch in the same append
+	return err
+}
+
+// begin begins an epoch with the state that a blob has.
+func (t *teller) begin(e *epoch, snapshot string) error {
+	b, err := t.blob(snapshot)
+	if err == nil {
+		err = json.Unmarshal(b.Body, &e.state)
+	}
+	if err != nil {
+		return fmt.Errorf("read epoch %d: %w", e.K, err)
+	}
+	for _, f := range t.fading {
+		f.Was, f.Away = cmp.Or(t.now.at(f.Entries.From).Level, "live"), 1+e.at(f.Entries.From).Tier
+		e.Fades = append(e.Fades, f)
+	}
+	for _, r := range e.state.Faded {
+		span := [2]int{r.From, r.To}
+		t.spans[digits(r.Original.Hash.String())] = span
+		if r.Summary != nil {
+			t.spans[digits(r.Summary.Hash.String())] = span
+		}
+	}
+	t.list, t.now = append(t.list, e), e
 	return nil
 }
 
-func (e *epoch) remind(r reminder) {
-	r.n = len(e.sizes)
-	e.Reminded = append(e.Reminded, r)
+func (t *teller) remind(r reminder) {
+	span := t.spans[digits(r.Hash)]
+	r.From, r.To, r.n = span[0], span[1], len(t.now.sizes)
+	t.now.Reminded = append(t.now.Reminded, r)
 }
 
 func (t *teller) blob(hash string) (blob blobs.Blob, err error) {
@@ -244,61 +244,14 @@ func (t *teller) blob(hash string) (blob blobs.Blob, err error) {
 	return blob, err
 }
 
-// look looks up what the lines of the epochs name.
-func (t *teller) look() error {
-	before := &epoch{}
-	for _, e := range t.list {
-		b, err := t.blob(e.snapshot)
-		if err == nil {
-			err = json.Unmarshal(b.Body, &e.state)
-		}
-		if err != nil {
-			return fmt.Errorf("epoch %d: %w", e.K, err)
-		}
-		e.Before = before.Last
-		for k := range e.Fades {
-			e.Fades[k].look(e, before)
-		}
-		for _, r := range e.state.Faded {
-			span := [2]int{r.From, r.To}
-			t.spans[digits(r.Original.Hash.String())] = span
-			if r.Summary != nil {
-				t.spans[digits(r.Summary.Hash.String())] = span
-			}
-		}
-		before = e
-	}
-	for _, e := range t.list {
-		for k := range e.Reminded {
-			r := &e.Reminded[k]
-			span := t.spans[digits(r.Hash)]
-			r.From, r.To = span[0], span[1]
-			b, _ := t.blob(r.Hash)
-			r.Gist = b.Gist
+// at returns the faded range of an entry; it has no Level where there is none.
+func (e *epoch) at(n int) mind.Range {
+	for _, r := range e.state.Faded {
+		if r.From <= n && n <= r.To {
+			return r
 		}
 	}
-	return nil
-}
-
-// at returns the faded range of an entry, or nil.
-func (e *epoch) at(n int) *mind.Range {
-	i := slices.IndexFunc(e.state.Faded, func(r mind.Range) bool { return r.From <= n && n <= r.To })
-	if i < 0 {
-		return nil
-	}
-	return &e.state.Faded[i]
-}
-
-// look finds what the entries were in the epoch before, and how far they are away now.
-func (f *faded) look(now, before *epoch) {
-	f.Was = "live"
-	if r := before.at(f.Entries.From); r != nil {
-		f.Was = r.Level
-	}
-	f.Away = 1
-	if r := now.at(f.Entries.From); r != nil {
-		f.Away += r.Tier
-	}
+	return mind.Range{}
 }
 
 var reasons = map[string]string{

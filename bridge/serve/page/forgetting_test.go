@@ -168,13 +168,12 @@ func BenchmarkForgetting(b *testing.B) {
 func BenchmarkCost(b *testing.B) {
 	_, id := long(b, 400, 125)
 	cpu(b, func() {
-		delete(tallies.of, id.LIFE())
 		_, err := daysOf(id, time.UTC)
 		lethetest.Must(b, err)
 	})
 }
 
-// Days are those of the budget, else of the zone; only new lines are read, and no half one.
+// Days are those of the budget, else of the zone; a half line is none.
 func TestDays(t *testing.T) {
 	h, err := home.Open(t.TempDir())
 	lethetest.Must(t, err)

@@ -26,7 +26,7 @@ var now = view{
 
 type nowData struct {
 	Room  string
-	Rooms []backend.Room // that the identity hears
+	Rooms []report.Room // that the identity hears
 	Lines []line
 	Older int64 // lines that end at this byte are not shown; 0 for none
 	End   int64 // where the next line will stand
@@ -106,11 +106,7 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 	if after < 0 {
 		f.Live = lately.turn
 	}
-	part := r.FormValue("part")
-	if r.Context().Err() != nil || part != "" && part != "lines" {
-		return d, nil // nobody sees the lines
-	}
-	return d, f.markRead(d)
+	return d, nil
 }
 
 // newest are the last of several lines, not many more than pageShown.
@@ -126,7 +122,7 @@ func newest(lines []chat.Line) []chat.Line {
 
 // choose finds the room, and those to choose from.
 func (d *nowData) choose(f *frame) error {
-	all, err := f.MarkedRooms()
+	all, err := f.Rooms()
 	if err != nil {
 		return err
 	}
@@ -145,18 +141,6 @@ func (d *nowData) choose(f *frame) error {
 	}
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
 		return report.Invalid("%q is not the name of a room", d.Room)
-	}
-	return nil
-}
-
-// markRead notes that the room has been read to where it is shown.
-func (f *frame) markRead(d *nowData) error {
-	for i, room := range d.Rooms {
-		if room.Name == d.Room && room.Unread > 0 {
-			d.Rooms[i].Unread = 0
-			_, err := f.MarkRead(d.Room, backend.Mark{Read: d.End})
-			return err
-		}
 	}
 	return nil
 }
@@ -334,9 +318,9 @@ func stop(f *frame, w http.ResponseWriter, r *http.Request) error {
 
 // hear lets the identity hear a room, which is made where there is none of that name.
 func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
-	room, _, err := f.MakeRoom(strings.TrimSpace(r.FormValue("room")), f.ID)
-	if err != nil {
+	room := strings.TrimSpace(r.FormValue("room"))
+	if err := f.MakeRoom(room, f.ID); err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(room.Name))
+	return f.done(w, r, "?room="+url.QueryEscape(room))
 }

@@ -54,13 +54,9 @@ var (
 )
 
 func (l layer) title() string {
-	switch l.class {
-	case "system":
-		return "system prompt and tools"
-	case "notes":
-		return "pins and MEMORY"
-	case "live":
-		return "live"
+	titles := map[string]string{"system": "system prompt and tools", "notes": "pins and MEMORY", "live": "live"}
+	if title, ok := titles[l.class]; ok {
+		return title
 	}
 	return entries(l.spans[0][0], l.spans[len(l.spans)-1][1]) + " " + l.class
 }
@@ -106,63 +102,41 @@ func (e *epoch) settled() []layer {
 	return append(list, layer{class: "notes", spans: notesSpan, tokens: max(0, notes)})
 }
 
-// column stacks the layers of a request of this size. Where next is not nil, it is the last request of the epoch,
-// and the live entries are parted by what becomes of them. The provider counted how much fades in all; each run of
-// entries has its part of that by their number.
+// column stacks the layers of a request of this size. Where next is not nil, it is the last request of the epoch, and
+// what fades then lies below what stays. The provider counted how much fades in all; each run of entries has its part
+// of that by their number.
 func (e *epoch) column(size int64, next *epoch) []layer {
-	list := slices.Clone(e.base)
-	live, count := max(0, float64(size)-height(list)), map[string]float64{}
-	for _, n := range e.live(next) {
-		l := layer{class: "live", spans: [][2]int{{n, n}}}
-		if next != nil && next.at(n) != nil {
-			l.class, l.link = "leaving", next.tells(n)
+	list, stay := slices.Clone(e.base), layer{class: "live", tokens: max(0, float64(size)-height(e.base))}
+	stays := e.state.Live
+	if next != nil {
+		stays = next.state.Live
+		leaving := 0.0
+		for i, f := range next.Fades {
+			if f.Was == "live" {
+				l := layer{class: "leaving", link: fmt.Sprintf("k%d-f%d", next.K, i)}
+				l.spans = [][2]int{{f.Entries.From, f.Entries.To}}
+				leaving += l.entries()
+				list = append(list, l)
+			}
 		}
-		count[l.class]++
-		last := &list[len(list)-1]
-		if last.class != l.class || last.link != l.link {
-			list = append(list, l)
-		} else if span := &last.spans[len(last.spans)-1]; span[1] == n-1 {
-			span[1] = n
-		} else {
-			last.spans = append(last.spans, l.spans...)
+		if leaving > 0 {
+			fades := max(0, stay.tokens-max(0, float64(next.After)-height(next.base)))
+			stay.tokens -= fades
+			for i := len(e.base); i < len(list); i++ {
+				list[i].tokens = fades * list[i].entries() / leaving
+			}
 		}
 	}
-	sizes := map[string]float64{"live": live}
-	if count["leaving"] > 0 {
-		stays := min(live, max(0, float64(next.After)-height(next.base)))
-		sizes["live"], sizes["leaving"] = stays, live-stays
+	for _, entry := range stays {
+		stay.spans = append(stay.spans, [2]int{entry.N, entry.N})
 	}
+	list = append(list, stay)
 	y := 0.0
 	for i := range list {
-		l := &list[i]
-		if i >= len(e.base) {
-			l.tokens = sizes[l.class] * l.entries() / count[l.class]
-		}
-		l.y = y
-		y += l.tokens
+		list[i].y = y
+		y += list[i].tokens
 	}
 	return list
-}
-
-// live lists the entries that are live when an epoch begins or, with the one that follows, ends.
-func (e *epoch) live(next *epoch) (numbers []int) {
-	for _, l := range e.state.Live {
-		numbers = append(numbers, l.N)
-	}
-	for n := e.state.Next; next != nil && n < next.state.Next; n++ {
-		numbers = append(numbers, n)
-	}
-	return numbers
-}
-
-// tells returns the id of what tells how an entry faded; no fade tells of one that a person took out.
-func (e *epoch) tells(n int) string {
-	id := fmt.Sprintf("k%d", e.K)
-	in := func(f faded) bool { return f.Entries.From <= n && n <= f.Entries.To }
-	if i := slices.IndexFunc(e.Fades, in); i >= 0 {
-		id += fmt.Sprintf("-f%d", i)
-	}
-	return id
 }
 
 // draw draws epochs, the oldest first, below a limit of so many tokens.
@@ -266,11 +240,6 @@ func (c *canvas) grow(e *epoch, x, end float64) {
 		x, c.y(ground), c.y(max(ground, first)), end, c.y(max(ground, last)))
 }
 
-// x returns where request i of an epoch stands.
-func (e *epoch) x(i int, x, end float64) float64 {
-	return x + (end-x)*float64(i)/float64(max(1, len(e.sizes)-1))
-}
-
 // marks draws what came up again: from the layer that it lies in, up to the request that it was for.
 func (c *canvas) marks(e *epoch, layers []layer, x, end float64) {
 	for i, r := range e.Reminded {
@@ -280,7 +249,8 @@ func (c *canvas) marks(e *epoch, layers []layer, x, end float64) {
 			continue
 		}
 		n := min(r.n, len(e.sizes)-1)
-		l, at, top := layers[in], e.x(n, x, end), c.y(float64(e.sizes[n]))
+		at := x + (end-x)*float64(n)/float64(max(1, len(e.sizes)-1)) // where the request stands
+		l, top := layers[in], c.y(float64(e.sizes[n]))
 		mark := shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", e.K, i), Title: r.Gist}
 		if r.Opened {
 			mark.Class = "opened"
