@@ -34,7 +34,7 @@ func TestGate(t *testing.T) {
 		bad, good string
 		told      string // to the model
 	}{
-		{Gate{Check: "grep -q done || { echo 'nothing is done'; exit 3; }"}, "I tried", "all is done", "ended with exit code 3. The end of its output:"},
+		{Gate{Check: "grep -q done || { echo 'nothing is done'; exit 3; }"}, "I tried", "all is done", "ended with exit 3. Its output:"},
 		{Gate{Schema: []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)}, `{"n":"one"}`, `{"n":1}`, "it does not fit the schema: "},
 		{Gate{Schema: []byte(`{"type":"integer"}`)}, "Here it is: 1", "1", "one JSON value with nothing around it"},
 	} {
@@ -58,7 +58,7 @@ func TestGateHasAnEnd(t *testing.T) {
 	t.Parallel()
 	w, id, r := gated(t, Gate{Check: "false"}, "one", "two", "three", "four", "five", "five")
 	answer := r.ask("work")
-	equal(t, "answer", answer, "four\n\n(This answer did not pass: the check `false` ended with exit code 1.)")
+	equal(t, "answer", answer, "four\n\n(This answer did not pass: the check `false` ended with exit 1.)")
 	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 3)
 	contains(t, r.ask("again"), "five\n\n(This answer did not pass")
 	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 4)
@@ -73,7 +73,7 @@ func TestGateHasAnEnd(t *testing.T) {
 	}
 	r = w.run(id)
 	r.settled()
-	equalSlices(t, "said", w.said("dev"), []string{"four\n\n(This answer did not pass: the check `false` ended with exit code 1.)"})
+	equalSlices(t, "said", w.said("dev"), []string{"four\n\n(This answer did not pass: the check `false` ended with exit 1.)"})
 	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 3)
 	r.checked()
 }

@@ -73,7 +73,7 @@ func TestJobEndsOnce(t *testing.T) {
 		equal(t, "commands", len(w.events(id, "command")), 0)
 		if c.lost {
 			contains(t, ends[0], "job 1 (echo ran >> ran;")
-			contains(t, ends[0], "is lost: it was killed together with the daemon, effect unknown")
+			contains(t, ends[0], "has ended: lost: it was killed together with the daemon, effect unknown")
 			contains(t, w.answered("notify-ann", 1), "(dev) job 1 (echo")
 		} else {
 			equal(t, "notices of what went well", len(w.said("notify-ann")), 0)
@@ -141,7 +141,7 @@ func TestJobsAndPeople(t *testing.T) {
 	contains(t, r.ask("/stop"), "Stopped. Jobs that go on: 1 (/jobs lists them, /jobs stop 1 stops one).")
 	w.shows(id, "its job", func(s status.Status) bool { return len(s.Jobs) == 1 && s.Jobs[0].Command == "sleep 1000" })
 	r.stop()
-	if s, err := tools.ReadJob(id.Dir, 1); err != nil || s.Lost() || s.Alive() {
+	if s, err := tools.ReadJob(id.Dir, 1); err != nil || !strings.HasPrefix(s.End, "stopped with the daemon") {
 		t.Errorf("after the end of the daemon: %+v, %v", s, err)
 	}
 	w.run(id).finish()

@@ -18,6 +18,7 @@ import (
 
 // startSources makes what wakes the identity by itself, as far as it is configured.
 func (a *Agent) startSources() {
+	a.tools.LoseJobs()
 	c := a.wakeConfig()
 	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
 	a.sources = []wake.Source{a.triggers, a.jobs}

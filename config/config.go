@@ -220,14 +220,10 @@ func unknownKeys(path string, keys []string, tables []Table) error {
 
 // Nearest is the name that a mistyped word was most probably meant to be, or "".
 func Nearest(word string, names []string) string {
-	best, least := "", min(4, 1+len(word)/2)
+	best, most := "", 0
 	for _, name := range names {
-		d := tools.Distance(strings.ToLower(word), name)
-		if len(word) > 2 && strings.HasPrefix(name, word) {
-			d = 0
-		}
-		if d < least {
-			best, least = name, d
+		if like := tools.Alike(strings.ToLower(word), name); like > most {
+			best, most = name, like
 		}
 	}
 	return best

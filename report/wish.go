@@ -74,23 +74,24 @@ func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 // StopJob asks a running identity to stop a job, and waits until it has ended.
 func StopJob(ctx context.Context, id home.Identity, n int) (job Job, err error) {
 	refuse := func(why string) error { return fmt.Errorf("stop job %d of %s: %s", n, id.Name, why) }
-	s, err := tools.ReadJob(id.Dir, n)
-	switch {
+	look := func() error {
+		s, err := tools.ReadJob(id.Dir, n)
+		job = jobOf(id, s)
+		return err
+	}
+	switch err := look(); {
 	case err != nil:
 		return job, fmt.Errorf("stop job %d of %s: %w", n, id.Name, home.ErrNotFound)
-	case !s.Ended.IsZero():
-		return job, refuse("it has ended: " + s.End)
-	case s.Lost():
+	case job.State == "lost":
 		return job, refuse("it was killed together with its daemon")
+	case job.State == "ended":
+		return job, refuse("it has ended: " + job.End)
 	}
 	if err := home.Ask(id, home.WishStopJob+home.Wish(strconv.Itoa(n))); err != nil {
 		return job, err
 	}
 	ok, err := until(ctx, stopTime, func() (bool, error) {
-		_, running := home.Running(id) // then it writes down how the job has ended
-		s, err := tools.ReadJob(id.Dir, n)
-		job = jobOf(s)
-		return err == nil && (!s.Ended.IsZero() || s.Lost() && !running), nil
+		return look() == nil && job.State != "running", nil
 	})
 	if !ok && err == nil {
 		err = refuse("it was asked for and still runs")

@@ -15,42 +15,17 @@ import (
 // maxCommand bounds a command, in bytes: the kernel takes no argument of 128 KiB.
 const maxCommand = 100 << 10
 
-// bash is the BASH tool of one identity.
-type bash struct {
-	c     Config
-	files *files
-	most  int64 // maxSpool, less in tests
-}
-
-func newBash(c Config, f *files) (*bash, error) {
-	if err := c.makePrivate(privateDir); err != nil {
-		return nil, fmt.Errorf("make directory of commands: %w", err)
-	}
-	sandbox.HideEnvironment()
-	return &bash{c: c, files: f, most: maxSpool}, nil
-}
-
 // privateDir, in the directory of the identity, is its commands' own.
 const privateDir = "sandbox"
 
-func (b *bash) tool() Tool {
-	t := runTool("BASH", b.run)
-	roots := ""
-	for _, r := range b.files.roots {
-		if !within(b.files.work, r) {
-			roots += ", " + r
-		}
-	}
-	mode := "bash_sandbox"
-	if b.c.Bash == BashTrusted {
-		mode = "bash_trusted"
-	}
+func (s *Set) bashTool() Tool {
+	t := runTool("BASH", s.run)
 	fill := strings.NewReplacer(
-		"{{timeout}}", fmt.Sprint(int64(b.c.BashTimeout.Seconds())),
-		"{{output}}", sizeText(b.c.MaxOutput),
-		"{{roots}}", roots,
+		"{{timeout}}", fmt.Sprint(int64(s.BashTimeout.Seconds())),
+		"{{output}}", sizeText(s.MaxOutput),
+		"{{roots}}", s.extraRoots(", "),
 	)
-	t.Description = fill.Replace(t.Description + "\n\n" + describe(mode))
+	t.Description = fill.Replace(t.Description + "\n\n" + describe("bash_"+s.Bash))
 	t.Schema = json.RawMessage(fill.Replace(string(t.Schema)))
 	return t
 }
@@ -61,7 +36,7 @@ type bashArgs struct {
 	Background integer `json:"background,omitempty" about:"1: a job at once"`
 }
 
-func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
+func (s *Set) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 	switch {
 	case strings.TrimSpace(a.Command) == "":
 		return Result{}, errors.New("command is empty: give what bash -c should run")
@@ -72,23 +47,23 @@ func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 		return Result{}, fmt.Errorf("command of %d bytes is too long, at most %d: WRITE_FILE it as a script and "+
 			"run that", len(a.Command), maxCommand)
 	}
-	timeout, wait := b.c.BashTimeout, b.c.BashWait
+	timeout, wait := s.BashTimeout, s.BashWait
 	if a.Timeout > 0 {
 		timeout = time.Duration(min(a.Timeout, integer(maxBashTimeout.Seconds()))) * time.Second
 	}
 	if a.Background != 0 {
-		if err := b.files.jobs.room(c.Job); err != nil {
+		if err := s.canStart(c.Job); err != nil {
 			return Result{}, err
 		}
 		wait = 0
 	}
-	r := b.start(ctx, c, a.Command, timeout)
+	r := s.start(ctx, c, a.Command, timeout)
 	if c.Job > 0 && wait < timeout {
 		select {
 		case <-r.ended:
 		case <-time.After(wait):
-			if b.files.jobs.handOver(r, c.Job) {
-				return b.goesOn(r, c), nil
+			if s.handOver(r, c.Job) {
+				return s.goesOn(r, c), nil
 			}
 		}
 	}
@@ -97,25 +72,21 @@ func (b *bash) run(ctx context.Context, c Call, a bashArgs) (Result, error) {
 }
 
 // start runs a command until its timeout, or until ctx ends.
-func (b *bash) start(ctx context.Context, call Call, line string, timeout time.Duration) *command {
+func (s *Set) start(ctx context.Context, call Call, line string, timeout time.Duration) *command {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop, cancelTimer := context.WithTimeoutCause(run, timeout, errTimeout)
-	name := spoolName(call.ID)
 	r := &command{
-		line: line, timeout: timeout, began: time.Now(), cancel: cancel,
-		started: make(chan struct{}), ended: make(chan struct{}),
+		line: line, timeout: timeout, began: time.Now(), cancel: cancel, ended: make(chan struct{}),
 		untie: context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) }),
 	}
-	r.out = b.files.spool(name, b.c.MaxOutput, func() { cancel(errTooMuch) })
-	r.out.most, r.out.live = b.most, call.Output
+	r.out = s.spool(spoolName(call.ID), s.MaxOutput, func() { cancel(errTooMuch) })
+	r.out.live = call.Output
 	go func() { // ends with the command, which ends at its timeout, at stop, or when ctx does that it is tied to
 		defer cancel(nil)
 		defer cancelTimer()
-		command := b.c.command(line, privateDir)
-		command.Started = func(p sandbox.Process) { r.process = p; close(r.started) }
-		end, err := sandbox.Run(stop, command, r.out)
+		end, err := sandbox.Run(stop, s.command(line, privateDir), r.out)
 		r.untie()
-		b.files.jobs.end(r, end, err, context.Cause(stop))
+		s.end(r, end, err, context.Cause(stop))
 	}()
 	return r
 }
@@ -132,9 +103,8 @@ func (by stopped) Error() string { return "stopped " + string(by) }
 
 func (stopped) Is(target error) bool { return target == context.Canceled } // somebody waits: see sandbox.Run
 
-// exitLine is the last line of a result, and whether the command did well. most is what
-// it might write.
-func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration, most int64) (string, bool) {
+// exitLine is the last line of a result, and whether the command did well.
+func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) (string, bool) {
 	killed := "it and everything it started was killed"
 	if errors.Is(err, sandbox.ErrStuck) {
 		killed = "it was killed, but " + err.Error()
@@ -149,7 +119,7 @@ func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration, 
 		return fmt.Sprintf("[not started: %s]", end.Failed), false
 	case errors.Is(why, errTooMuch):
 		return fmt.Sprintf("[too much output: it wrote more than %s, and %s. Filter its output, or send it to a "+
-			"file you do not need to see whole]", sizeText(most), killed), false
+			"file you do not need to see whole]", sizeText(maxSpool), killed), false
 	case errors.Is(why, errTimeout):
 		return fmt.Sprintf("[timeout after %d s: %s. Give a longer timeout (at most %d), or do less at once]",
 			int64(timeout.Seconds()), killed, int64(maxBashTimeout.Seconds())), false

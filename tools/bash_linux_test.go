@@ -96,26 +96,18 @@ func TestExitLineTellsDurationsThatMatter(t *testing.T) {
 		took time.Duration
 		want string
 	}{{999 * time.Millisecond, "[exit 2]"}, {1300 * time.Millisecond, "[exit 2, 1.3 s]"}} {
-		if got, good := exitLine(sandbox.Outcome{Exit: 2}, nil, nil, time.Minute, c.took, maxSpool); got != c.want || good {
+		if got, good := exitLine(sandbox.Outcome{Exit: 2}, nil, nil, time.Minute, c.took); got != c.want || good {
 			t.Errorf("%v: %s", c.took, got)
 		}
 	}
-	got, _ := exitLine(sandbox.Outcome{}, sandbox.ErrStuck, errTimeout, time.Minute, time.Minute, maxSpool)
+	got, _ := exitLine(sandbox.Outcome{}, sandbox.ErrStuck, errTimeout, time.Minute, time.Minute)
 	lethetest.Words(t, got, "timeout after 60 s", "takes long to die")
 }
 
 func TestBashThatNeverStopsWritingIsKilled(t *testing.T) {
-	id := newIdentity(t, nil)
-	c, err := Config{AgentDir: id.dir, Home: id.home, MaxOutput: 1 << 10}.complete()
-	lethetest.Must(t, err)
-	f := newFiles(c)
-	f.jobs = &jobs{}
-	b, err := newBash(c, f)
-	lethetest.Must(t, err)
-	b.most = 1 << 20
-	r := run(t.Context(), &Set{tools: []Tool{b.tool()}}, []byte(`{"command":"yes"}`), Call{ID: "e1.1", Name: "BASH"})
-	lethetest.Words(t, string(r.Body), "y\ny\n", "[too much output: it wrote more than 1 MB", "everything it started was killed")
-	if fi, err := os.Stat(filepath.Join(id.work, ".output/e1.1.txt")); err != nil || fi.Size() > b.most {
+	id := newIdentity(t, func(c *Config) { c.MaxOutput = 1 << 10 })
+	id.fails([]string{"y\ny\n", "[too much output: it wrote more than 128 MB", "everything it started was killed"}, "BASH", "command", "yes")
+	if fi, err := os.Stat(filepath.Join(id.work, ".output/e12.1.txt")); err != nil || fi.Size() > maxSpool {
 		t.Errorf("kept %v, %v", fi, err)
 	}
 }

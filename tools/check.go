@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,54 +15,71 @@ import (
 // reaches neither in its sandbox, so no command of the model changes what a check does there.
 const checkDir = "gate"
 
-// CheckOutput stands before the end of a check's output.
-const CheckOutput = ". The end of its output:\n"
+// CheckOutput stands before a check's output.
+const CheckOutput = ". Its output:\n"
 
-// checkOutput is how many bytes a check may tell: the last of its output.
-const checkOutput = 2000
+// What commands that BASH does not run may take and tell.
+const (
+	runTime    = time.Minute // of a trigger
+	runBytes   = 4000
+	checkBytes = 2000
+)
 
 // Check runs a command that somebody configured, where and as BASH runs one (but
 // confined where BASH is off), with text as its standard input. It returns why the
-// check does not pass, with the end of its output, or "". ran is false when that says
+// check does not pass, with its output, or "". ran is false when that says
 // nothing of the text: the check could not be run, or ctx has ended.
 func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duration) (why string, ran bool) {
-	out, err := &lastBytes{}, s.conf.makePrivate(checkDir)
+	err := s.makePrivate(checkDir)
 	if err == nil {
-		err = durable.WriteFile(filepath.Join(s.conf.AgentDir, checkDir, "tmp", "answer"), []byte(text), 0o600)
+		err = durable.WriteFile(filepath.Join(s.AgentDir, checkDir, "tmp", "answer"), []byte(text), 0o600)
 	}
 	if err != nil {
 		return "could not be run: " + err.Error(), false
 	}
-	limit, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
-	defer cancel()
-	end, err := sandbox.Run(limit, s.conf.command("exec <\"$TMPDIR/answer\"\n"+line, checkDir), out)
-	switch {
-	case ctx.Err() != nil:
-		return "was stopped", false
-	case end.Failed != "":
-		return "could not be run: " + end.Failed, false
-	case err != nil && !errors.Is(err, sandbox.ErrStuck):
-		return "could not be run: " + err.Error(), false
-	case limit.Err() != nil:
-		why = fmt.Sprintf("took longer than %v", timeout)
-	case end.Signal != 0:
-		why = fmt.Sprintf("was killed by signal %d", end.Signal)
-	case end.Exit != 0:
-		why = fmt.Sprintf("ended with exit code %d", end.Exit)
-	default:
+	printed, last, ran, good := s.aside(ctx, "check", "exec <\"$TMPDIR/answer\"\n"+line, checkDir, timeout, checkBytes)
+	if good {
 		return "", true
 	}
-	if told := strings.TrimSpace(strings.ToValidUTF8(string(*out), "")); told != "" {
-		why += CheckOutput + told
+	if ran { // what else the line says is for a call of BASH
+		last, _, _ = strings.Cut(last, ":")
 	}
-	return why, true
+	why = "ended with " + last
+	if printed != "" {
+		why += CheckOutput + printed
+	}
+	return why, ran
 }
 
-// lastBytes keeps the end of what is written to it.
-type lastBytes []byte
+// RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside
+// the calls. It returns what the command printed, with how it ended unless that was exit 0; or,
+// when it printed nothing, why it did not come to an end. name is that of the file that keeps a
+// long output.
+func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, failure string) {
+	if s.Bash == BashOff {
+		return "", "BASH is off"
+	}
+	printed, last, _, good := s.aside(ctx, name, command, privateDir, runTime, runBytes)
+	switch {
+	case good, printed == "" && strings.HasPrefix(last, "exit "): // as test and grep say no
+		return printed, ""
+	case printed == "":
+		return "", last
+	}
+	return printed + "\n[" + last + "]", ""
+}
 
-func (l *lastBytes) Write(b []byte) (int, error) {
-	*l = append(*l, b[max(0, len(b)-checkOutput):]...)
-	*l = (*l)[max(0, len(*l)-checkOutput):]
-	return len(b), nil
+// aside runs a command that no call waits for, with its HOME and TMPDIR in private. It returns its output and its last
+// line as a result of BASH has them, whether it was run to an end or its timeout, and whether it did well.
+func (s *Set) aside(
+	ctx context.Context, name, line, private string, timeout time.Duration, bound int64,
+) (printed, last string, ran, good bool) {
+	limit, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	defer cancel()
+	out := s.spool(spoolName(name), bound, cancel)
+	end, err := sandbox.Run(limit, s.command(line, private), out)
+	out.close("")
+	last, good = exitLine(end, err, context.Cause(limit), timeout, 0)
+	ran = ctx.Err() == nil && end.Failed == "" && (err == nil || errors.Is(err, sandbox.ErrStuck))
+	return strings.TrimSpace(strings.ToValidUTF8(string(out.result()), "")), strings.Trim(last, "[]"), ran, good
 }

@@ -123,18 +123,17 @@ func (c Config) complete() (Config, error) {
 
 // command is a line for the shell with what it may do. private, in the directory of the
 // identity, holds its HOME and TMPDIR.
-func (c Config) command(line, private string) sandbox.Command {
-	f := newFiles(c)
+func (s *Set) command(line, private string) sandbox.Command {
 	return sandbox.Command{
-		Line: line, Dir: f.work, Private: filepath.Join(c.AgentDir, private), Confine: c.Bash != BashTrusted,
-		Write: f.roots, Hide: append([]string{c.Home, c.AgentDir}, c.Secrets...),
+		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: s.Bash != BashTrusted,
+		Write: s.roots, Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
 	}
 }
 
 // makePrivate makes the HOME and TMPDIR of commands.
-func (c Config) makePrivate(private string) error {
-	home := durable.MkdirAll(filepath.Join(c.AgentDir, private, "home"), 0o700)
-	return cmp.Or(home, durable.MkdirAll(filepath.Join(c.AgentDir, private, "tmp"), 0o700))
+func (s *Set) makePrivate(private string) error {
+	home := durable.MkdirAll(filepath.Join(s.AgentDir, private, "home"), 0o700)
+	return cmp.Or(home, durable.MkdirAll(filepath.Join(s.AgentDir, private, "tmp"), 0o700))
 }
 
 func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }

@@ -18,14 +18,14 @@ type editArgs struct {
 	New  string `json:"new"`
 }
 
-func (f *files) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
+func (s *Set) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
 	switch {
 	case a.Old == "":
 		return Result{}, errors.New("old is empty: give the exact text to replace, or use WRITE_FILE for a new file")
 	case a.Old == a.New:
 		return Result{}, errors.New("old and new are the same: there is nothing to change")
 	}
-	p, err := f.resolve(a.Path)
+	p, err := s.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
@@ -40,7 +40,7 @@ func (f *files) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("edit %s: %w", p.shown, err)
 	}
-	_, remark, err := f.put(p, edited)
+	_, remark, err := s.put(p, edited)
 	if err != nil {
 		return Result{}, err
 	}
@@ -110,40 +110,21 @@ func occurrences(text, old string) (lines []int) {
 	return lines
 }
 
-// notFound describes the place in text that is most like old.
+// notFound names the line in text that is most like the longest line of old.
 func notFound(text, old string) error {
 	if strings.TrimSpace(text) == "" {
-		return fmt.Errorf("old was not found: the file is empty. Use WRITE_FILE")
+		return errors.New("old was not found: the file is empty. Use WRITE_FILE")
 	}
-	have, want := strings.Split(text, "\n"), strings.Split(strings.Trim(old, "\n"), "\n")
-	if at, ok := looseMatch(have, want); ok {
-		exact := strings.Join(have[at:at+len(want)], "\n")
-		return fmt.Errorf("old was not found, but lines %d-%d differ from it only in white space. They are "+
-			"exactly:\n%s", at+1, at+len(want), clip(exact, 4000))
+	bare := func(text string) []string {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = joined(line)
+		}
+		return lines
 	}
-	longest := slices.MaxFunc(want, func(a, b string) int { return len(strings.TrimSpace(a)) - len(strings.TrimSpace(b)) })
-	at := nearest(longest, have)
+	longest := slices.MaxFunc(bare(old), func(a, b string) int { return len(a) - len(b) })
+	at := nearest(longest, bare(text))
 	return fmt.Errorf("old was not found. The most similar line is %d:\n%s\nREAD_FILE with offset %d shows "+
-		"what is around it. old must match exactly, white space included", at+1, clip(have[at], 500), max(1, at-4))
-}
-
-// looseMatch finds want in have with the white space of each line ignored.
-func looseMatch(have, want []string) (int, bool) {
-	squeezed := func(lines []string) []string {
-		out := make([]string, len(lines))
-		for i, l := range lines {
-			out[i] = strings.Join(strings.Fields(l), " ")
-		}
-		return out
-	}
-	have, want = squeezed(have), squeezed(want)
-	if strings.Join(want, "") == "" {
-		return 0, false
-	}
-	for at := range len(have) - len(want) + 1 {
-		if slices.Equal(have[at:at+len(want)], want) {
-			return at, true
-		}
-	}
-	return 0, false
+		"what is around it. old must match exactly, white space included",
+		at+1, clip(strings.Split(text, "\n")[at], 500), max(1, at-4))
 }

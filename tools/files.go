@@ -14,47 +14,30 @@ import (
 	"lethe/internal/durable"
 )
 
-// files is the part of the disk that the file tools can see. It holds no open
-// handles: a root is opened for each call and closed after it.
-type files struct {
-	roots    []string // outermost directories of workspace and extra roots, resolved
-	work     string   // the workspace, inside one of roots
-	agentDir string
-	chatsDir string
-	rooms    Rooms
-	past     Past
-	checks   func(name, content string) (remark string, err error) // of a trigger: see Config.CheckTrigger
-	jobs     *jobs                                                 // nil where BASH is off
-	times    func() string                                         // see Config.Times
-	weight   func(text string) int                                 // see Config.Weight
+const (
+	guideName  = "TRIGGERS.md"
+	triggerDir = "triggers"
+	onlyRead   = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, " +
+		"self/SUMMARISE.md and self/triggers/NAME.toml"
+	onlyStop = "of a job you may write only stop, which stops it"
+)
+
+// ownFiles are those of the identity, by patterns of path.Match, and why they cannot be written.
+var ownFiles = []struct{ pattern, readOnly string }{
+	{"MEMORY.md", ""}, {"SEGMENT.md", ""}, {"SUMMARISE.md", ""},
+	{"LIFE.md", onlyRead}, {"context.md", onlyRead}, {"SOUL.md", onlyRead}, {guideName, onlyRead},
+	{triggerDir, "a trigger is a file self/triggers/NAME.toml"}, {triggerDir + "/*.toml", ""},
+	{jobsDir, onlyStop}, {jobsDir + "/*", onlyStop}, {jobsDir + "/*/command", onlyStop},
+	{jobsDir + "/*/log", onlyStop}, {jobsDir + "/*/state.json", onlyStop}, {jobsDir + "/*/stop", ""},
 }
 
-// The identity's own files, and whether the agent may write them.
-var ownFiles = []struct {
-	name     string
-	writable bool
-}{
-	{"MEMORY.md", true},
-	{"SEGMENT.md", true},
-	{"SUMMARISE.md", true},
-	{"LIFE.md", false},
-	{"context.md", false},
-	{"SOUL.md", false},
-}
-
-func newFiles(c Config) *files {
-	return &files{work: c.Workspace, agentDir: c.AgentDir, chatsDir: c.ChatsDir, rooms: c.Rooms, past: c.Past,
-		checks: c.CheckTrigger, times: c.Times, weight: c.Weight,
-		roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...))}
-}
-
-// tools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
-func (f *files) tools() []Tool {
+// fileTools are READ_FILE, WRITE_FILE, EDIT_FILE and LIST.
+func (s *Set) fileTools() []Tool {
 	return []Tool{
-		runTool("READ_FILE", f.read),
-		runTool("WRITE_FILE", f.write),
-		runTool("EDIT_FILE", f.edit),
-		runTool("LIST", f.list),
+		runTool("READ_FILE", s.read),
+		runTool("WRITE_FILE", s.write),
+		runTool("EDIT_FILE", s.edit),
+		runTool("LIST", s.list),
 	}
 }
 
@@ -78,113 +61,105 @@ type place struct {
 	dir      string // to be opened as an os.Root
 	name     string // slash-separated, relative to dir
 	shown    string // what the model calls it
-	own      string // name of an own file of the identity in its directory, else ""
-	trigger  string // name of a trigger, else ""
+	own      string // name of a file of the identity in its directory, else ""
 	readOnly string // why it cannot be written, else ""
-	stops    int    // the job that a write to it stops
 }
 
 // resolve finds the place of a path.
-func (f *files) resolve(p string) (place, error) {
+func (s *Set) resolve(p string) (place, error) {
 	p = strings.TrimSpace(p)
 	head, rest, below := strings.Cut(p, "/")
 	switch {
 	case p == "":
 		return place{}, errors.New("path is empty: name a file in the workspace, or \".\" for the workspace itself")
-	case strings.ContainsRune(p, 0), len(p) > 4096:
-		return place{}, fmt.Errorf("path %s has a zero byte, or more than 4096 bytes", quote(p))
+	case len(p) > 4096:
+		return place{}, fmt.Errorf("path %s has more than 4096 bytes", quote(p))
 	case strings.HasPrefix(p, "~"):
 		return place{}, fmt.Errorf("path %s: ~ is not expanded. Use a path relative to the workspace", quote(p))
 	case filepath.IsAbs(p):
-		return f.absolute(p)
+		return s.absolute(p)
 	case below && head == "self":
-		return f.self(rest)
+		return s.self(rest)
 	case below && head == "rooms":
-		return f.room(rest)
+		return s.room(rest)
 	}
-	return f.relative(p)
+	return s.relative(p)
 }
 
 // relative reads "a/../b" as "b", whatever a is.
-func (f *files) relative(p string) (place, error) {
+func (s *Set) relative(p string) (place, error) {
 	if !filepath.IsLocal(p) {
-		return place{}, fmt.Errorf("path %s leaves the workspace: %s", quote(p), f.whereAllowed())
+		return place{}, fmt.Errorf("path %s leaves the workspace: %s", quote(p), s.whereAllowed())
 	}
-	pl, err := f.absolute(filepath.Join(f.work, p))
+	pl, err := s.absolute(filepath.Join(s.Workspace, p))
 	pl.shown = p
 	return pl, err
 }
 
 // absolute finds the root that p is in, also where p names it by a link that leads to it.
 // That is no protection: what is found is opened inside of the root.
-func (f *files) absolute(p string) (place, error) {
+func (s *Set) absolute(p string) (place, error) {
 	for _, candidate := range []string{filepath.Clean(p), resolved(p)} {
-		for _, r := range f.roots {
+		for _, r := range s.roots {
 			if rel, err := filepath.Rel(r, candidate); err == nil && within(candidate, r) {
 				return place{dir: r, name: filepath.ToSlash(rel), shown: p}, nil
 			}
 		}
 	}
-	return place{}, fmt.Errorf("path %s is outside of the workspace: %s", quote(p), f.whereAllowed())
+	return place{}, fmt.Errorf("path %s is outside of the workspace: %s", quote(p), s.whereAllowed())
 }
 
-func (f *files) whereAllowed() string {
-	s := "paths are relative to the workspace " + f.work
-	for _, r := range f.roots {
-		if !within(f.work, r) {
-			s += ", or under " + r
+func (s *Set) whereAllowed() string {
+	return "paths are relative to the workspace " + s.Workspace + s.extraRoots(", or under ") +
+		", or self/<file>, or rooms/<room>.md"
+}
+
+// extraRoots lists the roots beside that of the workspace, each behind a text.
+func (s *Set) extraRoots(before string) (list string) {
+	for _, r := range s.roots {
+		if !within(s.Workspace, r) {
+			list += before + r
 		}
 	}
-	return s + ", or self/<file>, or rooms/<room>.md"
+	return list
 }
 
-func (f *files) self(name string) (place, error) {
-	if pl, ok := f.triggerPlace(name); ok {
-		return pl, nil
-	}
+// self finds an own file of the identity.
+func (s *Set) self(name string) (place, error) {
+	name = path.Clean(name)
 	for _, o := range ownFiles {
-		if !strings.EqualFold(name, o.name) {
+		if strings.EqualFold(o.pattern, name) {
+			name = o.pattern
+		} else if ok, _ := path.Match(o.pattern, name); !ok {
 			continue
 		}
-		pl := place{dir: f.agentDir, name: o.name, shown: "self/" + o.name, own: o.name}
-		if !o.writable {
-			pl.readOnly = "it can only be read; of your own files you may write self/MEMORY.md, self/SEGMENT.md, " +
-				"self/SUMMARISE.md and self/triggers/NAME.toml"
-		}
-		return pl, nil
+		return place{dir: s.AgentDir, name: name, shown: "self/" + name, own: name, readOnly: o.readOnly}, nil
 	}
-	if pl, ok := f.jobFile(name); ok {
-		return pl, nil
-	}
-	names := []string{"self/TRIGGERS.md", "self/triggers/NAME.toml"}
-	for _, o := range ownFiles {
-		names = append(names, "self/"+o.name)
-	}
-	return place{}, fmt.Errorf("no file self/%s: there are %s. A directory of the workspace that is called "+
-		"self is ./self", clip(name, 80), strings.Join(names, ", "))
+	return place{}, fmt.Errorf("no file self/%s: LIST self shows what there is, like self/MEMORY.md. A directory of the "+
+		"workspace that is called self is ./self", clip(name, 80))
 }
 
-func (f *files) room(name string) (place, error) {
+func (s *Set) room(name string) (place, error) {
 	room := strings.TrimSuffix(name, ".md")
-	joined := f.joined()
+	joined := s.joined()
 	if !slices.Contains(joined, room) {
 		return place{}, fmt.Errorf("room %s is not one of yours: %s. JOIN it first. A directory of the workspace "+
 			"that is called rooms is ./rooms", quote(room), ListRooms(joined))
 	}
-	return place{dir: f.chatsDir, name: room + ".md", shown: "rooms/" + room + ".md",
+	return place{dir: s.ChatsDir, name: room + ".md", shown: "rooms/" + room + ".md",
 		readOnly: "rooms can only be read; use SAY to write to one"}, nil
 }
 
-func (f *files) joined() []string {
+func (s *Set) joined() []string {
 	// A name that is not a room's could be a path.
-	return slices.DeleteFunc(slices.Sorted(slices.Values(f.rooms.Joined())),
+	return slices.DeleteFunc(slices.Sorted(slices.Values(s.Rooms.Joined())),
 		func(r string) bool { return !roomName().MatchString(r) })
 }
 
 // open opens the regular file at p for reading. It cannot block: a fifo without a
 // writer is opened all the same, and then refused.
 func (p place) open() (*os.File, fs.FileInfo, error) {
-	if p.room() {
+	if p.isRoom() {
 		file, fi, err := durable.OpenRegular(filepath.Join(p.dir, p.name), os.O_RDONLY, 0)
 		if err != nil {
 			err = p.explain("open", err, nil)
@@ -211,33 +186,17 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	return file, fi, nil
 }
 
-// room says whether p is a room of the identity, which may be a link of its user's.
-func (p place) room() bool { return strings.HasPrefix(p.shown, "rooms/") }
+// isRoom says whether p is a room of the identity, which may be a link of its user's.
+func (p place) isRoom() bool { return strings.HasPrefix(p.shown, "rooms/") }
 
 func regular(fi fs.FileInfo) error {
-	switch m := fi.Mode(); {
-	case m.IsRegular():
-		return nil
-	case m.IsDir():
-		return errIsDir
-	default:
-		return fmt.Errorf("it is a %s; only regular files can be read and written", typeName(m))
+	switch {
+	case fi.IsDir():
+		return errors.New("it is a directory: LIST it, or name a file in it")
+	case !fi.Mode().IsRegular():
+		return fmt.Errorf("only regular files can be read and written, and its mode is %v", fi.Mode())
 	}
-}
-
-var errIsDir = errors.New("it is a directory: LIST it, or name a file in it")
-
-// typeName names what is neither a regular file nor a directory.
-func typeName(m fs.FileMode) string {
-	switch m.Type() {
-	case fs.ModeNamedPipe:
-		return "fifo"
-	case fs.ModeSocket:
-		return "socket"
-	case fs.ModeSymlink:
-		return "symbolic link"
-	}
-	return "device"
+	return nil
 }
 
 // explain turns an error of the file system into one that says what to try.
@@ -245,8 +204,6 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s %s: no such file or directory. %s", verb, p.shown, p.neighbours(root))
-	case errors.Is(err, syscall.ENXIO):
-		return fmt.Errorf("%s %s: it is a socket; only regular files can be read and written", verb, p.shown)
 	case strings.Contains(err.Error(), "path escapes from parent"):
 		return fmt.Errorf("%s %s: refused: it leads outside of the workspace by .. or a symbolic link. Absolute "+
 			"links are refused too, also when they lead inside", verb, p.shown)
@@ -260,7 +217,7 @@ func (p place) explain(verb string, err error, root *os.Root) error {
 // neighbours helps after a wrong name: the most similar one in the directory,
 // or the first part of the path that does not exist.
 func (p place) neighbours(root *os.Root) string {
-	if p.own != "" || p.room() {
+	if p.own != "" || p.isRoom() {
 		return "It has not been written yet"
 	}
 	dir, base := path.Split(path.Clean(p.name))

@@ -83,7 +83,7 @@ func TestAbsolutePathsInside(t *testing.T) {
 	id.fails([]string{"or under " + extra}, "READ_FILE", "path", "/etc/passwd")
 }
 
-func TestLinksInsideAreFollowed(t *testing.T) {
+func TestLinksInsideAreRead(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.file("sub/real", "text\n")
 	for link, target := range map[string]string{"a": "b", "b": "sub/real", "dir": "sub", "sub/back": "../sub/real"} {
@@ -91,13 +91,11 @@ func TestLinksInsideAreFollowed(t *testing.T) {
 	}
 	for _, path := range []string{"a", "dir/real", "dir/back"} {
 		lethetest.Words(t, id.ok("READ_FILE", "path", path), "text\n")
-		id.ok("EDIT_FILE", "path", path, "old", "text", "new", "changed")
-		lethetest.Holds(t, filepath.Join(id.work, "sub/real"), "changed\n")
-		id.ok("WRITE_FILE", "path", path, "content", "text\n")
 	}
-	if fi, err := os.Lstat(filepath.Join(id.work, "a")); err != nil || fi.Mode()&os.ModeSymlink == 0 {
-		t.Error("a write replaced the link")
-	}
+	id.ok("EDIT_FILE", "path", "dir/real", "old", "text", "new", "changed")
+	lethetest.Holds(t, filepath.Join(id.work, "sub/real"), "changed\n")
+	id.fails([]string{`symbolic link to "b"`}, "WRITE_FILE", "path", "a", "content", "x")
+	id.fails([]string{`symbolic link to "../sub/real"`}, "EDIT_FILE", "path", "dir/back", "old", "changed", "new", "x")
 }
 
 // A workspace inside an extra root can be replaced by a link by whoever may
@@ -125,9 +123,9 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 	l, err := net.Listen("unix", "socket")
 	lethetest.Must(t, err)
 	defer l.Close()
-	special := map[string]string{"fifo": "fifo", "socket": "socket"}
+	special := map[string]string{"fifo": "p", "socket": "S"}
 	if err := syscall.Mknod("device", syscall.S_IFCHR|0o600, 1<<8|5); err == nil { // only for root
-		special["device"] = "device"
+		special["device"] = "Dc"
 	}
 	lethetest.Must(t, os.Mkdir("dir", 0o700))
 	special["dir"] = "directory"
@@ -139,13 +137,13 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 			{"EDIT_FILE", "path", name, "old", "x", "new", "y"},
 		} {
 			r := id.doCtx(ctx, call[0].(string), call[1:]...)
-			if !r.Err || !strings.Contains(string(r.Body), kind) || ctx.Err() != nil {
+			if !r.Err || !strings.Contains(string(r.Body), kind) && !strings.Contains(string(r.Body), "no such device") || ctx.Err() != nil {
 				t.Errorf("%v: %s", call, r.Body)
 			}
 		}
 		cancel()
 	}
-	lethetest.Words(t, id.ok("LIST", "path", "."), "dir/\n", "fifo  (fifo)\n", "socket  (socket)\n")
+	lethetest.Words(t, id.ok("LIST", "path", "."), "dir/\n", "fifo  (prw-------)\n", "socket  (S")
 	id.fails([]string{"not a directory"}, "LIST", "path", "fifo/x")
 }
 

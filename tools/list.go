@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,29 +23,28 @@ type listArgs struct {
 	Path string `json:"path"`
 }
 
-func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
+func (s *Set) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 	switch strings.TrimSuffix(strings.TrimSpace(a.Path), "/") {
 	case "self":
 		out := []byte("[self: your own files]\n")
-		for _, o := range ownFiles {
+		for _, o := range ownFiles[:6] {
 			may := "read only"
-			if o.writable {
+			if o.readOnly == "" {
 				may = "writable"
 			}
-			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.name, sizeOf(f.agentDir, o.name, "not written yet"), may)
+			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.pattern, sizeOf(s.AgentDir, o.pattern, "not written yet"), may)
 		}
-		out = append(out, guidePath+"  all about triggers, read only\nself/triggers/  your triggers and when they "+
-			"fire, writable\n"...)
+		out = append(out, "self/TRIGGERS.md  all about triggers, read only\nself/triggers/  your triggers, writable\n"...)
 		return Result{Body: out}, nil
 	case "rooms":
-		joined := f.joined()
+		joined := s.joined()
 		out := fmt.Appendf(nil, "[rooms: %d that you are in; they can be read, and SAY writes to them]\n", len(joined))
 		for _, r := range joined {
-			out = fmt.Appendf(out, "rooms/%s.md  %s\n", r, sizeOf(f.chatsDir, r+".md", "empty"))
+			out = fmt.Appendf(out, "rooms/%s.md  %s\n", r, sizeOf(s.ChatsDir, r+".md", "empty"))
 		}
 		return Result{Body: out}, nil
 	}
-	p, err := f.resolve(a.Path)
+	p, err := s.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
@@ -55,7 +55,7 @@ func (f *files) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 	defer root.Close()
 	body, err := listPlace(root, p)
 	if p.shown == "self/triggers" && (err == nil || errors.Is(err, fs.ErrNotExist)) { // the first one makes it
-		body, err = append(body, f.times()...), nil
+		body, err = append(body, s.Times()...), nil
 	}
 	if err != nil {
 		return Result{}, p.explain("list", err, root)
@@ -85,25 +85,27 @@ func listPlace(root *os.Root, p place) ([]byte, error) {
 		return nil, err
 	}
 	defer d.Close()
-	entries, err := d.ReadDir(listRead)
-	if err != nil && !errors.Is(err, io.EOF) {
+	all, err := d.ReadDir(listRead)
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	others := slices.DeleteFunc(slices.Clone(entries), fs.DirEntry.IsDir)
-	dirs := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() })
-	atLeast := ""
-	if len(dirs)+len(others) == listRead {
-		atLeast = "at least "
+	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	slices.SortStableFunc(all, func(a, b fs.DirEntry) int {
+		return cmp.Compare(b.Type()&fs.ModeDir, a.Type()&fs.ModeDir)
+	})
+	dirs := slices.IndexFunc(all, func(e fs.DirEntry) bool { return !e.IsDir() })
+	if dirs < 0 {
+		dirs = len(all)
 	}
-	out := fmt.Appendf(nil, "[%s: %s%d directories, %d others]\n", p.shown, atLeast, len(dirs), len(others))
-	all := append(dirs, others...)
+	out := fmt.Appendf(nil, "[%s: %d directories, %d others]\n", p.shown, dirs, len(all)-dirs)
 	for _, e := range all[:min(listShown, len(all))] {
 		out = append(out, entryLine(root, path.Join(p.name, e.Name()), e.Name())...)
 	}
 	if rest := len(all) - listShown; rest > 0 {
-		out = fmt.Appendf(out, "[%s%d more are not shown: LIST a directory below, or use BASH with ls or "+
-			"find]\n", atLeast, rest)
+		out = fmt.Appendf(out, "[%d more are not shown: LIST a directory below, or use BASH with ls or find]\n", rest)
+	}
+	if len(all) == listRead {
+		out = append(out, "[there are more than these]\n"...)
 	}
 	return out, nil
 }
@@ -128,7 +130,6 @@ func entryLine(root *os.Root, name, shown string) string {
 	case m&fs.ModeSymlink != 0:
 		to, _ := root.Readlink(name)
 		return fmt.Sprintf("%s -> %s\n", shown, quote(to))
-	default:
-		return fmt.Sprintf("%s  (%s)\n", shown, typeName(m))
 	}
+	return fmt.Sprintf("%s  (%v)\n", shown, fi.Mode())
 }

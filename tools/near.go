@@ -1,48 +1,32 @@
 package tools
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// nearest is the index of the candidate with the smallest edit distance to name,
-// whatever its case; the first of equals. One that name is a part of counts as close:
-// WRITE means WRITE_FILE, although SAY is fewer edits away. Only the beginnings are
-// compared.
+// nearest is the index of the candidate that is most like name, whatever its case; the first of equals.
 func nearest(name string, candidates []string) int {
-	const most = 64 // bytes
-	best, least := 0, 2*most
-	name = strings.ToUpper(clip(strings.TrimSpace(name), most))
+	like := make([]int, len(candidates))
 	for i, c := range candidates {
-		c = strings.ToUpper(clip(strings.TrimSpace(c), most))
-		d := Distance(name, c)
-		if len(name) >= 3 && strings.Contains(c, name) {
-			d = min(d, 1)
-		}
-		if d < least {
-			best, least = i, d
-		}
+		like[i] = Alike(strings.ToLower(name), strings.ToLower(c))
 	}
-	return best
+	return slices.Index(like, slices.Max(like))
 }
 
-// Distance is the Levenshtein distance of two words: how many letters have to be
-// inserted, deleted or replaced.
-func Distance(from, to string) int {
-	a, b := []rune(from), []rune(to)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+// Alike counts the bytes at their beginnings and ends in which two words agree, less those that one has more: it is
+// high for a word and itself with a slip in it.
+func Alike(a, b string) (n int) {
+	if len(a) > len(b) {
+		a, b = b, a
 	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range b {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
+	for n < len(a) && a[n] == b[n] {
+		n++
 	}
-	return row[len(b)]
+	for a, b = a[n:], b[n:]; a != "" && a[len(a)-1] == b[len(b)-1]; n++ {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return n - len(b)/2
 }
 
 // clip cuts s to n bytes, at the border of a rune.

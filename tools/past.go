@@ -52,6 +52,9 @@ const openedText = "original of hash="
 // usualPage is how many characters UNCOMPACT shows unless it is told.
 const usualPage = 4000
 
+// leastCut is how many more it shows where that is all there is.
+const leastCut = 1500
+
 // Matches of RECALL.
 const (
 	defaultMatches = 5
@@ -59,17 +62,16 @@ const (
 )
 
 // pastTools are UNCOMPACT, RECALL and COMPACT.
-func pastTools(c Config) []Tool {
-	p := c.Past
+func (s *Set) pastTools() []Tool {
 	return []Tool{
 		runTool("UNCOMPACT", func(_ context.Context, _ Call, a uncompactArgs) (Result, error) {
-			o, err := p.Open(a.Hash)
+			o, err := s.Past.Open(a.Hash)
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
-			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), c.Weight), Bounded: true, Opened: o.Address}, nil
+			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), s.Weight), Bounded: true, Opened: o.Address}, nil
 		}),
-		runTool("RECALL", func(ctx context.Context, _ Call, a recallArgs) (Result, error) { return search(ctx, p, a) }),
+		runTool("RECALL", s.search),
 		newTool("COMPACT", func(struct{}) (Effect, error) { return Compaction{}, nil }),
 	}
 }
@@ -146,11 +148,11 @@ func Indented(passage string) (text string) {
 	return text
 }
 
-func search(ctx context.Context, p Past, a recallArgs) (Result, error) {
+func (s *Set) search(ctx context.Context, _ Call, a recallArgs) (Result, error) {
 	if a.Limit <= 0 {
 		a.Limit = defaultMatches
 	}
-	matches, remark, err := p.Search(ctx, a.Query, int(min(a.Limit, maxMatches)))
+	matches, remark, err := s.Past.Search(ctx, a.Query, int(min(a.Limit, maxMatches)))
 	switch {
 	case errors.Is(err, ErrNoWords):
 		return Result{}, fmt.Errorf("%w. Give names, numbers or words that must occur", err)

@@ -20,15 +20,7 @@ const (
 	pageBytes = 64 << 10 // bytes of a page, whatever limit asks for
 	lineBytes = 2000     // bytes of a line that are shown among others
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
-	leastCut  = 1500     // what a page may weigh more where it then holds all that was asked for
-)
-
-// How much of a file one call goes through, in bytes: all lines of a file up to countBytes
-// are counted, and lines are looked for in the first scanBytes, since a file with holes can
-// be without end.
-const (
-	countBytes = 1 << 30
-	scanBytes  = 64 << 30
+	scanBytes = 1 << 30  // bytes of a file in which lines are looked for: one with holes can be without end
 )
 
 type readArgs struct {
@@ -38,48 +30,47 @@ type readArgs struct {
 	Column integer `json:"column,omitempty" about:"byte of that line to begin at"`
 }
 
-func (f *files) read(ctx context.Context, c Call, a readArgs) (Result, error) {
+func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	if hash, ok := refOf(a.Path); ok {
-		return f.readRef(ctx, c, hash, a)
+		return s.readRef(ctx, c, hash, a)
 	}
-	p, err := f.resolve(a.Path)
+	p, err := s.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
-	if p.shown == guidePath {
-		return f.render(ctx, c, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
+	if p.own == guideName {
+		return s.render(ctx, c, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
 	}
 	file, fi, err := p.open()
 	if err != nil {
 		return Result{}, err
 	}
 	defer file.Close()
-	return f.render(ctx, c, file, fi.Size(), p.shown, a)
+	return s.render(ctx, c, file, fi.Size(), p.shown, a)
 }
 
 // render shows the asked part of a file, or describes one that is not text.
-func (f *files) render(
+func (s *Set) render(
 	ctx context.Context, c Call, r io.ReadSeeker, size int64, name string, a readArgs,
 ) (Result, error) {
-	begin := bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)
-	s := scanner{ctx: ctx, r: begin, weigh: f.weight, most: cmp.Or(c.Most, pageBytes)}
-	head, err := s.r.Peek(sniffed)
+	text := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)}
+	head, err := text.r.Peek(sniffed)
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
 	}
 	if a.Offset < 0 && size > scanBytes {
 		err = fmt.Errorf("it has %s, too much to count from its end. Use BASH, like tail -n 20", sizeText(size))
 	} else if a.Offset < 0 {
-		if err = s.rest(); err == nil {
-			a.Offset = max(1, integer(s.line)+1+a.Offset)
+		if err = text.rest(); err == nil {
+			a.Offset = max(1, integer(text.line)+1+a.Offset)
 			_, err = r.Seek(0, io.SeekStart)
-			s.r.Reset(r)
-			s.line = 0
+			text.r.Reset(r)
+			text.line = 0
 		}
 	}
 	var body []byte
 	if err == nil || err == io.EOF {
-		body, err = s.page(size, name, a)
+		body, err = text.page(size, name, a, cmp.Or(c.Most, pageBytes), s.Weight)
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
@@ -94,9 +85,9 @@ func describeBinary(head []byte, size int64, name string) []byte {
 		name, size, http.DetectContentType(head), hex.Dump(head[:min(256, len(head))]))
 }
 
-// page shows lines [Offset, Offset+Limit) within the bounds, below a line that says
-// which they are, how many there are, and how to go on.
-func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
+// page shows lines [Offset, Offset+Limit) that weigh no more than left, below a line that says which they are, how many
+// there are, and how to go on.
+func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func(string) int) ([]byte, error) {
 	first, column := max(int64(a.Offset), 1), max(int64(a.Column), 1)
 	limit, most := int64(pageLines), lineBytes
 	if a.Limit > 0 {
@@ -105,37 +96,31 @@ func (s *scanner) page(size int64, name string, a readArgs) ([]byte, error) {
 	if limit == 1 || column > 1 { // a line that is asked for alone is shown up to the bound of the page
 		limit, most = 1, pageBytes
 	}
+	most = min(most, left)
 	var body bytes.Buffer
 	var err error
 	for err == nil && s.line < first-1 {
 		_, _, err = s.next(0, 0)
 	}
 	last := first - 1
-	left, kept, keptLast := s.most, 0, last // kept is what s.most allows
 	for err == nil && last-first+1 < limit {
 		var text string
 		var length int64
-		if text, length, err = s.next(column-1, min(most, s.most)); err != nil {
+		if text, length, err = s.next(column-1, most); err != nil {
 			break
 		}
 		line := lineShown(text, length, s.line, column)
-		left -= s.weigh(line)
-		if kept > 0 && (left < -leastCut || left < 0 && s.most < leastCut) {
-			body.Truncate(kept)
-			last = keptLast
+		if left -= weigh(line); left < 0 && body.Len() > 0 {
 			break
 		}
-		last = s.line
 		body.WriteString(line)
-		if left >= 0 || kept == 0 {
-			kept, keptLast = body.Len(), last
-		}
+		last = s.line
 	}
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	total := "more than " + fmt.Sprint(s.line)
-	if _, err := s.r.Peek(1); err == io.EOF || size <= countBytes {
+	if _, err := s.r.Peek(1); err == io.EOF || size <= scanBytes {
 		if err := s.rest(); err != nil {
 			return nil, err
 		}
@@ -175,9 +160,6 @@ type scanner struct {
 	ctx  context.Context
 	r    *bufio.Reader
 	line int64 // lines that were begun
-
-	weigh func(text string) int
-	most  int // what a page may weigh
 }
 
 // next reads one line. It returns up to most bytes of it from byte skip on, cut at a
@@ -186,7 +168,7 @@ func (s *scanner) next(skip int64, most int) (text string, length int64, err err
 	var kept []byte
 	for begun := false; ; begun = true {
 		if s.ctx.Err() != nil {
-			return "", 0, errInterrupted
+			return "", 0, errors.New("interrupted")
 		}
 		part, err := s.r.ReadSlice('\n')
 		if err == io.EOF && len(part) == 0 && !begun {
@@ -209,29 +191,15 @@ func (s *scanner) next(skip int64, most int) (text string, length int64, err err
 }
 
 // rest counts the lines that are left, as editors do: a last line needs no newline.
-func (s *scanner) rest() error {
-	last := byte('\n')
-	buf := make([]byte, 256<<10)
-	for s.ctx.Err() == nil {
-		n, err := s.r.Read(buf)
-		if n > 0 {
-			s.line += int64(bytes.Count(buf[:n], []byte{'\n'}))
-			last = buf[n-1]
-		}
-		if err == io.EOF && last != '\n' {
-			s.line++
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+func (s *scanner) rest() (err error) {
+	for err == nil {
+		_, _, err = s.next(0, 0)
 	}
-	return errInterrupted
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
-
-var errInterrupted = errors.New("interrupted")
 
 func sizeText(n int64) string {
 	if n < 1<<10 {

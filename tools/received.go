@@ -25,8 +25,8 @@ func refOf(path string) (string, bool) {
 
 // readRef shows what stands behind a ref, if it is text. Anything else becomes a
 // file of the workspace, where commands can work on it.
-func (f *files) readRef(ctx context.Context, c Call, hash string, a readArgs) (Result, error) {
-	gist, body, err := f.past.Received(hash)
+func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Result, error) {
+	gist, body, err := s.Past.Received(hash)
 	if err != nil {
 		return Result{}, err
 	}
@@ -35,13 +35,13 @@ func (f *files) readRef(ctx context.Context, c Call, hash string, a readArgs) (R
 	text := len(body) == 0 || !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
 	var where []byte
 	if !text || len(body) > pageBytes { // commands can do more with it than pages
-		if where, err = f.receive(hash, gist, body); err != nil {
+		if where, err = s.receive(hash, gist, body); err != nil {
 			return Result{}, fmt.Errorf("read %s: a copy of it cannot be made in the workspace: %w", shown, err)
 		}
 	}
 	r := Result{Body: describeBinary(head, int64(len(body)), shown)}
 	if text {
-		r, err = f.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)
+		r, err = s.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)
 	}
 	r.Body = append(where, r.Body...)
 	return r, err
@@ -49,8 +49,8 @@ func (f *files) readRef(ctx context.Context, c Call, hash string, a readArgs) (R
 
 // receive puts what was sent into the workspace, unless it is there: what the
 // agent has done with its copy stays. It returns a line that says where.
-func (f *files) receive(hash, gist string, body []byte) ([]byte, error) {
-	p, err := f.relative(receivedDir + "/" + fileName(hash, gist, body[:min(len(body), sniffed)]))
+func (s *Set) receive(hash, gist string, body []byte) ([]byte, error) {
+	p, err := s.relative(receivedDir + "/" + fileName(hash, gist, body[:min(len(body), sniffed)]))
 	if err != nil {
 		return nil, err
 	}

@@ -25,26 +25,25 @@ type Rooms interface {
 const maxMessage = 64 << 10
 
 // roomTools are SAY, JOIN, LEAVE and WAIT.
-func (f *files) roomTools(zone *time.Location) []Tool {
+func (s *Set) roomTools() []Tool {
 	return []Tool{
 		newTool("SAY", sayArgs.post),
 		runTool("JOIN", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
-			return f.inRoom("join", a.Room, f.rooms.Join)
+			return s.inRoom("join", a.Room, s.Rooms.Join)
 		}),
 		runTool("LEAVE", func(_ context.Context, _ Call, a roomArgs) (Result, error) {
-			return f.inRoom("leave", a.Room, func(room string) (string, error) {
-				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", f.rooms.Leave(room)
+			return s.inRoom("leave", a.Room, func(room string) (string, error) {
+				return "left room " + room + ". Its lines are no longer heard; JOIN goes on where you left", s.Rooms.Leave(room)
 			})
 		}),
-		newTool("WAIT", func(a waitArgs) (Effect, error) { return a.question(time.Now(), zone) }),
+		newTool("WAIT", func(a waitArgs) (Effect, error) { return a.question(time.Now(), s.Zone) }),
 	}
 }
 
 // Talk returns SAY and WAIT alone, to read the calls of an identity that does not run.
 func Talk() *Set {
-	return &Set{tools: slices.DeleteFunc((&files{}).roomTools(time.UTC), func(t Tool) bool {
-		return t.Name != "SAY" && t.Name != "WAIT"
-	})}
+	all := (&Set{Config: Config{Zone: time.UTC}}).roomTools()
+	return &Set{tools: slices.DeleteFunc(all, func(t Tool) bool { return t.Name != "SAY" && t.Name != "WAIT" })}
 }
 
 type roomArgs struct {
@@ -71,14 +70,14 @@ func (a sayArgs) post() (Effect, error) {
 }
 
 // inRoom does something in a room and shows what that says.
-func (f *files) inRoom(verb, name string, do func(room string) (string, error)) (Result, error) {
+func (s *Set) inRoom(verb, name string, do func(room string) (string, error)) (Result, error) {
 	room, err := roomNamed(name)
 	if err != nil {
 		return Result{}, err
 	}
 	said, err := do(room)
 	if err != nil {
-		return Result{}, fmt.Errorf("%s room %s: %w. %s", verb, room, err, ListRooms(f.joined()))
+		return Result{}, fmt.Errorf("%s room %s: %w. %s", verb, room, err, ListRooms(s.joined()))
 	}
 	return textf("%s", said), nil
 }

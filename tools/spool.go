@@ -20,7 +20,7 @@ const (
 	// READ_FILE and commands reach them.
 	spoolDir = ".output"
 	// maxSpool bounds one output; a command that writes more is killed.
-	maxSpool = 1 << 30
+	maxSpool = 128 << 20
 	// maxSpools bounds all kept outputs together; the oldest go first.
 	maxSpools = 4 << 30
 )
@@ -32,11 +32,10 @@ var errTooMuch = errors.New("too much output")
 // in a file.
 type spool struct {
 	bound   int64
-	tooMuch func()       // told when the command writes more than most
+	tooMuch func()       // told when the command writes more than maxSpool
 	live    func([]byte) // for screens; may be nil
 
 	mu    sync.Mutex // guards all that follows
-	most  int64      // what a command may write: maxSpool; less of a job
 	keep  func() (*os.File, error)
 	name  string // of the file, as the model opens it
 	held  string // the newest output, when it may be the beginning of a secret
@@ -50,9 +49,9 @@ type spool struct {
 }
 
 // spool begins the output of a command, which may be kept in a file of that name.
-func (f *files) spool(name string, bound int64, tooMuch func()) *spool {
-	keep := func() (*os.File, error) { return f.openSpool(name) }
-	return &spool{bound: bound, most: maxSpool, tooMuch: tooMuch, name: name, keep: keep}
+func (s *Set) spool(name string, bound int64, tooMuch func()) *spool {
+	keep := func() (*os.File, error) { return s.openSpool(name) }
+	return &spool{bound: bound, tooMuch: tooMuch, name: name, keep: keep}
 }
 
 // Write never fails but with errTooMuch, which is meant to end the command.
@@ -66,7 +65,7 @@ func (s *spool) Write(b []byte) (int, error) {
 }
 
 func (s *spool) add(b []byte) error {
-	if s.total+int64(len(b)) > s.most {
+	if s.total+int64(len(b)) > maxSpool {
 		s.tooMuch()
 		return errTooMuch
 	}
@@ -94,19 +93,16 @@ func (s *spool) write(b []byte) {
 	}
 }
 
-// move has file hold all of the output, also what has come so far. From now on the
-// command may write most bytes in all. An error means that it does not have it.
-func (s *spool) move(file *os.File, name string, most int64) error {
+// move has file hold all of the output, also what has come so far, and closes it at the end. An error means that the
+// output has ended.
+func (s *spool) move(file *os.File, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.over:
-		return errors.New("it has ended")
-	case s.total > most:
-		return errTooMuch
+	if s.over {
+		return errors.Join(errors.New("it has ended"), file.Close())
 	}
 	was := s.file
-	s.file, s.name, s.most = file, name, most
+	s.file, s.name = file, name
 	if was == nil {
 		s.write(s.head)
 		return nil
@@ -132,13 +128,6 @@ func (s *spool) close(last string) {
 			s.fileErr = err
 		}
 	}
-}
-
-// bounds is what the command may write.
-func (s *spool) bounds() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.most
 }
 
 // result returns what is shown: all, or beginning and end around a line that says
@@ -170,8 +159,8 @@ func spoolName(call string) string { return path.Join(spoolDir, cmp.Or(call, "ou
 
 // openSpool makes the file for an output, inside the workspace whatever a
 // command has put there, and makes room for it.
-func (f *files) openSpool(name string) (*os.File, error) {
-	p, err := f.relative(name)
+func (s *Set) openSpool(name string) (*os.File, error) {
+	p, err := s.relative(name)
 	if err != nil {
 		return nil, err
 	}

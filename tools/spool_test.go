@@ -24,7 +24,7 @@ func TestSpoolKeepsHeadTailAndAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		bound := rapid.Int64Range(2, 300).Draw(rt, "bound")
 		_ = os.Remove(path)
-		s := &spool{bound: bound, most: maxSpool, name: "all", keep: func() (*os.File, error) { return os.Create(path) }}
+		s := &spool{bound: bound, name: "all", keep: func() (*os.File, error) { return os.Create(path) }}
 		var all []byte
 		for _, n := range rapid.SliceOfN(rapid.IntRange(0, 400), 0, 12).Draw(rt, "sizes") {
 			b := make([]byte, n)
@@ -61,7 +61,7 @@ func TestSpoolKeepsHeadTailAndAll(t *testing.T) {
 }
 
 func TestSpoolSurvivesAFullDisk(t *testing.T) {
-	s := &spool{bound: 10, most: maxSpool, name: "all", keep: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }}
+	s := &spool{bound: 10, name: "all", keep: func() (*os.File, error) { return os.OpenFile("/dev/full", os.O_WRONLY, 0) }}
 	for range 10 {
 		if _, err := s.Write([]byte("0123456789")); err != nil {
 			t.Fatal(err)

@@ -37,11 +37,13 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"lethe/internal/sandbox"
 )
 
 // Call is one tool call of a reply.
@@ -97,11 +99,14 @@ const MaxArgs = 4 << 20
 // A daemon has to be down 2 s after it was asked to stop.
 const stopGrace = 1500 * time.Millisecond
 
-// Set is the tools of one identity, in a fixed order.
+// Set is the tools of one identity, in a fixed order. It holds no open files: a root is opened for each call.
 type Set struct {
-	tools []Tool
-	conf  Config // complete
-	*jobs        // nil where BASH is off
+	Config // complete
+	tools  []Tool
+	roots  []string // outermost directories of Workspace and ExtraRoots
+
+	mu   sync.Mutex
+	jobs map[int]*command // those that run, and those that have ended and are not forgotten
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
@@ -115,26 +120,25 @@ func New(c Config) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFiles(c)
-	all := append(f.roomTools(c.Zone), f.tools()...)
+	s := &Set{Config: c, roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...)), jobs: map[int]*command{}}
+	s.tools = append(s.roomTools(), s.fileTools()...)
 	if c.Bash != BashOff {
-		f.jobs = &jobs{dir: filepath.Join(c.AgentDir, jobsDir), told: c.JobEnded, all: map[int]*command{}}
-		b, err := newBash(c, f)
-		if err != nil {
-			return nil, err
+		if err := s.makePrivate(privateDir); err != nil {
+			return nil, fmt.Errorf("make directory of commands: %w", err)
 		}
-		all = append(all, b.tool())
+		sandbox.HideEnvironment()
+		s.tools = append(s.tools, s.bashTool())
 	}
-	set := &Set{tools: append(append(all, pastTools(c)...), newTool("SPAWN", Child.effectOf)), conf: c, jobs: f.jobs}
+	s.tools = append(append(s.tools, s.pastTools()...), newTool("SPAWN", Child.effectOf))
 	if len(c.Only) > 0 {
-		set.tools = slices.DeleteFunc(set.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
+		s.tools = slices.DeleteFunc(s.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
 	}
-	return set, nil
+	return s, nil
 }
 
 // Asks reports whether people are to be asked before a call.
 func (s *Set) Asks(tool string, args json.RawMessage) bool {
-	return slices.ContainsFunc(s.conf.Ask, func(r Rule) bool { return r.Matches(tool, args, s.conf.Workspace) })
+	return slices.ContainsFunc(s.Ask, func(r Rule) bool { return r.Matches(tool, args, s.Workspace) })
 }
 
 //go:embed *.md

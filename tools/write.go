@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,16 +23,16 @@ type writeArgs struct {
 	Content string `json:"content"`
 }
 
-func (f *files) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
-	p, err := f.resolve(a.Path)
+func (s *Set) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
+	p, err := s.resolve(a.Path)
 	if err != nil {
 		return Result{}, err
 	}
-	if p.stops > 0 {
-		err := f.jobs.StopJob(p.stops, "by you")
-		return textf("job %d is being stopped. A line tells its end", p.stops), err
+	if dir, ok := strings.CutSuffix(p.own, "/stop"); ok {
+		job, _ := strconv.Atoi(path.Base(dir))
+		return textf("job %d is being stopped. A line tells its end", job), s.StopJob(job, "by you")
 	}
-	done, remark, err := f.put(p, a.Content)
+	done, remark, err := s.put(p, a.Content)
 	if err != nil {
 		return Result{}, err
 	}
@@ -41,13 +42,17 @@ func (f *files) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
 }
 
 // put makes content the whole of the file at p, and says what it did and what there is to
-// be said about it. A trigger is checked before.
-func (f *files) put(p place, content string) (done, remark string, err error) {
+// be said about it. A trigger is checked before; one that is blank is removed.
+func (s *Set) put(p place, content string) (done, remark string, err error) {
 	remark = p.warning(content)
-	if p.trigger != "" {
-		if done, remark, err = f.checkTrigger(p, content); done != "" || err != nil {
-			return done, remark, err
+	if name := p.trigger(); name != "" {
+		if remark, err = s.CheckTrigger(name, content); err != nil {
+			return "", "", fmt.Errorf("write %s: refused: %w", p.shown, err)
 		}
+		if strings.TrimSpace(content) == "" {
+			return "removed", "", durable.Remove(filepath.Join(p.dir, p.name))
+		}
+		remark = "\n" + remark
 	}
 	done = "replaced"
 	fresh, err := p.replace([]byte(content))
@@ -77,7 +82,7 @@ func lineCount(s string) int {
 
 // replace makes content the whole of the file at p, atomically and durably: a
 // reader finds the old file or the new one. Missing directories are made and
-// the mode of an existing file is kept. Links are followed, not replaced.
+// the mode of an existing file is kept. A link is not followed.
 func (p place) replace(content []byte) (fresh bool, err error) {
 	if p.readOnly != "" {
 		return false, fmt.Errorf("write %s: refused: %s", p.shown, p.readOnly)
@@ -87,15 +92,12 @@ func (p place) replace(content []byte) (fresh bool, err error) {
 		return false, fmt.Errorf("write %s: %w", p.shown, err)
 	}
 	defer root.Close()
-	name, mode, fresh, err := p.target(root)
+	mode, fresh, err := p.target(root)
 	if err != nil {
 		return false, p.explain("write", err, root)
 	}
-	// Not cleaned: what link/.. means is for the root to find out.
-	dir, base := path.Split(name)
-	if dir = strings.TrimRight(dir, "/"); dir == "" {
-		dir = "."
-	}
+	dir, base := path.Split(p.name)
+	dir = path.Clean(dir)
 	if fresh {
 		if err := makeDirs(root, dir, p.own != ""); err != nil {
 			return false, p.explain("make the directory of", err, root)
@@ -114,39 +116,23 @@ func (p place) replace(content []byte) (fresh bool, err error) {
 	return fresh, nil
 }
 
-// target finds the file that a write to p is for: its name after following
-// symbolic links, and the mode that the new file gets (0 as any new file: the
+// target is the mode that a write to p gives its file (0 as any new file: the
 // workspace is 0700, and in an extra root others may have to read).
-func (p place) target(root *os.Root) (name string, mode fs.FileMode, fresh bool, err error) {
+func (p place) target(root *os.Root) (mode fs.FileMode, fresh bool, err error) {
 	if p.own != "" {
 		mode = 0o600
 	}
-	if base := path.Base(p.name); base == "." || base == ".." || p.name[len(p.name)-1] == '/' {
-		return "", 0, false, errIsDir
+	fi, err := root.Lstat(p.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return mode, true, nil
+	case err != nil:
+		return 0, false, err
+	case fi.Mode()&fs.ModeSymlink == 0:
+		return fi.Mode().Perm(), false, regular(fi)
 	}
-	name = p.name
-	for range 16 {
-		fi, err := root.Lstat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return name, mode, true, nil
-		}
-		if err != nil {
-			return "", 0, false, err
-		}
-		if fi.Mode()&fs.ModeSymlink == 0 {
-			return name, fi.Mode().Perm(), false, regular(fi)
-		}
-		to, err := root.Readlink(name)
-		if err != nil {
-			return "", 0, false, err
-		}
-		if filepath.IsAbs(to) {
-			return "", 0, false, errors.New("path escapes from parent")
-		}
-		dir, _ := path.Split(name)
-		name = dir + filepath.ToSlash(to) // checked by the next use of root
-	}
-	return "", 0, false, errors.New("too many symbolic links")
+	to, _ := root.Readlink(p.name)
+	return 0, false, fmt.Errorf("refused: it is a symbolic link to %s: write that", quote(to))
 }
 
 // makeDirs makes dir and its missing parents and makes their names durable.

@@ -109,7 +109,7 @@ func TestEditFailuresHelp(t *testing.T) {
 	const text = "alpha := one\n\tbeta := two\ngamma := three\nbeta\nbeta\n"
 	path := id.file("f", text)
 	id.fails([]string{"most similar line is 3:\ngamma := three\n", "READ_FILE with offset 1"}, "EDIT_FILE", "path", "f", "old", "gama := three;", "new", "x")
-	id.fails([]string{"differ from it only in white space", "lines 1-2", "alpha := one\n\tbeta := two"}, "EDIT_FILE", "path", "f", "old", "alpha := one\nbeta :=  two", "new", "x")
+	id.fails([]string{"most similar line is 2:\n\tbeta := two\n"}, "EDIT_FILE", "path", "f", "old", "\t beta  :=  two", "new", "x")
 	id.fails([]string{"occurs 3 times, at lines 2, 4, 5", "unique"}, "EDIT_FILE", "path", "f", "old", "beta", "new", "x")
 	id.file("many", strings.Repeat("x\n", 100))
 	id.fails([]string{"occurs 100 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …"}, "EDIT_FILE", "path", "many", "old", "x", "new", "y")

@@ -82,18 +82,11 @@ func (j Jobs) ended(s tools.JobState, parent blobs.Hash) (text string, stored []
 // lost tells of a job that this process does not run: it was killed with the
 // daemon, unless it had ended before.
 func (j Jobs) lost(id int) (text, end string) {
-	s, err := tools.ReadJob(j.Identity.Dir, id)
-	if err != nil {
-		s = tools.JobState{ID: id}
+	s, _ := tools.ReadJob(j.Identity.Dir, id)
+	if end = s.End; end == "" || strings.HasPrefix(end, "stopped with the daemon") {
+		end = tools.Lost
 	}
-	if !s.Ended.IsZero() && !strings.HasPrefix(s.End, "stopped with the daemon") {
-		return fmt.Sprintf("%s has ended: %s. Its output: self/jobs/%d/log.", JobName(s), s.End, id), s.End
-	}
-	return fmt.Sprintf(
-		"%s is lost: it was killed together with the daemon, effect unknown. Look before you repeat it. Its output until then is in self/jobs/%d/log.",
-		JobName(s),
-		id,
-	), ""
+	return fmt.Sprintf("%s has ended: %s. Its output: self/jobs/%d/log.", JobName(s), end, id), end
 }
 
 // JobName names a job with the beginning of its command.

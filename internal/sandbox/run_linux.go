@@ -90,9 +90,6 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("start the helper of the command: %w", err)
 	}
-	if c.Started != nil {
-		c.Started(identify(helper.Process.Pid))
-	}
 	go func() { _ = json.NewEncoder(lifeline).Encode(o) }() // ends when the helper has read it or is dead
 	died := make(chan struct{})
 	go func() { _ = helper.Wait(); close(died) }() // ends with the helper and its output

@@ -24,9 +24,6 @@ func Available() error {
 	return errors.New("commands can only be confined on Linux, so they are refused. " + wayOut)
 }
 
-// Alive reports whether a process of that id runs: it may be another one.
-func (p Process) Alive() bool { return p.PID > 0 && syscall.Kill(p.PID, 0) == nil }
-
 // Run runs c in a process group of its own. Without Linux nothing is confined,
 // and what a command detaches from its group outlives it.
 func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
@@ -44,9 +41,6 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	cmd.WaitDelay = time.Second // a child that holds the pipe does not hold the call
 	if err := cmd.Start(); err != nil {
 		return Outcome{Failed: err.Error()}, nil
-	}
-	if c.Started != nil {
-		c.Started(Process{PID: cmd.Process.Pid})
 	}
 	err = cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

@@ -37,15 +37,6 @@ type Command struct {
 	Confine bool     // without it, the command may do whatever this user can
 	Write   []string // directories that a confined command may change, besides Private's
 	Hide    []string // directories and files that a confined command may not read, wherever they are
-	// Started, when set, is told of the process that all of the command lives and dies with.
-	Started func(Process) `json:"-"`
-}
-
-// Process names a process for good: ids are given again, and after a boot all of them.
-type Process struct {
-	PID   int    `json:"pid"`
-	Start string `json:"start,omitempty"` // when it began, in ticks since the boot; Linux only, as Boot
-	Boot  string `json:"boot,omitempty"`
 }
 
 // Outcome is how a command ended.

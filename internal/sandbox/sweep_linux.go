@@ -84,18 +84,6 @@ func descendants(root int) []process {
 	return found
 }
 
-func identify(pid int) Process {
-	p, _ := readProcess(pid)
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return Process{PID: pid, Start: p.start, Boot: string(bytes.TrimSpace(boot))}
-}
-
-// Alive reports whether the process runs still.
-func (p Process) Alive() bool {
-	now, ok := readProcess(p.PID)
-	return ok && !now.dead && p == identify(p.PID)
-}
-
 // readProcess parses /proc/<pid>/stat. The second field is a name in
 // parentheses that may itself contain any of them, so parsing begins at the
 // last one.
