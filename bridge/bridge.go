@@ -173,7 +173,6 @@ func (b *Bridge) Close() error {
 	}
 	in.closed = true
 	b.health.close()
-	in.journal.close()
 	return b.lock.Close()
 }
 

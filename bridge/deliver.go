@@ -30,19 +30,14 @@ type Line struct {
 
 // A Part goes out at once.
 type Part struct {
-	Data  json.RawMessage `json:"data"`            // the transport's own
-	State string          `json:"state,omitempty"` // "", "sent" or "refused"
+	Data json.RawMessage `json:"data"` // the Sender's own
+	// Earlier versions kept parts that were sent, or refused, until all were.
+	State string `json:"state,omitempty"`
 }
 
-// States of a Part.
-const (
-	Sent    = "sent"
-	Refused = "refused"
-)
-
-// Transport delivers lines of rooms to peers. Deliver calls it for one peer from
+// Sender delivers lines of rooms to peers. Deliver calls it for one peer from
 // one goroutine.
-type Transport interface {
+type Sender interface {
 	// Parts cuts a line of an agent into what is sent one by one; none skips the line. What it
 	// returns is durable before the first part is sent, and is not asked for
 	// again once that was written. ErrRefused skips the line with a warning;
@@ -65,7 +60,7 @@ type LaterError struct {
 func (e *LaterError) Error() string { return fmt.Sprintf("not before %s: %v", e.After, e.Err) }
 func (e *LaterError) Unwrap() error { return e.Err }
 
-// Errors of a Transport.
+// Errors of a Sender.
 var (
 	// ErrRefused says that the part will never be taken. It is logged, and the next part follows.
 	ErrRefused = errors.New("refused")

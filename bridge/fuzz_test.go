@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,10 +60,10 @@ func FuzzPeer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "p.json")
 		lethetest.Must(t, os.WriteFile(path, data, 0o600))
-		st, kept, err := readPeer(path)
+		st, err := readPeer(path)
 		if err != nil {
-			if !bytes.Equal(kept, data) {
-				t.Fatalf("of %q is kept %q", data, kept)
+			if !errors.Is(err, errDamaged) {
+				t.Fatalf("%q: %v", data, err)
 			}
 			return
 		}
@@ -71,7 +72,7 @@ func FuzzPeer(f *testing.F) {
 		}
 		p := &peer{path: path}
 		lethetest.Must(t, p.write(st))
-		again, _, err := readPeer(path)
+		again, err := readPeer(path)
 		a, _ := json.Marshal(again)
 		if b, _ := json.Marshal(st); err != nil || !bytes.Equal(a, b) {
 			t.Fatalf("%q\nis %s\nand then %s, %v", data, b, a, err)

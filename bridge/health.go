@@ -225,7 +225,7 @@ func countOut(home, dir string) (n int, err error) {
 	const most = 10_000 // so that asking costs little
 	files, err := filepath.Glob(filepath.Join(peersDir(dir), "[^.]*.json"))
 	for _, file := range files {
-		st, _, rerr := readPeer(file)
+		st, rerr := readPeer(file)
 		if rerr != nil {
 			err = errors.Join(err, rerr)
 			continue

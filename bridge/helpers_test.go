@@ -52,7 +52,6 @@ func (b *Bridge) abandon() {
 	b.inbox.io.Lock()
 	defer b.inbox.io.Unlock()
 	b.inbox.closed = true
-	b.inbox.journal.close()
 	b.lock.Close()
 }
 
@@ -118,7 +117,7 @@ func (c *captured) logger() *slog.Logger {
 // count is how many times s is logged.
 func (c *captured) count(s string) int { return strings.Count(c.String(), s) }
 
-// script is a transport whose parts are the lines of a text and whose answers the
+// script is a Sender whose parts are the lines of a text and whose answers the
 // test decides.
 type script struct {
 	mu      sync.Mutex
@@ -184,7 +183,7 @@ type lostAnswer struct{}
 func (*lostAnswer) Error() string { return "connection reset" }
 
 // deliver runs Deliver until the test ends it.
-func (b *Bridge) deliver(t testing.TB, p Peer, s Transport) (end func()) {
+func (b *Bridge) deliver(t testing.TB, p Peer, s Sender) (end func()) {
 	return background(t, func(ctx context.Context) error { return b.Deliver(ctx, p, s) })
 }
 
@@ -207,7 +206,7 @@ func background(t testing.TB, run func(context.Context) error) (end func()) {
 }
 
 // catchUp delivers what there is.
-func (b *Bridge) catchUp(t testing.TB, p Peer, s Transport) {
+func (b *Bridge) catchUp(t testing.TB, p Peer, s Sender) {
 	end := b.deliver(t, p, s)
 	settled()
 	end()

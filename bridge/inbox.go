@@ -103,12 +103,12 @@ func (b *Bridge) Accept(msgs ...Message) error {
 			return err
 		}
 	}
-	in := b.inbox
-	in.io.Lock()
-	defer in.io.Unlock()
-	if err := b.take(msgs); err != nil {
+	b.inbox.io.Lock()
+	defer b.inbox.io.Unlock()
+	if err := b.inbox.take(msgs); err != nil {
 		return fmt.Errorf("accept messages: %w", err)
 	}
+	b.postWaiting()
 	return nil
 }
 
@@ -126,9 +126,8 @@ func (m Message) check() error {
 	return nil
 }
 
-// take is Accept. The caller holds io.
-func (b *Bridge) take(msgs []Message) error {
-	in := b.inbox
+// take writes down those of msgs that were not taken before. The caller holds io.
+func (in *inbox) take(msgs []Message) error {
 	if in.closed {
 		return errors.New("the bridge is closed")
 	}
@@ -136,16 +135,13 @@ func (b *Bridge) take(msgs []Message) error {
 		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
 	}
 	r, err := in.intent(msgs)
-	if err != nil {
+	if err != nil || len(r.Take)+len(r.Seen) == 0 {
 		return err
 	}
-	if len(r.Take)+len(r.Seen) > 0 {
-		if err := in.journal.write(in.ledger, r); err != nil {
-			return err
-		}
+	if err := in.journal.write(in.ledger, r); err != nil {
+		return err
 	}
 	in.ledger.apply(r)
-	b.postWaiting()
 	return nil
 }
 

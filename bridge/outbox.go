@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/cenkalti/backoff/v5"
 
 	"lethe/chat"
 )
 
 const (
-	// firstPause and maxPause are those after a failure, doubled each time.
-	firstPause = time.Second
-	maxPause   = time.Minute
 	// unreachablePause passes before a peer that takes nothing is tried again.
 	unreachablePause = 10 * time.Minute
 	// grace lets a Send that is under way go on when Deliver is to end.
@@ -36,7 +34,7 @@ const (
 //
 // Deliver refuses a Peer that is malformed or delivered to already. Trouble with
 // its own files is logged, and tried again like that with the other side.
-func (b *Bridge) Deliver(ctx context.Context, p Peer, t Transport) error {
+func (b *Bridge) Deliver(ctx context.Context, p Peer, t Sender) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("deliver: %w", err)
 	}
@@ -48,8 +46,7 @@ func (b *Bridge) Deliver(ctx context.Context, p Peer, t Transport) error {
 	room := chat.Scope{Dir: chat.Dir(b.cfg.Home), Names: []string{chat.FileName(p.Room)}}
 	changed, cancel := b.cfg.Watcher.Subscribe(room)
 	defer cancel()
-	d := &delivery{b: b, p: p, t: t, there: there, path: chat.Path(b.cfg.Home, p.Room)}
-	d.run(ctx, changed)
+	b.delivery(p, t).run(ctx, changed)
 	return nil
 }
 
@@ -57,14 +54,20 @@ func (b *Bridge) Deliver(ctx context.Context, p Peer, t Transport) error {
 type delivery struct {
 	b     *Bridge
 	p     Peer
-	t     Transport
+	t     Sender
 	there *peer
 	path  string
+	wait  *backoff.ExponentialBackOff // after failures
 
 	now     *peerState // what is the case; nil until it was loaded
 	unsaved bool       // now is ahead of the disk by more than lines of people
-	passed  bool       // lines of people were passed over since the cursor was written
-	failed  int        // failures in a row
+}
+
+func (b *Bridge) delivery(p Peer, t Sender) *delivery {
+	wait := backoff.NewExponentialBackOff() // at random, so that peers that failed together do not come back together
+	wait.InitialInterval, wait.MaxInterval = 750*time.Millisecond, 45*time.Second
+	wait.Multiplier, wait.RandomizationFactor = 2, 1./3
+	return &delivery{b: b, p: p, t: t, there: b.peer(p.Key), path: chat.Path(b.cfg.Home, p.Room), wait: wait}
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
@@ -76,7 +79,7 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 			return
 		}
 		if err == nil {
-			d.failed = 0
+			d.wait.Reset()
 			d.trouble("", nil)
 			select {
 			case <-ctx.Done():
@@ -100,7 +103,7 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 
 // leave writes down what was passed over. If that fails, a later process passes it over again.
 func (d *delivery) leave() {
-	if d.unsaved || d.passed {
+	if d.now != nil {
 		if err := d.save(*d.now); err != nil {
 			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
 		}
@@ -136,11 +139,7 @@ func (d *delivery) pause(err error) time.Duration {
 	default:
 		d.trouble("", err)
 	}
-	d.failed++
-	pause := min(maxPause, firstPause<<min(d.failed-1, 10))
-	// Between a half and all of it, so that peers that failed together do not
-	// come back together.
-	return pause/2 + rand.N(pause/2)
+	return d.wait.NextBackOff()
 }
 
 // catchUp sends everything up to the room's end. After an error it is to be
@@ -187,7 +186,7 @@ func (d *delivery) save(st peerState) error {
 	if err := d.there.write(st); err != nil {
 		return err
 	}
-	*d.now, d.unsaved, d.passed = st, false, false
+	*d.now, d.unsaved = st, false
 	return nil
 }
 
@@ -232,7 +231,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 		if o := d.b.inbox.origin(d.p.Room, l); o != nil && o.Peer == d.p.Key {
 			next.ask(&Origin{Message: o.Message, Hash: l.Hash, From: l.From, To: l.To})
 		}
-		*d.now, d.passed = next, true
+		*d.now = next
 		return false, nil
 	}
 	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
@@ -246,40 +245,30 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	next.Cursor = behind()
 	if len(parts) > 0 {
 		next.Asked, next.Earlier = nil, nil
-		next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To}
-	}
-	for _, part := range parts {
-		next.Line.Parts = append(next.Line.Parts, Part{Data: part.Data})
+		next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To, Parts: parts}
 	}
 	err = d.save(next)
 	return err == nil && next.Line != nil, err
 }
 
-// send sends the parts of the line under way that are not settled yet.
+// send sends the parts of the line under way.
 func (d *delivery) send(ctx context.Context) error {
-	line := d.now.Line
-	for i := line.next(); i >= 0 && ctx.Err() == nil; i = line.next() {
-		part := line.Parts[i]
-		out := part
-		out.Data = slices.Clone(part.Data) // the transport's to change
+	for line := d.now.Line; len(line.Parts) > 0 && ctx.Err() == nil; {
+		out := Part{Data: slices.Clone(line.Parts[0].Data)} // the Sender's to change
 		longer, end := graceful(ctx)
 		err := d.t.Send(longer, d.p, out)
 		end()
-		switch {
-		case err == nil:
-			part.State = Sent
-		case errors.Is(err, ErrRefused):
-			part.State = Refused
-			d.refused(fmt.Sprintf("part %d of line %d..%d of room %s", i+1, line.From, line.To, line.Room), err)
-		default:
+		if errors.Is(err, ErrRefused) {
+			d.refused(fmt.Sprintf("a part of line %d..%d of room %s", line.From, line.To, line.Room), err)
+		} else if err != nil {
 			return err
 		}
-		d.failed = 0
+		d.wait.Reset()
 		d.trouble("", nil)
 		// It is the case from now on, also when it cannot be written yet: within this
 		// process the part is not sent again.
-		line.Parts[i] = part
-		if d.unsaved = true; line.next() < 0 {
+		line.Parts, d.unsaved = line.Parts[1:], true
+		if len(line.Parts) == 0 {
 			d.now.Line = nil
 		}
 		if err := d.save(*d.now); err != nil {

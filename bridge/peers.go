@@ -34,7 +34,7 @@ type peerState struct {
 	Line *sending `json:"line,omitempty"`
 }
 
-// sending is a line on its way out; at least one of its parts is not sent.
+// sending is a line on its way out, with the parts that are not sent, one at least.
 type sending struct {
 	Room  string `json:"room"`
 	From  int64  `json:"from"`
@@ -60,21 +60,19 @@ func (st *peerState) open() []Origin {
 	return append(slices.Clone(st.Earlier), *st.Asked)
 }
 
-// next is the first part that is not settled; -1 for none.
-func (s *sending) next() int {
-	return slices.IndexFunc(s.Parts, func(p Part) bool { return p.State == "" })
-}
+// errDamaged is in the error of a state file that makes no sense.
+var errDamaged = errors.New("it makes no sense")
 
-// readPeer reads a state file. When it is there and makes no sense, data is what it holds.
-func readPeer(path string) (st peerState, data []byte, err error) {
-	data, err = durable.ReadWhole(path, 256<<20)
+// readPeer reads a peers/<key>.json.
+func readPeer(path string) (st peerState, err error) {
+	data, err := durable.ReadWhole(path, 256<<20)
+	if err == nil {
+		st, err = parsePeer(data)
+	}
 	if err != nil {
-		return st, nil, fmt.Errorf("read %s: %w", path, err)
+		return peerState{}, fmt.Errorf("read %s: %w", path, err)
 	}
-	if st, err = parsePeer(data); err != nil {
-		return peerState{}, append([]byte{}, data...), fmt.Errorf("read %s: %w", path, err)
-	}
-	return st, nil, nil
+	return st, nil
 }
 
 // parsePeer reads a whole peers/<key>.json. Behind the position, earlier versions noted parts
@@ -84,10 +82,17 @@ func parsePeer(data []byte) (st peerState, err error) {
 	if err == nil && (!chat.ValidRoom(st.Room) || st.Cursor.Offset < 0) {
 		err = errors.New("it names no position in a room")
 	}
-	if st.Line != nil && st.Line.next() < 0 {
-		st.Line = nil
+	if err != nil {
+		return st, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	return st, err
+	if st.Line != nil {
+		settled := func(p Part) bool { return p.State != "" }
+		st.Line.Parts = slices.DeleteFunc(st.Line.Parts, settled)
+		if len(st.Line.Parts) == 0 {
+			st.Line = nil
+		}
+	}
+	return st, nil
 }
 
 // write makes st durable.
@@ -162,15 +167,16 @@ func (b *Bridge) ensurePeer(key, room string) error {
 // attach loads the state, if that was not done, and starts at the end of room unless the peer
 // hears it already. What was said in its old room and not yet begun to be sent is left; a line
 // that is half sent is finished. The caller holds mu.
-func (p *peer) attach(b *Bridge, room string) (err error) {
-	var damaged []byte
+func (p *peer) attach(b *Bridge, room string) error {
+	var damage error
 	if p.state == nil {
-		var st peerState
-		st, damaged, err = readPeer(p.path)
+		st, err := readPeer(p.path)
 		switch {
 		case err == nil:
 			p.state = &st
-		case damaged == nil && !errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, errDamaged):
+			damage = err
+		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 	}
@@ -182,17 +188,17 @@ func (p *peer) attach(b *Bridge, room string) (err error) {
 		b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 		next.Line = p.state.Line
 	}
-	why := err
+	var err error
 	if next.Cursor, next.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
 		return err
 	}
-	if damaged != nil {
-		kept, err := SetAside(p.path, damaged)
+	if damage != nil {
+		kept, err := SetAside(p.path)
 		if err != nil {
 			return err
 		}
 		b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
-			"peer", p.key, "room", room, "kept", kept, "err", why)
+			"peer", p.key, "room", room, "kept", kept, "err", damage)
 	}
 	if err := p.write(next); err != nil {
 		return err

@@ -46,7 +46,7 @@ func TestOddFiles(t *testing.T) {
 	home := t.TempDir()
 	start(t, home).abandon()
 	giant := inState(home, "inbox.jsonl")
-	must(0, errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxInbox+1)))
+	must(0, errors.Join(pipe(inState(home, "peers/a.json")), os.WriteFile(giant, nil, 0o600), os.Truncate(giant, maxState+1)))
 	if h := healthOf(t, home); h.State != Dead || h.Error == "" {
 		t.Errorf("health %+v", h)
 	}

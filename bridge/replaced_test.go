@@ -43,7 +43,7 @@ func TestRoomChanges(t *testing.T) {
 			lethetest.Must(t, err)
 			look := func() []string {
 				s := &script{}
-				d := &delivery{b: b, p: ada, t: s, there: b.peer("p-ada"), path: path}
+				d := b.delivery(ada, s)
 				lethetest.Must(t, d.catchUp(t.Context()))
 				d.leave()
 				return s.got()

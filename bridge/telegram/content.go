@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"unicode/utf16"
 
@@ -168,7 +167,7 @@ func (s *session) tryFetch(late context.Context, f file) (data []byte, err error
 	ctx, cancel := context.WithTimeout(late, s.cfg.tune.file)
 	defer cancel()
 	for range 3 {
-		if data, err = s.fetchOnce(ctx, f); err == nil || final(err) {
+		if data, err = s.fetchOnce(ctx, f); err == nil || errors.Is(err, errTooLarge) {
 			break
 		}
 		pause, refusal := s.cfg.tune.backoff, new(apiError)
@@ -201,13 +200,6 @@ func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
 		return nil, fmt.Errorf("download: %d bytes came of %d", len(data), at.Size)
 	}
 	return data, nil
-}
-
-// final says that trying again does not help.
-func final(err error) bool {
-	code := answered(err)
-	return errors.Is(err, errTooLarge) ||
-		code >= 400 && code < 500 && code != http.StatusTooManyRequests && !strings.Contains(err.Error(), "temporarily")
 }
 
 // whyNot says in a line why its file is not there, in words of our own.

@@ -168,7 +168,7 @@ func TestMediaFails(t *testing.T) {
 		{"hangs", botapi.Fault{Method: "file", Kind: botapi.Hang, Times: -1}, "it took too long"},
 		{"404 of the file", botapi.Fault{Method: "file", Status: 404, Times: -1}, "the server answered 404"},
 		{"too big", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: file is too big"}, "larger than"},
-		{"refused", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: wrong file_id"}, "the server answered 400"},
+		{"refused", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: wrong file_id", Times: -1}, "the server answered 400"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStage(t)

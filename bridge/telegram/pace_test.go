@@ -1,12 +1,10 @@
 package telegram
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"lethe/bridge"
 	"lethe/internal/test/lethetest"
 )
 
@@ -40,20 +38,6 @@ func TestPace(t *testing.T) {
 			}
 			if s, m := most(times, time.Second), most(times, time.Minute); s > int(c.second) || m > int(c.minute) {
 				t.Errorf("%+v: %d in a second, %d in a minute", c, s, m)
-			}
-			began := time.Now()
-			_ = p.hold(7, 10*time.Second)
-			_ = p.hold(7, time.Second)
-			var later *bridge.LaterError
-			if err := p.wait(t.Context(), 7); !errors.As(err, &later) || later.After != 10*time.Second {
-				t.Errorf("after a hold: %v", err)
-			}
-			if err := p.wait(t.Context(), 8); err != nil || time.Since(began) > 2*time.Second {
-				t.Errorf("another chat waited %s, %v", time.Since(began), err)
-			}
-			time.Sleep(10 * time.Second)
-			if err := p.wait(t.Context(), 7); err != nil {
-				t.Error(err)
 			}
 		})
 	}

@@ -81,25 +81,22 @@ func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Quest
 }
 
 // threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
-// which all was said that the line answers, or else that of the line before.
+// which all was said that the line answers.
 func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
 	if _, own := parseKey(p.Key); own != 0 {
 		return own
 	}
 	topics := map[int]bool{}
+	var n note
 	for _, o := range l.Open {
-		var n note
+		n = note{}
 		_ = json.Unmarshal(o.Note, &n) // it is our own
 		topics[n.Thread] = true
 	}
-	if len(topics) == 1 {
-		for topic := range topics {
-			s.threads.Store(p.Key, topic)
-		}
+	if len(topics) > 1 {
+		return 0
 	}
-	topic, _ := s.threads.Load(p.Key)
-	thread, _ := topic.(int) // 0: none
-	return thread
+	return n.Thread
 }
 
 var escaped = lazy.Regexp("[!-/:-@[-`{-~]")

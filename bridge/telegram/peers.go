@@ -55,7 +55,7 @@ func openChats(dir string, log *slog.Logger) (*chats, error) {
 		c.moved = f.Moved
 		return c, nil
 	}
-	kept, failed := bridge.SetAside(c.path, data)
+	kept, failed := bridge.SetAside(c.path)
 	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "error", err)
 	return c, errors.Join(failed, durable.Remove(c.path))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"net/http"
 	"slices"
@@ -17,13 +16,10 @@ import (
 	"lethe/bridge"
 )
 
-// sourceOf names the sequence of update ids: each bot has its own on each server.
-func sourceOf(c Config) string {
-	bot, _, _ := strings.Cut(c.Token, ":") // the number before the colon is no secret
-	if c.BaseURL == DefaultBaseURL {
-		return bot
-	}
-	return fmt.Sprintf("%s@%08x", bot, crc32.ChecksumIEEE([]byte(c.BaseURL)))
+// botOf is the number of the bot, which is no secret.
+func botOf(token string) string {
+	bot, _, _ := strings.Cut(token, ":")
+	return bot
 }
 
 // idOf names an update for ever.
@@ -248,7 +244,7 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 	refusal := new(apiError)
 	errors.As(err, &refusal) // or it stays empty
 	switch {
-	case refusal.Code == http.StatusUnauthorized, refusal.Code == http.StatusNotFound && s.unknownBot(ctx):
+	case refusal.Code == http.StatusUnauthorized, refusal.Code == http.StatusNotFound && s.me.Load().ID == 0:
 		err = fmt.Errorf("%w: %w", ErrToken, err)
 		if s.cfg.BaseURL != DefaultBaseURL {
 			err = fmt.Errorf("%w; or base_url = %q is not that of a bot api", err, s.cfg.BaseURL)
@@ -260,11 +256,4 @@ func (s *session) report(ctx context.Context, err error) time.Duration {
 		s.hub.Trouble(err)
 	}
 	return refusal.RetryAfter
-}
-
-// unknownBot says that the server does not know the bot, of which one answer alone is no proof:
-// something in between may have given it.
-func (s *session) unknownBot(ctx context.Context) bool {
-	code := answered(s.call(ctx, "getMe", struct{}{}, new(user)))
-	return code == http.StatusUnauthorized || code == http.StatusNotFound
 }

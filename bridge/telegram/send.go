@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 
@@ -25,8 +24,8 @@ func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (er
 	return s.send(ctx, p, out)
 }
 
-// send delivers one message. Where Telegram objects to the markup, to the topic or to the
-// quotation, the same text goes without it.
+// send delivers one message. Where Telegram objects to the markup or to the topic, the same text
+// goes without it.
 func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 	for {
 		chat, topic := s.chatOf(p)
@@ -95,20 +94,17 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	}
 	switch {
 	case refusal.Code == http.StatusTooManyRequests:
-		return out, s.pace.hold(chat, refusal.RetryAfter)
+		return out, &bridge.LaterError{
+			After: refusal.RetryAfter, Err: fmt.Errorf("telegram asks to wait %s", refusal.RetryAfter),
+		}
 	case refusal.Code == http.StatusUnauthorized:
 		s.fail(fmt.Errorf("%w: %w", ErrToken, err))
 		return out, err
 	case refusal.says(badMarkup) && out.HTML != "":
 		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
 		out.HTML = ""
-	case refusal.says(badButtons) && out.Options != nil: // the text says what to write
-		out.Options = nil
-	case refusal.says(badReply) && out.ReplyTo != 0:
-		out.ReplyTo = 0
-	case refusal.says(badThread) && topic == 0 && out.Thread != 0:
-		out.Thread = 0
-		s.threads.Delete(p.Key)
+	case refusal.says(badThread) && topic == 0 && out.Thread != 0: // what is quoted is gone with it
+		out.Thread, out.ReplyTo = 0, 0
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
 	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
@@ -122,10 +118,8 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 
 // Words by which Telegram tells most refusals of a message apart.
 var (
-	badMarkup  = []string{"entit", "can't find end", "unsupported url"}
-	badThread  = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
-	badButtons = []string{"button", "keyboard", "reply markup", "reply_markup"}
-	badReply   = []string{"replied not found", "reply message not found", "message to reply not found"}
+	badMarkup = []string{"entit", "can't find end", "unsupported url"}
+	badThread = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
 	// Nothing goes to this chat until somebody acts there.
 	unreachable = []string{
 		"chat not found", "user not found", "peer_id_invalid", " rights",
@@ -148,19 +142,15 @@ type pace struct {
 
 	mu    sync.Mutex
 	chats map[int64]*rate.Limiter
-	until map[int64]time.Time // Telegram has asked for silence until then
 }
 
 // newPace keeps, with a speed of 1, below what Telegram is known to take: 30 messages a second over
 // all, about one a second in a chat, 20 a minute in a group.
 func newPace(speed float64) *pace {
-	return &pace{
-		speed: speed, all: rate.NewLimiter(rate.Limit(25*speed), 5),
-		chats: map[int64]*rate.Limiter{}, until: map[int64]time.Time{},
-	}
+	return &pace{speed: speed, all: rate.NewLimiter(rate.Limit(25*speed), 5), chats: map[int64]*rate.Limiter{}}
 }
 
-// wait waits for a chat's turn. It fails where Telegram has asked to wait longer.
+// wait waits for a chat's turn.
 func (p *pace) wait(ctx context.Context, chat int64) error {
 	p.mu.Lock()
 	l := p.chats[chat]
@@ -171,29 +161,9 @@ func (p *pace) wait(ctx context.Context, chat int64) error {
 		}
 		p.chats[chat] = l
 	}
-	silence := time.Until(p.until[chat])
 	p.mu.Unlock()
-	if silence > 0 {
-		return waits(chat, silence)
-	}
 	if err := l.Wait(ctx); err != nil {
 		return err
 	}
 	return p.all.Wait(ctx)
-}
-
-// hold notes that Telegram has asked for silence in a chat, and returns the error that says so.
-func (p *pace) hold(chat int64, d time.Duration) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if until := time.Now().Add(d); until.After(p.until[chat]) {
-		p.until[chat] = until
-	}
-	return waits(chat, d)
-}
-
-// waits says that Telegram has asked to wait in a chat.
-func waits(chat int64, d time.Duration) error {
-	err := fmt.Errorf("telegram asks to wait %s in chat %d", max(time.Second, d.Round(time.Second)), chat)
-	return &bridge.LaterError{After: d, Err: err}
 }

@@ -215,7 +215,7 @@ type session struct {
 	policy *access.Policy
 	chats  *chats
 	pace   *pace
-	source string // whose update ids: see sourceOf
+	source string // the bot: each has update ids of its own
 	fail   context.CancelCauseFunc
 	spawn  func(func(context.Context)) // runs a part of the session beside the others
 
@@ -227,7 +227,6 @@ type session struct {
 	denials   *rate.Limiter // of lines in the log that tell of strangers
 	logged    sync.Map      // strangers of whom the log tells
 	asked     sync.Map      // chats of strangers that were answered: they are told when they are let in
-	threads   sync.Map      // by peer: the topic of its newest answer, for what is said there unasked
 	typing    sync.Map      // by peer: its topic; see showTyping
 
 	setting sync.Mutex    // the policy gets the newest settings
@@ -292,7 +291,7 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	}
 	s := &session{
 		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: access.New(dir), chats: known,
-		pace: newPace(c.tune.speed), source: sourceOf(c), fail: fail, seen: map[messageID]string{},
+		pace: newPace(c.tune.speed), source: botOf(c.Token), fail: fail, seen: map[messageID]string{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
