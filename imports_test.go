@@ -152,7 +152,7 @@ var allowed = map[string][]string{
 	"lethe/life/event":    {"lethe/blobs", "lethe/chat", "lethe/life"},
 	"lethe/llm":           {"lethe/llm/message"},
 	"lethe/llm/message":   {},
-	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind"},
+	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
 	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
 	"lethe/proof":         {"lethe/internal/durable"},
 	"lethe/recall":        {"lethe/blobs", "lethe/internal/panics", "lethe/recall/index", "lethe/recall/text"},

@@ -72,7 +72,7 @@ func TestWhateverArrives(t *testing.T) {
 func TestCutOffAtTheLimit(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	long := rehearsal.Step{Task: "none", Skip: 6, Times: 2, Fault: rehearsal.Length, Answer: text(strings.Repeat("so much to say ", 200))}
+	long := rehearsal.Step{Task: "none", Skip: 6, Times: 2, Answer: cut(strings.Repeat("so much to say ", 200))}
 	w := forgetful(t, 18_000, long, always("noted"))
 	r := w.run(w.boot("ada", "dev"))
 	w.talk(10, 150)

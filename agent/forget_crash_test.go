@@ -169,8 +169,13 @@ func anyLife(t *testing.T, rnd *rand.Rand, deeds int) {
 		case 4:
 			mended = nth(1+rnd.IntN(120), durable.Before, syscall.EIO).put(w)
 		case 5:
-			faults := []rehearsal.Fault{rehearsal.Blank, rehearsal.Truncate, rehearsal.Hang, rehearsal.Length, rehearsal.HTML}
-			w.model.Push(rehearsal.Step{Task: []string{"segment", "summarise"}[rnd.IntN(2)], Fault: faults[rnd.IntN(len(faults))]})
+			steps := []rehearsal.Step{
+				{Answer: text(" \n")}, {Answer: cut(`{"chunks":`)}, {Fault: rehearsal.Truncate}, {Fault: rehearsal.Hang},
+				{Status: 200, Body: "<!DOCTYPE html>\n<html></html>"},
+			}
+			step := steps[rnd.IntN(len(steps))]
+			step.Task = []string{"segment", "summarise"}[rnd.IntN(2)]
+			w.model.Push(step)
 		case 6: // not waited for
 			w.say("dev", "ann", remark(i, 40), remark(i, 10))
 			continue

@@ -23,7 +23,7 @@ var garbage = map[string]struct {
 	"hangs":      {rehearsal.Step{Fault: rehearsal.Hang}, 25, "more than once"},
 	"status 500": {rehearsal.Step{Status: 500}, 10, "500"},
 	"truncated":  {rehearsal.Step{Fault: rehearsal.Truncate}, 10, " "},
-	"cut off":    {rehearsal.Step{Fault: rehearsal.Length}, 10, " "},
+	"cut off":    {rehearsal.Step{Answer: cut(`{"summary":"they`)}, 10, " "},
 	"prose":      {rehearsal.Step{Answer: text("I would rather talk about the weather.")}, 10, " "},
 	"tool calls": {rehearsal.Step{Answer: calls("BASH", `{"command":"touch ran"}`)}, 10, " "},
 	"a forged header": {rehearsal.Step{Task: "summarise",

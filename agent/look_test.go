@@ -259,6 +259,9 @@ func calls(pairs ...string) *rehearsal.Answer {
 }
 
 // text answers with words.
+// cut is an answer that was cut off for its length.
+func cut(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s, Finish: "length"} }
+
 func text(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s} }
 
 // always answers whatever nothing else of the script does, but for tasks of a compaction.

@@ -13,7 +13,7 @@ import (
 func TestSilentModelIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("half of an answer")},
-		rehearsal.Step{Contains: "second", KeepAlive: time.Hour, Answer: text("never said")})
+		rehearsal.Step{Contains: "second", Fault: rehearsal.Quiet, Answer: text("never said")})
 	w.conf.quiet = 300 * time.Millisecond // longer than a busy machine takes between two pieces
 	id := w.boot("ada", "dev")
 	r := w.run(id)

@@ -61,8 +61,8 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 	t.Parallel()
 	limit := spend.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
-		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Fault: rehearsal.Length},
-		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Fault: rehearsal.Blank},
+		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Answer: cut("so much to s")},
+		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Answer: text(" ")},
 		rehearsal.Step{Times: -1, Fault: rehearsal.Understate})
 	w.gauge.limit = 0
 	w.use(llm.Config{MaxRetries: 2})

@@ -42,7 +42,7 @@ func TestThirdIdenticalCall(t *testing.T) {
 
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	long := rehearsal.Step{Times: 2, Fault: rehearsal.Length, Answer: text(strings.Repeat("so much to say ", 200))}
+	long := rehearsal.Step{Times: 2, Answer: cut(strings.Repeat("so much to say ", 200))}
 	w, id, r := start(t, long)
 	r.ask("talk") // answered by the third call, after a note
 	notes := w.events(id, "note")
@@ -70,7 +70,7 @@ func TestEmptyAnswer(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]rehearsal.Step{
 		"with reasoning":    {Contains: "first", Answer: &rehearsal.Answer{Reasoning: "Nothing needs to be said."}},
-		"without reasoning": {Contains: "first", Times: 2, Fault: rehearsal.Empty, Answer: text("")},
+		"without reasoning": {Contains: "first", Times: 2, Answer: text("")},
 	} {
 		w := newWorld(t, step)
 		w.use(llm.Config{MaxRetries: 1})

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"strings"
 	"testing"
 
 	"lethe/llm/message"
@@ -30,3 +31,32 @@ func TestLedgerPrices(t *testing.T) {
 }
 
 func abs(x float64) float64 { return max(x, -x) }
+
+// What is served from the cache ends where an earlier request or its reply did, or the common prefix of two earlier
+// requests: the service's rule.
+func TestAccountant(t *testing.T) {
+	var a accountant
+	said := func(role, letter string, tokens int) rehearsal.Message {
+		text := strings.Repeat(letter, 4*tokens)
+		return rehearsal.Message{Role: role, Content: &text}
+	}
+	first, z := said("user", "a", 196), said("assistant", "z", 60)
+	for i, c := range []struct {
+		messages     []rehearsal.Message
+		input, cache int
+	}{
+		{[]rehearsal.Message{first}, 200, 0},
+		{[]rehearsal.Message{first, z, said("user", "b", 36)}, 304, 256},
+		{[]rehearsal.Message{first, said("assistant", "y", 60), said("user", "b", 36)}, 304, 192},
+		{[]rehearsal.Message{first, z, said("user", "b", 36), z, said("user", "c", 10)}, 382, 320},
+		{[]rehearsal.Message{said("system", "s", 196), said("user", "b", 16)}, 220, 0},
+		{[]rehearsal.Message{said("system", "s", 196), said("user", "c", 16)}, 220, 0},
+		{[]rehearsal.Message{said("system", "s", 196), said("user", "d", 16)}, 220, 192},
+	} {
+		p := beginPrompt("", "")
+		p.Add(c.messages...)
+		if u := a.count(p, rehearsal.Answer{Text: *z.Content}); u.Input != c.input || u.Cached != c.cache {
+			t.Errorf("request %d: %+v, want %d of %d", i, u, c.cache, c.input)
+		}
+	}
+}

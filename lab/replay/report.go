@@ -130,7 +130,7 @@ func (t Tally) plus(o Tally) Tally {
 // ledger accounts for requests as DeepSeek bills them, off-peak.
 type ledger struct {
 	model string
-	cache rehearsal.Accountant
+	cache accountant
 }
 
 func newLedger(model string) (*ledger, error) {
@@ -141,18 +141,17 @@ func newLedger(model string) (*ledger, error) {
 }
 
 // count accounts for a request and returns what the provider would report.
-func (l *ledger) count(into *Tally, p *rehearsal.Prompt, reply rehearsal.Answer) llm.Usage {
-	n := l.cache.Count(p, reply)
-	u := llm.Usage{Input: n.Input, Cached: n.Cached, Output: n.Output}
+func (l *ledger) count(into *Tally, p *prompt, reply rehearsal.Answer) llm.Usage {
+	u := l.cache.count(p, reply)
 	usd, _ := llm.Prices(nil).Cost(l.model, u, born)
 	*into = into.plus(Tally{1, u.Input, u.Cached, u.Output, usd})
 	return u
 }
 
 // newPrompt is a request as the provider's cache sees it.
-func newPrompt(s mind.Stable, messages []mind.Message) *rehearsal.Prompt {
+func newPrompt(s mind.Stable, messages []mind.Message) *prompt {
 	params, _ := json.Marshal(s.Params) // plain fields: cannot fail
-	p := rehearsal.NewPrompt(string(params), string(s.Tools))
+	p := beginPrompt(string(params), string(s.Tools))
 	for _, m := range messages {
 		p.Add(wire(m))
 	}

@@ -1,174 +1,132 @@
 package rehearsal
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"hash"
-	"sync"
+	"fmt"
+	"unicode"
 )
 
-// BlockTokens is the granularity in which the cache counts: a hit is a multiple
-// of it, and what is shorter is not cached.
-const BlockTokens = 64
+// blockTokens is the granularity in which the cache counts: a hit is a multiple of it.
+const blockTokens = 64
 
-// maxDigests bounds each set of the cache, at about 10 MB: 8 million distinct tokens. An
-// ordinary life stays below it.
-const maxDigests = 1 << 17
+// maxEnds bounds what the cache holds to about 10 MB.
+const maxEnds = 1 << 17
 
-// A digest names a prefix: the hash of everything from the start of the request
-// to some point in it.
-type digest [16]byte
-
-// A mark is a point of a request: its digest and the tokens before it.
-type mark struct {
-	key    digest
+// An end is a point of a request at which a message ends: the hash of all before it, and the tokens of that.
+type end struct {
+	hash   [sha256.Size]byte
 	tokens int
 }
 
-// Prompt is a request as the prefix cache sees it: what stands at its head, and its
-// messages so far, with the digest at the end of every message and of every whole block.
-// It holds no text, and is grown message by message, so that the requests of a long
-// conversation cost only what is new in each. It is for one goroutine.
-type Prompt struct {
-	h        hash.Hash
-	quarters int
-	blocks   []digest // blocks[i] ends at (i+1)*BlockTokens tokens
-	ends     []mark   // ends of messages
-}
-
-// NewPrompt begins a request. params is whatever names the model and its
-// parameters; like the tools, its bytes belong to the prefix.
-func NewPrompt(params, tools string) *Prompt {
-	p := &Prompt{h: sha256.New()}
-	p.h.Write([]byte(params))
-	p.h.Write([]byte{0})
-	p.feed(tools)
-	return p
-}
-
-// Add appends messages. The ids of calls are no part of them: the service's own
-// rendering has none, and clients rename them.
-func (p *Prompt) Add(messages ...Message) {
+// ends measures a request. Its head is whatever belongs to the prefix beside the messages; of that only the tools are
+// text. The ids of calls are no part of it: the service's own rendering has none, and clients rename them.
+func ends(head, tools string, messages ...Message) (out []end) {
+	h, tokens := sha256.New(), Tokens(tools)
+	fmt.Fprintf(h, "%q %q", head, tools)
 	for _, m := range messages {
-		p.h.Write([]byte{0})
-		p.quarters += messageQuarters
-		p.h.Write([]byte(m.Role))
-		if m.Reasoning != nil && *m.Reasoning != "" {
-			p.h.Write([]byte{1})
-			p.feed(*m.Reasoning)
-		}
-		p.h.Write([]byte{2})
-		p.feed(m.Text())
+		reasoning := *cmp.Or(m.Reasoning, new(string))
+		fmt.Fprintf(h, " %q %q %q", m.Role, reasoning, m.Text())
+		tokens += messageTokens + Tokens(reasoning) + Tokens(m.Text())
 		for _, c := range m.Calls {
-			p.h.Write([]byte{3})
-			p.feed(c.Name)
-			p.h.Write([]byte{4})
-			p.feed(c.Arguments)
+			fmt.Fprintf(h, " %q %q", c.Name, c.Arguments)
+			tokens += Tokens(c.Name) + Tokens(c.Arguments)
 		}
-		p.h.Write([]byte{5})
-		p.ends = append(p.ends, mark{p.digest(), p.Tokens()})
+		out = append(out, end{[sha256.Size]byte(h.Sum(nil)), tokens})
+	}
+	return out
+}
+
+// hit returns how many tokens of a request the cache serves: all up to the last message that ended so in an earlier
+// request or with a reply to one. Then the cache knows this one.
+func (s *Server) hit(request []end) (tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.seen) > maxEnds {
+		clear(s.seen)
+	}
+	for _, e := range request {
+		if s.seen[e.hash] {
+			tokens = e.tokens / blockTokens * blockTokens
+		}
+		s.seen[e.hash] = true
+	}
+	return tokens
+}
+
+// Tokens estimates how many tokens a text is: four ASCII characters, two other
+// letters, or one CJK character make a token, and a started token counts. It is
+// deliberately simple, so that a test can compute it by hand; DeepSeek's own page
+// gives 0.3 tokens for an English character and 0.6 for a Chinese one.
+func Tokens(text string) int {
+	q := 0
+	for _, r := range text {
+		q += quarters(r)
+	}
+	return tokensOf(q)
+}
+
+// messageTokens is the cost of a message's frame: role and separators.
+const messageTokens = 4
+
+func tokensOf(quarters int) int { return (quarters + 3) / 4 }
+
+// quarters is the cost of a rune in quarter tokens.
+func quarters(r rune) int {
+	switch {
+	case r < 0x80:
+		return 1
+	case r < 0x2e80 && !unicode.IsSymbol(r):
+		return 2
+	default: // CJK, emoji, geometric shapes
+		return 4
 	}
 }
 
-// answered appends a reply.
-func (p *Prompt) answered(a Answer) {
-	p.Add(Message{Role: "assistant", Content: &a.Text, Reasoning: &a.Reasoning, Calls: a.Calls})
-}
-
-// Tokens is how many tokens the request is so far, as Tokens counts.
-func (p *Prompt) Tokens() int { return tokensOf(p.quarters) }
-
-func (p *Prompt) digest() (d digest) {
-	copy(d[:], p.h.Sum(nil))
-	return d
-}
-
-func (p *Prompt) end() mark { return p.ends[len(p.ends)-1] }
-
-// feed hashes text and notes the digest wherever a block is full.
-func (p *Prompt) feed(text string) {
-	const block = 4 * BlockTokens
-	done := 0
+// cut returns the longest prefix of text that is at most n tokens.
+func cut(text string, n int) string {
+	q := 0
 	for i, r := range text {
-		// A rune that would overflow the block belongs to the next one.
-		for p.quarters+quarters(r) > (len(p.blocks)+1)*block {
-			p.h.Write([]byte(text[done:i]))
-			done = i
-			p.blocks = append(p.blocks, p.digest())
+		if q += quarters(r); q > 4*n {
+			return text[:i]
 		}
-		p.quarters += quarters(r)
 	}
-	p.h.Write([]byte(text[done:]))
+	return text
 }
 
-// Accountant counts what requests cost: what the service would have found in its prefix
-// cache. Units end where an earlier input or an earlier output ended, or where an earlier
-// request's common prefix with another one ended. A unit hits only whole.
-//
-// The service also stores units at fixed intervals of long texts; the interval is
-// not published, so these are left out and the count is a lower bound.
-//
-// It is safe for concurrent use, but the answers depend on the order of the requests.
-// Its zero value has an empty cache.
-type Accountant struct {
-	mu     sync.Mutex
-	ends   digests // ends of inputs and outputs, exact
-	shared digests // blocks at which common prefixes end
-	seen   digests // every block of every request
+// Usage are totals in tokens; Input includes Cached, Output includes Reasoning.
+type Usage struct {
+	Calls     int // accepted requests that got as far as an answer
+	Refused   int
+	Input     int
+	Cached    int
+	Output    int
+	Reasoning int
 }
 
-// Count accounts for one request, of at least one message, and its reply. The
-// reply is appended to the prompt, as the next request of the conversation has it.
-func (a *Accountant) Count(p *Prompt, reply Answer) Usage {
-	u := newUsage(p.Tokens(), a.hit(p), reply)
-	p.answered(reply)
-	a.store(p)
+// newUsage is what an answer to a prompt of so many tokens counts, of which hit come from the cache.
+func newUsage(prompt, hit int, a Answer) Usage {
+	u := Usage{Calls: 1, Input: prompt, Cached: hit, Reasoning: Tokens(a.Reasoning)}
+	u.Output = u.Reasoning + Tokens(a.Text)
+	for _, c := range a.Calls {
+		u.Output += Tokens(c.Name) + Tokens(c.Arguments)
+	}
 	return u
 }
 
-// hit returns how many tokens of the request are served from the cache, and
-// stores what the request adds to it.
-func (a *Accountant) hit(p *Prompt) int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	hit := 0
-	for _, m := range p.ends {
-		if a.ends[m.key] {
-			hit = max(hit, m.tokens/BlockTokens*BlockTokens)
-		}
-	}
-	common := 0
-	for i, b := range p.blocks {
-		if a.shared[b] {
-			hit = max(hit, (i+1)*BlockTokens)
-		}
-		if a.seen[b] {
-			common = i + 1
-		}
-		a.seen.add(b)
-	}
-	if common*BlockTokens > hit {
-		a.shared.add(p.blocks[common-1])
-	}
-	a.ends.add(p.end().key)
-	return hit
+func (u *Usage) add(more Usage) {
+	u.Calls += more.Calls
+	u.Input += more.Input
+	u.Cached += more.Cached
+	u.Output += more.Output
+	u.Reasoning += more.Reasoning
 }
 
-// store adds the end of an output, after p has been extended by the reply.
-func (a *Accountant) store(p *Prompt) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.ends.add(p.end().key)
-	for _, b := range p.blocks {
-		a.seen.add(b)
+// wire is the usage object of a response.
+func (u Usage) wire() object {
+	return object{
+		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
+		"prompt_cache_hit_tokens": u.Cached, "prompt_cache_miss_tokens": u.Input - u.Cached,
+		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
 	}
-}
-
-// digests is a set of bounded size: one that is full begins anew.
-type digests map[digest]bool
-
-func (s *digests) add(d digest) {
-	if *s == nil || len(*s) >= maxDigests {
-		*s = digests{}
-	}
-	(*s)[d] = true
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A Step is done instead of the model's answer, for the requests it matches. For
@@ -27,10 +26,7 @@ type Step struct {
 	Headers map[string]string // with Status
 	Body    string            // with Status; "": an error object like DeepSeek's
 	Fault   Fault
-
-	// When it does it.
-	Hold      <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
-	KeepAlive time.Duration   `json:"-"` // comments for so long, between headers and first chunk
+	Hold    <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
 }
 
 // Answer is what a step says. Calls without ids get some.
@@ -46,35 +42,23 @@ type Fault string
 
 // Faults. Half means half of the chunks, at least one.
 const (
-	Hang     Fault = "hang"     // not even headers until the client leaves
-	Stall    Fault = "stall"    // half, then silence until the client leaves
-	Truncate Fault = "truncate" // half, then a clean end: no finish_reason, no [DONE]
-	NoDone   Fault = "no-done"  // all but [DONE]
-	HTML     Fault = "html"     // 200 and a web page
-	Blank    Fault = "blank"    // content of white space only
-	Empty    Fault = "empty"    // no content, no calls, finish_reason stop
-	Length   Fault = "length"   // half of the tokens, then finish_reason length
-
+	Hang       Fault = "hang"       // not even headers until the client leaves
+	Quiet      Fault = "quiet"      // headers, and comments that keep the connection alive until the client leaves
+	Stall      Fault = "stall"      // half, then silence until the client leaves
+	Truncate   Fault = "truncate"   // half, then a clean end: no finish_reason, no [DONE]
+	NoDone     Fault = "no-done"    // all but [DONE]
 	Understate Fault = "understate" // a whole answer, with a tenth of its usage
 )
 
-var faults = []Fault{"", Hang, Stall, Truncate, NoDone, HTML, Blank, Empty, Length, Understate}
+var faults = []Fault{"", Hang, Quiet, Stall, Truncate, NoDone, Understate}
 
 func (st *Step) matches(r *Request) bool {
-	if st.Match != nil && !st.Match(r) {
-		return false
-	}
-	if !strings.Contains(r.Last().Text(), st.Contains) {
-		return false
-	}
-	if st.Task == "" {
-		return true
-	}
 	name := "none"
 	if t, ok := taskOf(r.Messages); ok {
 		name = t.name
 	}
-	return name == st.Task
+	return (st.Match == nil || st.Match(r)) && (st.Task == "" || st.Task == name) &&
+		strings.Contains(r.Last().Text(), st.Contains)
 }
 
 // take returns the step for a request, if there is one, and counts the use.
@@ -114,22 +98,13 @@ func LoadScript(path string) ([]Step, error) {
 	if err := d.Decode(&f); err != nil {
 		return nil, fmt.Errorf("parse script %s: %w", path, err)
 	}
-	for i := range f.Steps {
-		if err := f.Steps[i].check(); err != nil {
-			return nil, fmt.Errorf("parse script %s: step %d: %w", path, i, err)
+	for i, st := range f.Steps {
+		badStatus := st.Status != 0 && (st.Status < 100 || st.Status > 599)
+		badTask := !slices.Contains([]string{"", "none", "segment", "summarise"}, st.Task)
+		if badStatus || badTask || !slices.Contains(faults, st.Fault) {
+			const form = "parse script %s: step %d: no such task %q, fault %q or status %d"
+			return nil, fmt.Errorf(form, path, i, st.Task, st.Fault, st.Status)
 		}
 	}
 	return f.Steps, nil
-}
-
-func (st *Step) check() error {
-	switch {
-	case !slices.Contains(faults, st.Fault):
-		return fmt.Errorf("unknown fault %q", st.Fault)
-	case !slices.Contains([]string{"", "none", "segment", "summarise"}, st.Task):
-		return fmt.Errorf("unknown task %q", st.Task)
-	case st.Status != 0 && (st.Status < 100 || st.Status > 599):
-		return fmt.Errorf("status %d is out of range", st.Status)
-	}
-	return nil
 }

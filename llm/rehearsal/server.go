@@ -2,6 +2,9 @@ package rehearsal
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -28,13 +31,13 @@ const maxBody = 64 << 20
 // concurrent use.
 type Server struct {
 	opts     Options
-	cache    Accountant
 	listener net.Listener // set by Listen, before Serve
 
 	mu    sync.Mutex
 	steps []Step     // those with uses left, in order
 	kept  []Recorded // oldest first
 	usage Usage
+	seen  map[[sha256.Size]byte]bool // ends of messages
 }
 
 // Recorded is a request as it came in.
@@ -43,22 +46,12 @@ type Recorded struct {
 	Refused string // why it was refused; "" when it was accepted
 }
 
-// Usage are totals in tokens; Input includes Cached, Output includes Reasoning.
-type Usage struct {
-	Calls     int // accepted requests that got as far as an answer
-	Refused   int
-	Input     int
-	Cached    int
-	Output    int
-	Reasoning int
-}
-
 // New returns a server. It starts nothing.
 func New(o Options) *Server {
 	if o.Window <= 0 {
 		o.Window = DefaultWindow
 	}
-	return &Server{opts: o, steps: slices.Clone(o.Script)}
+	return &Server{opts: o, steps: slices.Clone(o.Script), seen: map[[sha256.Size]byte]bool{}}
 }
 
 // Push adds steps behind those that are still to come.
@@ -91,19 +84,13 @@ func (s *Server) Usage() Usage {
 }
 
 // Listen binds a loopback address, such as "127.0.0.1:0", and returns the base
-// URL for clients. Connections wait until Serve is called. Other addresses are
-// refused: anyone who reaches the port is answered.
+// URL for clients. Connections wait until Serve is called. Callers pass no other
+// address: anyone who reaches the port is answered.
 func (s *Server) Listen(addr string) (url string, err error) {
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
+	if s.listener, err = net.Listen("tcp", addr); err != nil {
 		return "", fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	if tcp, ok := ln.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() {
-		_ = ln.Close()
-		return "", fmt.Errorf("listen on %s: not a loopback address", addr)
-	}
-	s.listener = ln
-	return "http://" + ln.Addr().String() + "/", nil
+	return "http://" + s.listener.Addr().String() + "/", nil
 }
 
 // Serve answers requests until ctx is done. Running answers are cut off. It returns nil
@@ -160,12 +147,57 @@ func (s *Server) record(body []byte, ref *refusal) {
 	s.kept = s.kept[max(0, len(s.kept)-s.opts.Record):]
 }
 
-func (s *Server) count(u Usage) {
+// refusal is an answer that is an error: a status and the error object.
+type refusal struct {
+	status  int
+	message string
+}
+
+func invalid(format string, args ...any) *refusal {
+	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
+}
+
+// write sends the error in DeepSeek's shape.
+func (r *refusal) write(w http.ResponseWriter) {
+	const kind = "invalid_request_error"
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	problem := object{"message": r.message, "type": kind, "param": nil, "code": kind}
+	_ = json.NewEncoder(w).Encode(object{"error": problem}) // a client that has left hears nothing
+}
+
+// play answers an accepted request: with the step's error, or with the step's or the model's answer and its fault.
+func (s *Server) play(x *exchange) {
+	if held := x.step.Hold; held != nil || x.step.Fault == Hang {
+		wait(x, held) // for ever, if it hangs
+	}
+	if x.ctx.Err() != nil {
+		return
+	}
+	if x.step.Status != 0 {
+		for k, v := range x.step.Headers {
+			x.w.Header().Set(k, v)
+		}
+		if x.step.Body == "" {
+			(&refusal{x.step.Status, http.StatusText(x.step.Status)}).write(x.w)
+			return
+		}
+		x.w.WriteHeader(x.step.Status)
+		_, _ = io.WriteString(x.w, x.step.Body)
+		return
+	}
+	request := x.req.ends()
+	input := request[len(request)-1]
+	x.id = hex.EncodeToString(input.hash[:10])
+	answer := x.answer()
+	u := newUsage(input.tokens, s.hit(request), answer)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.usage.Calls += u.Calls
-	s.usage.Input += u.Input
-	s.usage.Cached += u.Cached
-	s.usage.Output += u.Output
-	s.usage.Reasoning += u.Reasoning
+	s.usage.add(u) // before the client can see the end, and in full whatever it gets to see
+	s.mu.Unlock()
+	h := x.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	if x.stream(answer, u) { // the client got it whole
+		s.hit(x.req.ends(Message{"assistant", &answer.Text, &answer.Reasoning, answer.Calls, ""}))
+	}
 }

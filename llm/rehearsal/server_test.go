@@ -37,12 +37,7 @@ func TestListenAndServe(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestRefusesOtherAddressesAndRoutes(t *testing.T) {
-	for _, addr := range []string{"0.0.0.0:0", ":0", "nowhere"} {
-		if url, err := New(Options{}).Listen(addr); err == nil {
-			t.Errorf("listens on %s: %s", addr, url)
-		}
-	}
+func TestRefusesOtherRoutes(t *testing.T) {
 	_, url := start(t, Options{})
 	for _, path := range []string{"", "/v1/embeddings", "/chat/completions"} {
 		res, err := http.Get(strings.TrimSuffix(url, "/chat/completions") + path)

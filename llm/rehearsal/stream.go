@@ -2,33 +2,119 @@ package rehearsal
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // object is one of JSON.
 type object = map[string]any
 
-// newUsage is what an answer to a prompt of so many tokens counts, of which hit come from the cache.
-func newUsage(prompt, hit int, a Answer) Usage {
-	u := Usage{Calls: 1, Input: prompt, Cached: hit, Reasoning: Tokens(a.Reasoning)}
-	u.Output = u.Reasoning + Tokens(a.Text)
-	for _, c := range a.Calls {
-		u.Output += Tokens(c.Name) + Tokens(c.Arguments)
-	}
-	return u
+// An exchange is one accepted request on its way to an answer.
+type exchange struct {
+	w    http.ResponseWriter
+	ctx  context.Context // done when the client leaves
+	req  *Request
+	id   string
+	step Step
+	pace time.Duration
 }
 
-// wire is the usage object of a response.
-func (u Usage) wire() object {
-	return object{
-		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_cache_hit_tokens": u.Cached, "prompt_cache_miss_tokens": u.Input - u.Cached,
-		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
+// answer is the step's or the model's, with what it leaves open, and cut off behind max_tokens.
+func (x *exchange) answer() (a Answer) {
+	if x.step.Answer != nil {
+		a = *x.step.Answer
+	} else {
+		a = think(x.req)
 	}
+	if !x.req.Thinking {
+		a.Reasoning = ""
+	}
+	usual := "stop"
+	a.Calls = slices.Clone(a.Calls)
+	for i, c := range a.Calls {
+		a.Calls[i].ID = cmp.Or(c.ID, fmt.Sprintf("call_%02d_%s", i, x.id))
+		usual = "tool_calls"
+	}
+	a.Finish = cmp.Or(a.Finish, usual)
+	if most := x.req.MaxTokens; most > 0 && newUsage(0, 0, a).Output > most {
+		reasoning := cut(a.Reasoning, most)
+		a = Answer{Reasoning: reasoning, Text: cut(a.Text, most-Tokens(reasoning)), Finish: "length"}
+	}
+	return a
+}
+
+// wait waits for a channel. False: the client has left.
+func wait[T any](x *exchange, c <-chan T) bool {
+	select {
+	case <-c:
+		return true
+	case <-x.ctx.Done():
+		return false
+	}
+}
+
+// stream plays the answer, broken off where the fault says so, then the usage and [DONE].
+func (x *exchange) stream(a Answer, u Usage) bool {
+	for x.step.Fault == Quiet && x.send(": keep-alive\n\n") {
+		wait(x, time.After(time.Second))
+	}
+	pieces := deltas(a)
+	half := len(pieces)
+	if x.step.Fault == Stall || x.step.Fault == Truncate {
+		half = max(1, half/2)
+	}
+	for i, delta := range pieces[:half] {
+		choice := object{"index": 0, "delta": delta, "finish_reason": nil, "logprobs": nil}
+		if i == len(pieces)-1 {
+			choice["finish_reason"] = a.Finish
+		}
+		if i > 0 && x.pace > 0 && !wait(x, time.After(x.pace)) || !x.event([]object{choice}, nil) {
+			return false
+		}
+	}
+	switch x.step.Fault {
+	case Stall:
+		<-x.ctx.Done()
+		return false
+	case Truncate:
+		return false
+	case Understate:
+		u = Usage{Input: u.Input / 10, Cached: u.Cached / 10, Output: u.Output / 10, Reasoning: u.Reasoning / 10}
+	}
+	if x.req.IncludeUsage && !x.event([]object{}, u.wire()) {
+		return false
+	}
+	return x.step.Fault == NoDone || x.send("data: [DONE]\n\n")
+}
+
+// event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has
+// left.
+func (x *exchange) event(choices []object, usage object) bool {
+	e := object{
+		"id": "rehearsal-" + x.id, "object": "chat.completion.chunk", "created": 0, "model": x.req.Model,
+		"system_fingerprint": "fp_rehearsal", "choices": choices,
+	}
+	if usage != nil {
+		e["usage"] = usage
+	}
+	text, _ := json.Marshal(e) // of strings and numbers: cannot fail
+	return x.send("data: " + string(text) + "\n\n")
+}
+
+// send writes and flushes. False: the client has left.
+func (x *exchange) send(text string) bool {
+	if x.ctx.Err() != nil {
+		return false
+	}
+	_, err := io.WriteString(x.w, text)
+	return err == nil && http.NewResponseController(x.w).Flush() == nil
 }
 
 // deltas cuts an answer into pieces: reasoning, content, then each call as a head and fragments of its arguments.
@@ -58,57 +144,4 @@ func words(text string) iter.Seq[string] {
 		return func(func(string) bool) {}
 	}
 	return strings.SplitAfterSeq(text, " ")
-}
-
-// event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has
-// left.
-func (x *exchange) event(choices []object, usage object) bool {
-	e := object{
-		"id": "rehearsal-" + x.id, "object": "chat.completion.chunk", "created": 0, "model": x.req.Model,
-		"system_fingerprint": "fp_rehearsal", "choices": choices,
-	}
-	if usage != nil {
-		e["usage"] = usage
-	}
-	text, _ := json.Marshal(e) // of strings and numbers: cannot fail
-	return x.send("data: " + string(text) + "\n\n")
-}
-
-// finished fills in what an answer leaves open and holds it to max_tokens.
-func finished(a Answer, id string, maxTokens int) Answer {
-	calls := make([]Call, len(a.Calls))
-	for i, c := range a.Calls {
-		c.ID = cmp.Or(c.ID, fmt.Sprintf("call_%02d_%s", i, id))
-		calls[i] = c
-	}
-	a.Calls = calls
-	if a.Finish == "" {
-		a.Finish = "stop"
-		if len(calls) > 0 {
-			a.Finish = "tool_calls"
-		}
-	}
-	if maxTokens > 0 && newUsage(0, 0, a).Output > maxTokens {
-		a = shortened(a, maxTokens)
-	}
-	return a
-}
-
-// shortened cuts an answer after n tokens, as the service does: in the middle,
-// with finish_reason length.
-func shortened(a Answer, n int) Answer {
-	out := Answer{Finish: "length"}
-	out.Reasoning = cut(a.Reasoning, n)
-	n -= Tokens(out.Reasoning)
-	out.Text = cut(a.Text, n)
-	n -= Tokens(out.Text)
-	for _, c := range a.Calls {
-		if n -= Tokens(c.Name); n <= 0 {
-			break
-		}
-		c.Arguments = cut(c.Arguments, n)
-		n -= Tokens(c.Arguments)
-		out.Calls = append(out.Calls, c)
-	}
-	return out
 }

@@ -44,10 +44,8 @@ func TestWithoutUsageOrThinking(t *testing.T) {
 
 func TestMaxTokens(t *testing.T) {
 	_, url := start(t, Options{})
-	for _, ask := range []string{"count to 500", "write " + strings.Repeat("x", 900) + " to a.txt"} {
-		g := send(t, url, with(request(user(ask)), obj{"max_tokens": 40, "tools": tools(allTools...)}))
-		if g.finish != "length" || g.usage.Completion > 40 || g.usage.Completion < 38 {
-			t.Errorf("%.20q: finish %q after %d tokens", ask, g.finish, g.usage.Completion)
-		}
+	g := send(t, url, with(request(user("count to 500")), obj{"max_tokens": 40}))
+	if g.finish != "length" || g.usage.Completion > 40 || g.usage.Completion < 38 {
+		t.Errorf("finish %q after %d tokens", g.finish, g.usage.Completion)
 	}
 }

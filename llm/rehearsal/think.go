@@ -18,7 +18,7 @@ type turn struct {
 	req     *Request
 	entries []*mind.Entry // the whole conversation
 	start   int           // of the turn, in entries
-	made    []*mind.Entry // replies with calls in this turn that do has not used up, oldest first
+	made    []*mind.Call  // calls in this turn that do has not used up, oldest first
 	heard   []line        // all that was said
 	now     int           // the line being answered, in heard
 	wanted  *Call         // the call to make; what comes behind it in this pass does not count
@@ -38,31 +38,36 @@ func think(r *Request) Answer {
 	return Answer{Reasoning: "I follow the phrases that I know.", Text: text}
 }
 
-var atWork = lazy.Regexp(`works for you in room (\S+)\. Its results`)
+var (
+	atWork    = lazy.Regexp(`works for you in room (\S+)\. Its results`)
+	outcome   = lazy.Regexp(`(?s)^(?:result|failed) \d+: (.*)$`) // the line by which a child ends its work
+	triggered = lazy.Regexp(`^(?:cron|watch)-.`)                 // nobody else can have such a name
+)
 
 func newTurn(r *Request) *turn {
 	t := &turn{req: r, entries: view(r.Messages)}
 	children := map[string]bool{} // rooms: what is said there is for them, but for results
 	for i, e := range t.entries {
+		child := atWork().FindStringSubmatch(e.Text)
 		switch {
 		case e.Kind == mind.Reply && (len(e.Calls) == 0 || asks(e)):
 			t.start = i + 1
 		case e.Kind == mind.Note && strings.Contains(e.Text, "no longer owed"): // after a /stop
 			t.start = i + 1
-		case e.Kind == mind.Note && atWork().MatchString(e.Text):
-			children[atWork().FindStringSubmatch(e.Text)[1]] = true
+		case e.Kind == mind.Note && child != nil:
+			children[child[1]] = true
 		}
 	}
 	for i, e := range t.entries {
 		history := i > 0 && t.entries[i-1].Kind == mind.Note && t.entries[i-1].Text == mind.HistoryText
 		switch {
 		case e.Kind == mind.Reply && i >= t.start:
-			t.made = append(t.made, e)
+			t.made = append(t.made, e.Calls...)
 		case e.Kind == mind.Inbound:
 			for _, l := range linesOf(e) {
-				t.answered(e.Text, &l)
-				l.now = i >= t.start && !history && (!children[l.room] || l.agent && outcome().MatchString(l.text))
-				t.heard = append(t.heard, l)
+				l.now = i >= t.start && !history && l.who != "" &&
+					(!children[l.room] || l.agent && outcome().MatchString(l.text))
+				t.heard = append(t.heard, answered(e.Text, l))
 			}
 		}
 	}
@@ -94,39 +99,27 @@ func (t *turn) answer() string {
 	return strings.Join(texts, "\n\n")
 }
 
-var (
-	outcome   = lazy.Regexp(`(?s)^(?:result|failed) \d+: (.*)$`) // the line by which a child ends its work
-	triggered = lazy.Regexp(`^(?:cron|watch)-.`)                 // nobody else can have such a name
-)
-
 // line answers a line. Of agents, it follows the orders of its own triggers and of the one that it works for.
 func (t *turn) line(l line) string {
-	if !l.agent {
-		return t.follow(l.text)
-	}
-	boss := strings.Contains(t.req.Messages[0].Text(), "You work for another agent, "+l.who+", which")
 	result := outcome().FindStringSubmatch(l.text)
+	order, _, _ := strings.Cut(l.text, "\n") // what a trigger's command printed stands below
 	switch {
+	case !l.agent, strings.Contains(t.req.Messages[0].Text(), "You work for another agent, "+l.who+", which"):
+		return t.follow(l.text)
 	case result != nil:
 		return l.who + " says: " + plainRefs(result[1])
 	case triggered().MatchString(l.who):
-		order, _, _ := strings.Cut(l.text, "\n") // what a command printed stands below
-		if said, ok := strings.CutPrefix(order, "say "); ok {
-			return said
-		}
 		return t.follow(order)
-	case boss:
-		return t.follow(l.text)
 	}
 	return "I heard you: " + clip(plainRefs(l.text), 60)
 }
 
 // do returns what a call gave that this turn has made already, or else records that it is to be made now.
 func (t *turn) do(why, tool string, args map[string]string) string {
-	for i, reply := range t.made {
-		if len(reply.Calls) == 1 && reply.Calls[0].Tool == tool { // the client may have rewritten its arguments
+	for i, c := range t.made {
+		if c.Tool == tool { // the client may have rewritten its arguments
 			t.made = t.made[i+1:]
-			return reply.Calls[0].Text
+			return c.Text
 		}
 	}
 	if t.wanted == nil {
@@ -158,31 +151,17 @@ func (t *turn) call(tool string, args map[string]string) string {
 
 const shallI = "Shall I "
 
-var answerTo = lazy.Regexp(`^answer to ◱hash=([0-9a-f]+) gist=(question: May I call )?[^\n]*◲: ([^\n]*)\n`)
+var answerTo = lazy.Regexp(`^answer to ◱hash=[0-9a-f]+ gist=question: (?:` + shallI + `([^\n]*)\?)?[^\n]*◲: ([^\n]*)\n`)
 
 // answered reads a line that answers a question as what is to be done now.
-func (t *turn) answered(entry string, l *line) {
-	m := answerTo().FindStringSubmatch(entry)
-	if m == nil {
-		return
-	}
-	hash, approval, choice := m[1], m[2] != "", m[3]
-	if approval {
-		l.text = "approval " + choice
-		return
-	}
-	for _, e := range t.entries {
-		for _, c := range e.Calls {
-			var args struct{ Question string }
-			if c.Tool != "WAIT" || !strings.Contains(c.Text, hash) || json.Unmarshal([]byte(c.Args), &args) != nil {
-				continue
-			}
-			l.text = strings.TrimSuffix(strings.TrimPrefix(args.Question, shallI), "?")
-			if choice != "yes" {
-				l.text = "declined " + l.text
-			}
+func answered(entry string, l line) line {
+	if m := answerTo().FindStringSubmatch(entry); m != nil {
+		l.text = m[2]
+		if m[1] != "" && m[2] == "yes" {
+			l.text = m[1]
 		}
 	}
+	return l
 }
 
 // asks reports whether a reply has asked people, which ends its turn.

@@ -124,20 +124,18 @@ func (l *life) called(want ...string) {
 
 func TestEveryTool(t *testing.T) {
 	for ask, want := range map[string]struct{ tool, args string }{
-		"run make in the background":       {"BASH", `{"background":"1","command":"make"}`},
-		"run date | wc":                    {"BASH", `{"command":"date | wc"}`},
-		"run `date`":                       {"BASH", `{"command":"date"}`},
-		`run echo "a and then read b"`:     {"BASH", `{"command":"echo \"a and then read b\""}`},
-		"Read a.txt":                       {"READ_FILE", `{"path":"a.txt"}`},
-		"write two\nlines to a.txt":        {"WRITE_FILE", `{"content":"two\nlines","path":"a.txt"}`},
-		"list":                             {"LIST", `{"path":"."}`},
-		"say hi in ops":                    {"SAY", `{"message":"hi","room":"ops"}`},
-		"join ops":                         {"JOIN", `{"room":"ops"}`},
-		"leave ops":                        {"LEAVE", `{"room":"ops"}`},
-		"uncompact hash=0123456789abcdef":  {"UNCOMPACT", `{"hash":"0123456789abcdef"}`},
-		"compact":                          {"COMPACT", `{}`},
-		"let somebody else run a and b":    {"SPAWN", `{"brief":"run a and b"}`},
-		"do you remember the purple door?": {"RECALL", `{"query":"do you remember the purple door"}`},
+		"run make in the background":      {"BASH", `{"background":"1","command":"make"}`},
+		"run date | wc":                   {"BASH", `{"command":"date | wc"}`},
+		"run `date`":                      {"BASH", `{"command":"date"}`},
+		"Read a.txt":                      {"READ_FILE", `{"path":"a.txt"}`},
+		"write two\nlines to a.txt":       {"WRITE_FILE", `{"content":"two\nlines","path":"a.txt"}`},
+		"list":                            {"LIST", `{"path":"."}`},
+		"say hi in ops":                   {"SAY", `{"message":"hi","room":"ops"}`},
+		"join ops":                        {"JOIN", `{"room":"ops"}`},
+		"leave ops":                       {"LEAVE", `{"room":"ops"}`},
+		"uncompact hash=0123456789abcdef": {"UNCOMPACT", `{"hash":"0123456789abcdef"}`},
+		"compact":                         {"COMPACT", `{}`},
+		"let somebody else run a and b":   {"SPAWN", `{"brief":"run a and b"}`},
 	} {
 		l := newLife(t, "")
 		l.results[want.tool] = "it went well"
@@ -145,13 +143,13 @@ func TestEveryTool(t *testing.T) {
 		if g := l.step(); len(g.calls) != 1 || g.calls[0].Name != want.tool || g.calls[0].Arguments != want.args {
 			t.Errorf("%s: %+v", ask, g.calls)
 		}
-		if text := l.turn(); want.tool != "RECALL" && !strings.Contains(text, "it went well") {
+		if text := l.turn(); !strings.Contains(text, "it went well") {
 			t.Errorf("%s: the answer is %q", ask, text)
 		}
 		l = newLife(t, "")
 		l.tools = []string{"OTHER"}
 		l.hear("ada: " + ask)
-		if text := l.turn(); l.steps != 1 || want.tool != "RECALL" && !strings.Contains(text, want.tool) {
+		if text := l.turn(); l.steps != 1 || !strings.Contains(text, want.tool) {
 			t.Errorf("%s without the tool: %q", ask, text)
 		}
 	}
@@ -165,36 +163,30 @@ func TestOrders(t *testing.T) {
 	l.hear("ada: run one and then read b.txt")
 	l.says("BASH `one` gave: 1st", "READ_FILE `b.txt` gave: \n```")
 	l.called("BASH one", "READ_FILE b.txt")
-	l.hear("ada: run one, then run one")
+	l.hear("ada: run one and then run one")
 	l.says("1st")
 	l.called("BASH one", "BASH one")
 
-	l.hear("ada: run one", "bob: what is 2+3?")
+	l.hear("ada: run one", "bob: what is 2*3?")
 	if g := l.step(); len(g.calls) != 1 {
 		t.Fatalf("%+v", g)
 	}
 	l.hear("ada: count to 3")
-	l.says("BASH `one` gave: 1st", "2+3 = 5", "1 2 3")
+	l.says("BASH `one` gave: 1st", "2*3 = 6", "1 2 3")
 	l.called("BASH one")
 }
 
 // What is to be done later becomes a trigger, as self/TRIGGERS.md tells.
 func TestSchedules(t *testing.T) {
-	for order, want := range map[string][2]string{
-		"every day at nine say good morning":        {"good-morning", "cron = \"0 9 * * *\"\nroom = \"dev\"\nsay = \"say good morning\"\n"},
-		"every day at 17:30, run date and say it":   {"run-date-and-say-it", "cron = \"30 17 * * *\"\nroom = \"dev\"\nsay = \"run date and say it\"\n"},
-		"every 10 minutes look after the \"queue\"": {"look-after-the-queue", "every = \"10m\"\nroom = \"dev\"\nsay = \"look after the \\\"queue\\\"\"\n"},
-	} {
-		l := newLife(t, "")
-		l.results["WRITE_FILE"] = "made it\nIt fires next at nine."
-		l.hear("ada: " + order)
-		l.says("I wrote a trigger. It fires next at nine.")
-		l.called("WRITE_FILE self/triggers/" + want[0] + ".toml")
-		if l.content != want[1] {
-			t.Errorf("%s: %q, want %q", order, l.content, want[1])
-		}
-	}
 	l := newLife(t, "")
+	l.results["WRITE_FILE"] = "made it\nIt fires next at nine."
+	l.hear(`ada: every day at nine say "good morning"`)
+	l.says("I wrote a trigger. It fires next at nine.")
+	l.called("WRITE_FILE self/triggers/-good-morning-.toml")
+	if want := "cron = \"0 9 * * *\"\nroom = \"dev\"\nsay = \"say \\\"good morning\\\"\"\n"; l.content != want {
+		t.Errorf("%q, want %q", l.content, want)
+	}
+	l = newLife(t, "")
 	l.hear("ada: every day at noonish say hello")
 	l.says("I heard “every day at noonish")
 	l.hear("cron-good-morning-bot: say good morning")
@@ -249,7 +241,7 @@ func TestHonesty(t *testing.T) {
 	for ask, want := range map[string]string{
 		"hello": "Hello, ada.", "help": "not intelligent",
 		"the weather in Lisbon is lovely": "I heard “the weather in Lisbon is lovely”, but",
-		"count to 5":                      "1 2 3 4 5", "and what is 3 - 10?": "3 - 10 = -7", "remember also this": "I will remember: also this",
+		"count to 5":                      "1 2 3 4 5", "and what is 3 * 10?": "3 * 10 = 30", "remember also this": "I will remember: also this",
 		"\"": "I heard", "``` ```": "I heard", "run": "I heard", "how are you?": "I heard", "write to": "I heard", "◆ e1": "I heard", "": "I heard",
 	} {
 		l.hear("ada: " + ask)
@@ -270,8 +262,7 @@ const (
 	hashB = "bbbbbbbbbbbbbbbb"
 )
 
-// What is in sight is told with its speaker; what has faded is opened where a hint
-// or the search leads.
+// What is in sight is told with its speaker; what has faded is opened where a hint leads.
 func TestRecall(t *testing.T) {
 	l := newLife(t, "◆ past\nNothing has faded yet.\n◆ memory\n- bob paints the gallery railing")
 	l.hear("ada: the deploy key is in vault 7", "bob: the door code is 4711")
@@ -287,30 +278,14 @@ func TestRecall(t *testing.T) {
 	}
 	l.hear("bob: where is the golden goose?")
 	l.says("I do not know")
-	l.called("RECALL where is the golden goose")
+	l.called()
 
-	original := "[USER:bob 2026-11-01T10:01:00Z] the fuse box hangs under the postcard of Naples"
-	for name, tt := range map[string]struct {
-		hint    string
-		results map[string]string
-		calls   []string
-	}{
-		"hint": {"◱hash=" + hashB + " gist=watch of May◲ (e7..e9)", map[string]string{"UNCOMPACT " + hashB: original}, []string{"UNCOMPACT " + hashB}},
-		"search": {"", map[string]string{
-			"RECALL": hashA + "  2026-11-01  bees\n" + hashB + "  2026-11-02  who keeps what", "UNCOMPACT " + hashA: "[USER:bob 2026-11-01T10:01:00Z] bees", "UNCOMPACT " + hashB: original,
-		}, []string{"RECALL what hangs under the postcard of Naples", "UNCOMPACT " + hashA, "UNCOMPACT " + hashB}},
-	} {
-		l := newLife(t, "")
-		l.entry = 9
-		for k, v := range tt.results {
-			l.results[k] = v
-		}
-		l.hear("ada: what hangs under the postcard of Naples?")
-		if tt.hint != "" {
-			l.add("hint", tt.hint)
-		}
-		if l.says("bob said: “the fuse box hangs under the postcard of Naples”"); strings.Join(l.made, "; ") != strings.Join(tt.calls, "; ") {
-			t.Errorf("%s: calls %q", name, l.made)
-		}
-	}
+	l = newLife(t, "")
+	l.entry = 9
+	l.results["UNCOMPACT "+hashA] = "[USER:bob 2026-11-01T10:01:00Z] bees"
+	l.results["UNCOMPACT "+hashB] = "[USER:bob 2026-11-01T10:01:00Z] the fuse box hangs under the postcard of Naples"
+	l.hear("ada: what hangs under the postcard of Naples?")
+	l.add("hint", "◱hash="+hashA+" gist=bees◲ (e1..e2)\n◱hash="+hashB+" gist=watch of May◲ (e7..e9)")
+	l.says("bob said: “the fuse box hangs under the postcard of Naples”")
+	l.called("UNCOMPACT "+hashA, "UNCOMPACT "+hashB)
 }

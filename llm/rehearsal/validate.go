@@ -70,9 +70,10 @@ func parseRequest(body []byte, window int) (*Request, *refusal) {
 	if c.refusal != nil {
 		return nil, c.refusal
 	}
-	r.prefix = NewPrompt(w.params(r), string(w.Tools))
-	r.prefix.Add(r.Messages...)
-	input := r.prefix.Tokens()
+	r.head = fmt.Sprintf("%q %q %q %d %q", w.Model, w.Thinking.Type, w.Effort, r.MaxTokens, w.UserID)
+	r.tools = string(w.Tools)
+	request := r.ends()
+	input := request[len(request)-1].tokens
 	c.unless(input+r.MaxTokens <= window, "This model's maximum context length is %d tokens. However, you requested "+
 		"%d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
 		window, input+r.MaxTokens, input, r.MaxTokens)

@@ -24,9 +24,8 @@ func view(messages []Message) []*mind.Entry {
 			if plain {
 				text = "◆ e0 inbound\n[USER:you] " + strings.ReplaceAll(text, "\n", "\n    ")
 			}
-			out = append(out, sections(text)...)
-			if n := len(out); n > 0 {
-				last = max(last, out[n-1].N)
+			for _, e := range sections(text) {
+				out, last = append(out, e), max(last, e.N)
 			}
 		case "assistant":
 			if len(m.Calls) == 0 && text == "(not finished yet)" { // a client's filler
@@ -38,8 +37,7 @@ func view(messages []Message) []*mind.Entry {
 				e.Calls, calls[c.ID] = append(e.Calls, call), call
 				_, _ = fmt.Sscanf(c.ID, "e%d_", &e.N) // an id of the client's own leaves it
 			}
-			last = e.N
-			out = append(out, e)
+			out, last = append(out, e), e.N
 		case "tool":
 			// A client may join remarks to a result, which holds no ◆ of its own.
 			result, remarks, joined := strings.Cut(text, "\n\n◆ ")
@@ -84,7 +82,7 @@ func sections(text string) (out []*mind.Entry) {
 	return out
 }
 
-// A line is what somebody said in a room.
+// A line is what somebody said in a room, or a text that nobody is known to have said.
 type line struct {
 	who, text string
 	room      string
@@ -94,14 +92,16 @@ type line struct {
 
 var roomLine = lazy.Regexp(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
 
-// linesOf reads the tagged lines of an inbound entry. What is indented continues the
-// line above it.
+// linesOf reads an entry. What is indented continues the line above it.
 func linesOf(e *mind.Entry) (out []line) {
 	for s := range strings.SplitSeq(strings.ReplaceAll(e.Text, "\u2028", "\n"), "\n") {
+		more, indented := strings.CutPrefix(s, "    ")
 		if m := roomLine().FindStringSubmatch(s); m != nil {
 			out = append(out, line{who: m[2], text: m[3], room: e.Room, agent: m[1] == "AGENT"})
-		} else if more, ok := strings.CutPrefix(s, "    "); ok && len(out) > 0 {
+		} else if indented && len(out) > 0 {
 			out[len(out)-1].text += "\n" + more
+		} else {
+			out = append(out, line{text: s})
 		}
 	}
 	return out

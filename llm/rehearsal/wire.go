@@ -2,7 +2,7 @@ package rehearsal
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 )
 
 // Request is a chat/completions request as it was received and accepted.
@@ -14,7 +14,12 @@ type Request struct {
 	MaxTokens    int      // 0: not given
 	IncludeUsage bool
 
-	prefix *Prompt
+	head, tools string // what belongs to the prefix beside the messages: parameters, and the tools in JSON
+}
+
+// ends measures the request, with more messages behind it.
+func (r *Request) ends(more ...Message) []end {
+	return ends(r.head, r.tools, slices.Concat(r.Messages, more)...)
 }
 
 // Message is one message of a request. Content and Reasoning are nil when the
@@ -75,10 +80,4 @@ type wireTool struct {
 		Name       string
 		Parameters struct{ Type string }
 	}
-}
-
-// params are the fields that belong to the prefix without being text of it: all but the
-// messages, the tools, and how to deliver.
-func (w *wireRequest) params(r *Request) string {
-	return fmt.Sprintf("%q %q %q %d %q", w.Model, w.Thinking.Type, w.Effort, r.MaxTokens, w.UserID)
 }
