@@ -11,6 +11,7 @@ import (
 
 var (
 	refRE  = lazy.Regexp(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
+	hintRE = lazy.Regexp(`(?m)^◱?hash=([0-9a-f]{8,64}) `)
 	keepRE = lazy.Regexp(`(?i)^(?:i will )?remember(?: that|:| )+`)
 )
 
@@ -27,7 +28,7 @@ type find struct {
 	line      // whose it is
 }
 
-// recall answers a question: by what is to be seen, or else by the originals that a hint names.
+// recall answers a question: by what is to be seen, opened originals too, or else by those that a hint names.
 func (t *turn) recall(m []string) string {
 	f := &find{asked: stemsOf(m[0])}
 	if len(f.asked) == 0 {
@@ -40,13 +41,17 @@ func (t *turn) recall(m []string) string {
 		} else if e.Kind == mind.Hint && i >= t.start {
 			hints += e.Text
 		}
+		for _, c := range e.Calls {
+			if c.Tool == "UNCOMPACT" {
+				f.look(linesOf(&mind.Entry{Text: c.Text})...)
+			}
+		}
 	}
 	f.look(t.heard[:t.now]...)
-	for _, ref := range refRE().FindAllStringSubmatch(hints, -1) {
+	for _, ref := range hintRE().FindAllStringSubmatch(hints, -1) {
 		if !f.sure() && slices.Contains(t.req.Tools, "UNCOMPACT") {
 			const why = "This may have to do with it. I open the original."
-			original := t.do(why, "UNCOMPACT", map[string]string{"hash": ref[1], "limit": "100000"})
-			f.look(linesOf(&mind.Entry{Text: original})...)
+			t.do(why, "UNCOMPACT", map[string]string{"hash": ref[1], "limit": "100000"}) // to be looked at then
 		}
 	}
 	text := "“" + clip(plainRefs(f.text), 400) + "”"

@@ -285,7 +285,7 @@ func TestRecall(t *testing.T) {
 	l.results["UNCOMPACT "+hashA] = "[USER:bob 2026-11-01T10:01:00Z] bees"
 	l.results["UNCOMPACT "+hashB] = "[USER:bob 2026-11-01T10:01:00Z] the fuse box hangs under the postcard of Naples"
 	l.hear("ada: what hangs under the postcard of Naples?")
-	l.add("hint", "◱hash="+hashA+" gist=bees◲ (e1..e2)\n◱hash="+hashB+" gist=watch of May◲ (e7..e9)")
+	l.add("hint", "hash="+hashA+" gist=bees (e1..e2)\nhash="+hashB+" gist=watch of May (e7..e9)")
 	l.says("bob said: “the fuse box hangs under the postcard of Naples”")
 	l.called("UNCOMPACT "+hashA, "UNCOMPACT "+hashB)
 }
