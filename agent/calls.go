@@ -8,7 +8,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/internal/status"
@@ -105,7 +104,7 @@ func (a *Agent) warnRepeats() error {
 func (a *Agent) touched(res tools.Result) (f event.File) {
 	if res.Touched != "" {
 		if text, err := a.readOwn(res.Touched); err == nil {
-			f = event.File{Name: res.Touched, Hash: home.Digest(text)}
+			f = mind.Text{Name: res.Touched, Body: text}.Version()
 		}
 	}
 	return f

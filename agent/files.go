@@ -69,14 +69,16 @@ func (a *Agent) noteChange(name string) error {
 		return err
 	}
 	a.files.seen[name] = before
-	hash := home.Digest(text)
-	if a.state.Files[name] == hash {
+	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
+	return a.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
+}
+
+// tell records a note about a text, once for each version of it.
+func (a *Agent) tell(why string, about mind.Text, gist, note string) error {
+	if a.state.Knows(about) {
 		return nil
 	}
-	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
-	return a.commit(
-		a.note(event.Note{Why: "file", File: event.File{Name: name, Hash: hash}}, name+" changed from outside", note),
-	)
+	return a.commit(a.note(event.Note{Why: why, File: about.Version()}, gist, note))
 }
 
 // viewEvery is how often context.md is written at most.

@@ -114,15 +114,11 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 		return "", err
 	}
 	text, note := compactor.Instructions(string(custom), builtin)
-	unusable, version := "unusable "+name, home.Digest(custom)
-	if note == "" || a.state.Files[unusable] == version {
+	if note == "" {
 		return text, nil
 	}
-	return text, a.commit(a.note(
-		event.Note{Why: "instructions", File: event.File{Name: unusable, Hash: version}},
-		"self/"+name+" is not usable",
-		"self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.",
-	))
+	return text, a.tell("instructions", mind.Text{Name: "unusable " + name, Body: custom}, "self/"+name+" is not usable",
+		"self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.")
 }
 
 // beginJob starts a job beside the turns, about the older part of the context or only

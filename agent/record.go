@@ -101,18 +101,17 @@ func (a *Agent) renew(why string, before ...record) error {
 // refresh makes the stable parts of a state anew from what is on disk: the request's
 // beginning changes.
 func (a *Agent) refresh(s *mind.State) error {
-	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Files: map[string]string{}}
+	texts, err := a.id.Texts(a.cfg.Log)
+	if err != nil {
+		return err
+	}
+	in := mind.Inputs{Tools: a.tools.Schemas(), Params: a.wanted(), Texts: texts}
 	refs := map[string]mind.Ref{}
-	for _, name := range home.Editable {
-		text, err := a.readOwn(name)
-		if err != nil {
-			return err
-		}
-		in.Files[name] = home.Digest(text)
-		if name == home.MemoryFile {
+	for _, t := range texts {
+		if t.Name == home.MemoryFile {
 			continue
 		}
-		if refs[name], err = a.log.Put(blobs.Meta{At: time.Unix(0, 0), Gist: name}, text); err != nil {
+		if refs[t.Name], err = a.log.Put(blobs.Meta{At: time.Unix(0, 0), Gist: t.Name}, t.Body); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -204,5 +203,5 @@ func (a *Agent) wrote(p mind.Pending) event.File {
 	if err != nil || !strings.Contains(string(there), text) {
 		return event.File{}
 	}
-	return event.File{Name: name, Hash: home.Digest(there)}
+	return mind.Text{Name: name, Body: there}.Version()
 }

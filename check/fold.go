@@ -193,18 +193,17 @@ func (f *folder) standIn(line life.Event) []byte {
 
 // ask is a question of which the text is lost: the call has what is asked.
 func (f *folder) ask(e event.Asked) mind.Ask {
-	k := mind.Ask{Self: f.id.Self, Call: e.Call, Text: LostText}
+	k := mind.Ask{Text: LostText}
 	for _, p := range f.s.Owed().Calls {
+		if p.ID() != e.Call {
+			continue
+		}
 		args := blobs.Unescape(p.Call.Args)
-		switch {
-		case p.ID() != e.Call:
-		case p.Call.Tool == "WAIT":
-			_ = json.Unmarshal([]byte(args), &k)
-		default:
+		if _ = json.Unmarshal([]byte(args), &k); k.Text == LostText { // it asks nothing itself: people are to approve it
 			k.Tool, k.Args = p.Call.Tool, args
 		}
 	}
-	k.Room = "lost"
+	k.Self, k.Call, k.Room = f.id.Self, e.Call, "lost"
 	if len(e.Posts) > 0 {
 		k.Room = e.Posts[0].Room
 	}

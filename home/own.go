@@ -9,6 +9,7 @@ import (
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/mind"
 )
 
 // Editable are the files of an identity that people and the agent may edit, beside
@@ -38,4 +39,16 @@ func (id Identity) ReadOwn(name string, log *slog.Logger) ([]byte, error) {
 		return nil, nil
 	}
 	return secret.Bytes(text), err
+}
+
+// Texts reads the own files that requests depend on.
+func (id Identity) Texts(log *slog.Logger) (texts []mind.Text, err error) {
+	for _, name := range Editable {
+		text, err := id.ReadOwn(name, log)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, mind.Text{Name: name, Body: text})
+	}
+	return texts, nil
 }

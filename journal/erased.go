@@ -84,16 +84,9 @@ func erasedLines(plan *redact.Plan) (out []Record) {
 // withoutErased lets the state agree with files of which bytes have gone: the beginning of the
 // request is another one.
 func (j *Journal) withoutErased(s *mind.State) error {
-	files := map[string]string{}
-	for _, name := range home.Editable {
-		text, err := j.ReadOwn(name)
-		if err != nil {
-			return err
-		}
-		if s.Files[name] != "" {
-			files[name] = home.Digest(text)
-		}
+	texts, err := j.ID.Texts(j.log)
+	if err == nil {
+		s.Erased(texts)
 	}
-	s.Erased(files)
-	return nil
+	return err
 }

@@ -49,7 +49,7 @@ type Inputs struct {
 	System string
 	Tools  json.RawMessage
 	Params Params
-	Files  map[string]string // versions of the own files that are in them
+	Texts  []Text // that are in them
 }
 
 // Renew begins a new epoch. The caller opens its past with Open and commits its
@@ -63,7 +63,9 @@ func (s *State) Renew(in Inputs) {
 	}
 	s.WantModel = ""
 	s.Files = maps.Clone(s.Files)
-	maps.Copy(s.Files, in.Files)
+	for _, t := range in.Texts {
+		s.learn(t.Version())
+	}
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
 }
 

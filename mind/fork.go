@@ -25,11 +25,15 @@ func (s *State) Owns(b blobs.Blob) bool {
 	})
 }
 
-// Erased begins an epoch after bytes have gone from the files of the life. files are the versions that
-// are left of the own ones.
-func (s *State) Erased(files map[string]string) {
+// Erased begins an epoch after bytes have gone from the files of the life. texts are what is left of
+// the own ones.
+func (s *State) Erased(texts []Text) {
 	s.Epoch++
-	maps.Copy(s.Files, files)
+	for _, t := range texts {
+		if s.Files[t.Name] != "" {
+			s.learn(t.Version())
+		}
+	}
 	s.Wakes = slices.Clone(s.Wakes)
 	for i, w := range s.Wakes {
 		if w.Line != "" {

@@ -335,7 +335,7 @@ func (e *Entry) Final() bool {
 }
 
 // asks reports whether a call has asked people and so ended the turn.
-func (c *Call) asks() bool { return c.Tool == "WAIT" && c.Status == OK && c.About != nil }
+func (c *Call) asks() bool { return c.Status == OK && c.About != nil }
 
 // Entry returns the live entry n, or nil.
 func (s *State) Entry(n int) *Entry {

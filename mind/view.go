@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"lethe/blobs"
 	"lethe/internal/lazy"
 )
 
@@ -54,7 +53,7 @@ func (s *State) settled() int {
 
 func (s *State) viewHeader(rest string, through int) string {
 	return fmt.Sprintf("◆ context of %s %s epoch=%d through=e%d hash=%s",
-		s.Name, s.shortSelf(), s.Epoch, through, blobs.Sum([]byte(rest)).String()[:16])
+		s.Name, s.shortSelf(), s.Epoch, through, digest([]byte(rest)))
 }
 
 func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
@@ -221,7 +220,7 @@ func ReadView(file []byte) (Seen, bool) {
 	epoch, err1 := strconv.Atoi(m[2])
 	through, err2 := strconv.Atoi(m[3])
 	above = strings.TrimSpace(above)
-	intact := above == "" && blobs.Sum([]byte(strings.TrimRight(text, "\n") + "\n")).String()[:16] == m[4]
+	intact := above == "" && digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[4]
 	return Seen{through, intact, epoch, m[1], above, text}, err1 == nil && err2 == nil
 }
 
