@@ -18,7 +18,8 @@ const (
 
 // candidate is an original with its verified blob, as it is ranked.
 type candidate struct {
-	index.Doc // its entries and times are those of the blob, if that has any
+	index.Doc     // its times are those of the blob, if that has any
+	From, To  int // entries
 	gist      string
 	facts     text.Facts
 	body      string
@@ -28,9 +29,9 @@ type candidate struct {
 
 // affordable returns as many originals as may be read, the best first, and one in any
 // case.
-func affordable(docs []found) []found {
+func affordable(docs []index.Doc) []index.Doc {
 	left := int64(mostRead)
-	var out []found
+	var out []index.Doc
 	for _, f := range docs {
 		if f.Size <= left || len(out) == 0 {
 			left -= f.Size
@@ -42,7 +43,7 @@ func affordable(docs []found) []found {
 
 // candidates reads and verifies originals. It ends with ctx, after the blobs that it
 // is at.
-func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found, q Query) ([]candidate, error) {
+func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []index.Doc, q Query) ([]candidate, error) {
 	read, errs := make([]blobs.Blob, len(docs)), make([]error, len(docs))
 	var wait sync.WaitGroup
 	for k := range reading {
@@ -59,7 +60,7 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found
 			return nil, err
 		}
 		if errs[i] != nil {
-			x.lost(f.Doc, errs[i], q)
+			x.lost(f, errs[i], q)
 			continue
 		}
 		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.owns(read[i]) { // whatever the index says
@@ -71,13 +72,11 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []found
 
 // candidate makes an original what its verified blob says, whatever the index says
 // of it. Only the time of an original in which no line has one is the index's.
-func (q Query) candidate(f found, b blobs.Blob) candidate {
-	c := candidate{Doc: f.Doc, gist: b.Gist, body: string(b.Body)}
+func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
+	c := candidate{Doc: f, gist: b.Gist, body: string(b.Body)}
 	c.facts = text.FactsOf(c.body)
 	c.about = text.About(b.Meta)
-	if c.facts.To > 0 {
-		c.From, c.To = c.facts.From, c.facts.To
-	}
+	c.From, c.To = c.facts.From, c.facts.To
 	if c.Last.After(b.At) || c.First.After(c.Last) {
 		c.First, c.Last = b.At, b.At
 	}
@@ -98,7 +97,7 @@ func (q Query) candidate(f found, b blobs.Blob) candidate {
 			if at.After(last) {
 				last = at
 			}
-			if text.SegmentOf(line.From, len(c.body)) == f.segment {
+			if text.SegmentOf(line.From, len(c.body)) == f.Segment {
 				c.lines = append(c.lines, line)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/recall/index"
 	"lethe/recall/text"
 )
 
@@ -36,7 +37,7 @@ func (s shelf) shortlist(q query) *shortlist {
 func of(bodies ...string) shelf {
 	var out shelf
 	for i, body := range bodies {
-		c := Query{}.candidate(found{}, blobs.Blob{Body: []byte(body)})
+		c := Query{}.candidate(index.Doc{}, blobs.Blob{Body: []byte(body)})
 		c.From, c.To = 100*i+1, 100*i+10
 		out = append(out, c)
 	}

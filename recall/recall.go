@@ -180,7 +180,7 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) 
 func (x *Index) lost(d index.Doc, err error, q Query) {
 	if _, told := x.told.LoadOrStore(d.Hash, true); !told {
 		x.log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
-			"hash", d.Hash, "entries", fmt.Sprintf("e%d..e%d", d.From, d.To), "error", err)
+			"hash", d.Hash, "error", err)
 	}
 	if q.Lost != nil {
 		q.Lost(d.Hash, err)

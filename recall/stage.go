@@ -20,16 +20,10 @@ const (
 
 // shortlist is what stage one has found.
 type shortlist struct {
-	segments int               // in the index
-	dfs      []float64         // of each term, in how many segments it is
-	scores   map[int64]float64 // of segments
-	docs     []found           // best first
-}
-
-// found is an original that may fit.
-type found struct {
-	index.Doc
-	segment int // the one that fits best, counted from 0
+	segments int         // in the index
+	dfs      []float64   // of each term, in how many segments it is
+	scores   []float64   // of segments, whose numbers begin with 1
+	docs     []index.Doc // best first, each with the segment that fits best
 }
 
 // stageOne finds the originals that a query may mean, and that fit it.
@@ -38,7 +32,7 @@ func stageOne(ctx context.Context, v *index.View, a query, q Query) (*shortlist,
 	s := &shortlist{
 		segments: v.Segments(),
 		dfs:      make([]float64, len(a.terms)),
-		scores:   map[int64]float64{},
+		scores:   make([]float64, v.Segments()+1),
 	}
 	if err := s.match(ctx, v, a); err != nil {
 		return nil, err
@@ -123,7 +117,7 @@ func (s *shortlist) during(v *index.View, periods []text.Period) error {
 	if until.IsZero() {
 		return nil
 	}
-	segments, err := v.During(since, until).Newest(nil, mostOfTime)
+	segments, err := v.During(since, until).Newest(v.All(), mostOfTime)
 	worth := s.idf(float64(s.segments) / 10)
 	for _, id := range segments {
 		s.scores[id] += worth
@@ -135,17 +129,16 @@ func (s *shortlist) during(v *index.View, periods []text.Period) error {
 func (s *shortlist) best(n int) []int64 {
 	order := func(a, b int64) int { return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(b, a)) }
 	out := make([]int64, 0, n+1)
-	least := math.Inf(-1) // score of the last one, when there are n
-	for id, score := range s.scores {
-		if score < least {
+	least := 0.0 // score of the last one, when there are n
+	for i, score := range s.scores {
+		if score <= 0 || score < least {
 			continue
 		}
+		id := int64(i)
 		at, _ := slices.BinarySearchFunc(out, id, order)
 		out = slices.Insert(out, at, id)
 		if len(out) > n {
 			out = out[:n]
-		}
-		if len(out) == n {
 			least = s.scores[out[n-1]]
 		}
 	}
@@ -155,19 +148,17 @@ func (s *shortlist) best(n int) []int64 {
 // choose looks up the originals of the segments with the highest scores, and of equals the newer.
 // An original has the score of its best segment.
 func (s *shortlist) choose(v *index.View) error {
-	segments := s.best(2 * mostBodies) // some are of one original
-	for _, id := range segments {
+	for _, id := range s.best(2 * mostBodies) { // some are of one original
 		if len(s.docs) == mostBodies {
 			break
-		}
-		if slices.ContainsFunc(s.docs, func(d found) bool { return d.ID <= id && id < d.ID+d.Segments }) {
-			continue
 		}
 		d, err := v.Doc(id)
 		if err != nil {
 			return err
 		}
-		s.docs = append(s.docs, found{d, int(id - d.ID)})
+		if !slices.ContainsFunc(s.docs, func(other index.Doc) bool { return other.Hash == d.Hash }) {
+			s.docs = append(s.docs, d)
+		}
 	}
 	return nil
 }

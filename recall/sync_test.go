@@ -62,9 +62,6 @@ func TestWhatIsIndexed(t *testing.T) {
 			t.Errorf("%sword has hits %s", word, show(hits))
 		}
 	}
-	if h := w.search(x, Query{Text: "removedword"})[0]; h.From != 5 || h.To != 7 {
-		t.Errorf("hit %+v", h)
-	}
 	if n := strings.Count(w.said.String(), "passed over"); n != 4 {
 		t.Errorf("%d originals are said to be passed over:\n%s", n, w.said.String())
 	}

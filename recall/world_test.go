@@ -281,13 +281,12 @@ func (w *world) runs() (paths []string) {
 	return paths
 }
 
-// record is one of those that a run begins with: of an address, which segment it is, and of how many.
+// record is one of those that a run begins with: an address, and which of its segments it is.
 type record []byte
 
-const recordBytes = 72
+const recordBytes = 64
 
-func (r record) segment() int  { return int(binary.LittleEndian.Uint32(r[32:])) }
-func (r record) segments() int { return int(binary.LittleEndian.Uint32(r[36:])) }
+func (r record) segment() int { return int(binary.LittleEndian.Uint64(r[32:])) }
 
 // records are those of a run, up to the first of its entries.
 func (w *world) records(run string) (out []record) {

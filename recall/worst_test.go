@@ -88,9 +88,9 @@ func TestRankEndsWithContext(t *testing.T) {
 // of a large one only a segment is ranked.
 func TestBodiesAreBounded(t *testing.T) {
 	sizes := func(list ...int64) (kept []int64) {
-		var docs []found
+		var docs []index.Doc
 		for _, size := range list {
-			docs = append(docs, found{Doc: index.Doc{Size: size}})
+			docs = append(docs, index.Doc{Size: size})
 		}
 		for _, f := range affordable(docs) {
 			kept = append(kept, f.Size)
@@ -104,7 +104,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		t.Errorf("%v", kept)
 	}
 	body := "◆ e1 reply\n" + strings.Repeat("x\n", 1<<20)
-	if c := (Query{}).candidate(found{segment: 3}, blobs.Blob{Body: []byte(body)}); len(c.lines) > 8<<10 || len(c.lines) < 1<<10 {
+	if c := (Query{}).candidate(index.Doc{Segment: 3}, blobs.Blob{Body: []byte(body)}); len(c.lines) > 8<<10 || len(c.lines) < 1<<10 {
 		t.Errorf("%d lines are ranked", len(c.lines))
 	}
 }

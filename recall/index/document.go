@@ -68,11 +68,10 @@ type reader struct {
 
 // read makes a document of an original. at tells when an entry was written, by its
 // ref; it is asked only where no line has a time.
-func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Time) document {
+func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 	body := string(blob.Body)
 	facts := text.FactsOf(body)
-	size := int64(len(body))
-	d := document{Doc: Doc{Hash: blob.Hash, From: from, To: to, Size: size, First: facts.First, Last: facts.Last}}
+	d := document{Doc: Doc{Hash: blob.Hash, Size: int64(len(body)), First: facts.First, Last: facts.Last}}
 	if d.Last.IsZero() {
 		d.First, d.Last = written(body, at, blob.At)
 	}
@@ -93,7 +92,8 @@ func (r *reader) read(blob blobs.Blob, from, to int, at func(ref string) time.Ti
 			for len(d.rows) < segment {
 				d.rows = append(d.rows, r.row(more))
 			}
-			r.add(line)
+			r.count(line.Name()) // once a message
+			r.count(line.Text)
 		}
 	}
 	for len(d.rows) < segments {
@@ -116,12 +116,7 @@ func written(body string, at func(ref string) time.Time, faded time.Time) (first
 	return first, last
 }
 
-// add counts the terms of a line, and the name of who says it once a message.
-func (r *reader) add(line text.Line) {
-	r.count(line.Name())
-	r.count(line.Text)
-}
-
+// count counts the terms of a text.
 func (r *reader) count(said string) {
 	for t := range text.Tokens(said) {
 		if t.Counts() {
@@ -145,14 +140,11 @@ func (r *reader) row(more []uint64) []uint64 {
 
 // filters are the terms that a document can be filtered by.
 func filters(f text.Facts) (terms []string) {
-	add := func(key string, values []string) {
+	for key, values := range map[string][]string{"room": f.Rooms, "tool": f.Tools, "kind": f.Kinds} {
 		for _, v := range values {
 			terms = append(terms, Term(key, v))
 		}
 	}
-	add("room", f.Rooms)
-	add("tool", f.Tools)
-	add("kind", f.Kinds)
 	return terms
 }
 

@@ -14,7 +14,7 @@ import (
 
 // format is that of the files and of what fills them: tokens, stems and classes. An index of
 // another format is made anew. What a search makes of it (weights, bounds, ranking) is not part of it.
-const format = 9
+const format = 10
 
 // state is what the file at the index's path says: which runs there are, here open for reading, and how far
 // the log was read for them. It is replaced whole, behind what it names; so readers need no lock.

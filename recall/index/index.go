@@ -3,7 +3,7 @@
 //	x := index.New(path, owns, log)
 //	added, err := x.Sync(ctx, store, lifePath)
 //	err = x.View(ctx, func(v *index.View) error {
-//		segments, err := v.Postings(ctx, "backoff", 3, v.Next(), 100)
+//		lists, err := v.Lists("backoff")
 //		…
 //	})
 //
@@ -156,7 +156,7 @@ func (x *Index) View(ctx context.Context, do func(*View) error) error {
 	}
 	o, err := open(x.path)
 	if err == nil {
-		err = errors.Join(do(&View{state: o, passed: map[string][]uint64{}}), o.close())
+		err = errors.Join(do(&View{state: o, passed: map[string][]bool{}}), o.close())
 	}
 	if errors.Is(err, fs.ErrNotExist) || x.condemn(err) {
 		return ErrRebuilding

@@ -31,10 +31,10 @@ func TestReadsEpochsOfTheMind(t *testing.T) {
 	lethetest.Must(t, err)
 	epoch := put(string(body))
 	p := &pass{store: store, log: slog.New(slog.DiscardHandler), owns: func(b blobs.Blob) bool { return b.Life == "ab" }}
-	if tasks := p.faded(epoch.Short, false); len(tasks) != 1 || tasks[0] != (task{65, 67, state.Faded[1].Original.Hash.String()}) {
+	if tasks := p.faded(epoch.Short, false); len(tasks) != 1 || tasks[0] != state.Faded[1].Original.Hash.String() {
 		t.Errorf("an edit: %+v", tasks)
 	}
-	if tasks := p.faded(epoch.Short, true); len(tasks) != 3 || tasks[0].to != 3 || tasks[1].from != 4 {
+	if tasks := p.faded(epoch.Short, true); len(tasks) != 3 || tasks[0] == tasks[1] {
 		t.Errorf("a fork: %+v", tasks)
 	}
 	if tasks := p.faded(put(string(body[:len(body)/2])).Short, true); len(tasks) > 0 {

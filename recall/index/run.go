@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,11 +20,11 @@ import (
 // A run is a file that never changes: segments that follow each other, with
 //
 //	a record for each segment
-//	an entry for each term in each class, in the order of their keys: the key, how many bytes follow, and its postings
+//	an entry for each term in each class, in the order of their keys: the key and how many postings follow, in 8 bytes,
+//	and the postings, the segments counted from the first of the run, in 2 bytes each
 //	for each beginning of a key, at which byte the entries that begin so do
 //
-// A posting is a uvarint: how many segments it lies behind the one before, or the beginning. So to
-// look up a term is to read two numbers, and then about a kilobyte.
+// So to look up a term is to read two numbers, and then about a kilobyte.
 type run struct {
 	File  string `json:"file"`  // what follows the index's path and a hyphen
 	First int64  `json:"first"` // segment
@@ -39,17 +38,14 @@ type run struct {
 // record says of a segment which original it belongs to.
 type record struct {
 	Hash        blobs.Hash
-	Segment     int32 // of the original, from 0
-	Segments    int32
-	From, To    int32 // entries
-	Size        int64
+	Segment     int64 // of the original, from 0
+	Size        int64 // of the original, in bytes
 	First, Last int64 // microseconds
 }
 
 const (
-	recordBytes = 72
+	recordBytes = 64
 	keyBits     = 48
-	keyBytes    = keyBits / 8
 	segmentBits = 64 - keyBits // of a posting, while it is collected
 	bucketBytes = 1 << 10      // of entries whose keys begin alike, about
 )
@@ -109,21 +105,18 @@ func (r *run) record(segment int64) (rec record, err error) {
 // lists returns the postings of a key in each class, nil where there are none.
 func (r *run) lists(key uint64) (out [Classes + 1][]byte, err error) {
 	data, err := r.bucket(key >> (keyBits - r.Bits))
-	if err != nil {
-		return out, err
-	}
-	for e := (entries{rest: data}); e.next() && e.key <= key|Classes; {
-		if e.key >= key {
-			out[e.key-key] = e.list
+	for k, list := range entries(data) {
+		if k >= key && k <= key|Classes {
+			out[k-key] = list
 		}
 	}
-	return out, nil
+	return out, err
 }
 
 // with yields the segments with a filter's term, counted from the run's first segment.
 func (r *run) with(term string) (iter.Seq[int64], error) {
 	lists, err := r.lists(keyOf(term))
-	return r.each(lists[About]), err
+	return r.segments(lists[About]), err
 }
 
 // bucket reads the entries whose keys begin alike.
@@ -140,84 +133,30 @@ func (r *run) bucket(prefix uint64) ([]byte, error) {
 	return r.read(r.N*recordBytes+from, to-from)
 }
 
-// each yields the postings of a list in order, counted from the run's first segment.
-func (r *run) each(list []byte) iter.Seq[int64] {
+// segments yields the postings of a list, the newest first.
+func (r *run) segments(list []byte) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
-		for at := uint64(0); len(list) > 0; {
-			v, n := binary.Uvarint(list)
-			at += v
-			if n <= 0 || at >= uint64(r.N) || !yield(int64(at)) {
+		for i := len(list) - 2; i >= 0; i -= 2 {
+			at := int64(binary.LittleEndian.Uint16(list[i:]))
+			if at < r.N && !yield(at) {
 				return
 			}
-			list = list[n:]
 		}
 	}
 }
 
-// entries reads entries one after the other; none where they are damaged.
-type entries struct {
-	rest, list []byte
-	key        uint64
-}
-
-func (e *entries) next() bool {
-	if len(e.rest) <= keyBytes {
-		e.key = 1 << keyBits // behind all others
-		return false
+// entries yields keys with their postings, as far as these are not damaged.
+func entries(data []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		for len(data) >= 8 {
+			head := binary.LittleEndian.Uint64(data)
+			size := 8 + 2*int(head&(1<<segmentBits-1))
+			if size > len(data) || !yield(head>>segmentBits, data[8:size]) {
+				return
+			}
+			data = data[size:]
+		}
 	}
-	e.key = uint64(binary.BigEndian.Uint16(e.rest))<<32 | uint64(binary.BigEndian.Uint32(e.rest[2:]))
-	size, n := binary.Uvarint(e.rest[keyBytes:])
-	if n <= 0 || size > uint64(len(e.rest)-keyBytes-n) {
-		e.rest = nil
-		return e.next()
-	}
-	e.rest = e.rest[keyBytes+n:]
-	e.list, e.rest = e.rest[:size:size], e.rest[size:]
-	return true
-}
-
-// runWriter writes a run. Its methods do nothing after an error, which finish returns.
-type runWriter struct {
-	run
-	out    *bufio.Writer
-	starts []byte // what stands behind the entries
-	at     int    // bytes of entries
-	head   []byte
-}
-
-// newRun begins a run beside the index at a path, with entries of some size or less.
-func newRun(path string, first, n, size int64) (*runWriter, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-")
-	if err != nil {
-		return nil, err
-	}
-	name := strings.TrimPrefix(filepath.Base(file.Name()), filepath.Base(path)+"-")
-	r := run{File: name, First: first, N: n, Bits: bits.Len64(uint64(size / bucketBytes)), file: file}
-	return &runWriter{run: r, out: bufio.NewWriterSize(file, 1<<16)}, nil
-}
-
-func (w *runWriter) add(key uint64, list []byte) {
-	w.start(key >> (keyBits - w.Bits))
-	w.head = binary.BigEndian.AppendUint16(w.head[:0], uint16(key>>32))
-	w.head = binary.AppendUvarint(binary.BigEndian.AppendUint32(w.head, uint32(key)), uint64(len(list)))
-	w.out.Write(w.head)
-	w.out.Write(list)
-	w.at += len(w.head) + len(list)
-}
-
-// start says that the entries up to a beginning of a key do not begin before here.
-func (w *runWriter) start(prefix uint64) {
-	for len(w.starts) <= 4*int(prefix) {
-		w.starts = binary.LittleEndian.AppendUint32(w.starts, uint32(w.at))
-	}
-}
-
-// finish makes the run durable.
-func (w *runWriter) finish() (run, error) {
-	w.Size = w.N*recordBytes + int64(w.at)
-	w.start(1 << w.Bits)
-	w.out.Write(w.starts)
-	return w.run, errors.Join(w.out.Flush(), w.file.Sync())
 }
 
 // batch collects segments for a run.
@@ -239,23 +178,13 @@ func (b *batch) full() bool {
 }
 
 // take adds an original.
-func (b *batch) take(d document) error {
+func (b *batch) take(d document) (err error) {
 	for i, keys := range d.rows {
 		for _, key := range keys {
 			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
 		}
-		var err error
-		b.records, err = binary.Append(b.records, binary.LittleEndian, record{
-			Hash:     d.Hash,
-			Segment:  int32(i),
-			Segments: int32(len(d.rows)),
-			From:     int32(d.From),
-			To:       int32(d.To),
-			Size:     d.Size,
-			First:    d.First.UnixMicro(),
-			Last:     d.Last.UnixMicro(),
-		})
-		if err != nil {
+		rec := record{d.Hash, int64(i), d.Size, d.First.UnixMicro(), d.Last.UnixMicro()}
+		if b.records, err = binary.Append(b.records, binary.LittleEndian, rec); err != nil {
 			return err
 		}
 	}
@@ -274,9 +203,9 @@ func (b *batch) join(r run) error {
 		b.postings[i] += uint64(r.N)
 	}
 	records := data[:r.N*recordBytes]
-	for e := (entries{rest: data[len(records):]}); e.next(); {
-		for at := range r.each(e.list) {
-			b.postings = append(b.postings, e.key<<segmentBits|uint64(at))
+	for key, list := range entries(data[len(records):]) {
+		for at := range r.segments(list) {
+			b.postings = append(b.postings, key<<segmentBits|uint64(at))
 		}
 	}
 	b.records = slices.Concat(records, b.records)
@@ -284,24 +213,34 @@ func (b *batch) join(r run) error {
 	return nil
 }
 
-// write writes the run of a batch.
-func (b *batch) write(path string) (run, error) {
+// write writes the run of a batch beside the index at a path, and makes it durable.
+func (b *batch) write(path string) (r run, err error) {
 	slices.Sort(b.postings)
 	b.postings = slices.Compact(b.postings) // what is written about an original says some words twice
-	w, err := newRun(path, b.first, int64(b.segments()), int64(3*len(b.postings)))
-	if err != nil {
-		return run{}, err
-	}
-	w.out.Write(b.records)
-	var list []byte
-	last := uint64(0)
-	for i, p := range b.postings {
-		key, at := p>>segmentBits, p&(1<<segmentBits-1)
-		list, last = binary.AppendUvarint(list, at-last), at
-		if i+1 == len(b.postings) || b.postings[i+1]>>segmentBits != key {
-			w.add(key, list)
-			list, last = list[:0], 0
+	r = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(4 * len(b.postings) / bucketBytes))}
+	data, starts := b.records, []byte(nil)
+	start := func(prefix uint64) { // the entries up to a beginning of a key do not begin before here
+		for len(starts) <= 4*int(prefix) {
+			starts = binary.LittleEndian.AppendUint32(starts, uint32(len(data)-len(b.records)))
 		}
 	}
-	return w.finish()
+	for from, to := 0, 0; from < len(b.postings); from = to {
+		key := b.postings[from] >> segmentBits
+		for to < len(b.postings) && b.postings[to]>>segmentBits == key {
+			to++
+		}
+		start(key >> (keyBits - r.Bits))
+		data = binary.LittleEndian.AppendUint64(data, key<<segmentBits|uint64(to-from))
+		for _, p := range b.postings[from:to] {
+			data = binary.LittleEndian.AppendUint16(data, uint16(p))
+		}
+	}
+	start(1 << r.Bits)
+	r.Size = int64(len(data))
+	if r.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-"); err != nil {
+		return r, err
+	}
+	r.File = strings.TrimPrefix(filepath.Base(r.file.Name()), filepath.Base(path)+"-")
+	_, err = r.file.Write(append(data, starts...))
+	return r, errors.Join(err, r.file.Sync())
 }

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,15 +31,9 @@ type pass struct {
 
 	batch  *batch
 	events *life.Reader
-	fades  []task    // they count only with the epoch that follows them in the same append
+	fades  []string  // the addresses of originals; they count only with the epoch that follows them in the same append
 	read   life.Mark // of the log, with what is in the batch
 	added  int       // committed
-}
-
-// task is an original that the log names.
-type task struct {
-	from, to int    // its entries
-	ref      string // its address or the beginning of it
 }
 
 func (p *pass) run(ctx context.Context, lifePath string) (err error) {
@@ -80,19 +75,12 @@ func (p *pass) save() error {
 	if p.batch.added == 0 {
 		return p.state.save(p.path)
 	}
-	for {
-		last := len(p.Runs) - 1
-		if last < 0 {
-			break
-		}
+	for last := len(p.Runs) - 1; last >= 0; last-- {
 		n, more := p.Runs[last].N, int64(p.batch.segments())
 		if n >= 2*more || n+more > mostJoined {
 			break
 		}
-		if err := p.batch.join(p.Runs[last]); err != nil {
-			return err
-		}
-		if err := p.Runs[last].file.Close(); err != nil {
+		if err := cmp.Or(p.batch.join(p.Runs[last]), p.Runs[last].file.Close()); err != nil {
 			return err
 		}
 		p.Runs = p.Runs[:last]
@@ -119,27 +107,24 @@ func (p *pass) step(ctx context.Context) error {
 	if !follows {
 		p.fades = nil
 	}
-	var tasks []task
+	var refs []string
 	switch e.Kind {
 	case "fade": // a card has no original of its own
 		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != mind.Card {
-			p.fades = append(p.fades, task{fade.Entries.From, fade.Entries.To, e.Refs[0].Hash})
+			p.fades = append(p.fades, e.Refs[0].Hash)
 		}
 	case "note": // an edit's note names the lines that it took out of entries that stay
 		if note, ok := event.As[event.Note](e); ok && note.Why == "edit" && len(e.Refs) > 1 {
-			p.fades = append(p.fades, task{note.N, note.N, e.Refs[1].Hash})
+			p.fades = append(p.fades, e.Refs[1].Hash)
 		}
 	case life.Epoch:
-		tasks, p.fades = p.fades, nil
+		refs, p.fades = p.fades, nil
 		if epoch, ok := event.As[event.Epoch](e); ok && (epoch.Why == "edit" || epoch.Why == "fork") && len(e.Refs) > 0 {
-			tasks = append(tasks, p.faded(e.Refs[0].Hash, epoch.Why == "fork")...)
+			refs = append(refs, p.faded(e.Refs[0].Hash, epoch.Why == "fork")...)
 		}
 	}
-	for _, t := range tasks {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := p.take(t); err != nil {
+	for _, ref := range refs {
+		if err := cmp.Or(ctx.Err(), p.take(ref)); err != nil {
 			return err
 		}
 	}
@@ -151,7 +136,7 @@ func (p *pass) step(ctx context.Context) error {
 
 // faded lists the originals of an epoch's faded ranges, where nothing else names them: what a person took
 // out of the context, and, with those that cards list, what a fork begins with.
-func (p *pass) faded(ref string, cards bool) (out []task) {
+func (p *pass) faded(ref string, cards bool) (out []string) {
 	var state struct {
 		Faded []mind.Range `json:"faded"`
 	}
@@ -163,36 +148,35 @@ func (p *pass) faded(ref string, cards bool) (out []task) {
 		p.log.Warn("an epoch is passed over in the index", "error", err)
 	}
 	for _, r := range state.Faded {
-		t := task{r.From, r.To, r.Original.Hash.String()}
-		if r.Level != mind.Card {
-			out = append(out, t)
+		if original := r.Original.Hash.String(); r.Level != mind.Card {
+			out = append(out, original)
 		} else if cards {
-			out = append(out, p.listed(t, max(1, r.Tier))...)
+			out = append(out, p.listed(original, max(1, r.Tier))...)
 		}
 	}
 	return out
 }
 
 // listed lists the originals that a card of a tier stands for.
-func (p *pass) listed(card task, tier int) (out []task) {
+func (p *pass) listed(card string, tier int) (out []string) {
 	if tier == 0 {
-		return []task{card}
+		return []string{card}
 	}
-	b, err := p.get(card.ref)
+	b, err := p.get(card)
 	if err != nil || !p.owns(b) {
-		p.log.Warn("a card is passed over in the index", "hash", card.ref, "error", err)
+		p.log.Warn("a card is passed over in the index", "hash", card, "error", err)
 		return nil
 	}
 	for _, l := range mind.ReadCard(b.Body) {
-		out = append(out, p.listed(task{l.From, l.To, l.Ref.Hash}, tier-1)...)
+		out = append(out, p.listed(l.Ref.Hash, tier-1)...)
 	}
 	return out
 }
 
-// take indexes what a task names, unless it is indexed already or not to be had.
-func (p *pass) take(t task) error {
+// take indexes an original, unless it is indexed already or not to be had.
+func (p *pass) take(ref string) error {
 	var b blobs.Blob
-	h, err := p.store.Resolve(t.ref)
+	h, err := p.store.Resolve(ref)
 	if err == nil {
 		var known bool
 		if known, err = p.known(h); known || err != nil {
@@ -209,12 +193,12 @@ func (p *pass) take(t task) error {
 		errors.Is(err, blobs.ErrDigest),
 		errors.Is(err, errStranger),
 		errors.As(err, &ambiguous):
-		p.log.Warn("an original is passed over in the index", "entries", fmt.Sprintf("e%d..e%d", t.from, t.to), "error", err)
+		p.log.Warn("an original is passed over in the index", "hash", ref, "error", err)
 		return nil
 	case err != nil:
 		return err
 	}
-	return p.batch.take(p.reader.read(b, t.from, t.to, func(ref string) time.Time {
+	return p.batch.take(p.reader.read(b, func(ref string) time.Time {
 		b, _ := p.get(ref)
 		return b.At
 	}))
