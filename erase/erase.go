@@ -12,18 +12,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/internal/redact"
 	"lethe/mind"
 )
@@ -64,6 +62,9 @@ const (
 	Unowned = "unowned" // texts of no identity: they go with Ownerless
 )
 
+// noText names the places that are kept.
+const noText = "names, addresses and numbers"
+
 // MinText and MaxText bound a text that is to be erased, in characters.
 const (
 	MinText = 4
@@ -100,14 +101,8 @@ func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *F
 	slices.SortFunc(out.Places, func(a, b Place) int {
 		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
 	})
-	if f.plan.Places = out.Count; out.Count > 0 { // the index repeats what the blobs hold
-		names, _ := filepath.Glob(filepath.Join(id.Dir, "recall.db*"))
-		for _, name := range names {
-			if fi, err := os.Lstat(name); err == nil && fi.Mode().IsRegular() && !strings.HasSuffix(name, "-lock") {
-				path := filepath.Join("agents", id.Self, filepath.Base(name))
-				f.plan.Files = append(f.plan.Files, redact.File{Path: path, Remove: true})
-			}
-		}
+	if f.plan.Places = out.Count; out.Count > 0 {
+		f.plan.Files = append(f.plan.Files, f.anew...)
 	}
 	slices.SortFunc(f.plan.Files, func(a, b redact.File) int { // blobs first
 		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
@@ -118,190 +113,144 @@ func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *F
 	return out, err
 }
 
-// prepare finds out what to look for.
-func (f *finder) prepare() (err error) {
-	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
-	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
-		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
-	case f.req.Text != "":
-		return f.alsoText(f.req.Text)
-	case f.req.Person != "":
-		f.patterns = saidBy(f.req.Person)
-	case f.req.Ref.String() == f.id.Self:
-		return ErrSoul
-	default:
-		if err := f.target(); err != nil {
-			return err
-		}
-	}
-	return f.derive()
-}
-
-// alsoText looks for a text, too.
-func (f *finder) alsoText(text string) error {
-	re, err := regexp.Compile(literal(text))
-	if err != nil {
-		return fmt.Errorf("%w: %d characters are too long for a text", ErrText, utf8.RuneCountInString(text))
-	}
-	f.patterns = append(f.patterns, pattern{re: re})
-	return nil
+// document is a file that is looked into.
+type document struct {
+	redact.File
+	what, how string
+	kind      string // of its text
+	data      []byte
+	head      int // bytes of frontmatter before the text
 }
 
 // visit looks into one file of the home.
 func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	rel, _ := filepath.Rel(f.home.Dir, path)
-	parts := strings.Split(rel, "/")
+	own := strings.Replace(rel, filepath.Join("agents", f.id.Self), "self", 1)
+	doc := &document{File: redact.File{Path: rel}, what: strings.TrimPrefix(own, "self/")}
+	for _, t := range treatments {
+		if t.files().MatchString(own) {
+			doc.how, doc.kind = t.how, t.kind
+			break
+		}
+	}
+	room, isRoom := strings.CutPrefix(strings.TrimSuffix(rel, ".md"), "chats/")
 	switch {
 	case err != nil && rel == ".":
 		return err
-	case err != nil:
-		f.count(rel, Unread, 1)
+	case doc.how == "" || err == nil && !d.Type().IsRegular() && !(isRoom && d.Type() == fs.ModeSymlink):
 		return nil
-	case d.IsDir() || !d.Type().IsRegular() && !(parts[0] == "chats" && d.Type() == fs.ModeSymlink):
-		return nil
+	case isRoom && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
+		doc.how = Left
 	}
-	how, kind := f.treat(parts)
-	if how == "" {
-		return nil
+	if err == nil {
+		doc.data, err = durable.ReadWhole(path, redact.MaxFile)
 	}
-	data, err := durable.ReadWhole(path, redact.MaxFile)
 	if err != nil {
 		f.count(rel, Unread, 1)
 		return nil
 	}
-	if kind == blob {
-		return f.blob(rel, data)
+	found := f.found(doc.data)
+	switch doc.kind {
+	case blob:
+		found = f.blob(doc, found)
+	case log:
+		f.plan.End = int64(len(doc.data))
+	case wish: // the name is all that there is, and no plan says it
+		doc.Path, doc.what, found = filepath.Dir(rel), "wishes", find([]byte(d.Name()), f.patterns)
+	case mine:
+		if view, ok := mind.ReadView(doc.data); !ok || !view.Intact { // a person is editing it
+			doc.how, doc.kind = Erased, raw
+		}
 	}
-	if kind == log {
-		f.plan.End = int64(len(data))
+	if isRoom && doc.how == Erased {
+		found = append(found, f.rooms[room]...)
 	}
-	found := f.found(data)
-	if room, ok := strings.CutPrefix(rel, "chats/"); ok && how == Erased {
-		found = append(found, f.rooms[strings.TrimSuffix(room, ".md")]...)
+	if doc.how == anew {
+		f.anew = append(f.anew, redact.File{Path: rel, Remove: true})
+		return nil
 	}
-	what := strings.TrimPrefix(rel, filepath.Join("agents", f.id.Self)+"/")
 	if len(found) == 0 {
 		return nil
 	}
-	switch how {
-	case soul:
-		return ErrSoul
-	case busy:
-		return fmt.Errorf("%w: stop the bridge %s first", ErrBusy, parts[1])
-	case Other:
-		f.other(parts[1], len(found))
-		return nil
-	case Removed:
-		if view, ok := mind.ReadView(data); kind != mine || ok && view.Intact {
-			f.plan.Files = append(f.plan.Files, redact.File{Path: rel, Remove: true})
-			break
-		}
-		how, kind = Erased, raw // a person is editing it
-		fallthrough
-	case Erased:
-		cuts, kept := cutsOf(kind, data, found)
-		f.count(what, how, len(found)-kept)
-		f.count(noText, Kept, kept)
-		return f.add(redact.File{Path: rel, Cuts: cuts}, kind, data, 0)
-	}
-	f.count(what, how, len(found))
-	return nil
+	return f.plans(doc, found)
 }
 
-// noText names the places that are kept.
-const noText = "names, addresses and numbers"
+// plans plans what becomes of a file in which something was found.
+func (f *finder) plans(doc *document, found []span) error {
+	switch doc.how {
+	case soul:
+		return ErrSoul
+	case bridging:
+		name := strings.Split(doc.Path, "/")[1]
+		locked, _, err := bridge.Holder(filepath.Join(f.home.Dir, "bridges", name))
+		if err == nil && locked {
+			return fmt.Errorf("%w: stop the bridge %s first", ErrBusy, name)
+		}
+		return f.cut(doc, found)
+	case Erased, mayGo:
+		return f.cut(doc, found)
+	case Removed:
+		doc.Remove = true
+		f.plan.Files = append(f.plan.Files, doc.File)
+	case Other:
+		doc.of(f, strings.Split(doc.Path, "/")[1])
+	}
+	f.count(doc.what, doc.how, len(found))
+	return nil
+}
 
 func (f *finder) count(what, how string, n int) {
 	for self, name := range f.names {
 		what = strings.ReplaceAll(what, self, name)
 	}
-	if n > 0 {
+	if n > 0 && how != "" {
 		f.places[Place{What: what, How: how}] += n
 	}
 }
 
-// other counts in what belongs to another identity, or to none.
-func (f *finder) other(self string, n int) {
-	switch name := f.names[self]; {
+// of says how what belongs to another identity is told of, or to none. That a ref's entries have namesakes elsewhere is
+// not.
+func (d *document) of(f *finder, self string) {
+	switch d.what, d.how = f.names[self], Other; {
 	case !f.req.Ref.IsZero():
-	case name == "" && f.req.Ownerless:
-		f.count("blobs of no identity", Erased, n)
-	case name == "":
-		f.count("blobs of no identity", Unowned, n)
+		d.how = ""
+	case d.what != "":
+	case f.req.Ownerless:
+		d.what, d.how = "blobs of no identity", Removed
 	default:
-		f.count(name, Other, n)
+		d.what, d.how = "blobs of no identity", Unowned
 	}
 }
 
-// What becomes of files, beside what becomes of places: where the text may not be, and where it may not be now.
+// What becomes of files, beside what becomes of places.
 const (
-	soul = "soul"
-	busy = "busy"
+	soul     = "soul"     // the text may not be there
+	bridging = "bridging" // erased, unless the bridge runs
+	mayGo    = "may go"   // left, unless the owner says otherwise
+	anew     = "anew"     // removed if anything is erased, since it repeats what stands elsewhere
 )
 
-// treat says what becomes of a file, "" for one that never holds a text, and of which kind it is.
-func (f *finder) treat(parts []string) (how, kind string) {
-	name := parts[len(parts)-1]
-	switch parts[0] {
-	case "blobs":
-		return Erased, blob
-	case "key", "format":
-		return "", ""
-	case "config.toml":
-		return Left, raw
-	case "chats":
-		room, ok := strings.CutSuffix(name, ".md")
-		switch {
-		case !ok:
-			return "", ""
-		case !f.heard[room]:
-			return Left, raw
-		}
-	case "bridges":
-		if len(parts) > 2 && name != "inbox.jsonl" { // that is only appended to
-			if locked, _, err := bridge.Holder(filepath.Join(f.home.Dir, "bridges", parts[1])); err == nil && locked {
-				return busy, state
-			}
-		}
-		return Erased, state
-	case "agents":
-		if len(parts) > 2 && parts[1] != f.id.Self {
-			return Other, raw
-		}
-		if len(parts) < 3 {
-			break
-		}
-		own, _, _ := strings.Cut(parts[2], "-") // recall.db-1234
-		switch own, ok := ownFiles[own]; {
-		case ok && own[0] == Left && f.req.Workspace:
-		case ok:
-			return own[0], own[1]
-		case filepath.Ext(name) == ".json":
-			return Erased, state
-		}
-	}
-	return Erased, raw
-}
-
-// ownFiles says what becomes of files of the identity, and of which kind they are.
-var ownFiles = map[string][2]string{
-	"SOUL.md": {soul, raw}, "LIFE.md": {Erased, log}, "context.md": {Removed, mine},
-	"status.json": {Removed, raw}, "live.md": {Removed, raw}, "live.json": {Removed, raw},
-	"LIFE.erased": {}, "erase.json": {}, "lock": {}, "tree": {}, "recall.db": {},
-	"workspace": {Left, raw}, "sandbox": {Left, raw}, "gate": {Left, raw},
-}
-
-func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
-	f := &finder{
-		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
-		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
-		rooms: map[string][]span{}, whole: map[blobs.Hash]bool{}, summed: map[blobs.Hash]bool{},
-		gists: map[string]blobs.Hash{},
-		plan:  redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
-	}
-	all, _ := home.List() // without it, hashes have to do
-	for _, other := range all {
-		f.names[other.Self] = other.Name
-	}
-	return f
+// treatments say what becomes of files, and of which kind they are: the first one that fits. A file of which nothing
+// becomes never holds a text. The directory of the identity is self.
+var treatments = []struct {
+	files     func() *regexp.Regexp
+	how, kind string
+}{
+	{lazy.Regexp(`^blobs/`), Erased, blob},
+	{lazy.Regexp(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
+	{lazy.Regexp(`^config\.toml$`), Left, raw},
+	{lazy.Regexp(`^chats/.*\.md$`), Erased, raw},
+	{lazy.Regexp(`^chats/`), "", ""},
+	{lazy.Regexp(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
+	{lazy.Regexp(`^bridges/`), bridging, state},
+	{lazy.Regexp(`^self/SOUL\.md$`), soul, raw},
+	{lazy.Regexp(`^self/LIFE\.md$`), Erased, log},
+	{lazy.Regexp(`^self/context\.md$`), anew, mine},
+	{lazy.Regexp(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+	{lazy.Regexp(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
+	{lazy.Regexp(`^self/wishes/`), Removed, wish},
+	{lazy.Regexp(`^self/.*\.json$`), Erased, state},
+	{lazy.Regexp(`^self/`), Erased, raw},
+	{lazy.Regexp(`^agents/[^/]*/`), Other, raw},
+	{lazy.Regexp(``), Erased, raw},
 }

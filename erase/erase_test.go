@@ -41,7 +41,7 @@ func TestLiteral(t *testing.T) {
 		"◆ key 😀":           {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
 	} {
 		f := finder{}
-		lethetest.Must(t, f.alsoText(text))
+		lethetest.Must(t, f.also(text))
 		for _, form := range forms {
 			if len(find([]byte("so: "+form), f.patterns)) != 1 {
 				t.Errorf("%q is not found as %q", text, form)
@@ -64,16 +64,15 @@ func TestCuts(t *testing.T) {
 		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
 			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
 	} {
-		f := &finder{}
-		lethetest.Must(t, f.alsoText(c.word))
-		file := redact.File{}
-		file.Cuts, _ = cutsOf(c.kind, []byte(c.data), find([]byte(c.data), f.patterns))
+		f, d := &finder{}, &document{kind: c.kind, data: []byte(c.data)}
+		lethetest.Must(t, f.also(c.word))
+		d.cuts(find(d.data, f.patterns))
 		got := []byte(c.data)
-		file.Mask(got)
+		d.Mask(got)
 		if string(got) != c.want {
 			t.Errorf("%s of %q becomes\n%s, want\n%s", c.kind, c.word, got, c.want)
 		}
-		if err := readable(c.kind, []byte(c.data), got); err != nil && c.kind != log {
+		if err := d.readable(got); err != nil && c.kind != log {
 			t.Errorf("%s cannot be read: %v", got, err)
 		}
 	}
@@ -210,6 +209,22 @@ func TestNothingElseGoes(t *testing.T) {
 	}
 	if f, err := Find(w.home, w.store, w.id, Request{Text: word}); !errors.Is(err, ErrNowhere) {
 		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// A wish that waits says in its name what is to go: it goes, and the plan does not say it.
+func TestPendingWish(t *testing.T) {
+	w := newWorld(t)
+	lethetest.Must(t, home.Ask(w.id, "label "+word))
+	f, err := Find(w.home, w.store, w.id, Request{Text: word})
+	lethetest.Must(t, err)
+	lethetest.Must(t, f.Plan.Save(w.id.Dir))
+	if left := holding(t, w.id.Dir, word); slices.Contains(left, "erase.json") {
+		t.Error("the plan says what is to go")
+	}
+	lethetest.Must(t, w.hold())
+	if left := home.Wishes(w.id); len(left) > 0 {
+		t.Errorf("left: %q", left)
 	}
 }
 

@@ -7,10 +7,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/check"
 	"lethe/home"
+	"lethe/internal/lazy"
 	"lethe/internal/redact"
 	"lethe/life"
 	"lethe/life/event"
@@ -25,22 +28,22 @@ type finder struct {
 	req   Request
 	names map[string]string // of identities
 
-	// Of LIFE.
+	// Of LIFE. An address is known by its beginning, as digits has it.
 	events []recorded
-	kinds  map[string]string      // by the beginning of an address, the kind of event that first named it
-	stated map[string]string      // tombstones that LIFE tells of, by address
+	kinds  map[string]string      // the kind of event that first named a blob
+	stated map[string]string      // tombstones that LIFE tells of, by whole address
 	heard  map[string]bool        // rooms
 	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
 	erased map[int64]life.Erasure // lines
 
-	// What to look for.
-	patterns []pattern
-	rooms    map[string][]span     // ranges
-	whole    map[blobs.Hash]bool   // blobs of which all text goes
-	summed   map[blobs.Hash]bool   // originals whose summary goes
-	gists    map[string]blobs.Hash // whose gists go, by the first twelve digits
+	// What to look for: all that an expression matches, or its group.
+	patterns []*regexp.Regexp
+	rooms    map[string][]span // ranges
+	gists    map[string]bool   // blobs whose gists go
+	entries  []int             // of which what was made goes, too
 
 	places map[Place]int
+	anew   []redact.File
 	plan   redact.Plan
 }
 
@@ -50,13 +53,27 @@ type recorded struct {
 	refs  []blobs.Ref
 }
 
-// shortest is the fewest digits of an address that a ref shows.
-const shortest = 12
+func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
+	f := &finder{
+		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
+		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
+		rooms: map[string][]span{}, gists: map[string]bool{},
+		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
+	}
+	all, _ := home.List() // without it, hashes have to do
+	for _, other := range all {
+		f.names[other.Self] = other.Name
+	}
+	return f
+}
+
+// digits are as much of an address as each ref shows.
+func digits(address string) string { return address[:min(12, len(address))] }
 
 func (f *finder) readLife() error {
 	err := life.Scan(f.id.LIFE(), func(e life.Event, _ int64) error {
 		for _, r := range e.Refs {
-			f.kinds[r.Hash] = cmp.Or(f.kinds[r.Hash], e.Kind)
+			f.kinds[digits(r.Hash)] = cmp.Or(f.kinds[digits(r.Hash)], e.Kind)
 		}
 		for _, field := range e.Fields {
 			if field.Key == "room" || field.Key == "post" {
@@ -64,7 +81,8 @@ func (f *finder) readLife() error {
 				f.heard[room] = true
 			}
 		}
-		switch parsed, err := event.Parse(e); parsed := parsed.(type) {
+		parsed, err := event.Parse(e)
+		switch parsed := parsed.(type) {
 		case event.Erased:
 			for _, b := range parsed.Blobs {
 				f.stated[b.Address] = b.Tombstone
@@ -77,12 +95,9 @@ func (f *finder) readLife() error {
 				}
 				return cmp.Or(err, v.Unknown)
 			}
-		case event.Inbound, event.Reply, event.Result, event.Note, event.Hint, event.Posted, event.Fade:
-			f.events = append(f.events, recorded{parsed, e.Refs})
-		default:
-			return err
 		}
-		return nil
+		f.events = append(f.events, recorded{parsed, e.Refs})
+		return err
 	})
 	if err == nil {
 		f.erased, err = life.ReadErased(f.id.LIFE())
@@ -90,24 +105,69 @@ func (f *finder) readLife() error {
 	return err
 }
 
-// kindOf is the kind of event that names a blob.
-func (f *finder) kindOf(h blobs.Hash) string {
-	for digits, n := h.String(), shortest; n <= len(digits); n++ {
-		if kind := f.kinds[digits[:n]]; kind != "" {
-			return kind
+// prepare finds out what to look for.
+func (f *finder) prepare() error {
+	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
+	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
+		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
+	case f.req.Text != "":
+		return f.also(f.req.Text)
+	case f.req.Person != "":
+		f.patterns = saidBy(f.req.Person)
+		if err := f.said(); err != nil || !f.req.Derived {
+			return err
+		}
+	case f.req.Ref.String() == f.id.Self:
+		return ErrSoul
+	default:
+		if err := f.target(); err != nil {
+			return err
 		}
 	}
-	return "text"
+	return f.derive()
+}
+
+// also looks for a text, too.
+func (f *finder) also(text string) error {
+	re, err := literal(text)
+	f.patterns = append(f.patterns, re)
+	return err
+}
+
+// blobOf is the blob that a ref names.
+func (f *finder) blobOf(r blobs.Ref) (blobs.Blob, error) {
+	h, err := f.store.Resolve(r.Hash)
+	if err != nil {
+		return blobs.Blob{}, err
+	}
+	return f.store.Get(h)
+}
+
+// said has go with what a person said the gists of the lines that were heard, and marks their entries.
+func (f *finder) said() error {
+	for _, t := range f.events {
+		in, ok := t.event.(event.Inbound)
+		if !ok {
+			continue
+		}
+		b, err := f.blobOf(t.refs[0])
+		if err != nil {
+			return err
+		}
+		if len(find(b.Body, f.patterns)) > 0 {
+			f.entries, f.gists[digits(t.refs[0].Hash)] = append(f.entries, in.N), true
+		}
+	}
+	return nil
 }
 
 // target has go with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
 func (f *finder) target() error {
-	h := f.req.Ref
-	if kind := f.kindOf(h); kind == life.Epoch {
+	h := f.req.Ref.String()
+	if f.kinds[digits(h)] == life.Epoch {
 		return fmt.Errorf("%w: %s is a snapshot of the mind, and not something said or done", ErrText, h)
 	}
-	f.whole[h] = true
-	f.gists[h.String()[:shortest]] = h
+	f.gists[digits(h)] = true
 	var heads, ids []string
 	for _, t := range f.events {
 		if e, ok := t.event.(event.Posted); ok {
@@ -116,74 +176,56 @@ func (f *finder) target() error {
 				f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 			}
 		}
-		if !slices.ContainsFunc(t.refs, func(r blobs.Ref) bool { return strings.HasPrefix(h.String(), r.Hash) }) {
+		if !slices.ContainsFunc(t.refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
 			continue
 		}
+		n, head := 0, ""
 		switch e := t.event.(type) {
 		case event.Inbound:
-			heads = append(heads, mind.EntryID(e.N)+" inbound")
+			n, head = e.N, mind.EntryID(e.N)+" inbound"
 			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 		case event.Reply:
-			id := mind.EntryID(e.N)
-			ids = append(ids, id)
-			heads = append(heads, id+" reply", id+`\.\d+ call`)
+			n, head = e.N, mind.EntryID(e.N)+`(?: reply|\.\d+ call)`
+			ids = append(ids, mind.EntryID(e.N))
 		case event.Result:
-			heads = append(heads, regexp.QuoteMeta(e.ID)+" result")
+			n, _, _ = mind.ParseID(e.ID)
+			head = regexp.QuoteMeta(e.ID) + " result"
 		case event.Note:
-			heads = append(heads, mind.EntryID(e.N)+" note")
+			n, head = e.N, mind.EntryID(e.N)+" note"
+		default:
+			continue
 		}
+		f.entries, heads = append(f.entries, n), append(heads, head)
 	}
 	if len(heads) > 0 {
-		f.patterns = append(f.patterns, sectionOf(heads...))
+		f.patterns = append(f.patterns, sectionOf(heads))
 	}
 	return nil
 }
 
-// derive adds what was made of the blobs in which something goes: their gists and, where asked for, the
-// summaries of originals among them.
+// derive has go what was made of the entries: gists, summaries, pins.
 func (f *finder) derive() error {
-	touched := map[string]blobs.Hash{}
-	err := f.store.Each(func(h blobs.Hash) error {
-		b, err := f.store.Get(h)
-		if err != nil || !f.ours(h, b.Meta) {
-			return nil // damage is met again
-		}
-		if f.whole[h] || len(find(b.Body, f.patterns)) > 0 {
-			touched[h.String()[:shortest]] = h
-			if f.kindOf(h) == "inbound" {
-				f.gists[h.String()[:shortest]] = h
-			}
-		}
-		return nil
-	})
-	if err != nil || f.req.Person != "" && !f.req.Derived {
-		return err
-	}
 	for _, t := range f.events {
 		e, ok := t.event.(event.Fade)
-		if !ok || len(t.refs) == 0 || len(t.refs[0].Hash) < shortest {
+		within := func(n int) bool { return e.Entries.From <= n && n <= e.Entries.To }
+		if !ok || e.To == mind.Card || !slices.ContainsFunc(f.entries, within) {
 			continue
 		}
-		h, ok := touched[t.refs[0].Hash[:shortest]]
-		if !ok || e.To == mind.Card {
-			continue
-		}
-		f.gists[h.String()[:shortest]], f.summed[h] = h, true
 		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
-		if e.To != mind.Summary || len(t.refs) < 2 {
-			continue
-		}
-		made, err := f.store.Resolve(t.refs[1].Hash)
-		if err != nil {
-			return err
-		}
-		b, err := f.store.Get(made)
-		if err != nil {
-			return err
-		}
-		f.gists[made.String()[:shortest]], f.whole[made] = made, true
-		if len(b.Body) >= MinText && len(b.Body) <= MaxText {
-			if err := f.alsoText(string(b.Body)); err != nil {
+		for i, ref := range t.refs {
+			b, err := f.blobOf(ref)
+			if err != nil {
+				return err
+			}
+			f.gists[digits(ref.Hash)] = true
+			summary := b.Summary
+			if i > 0 {
+				summary = string(b.Body)
+			}
+			if summary = strings.TrimSpace(summary); len(summary) >= MinText {
+				err = f.also(summary)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -191,16 +233,11 @@ func (f *finder) derive() error {
 	return nil
 }
 
-// ours reports whether a blob belongs to the life, or to one that it is a fork of.
-func (f *finder) ours(h blobs.Hash, m blobs.Meta) bool {
-	return m.Life == f.id.Self || h.String() == f.id.Self || f.taken[h]
-}
-
 // find returns what patterns match in data.
-func find(data []byte, patterns []pattern) (out []span) {
-	for _, p := range patterns {
-		for _, m := range p.re.FindAllSubmatchIndex(data, -1) {
-			if s := (span{m[2*p.group], m[2*p.group+1]}); s.from < s.to {
+func find(data []byte, patterns []*regexp.Regexp) (out []span) {
+	for _, re := range patterns {
+		for _, m := range re.FindAllSubmatchIndex(data, -1) {
+			if s := (span{m[2*re.NumSubexp()], m[2*re.NumSubexp()+1]}); s.from < s.to {
 				out = append(out, s)
 			}
 		}
@@ -211,13 +248,12 @@ func find(data []byte, patterns []pattern) (out []span) {
 // found is find, with the gists of marked blobs.
 func (f *finder) found(data []byte) []span {
 	out := find(data, f.patterns)
-	if len(f.gists) == 0 {
-		return out
-	}
 	for _, re := range refs {
+		if len(f.gists) == 0 {
+			break
+		}
 		for _, m := range re().FindAllSubmatchIndex(data, -1) {
-			digits := string(data[m[2]:m[3]])
-			if h, ok := f.gists[digits[:shortest]]; ok && strings.HasPrefix(h.String(), digits) && m[4] < m[5] {
+			if f.gists[digits(string(data[m[2]:m[3]]))] {
 				out = append(out, span{m[4], m[5]})
 			}
 		}
@@ -225,104 +261,91 @@ func (f *finder) found(data []byte) []span {
 	return out
 }
 
-// blob looks into a blob.
-func (f *finder) blob(rel string, data []byte) error {
-	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(rel, "blobs/"), "/", ""))
-	m, body, derr := blobs.Decode(data)
-	t, _, _, terr := blobs.DecodeTombstone(data)
-	sum := blobs.Sum(data)
-	tomb := terr == nil && t.Of == h
-	named, kind := f.kindOf(h), raw
-	owner, n := cmp.Or(m.Life, h.String()), len(find(data, f.patterns))
+// gistLine is that of a blob's frontmatter.
+var gistLine = lazy.Regexp(`(?m)^gist: (.*)$`)
+
+// blob says what becomes of a stored text, and returns what goes of it.
+func (f *finder) blob(doc *document, found []span) []span {
+	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
+	m, body, derr := blobs.Decode(doc.data)
+	t, _, _, terr := blobs.DecodeTombstone(doc.data)
+	sum, tomb := blobs.Sum(doc.data), terr == nil && t.Of == h
+	owner := cmp.Or(m.Life, h.String())
 	switch {
 	case err != nil: // what a crash left
-		if f.other("", n); f.req.Ownerless && n > 0 {
-			f.plan.Files = append(f.plan.Files, redact.File{Path: rel, Remove: true})
-		}
-		return nil
+		doc.of(f, "")
+		return found
 	case derr != nil || sum != h && !tomb: // damage
-		f.count(rel, Left, n)
-		return nil
-	case !f.ours(h, m) && !(f.req.Ownerless && f.names[owner] == ""):
-		f.other(owner, n)
-		return nil
+		doc.how = Left
+		return found
+	case owner != f.id.Self && !f.taken[h] && !(f.req.Ownerless && f.names[owner] == ""):
+		doc.of(f, owner)
+		return found
 	}
 	if tomb && f.stated[h.String()] != sum.String() { // another life had it erased
 		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
 		f.count("blobs, erased by another life", Erased, 1)
 	}
-	if _, _, err := mind.AnswerParts(body); err == nil {
-		kind = reply
-	}
+	named := cmp.Or(f.kinds[digits(h.String())], "text")
+	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(body), h.String(), raw, "blobs: "+named
 	if named == life.Epoch || named == "asked" {
-		kind = state
+		doc.kind = state
+	} else if _, _, err := mind.AnswerParts(body); err == nil {
+		doc.kind = reply
 	}
-	head := data[:len(data)-len(body)]
-	inHead, inBody := f.found(head), f.found(body)
-	if f.whole[h] {
-		inBody = append(inBody, span{0, len(body)})
+	if h == f.req.Ref {
+		found = append(found, span{doc.head, len(doc.data)})
 	}
-	for _, g := range groups(inMeta(), head, 0) {
-		_, marked := f.gists[h.String()[:shortest]]
-		if isGist := bytes.HasSuffix(head[:g.from], []byte("gist: ")); isGist && marked || !isGist && f.summed[h] {
-			inHead = append(inHead, g)
-		}
+	if f.gists[digits(h.String())] {
+		found = append(found, groups(gistLine(), doc.data[:doc.head], 0)...)
 	}
-	if n = len(inHead) + len(inBody); n > 0 {
-		if h.String() == f.id.Self {
-			return ErrSoul
-		}
-		cuts, kept := cutsOf(meta, head, inHead)
-		more, keptToo := cutsOf(kind, body, inBody)
-		for _, c := range more {
-			cuts = append(cuts, [2]int64{c[0] + int64(len(head)), c[1]})
-		}
-		f.count(noText, Kept, kept+keptToo)
-		f.count("blobs: "+named, Erased, n-kept-keptToo)
-		return f.add(redact.File{Path: rel, Cuts: cuts, Of: h.String()}, kind, data, len(head))
+	if h.String() == f.id.Self {
+		doc.how = soul
 	}
-	return nil
+	return found
 }
 
-// add plans the cuts of a file, which is read as a kind from an offset on.
-func (f *finder) add(file redact.File, kind string, data []byte, from int) error {
-	if len(file.Cuts) == 0 {
+// cut plans what goes of a file.
+func (f *finder) cut(doc *document, found []span) error {
+	kept := doc.cuts(found)
+	f.count(doc.what, Erased, len(found)-kept)
+	f.count(noText, Kept, kept)
+	if len(doc.Cuts) == 0 {
 		return nil
 	}
-	after := bytes.Clone(data)
-	file.Sum = file.Mask(after)
-	err := readable(kind, data[from:], after[from:])
-	if err == nil && file.Of != "" {
+	after := bytes.Clone(doc.data)
+	doc.Sum = doc.Mask(after)
+	err := doc.readable(after)
+	if err == nil && doc.Of != "" {
 		var tomb []byte
-		tomb, err = redact.Tombstone(file.Of, f.plan.At, after)
-		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == file.Of })
-		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: file.Of, Tombstone: blobs.Sum(tomb).String()})
+		tomb, err = redact.Tombstone(doc.Of, f.plan.At, after)
+		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == doc.Of })
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: doc.Of, Tombstone: blobs.Sum(tomb).String()})
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s could not be read any more (%w)", ErrText, file.Path, err)
+		return fmt.Errorf("%w: %s could not be read any more (%w)", ErrText, doc.Path, err)
 	}
-	f.plan.Files = append(f.plan.Files, file)
-	if kind == log {
-		f.lines(data, after, file.Cuts)
+	f.plan.Files = append(f.plan.Files, doc.File)
+	if doc.kind == log {
+		f.lines(doc.data, after)
 	}
 	return nil
 }
 
-// lines plans the lines of LIFE that cuts change, with their leaves as they were at first and will be.
-func (f *finder) lines(data, after []byte, cuts [][2]int64) {
-	end := int64(0)
-	for _, c := range cuts {
-		if c[0] < end {
-			continue
+// lines plans the lines of LIFE that change, with their leaves as they were at first and will be.
+func (f *finder) lines(data, after []byte) {
+	at := int64(0)
+	for line := range bytes.Lines(data) {
+		now := after[at : at+int64(len(line))]
+		if !bytes.Equal(line, now) {
+			e, before := f.erased[at]
+			if !before {
+				e.Before = life.Leaf(string(line))
+			}
+			e.Now = life.Leaf(string(now))
+			line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}
+			f.plan.Lines = append(f.plan.Lines, line)
 		}
-		at := int64(bytes.LastIndexByte(data[:c[0]], '\n') + 1)
-		end = c[0] + int64(bytes.IndexByte(data[c[0]:], '\n'))
-		e, before := f.erased[at]
-		if !before {
-			e.Before = life.Leaf(string(data[at:end]))
-		}
-		now := life.Leaf(string(after[at:end]))
-		line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", now)}
-		f.plan.Lines = append(f.plan.Lines, line)
+		at += int64(len(line))
 	}
 }

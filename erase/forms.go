@@ -6,16 +6,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"lethe/blobs"
 	"lethe/life/event"
 )
-
-// pattern finds what is to be erased: all that re matches, or its group.
-type pattern struct {
-	re    *regexp.Regexp
-	group int
-}
 
 // space matches white space of any kind, also as strings escape it, and what prompts put between lines without a tag:
 // a room has U+2028 for the end of a line, rooms indent the lines of a message, and gists make one line of them.
@@ -45,7 +40,7 @@ func spelling(r rune) string {
 }
 
 // literal matches a text, plain and escaped for JSON. White space around it does not count.
-func literal(text string) string {
+func literal(text string) (*regexp.Regexp, error) {
 	words := strings.Fields(text)
 	for i, word := range words {
 		var expr strings.Builder
@@ -54,29 +49,36 @@ func literal(text string) string {
 		}
 		words[i] = expr.String()
 	}
-	return strings.Join(words, space)
+	re, err := regexp.Compile(strings.Join(words, space))
+	if err != nil {
+		err = fmt.Errorf("%w: %d characters are too long for a text", ErrText, utf8.RuneCountInString(text))
+	}
+	return re, err
 }
 
 // saidBy finds what a person said: lines of a room, in files and in the quotes of LIFE and JSON.
-func saidBy(person string) []pattern {
+func saidBy(person string) (all []*regexp.Regexp) {
 	tag := `\[USER:` + regexp.QuoteMeta(person) + ` [^\]\s]{20,35}\] ?`
-	return []pattern{
-		{regexp.MustCompile(`(?m)^` + tag + `(.*(?:\n    .*)*)`), 1},
-		{regexp.MustCompile(`(?m)^    ` + tag + `(.*(?:\n        .*)*)`), 1}, // in a hint, or as RECALL shows it
-		{regexp.MustCompile(`"` + tag + `((?:[^"\\]|\\.)*)"`), 1},
+	for _, form := range []string{
+		`(?m)^` + tag + `(.*(?:\n    .*)*)`,
+		`(?m)^    ` + tag + `(.*(?:\n        .*)*)`, // in a hint, or as RECALL shows it
+		`"` + tag + `((?:[^"\\]|\\.)*)"`,
+	} {
+		all = append(all, regexp.MustCompile(form))
 	}
+	return all
 }
 
 // sectionOf finds the text of entries, calls or results in originals and in what was opened of them. Heads are
 // expressions for the words behind ◆, such as "e12 reply".
-func sectionOf(heads ...string) pattern {
+func sectionOf(heads []string) *regexp.Regexp {
 	const rest = `\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`
-	return pattern{regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)` + rest), 1}
+	return regexp.MustCompile(`(?m)^(?:◆|◰4) (?:` + strings.Join(heads, "|") + `)` + rest)
 }
 
 // pinsOf finds the rules and promises that come from a range of entries, in a past and in snapshots.
-func pinsOf(e event.Entries) []pattern {
+func pinsOf(e event.Entries) []*regexp.Regexp {
 	inPast := fmt.Sprintf(`(?:\n|\\n)- e%d\.\.e%d: ((?:[^\n\\]|\\[^n])*)`, e.From, e.To)
 	inState := fmt.Sprintf(`"from":\s*%d,\s*"to":\s*%d,\s*"text":\s*"((?:[^"\\]|\\.)*)"`, e.From, e.To)
-	return []pattern{{regexp.MustCompile(inPast), 1}, {regexp.MustCompile(inState), 1}}
+	return []*regexp.Regexp{regexp.MustCompile(inPast), regexp.MustCompile(inState)}
 }

@@ -18,8 +18,8 @@ const (
 	log   = "log"   // LIFE.md
 	state = "state" // JSON that Lethe reads back
 	reply = "reply" // an answer of the model
-	meta  = "meta"  // the frontmatter of a blob
-	blob  = "blob"  // with frontmatter
+	blob  = "blob"  // any of these, with frontmatter
+	wish  = "wish"  // text in its name
 	mine  = "mine"  // the view of the context, which is made anew
 )
 
@@ -32,8 +32,8 @@ var (
 	// inState leaves out what names something: self, hash, room, tool, posted, ...
 	inState = lazy.Regexp(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
 		`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
+	inHead = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
 	quoted = lazy.Regexp(`"((?:[^"\\]|\\.)*)"`)
-	inMeta = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
 	// fixed finds what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
 	fixed = lazy.Regexp(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
 		`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
@@ -57,46 +57,41 @@ func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
 	return out
 }
 
-// textsOf are the ranges of a file that are text, but for what is fixed.
-func textsOf(kind string, data []byte) (out []span) {
-	switch kind {
+// texts are the ranges that are text, but for what is fixed.
+func (d *document) texts() []span {
+	out, body := groups(inHead(), d.data[:d.head], 0), d.data[d.head:]
+	switch d.kind {
 	case log:
-		return groups(inLog(), data, 0)
+		return groups(inLog(), body, 0)
 	case state:
-		return groups(inState(), data, 0)
-	case meta:
-		return groups(inMeta(), data, 0)
+		return append(out, groups(inState(), body, d.head)...)
 	case reply:
-		texts, args, _ := mind.AnswerParts(data)
+		texts, args, _ := mind.AnswerParts(body)
 		for _, s := range texts {
-			out = append(out, span{int(s.From), int(s.To)})
+			out = append(out, span{d.head + int(s.From), d.head + int(s.To)})
 		}
 		for _, s := range args {
-			out = append(out, groups(quoted(), data[s.From:s.To], int(s.From))...)
+			out = append(out, groups(quoted(), body[s.From:s.To], d.head+int(s.From))...)
 		}
 		return out
 	}
-	return []span{{0, len(data)}}
+	return append(out, span{d.head, len(d.data)})
 }
 
-// cutsOf are the parts of what was found that are text, in order, without newlines. kept counts what is no text
-// at all.
-func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) {
-	if len(found) == 0 {
-		return nil, 0
-	}
+// cuts plans to cut what was found and is text, without newlines. kept counts what is no text at all.
+func (d *document) cuts(found []span) (kept int) {
 	const text, cut = 1, 2
-	is := make([]byte, len(data)) // by byte
-	for _, s := range textsOf(kind, data) {
+	is := make([]byte, len(d.data)) // by byte
+	for _, s := range d.texts() {
 		copy(is[s.from:s.to], bytes.Repeat([]byte{text}, s.to-s.from))
 	}
-	for _, m := range fixed().FindAllIndex(data, -1) {
-		clear(is[m[0]:m[1]])
+	for _, m := range fixed().FindAllIndex(d.data[d.head:], -1) {
+		clear(is[d.head+m[0] : d.head+m[1]])
 	}
 	for _, s := range found {
 		some := false
 		for i := s.from; i < s.to; i++ {
-			if is[i] != 0 && data[i] != '\n' {
+			if is[i] != 0 && d.data[i] != '\n' {
 				is[i], some = cut, true
 			}
 		}
@@ -104,38 +99,30 @@ func cutsOf(kind string, data []byte, found []span) (cuts [][2]int64, kept int) 
 			kept++
 		}
 	}
-	for i := bytes.IndexByte(is, cut); i >= 0 && i < len(is); i++ {
-		from := i
-		for i < len(is) && is[i] == cut {
-			i++
-		}
-		if from < i {
-			cuts = append(cuts, [2]int64{int64(from), int64(i - from)})
+	for i := range is {
+		switch last := len(d.Cuts) - 1; {
+		case is[i] != cut:
+		case i > 0 && is[i-1] == cut:
+			d.Cuts[last][1]++
+		default:
+			d.Cuts = append(d.Cuts, [2]int64{int64(i), 1})
 		}
 	}
-	return cuts, kept
+	return kept
 }
 
-var errForm = errors.New("it could not be read any more")
+var errForm = errors.New("it would not be JSON")
 
-// readable returns an error when a file of a kind cannot be read after an erasure.
-func readable(kind string, before, after []byte) error {
-	switch kind {
+// readable returns an error when the file cannot be read any more as it will be.
+func (d *document) readable(after []byte) error {
+	switch before, after := d.data[d.head:], after[d.head:]; d.kind {
 	case state:
 		if json.Valid(before) && !json.Valid(after) {
 			return errForm
 		}
 	case reply:
-		was, _ := mind.DecodeAnswer(before)
-		a, err := mind.DecodeAnswer(after)
-		if err != nil {
-			return err
-		}
-		for i, c := range a.Calls {
-			if json.Valid([]byte(was.Calls[i].Args)) && !json.Valid([]byte(c.Args)) {
-				return errForm
-			}
-		}
+		_, err := mind.DecodeAnswer(after)
+		return err
 	case log:
 		for line := range strings.Lines(string(after)) {
 			if _, err := life.ParseLine(line); err != nil {

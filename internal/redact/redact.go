@@ -10,12 +10,12 @@ package redact
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -142,17 +142,16 @@ func (p *Plan) note(path string) error {
 	if err != nil || len(p.Lines) == 0 {
 		return err
 	}
+	lines := map[int64]string{}
+	for offset, e := range all {
+		lines[offset] = life.EncodeErasure(offset, e)
+	}
 	for _, l := range p.Lines {
-		before, berr := hex.DecodeString(l.Leaf)
-		now, nerr := hex.DecodeString(l.Now)
-		if berr != nil || nerr != nil || len(before) != 32 || len(now) != 32 {
-			return fmt.Errorf("erase in %s: the plan does not say what becomes of the line at %d", path, l.Offset)
-		}
-		all[l.Offset] = life.Erasure{Before: [32]byte(before), Now: [32]byte(now)}
+		lines[l.Offset] = fmt.Sprintf("%d %s %s\n", l.Offset, l.Leaf, l.Now)
 	}
 	var out bytes.Buffer
-	for _, offset := range slices.Sorted(maps.Keys(all)) {
-		out.WriteString(life.EncodeErasure(offset, all[offset]))
+	for _, offset := range slices.Sorted(maps.Keys(lines)) {
+		out.WriteString(lines[offset])
 	}
 	return durable.WriteFile(life.ErasedPath(path), out.Bytes(), 0o600)
 }
@@ -170,13 +169,13 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("erase in %s: %w", f.Path, err)
 	}
-	room := filepath.Dir(f.Path) == filepath.Base(chat.Dir(home))
+	t, _, _, terr := blobs.DecodeTombstone(data)
 	switch {
-	case f.Of != "" && isTombstone(data, f.Of, at):
+	case f.Of != "" && terr == nil && t.Of.String() == f.Of && t.At.Equal(at): // what this plan has made of it
 		return true, durable.Sync(path)
 	case f.Mask(data) != f.Sum:
 		return false, nil
-	case room:
+	case filepath.Dir(path) == chat.Dir(home):
 		err = chat.Erase(path, f.pieces()...)
 	default:
 		err = durable.Patch(path, f.pieces()...)
@@ -191,12 +190,6 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 	return true, err
 }
 
-// isTombstone reports whether data is the tombstone that the erasure of a moment has made of a blob.
-func isTombstone(data []byte, of string, at time.Time) bool {
-	t, _, _, err := blobs.DecodeTombstone(data)
-	return err == nil && t.Of.String() == of && t.At.Equal(at)
-}
-
 // Tombstone is the file that stands at an address, made of the blob with its cuts filled.
 func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
 	h, err := blobs.ParseHash(of)
@@ -207,13 +200,15 @@ func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
 	return blobs.EncodeTombstone(blobs.Tombstone{Of: h, Why: blobs.Erased, At: at}, m, body), err
 }
 
-// remove overwrites a file before its name goes.
+// remove overwrites a file before its name goes. A directory has empty files alone, whose names are what goes.
 func remove(path string) error {
 	data, err := durable.ReadWhole(path, MaxFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return durable.SyncDir(filepath.Dir(path)) // the process that removed it may have died before
-	}
-	if err == nil {
+	case errors.Is(err, durable.ErrNotRegular):
+		return errors.Join(os.RemoveAll(path), durable.SyncDir(filepath.Dir(path)))
+	case err == nil:
 		err = durable.Patch(path, durable.Piece{Data: make([]byte, len(data))})
 	}
 	if err != nil {
