@@ -189,7 +189,7 @@ func (p *program) showFinding(id home.Identity, f *erase.Finding, e erasing, nex
 
 func (p *program) placeRow(place erase.Place) []any {
 	how := map[string]string{
-		erase.Erased: " ", erase.Removed: "removed, and made anew",
+		erase.Erased: " ", erase.Removed: " ",
 		erase.Left: "stays: it is yours, or the tools'",
 		erase.Kept: "stay", erase.Unread: "could not be read",
 		erase.Other:   "has it, too: " + p.lethe("erase %s -", place.What),
