@@ -26,8 +26,8 @@ import (
 
 // intents records what comes before calls that are still to be made, in order: a call that people
 // are to approve is not run, and has its question and its result; then comes the intent of the
-// first that runs now. begun says that there is one.
-func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, begun bool) {
+// first that runs now.
+func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 	asked := map[string]bool{} // calls, in these records
 	for _, p := range pending {
 		args := blobs.Unescape(p.Call.Args)
@@ -41,7 +41,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 			if in.err == nil && in.asks.Call != "" {
 				records = append(records, a.ask(in.asks, 0))
 			}
-			return records, true
+			return records
 		}
 		room, text := a.whereToAsk(), askedFirst
 		switch _, twice := a.state.Asked("", exact); {
@@ -60,7 +60,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record, be
 		}
 		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
 	}
-	return records, false
+	return records
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
@@ -122,18 +122,6 @@ func askedText(q mind.Question) string {
 		q.ID,
 		q.Room,
 	)
-}
-
-// leftOver records the results of calls that were not run when the daemon died.
-func (a *Agent) leftOver(pending []mind.Pending) (out []record) {
-	for _, p := range pending {
-		if _, ok := a.state.Asked(p.ID(), mind.ExactCall(p.Call.Tool, blobs.Unescape(p.Call.Args))); ok {
-			out = append(out, a.result(p, event.Result{Status: mind.NotStarted}, []byte(askedFirst)))
-		} else {
-			out = append(out, a.notStarted([]mind.Pending{p}, "the daemon stopped before this call's turn came. Call again if it is still needed.")...)
-		}
-	}
-	return out
 }
 
 // said reports whether a user has said something between two offsets of a room, of its newest 1 MiB before to; -1 is
@@ -282,51 +270,37 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 		return false, nil
 	}
 	q := a.state.Approved[0]
-	k, err := a.approved(q)
+	c, err := a.approved(q)
 	if err != nil {
 		return false, err
 	}
-	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}}
-	in := a.intend(q.ID, p.Call, false)
-	if err := a.commit(record{Event: event.Run{ID: q.ID, Tool: k.Tool, Child: in.child, Notice: in.line}}); err != nil {
+	in := a.intend(q.ID, c, false)
+	if err := a.commit(record{Event: event.Run{ID: q.ID, Tool: c.Tool, Child: in.child, Notice: in.line}}); err != nil {
 		return false, err
 	}
 	a.call.share = a.batchChars()
-	res, stopped, err := a.runTool(ctx, in, tools.Call{ID: q.ID, Name: k.Tool, JobRoom: q.Room})
+	o, err := a.runTool(ctx, in, q.ID, c, q.Room)
 	if err != nil {
 		return false, err
 	}
-	state := mind.OK
-	switch {
-	case res.Job > 0:
-	case stopped:
-		state = mind.Interrupted
-	case res.Err:
-		state = mind.Failed
-	}
-	return true, a.commit(a.runEnd(q, p, state, res))
+	return true, a.runEnd(q, o)
 }
 
 // approved reads the call that people have approved, to the byte.
-func (a *Agent) approved(q mind.Question) (mind.Ask, error) {
+func (a *Agent) approved(q mind.Question) (*mind.Call, error) {
 	b, err := a.store.Get(q.Ref.Hash)
 	if err != nil {
-		return mind.Ask{}, home.ReadError(err)
+		return nil, home.ReadError(err)
 	}
-	return mind.DecodeAsk(b.Body)
+	k, err := mind.DecodeAsk(b.Body)
+	return &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}, err
 }
 
 // runEnd records what became of an approved call.
-func (a *Agent) runEnd(q mind.Question, p mind.Pending, state string, res tools.Result) record {
-	e := event.Note{Why: "run", Run: q.ID, Status: state, File: a.touched(res), Job: res.Job}
-	if state == mind.Interrupted {
-		e.File = a.wrote(p)
-	}
-	return a.note(
-		e,
-		fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(res.Body[:min(len(res.Body), 1000)]))),
-		string(res.Body),
-	)
+func (a *Agent) runEnd(q mind.Question, o outcome) error {
+	gist := fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(o.Body[:min(len(o.Body), 1000)])))
+	e := event.Note{Why: "run", Run: q.ID, Status: o.state, File: o.file, Job: o.Job}
+	return a.commit(a.note(e, gist, string(o.Body)))
 }
 
 // settleRun ends an approved call that was running when the daemon died. It is never run twice.
@@ -335,13 +309,11 @@ func (a *Agent) settleRun() error {
 		return nil
 	}
 	q := a.state.Approved[0]
-	k, err := a.approved(q)
+	c, err := a.approved(q)
 	if err != nil {
 		return err
 	}
-	p := mind.Pending{Call: &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}}
-	state, text := a.cutShort(q.ID, p.Call, a.speaksIn())
-	return a.commit(a.runEnd(q, p, state, tools.Result{Body: []byte(text)}))
+	return a.runEnd(q, a.cutShort(q.ID, c, a.speaksIn()))
 }
 
 // questions are what people are asked, for the status.

@@ -27,13 +27,9 @@ func (a *Agent) act(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
-	if !pending[0].Call.Started { // people are asked about all the others
-		return a.commit(a.notStarted(pending, tooMany)...)
-	}
 	left, most := a.batchChars(), min(len(pending), maxCalls)
 	for i, p := range pending[:most] {
-		if p.Call.Status != "" {
+		if !p.Call.Started {
 			continue // people are asked first
 		}
 		if i > 0 {
@@ -43,52 +39,31 @@ func (a *Agent) act(ctx context.Context) error {
 			return nil // the others are settled as not started
 		}
 		a.call.share = min(left, left/(most-i)) // what was shown beyond a share is taken from the others
-		call := tools.Call{ID: p.ID(), Name: p.Call.Tool, JobRoom: a.state.TurnRoom()}
 		withdrawn := a.call.intent.withdraws
-		res, stopped, err := a.runTool(ctx, a.call.intent, call)
+		o, err := a.runTool(ctx, a.call.intent, p.ID(), p.Call, a.state.TurnRoom())
 		if err != nil {
 			return err
 		}
-		state := mind.OK
-		switch {
-		case res.Job > 0: // it goes on, whatever has stopped the turn
-		case stopped:
-			state = mind.Interrupted
-			res.Body = fmt.Appendf(
-				nil,
-				"interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s",
-				res.Body,
-			)
-		case res.Err:
-			state = mind.Failed
-		}
-		show, weight := a.showing(res)
+		show, weight := a.showing(o.Result)
 		left -= weight
-		result := event.Result{Status: state, Opened: res.Opened, Withdrawn: withdrawn, Job: res.Job}
-		if show < len(res.Body) {
+		result := event.Result{Status: o.state, Opened: o.Opened, Withdrawn: withdrawn, Job: o.Job, File: o.file}
+		if show < len(o.Body) {
 			result.Show, result.Places = show, show > 0
 		}
-		result.File = a.touched(res)
-		if stopped {
-			result.File = a.wrote(p)
-		}
-		records := []record{a.result(p, result, res.Body)}
-		if stopped {
-			records = append(records, a.notStarted(pending[i+1:], "stopped before this call's turn came.")...)
-		} else {
-			intents, begun := a.intents(pending[i+1:most], false)
-			if records = append(records, intents...); !begun {
-				records = append(records, a.notStarted(pending[most:], tooMany)...)
-			}
+		records := []record{a.result(p, result, o.Body)}
+		if !o.stopped {
+			intents := a.intents(pending[i+1:most], false)
+			records = append(records, intents...)
 		}
 		if err := a.commit(records...); err != nil {
 			return err
 		}
-		if stopped {
-			return nil
+		if o.stopped {
+			return a.log.Settle("stopped before this call's turn came.")
 		}
 	}
-	return a.warnRepeats()
+	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
+	return inOrder(func() error { return a.log.Settle(tooMany) }, a.warnRepeats)
 }
 
 // warnRepeats tells a model that goes round in circles.
@@ -113,35 +88,57 @@ func (a *Agent) touched(res tools.Result) (f event.File) {
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.
 func argsOf(c *mind.Call) json.RawMessage { return json.RawMessage(blobs.Unescape(c.Args)) }
 
-// runTool runs one tool. stopped says that it was cut short by /stop or the end of the daemon.
-func (a *Agent) runTool(ctx context.Context, in intent, c tools.Call) (res tools.Result, stopped bool, err error) {
-	a.show(status.Acting, c.Name)
+// outcome is what became of a call.
+type outcome struct {
+	tools.Result
+	state   string
+	file    event.File // that it has written
+	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
+}
+
+// runTool runs one tool.
+func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call, room string) (o outcome, err error) {
+	a.show(status.Acting, c.Tool)
+	o.state = mind.OK
 	run, beside := in.effect.(tools.Run)
 	if in.err != nil || !beside {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
-		said, err := a.perform(c.ID, in)
+		said, err := a.perform(id, in)
 		if err != nil {
-			said = err.Error()
+			said, o.state = err.Error(), mind.Failed
 		}
-		return tools.Result{Body: []byte(said), Err: err != nil}, false, nil
+		o.Body = []byte(said)
+		return o, nil
 	}
-	c.Job, c.Most = a.state.LastJob+1, max(minPage, min(compactor.MaxResult, a.call.share))
-	c.Output = a.view.Output(c.ID)
+	call := tools.Call{
+		ID: id, Name: c.Tool, JobRoom: room, Job: a.state.LastJob + 1, Output: a.view.Output(id),
+		Most: max(minPage, min(compactor.MaxResult, a.call.share)),
+	}
+	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
+		call.ID = a.id.Name + "." + id
+	}
 	defer a.view.Begin(status.Live{})
 	began := time.Now().Add(-durable.ClockStep)
-	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
-		c.ID = a.id.Name + "." + c.ID
-	}
 	a.aside.now.Store(a.known())
 	err = a.during(ctx, func(ctx context.Context) {
-		res = run.Do(ctx, c)
-		stopped = ctx.Err() != nil
+		o.Result = run.Do(ctx, call)
+		o.stopped = ctx.Err() != nil
 	})
-	if res.Job == 0 { // what a job puts into a drop is a letter
+	if o.Job == 0 { // what a job puts into a drop is a letter
 		a.triggers.Called(began)
 	}
-	return res, stopped, err
+	o.file = a.touched(o.Result)
+	switch {
+	case o.Job > 0:
+	case o.stopped:
+		o.state, o.file = mind.Interrupted, a.wrote(c)
+		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
+		o.Body = fmt.Appendf(nil, why, o.Body)
+	case o.Err:
+		o.state = mind.Failed
+	}
+	return o, err
 }
 
 // showing decides how many runes of a result enter the context, 0 for all, and

@@ -88,22 +88,15 @@ func (a *Agent) Join(t *crew.Team) { a.team = t }
 
 // lostChildren writes the results of children that cannot be run.
 func (a *Agent) lostChildren(now time.Time) (out []record, err error) {
-	lost := a.team.TakeLost()
-	if len(lost) == 0 {
-		return nil, nil
-	}
 	for _, c := range a.state.Working() {
-		why := lost[c.Name]
-		if why == nil || a.state.Awaits(c.Name) > 0 {
-			continue
-		}
+		why := a.team.Lost(c.Name)
 		owed := slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
-		if why == crew.ErrStopped && (owed || !a.heardAll(c.Room)) {
-			a.team.StillLost(c.Name, why)
+		stopped := why == crew.ErrStopped
+		if why == nil || a.state.Awaits(c.Name) > 0 || stopped && (owed || !a.heardAll(c.Room)) {
 			continue
 		}
 		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
-		if why == crew.ErrStopped {
+		if stopped {
 			failed.Text = why.Error()
 		}
 		out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))

@@ -10,11 +10,9 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
-	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
-	"lethe/wake"
 )
 
 const (
@@ -58,7 +56,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		}
 		e.Relay = a.posting(working...).Posts
 	case "jobs":
-		say = a.jobsLine(l)
+		say = a.jobsLine()
 	case "status":
 		say = a.statusLine()
 	case "budget":
@@ -72,24 +70,8 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			)
 			break
 		}
-		refused, trouble, err := a.tryModel(l.Arg)
-		if err != nil {
-			return err
-		}
-		if refused {
-			say = fmt.Sprintf(
-				"I tried the model %s, and keep the model %s: %s",
-				l.Arg,
-				a.state.Stable.Params.Model,
-				sentence(trouble),
-			)
-			break
-		}
 		e.Model = l.Arg
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
-		if trouble != nil {
-			say += " I could not try it: " + sentence(trouble)
-		}
 	case "forget":
 		e.Forget, say = a.forget(l)
 	}
@@ -117,10 +99,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	if err := a.commit(records...); err != nil {
 		return err
 	}
-	switch l.Command {
-	case "jobs":
-		a.stopJob(strings.TrimPrefix(l.Arg, "stop "), l.Name)
-	case "budget":
+	if e.Raise != 0 {
 		return a.release()
 	}
 	return nil
@@ -207,56 +186,34 @@ func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
 
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
-	s := a.state
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %.16s, model %s", a.id.Name, a.id.Self, s.Stable.Params.Model)
-	if a.cfg.Offline {
-		b.WriteString(" (offline rehearsal)")
+	a.show(a.shown.State, a.shown.Tool)
+	s := a.shown
+	model := s.Model
+	if s.Offline {
+		model += " (offline rehearsal)"
 	}
-	fmt.Fprintf(
-		&b,
-		"; turns %d; context %d of %d tokens; hears %s",
-		s.Turn,
-		a.contextTokens(),
-		a.limit(),
-		strings.Join(a.joined(), ", "),
-	)
-	fmt.Fprintf(
-		&b,
-		"; tokens in %d (%d cached), out %d; %s USD",
-		s.Usage.Input,
-		s.Usage.Cached,
-		s.Usage.Output,
-		llm.Dollars(s.Stable.Params.Model, s.Usage.USD),
-	)
+	parts := []string{
+		fmt.Sprintf("%s %.16s, model %s", s.Name, s.Self, model),
+		fmt.Sprintf("turns %d", s.Turn),
+		fmt.Sprintf("context %d of %d tokens", s.ContextTokens, s.ContextLimit),
+		"hears " + strings.Join(s.Rooms, ", "),
+		fmt.Sprintf("tokens in %d (%d cached), out %d", s.InputTokens, s.CachedTokens, s.OutputTokens),
+		llm.Dollars(s.Model, s.CostUSD) + " USD",
+	}
 	switch {
-	case s.Paused != "":
-		fmt.Fprintf(&b, "; paused: %s", s.Paused)
-	case a.outage.noSpace != nil:
-		fmt.Fprintf(&b, "; %s", a.outage.waitsFor())
+	case a.state.Paused != "":
+		parts = append(parts, "paused: "+s.Error)
+	case s.Error != "":
+		parts = append(parts, s.Error)
 	case a.busy():
-		b.WriteString("; working")
-		if since := a.silence(); !since.IsZero() {
-			fmt.Fprintf(&b, "; nothing has come from the model for %s", time.Since(since).Truncate(time.Second))
-		}
+		parts = append(parts, "working")
 	default:
-		b.WriteString("; idle")
+		parts = append(parts, "idle")
 	}
-	for _, q := range s.Questions {
-		fmt.Fprintf(&b, "; asked in %s: %s %s", q.Room, q.ID, blobs.Gist(q.Text))
+	if !s.SilentSince.IsZero() {
+		silent := time.Since(s.SilentSince).Truncate(time.Second)
+		parts = append(parts, fmt.Sprintf("nothing has come from the model for %s", silent))
 	}
-	for _, j := range a.tools.Running() {
-		fmt.Fprintf(&b, "; %s goes on", wake.JobName(j))
-	}
-	for _, c := range s.Working() {
-		fmt.Fprintf(&b, "; %s works for me in %s", c.Name, c.Room)
-	}
-	more := status.Beside{Triggers: a.triggers.Status(), Budget: a.shownBudget()}
-	for _, words := range more.Brief(time.Now().In(a.cfg.Zone)) {
-		b.WriteString("; " + words)
-	}
-	for _, t := range a.trouble() {
-		b.WriteString("; " + t)
-	}
-	return b.String()
+	parts = append(parts, s.Brief(time.Now().In(a.cfg.Zone))...)
+	return strings.Join(append(parts, s.Trouble...), "; ")
 }

@@ -193,14 +193,6 @@ func (a *Agent) writeContext() error {
 	return nil
 }
 
-// writeDueContext brings context.md up to date with the turn before, while one is under way.
-func (a *Agent) writeDueContext() {
-	if due := a.files.due; !due.IsZero() && !time.Now().Before(due) {
-		a.replaceContext(a.files.seen[home.ContextFile]) // an edit is merged behind the turn
-		a.files.shown[1], a.files.due = 0, time.Time{}
-	}
-}
-
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
 func (a *Agent) replaceContext(read fs.FileInfo) {

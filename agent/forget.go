@@ -146,23 +146,19 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 	}
 	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	a.forgetting.job = beside.Start(ctx, job, a.asking(cancel), a.cfg.Log, why, len(only))
-	return nil
-}
-
-// asking returns what asks a model beside the turns.
-func (a *Agent) asking(cancel context.CancelFunc) *beside.Asker {
 	rates, dir := a.rates(), a.id.Dir
-	return &beside.Asker{
+	asker := &beside.Asker{
 		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
 		Rates: rates, Pay: a.wallet.Pay(rates), Writable: func() error { return writable(dir) }, Cancel: cancel,
 	}
+	a.forgetting.job = beside.Start(ctx, job, asker, a.cfg.Log, why, len(only))
+	return nil
 }
 
 // finish swaps in the answers of a job that has ended.
 func (a *Agent) finish(job *beside.Job) error {
 	a.forgetting.job = nil
-	if err := a.pay(job.Asker, "compaction"); err != nil || job.Cancelled {
+	if err := a.pay(job.Asker); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
@@ -217,17 +213,17 @@ func (a *Agent) dropJob() error {
 	}
 	job.End()
 	a.forgetting.job = nil
-	return a.pay(job.Asker, "compaction")
+	return a.pay(job.Asker)
 }
 
-// pay records what was asked beside the turns, what for, and what it has cost.
-func (a *Agent) pay(asker *beside.Asker, on string) error {
+// pay records what was asked beside the turns, and what it has cost.
+func (a *Agent) pay(asker *beside.Asker) error {
 	bill := asker.Bill()
 	if bill.Calls == 0 {
 		return nil
 	}
 	bill.Tokens = asker.Pay.Note(bill.Tokens, 0)
-	return inOrder(func() error { return a.commit(record{Event: bill.Event(on)}) }, a.release)
+	return inOrder(func() error { return a.commit(record{Event: bill.Event("compaction")}) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,21 +64,6 @@ func TestWhateverArrives(t *testing.T) {
 			r.checked()
 		})
 	}
-}
-
-// The second try of an answer that was cut off has more room, but not more than
-// there is.
-func TestCutOffAtTheLimit(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	long := rehearsal.Step{Task: "none", Skip: 6, Times: 2, Answer: cut(strings.Repeat("so much to say ", 200))}
-	w := forgetful(t, 18_000, long, always("noted"))
-	r := w.run(w.boot("ada", "dev"))
-	w.talk(10, 150)
-	r.finish()
-	w.gauge.held(t)
-	tried := slices.ContainsFunc(w.requests(), func(q asked) bool { return q.task == "" && q.rest["max_tokens"] != "3000" })
-	equal(t, "tried with more room", tried, true)
 }
 
 // Floods in many rooms at once share one budget.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,67 +31,25 @@ const (
 	checkTime   = 10 * time.Minute
 )
 
-// resolve reads the schema.
+// resolve reads the schema. A model may have written it: one with references can lead back to itself, or be endlessly
+// large when each is followed.
 func (g Gate) resolve() (*jsonschema.Resolved, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(g.Schema, &s); err != nil {
 		return nil, errors.New("the schema is not a JSON Schema: it has to be one JSON object")
 	}
-	var whole any
-	_ = json.Unmarshal(g.Schema, &whole) // it is valid JSON
-	if left := maxSchema; !spread(whole, whole, &left) {
-		return nil, fmt.Errorf(
-			"the schema is too large when each $ref is followed, at most %d objects, or has one that leads back to itself or elsewhere than to #/$defs/…: write it without",
-			maxSchema,
-		)
+	text, err := json.Marshal(s) // with its keys as the library reads them
+	if err != nil {
+		return nil, fmt.Errorf("the schema is not a JSON Schema: %w", err)
+	}
+	if bytes.Contains(text, []byte(`"$ref":`)) || bytes.Contains(text, []byte(`"$dynamicRef":`)) {
+		return nil, errors.New("the schema has a $ref: write it without")
 	}
 	r, err := s.Resolve(nil)
 	if err != nil {
 		err = fmt.Errorf("the schema is not a JSON Schema: %w", err)
 	}
 	return r, err
-}
-
-// maxSchema bounds the objects in a schema, each $ref followed.
-const maxSchema = 2000
-
-// spread reports whether a part of a schema has no more objects than left, which it lowers, and only
-// references that can be followed. A model wrote it, and one that leads back to itself has no end.
-func spread(part, whole any, left *int) bool {
-	switch v := part.(type) {
-	case []any:
-		for _, e := range v {
-			if !spread(e, whole, left) {
-				return false
-			}
-		}
-	case map[string]any:
-		if *left--; *left < 0 {
-			return false
-		}
-		for key, e := range v {
-			to, isText := e.(string)
-			switch key = strings.ToLower(key); { // as the library reads them
-			case !isText:
-			case key == "$id" || key == "$dynamicref":
-				return false
-			case key == "$ref":
-				path, below := strings.CutPrefix(to, "#/")
-				e = whole
-				for _, name := range strings.Split(path, "/") {
-					m, _ := e.(map[string]any)
-					e = m[name]
-				}
-				if !below || e == nil {
-					return false
-				}
-			}
-			if !spread(e, whole, left) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // Validate refuses a gate whose schema makes no sense.
@@ -139,9 +98,9 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v verdict, err error) 
 		return v, nil
 	}
 	a.show(status.Acting, "check")
-	ran, stopped := false, false
+	set, ran, stopped := a.tools, false, false
 	err = a.during(ctx, func(ctx context.Context) {
-		v.why, ran = a.tools.Check(ctx, g.Check, text, checkTime)
+		v.why, ran = set.Check(ctx, g.Check, text, checkTime)
 		stopped = ctx.Err() != nil
 	})
 	if err == nil && stopped {

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -95,17 +94,12 @@ func TestGateStopped(t *testing.T) {
 
 // A schema that a model wrote ends: no daemon hangs or dies of it.
 func TestGateIsValid(t *testing.T) {
-	twice := `{"$ref":"#/$defs/a0","$defs":{`
-	for i := range 26 {
-		twice += fmt.Sprintf(`"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]},`, i, i+1, i+1)
-	}
-	twice += `"a26":{}}}`
-	if why := (Gate{Schema: []byte(`{"$ref":"#"}`)}).fits("1"); !strings.Contains(why, "leads back to itself") {
+	if why := (Gate{Schema: []byte(`{"$ref":"#"}`)}).fits("1"); !strings.Contains(why, "has a $ref") {
 		t.Errorf("fits: %s", why)
 	}
 	for schema, ok := range map[string]bool{"": true, `{"type":"object"}`: true, `[1]`: false, `{"$ref":"https://example.com/x"}`: false, `{`: false,
-		`{"$ref":"#"}`: false, `{"$REF":"#"}`: false, `{"properties":{"a":{"$ref":"#/properties/a"}}}`: false, `{"$dynamicRef":"#"}`: false, `{"$ref":"#/nowhere"}`: false, twice: false,
-		`{"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}}`: true, `{"$defs":{"x":{"$id":"http://x/","$ref":"#/a"}}}`: false} {
+		`{"$ref":"#"}`: false, `{"$REF":"#"}`: false, `{"properties":{"a":{"$ref":"#/properties/a"}}}`: false, `{"$dynamicRef":"#"}`: false, `{"\u0024ref":"#"}`: false,
+		`{"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}}`: false, `{"$defs":{"x":{"$id":"http://x/","$ref":"#/a"}}}`: false} {
 		if err := (Gate{Schema: []byte(schema)}).Validate(); (err == nil) != ok {
 			t.Errorf("%s: %v", schema, err)
 		}

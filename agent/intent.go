@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -78,26 +79,32 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
 // now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
-func (a *Agent) cutShort(id string, c *mind.Call, said []string) (state, text string) {
-	if q, ok := a.state.Asked(id, ""); ok {
-		return mind.OK, askedText(q)
-	}
+func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
+	o := outcome{state: mind.OK, file: a.wrote(c)}
 	effect, _ := a.tools.Intent(c.Tool, argsOf(c))
-	switch e := effect.(type) {
-	case tools.Post:
-		if slices.Contains(said, e.Room) {
-			return mind.OK, a.saidIn(id, e.Room)
-		}
-	case tools.Child:
-		text, err := a.spawn(id, e)
-		if err != nil {
-			return mind.Failed, err.Error()
-		}
-		return mind.OK, text
-	case tools.Question:
-		return mind.Failed, "not done: the daemon stopped first. Call again if it is still needed."
+	post, posts := effect.(tools.Post)
+	child, spawns := effect.(tools.Child)
+	_, asks := effect.(tools.Question)
+	q, asked := a.state.Asked(id, "")
+	var text string
+	var err error
+	switch {
+	case asked:
+		text = askedText(q)
+	case posts && slices.Contains(said, post.Room):
+		text = a.saidIn(id, post.Room)
+	case spawns:
+		text, err = a.spawn(id, child)
+	case asks:
+		err = errors.New("not done: the daemon stopped first. Call again if it is still needed.")
+	default:
+		o.state, text = mind.Interrupted, journal.Interrupted
 	}
-	return mind.Interrupted, "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+	if err != nil {
+		o.state, text = mind.Failed, err.Error()
+	}
+	o.Body = []byte(text)
+	return o
 }
 
 // compact lets a compaction begin.

@@ -1,14 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/tools"
 	"lethe/wake"
@@ -38,48 +36,17 @@ func (a *Agent) runningJobs() (out []status.Job) {
 
 // jobsGoOn tells which jobs run; nothing when none does.
 func (a *Agent) jobsGoOn() string {
-	var ids []string
-	for _, s := range a.tools.Running() {
-		ids = append(ids, strconv.Itoa(s.ID))
-	}
-	if len(ids) == 0 {
+	if len(a.tools.Running()) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(
-		" Jobs that go on: %s (/jobs lists them, /jobs stop %s stops one).",
-		strings.Join(ids, ", "),
-		ids[0],
-	)
+	return " Jobs go on: " + a.jobsLine()
 }
 
-// jobsLine answers /jobs and /jobs stop N.
-func (a *Agent) jobsLine(l chat.Line) string {
-	list := a.tools.Running()
-	if n := jobToStop(l); n > 0 {
-		if slices.ContainsFunc(list, func(s tools.JobState) bool { return s.ID == n }) {
-			return fmt.Sprintf("Job %d is being stopped; a line tells its end.", n)
-		}
-		return fmt.Sprintf("No job %d runs.%s", n, a.jobsGoOn())
-	}
-	if len(list) == 0 {
-		return "No jobs run."
-	}
+// jobsLine answers /jobs.
+func (a *Agent) jobsLine() string {
 	var lines []string
-	for _, s := range list {
+	for _, s := range a.tools.Running() {
 		lines = append(lines, fmt.Sprintf("%s, for %s", wake.JobName(s), tools.Span(time.Since(s.Began))))
 	}
-	return strings.Join(lines, "\n")
-}
-
-// jobToStop is the job that a person's command stops; 0 is none.
-func jobToStop(l chat.Line) int {
-	n, _ := strconv.Atoi(strings.TrimPrefix(l.Arg, "stop "))
-	return n
-}
-
-// stopJob stops a job. One that does not run has ended meanwhile, or there is none, which was answered.
-func (a *Agent) stopJob(number, by string) {
-	if n, err := strconv.Atoi(number); err == nil {
-		_ = a.tools.StopJob(n, "by "+by)
-	}
+	return cmp.Or(strings.Join(lines, "\n"), "No jobs run.")
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lethe/compactor"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/panics"
@@ -74,55 +73,36 @@ func (t *thought) drop() error {
 func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	r, rates := a.request(), a.rates()
 	t.asked, t.weight = r, r.Weight()
-	spare := a.limit() - a.contextTokens() + r.MaxTokens // tokens that the answer may have within the limit
 	pay := a.wallet.Pay(rates)
-	complete := func(ctx context.Context, r llm.Request) (llm.Reply, error) {
-		call := pay.Attempts(&r)
-		reply, err := a.cfg.Model.Complete(ctx, r, a.stream(ctx))
-		waste := rates.Billed(reply.Waste)
-		lost := rates.Wasted(r, waste)
-		t.lost.Calls += waste.Calls
-		t.lost.Estimated = t.lost.Estimated || waste.Uncounted > 0
-		t.lost.Add(lost)
-		cost := rates.Answered(r, reply)
-		kept := err == nil && reply.Finish != "length"
-		if err == nil && !kept {
-			t.lost.Calls++
-			t.lost.Add(cost)
-			lost = wallet.Sum(lost, cost)
-		}
-		if kept {
-			t.call, t.cost = call, cost
-		}
-		if why := call.End(lost, kept); why != nil {
-			err = why
-		}
-		return redacted(reply), err
-	}
+	t.call = pay.Attempts(&r)
 	a.call.piece()
 	a.show(status.Thinking, "")
 	defer func() {
 		a.call.lastPiece.Store(nil)
 		a.view.Begin(status.Live{})
 	}()
+	model, on := a.cfg.Model, a.stream()
 	failed := a.during(ctx, func(ctx context.Context) {
-		t.reply, err = complete(ctx, r)
-		if err == nil && t.reply.Finish == "length" && spare > r.MaxTokens {
-			again := r
-			again.MaxTokens = min(2*r.MaxTokens, spare)
-			a.cfg.Log.Warn("the answer was cut off; trying once more with room", "max_tokens", again.MaxTokens)
-			if more, merr := complete(ctx, again); merr == nil {
-				t.reply = more
-			}
-		}
+		t.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
 	})
-	if failed != nil {
-		err = failed
+	if failed != nil { // what it has cost is not known; the hold stays
+		return t, failed
 	}
-	t.lost.Tokens = pay.Note(t.lost.Tokens, 0)
-	if t.call != nil {
-		t.cost = pay.Note(t.cost, t.call.Open)
+	waste := rates.Billed(t.reply.Waste)
+	t.lost = wallet.Bill{Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
+	kept := err == nil && t.reply.Finish != "length"
+	if err == nil {
+		t.cost = rates.Answered(r, t.reply)
 	}
+	if err == nil && !kept {
+		t.lost.Calls++
+		t.lost.Add(t.cost)
+	}
+	if why := t.call.End(t.lost.Tokens, kept); why != nil {
+		err = why
+	}
+	t.lost.Tokens, t.cost = pay.Note(t.lost.Tokens, 0), pay.Note(t.cost, t.call.Open)
+	t.reply = redacted(t.reply)
 	return t, err
 }
 
@@ -158,9 +138,6 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			return crash
 		case <-a.changed:
 		case <-post:
-		case <-alarm(a.files.due):
-			a.writeDueContext()
-			continue
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
 		stop, err := a.pollCommands(true)
@@ -266,23 +243,6 @@ func (a *Agent) failed(err error) error {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
 	return a.commit(record{Event: trouble})
-}
-
-// tryTime bounds the try of a model, for which the loop waits.
-const tryTime = 10 * time.Second
-
-// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is
-// refused, and why, or why that is not known.
-func (a *Agent) tryModel(name string) (refused bool, why, err error) {
-	if a.cfg.Offline {
-		return false, nil, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
-	defer cancel()
-	c := a.asking(cancel)
-	c.Frozen.Model = name
-	_, why = c.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}})
-	return llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced), why, a.pay(c, "model")
 }
 
 // people are the rooms in which somebody waits for an answer, or else all in which people may be.

@@ -80,7 +80,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if !pending[0].Call.Started {
 			return do("settled", a.settle())
 		}
-		next, _ := a.intents(pending[1:], false)
+		next := a.intents(pending[1:], false)
 		return do("result", a.commit(append([]record{a.result(pending[0], event.Result{Status: mind.OK}, []byte(remark(i, 30)))}, next...)...))
 	} else if len(pending) > 0 && random.IntN(2) > 0 {
 		return do("settled", a.settle())

@@ -258,29 +258,13 @@ func (a *Agent) settle() error {
 	if len(pending) == 0 {
 		return a.settleRun()
 	}
-	var results []record
 	if p := pending[0]; p.Call.Started {
-		status, text := a.cutShort(p.ID(), p.Call, a.state.Said)
-		results, pending = append(
-			results,
-			a.result(p, event.Result{Status: status, File: a.wrote(p)}, []byte(text)),
-		), pending[1:]
+		o := a.cutShort(p.ID(), p.Call, a.state.Said)
+		if err := a.commit(a.result(p, event.Result{Status: o.state, File: o.file}, o.Body)); err != nil {
+			return err
+		}
 	}
-	return a.commit(append(results, a.leftOver(pending)...)...)
-}
-
-// notStarted records the results of calls that are not run, all for one reason.
-func (a *Agent) notStarted(pending []mind.Pending, why string) []record {
-	var out []record
-	for _, p := range pending {
-		out = append(out, record{
-			Event: event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted},
-			Texts: []body{
-				{Gist: fmt.Sprintf("turn %d: calls not started", a.state.Turn+1), Data: []byte("not started: " + why)},
-			},
-		})
-	}
-	return out
+	return a.log.Settle("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }
 
 // payPosts appends what is owed to rooms, each line exactly once. What a room does

@@ -74,15 +74,15 @@ func (a *Agent) showEnd(err error) {
 type streamed struct{ reasoning, text strings.Builder }
 
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
-// of the call. What has come by the end of ctx stays in a.call.
-func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
-	got := &a.call.streamed
+// of the call. What has come by the end of its context stays in a.call.
+func (a *Agent) stream() func(context.Context, llm.Delta) {
+	call, view, got := &a.call, a.view, &a.call.streamed
 	*got = streamed{}
-	a.view.Begin(status.Live{Entry: mind.EntryID(a.state.Next)})
-	return func(d llm.Delta) {
+	view.Begin(status.Live{Entry: mind.EntryID(a.state.Next)})
+	return func(ctx context.Context, d llm.Delta) {
 		switch {
 		case !d.Reset:
-			a.call.piece()
+			call.piece()
 		case ctx.Err() != nil:
 			return
 		default:
@@ -94,7 +94,7 @@ func (a *Agent) stream(ctx context.Context) func(llm.Delta) {
 		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
 			text = ""
 		}
-		a.view.Live(func(now *status.Live) bool {
+		view.Live(func(now *status.Live) bool {
 			now.Thinking, now.Text = got.reasoning.String(), text
 			return true
 		})

@@ -194,8 +194,8 @@ func (a *Agent) heardAll(room string) bool {
 
 // wrote is the version of the trigger that a call has written although it was cut short:
 // what the identity wrote never has the power of what a person did.
-func (a *Agent) wrote(p mind.Pending) event.File {
-	name, text := tools.TriggerOf(p.Call.Tool, argsOf(p.Call))
+func (a *Agent) wrote(c *mind.Call) event.File {
+	name, text := tools.TriggerOf(c.Tool, argsOf(c))
 	if name == "" {
 		return event.File{}
 	}

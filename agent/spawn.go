@@ -58,19 +58,13 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 			break
 		}
 	}
-	if !a.team.Admit(name, a.top()) {
+	if !a.team.Admit(name) {
 		return "", "", fmt.Errorf(
 			"%d are at work already, which is the most: wait for a result, or do it yourself",
 			crew.MaxAlive,
 		)
 	}
 	return name, room, nil
-}
-
-// top is the identity at the top of the tree.
-func (a *Agent) top() string {
-	tree := append([]string{a.id.Self}, home.Ancestry(a.store, a.id.Self)...)
-	return tree[len(tree)-1]
 }
 
 // toolsFor are the tools of a child: what it was given, or what its parent has.
@@ -107,7 +101,7 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 		return "", err
 	}
 	a.leaveOld()
-	a.team.Start(id, a.top())
+	a.team.Start(id)
 	return fmt.Sprintf("%s works in room %s.", c.Name, c.Room), nil
 }
 
@@ -160,7 +154,7 @@ func (a *Agent) leaveOld() {
 func (a *Agent) callChild(room string) {
 	if c := a.state.Child(room); c != nil {
 		if id, err := a.cfg.Home.Find(c.Name); err == nil && id.IsChild() { // otherwise it is booted first
-			a.team.Start(id, a.top())
+			a.team.Start(id)
 		}
 	}
 }

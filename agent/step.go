@@ -110,7 +110,7 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 			mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}},
 		)
 	}
-	intents, _ := a.intents(pending, len(answer.Calls) == 1)
+	intents := a.intents(pending, len(answer.Calls) == 1)
 	return a.commit(append([]record{{Event: e, Texts: bodies}}, intents...)...)
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"strconv"
 
 	"lethe/home"
 )
@@ -12,7 +13,8 @@ func (a *Agent) readWishes() {
 	for _, w := range a.wishes {
 		if job, ok := w.Of(home.WishStopJob); ok {
 			_ = w.Drop(a.id)
-			a.stopJob(job, "a person")
+			n, _ := strconv.Atoi(job)
+			_ = a.tools.StopJob(n, "by a person") // one that does not run has ended meanwhile
 		}
 	}
 }

@@ -189,11 +189,7 @@ var commands = map[string]func(argument string) bool{
 	"stop":   none,
 	"budget": func(string) bool { return true }, // what it cannot read gets an answer
 	"status": none,
-	"jobs": func(arg string) bool {
-		var n int
-		_, _ = fmt.Sscanf(arg, "stop %d", &n)
-		return arg == "" || n > 0 && n < 1e9 && arg == fmt.Sprint("stop ", n)
-	},
+	"jobs":   none,
 	"forget": func(arg string) bool {
 		var from, to int
 		n, _ := fmt.Sscanf(arg, "e%d..e%d", &from, &to)
@@ -204,8 +200,8 @@ var commands = map[string]func(argument string) bool{
 
 func none(arg string) bool { return arg == "" }
 
-// Command reads a command to the daemon: a user's line that is nothing but "/stop", "/status", "/jobs", "/jobs stop
-// N", "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at the end, which phones add,
+// Command reads a command to the daemon: a user's line that is nothing but "/stop", "/status", "/jobs",
+// "/forget eA..eB" or "/model NAME". The name comes without its slash; white space at the end, which phones add,
 // does not count. It is "" when the line is none.
 func Command(l Line) (name, arg string) {
 	text, ok := strings.CutPrefix(strings.TrimRight(l.Text, " \t\r\n"), "/")

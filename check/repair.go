@@ -149,7 +149,7 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	if err := held.Settle(); err != nil { // a note does not stand between calls and their results
+	if err := held.Settle("the daemon stopped before this call's turn came."); err != nil { // a note does not stand between calls and their results
 		return err
 	}
 	var records []journal.Record

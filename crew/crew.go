@@ -35,7 +35,7 @@ type crew struct {
 
 // member is an identity that runs, or a child that is about to.
 type member struct {
-	tree   string // the self of the identity at the top, of a child
+	tree   string // the name of the identity at the top
 	by     string // the name of a child's parent
 	runs   bool
 	idle   bool // it is about to stop, unless it is called again
@@ -46,6 +46,7 @@ type member struct {
 type Team struct {
 	*crew
 	name  string
+	tree  string // the name of the identity at the top
 	ctx   context.Context
 	lives sync.WaitGroup   // of children
 	life  Life             // as it was opened last; under mu
@@ -53,9 +54,9 @@ type Team struct {
 }
 
 // run lets an identity live under supervision, and its children with it.
-func (c *crew) run(ctx context.Context, id home.Identity) error {
+func (c *crew) run(ctx context.Context, id home.Identity, tree string) error {
 	ctx, cancel := context.WithCancel(ctx)
-	t := &Team{crew: c, name: id.Name, ctx: ctx, lost: map[string]error{}}
+	t := &Team{crew: c, name: id.Name, tree: tree, ctx: ctx, lost: map[string]error{}}
 	defer t.lives.Wait()
 	defer cancel()
 	return supervise(ctx, id, func(id home.Identity) (Life, error) {
@@ -68,8 +69,8 @@ func (c *crew) run(ctx context.Context, id home.Identity) error {
 	}, c.log.With("identity", id.Name))
 }
 
-// Admit takes a place for a child in its tree, and reports whether there is one.
-func (t *Team) Admit(name, tree string) bool {
+// Admit takes a place for a child in the tree, and reports whether there is one.
+func (t *Team) Admit(name string) bool {
 	if t == nil {
 		return true
 	}
@@ -77,14 +78,14 @@ func (t *Team) Admit(name, tree string) bool {
 	defer t.mu.Unlock()
 	alive := 0
 	for _, m := range t.members {
-		if m.tree == tree && !m.idle {
+		if m.tree == t.tree && m.by != "" && !m.idle {
 			alive++
 		}
 	}
 	if alive >= MaxAlive {
 		return false
 	}
-	t.members[name] = &member{tree: tree, by: t.name}
+	t.members[name] = &member{tree: t.tree, by: t.name}
 	return true
 }
 
@@ -102,8 +103,8 @@ func (t *Team) opened(life Life) {
 }
 
 // Start runs a child, until it has nothing left to do. One that runs looks again before
-// it stops. tree is the self of the identity at its top.
-func (t *Team) Start(child home.Identity, tree string) {
+// it stops.
+func (t *Team) Start(child home.Identity) {
 	if t == nil {
 		return
 	}
@@ -115,7 +116,7 @@ func (t *Team) Start(child home.Identity, tree string) {
 		m.called, m.idle = true, false
 		return
 	}
-	m = &member{tree: tree, by: t.name, runs: true}
+	m = &member{tree: t.tree, by: t.name, runs: true}
 	t.members[child.Name] = m
 	t.lives.Go(func() { t.keep(child, m) })
 }
@@ -123,7 +124,7 @@ func (t *Team) Start(child home.Identity, tree string) {
 // keep runs a child as often as it is called.
 func (t *Team) keep(child home.Identity, m *member) {
 	for again := true; again; {
-		err := t.run(t.ctx, child)
+		err := t.run(t.ctx, child, t.tree)
 		if err != nil && t.ctx.Err() == nil {
 			t.Lose(child.Name, err)
 		}
@@ -196,23 +197,12 @@ func (t *Team) Leave() bool {
 	return m.idle
 }
 
-// TakeLost returns why children cannot be run, by their names, and forgets it.
-func (t *Team) TakeLost() map[string]error {
+// Lost returns why a child cannot be run, until it is called again; nil while it can.
+func (t *Team) Lost(child string) error {
 	if t == nil {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lost := t.lost
-	t.lost = map[string]error{}
-	return lost
-}
-
-// StillLost remembers what TakeLost returned and is not told yet.
-func (t *Team) StillLost(child string, why error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.lost[child] == nil {
-		t.lost[child] = why
-	}
+	return t.lost[child]
 }

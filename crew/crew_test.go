@@ -23,7 +23,7 @@ func TestStopsWithItsParent(t *testing.T) {
 	c := &crew{open: open, log: slog.New(slog.DiscardHandler), members: map[string]*member{}}
 	parent := &Team{crew: c, ctx: ctx, lost: map[string]error{}, life: resting{}}
 	parent.keep(home.Identity{Name: "ada-1"}, &member{})
-	if lost := parent.TakeLost(); len(lost) > 0 {
-		t.Errorf("lost: %v", lost)
+	if why := parent.Lost("ada-1"); why != nil {
+		t.Errorf("lost: %v", why)
 	}
 }

@@ -26,12 +26,12 @@ func Supervise[L Life](
 	errs := make([]error, len(ids))
 	c := &crew{open: func(id home.Identity) (Life, error) { return open(id) }, log: log, members: map[string]*member{}}
 	for _, id := range ids {
-		c.members[id.Name] = &member{runs: true}
+		c.members[id.Name] = &member{tree: id.Name, runs: true}
 	}
 	var all sync.WaitGroup
 	for i, id := range ids {
 		all.Go(func() {
-			errs[i] = c.run(ctx, id)
+			errs[i] = c.run(ctx, id, id.Name)
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.members, id.Name)

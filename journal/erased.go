@@ -52,7 +52,7 @@ func (j *Journal) erased(plan *redact.Plan) error {
 	if last := j.Last(); len(last) > 0 && last[0].Get("why") == "erased" && j.Size() > plan.End {
 		return redact.Done(j.ID.Dir) // nothing is written between what tells of an erasure and this
 	}
-	if err := j.Settle(); err != nil {
+	if err := j.Settle("the daemon stopped before this call's turn came."); err != nil {
 		return err
 	}
 	note := j.Note(event.Note{Why: "erased"}, "something was erased", fmt.Sprintf(

@@ -263,16 +263,16 @@ func (j *Journal) Note(e event.Note, gist, text string, kept ...Text) Record {
 // ReadOwn reads one of the identity's own files.
 func (j *Journal) ReadOwn(name string) ([]byte, error) { return j.ID.ReadOwn(name, j.log) }
 
-// Settle gives calls that the end of a process has cut short their results, so that a note can follow.
-func (j *Journal) Settle() error {
+// Settle gives calls that have no result one, so that a note can follow: why they were not started.
+func (j *Journal) Settle(why string) error {
 	var results []Record
 	for _, p := range j.State.Owed().Calls {
-		status, text := mind.NotStarted, "not started: the daemon stopped before this call's turn came."
+		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted}
+		text := "not started: " + why
 		if p.Call.Started {
-			status, text = mind.Interrupted, Interrupted
+			e.Status, text = mind.Interrupted, Interrupted
 		}
-		gist := fmt.Sprintf("turn %d %s: %s", j.State.Turn+1, p.Call.Tool, status)
-		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: status}
+		gist := fmt.Sprintf("turn %d: calls %s", j.State.Turn+1, e.Status)
 		results = append(results, Record{Event: e, Texts: []Text{{gist, []byte(text)}}})
 	}
 	if len(results) == 0 {
