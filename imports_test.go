@@ -15,10 +15,10 @@ import (
 var allowed = map[string][]string{
 	"lethe": {},
 	"lethe/agent": {
-		"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/compactor/beside", "lethe/crew", "lethe/home",
-		"lethe/internal/durable", "lethe/internal/panics", "lethe/internal/secret",
+		"lethe", "lethe/blobs", "lethe/branch", "lethe/chat", "lethe/compactor", "lethe/compactor/beside", "lethe/crew",
+		"lethe/home", "lethe/internal/durable", "lethe/internal/panics", "lethe/internal/secret",
 		"lethe/internal/status", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
-		"lethe/recall", "lethe/recall/hint", "lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools",
+		"lethe/reach", "lethe/recall", "lethe/recall/hint", "lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools",
 		"lethe/wake",
 	},
 	"lethe/archive": {
@@ -26,6 +26,9 @@ var allowed = map[string][]string{
 		"lethe/journal", "lethe/life/event", "lethe/mind", "lethe/proof",
 	},
 	"lethe/blobs": {"lethe/internal/durable"},
+	"lethe/branch": {
+		"lethe/blobs", "lethe/home", "lethe/journal", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/request",
+	},
 	"lethe/bridge": {
 		"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status",
 	},
@@ -155,14 +158,18 @@ var allowed = map[string][]string{
 	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
 	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
 	"lethe/proof":         {"lethe/internal/durable"},
-	"lethe/recall":        {"lethe/blobs", "lethe/internal/panics", "lethe/recall/index", "lethe/recall/text"},
-	"lethe/recall/hint":   {"lethe/blobs", "lethe/chat", "lethe/mind", "lethe/recall", "lethe/tools"},
+	"lethe/reach": {
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/status", "lethe/recall", "lethe/recall/hint",
+		"lethe/tools", "lethe/wake",
+	},
+	"lethe/recall":      {"lethe/blobs", "lethe/internal/panics", "lethe/recall/index", "lethe/recall/text"},
+	"lethe/recall/hint": {"lethe/blobs", "lethe/chat", "lethe/mind", "lethe/recall", "lethe/tools"},
 	"lethe/recall/index": {
 		"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/recall/text",
 	},
 	"lethe/recall/text": {"lethe/blobs", "lethe/chat", "lethe/mind"},
 	"lethe/report": {
-		"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/status",
+		"lethe/blobs", "lethe/branch", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/status",
 		"lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall", "lethe/request", "lethe/spend",
 		"lethe/spend/wallet", "lethe/tools", "lethe/trigger",
 	},

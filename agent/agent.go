@@ -47,6 +47,7 @@ import (
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/reach"
 	"lethe/recall"
 	"lethe/request"
 	"lethe/spend"
@@ -147,7 +148,7 @@ type Agent struct {
 	// What it does.
 	outage        outage
 	call          call
-	aside         *aside
+	reach         *reach.Reach
 	counted       wallet.Counted
 	wallet        *wallet.Wallet // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting

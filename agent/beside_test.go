@@ -37,7 +37,7 @@ func TestToolsBesideTheLoop(t *testing.T) {
 			t.Errorf("%s: %s", name, res.Body)
 		}
 	}
-	a.aside.now.Store(a.known())
+	a.reach.Know(a.known())
 	lethetest.Must(t, a.during(t.Context(), func(ctx context.Context) {
 		for n := range rounds {
 			w.say("dev", "ann", "/status")

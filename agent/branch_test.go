@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/branch"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
@@ -214,7 +215,7 @@ func TestGoBackFails(t *testing.T) {
 			}
 			return nil
 		})
-		err := ObeyBranch(w.home, id, w.store)
+		err := branch.Offline(w.home, id, w.store)
 		mended()
 		if failed != (err != nil) {
 			t.Errorf("step %d: %v", step, err)
@@ -223,7 +224,7 @@ func TestGoBackFails(t *testing.T) {
 			t.Errorf("step %d: epoch %d with %d entries", step, s.Epoch, len(s.Live))
 		}
 		if home.Asked(id, backTo(to)) { // as the next start does
-			lethetest.Must(t, ObeyBranch(w.home, id, w.store))
+			lethetest.Must(t, branch.Offline(w.home, id, w.store))
 		}
 		s := w.fold(id)
 		if n := len(w.having(id, "epoch", "why", "branch")); n != 1 || home.Asked(id, backTo(to)) || s.Live[len(s.Live)-1].Kind != mind.Note {

@@ -120,7 +120,7 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 	}
 	defer a.view.Begin(status.Live{})
 	began := time.Now().Add(-durable.ClockStep)
-	a.aside.now.Store(a.known())
+	a.reach.Know(a.known())
 	err = a.during(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, call)
 		o.stopped = ctx.Err() != nil

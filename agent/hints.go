@@ -70,8 +70,8 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
-	a.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.aside.owns, a.cfg.Log), a.store, a.id.LIFE())
-	a.aside.index = a.indexer
+	a.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
+	a.reach.Index = a.indexer
 	a.indexIfFaded()
 }
 

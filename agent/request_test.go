@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/branch"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
@@ -126,7 +127,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 			return "nothing"
 		}
 		to := w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})
-		return do("back", goBack(a.log, fmt.Sprint(to.End)))
+		return do("back", branch.Obey(a.log, []home.Wish{backTo(to.End)}))
 	case 10:
 		if random.IntN(2) == 0 {
 			return do("epoch", a.epoch("count"))

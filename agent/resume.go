@@ -2,15 +2,23 @@ package agent
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
+	"lethe/blobs"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/reach"
 	"lethe/tools"
 )
 
 // makeTools makes the tools.
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
-	b := a.newAside()
-	conf.Rooms, conf.Past, conf.CheckTrigger, conf.Times = b, b, b.checkTrigger, b.times
+	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
+	b := &reach.Reach{Home: a.cfg.Home, Identity: a.id, Store: a.store, Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
+	b.Know(reach.Known{})
+	conf.Rooms, conf.Past, conf.CheckTrigger, conf.Times = b, b, b.CheckTrigger, b.Times
 	conf.JobEnded = a.stirred.ring
 	set, err := tools.New(conf)
 	if err != nil {
@@ -20,7 +28,30 @@ func (a *Agent) makeTools() error {
 	if a.cfg.runTrigger == nil {
 		a.cfg.runTrigger = set.RunTrigger
 	}
-	a.aside, b.triggers = b, a.wakeConfig()
-	b.triggers.Put = nil // that is the loop's
+	a.reach, b.Triggers = b, a.wakeConfig()
+	b.Triggers.Put = nil // that is the loop's
 	return nil
 }
+
+// known copies what a call may know.
+func (a *Agent) known() reach.Known {
+	k := reach.Known{
+		Rooms: a.joined(), Company: a.company(), Granted: maps.Clone(a.state.Grants), Spoken: a.state.Spoken,
+		Fires: a.triggers.Status(), Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
+		Page: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
+	}
+	if t := a.state.Task; t != nil {
+		k.Work = t.Room
+	}
+	for _, r := range a.state.Faded {
+		k.Summaries[r.Original.Hash] = r.Level == mind.Summary
+	}
+	return k
+}
+
+// minPage is how many weighted characters a page of an original shows at least, of however many
+// that are asked for at once.
+const minPage = 200
+
+// weightOf is what a text weighs as the result of a call.
+func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }

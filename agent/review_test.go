@@ -78,13 +78,13 @@ func TestReview(t *testing.T) {
 	e.stop()
 	// It opens what ada has; nobody else does, and ada does not come into the room.
 	hash := w.events(ada, "inbound")[0].Refs[0].Hash
-	if _, err := e.agent.aside.Open(hash); err != nil {
+	if _, err := e.agent.reach.Open(hash); err != nil {
 		t.Errorf("the reviewer opens an entry: %v", err)
 	}
-	if _, err := a.agent.aside.Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
+	if _, err := a.agent.reach.Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
 		t.Error("ada opens an entry of its reviewer")
 	}
-	if _, err := a.agent.aside.Join(home.ReviewRoom("ada")); err == nil {
+	if _, err := a.agent.reach.Join(home.ReviewRoom("ada")); err == nil {
 		t.Error("ada joins the room of its reviewer")
 	}
 	a, e = w.runBoth(ada, eve, time.Millisecond, dieAt("fired", 1))

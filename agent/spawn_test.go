@@ -15,6 +15,7 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/llm/rehearsal"
 	"lethe/mind"
+	"lethe/reach"
 	"lethe/tools"
 )
 
@@ -228,9 +229,11 @@ func TestChildIsBounded(t *testing.T) {
 	equalSlices(t, "tools", names, []string{"SAY", "LIST", "UNCOMPACT"})
 	said := w.said(children[0].Room)
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
+	parent := &reach.Reach{Home: w.home, Identity: id, Store: w.store, Owns: w.fold(id).Owns}
+	parent.Know(reach.Known{})
 	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)
-	} else if b, _, err := (&Agent{id: id, store: w.store, state: mind.New()}).newAside().blobOf(strings.TrimSuffix(hash, "]")); err != nil || !strings.Contains(string(b.Body), long) {
+	} else if b, _, err := parent.Blob(strings.TrimSuffix(hash, "]")); err != nil || !strings.Contains(string(b.Body), long) {
 		t.Errorf("the parent cannot open %s: %v", hash, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"lethe/branch"
 	"lethe/home"
 )
 
@@ -26,4 +27,18 @@ func (a *Agent) wished(w home.Wish) bool { return slices.Contains(a.wishes, w) }
 func (a *Agent) obeyed(w home.Wish) error {
 	a.wishes = slices.DeleteFunc(a.wishes, func(other home.Wish) bool { return other == w })
 	return w.Drop(a.id)
+}
+
+// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
+func (a *Agent) branchIfAsked() error {
+	if a.busy() && a.state.Paused == "" {
+		return nil
+	}
+	was := a.state.Epoch
+	if err := branch.Obey(a.log, a.wishes); err != nil || a.state.Epoch == was {
+		return err
+	}
+	a.indexIfFaded()
+	a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil
+	return a.dropJob()
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/agent"
+	"lethe/branch"
 	"lethe/home"
 	"lethe/host"
 	"lethe/internal/test/lethetest"
@@ -128,7 +128,7 @@ func TestLostEntries(t *testing.T) {
 	lethetest.Must(t, err)
 	for _, to := range []int64{before.End, bad.End} {
 		lethetest.Must(t, home.Ask(ada, home.WishBack+home.Wish(fmt.Sprint(to))))
-		lethetest.Must(t, agent.ObeyBranch(w.home, ada, w.store))
+		lethetest.Must(t, branch.Offline(w.home, ada, w.store))
 		if found := w.fsck(); len(found) > 0 {
 			t.Errorf("found %q", found)
 		}

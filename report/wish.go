@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent"
+	"lethe/branch"
 	"lethe/home"
 	"lethe/tools"
 )
@@ -136,7 +136,7 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 			}
 			return false, nil
 		}
-		err := agent.ObeyBranch(h.Home, id, h.Store)
+		err := branch.Offline(h.Home, id, h.Store)
 		switch {
 		case errors.As(err, new(*home.RunningError)): // it has just begun to run
 			return false, nil

@@ -1,4 +1,5 @@
-package agent
+// Package branch takes a life back to another of its moments, and labels moments.
+package branch
 
 import (
 	"cmp"
@@ -16,9 +17,9 @@ import (
 	"lethe/request"
 )
 
-// ObeyBranch has an identity that does not run obey WishLabel and WishBack, unless it died in the middle of a
+// Offline has an identity that does not run obey its wishes of a branch, unless it died in the middle of a
 // call: then its next run ends the turn first.
-func ObeyBranch(h home.Home, id home.Identity, store *blobs.Store) error {
+func Offline(h home.Home, id home.Identity, store *blobs.Store) error {
 	j, err := journal.Hold(h, id, store, nil)
 	if err != nil {
 		return err
@@ -27,35 +28,16 @@ func ObeyBranch(h home.Home, id home.Identity, store *blobs.Store) error {
 	if len(j.State.Owed().Calls) > 0 {
 		return nil
 	}
-	_, err = branch(j, home.Wishes(id))
-	return err
+	return Obey(j, home.Wishes(id))
 }
 
-// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
-func (a *Agent) branchIfAsked() error {
-	if a.busy() && a.state.Paused == "" {
-		return nil
-	}
-	was := a.state.Epoch
-	obeyed, err := branch(a.log, a.wishes)
-	if obeyed {
-		a.readWishes()
-	}
-	if a.state.Epoch != was {
-		a.indexIfFaded()
-		a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil
-		return cmp.Or(err, a.dropJob())
-	}
-	return err
-}
-
-// branch obeys what of wishes asks for another moment, or a label for this one.
-func branch(j *journal.Journal, wishes []home.Wish) (obeyed bool, err error) {
+// Obey obeys what of wishes asks for another moment, or a label for this one.
+func Obey(j *journal.Journal, wishes []home.Wish) (err error) {
 	for _, w := range wishes {
 		label, labelled := w.Of(home.WishLabel)
 		end, back := w.Of(home.WishBack)
 		if labelled {
-			err = j.Commit(record{Event: event.Labelled{Label: label}})
+			err = j.Commit(journal.Record{Event: event.Labelled{Label: label}})
 		} else if back {
 			err = goBack(j, end)
 		} else {
@@ -65,11 +47,10 @@ func branch(j *journal.Journal, wishes []home.Wish) (obeyed bool, err error) {
 			err = w.Drop(j.ID)
 		}
 		if err != nil {
-			return true, err
+			return err
 		}
-		obeyed = true
 	}
-	return obeyed, nil
+	return nil
 }
 
 //go:embed back.md
@@ -103,7 +84,7 @@ func goBack(j *journal.Journal, offset string) error {
 		done = append(done, "- spent: "+llm.Dollars(s.Stable.Params.Model, usd)+" USD")
 	}
 	did := cmp.Or(strings.Join(done, "\n"), "- nothing but talk")
-	var records []record
+	var records []journal.Record
 	gone := ""
 	if len(left) > 0 {
 		var original strings.Builder
@@ -118,7 +99,7 @@ func goBack(j *journal.Journal, offset string) error {
 			return err
 		}
 		next.Leave(r)
-		records = append(records, record{Event: r.Fade(), Stored: []mind.Ref{r.Original}})
+		records = append(records, journal.Record{Event: r.Fade(), Stored: []mind.Ref{r.Original}})
 		gone = fmt.Sprintf(
 			" %s to %s came after it and are no longer before you: UNCOMPACT hash=%s shows them. All the same they have happened.",
 			mind.EntryID(r.From),

@@ -1,0 +1,183 @@
+// Package reach is what tools that run beside the loop have of an identity: what never changes, and a copy of the
+// rest, as of the moment when a call began.
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/home"
+	"lethe/internal/status"
+	"lethe/recall"
+	"lethe/recall/hint"
+	"lethe/tools"
+	"lethe/wake"
+)
+
+// Reach is an identity as its tools see it. The loop calls Know before each call, and nothing else while one runs.
+type Reach struct {
+	Home     home.Home
+	Identity home.Identity
+	Store    *blobs.Store
+	Owns     func(blobs.Blob) bool
+	Reviews  string         // the identity that this one reviews
+	Triggers wake.Config    // checks triggers
+	Index    *recall.Keeper // nil while the identity does not run
+	now      atomic.Pointer[Known]
+}
+
+// Known is the state as it was when a call began. Nobody changes it.
+type Known struct {
+	Rooms, Company []string // that are heard, and those of them that are no child's
+	Work           string   // the room where a child's work comes from
+	Granted        map[string]bool
+	Spoken         bool // a user has, in this turn
+	Fires          []status.Trigger
+	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
+	Overtaken      map[string]int
+	Page           int // what a page of an original may weigh
+}
+
+// Know takes what the call that begins may know.
+func (b *Reach) Know(k Known) { b.now.Store(&k) }
+
+// Joined lists the rooms that can be read.
+func (b *Reach) Joined() []string { return b.now.Load().Rooms }
+
+// Join links the room; that is what makes it heard.
+func (b *Reach) Join(room string) (string, error) {
+	if slices.Contains(b.Joined(), room) {
+		return fmt.Sprintf("You hear room %s already.", room), nil
+	}
+	if err := b.Home.Subscribe(b.Identity, room); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(
+		"Joined room %s. What was said there comes as the next entries; SAY there from your next reply on.",
+		room,
+	), nil
+}
+
+// Leave removes the link.
+func (b *Reach) Leave(room string) error {
+	if !slices.Contains(b.Joined(), room) {
+		return fmt.Errorf("you are not in room %s (you are in %v)", room, b.Joined())
+	}
+	if room == b.now.Load().Work {
+		return errors.New("it is where your work comes from")
+	}
+	return chat.Unsubscribe(b.Identity.Subs(), room)
+}
+
+// Times tells when triggers fire next, and what time it is for people.
+func (b *Reach) Times() string { return wake.Times(b.now.Load().Fires, b.Triggers.Zone) }
+
+// CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
+func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
+	k := b.now.Load()
+	return b.Triggers.Check(wake.View{Company: k.Company}, k.Spoken, name, content)
+}
+
+// searchTime bounds a search by the agent itself.
+const searchTime = 5 * time.Second
+
+// Received opens a ref.
+func (b *Reach) Received(hash string) (gist string, body []byte, err error) {
+	text, _, err := b.Blob(hash)
+	return text.Gist, text.Body, err
+}
+
+// Open opens an original.
+func (b *Reach) Open(ref string) (tools.Original, error) {
+	text, short, err := b.Blob(ref)
+	if err != nil {
+		return tools.Original{}, err
+	}
+	list, said := recall.Contents(string(text.Body))
+	k := b.now.Load()
+	o := tools.Original{
+		Hash: short, Address: text.Hash.String(), Gist: text.Gist, Time: "said " + said, Summary: text.Summary,
+		Contents: list, Body: text.Body, Most: k.Page,
+	}
+	if said == "" {
+		o.Time = "of " + text.At.Format("2006-01-02 15:04")
+	}
+	if k.Summaries[text.Hash] {
+		o.Summary = ""
+	}
+	return o, nil
+}
+
+// Blob returns the blob behind a ref, or behind its hash alone, if it is one of the
+// life's own, was granted, or is one of a life that the identity may look into.
+func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
+	short = strings.TrimSpace(ref)
+	if refs := blobs.ParseRefs(short); len(refs) == 1 {
+		short = refs[0].Hash
+	}
+	short = strings.TrimPrefix(short, "hash=")
+	h, err := b.Store.Resolve(short)
+	if err == nil {
+		found, err = b.Store.Get(h)
+	}
+	if err == nil && !b.Owns(found) && !b.now.Load().Granted[h.String()] && !b.mayOpen(found.Life) {
+		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
+	}
+	return found, short, err
+}
+
+// mayOpen reports whether the blobs of a life are open to the identity: its descendants',
+// and that of the one it reviews.
+func (b *Reach) mayOpen(self string) bool {
+	return self != "" && self == b.Reviews || slices.Contains(home.Ancestry(b.Store, self), b.Identity.Self)
+}
+
+// Search looks for what has faded.
+func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	k := b.now.Load()
+	var lost atomic.Int32 // a search that has timed out may go on counting
+	var absent []string   // read when the search has ended
+	hits, err := b.Index.Ask(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now(),
+			Lost: func(blobs.Hash, error) { lost.Add(1) }, Absent: func(words []string) { absent = words }})
+	})
+	if errors.Is(err, recall.ErrEmpty) {
+		err = tools.ErrNoWords
+	}
+	if b.Index.Behind() {
+		remark = " The index is still being made: not all that has faded is in it yet."
+	}
+	if n := lost.Load(); n > 0 {
+		remark += fmt.Sprintf(
+			" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.",
+			n,
+		)
+	}
+	if err == nil && len(absent) > 0 && len(hits) > 0 {
+		remark += " In no original: " + strings.Join(absent, ", ") + "."
+	}
+	recall.NewerFirst(hits, k.Overtaken)
+	for _, h := range hits {
+		where := ""
+		if len(h.Rooms) > 0 {
+			where = "room=" + strings.Join(h.Rooms, ",")
+		}
+		if len(h.Tools) > 0 {
+			where += " tool=" + strings.Join(h.Tools, ",")
+		}
+		matches = append(
+			matches,
+			tools.Match{Listing: hint.Listing(b.Store, h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()},
+		)
+	}
+	return matches, remark, err
+}
