@@ -129,6 +129,7 @@ var allowed = map[string][]string{
 	"lethe/internal/test/botapi":    {},
 	"lethe/internal/test/crashdisk": {"lethe/internal/durable"},
 	"lethe/internal/test/lethetest": {"lethe/internal/durable"},
+	"lethe/internal/test/rehearsal": {"lethe/llm/rehearsal"},
 	"lethe/internal/test/servetest": {
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat",
 		"lethe/home", "lethe/internal/test/lethetest", "lethe/report",

@@ -12,8 +12,8 @@ import (
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
 )

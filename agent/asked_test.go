@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 )
 
 // gauge measures requests on their way.

@@ -15,9 +15,9 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 )
 
 // BenchmarkResume shows that opening an identity costs its epoch, not its life.

@@ -10,9 +10,9 @@ import (
 
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/spend"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A room that cannot be written keeps what is to be said there waiting, and

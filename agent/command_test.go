@@ -12,9 +12,9 @@ import (
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
 

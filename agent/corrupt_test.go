@@ -9,9 +9,9 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 )
 
 // short is a life of one turn, stopped without the epoch of a clean stop.

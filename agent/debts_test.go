@@ -9,7 +9,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/status"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A line that was heard and not answered is answered at resume.

@@ -10,7 +10,7 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 	"lethe/recall"
 )

@@ -7,7 +7,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // TestEveryStepFailsOnce lets each durable step of a life fail, lost and

@@ -9,8 +9,8 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
 

@@ -13,7 +13,7 @@ import (
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
 )

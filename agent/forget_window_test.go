@@ -9,8 +9,8 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 	"lethe/request"
 )
 

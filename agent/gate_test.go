@@ -7,7 +7,7 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // says are answers, one a request, that all count for one question.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 	"lethe/tools"
 )
 

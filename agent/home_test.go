@@ -12,8 +12,8 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 )
 
 // Of boots of one name at once one makes the identity, and the others find it.

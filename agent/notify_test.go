@@ -8,7 +8,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/status"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // What needs a person is said where it happens and in the rooms for notices, once each, and

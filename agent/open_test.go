@@ -8,8 +8,8 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // What a later summary overtakes says so: in the past, in what RECALL finds, which has the newer first, and in a hint,

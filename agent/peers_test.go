@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // Two agents in one room stop by themselves, and a user sets them off again.

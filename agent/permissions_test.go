@@ -12,7 +12,7 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 func modeOf(t *testing.T, path string) fs.FileMode {

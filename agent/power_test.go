@@ -21,8 +21,8 @@ import (
 	"lethe/internal/status"
 	"lethe/internal/test/crashdisk"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 )
 
 // Traces are kept by home, as faults are.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"lethe/internal/status"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A model that sends nothing, or nothing any more, does not look alive.

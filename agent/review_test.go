@@ -8,8 +8,8 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm/rehearsal"
 )
 
 // reviewed is ada in room dev with its reviewer; the model answers a review with step.

@@ -11,7 +11,7 @@ import (
 	"lethe/home"
 	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A key of this process is written down nowhere, nor is a part of it, wherever it comes from: the

@@ -11,7 +11,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // full makes the disk full for what is large while the returned value is true.

@@ -13,7 +13,7 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 	"lethe/reach"
 	"lethe/tools"

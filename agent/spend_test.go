@@ -17,9 +17,9 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/spend"
 	"lethe/spend/wallet"
 )

@@ -13,7 +13,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // An identity that fails and is opened again shows what is tried since when, is

@@ -9,7 +9,7 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // hurts are what a power loss makes of a text whose syncs were under way.

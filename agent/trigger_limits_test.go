@@ -9,7 +9,7 @@ import (
 
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A trigger of a room that its identity has left does not run its command, says so once, and goes on when

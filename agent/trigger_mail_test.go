@@ -12,8 +12,8 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life"
-	"lethe/llm/rehearsal"
 )
 
 // told are the firings whose line has a text.

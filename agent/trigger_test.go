@@ -15,7 +15,7 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 	"lethe/wake"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"lethe/internal/status"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // What a person must mend is told once, where the person is, and then waited for.

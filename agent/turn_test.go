@@ -10,8 +10,8 @@ import (
 
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/tools"
 )
 

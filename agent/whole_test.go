@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // A file that was asked for whole is shown whole where a cut would save little, and the header of its page names the

@@ -24,9 +24,9 @@ import (
 	"lethe/internal/sandbox"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/llm"
-	"lethe/llm/rehearsal"
 	"lethe/mind"
 	"lethe/tools"
 )

@@ -18,7 +18,7 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // travel is what the tests of export and import run lethe with.

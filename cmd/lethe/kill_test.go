@@ -20,7 +20,7 @@ import (
 	"lethe/home"
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/rehearsal"
+	"lethe/internal/test/rehearsal"
 )
 
 // story is what a user says in room dev, one after the other: a plain answer, two

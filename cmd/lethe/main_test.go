@@ -4,7 +4,9 @@ package main
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 
 	"lethe/host"
 	"lethe/internal/durable"
+	"lethe/internal/test/rehearsal"
 )
 
 func TestMain(m *testing.M) {
@@ -23,7 +26,20 @@ func TestMain(m *testing.M) {
 		armFault()
 		hintTime, rehearsalPace = time.Minute, 0
 		os.Exit(run(os.Args[1:]))
-	}})
+	}, "rehearse": rehearse})
+}
+
+// rehearse serves the offline model with the script that its argument names, until SIGTERM.
+func rehearse() {
+	steps, err := rehearsal.LoadScript(os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	server := httptest.NewServer(rehearsal.New(rehearsal.Options{Script: steps}))
+	fmt.Printf("serving %s/\n", server.URL)
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
+	<-ended
 }
 
 // Environment of the program under test.

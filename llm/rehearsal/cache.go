@@ -94,39 +94,24 @@ func cut(text string, n int) string {
 	return text
 }
 
-// Usage are totals in tokens; Input includes Cached, Output includes Reasoning.
-type Usage struct {
-	Calls     int // accepted requests that got as far as an answer
-	Refused   int
-	Input     int
-	Cached    int
-	Output    int
-	Reasoning int
-}
+// usage is what a request cost, in tokens.
+type usage struct{ input, cached, output, reasoning int }
 
 // newUsage is what an answer to a prompt of so many tokens counts, of which hit come from the cache.
-func newUsage(prompt, hit int, a Answer) Usage {
-	u := Usage{Calls: 1, Input: prompt, Cached: hit, Reasoning: Tokens(a.Reasoning)}
-	u.Output = u.Reasoning + Tokens(a.Text)
+func newUsage(prompt, hit int, a Answer) usage {
+	u := usage{prompt, hit, Tokens(a.Text), Tokens(a.Reasoning)}
+	u.output += u.reasoning
 	for _, c := range a.Calls {
-		u.Output += Tokens(c.Name) + Tokens(c.Arguments)
+		u.output += Tokens(c.Name) + Tokens(c.Arguments)
 	}
 	return u
 }
 
-func (u *Usage) add(more Usage) {
-	u.Calls += more.Calls
-	u.Input += more.Input
-	u.Cached += more.Cached
-	u.Output += more.Output
-	u.Reasoning += more.Reasoning
-}
-
 // wire is the usage object of a response.
-func (u Usage) wire() object {
+func (u usage) wire() object {
 	return object{
-		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_cache_hit_tokens": u.Cached, "prompt_cache_miss_tokens": u.Input - u.Cached,
-		"completion_tokens_details": object{"reasoning_tokens": u.Reasoning},
+		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
+		"prompt_cache_hit_tokens": u.cached, "prompt_cache_miss_tokens": u.input - u.cached,
+		"completion_tokens_details": object{"reasoning_tokens": u.reasoning},
 	}
 }

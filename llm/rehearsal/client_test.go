@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -18,8 +19,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type obj = map[string]any
 
-// usage, choice and chunk are what a client reads of an event.
-type usage struct {
+// counted, choice and chunk are what a client reads of an event.
+type counted struct {
 	Prompt     int `json:"prompt_tokens"`
 	Completion int `json:"completion_tokens"`
 	Total      int `json:"total_tokens"`
@@ -45,7 +46,7 @@ type choice struct {
 
 type chunk struct {
 	Choices []choice
-	Usage   *usage
+	Usage   *counted
 }
 
 // got is what a client made of a response.
@@ -58,7 +59,7 @@ type got struct {
 	calls     []Call
 	finish    string
 	done      bool
-	usage     *usage
+	usage     *counted
 	chunks    int
 	readErr   error
 }
@@ -72,6 +73,11 @@ func start(t *testing.T, o Options) (*Server, string) {
 		ts.Close()
 	})
 	return s, ts.URL + "/chat/completions"
+}
+
+// saying is a model with one answer.
+func saying(a Answer) Options {
+	return Options{Answer: func(context.Context, *Request) *Answer { return &a }}
 }
 
 func body(t *testing.T, v any) []byte {

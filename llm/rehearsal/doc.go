@@ -15,15 +15,12 @@
 //   - A request that the real service would refuse is refused here, with the same
 //     shape of error and the index of the message at fault.
 //   - The same request gets the same answer. There is no clock and no randomness.
-//   - Usage follows the published rules of the prefix cache, by whole units of
-//     BlockTokens, apart for every user_id. See Tokens for how tokens are counted.
+//   - Usage tells as cached what earlier requests had of whole messages, by blocks of
+//     64 tokens, apart for every user_id. See Tokens for how tokens are counted.
 //   - After the results of its calls it answers: it never goes on for ever.
-//   - Memory is bounded: requests are kept up to a number (Options.Record) and the
-//     cache holds hashes, not texts.
+//   - Memory is bounded: the cache holds hashes, not texts.
 //
-// What a provider does wrong is a Step: a status, a hanging or truncated stream,
-// a blank answer. Steps come from Options.Script, from a file (LoadScript) or from
-// Push while the server runs.
+// Package internal/test/rehearsal adds scripts, and what a provider does wrong.
 //
 // The model itself is not intelligent and says so.
 package rehearsal

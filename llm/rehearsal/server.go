@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,8 +20,16 @@ import (
 type Options struct {
 	Window int           // context window in tokens, 0: DefaultWindow
 	Pace   time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
-	Script []Step        // what to do instead of answering; see Step
-	Record int           // how many of the newest requests to keep for Requests
+	// Answer says what to answer an accepted request; nil, and what it returns as nil, is the model's own answer.
+	Answer func(context.Context, *Request) *Answer
+}
+
+// Answer is what the model says. Calls without ids get some.
+type Answer struct {
+	Text      string
+	Reasoning string
+	Calls     []Call
+	Finish    string // finish_reason; "": stop or tool_calls
 }
 
 // maxBody bounds a request; a full window of CJK text is about 4 MB.
@@ -33,54 +41,17 @@ type Server struct {
 	opts     Options
 	listener net.Listener // set by Listen, before Serve
 
-	mu    sync.Mutex
-	steps []Step     // those with uses left, in order
-	kept  []Recorded // oldest first
-	usage Usage
-	seen  map[[sha256.Size]byte]bool // ends of messages
-}
-
-// Recorded is a request as it came in.
-type Recorded struct {
-	Body    []byte
-	Refused string // why it was refused; "" when it was accepted
+	mu   sync.Mutex
+	seen map[[sha256.Size]byte]bool // ends of messages
 }
 
 // New returns a server. It starts nothing.
 func New(o Options) *Server {
-	if o.Window <= 0 {
-		o.Window = DefaultWindow
+	o.Window = cmp.Or(o.Window, DefaultWindow)
+	if o.Answer == nil {
+		o.Answer = func(context.Context, *Request) *Answer { return nil }
 	}
-	return &Server{opts: o, steps: slices.Clone(o.Script), seen: map[[sha256.Size]byte]bool{}}
-}
-
-// Push adds steps behind those that are still to come.
-func (s *Server) Push(steps ...Step) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.steps = append(s.steps, steps...)
-}
-
-// Pending is the number of steps that have uses left.
-func (s *Server) Pending() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.steps)
-}
-
-// Requests returns the newest requests as received, oldest first, refused ones
-// included: as many as Options.Record says.
-func (s *Server) Requests() []Recorded {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.kept)
-}
-
-// Usage returns the totals since New.
-func (s *Server) Usage() Usage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.usage
+	return &Server{opts: o, seen: map[[sha256.Size]byte]bool{}}
 }
 
 // Listen binds a loopback address, such as "127.0.0.1:0", and returns the base
@@ -123,28 +94,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req, ref := parseRequest(body, s.opts.Window)
-	s.record(body, ref)
 	if ref != nil {
 		ref.write(w)
 		return
 	}
-	x := &exchange{w: w, ctx: r.Context(), req: req, step: s.take(req), pace: s.opts.Pace}
-	if _, ok := taskOf(req.Messages); ok {
+	x := &exchange{w: w, ctx: r.Context(), req: req, pace: s.opts.Pace}
+	if TaskOf(req.Messages) != "" {
 		x.pace = 0
 	}
 	s.play(x)
-}
-
-func (s *Server) record(body []byte, ref *refusal) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	rec := Recorded{Body: body}
-	if ref != nil {
-		rec.Refused = ref.message
-		s.usage.Refused++
-	}
-	s.kept = append(s.kept, rec)
-	s.kept = s.kept[max(0, len(s.kept)-s.opts.Record):]
 }
 
 // refusal is an answer that is an error: a status and the error object.
@@ -166,38 +124,16 @@ func (r *refusal) write(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(object{"error": problem}) // a client that has left hears nothing
 }
 
-// play answers an accepted request: with the step's error, or with the step's or the model's answer and its fault.
+// play streams the answer to an accepted request.
 func (s *Server) play(x *exchange) {
-	if held := x.step.Hold; held != nil || x.step.Fault == Hang {
-		wait(x, held) // for ever, if it hangs
-	}
-	if x.ctx.Err() != nil {
-		return
-	}
-	if x.step.Status != 0 {
-		for k, v := range x.step.Headers {
-			x.w.Header().Set(k, v)
-		}
-		if x.step.Body == "" {
-			(&refusal{x.step.Status, http.StatusText(x.step.Status)}).write(x.w)
-			return
-		}
-		x.w.WriteHeader(x.step.Status)
-		_, _ = io.WriteString(x.w, x.step.Body)
-		return
-	}
 	request := x.req.ends()
 	input := request[len(request)-1]
 	x.id = hex.EncodeToString(input.hash[:10])
-	answer := x.answer()
-	u := newUsage(input.tokens, s.hit(request), answer)
-	s.mu.Lock()
-	s.usage.add(u) // before the client can see the end, and in full whatever it gets to see
-	s.mu.Unlock()
+	answer := x.answer(s.opts.Answer(x.ctx, x.req))
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	if x.stream(answer, u) { // the client got it whole
+	if x.stream(answer, newUsage(input.tokens, s.hit(request), answer)) { // the client got it whole
 		s.hit(x.req.ends(Message{"assistant", &answer.Text, &answer.Reasoning, answer.Calls, ""}))
 	}
 }

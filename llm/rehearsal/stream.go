@@ -22,14 +22,13 @@ type exchange struct {
 	ctx  context.Context // done when the client leaves
 	req  *Request
 	id   string
-	step Step
 	pace time.Duration
 }
 
-// answer is the step's or the model's, with what it leaves open, and cut off behind max_tokens.
-func (x *exchange) answer() (a Answer) {
-	if x.step.Answer != nil {
-		a = *x.step.Answer
+// answer is the given one or the model's, with what it leaves open, and cut off behind max_tokens.
+func (x *exchange) answer(given *Answer) (a Answer) {
+	if given != nil {
+		a = *given
 	} else {
 		a = think(x.req)
 	}
@@ -43,55 +42,32 @@ func (x *exchange) answer() (a Answer) {
 		usual = "tool_calls"
 	}
 	a.Finish = cmp.Or(a.Finish, usual)
-	if most := x.req.MaxTokens; most > 0 && newUsage(0, 0, a).Output > most {
+	if most := x.req.MaxTokens; most > 0 && newUsage(0, 0, a).output > most {
 		reasoning := cut(a.Reasoning, most)
 		a = Answer{Reasoning: reasoning, Text: cut(a.Text, most-Tokens(reasoning)), Finish: "length"}
 	}
 	return a
 }
 
-// wait waits for a channel. False: the client has left.
-func wait[T any](x *exchange, c <-chan T) bool {
-	select {
-	case <-c:
-		return true
-	case <-x.ctx.Done():
-		return false
-	}
-}
-
-// stream plays the answer, broken off where the fault says so, then the usage and [DONE].
-func (x *exchange) stream(a Answer, u Usage) bool {
-	for x.step.Fault == Quiet && x.send(": keep-alive\n\n") {
-		wait(x, time.After(time.Second))
-	}
+// stream plays the answer, then the usage and [DONE]. False: the client has left.
+func (x *exchange) stream(a Answer, u usage) bool {
 	pieces := deltas(a)
-	half := len(pieces)
-	if x.step.Fault == Stall || x.step.Fault == Truncate {
-		half = max(1, half/2)
-	}
-	for i, delta := range pieces[:half] {
+	for i, delta := range pieces {
 		choice := object{"index": 0, "delta": delta, "finish_reason": nil, "logprobs": nil}
 		if i == len(pieces)-1 {
 			choice["finish_reason"] = a.Finish
 		}
-		if i > 0 && x.pace > 0 && !wait(x, time.After(x.pace)) || !x.event([]object{choice}, nil) {
+		if i > 0 && x.pace > 0 {
+			select {
+			case <-time.After(x.pace):
+			case <-x.ctx.Done():
+			}
+		}
+		if !x.event([]object{choice}, nil) {
 			return false
 		}
 	}
-	switch x.step.Fault {
-	case Stall:
-		<-x.ctx.Done()
-		return false
-	case Truncate:
-		return false
-	case Understate:
-		u = Usage{Input: u.Input / 10, Cached: u.Cached / 10, Output: u.Output / 10, Reasoning: u.Reasoning / 10}
-	}
-	if x.req.IncludeUsage && !x.event([]object{}, u.wire()) {
-		return false
-	}
-	return x.step.Fault == NoDone || x.send("data: [DONE]\n\n")
+	return (!x.req.IncludeUsage || x.event([]object{}, u.wire())) && x.send("data: [DONE]\n\n")
 }
 
 // event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has

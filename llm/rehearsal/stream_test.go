@@ -1,8 +1,12 @@
 package rehearsal
 
 import (
+	"bytes"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestStreamShape(t *testing.T) {
@@ -48,4 +52,38 @@ func TestMaxTokens(t *testing.T) {
 	if g.finish != "length" || g.usage.Completion > 40 || g.usage.Completion < 38 {
 		t.Errorf("finish %q after %d tokens", g.finish, g.usage.Completion)
 	}
+}
+
+var twoCalls = &Answer{Text: "Two things at once.", Calls: []Call{
+	{Name: "BASH", Arguments: `{"command":"sleep 100; echo done with the first"}`},
+	{Name: "READ_FILE", Arguments: `{"path":"a/long/path/to/some/file.txt"}`},
+}}
+
+// Parallel calls come in fragments, one call after the other.
+func TestCalls(t *testing.T) {
+	_, url := start(t, saying(*twoCalls))
+	g := send(t, url, request(user("x")))
+	if len(g.calls) != 2 || g.finish != "tool_calls" || !g.done {
+		t.Fatalf("%+v", g)
+	}
+	for i, c := range g.calls {
+		if c.ID == "" || c.Name != twoCalls.Calls[i].Name || c.Arguments != twoCalls.Calls[i].Arguments {
+			t.Errorf("call %d: %+v", i, c)
+		}
+	}
+	if twoCalls.Calls[0].ID != "" {
+		t.Error("the step's answer was changed")
+	}
+}
+
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := saying(Answer{Text: "a b c"})
+		o.Pace = time.Second
+		w, began := httptest.NewRecorder(), time.Now()
+		New(o).ServeHTTP(w, httptest.NewRequest("POST", "/v1/chat/completions", bytes.NewReader(body(t, request(user("x"))))))
+		if took := time.Since(began); took != 4*time.Second { // five chunks: role, three words, finish
+			t.Errorf("took %s", took)
+		}
+	})
 }

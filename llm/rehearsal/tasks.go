@@ -39,6 +39,14 @@ func taskOf(messages []Message) (task, bool) {
 	return task{text[at[2]:at[3]], from, to, text[:at[0]]}, err1 == nil && err2 == nil && from <= to
 }
 
+// TaskOf names the task that the messages end with: segment, summarise or "".
+func TaskOf(messages []Message) string {
+	if t, ok := taskOf(messages); ok {
+		return t.name
+	}
+	return ""
+}
+
 // answer does the task as the compactor does it without a model.
 func (t task) answer(messages []Message, ratio float64) Answer {
 	entries := t.entries(sections(t.source))

@@ -72,7 +72,7 @@ func TestRefusals(t *testing.T) {
 		{"schema no object", with(request(user("x")), obj{"tools": schema(obj{"type": "string"})}), "function 'A' (tools[0])"},
 		{"schema no schema", with(request(user("x")), obj{"tools": schema([]int{1})}), "Failed to deserialize"},
 	}
-	s, url := start(t, Options{Record: 1})
+	_, url := start(t, Options{})
 	for _, tt := range tests {
 		g := send(t, url, tt.req)
 		if tt.want == "" {
@@ -84,9 +84,6 @@ func TestRefusals(t *testing.T) {
 		message, kind := g.error(t)
 		if g.status != http.StatusBadRequest || !strings.Contains(message, tt.want) || kind != "invalid_request_error" {
 			t.Errorf("%s: status %d, message %q (%s), want %q in it", tt.name, g.status, message, kind, tt.want)
-		}
-		if got := s.Requests()[0].Refused; got != message {
-			t.Errorf("%s: recorded as %q", tt.name, got)
 		}
 	}
 }

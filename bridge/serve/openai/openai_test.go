@@ -12,8 +12,8 @@ import (
 	"lethe/chat"
 	"lethe/host"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/internal/test/servetest"
-	"lethe/llm/rehearsal"
 )
 
 func TestMain(m *testing.M) {

@@ -17,8 +17,8 @@ import (
 	"lethe/home"
 	"lethe/host"
 	"lethe/internal/test/lethetest"
+	"lethe/internal/test/rehearsal"
 	"lethe/internal/test/servetest"
-	"lethe/llm/rehearsal"
 )
 
 // world is a server over a home in which ada lives, with the offline model.

@@ -2,11 +2,14 @@ package rehearsal
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+
+	"lethe/llm/rehearsal"
 )
 
 // A Step is done instead of the model's answer, for the requests it matches. For
@@ -29,14 +32,6 @@ type Step struct {
 	Hold    <-chan struct{} `json:"-"` // nothing is sent before it is closed (or the client leaves)
 }
 
-// Answer is what a step says. Calls without ids get some.
-type Answer struct {
-	Text      string
-	Reasoning string
-	Calls     []Call
-	Finish    string // finish_reason; "": stop or tool_calls
-}
-
 // Fault is a way in which a provider misbehaves.
 type Fault string
 
@@ -53,10 +48,7 @@ const (
 var faults = []Fault{"", Hang, Quiet, Stall, Truncate, NoDone, Understate}
 
 func (st *Step) matches(r *Request) bool {
-	name := "none"
-	if t, ok := taskOf(r.Messages); ok {
-		name = t.name
-	}
+	name := cmp.Or(rehearsal.TaskOf(r.Messages), "none")
 	return (st.Match == nil || st.Match(r)) && (st.Task == "" || st.Task == name) &&
 		strings.Contains(r.Last().Text(), st.Contains)
 }
@@ -86,7 +78,7 @@ func (s *Server) take(r *Request) Step {
 	return Step{}
 }
 
-// LoadScript reads steps from a JSON file, whose format is in docs/rehearse.md.
+// LoadScript reads steps from a JSON file, an object with steps.
 func LoadScript(path string) ([]Step, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
