@@ -11,32 +11,24 @@ import (
 )
 
 // NameFor is the name that signs a user's lines. Only a listed user has a bare name: the one
-// that the configuration or the owner gave, or else the one that the user claims. Everybody
-// else has "-" and the id behind the claimed name, and so has a listed user whose name is
-// another's, could be such a name with an id, or is claimed and may answer questions. A claim is
-// made valid with chat.CleanName.
+// that the owner gave, or else the one that the user claims. Everybody else has "-" and the id
+// behind the claimed name, and so has a listed user whose name is another's, or is claimed and
+// reserved, could be a name with an id, or may answer questions. A claim is made valid with
+// chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
-	own := find(r.Users, user)
-	decides := func(person string) bool { return strings.EqualFold(person, chat.CleanName(claimed)) }
-	switch {
-	case own != nil && own.Config && own.Name != "":
-		return own.Name
-	case own != nil && own.Name != "":
-		claimed = own.Name
-	case own == nil && !r.Chat(user), slices.ContainsFunc(r.people, decides):
-		return nameWithID(chat.CleanName(claimed), user)
+	own, name := find(r.Users, user), chat.CleanName(claimed)
+	given := own != nil && own.Name != ""
+	if given {
+		name = chat.CleanName(own.Name)
 	}
-	return r.bareName(chat.CleanName(claimed), user)
-}
-
-// bareName is a name for a listed user, with the id if the name is reserved, another's, or
-// could be another's with an id.
-func (r Rules) bareName(name, user string) string {
 	same := func(other string) bool { return strings.EqualFold(name, other) }
 	others := func(p Person) bool { return p.ID != user && same(p.Name) }
 	end := strings.LastIndexByte(name, '-')
-	if same(chat.Unknown) || slices.ContainsFunc(r.reserved, same) || slices.ContainsFunc(r.Users, others) ||
-		end >= 0 && strings.ContainsAny(name[end:], "0123456789") {
+	switch {
+	case own == nil && !r.Chat(user), slices.ContainsFunc(r.Users, others):
+		return nameWithID(name, user)
+	case !given && (same(chat.Unknown) || slices.ContainsFunc(slices.Concat(r.people, r.reserved), same) ||
+		end >= 0 && strings.ContainsAny(name[end:], "0123456789")):
 		return nameWithID(name, user)
 	}
 	return name

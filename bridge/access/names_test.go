@@ -7,23 +7,22 @@ import (
 	"pgregory.net/rapid"
 
 	"lethe/chat"
-	"lethe/internal/test/lethetest"
 )
 
 func TestNameFor(t *testing.T) {
 	p := newPolicy(t)
-	writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob"},{"id":"3","name":"ADA"},{"id":"4"},{"id":"8","name":"Anne-Marie"}],"chats":[{"id":"-10","name":"Team"}]}`)
-	lethetest.Must(t, p.Static(Lists{Users: []string{"1 ada", "5 ada-5x", "6"}, Names: []string{"grace"}}))
+	writePeople(t, p, `{"version":1,"users":[{"id":"1","name":"ada"},{"id":"2","name":"bob"},{"id":"3","name":"Bob"},{"id":"4"},{"id":"5","name":"eve-5x"},{"id":"6"},{"id":"8","name":"Anne-Marie"}],"chats":[{"id":"-10","name":"Team"}]}`)
+	p.Names = func() []string { return []string{"grace"} }
 	r := rules(p)
 	for _, c := range [][3]string{
 		{"1", "whatever", "ada"},
-		{"2", "Robert", "bob"},
-		{"3", "x", "ADA-3"}, // the configuration gave the name to another
+		{"2", "Robert", "bob-2"},
+		{"3", "x", "Bob-3"}, // which is another's, too
 		{"4", "Cleo", "Cleo"},
 		{"4", "Grace", "Grace-4"},
 		{"4", "eve-7", "eve-7-4"}, // as a stranger who is called eve would sign
 		{"4", "", "unknown-4"},
-		{"5", "", "ada-5x"},
+		{"5", "", "eve-5x"}, // as the owner says
 		{"6", "Dora", "Dora"},
 		{"8", "x", "Anne-Marie"},
 		{"7", "eve", "eve-7"},
@@ -46,7 +45,7 @@ func TestNameFor(t *testing.T) {
 
 // Whatever a stranger claims, the name is valid, has the id, and is no listed person's.
 func TestNamesCannotBeTaken(t *testing.T) {
-	rules := Rules{reserved: []string{"grace"}, Users: merge([]Person{{ID: "1", Name: "ada"}, {ID: "2", Name: "Bob-the-builder"}}, nil)}
+	rules := Rules{reserved: []string{"grace"}, Users: []Person{{ID: "1", Name: "ada"}, {ID: "2", Name: "Bob-the-builder"}}}
 	ids := rapid.StringMatching(`[1-9][0-9]{1,12}`)
 	rapid.Check(t, func(t *rapid.T) {
 		id := ids.Draw(t, "id")
@@ -58,9 +57,9 @@ func TestNamesCannotBeTaken(t *testing.T) {
 	})
 }
 
-// Who may approve is nobody's claim: the configuration or an approval says so.
+// Who may approve is nobody's claim: the owner says so.
 func TestPeopleAreNotClaimed(t *testing.T) {
-	rules := Rules{people: []string{"grace", "ada"}, Chats: []Person{{ID: "-9"}}, Users: []Person{{ID: "1", Name: "ada"}, {ID: "2", Config: true}, {ID: "3", Name: "grace", Config: true}}}
+	rules := Rules{people: []string{"grace", "ada"}, Chats: []Person{{ID: "-9"}}, Users: []Person{{ID: "1", Name: "ada"}, {ID: "2"}, {ID: "3", Name: "grace"}}}
 	for user, want := range map[string]string{"1": "ada", "2": "Grace-2", "3": "grace", "-9": "Grace--9"} {
 		if got := rules.NameFor(user, "Grace"); got != want {
 			t.Errorf("user %s signs as %s, want %s", user, got, want)

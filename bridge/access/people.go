@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,7 +43,7 @@ const (
 // mends it nobody may speak, and it is not changed.
 var ErrPeople = errors.New("read who may speak")
 
-func (p *Policy) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *Policy) path(name string) string { return filepath.Join(p.Dir, name) }
 
 // read reads people.json; one that is missing lists nobody. One that was there a moment ago cannot be read: nobody
 // becomes a stranger while an editor has moved it away.
@@ -118,26 +119,29 @@ var ErrNotListed = errors.New("not listed")
 // Allow lists a user, or with isChat a group or channel, in the place of what was allowed to it before: "ID", or "ID
 // NAME". The room may be empty.
 func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) {
-	kind := "user"
-	if isChat {
-		kind = "chat"
-	}
-	list, err := parseList(kind, []string{entry})
+	who, err = parse(entry, isChat)
 	if err == nil && room != "" && !chat.ValidRoom(room) {
 		err = fmt.Errorf("%q is not the name of a room", room)
 	}
 	if err != nil {
 		return who, fmt.Errorf("allow: %w", err)
 	}
-	who = Person{ID: list[0].ID, Name: list[0].Name, Room: room, At: time.Now().UTC().Truncate(time.Second)}
+	who.Room, who.At = room, time.Now().UTC().Truncate(time.Second)
 	return who, p.change(func(f *peopleFile) error {
 		list := &f.Users
 		if isChat {
 			list = &f.Chats
+		} else if i := slices.IndexFunc(f.Users, who.rivals); i >= 0 {
+			return fmt.Errorf("allow: user %s has the name %s already", f.Users[i].ID, who.Name)
 		}
 		*list = append(without(*list, who.ID), who)
 		return nil
 	})
+}
+
+// rivals says that another person has the same name.
+func (p Person) rivals(other Person) bool {
+	return p.Name != "" && p.ID != other.ID && strings.EqualFold(p.Name, other.Name)
 }
 
 // without is a list without the person called id.
@@ -145,8 +149,7 @@ func without(list []Person, id string) []Person {
 	return slices.DeleteFunc(list, func(p Person) bool { return p.ID == id })
 }
 
-// Revoke takes back what Allow gave to a user or chat. It fails for one that the configuration lists too, and stays
-// listed there.
+// Revoke takes back what Allow gave to a user or chat.
 func (p *Policy) Revoke(id string) error {
 	err := p.change(func(f *peopleFile) error {
 		before := len(f.Users) + len(f.Chats)
@@ -156,9 +159,6 @@ func (p *Policy) Revoke(id string) error {
 		}
 		return nil
 	})
-	if rules := p.rules(peopleFile{}); (err == nil || errors.Is(err, ErrNotListed)) && (rules.User(id) || rules.Chat(id)) {
-		err = errors.New("it is listed in the configuration, and stays so until it is removed there")
-	}
 	if err != nil {
 		return fmt.Errorf("revoke %q: %w", id[:min(len(id), maxID)], err)
 	}
@@ -168,7 +168,7 @@ func (p *Policy) Revoke(id string) error {
 // change lets do change the newest people.json, alone among all processes. When change
 // returns nil, what do changed is durable; after an error of do nothing is saved.
 func (p *Policy) change(do func(f *peopleFile) error) error {
-	if err := durable.MkdirAll(p.dir, 0o700); err != nil {
+	if err := durable.MkdirAll(p.Dir, 0o700); err != nil {
 		return err
 	}
 	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW

@@ -15,7 +15,7 @@ import (
 )
 
 func TestDamagedFileRefusesEveryone(t *testing.T) {
-	good := `{"version":1,"users":[{"id":"2"}],"chats":[]}`
+	good := `{"version":1,"users":[{"id":"1"},{"id":"2"}],"chats":[]}`
 	for _, bad := range []string{
 		"", "\n", "null", "[]", "{}", good[:len(good)-1], good + "}", good + good, good + "x",
 		`{"version":2,"users":[{"id":"2"}],"chats":[]}`,
@@ -27,7 +27,6 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 		strings.Repeat(" ", maxPeople) + good,
 	} {
 		p := newPolicy(t)
-		lethetest.Must(t, p.Static(Lists{Users: []string{"1"}}))
 		writePeople(t, p, good)
 		if !rules(p).User("1") || !rules(p).User("2") {
 			t.Fatal("the good file does not count")
@@ -58,7 +57,7 @@ func TestDamagedFileRefusesEveryone(t *testing.T) {
 
 func TestUnreadableFileRefusesEveryone(t *testing.T) {
 	p := newPolicy(t)
-	lethetest.Must(t, errors.Join(p.Static(Lists{Users: []string{"1"}}), os.MkdirAll(p.path("people.json"), 0o700)))
+	lethetest.Must(t, os.MkdirAll(p.path("people.json"), 0o700))
 	refuses := func(what string) {
 		t.Helper()
 		if r, err := p.Rules(); !errors.Is(err, ErrPeople) || allowed(r, "1", "1", true) {
@@ -74,7 +73,7 @@ func TestUnreadableFileRefusesEveryone(t *testing.T) {
 // Whoever changes the file, and however fast, the next decision knows.
 func TestChangesOfOthersAreSeen(t *testing.T) {
 	p := newPolicy(t)
-	other := New(p.dir)
+	other := &Policy{Dir: p.Dir}
 	for i, allowed := range []bool{true, false, true, false, true, false} {
 		// The same size, within the same instant, and at times in the same inode.
 		id := map[bool]string{true: "2", false: "3"}[allowed]
@@ -122,7 +121,7 @@ func TestDocumentedPeopleFile(t *testing.T) {
 	}
 	// What this program writes is what the page shows, to the byte.
 	p := newPolicy(t)
-	must(0, os.MkdirAll(p.dir, 0o700))
+	must(0, os.MkdirAll(p.Dir, 0o700))
 	must(0, p.save(f))
 	if got := must(os.ReadFile(p.path("people.json"))); string(got) != example {
 		t.Errorf("the page shows\n%s\nand this is written:\n%s", example, got)
@@ -173,7 +172,7 @@ func brokenWrite(t *testing.T, stage durable.Stage, n int) (failed bool) {
 		t.Helper()
 		err := do()
 		if errors.Is(err, errBroken) {
-			p = New(p.dir)
+			p = &Policy{Dir: p.Dir}
 			if err = do(); done != nil && errors.Is(err, done) {
 				err = nil
 			}
@@ -201,7 +200,7 @@ func TestTwoProcesses(t *testing.T) {
 	p := newPolicy(t)
 	var wg sync.WaitGroup
 	for i := range 12 {
-		wg.Go(func() { must(New(p.dir).Allow(fmt.Sprint(i+1), "", false)) })
+		wg.Go(func() { must((&Policy{Dir: p.Dir}).Allow(fmt.Sprint(i+1), "", false)) })
 		wg.Go(func() { rules(p).Decide("1", "1", true) })
 	}
 	wg.Wait()

@@ -1,22 +1,18 @@
-// Package access says who may speak through a bridge. Nobody may until listed: by the
-// configuration (Static), or by the owner (Allow).
+// Package access says who may speak through a bridge: nobody, until the owner allows it.
 //
-//	p := access.New(filepath.Join(home, "bridges", "pager"))
-//	err := p.Static(access.Lists{Users: []string{"42 ada"}})
+//	p := &access.Policy{Dir: filepath.Join(home, "bridges", "pager")}
+//	who, err := p.Allow("42 bob", "dev", false)       // by the owner, in another process
 //	rules, err := p.Rules()                           // at each batch of messages
 //	allowed, why := rules.Decide(user, chat, private) // a stranger is told an id for the owner
 //	name, text := rules.NameFor(user, claimed), rules.Obeyed(user, text)
-//	who, err := p.Allow("43 bob", "dev", false)       // by the owner, in another process
 //
 // Whom the owner allowed is in people.json in the bridge's directory: each change is made under
 // a lock that other processes see, on the newest file, and is durable when the call returns nil.
-// A file that cannot be read or understood refuses everyone, those of the configuration too, and
-// is never written over.
+// A file that cannot be read or understood refuses everyone, and is never written over.
 package access
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,12 +26,17 @@ import (
 
 // Policy is the policy of one bridge. It may be used by many goroutines.
 type Policy struct {
-	dir string
+	Dir string // that of the bridge, which need not be there yet
+	// Members says who may speak in a listed chat: "" or MembersAll is everyone in it,
+	// MembersListed only users who are listed too.
+	Members string
+	// Names are reserved beside those of listed users: the owner's, say. May be nil.
+	Names func() []string
+	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
+	// name by claiming it: the owner has to give it.
+	People []string
 
 	mu     sync.Mutex
-	lists  Lists
-	users  []Person // those of lists
-	chats  []Person
 	listed bool      // people.json was there
 	gone   time.Time // since when it is not
 }
@@ -47,28 +48,11 @@ type Person struct {
 	// the title, for people.
 	Name string `json:"name,omitempty"`
 	// Room is the room that the owner gave along with it; may be empty.
-	Room string `json:"room,omitempty"`
-	// At is when the owner allowed it; zero for the configuration's.
-	At time.Time `json:"at,omitzero"`
-	// Config says that the configuration lists the person, and alone can take that back.
-	Config bool `json:"config,omitzero"`
+	Room string    `json:"room,omitempty"`
+	At   time.Time `json:"at,omitzero"`
 }
 
-// Lists come from the configuration.
-type Lists struct {
-	// Users and Chats are allowed: "ID", or "ID NAME".
-	Users, Chats []string
-	// Members says who may speak in a listed chat: "" or MembersAll is everyone in it,
-	// MembersListed only users who are listed too.
-	Members string
-	// Names are reserved beside those of listed users: the owner's, say.
-	Names []string
-	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
-	// name by claiming it: the configuration or the owner has to give it.
-	People []string
-}
-
-// Values of Lists.Members.
+// Values of Policy.Members.
 const (
 	MembersAll    = "all"
 	MembersListed = "listed"
@@ -77,49 +61,17 @@ const (
 // maxID bounds ids, in bytes.
 const maxID = 256
 
-// New is the policy in dir, the directory of a bridge, which need not be there yet.
-func New(dir string) *Policy {
-	return &Policy{dir: dir}
-}
-
-// Static sets what the configuration allows, in the place of what was set before.
-// An entry that makes no sense is an error, and then nothing is changed.
-func (p *Policy) Static(l Lists) error {
-	users, uerr := parseList("user", l.Users)
-	chats, cerr := parseList("chat", l.Chats)
-	var merr error
-	if !slices.Contains([]string{"", MembersAll, MembersListed}, l.Members) {
-		merr = fmt.Errorf("members = %q: use %s or %s", l.Members, MembersAll, MembersListed)
+// parse reads "ID" and "ID NAME".
+func parse(entry string, isChat bool) (who Person, err error) {
+	id, name, _ := strings.Cut(strings.TrimSpace(entry), " ")
+	name = strings.TrimSpace(name)
+	if !validID(id) {
+		return who, fmt.Errorf("%q does not begin with an id", entry)
 	}
-	if err := errors.Join(uerr, cerr, merr); err != nil {
-		return err
+	if !isChat && name != "" && !chat.ValidName(name) {
+		return who, fmt.Errorf("%q cannot sign a line: no spaces, ] or invisible letters", name)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.lists, p.users, p.chats = l, users, chats
-	return nil
-}
-
-// parseList reads "ID" and "ID NAME".
-func parseList(kind string, entries []string) ([]Person, error) {
-	var all []Person
-	for _, entry := range entries {
-		id, name, _ := strings.Cut(strings.TrimSpace(entry), " ")
-		name = strings.TrimSpace(name)
-		same := func(other Person) bool { return kind == "user" && name != "" && strings.EqualFold(other.Name, name) }
-		switch {
-		case !validID(id):
-			return nil, fmt.Errorf("read %s %q: it does not begin with an id", kind, entry)
-		case kind == "user" && name != "" && !chat.ValidName(name):
-			return nil, fmt.Errorf("read %s %q: %q cannot sign a line: no spaces, ] or invisible letters", kind, entry, name)
-		case find(all, id) != nil:
-			return nil, fmt.Errorf("read %s %q: the id is listed twice", kind, entry)
-		case slices.ContainsFunc(all, same):
-			return nil, fmt.Errorf("read %s %q: the name is listed twice", kind, entry)
-		}
-		all = append(all, Person{ID: id, Name: name, Config: true})
-	}
-	return all, nil
+	return Person{ID: id, Name: name}, nil
 }
 
 func validID(id string) bool {
@@ -137,8 +89,7 @@ func find(list []Person, id string) *Person {
 
 // Rules are the policy at one moment. Their methods read nothing.
 type Rules struct {
-	// Users who may speak, and Chats: groups and channels that are listed, and so may hear a
-	// room. Those of the configuration come first.
+	// Users who may speak, and Chats: groups and channels that are listed, and so may hear a room.
 	Users    []Person `json:"users"`
 	Chats    []Person `json:"chats"`
 	Members  string   `json:"members"` // MembersAll or MembersListed
@@ -153,28 +104,11 @@ func (p *Policy) Rules() (Rules, error) {
 	if err != nil {
 		return Rules{}, err
 	}
-	return p.rules(f), nil
-}
-
-func (p *Policy) rules(f peopleFile) Rules {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	members := cmp.Or(p.lists.Members, MembersAll)
-	return Rules{merge(p.users, f.Users), merge(p.chats, f.Chats), members, p.lists.Names, p.lists.People}
-}
-
-// merge lists the persons of the configuration, and then those that the owner allowed.
-func merge(fixed, people []Person) []Person {
-	all := append([]Person{}, fixed...)
-	for _, person := range people {
-		if f := find(all, person.ID); f != nil {
-			f.Name, f.Room, f.At = cmp.Or(f.Name, person.Name), person.Room, person.At
-			continue
-		}
-		person.Config = false
-		all = append(all, person)
+	r := Rules{Users: f.Users, Chats: f.Chats, Members: cmp.Or(p.Members, MembersAll), people: p.People}
+	if p.Names != nil {
+		r.reserved = p.Names()
 	}
-	return all
+	return r, nil
 }
 
 // User says whether a user is listed.

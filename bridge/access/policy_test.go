@@ -2,7 +2,6 @@ package access
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,11 +18,13 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func newPolicy(t *testing.T) *Policy { return New(filepath.Join(t.TempDir(), "bridges", "telegram")) }
+func newPolicy(t *testing.T) *Policy {
+	return &Policy{Dir: filepath.Join(t.TempDir(), "bridges", "telegram")}
+}
 
 func writePeople(t *testing.T, p *Policy, text string) {
 	t.Helper()
-	lethetest.Must(t, errors.Join(os.MkdirAll(p.dir, 0o700), os.WriteFile(p.path("people.json"), []byte(text), 0o600)))
+	lethetest.Must(t, errors.Join(os.MkdirAll(p.Dir, 0o700), os.WriteFile(p.path("people.json"), []byte(text), 0o600)))
 }
 
 // rules are those of a policy whose file can be read.
@@ -36,13 +37,13 @@ func allowed(r Rules, user, chat string, private bool) bool {
 
 func TestDecide(t *testing.T) {
 	p := newPolicy(t)
-	writePeople(t, p, `{"version":1,"users":[{"id":"3"}],"chats":[{"id":"-30"}]}`)
+	writePeople(t, p, `{"version":1,"users":[{"id":"1"},{"id":"3"}],"chats":[{"id":"-10"},{"id":"-30"}]}`)
 	for _, c := range []struct {
 		members, user, chat string
 		private, allowed    bool
 	}{
-		{"", "1", "1", true, true},      // of the configuration
-		{"", "3", "3", true, true},      // approved
+		{"", "1", "1", true, true},
+		{"", "3", "3", true, true},
 		{"", "2", "2", true, false},     // a stranger
 		{"", "2", "1", true, false},     // in a chat that bears a listed user's id
 		{"", "-10", "-10", true, false}, // a listed chat is not a listed user
@@ -62,7 +63,7 @@ func TestDecide(t *testing.T) {
 		{"listed", "1", "-20", false, false},
 		{"listed", "1", "1", true, true},
 	} {
-		lethetest.Must(t, p.Static(Lists{Users: []string{"1"}, Chats: []string{"-10"}, Members: c.members}))
+		p.Members = c.members
 		allowed, why := rules(p).Decide(c.user, c.chat, c.private)
 		if allowed != c.allowed || (why == "") != allowed {
 			t.Errorf("members %q: Decide(%q, %q, %v) = %v, %q", c.members, c.user, c.chat, c.private, allowed, why)
@@ -70,45 +71,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-func TestStaticRefusesNonsense(t *testing.T) {
-	p := newPolicy(t)
-	lethetest.Must(t, p.Static(Lists{Users: []string{"1 ada"}, Chats: []string{"-10 the whole team"}}))
-	for _, l := range []Lists{
-		{Users: []string{""}},
-		{Users: []string{" "}},
-		{Users: []string{"2 a]b"}},
-		{Users: []string{"2 two words"}},
-		{Users: []string{"2", "2"}},
-		{Users: []string{"2 eve", "3 EVE"}},
-		{Users: []string{strings.Repeat("9", maxID+1)}},
-		{Users: []string{"2\u200b"}},
-		{Chats: []string{"-10", "-10 team"}},
-		{Members: "nobody"},
-	} {
-		if err := p.Static(l); err == nil {
-			t.Errorf("%+v was taken", l)
-		}
-	}
-	if !rules(p).User("1") || rules(p).User("2") {
-		t.Error("a refused list changed what was set before")
-	}
-}
-
-func TestRules(t *testing.T) {
-	p := newPolicy(t)
-	must(0, p.Static(Lists{Users: []string{"1 ada", "2"}, Chats: []string{"-10"}, Members: MembersListed}))
-	writePeople(t, p, `{"version":1,"users":[{"id":"2","name":"bob","room":"dev"},{"id":"3","name":"cleo"}],"chats":[]}`)
-	r := rules(p)
-	var got []string
-	for _, u := range r.Users {
-		got = append(got, fmt.Sprintf("%s %s %s %v", u.ID, u.Name, u.Room, u.Config))
-	}
-	if want := "1 ada  true, 2 bob dev true, 3 cleo  false"; strings.Join(got, ", ") != want {
-		t.Errorf("users: %s, want %s", strings.Join(got, ", "), want)
-	}
-	if len(r.Chats) != 1 || r.Chats[0].ID != "-10" || r.Members != MembersListed {
-		t.Errorf("%+v", r)
-	}
+func TestObeyed(t *testing.T) {
+	r := Rules{Users: []Person{{ID: "1"}}}
 	const refused = "(not obeyed: only people who are listed may use /model) "
 	for _, c := range [][3]string{
 		{"1", "/model x", "/model x"}, {"9", "/model x", refused + "/model x"}, {"", "/model x\n", refused + "/model x\n"},
@@ -123,8 +87,8 @@ func TestRules(t *testing.T) {
 // Whom the owner allows, by a command in another process, may speak at once, and no longer than that.
 func TestAllowAndRevoke(t *testing.T) {
 	p := newPolicy(t)
-	cli := New(p.dir)
-	must(0, p.Static(Lists{Users: []string{"1 ada"}}))
+	cli := &Policy{Dir: p.Dir}
+	must(cli.Allow("1 ada", "", false))
 	for _, bad := range []string{"", " ", "7 two words", "7 a]b", strings.Repeat("9", maxID+1)} {
 		if _, err := cli.Allow(bad, "", false); err == nil {
 			t.Errorf("%q was allowed", bad)
@@ -134,13 +98,16 @@ func TestAllowAndRevoke(t *testing.T) {
 		t.Errorf("allowed into room ../x: %v", err)
 	}
 	must(cli.Allow("7", "ops", false))
-	must(cli.Allow("7 Ada", "dev", false)) // again, with another room, and a name that is somebody else's
+	if _, err := cli.Allow("7 Ada", "dev", false); err == nil {
+		t.Error("two have one name")
+	}
+	must(cli.Allow("7 bob", "dev", false)) // again, with a name and another room
 	must(cli.Allow("-10 The team", "", true))
 	r := rules(p)
 	if len(r.Users) != 2 || !allowed(r, "7", "7", true) || r.User("8") || r.Chat("7") || r.User("-10") || !allowed(r, "9", "-10", false) {
 		t.Errorf("listed: %+v", r)
 	}
-	if r.Room("7", true) != "dev" || r.Room("8", true) != "" || r.Room("7", false) != "" || r.NameFor("7", "x") != "Ada-7" {
+	if r.Room("7", true) != "dev" || r.Room("8", true) != "" || r.Room("7", false) != "" || r.NameFor("7", "x") != "bob" {
 		t.Error("the room or the name is wrong")
 	}
 	if err := cli.Revoke("7"); err != nil || rules(p).User("7") {
@@ -148,11 +115,5 @@ func TestAllowAndRevoke(t *testing.T) {
 	}
 	if err := p.Revoke("7"); !errors.Is(err, ErrNotListed) {
 		t.Errorf("revoked twice: %v", err)
-	}
-	must(cli.Allow("1", "", false))
-	for range 2 {
-		if err := p.Revoke("1"); err == nil || errors.Is(err, ErrNotListed) || !rules(p).User("1") {
-			t.Errorf("revoke who is in the configuration: %v", err)
-		}
 	}
 }

@@ -63,14 +63,9 @@ func TestConfigIsChecked(t *testing.T) {
 		{"base_url", func(c *Config) { c.BaseURL = "api.telegram.org" }},
 		{"base_url", func(c *Config) { c.BaseURL = "https://me:pass@host" }},
 		{"room", func(c *Config) { c.Room = "../x" }},
-		{"route of chat", func(c *Config) { c.Routes = []Route{{Chat: "@crew", Room: "dev"}} }},
-		{"there are two", func(c *Config) { c.Routes = []Route{{"-1", 0, "dev"}, {"-1", 1, "ops"}} }},
-		{"persons are listed as users", func(c *Config) { c.Chats = []string{"12 Ada"} }},
-		{`"ada" is not an id`, func(c *Config) { c.Users = []string{"ada"} }},
-		{`"01" is not an id`, func(c *Config) { c.Users = []string{"01 ada"} }},
-		{"-05", func(c *Config) { c.Chats = []string{"-05"} }},
-		{"not an id", func(c *Config) { c.Routes = []Route{{"+5", 0, "dev"}} }},
-		{"topics have numbers from 1 on", func(c *Config) { c.Routes = []Route{{"-5", -3, "dev"}} }},
+		{"members", func(c *Config) { c.Members = "nobody" }},
+		{"allow each", func(c *Config) { c.Users = []string{"7"} }},
+		{"allow each", func(c *Config) { c.Routes = []any{7} }},
 	} {
 		bad := good
 		c.change(&bad)
@@ -82,10 +77,14 @@ func TestConfigIsChecked(t *testing.T) {
 			t.Errorf("the token is in %v", err)
 		}
 	}
-	good.Users, good.Chats = []string{"5 ada", "-1001 crew"}, []string{"-1002"}
-	good.Routes = []Route{{Chat: "-1002", Topic: 1, Room: "dev"}}
-	if err := good.Check(); err != nil {
-		t.Error(err)
+	lethetest.Must(t, good.Check())
+	for _, good := range []string{"5", "-1001", "-1001.17"} {
+		lethetest.Must(t, CheckID(good))
+	}
+	for _, bad := range []string{"", "ada", "01", "-05", "+5", "5.17", "-5.1", "-5.x", "-5.017", "0"} {
+		if CheckID(bad) == nil {
+			t.Errorf("%q is taken for an id", bad)
+		}
 	}
 	if !errors.Is(CheckToken("x"), ErrToken) {
 		t.Error("a token that is none is not ErrToken")

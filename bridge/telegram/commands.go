@@ -40,7 +40,7 @@ func ids(who author, at spot) string {
 		lines = append(lines, fmt.Sprintf("this chat: %d (%s)", at.chat.ID, bridge.Inert(at.chat.Title)))
 	}
 	if at.thread != 0 {
-		lines = append(lines, fmt.Sprintf("this topic: %d", at.thread))
+		lines = append(lines, "this topic: "+keyOf(at.id, at.thread))
 	}
 	return strings.Join(append(lines, "room: "+at.room), "\n")
 }

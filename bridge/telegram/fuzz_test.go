@@ -38,7 +38,9 @@ func FuzzUpdate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := newSession(Config{Home: t.TempDir(), Token: "1:x", Settings: Settings{Users: []string{"7"}}}.defaults(), nil, func(error) {})
+		s, err := newSession(Config{Home: t.TempDir(), Token: "1:x"}.defaults(), nil, func(error) {})
+		lethetest.Must(t, err)
+		_, err = s.policy.Allow("7", "", false)
 		lethetest.Must(t, err)
 		h, err := s.handle(a, "")
 		if err == nil && h.file != nil {

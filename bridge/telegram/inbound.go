@@ -57,7 +57,8 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	if m.InTopic {
 		p.thread = m.Thread
 	}
-	p.peer, p.room = s.peerOf(p.id, p.thread, rules)
+	p.peer = peerOf(p.id, p.thread, rules)
+	p.room = s.room(p.peer, rules)
 	return p
 }
 
@@ -65,7 +66,7 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 // It changes nothing but s.seen; outcome.then does the rest.
 func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
-	rules, err := s.policy.Rules()
+	rules, err := s.rules()
 	if err != nil {
 		return h, err
 	}
@@ -100,7 +101,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
 		return h
 	}
-	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed {
+	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed {
 		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id") && !rules.Chat(at.id)
 		h.then = s.stranger(m, who, at, why, asks)
 		return h

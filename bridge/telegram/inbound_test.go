@@ -73,7 +73,7 @@ func TestCommands(t *testing.T) {
 	ada, dm := st.ada()
 	mal, crew := st.User("Mal"), st.crew()
 	topic := st.Topic(crew, "builds")
-	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: topic.Thread, Room: "builds"}, {Chat: "-99", Topic: 7, Room: "secret"}}
+	st.lets("builds", keyOf(id(crew.ID), topic.Thread))
 	st.state("idle")
 	st.start()
 	for _, text := range []string{
@@ -98,7 +98,7 @@ func TestCommands(t *testing.T) {
 	st.Say(crew, ada, "/id")
 	has(t, "id", st.sent(crew, 1)[0], "you: "+id(ada.ID), "this chat: "+id(crew.ID), "Crew")
 	st.Say(topic, ada, "/id@offline_bot")
-	has(t, "id", st.sent(crew, 2)[1], "this topic: "+id(int64(topic.Thread)), "room: builds")
+	has(t, "id", st.sent(crew, 2)[1], "this topic: "+keyOf(id(crew.ID), topic.Thread), "room: builds")
 	equal(t, "topic of the answer", st.Sent(crew)[1].MessageThreadID, topic.Thread)
 	st.quiet()
 	st.hears("dev", 14)

@@ -30,7 +30,6 @@ const asBridge = "LETHE_TEST_TELEGRAM"
 // mortal is a bridge in a process of its own, with Telegram in another.
 type mortal struct {
 	Home, URL, Token string
-	Users            []string
 	// Dies is the step of a durable write, counted over all, in front of or behind
 	// which it is killed; 0: it is not.
 	Dies int
@@ -59,7 +58,7 @@ func beBridge() int {
 	watcher := chat.NewWatcher(20*time.Millisecond, nil)
 	go func() { _ = watcher.Run(context.Background()) }() // ends with the process
 	err = Run(context.Background(), Config{
-		Home: m.Home, Store: store, Watcher: watcher, Token: m.Token, Settings: Settings{BaseURL: m.URL, Users: m.Users}, tune: quick,
+		Home: m.Home, Store: store, Watcher: watcher, Token: m.Token, Settings: Settings{BaseURL: m.URL}, tune: quick,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	fmt.Fprintln(os.Stderr, err)
@@ -152,7 +151,7 @@ func TestKilled(t *testing.T) {
 	st := stageOf(t, "")
 	ada, dm := st.ada()
 	g := &grave{stage: st, dm: dm}
-	g.m = mortal{Home: st.home, URL: st.cfg.BaseURL, Token: st.Token(), Users: st.cfg.Users}
+	g.m = mortal{Home: st.home, URL: st.cfg.BaseURL, Token: st.Token()}
 	ctx, cancel := context.WithCancel(context.Background())
 	agent := make(chan struct{})
 	go func() { defer close(agent); g.echo(ctx) }()

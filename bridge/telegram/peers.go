@@ -108,10 +108,10 @@ func (c *chats) move(old, now string) error {
 	return nil
 }
 
-// keyOf is the key of a peer: the id of a chat, with a topic behind a point where the topic has
-// a room of its own.
+// keyOf is the key of a peer: the id of a chat, with a topic behind a point where the topic is
+// listed itself. The General topic, 1, is the chat.
 func keyOf(chat string, topic int) string {
-	if topic == 0 {
+	if topic <= 1 {
 		return chat
 	}
 	return chat + "." + strconv.Itoa(topic)
@@ -124,81 +124,49 @@ func parseKey(key string) (chat string, topic int) {
 	return chat, topic
 }
 
-// setLists gives the policy the lists of the settings, with groups under the ids by which the
-// bridge knows them: a supergroup may be listed by its new id, its old one, or both.
-func (s *session) setLists() error {
-	s.setting.Lock()
-	defer s.setting.Unlock()
-	l := s.cfg.lists()
-	l.Chats = nil
-	listed := map[string]bool{}
-	for _, entry := range s.cfg.Chats {
-		id, title, _ := strings.Cut(strings.TrimSpace(entry), " ")
-		if id = s.chats.canonical(id); !listed[id] {
-			listed[id] = true
-			l.Chats = append(l.Chats, strings.TrimSpace(id+" "+title))
-		}
-	}
-	return s.policy.Static(l)
-}
-
-// route is the room that the configuration gives a chat or a topic, under the chat's first id or
-// the one it has now.
-func (s *session) route(chat string, topic int) (room string, ok bool) {
-	for _, r := range s.cfg.Routes {
-		if s.chats.canonical(r.Chat) == chat && r.Topic == topic {
-			return r.Room, true
-		}
-	}
-	return "", false
-}
-
-// peerOf is the peer that hears the answers to a message, and its room. It is the message's topic, if
-// that has a room of its own, or else its chat, whose room is the route's, or the approval's, or
-// the default.
-func (s *session) peerOf(chatID string, topic int, rules access.Rules) (key, room string) {
-	if topic != 0 {
-		if room, ok := s.route(chatID, topic); ok {
-			return keyOf(chatID, topic), room
-		}
-	}
-	if room, ok := s.route(chatID, 0); ok {
-		return chatID, room
-	}
-	private := !strings.HasPrefix(chatID, "-")
-	if room := rules.Room(chatID, private); chat.ValidRoom(room) { // a person may have edited the file
-		return chatID, room
-	}
-	return chatID, s.cfg.Room
-}
-
-// wanted lists the peers that should be delivered to, by key, with their rooms: every listed group and
-// channel, every listed person who has written to the bot, the topics of these that have a
-// route, and a second peer of each person who gets notices. known are the peers with a position in a room.
-func (s *session) wanted(known []string) (map[string]string, error) {
+// rules are those of the policy, with groups under the ids by which the bridge knows them: a
+// supergroup may be listed by its new id, its old one, or both.
+func (s *session) rules() (access.Rules, error) {
 	rules, err := s.policy.Rules()
+	for i, c := range rules.Chats {
+		chat, topic := parseKey(c.ID)
+		rules.Chats[i].ID = keyOf(s.chats.canonical(chat), topic)
+	}
+	return rules, err
+}
+
+// peerOf is the peer that hears the answers to a message: its topic, if that is listed, or else its chat.
+func peerOf(chatID string, topic int, rules access.Rules) (key string) {
+	if key = keyOf(chatID, topic); rules.Chat(key) {
+		return key
+	}
+	return chatID
+}
+
+// room is that of a peer: the one that was given along when it was allowed, or the default.
+func (s *session) room(peer string, rules access.Rules) string {
+	room := rules.Room(peer, !strings.HasPrefix(peer, "-"))
+	if chat.ValidRoom(room) { // a person may have edited the file
+		return room
+	}
+	return s.cfg.Room
+}
+
+// wanted lists the peers that should be delivered to, by key, with their rooms: every listed group, topic and
+// channel, every listed person who has written to the bot, and a second peer of each person who gets notices. known
+// are the peers with a position in a room.
+func (s *session) wanted(known []string) (map[string]string, error) {
+	rules, err := s.rules()
 	if err != nil {
 		return nil, err
 	}
 	rooms := map[string]string{}
-	add := func(id string) {
-		id = s.chats.canonical(id)
-		_, rooms[id] = s.peerOf(id, 0, rules)
-		for _, r := range s.cfg.Routes {
-			if r.Topic != 0 && s.chats.canonical(r.Chat) == id {
-				rooms[keyOf(id, r.Topic)] = r.Room
-			}
-		}
-	}
 	for _, c := range rules.Chats {
-		add(c.ID)
+		rooms[c.ID] = s.room(c.ID, rules)
 	}
 	for _, u := range rules.Users {
-		written := func(key string) bool {
-			return key == u.ID || strings.HasPrefix(key, u.ID+".") && key != noticeKey(u.ID)
-		}
-		if _, asked := s.asked.Load(u.ID); asked || slices.ContainsFunc(known, written) {
-			add(u.ID)
+		if _, asked := s.asked.Load(u.ID); asked || slices.Contains(known, u.ID) {
+			rooms[u.ID] = s.room(u.ID, rules)
 		}
 		for _, name := range s.cfg.Notify {
 			if strings.EqualFold(u.Name, name) {
@@ -311,11 +279,10 @@ func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
 	}}
 }
 
-// migrated notes that a group has become a supergroup. The keys of its peers, its permission and its
-// routes go on.
+// migrated notes that a group has become a supergroup. The keys of its peers and its permission go on.
 func (s *session) migrated(old, now int64) error {
 	from, to := strconv.FormatInt(old, 10), strconv.FormatInt(now, 10)
-	rules, err := s.policy.Rules()
+	rules, err := s.rules()
 	if err != nil {
 		return err
 	}
@@ -323,7 +290,7 @@ func (s *session) migrated(old, now int64) error {
 	if _, asked := s.asked.Load(first); !asked && !rules.Chat(first) {
 		return nil
 	}
-	if err := errors.Join(s.chats.move(from, to), s.setLists()); err != nil {
+	if err := s.chats.move(from, to); err != nil {
 		return err
 	}
 	s.log.Info("a group has become a supergroup; its permission goes on", "chat", from, "now", to)

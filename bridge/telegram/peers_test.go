@@ -17,9 +17,10 @@ func TestManyRooms(t *testing.T) {
 	ada, dm := st.ada()
 	crew := st.crew()
 	board := st.Group(models.ChatTypeSupergroup, "Board")
-	st.cfg.Chats = append(st.cfg.Chats, id(board.ID))
+	st.lets("", id(board.ID))
 	builds := st.Topic(crew, "builds")
-	st.cfg.Routes = []Route{{Chat: id(crew.ID), Room: "crew"}, {Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}, {Chat: id(board.ID), Room: "crew"}}
+	st.lets("crew", id(crew.ID), id(board.ID))
+	st.lets("builds", keyOf(id(crew.ID), builds.Thread))
 	st.start()
 	for _, where := range []botapi.Chat{dm, crew, board, builds} {
 		st.Say(where, ada, fmt.Sprintf("in %d.%d", where.ID, where.Thread))

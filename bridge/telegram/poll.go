@@ -159,9 +159,6 @@ func (s *session) takeIn(ctx context.Context, batch []update) (next int64, news 
 }
 
 func (s *session) take(ctx context.Context, batch []update) (next int64, news bool, err error) {
-	if err := s.setLists(); err != nil { // there may be new identities, whose names are reserved
-		return 0, false, err
-	}
 	if len(batch) == 0 { // who may speak has to be known before there is somebody
 		_, err := s.policy.Rules()
 		return 0, false, err

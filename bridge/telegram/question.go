@@ -127,7 +127,7 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 func (s *session) press(u update, rules access.Rules) (h outcome) {
 	c := u.Callback
 	who, at := c.From.author(), s.spot(c.Message, rules)
-	if allowed, why := rules.Decide(who.ID, at.id, at.private()); !allowed || who.Bot {
+	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed || who.Bot {
 		h.then = append(h.then, func() { s.denied(who, at, "a button: "+why) })
 		return h
 	}

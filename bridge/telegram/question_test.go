@@ -67,7 +67,7 @@ func (st *stage) told(n int) string {
 func TestButtons(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
-	st.cfg.Users[0] += " ada"
+	st.lets("", id(ada.ID)+" ada")
 	st.cfg.People = []string{"ada"}
 	st.greeted(dm, ada)
 	st.asks("dev", deploy)
@@ -101,7 +101,8 @@ func TestButtons(t *testing.T) {
 func TestWhoPresses(t *testing.T) {
 	st := newStage(t)
 	crew, ada, eve := st.crew(), st.User("Ada"), st.User("Eve")
-	st.cfg.Users, st.cfg.People = []string{id(ada.ID) + " ada"}, []string{"grace"}
+	st.lets("", id(ada.ID)+" ada")
+	st.cfg.People = []string{"grace"}
 	st.greeted(crew, ada)
 	forAda := deploy
 	forAda.For = []string{"ada"}
@@ -165,7 +166,7 @@ func TestReplyToQuestion(t *testing.T) {
 func TestNotices(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
-	st.cfg.Users[0] += " Ada"
+	st.lets("", id(ada.ID)+" Ada")
 	st.cfg.Notify, st.cfg.People = []string{"ada", "bob"}, []string{"Ada"}
 	r := st.greeted(dm, ada)
 	ops := deploy
@@ -204,7 +205,8 @@ func TestNotices(t *testing.T) {
 func TestNoticesWaitForStart(t *testing.T) {
 	st := newStage(t)
 	ada := st.User("Ada")
-	st.cfg.Users, st.cfg.Notify = []string{id(ada.ID) + " ada"}, []string{"ada"}
+	st.lets("", id(ada.ID)+" ada")
+	st.cfg.Notify = []string{"ada"}
 	st.start()
 	st.ready()
 	st.answers("notify-ada", "the disk is full")

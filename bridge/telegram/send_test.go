@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"lethe/bridge"
+	"lethe/bridge/access"
 	"lethe/bridge/telegram/markup"
 	"lethe/internal/test/botapi"
 )
@@ -20,7 +21,7 @@ func TestOneChatWaits(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
 	bob := st.User("Bob")
-	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
+	st.lets("", id(bob.ID))
 	other := st.Private(bob)
 	st.start()
 	st.Say(dm, ada, "hello")
@@ -150,7 +151,7 @@ func TestTopics(t *testing.T) {
 	ada, _ := st.ada()
 	crew := st.crew()
 	builds, talk := st.Topic(crew, "builds"), st.Topic(crew, "talk")
-	st.cfg.Routes = []Route{{Chat: id(crew.ID), Topic: builds.Thread, Room: "builds"}}
+	st.lets("builds", keyOf(id(crew.ID), builds.Thread))
 	st.start()
 	general := botapi.Chat{ID: crew.ID}
 	inTopic := func(n, thread int) {
@@ -196,8 +197,7 @@ func TestMigration(t *testing.T) {
 			st := newStage(t)
 			ada, _ := st.ada()
 			crew := st.Group(models.ChatTypeGroup, "Crew")
-			st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
-			st.cfg.Routes = []Route{{Chat: id(crew.ID), Room: "ops"}}
+			st.lets("ops", id(crew.ID))
 			r := st.start()
 			st.Say(crew, ada, "hello")
 			st.hears("ops", 1)
@@ -230,7 +230,12 @@ func TestMigration(t *testing.T) {
 				t.Error("it does not quote")
 			}
 			st.stop(r)
-			st.cfg.Chats = [][]string{st.cfg.Chats, {id(super.ID) + " the crew"}, {id(super.ID), id(crew.ID)}}[i]
+			if i > 0 {
+				st.lets("ops", id(super.ID)+" the crew")
+			}
+			if i == 1 {
+				st.owner(func(p *access.Policy) error { return p.Revoke(id(crew.ID)) })
+			}
 			st.start()
 			st.Say(super, ada, "still?")
 			st.hears("ops", 5)

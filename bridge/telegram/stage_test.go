@@ -154,7 +154,18 @@ func (st *stage) file(name string) string { return filepath.Join(st.home, "bridg
 // owner does what the owner does on the command line.
 func (st *stage) owner(do func(*access.Policy) error) {
 	st.t.Helper()
-	lethetest.Must(st.t, do(access.New(st.file(""))))
+	lethetest.Must(st.t, do(&access.Policy{Dir: st.file("")}))
+}
+
+// lets allows persons and groups, "ID NAME", with a room, which may be empty.
+func (st *stage) lets(room string, entries ...string) {
+	st.t.Helper()
+	for _, entry := range entries {
+		st.owner(func(p *access.Policy) error {
+			_, err := p.Allow(entry, room, entry[0] == '-')
+			return err
+		})
+	}
 }
 
 // lines are the lines of a room.
@@ -271,7 +282,7 @@ func (st *stage) health() bridge.Health {
 // ada is a listed person and her chat with the bot.
 func (st *stage) ada() (models.User, botapi.Chat) {
 	ada := st.User("Ada")
-	st.cfg.Users = append(st.cfg.Users, id(ada.ID))
+	st.lets("", id(ada.ID))
 	return ada, st.Private(ada)
 }
 
@@ -280,7 +291,7 @@ func (st *stage) crew() botapi.Chat {
 	crew := st.Group(models.ChatTypeSupergroup, "Crew")
 	// Message 1: no topic has that id, but General.
 	st.Send(crew, st.User("Zoe"), models.Message{NewChatMembers: []models.User{{ID: 1}}})
-	st.cfg.Chats = append(st.cfg.Chats, id(crew.ID))
+	st.lets("", id(crew.ID))
 	return crew
 }
 

@@ -81,21 +81,14 @@ type Config struct {
 type Settings struct {
 	TokenFile string `toml:"token_file"` // the caller reads it
 	BaseURL   string `toml:"base_url"`   // "": DefaultBaseURL; of a self-hosted server otherwise
-	Room      string `toml:"room"`       // of chats without a route; "": "dev"
-	// Users and Chats are allowed beside those of the command line: "ID", or "ID NAME".
-	Users []string `toml:"users"`
-	Chats []string `toml:"chats"`
+	Room      string `toml:"room"`       // of chats that were given none; "": "dev"
 	// Members says who may speak in a listed group: access.MembersAll ("") or
 	// access.MembersListed.
-	Members string  `toml:"members"`
-	Routes  []Route `toml:"route"`
-}
-
-// Route gives a chat, or one topic of it, a room.
-type Route struct {
-	Chat  string `toml:"chat"`  // the id
-	Topic int    `toml:"topic"` // message_thread_id; 0, or 1, the General topic: the chat itself
-	Room  string `toml:"room"`
+	Members string `toml:"members"`
+	// Earlier versions listed here who may speak, and in which room.
+	Users  []string `toml:"users"`
+	Chats  []string `toml:"chats"`
+	Routes []any    `toml:"route"`
 }
 
 // tuning holds what only tests change.
@@ -124,12 +117,6 @@ func (c Config) defaults() Config {
 	c.BaseURL = strings.TrimRight(cmp.Or(c.BaseURL, DefaultBaseURL), "/")
 	c.Room = cmp.Or(c.Room, "dev")
 	c.tune = cmp.Or(c.tune, patient)
-	c.Routes = slices.Clone(c.Routes)
-	for i, r := range c.Routes {
-		if r.Topic == 1 { // messages of the General topic come, and go, without a topic
-			c.Routes[i].Topic = 0
-		}
-	}
 	return c
 }
 
@@ -141,69 +128,24 @@ func (c Config) Check() error {
 		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("base_url is not of the form https://host/path")
 	}
-	if err := checkRoom(c.Room); err != nil {
-		return err
+	if !chat.ValidRoom(c.Room) {
+		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", c.Room)
 	}
-	for i, r := range c.Routes {
-		if err := r.check(); err != nil {
-			return fmt.Errorf("route of chat %q: %w", r.Chat, err)
-		}
-		same := func(other Route) bool { return other.Chat == r.Chat && other.Topic == r.Topic }
-		if slices.ContainsFunc(c.Routes[:i], same) {
-			return fmt.Errorf("route of chat %s, topic %d: there are two (topic = 1 is the chat itself)", r.Chat, r.Topic)
-		}
-	}
-	for _, entry := range c.Chats {
-		if id := idOf(entry); CheckID(id) != nil || id[0] != '-' {
-			return fmt.Errorf("chats: %q is not the id of a group, a negative number: persons are listed as users", entry)
-		}
-	}
-	for _, entry := range c.Users {
-		if err := CheckID(idOf(entry)); err != nil {
-			return fmt.Errorf("users: %q: %w", entry, err)
-		}
-	}
-	return new(access.Policy).Static(c.lists())
-}
-
-func (r Route) check() error {
-	if err := CheckID(r.Chat); err != nil {
-		return err
-	}
-	if r.Topic < 0 {
-		return fmt.Errorf("topic = %d: topics have numbers from 1 on: write /id there", r.Topic)
-	}
-	return checkRoom(r.Room)
-}
-
-func checkRoom(name string) error {
-	if !chat.ValidRoom(name) {
-		return fmt.Errorf("room %q: a name is a-z, 0-9, _ and -, at most 64 of them", name)
+	if !slices.Contains([]string{"", access.MembersAll, access.MembersListed}, c.Members) {
+		return fmt.Errorf("members = %q: use %s or %s", c.Members, access.MembersAll, access.MembersListed)
 	}
 	return nil
 }
 
-// CheckID refuses an id that is not written in the only way in which Telegram writes it: another would match nobody.
+// CheckID refuses an id that is not written in the only way in which Telegram and peers write it, with a point and the
+// topic behind that of a group: another would match nobody.
 func CheckID(id string) error {
-	n, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || n == 0 || strconv.FormatInt(n, 10) != id {
+	chat, topic := parseKey(id)
+	n, err := strconv.ParseInt(chat, 10, 64)
+	if err != nil || n == 0 || n > 0 && topic != 0 || keyOf(strconv.FormatInt(n, 10), topic) != id {
 		return fmt.Errorf("%q is not an id, a number without anything before or behind it: write /id to the bot", id)
 	}
 	return nil
-}
-
-// idOf is the id of "ID NAME".
-func idOf(entry string) string {
-	id, _, _ := strings.Cut(strings.TrimSpace(entry), " ")
-	return id
-}
-
-func (c Config) lists() access.Lists {
-	l := access.Lists{Users: c.Users, Chats: c.Chats, Members: c.Members, People: c.People}
-	if c.Names != nil {
-		l.Names = c.Names()
-	}
-	return l
 }
 
 // session is one run of one bot.
@@ -229,7 +171,6 @@ type session struct {
 	asked     sync.Map      // chats of strangers that were answered: they are told when they are let in
 	typing    sync.Map      // by peer: its topic; see showTyping
 
-	setting sync.Mutex    // the policy gets the newest settings
 	changed chan struct{} // capacity 1: the peers may have changed
 
 	delivering sync.Mutex
@@ -242,7 +183,12 @@ type session struct {
 // sense.
 func Run(ctx context.Context, c Config) error {
 	c = c.defaults()
-	if err := errors.Join(CheckToken(c.Token), c.Check()); err != nil {
+	err := errors.Join(CheckToken(c.Token), c.Check())
+	if len(c.Users)+len(c.Chats)+len(c.Routes) > 0 {
+		err = errors.Join(err, errors.New("users, chats and routes are no longer of config.toml: "+
+			"remove them, and allow each: lethe bridge telegram allow ID NAME --room ROOM"))
+	}
+	if err != nil {
 		err = fmt.Errorf("start the telegram bridge: %w", err)
 		bridge.Failed(c.Home, Name, err)
 		return err
@@ -290,13 +236,14 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 		return nil, err
 	}
 	s := &session{
-		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, policy: access.New(dir), chats: known,
-		pace: newPace(c.tune.speed), source: botOf(c.Token), fail: fail, seen: map[messageID]string{},
+		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, chats: known,
+		policy: &access.Policy{Dir: dir, Members: c.Members, Names: c.Names, People: c.People},
+		pace:   newPace(c.tune.speed), source: botOf(c.Token), fail: fail, seen: map[messageID]string{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
 		changed:   make(chan struct{}, 1), running: map[string]*delivery{},
 	}
 	s.me.Store(&user{})
-	return s, s.setLists()
+	return s, nil
 }

@@ -33,8 +33,7 @@ func TestTyping(t *testing.T) {
 	st.cfg.tune.typing = 20 * time.Millisecond
 	ada, dm := st.ada()
 	bob := st.User("Bob")
-	st.cfg.Users = append(st.cfg.Users, id(bob.ID))
-	st.cfg.Routes = []Route{{Chat: id(bob.ID), Room: "ops"}}
+	st.lets("ops", id(bob.ID))
 	other := st.Private(bob)
 	st.state(status.Thinking, "dev")
 	st.start()

@@ -13,31 +13,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/config"
 	"lethe/home"
 )
 
-// policy opens the bridge's list of who may speak.
-func (p *program) policy() (*access.Policy, error) {
-	policy, s := access.New(p.bridgeDir()), p.settings.Telegram
-	err := policy.Static(access.Lists{Users: s.Users, Chats: s.Chats, Members: s.Members, Names: p.reservedNames(),
-		People: p.settings.Deciders()})
-	if err != nil {
-		return nil, usagef("read %s: telegram: %w", config.File(p.home.Dir), err)
-	}
-	return policy, nil
+// policy is the bridge's list of who may speak.
+func (p *program) policy() *access.Policy {
+	return &access.Policy{Dir: p.bridgeDir(), Members: p.settings.Telegram.Members, Names: p.reservedNames,
+		People: p.settings.Deciders()}
 }
 
-// changePolicy is policy for its changes: a bridge that has never run gets no directory by that.
+// changePolicy is policy for its changes, which make no home.
 func (p *program) changePolicy() (*access.Policy, error) {
-	if _, err := os.Stat(p.bridgeDir()); errors.Is(err, fs.ErrNotExist) {
-		return nil, hint(fmt.Errorf("open bridge telegram in %s: %w", p.home.Dir, home.ErrNotFound),
-			"it has not run here yet: %s", p.lethe("bridge telegram"))
+	if _, err := os.Stat(p.home.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open home %s: %w", p.home.Dir, home.ErrNotFound)
 	}
-	return p.policy()
+	return p.policy(), nil
 }
 
 func (p *program) bridgeDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
@@ -47,10 +40,11 @@ func (p *program) allowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "allow ID [NAME]",
 		Short: "Let the person or group with this id speak",
-		Long: `Allow lists a person, or a group, whose id is a negative number: allow -- -1001234. The
-bridge tells strangers their id when they write to it; /id does, too. NAME signs the
-lines of a person; without it, the name that Telegram shows does. The bridge need not be
-restarted.`,
+		Long: `Allow lists a person, or a group, whose id is a negative number: allow -- -1001234, with
+a point and the topic behind it for a topic that is to have a room of its own. The bridge
+tells strangers their id when they write to it; /id does, too. NAME signs the lines of a
+person; without it, the name that Telegram shows does. Given again, it takes the place of
+what was given before. The bridge need not be restarted.`,
 		RunE: func(_ *cobra.Command, list []string) error {
 			if err := checkRooms(cmp.Or(room, config.DefaultRoom)); err != nil {
 				return err
@@ -66,26 +60,14 @@ restarted.`,
 			if err != nil {
 				return err
 			}
-			p.tellStale()
-			to, why := p.settings.boundTo(who.ID, room), ""
-			if room != "" && to != room {
-				why = fmt.Sprintf(", where a route in config.toml sends that chat, and not to %s", room)
-			}
+			to := p.settings.boundTo(room)
 			return p.print(map[string]string{"allowed": who.ID, "name": who.Name, "room": to},
-				"allowed: %s may write to room %s%s\n", who.ID, to, why)
+				"allowed: %s may write to room %s\n", who.ID, to)
 		},
 	}
 	option(cmd, &room, "room", "the `ROOM` to connect the chat with (default: telegram.room, or dev)",
 		p.offers(p.rooms))
 	return cmd
-}
-
-// tellStale warns when config.toml has changed since the bridge that runs read it.
-func (p *program) tellStale() {
-	h := bridge.HealthOf(p.home.Dir, telegram.Name)
-	if fi, err := os.Stat(config.File(p.home.Dir)); err == nil && h.Runs() && fi.ModTime().After(h.Started) {
-		p.warn("the running bridge has not read config.toml since it was changed: restart it (beside lethe run: kill %d)", h.PID)
-	}
 }
 
 func (p *program) revokeCommand() *cobra.Command {
@@ -97,9 +79,7 @@ func (p *program) revokeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = policy.Revoke(list[0])
-			p.tellStale()
-			if err != nil {
+			if err := policy.Revoke(list[0]); err != nil {
 				return err
 			}
 			return p.print(map[string]string{"revoked": list[0]}, "revoked: %s may not write any more\n", list[0])
@@ -112,15 +92,10 @@ func (p *program) whoCommand() *cobra.Command {
 		Use:   "who",
 		Short: "Print who may speak, and where their lines go",
 		RunE: func(*cobra.Command, []string) error {
-			policy, err := p.policy()
+			rules, err := p.policy().Rules()
 			if err != nil {
 				return err
 			}
-			rules, err := policy.Rules()
-			if err != nil {
-				return err
-			}
-			p.tellStale()
 			return p.show(rules, func() { p.printPolicy(rules) })
 		},
 	}
@@ -132,13 +107,7 @@ func (p *program) printPolicy(l access.Rules) {
 		fmt.Fprintf(p.out, "nobody may write. A person who writes to it is told an id; allow it with: %s\n",
 			p.lethe("bridge telegram allow ID"))
 	} else {
-		for _, r := range p.settings.Telegram.Routes { // topics that have a room of their own
-			known := func(row []any) bool { return row[1] == r.Chat }
-			if r.Topic > 1 && slices.ContainsFunc(rows, known) {
-				rows = append(rows, []any{fmt.Sprintf("topic %d", r.Topic), r.Chat, "", r.Room, "config.toml"})
-			}
-		}
-		table(p, "MAY WRITE\tID\tNAME\tROOM\tBY", rows, func(row []any) []any { return row })
+		table(p, "MAY WRITE\tID\tNAME\tROOM\tSINCE", rows, func(row []any) []any { return row })
 		who := "everyone in it"
 		if l.Members == access.MembersListed {
 			who = "of its members only the users above"
@@ -150,22 +119,12 @@ func (p *program) printPolicy(l access.Rules) {
 // listed are the rows of people or chats.
 func (p *program) listed(kind string, list []access.Person) (rows [][]any) {
 	for _, who := range list {
-		by := "allow, " + who.At.Local().Format(time.DateOnly)
-		if who.Config {
-			by = "config.toml"
-		}
-		rows = append(rows, []any{kind, who.ID, who.Name, p.settings.boundTo(who.ID, who.Room), by})
+		rows = append(rows, []any{kind, who.ID, who.Name, p.settings.boundTo(who.Room), who.At.Local().Format(time.DateOnly)})
 	}
 	return rows
 }
 
-// boundTo is the room that a chat is connected with: the configuration wins over approved, the
-// room that was given with the approval.
-func (s settings) boundTo(chat, approved string) string {
-	for _, r := range s.Telegram.Routes {
-		if r.Chat == chat && r.Topic <= 1 { // the first topic is the chat itself
-			return r.Room
-		}
-	}
-	return cmp.Or(approved, s.Telegram.Room, config.DefaultRoom)
+// boundTo is the room of a chat that was allowed with this one, which may be empty.
+func (s settings) boundTo(room string) string {
+	return cmp.Or(room, s.Telegram.Room, config.DefaultRoom)
 }

@@ -70,12 +70,10 @@ func (p *program) examine(found func(state, what, remedy string, err error)) {
 	}
 	_, err = p.token()
 	found(doctor.Warning, "bridges", "export "+botToken+"=…", err)
-	if policy, perr := p.policy(); perr == nil {
-		list, err := policy.Rules()
-		who := p.lethe("bridge telegram who")
-		found(doctor.Trouble, "bridges", who, err)
-		if err == nil && len(list.Users)+len(list.Chats) == 0 {
-			found(doctor.Warning, "bridges", who, errors.New("nobody may write over Telegram: allow the id that it tells"))
-		}
+	rules, err := p.policy().Rules()
+	who := p.lethe("bridge telegram who")
+	found(doctor.Trouble, "bridges", who, err)
+	if err == nil && len(rules.Users)+len(rules.Chats) == 0 {
+		found(doctor.Warning, "bridges", who, errors.New("nobody may write over Telegram: allow the id that it tells"))
 	}
 }
