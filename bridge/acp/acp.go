@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -128,7 +129,7 @@ func (s *server) identity(cwd string) (*host.Identity, error) {
 	if s.self == nil {
 		i, inside, err := s.Open(s.ctx, cwd)
 		if err != nil {
-			return nil, refused(err)
+			return nil, err
 		}
 		if s.self, s.Self = i, i.Identity; inside {
 			s.folder = cwd
@@ -139,6 +140,9 @@ func (s *server) identity(cwd string) (*host.Identity, error) {
 
 // refused is an error as editors show it: one line, and what to do.
 func refused(err error) error {
+	if err == nil || errors.As(err, new(*sdk.RequestError)) {
+		return err
+	}
 	text := err.Error()
 	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
 		text += " (" + h.Hint() + ")"
@@ -153,37 +157,42 @@ func invalid(format string, args ...any) error {
 
 // NewSession makes a room that is called after the folder.
 func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
-	if !filepath.IsAbs(r.Cwd) {
-		return sdk.NewSessionResponse{}, invalid("the folder %.200q is not absolute", r.Cwd)
-	}
-	i, err := s.identity(r.Cwd)
-	if err != nil {
-		return sdk.NewSessionResponse{}, err
-	}
 	room := bridge.NameRoom(filepath.Base(r.Cwd), strings.ToLower(rand.Text()[:8]))
 	if special(room) {
 		room = Name + "-" + room
 	}
-	if err := durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700); err != nil {
-		return sdk.NewSessionResponse{}, refused(err)
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, refused(s.join(room, r.Cwd))
+}
+
+// join has the identity hear a new room, and notes the folder that it is for.
+func (s *server) join(room, folder string) error {
+	if !filepath.IsAbs(folder) {
+		return invalid("the folder %.200q is not absolute", folder)
 	}
-	if err := durable.Replace(s.folderFile(room), []byte(r.Cwd), 0o600); err != nil {
-		return sdk.NewSessionResponse{}, refused(err)
+	i, err := s.identity(folder)
+	if err == nil {
+		err = durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700)
 	}
-	if err := i.Join(room); err != nil {
-		return sdk.NewSessionResponse{}, refused(err)
+	if err == nil {
+		err = durable.Replace(s.folderFile(room), []byte(folder), 0o600)
 	}
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, s.begin(room, r.Cwd, nil)
+	if err == nil {
+		err = i.Join(room)
+	}
+	if err != nil {
+		return err
+	}
+	return s.begin(room, folder, nil)
 }
 
 // LoadSession shows what was said in the room.
 func (s *server) LoadSession(_ context.Context, r sdk.LoadSessionRequest) (sdk.LoadSessionResponse, error) {
-	return sdk.LoadSessionResponse{}, s.again(r.SessionId, r.Cwd, true)
+	return sdk.LoadSessionResponse{}, refused(s.again(r.SessionId, r.Cwd, true))
 }
 
 // ResumeSession goes on without showing that.
 func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (sdk.ResumeSessionResponse, error) {
-	return sdk.ResumeSessionResponse{}, s.again(r.SessionId, r.Cwd, false)
+	return sdk.ResumeSessionResponse{}, refused(s.again(r.SessionId, r.Cwd, false))
 }
 
 func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
@@ -198,7 +207,7 @@ func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	var said []chat.Line
 	if replay {
 		if said, _, _, err = chat.Tail(chat.Path(s.Home.Dir, room), 1000); err != nil {
-			return refused(err)
+			return err
 		}
 	}
 	return s.begin(room, s.folder, said)
@@ -208,7 +217,7 @@ func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 func (s *server) begin(room, cwd string, said []chat.Line) error {
 	after, err := events.End(s.self.LIFE())
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	one := &session{
 		server: s, id: sdk.SessionId(room), room: room, self: s.self, after: after, turn: make(chan struct{}, 1),
@@ -270,10 +279,7 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 			SessionId: sdk.SessionId(room.Name), Cwd: folder, Title: &title, UpdatedAt: sdk.Ptr(room.At.Format(time.RFC3339)),
 		})
 	}
-	if err != nil {
-		err = refused(err)
-	}
-	return out, err
+	return out, refused(err)
 }
 
 // special says that the name of a room has another meaning than a session.

@@ -107,18 +107,10 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for name, sent := range map[string]bool{
-		"tools": len(q.Tools)+len(q.Functions) > 0, "response_format": q.Format.Type != "" && q.Format.Type != "text",
-	} {
-		if sent { // what an identity does not do, and can answer without
-			w.Header().Add("Lethe-Ignored", name)
-		}
-	}
 	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {
-		text, err := doTask(prompt)
-		a.say(events.Event{Text: text})
-		return a.finish(host.Reply{}, err)
+		a.say(events.Event{Text: doTask(prompt)})
+		return a.finish(host.Reply{}, nil)
 	}
 	if _, running := home.Running(id); !running {
 		return stopped(id.Name)

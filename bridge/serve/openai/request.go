@@ -28,15 +28,9 @@ type request struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	User       string                `json:"user"`
-	N          int                   `json:"n"`
-	Tools      []json.RawMessage     `json:"tools"`
-	Functions  []json.RawMessage     `json:"functions"`
-	Choice     json.RawMessage       `json:"tool_choice"`
-	Call       json.RawMessage       `json:"function_call"` // the same of old clients
-	Audio      json.RawMessage       `json:"audio"`
-	Modalities []string              `json:"modalities"`
-	Format     struct{ Type string } `json:"response_format"`
+	User   string          `json:"user"`
+	N      int             `json:"n"`
+	Choice json.RawMessage `json:"tool_choice"`
 }
 
 type message struct {
@@ -89,25 +83,17 @@ func read(r *http.Request) (q request, messages []message, err error) {
 	if err := json.Unmarshal(body, &q); err != nil {
 		return q, nil, refuse("the body is not a completion request in JSON: %v", err)
 	}
-	switch {
-	case required(q.Choice) || required(q.Call):
+	switch choice := string(q.Choice); {
+	case choice != "" && choice != "null" && choice != `"none"` && !strings.Contains(choice, `"auto"`):
 		return q, nil, refuse("an identity works with its own tools and cannot be made to call those of a client; " +
 			"with \"auto\" or \"none\" they are ignored")
 	case q.N > 1:
 		return q, nil, refuse("an identity gives one answer; n has to be 1")
-	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
-		return q, nil, refuse("an identity answers with text only")
 	}
 	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
 		return q, nil, refuse("messages has to be a list of at least one message with a role and a content")
 	}
 	return q, messages, nil
-}
-
-// required says whether a client leaves no choice but to call something.
-func required(choice json.RawMessage) bool {
-	s := string(choice)
-	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
 }
 
 // talk is a conversation as a client shows it: its instructions, how much was said, and what of it is new.
@@ -255,31 +241,15 @@ func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 	return prompt, alone || header(r, "X-OpenWebUI-Task") != ""
 }
 
-var (
-	// The member that the answer has to have, as the prompt shows its form.
-	taskMember = lazy.Regexp(`\{\s*"(title|tags|follow_ups|queries|text)"\s*:`)
-	taskTalk   = lazy.Regexp(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
-)
+var taskTalk = lazy.Regexp(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
 
-// doTask answers what can be answered by rule: a title is how the conversation begins, and there
-// are no tags, questions that may follow, queries for a search, or ends of a sentence.
-func doTask(prompt string) (string, error) {
-	m := taskMember().FindStringSubmatch(prompt)
-	if m == nil {
-		return "", refuse("this task is no part of a conversation, and cannot be done without a model; " +
-			"name another model for tasks in the client " +
-			"(in Open WebUI: Admin Settings, Interface, Task Model)")
+// doTask answers what can be answered by rule, with the members of every task: a title is how the conversation begins,
+// and there are no tags, questions that may follow, queries for a search, or ends of a sentence.
+func doTask(prompt string) string {
+	title, none := "Chat", []string{}
+	if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
+		title = bridge.Clip(talk[1], 48)
 	}
-	answer := map[string]any{m[1]: []string{}}
-	switch m[1] {
-	case "text":
-		answer["text"] = ""
-	case "title":
-		answer["title"] = "Chat"
-		if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
-			answer["title"] = bridge.Clip(talk[1], 48)
-		}
-	}
-	text, err := json.Marshal(answer)
-	return string(text), err
+	text, _ := json.Marshal(map[string]any{"title": title, "tags": none, "follow_ups": none, "queries": none, "text": ""})
+	return string(text)
 }

@@ -86,7 +86,7 @@ var version = sync.OnceValue(func() string {
 
 // parse reads the template of a view, with the layout and what views share.
 func parse(name string) *template.Template {
-	files := []string{"templates/layout.html", "templates/shared.html", "templates/" + name + ".html"}
+	files := []string{"templates/layout.html", "templates/shared.html", "templates/markdown.html", "templates/" + name + ".html"}
 	return template.Must(template.New("").Funcs(words).ParseFS(templates, files...))
 }
 

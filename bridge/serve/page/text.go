@@ -3,18 +3,22 @@ package page
 import (
 	"fmt"
 	"html/template"
+	"net/url"
 	"reflect"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"lethe/chat"
+	"lethe/internal/markdown"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": said, "count": count, "dollars": dollars, "short": short, "why": why,
+	"clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short, "why": why,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version,
+	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
 	"day":    func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("Monday, 2 January 2006") },
 	"brief":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 15:04") },
@@ -60,4 +64,20 @@ func short(n int, s string) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// kind names the kind of a block for markdown.html, in which HTML is text, an image is a link, and headings are none of
+// the page's own.
+func kind(b markdown.Block) string {
+	return []string{"paragraph", "heading", "code", "rule", "quote", "list", "item", "table"}[b.Kind]
+}
+
+// leads is where a link leads: to the web or to mail. Another one leads nowhere, because a path would lead into this
+// server.
+func leads(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "mailto" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return ""
+	}
+	return to
 }
