@@ -107,8 +107,8 @@ type Event struct {
 	// Of forgot and reminded.
 	Entries   string      `json:"entries,omitempty"` // e1..e21
 	Summaries int         `json:"summaries,omitempty"`
-	Before    int         `json:"before,omitempty"` // tokens of the request, estimated
-	After     int         `json:"after,omitempty"`
+	Before    int64       `json:"before,omitempty"` // tokens of the request, estimated
+	After     int64       `json:"after,omitempty"`
 	Faded     []Fade      `json:"faded,omitempty"`
 	Refs      []blobs.Ref `json:"refs,omitempty"`
 

@@ -370,7 +370,7 @@ func (m *mapping) fade(e event.Fade) {
 }
 
 // forgot tells what has faded with an epoch. before is how large the request was.
-func (m *mapping) forgot(e event.Epoch, before int) {
+func (m *mapping) forgot(e event.Epoch, before int64) {
 	if len(m.fades) == 0 {
 		return
 	}
@@ -391,10 +391,10 @@ func (m *mapping) forgot(e event.Epoch, before int) {
 
 // requestTokens estimates the next request of a state, as the identity does; without the
 // room that is kept for the answer.
-func requestTokens(s *mind.State, wanted bool) int {
+func requestTokens(s *mind.State, wanted bool) int64 {
 	if !wanted {
 		return 0
 	}
 	r := llm.Request{Tools: json.RawMessage(s.Stable.Tools), Messages: s.Messages("")}
-	return llm.Estimator{}.Observe(int(s.Usage.LastWeight), int(s.Usage.LastInput)).Tokens(r.Weight())
+	return int64(llm.Estimator{}.Observe(int(s.Usage.LastWeight), int(s.Usage.LastInput)).Tokens(r.Weight()))
 }

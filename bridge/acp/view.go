@@ -134,8 +134,7 @@ func (v *view) call(e events.Event) {
 		if !known {
 			kind = sdk.ToolKindOther
 		}
-		about, _ := e.Arguments()
-		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(about), 100))
+		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(e.Brief()), 100))
 		v.send(sdk.StartToolCall(id, title, sdk.WithStartKind(kind),
 			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
 	case events.ToolOutput:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"net/http"
+	"sync"
 	"text/template"
 	"time"
 
@@ -20,21 +21,23 @@ var metricsText string
 
 // samples is the page of /metrics, in the text format of Prometheus, which is plainer than its client library is
 // large. docs/serve.md lists what it tells. The names in it are those of identities and rooms: they need no escapes.
-var samples = template.Must(template.New("metrics").Funcs(template.FuncMap{
-	"sub": func(a, b int64) int64 { return a - b },
-	"yes": func(b bool) int {
-		if b {
-			return 1
-		}
-		return 0
-	},
-	"age": func(since time.Time) float64 {
-		if since.IsZero() {
+var samples = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"sub": func(a, b int64) int64 { return a - b },
+		"yes": func(b bool) int {
+			if b {
+				return 1
+			}
 			return 0
-		}
-		return max(0, time.Since(since).Seconds())
-	},
-}).Parse(metricsText))
+		},
+		"age": func(since time.Time) float64 {
+			if since.IsZero() {
+				return 0
+			}
+			return max(0, time.Since(since).Seconds())
+		},
+	}).Parse(metricsText))
+})
 
 // sampled is an identity at a scrape.
 type sampled struct {
@@ -66,6 +69,6 @@ func metrics(mux *http.ServeMux, b *backend.Backend) {
 			all = append(all, one)
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = samples.Execute(w, map[string]any{"Agents": all, "Bridges": bridges, "Unread": unread}) // who asks may be gone
+		_ = samples().Execute(w, map[string]any{"Agents": all, "Bridges": bridges, "Unread": unread}) // who asks may be gone
 	})
 }

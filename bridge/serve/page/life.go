@@ -186,8 +186,7 @@ func join(got []events.Event) (list []happening) {
 		}
 		h := happening{Event: e}
 		if e.Type == events.ToolRequest {
-			brief, _ := e.Arguments()
-			calls[e.Entry], h.About = len(list), blobs.Gist(brief)
+			calls[e.Entry], h.About = len(list), blobs.Gist(e.Brief())
 		}
 		list = append(list, h)
 	}
