@@ -14,6 +14,7 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
+	"lethe/home"
 	"lethe/internal/status"
 	"lethe/report"
 )
@@ -95,18 +96,11 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	d.show(f, lines, lineShown)
-	lately, err := f.lately() // behind the lines: what is said is recorded before it is posted
-	if err != nil {
-		return nil, err
+	lately, turn, err := f.lately() // behind the lines: what is said is recorded before it is posted
+	if d.fold(lately); before < 0 && after < 0 {
+		f.Live = turn
 	}
-	d.follow(lately.all)
-	if d.fold(lately); before >= 0 {
-		return d, nil
-	}
-	if after < 0 {
-		f.Live = lately.turn
-	}
-	return d, nil
+	return d, err
 }
 
 // newest are the last of several lines, not many more than pageShown.
@@ -145,36 +139,27 @@ func (d *nowData) choose(f *frame) error {
 	return nil
 }
 
-type lately struct {
-	all    []events.Event
-	events []happening // the same, with results beside their calls
-	turn   string      // the event behind which the turn under way begins, or the last one
-}
-
-func (f *frame) lately() (l lately, err error) {
+// lately tells the newest events, and the one behind which the turn under way begins, or the last one.
+func (f *frame) lately() (list []happening, turn string, err error) {
 	var w lifeData
 	got, err := f.window(0, latelySeen, &w)
-	if err != nil {
-		return l, err
-	}
-	l.all, l.events, l.turn = got, join(got), w.After
-	before := strconv.FormatInt(w.Older, 10)
+	turn, before := w.After, strconv.FormatInt(w.Older, 10)
 	for _, e := range got {
 		switch e.Type {
 		case events.TurnStart:
-			l.turn = before
+			turn = before
 		case events.TurnEnd:
-			l.turn = w.After
+			turn = w.After
 		}
 		before = e.ID
 	}
-	return l, nil
+	return join(got), turn, err
 }
 
 // fold puts what the identity did before it said a line with the line.
-func (d *nowData) fold(l lately) {
+func (d *nowData) fold(list []happening) {
 	var did []happening
-	for _, h := range l.events {
+	for _, h := range list {
 		switch {
 		case h.Type == events.TurnStart:
 			did = nil
@@ -216,42 +201,29 @@ func (d *nowData) show(f *frame, lines []chat.Line, most int) {
 	}
 }
 
-// foot reads the foot.
-func (f *frame) foot(d *Foot) (err error) {
+// foot reads the foot. What is recorded counts more than the status, which is written at its own pace, and may be older
+// than an event that a client has heard of.
+func (f *frame) foot(d *Foot) error {
 	d.Status, d.Running = report.Live(f.ID)
 	d.Key = fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text())
+	s, err := home.Fold(f.ID, f.Store)
+	if err != nil {
+		return err
+	}
+	now, calls := &d.Status, s.Owed().Calls
+	switch {
+	case !d.Busy() && now.State != status.Idle:
+	case len(calls) > 0:
+		now.State, now.Tool = status.Acting, calls[0].Call.Tool
+	case len(s.Approved) > 0 && s.Approved[0].Began:
+		now.State, now.Tool = status.Acting, s.Approved[0].Tool
+	case !s.Owes:
+		now.State = status.Idle
+	case now.Tool != "check": // of an answer, which is not recorded
+		now.State = status.Thinking
+	}
 	d.Questions, err = f.Questions(f.ID)
 	return err
-}
-
-// follow corrects the status by what is recorded: it is written at its own pace, and may be older than an event
-// that a client has heard of.
-func (d *Foot) follow(all []events.Event) {
-	s := &d.Status
-	if len(all) == 0 || !d.Busy() && s.State != status.Idle {
-		return
-	}
-	busy, tool := all[0].Turn > 0, ""
-	for _, e := range all {
-		switch e.Type {
-		case events.TurnStart:
-			busy = true
-		case events.TurnEnd:
-			busy = false
-		case events.ToolRequest:
-			tool = e.Tool
-		case events.ToolResult:
-			tool = ""
-		}
-	}
-	switch {
-	case tool != "":
-		s.State, s.Tool = status.Acting, tool
-	case !busy:
-		s.State = status.Idle
-	case s.Tool != "check": // of an answer, of which no event tells
-		s.State = status.Thinking
-	}
 }
 
 // say says a line, with what is attached to it.
