@@ -107,6 +107,13 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	for name, sent := range map[string]bool{
+		"tools": len(q.Tools)+len(q.Functions) > 0, "response_format": q.Format.Type != "" && q.Format.Type != "text",
+	} {
+		if sent { // what an identity does not do, and can answer without
+			w.Header().Add("Lethe-Ignored", name)
+		}
+	}
 	a, t := newAnswer(w, q), talkOf(messages)
 	if prompt, ok := taskOf(r, t); ok {
 		a.say(events.Event{Text: doTask(prompt)})

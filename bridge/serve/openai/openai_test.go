@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,7 +120,9 @@ func TestCompletions(t *testing.T) {
 		for want, bad := range map[string]string{
 			"own tools":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}],"tool_choice":"required"}`,
 			"its own tools":             `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{}],"tool_choice":{"type":"function","function":{"name":"f"}}}`,
+			"call those of a client":    `{"model":"ada","messages":[{"role":"user","content":"x"}],"functions":[{}],"function_call":{"name":"f"}}`,
 			"one answer":                `{"model":"ada","messages":[{"role":"user","content":"x"}],"n":2}`,
+			"text only":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"modalities":["text","audio"]}`,
 			"at least one message":      `{"model":"ada","messages":[]}`,
 			"not a completion request":  `{"model":`,
 			"nothing of the user":       body("ada", "hello", "hi"),
@@ -138,9 +141,22 @@ func TestCompletions(t *testing.T) {
 		lethetest.Words(t, w.refused(404, body("ada/../x", "hello")), "not the name of a room")
 	})
 	t.Run("what is ignored", func(t *testing.T) {
-		for _, more := range []string{`,"tools":[{"type":"function"}]`, `,"tools":[{}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"}`} {
+		for more, want := range map[string]string{
+			``:                                   "",
+			`,"response_format":{"type":"text"}`: "",
+			`,"tools":[],"tool_choice":"none"`:   "",
+			`,"tools":[{"type":"function"}]`:     "tools",
+			`,"functions":[{}],"function_call":"auto"`:                                                     "tools",
+			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "response_format, tools",
+			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"},"stream":true`: "response_format, tools",
+		} {
 			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}", "Idempotency-Key: "+more)
-			if answer := servetest.Text(t, resp, 200); !strings.Contains(answer, "84") || resp.Header.Get("Lethe-Room") != "ignores" {
+			names := resp.Header.Values("Lethe-Ignored")
+			slices.Sort(names)
+			if got := strings.Join(names, ", "); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
+				t.Errorf("%s: ignored %q, want %q", more, got, want)
+			}
+			if answer := servetest.Text(t, resp, 200); !strings.Contains(answer, "84") {
 				t.Errorf("%s: %s", more, answer)
 			}
 		}

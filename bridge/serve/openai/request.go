@@ -28,9 +28,15 @@ type request struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	User   string          `json:"user"`
-	N      int             `json:"n"`
-	Choice json.RawMessage `json:"tool_choice"`
+	User       string                `json:"user"`
+	N          int                   `json:"n"`
+	Tools      []json.RawMessage     `json:"tools"`
+	Functions  []json.RawMessage     `json:"functions"`
+	Choice     json.RawMessage       `json:"tool_choice"`
+	Call       json.RawMessage       `json:"function_call"` // the same of old clients
+	Audio      json.RawMessage       `json:"audio"`
+	Modalities []string              `json:"modalities"`
+	Format     struct{ Type string } `json:"response_format"`
 }
 
 type message struct {
@@ -83,17 +89,25 @@ func read(r *http.Request) (q request, messages []message, err error) {
 	if err := json.Unmarshal(body, &q); err != nil {
 		return q, nil, refuse("the body is not a completion request in JSON: %v", err)
 	}
-	switch choice := string(q.Choice); {
-	case choice != "" && choice != "null" && choice != `"none"` && !strings.Contains(choice, `"auto"`):
+	switch {
+	case required(q.Choice) || required(q.Call):
 		return q, nil, refuse("an identity works with its own tools and cannot be made to call those of a client; " +
 			"with \"auto\" or \"none\" they are ignored")
 	case q.N > 1:
 		return q, nil, refuse("an identity gives one answer; n has to be 1")
+	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
+		return q, nil, refuse("an identity answers with text only")
 	}
 	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
 		return q, nil, refuse("messages has to be a list of at least one message with a role and a content")
 	}
 	return q, messages, nil
+}
+
+// required says whether a client leaves no choice but to call something.
+func required(choice json.RawMessage) bool {
+	s := string(choice)
+	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
 }
 
 // talk is a conversation as a client shows it: its instructions, how much was said, and what of it is new.

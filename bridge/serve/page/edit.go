@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/mind"
 	"lethe/report"
@@ -48,42 +47,35 @@ func (p *part) read() error {
 	return err
 }
 
-// readContext reads context.md. Where it is missing, it is made as the identity would write it.
-func readContext(id home.Identity, s *mind.State) (*part, error) {
-	p := &part{path: filepath.Join(id.Dir, "context.md")}
+// partOf returns what a person may edit of a block, or nil: docs/context.md says what can be edited. Where context.md is
+// missing, it is made as the identity would write it.
+func partOf(f *frame, s *mind.State, id string) (*part, error) {
+	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
+	_, _, unknown := mind.ParseID(first)
+	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md")}
+	switch {
+	case id == "memory":
+		p.path = filepath.Join(f.ID.Dir, "MEMORY.md")
+		err := p.read()
+		p.Text = p.file
+		return p, err
+	case unknown != nil && id != "pins":
+		return nil, nil
+	}
 	err := p.read()
 	if p.looks == nil {
 		p.file = string(s.View())
 	}
-	return p, err
-}
-
-// partOf returns what a person may edit of a block, or nil: docs/context.md says what can be edited.
-func partOf(f *frame, s *mind.State, id string) (*part, error) {
-	if id == "memory" {
-		p := &part{ID: id, path: filepath.Join(f.ID.Dir, "MEMORY.md")}
-		err := p.read()
-		p.Text = p.file
-		return p, err
-	}
-	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
-	if _, _, err := mind.ParseID(first); err != nil && id != "pins" {
-		return nil, nil
-	}
-	p, err := readContext(f.ID, s)
-	if err != nil {
-		return nil, err
-	}
-	p.ID, p.Left = id, true
+	p.Left = true
 	if _, whole := mind.ReadView([]byte(p.file)); !whole {
-		return p, nil
+		return p, err
 	}
 	for _, sec := range mind.Sections(p.file) {
 		if sec.ID == id {
 			p.Text, p.Left = sec.Text, false
 		}
 	}
-	return p, nil
+	return p, err
 }
 
 // with returns the file with another text of the part.

@@ -254,20 +254,6 @@ func (e *epoch) at(n int) mind.Range {
 	return mind.Range{}
 }
 
-var reasons = map[string]string{
-	"boot":     "its first",
-	"settings": "opened with other settings",
-	"model":    "another model was asked for",
-	"edit":     "somebody edited the context",
-	"full":     "the context was nearly full",
-	"limit":    "the limit was reached",
-	"agent":    "it wanted to forget",
-	"person":   "somebody had it forget",
-}
-
-// why says why an epoch began.
-func why(word string) string { return cmp.Or(reasons[word], word) }
-
 // share says how much of a whole a part is.
 func share(part, whole int64) string {
 	if whole == 0 {

@@ -2,8 +2,8 @@ package page
 
 import (
 	"errors"
+	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,30 +36,6 @@ type happening struct {
 	NewDay bool
 }
 
-// Original links to the whole text; "" where there is none.
-func (h happening) Original() string {
-	hash := h.Hash
-	if h.Result != nil {
-		hash = h.Result.Hash
-	}
-	return originalOf(h.Agent, hash)
-}
-
-// Long says that the text has several lines.
-func (h happening) Long() bool { return strings.Contains(h.Text, "\n") }
-
-// Plain says that the event is not folded: a folded one has the way to its original inside.
-func (h happening) Plain() bool {
-	return h.Type != events.ToolRequest && h.Type != events.ThinkingDone && h.Type != events.Noted
-}
-
-func originalOf(agent, hash string) string {
-	if hash == "" {
-		return ""
-	}
-	return "/agents/" + agent + "/original?hash=" + url.QueryEscape(hash)
-}
-
 // kinds groups the types of events that one may look for.
 var kinds = map[string][]string{
 	"talk":    {events.UserMessage, events.MessageDone, events.Asked, events.Answered},
@@ -78,7 +54,7 @@ const (
 
 func lifeOf(f *frame, r *http.Request) (any, error) {
 	d := &lifeData{Kind: r.FormValue("kind")}
-	d.Kinds = []string{"", "talk", "thought", "tools", "memory", "waking", "cost", "trouble"}
+	d.Kinds = append([]string{""}, slices.Sorted(maps.Keys(kinds))...)
 	if !slices.Contains(d.Kinds, d.Kind) {
 		return nil, report.Invalid("%.40q is no kind of event; there are %s", d.Kind, strings.Join(d.Kinds[1:], ", "))
 	}
@@ -203,9 +179,5 @@ func originalData(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	text := short(originalShown, strings.ToValidUTF8(string(b.Body), "\uFFFD"))
-	parent := ""
-	if !b.Parent.IsZero() {
-		parent = originalOf(f.ID.Name, b.Parent.String())
-	}
-	return map[string]any{"Blob": b, "Text": text, "Parent": parent, "Rest": max(0, len(b.Body)-originalShown)}, nil
+	return map[string]any{"Blob": b, "Text": text, "Rest": max(0, len(b.Body)-originalShown)}, nil
 }

@@ -64,7 +64,7 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 	s, parts := c.State, c.Parts
 	d := &mindData{Parts: parts, Groups: groups(s, parts), Saved: r.FormValue("saved") != ""}
 	d.Free = max(0, parts.Limit-parts.Total)
-	if p, err := readContext(f.ID, s); err == nil {
+	if p, err := partOf(f, s, "pins"); err == nil {
 		seen, ok := mind.ReadView([]byte(p.file))
 		d.Waiting = ok && !seen.Intact
 	}

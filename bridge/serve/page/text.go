@@ -16,7 +16,7 @@ import (
 )
 
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short, "why": why,
+	"clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version,
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
