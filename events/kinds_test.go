@@ -114,8 +114,8 @@ func TestEveryKind(t *testing.T) {
 	w := newWorld(t)
 	w.lives(func() {
 		w.ask("remember that the deploy key is in vault 7")
-		w.ask("write hello to a.txt then read a.txt")
-		w.ask("join ops then say hello all in ops")
+		w.ask("write hello to a.txt and then read a.txt")
+		w.ask("join ops and then say hello all in ops")
 		w.ask("leave ops")
 		w.ask("run echo one; sleep 1; echo two")
 		w.say("run date")
