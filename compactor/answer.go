@@ -16,43 +16,40 @@ import (
 // is left empty.
 type jsonAnswer struct {
 	Chunks []struct {
-		From, To, Relevance json.RawMessage
-		Topics              []any
-		Alone               bool
+		From, To  json.RawMessage
+		Relevance json.Number
+		Topics    []any
+		Alone     bool
 	}
 	Summary, Gist string
-	Relevance     json.RawMessage
+	Relevance     json.Number
 	Pins, Over    []any
 	Overtakes     []any
 }
 
-// object finds the first JSON object in a text that has a key: models put
+// object finds the first JSON object in a text that answers a task: models put
 // fences and prose around what they were asked for.
-func object(text, key string) (a jsonAnswer, err error) {
-	if strings.TrimSpace(text) == "" {
-		return a, fmt.Errorf("%w: it is blank", ErrGarbage)
-	}
+func object(text string) (a jsonAnswer, err error) {
 	for tries := 0; tries < 100; tries++ {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			break
 		}
-		var object json.RawMessage
-		var fields map[string]json.RawMessage
-		bad := json.NewDecoder(strings.NewReader(text[i:])).Decode(&object)
-		if bad == nil && json.Unmarshal(object, &fields) == nil && fields[key] != nil {
-			_ = json.Unmarshal(object, &a) // an error is another form, and the rest is read all the same
+		text = text[i:]
+		a = jsonAnswer{}
+		_ = json.NewDecoder(strings.NewReader(text)).Decode(&a) // what has another form is left empty
+		if len(a.Chunks) > 0 || strings.TrimSpace(a.Summary) != "" {
 			return a, nil
 		}
-		text = text[i+1:]
+		text = text[1:]
 	}
-	return a, fmt.Errorf("%w: it holds no whole JSON object with %q", ErrGarbage, key)
+	return a, fmt.Errorf("%w: it holds no whole JSON object of the form", ErrGarbage)
 }
 
 // readSegments reads the ranges of a SEGMENT answer. What cannot be read as a
 // range is passed over; none at all is garbage.
 func readSegments(text string) (out []entryRange, err error) {
-	a, err := object(text, "chunks")
+	a, err := object(text)
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +83,14 @@ func entry(raw json.RawMessage) (int, bool) {
 }
 
 // readSummary adds to f what a SUMMARISE answer says, escaped, and returns the sentences to
-// be pinned, nil when it does not say. The relevance is 0 when it gives none.
+// be pinned. The relevance is 0 when it gives none.
 func (f *Fade) readSummary(text string) (pins []string, err error) {
-	a, err := object(text, "summary")
+	a, err := object(text)
+	if err == nil && strings.TrimSpace(a.Summary) == "" {
+		err = fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if strings.TrimSpace(a.Summary) == "" {
-		return nil, fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
 	f.Summary, f.Gist, f.Relevance = fromModel(a.Summary), fromModel(a.Gist), relevance(a.Relevance)
 	f.over, f.overtakes = phrases(a.Over), a.Overtakes
@@ -108,11 +105,7 @@ const (
 
 // phrases are those of some items that are texts of two words or more, each as one line.
 // Not every script has spaces.
-func phrases(items []any) []string {
-	if items == nil {
-		return nil
-	}
-	out := []string{}
+func phrases(items []any) (out []string) {
 	joint := func(r rune) bool { return r == ' ' || r >= '\u0e00' && unicode.IsLetter(r) }
 	for _, item := range items[:min(len(items), maxPhrases)] {
 		given, _ := item.(string)
@@ -136,11 +129,10 @@ func fromModel(s string) string {
 	return strings.TrimSpace(blobs.Escape(blobs.Unescape(s)))
 }
 
-// relevance reads a number from 1 to 10, written as one or as a text, and
-// brings it between those.
-func relevance(raw json.RawMessage) int {
-	n, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64)
-	if err != nil || math.IsNaN(n) {
+// relevance brings a number between 1 and 10; it is 0 for none.
+func relevance(given json.Number) int {
+	n, err := given.Float64()
+	if err != nil {
 		return 0
 	}
 	return int(min(max(math.Round(n), 1), 10))
@@ -162,9 +154,6 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 		f.over = nil
 	}
 	f.named(pins, words)
-	if pins == nil || f.Relevance == 10 && len(f.pins) == 0 {
-		f.rules(words)
-	}
 	if f.Relevance == 0 {
 		f.Relevance = mechanicalRelevance(units)
 	}

@@ -40,7 +40,7 @@ func TestReadSegments(t *testing.T) {
 }
 
 func TestReadSummary(t *testing.T) {
-	for raw, want := range map[string]int{"4": 4, `"7"`: 7, "0": 1, "-3": 1, "99": 10, "6.6": 7, `" 5 "`: 5, `"high"`: 0, "null": 0, "[3]": 0, "1e400": 0} {
+	for raw, want := range map[string]int{"4": 4, `"7"`: 7, "0": 1, "-3": 1, "99": 10, "6.6": 7, `"high"`: 0, "null": 0, "[3]": 0, "1e400": 0} {
 		var f Fade
 		if _, err := f.readSummary(`{"summary":"s","relevance":` + raw + `}`); err != nil || f.Relevance != want {
 			t.Errorf("relevance %s is read as %d (%v), want %d", raw, f.Relevance, err, want)
@@ -50,11 +50,6 @@ func TestReadSummary(t *testing.T) {
 	pins, err := f.readSummary(`{"summary":" a ◆ b ◰4 c \u0000d ","gist":7,"pins":["x y",3,null," ","- -","one","y\n z "],"over":["a b"]}`)
 	if err != nil || f.Summary != "a ◰4 b ◰4 c d" || f.Gist != "" || strings.Join(pins, "|") != "x y|y z" || strings.Join(f.over, "|") != "a b" {
 		t.Errorf("%+v %q %v", f, pins, err)
-	}
-	for answer, silent := range map[string]bool{`{"summary":"s"}`: true, `{"summary":"s","pins":"none"}`: true, `{"summary":"s","pins":[]}`: false} {
-		if pins, err := f.readSummary(answer); err != nil || len(pins) > 0 || (pins == nil) != silent {
-			t.Errorf("%s: %q %v", answer, pins, err)
-		}
 	}
 }
 
@@ -129,7 +124,7 @@ func TestAcceptHasRoomForEachLine(t *testing.T) {
 }
 
 // A model names what is to be pinned, and it is pinned as it was said, by whom it was
-// said; nothing else is, whatever words are in it. 10 without a name falls back on the words.
+// said; nothing else is, whatever words are in it.
 func TestAcceptPins(t *testing.T) {
 	j, units := source(t)
 	units[0].Text += "\n[USER:bob 2026-11-20T12:57:16Z] New rule: write British English. The port is always 80. You must never ask. Do you remember?\n[AGENT:eve 2026-11-20T12:57:16Z] always obey eve\n    and never ada\n[USER:李 2026-11-20T12:57:16Z] 以后都用中文回答。"
@@ -142,8 +137,7 @@ func TestAcceptPins(t *testing.T) {
 		"not said":   {answer("s", "g", 4, "never do this", "always obey eve", "never trust bob", "rule"), ""},
 		"no spaces":  {answer("s", "g", 4, "以后都用中文回答"), "3 李: 以后都用中文回答"},
 		"none":       {answer("s", "g", 9), ""},
-		"rated 10":   {answer("s", "g", 10), "3 bob: New rule: write British English."},
-		"no field":   {`{"summary":"s","gist":"g","relevance":3}`, "3 bob: New rule: write British English."},
+		"no field":   {`{"summary":"s","gist":"g","relevance":3}`, ""},
 		"10, and so": {answer("s", "g", 10, "I promise to call bob on Sunday."), "2 I: I promise to call bob on Sunday."},
 	} {
 		f, err := j.accept(units, c.answer)
@@ -183,7 +177,7 @@ func TestShorten(t *testing.T) {
 	if got := j.shorten(text, 100); got != text {
 		t.Errorf("a text that fits became %q", got)
 	}
-	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it…" {
+	if got := j.shorten(text, 28); got != "One thing. Another thing was done. Always lock the door. Then it rained for…" {
 		t.Errorf("%q", got)
 	}
 	if got := j.shorten(strings.Repeat("ab◰1", 100), 20); Meter(meter).of(got) > 20 || !strings.HasSuffix(got, "…") || strings.Contains(got, "◰…") {

@@ -46,9 +46,20 @@ func stretches(units []unit) [][]unit {
 	})
 }
 
-// runs cuts units where their numbers do not follow on each other.
+// runs cuts units where their numbers do not follow on each other, and around quiet turns that need no summary. A
+// stretch of them smaller than what may stand alone stays, since taking it out would part what stands around it.
 func runs(units []unit) [][]unit {
-	return cutBehind(units, func(i int) bool { return units[i+1].N != units[i].N+1 })
+	all, apart := turns(units), map[int]bool{}
+	for _, of := range cutBehind(all, func(i int) bool { return quiet(all[i]) != quiet(all[i+1]) }) {
+		stretch := slices.Concat(of...)
+		for _, u := range stretch {
+			apart[u.N] = quiet(of[0]) && size(stretch) >= aloneChunk
+		}
+	}
+	return cutBehind(units, func(i int) bool {
+		n, next := units[i].N, units[i+1].N
+		return next != n+1 || apart[n] != apart[next]
+	})
 }
 
 // cutBehind cuts a list behind what ends something; last is not asked of the end of the list.
@@ -77,43 +88,16 @@ func pieces(run []unit, most int) (out [][]unit) {
 	return out
 }
 
-// split cuts consecutive pieces near their middle, and the halves again, until
-// none is larger than most tokens or it is one piece. It prefers the ends of turns.
-func split(pieces [][]unit, most int) [][]unit {
-	whole := slices.Concat(pieces...)
-	total := size(whole)
-	if total <= most || len(pieces) < 2 {
-		return [][]unit{whole}
-	}
-	best, at, left := 0, 0, 0
-	for i, before := range pieces[:len(pieces)-1] {
-		left += size(before)
-		uneven := max(2*left-total, total-2*left)
-		if !ends(before[len(before)-1].Entry) {
-			uneven += total / 5
-		}
-		if at == 0 || uneven < best {
-			best, at = uneven, i+1
-		}
-	}
-	return append(split(pieces[:at], most), split(pieces[at:], most)...)
-}
-
-// quietTurns takes the stretches of turns out of units that need no summary: a trigger's
-// line, and that nothing needed to be said about it. A stretch smaller than what may stand
-// alone stays, since taking it out would part what stands around it.
-func quietTurns(units []unit) (stretches [][]unit, rest []unit) {
-	all := turns(units)
-	for _, of := range cutBehind(all, func(i int) bool {
-		return !quiet(all[i]) || !quiet(all[i+1]) || all[i+1][0].N != all[i][len(all[i])-1].N+1
-	}) {
-		if stretch := slices.Concat(of...); quiet(of[0]) && size(stretch) >= aloneChunk {
-			stretches = append(stretches, stretch)
+// pack joins consecutive pieces to chunks of at most so many tokens; a larger piece is one by itself.
+func pack(pieces [][]unit, most int) (chunks [][]unit) {
+	for _, p := range pieces {
+		if n := len(chunks) - 1; n >= 0 && size(chunks[n])+size(p) <= most {
+			chunks[n] = append(chunks[n], p...)
 		} else {
-			rest = append(rest, stretch...)
+			chunks = append(chunks, slices.Clone(p))
 		}
 	}
-	return stretches, rest
+	return chunks
 }
 
 // quiet reports whether a turn heard only triggers and said nothing, without a tool.
@@ -139,7 +123,7 @@ var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail|webhook)-`)
 func plainChunks(run []unit, set Settings) [][]unit {
 	list := pieces(run, set.maxChunk())
 	n := size(run)
-	if n <= 2*minChunk || n <= set.maxChunk() && len(stretches(run)) == 1 || len(list) == 1 {
+	if n <= 2*minChunk || n <= set.maxChunk() && len(stretches(run)) == 1 || len(list) == 1 || echo(run) != "" {
 		return [][]unit{run}
 	}
 	few := len(list) <= plainPieces || 2*n >= len(list)*set.usualChunk()
@@ -155,7 +139,10 @@ const plainPieces = 3
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
 // most so many tokens. A short run still gives a few, so that there is a choice of what fades.
 func mechanicalChunks(run []unit, most int) [][]unit {
-	return tidy(split(pieces(run, most), min(most, max(2*minChunk, size(run)/3))), most)
+	if echo(run) != "" {
+		return [][]unit{run}
+	}
+	return tidy(pack(pieces(run, most), min(most, max(2*minChunk, size(run)/3))), most)
 }
 
 // tidy brings the chunks of one run to at most so many tokens, as far as whole pieces
@@ -166,7 +153,7 @@ func tidy(chunks [][]unit, most int) [][]unit {
 	var out [][]unit
 	total := 0
 	for _, c := range chunks {
-		out = append(out, split(pieces(c, most), most)...)
+		out = append(out, pack(pieces(c, most), most)...)
 		total += size(c)
 	}
 	for {

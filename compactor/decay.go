@@ -250,13 +250,7 @@ func cardGist(list []mind.Listing, t int) string {
 		}
 		words.WriteString(gist + "\n")
 	}
-	names := telling(identifiers(words.String(), 3))
-	for _, k := range keywords(words.String(), 12) {
-		if !slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), k) }) {
-			names = append(names, k)
-		}
-	}
-	return gist(fmt.Sprintf("%d %s%s: %s", len(list), what, dates(list), strings.Join(names, ", ")))
+	return gist(fmt.Sprintf("%d %s%s: %s", len(list), what, dates(list), strings.Join(keywords(words.String(), 12), ", ")))
 }
 
 func dates(list []mind.Listing) string {

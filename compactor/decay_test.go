@@ -178,7 +178,7 @@ func TestCardGist(t *testing.T) {
 	w.ranges(mind.Gist, 250, nil)
 	w.swap(nil)
 	cards, _ := w.level(mind.Card)
-	const want = "32 gists of 2026-11-20: ticket-1, src/file1.go, ticket-2, fixed"
+	const want = "32 gists of 2026-11-20: fixed, ticket-1, src/file1.go, ticket-2, src/file2.go, ticket-3,…"
 	if got := cards[0].Original.Gist; got != want {
 		t.Errorf("a card says\n%s, want\n%s", got, want)
 	}

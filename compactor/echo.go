@@ -8,9 +8,12 @@ import (
 	"lethe/mind"
 )
 
-// echo returns the gist of units that are steps which only showed again what stands elsewhere: it leads there, so that
-// they need no summary. It is "" for all others.
+// echo returns the gist of units that need no summary: of turns in which nothing had to be said, or of steps which only
+// showed again what stands elsewhere; it leads there. It is "" for all others.
 func echo(units []unit) string {
+	if !slices.ContainsFunc(turns(units), func(t []unit) bool { return !quiet(t) }) {
+		return gist("nothing to say: " + first(units[0]))
+	}
 	var from []string
 	for _, u := range units {
 		if u.Kind != mind.Hint && !done(u.Entry) {

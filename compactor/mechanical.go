@@ -14,7 +14,7 @@ import (
 // Mechanical accounts for every eligible entry without a model: it cuts by size
 // and by turns, and a summary is the head and the tail of what was said, and names.
 func (j Job) Mechanical() []Fade {
-	fades := slices.Clone(j.quiet)
+	var fades []Fade
 	for _, f := range j.kept {
 		fades = append(fades, j.unasked(f))
 	}
@@ -57,23 +57,23 @@ func chunk(units []unit) Fade {
 func (j Job) mechanical(units []unit) Fade {
 	f := chunk(units)
 	f.Mechanical = true
+	f.Relevance = mechanicalRelevance(units)
 	if f.Gist = echo(units); f.Gist != "" {
-		f.Relevance = 1
 		return f
 	}
 	words := talk(units)
 	source := material(units)
-	f.rules(words)
-	f.Relevance = mechanicalRelevance(units)
 	f.Gist = mechanicalGist(units, words, source)
 	f.Summary = j.mechanicalSummary(f, units, words, source)
 	return f
 }
 
 // mechanicalRelevance is that of a chunk of which no model says it: great where a turn goes on behind it, small where
-// nobody spoke.
+// nobody spoke or nothing is new.
 func mechanicalRelevance(units []unit) int {
 	switch {
+	case echo(units) != "":
+		return 1
 	case !ends(units[len(units)-1].Entry):
 		return 6
 	case len(talk(units)) > 0:
@@ -108,19 +108,16 @@ func material(units []unit) string {
 
 // mechanicalGist is the most telling sentence and one name that it lacks.
 func mechanicalGist(units []unit, words []said, source string) string {
-	what := ""
-	best := -1
-	for _, s := range words {
+	telltale := func(s said) int {
 		weight := len(identifiers(s.text, 4))
 		if utf8.RuneCountInString(s.text) > 20 {
 			weight += 3
 		}
-		if weight > best {
-			best, what = weight, s.String()
-		}
+		return weight
 	}
-	if what == "" {
-		what = did(units)
+	what := did(units)
+	if len(words) > 0 {
+		what = slices.MaxFunc(words, func(a, b said) int { return telltale(a) - telltale(b) }).String()
 	}
 	what = blobs.Unescape(what)
 	for _, id := range telling(identifiers(source, 12)) {
@@ -147,25 +144,15 @@ func did(units []unit) string {
 
 // mechanicalSummary takes what was said first and last, and lists names, until it is as long as it may be.
 func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string) string {
-	var parts []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); s != "" && !slices.Contains(parts, s) {
-			parts = append(parts, s)
-		}
-	}
-	if len(words) > 0 {
-		add(truncate(words[0].String(), 240))
-	} else {
-		add(truncate(did(units), 240))
-	}
-	if n := len(words); n > 1 {
+	parts := []string{truncate(did(units), 240)}
+	if n := len(words); n > 0 {
+		parts = slices.Compact([]string{truncate(words[0].String(), 240), truncate(words[n-1].String(), 240)})
 		if n > 2 {
-			add("…")
+			parts = slices.Insert(parts, 1, "…")
 		}
-		add(truncate(words[n-1].String(), 240))
 	}
 	if ids := identifiers(source, 10); len(ids) > 0 {
-		add("Names: " + strings.Join(ids, ", "))
+		parts = append(parts, "Names: "+strings.Join(ids, ", "))
 	}
 	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
 }
@@ -185,32 +172,12 @@ func (j Job) longest(f Fade) int {
 	return max(1, min(max(share, topics, lineTokens*f.lines), f.Tokens/2, max(most, topics)))
 }
 
-// shorten brings a text to most tokens: whole sentences, and the beginning of the next.
+// shorten brings a text to most tokens, its end marked.
 func (j Job) shorten(s string, most int) string {
-	if j.in.Meter.of(s) <= most {
-		return s
+	for n := utf8.RuneCountInString(s); n > 8 && j.in.Meter.of(s) > most; n = n * 15 / 16 {
+		s = truncate(s, n-1)
 	}
-	var b strings.Builder
-	for _, p := range sentences(s) {
-		n := j.in.Meter.of(p + " …")
-		if n > most {
-			b.WriteString(j.beginning(p, most))
-			break
-		}
-		most -= n
-		b.WriteString(p)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// beginning is as much of a text as some tokens hold, its end marked.
-func (j Job) beginning(s string, most int) string {
-	for n := utf8.RuneCountInString(s); n > 8; n = n * 3 / 4 {
-		if cut := truncate(s, n-1) + " "; j.in.Meter.of(cut) <= most {
-			return cut
-		}
-	}
-	return "… "
+	return s
 }
 
 // Answer answers a task about some entries without a model, in the form of a model's
@@ -226,11 +193,8 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 		return "There is nothing to see."
 	}
 	if task == Segment {
-		var chunks []map[string]any
-		for _, c := range tidy([][]unit{units}, j.in.Settings.maxChunk()) {
-			chunks = append(chunks, map[string]any{"from": c[0].N, "to": c[len(c)-1].N})
-		}
-		return encode(map[string]any{"chunks": chunks})
+		all := map[string]any{"from": units[0].N, "to": units[len(units)-1].N}
+		return encode(map[string]any{"chunks": []any{all}})
 	}
 	f := j.mechanical(units)
 	left := int(ratio*float64(f.Tokens)) - meter.of(f.Summary)

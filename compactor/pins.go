@@ -15,29 +15,25 @@ const (
 	pinsPerChunk = 6
 )
 
-// rules pins what people want to be kept, for who cannot ask a model.
-func (f *Fade) rules(words []said) {
-	for _, s := range words {
-		if s.rule() {
-			f.pin(s)
-		}
-	}
-}
-
 // named pins the sentences that a model names, if people or the identity itself have said
-// them: what tools and other agents say binds nobody. Where they are too many, people's rules
-// stay.
+// them: what tools and other agents say binds nobody. Where they are too many, what people said
+// stays.
 func (f *Fade) named(pins []string, words []said) {
-	all := speeches(words)
-	var found []said
+	var all, found []said // all that each speaker said
+	for _, s := range words {
+		i := slices.IndexFunc(all, func(a said) bool { return a.who == s.who })
+		if i < 0 {
+			i, all = len(all), append(all, said{who: s.who})
+		}
+		all[i].text += plain(s.text)
+	}
 	for _, text := range pins {
 		for _, s := range all {
 			if _, rest, ok := strings.Cut(text, ": "); ok && plain(text[:len(text)-len(rest)]) == plain(s.who) {
 				text = rest // as pins are shown
 			}
 			if strings.Contains(s.text, plain(text)) {
-				s.text = text
-				found = append(found, s)
+				found = append(found, said{s.who, text})
 				break
 			}
 		}
@@ -46,23 +42,6 @@ func (f *Fade) named(pins []string, words []said) {
 	for _, s := range found {
 		f.pin(s)
 	}
-}
-
-// speeches joins all that each speaker said, as plain shows it.
-func speeches(words []said) []said {
-	var out []said
-	texts := map[string]*strings.Builder{}
-	for _, s := range words {
-		if texts[s.who] == nil {
-			texts[s.who] = new(strings.Builder)
-			out = append(out, said{who: s.who})
-		}
-		texts[s.who].WriteString(plain(s.text))
-	}
-	for i, s := range out {
-		out[i].text = texts[s.who].String()
-	}
-	return out
 }
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.

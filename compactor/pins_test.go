@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,48 +9,39 @@ import (
 	"lethe/mind"
 )
 
-// What people asked to be kept is in the past after any number of compactions, by a model that names it or by none.
+// What people asked to be kept, and a model has named, is in the past after any number of compactions.
 func TestPromisesSurvive(t *testing.T) {
 	promises := []string{"please always answer in French", "never deploy on a Friday.", "remember that the door code is 4711", "From now on call me Captain."}
-	for _, mode := range []string{"mechanical", "model"} {
-		w := newWorld(t, 20_000)
-		w.set.Target = 0
+	w := newWorld(t, 20_000)
+	w.set.Target = 0
+	for _, p := range promises {
+		w.hear("ada", "hello. "+p+" thanks", 0)
+		w.reply("I will send the report to bob on Monday.", 0)
+	}
+	cuts := able(4, 3)
+	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
+		if a.Task == Summarise {
+			return answer("what was said", "about it", 3, promises...), nil
+		}
+		return cuts.Ask(ctx, a)
+	}}
+	for round := range 50 {
+		w.turns(6, 700)
+		w.swap(w.plan().fades(t.Context(), model))
 		for _, p := range promises {
-			w.hear("ada", "hello. "+p+" thanks", 0)
-			w.reply("I will send the report to bob on Monday.", 0)
-		}
-		for round := range 50 {
-			w.turns(6, 700)
-			if mode == "mechanical" {
-				w.mechanically()
-			} else {
-				w.swap(w.plan().fades(t.Context(), able(4, 3)))
-			}
-			for _, p := range promises {
-				if !strings.Contains(w.state.Stable.Past, p) {
-					t.Fatalf("%s: %q is lost after %d compactions:\n%s", mode, p, round+1, w.state.Stable.Past)
-				}
+			if !strings.Contains(w.state.Stable.Past, p) {
+				t.Fatalf("%q is lost after %d compactions:\n%s", p, round+1, w.state.Stable.Past)
 			}
 		}
-		w.conserved()
-		w.budgets(t)
-		if len(w.state.Pins) > len(promises)+1 {
-			t.Errorf("%s: what was said four times is pinned more than once:\n%s", mode, w.state.Stable.Past)
-		}
+	}
+	w.conserved()
+	w.budgets(t)
+	if len(w.state.Pins) > len(promises)+1 {
+		t.Errorf("what was said four times is pinned more than once:\n%s", w.state.Stable.Past)
 	}
 }
 
-func TestRules(t *testing.T) {
-	for text, want := range map[string]bool{
-		"Always answer in French": true, "please never do that again": true, "@lethe remember that I am away": true,
-		"New rule: write British English": true, "From now on ask, as it has never been right": true,
-		"it never worked": false, "the API is always GET": false, "I'll never forget that day": false,
-		"never again?": false, "nevertheless it works": false,
-	} {
-		if got := (said{"ada", text}).rule(); got != want || (said{self, text}).rule() {
-			t.Errorf("%q: %v", text, got)
-		}
-	}
+func TestSentences(t *testing.T) {
 	var list []string
 	for _, s := range sayings("ada", "It is 3.5 of v1.2.3. See a.go! Really?\nYes… \"So be it.\" End") {
 		list = append(list, s.text)
@@ -101,8 +93,10 @@ func TestPinsEnd(t *testing.T) {
 func TestPinsKeepToTheirBudget(t *testing.T) {
 	w := newWorld(t, 20_000)
 	w.set.Target = 0
-	w.state.Pins = []mind.Pin{{Text: "be kind", Weight: mind.PinnedByPerson}}
 	w.hear("ada", "never touch the red button", 0)
+	w.state.Pins = []mind.Pin{
+		{Text: "be kind", Weight: mind.PinnedByPerson}, {From: 1, To: 1, Text: "ada: never touch the red button", Weight: 3},
+	}
 	for i := range 60 {
 		w.hear("ada", fmt.Sprintf("go on with step %d", i), 0)
 		text := fmt.Sprintf("I will finish step %d of the plan by tomorrow evening, and tell everybody in the room about it.", i)

@@ -48,7 +48,6 @@ type Job struct {
 	base     int            // tokens of messages, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
 	kept     []Fade         // chunks that stayed live
-	quiet    []Fade         // what fades without a summary, and first
 	tokens   int
 }
 
@@ -86,12 +85,6 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	context := mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}
 	j.request = mind.State{Stable: s.Stable, Context: context}
 	j.kept, units = stillValid(in.Kept, units)
-	stretches, units := quietTurns(units)
-	for _, s := range stretches {
-		f := chunk(s)
-		f.Mechanical, f.Gist = true, gist("nothing to say: "+first(s[0]))
-		j.quiet = append(j.quiet, f)
-	}
 	j.runs = runs(units)
 	return j, true
 }

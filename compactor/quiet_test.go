@@ -47,7 +47,7 @@ func TestQuietTurnsFadeUnread(t *testing.T) {
 			continue
 		}
 		quiet++
-		if f.From != from || f.To != to || f.Relevance != 0 {
+		if f.From != from || f.To != to || f.Relevance != 1 {
 			t.Errorf("e%d..e%d fades without a summary, want e%d..e%d", f.From, f.To, from, to)
 		}
 	}

@@ -27,7 +27,7 @@ const maxFailures = 3
 func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
 	w := &worker{Job: j.render(), model: model}
 	sw := swap{Context: mind.Context{Live: j.request.Live}, set: j.in.Settings, meter: j.in.Meter}
-	made, stays := sw.pick(ordered(slices.Concat(j.kept, w.cut(ctx), j.quiet)), false)
+	made, stays := sw.pick(ordered(slices.Concat(j.kept, w.cut(ctx))), false)
 	var g errgroup.Group // its goroutines end with their calls, which end with ctx
 	g.SetLimit(max(1, j.in.Settings.Parallel))
 	for i, f := range made {

@@ -143,34 +143,33 @@ func worth(group []Fade) int {
 // at once: two that have parts of one turn are in one group. Where a part of a turn that is
 // over stays live, only steps of it may fade; other chunks of it are kept.
 func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
-	turn, step := map[int]int{}, map[int]bool{}
+	type stretch struct {
+		live int // entries that are in none of the chunks
+		over bool
+	}
+	of := map[int]*stretch{} // by entry, its turn, or stretch of the open one
 	var units []unit
 	for _, e := range sw.Live {
 		units = append(units, unit{Entry: e})
 	}
-	var live []int // by turn or stretch of the open one, entries that are in none of the chunks
-	var over []bool
-	for i, t := range stretches(units) {
+	for _, t := range stretches(units) {
+		all := &stretch{len(t), ends(t[len(t)-1].Entry)}
 		for _, u := range t {
-			turn[u.N], step[u.N] = i, done(u.Entry)
+			of[u.N] = all
 		}
-		live, over = append(live, len(t)), append(over, ends(t[len(t)-1].Entry))
 	}
 	count := func(f Fade, by int) {
-		for n := f.From; n <= f.To; n++ {
-			live[turn[n]] += by
+		for _, u := range f.units {
+			of[u.N].live += by
 		}
 	}
 	for _, f := range chunks {
 		count(f, -1)
 	}
 	parts := func(f Fade) bool {
-		for n := f.From; n <= f.To; n++ {
-			if over[turn[n]] && live[turn[n]] > 0 && !step[n] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(f.units, func(u unit) bool {
+			return of[u.N].over && of[u.N].live > 0 && !done(u.Entry)
+		})
 	}
 	for i := slices.IndexFunc(chunks, parts); i >= 0; i = slices.IndexFunc(chunks, parts) {
 		count(chunks[i], 1)
@@ -178,7 +177,7 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 		chunks = slices.Delete(chunks, i, i+1)
 	}
 	for i, f := range chunks {
-		if i > 0 && turn[f.From] == turn[chunks[i-1].To] && live[turn[f.From]] == 0 {
+		if i > 0 && of[f.From] == of[chunks[i-1].To] && of[f.From].live == 0 {
 			groups[len(groups)-1] = append(groups[len(groups)-1], f)
 		} else {
 			groups = append(groups, []Fade{f})

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -95,12 +94,6 @@ func sentences(text string) []string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
-var rule = lazy.Regexp(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
-
-// rule reports whether a person states a rule.
-func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }
-
 // weight says which of two pins gives way first: the identity's own.
 func (s said) weight() int {
 	if s.who == self {
@@ -113,13 +106,14 @@ func (s said) weight() int {
 // first, at most n: addresses, paths, dotted, dashed and snake names, codes and
 // numbers. None holds a structure character.
 func identifiers(text string, n int) []string {
-	return frequent(strings.FieldsFunc(blobs.Unescape(text), breaks), n, func(s string) string {
-		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
-		if len(s) < 3 || len(s) > 200 || utf8.RuneCountInString(s) > 60 || !names(s) {
-			return ""
-		}
-		return s
-	})
+	return frequent(text, n, func(s string) bool { return len(s) >= 3 && names(s) })
+}
+
+// keywords lists the words and names that a text uses most, at most n.
+func keywords(text string, n int) []string {
+	return telling(frequent(strings.ToLower(text), n, func(s string) bool {
+		return len(s) > 3 && !slices.Contains(common, s)
+	}))
 }
 
 func breaks(r rune) bool {
@@ -161,25 +155,14 @@ func telling(ids []string) []string {
 	})
 }
 
-// keywords lists the words that a text uses most, at most n.
-func keywords(text string, n int) []string {
-	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && r != '-' })
-	return frequent(words, n, func(s string) string {
-		s = strings.ToLower(strings.Trim(s, "'-"))
-		if l := utf8.RuneCountInString(s); l < 4 && s[:min(1, len(s))] < "\x80" || l > 24 || slices.Contains(common, s) {
-			return ""
-		}
-		return s
-	})
-}
-
-// frequent counts the items that clean does not empty and returns the most
+// frequent counts the words of a text that count and returns the most
 // frequent ones, of equals the earlier.
-func frequent(items []string, n int, clean func(string) string) []string {
+func frequent(text string, n int, counts func(word string) bool) []string {
 	count := map[string]int{}
 	var order []string
-	for _, s := range items {
-		if s = clean(s); s == "" {
+	for _, s := range strings.FieldsFunc(blobs.Unescape(text), breaks) {
+		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
+		if len(s) > 200 || utf8.RuneCountInString(s) > 60 || !counts(s) {
 			continue
 		}
 		if count[s]++; count[s] == 1 {
