@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/mind"
@@ -258,9 +259,6 @@ func dates(list []mind.Listing) string {
 	if from.IsZero() || to.IsZero() {
 		return ""
 	}
-	a, b := from.UTC().Format("2006-01-02"), to.UTC().Format("2006-01-02")
-	if a == b {
-		return " of " + a
-	}
-	return " " + a + " to " + b
+	days := []string{from.UTC().Format(time.DateOnly), to.UTC().Format(time.DateOnly)}
+	return " of " + strings.Join(slices.Compact(days), " to ")
 }

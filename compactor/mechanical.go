@@ -181,7 +181,7 @@ func (j Job) shorten(s string, most int) string {
 }
 
 // Answer answers a task about some entries without a model, in the form of a model's
-// answer: it is the offline model's. With a ratio, the end of the source fills a summary
+// answer: it is the offline model's. With a ratio, the source fills a summary
 // up to that share of it, which is about as long as a model makes it.
 func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) string {
 	j := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
@@ -198,13 +198,9 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	}
 	f := j.mechanical(units)
 	left := int(ratio*float64(f.Tokens)) - meter.of(f.Summary)
-	last := sentences(strings.TrimSpace(material(units)))
-	from := len(last)
-	for from > 0 && left > meter.of(last[from-1]) {
-		from--
-		left -= meter.of(last[from])
+	if left > 0 {
+		f.Summary += "\n" + j.shorten(strings.TrimSpace(material(units)), left)
 	}
-	f.Summary = strings.TrimSpace(f.Summary + "\n" + strings.Join(last[from:], ""))
 	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance})
 }
 

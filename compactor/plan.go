@@ -84,7 +84,12 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	}
 	context := mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}
 	j.request = mind.State{Stable: s.Stable, Context: context}
-	j.kept, units = stillValid(in.Kept, units)
+	live := map[int]*mind.Entry{}
+	for _, u := range units {
+		live[u.N] = u.Entry
+	}
+	j.kept = stillValid(in.Kept, live)
+	units = slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
 	j.runs = runs(units)
 	return j, true
 }
@@ -205,19 +210,14 @@ func size(units []unit) int {
 	return n
 }
 
-// stillValid splits units into the chunks that were kept, as far as they have not
-// changed, and the rest.
-func stillValid(kept []Fade, units []unit) (valid []Fade, rest []unit) {
-	live := map[int]*mind.Entry{}
-	for _, u := range units {
-		live[u.N] = u.Entry
-	}
-	for _, f := range kept {
+// stillValid takes those chunks out of the live entries that have not changed.
+func stillValid(chunks []Fade, live map[int]*mind.Entry) (valid []Fade) {
+	for _, f := range chunks {
 		if f.take(live) {
 			valid = append(valid, f)
 		}
 	}
-	return valid, slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
+	return valid
 }
 
 // take takes the entries of a chunk out of live, so that nothing fades twice, if each

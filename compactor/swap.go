@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/blobs"
 	"lethe/life/event"
@@ -72,12 +71,7 @@ func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) 
 	for _, e := range sw.Live {
 		live[e.N] = e
 	}
-	var whole []Fade
-	for _, f := range fades {
-		if f.take(live) {
-			whole = append(whole, f)
-		}
-	}
+	whole := stillValid(fades, live)
 	note = sw.end(whole)
 	sw.overtake(whole)
 	chosen, kept := sw.pick(whole, true)
@@ -188,14 +182,9 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 
 // fade takes a chunk out of the live context and puts its summary into the past.
 func (sw *swap) fade(f Fade) error {
-	original, newest := f.original, time.Time{}
+	original := f.original
 	if original == nil {
 		original = f.originals(sw.read)
-	}
-	for _, u := range f.units {
-		if u.At.After(newest) {
-			newest = u.At
-		}
 	}
 	about := blobs.Meta{Gist: f.Gist}
 	if !f.Mechanical { // that has only words of the original
@@ -207,7 +196,7 @@ func (sw *swap) fade(f Fade) error {
 	}
 	r := mind.Range{
 		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
-		Text: f.Summary, At: newest, Epoch: sw.epoch,
+		Text: f.Summary, At: f.units[len(f.units)-1].At, Epoch: sw.epoch,
 	}
 	if f.Summary == "" || sw.meter.of(f.Summary) >= f.Tokens { // a few words, shorter than any summary of them
 		r.Level, r.Text = mind.Gist, ""

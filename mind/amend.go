@@ -48,34 +48,26 @@ func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
 	if i < 0 || c.K > len(s.Live[i].Calls) || c.K < 0 {
 		return nil
 	}
-	edited := *s.Live[i]
-	edited.Calls = slices.Clone(edited.Calls)
-	e := &edited
-	text := strings.Clone(c.Text) // not the whole file
-	body := []byte(text)
-	var answer Answer
+	e := *s.Live[i]
+	body := []byte(c.Text)
 	if e.Kind == Reply && c.K == 0 {
-		answer.Reasoning, answer.Text = splitReply(text)
-		for _, call := range e.Calls {
-			answer.Calls = append(answer.Calls, AnswerCall{Tool: call.Tool, Args: call.Args, Original: call.Original})
-		}
-		body = answer.Encode()
+		var a Answer
+		a.Reasoning, a.Text = splitReply(c.Text)
+		body = a.Encode()
 	}
 	view, err := put(fmt.Sprintf("e%d as a person edited it", c.N), body)
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.K > 0:
-		call := *e.Calls[c.K-1]
-		call.View, call.Text = &view, text
-		e.Calls[c.K-1] = &call
-	case e.Kind == Reply:
-		e.View, e.Reasoning, e.Text = &view, answer.Reasoning, answer.Text
-	default:
-		e.View, e.Text = &view, text
+	s.Live[i] = &e
+	if c.K == 0 {
+		e.View = &view
+		return e.look(body)
 	}
-	s.Live[i] = e
+	call := *e.Calls[c.K-1]
+	call.View, call.Text = &view, string(body) // a copy: not the whole file
+	e.Calls = slices.Clone(e.Calls)
+	e.Calls[c.K-1] = &call
 	return nil
 }
 
@@ -110,17 +102,16 @@ func (s *State) amendFaded(c Change, put func(string, []byte) (Ref, error)) erro
 // drop turns the live entries from..to into a faded range with a bare ref.
 func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error {
 	var text strings.Builder
-	var live []*Entry
-	first := ""
-	for _, e := range s.Live {
-		if e.N < from || e.N > to {
-			live = append(live, e)
-			continue
+	first, all := "", len(s.Live)
+	s.Live = without(s.Live, func(e *Entry) bool {
+		gone := from <= e.N && e.N <= to
+		if gone {
+			first = cmp.Or(first, e.FirstLine())
+			text.WriteString(e.Full())
 		}
-		first = cmp.Or(first, e.FirstLine())
-		text.WriteString(e.Full())
-	}
-	if len(live) == len(s.Live) {
+		return gone
+	})
+	if len(s.Live) == all {
 		return nil
 	}
 	gist := fmt.Sprintf("e%d..e%d, removed from the context by a person: %s", from, to, blobs.Unescape(first))
@@ -128,7 +119,6 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 	if err != nil {
 		return err
 	}
-	s.Live = live
 	r := Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1}
 	s.Faded = Ordered(plus(s.Faded, r))
 	return nil

@@ -1,6 +1,7 @@
 package mind
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -100,11 +101,10 @@ type comparison struct {
 	state *State
 	stale bool // the file was written in another epoch
 
-	base    []section
-	now     map[string]section // the sections of base that the file has, by their keys
-	extra   []section          // what is not in base
-	deleted map[int]bool       // entries with no section left
-	edit    Edit
+	base  []section
+	now   map[string]section // the sections of base that the file has, by their keys
+	extra []section          // what is not in base
+	edit  Edit
 }
 
 // key names a section: its head without what may vary (a status, a gist).
@@ -168,23 +168,17 @@ func (c *comparison) fadedSince(sec section) bool {
 // through.
 func (c *comparison) missing() {
 	left := map[int]bool{}
-	c.deleted = map[int]bool{}
 	for _, sec := range c.base {
-		n, _, err := ParseID(sec.id())
-		if err != nil {
-			continue
-		}
-		if _, there := c.now[key(sec.head)]; there {
-			left[n] = true
-			delete(c.deleted, n)
-		} else if !left[n] {
-			c.deleted[n] = true
+		if n, _, err := ParseID(sec.id()); err == nil {
+			_, there := c.now[key(sec.head)]
+			left[n] = left[n] || there
 		}
 	}
-	for n := range c.deleted {
-		c.edit.Deleted = append(c.edit.Deleted, n)
+	for _, n := range slices.Sorted(maps.Keys(left)) {
+		if !left[n] {
+			c.edit.Deleted = append(c.edit.Deleted, n)
+		}
 	}
-	slices.Sort(c.edit.Deleted)
 }
 
 // Kinds of sections, by what an edit of them does.
@@ -292,7 +286,7 @@ func (c *comparison) gone(was section) {
 		c.take(was, "")
 	case kind == faded && was.body != "":
 		c.change(was, Change{N: n, Faded: true})
-	case c.deleted[n]:
+	case slices.Contains(c.edit.Deleted, n):
 	case kind != writable:
 		c.ignore(was.title())
 	case was.body != removed:
