@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -52,17 +53,18 @@ func talk(units []unit) []said {
 // roomLine splits a line of a room as it is rendered: USER:ada, and the text. A
 // line without a tag goes on with the message above it.
 func roomLine(line string) (tag, text string, ok bool) {
-	if !strings.HasPrefix(line, "[USER:") && !strings.HasPrefix(line, "[AGENT:") {
+	m := tagged().FindStringSubmatch(line)
+	if m == nil {
 		return "", "", false
 	}
-	tag, text, ok = strings.Cut(line[1:], "]")
-	tag, _, _ = strings.Cut(tag, " ")
-	return tag, strings.TrimPrefix(text, " "), ok
+	return m[1], m[2], true
 }
+
+var tagged = lazy.Regexp(`(?s)^\[((?:USER|AGENT):[^ \]]*)[^\]]*\] ?(.*)`)
 
 func sayings(who, text string) []said {
 	var out []said
-	for _, piece := range sentences(text) {
+	for _, piece := range sentence().FindAllString(text, -1) {
 		if s := oneLine(piece); s != "" {
 			out = append(out, said{who, s})
 		}
@@ -70,27 +72,8 @@ func sayings(who, text string) []said {
 	return out
 }
 
-// sentences cuts a text after its sentences and lines. The pieces are the whole
-// text.
-func sentences(text string) []string {
-	var out []string
-	from, ended := 0, false
-	for i, r := range text {
-		space := r == ' ' || r == '\n' || r == '\t'
-		if ended && !space && !strings.ContainsRune(".!?\"”’)", r) {
-			out = append(out, text[from:i])
-			from, ended = i, false
-		}
-		switch r {
-		case '。', '！', '？', '\n':
-			ended = true
-		case '.', '!', '?':
-			next := i + 1
-			ended = next == len(text) || strings.ContainsRune(" \n\t\"”’)", rune(text[next])) || ended
-		}
-	}
-	return append(out, text[from:])
-}
+// sentence matches a sentence or a line.
+var sentence = lazy.Regexp(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -122,30 +105,12 @@ func breaks(r rune) bool {
 
 // names reports whether a word is a name rather than a word of a language: it
 // holds a digit, a joint, or capitals only.
-func names(s string) bool {
-	letters, upper, digits, joints, strange := 0, 0, 0, 0, 0
-	for i, r := range s {
-		switch {
-		case r >= '0' && r <= '9':
-			digits++
-		case unicode.IsLetter(r):
-			letters++
-			if unicode.IsUpper(r) {
-				upper++
-			}
-		case strings.ContainsRune("._-/:@", r):
-			if i > 0 && s[i-1] != byte(r) {
-				joints++
-			}
-		default:
-			strange++
-		}
-	}
-	if letters+digits < 3 || strange > letters+digits {
-		return false
-	}
-	return digits > 0 || joints > 0 || upper == letters && letters < 12
-}
+func names(s string) bool { return letters().MatchString(s) && distinctive().MatchString(s) }
+
+var (
+	letters     = lazy.Regexp(`(?:[\pL\d].*){3}`)
+	distinctive = lazy.Regexp(`\d|[^._/:@-][._/:@-]|^\p{Lu}{3,11}$`)
+)
 
 // telling leaves out the identifiers that were cut, and those that are only numbers, times, dates or hashes: out of its
 // sentence a size reads like a year.

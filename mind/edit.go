@@ -70,11 +70,7 @@ func (s *State) Compare(f Seen) Edit {
 	c.read(clean(f.text), known)
 	c.missing()
 	for _, was := range c.base {
-		if is, there := c.now[key(was.head)]; there {
-			c.compare(was, is)
-		} else {
-			c.gone(was)
-		}
+		c.compare(was)
 	}
 	c.edit.Added = c.added(clean(f.above), f.Through)
 	return c.edit
@@ -210,16 +206,26 @@ func (sec section) sort() (kind, n, k int) {
 
 func (sec section) isReply() bool { return strings.HasSuffix(sec.head, " "+Reply) }
 
-// compare looks at a section that the file still has.
-func (c *comparison) compare(was, is section) {
+// compare looks at what the file makes of a section.
+func (c *comparison) compare(was section) {
+	is, there := c.now[key(was.head)]
 	kind, n, k := was.sort()
+	if !there {
+		if c.stale && (n == 0 || kind == faded) || slices.Contains(c.edit.Deleted, n) {
+			return // the file may never have had it, or all of its entry goes
+		}
+		is = section{head: was.head}
+		if kind == writable {
+			is.body = removed
+		}
+	}
 	if c.stale && kind == fixed && n == 0 {
 		return // made anew with each epoch, and never a person's to change
 	}
 	if was.head != is.head && !(c.stale && kind == faded) {
 		c.ignore("the heading " + was.title())
 	}
-	if same(was.body, is.body) {
+	if (there || kind != fixed) && same(was.body, is.body) {
 		return
 	}
 	if was.isReply() && same(joinReply(splitReply(clean(was.body))), joinReply(splitReply(is.body))) {
@@ -271,26 +277,6 @@ func (c *comparison) change(was section, to Change) {
 func (c *comparison) take(was section, now string) {
 	if lines := lost(was.body, now); lines != "" {
 		c.edit.Taken += was.head + "\n" + lines + "\n"
-	}
-}
-
-// gone looks at a section that the file has no more.
-func (c *comparison) gone(was section) {
-	kind, n, k := was.sort()
-	switch {
-	case c.stale && (n == 0 || kind == faded): // the file may never have had it
-	case kind == memory:
-		c.memory(was, "")
-	case kind == pins:
-		c.edit.Pins = &[]Pin{}
-		c.take(was, "")
-	case kind == faded && was.body != "":
-		c.change(was, Change{N: n, Faded: true})
-	case slices.Contains(c.edit.Deleted, n):
-	case kind != writable:
-		c.ignore(was.title())
-	case was.body != removed:
-		c.change(was, Change{N: n, K: k, Text: removed})
 	}
 }
 

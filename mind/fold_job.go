@@ -3,6 +3,7 @@ package mind
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -34,17 +35,10 @@ func (s *State) jobEnded(by string) bool {
 // TurnRoom is the first room that the turn under way answers to, or else the first that
 // is heard; "" when none is.
 func (s *State) TurnRoom() string {
-	var joined []string
-	for name, r := range s.Rooms {
-		if r.Joined {
-			joined = append(joined, name)
-		}
-	}
-	slices.Sort(joined)
-	for _, room := range slices.Concat(s.Waiting, s.Peers, joined) {
-		if slices.Contains(joined, room) {
-			return room
-		}
+	joined := func(name string) bool { return s.Rooms[name] != nil && s.Rooms[name].Joined }
+	rooms := slices.Concat(s.Waiting, s.Peers, slices.Sorted(maps.Keys(s.Rooms)))
+	if i := slices.IndexFunc(rooms, joined); i >= 0 {
+		return rooms[i]
 	}
 	return ""
 }
