@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 	"lethe/bridge/telegram/markup": {"lethe/internal/markdown"},
 	"lethe/bridge/terminal": {
 		"lethe/blobs", "lethe/chat", "lethe/events", "lethe/internal/markdown", "lethe/internal/secret",
-		"lethe/internal/status", "lethe/life", "lethe/report", "lethe/spend",
+		"lethe/internal/status", "lethe/life",
 	},
 	"lethe/chat": {"lethe/internal/durable"},
 	"lethe/check": {
@@ -79,9 +79,9 @@ var allowed = map[string][]string{
 		"lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend", "lethe/bridge/serve/openai",
 		"lethe/bridge/serve/page", "lethe/bridge/telegram", "lethe/bridge/terminal", "lethe/chat", "lethe/check",
 		"lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/home", "lethe/host", "lethe/internal/child",
-		"lethe/internal/demo", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/journal",
-		"lethe/life",
-		"lethe/life/event", "lethe/llm", "lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report",
+		"lethe/internal/demo", "lethe/internal/durable", "lethe/internal/must", "lethe/internal/sandbox",
+		"lethe/internal/secret", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal",
+		"lethe/mind", "lethe/proof", "lethe/report",
 		"lethe/request", "lethe/tools",
 	},
 	"lethe/compactor": {"lethe/blobs", "lethe/life/event", "lethe/llm/message", "lethe/mind"},

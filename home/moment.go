@@ -66,7 +66,7 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 		if len(events) > 0 || m.ends(e, end) {
 			events, ends = append(events, e), append(ends, end)
 		}
-		if e.Kind == "labelled" {
+		if e.Kind == "labelled" && !slices.Contains(labels, e.Get("label")) {
 			labels = append(labels, e.Get("label"))
 		}
 		n, _, _ := mind.ParseID(e.Arg(0))

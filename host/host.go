@@ -282,9 +282,13 @@ func (h *Host) opener(ids []home.Identity) func(home.Identity) (*agent.Agent, er
 	}
 }
 
-// Boot boots an identity, after a check that it can run with its settings. Where there is one
+// Boot boots an identity, which hears the room dev where none is named, after a check that it can run with its
+// settings. Where there is one
 // of that name, the error is home.ErrExists, and the identity is that one.
 func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
+	if len(o.Rooms) == 0 {
+		o.Rooms = []string{config.DefaultRoom}
+	}
 	o.Check = func(id home.Identity) error {
 		config, err := h.config(id)
 		if err != nil {

@@ -168,9 +168,6 @@ func (h *Host) Of(id home.Identity) *Identity {
 // run in this program until Stop or Close. Where another process runs it, Start leaves it there.
 // It returns when the identity hears its rooms.
 func (h *Host) Start(ctx context.Context, o home.BootOptions) (*Identity, error) {
-	if len(o.Rooms) == 0 {
-		o.Rooms = []string{config.DefaultRoom}
-	}
 	id, err := h.Boot(o)
 	if err != nil && !errors.Is(err, home.ErrExists) {
 		return nil, err

@@ -59,23 +59,26 @@ func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 
 // Agent is an identity.
 type Agent struct {
-	Name      string   `json:"name"`
-	Self      string   `json:"self"`
-	State     string   `json:"state"`
-	PID       int      `json:"pid,omitempty"`
-	Model     string   `json:"model,omitempty"`
-	Endpoint  string   `json:"endpoint,omitempty"`
-	Rooms     []string `json:"rooms"`
-	Parent    string   `json:"parent,omitempty"` // of a child
-	Work      *Work    `json:"work,omitempty"`
-	Turns     int      `json:"turns"`
-	Entries   int      `json:"entries"`
-	LifeBytes int64    `json:"life_bytes"`
-	Input     int64    `json:"input_tokens"`
-	Cached    int64    `json:"cached_tokens"`
-	Output    int64    `json:"output_tokens"`
-	USD       float64  `json:"cost_usd"`
-	Error     string   `json:"error,omitempty"`
+	Name     string   `json:"name"`
+	Self     string   `json:"self"`
+	State    string   `json:"state"`
+	PID      int      `json:"pid,omitempty"`
+	Model    string   `json:"model,omitempty"`
+	Endpoint string   `json:"endpoint,omitempty"`
+	Rooms    []string `json:"rooms"`
+	Parent   string   `json:"parent,omitempty"` // of a child
+	Work     *Work    `json:"work,omitempty"`
+	Turns    int      `json:"turns"`
+	Entries  int      `json:"entries"`
+	// ContextTokens and ContextLimit are how full the context of a running identity is.
+	ContextTokens int     `json:"context_tokens,omitempty"`
+	ContextLimit  int     `json:"context_limit,omitempty"`
+	LifeBytes     int64   `json:"life_bytes"`
+	Input         int64   `json:"input_tokens"`
+	Cached        int64   `json:"cached_tokens"`
+	Output        int64   `json:"output_tokens"`
+	USD           float64 `json:"cost_usd"`
+	Error         string  `json:"error,omitempty"`
 	status.Beside
 }
 
@@ -155,7 +158,7 @@ func (h Home) Agent(id home.Identity) Agent {
 	}
 	if running {
 		a.State, a.PID, a.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		a.Beside = live.Beside
+		a.Beside, a.ContextTokens, a.ContextLimit = live.Beside, live.ContextTokens, live.ContextLimit
 		if live.State == status.Retrying {
 			a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 		}

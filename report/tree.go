@@ -3,6 +3,8 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"lethe/home"
@@ -66,7 +68,11 @@ func (h Home) Tree(id home.Identity) (list []Stretch, err error) {
 			}
 		}
 		if e.Kind == "labelled" {
-			now.Marks = append(now.Marks, fmt.Sprintf("e%d is %s", last, e.Get("label")))
+			is := " is " + e.Get("label")
+			for i := range list { // the label was elsewhere before
+				list[i].Marks = slices.DeleteFunc(list[i].Marks, func(mark string) bool { return strings.HasSuffix(mark, is) })
+			}
+			now.Marks = append(now.Marks, fmt.Sprintf("e%d%s", last, is))
 		}
 		for _, name := range forks[line] {
 			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", last, name))

@@ -1,13 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"lethe/bridge/acp"
 	"lethe/home"
@@ -15,30 +14,9 @@ import (
 	"lethe/llm"
 )
 
-func (p *program) acpCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "acp [NAME]",
-		Short: "Connect an editor, by the Agent Client Protocol on standard input and output",
-		Long: `Acp is what an editor starts to talk with an identity: Zed, JetBrains, Emacs, Neovim and
-others that speak the Agent Client Protocol. A session of the editor is a room.
-
-If the identity runs already, acp attaches to it. Otherwise the identity is resumed, or
-booted if there is none, when the first session is opened, and works in the editor's folder, unless
---workspace or tools.workspace names another one. docs/acp.md has the settings of editors.`,
-		Example: `  lethe acp
-  lethe acp ada --room dev`,
-		RunE: func(cmd *cobra.Command, list []string) error {
-			if len(list) == 1 {
-				p.runs.name = list[0]
-			}
-			return p.acp(cmd.Context())
-		},
-	}
-	p.runFlags(cmd)
-	return cmd
-}
-
-func (p *program) acp(ctx context.Context) error {
+// acpCommand talks with an editor about the identity that is meant, which runs meanwhile.
+func (p *program) acpCommand(c call) error {
+	p.runs.name = cmp.Or(c.arg(0), p.runs.name)
 	id, err := p.meant()
 	if err != nil {
 		return err
@@ -75,7 +53,7 @@ func (p *program) acp(ctx context.Context) error {
 		err = i.Resume(ctx)
 		return i, own && i.Inside(), err
 	}
-	err = acp.Run(ctx, acp.Config{
+	err = acp.Run(c, acp.Config{
 		Self: id, Home: p.home, Store: p.look.Store, User: p.settings.UserName(), People: p.settings.Deciders(),
 		Log: log, In: p.in, Out: p.out, Open: open,
 	})

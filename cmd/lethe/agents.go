@@ -5,49 +5,64 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/llm"
 	"lethe/report"
 	"lethe/tools"
 )
 
-func (p *program) agentsCommand() *cobra.Command {
-	tree := false
-	cmd := &cobra.Command{
-		Use:   "agents",
-		Short: "List identities with their state, size, tokens and cost",
-		RunE: func(*cobra.Command, []string) error {
-			all, err := p.look.Agents()
-			if err != nil {
-				return err
-			}
-			if tree {
-				return p.printTree(all)
-			}
-			return p.printAgents(all)
-		},
-	}
-	option(cmd, &tree, "tree", "show who works for whom, in which room, and how far")
-	return cmd
-}
+// topPace is how often lethe top looks.
+const topPace = time.Second
 
-func (p *program) printAgents(all []report.Agent) error {
-	head := "NAME\tSELF\tSTATE\tMODEL\tROOMS\tTURNS\tLIFE\tTOKENS IN/CACHED/OUT\tUSD"
-	err := list(p, all, p.noIdentities(), head, func(a report.Agent) []any {
-		size := fmt.Sprintf("%d KiB", (a.LifeBytes+1023)>>10)
-		tokens := fmt.Sprintf("%d/%d/%d", a.Input, a.Cached, a.Output)
-		return []any{a.Name, a.Self[:16], a.State, a.Model, a.Rooms, a.Turns, size, tokens, llm.Dollars(a.Model, a.USD)}
-	})
-	if p.json {
+func (p *program) agentsCommand(call) error {
+	all, err := p.look.Agents()
+	if err != nil {
 		return err
 	}
+	return p.show(all, func() { p.printAgents(all) })
+}
+
+// topCommand prints the identities until the person leaves.
+func (p *program) topCommand(c call) error {
+	if p.json || !p.interactive() {
+		return p.agentsCommand(c)
+	}
+	for {
+		fmt.Fprint(p.out, "\x1b[H\x1b[J") // to the top of the screen, and clear it
+		if err := p.agentsCommand(c); err != nil {
+			return err
+		}
+		select {
+		case <-c.Done():
+			return nil
+		case <-time.After(topPace):
+		}
+	}
+}
+
+// printAgents prints a table, each child below its parent, and below it what there is to say of each. all has them in
+// that order.
+func (p *program) printAgents(all []report.Agent) {
+	depth := map[string]int{}
+	head := "NAME\tSELF\tSTATE\tMODEL\tROOMS\tTURNS\tLIFE\tCONTEXT\tTOKENS IN/CACHED/OUT\tUSD"
+	list(p, all, p.noIdentities(), head, func(a report.Agent) []any {
+		if a.Work != nil {
+			depth[a.Name] = depth[a.Parent] + 1
+		}
+		name := strings.Repeat("  ", depth[a.Name]) + a.Name
+		size := fmt.Sprintf("%d KiB", (a.LifeBytes+1023)>>10)
+		context := ""
+		if a.ContextLimit > 0 {
+			context = fmt.Sprintf("%d/%dk", a.ContextTokens/1000, a.ContextLimit/1000)
+		}
+		tokens := fmt.Sprintf("%d/%d/%d", a.Input, a.Cached, a.Output)
+		usd := llm.Dollars(a.Model, a.USD)
+		return []any{name, a.Self[:16], a.State, a.Model, a.Rooms, a.Turns, size, context, tokens, usd}
+	})
 	for _, a := range all {
 		for _, line := range details(a) {
 			fmt.Fprintf(p.out, "%s%s\n", a.Name, oneLine(line))
 		}
 	}
-	return err
 }
 
 // details are the lines below the table that begin with the name of an identity.
@@ -58,6 +73,9 @@ func details(a report.Agent) (lines []string) {
 	}
 	if !a.SilentSince.IsZero() {
 		say(": nothing has come from the model for %s", time.Since(a.SilentSince).Truncate(time.Second))
+	}
+	if w := a.Work; w != nil {
+		say(": %s in room %s: %s", w.State, w.Room, w.Result)
 	}
 	rest := a.Beside // questions and jobs have lines of their own
 	rest.Questions, rest.Jobs = nil, nil
@@ -74,19 +92,6 @@ func details(a report.Agent) (lines []string) {
 		say(": %s", t)
 	}
 	return lines
-}
-
-// printTree shows each child below its parent. all has them in that order.
-func (p *program) printTree(all []report.Agent) error {
-	depth := map[string]int{}
-	return list(p, all, p.noIdentities(), "NAME\tSTATE\tROOM\tUSD\tRESULT", func(a report.Agent) []any {
-		room, state, result := strings.Join(a.Rooms, ","), a.State, ""
-		if a.Work != nil {
-			room, state, result = a.Work.Room, a.Work.State, a.Work.Result
-			depth[a.Name] = depth[a.Parent] + 1
-		}
-		return []any{strings.Repeat("  ", depth[a.Name]) + a.Name, state, room, llm.Dollars(a.Model, a.USD), result}
-	})
 }
 
 func (p *program) noIdentities() string { return "no identities yet; boot one with: " + p.lethe("") }

@@ -106,6 +106,11 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitUsage {
 		t.Errorf("exported in the place of a directory: %v", err)
 	}
+	var said strings.Builder
+	bad := tr.command(old, "", "export", "ada", "-o", "gone/ada.lethe")
+	if bad.Stderr = &said; bad.Run() == nil || said.String() != "lethe: write gone/ada.lethe: no such file or directory\n" {
+		t.Errorf("exported to nowhere: %s", &said)
+	}
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	tr.lethe(moved, "import", file)
@@ -131,6 +136,11 @@ func TestKilledImport(t *testing.T) {
 	tr := newTravel(t)
 	old := tr.newHome()
 	tr.lines(old, func() {}, "remember that the deploy key is in vault 7")
+	var said strings.Builder
+	bad := tr.command(old, "", "export", "ada", "-o", "gone/ada.lethe")
+	if bad.Stderr = &said; bad.Run() == nil || said.String() != "lethe: write gone/ada.lethe: no such file or directory\n" {
+		t.Errorf("exported to nowhere: %s", &said)
+	}
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	for n, killed := 1, true; killed; n += lethetest.Sample(9, 5, 1) {

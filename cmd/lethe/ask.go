@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
@@ -21,52 +19,23 @@ import (
 	"lethe/host"
 )
 
-func (p *program) askCommand() *cobra.Command {
-	var throwAway bool
-	cmd := &cobra.Command{
-		Use:   "ask [NAME] [TEXT...|@FILE|-]",
-		Short: "Ask an identity once and print the answer",
-		Long: `Ask says something to the default identity, or to the one that is named, waits until
-its turn has ended, and prints what it said. If the identity is not running, it is resumed
-for that long; where there is none yet, or with --new, one is booted.
-
-The text is the arguments, or the content of @FILE. - is standard input. What comes
-through a pipe follows the text: < /dev/null leaves it out.
-
-With --once a new identity in a home of its own answers, and nothing of it stays.
-
-If the identity asks something back, that is the answer; lethe answer, or the next ask, answers
-it. With --json one object says who answered in which room and turn, what it cost, and the
-hash of the answer.`,
-		Example: `  lethe ask "what did I say about the deploy key?"
-  lethe ask ada @question.md --json
-  git diff | lethe ask --once "what could go wrong here?"`,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			if len(words) > 1 {
-				if id, err := p.home.Find(words[0]); err == nil && p.runs.name == "" && !throwAway {
-					p.runs.name, words = id.Name, words[1:]
-				}
-			}
-			text, err := p.question(words)
-			if err != nil {
-				return err
-			}
-			if throwAway {
-				return p.askStranger(cmd.Context(), text)
-			}
-			return p.ask(cmd.Context(), text)
-		},
+// askCommand asks the identity that the first of several words names, or the one of the flags, or the default one.
+func (p *program) askCommand(c call) error {
+	words, once := c.args, c.is("once")
+	if len(words) > 1 && p.runs.name == "" && !once {
+		if id, err := p.home.Find(words[0]); err == nil {
+			p.runs.name, words = id.Name, words[1:]
+		}
 	}
-	p.runFlags(cmd)
-	p.newFlag(cmd)
-	option(cmd, &throwAway, "once", "ask a new identity in a home that is removed afterwards")
-	p.timeoutFlag(cmd)
-	return cmd
-}
-
-func (p *program) timeoutFlag(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&p.timeout, "timeout", 0,
-		"wait for answers at most for this `DURATION`, such as 90s (default: no bound)")
+	text, err := p.question(words)
+	if err != nil {
+		return err
+	}
+	p.timeout = c.lasts("timeout")
+	if once {
+		return p.askStranger(c, text)
+	}
+	return p.ask(c, text)
 }
 
 // maxMessage bounds one message, in bytes.
@@ -75,22 +44,11 @@ const maxMessage = 16 << 20
 // question is what the arguments and the pipe say.
 func (p *program) question(words []string) (string, error) {
 	text := strings.Join(words, " ")
-	name, isFile := strings.CutPrefix(text, "@")
 	switch {
 	case text == "" && isTerminal(p.in):
 		return "", hint(usagef("what is to be asked?"), `%s`, p.lethe(`ask "what is 12*7?"`))
 	case text == "-" || text == "":
 		return p.readMessage("")
-	case isFile && len(words) == 1:
-		data, err := config.ReadFile(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", hint(usagef("read %s: there is no such file", name),
-				"a question that begins with @ needs a space before it")
-		}
-		if err != nil {
-			return "", err
-		}
-		text = string(data)
 	}
 	if f, ok := p.in.(*os.File); ok {
 		if fi, err := f.Stat(); err == nil && fi.Mode()&fs.ModeNamedPipe != 0 {
@@ -203,7 +161,7 @@ var (
 
 // await says the question, and prints what each of the identities answers.
 func (p *program) await(ctx context.Context, text string, room string, all ...*host.Identity) error {
-	if p.timeout > 0 {
+	if p.timeout != 0 {
 		bounded, end := context.WithTimeoutCause(ctx, p.timeout, errTimeout)
 		defer end()
 		ctx = bounded

@@ -51,8 +51,11 @@ func (p *program) hostOptions(log *slog.Logger) host.Options {
 // not there yet; fresh says so.
 func (p *program) identity(h *host.Host) (id home.Identity, fresh bool, err error) {
 	name := p.runs.name
-	if name == "" && !p.runs.fresh {
-		id, err := p.find("")
+	switch {
+	case name == "" && p.runs.fresh:
+		return id, false, usagef("--new boots another identity: name it with --name")
+	case name == "":
+		id, err = p.find("")
 		if err == nil && p.runs.soul == "" {
 			return id, false, nil
 		}
@@ -62,17 +65,10 @@ func (p *program) identity(h *host.Host) (id home.Identity, fresh bool, err erro
 		name = cmp.Or(p.settings.DefaultIdentity, config.DefaultName)
 	}
 	soul, err := readSoul(p.runs.soul)
-	if err == nil {
-		err = checkName(name)
-	}
-	if err != nil {
+	if err = cmp.Or(err, checkName(name)); err != nil {
 		return id, false, err
 	}
-	rooms := p.runs.rooms
-	if len(rooms) == 0 {
-		rooms = []string{config.DefaultRoom}
-	}
-	id, err = h.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: rooms})
+	id, err = h.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: p.runs.rooms})
 	if !errors.Is(err, home.ErrExists) {
 		return id, err == nil, err
 	}

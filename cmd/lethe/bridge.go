@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
@@ -19,35 +18,8 @@ import (
 	"lethe/internal/secret"
 )
 
-func (p *program) bridgeCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "bridge",
-		Short: "Connect rooms with Telegram",
-		Long: `A bridge copies lines between rooms and an outside service. It is a process of its
-own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
-
-lethe bridges tells how the bridges are; docs/write-a-bridge.md how to write another one.`,
-		Args: noCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
-		},
-	}
-	one := &cobra.Command{
-		Use: telegram.Name, Short: "The Telegram bridge", Args: noCommand,
-		Long: `This bridge copies lines between rooms and chats of Telegram. Its token comes from
-TELEGRAM_BOT_TOKEN, or from the file that telegram.token_file names in config.toml.
-
-Nobody may write until you allow it: the bridge tells a stranger who writes to it an id,
-for lethe bridge telegram allow ID. docs/telegram.md has the rest. It prints
-"ready telegram @NAME" once it reaches Telegram.`,
-		Example: `  export TELEGRAM_BOT_TOKEN=…
-  lethe bridge telegram
-  lethe bridge telegram allow 7654321 eve --room dev`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.runBridge(cmd.Context()) },
-	}
-	one.AddCommand(p.allowCommand(), p.whoCommand(), p.revokeCommand())
-	cmd.AddCommand(one)
-	return cmd
+func (p *program) bridgeCommand(call) error {
+	return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
 }
 
 const (
@@ -112,8 +84,8 @@ func (p *program) tokenFiles() (files []string) {
 	return files
 }
 
-// runBridge runs the bridge until it is told to stop.
-func (p *program) runBridge(ctx context.Context) error {
+// telegramCommand runs the bridge until it is told to stop.
+func (p *program) telegramCommand(call call) error {
 	token, err := p.token()
 	if err != nil {
 		bridge.Failed(p.home.Dir, telegram.Name, err) // so that lethe bridges tells, too
@@ -133,7 +105,7 @@ func (p *program) runBridge(ctx context.Context) error {
 		p.announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
 			account)
 	}
-	return besideWatcher(ctx, watcher, func(ctx context.Context) error { return telegram.Run(ctx, c) })
+	return besideWatcher(call, watcher, func(ctx context.Context) error { return telegram.Run(ctx, c) })
 }
 
 // besideWatcher runs f, and a watcher as long as it lasts.

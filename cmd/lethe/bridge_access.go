@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/config"
@@ -35,70 +33,44 @@ func (p *program) changePolicy() (*access.Policy, error) {
 
 func (p *program) bridgeDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
 
-func (p *program) allowCommand() *cobra.Command {
-	var room string
-	cmd := &cobra.Command{
-		Use:   "allow ID [NAME]",
-		Short: "Let the person or group with this id speak",
-		Long: `Allow lists a person, or a group, whose id is a negative number: allow -- -1001234, with
-a point and the topic behind it for a topic that is to have a room of its own. The bridge
-tells strangers their id when they write to it; /id does, too. NAME signs the lines of a
-person; without it, the name that Telegram shows does. Given again, it takes the place of
-what was given before. The bridge need not be restarted.`,
-		RunE: func(_ *cobra.Command, list []string) error {
-			if err := checkRooms(cmp.Or(room, config.DefaultRoom)); err != nil {
-				return err
-			}
-			if err := telegram.CheckID(list[0]); err != nil {
-				return usageError(err)
-			}
-			policy, err := p.changePolicy()
-			if err != nil {
-				return err
-			}
-			who, err := policy.Allow(strings.Join(list, " "), room, strings.HasPrefix(list[0], "-"))
-			if err != nil {
-				return err
-			}
-			to := p.settings.boundTo(room)
-			return p.print(map[string]string{"allowed": who.ID, "name": who.Name, "room": to},
-				"allowed: %s may write to room %s\n", who.ID, to)
-		},
+func (p *program) allowCommand(c call) error {
+	room := c.text("room")
+	if err := checkRooms(cmp.Or(room, config.DefaultRoom)); err != nil {
+		return err
 	}
-	option(cmd, &room, "room", "the `ROOM` to connect the chat with (default: telegram.room, or dev)",
-		p.offers(p.rooms))
-	return cmd
+	if err := telegram.CheckID(c.arg(0)); err != nil {
+		return usageError(err)
+	}
+	policy, err := p.changePolicy()
+	if err != nil {
+		return err
+	}
+	who, err := policy.Allow(strings.Join(c.args, " "), room, strings.HasPrefix(c.arg(0), "-"))
+	if err != nil {
+		return err
+	}
+	to := p.settings.boundTo(room)
+	return p.print(map[string]string{"allowed": who.ID, "name": who.Name, "room": to},
+		"allowed: %s may write to room %s\n", who.ID, to)
 }
 
-func (p *program) revokeCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "revoke ID",
-		Short: "Take back what allow gave, by the id of the user or group",
-		RunE: func(_ *cobra.Command, list []string) error {
-			policy, err := p.changePolicy()
-			if err != nil {
-				return err
-			}
-			if err := policy.Revoke(list[0]); err != nil {
-				return err
-			}
-			return p.print(map[string]string{"revoked": list[0]}, "revoked: %s may not write any more\n", list[0])
-		},
+func (p *program) revokeCommand(c call) error {
+	policy, err := p.changePolicy()
+	if err != nil {
+		return err
 	}
+	if err := policy.Revoke(c.arg(0)); err != nil {
+		return err
+	}
+	return p.print(map[string]string{"revoked": c.arg(0)}, "revoked: %s may not write any more\n", c.arg(0))
 }
 
-func (p *program) whoCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "who",
-		Short: "Print who may speak, and where their lines go",
-		RunE: func(*cobra.Command, []string) error {
-			rules, err := p.policy().Rules()
-			if err != nil {
-				return err
-			}
-			return p.show(rules, func() { p.printPolicy(rules) })
-		},
+func (p *program) whoCommand(call) error {
+	rules, err := p.policy().Rules()
+	if err != nil {
+		return err
 	}
+	return p.show(rules, func() { p.printPolicy(rules) })
 }
 
 func (p *program) printPolicy(l access.Rules) {

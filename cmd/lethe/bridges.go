@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/bridge"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
@@ -20,40 +18,21 @@ import (
 	"lethe/tools"
 )
 
-func (p *program) bridgesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "bridges",
-		Short: "List bridges with their health and the lines that wait",
-		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
-with the other side, the lines that wait to go out and in, and the last error. It
-fails when one of them is deaf (it runs and reaches nobody), late (an error has
-gone on for more than five minutes), has died, was stopped with lines waiting, or cannot
-be told: fit for a monitor.`,
-		RunE: func(*cobra.Command, []string) error {
-			all, err := bridge.ReadHealth(p.home.Dir)
-			if err != nil {
-				return err
-			}
-			if err := p.printBridges(all); err != nil {
-				return err
-			}
-			return sick(all)
-		},
+func (p *program) bridgesCommand(call) error {
+	all, err := bridge.ReadHealth(p.home.Dir)
+	if err != nil {
+		return err
 	}
+	if err := p.printBridges(all); err != nil {
+		return err
+	}
+	return sick(all)
 }
 
 func (p *program) printBridges(all []bridge.Health) error {
-	type info struct {
-		bridge.Health
-		Healthy bool `json:"healthy"`
-	}
-	infos := []info{}
-	for _, h := range all {
-		infos = append(infos, info{h, h.Healthy()})
-	}
 	none := "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with: " + p.lethe("chat")
 	head := "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR"
-	return list(p, infos, none, head, func(h info) []any {
+	return list(p, all, none, head, func(h bridge.Health) []any {
 		pid, fault := "", ""
 		if h.PID > 0 && h.Runs() {
 			pid = fmt.Sprint(h.PID)

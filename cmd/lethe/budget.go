@@ -3,36 +3,28 @@ package main
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"lethe/report"
 )
 
-func (p *program) budgetCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "budget [NAME]",
-		Short: "Print what identities have spent, and what is left of their limits",
-		RunE: func(_ *cobra.Command, list []string) error {
-			all, err := p.look.Budgets()
-			if err != nil {
-				return err
-			}
-			if len(list) == 0 {
-				return p.show(all, func() {
-					for _, b := range all.Identities {
-						p.printBudget(b, all.Day)
-					}
-					fmt.Fprintln(p.out, all.Home.Left())
-				})
-			}
-			id, err := p.find(list[0])
-			if err != nil {
-				return err
-			}
-			b := all.Of(id.Self)
-			return p.show(b, func() { p.printBudget(b, all.Day) })
-		},
+func (p *program) budgetCommand(c call) error {
+	all, err := p.look.Budgets()
+	if err != nil {
+		return err
 	}
+	if len(c.args) > 0 {
+		id, err := p.find(c.arg(0))
+		b := all.Of(id.Self)
+		if err != nil {
+			return err
+		}
+		return p.show(b, func() { p.printBudget(b, all.Day) })
+	}
+	return p.show(all, func() {
+		for _, b := range all.Identities {
+			p.printBudget(b, all.Day)
+		}
+		fmt.Fprintln(p.out, all.Home.Left())
+	})
 }
 
 func (p *program) printBudget(b report.Budget, day string) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"lethe/bridge/terminal"
@@ -45,36 +44,22 @@ func (p *program) tell(banner string) {
 	}
 }
 
-func (p *program) chatCommand() *cobra.Command {
-	c, once := terminal.Config{}, false
-	cmd := &cobra.Command{
-		Use:   "chat [ROOM]",
-		Short: "Talk in a room: full screen on a terminal, plain lines in a pipe",
-		Long: `Chat connects you with a room: dev, or one that the default identity hears. On a
-terminal it is a full-screen chat (/help shows the keys). In a pipe each line of the
-input is a message, and what the agents say is printed. At the end of the input, chat
-waits for the answers.`,
-		Example: `  lethe chat dev
-  git diff | lethe chat dev --once --timeout 2m`,
-		RunE: func(cmd *cobra.Command, list []string) error {
-			id, _ := p.defaultIdentity() // without one, its room is the default one
-			c.Room = cmp.Or(first(list), p.roomOf(id))
-			if err := checkRooms(c.Room); err != nil {
-				return err
-			}
-			if once {
-				text, err := p.readMessage("")
-				if err != nil {
-					return err
-				}
-				return p.askRoom(cmd.Context(), text, c.Room)
-			}
-			return p.bridge(cmd.Context(), c)
-		},
+// chatCommand talks in a room, or sends one message to it.
+func (p *program) chatCommand(c call) error {
+	id, _ := p.defaultIdentity() // without one, its room is the default one
+	room := cmp.Or(c.arg(0), p.roomOf(id))
+	if err := checkRooms(room); err != nil {
+		return err
 	}
-	option(cmd, &once, "once", "send the whole input as one message and print only the answer")
-	p.timeoutFlag(cmd)
-	return cmd
+	p.timeout = c.lasts("timeout")
+	if !c.is("once") {
+		return p.bridge(c, terminal.Config{Room: room})
+	}
+	text, err := p.readMessage("")
+	if err != nil {
+		return err
+	}
+	return p.askRoom(c, text, room)
 }
 
 // converse is lethe without a command: attach to the default identity, or run it

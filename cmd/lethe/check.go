@@ -6,49 +6,15 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/check"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/proof"
 )
 
-// checking holds the flags of lethe check.
-type checking struct {
-	repair, checkpoint bool
-	against            string
-}
-
-func (p *program) checkCommand() *cobra.Command {
-	var c checking
-	cmd := &cobra.Command{
-		Use:   "check [NAME]...",
-		Short: "Check that nothing was altered, damaged or lost, and mend it",
-		Long: `Check holds identities, or the whole home, against what was written: stored texts against their
-hashes, LIFE line by line and against its seals, which the key of the home has signed, each epoch
-against the lines before it, rooms, links, modes and what crashes have left. It says what is
-wrong, what that means and what --repair would do. It changes nothing, and identities
-may run. With --repair it mends what it can; it moves files to lost+found in the home
-and deletes none.
-
-Who has the key, or cuts LIFE back to an earlier seal, is found only with a checkpoint that
-you have kept somewhere else.`,
-		Example: `  lethe check
-  lethe check ada --checkpoint > ada.checkpoint   # keep it elsewhere, or send it to somebody
-  lethe check ada --against ada.checkpoint        # what it states must be there, unaltered
-  lethe check --repair`,
-		RunE:              func(_ *cobra.Command, list []string) error { return p.check(list, c) },
-		ValidArgsFunction: p.offers(p.identities),
-	}
-	option(cmd, &c.repair, "repair", "mend what can be mended; no identity may run")
-	option(cmd, &c.against, "against", "a checkpoint in `FILE`, or - for standard input: it has to go on from there")
-	option(cmd, &c.checkpoint, "checkpoint", "print the newest checkpoint of one life, if no fault is found")
-	return cmd
-}
-
-func (p *program) check(names []string, c checking) error {
-	one := c.checkpoint || c.against != ""
+func (p *program) checkCommand(c call) error {
+	names, against, checkpoint := c.args, c.text("against"), c.is("checkpoint")
+	one := checkpoint || against != ""
 	if one && len(names) > 1 {
 		return usagef("a checkpoint is of one life: name one")
 	}
@@ -64,9 +30,9 @@ func (p *program) check(names []string, c checking) error {
 		o.Lives = append(o.Lives, id)
 	}
 	store, err := p.store()
-	if err == nil && c.against != "" {
+	if err == nil && against != "" {
 		var from proof.Checkpoint
-		from, err = p.readCheckpoint(c.against)
+		from, err = p.readCheckpoint(against)
 		if id := o.Lives[0]; err == nil && from.Self != id.Self {
 			err = usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
 		}
@@ -82,13 +48,13 @@ func (p *program) check(names []string, c checking) error {
 	}
 	var r *check.Report
 	mended := []check.Finding{}
-	if c.repair {
+	if c.is("repair") {
 		mended, r, err = check.Repair(p.home, store, o)
 	} else {
 		r, err = check.Home(p.home, store, o)
 	}
 	switch {
-	case err == nil && c.checkpoint && r.Faults == 0 && !p.json:
+	case err == nil && checkpoint && r.Faults == 0 && !p.json:
 		life := r.Proofs[0]
 		if life.Seals == 0 {
 			return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", life.Name)

@@ -8,32 +8,18 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lethe/bridge"
 	"lethe/home"
 )
-
-func (p *program) cleanCommand() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use:   "clean",
-		Short: "Remove all identities, rooms and stored texts, after asking",
-		Long: `Clean removes all identities with their logs, the rooms, the stored texts and the
-state of bridges. config.toml and all files that are not Lethe's stay. This cannot be
-undone, so clean asks first.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.clean(yes) },
-	}
-	option(cmd, &yes, "yes", "do not ask")
-	return cmd
-}
 
 // stateDirs is what clean removes.
 var stateDirs = []string{
 	"agents", "names", "chats", "blobs", "bridges", "index", "lost+found", "lethe.log", "format", "key",
 }
 
-func (p *program) clean(yes bool) error {
+// cleanCommand removes what is in stateDirs, after asking.
+func (p *program) cleanCommand(c call) error {
+	yes := c.is("yes")
 	if p.json && !yes {
 		return usagef("--json asks nobody; add --yes")
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lethe/bridge/terminal"
 	"lethe/chat"
 	"lethe/home"
@@ -14,26 +12,22 @@ import (
 	"lethe/request"
 )
 
-func (p *program) contextCommand() *cobra.Command {
-	var compact bool
-	cmd := p.about(&cobra.Command{
-		Use:   "context [NAME]",
-		Short: "Print the context of an identity and its budget, or compact it",
-	}, func(ctx context.Context, id home.Identity) error {
-		c, err := p.look.Context(id)
-		if err != nil {
-			return err
-		}
-		if compact {
-			return p.compact(ctx, id, c.Parts)
-		}
-		return p.show(c, func() {
-			fmt.Fprint(p.err, partsTable(id.Name, c.Parts))
-			fmt.Fprint(p.out, chat.Sanitize(string(c.State.View())))
-		})
+func (p *program) contextCommand(c call) error {
+	id, err := p.find(c.arg(0))
+	if err != nil {
+		return err
+	}
+	now, err := p.look.Context(id)
+	if err != nil {
+		return err
+	}
+	if c.is("compact") {
+		return p.compact(c, id, now.Parts)
+	}
+	return p.show(now, func() {
+		fmt.Fprint(p.err, partsTable(id.Name, now.Parts))
+		fmt.Fprint(p.out, chat.Sanitize(string(now.State.View())))
 	})
-	option(cmd, &compact, "compact", "compact it now and print the effect")
-	return cmd
 }
 
 // partsTable shows what each part of the next request costs, and what is free.

@@ -1,35 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 
 	"charm.land/lipgloss/v2"
-	"github.com/spf13/cobra"
 
 	"lethe/config"
 	"lethe/doctor"
 )
 
-func (p *program) doctorCommand() *cobra.Command {
-	var silent bool
-	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Look for what keeps Lethe from working well here, and say how to mend it",
-		Long: `Doctor looks at the configuration, the home, bridges, the machine, the key, the endpoint
-and its model: a line each, and a command that mends what is wrong. It changes nothing.
-With a key it asks the model for one word; what that costs at most is said before. It
-fails when there is trouble. With --json it prints one object a line.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return p.doctor(cmd.Context(), !silent) },
-	}
-	option(cmd, &silent, "no-request", "send nothing to the model's endpoint")
-	return cmd
-}
-
-func (p *program) doctor(ctx context.Context, request bool) error {
-	var err error
+func (p *program) doctorCommand(c call) (err error) {
 	if p.home.Dir, err = p.dir(); err != nil {
 		return err
 	}
@@ -53,7 +35,7 @@ func (p *program) doctor(ctx context.Context, request bool) error {
 			tell(doctor.Finding{State: state, What: what, Text: plain(err), Remedy: remedy})
 		}
 	})
-	doctor.Exam{Home: p.home, Settings: p.settings.Settings, Request: request, Tell: tell}.Run(ctx)
+	doctor.Exam{Home: p.home, Settings: p.settings.Settings, Request: !c.is("no-request"), Tell: tell}.Run(c)
 	if troubles > 0 {
 		err = fmt.Errorf("doctor: %d found in trouble", troubles)
 	}

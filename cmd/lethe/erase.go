@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"lethe/erase"
@@ -18,72 +16,43 @@ import (
 	"lethe/report"
 )
 
-// erasing holds the request and the flags of lethe erase.
-type erasing struct {
-	erase.Request
-	all bool
-	yes int
-}
-
-func (p *program) eraseCommand() *cobra.Command {
-	var e erasing
-	cmd := &cobra.Command{
-		Use:   "erase [NAME] [REF|TEXT|-]",
-		Short: "Erase something from a life for good, wherever it stands",
-		Long: `Erase lists every place where a life holds something, and changes nothing. With --yes it
-erases all of them, for good: [erased...] or dots stand there then. An identity that runs is
-stopped first.
-
-With - the text is read from standard input, and at a terminal not shown: so a password is
-in no shell history and no list of processes. REF erases one text, such as a tool's result,
-with its gist and its summaries; --person what somebody has said.`,
-		Example: `  lethe erase ada -                   # asks for the text; lists the places
-  pass show bank | lethe erase ada - --yes
-  lethe erase ada hash=3fa9c0d2e1b4a5f6 --yes
-  lethe erase ada --person bob --derived`,
-		RunE: func(cmd *cobra.Command, list []string) error {
-			ids, err := p.home.List()
-			if !e.all {
-				if len(list) == 0 {
-					return hint(usagef("%s needs the name of an identity, or --all", cmd.CommandPath()), "usage: %s", cmd.UseLine())
-				}
-				ids = make([]home.Identity, 1)
-				ids[0], err = p.find(list[0])
-				list = list[1:]
-			}
-			if err == nil && (len(list) > 1 || (len(list) == 1) == (e.Person != "")) {
-				err = hint(usagef("say what is to be erased, once: - for a text, a REF, or --person"), "usage: %s", cmd.UseLine())
-			}
-			if err == nil && len(list) == 1 {
-				err = p.toErase(&e, list[0])
-			}
-			for i, id := range ids {
-				if err != nil {
-					break
-				}
-				e.Ownerless = e.all && i == 0
-				if err = p.erase(cmd.Context(), id, e); e.all && errors.Is(err, erase.ErrNowhere) {
-					p.note("%v", err)
-					err = nil
-				}
-			}
-			return err
-		},
+// eraseCommand erases from the life of an identity, or of all.
+func (p *program) eraseCommand(c call) error {
+	request := erase.Request{Person: c.text("person"), Derived: c.is("derived"), Workspace: c.is("workspace")}
+	list, all := c.args, c.is("all")
+	ids, err := p.home.List()
+	if !all {
+		if len(list) == 0 {
+			return usagef("lethe erase needs the name of an identity, or --all")
+		}
+		ids = make([]home.Identity, 1)
+		ids[0], err = p.find(list[0])
+		list = list[1:]
 	}
-	flags := cmd.Flags()
-	option(cmd, &e.Person, "person", "erase what `NAME` has said in the rooms of the life")
-	option(cmd, &e.Derived, "derived", "with --person: and the summaries that were made of it")
-	option(cmd, &e.Workspace, "workspace", "erase in the files of the tools, too")
-	option(cmd, &e.all, "all", "erase from every life of the home")
-	flags.CountVar(&e.yes, "yes", "erase; twice for more than 10,000 places")
-	return cmd
+	if err == nil && (len(list) > 1 || (len(list) == 1) == (request.Person != "")) {
+		err = usagef("say what is to be erased, once: - for a text, a REF, or --person")
+	}
+	if err == nil && len(list) == 1 {
+		err = p.toErase(&request, list[0])
+	}
+	for i, id := range ids {
+		if err != nil {
+			break
+		}
+		request.Ownerless = all && i == 0
+		if err = p.erase(c, id, request); all && errors.Is(err, erase.ErrNowhere) {
+			p.note("%v", err)
+			err = nil
+		}
+	}
+	return err
 }
 
 // mostAtOnce bounds the places that one --yes erases.
 const mostAtOnce = 10_000
 
 // toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
-func (p *program) toErase(e *erasing, arg string) error {
+func (p *program) toErase(e *erase.Request, arg string) error {
 	if f, ok := p.in.(*os.File); arg == "-" && ok && isTerminal(p.in) {
 		fmt.Fprint(p.err, "Text to erase (it is not shown): ")
 		text, err := term.ReadPassword(int(f.Fd()))
@@ -113,28 +82,29 @@ func (p *program) toErase(e *erasing, arg string) error {
 	return nil
 }
 
-func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error {
+// erase erases from a life what a request names, if that was confirmed.
+func (p *program) erase(c call, id home.Identity, request erase.Request) error {
 	store := p.look.Store
-	f, err := erase.Find(p.home, store, id, e.Request)
+	f, err := erase.Find(p.home, store, id, request)
 	if err != nil {
 		return err
 	}
 	if f.Count == 0 {
-		err = p.showFinding(id, f, e, "nothing was changed: what is listed is left to you")
+		err = p.showFinding(id, f, c, "nothing was changed: what is listed is left to you")
 		if err == nil {
 			err = fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere)
 			err = hint(err, "what is listed is yours, the tools', another identity's, or no text")
 		}
 		return err
 	}
-	if e.yes == 0 {
-		again := "--yes"
-		if f.Count > mostAtOnce {
-			again = "--yes --yes"
-		}
-		return p.showFinding(id, f, e, "nothing was changed. The same command with "+again+" erases it for good")
+	again := "--yes"
+	if f.Count > mostAtOnce {
+		again = "--yes --many"
 	}
-	stopped, err := report.Stop(ctx, id)
+	if !c.is("yes") || f.Count > mostAtOnce && !c.is("many") {
+		return p.showFinding(id, f, c, "nothing was changed. The same command with "+again+" erases it for good")
+	}
+	stopped, err := report.Stop(c, id)
 	if err != nil {
 		return err
 	}
@@ -142,13 +112,9 @@ func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error 
 	if err != nil {
 		return err
 	}
-	f, err = erase.Find(p.home, store, id, e.Request)
+	f, err = erase.Find(p.home, store, id, request)
 	if err == nil && f.Count == 0 { // another command was quicker
 		err = fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
-	}
-	if err == nil && f.Count > mostAtOnce && e.yes < 2 {
-		err = fmt.Errorf("erase from %s: %d places; nothing was changed", id.Name, f.Count)
-		err = hint(err, "give a longer text, or say --yes twice")
 	}
 	if err == nil {
 		err = f.Plan.Save(id.Dir)
@@ -165,12 +131,12 @@ func (p *program) erase(ctx context.Context, id home.Identity, e erasing) error 
 	if stopped {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
 	}
-	return p.showFinding(id, f, e, next)
+	return p.showFinding(id, f, c, next)
 }
 
 // showFinding tells where it is, or was.
-func (p *program) showFinding(id home.Identity, f *erase.Finding, e erasing, next string) error {
-	if e.all { // the turn of the others comes, or has come
+func (p *program) showFinding(id home.Identity, f *erase.Finding, c call, next string) error {
+	if c.is("all") { // the turn of the others comes, or has come
 		others := func(p erase.Place) bool { return p.How == erase.Other || p.How == erase.Unowned }
 		f.Places = slices.DeleteFunc(f.Places, others)
 	}

@@ -4,33 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lethe/check"
 )
 
-func (p *program) gcCommand() *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use:   "gc",
-		Short: "Find stored texts that no identity refers to, and move them away",
-		Long: `Gc counts the stored texts that no identity, room or bridge refers to. With --yes it moves
-them to lost+found in the home, where they stay for 30 days; what has been there for longer it removes
-for good. Nothing in the home may run.`,
-		RunE: func(*cobra.Command, []string) error {
-			store, err := p.store()
-			if err != nil {
-				return err
-			}
-			g, err := check.Collect(p.home, store, yes)
-			if err != nil {
-				return err
-			}
-			return p.show(g, func() { p.printGarbage(g, yes) })
-		},
+func (p *program) gcCommand(c call) error {
+	store, err := p.store()
+	if err != nil {
+		return err
 	}
-	option(cmd, &yes, "yes", "move them")
-	return cmd
+	g, err := check.Collect(p.home, store, c.is("yes"))
+	if err != nil {
+		return err
+	}
+	return p.show(g, func() { p.printGarbage(g, c.is("yes")) })
 }
 
 func (p *program) printGarbage(g check.Garbage, yes bool) {

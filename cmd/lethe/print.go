@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -78,9 +77,6 @@ func cell(v any) string {
 	}
 	return oneLine(text)
 }
-
-// colour reports whether what is printed may have colours.
-func (p *program) colour() bool { return isTerminal(p.out) && os.Getenv("NO_COLOR") == "" }
 
 // clock is a moment on the clock of this machine.
 func clock(at time.Time) string {

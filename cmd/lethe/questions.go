@@ -5,33 +5,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"lethe/chat"
 	"lethe/home"
-	"lethe/mind"
 	"lethe/report"
 )
 
-func (p *program) questionsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "questions [NAME]",
-		Short: "List what identities have asked people and nobody has answered yet",
-		RunE: func(_ *cobra.Command, list []string) error {
-			open, err := p.questions(first(list))
-			if err != nil {
-				return err
-			}
-			return p.show(open, func() {
-				if len(open) == 0 {
-					fmt.Fprintln(p.out, "no open questions")
-				}
-				for _, q := range open {
-					p.printQuestion(q)
-				}
-			})
-		},
+func (p *program) questionsCommand(c call) error {
+	open, err := p.questions(c.arg(0))
+	if err != nil {
+		return err
 	}
+	return p.show(open, func() {
+		if len(open) == 0 {
+			fmt.Fprintln(p.out, "no open questions")
+		}
+		for _, q := range open {
+			p.printQuestion(q)
+		}
+	})
 }
 
 // printQuestion tells who asks what, and how to answer.
@@ -71,35 +62,16 @@ func (p *program) questions(who string) ([]report.Question, error) {
 	return open, err
 }
 
-func (p *program) answerCommand() *cobra.Command {
-	var as string
-	cmd := &cobra.Command{
-		Use:     "answer ID TEXT...",
-		Short:   "Answer a question: append your line to its room",
-		Example: `  lethe answer q3fa9c1 yes`,
-		RunE: func(_ *cobra.Command, list []string) error {
-			open, err := p.questions("")
-			if err != nil {
-				return err
-			}
-			as := cmp.Or(as, p.settings.UserName())
-			room, line, err := p.look.Answer(open, list[0], as, strings.Join(list[1:], " "))
-			if err != nil {
-				return err
-			}
-			return p.say(room, as, line)
-		},
-		ValidArgsFunction: firstOnly(p.offers(p.questionIDs)),
+// answerCommand appends an answer to the room of a question.
+func (p *program) answerCommand(c call) error {
+	open, err := p.questions("")
+	if err != nil {
+		return err
 	}
-	option(cmd, &as, "as", asHelp)
-	return cmd
-}
-
-// questionIDs are the ids of open questions.
-func (p *program) questionIDs([]string) (ids []string) {
-	open, _ := p.questions("") // then there is nothing to complete
-	for _, q := range open {
-		ids = append(ids, q.ID+"\t"+oneLine(mind.Ask{Text: q.Text}.Gist()))
+	as := cmp.Or(c.text("as"), p.settings.UserName())
+	room, line, err := p.look.Answer(open, c.arg(0), as, strings.Join(c.args[1:], " "))
+	if err != nil {
+		return err
 	}
-	return ids
+	return p.say(room, as, line)
 }

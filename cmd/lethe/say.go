@@ -5,30 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"lethe/chat"
 	"lethe/internal/secret"
 )
 
-const asHelp = "sign with this `NAME` (default: yours)"
-
-func (p *program) sayCommand() *cobra.Command {
-	var as string
-	cmd := &cobra.Command{
-		Use:   "say ROOM TEXT...",
-		Short: "Append one message to a room",
-		Example: `  lethe say dev "are you there?"
-  lethe say dev --as bob -- --help is a flag`,
-		RunE: func(_ *cobra.Command, list []string) error {
-			if err := checkRooms(list[0]); err != nil {
-				return err
-			}
-			return p.say(list[0], cmp.Or(as, p.settings.UserName()), strings.Join(list[1:], " "))
-		},
+// sayCommand appends a line to a room.
+func (p *program) sayCommand(c call) error {
+	if err := checkRooms(c.arg(0)); err != nil {
+		return err
 	}
-	option(cmd, &as, "as", asHelp)
-	return cmd
+	return p.say(c.arg(0), cmp.Or(c.text("as"), p.settings.UserName()), strings.Join(c.args[1:], " "))
 }
 
 func (p *program) say(room, as, text string) error {

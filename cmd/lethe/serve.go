@@ -1,11 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"syscall"
-
-	"github.com/spf13/cobra"
 
 	"lethe/bridge"
 	"lethe/bridge/serve"
@@ -20,46 +19,22 @@ import (
 // serveParts are what the server is made of.
 func serveParts() []serve.Part { return []serve.Part{api.Routes, openai.Routes, page.Routes} }
 
-func (p *program) serveCommand() *cobra.Command {
-	var address string
-	var open, unencrypted bool
-	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve the page and the APIs over HTTP, for this machine",
-		Long: `Serve lets browsers and programs in over HTTP: the page at /, JSON at /api, an
-OpenAI-compatible API at /v1, metrics at /metrics, webhooks at /hooks. It shows what
-the commands show, and what a client says is a line of a room. Identities run
-beside it: lethe run --with serve is both.
-
-Whoever wants in needs the token in bridges/serve/token of the home. A browser gets in
-by the link that --open prints; also beside a server that runs already. docs/serve.md
-has the rest. It prints "ready serve URL" once it listens.`,
-		Example: `  lethe serve --open
-  curl -H "Authorization: Bearer $(cat ~/.lethe/bridges/serve/token)" http://127.0.0.1:8420/api/agents`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c := p.serveConfig()
-			if address != "" {
-				c.Address = address
-			}
-			c.Unencrypted = c.Unencrypted || unencrypted
-			if err := c.Check(); err != nil {
-				return usageError(err)
-			}
-			err := p.serve(cmd.Context(), c, open)
-			if open && errors.Is(err, bridge.ErrRunning) {
-				link, lerr := serve.Link(c)
-				if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
-					p.told("open", link)
-				}
-			}
-			return err
-		},
+func (p *program) serveCommand(call call) error {
+	c := p.serveConfig()
+	c.Address = cmp.Or(call.text("addr"), c.Address)
+	c.Unencrypted = c.Unencrypted || call.is("allow-unencrypted")
+	if err := c.Check(); err != nil {
+		return usageError(err)
 	}
-	option(cmd, &address, "addr", "`HOST:PORT` to listen on (default "+serve.DefaultAddress+")")
-	option(cmd, &open, "open", "print a link that logs a browser in, once, within a minute")
-	option(cmd, &unencrypted, "allow-unencrypted", "listen beyond this machine without TLS: "+
-		"others on the way can read the token and all that is said, and use it")
-	return cmd
+	open := call.is("open")
+	err := p.serve(call, c, open)
+	if open && errors.Is(err, bridge.ErrRunning) {
+		link, lerr := serve.Link(c)
+		if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
+			p.told("open", link)
+		}
+	}
+	return err
 }
 
 func (p *program) serveConfig() serve.Config {

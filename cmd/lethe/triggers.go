@@ -1,42 +1,32 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 	_ "time/tzdata" // schedules know their zones on any machine
-
-	"github.com/spf13/cobra"
 
 	"lethe/home"
 	"lethe/llm"
 	"lethe/report"
 )
 
-func (p *program) triggersCommand() *cobra.Command {
-	var now string
-	cmd := p.about(&cobra.Command{
-		Use:   "triggers [NAME]",
-		Short: "List what wakes an identity by itself, with the next times and the history",
-		Long: `Triggers lists the triggers of an identity: when each fires next, and from LIFE how often it has
-fired, how many times were missed while the identity did not run, and what its turns have cost. It fails when a file is wrong, and says what. docs/triggers.md tells how
-to write one.`,
-	}, func(_ context.Context, id home.Identity) error {
-		all, err := p.look.Triggers(id)
-		switch {
-		case err != nil:
-			return err
-		case now != "":
-			return p.fire(id, now, all)
-		}
-		if err := p.show(all, func() { p.printTriggers(id, all) }); err != nil {
-			return err
-		}
-		return report.Wrong(id, all)
-	})
-	option(cmd, &now, "run-now", "have `TRIGGER` fire once, now; its schedule stays")
-	return cmd
+func (p *program) triggersCommand(c call) error {
+	id, err := p.find(c.arg(0))
+	if err != nil {
+		return err
+	}
+	all, err := p.look.Triggers(id)
+	if err != nil {
+		return err
+	}
+	if now := c.text("run-now"); now != "" {
+		return p.fire(id, now, all)
+	}
+	if err := p.show(all, func() { p.printTriggers(id, all) }); err != nil {
+		return err
+	}
+	return report.Wrong(id, all)
 }
 
 func (p *program) printTriggers(id home.Identity, all []report.Trigger) {

@@ -2,29 +2,26 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"runtime/debug"
 
 	"lethe"
 )
 
 // version returns the number of the program and, where the build recorded it, the commit that it was built from.
-func version(info *debug.BuildInfo) (text, commit string) {
-	changed := ""
+func version(info *debug.BuildInfo) string {
+	commit, changed := "", ""
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
+		switch {
+		case s.Key == "vcs.revision":
 			commit = s.Value[:min(12, len(s.Value))]
-		case "vcs.modified":
-			if s.Value == "true" {
-				changed = ", changed since"
-			}
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = ", changed since"
 		}
 	}
 	if commit == "" {
-		return lethe.Version, ""
+		return lethe.Version
 	}
-	return fmt.Sprintf("%s (commit %s%s)", lethe.Version, commit, changed), commit
+	return lethe.Version + " (commit " + commit + changed + ")"
 }
 
 // buildInfo returns what the build recorded, empty if it recorded nothing.
