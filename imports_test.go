@@ -81,8 +81,7 @@ var allowed = map[string][]string{
 		"lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/home", "lethe/host", "lethe/internal/child",
 		"lethe/internal/demo", "lethe/internal/durable", "lethe/internal/must", "lethe/internal/sandbox",
 		"lethe/internal/secret", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal",
-		"lethe/mind", "lethe/proof", "lethe/report",
-		"lethe/request", "lethe/tools",
+		"lethe/mind", "lethe/proof", "lethe/report", "lethe/request", "lethe/tools",
 	},
 	"lethe/compactor": {"lethe/blobs", "lethe/life/event", "lethe/llm/message", "lethe/mind"},
 	"lethe/compactor/beside": {
@@ -97,7 +96,7 @@ var allowed = map[string][]string{
 	"lethe/deploy": {},
 	"lethe/doctor": {
 		"lethe/bridge", "lethe/config", "lethe/home", "lethe/host", "lethe/internal/durable", "lethe/internal/sandbox",
-		"lethe/life", "lethe/llm", "lethe/tools",
+		"lethe/llm", "lethe/tools",
 	},
 	"lethe/erase": {
 		"lethe/blobs", "lethe/bridge", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/internal/redact",

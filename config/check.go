@@ -47,7 +47,8 @@ func (f *faults) lasts(key string, d time.Duration) {
 	f.unless(d == 0 || d >= time.Second, what, key, d)
 }
 
-func (s Settings) check() error {
+// Check refuses values that make no sense.
+func (s *Settings) Check() error {
 	var f faults
 	f.unless(s.DefaultIdentity == "" || home.ValidName(s.DefaultIdentity),
 		"default_identity = %q is not a name", s.DefaultIdentity)

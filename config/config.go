@@ -1,10 +1,11 @@
 // Package config reads config.toml: the settings of a home, checked.
 //
-//	settings, err := config.Read(home) // a missing file is empty settings
+//	var settings config.Settings
+//	err := config.Read(home, &settings) // a missing file changes nothing
 //
 // A key that nobody knows and a value that makes no sense are refused, by name, with an
-// *Error. The table of a bridge is understood by that bridge: a program that runs one hands
-// its Table to Read, and other programs pass over it.
+// *Error. The table of a bridge is understood by that bridge: a program that runs one embeds
+// Settings in a struct with that table, and other programs pass over it.
 package config
 
 import (
@@ -96,12 +97,13 @@ type Settings struct {
 	Ignored []string `toml:"-"` // keys that are set and have no effect any more
 }
 
-// Table is a table of config.toml that another package understands.
-type Table struct {
-	Name  string
-	Into  any          // a pointer to the struct that takes its keys
-	Check func() error // refuses values, after Into has them
+// Checked is a *Settings, or a pointer to a struct that embeds Settings and has more tables.
+type Checked interface {
+	Check() error // refuses values
+	own() *Settings
 }
+
+func (s *Settings) own() *Settings { return s }
 
 // bridgeTables are those of bridges, which a program that does not run them passes over.
 var bridgeTables = []string{"telegram", "serve"}
@@ -130,16 +132,16 @@ func Invalid(hint, format string, args ...any) error {
 func File(home string) string { return filepath.Join(home, "config.toml") }
 
 // Read reads config.toml in the home. A missing one is empty.
-func Read(home string, tables ...Table) (Settings, error) {
+func Read(home string, into Checked) error {
 	path := File(home)
 	data, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Settings{}, nil
+		return nil
 	}
 	if err != nil {
-		return Settings{}, err
+		return err
 	}
-	return Parse(path, data, tables...)
+	return Parse(path, data, into)
 }
 
 // maxFile bounds a file that a person hands to the program, in bytes.
@@ -155,67 +157,37 @@ func ReadFile(path string) ([]byte, error) {
 }
 
 // Parse reads the text of a config.toml; path is for errors.
-func Parse(path string, data []byte, tables ...Table) (Settings, error) {
-	var s Settings
-	var raw map[string]toml.Primitive
-	meta, err := toml.Decode(string(data), &s)
+func Parse(path string, data []byte, into Checked) error {
+	meta, err := toml.Decode(string(data), into)
 	if err != nil {
-		return s, Invalid("", "read %s: %w", path, tomlError(err))
+		return Invalid("", "read %s: %w", path, tomlError(err))
 	}
-	theirs, _ := toml.Decode(string(data), &raw) // it is TOML
-	passed := slices.Clone(bridgeTables)
-	for _, t := range tables {
-		passed = slices.DeleteFunc(passed, func(name string) bool { return name == t.Name })
-		if value, ok := raw[t.Name]; ok {
-			if err := theirs.PrimitiveDecode(value, t.Into); err != nil {
-				return s, Invalid("", "read %s: %w", path, tomlError(err))
+	known := Keys(into)
+	var unknown, meant []string
+	for _, k := range meta.Undecoded() {
+		key, table := k.String(), strings.Join(k[:len(k)-1], ".")
+		switch {
+		case slices.Contains(bridgeTables, k[0]) && !slices.Contains(known, k[0]):
+		case slices.Contains(removedKeys, key):
+			into.own().Ignored = append(into.own().Ignored, key)
+		case !slices.Contains(unknown, table): // of an unknown table, the table
+			unknown = append(unknown, key)
+			if near := Nearest(key, known); near != "" {
+				meant = append(meant, near)
 			}
 		}
 	}
-	unknown := map[string]bool{} // to the tables
-	for _, k := range theirs.Undecoded() {
-		unknown[k.String()] = true
-	}
-	var keys []string
-	for _, k := range meta.Undecoded() {
-		of := slices.ContainsFunc(tables, func(t Table) bool { return t.Name == k[0] })
-		if of && !unknown[k.String()] || slices.Contains(passed, k[0]) {
-			continue
+	if len(unknown) > 0 {
+		what := "docs/configuration.md lists the keys"
+		if len(meant) > 0 {
+			what = "did you mean: " + strings.Join(meant, ", ")
 		}
-		if slices.Contains(removedKeys, k.String()) {
-			s.Ignored = append(s.Ignored, k.String())
-			continue
-		}
-		if table := strings.Join(k[:len(k)-1], "."); !slices.Contains(keys, table) { // of an unknown table, the table
-			keys = append(keys, k.String())
-		}
+		return Invalid(what, "read %s: unknown key %s", path, strings.Join(unknown, ", "))
 	}
-	if len(keys) > 0 {
-		return s, unknownKeys(path, keys, tables)
+	if err := into.Check(); err != nil {
+		return Invalid("", "read %s: %w", path, err)
 	}
-	faults := []error{s.check()}
-	for _, t := range tables {
-		faults = append(faults, t.Check())
-	}
-	if err := errors.Join(faults...); err != nil {
-		return s, Invalid("", "read %s: %w", path, err)
-	}
-	return s, nil
-}
-
-func unknownKeys(path string, keys []string, tables []Table) error {
-	known := Keys(tables...)
-	var meant []string
-	for _, key := range keys {
-		if near := Nearest(key, known); near != "" {
-			meant = append(meant, near)
-		}
-	}
-	what := "docs/configuration.md lists the keys"
-	if len(meant) > 0 {
-		what = "did you mean: " + strings.Join(meant, ", ")
-	}
-	return Invalid(what, "read %s: unknown key %s", path, strings.Join(keys, ", "))
+	return nil
 }
 
 // Nearest is the name that a mistyped word was most probably meant to be, or "".
@@ -246,31 +218,24 @@ func tomlError(err error) error {
 }
 
 // Keys lists the keys that there are, as "table.key".
-func Keys(tables ...Table) []string {
-	keys := keysOf(reflect.TypeFor[Settings](), "")
-	for _, t := range tables {
-		keys = append(append(keys, t.Name), keysOf(reflect.TypeOf(t.Into).Elem(), t.Name+".")...)
-	}
-	return keys
-}
+func Keys(into Checked) []string { return keysOf(reflect.TypeOf(into).Elem(), "") }
 
 func keysOf(t reflect.Type, table string) (keys []string) {
 	for f := range t.Fields() {
-		inner := f.Type
+		inner, key := f.Type, table+f.Tag.Get("toml")
 		if inner.Kind() == reflect.Slice {
 			inner = inner.Elem()
 		}
-		key := table + f.Tag.Get("toml")
-		if f.Tag.Get("toml") == "-" {
+		switch {
+		case f.Tag.Get("toml") == "-" || !f.IsExported():
 			continue
-		}
-		if f.Anonymous {
-			keys = append(keys, keysOf(inner, table)...)
-		} else if f.IsExported() {
+		case f.Anonymous:
+			key = strings.TrimSuffix(table, ".")
+		default:
 			keys = append(keys, key)
-			if inner.Kind() == reflect.Struct {
-				keys = append(keys, keysOf(inner, key+".")...)
-			}
+		}
+		if inner.Kind() == reflect.Struct {
+			keys = append(keys, keysOf(inner, strings.TrimPrefix(key+".", "."))...)
 		}
 	}
 	return keys

@@ -10,9 +10,22 @@ import (
 	"lethe/spend"
 )
 
+func parse(text string) (s Settings, err error) {
+	err = Parse("config.toml", []byte(text), &s)
+	return s, err
+}
+
+// bridged are the settings of a program that runs a bridge.
+type bridged struct {
+	Settings
+	Telegram struct {
+		Room string `toml:"room"`
+	} `toml:"telegram"`
+}
+
 // The example of docs/budget.md means what it says.
 func TestDocumentedBudget(t *testing.T) {
-	s, err := Parse("config.toml", []byte(lethetest.Blocks(t, "budget.md", "toml")[0]))
+	s, err := parse(lethetest.Blocks(t, "budget.md", "toml")[0])
 	lethetest.Must(t, err)
 	want := spend.Limits{Sums: spend.Sums{Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
 	if got := s.Budget.Limits(); got != want || s.Prices["my-model"].Miss != 0.6 {
@@ -23,11 +36,11 @@ func TestDocumentedBudget(t *testing.T) {
 // A price that would make calls cheaper than they are is refused; hit alone may be left out, and is as dear as miss.
 func TestPrices(t *testing.T) {
 	for _, wrong := range []string{"miss = 1", "output = 1", "hit = 1\noutput = 1", "miss = inf\noutput = 1", "hit = nan\nmiss = 1\noutput = 1", "hit = -1\nmiss = 1\noutput = 1", "miss = 1\noutput = 1e7"} {
-		if _, err := Parse("config.toml", []byte("[prices.m]\n"+wrong)); err == nil || !strings.Contains(err.Error(), `prices."m"`) {
+		if _, err := parse("[prices.m]\n" + wrong); err == nil || !strings.Contains(err.Error(), `prices."m"`) {
 			t.Errorf("%q is taken: %v", wrong, err)
 		}
 	}
-	s, err := Parse("config.toml", []byte("[prices.m]\nmiss = 3\noutput = 9"))
+	s, err := parse("[prices.m]\nmiss = 3\noutput = 9")
 	lethetest.Must(t, err)
 	if p, _ := llm.Prices(s.Prices).Of("m"); p.Hit != 3 {
 		t.Errorf("%+v", p)
@@ -36,28 +49,28 @@ func TestPrices(t *testing.T) {
 
 // A key that an earlier version knew is no reason to refuse a configuration.
 func TestRemovedKeys(t *testing.T) {
-	s, err := Parse("config.toml", []byte("[recall]\nhints = \"off\"\nembeddings_url = \"http://127.0.0.1:1/v1\"\nembeddings_model = 7\n"))
+	s, err := parse("[recall]\nhints = \"off\"\nembeddings_url = \"http://127.0.0.1:1/v1\"\nembeddings_model = 7\n")
 	if err != nil || s.Recall.Hints != HintsOff || strings.Join(s.Ignored, " ") != "recall.embeddings_url recall.embeddings_model" {
 		t.Errorf("%q, %v", s.Ignored, err)
 	}
-	var bot struct{ Room string }
-	s, err = Parse("config.toml", []byte("[telegram]\nroom = \"dev\"\nrich = true\n"), Table{"telegram", &bot, func() error { return nil }})
-	if err != nil || bot.Room != "dev" || strings.Join(s.Ignored, " ") != "telegram.rich" {
-		t.Errorf("%q, %+v, %v", s.Ignored, bot, err)
+	var b bridged
+	err = Parse("config.toml", []byte("[telegram]\nroom = \"dev\"\nrich = true\n"), &b)
+	if err != nil || b.Telegram.Room != "dev" || strings.Join(b.Ignored, " ") != "telegram.rich" {
+		t.Errorf("%+v, %v", b, err)
 	}
-	if _, err := Parse("config.toml", []byte("[recall]\nembeddings_key = 1\n")); err == nil {
+	if _, err := parse("[recall]\nembeddings_key = 1\n"); err == nil {
 		t.Error("an unknown key is taken")
 	}
 }
 
 // Who is to be told is a name that a room can have.
 func TestNotify(t *testing.T) {
-	s, err := Parse("config.toml", []byte(`notify = ["telegram:Ada", "telegram:bob"]`))
+	s, err := parse(`notify = ["telegram:Ada", "telegram:bob"]`)
 	if err != nil || strings.Join(s.Notified(), " ") != "Ada bob" {
 		t.Errorf("%q, %v", s.Notified(), err)
 	}
 	for _, entry := range []string{"ada", "telegram:", "telegram:Zoë", "mail:ada", "telegram:../x"} {
-		if _, err := Parse("config.toml", []byte(`notify = ["`+entry+`"]`)); err == nil || !strings.Contains(err.Error(), entry) {
+		if _, err := parse(`notify = ["` + entry + `"]`); err == nil || !strings.Contains(err.Error(), entry) {
 			t.Errorf("%q is taken: %v", entry, err)
 		}
 	}
@@ -65,17 +78,14 @@ func TestNotify(t *testing.T) {
 
 // The table of a bridge is refused by a program that runs the bridge, and passed over by others.
 func TestTableOfABridge(t *testing.T) {
-	text := []byte("user = \"ada\"\n[telegram]\nroom = \"ops\"\nrom = 1\n")
-	if s, err := Parse("config.toml", text); err != nil || s.User != "ada" {
+	text := "user = \"ada\"\n[telegram]\nroom = \"ops\"\nrom = 1\n"
+	if s, err := parse(text); err != nil || s.User != "ada" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	var into struct {
-		Room string `toml:"room"`
-	}
-	table := Table{"telegram", &into, func() error { return nil }}
-	_, err := Parse("config.toml", text, table)
+	var into bridged
+	err := Parse("config.toml", []byte(text), &into)
 	var wrong *Error
-	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "telegram.rom") || !strings.Contains(wrong.Hint(), "telegram.room") || into.Room != "ops" {
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "telegram.rom") || !strings.Contains(wrong.Hint(), "telegram.room") || into.Telegram.Room != "ops" {
 		t.Errorf("%v, %+v", err, into)
 	}
 }

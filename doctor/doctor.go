@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +23,6 @@ import (
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
-	"lethe/life"
 	"lethe/llm"
 	"lethe/tools"
 )
@@ -79,15 +77,11 @@ func (x Exam) Run(ctx context.Context) {
 	for _, w := range host.Warnings(dir, tools.BashOff) { // the sandbox comes below
 		x.warn(true, "machine", w.Remedy, "%s", w.Text)
 	}
-	x.inotify()
 	for _, err := os.Stat(dir); err != nil && dir != "/"; _, err = os.Stat(dir) {
 		dir = filepath.Dir(dir)
 	}
 	x.disk(dir)
 	x.sandbox()
-	x.systemd(ctx)
-	zone := x.Settings.Zone()
-	x.check(nil, "time zone", "", "%s, where it is %s", zone, time.Now().In(zone).Format("15:04 MST"))
 	x.model(ctx)
 }
 
@@ -126,9 +120,6 @@ func (x Exam) home(dir string) {
 		_, err := x.Home.Find(name)
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
 	}
-	for _, id := range all {
-		x.identity(id)
-	}
 	for _, h := range bridges {
 		var err error
 		if why := h.Ailment(); why != "" {
@@ -146,35 +137,6 @@ func (x Exam) modes(path string) {
 	}
 	x.warn(fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
 		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
-}
-
-func (x Exam) identity(id home.Identity) {
-	var last life.Event
-	log, err := life.View(id.LIFE())
-	if err == nil {
-		lines, _ := log.Lines(1)
-		last, err = life.ParseLine(strings.Join(lines, ""))
-		log.Close()
-	}
-	ahead := time.Until(last.At).Round(time.Second)
-	x.check(err, "identity", "lethe check", "%s: its newest line is of %s", id.Name, last.At.Format(time.DateTime))
-	x.warn(ahead > time.Minute, "clock", "sudo timedatectl set-ntp true",
-		"it is %s behind the newest line of %s: it is wrong, or was", ahead, id.Name)
-}
-
-// inotify counts what this user has of it: each process needs an instance.
-func (x Exam) inotify() {
-	used, most := 0, 0
-	files, _ := filepath.Glob("/proc/[0-9]*/fd/*") // those of others cannot be read
-	for _, file := range files {
-		if to, _ := os.Readlink(file); to == "anon_inode:inotify" {
-			used++
-		}
-	}
-	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
-	_, _ = fmt.Sscan(string(text), &most)
-	x.warn(most > 0 && most-used < 4, "inotify", "sudo sysctl fs.inotify.max_user_instances=1024",
-		"%d of %d instances are in use: changes may be noticed late", used, most)
 }
 
 func (x Exam) disk(dir string) {
@@ -208,27 +170,6 @@ func behaves(dir string) error {
 		err = fmt.Errorf("files here do not behave as Lethe needs it: %q", text)
 	}
 	return err
-}
-
-// systemd looks at the units of deploy/README.md, where they are installed.
-func (x Exam) systemd(ctx context.Context) {
-	own, _ := os.UserConfigDir()
-	units := map[string]string{
-		"/etc/systemd/system/lethe.service": "systemctl",
-		own + "/systemd/user/lethe.service": "systemctl --user",
-	}
-	for unit, control := range units {
-		if _, err := os.Stat(unit); err != nil {
-			continue
-		}
-		script := control + " is-enabled lethe; " + control + " is-active lethe; ls /var/lib/systemd/linger/$(id -un)"
-		out, _ := exec.CommandContext(ctx, "sh", "-c", script).Output()
-		state := strings.Join(strings.Fields(string(out)), " ")
-		x.warn(!strings.HasPrefix(state, "enabled active"), "systemd", control+" enable --now lethe",
-			"%s: %s", unit, cmp.Or(state, "systemctl tells nothing"))
-		x.warn(state == "enabled active" && control != "systemctl", "systemd", "loginctl enable-linger",
-			"%s ends when you log out", unit)
-	}
 }
 
 // model looks at the key, the endpoint, its clock and its models.

@@ -40,7 +40,8 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	settings, err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"))
+	var settings config.Settings
+	err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"), &settings)
 	lethetest.Must(t, err)
 	place, err := home.Open(filepath.Join(t.TempDir(), "home"))
 	lethetest.Must(t, err)

@@ -66,8 +66,8 @@ func Open(dir string, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings, err := config.Read(home.Dir)
-	if err != nil {
+	var settings config.Settings
+	if err := config.Read(home.Dir, &settings); err != nil {
 		return nil, err
 	}
 	return New(home, settings, o)

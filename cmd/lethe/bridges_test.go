@@ -40,13 +40,5 @@ func TestBridgesShow(t *testing.T) {
 		if said != c.sick || c.h.Healthy() != (said == "") {
 			t.Errorf("%+v: %q", c.h, said)
 		}
-		p.json = true
-		out.Reset()
-		if err := p.printBridges([]bridge.Health{c.h}); err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(out.String(), `"healthy": true`) != c.h.Healthy() {
-			t.Errorf("%+v is %s", c.h, &out)
-		}
 	}
 }

@@ -44,8 +44,7 @@ func (p *program) doctorCommand(c call) (err error) {
 
 // examine reads the settings, and tells of them and of the bridges' tokens and lists.
 func (p *program) examine(found func(state, what, remedy string, err error)) {
-	var err error
-	p.settings, err = readSettings(p.home.Dir)
+	err := config.Read(p.home.Dir, &p.settings)
 	found(doctor.Trouble, "configuration", "${EDITOR:-vi} "+config.File(p.home.Dir), err)
 	if _, err := os.Stat(p.bridgeDir()); err != nil {
 		return

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"lethe/config"
 )
 
 // Any config.toml is refused by name, or says something that the program can use.
@@ -16,7 +18,8 @@ func FuzzSettings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := parseSettings("config.toml", []byte(text))
+		var s settings
+		err := config.Parse("config.toml", []byte(text), &s)
 		if err != nil {
 			var told strings.Builder
 			(&program{err: &told}).report(err)

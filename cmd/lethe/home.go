@@ -12,7 +12,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge/serve"
-	"lethe/bridge/serve/backend"
 	"lethe/bridge/telegram"
 	"lethe/config"
 	"lethe/home"
@@ -68,7 +67,8 @@ func (p *program) open(missing bool) error {
 	}
 	_, _ = serve.ReadToken(serve.TokenFile(dir)) // so that it is struck out wherever it is written
 	told := len(p.settings.Ignored) > 0
-	p.settings, err = readSettings(p.home.Dir)
+	p.settings = settings{}
+	err = config.Read(p.home.Dir, &p.settings)
 	if keys := p.settings.Ignored; len(keys) > 0 && !told {
 		p.warn("%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))
 	}
@@ -171,20 +171,11 @@ func (p *program) howToRun(id home.Identity, flags string) string {
 // settings are config.toml, with the tables of the bridges that this program runs.
 type settings struct {
 	config.Settings
-	Telegram telegram.Settings
-	Serve    serve.Settings
+	Telegram telegram.Settings `toml:"telegram"`
+	Serve    serve.Settings    `toml:"serve"`
 }
 
-// readSettings reads config.toml in the home. A missing one is empty.
-func readSettings(home string) (s settings, err error) {
-	s.Settings, err = config.Read(home, s.tables()...)
-	return s, err
-}
-
-// tables are those of the bridges.
-func (s *settings) tables() []config.Table {
-	return []config.Table{
-		{Name: telegram.Name, Into: &s.Telegram, Check: s.checkTelegram},
-		{Name: backend.Name, Into: &s.Serve, Check: func() error { return s.Serve.Check() }},
-	}
+// Check refuses values that make no sense.
+func (s *settings) Check() error {
+	return errors.Join(s.Settings.Check(), s.checkTelegram(), s.Serve.Check())
 }

@@ -16,12 +16,11 @@ import (
 // holds that it shows each key there is, and each preset's variable.
 func TestDocumentedConfiguration(t *testing.T) {
 	doc, example := lethetest.Page(t, "configuration.md"), lethetest.Blocks(t, "configuration.md", "toml")[0]
-	_, err := parseSettings("config.toml", []byte(example))
-	lethetest.Must(t, err)
+	lethetest.Must(t, config.Parse("config.toml", []byte(example), new(settings)))
 	var shown map[string]any
 	meta, err := toml.Decode(example, &shown)
 	lethetest.Must(t, err)
-	for _, key := range config.Keys(new(settings).tables()...) {
+	for _, key := range config.Keys(new(settings)) {
 		earlier := slices.Contains([]string{"telegram.users", "telegram.chats", "telegram.route"}, key)
 		if !earlier && !meta.IsDefined(strings.Split(key, ".")...) {
 			t.Errorf("the example does not show %s", key)
@@ -33,9 +32,4 @@ func TestDocumentedConfiguration(t *testing.T) {
 			t.Errorf("docs/configuration.md does not tell of preset %s and %s", name, p.KeyEnv)
 		}
 	}
-}
-
-func parseSettings(path string, data []byte) (s settings, err error) {
-	s.Settings, err = config.Parse(path, data, s.tables()...)
-	return s, err
 }

@@ -50,8 +50,8 @@ func (w *world) live(settings string, script ...rehearsal.Step) {
 // run runs ada.
 func (w *world) run(settings, model string) {
 	w.t.Helper()
-	s, err := config.Parse("config.toml", []byte(settings))
-	lethetest.Must(w.t, err)
+	var s config.Settings
+	lethetest.Must(w.t, config.Parse("config.toml", []byte(settings), &s))
 	ready := make(chan struct{}, 1)
 	h, err := host.New(w.Backend.Home.Home, s, host.Options{
 		Preset: "deepseek", BaseURL: model, Rooms: []string{"dev"}, Log: slog.New(slog.DiscardHandler),

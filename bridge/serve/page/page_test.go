@@ -85,8 +85,8 @@ func alive(t testing.TB, dir string) {
 	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
 	place, err := home.Open(dir)
 	lethetest.Must(t, err)
-	settings, err := config.Read(dir)
-	lethetest.Must(t, err)
+	var settings config.Settings
+	lethetest.Must(t, config.Read(dir, &settings))
 	ready := make(chan home.Identity, 1)
 	h, err := host.New(place, settings, host.Options{Offline: true, Rooms: []string{"dev"}, Pace: 20 * time.Millisecond, Ready: func(id home.Identity) { ready <- id }})
 	lethetest.Must(t, err)

@@ -57,8 +57,8 @@ func remember(t testing.TB, epochs int) *remembered {
 	t.Helper()
 	b := open(t, t.TempDir())
 	b.ContextLimit = 20_000
-	set, err := config.Parse("config.toml", []byte(settings))
-	lethetest.Must(t, err)
+	var set config.Settings
+	lethetest.Must(t, config.Parse("config.toml", []byte(settings), &set))
 	r := &remembered{t: t, b: b, out: make(chan string, 1000)}
 	ready := make(chan bool, 1)
 	h, err := host.New(b.Home.Home, set, host.Options{Offline: true, Limit: 20_000, HintTime: 10 * time.Second,
