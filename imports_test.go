@@ -22,8 +22,8 @@ var allowed = map[string][]string{
 		"lethe/wake",
 	},
 	"lethe/archive": {
-		"lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/internal/secret",
-		"lethe/journal", "lethe/life/event", "lethe/mind", "lethe/proof",
+		"lethe/blobs", "lethe/chat", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/internal/must",
+		"lethe/internal/secret", "lethe/journal", "lethe/life/event", "lethe/mind", "lethe/proof",
 	},
 	"lethe/blobs": {"lethe/internal/durable"},
 	"lethe/branch": {

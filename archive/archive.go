@@ -125,7 +125,7 @@ func (f file) address() blobs.Hash {
 // damaged says that an archive is, unless an error tells of something else.
 func damaged(err error) error {
 	switch {
-	case errors.Is(err, ErrKey), errors.Is(err, home.ErrNewer), errors.As(err, new(*fs.PathError)):
+	case err == nil, errors.Is(err, ErrKey), errors.Is(err, home.ErrNewer), errors.As(err, new(*fs.PathError)):
 		return err
 	case err == io.EOF, errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("it ends early")

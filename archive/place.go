@@ -18,6 +18,7 @@ import (
 	"lethe/check"
 	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/internal/must"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
@@ -38,7 +39,7 @@ type Result struct {
 	Identity home.Identity
 	Verdict  check.Verdict
 	Mirror   bool // the life goes on elsewhere
-	Known    bool // the life came here with this archive before: nothing was changed, and Verdict is empty
+	Known    bool // the life came here with this archive before: nothing was changed
 }
 
 // ErrImporting says that another process imports into this home, or moves away what nothing refers to.
@@ -75,51 +76,34 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 			err = fmt.Errorf("import: %w", err)
 		}
 	}()
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // what a killed import left
-		return got, err
-	}
-	if i.dir, err = os.OpenRoot(dir); err != nil {
-		return got, err
-	}
-	defer i.dir.Close()
-	if err := i.unpack(in); err != nil {
-		return got, damaged(err)
-	}
-	name := cmp.Or(o.Name, i.Manifest.Name)
-	if err := home.CheckName(name); err != nil {
-		return got, fmt.Errorf("call it %.99q: %w", name, err)
-	}
-	i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
-	i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(h.Agents(), i.Self)}
-	if i.staged, err = blobs.Open(filepath.Join(i.id.Dir, "blobs")); err != nil {
-		return got, err
-	}
-	if i.Kind == Delta {
-		i.staged.Over(i.store)
-	}
-	held, err := i.meet()
-	if held != nil {
-		defer held.Close()
-	}
-	if err != nil {
-		return got, err
-	}
-	v, err := i.check()
-	got.Manifest, got.Identity = i.Manifest, i.here
-	switch {
-	case err != nil:
-	case i.lives && i.imported(v):
-		got.Known = true
-		return got, nil
-	case i.lives:
-		err = fmt.Errorf("%s is here already, and lives here", i.here.Name)
-	default:
-		err = i.through()
-	}
-	if err == nil {
-		err = i.place()
-	}
-	got.Verdict, got.Mirror = v, i.mirrored()
+	err = must.Run(func() {
+		must.Do(os.RemoveAll(dir)) // what a killed import left
+		must.Do(os.Mkdir(dir, 0o700))
+		i.dir = must.Get(os.OpenRoot(dir))
+		defer i.dir.Close()
+		must.Do(damaged(i.unpack(in)))
+		name := cmp.Or(o.Name, i.Manifest.Name)
+		must.Do(home.CheckName(name))
+		i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
+		i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(h.Agents(), i.Self)}
+		i.staged = must.Get(blobs.Open(filepath.Join(dir, "blobs")))
+		if i.Kind == Delta {
+			i.staged.Over(store)
+		}
+		held, err := i.meet()
+		if held != nil {
+			defer held.Close()
+		}
+		must.Do(err)
+		v := must.Get(i.check())
+		if got = (Result{i.Manifest, i.here, v, i.mirrored(), i.lives && i.imported(v)}); got.Known {
+			return
+		}
+		if i.lives {
+			must.Do(fmt.Errorf("%s is here already, and lives here", i.here.Name))
+		}
+		must.Do(i.place())
+	})
 	return got, err
 }
 
@@ -193,65 +177,39 @@ func (i *importer) check() (v check.Verdict, err error) {
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
 // such life, or it is what it was, and the same archive can be imported again.
 func (i *importer) place() error {
-	fresh, err := i.sort()
-	if err == nil {
-		err = durable.SyncAll(i.id.Dir)
-	}
-	for _, h := range fresh {
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(i.store.Path(h)), 0o700)
-		}
-		if err == nil {
-			err = durable.Rename(i.staged.Path(h), i.store.Path(h))
-		}
-	}
 	here := func(path string) string { return filepath.Join(i.here.Dir, path) }
-	for _, step := range []func() error{
-		i.finish,
-		func() error { return errors.Join(os.RemoveAll(here("triggers")), os.RemoveAll(here("context.md"))) },
-		func() error {
-			return fs.WalkDir(i.dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-				switch {
-				case err != nil || path == "LIFE.md" || path == "lock":
-					return err
-				case path == "blobs":
-					return fs.SkipDir
-				case d.IsDir():
-					return os.MkdirAll(here(path), 0o700)
-				}
-				return durable.Rename(filepath.Join(i.id.Dir, path), here(path))
-			})
-		},
-		func() error { return durable.SyncAll(i.home.Blobs()) },
-		func() error { return durable.SyncAll(i.here.Dir) },
-		func() error { return durable.Rename(i.id.LIFE(), i.here.LIFE()) },
-		func() error { return durable.SyncDir(i.here.Dir) },
-		func() error { return i.home.Link(i.here) },
-	} {
-		if err == nil {
-			err = step()
+	err := must.Run(func() {
+		fresh := must.Get(i.sort())
+		must.Do(durable.SyncAll(i.id.Dir))
+		for _, h := range fresh {
+			must.Do(os.MkdirAll(filepath.Dir(i.store.Path(h)), 0o700))
+			must.Do(durable.Rename(i.staged.Path(h), i.store.Path(h)))
 		}
-	}
+		i.finish()
+		must.Do(os.RemoveAll(here("triggers")))
+		must.Do(os.RemoveAll(here("context.md")))
+		must.Do(fs.WalkDir(i.dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil || path == "LIFE.md" || path == "lock":
+				return err
+			case path == "blobs":
+				return fs.SkipDir
+			case d.IsDir():
+				return os.MkdirAll(here(path), 0o700)
+			}
+			return durable.Rename(filepath.Join(i.id.Dir, path), here(path))
+		}))
+		must.Do(durable.SyncAll(i.home.Blobs()))
+		must.Do(durable.SyncAll(i.here.Dir))
+		must.Do(durable.Rename(i.id.LIFE(), i.here.LIFE()))
+		must.Do(durable.SyncDir(i.here.Dir))
+		must.Do(i.home.Link(i.here))
+		if !i.mirrored() {
+			must.Do(durable.Remove(here("mirror")))
+		}
+	})
 	if _, lerr := os.Lstat(i.here.LIFE()); err != nil && errors.Is(lerr, fs.ErrNotExist) {
 		err = errors.Join(err, os.RemoveAll(i.here.Dir))
-	} else if err == nil && !i.mirrored() {
-		err = durable.Remove(here("mirror"))
-	}
-	return err
-}
-
-// through refuses files for a directory of the workspace that is a link here: a life can make one that leads elsewhere.
-func (i *importer) through() error {
-	err := fs.WalkDir(i.dir.FS(), "workspace", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != "workspace" {
-			if fi, err := os.Lstat(filepath.Join(i.here.Dir, path)); err == nil && !fi.IsDir() {
-				return fmt.Errorf("%.199q is no directory in this home: move it away first", path)
-			}
-		}
-		return err
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
 	}
 	return err
 }
@@ -288,54 +246,43 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 
 func sameTombstone(a, b *blobs.Tombstone) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// finish makes what an archive does not have of the files of a life, and records that it goes on here.
-func (i *importer) finish() error {
-	self, _ := blobs.ParseHash(i.Self)
-	boot, err := i.store.Get(self)
-	if err != nil {
-		return err
+// finish makes what an archive does not have of the files of a life, and records that it goes on here. It is a step of
+// place.
+func (i *importer) finish() {
+	boot := must.Get(i.store.Get(must.Get(blobs.ParseHash(i.Self))))
+	must.Do(i.dir.WriteFile("SOUL.md", boot.Body, 0o400))
+	must.Do(i.dir.Remove("CHECKPOINT"))
+	must.Do(i.dir.MkdirAll("workspace", 0o700))
+	records := i.rooms()
+	if i.mirrored() {
+		must.Do(i.id.MarkMirror(i.state.Custody))
+		return
 	}
-	soul := i.dir.WriteFile("SOUL.md", boot.Body, 0o400)
-	if err := cmp.Or(soul, i.dir.Remove("CHECKPOINT"), i.dir.MkdirAll("workspace", 0o700)); err != nil {
-		return err
-	}
-	records, err := i.rooms()
-	if err != nil || i.mirrored() {
-		return cmp.Or(err, i.id.MarkMirror(i.state.Custody))
-	}
-	key, err := proof.LoadKey(i.home.Dir)
-	if err != nil {
-		return err
-	}
-	held, err := journal.HoldMoved(i.home, i.id, i.store)
-	if err != nil {
-		return err
-	}
+	key := must.Get(proof.LoadKey(i.home.Dir))
+	held := must.Get(journal.HoldMoved(i.home, i.id, i.store))
 	received := event.Received{Custody: i.state.Custody, Key: key.Public()}
 	if i.Restore { // nobody handed it over
 		received.Custody++
 	}
-	return cmp.Or(held.Epoch("stop", nil, append(records, journal.Record{Event: received})...), held.Close())
+	must.Do(cmp.Or(held.Epoch("stop", nil, append(records, journal.Record{Event: received})...), held.Close()))
 }
 
-// rooms subscribes the life to its rooms. In another room of the same name,
-// it hears what is said from now on; after a return, from where it left.
-func (i *importer) rooms() (records []journal.Record, err error) {
+// rooms subscribes the life to its rooms. In another room of the same name, it hears what is said from now on; after a
+// return, from where it left.
+func (i *importer) rooms() (records []journal.Record) {
 	for _, room := range slices.Sorted(maps.Keys(i.state.Rooms)) {
-		if r := i.state.Rooms[room]; !r.Joined {
+		is, path := i.state.Rooms[room], chat.Path(i.home.Dir, room)
+		if !is.Joined {
 			continue
 		}
-		if err := i.home.Subscribe(i.here, room); errors.Is(err, home.ErrHear) {
+		err := i.home.Subscribe(i.here, room)
+		if errors.Is(err, home.ErrHear) {
 			continue // where it comes from, a person has linked it
-		} else if err != nil {
-			return nil, err
 		}
-		path := chat.Path(i.home.Dir, room)
-		b, err := chat.Read(path, i.state.Rooms[room].Cursor, 1<<20)
-		_, total, at, terr := chat.Tail(path, 0)
-		if err != nil || terr != nil {
-			return nil, cmp.Or(err, terr)
-		}
+		must.Do(err)
+		b := must.Get(chat.Read(path, is.Cursor, 1<<20))
+		_, total, at, err := chat.Tail(path, 0)
+		must.Do(err)
 		if !b.Restarted || total == 0 || len(i.state.Owed().Calls) > 0 { // a note cannot come before the result of a call
 			continue
 		}
@@ -353,5 +300,5 @@ func (i *importer) rooms() (records []journal.Record, err error) {
 			Texts: []journal.Text{{Gist: "joined room " + room, Data: []byte(text)}},
 		})
 	}
-	return records, nil
+	return records
 }

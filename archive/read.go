@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"filippo.io/age"
@@ -57,6 +59,15 @@ func (i *importer) unpack(in io.Reader) error {
 		return &fs.PathError{Op: fmt.Sprintf("unpack %d MB into", total>>20), Path: i.dir.Name(), Err: syscall.ENOSPC}
 	}
 	for _, f := range i.files {
+		switch h, err := t.Next(); {
+		case err == io.EOF:
+			return fmt.Errorf("it ends before %.99q", f.path)
+		case err != nil:
+			return err
+		case h.Name != f.path || h.Typeflag != tar.TypeReg || h.Size != f.size:
+			return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)",
+				h.Name, h.Typeflag, h.Size, f.path, f.size)
+		}
 		if err := i.unpackFile(t, f); err != nil {
 			return err
 		}
@@ -70,24 +81,20 @@ func (i *importer) unpack(in io.Reader) error {
 	return nil
 }
 
-// unpackFile writes the next file, which has to be f.
-func (i *importer) unpackFile(t *tar.Reader, f file) error {
-	h, err := t.Next()
-	if err == io.EOF {
-		return fmt.Errorf("it ends before %.99q", f.path)
-	}
-	if err != nil {
-		return err
-	}
-	if h.Name != f.path || h.Typeflag != tar.TypeReg || h.Size != f.size {
-		return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)",
-			h.Name, h.Typeflag, h.Size, f.path, f.size)
+// unpackFile writes a file. Where a directory of the workspace is a link in this home, it is refused: a life can make
+// one that leads elsewhere.
+func (i *importer) unpackFile(data io.Reader, f file) error {
+	dir := path.Dir(f.path)
+	for up := dir; strings.Contains(up, "/"); up = path.Dir(up) {
+		if fi, err := os.Lstat(filepath.Join(i.home.Agents(), i.Self, up)); err == nil && !fi.IsDir() {
+			return &fs.PathError{Op: "import into", Path: up, Err: errors.New("is no directory here: move it away first")}
+		}
 	}
 	mode := fs.FileMode(0o600)
 	if !f.address().IsZero() {
 		mode = 0o400
 	}
-	if err := i.dir.MkdirAll(path.Dir(f.path), 0o700); err != nil {
+	if err := i.dir.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	out, err := i.dir.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -95,14 +102,11 @@ func (i *importer) unpackFile(t *tar.Reader, f file) error {
 		return err
 	}
 	sum := blake3.New()
-	_, err = io.Copy(io.MultiWriter(out, sum), t)
-	if err := cmp.Or(err, out.Close()); err != nil {
-		return err
+	_, err = io.Copy(io.MultiWriter(out, sum), data)
+	if err = cmp.Or(err, out.Close()); err == nil && blobs.Hash(sum.Sum(nil)) != f.sum {
+		err = fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
 	}
-	if blobs.Hash(sum.Sum(nil)) != f.sum {
-		return fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
-	}
-	return nil
+	return err
 }
 
 // decrypt returns what was encrypted, if the archive is. What age says of a file of keys could quote one.
