@@ -168,24 +168,18 @@ func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
 		c.key = key.Public()
 	}
 	err := store.Each(func(blobs.Hash) error { c.of++; return nil })
-	lives, dirs := o.Lives, []string{h.Dir}
-	if lives == nil {
+	lives := o.Lives
+	if o.Lives == nil {
 		all, lerr := h.List()
 		lives, err = all, errors.Join(err, lerr)
-	} else {
-		dirs = nil
 	}
 	for _, id := range lives {
-		err = errors.Join(err, c.life(id))
-		if o.Lives != nil {
-			dirs = append(dirs, id.Dir)
+		if err = errors.Join(err, c.life(id)); o.Lives != nil {
+			err = errors.Join(err, c.files(id.Dir))
 		}
 	}
 	if o.Lives == nil {
-		err = errors.Join(err, c.unnamed())
-	}
-	for _, dir := range dirs {
-		err = errors.Join(err, c.files(dir))
+		err = errors.Join(err, c.unnamed(), c.files(h.Dir))
 	}
 	slices.SortStableFunc(c.Findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Level, b.Level), strings.Compare(a.Kind, b.Kind))

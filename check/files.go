@@ -82,20 +82,15 @@ func (c *checker) mode(path string, fi fs.FileInfo) {
 	want, kind := fs.FileMode(0o700), "wrong mode"
 	if path == filepath.Join(c.home.Dir, "key") {
 		want, kind = 0o600, "open key"
-	} else if !fi.IsDir() {
-		return
 	}
-	has := fi.Mode().Perm()
-	if has&0o077 == 0 && has&want == want {
-		return
-	}
-	c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
-		err := os.Chmod(path, want)
-		if errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
+	if has := fi.Mode().Perm(); (fi.IsDir() || want == 0o600) && (has&0o077 != 0 || has&want != want) {
+		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
+				return err
+			}
 			return nil
-		}
-		return err
-	})
+		})
+	}
 }
 
 // beside checks what stands beside a log, with the state that it folds to.

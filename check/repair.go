@@ -136,12 +136,21 @@ func (f *folder) whole(short string) (address blobs.Hash, err error) {
 	}))
 }
 
-// maxTombs bounds the tombstones that one line of LIFE states, and maxNamed those that a note names.
-const maxTombs, maxNamed = 1000, 20
+// maxNamed bounds the tombstones that a note names.
+const maxNamed = 20
 
 // recordLost has LIFE state which texts are lost, and the identity know.
 func (f *folder) recordLost(lost []blobs.Hash) error {
-	held, err := journal.Hold(f.home, f.id, f.store, nil)
+	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
+		"Where one stood you read now: %s", len(lost), LostText)
+	gone := event.Erased{Why: blobs.Lost}
+	for i, h := range lost {
+		gone.Blobs = append(gone.Blobs, event.Buried{Address: h.String(), Tombstone: f.v.left[h.String()]})
+		if b, err := f.store.Get(h); err == nil && i < maxNamed {
+			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
+		}
+	}
+	held, err := journal.Hold(f.home, f.id, f.store, nil) // which sets a torn end aside
 	if err != nil {
 		return err
 	}
@@ -149,24 +158,5 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	if err := held.Settle("the daemon stopped before this call's turn came."); err != nil { // a note does not stand between calls and their results
-		return err
-	}
-	var records []journal.Record
-	for part := range slices.Chunk(lost, maxTombs) {
-		e := event.Erased{Why: blobs.Lost}
-		for _, h := range part {
-			e.Blobs = append(e.Blobs, event.Buried{Address: h.String(), Tombstone: f.v.left[h.String()]})
-		}
-		records = append(records, journal.Record{Event: e})
-	}
-	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
-		"Where one stood you read now: %s", len(lost), LostText)
-	for _, h := range lost[:min(len(lost), maxNamed)] {
-		if b, err := f.store.Get(h); err == nil {
-			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
-		}
-	}
-	note := held.Note(event.Note{Why: blobs.Lost}, "texts that are lost", text)
-	return held.Epoch(blobs.Lost, nil, append(records, note)...)
+	return held.TellGone(gone, nil, "texts that are lost", text)
 }

@@ -52,14 +52,10 @@ func (j *Journal) erased(plan *redact.Plan) error {
 	if last := j.Last(); len(last) > 0 && last[0].Get("why") == "erased" && j.Size() > plan.End {
 		return redact.Done(j.ID.Dir) // nothing is written between what tells of an erasure and this
 	}
-	if err := j.Settle("the daemon stopped before this call's turn came."); err != nil {
-		return err
-	}
-	note := j.Note(event.Note{Why: "erased"}, "something was erased", fmt.Sprintf(
-		"Your owner has had something erased from your life, for good: %d places. Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.",
-		plan.Places,
-	))
-	if err := j.Epoch("erased", j.withoutErased, append(erasedLines(plan), note)...); err != nil {
+	text := fmt.Sprintf("Your owner has had something erased from your life, for good: %d places. "+
+		"Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places)
+	gone := event.Erased{Why: "erased", Blobs: plan.Blobs, Lines: plan.Lines}
+	if err := j.TellGone(gone, j.withoutErased, "something was erased", text); err != nil {
 		return err
 	}
 	return redact.Done(j.ID.Dir)
@@ -68,17 +64,24 @@ func (j *Journal) erased(plan *redact.Plan) error {
 // mostErased is how many blobs and lines one line of LIFE tells of.
 const mostErased = 1000
 
-func erasedLines(plan *redact.Plan) (out []Record) {
-	for blobs := range slices.Chunk(plan.Blobs, mostErased) {
-		out = append(out, Record{Event: event.Erased{Why: "erased", Blobs: blobs}})
+// TellGone has the log say of which blobs and lines bytes are gone, and the identity know by a note, at an epoch of the
+// state that change makes.
+func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gist, text string) error {
+	// A note does not stand between calls and their results.
+	if err := j.Settle("the daemon stopped before this call's turn came."); err != nil {
+		return err
 	}
-	for lines := range slices.Chunk(plan.Lines, mostErased) {
-		out = append(out, Record{Event: event.Erased{Why: "erased", Lines: lines}})
+	var records []Record
+	for blobs := range slices.Chunk(gone.Blobs, mostErased) {
+		records = append(records, Record{Event: event.Erased{Why: gone.Why, Blobs: blobs}})
 	}
-	if out == nil { // files alone
-		out = []Record{{Event: event.Erased{Why: "erased"}}}
+	for lines := range slices.Chunk(gone.Lines, mostErased) {
+		records = append(records, Record{Event: event.Erased{Why: gone.Why, Lines: lines}})
 	}
-	return out
+	if records == nil { // files alone
+		records = []Record{{Event: gone}}
+	}
+	return j.Epoch(gone.Why, change, append(records, j.Note(event.Note{Why: gone.Why}, gist, text))...)
 }
 
 // withoutErased lets the state agree with files of which bytes have gone: the beginning of the
