@@ -1,16 +1,16 @@
 // Package bridge is the part that every bridge between rooms and an outside service has in
 // common: what came in, what has to go out, and whether the other side can be reached. A
-// bridge of your own is a Transport, which renders and sends, and a loop that fetches:
+// bridge of your own is a Sender, which renders and sends, and a loop that fetches:
 //
 //	b, err := bridge.Open(bridge.Config{Home: home, Name: "pager", Watcher: watcher})
 //	defer b.Close()
 //	go watcher.Run(ctx)
 //	go b.Run(ctx)
-//	go b.Deliver(ctx, bridge.Peer{Key: "42", Room: "dev"}, transport)
+//	go b.Deliver(ctx, bridge.Peer{Key: "42", Room: "dev"}, sender)
 //	for {
-//		messages, position, err := …   // fetch what came after b.Position()
+//		messages, err := …             // fetch what came
 //		b.Trouble(err)                 // or b.Exchanged()
-//		err = b.Accept(position, messages...)
+//		err = b.Accept(messages...)
 //		…                              // acknowledge them only when err is nil
 //	}
 //
@@ -193,7 +193,7 @@ func (b *Bridge) Listening(url string) {
 // own. Its beginning, at most once a minute, and its end are logged.
 func (b *Bridge) Trouble(err error) { b.LocalTrouble("reach "+b.cfg.Name, err) }
 
-// LocalTrouble records how it went with something on this side that a transport depends on:
+// LocalTrouble records how it went with something on this side that the bridge depends on:
 // its own files, its settings. It is logged as "cannot <what>" and shown like Trouble; nil
 // ends it.
 func (b *Bridge) LocalTrouble(what string, err error) { b.health.trouble(what, "", err) }

@@ -22,13 +22,13 @@ type Message struct {
 	// the same one.
 	ID string `json:"id"`
 	// Peer is the Key of the peer that it came from, which hears the answers.
-	// Empty for a transport that only takes in.
+	// Empty for a bridge that only takes in.
 	Peer string    `json:"peer,omitempty"`
 	Room string    `json:"room"`
 	User string    `json:"user"` // for the tag; a name that is not valid goes through chat.CleanName
 	At   time.Time `json:"at"`   // for the tag
 	Text string    `json:"-"`    // a blank one is no line
-	// Note is the transport's own, JSON, small: it comes back in an Origin.
+	// Note is the bridge's own, JSON, small: it comes back in an Origin.
 	Note json.RawMessage `json:"note,omitempty"`
 }
 

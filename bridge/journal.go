@@ -98,25 +98,25 @@ func (l *ledger) apply(r record) {
 }
 
 func (l *ledger) see(hash string) {
-	if l.posted[hash] {
-		return
+	if !l.posted[hash] {
+		l.posted[hash] = true
+		l.seen = newest(append(l.seen, hash), keepSeen, func(old string) { delete(l.posted, old) })
 	}
-	l.posted[hash] = true
-	l.seen = append(l.seen, hash)
-	if len(l.seen) < 2*keepSeen {
-		return
+}
+
+// newest is a list, without its older part once it is twice as long as it has to be.
+func newest[T any](list []T, keep int, forget func(T)) []T {
+	if len(list) < 2*keep {
+		return list
 	}
-	for _, old := range l.seen[:keepSeen] {
-		delete(l.posted, old)
+	for _, old := range list[:keep] {
+		forget(old)
 	}
-	l.seen = slices.Clone(l.seen[keepSeen:])
+	return slices.Clone(list[keep:])
 }
 
 // finish moves messages from the waiting to the said.
 func (l *ledger) finish(all []done) {
-	if len(all) == 0 {
-		return
-	}
 	for _, d := range all {
 		it := l.byID[d.ID]
 		if it == nil {
@@ -129,19 +129,14 @@ func (l *ledger) finish(all []done) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
 }
 
-// keep remembers a line that was posted, and forgets the older half now and then.
+// keep remembers a line that was posted.
 func (l *ledger) keep(o *Origin) {
-	l.said = append(l.said, o)
 	l.lines[lineKey{o.Room, o.Hash}] = o
-	if len(l.said) < 2*keepSaid {
-		return
-	}
-	for _, old := range l.said[:keepSaid] {
+	l.said = newest(append(l.said, o), keepSaid, func(old *Origin) {
 		if at := (lineKey{old.Room, old.Hash}); l.lines[at] == old {
 			delete(l.lines, at)
 		}
-	}
-	l.said = slices.Clone(l.said[keepSaid:])
+	})
 }
 
 // snapshot is the file that folds to l.

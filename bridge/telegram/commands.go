@@ -65,8 +65,7 @@ func (s *session) tell(key string, out parcel) {
 	})
 }
 
-// showTyping shows "typing" in the chat of a question while an agent works for the room. It gives up
-// if none begins within a few seconds.
+// showTyping shows "typing" in the chat of a question while an agent works for the room, which may begin a little later.
 func (s *session) showTyping(key, room string, topic int) {
 	if _, shown := s.typing.LoadOrStore(key, nil); shown {
 		return
@@ -78,15 +77,10 @@ func (s *session) showTyping(key, room string, topic int) {
 		if topic != 0 {
 			params["message_thread_id"] = topic
 		}
-		for idle := 0; idle < 3; {
-			pause := min(time.Second, s.cfg.tune.typing)
-			if idle++; bridge.Working(s.cfg.Home, room) {
-				idle, pause = 0, s.cfg.tune.typing
-				if answered(s.call(ctx, "sendChatAction", params, new(bool))) != 0 {
-					return
-				}
-			}
-			if !sleep(ctx, pause) {
+		sleep(ctx, min(time.Second, s.cfg.tune.typing))
+		for bridge.Working(s.cfg.Home, room) {
+			err := s.call(ctx, "sendChatAction", params, new(bool))
+			if answered(err) != 0 || !sleep(ctx, s.cfg.tune.typing) {
 				return
 			}
 		}

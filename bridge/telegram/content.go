@@ -120,7 +120,7 @@ func (s *session) quote(m *message, rules access.Rules) string {
 		return ""
 	}
 	if who := r.author(); who.ID != s.me.Load().author().ID {
-		said = bridge.Inert(rules.NameFor(who.ID, who.Claimed)) + ": " + said
+		said = who.name(rules) + ": " + said
 	}
 	return "> " + bridge.Clip(said, bridge.MaxQuote)
 }
@@ -128,19 +128,19 @@ func (s *session) quote(m *message, rules access.Rules) string {
 // name is that of the sender of a forwarded message. A sender who hides has only a name, which
 // could be anybody's.
 func (o origin) name(rules access.Rules) string {
-	var who author
 	switch {
 	case o.User != nil:
-		who = o.User.author()
+		return o.User.author().name(rules)
 	case o.Chat != nil:
-		who = o.Chat.author()
+		return o.Chat.author().name(rules)
 	case o.Post != nil:
-		who = o.Post.author()
-	default:
-		return "somebody"
+		return o.Post.author().name(rules)
 	}
-	return bridge.Inert(rules.NameFor(who.ID, who.Claimed))
+	return "somebody"
 }
+
+// name is the one that signs an author's lines, to be quoted.
+func (a author) name(rules access.Rules) string { return bridge.Inert(rules.NameFor(a.ID, a.Claimed)) }
 
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is

@@ -168,8 +168,10 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 	var msgs []bridge.Message
 	var then []func()
 	flush := func() error {
-		err := s.accept(ctx, msgs)
+		s.reconcile(ctx) // an answer must not be in a room before its peer's position is
+		err := s.hub.Accept(msgs...)
 		if err == nil {
+			s.reconcile(ctx)
 			for _, f := range then {
 				f()
 			}
@@ -217,19 +219,6 @@ func (s *session) handleSafely(u update, tag string) (h outcome, err error) {
 		}
 	}()
 	return s.handle(u, tag)
-}
-
-// accept hands lines over to their rooms.
-func (s *session) accept(ctx context.Context, msgs []bridge.Message) error {
-	if len(msgs) == 0 {
-		return nil
-	}
-	s.reconcile(ctx) // an answer must not be in a room before its peer's position is
-	err := s.hub.Accept(msgs...)
-	if err == nil {
-		s.reconcile(ctx)
-	}
-	return err
 }
 
 // report tells of a failure of the poll, and returns how long to wait at least.

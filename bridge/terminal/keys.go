@@ -15,10 +15,8 @@ const keyHelp = `Keys and commands
   Up, Down              what you sent before, at the edges of the input
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
-  /                     menu of commands: Up, Down, Tab completes, Enter runs
   Tab                   answer a question that an agent asks here
   Ctrl+O                open what happened: commands and output; and close it
-  Ctrl+R                choose a room
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
   Shift+drag            select text
@@ -38,20 +36,17 @@ func help() string {
 func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	leaving := m.leaving
 	m.leaving, m.notice = false, ""
-	if cmd, ok := m.menu(k); ok {
-		return cmd
+	if m.choose(k) {
+		return nil
 	}
 	switch k.String() {
 	case "tab":
-		m.answerNext()
+		m.answerOldest()
 		return nil
 	case "ctrl+o":
 		if m.log.toggle(); m.log.open {
 			m.notice = "commands and what came of them are shown; Ctrl+O hides them"
 		}
-		return nil
-	case "ctrl+r":
-		m.setInput("/room ")
 		return nil
 	case "enter", "ctrl+m":
 		return m.enter()
@@ -117,7 +112,7 @@ func (m *model) enter() tea.Cmd {
 	case "/help":
 		m.log.note(help(), m.now())
 		m.log.end()
-	case "/rooms", "/room":
+	case "/room":
 		if !m.goTo(text) {
 			return nil
 		}
@@ -170,15 +165,16 @@ func (m *model) interrupt() {
 // goTo looks at a room, and reports whether it did.
 func (m *model) goTo(room string) bool {
 	if room == "" {
-		m.setInput("/room ")
-		return false
+		m.log.note("Rooms: "+strings.Join(m.rooms, ", "), m.now())
+		m.log.end()
+		return true
 	}
 	if !chat.ValidRoom(room) {
 		m.notice = "no room can be called " + oneLine(room) + ": use a-z, 0-9, _ and -"
 		return false
 	}
 	m.room, m.roomErr = room, nil
-	m.stream, m.stopped, m.answers = map[string]reply{}, false, ""
+	m.stopped, m.answers = false, ""
 	m.log.reset(nil)
 	m.do(request{room: room})
 	return true

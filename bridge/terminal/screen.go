@@ -65,9 +65,8 @@ type model struct {
 	spinning      bool
 
 	room    string
-	rooms   []string         // of the home
-	agents  []agent          // that run, anywhere in the home
-	stream  map[string]reply // by identity: the reply on screen
+	rooms   []string // of the home
+	agents  []agent  // that run, anywhere in the home
 	typed   typed
 	notice  string           // answers the last act, until the next key
 	leaving bool             // Ctrl+C was pressed once
@@ -79,19 +78,10 @@ type model struct {
 	banner  string // to be shown
 }
 
-// reply is the text that an identity streams, and the part of it that it has posted.
-type reply struct {
-	name   string
-	text   string
-	turn   int
-	posted string
-}
-
 func (m *model) Init() tea.Cmd { return m.in.Focus() }
 
 func newModel(cfg Config, do func(request)) *model {
-	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
-	m.stream, m.turns = map[string]reply{}, map[string]*turn{}
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, turns: map[string]*turn{}}
 	m.in = textarea.New()
 	m.in.ShowLineNumbers = false
 	m.in.CharLimit = 0
@@ -183,7 +173,6 @@ func (m *model) apply(n news) {
 		}
 	} else {
 		for _, l := range n.Lines {
-			m.posted(l)
 			m.log.add(l)
 		}
 	}
@@ -213,49 +202,16 @@ func (m *model) tell(n news) {
 	m.log.progress(outputs)
 }
 
-// posted notes that a reply is now in the room, so that it is not shown a second
-// time while the stream is still there.
-func (m *model) posted(l message) {
+// replies are the blocks of what is being written for this room and is not in it yet.
+func (m *model) replies() (live []block) {
 	for _, a := range m.agents {
-		if !l.By(a.Name) {
+		text := strings.TrimSpace(a.Live.Text)
+		if text == "" || a.State != status.Thinking || !slices.Contains(a.Answering, m.room) || m.log.has(a.Name, text) {
 			continue
 		}
-		m.stream[a.Self] = reply{turn: a.Turn, posted: strings.TrimSpace(l.Text)}
+		l := message{Agent: true, Name: a.Name, Text: text, At: a.Since}
+		live = append(live, block{message: l, raw: len(text) > maxLiveMarkdown})
 	}
-}
-
-// replies are the blocks of what is being written for this room; what an agent had written that has ended stays,
-// marked. A stream that was emptied stays on screen while the model is still at work: its text is about to be posted,
-// or to be replaced by a retry.
-func (m *model) replies() []block {
-	var live []block
-	next := map[string]reply{}
-	for _, a := range m.agents {
-		if !slices.Contains(a.Answering, m.room) || a.State != status.Thinking {
-			continue
-		}
-		r := m.stream[a.Self]
-		if r.turn != a.Turn {
-			r = reply{turn: a.Turn}
-		}
-		r.name = a.Name
-		if text := strings.TrimSpace(a.Live.Text); !strings.HasPrefix(r.posted, text) {
-			r.text, r.posted = text, ""
-		}
-		next[a.Self] = r
-		if r.text != "" {
-			l := message{Agent: true, Name: a.Name, Text: r.text, At: a.Since}
-			live = append(live, block{message: l, raw: len(r.text) > maxLiveMarkdown})
-		}
-	}
-	for self, r := range m.stream {
-		runs := slices.ContainsFunc(m.agents, func(a agent) bool { return a.Self == self })
-		if !runs && r.text != "" {
-			l := message{Agent: true, Name: r.name, Text: r.text, At: m.now()}
-			m.log.push(block{message: l, mark: "cut off: " + oneLine(r.name) + " ended while it wrote this"})
-		}
-	}
-	m.stream = next
 	return live
 }
 

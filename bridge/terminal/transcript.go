@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
@@ -58,6 +59,16 @@ func (t *transcript) reset(lines []message) {
 func (t *transcript) add(l message) {
 	_, asks := chat.ParseQuestion(l.Text)
 	t.push(block{message: l, raw: asks})
+}
+
+// has says whether the newest line of an agent begins with a text.
+func (t *transcript) has(name, text string) bool {
+	for _, b := range slices.Backward(t.blocks) {
+		if b.By(name) {
+			return strings.HasPrefix(strings.TrimSpace(b.Text), text)
+		}
+	}
+	return false
 }
 
 // note adds text of the screen's own.
