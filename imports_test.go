@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 		"lethe/internal/secret", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/rehearsal",
 		"lethe/mind", "lethe/proof", "lethe/report", "lethe/request", "lethe/tools",
 	},
-	"lethe/compactor": {"lethe/blobs", "lethe/life/event", "lethe/llm/message", "lethe/mind"},
+	"lethe/compactor": {"lethe/blobs", "lethe/chat", "lethe/life/event", "lethe/llm/message", "lethe/mind"},
 	"lethe/compactor/beside": {
 		"lethe/compactor", "lethe/internal/panics", "lethe/internal/secret", "lethe/life/event", "lethe/llm",
 		"lethe/spend/wallet",
@@ -159,7 +159,7 @@ var allowed = map[string][]string{
 	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
 	"lethe/proof":         {"lethe/internal/durable"},
 	"lethe/reach": {
-		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/status", "lethe/recall", "lethe/recall/hint",
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/recall", "lethe/recall/hint",
 		"lethe/tools", "lethe/wake",
 	},
 	"lethe/recall":      {"lethe/blobs", "lethe/internal/panics", "lethe/recall/index", "lethe/recall/text"},

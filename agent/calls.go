@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/life/event"
@@ -119,15 +117,11 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 		call.ID = a.id.Name + "." + id
 	}
 	defer a.view.Begin(status.Live{})
-	began := time.Now().Add(-durable.ClockStep)
 	a.reach.Know(a.known())
 	err = a.during(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, call)
 		o.stopped = ctx.Err() != nil
 	})
-	if o.Job == 0 { // what a job puts into a drop is a letter
-		a.triggers.Called(began)
-	}
 	o.file = a.touched(o.Result)
 	switch {
 	case o.Job > 0:

@@ -92,7 +92,7 @@ func (a *Agent) lostChildren(now time.Time) (out []record, err error) {
 		why := a.team.Lost(c.Name)
 		owed := slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
 		stopped := why == crew.ErrStopped
-		if why == nil || a.state.Awaits(c.Name) > 0 || stopped && (owed || !a.heardAll(c.Room)) {
+		if why == nil || mind.Awaits(a.state.Wakes, c.Name) > 0 || stopped && (owed || !a.heardAll(c.Room)) {
 			continue
 		}
 		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}

@@ -18,7 +18,7 @@ func (a *Agent) makeTools() error {
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
 	b := &reach.Reach{Home: a.cfg.Home, Identity: a.id, Store: a.store, Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
 	b.Know(reach.Known{})
-	conf.Rooms, conf.Past, conf.CheckTrigger, conf.Times = b, b, b.CheckTrigger, b.Times
+	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
 	conf.JobEnded = a.stirred.ring
 	set, err := tools.New(conf)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *Agent) makeTools() error {
 func (a *Agent) known() reach.Known {
 	k := reach.Known{
 		Rooms: a.joined(), Company: a.company(), Granted: maps.Clone(a.state.Grants), Spoken: a.state.Spoken,
-		Fires: a.triggers.Status(), Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
+		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
 		Page: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
 	}
 	if t := a.state.Task; t != nil {

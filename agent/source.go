@@ -103,12 +103,7 @@ func (a *Agent) fire(records []wake.Record) error {
 		var err error
 		switch e := r.Event.(type) {
 		case event.Note:
-			note := a.note(e, r.Gist, r.Text)
-			if r.Alert != "" {
-				err = a.commit(append(a.alert(e.Why, r.Alert), note)...)
-			} else {
-				err = a.commit(note)
-			}
+			err = a.commit(append(a.alert(e.Why, r.Alert), a.note(e, r.Gist, r.Text))...)
 		case event.Fired:
 			rooms := r.Rooms
 			if r.Urgent {
@@ -120,9 +115,6 @@ func (a *Agent) fire(records []wake.Record) error {
 		}
 		if err != nil {
 			return err
-		}
-		if r.Done != nil {
-			r.Done()
 		}
 	}
 	return nil

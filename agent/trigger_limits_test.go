@@ -57,7 +57,7 @@ func TestTriggerWatchesNothingOfLethe(t *testing.T) {
 	for path, refused := range map[string]bool{
 		home: true, w.home.Chats(): true, link: true, w.path("new"): true, w.path("dev"): true, home + "/agents": true, id.Dir: true,
 		id.LIFE(): true, home + "/blobs": true, home + "/names/ada": true, home + "/ledger": true, "../sandbox": true,
-		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": false, filepath.Dir(home): false,
+		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": true, filepath.Dir(home): false,
 	} {
 		_, err := config.Parse("x", fmt.Appendf(nil, "watch = %q\nroom = \"dev\"\n", path), []string{"dev"}, false)
 		if (err != nil) != refused {

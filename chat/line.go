@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -156,6 +157,12 @@ func ValidName(name string) bool {
 // behind it, a name looks like the name without.
 func ShownAsNothing(r rune) bool {
 	return r == '\u2800' || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// ByTrigger reports whether a name is that by which a trigger of the name behind the dash signs its lines.
+func ByTrigger(name string) bool {
+	kind, _, named := strings.Cut(name, "-")
+	return named && slices.Contains([]string{"cron", "watch", "mail", "webhook"}, kind)
 }
 
 // CleanName makes a valid name of any string: "Ada [x] Lovelace" becomes

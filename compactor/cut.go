@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/internal/lazy"
+	"lethe/chat"
 	"lethe/mind"
 )
 
@@ -107,7 +107,7 @@ func quiet(turn []unit) bool {
 			return false
 		}
 		for line := range strings.Lines(u.Text) {
-			if tag, _, ok := roomLine(line); ok && !signedByTrigger().MatchString(tag) {
+			if tag, _, ok := roomLine(line); ok && !chat.ByTrigger(strings.TrimPrefix(tag, "AGENT:")) {
 				return false
 			}
 		}
@@ -115,8 +115,6 @@ func quiet(turn []unit) bool {
 	last := turn[len(turn)-1].Entry
 	return ends(last) && strings.TrimSpace(last.Text) == mind.Nothing
 }
-
-var signedByTrigger = lazy.Regexp(`^AGENT:(cron|watch|mail|webhook)-`)
 
 // plainChunks cuts a run whose chunks are plain to see, so that no model need be asked: it is one, or its pieces
 // are few or as large as chunks, and none so small that it might have to stay alone. For other runs it returns nil.

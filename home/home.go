@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
 	"lethe/life"
@@ -94,16 +95,16 @@ var namePattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 // ValidName reports whether name may name an identity.
 func ValidName(name string) bool { return namePattern().MatchString(name) }
 
-// signers sign the lines that wake an identity, with a dash and a name behind it. No
+// signers sign lines that wake an identity, as triggers do, with a dash and a name behind it. No
 // identity is booted that signs so.
-var signers = []string{"cron", "watch", "mail", "webhook", "job", "wait", "review"}
+var signers = []string{"job", "wait", "review"}
 
 // CheckName says why an identity cannot be given a name.
 func CheckName(name string) error {
 	if !ValidName(name) {
 		return errors.New("a name is a lower-case letter followed by up to 31 of a-z, 0-9 and -")
 	}
-	if signer, _, _ := strings.Cut(name, "-"); slices.Contains(signers, signer) {
+	if signer, _, _ := strings.Cut(name, "-"); chat.ByTrigger(name) || slices.Contains(signers, signer) {
 		return fmt.Errorf("names that begin with %s- are those of what wakes an identity; choose another", signer)
 	}
 	return nil

@@ -106,8 +106,8 @@ func (s *State) waking(room, hash string) int {
 }
 
 // Awaits counts the lines that somebody signed and that are still unanswered.
-func (s *State) Awaits(by string) (n int) {
-	for _, w := range s.Wakes {
+func Awaits(wakes []Wake, by string) (n int) {
+	for _, w := range wakes {
 		if w.By == by {
 			n++
 		}

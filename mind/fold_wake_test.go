@@ -42,7 +42,7 @@ func TestFiringsOfTwoDrops(t *testing.T) {
 			t.Errorf("%q: %v", key, s.Fires)
 		}
 	}
-	if n := s.Awaits("mail-ann"); n != 4 {
+	if n := Awaits(s.Wakes, "mail-ann"); n != 4 {
 		t.Errorf("%d unanswered", n)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
-	"lethe/internal/status"
 	"lethe/recall"
 	"lethe/recall/hint"
 	"lethe/tools"
@@ -38,8 +37,7 @@ type Known struct {
 	Rooms, Company []string // that are heard, and those of them that are no child's
 	Work           string   // the room where a child's work comes from
 	Granted        map[string]bool
-	Spoken         bool // a user has, in this turn
-	Fires          []status.Trigger
+	Spoken         bool                // a user has, in this turn
 	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
 	Overtaken      map[string]int
 	Page           int // what a page of an original may weigh
@@ -75,9 +73,6 @@ func (b *Reach) Leave(room string) error {
 	}
 	return chat.Unsubscribe(b.Identity.Subs(), room)
 }
-
-// Times tells when triggers fire next, and what time it is for people.
-func (b *Reach) Times() string { return wake.Times(b.now.Load().Fires, b.Triggers.Zone) }
 
 // CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
 func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {

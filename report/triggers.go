@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/trigger"
@@ -74,7 +75,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 		all = append(all, one)
 	}
 	for by, f := range fired {
-		if kind, _, _ := strings.Cut(by, "-"); slices.Contains([]string{"cron", "watch", "mail", "webhook"}, kind) {
+		if chat.ByTrigger(by) {
 			all = append(all, Trigger{Name: by, Firings: *f})
 		}
 	}

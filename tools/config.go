@@ -56,8 +56,6 @@ type Config struct {
 	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
 	// or why it cannot be written. A Set that is only described needs none.
 	CheckTrigger func(name, content string) (remark string, err error)
-	// Times tells when triggers fire next, below their files, and what time it is for people.
-	Times func() string
 	// Weight is what a text weighs as the result of a call. Default: its bytes.
 	Weight func(text string) int
 	// Past does what UNCOMPACT and RECALL ask for, and opens paths like

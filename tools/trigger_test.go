@@ -41,11 +41,9 @@ func noTrigger(name, content string) (string, error) {
 }
 
 func TestWriteTrigger(t *testing.T) {
-	id := newIdentity(t, func(c *Config) {
-		c.CheckTrigger, c.Times = noTrigger, func() string { return "[brief: next time nine]\n" }
-	})
+	id := newIdentity(t, func(c *Config) { c.CheckTrigger = noTrigger })
 	path := filepath.Join(id.dir, "triggers/brief.toml")
-	id.gives("[brief: next time nine]\n", "LIST", "path", "self/triggers/")
+	id.fails([]string{"not been written yet"}, "LIST", "path", "self/triggers/")
 	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "every")
 	id.fails([]string{"self/triggers/brief.toml: refused: not now"}, "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "no")
 	id.fails([]string{"refused: not now"}, "EDIT_FILE", "path", "self/triggers/brief.toml", "old", "every", "new", "no")
@@ -55,7 +53,7 @@ func TestWriteTrigger(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi, err)
 	}
-	lethetest.Words(t, id.ok("LIST", "path", "self/triggers"), "\nbrief.toml  5 bytes\n[brief: next time nine]\n")
+	lethetest.Words(t, id.ok("LIST", "path", "self/triggers"), "\nbrief.toml  5 bytes\n")
 	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/TRIGGERS.md", "self/triggers/")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "self/triggers/brief.toml"), "daily")
 	lethetest.Words(t, id.ok("READ_FILE", "path", "self/TRIGGERS.md", "offset", 2), "lines 2-", "WRITE_FILE")

@@ -111,9 +111,9 @@ func has(set uint64, v int) bool { return set>>v&1 == 1 }
 // searchDays is how long a cron may pause: 29 February 1896 to 1904, and a week.
 const searchDays = 8*366 + 7
 
-// after yields the times of the cron after a moment, in order and each once. It goes from day
+// times yields the times of the cron after a moment, in order and each once. It goes from day
 // to day of the calendar, and asks for each hour and minute there when the zone's clocks show them.
-func (c cron) after(after time.Time, zone *time.Location) func(func(time.Time) bool) {
+func (c cron) times(after time.Time, zone *time.Location) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		y, m, d := after.In(zone).Date()
 		last := after.Unix()
@@ -133,22 +133,22 @@ func (c cron) after(after time.Time, zone *time.Location) func(func(time.Time) b
 				waiting = waiting[1:]
 			}
 			if c.on(date) {
-				waiting = c.times(waiting, date.Unix(), before, later, zone)
+				waiting = c.onDay(waiting, date.Unix(), before, later, zone)
 			}
 		}
 	}
 }
 
-// times adds when the clocks of a zone show the hours and minutes of the cron on a day, given
+// onDay adds when the clocks of a zone show the hours and minutes of the cron on a day, given
 // as if in UTC, with the offsets that are in force a day before and a day after it.
-func (c cron) times(to []int64, date, before, later int64, zone *time.Location) []int64 {
+func (c cron) onDay(to []int64, date, before, later int64, zone *time.Location) []int64 {
 	for h := range 24 {
 		for m := range 60 {
 			if !has(c.hour, h) || !has(c.minute, m) {
 				continue
 			}
 			wall := date + int64(h)*3600 + int64(m)*60
-			first, second, exists := moments(wall, before, later, zone)
+			first, second, exists := instants(wall, before, later, zone)
 			if exists || !c.everyHour {
 				to = append(to, first)
 			}

@@ -12,10 +12,10 @@ func offset(at time.Time, zone *time.Location) int64 {
 	return int64(off)
 }
 
-// moments are when clocks that change from one offset to another, or do not, show a local time
+// instants are when clocks that change from one offset to another, or do not, show a local time
 // (in seconds, as if in UTC): once, twice, or not at all. A time that is left out when clocks are put
 // forward counts as if they had not been yet: 02:30 becomes 03:30.
-func moments(wall, before, later int64, zone *time.Location) (first, second int64, exists bool) {
+func instants(wall, before, later int64, zone *time.Location) (first, second int64, exists bool) {
 	first, second = wall-before, wall-later
 	if before == later {
 		return first, first, true
@@ -38,7 +38,7 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 	}
 	for _, form := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
 		if wall, err := time.Parse(form, text); err == nil {
-			first, _, _ := moments(wall.Unix(), offset(wall.Add(-day), zone), offset(wall.Add(day), zone), zone)
+			first, _, _ := instants(wall.Unix(), offset(wall.Add(-day), zone), offset(wall.Add(day), zone), zone)
 			return time.Unix(first, 0).In(zone), nil
 		}
 	}
@@ -75,8 +75,8 @@ func (t Trigger) Loud(at time.Time) time.Time {
 	return at
 }
 
-// For sets whose trigger it is. It decides, for each identity and name for good, at which
-// moments an every counts from, and the delay of full hours.
+// For sets whose trigger it is. It decides, for each identity and name for good, from which
+// moments an every counts.
 func (t Trigger) For(self string) Trigger {
 	h := fnv.New64a()
 	h.Write([]byte(self + "/" + t.Name)) // never fails
@@ -84,20 +84,11 @@ func (t Trigger) For(self string) Trigger {
 	return t
 }
 
-// Delay is how much later than its time, up to 30 seconds, a cron on the full hour is to act, so
-// that all that happens at nine does not happen at once. The line has the time itself.
-func (t Trigger) Delay(at time.Time) time.Duration {
-	if t.Cron == "" || at.In(t.Zone).Minute() != 0 {
-		return 0
-	}
-	return time.Duration(t.seed % uint64(30*time.Second))
-}
-
 // planned yields the times after a moment, quiet hours aside.
 func (t Trigger) planned(after time.Time) func(func(time.Time) bool) {
 	switch {
 	case t.Cron != "":
-		return t.cron.after(after, t.Zone)
+		return t.cron.times(after, t.Zone)
 	case t.Every > 0:
 		every := int64(t.Every / time.Second)
 		phase := int64(t.seed % uint64(every))
@@ -117,8 +108,8 @@ func (t Trigger) planned(after time.Time) func(func(time.Time) bool) {
 	}
 }
 
-// after yields the times after a moment. What falls into quiet hours comes at their end, once.
-func (t Trigger) after(after time.Time) func(func(time.Time) bool) {
+// schedule yields the times after a moment. What falls into quiet hours comes at their end, once.
+func (t Trigger) schedule(after time.Time) func(func(time.Time) bool) {
 	return func(yield func(time.Time) bool) {
 		start := after
 		for t.isQuiet(start) {
@@ -140,7 +131,7 @@ func (t Trigger) after(after time.Time) func(func(time.Time) bool) {
 
 // Next is the first time after a moment; zero when there is none, as for watch and mail.
 func (t Trigger) Next(after time.Time) time.Time {
-	for at := range t.after(after) {
+	for at := range t.schedule(after) {
 		return at
 	}
 	return time.Time{}
@@ -150,7 +141,7 @@ func (t Trigger) Next(after time.Time) time.Time {
 // and with it: due is the newest time, zero when that is older than Grace; n counts the others. A clock that
 // was put back finds nothing, until it has passed last.
 func (t Trigger) Missed(last, now time.Time) (n int, due time.Time) {
-	for at := range t.after(last) {
+	for at := range t.schedule(last) {
 		if at.After(now) {
 			break
 		}

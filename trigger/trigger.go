@@ -78,24 +78,22 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	if len(data) > MaxBytes {
 		return t, fmt.Errorf("the file has %d bytes: at most %d are read", len(data), MaxBytes)
 	}
-	var values map[string]any
-	if _, err := toml.Decode(string(data), &values); err != nil {
-		var p toml.ParseError
-		errors.As(err, &p)
+	k := map[string]string{}
+	_, err := toml.Decode(string(data), &k)
+	if p, ok := errors.AsType[toml.ParseError](err); ok {
 		return t, fmt.Errorf("line %d: %s", p.Position.Line, p.Message)
 	}
-	k := map[string]string{}
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		v, ok := values[key].(string)
+	if err != nil {
+		return t, fmt.Errorf("%w: write a text in quotes, such as every = \"10m\"", err)
+	}
+	delete(k, "slow") // of earlier versions, whose pauses grew up to it
+	for _, key := range slices.Sorted(maps.Keys(k)) {
 		switch {
-		case key == "slow": // of earlier versions, whose pauses grew up to it
-			continue
 		case !slices.Contains(allKeys, key):
 			return t, fmt.Errorf("%.60q is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
-		case !ok || strings.TrimSpace(v) == "" || strings.ContainsRune(v, 0):
-			return t, fmt.Errorf("%s = %.60q: write a text in quotes, such as every = \"10m\"", key, fmt.Sprint(values[key]))
+		case strings.TrimSpace(k[key]) == "" || strings.ContainsRune(k[key], 0):
+			return t, fmt.Errorf("%s = %.60q: write a text in quotes, such as every = \"10m\"", key, k[key])
 		}
-		k[key] = v
 	}
 	t.Watch, t.Mail, t.Run, t.Room, t.Say = k["watch"], k["mail"], k["run"], k["room"], k["say"]
 	if err := t.times(k); err != nil {
@@ -134,28 +132,24 @@ func (t *Trigger) times(k map[string]string) (err error) {
 			return err
 		}
 	}
-	t.Grace = defaultGrace
-	for _, d := range []struct {
-		key   string
-		to    *time.Duration
-		least time.Duration
-	}{{"every", &t.Every, time.Second}, {"grace", &t.Grace, time.Minute}} {
-		if k[d.key] == "" {
-			continue
-		}
-		*d.to, err = time.ParseDuration(k[d.key])
-		fits := *d.to >= d.least && *d.to <= longest && *d.to%time.Second == 0
-		if err != nil || !fits {
-			return fmt.Errorf(
-				"%s = %.60q: write whole seconds, minutes and hours, from %s to %s, such as \"10m\" or \"24h\"",
-				d.key,
-				k[d.key],
-				strings.TrimSuffix(d.least.String(), "0s"),
-				strings.TrimSuffix(longest.String(), "0m0s"),
-			)
-		}
+	if t.Every, err = span(k, "every", 0, time.Second); err != nil {
+		return err
 	}
-	return nil
+	t.Grace, err = span(k, "grace", defaultGrace, time.Minute)
+	return err
+}
+
+// span reads the key of a duration.
+func span(k map[string]string, key string, usual, least time.Duration) (time.Duration, error) {
+	if k[key] == "" {
+		return usual, nil
+	}
+	d, err := time.ParseDuration(k[key])
+	if err != nil || d < least || d > longest || d%time.Second != 0 {
+		return 0, fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to 8784h, such as \"10m\" "+
+			"or \"24h\"", key, k[key], strings.TrimSuffix(least.String(), "0s"))
+	}
+	return d, nil
 }
 
 // check refuses what does not fit together.

@@ -17,7 +17,7 @@ func TestClockWasAhead(t *testing.T) {
 	lethetest.Must(t, err)
 	now := time.Date(2026, 11, 22, 9, 45, 0, 0, time.UTC)
 	last := time.Date(2027, 12, 1, 9, 30, 0, 0, time.UTC)
-	r := &loaded{Trigger: trig, since: now.Add(-100 * 24 * time.Hour)}
+	r := &loaded{Trigger: trig, progress: progress{since: now.Add(-100 * 24 * time.Hour)}}
 	var fired []string
 	for i := range 300 {
 		if m, ok := r.scheduled(last, now); ok {
@@ -41,12 +41,12 @@ func TestNightIsQuiet(t *testing.T) {
 	trig = trig.For("self")
 	for _, printed := range []string{"", "something"} { // it was to begin before the quiet hours, or has ended in them
 		v := View{Now: night, Fires: map[string]mind.Firing{"cron-late": {Last: night.Add(-24 * time.Hour)}}}
-		r := &loaded{Trigger: trig, since: night.Add(-48 * time.Hour)}
+		r := &loaded{Trigger: trig, progress: progress{since: night.Add(-48 * time.Hour)}}
 		if printed != "" {
 			r.run = &run{moment: moment{at: night}, done: make(chan struct{}), printed: printed}
 			close(r.run.done)
 		}
-		_, _, ok := new(Triggers).moment(r, v)
+		_, _, ok := new(Triggers).firing(r, v)
 		if until := night.Truncate(24 * time.Hour).Add(7 * time.Hour); ok || printed == "" && r.run != nil || !r.wake.Equal(until) {
 			t.Errorf("printed %q: it comes at %s", printed, r.wake)
 		}

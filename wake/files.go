@@ -15,9 +15,8 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
-	"lethe/internal/status"
 	"lethe/life/event"
+	"lethe/mind"
 	"lethe/trigger"
 )
 
@@ -55,40 +54,16 @@ func (c *Config) Check(v View, spoken bool, name, content string) (remark string
 	now := time.Now()
 	in := func(at time.Time) string { return at.In(trig.Zone).Format(time.RFC3339) }
 	switch next := trig.Next(now); {
-	case trig.Watch != "" || trig.Mail != "":
-		return fmt.Sprintf(
-			"It watches %s from now on; its lines come in room %s.",
-			cmp.Or(trig.Watch, trig.Mail),
-			trig.Room,
-		), nil
-	case next.IsZero() && now.Sub(trig.At) <= trig.Grace:
-		return fmt.Sprintf(
-			"warning: that time has passed: it fires at once, in room %s. It is now %s.",
-			trig.Room,
-			in(now),
-		), nil
-	case next.IsZero():
-		return "", fmt.Errorf("at = %s has passed; it is now %s", trig.At.Format(time.RFC3339), in(now))
-	default:
+	case trig.Watch != "":
+		return fmt.Sprintf("It watches %s from now on; its lines come in room %s.", trig.Watch, trig.Room), nil
+	case !next.IsZero():
 		return fmt.Sprintf("It fires next at %s, in room %s.", in(next), trig.Room), nil
+	case now.Sub(trig.At) <= trig.Grace:
+		return fmt.Sprintf("warning: that time has passed: it fires at once, in room %s. It is now %s.",
+			trig.Room, in(now)), nil
 	}
+	return "", fmt.Errorf("at = %s has passed; it is now %s", trig.At.Format(time.RFC3339), in(now))
 }
-
-// Times tells when triggers fire next, and what time it is for people.
-func Times(all []status.Trigger, zone *time.Location) (text string) {
-	for _, t := range all {
-		next := "none that is known"
-		if !t.Next.IsZero() {
-			next = t.Next.In(zone).Format(time.RFC3339)
-		}
-		text += fmt.Sprintf("[%s: next time %s %s]\n", t.Name, next, t.Error)
-	}
-	return text + fmt.Sprintf("[for the people here it is %s (%s)]\n", time.Now().In(zone).Format(time.RFC3339), zone)
-}
-
-// written matches what the daemon writes in a home, and no workspace: that is the only "w" in the directory of an
-// identity.
-var written = lazy.Regexp(`^(\.|names|ledger|(blobs|bridges|chats|lost\+found)(/.*)?|agents(/[^/]+(/[^w].*)?)?)$`)
 
 // Parse reads a trigger, and what it does not say; joined is the identity's company. The error says what is
 // wrong with it, or what an identity may not do that a person may.
@@ -106,80 +81,78 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 	case t.Room == "": // where people are, rather than where a child works
 		t.Room = joined[max(0, slices.IndexFunc(joined, func(room string) bool { return !strings.HasPrefix(room, "task-") }))]
 	}
-	path := t.Watch + t.Mail
-	if !own {
-		top, _ := filepath.EvalSymlinks(c.Home.Dir)
-		real, err := filepath.EvalSymlinks(c.leads(path))
-		if err != nil { // it is not there yet
-			real = c.leads(path)
-		}
-		within, _ := filepath.Rel(top, real)
-		if t.Watch != "" && written().MatchString(within) {
-			return t, fmt.Errorf("watch = %q: Lethe itself writes there, so that each line would be a reason for the next. "+
-				"Watch a workspace, or what is outside of the home", path)
-		}
-		if slices.Contains(joined, t.Room) { // also by a link that was made by hand
-			return t, nil
-		}
-		return t, c.Identity.MayHear(t.Room)
-	}
+	heard := slices.Contains(joined, t.Room) // also by a link that was made by hand
 	switch {
-	case !slices.Contains(joined, t.Room):
+	case !own && t.Watch != "" && c.written(t.Watch):
+		return t, fmt.Errorf("watch = %q: Lethe itself writes there, so that each line would be a reason for the next. "+
+			"Watch a workspace, or what is outside of the home", t.Watch)
+	case !own && !heard:
+		return t, c.Identity.MayHear(t.Room)
+	case !own:
+		return t, nil
+	case t.Mail != "":
+		return t, errors.New("mail: only a person may make such a trigger. Take watch, which tells that something has come")
+	case !heard:
 		return t, fmt.Errorf("room = %q: you are not in it. JOIN it first, or name one that you are in", t.Room)
-	case path != "" && !filepath.IsLocal(path):
-		return t, fmt.Errorf("%q is no relative path in your workspace: name one", path)
+	case t.Watch != "" && !filepath.IsLocal(t.Watch):
+		return t, fmt.Errorf("%q is no relative path in your workspace: name one", t.Watch)
 	case t.Every > 0 && t.Every < leastPause:
 		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
 	}
 	return t, cmp.Or(c.MayRun("run", t.Run), c.MaySay(t.Room, t.Say))
 }
 
+// written reports whether the daemon writes at a path: in the home, but for workspaces.
+func (c *Config) written(path string) bool {
+	top, _ := filepath.EvalSymlinks(c.Home.Dir)
+	path = c.leads(path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil { // it is not there yet
+		real = path
+	}
+	within, _ := filepath.Rel(top, real)
+	return filepath.IsLocal(within) && !strings.Contains(within+"/", "/workspace/")
+}
+
 // reload brings the triggers in line with their files, which anyone may have changed. It
 // costs a look at each.
 func (t *Triggers) reload(v View) error {
-	found, changed := map[string]bool{}, false
-	if now := durable.LookAt(t.dir()); !t.looked.Same(now) {
-		changed = (now.FileInfo == nil) != (t.looked.FileInfo == nil)
-		t.looked = now
-		t.entries, _ = os.ReadDir(t.dir()) // none where it is missing
-	}
+	entries, err := os.ReadDir(t.dir())
+	there := err == nil
+	changed := there != t.there
+	found := map[string]*loaded{}
 	heard := strings.Join(v.Company, " ")
-	for _, e := range t.entries {
+	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)
-		if !ok || strings.HasPrefix(name, ".") || len(found) == trigger.MaxTriggers {
+		fi, err := e.Info()
+		if !ok || err != nil || strings.HasPrefix(name, ".") || len(found) == trigger.MaxTriggers {
 			continue
 		}
-		found[name] = true
-		fi, _ := os.Lstat(t.path(name))
-		if r := t.all[name]; fi == nil || r != nil && durable.Unchanged(r.file, fi) && r.heard == heard {
+		old := t.all[name]
+		if old != nil && durable.Unchanged(old.file, fi) && old.heard == heard {
+			found[name] = old
 			continue
 		}
 		r, err := t.read(name, fi, v)
 		if err != nil {
 			return err
 		}
-		if old := t.all[name]; old != nil && old.comesWhen(r) {
-			kept := *old // a line that is about to come comes, with what is said now
-			kept.Trigger, kept.file, kept.own, kept.err, kept.wake = r.Trigger, r.file, r.own, r.err, r.wake
-			kept.version = r.version
-			*r = kept
+		if old != nil && old.comesWhen(r) { // a line that is about to come comes, with what is said now
+			r.progress = old.progress
 		}
 		r.heard = heard
-		t.all[name] = r
-		changed = true
+		found[name], changed = r, true
 	}
-	for name, r := range t.all {
-		if !found[name] {
-			delete(t.all, name)
-			changed = true
-			continue
-		}
-		fired := v.Fires[r.Signer()]
-		if r.own && !r.At.IsZero() && !fired.Last.Before(r.At) && v.Awaits(r.Signer()) == 0 {
-			t.remove(r) // it has done what it was for
+	t.moved = t.moved || changed || len(found) != len(t.all)
+	t.all, t.there = found, there
+	for _, r := range t.all {
+		done := r.own && !r.At.IsZero() && !v.Fires[r.Signer()].Last.Before(r.At)
+		if done && mind.Awaits(v.Wakes, r.Signer()) == 0 { // it has done what it was for
+			if err := durable.Remove(t.path(r.Name)); err != nil {
+				r.failure = err.Error()
+			}
 		}
 	}
-	t.moved = t.moved || changed
 	t.readWishes(v)
 	return nil
 }
@@ -226,7 +199,8 @@ func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
 		return nil, err
 	}
 	version := home.Digest(text)
-	r := &loaded{file: fi, since: durable.Changed(fi), own: v.Files[file] == version, version: version}
+	r := &loaded{file: fi, own: v.Files[file] == version, version: version}
+	r.since = durable.Changed(fi)
 	r.Trigger, r.err = t.Parse(name, text, v.Company, r.own)
 	if age := time.Since(r.since); r.err != nil && age >= 0 && age < settleTime { // an editor may have written half of it
 		r.file, r.wake = nil, r.since.Add(settleTime)
@@ -252,7 +226,7 @@ func (t *Triggers) tell(r *loaded, v View) []Record {
 
 // Scopes is what on disk concerns triggers.
 func (t *Triggers) Scopes() (all []chat.Scope) {
-	if t == nil || t.looked.FileInfo == nil {
+	if t == nil || !t.there {
 		return nil
 	}
 	all = append(all, chat.Scope{Dir: t.dir()})

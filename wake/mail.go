@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/user"
 	"slices"
@@ -28,135 +27,77 @@ const (
 	mailDone, mailFailed = "processed", "failed" // directories in the mail drop
 )
 
-// mail makes lines of the files in the directory of a trigger, signed with their owners' names, and moves each
-// when its line is in LIFE. One that a crash kept from being moved, or that cannot be, is known by what LIFE says
-// was seen of its owner there. Its records go behind those of out. Texts follow the newest blob of the life, so only
-// the first record of a look has any: a seal names the newest one, and all that it leads to.
+// mail makes a line of a file in the directory of a trigger, signed with its owner's name, and moves those that LIFE
+// has told of: it says what was seen of each owner there. Its record goes behind those of out. Its text follows the
+// newest blob of the life, so only the first record of a look has any: a seal names the newest one, and all that it
+// leads to.
 func (t *Triggers) mail(r *loaded, v View, out []Record) ([]Record, error) {
-	now := v.Now
 	r.failure, r.stuck = "", nil
-	dir, err := t.root(r, r.Mail)
+	dir, err := os.OpenRoot(t.leads(r.Mail))
 	if err != nil {
 		r.failure = err.Error()
 		return out, nil
 	}
 	defer dir.Close()
-	d, err := dir.Open(".")
+	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		r.failure = err.Error()
 		return out, nil
 	}
-	names, _ := d.Readdirnames(maxListed)
-	d.Close()
-	slices.Sort(names)
-	letters := map[string][]fs.FileInfo{} // by who signs for them
-	for _, name := range names {
-		fi, err := dir.Lstat(name)
-		if err != nil || fi.IsDir() || strings.HasPrefix(name, ".") {
+	var letters []fs.FileInfo
+	quiet := r.Loud(v.Now)
+	for _, e := range entries[:min(maxListed, len(entries))] {
+		fi, err := dir.Lstat(e.Name())
+		if err != nil || fi.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		by, changed := t.sender(r, fi), durable.Changed(fi)
-		switch settled := changed.Add(settleTime); {
-		case slices.Contains(strings.Fields(v.Fires[by+" "+r.Name].Seen), identify(fi)):
+		seen := v.Fires[t.sender(r, fi)+" "+r.Name].Seen
+		switch settled := durable.Changed(fi).Add(settleTime); {
+		case slices.Contains(strings.Fields(seen), identify(fi)):
 			t.putAway(r, dir, fi)
-		case r.own && ours(fi) && !t.called.IsZero() && changed.After(t.called):
-			letters[""] = append(letters[""], fi)
-		case settled.After(now) && settled.Before(now.Add(2*settleTime)):
+		case settled.After(v.Now) && settled.Before(v.Now.Add(2*settleTime)):
 			r.wake = Sooner(r.wake, settled)
+		case quiet.After(v.Now):
+			r.wake = Sooner(r.wake, quiet)
 		default:
-			letters[by] = append(letters[by], fi)
+			letters = append(letters, fi)
 		}
 	}
-	for _, by := range slices.Sorted(maps.Keys(letters)) {
-		most, least := 1, r.Loud(now)
-		if r.own { // they come together
-			most = len(names)
-			if at := v.Fires[by+" "+r.Name].Last.Add(leastPause); at.After(least) && at.Sub(now) <= leastPause {
-				least = at
-			}
-			if r.wake.After(least) { // one that is being written comes with them
-				least = r.wake
-			}
-		}
-		if by != "" && least.After(now) {
-			r.wake = Sooner(r.wake, least)
+	for _, fi := range letters {
+		by := t.sender(r, fi)
+		if mind.Awaits(v.Wakes, by) >= mostMail { // what is answered calls for the next look
 			continue
 		}
-		if by != "" && len(out) > 0 {
+		if len(out) > 0 {
 			t.Stir()
-			break
+			return out, nil
 		}
-		batch := letters[by]
-		if len(batch) > most { // the next line waits until it is known what this one has seen
-			batch = batch[:most]
+		if !t.enter(r, v) {
+			return nil, nil
 		}
-		record, ok, err := t.take(r, v, dir, by, batch)
-		if err != nil {
-			return nil, err
-		}
-		if !ok { // what is answered, or the clock, calls for the next look
-			continue
-		}
-		out = append(out, record)
-		if len(batch) < len(letters[by]) {
-			t.Stir()
-		}
+		letter, err := t.letter(r, v, dir, by, fi)
+		t.Stir() // to move it, and for the next one
+		return []Record{letter}, err
 	}
 	return out, nil
 }
 
-// take makes one line of letters and moves them. What nobody signs for came into a drop that the identity has made for
-// itself while it called tools: its calls put that there or somebody else did, which cannot be told. So
-// it wakes nobody, and nothing is passed over. What a crash keeps from being noted is a letter like any other.
-func (t *Triggers) take(
-	r *loaded, v View, dir *os.Root, by string, letters []fs.FileInfo,
-) (rec Record, ok bool, err error) {
-	if v.Awaits(by) >= mostMail || !t.enter(r, v) {
-		return rec, false, nil
-	}
-	parent := v.Last
-	text, seen := "", strings.Join(r.stuck, " ")
-	for _, fi := range letters {
-		seen += " " + identify(fi)
-		text += fmt.Sprintf("\nmail: %s, %d bytes", fi.Name(), fi.Size())
-		if by == "" {
-			continue
-		}
-		data, why := readMailed(dir, fi)
-		if why != "" {
-			text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
-			continue
-		}
-		ref, err := t.Put(secret.Text(fi.Name())+" (mail)", secret.Bytes(data), parent)
+// letter is the line of a file.
+func (t *Triggers) letter(r *loaded, v View, dir *os.Root, by string, fi fs.FileInfo) (rec Record, err error) {
+	text := fmt.Sprintf("%s\nmail: %s, %d bytes", r.Say, fi.Name(), fi.Size())
+	if data, why := readMailed(dir, fi); why != "" {
+		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
+	} else {
+		ref, err := t.Put(secret.Text(fi.Name())+" (mail)", secret.Bytes(data), v.Last)
 		if err != nil {
-			return rec, false, err
+			return rec, err
 		}
-		parent, rec.Stored = ref.Hash, append(rec.Stored, ref)
+		rec.Stored = []mind.Ref{ref}
 		text += ", hash=" + ref.Short + preview(data)
 	}
-	if by == "" {
-		rec.Event, rec.Gist = event.Note{Why: "mail"}, "mail of its own"
-		rec.Text = "Put into " + r.Mail + " while you called tools. It wakes nobody: read in " +
-			mailDone + "/ what you did not put there." + text
-	} else {
-		rec.Event = event.Fired{By: by, Trigger: r.Name, Seen: strings.TrimSpace(seen)}
-		rec.Text, rec.At, rec.Rooms = strings.TrimSpace(r.Say+text), v.Now, []string{r.Room}
-	}
-	rec.Done = func() { t.putAllAway(r, letters) }
-	return rec, true, nil
-}
-
-// putAllAway moves files that LIFE has told of.
-func (t *Triggers) putAllAway(r *loaded, letters []fs.FileInfo) {
-	dir, err := t.root(r, r.Mail)
-	if err != nil { // the next look finds them among what was seen
-		r.failure = err.Error()
-		return
-	}
-	defer dir.Close()
-	for _, fi := range letters {
-		t.putAway(r, dir, fi)
-	}
+	rec.Event = event.Fired{By: by, Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
+	rec.Text, rec.At, rec.Rooms = strings.TrimSpace(text), v.Now, []string{r.Room}
+	return rec, nil
 }
 
 // putAway moves a file that LIFE has told of. One that cannot be moved is among what the next line has seen.
@@ -209,22 +150,16 @@ func preview(data []byte) string {
 
 var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
 
-// ours reports whether a file is of the user that the identity runs as, as those are that its calls make.
-func ours(fi fs.FileInfo) bool { return int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid() }
-
-// sender signs for the owner of a file. What is owned by the user that the identity runs as is its own in a drop that
-// it has made for itself, and a webhook's where one is delivered.
+// sender signs for the owner of a file. What is owned by the user that the identity runs as is a webhook's where one
+// is delivered.
 func (t *Triggers) sender(r *loaded, fi fs.FileInfo) string {
 	owner := fi.Sys().(*syscall.Stat_t).Uid
+	if int(owner) == os.Geteuid() && slices.Contains(t.Webhooks, t.Identity.Name+"/"+r.Name) {
+		return "webhook-" + r.Name
+	}
 	name := fmt.Sprint("uid", owner)
 	if u, err := user.LookupId(name[len("uid"):]); err == nil {
 		name = u.Username
-	}
-	switch {
-	case ours(fi) && r.own:
-		name = t.Identity.Name
-	case ours(fi) && slices.Contains(t.Webhooks, t.Identity.Name+"/"+r.Name):
-		return "webhook-" + r.Name
 	}
 	return "mail-" + chat.CleanName(unsafeInSigner().ReplaceAllString(strings.ToLower(name), "-"))
 }

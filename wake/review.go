@@ -69,7 +69,7 @@ func (r *Review) Next(v View) time.Time {
 func (r *Review) Due(v View) ([]Record, error) {
 	fi, err := os.Stat(r.Of.LIFE())
 	r.news = err == nil && fi.Size() != r.size && slices.Contains(v.Joined, r.by())
-	if !r.news || v.Now.Before(r.Next(v)) || v.Awaits(r.by()) > 0 {
+	if !r.news || v.Now.Before(r.Next(v)) || mind.Awaits(v.Wakes, r.by()) > 0 {
 		return nil, nil
 	}
 	r.looked, r.size, r.news = v.Now, fi.Size(), false

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"lethe/home"
-	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/life/event"
+	"lethe/mind"
 	"lethe/tools"
 	"lethe/trigger"
 )
@@ -24,31 +24,34 @@ import (
 // passed there never comes again; nothing else is remembered over a restart.
 type Triggers struct {
 	Config
-	looked  durable.Look // into the directory
-	entries []fs.DirEntry
-	all     map[string]*loaded
-	moved   bool            // other files are to be watched; see Moved
-	ctx     context.Context // of the commands
-	cancel  context.CancelFunc
-	slots   chan struct{} // how many of them run at once
-	runs    sync.WaitGroup
-	called  time.Time // when the first of the calls that have ended since the last look began; zero: none
+	there  bool // their directory
+	all    map[string]*loaded
+	moved  bool            // other files are to be watched; see Moved
+	ctx    context.Context // of the commands
+	cancel context.CancelFunc
+	slots  chan struct{} // how many of them run at once
+	runs   sync.WaitGroup
 }
 
-// loaded is a trigger as its file has it, and what is known of it beside LIFE.
+// loaded is a trigger as its file has it.
 type loaded struct {
 	trigger.Trigger
 	file    fs.FileInfo // as it was read
-	since   time.Time   // it counts from when its file came to be as it is
-	noticed time.Time   // when the clock was found to have been wrong, or zero
 	own     bool        // the identity wrote it
 	version string      // of the file
 	heard   string      // the rooms that it was read for
 	err     error       // why it cannot run
-	failure string      // what keeps it from running now, or how its command failed
-	stuck   []string    // the files that LIFE has told of and that cannot be moved, as of its last look
 	wake    time.Time   // when it is to be looked at again; zero: at a signal
 	request string      // names the file with which a person asks that it fires now, or ""
+	progress
+}
+
+// progress is what is known of a trigger beside LIFE.
+type progress struct {
+	since   time.Time // it counts from when its file came to be as it is
+	noticed time.Time // when the clock was found to have been wrong, or zero
+	failure string    // what keeps it from running now, or how its command failed
+	stuck   []string  // the files that LIFE has told of and that cannot be moved, as of its last look
 
 	run     *run      // of its command, until what it printed has fired, or nil
 	checked time.Time // the newest moment for which the command printed nothing
@@ -117,7 +120,7 @@ func (t *Triggers) Due(v View) (out []Record, err error) {
 				if out, err = t.mail(r, v, out); err != nil {
 					return nil, err
 				}
-			} else if m, printed, ok := t.moment(r, v); ok && t.enter(r, v) {
+			} else if m, printed, ok := t.firing(r, v); ok && t.enter(r, v) {
 				out = append(out, t.fire(r, m, printed))
 			}
 		}
@@ -125,7 +128,6 @@ func (t *Triggers) Due(v View) (out []Record, err error) {
 			out = append(out, t.tell(r, v)...)
 		}
 	}
-	t.called = time.Time{}
 	return out, nil
 }
 
@@ -136,11 +138,8 @@ func (t *Triggers) Moved() bool {
 	return moved
 }
 
-// Called notes when a tool was called that has ended: the files that it left in a drop are the identity's own.
-func (t *Triggers) Called(began time.Time) { t.called = Sooner(t.called, began) }
-
-// moment returns why a trigger fires now, with what its command has printed, if it does.
-func (t *Triggers) moment(r *loaded, v View) (m moment, printed string, ok bool) {
+// firing returns why a trigger fires now, with what its command has printed, if it does.
+func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool) {
 	now := v.Now
 	if c := r.run; c != nil {
 		select {
@@ -157,7 +156,7 @@ func (t *Triggers) moment(r *loaded, v View) (m moment, printed string, ok bool)
 	fired := v.Fires[r.Signer()]
 	switch {
 	case ok:
-	case v.Awaits(r.Signer()) > 0:
+	case mind.Awaits(v.Wakes, r.Signer()) > 0:
 	case r.request != "":
 		m, ok = moment{at: now, manual: r.request, seen: cmp.Or(r.base, fired.Seen)}, true
 	case r.Watch != "":
@@ -177,26 +176,14 @@ func (t *Triggers) moment(r *loaded, v View) (m moment, printed string, ok bool)
 
 // scheduled finds the moment that has come, after the last one that fired.
 func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
-	last = r.after(last, now)
-	next := r.Next(last)
-	if next.IsZero() {
+	last = r.obeyed(last, now)
+	if r.wake = r.Next(last); r.wake.IsZero() || now.Before(r.wake) {
 		return m, false
 	}
-	if r.wake = next.Add(r.Delay(next)); now.Before(r.wake) {
-		return m, false
-	}
-	m.missed, m.at = r.Missed(last, now)
-	if newest := m.at.Add(r.Delay(m.at)); !m.at.IsZero() && now.Before(newest) { // it counts those before it
-		r.wake = newest
-		return m, false
-	}
-	if m.at.IsZero() {
-		if next = r.Next(now); !next.IsZero() {
-			next = next.Add(r.Delay(next))
-		} else if !r.At.IsZero() {
+	if m.missed, m.at = r.Missed(last, now); m.at.IsZero() { // it is too late for all of them
+		if r.wake = r.Next(now); !r.At.IsZero() {
 			r.err = fmt.Errorf("its time has passed, longer ago than its grace of %s", tools.Span(r.Grace))
 		}
-		r.wake = next
 		return m, false
 	}
 	if r.Run != "" { // which of them found nothing is not recorded
@@ -205,9 +192,9 @@ func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
 	return m, true
 }
 
-// after is the moment after which the next one is looked for: the newest that was obeyed, or when
+// obeyed is the moment after which the next one is looked for: the newest that was obeyed, or when
 // the trigger was written. What a wrong clock has told counts as now, from when that is noticed.
-func (r *loaded) after(fired, now time.Time) (newest time.Time) {
+func (r *loaded) obeyed(fired, now time.Time) (newest time.Time) {
 	known := []time.Time{fired, r.checked, r.since}
 	if !r.At.IsZero() {
 		known = known[:2]
@@ -289,13 +276,6 @@ func (t *Triggers) enter(r *loaded, v View) bool {
 	}
 	r.entered = true
 	return false
-}
-
-// remove removes the file of a trigger.
-func (t *Triggers) remove(r *loaded) {
-	if err := durable.Remove(t.path(r.Name)); err != nil {
-		r.failure = err.Error()
-	}
 }
 
 // Status tells when triggers fire next, and what is wrong with them.

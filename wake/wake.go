@@ -5,7 +5,7 @@
 //	at := t.Next(view)                   // when the clock makes more of it due
 //
 // A source knows the identity by a View, which nobody changes, and returns Records. The loop of the identity
-// commits each of them by itself and then calls its Done.
+// commits each of them by itself.
 package wake
 
 import (
@@ -33,16 +33,6 @@ type View struct {
 	Wishes  []home.Wish            // of people, that are not obeyed yet
 }
 
-// Awaits counts the lines that somebody signed and that are still unanswered.
-func (v View) Awaits(by string) (n int) {
-	for _, w := range v.Wakes {
-		if w.By == by {
-			n++
-		}
-	}
-	return n
-}
-
 // HeardFor returns a room in which something is told that belongs into room: another one where that is no longer
 // heard, and "" where none is.
 func (v View) HeardFor(room string) string {
@@ -63,9 +53,8 @@ type Record struct {
 	Rooms  []string    // the rooms of the line
 	Urgent bool        // people are told in their rooms for notices, too
 	Gist   string      // of the note
-	Alert  string      // the line that tells people of the note; "" tells them nothing
+	Alert  string      // the line that tells people of the note
 	Stored []mind.Ref  // texts that the event refers to
-	Done   func()      // called when it is recorded; may be nil
 }
 
 // Source is something that wakes the identity. The goroutine of the loop alone calls it.

@@ -22,31 +22,19 @@ const (
 	maxListed  = 10_000   // names of a watched directory
 )
 
-// root opens a directory of a trigger: of the identity's own only one that is in the workspace,
+// open opens what a trigger watches, and waits for no pipe: of the identity's own only what is in the workspace,
 // whatever links are there.
-func (t *Triggers) root(r *loaded, dir string) (*os.Root, error) {
+func (t *Triggers) open(r *loaded) (*os.File, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
 	if !r.own {
-		return os.OpenRoot(t.leads(dir))
+		return os.OpenFile(t.leads(r.Watch), flags, 0)
 	}
 	work, err := os.OpenRoot(t.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	defer work.Close()
-	return work.OpenRoot(filepath.Clean(dir))
-}
-
-// open opens what a trigger watches, and waits for no pipe.
-func (t *Triggers) open(r *loaded) (*os.File, error) {
-	if !r.own {
-		return os.OpenFile(t.leads(r.Watch), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	}
-	work, err := t.root(r, ".")
-	if err != nil {
-		return nil, err
-	}
-	defer work.Close()
-	return work.OpenFile(filepath.Clean(r.Watch), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return work.OpenFile(filepath.Clean(r.Watch), flags, 0)
 }
 
 // watched reports whether what a trigger watches is another thing than known tells, once

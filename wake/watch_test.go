@@ -22,7 +22,7 @@ func TestTriggerWatchesFromItsFirstLook(t *testing.T) {
 	for _, text := range []string{"one", "two"} {
 		lethetest.Write(t, path, "one")
 		lethetest.Must(t, os.Chtimes(path, now, now))
-		r := &loaded{Trigger: trigger.Trigger{Watch: path, Zone: time.UTC}, since: now}
+		r := &loaded{Trigger: trigger.Trigger{Watch: path, Zone: time.UTC}, progress: progress{since: now}}
 		if fires(r, 0) {
 			t.Error("fires at first")
 		}
