@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,11 +91,10 @@ func (c Config) complete() (Config, error) {
 	if c.Weight == nil {
 		c.Weight = func(text string) int { return len(text) }
 	}
-	var secrets, roots []string
-	for _, file := range c.Secrets {
-		secrets = append(secrets, filepath.Join(resolved(filepath.Dir(file)), filepath.Base(file)))
+	c.Secrets = slices.Clone(c.Secrets)
+	for i, file := range c.Secrets {
+		c.Secrets[i] = filepath.Join(resolved(filepath.Dir(file)), filepath.Base(file))
 	}
-	c.Secrets = secrets
 	c.Workspace = resolved(cmp.Or(c.Workspace, c.ownWorkspace()))
 	if err := c.allow("workspace", c.Workspace); err != nil {
 		return c, err
@@ -102,7 +102,8 @@ func (c Config) complete() (Config, error) {
 	if err := durable.MkdirAll(c.Workspace, 0o700); err != nil {
 		return c, fmt.Errorf("make workspace: %w", err)
 	}
-	for _, r := range c.ExtraRoots {
+	c.ExtraRoots = slices.Clone(c.ExtraRoots)
+	for i, r := range c.ExtraRoots {
 		if !filepath.IsAbs(r) {
 			return c, fmt.Errorf("configure tools: extra root %s is not an absolute path", r)
 		}
@@ -113,9 +114,8 @@ func (c Config) complete() (Config, error) {
 		if err := c.allow("extra root", real); err != nil {
 			return c, err
 		}
-		roots = append(roots, real)
+		c.ExtraRoots[i] = real
 	}
-	c.ExtraRoots = roots
 	return c, nil
 }
 

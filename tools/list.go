@@ -27,9 +27,9 @@ func (s *Set) list(_ context.Context, _ Call, a listArgs) (Result, error) {
 	case "self":
 		out := []byte("[self: your own files]\n")
 		for _, o := range ownFiles[:6] {
-			may := "read only"
-			if o.readOnly == "" {
-				may = "writable"
+			may := "writable"
+			if o.readOnly != "" {
+				may = "read only"
 			}
 			out = fmt.Appendf(out, "self/%s  %s, %s\n", o.pattern, sizeOf(s.AgentDir, o.pattern, "not written yet"), may)
 		}
@@ -85,23 +85,21 @@ func listPlace(root *os.Root, p place) ([]byte, error) {
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	slices.SortStableFunc(all, func(a, b fs.DirEntry) int {
-		return cmp.Compare(b.Type()&fs.ModeDir, a.Type()&fs.ModeDir)
-	})
-	dirs := slices.IndexFunc(all, func(e fs.DirEntry) bool { return !e.IsDir() })
-	if dirs < 0 {
-		dirs = len(all)
+	dirs := 0
+	for _, e := range all {
+		if e.IsDir() {
+			dirs++
+		}
 	}
+	slices.SortFunc(all, func(a, b fs.DirEntry) int {
+		return cmp.Or(cmp.Compare(b.Type()&fs.ModeDir, a.Type()&fs.ModeDir), strings.Compare(a.Name(), b.Name()))
+	})
 	out := fmt.Appendf(nil, "[%s: %d directories, %d others]\n", p.shown, dirs, len(all)-dirs)
 	for _, e := range all[:min(listShown, len(all))] {
 		out = append(out, entryLine(root, path.Join(p.name, e.Name()), e.Name())...)
 	}
 	if rest := len(all) - listShown; rest > 0 {
 		out = fmt.Appendf(out, "[%d more are not shown: LIST a directory below, or use BASH with ls or find]\n", rest)
-	}
-	if len(all) == listRead {
-		out = append(out, "[there are more than these]\n"...)
 	}
 	return out, nil
 }
@@ -116,16 +114,17 @@ func entryLine(root *os.Root, name, shown string) string {
 	if err != nil {
 		return shown + "  (gone or not accessible)\n"
 	}
+	size := shown + "  " + sizeText(fi.Size())
 	switch m := fi.Mode(); {
 	case m.IsDir():
 		return strings.TrimSuffix(shown, "/") + "/\n"
 	case m.IsRegular() && m&0o111 != 0:
-		return fmt.Sprintf("%s  %s, executable\n", shown, sizeText(fi.Size()))
+		return size + ", executable\n"
 	case m.IsRegular():
-		return fmt.Sprintf("%s  %s\n", shown, sizeText(fi.Size()))
+		return size + "\n"
 	case m&fs.ModeSymlink != 0:
 		to, _ := root.Readlink(name)
-		return fmt.Sprintf("%s -> %s\n", shown, quote(to))
+		return shown + " -> " + quote(to) + "\n"
 	}
 	return fmt.Sprintf("%s  (%v)\n", shown, fi.Mode())
 }

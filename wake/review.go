@@ -31,7 +31,7 @@ const (
 	reviewEvery   = 450 * time.Second // at most
 	reviewLooks   = 15                // at most, into the LIFE for each review
 	reviewTexts   = 50                // that one review has
-	reviewChars   = 8000              // of them all
+	reviewChars   = 400               // of one of them
 )
 
 // Review is the source that wakes a reviewer.
@@ -43,7 +43,6 @@ type Review struct {
 	looked time.Time // when its LIFE was last read
 	size   int64     // of its LIFE then
 	news   bool      // it has grown since
-	broken string    // why it cannot be read
 }
 
 func (r *Review) by() string { return home.ReviewRoom(r.Of.Name) }
@@ -75,10 +74,7 @@ func (r *Review) Due(v View) ([]Record, error) {
 	r.looked, r.size, r.news = v.Now, fi.Size(), false
 	state, err := home.Fold(r.Of, r.Store)
 	if err != nil {
-		if r.broken != err.Error() {
-			r.broken = err.Error()
-			r.Log.Warn("what is to be reviewed cannot be read", "of", r.Of.Name, "error", err)
-		}
+		r.Log.Warn("what is to be reviewed cannot be read", "of", r.Of.Name, "error", err)
 		return nil, nil
 	}
 	seen, _ := strconv.Atoi(strings.TrimPrefix(v.Fires[r.by()].Seen, "e")) // 0 at first
@@ -94,15 +90,19 @@ func (r *Review) Due(v View) ([]Record, error) {
 // each text, with the hash that opens all of it. last is the newest entry that is
 // complete.
 func reviewOf(s *mind.State, seen int) (text string, last int) {
-	type part struct{ head, text string }
-	var parts []part
+	var parts []string
+	add := func(head, text string) {
+		whole := blobs.Unescape(strings.TrimSpace(text))
+		shown := mind.CutRunes(whole, reviewChars)
+		if len(shown) < len(whole) {
+			shown += fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(whole[len(shown):]))
+		}
+		parts = append(parts, strings.TrimSpace(head+"\n  "+strings.ReplaceAll(shown, "\n", "\n  ")))
+	}
 	for _, f := range s.Faded {
 		if f.To > seen {
 			last = max(last, f.To)
-			parts = append(
-				parts,
-				part{fmt.Sprintf("e%d..e%d have faded hash=%s", f.From, f.To, f.Original.Short), blobs.Unescape(f.Original.Gist)},
-			)
+			add(fmt.Sprintf("e%d..e%d have faded hash=%s", f.From, f.To, f.Original.Short), f.Original.Gist)
 		}
 	}
 	for _, e := range s.Live {
@@ -117,34 +117,17 @@ func reviewOf(s *mind.State, seen int) (text string, last int) {
 		if e.Refused {
 			head += " refused"
 		}
-		parts = append(parts, part{head + " hash=" + e.Ref.Short, e.Text})
+		add(head+" hash="+e.Ref.Short, e.Text)
 		for k, c := range e.Calls {
-			parts = append(parts, part{fmt.Sprintf("%s %s", mind.CallID(e.N, k+1), c.Tool), c.Args},
-				part{fmt.Sprintf("%s %s hash=%s", mind.CallID(e.N, k+1), c.Status, c.Result.Short), c.Text})
+			id := mind.CallID(e.N, k+1)
+			add(id+" "+c.Tool, c.Args)
+			add(fmt.Sprintf("%s %s hash=%s", id, c.Status, c.Result.Short), c.Text)
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "what came into the life of %s, up to e%d. UNCOMPACT opens a hash.", s.Name, last)
+	text = fmt.Sprintf("what came into the life of %s, up to e%d. UNCOMPACT opens a hash.", s.Name, last)
 	if from := len(parts) - reviewTexts; from > 0 { // the newest
-		fmt.Fprintf(&b, " The first %d texts are left out.", from)
+		text += fmt.Sprintf(" The first %d texts are left out.", from)
 		parts = parts[from:]
 	}
-	left, share := reviewChars, 0
-	order := slices.SortedFunc(slices.Values(parts), func(x, y part) int { return len(x.text) - len(y.text) })
-	for i, p := range order { // what the short ones leave is for the long ones
-		share = left / (len(order) - i)
-		left -= min(share, utf8.RuneCountInString(p.text))
-	}
-	for _, p := range parts {
-		whole := blobs.Unescape(strings.TrimSpace(p.text))
-		shown := mind.CutRunes(whole, share)
-		if len(shown) < len(whole) {
-			shown += fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(whole[len(shown):]))
-		}
-		b.WriteString("\n" + p.head)
-		if shown != "" {
-			b.WriteString("\n  " + strings.ReplaceAll(shown, "\n", "\n  "))
-		}
-	}
-	return b.String(), last
+	return text + "\n" + strings.Join(parts, "\n"), last
 }

@@ -83,7 +83,7 @@ func giveUp(o order) error {
 		return fmt.Errorf("renounce new privileges: %w", err)
 	}
 	if !o.Confine {
-		return dropCapabilities(func(c int) bool { return c != unix.CAP_SYS_PTRACE })
+		return dropCapabilities(^uint64(1 << unix.CAP_SYS_PTRACE))
 	}
 	abi, _ := ll.LandlockGetABIVersion() // 0 where there is none
 	if err := confinable(abi, canFilter()); err != nil {
@@ -92,7 +92,7 @@ func giveUp(o order) error {
 	if err := landlocked(o); err != nil {
 		return fmt.Errorf("apply sandbox: %w", err)
 	}
-	if err := dropCapabilities(func(c int) bool { return c == unix.CAP_DAC_OVERRIDE }); err != nil {
+	if err := dropCapabilities(1 << unix.CAP_DAC_OVERRIDE); err != nil {
 		return err
 	}
 	if err := filterCalls(abi); err != nil {
@@ -191,11 +191,11 @@ func splitKinds(paths []string) (dirs, files []string) {
 }
 
 // dropCapabilities takes from the calling thread, for good, all capabilities
-// that keep does not want. It matters to root only. CAP_SYS_PTRACE goes in every
+// but those that have their bits in keep. It matters to root only. CAP_SYS_PTRACE goes in every
 // mode: with it a command could read the daemon's memory.
-func dropCapabilities(keep func(capability int) bool) error {
+func dropCapabilities(keep uint64) error {
 	for c := range unix.CAP_LAST_CAP + 1 {
-		if keep(c) {
+		if keep>>c&1 == 1 {
 			continue
 		}
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
@@ -210,13 +210,9 @@ func dropCapabilities(keep func(capability int) bool) error {
 	if err := unix.Capget(&head, &sets[0]); err != nil {
 		return fmt.Errorf("read capabilities: %w", err)
 	}
+	keep &= 1<<(unix.CAP_LAST_CAP+1) - 1
 	for i := range sets {
-		var mask uint32
-		for bit := range 32 {
-			if c := i*32 + bit; c <= unix.CAP_LAST_CAP && keep(c) {
-				mask |= 1 << bit
-			}
-		}
+		mask := uint32(keep >> (32 * i))
 		sets[i].Permitted &= mask
 		sets[i].Effective &= mask
 		sets[i].Inheritable = 0
