@@ -135,11 +135,16 @@ func landlocked(o order) error {
 	if o.UserHome != "" && !slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, o.UserHome) }) {
 		hide = append(hide, o.UserHome)
 	}
-	var readable []string
+	var dirs, files []string
 	for _, d := range slices.Concat(systemDirs, resolverFiles) {
-		readable = append(readable, around(d, hide)...)
+		for _, p := range around(d, hide) {
+			if fi, err := os.Lstat(p); err == nil && fi.IsDir() {
+				dirs = append(dirs, p)
+			} else if err == nil && fi.Mode().IsRegular() {
+				files = append(files, p)
+			}
+		}
 	}
-	dirs, files := splitKinds(readable)
 	rules := []landlock.Rule{
 		landlock.RODirs(dirs...).IgnoreIfMissing(),
 		landlock.ROFiles(files...).IgnoreIfMissing(),
@@ -177,17 +182,6 @@ func around(dir string, hide []string) []string {
 		}
 	}
 	return parts
-}
-
-func splitKinds(paths []string) (dirs, files []string) {
-	for _, p := range paths {
-		if fi, err := os.Lstat(p); err == nil && fi.IsDir() {
-			dirs = append(dirs, p)
-		} else if err == nil && fi.Mode().IsRegular() {
-			files = append(files, p)
-		}
-	}
-	return dirs, files
 }
 
 // dropCapabilities takes from the calling thread, for good, all capabilities
