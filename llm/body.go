@@ -59,28 +59,20 @@ func (p PresetInfo) Body(r Request) ([]byte, error) {
 
 // parts returns the body in parts, which nobody may change: it shares them with other bodies. Its keys are in order.
 func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
-	messages, tools, err := p.encode(r)
-	if err != nil {
-		return nil, err
-	}
-	body := map[string]any{"model": r.Model, "stream": true, "messages": messages}
+	body := map[string]any{"model": r.Model, "stream": true, "messages": p.encode(r)}
 	if !p.NoUsageFlag {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
-	if len(tools) > len("[]") { // an empty array is refused by several providers
-		body["tools"] = [][]byte{tools}
-		if r.ToolChoice != "" {
-			body["tool_choice"] = r.ToolChoice
-		}
+	var tools bytes.Buffer
+	var list []json.RawMessage
+	if err := cmp.Or(json.Unmarshal(r.Tools, &list), json.Compact(&tools, r.Tools)); err != nil && len(r.Tools) > 0 {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
+	if len(list) > 0 { // an empty array is refused by several providers
+		body["tools"] = [][]byte{tools.Bytes()}
 	}
 	if r.MaxTokens > 0 {
 		body[cmp.Or(p.MaxField, "max_tokens")] = r.MaxTokens
-	}
-	if r.Temperature != nil {
-		body["temperature"] = *r.Temperature
-	}
-	if r.JSON {
-		body["response_format"] = map[string]any{"type": "json_object"}
 	}
 	if r.UserID != "" && p.UserField != "" {
 		body[p.UserField] = r.UserID

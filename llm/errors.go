@@ -141,12 +141,12 @@ var failedFinishes = map[string]Error{
 
 // check refuses a whole reply that says nothing usable. One that was cut off is
 // the caller's to judge.
-func check(r Request, reply Reply) error {
+func check(reply Reply) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
 		return &e
 	}
 	blank := strings.TrimSpace(reply.Text) == "" && len(reply.Calls) == 0
-	if blank && reply.Finish != "length" && (r.JSON || strings.TrimSpace(reply.Reasoning) == "") {
+	if blank && reply.Finish != "length" && strings.TrimSpace(reply.Reasoning) == "" {
 		return &Error{Kind: Garbage, Blank: true, Message: "the reply is blank"}
 	}
 	return nil

@@ -63,13 +63,10 @@ type Request struct {
 	Prefix   Prefix // what Messages begin with, as the caller keeps it; may be empty
 	// Tools is the "tools" array in JSON, sent as it is but for insignificant
 	// whitespace. Empty, or an empty array, sends none.
-	Tools       json.RawMessage
-	ToolChoice  string   // "auto", "none" or "required"; "" leaves it out
-	MaxTokens   int      // bound on the output, reasoning included; 0 leaves it out
-	Thinking    string   // "enabled" or "disabled"; "" leaves it to the provider
-	Effort      string   // "low", "high" or "max"; "" leaves it to the provider
-	Temperature *float64 // 0 to 2; nil leaves it out; DeepSeek ignores it while thinking
-	JSON        bool     // the reply must be a JSON object; a blank one is garbage
+	Tools     json.RawMessage
+	MaxTokens int    // bound on the output, reasoning included; 0 leaves it out
+	Thinking  string // "enabled" or "disabled"; "" leaves it to the provider
+	Effort    string // "low", "high" or "max"; "" leaves it to the provider
 	// UserID keeps the provider's cache and limits of one identity apart from
 	// others: the same in every request of a life.
 	UserID string

@@ -3,8 +3,6 @@ package llm
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
 )
@@ -35,23 +33,14 @@ func (p Prefix) Weight() int { return p.weight }
 type sent struct {
 	mu sync.Mutex
 	writer
-	count        int             // messages that it has written
-	given, tools json.RawMessage // the newest tools, and what is sent of them
+	count int // messages that it has written
 }
 
-// encode returns what r has of messages, in parts, and of tools.
-func (p PresetInfo) encode(r Request) (messages [][]byte, tools json.RawMessage, err error) {
+// encode returns what r has of messages, in parts.
+func (p PresetInfo) encode(r Request) [][]byte {
 	s, prefix := cmp.Or(r.Prefix.sent, &sent{}), r.Prefix.messages
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !bytes.Equal(s.given, r.Tools) {
-		var list []json.RawMessage
-		var short bytes.Buffer
-		if err := cmp.Or(json.Unmarshal(r.Tools, &list), json.Compact(&short, r.Tools)); err != nil && len(r.Tools) > 0 {
-			return nil, nil, fmt.Errorf("encode tools: %w", err)
-		}
-		s.given, s.tools = r.Tools, short.Bytes()
-	}
 	if s.preset != p || s.count > len(prefix) {
 		s.writer, s.count = writer{preset: p}, 0
 	}
@@ -65,7 +54,7 @@ func (p PresetInfo) encode(r Request) (messages [][]byte, tools json.RawMessage,
 		rest.add(m)
 	}
 	rest.flush()
-	return [][]byte{[]byte("["), s.out, bytes.TrimSuffix(rest.out, []byte(",")), []byte("]")}, s.tools, nil
+	return [][]byte{[]byte("["), s.out, bytes.TrimSuffix(rest.out, []byte(",")), []byte("]")}
 }
 
 // writer writes messages in a preset's dialect. What is written depends on what stands

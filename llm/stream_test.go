@@ -157,18 +157,6 @@ func TestStreamsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestBlankJSONIsGarbage(t *testing.T) {
-	r := ask
-	r.JSON = true
-	c := server(t, text(events(delta(`{"reasoning_content":"hm","content":"  \n "}`), stop, done)))
-	if e := failed(t, c, r); e.Kind != Garbage {
-		t.Errorf("got %v", e)
-	}
-	if _, err := c.Complete(t.Context(), ask, nil); err != nil {
-		t.Errorf("without JSON it is silence: %v", err)
-	}
-}
-
 // The chunked encoding breaks off in the middle of the stream. What has its finish reason is whole all the same.
 func TestConnectionLostInMidStream(t *testing.T) {
 	breaks := func(after ...string) *Client {

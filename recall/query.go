@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -14,13 +13,11 @@ import (
 type query struct {
 	terms   []term
 	periods []text.Period
-	stops   bool // it has nothing but stop words
 }
 
 // term is one word or identifier of a query, each once.
 type term struct {
 	text  string // folded
-	asked string // all words of the query that have its stem, with commas
 	stem  string // as the index has it
 	parts bool   // an identifier whose parts are terms too
 	part  bool   // such a part
@@ -46,10 +43,6 @@ func analyse(said string, now time.Time) query {
 	q := query{periods: text.Periods(said, now)}
 	q.periods = q.periods[:min(len(q.periods), mostPeriods)]
 	q.collect(said)
-	if len(q.terms) == 0 {
-		q.stops = true // "what is it": then that is what is asked for
-		q.collect(said)
-	}
 	return q
 }
 
@@ -72,7 +65,7 @@ func (q *query) collect(said string) {
 	ident := 0
 	for t := range text.Tokens(said) {
 		day, dated := q.dated(t)
-		if day && t.Kind != text.Day || t.Stop() && !q.stops {
+		if day && t.Kind != text.Day || t.Stop() {
 			continue
 		}
 		if t.Kind == text.Part {
@@ -80,7 +73,6 @@ func (q *query) collect(said string) {
 		}
 		add := term{
 			text:  t.Text,
-			asked: t.Text,
 			stem:  stems.Term(t),
 			part:  t.Kind == text.Part,
 			dated: dated,
@@ -91,8 +83,6 @@ func (q *query) collect(said string) {
 			i, ok = len(q.terms), true
 			at[add.stem] = i
 			q.terms = append(q.terms, add)
-		} else if ok && !slices.Contains(strings.Split(q.terms[i].asked, ", "), t.Text) {
-			q.terms[i].asked += ", " + t.Text
 		}
 		if t.Kind == text.Ident && ok {
 			ident = i

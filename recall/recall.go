@@ -146,7 +146,7 @@ func (x *Index) Hints(
 	least float64,
 ) ([]Hit, error) {
 	a := analyse(said, now)
-	if a.stops || len(a.terms) == 0 { // it reminds nobody of anything
+	if len(a.terms) == 0 { // it reminds nobody of anything
 		return nil, nil
 	}
 	ranked, err := x.find(ctx, store, a, Query{})

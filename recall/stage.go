@@ -105,7 +105,7 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 func (s *shortlist) absent(a query) (words []string) {
 	for i, t := range a.terms {
 		if s.dfs[i] == 0 && !t.part && !t.dated {
-			words = append(words, t.asked)
+			words = append(words, t.text)
 		}
 	}
 	return words

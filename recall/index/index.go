@@ -21,7 +21,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -43,14 +42,11 @@ type Index struct {
 	path string
 	owns func(blobs.Blob) bool // whether the life does
 	log  *slog.Logger
-
-	mu  sync.Mutex // guards what follows
-	bad error      // why what is there has to be made anew
 }
 
 // New returns the index at a path, of the life that owns blobs. It opens nothing.
 func New(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
-	return &Index{path: path, owns: owns, log: log}
+	return &Index{path, owns, log}
 }
 
 // Sync brings the index up to date with the log at lifePath and returns how many
@@ -70,8 +66,7 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 			owns:   x.owns,
 			reader: reader{stems: text.Stems{}, counts: map[uint64]int{}},
 		}
-		err = x.current(p)
-		if err == nil {
+		if err = p.open(); err == nil {
 			err = errors.Join(p.run(ctx, lifePath), p.close())
 		}
 		switch {
@@ -107,40 +102,13 @@ func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// current opens for a pass what is there, or nothing in place of what cannot be used. Its
-// caller holds the lock.
-func (x *Index) current(p *pass) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	o, err := open(x.path)
-	if err == nil && x.bad != nil {
-		err = errors.Join(x.bad, o.close())
-	}
-	switch {
-	case err == nil:
-		p.state = *o
-		return nil
-	case damaged(err):
-		x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	x.bad = nil
-	if err = os.Remove(x.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return p.sweep(x.path)
-}
-
-// condemn reports whether an error says that the index is damaged. The next Sync makes
-// it anew.
+// condemn reports whether an error says that the index is damaged, and then removes it: the next Sync makes it anew.
 func (x *Index) condemn(err error) bool {
 	if !damaged(err) {
 		return false
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.bad = err
+	x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
+	_ = os.Remove(x.path) // else it is damaged the next time, too
 	return true
 }
 
@@ -148,12 +116,6 @@ func (x *Index) condemn(err error) bool {
 // meanwhile. If the index turns out to be damaged, or there is none, the error is
 // ErrRebuilding.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
-	x.mu.Lock()
-	bad := x.bad
-	x.mu.Unlock()
-	if bad != nil {
-		return ErrRebuilding
-	}
 	o, err := open(x.path)
 	if err == nil {
 		err = errors.Join(do(&View{state: o, passed: map[string][]bool{}}), o.close())

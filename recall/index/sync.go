@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -34,6 +35,18 @@ type pass struct {
 	fades  []string  // the addresses of originals; they count only with the epoch that follows them in the same append
 	read   life.Mark // of the log, with what is in the batch
 	added  int       // committed
+}
+
+// open opens what is there, or nothing where nothing is.
+func (p *pass) open() error {
+	o, err := open(p.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.sweep(p.path)
+	}
+	if err == nil {
+		p.state = *o
+	}
+	return err
 }
 
 func (p *pass) run(ctx context.Context, lifePath string) (err error) {
