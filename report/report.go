@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -57,29 +56,14 @@ func Invalid(format string, args ...any) error {
 // Clock decides when a day begins.
 func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 
-// Agent is an identity.
+// Agent is an identity: what it shows while it runs, and what its log says.
 type Agent struct {
-	Name     string   `json:"name"`
-	Self     string   `json:"self"`
-	State    string   `json:"state"`
-	PID      int      `json:"pid,omitempty"`
-	Model    string   `json:"model,omitempty"`
-	Endpoint string   `json:"endpoint,omitempty"`
-	Rooms    []string `json:"rooms"`
-	Parent   string   `json:"parent,omitempty"` // of a child
-	Work     *Work    `json:"work,omitempty"`
-	Turns    int      `json:"turns"`
-	Entries  int      `json:"entries"`
-	// ContextTokens and ContextLimit are how full the context of a running identity is.
-	ContextTokens int     `json:"context_tokens,omitempty"`
-	ContextLimit  int     `json:"context_limit,omitempty"`
-	LifeBytes     int64   `json:"life_bytes"`
-	Input         int64   `json:"input_tokens"`
-	Cached        int64   `json:"cached_tokens"`
-	Output        int64   `json:"output_tokens"`
-	USD           float64 `json:"cost_usd"`
-	Error         string  `json:"error,omitempty"`
-	status.Beside
+	status.Status
+	Parent    string `json:"parent,omitempty"` // of a child
+	Work      *Work  `json:"work,omitempty"`
+	Turns     int    `json:"turns"`
+	Entries   int    `json:"entries"`
+	LifeBytes int64  `json:"life_bytes"`
 }
 
 // Work is how far a child is.
@@ -102,30 +86,37 @@ func (h Home) Agents() ([]Agent, error) {
 	return family(list), nil
 }
 
-// family puts children behind their parents.
+// family puts children behind their parents, and those whose parent is gone where the others begin.
 func family(list []Agent) []Agent {
 	out := []Agent{}
+	known := map[string]bool{}
+	for _, a := range list {
+		known[a.Name] = true
+	}
 	var add func(parent string)
 	add = func(parent string) {
 		for _, a := range list {
-			if a.Parent == parent {
+			if a.Parent == parent || parent == "" && !known[a.Parent] {
 				out = append(out, a)
 				add(a.Name)
 			}
 		}
 	}
 	add("")
-	for _, a := range list { // whose parent is gone
-		if !slices.ContainsFunc(out, func(o Agent) bool { return o.Self == a.Self }) {
-			out = append(out, a)
-		}
-	}
 	return out
 }
 
 // Agent reads what is known of an identity; what cannot be read is said in it.
 func (h Home) Agent(id home.Identity) Agent {
-	a := Agent{Name: id.Name, Self: id.Self, State: status.Stopped, Rooms: []string{}}
+	live, running := Live(id)
+	a := Agent{Status: live}
+	switch {
+	case !running:
+		a.Status = status.Status{State: status.Stopped, Beside: status.Beside{Questions: live.Questions}}
+	case live.State == status.Retrying:
+		a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
+	}
+	a.Name, a.Self, a.Rooms, a.State = id.Name, id.Self, []string{}, cmp.Or(a.State, status.Starting)
 	if fi, err := os.Stat(id.LIFE()); err == nil {
 		a.LifeBytes = fi.Size()
 	}
@@ -137,14 +128,13 @@ func (h Home) Agent(id home.Identity) Agent {
 		a.State, a.Error = "damaged", err.Error()
 		return a
 	}
+	u := s.Usage
+	a.InputTokens, a.CachedTokens, a.OutputTokens, a.CostUSD = u.Input, u.Cached, u.Output, u.USD
 	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
 	a.Turns, a.Entries = s.Turn, s.Next-1
-	a.Input, a.Cached, a.Output, a.USD = s.Usage.Input, s.Usage.Cached, s.Usage.Output, s.Usage.USD
-	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(s)); ok {
+	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(s)); ok && !running {
 		a.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
 	}
-	live, running := Live(id)
-	a.Questions = live.Questions
 	if t := s.Task; t != nil {
 		a.Parent, a.Work = t.Parent, &Work{t.Room, cmp.Or(t.How, "new"), t.Gist}
 		switch {
@@ -154,13 +144,6 @@ func (h Home) Agent(id home.Identity) Agent {
 			a.Work.State = "working"
 		case t.Open():
 			a.Work.State = "unfinished"
-		}
-	}
-	if running {
-		a.State, a.PID, a.Error = cmp.Or(live.State, status.Starting), live.PID, live.Error
-		a.Beside, a.ContextTokens, a.ContextLimit = live.Beside, live.ContextTokens, live.ContextLimit
-		if live.State == status.Retrying {
-			a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 		}
 	}
 	return a

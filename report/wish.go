@@ -20,21 +20,21 @@ const (
 	compactTime = 10 * time.Minute
 )
 
-// until looks every 20 milliseconds whether something is done, at most for a time (0: without end).
-func until(ctx context.Context, most time.Duration, done func() (bool, error)) (ok bool, err error) {
-	var late <-chan time.Time
+// until looks every 20 milliseconds whether something is done. After a time (0: never) it fails with late.
+func until(ctx context.Context, most time.Duration, late error, done func() (bool, error)) error {
+	var end <-chan time.Time
 	if most > 0 {
-		late = time.After(most)
+		end = time.After(most)
 	}
 	for {
 		if ok, err := done(); ok || err != nil {
-			return ok, err
+			return err
 		}
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-late:
-			return false, nil
+			return ctx.Err()
+		case <-end:
+			return late
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -61,14 +61,10 @@ func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 	if err := home.Ask(id, home.WishStop); err != nil {
 		return true, err
 	}
-	ok, err := until(ctx, stopTime, func() (bool, error) {
+	return true, until(ctx, stopTime, &StillRunsError{id.Name, pid}, func() (bool, error) {
 		_, running := home.Running(id)
 		return !running, nil
 	})
-	if !ok && err == nil {
-		err = &StillRunsError{id.Name, pid}
-	}
-	return true, err
 }
 
 // StopJob asks a running identity to stop a job, and waits until it has ended.
@@ -90,12 +86,9 @@ func StopJob(ctx context.Context, id home.Identity, n int) (job Job, err error) 
 	if err := home.Ask(id, home.WishStopJob+home.Wish(strconv.Itoa(n))); err != nil {
 		return job, err
 	}
-	ok, err := until(ctx, stopTime, func() (bool, error) {
+	err = until(ctx, stopTime, refuse("it was asked for and still runs"), func() (bool, error) {
 		return look() == nil && job.State != "running", nil
 	})
-	if !ok && err == nil {
-		err = refuse("it was asked for and still runs")
-	}
 	return job, err
 }
 
@@ -104,7 +97,8 @@ func Compact(ctx context.Context, id home.Identity) error {
 	if err := home.Ask(id, home.WishCompact); err != nil {
 		return err
 	}
-	ok, err := until(ctx, compactTime, func() (bool, error) {
+	late := fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)
+	return until(ctx, compactTime, late, func() (bool, error) {
 		asked := home.Asked(id, home.WishCompact) // first: it is shown as compacting before the wish goes
 		live, running := Live(id)
 		if !running {
@@ -112,10 +106,6 @@ func Compact(ctx context.Context, id home.Identity) error {
 		}
 		return !asked && !live.Compacting, nil
 	})
-	if !ok && err == nil {
-		err = fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)
-	}
-	return err
 }
 
 // Branch leaves home.WishLabel or home.WishBack with an identity, and waits until it is obeyed. An identity that does
@@ -125,7 +115,7 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 		return err
 	}
 	told := false
-	_, err := until(ctx, 0, func() (bool, error) {
+	return until(ctx, 0, nil, func() (bool, error) {
 		if !home.Asked(id, wish) {
 			return true, nil
 		}
@@ -146,14 +136,13 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 		}
 		return false, err
 	})
-	return err
 }
 
 // AwaitListener gives a daemon that was started a moment ago the time to hear a room: a second to take its lock, and
 // more to show its status.
 func (h Home) AwaitListener(ctx context.Context, room string) {
 	began := time.Now()
-	_, _ = until(ctx, stopTime, func() (bool, error) {
+	_ = until(ctx, stopTime, nil, func() (bool, error) {
 		starting := time.Since(began) < time.Second
 		for _, id := range h.Hearers(room) {
 			live, _ := Live(id)

@@ -54,8 +54,8 @@ func (p *program) printAgents(all []report.Agent) {
 		if a.ContextLimit > 0 {
 			context = fmt.Sprintf("%d/%dk", a.ContextTokens/1000, a.ContextLimit/1000)
 		}
-		tokens := fmt.Sprintf("%d/%d/%d", a.Input, a.Cached, a.Output)
-		usd := llm.Dollars(a.Model, a.USD)
+		tokens := fmt.Sprintf("%d/%d/%d", a.InputTokens, a.CachedTokens, a.OutputTokens)
+		usd := llm.Dollars(a.Model, a.CostUSD)
 		return []any{name, a.Self[:16], a.State, a.Model, a.Rooms, a.Turns, size, context, tokens, usd}
 	})
 	for _, a := range all {

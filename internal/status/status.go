@@ -37,7 +37,7 @@ const (
 type Status struct {
 	Name  string `json:"name"`
 	Self  string `json:"self"`
-	PID   int    `json:"pid"`
+	PID   int    `json:"pid,omitempty"`
 	State string `json:"state"`
 	// Rooms are those the identity hears; Answering those that wait for the
 	// turn under way.

@@ -169,7 +169,7 @@ func join(got []events.Event) (list []happening) {
 	return list
 }
 
-var original = view{Name: "original", Title: "Original", data: originalData, apart: true}
+var original = view{Name: "original", Title: "Original", data: originalData, Apart: true}
 
 const originalShown = 200 << 10 // bytes
 

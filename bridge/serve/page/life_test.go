@@ -99,7 +99,7 @@ func TestWeight(t *testing.T) {
 	}
 	assets := sum
 	for _, v := range views {
-		if !v.apart {
+		if !v.Apart {
 			page := get(t, mux, "/agents/ada/"+v.Name)
 			if t.Logf("%s: %d bytes, and %d of style and script", v.Name, len(page), assets); len(page)+assets > 120_000 {
 				t.Errorf("%s is too large", v.Name)

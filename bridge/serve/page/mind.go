@@ -34,11 +34,6 @@ type group struct {
 	Blocks      []*block
 }
 
-// Open says whether a block of the group is open.
-func (g *group) Open() bool {
-	return slices.ContainsFunc(g.Blocks, func(b *block) bool { return b.Open })
-}
-
 // block is a section of the context.
 type block struct {
 	ID, Label, Class string

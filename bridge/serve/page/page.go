@@ -19,7 +19,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -37,7 +36,7 @@ type view struct {
 	// forms let a person act there: POST /agents/{self}/NAME/FORM. A form that is done
 	// redirects (see frame.done).
 	forms map[string]form
-	apart bool // it is not in the list of views
+	Apart bool // it is not in the list of views
 
 	shown *template.Template
 }
@@ -57,10 +56,8 @@ type frame struct {
 	Live  string // the event behind which the page goes on live; "" for what does not
 }
 
-// Views lists those to choose from.
-func (f *frame) Views() []*view {
-	return slices.DeleteFunc(slices.Clone(views), func(v *view) bool { return v.apart })
-}
+// Views are all views.
+func (f *frame) Views() []*view { return views }
 
 // Agents lists the identities to choose from.
 func (f *frame) Agents() []home.Identity {

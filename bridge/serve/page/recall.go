@@ -48,13 +48,7 @@ type triggersData struct {
 func triggersOf(f *frame, r *http.Request) (any, error) {
 	all, err := f.Triggers(f.ID)
 	_, running := report.Live(f.ID)
-	d := &triggersData{Triggers: all, Jobs: report.Jobs(f.ID), Running: running}
-	for _, t := range all {
-		if t.Name == r.FormValue("fired") {
-			d.Fired = t.Name
-		}
-	}
-	return d, err
+	return &triggersData{all, report.Jobs(f.ID), running, r.FormValue("fired")}, err
 }
 
 func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
