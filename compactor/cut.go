@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,33 +156,27 @@ func tidy(chunks [][]unit, most int) [][]unit {
 		total += size(c)
 	}
 	for {
-		i, j := smallest(out, most)
-		if j < 0 || size(out[i]) >= minChunk || size(out[i]) >= aloneChunk && len(out) <= total/min(minChunk, most/4) {
+		at, n := smallest(out, most)
+		if at < 0 || n >= minChunk || n >= aloneChunk && len(out) <= total/min(minChunk, most/4) {
 			return out
 		}
-		a, b := min(i, j), max(i, j)
-		out[a] = slices.Concat(out[a], out[b])
-		out = slices.Delete(out, b, b+1)
+		out = slices.Replace(out, at, at+2, slices.Concat(out[at], out[at+1]))
 	}
 }
 
-// smallest returns the smallest chunk that may join and fits into a chunk together with one beside it,
-// and the smaller one of those; -1 stands for neither.
-func smallest(chunks [][]unit, most int) (at, beside int) {
-	at, beside = -1, -1
-	for i, c := range chunks {
-		n := size(c)
-		if at >= 0 && n >= size(chunks[at]) {
-			continue
-		}
-		best := most - n + 1
-		for _, j := range []int{i - 1, i + 1} {
-			if j >= 0 && j < len(chunks) && size(chunks[j]) < best && mayJoin(c, chunks[j]) {
-				best, at, beside = size(chunks[j]), i, j
-			}
+// smallest returns the first of the two neighbours that may join and fit into a chunk together, those with the smallest
+// chunk among them, and how small that is; at is -1 when there are none.
+func smallest(chunks [][]unit, most int) (at, least int) {
+	at = -1
+	sum := 0
+	for i := range len(chunks) - 1 {
+		a, b := size(chunks[i]), size(chunks[i+1])
+		closer := cmp.Or(cmp.Compare(min(a, b), least), cmp.Compare(a+b, sum)) < 0
+		if (at < 0 || closer) && a+b <= most && mayJoin(chunks[i], chunks[i+1]) {
+			at, least, sum = i, min(a, b), a+b
 		}
 	}
-	return at, beside
+	return at, least
 }
 
 // cutAt makes chunks of a run from the ranges that a model named, whatever those

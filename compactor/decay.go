@@ -17,7 +17,6 @@ type swap struct {
 	mind.Context
 	fresh map[int]bool // by their first entries, the ranges that this swap makes
 	epoch int          // that is to come
-	turn  int
 	set   Settings
 	meter Meter
 	put   Put
@@ -80,23 +79,9 @@ func (sw *swap) decaySummaries() {
 	}
 }
 
-// A summary that was opened lately is worth more than its relevance says.
-const (
-	openedTurns = 30
-	openedWorth = 6
-)
-
 // worth says how long a summary should stay: its relevance counts one less with each epoch, so that nothing
 // stands for ever.
-func (sw *swap) worth(r mind.Range) int {
-	n := r.Relevance - (sw.epoch - r.Epoch)
-	if sw.opened(r) {
-		n += openedWorth
-	}
-	return n
-}
-
-func (sw *swap) opened(r mind.Range) bool { return r.Opened > 0 && sw.turn-r.Opened < openedTurns }
+func (sw *swap) worth(r mind.Range) int { return r.Relevance - (sw.epoch - r.Epoch) }
 
 // bare takes the summary of a range away. A new range has no line yet, so none is
 // written about the change.
@@ -182,13 +167,13 @@ func (sw *swap) group(t, over int) (from, to int, ok bool) {
 }
 
 // joins reports whether range end can stand on one card with those from i on. A
-// summary among old gists goes with them, unless it was opened lately.
+// summary among old gists goes with them.
 func (sw *swap) joins(i, end, t int) bool {
 	r := sw.Faded[end]
 	if end > i && r.From != sw.Faded[end-1].To+1 {
 		return false // something live is between
 	}
-	return tier(r) == t || t == 0 && r.Level == mind.Summary && !sw.opened(r)
+	return tier(r) == t || t == 0 && r.Level == mind.Summary
 }
 
 // tops reports whether r can be added to card c of tier t.
@@ -215,7 +200,7 @@ func (sw *swap) card(from, to, t int) error {
 	for _, r := range sw.Faded[from:to] {
 		ref := blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}
 		list = append(list, mind.Listing{Ref: ref, From: r.From, To: r.To, At: r.At, Overtaken: sw.Overtaken[r.Name()]})
-		c.Relevance, c.Opened = max(c.Relevance, r.Relevance), max(c.Opened, r.Opened)
+		c.Relevance = max(c.Relevance, r.Relevance)
 	}
 	c.To, c.At, c.Count, c.Epoch = sw.Faded[to-1].To, sw.Faded[to-1].At, len(list), sw.epoch
 	ref, err := sw.put(blobs.Meta{Gist: cardGist(list, t)}, cardBody(list))

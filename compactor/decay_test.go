@@ -58,7 +58,7 @@ func TestDecayHysteresis(t *testing.T) {
 	}
 }
 
-// Summaries decay by age, relevance and how lately they were opened; gists in
+// Summaries decay by age and relevance; gists in
 // the order of their age alone, 32 to a card.
 func TestDecayOrder(t *testing.T) {
 	w := newWorld(t, 100_000)
@@ -70,12 +70,8 @@ func TestDecayOrder(t *testing.T) {
 		switch {
 		case n%10 == 1:
 			r.Relevance = 9
-		case n%10 == 2:
-			r.Opened = 95
 		case n%10 == 3:
 			r.Relevance, r.Epoch = 9, 1 // long ago
-		case n%10 == 4:
-			r.Opened = 60 // too long ago
 		}
 	})
 	w.swap(nil)
@@ -84,8 +80,8 @@ func TestDecayOrder(t *testing.T) {
 	for _, r := range left {
 		kept[(r.From-1)%10+1]++
 	}
-	if kept[1] != 14 || kept[2] != 14 || kept[3] != 0 {
-		t.Errorf("of relevant, opened and old summaries %d, %d and %d of 14 are left", kept[1], kept[2], kept[3])
+	if kept[1] != 14 || kept[3] != 0 {
+		t.Errorf("of relevant and old summaries %d and %d of 14 are left", kept[1], kept[3])
 	}
 	for i, r := range left {
 		if k := (r.From-1)%10 + 1; k > 3 && i == 0 {
@@ -94,7 +90,7 @@ func TestDecayOrder(t *testing.T) {
 	}
 
 	w = newWorld(t, 100_000)
-	w.ranges(mind.Gist, 40, func(r *mind.Range) { r.Relevance, r.Opened = 9, 1 })
+	w.ranges(mind.Gist, 40, func(r *mind.Range) { r.Relevance = 9 })
 	w.ranges(mind.Gist, 180, nil)
 	w.swap(nil)
 	w.conserved()
@@ -136,19 +132,16 @@ func TestCardsFillUp(t *testing.T) {
 	}
 }
 
-// A summary among old gists goes with them, unless it was opened lately.
+// A summary among old gists goes with them.
 func TestCardsAndSummariesBetween(t *testing.T) {
-	for _, opened := range []int{0, 99} {
-		w := newWorld(t, 20_000)
-		w.state.Turn = 100
-		w.ranges(mind.Gist, 3, nil)
-		w.ranges(mind.Summary, 1, func(r *mind.Range) { r.Opened = opened })
-		w.ranges(mind.Gist, 60, nil)
-		w.swap(nil)
-		w.conserved()
-		if left, _ := w.level(mind.Summary); len(left) != opened/99 {
-			t.Errorf("opened in turn %d of 100: %d summaries are left", opened, len(left))
-		}
+	w := newWorld(t, 20_000)
+	w.ranges(mind.Gist, 3, nil)
+	w.ranges(mind.Summary, 1, nil)
+	w.ranges(mind.Gist, 60, nil)
+	w.swap(nil)
+	w.conserved()
+	if left, _ := w.level(mind.Summary); len(left) > 0 {
+		t.Errorf("%d summaries are left", len(left))
 	}
 }
 

@@ -98,9 +98,6 @@ func TestConservation(t *testing.T) {
 			complete(t, j, fades)
 			randomLife(t, w, rapid.IntRange(0, 4).Draw(t, "meanwhile"))
 			randomEdit(t, w)
-			if len(w.state.Faded) > 0 && rapid.Bool().Draw(t, "opened") {
-				w.state.Faded[rapid.IntRange(0, len(w.state.Faded)-1).Draw(t, "which")].Opened = w.state.Turn + 1
-			}
 			before, err := w.state.Snapshot()
 			lethetest.Must(t, err)
 			was := w.state

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,13 +20,13 @@ const (
 // them: what tools and other agents say binds nobody. Where they are too many, what people said
 // stays.
 func (f *Fade) named(pins []string, words []said) {
-	var all, found []said // all that each speaker said
+	texts := map[string][]string{} // by speaker, all that each said
 	for _, s := range words {
-		i := slices.IndexFunc(all, func(a said) bool { return a.who == s.who })
-		if i < 0 {
-			i, all = len(all), append(all, said{who: s.who})
-		}
-		all[i].text += plain(s.text)
+		texts[s.who] = append(texts[s.who], plain(s.text))
+	}
+	var all, found []said
+	for _, who := range slices.Sorted(maps.Keys(texts)) {
+		all = append(all, said{who, strings.Join(texts[who], "")})
 	}
 	for _, text := range pins {
 		for _, s := range all {
@@ -119,14 +120,10 @@ func (sw *swap) unpin(most int) (note string) {
 	}
 	var gone []string
 	for total > most && len(sw.Pins) > 0 {
-		at := 0
-		for i, p := range sw.Pins {
-			if p.Weight < sw.Pins[at].Weight {
-				at = i
-			}
-		}
-		total -= sw.meter.of(sw.Pins[at].String() + "\n")
-		gone = append(gone, blobs.Unescape(sw.Pins[at].String()))
+		p := slices.MinFunc(sw.Pins, func(a, b mind.Pin) int { return a.Weight - b.Weight })
+		at := slices.Index(sw.Pins, p)
+		total -= sw.meter.of(p.String() + "\n")
+		gone = append(gone, blobs.Unescape(p.String()))
 		sw.Pins = slices.Delete(sw.Pins, at, at+1)
 	}
 	if len(gone) == 0 {

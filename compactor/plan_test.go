@@ -138,8 +138,8 @@ func TestCutProperty(t *testing.T) {
 					t.Fatalf("e%d..e%d parts a piece", c[0].N, n-1)
 				}
 			}
-			if i, j := smallest(chunks, most); j >= 0 && (size(chunks[i]) < aloneChunk || size(chunks[i]) < minChunk && len(chunks) > size(run)/min(minChunk, most/4)) {
-				t.Fatalf("chunk %d has %d tokens and would fit into a neighbour", i, size(chunks[i]))
+			if i, n := smallest(chunks, most); i >= 0 && (n < aloneChunk || n < minChunk && len(chunks) > size(run)/min(minChunk, most/4)) {
+				t.Fatalf("chunk %d or the one behind it has %d tokens and would fit into a neighbour", i, n)
 			}
 			if n != first+len(run) {
 				t.Fatalf("the chunks end before e%d", n)

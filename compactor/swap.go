@@ -45,7 +45,7 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		Context: mind.Context{
 			Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live, Overtaken: map[string]int{},
 		},
-		fresh: map[int]bool{}, epoch: s.Epoch + 1, turn: s.Turn, set: set, meter: meter, put: put, read: read,
+		fresh: map[int]bool{}, epoch: s.Epoch + 1, set: set, meter: meter, put: put, read: read,
 	}
 	maps.Copy(sw.Overtaken, s.Overtaken)
 	var out Outcome

@@ -25,11 +25,9 @@ func (j Job) Signer() string { return fmt.Sprintf("job-%d", j.ID) }
 
 // jobEnded notes the end of the job of that signer, if it is one of a job.
 func (s *State) jobEnded(by string) bool {
-	i := slices.IndexFunc(s.Jobs, func(j Job) bool { return j.Signer() == by })
-	if i >= 0 {
-		s.Jobs = slices.Delete(slices.Clone(s.Jobs), i, i+1)
-	}
-	return i >= 0
+	all := len(s.Jobs)
+	s.Jobs = without(s.Jobs, func(j Job) bool { return j.Signer() == by })
+	return len(s.Jobs) < all
 }
 
 // TurnRoom is the first room that the turn under way answers to, or else the first that

@@ -2,7 +2,6 @@ package mind
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -142,9 +141,6 @@ func (s *State) result(e event.Result, from source) error {
 		s.notSpawned(e.ID)
 	}
 	s.learn(e.File)
-	if e.Opened != "" {
-		s.open(e.Opened)
-	}
 	s.closeQuestion(e.Withdrawn)
 	same := digest([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body)))
 	if same == s.LastCall {
@@ -215,15 +211,4 @@ func (s *State) failed(e event.Error) error {
 		s.Overflows++
 	}
 	return s.notice(e.ID, e.Notice)
-}
-
-// open notes that the original of a faded range was looked at again: it fades
-// further the later for it.
-func (s *State) open(hash string) {
-	for i, r := range s.Faded {
-		if r.Original.Hash.String() == hash {
-			s.Faded = slices.Clone(s.Faded)
-			s.Faded[i].Opened = s.Turn + 1
-		}
-	}
 }

@@ -46,9 +46,6 @@ func (s *State) fired(e event.Fired) error {
 		f.Last = e.TS
 	}
 	s.Fires = maps.Clone(s.Fires)
-	if s.Fires == nil {
-		s.Fires = map[string]Firing{}
-	}
 	s.Fires[by] = f
 	earlier := func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) }
 	for len(s.Fires) > maxFires {

@@ -52,7 +52,8 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, files 
 	next.Stable.Past, next.Stable.Params = s.Stable.Past, s.Stable.Params
 	next.Usage.LastInput, next.Usage.LastWeight = s.Usage.LastInput, s.Usage.LastWeight
 	next.Ancestors = plus(s.Ancestors, Ancestor{s.Self, at})
-	next.Context = Context{slices.Clone(s.Faded), slices.Clone(s.Pins), slices.Clone(s.Live), s.Overtaken}
+	next.Context = s.Context
+	next.Faded = slices.Clone(s.Faded)
 	for i := range next.Faded { // its epochs count from 0
 		next.Faded[i].Epoch -= s.Epoch
 	}

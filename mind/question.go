@@ -241,13 +241,11 @@ func (s *State) stillOpen() (text string) {
 
 // closeQuestion takes an open question out of the state.
 func (s *State) closeQuestion(id string) (Question, bool) {
-	i := slices.IndexFunc(s.Questions, func(q Question) bool { return q.ID == id })
-	if i < 0 {
-		return Question{}, false
+	q, ok := s.Asked(id, "")
+	if ok = ok && q.ID == id; ok {
+		s.Questions = without(s.Questions, func(o Question) bool { return o.ID == id })
 	}
-	q := s.Questions[i]
-	s.Questions = slices.Delete(slices.Clone(s.Questions), i, i+1)
-	return q, true
+	return q, ok
 }
 
 // maxAlways is how many calls are remembered that people have approved for good.

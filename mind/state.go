@@ -110,9 +110,8 @@ type Range struct {
 	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
 	Text      string `json:"text,omitempty"`    // that text, escaped: a resume reads no blob for it
 
-	At     time.Time `json:"at,omitzero"`      // of its newest entry
-	Epoch  int       `json:"epoch,omitempty"`  // since which it stands so
-	Opened int       `json:"opened,omitempty"` // the turn in which its original was last opened
+	At    time.Time `json:"at,omitzero"`     // of its newest entry
+	Epoch int       `json:"epoch,omitempty"` // since which it stands so
 	// Of a card: how many ranges its blob lists, and what those are: 1 for
 	// gists, 2 for cards of gists, and so on.
 	Count int `json:"count,omitempty"`
@@ -315,7 +314,10 @@ type Usage struct {
 
 // New returns the state before the first event.
 func New() *State {
-	return &State{Next: 1, Rooms: map[string]*Room{}, Files: map[string]string{}, Grants: map[string]bool{}}
+	return &State{
+		Next: 1, Rooms: map[string]*Room{}, Files: map[string]string{}, Grants: map[string]bool{},
+		Fires: map[string]Firing{},
+	}
 }
 
 // room returns the named room, made if it is new.
