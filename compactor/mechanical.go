@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -201,8 +202,17 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	if left > 0 {
 		f.Summary += "\n" + j.shorten(strings.TrimSpace(material(units)), left)
 	}
-	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance})
+	var pins []string
+	for _, s := range talk(units) {
+		if s.who != self && rule().MatchString(s.text) {
+			pins = append(pins, s.text)
+		}
+	}
+	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance, "pins": pins})
 }
+
+// rule matches what the offline model takes for a rule.
+var rule = lazy.Regexp(`(?i)^(always|never)\b`)
 
 func encode(v any) string {
 	text, _ := json.Marshal(v) // strings and numbers only: cannot fail

@@ -48,40 +48,32 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 		fresh: map[int]bool{}, epoch: s.Epoch + 1, set: set, meter: meter, put: put, read: read,
 	}
 	maps.Copy(sw.Overtaken, s.Overtaken)
-	var out Outcome
-	chosen, note := sw.choose(fades, &out)
-	for _, f := range chosen {
-		if err := sw.fade(f); err != nil {
-			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
-		}
-	}
-	out.Faded, out.Used = len(chosen), len(Summarised(chosen))
-	if err := sw.decay(); err != nil {
-		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
-	}
-	out.Note = strings.TrimSpace(note + "\n" + sw.unpin(set.budget(pinsShare)))
-	out.Context, out.Lines = sw.Context, sw.lines
-	return out, nil
-}
-
-// choose picks the chunks that fade, in the order of entries, and keeps the rest. The
-// note says what is pinned no longer.
-func (sw *swap) choose(fades []Fade, out *Outcome) (chosen []Fade, note string) {
 	live := map[int]*mind.Entry{}
 	for _, e := range sw.Live {
 		live[e.N] = e
 	}
 	whole := stillValid(fades, live)
-	note = sw.end(whole)
+	note := sw.end(whole)
 	sw.overtake(whole)
 	chosen, kept := sw.pick(whole, true)
+	out := Outcome{Faded: len(chosen), Used: len(Summarised(chosen))}
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
 			f.stays, f.original = f.stays+1, nil
 			out.Kept = append(out.Kept, f)
 		}
 	}
-	return ordered(chosen), note
+	for _, f := range ordered(chosen) {
+		if err := sw.fade(f); err != nil {
+			return Outcome{}, fmt.Errorf("fade e%d..e%d: %w", f.From, f.To, err)
+		}
+	}
+	if err := sw.decay(); err != nil {
+		return Outcome{}, fmt.Errorf("let the past fade: %w", err)
+	}
+	out.Note = strings.TrimSpace(note + "\n" + sw.unpin(set.budget(pinsShare)))
+	out.Context, out.Lines = sw.Context, sw.lines
+	return out, nil
 }
 
 // pick picks from the least to the most relevant what fades, until no more than the target is

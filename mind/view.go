@@ -217,11 +217,11 @@ func ReadView(file []byte) (Seen, bool) {
 	if m == nil || !endLine().MatchString(text) || strings.Contains(whole, "\x00") {
 		return Seen{}, false
 	}
-	epoch, err1 := strconv.Atoi(m[2])
-	through, err2 := strconv.Atoi(m[3])
+	epoch, _ := strconv.Atoi(m[2]) // digits, by the pattern
+	through, _ := strconv.Atoi(m[3])
 	above = strings.TrimSpace(above)
 	intact := above == "" && digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[4]
-	return Seen{through, intact, epoch, m[1], above, text}, err1 == nil && err2 == nil
+	return Seen{through, intact, epoch, m[1], above, text}, true
 }
 
 var endLine = lazy.Regexp(`(?m)^` + endHeader + `[ \t\r]*$`)
