@@ -66,61 +66,33 @@ func sick(all []bridge.Health) error {
 	return errors.New("bridges: " + strings.Join(bad, ", "))
 }
 
-// companion is a bridge that the daemon can keep beside itself.
-type companion struct {
-	name     string
-	args     []string     // of its command
-	variable string       // that it reads its token from, or ""
-	check    func() error // of what it needs and may not be there
-}
-
-func (p *program) companions() []companion {
-	bot := func() error { _, err := p.token(); return err }
-	// The server's token is made here, so that this process strikes it out, too.
-	server := func() error { _, err := serve.Token(p.home.Dir); return err }
-	return []companion{
-		{telegram.Name, []string{"bridge", telegram.Name}, botToken, bot},
-		{backend.Name, []string{"serve"}, "", server},
-	}
-}
-
-func (p *program) companionNames() (names []string) {
-	for _, c := range p.companions() {
-		names = append(names, c.name)
-	}
-	return names
-}
+// companions are the bridges that the daemon can keep beside itself.
+var companions = []string{telegram.Name, backend.Name}
 
 // children are the processes that the daemon keeps beside itself. What one of
 // them needs and is not there is told before anything starts.
-func (p *program) children(names []string) ([]child.Process, error) {
+func (p *program) children(names []string) (out []child.Process, err error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program to run bridges: %w", err)
 	}
-	for _, name := range names {
-		if known := p.companionNames(); !slices.Contains(known, name) {
-			return nil, usagef("--with %s: there is no such bridge, only %s", name, strings.Join(known, ", "))
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
+		args, token := []string{"serve"}, ""
+		switch name {
+		case telegram.Name:
+			args, token = []string{"bridge", name}, botToken
+			_, err = p.token()
+		case backend.Name: // its token is made here, so that this process strikes it out, too
+			_, err = serve.Token(p.home.Dir)
+		default:
+			err = usagef("--with %s: there is no such bridge, only %s", name, strings.Join(companions, ", "))
 		}
-	}
-	var out []child.Process
-	for _, c := range p.companions() {
-		if !slices.Contains(names, c.name) {
-			continue
-		}
-		if err := c.check(); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		args := append(c.args, "--home", p.home.Dir)
-		if p.verbose {
-			args = append(args, "--verbose")
-		}
-		if p.json {
-			args = append(args, "--json")
-		}
+		args = append(args, "--home", p.home.Dir, fmt.Sprintf("--verbose=%t", p.verbose), fmt.Sprintf("--json=%t", p.json))
 		out = append(out, child.Process{
-			Name: c.name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), c.variable),
-			Log: p.logTo(p.err), Output: p.err,
+			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), token), Log: p.logTo(p.err), Output: p.err,
 			Permanent: func(exit int) bool {
 				return slices.Contains([]int{exitUsage, exitNoKey, exitCorrupt, exitNewer}, exit)
 			},

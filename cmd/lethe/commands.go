@@ -199,7 +199,7 @@ func (p *program) offers(word string, list []string) (offers []string, how cobra
 	case "PROVIDER":
 		offers = llm.Presets()
 	case "BRIDGE":
-		offers = p.companionNames()
+		offers = companions
 	case "TYPE":
 		offers = events.Types
 	case "KIND":

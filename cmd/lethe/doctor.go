@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 
-	"charm.land/lipgloss/v2"
-
 	"lethe/config"
 	"lethe/doctor"
 )
@@ -15,8 +13,7 @@ func (p *program) doctorCommand(c call) (err error) {
 	if p.home.Dir, err = p.dir(); err != nil {
 		return err
 	}
-	troubles, styles := 0, map[string]lipgloss.Style{doctor.OK: lipgloss.NewStyle().Faint(true),
-		doctor.Trouble: lipgloss.NewStyle().Foreground(lipgloss.Red)}
+	troubles := 0
 	tell := func(f doctor.Finding) {
 		if f.State == doctor.Trouble {
 			troubles++
@@ -25,7 +22,7 @@ func (p *program) doctorCommand(c call) (err error) {
 			printLine(p.out, f)
 			return
 		}
-		_, _ = lipgloss.Fprintln(p.out, styles[f.State].Render(fmt.Sprintf("%-7s  %-13s  %s", f.State, f.What, f.Text)))
+		fmt.Fprintf(p.out, "%-7s  %-13s  %s\n", f.State, f.What, f.Text)
 		if f.Remedy != "" {
 			fmt.Fprintf(p.out, "%24s $ %s\n", "", f.Remedy)
 		}

@@ -128,10 +128,7 @@ func (p *program) noteFlags(cmd *cobra.Command) {
 
 // quoted writes a word for a shell.
 func quoted(word string) string {
-	plain := func(r rune) bool {
-		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-:+@%,=", r)
-	}
-	if word != "" && strings.TrimFunc(word, plain) == "" {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]{}!#~") {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

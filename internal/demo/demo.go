@@ -55,8 +55,6 @@ func fail(format string, args ...any) { must.Do(fmt.Errorf(format, args...)) }
 // pauses for reading. When it returns the daemon and its home are gone. An error names the
 // scene that did not happen.
 func Run(ctx context.Context, exe string, out io.Writer, fast bool) error {
-	ctx, cancel := signal.NotifyContext(ctx, syscall.SIGHUP)
-	defer cancel()
 	// All of the tour takes seconds: so much patience is for busy machines.
 	t := &tour{exe: exe, patience: 45 * time.Second}
 	t.teller = &teller{ctx: ctx, out: out, fast: fast, rested: time.Now()}
@@ -79,7 +77,7 @@ func (t *tour) run() (err error) {
 		}
 		err = errors.Join(err, os.RemoveAll(t.dir))
 	}()
-	t.print(head.Render("Lethe") + dim.Render(" · one minute, offline: no key, no network, nothing to type") + "\n")
+	t.print(strong.Render("Lethe") + dim.Render(" · one minute, offline: no key, no network, nothing to type") + "\n")
 	for i, s := range []struct {
 		title string
 		play  func()

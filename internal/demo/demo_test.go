@@ -82,7 +82,7 @@ func TestTellerStaysInItsWidth(t *testing.T) {
 	long := strings.Repeat("sea and \x1b[31m sky ", 30) + strings.Repeat("x", 100)
 	tell.text("A sentence of several words that is longer than the eighty columns which the lines of a page are given here.")
 	tell.line("you", long)
-	tell.excerpt(long, "◆ e1..e6 summary")
+	tell.excerpt(long, 1)
 	for line := range strings.Lines(out.String()) {
 		if n := ansi.StringWidth(strings.TrimRight(line, "\n")); n > 80 {
 			t.Errorf("%d columns: %q", n, line)

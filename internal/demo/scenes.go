@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"lethe/internal/must"
 )
 
@@ -28,15 +26,10 @@ func (t *tour) begin() {
 func (t *tour) forget() {
 	t.ask(story)
 	t.ask(promise)
-	t.text("Mind the postcard. Now it reads the logbook of a lighthouse, month by month:")
-	before := 0
+	t.text("Mind the postcard. Now it reads the logbook of a lighthouse, month by month, until its context is full.")
 	for m := 0; !t.status().Compacting && len(t.life(0, "fade")) == 0; m++ {
 		if m == months {
 			fail("nothing has begun to fade, and there is nothing left to say")
-		}
-		before = t.status().ContextTokens
-		if m%3 == 0 {
-			t.gauge("", before)
 		}
 		t.say("read " + monthFile(m))
 	}
@@ -46,10 +39,7 @@ func (t *tour) forget() {
 		return strings.Contains(text, "\n◆ e1..") && !t.status().Compacting
 	})
 	t.text("In the background the older part was summarised; then one append to LIFE.md put the summaries in its place:")
-	fades := t.life(0, "fade")
-	t.excerpt(fades[0])
-	t.gauge("before", before)
-	t.gauge("after", t.status().ContextTokens)
+	t.excerpt(t.life(0, "fade")[0], 1)
 
 	_, faded, _ := strings.Cut(text, "\n◆ e1..")
 	_, pins, _ := strings.Cut(text, "\n◆ pins\n")
@@ -58,14 +48,14 @@ func (t *tour) forget() {
 	switch {
 	case strings.Contains(strings.ToLower(text), word):
 		fail("the context still has the %s", word)
-	case !strings.Contains(t.output("cat", ref[:min(len(ref), 16)]), detail):
+	case !strings.Contains(t.output("", "cat", ref[:min(len(ref), 16)]), detail):
 		fail("no ref in the place of the story leads to the detail")
 	case !strings.Contains(pins, kept):
 		fail("the promise is not pinned in context.md")
 	}
 	t.text("Where the story stood, its context has a few words and a ref; the promise is pinned:")
-	t.excerpt(firstLines("◆ e1.."+faded, 3)...)
-	t.excerpt(firstLines("◆ pins\n"+pins, 3)...)
+	t.excerpt("◆ e1.."+faded, 3)
+	t.excerpt("◆ pins\n"+pins, 3)
 }
 
 // remember mentions what has faded, and sees the identity reminded of it.
@@ -74,7 +64,7 @@ func (t *tour) remember() {
 	t.text("Of the postcard, not a word is left before it. What would make it look for one? Mention it:")
 	t.ask(mention)
 	t.text("What people say is looked up in an index of all that has faded. A hint came, and it opened the original:")
-	t.excerpt(t.life(n, "hint", "call", "result")...)
+	t.excerpt(strings.Join(t.life(n, "hint", "call", "result"), "\n"), 9)
 	if opened := strings.Join(t.life(n, "result"), "\n"); !strings.Contains(opened, "UNCOMPACT status=ok") {
 		fail("it answered without opening the ref: LIFE.md has no UNCOMPACT")
 	}
@@ -85,7 +75,7 @@ func (t *tour) ask(text string) {
 	t.print("\n")
 	t.line("you", text)
 	answer := t.say(text)
-	t.line(name, ansi.Truncate(strings.Join(strings.Fields(answer), " "), 130, "…"))
+	t.line(name, strings.Join(strings.Fields(answer), " "))
 	if strings.HasSuffix(text, "?") && !strings.Contains(answer, detail) {
 		fail("the answer %q does not have the detail", answer)
 	}
@@ -94,12 +84,12 @@ func (t *tour) ask(text string) {
 // kill kills the daemon, resumes the identity by its hash, checks that it wakes with the context it died with, and
 // asks again.
 func (t *tour) kill() {
-	before, n := t.output("context", name), len(t.life(0))
+	before, n := t.output("", "context", name), len(t.life(0))
 	t.command("kill -9 %d", t.daemon.cmd.Process.Pid)
 	t.daemon.kill()
-	t.excerpt("the process is gone: " + t.daemon.cmd.ProcessState.String())
+	t.excerpt("the process is gone: "+t.daemon.cmd.ProcessState.String(), 1)
 	t.start(t.hash)
-	if t.output("context", name) != before {
+	if t.output("", "context", name) != before {
 		fail("its context is not what it was before the kill")
 	}
 	if len(t.life(n, "resumed")) != 1 {
@@ -114,13 +104,8 @@ func (t *tour) prove() {
 	t.text("Each line of LIFE.md is a leaf of a signed tree, and each text has its hash for a name. So it can be checked:")
 	for _, args := range [][]string{{"stop", name}, {"check"}} {
 		t.command("lethe %s", strings.Join(args, " "))
-		t.excerpt(firstLines(t.output(args...), 3)...)
+		t.excerpt(t.output("", args...), 3)
 	}
 	t.text("Now for real: lethe is a chat with an identity of your own, and with DEEPSEEK_API_KEY set it has " +
 		"a real model. docs/forgetting.md tells what fades when and what it costs.")
-}
-
-func firstLines(s string, n int) []string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[:min(n, len(lines))]
 }

@@ -1,9 +1,6 @@
 package demo
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // What the user says. A summary keeps promises, names and what was said first and
 // last; the place of the key is none of these, so that it is only in the original
@@ -33,16 +30,13 @@ func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12,
 // 1200 tokens: a turn has to be less than the tenth of the limit in which the
 // summaries are made.
 func month(m int) string {
-	winds := []string{"NW-7", "W-5", "SW-4", "S-3", "SE-6", "E-2", "NE-8", "N-9"}
-	ships := []string{"SS-Ardmore of Leith", "SV-Halcyon of Bergen", "SS-Brunhild of Hull",
-		"FV-Kittiwake of Antwerp", "HMS-Petrel of Reykjavik"}
-	var b strings.Builder
+	text := ""
 	for day := 1; day <= 28; day++ {
 		k := 31*m + 7*day
-		fmt.Fprintf(&b, "%d-%02d-%02d wind %s, glass %d.%02d, oil %d.%d pints; "+
-			"%s passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
-			1907+m/12, 1+m%12, day, winds[k%len(winds)], 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
-			ships[(k+day/5)%len(ships)], (k*5)%24, (k*13)%60, k%6, (k*7)%60, k%9, (k*3)%10)
+		text += fmt.Sprintf("%d-%02d-%02d wind NW-%d, glass %d.%02d, oil %d.%d pints; "+
+			"SS-Ardmore of Leith passed %02d.%02d, lamp trimmed %02d.%02d, fog-signal for %d.%d hours\n",
+			1907+m/12, 1+m%12, day, k%9, 28+k%3, (k*17)%100, 2+k%3, (k*3)%10,
+			(k*5)%24, (k*13)%60, k%6, (k*7)%60, k%9, (k*3)%10)
 	}
-	return b.String()
+	return text
 }

@@ -30,10 +30,8 @@ const (
 	longestRest = 10 * time.Second
 )
 
-// Styles; the colour is one of the terminal's own sixteen.
 var (
 	strong = lipgloss.NewStyle().Bold(true)
-	head   = strong.Foreground(lipgloss.Color("6"))
 	dim    = lipgloss.NewStyle().Faint(true)
 )
 
@@ -59,8 +57,7 @@ func (t *teller) rest() {
 // scene opens a step.
 func (t *teller) scene(n int, title string) {
 	t.rest()
-	rule := strings.Repeat("─", wide-ansi.StringWidth(title)-4)
-	t.print("\n" + head.Render(fmt.Sprintf("%d  %s ", n, title)) + dim.Render(rule) + "\n")
+	t.print("\n" + strong.Render(fmt.Sprintf("%d  %s", n, title)) + "\n")
 }
 
 // text tells something, in a paragraph of its own.
@@ -75,23 +72,16 @@ func (t *teller) command(format string, args ...any) {
 	t.print("\n" + dim.Render("  $ ") + strong.Render(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// excerpt shows lines of a file, each on one line of the screen.
-func (t *teller) excerpt(lines ...string) {
-	for _, l := range lines {
-		t.print(dim.Render("  │ ") + ansi.Truncate(chat.Sanitize(l), wide-4, "…") + "\n")
+// excerpt shows the first lines of a text, each on one line of the screen.
+func (t *teller) excerpt(text string, most int) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines[:min(len(lines), most)] {
+		t.print(dim.Render("  │ ") + ansi.Truncate(chat.Sanitize(line), wide-4, "…") + "\n")
 	}
 }
 
 // line shows a line of the room.
 func (t *teller) line(who, text string) {
-	text = ansi.Wrap(ansi.Truncate(chat.Sanitize(text), 8*(wide-8), "…"), wide-8, "")
-	t.print("  " + strong.Render(fmt.Sprintf("%-5s", who)) + " " + strings.ReplaceAll(text, "\n", "\n        ") + "\n")
-}
-
-// gauge shows how full the context is.
-func (t *teller) gauge(label string, tokens int) {
-	const cells = 28
-	n := min(cells, max(0, tokens*cells/limit))
-	bar := head.Render(strings.Repeat("█", n)) + dim.Render(strings.Repeat("░", cells-n))
-	t.print(fmt.Sprintf("  %-24s%s %d of %d\n", label, bar, tokens, limit))
+	text = strings.ReplaceAll(ansi.Wrap(chat.Sanitize(text), wide-8, ""), "\n", "\n        ")
+	t.print("  " + strong.Render(fmt.Sprintf("%-5s", who)) + " " + text + "\n")
 }

@@ -1,12 +1,10 @@
 package demo
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,7 +17,6 @@ import (
 // daemon is lethe run as a process of its own.
 type daemon struct {
 	cmd  *exec.Cmd
-	log  string        // the file with what it says
 	gone chan struct{} // closed when it has ended
 }
 
@@ -44,7 +41,7 @@ func (t *tour) start(args ...string) {
 	t.command("lethe run --offline %s", strings.Join(args, " "))
 	out := must.Get(os.Create(filepath.Join(t.dir, "daemon.log")))
 	defer out.Close() // the daemon has its own
-	d := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), out.Name(), make(chan struct{})}
+	d := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), make(chan struct{})}
 	d.cmd.Stdout, d.cmd.Stderr = out, out
 	must.Do(d.cmd.Start())
 	go func() { // ends with the process, which kill or ctx ends
@@ -53,14 +50,17 @@ func (t *tour) start(args ...string) {
 	}()
 	t.daemon = d
 	t.await("the daemon to say ready", func() bool {
-		log, _ := os.ReadFile(d.log)
-		ready := regexp.MustCompile(`(?m)^ready ([0-9a-f]{16})`).FindSubmatch(log)
-		if ready != nil {
-			t.hash = string(ready[1])
-		}
-		return ready != nil
+		_, ready, _ := strings.Cut("\n"+t.log(), "\nready ")
+		t.hash = ready[:min(len(ready), 16)]
+		return len(t.hash) == 16
 	})
-	t.excerpt("ready " + t.hash + "… " + name)
+	t.excerpt("ready "+t.hash+"… "+name, 1)
+}
+
+// log is what the newest daemon has said.
+func (t *tour) log() string {
+	text, _ := os.ReadFile(filepath.Join(t.dir, "daemon.log"))
+	return strings.TrimSpace(string(text))
 }
 
 // kill ends the daemon with kill -9, and waits until it is gone.
@@ -77,9 +77,8 @@ func (t *tour) await(what string, ok func() bool) {
 		case <-t.ctx.Done():
 			must.Do(t.ctx.Err())
 		case <-t.daemon.gone:
-			log, _ := os.ReadFile(t.daemon.log)
-			lines := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
-			fail("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, lines[len(lines)-1])
+			log := t.log()
+			fail("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, log[strings.LastIndex(log, "\n")+1:])
 		case <-late:
 			fail("wait for %s: not within %s", what, t.patience)
 		case <-time.After(40 * time.Millisecond):
@@ -89,15 +88,11 @@ func (t *tour) await(what string, ok func() bool) {
 
 // say says a line in the room, as a person would in a pipe, and returns the answer.
 func (t *tour) say(text string) string {
-	return strings.TrimSpace(t.output("chat", room, "--once", "--timeout", t.patience.String(), "<", text))
+	return strings.TrimSpace(t.output(text, "chat", room, "--once", "--timeout", t.patience.String()))
 }
 
-// output returns what a command of lethe prints. What follows "<" it reads.
-func (t *tour) output(args ...string) string {
-	input := ""
-	if n := slices.Index(args, "<"); n >= 0 {
-		args, input = args[:n], args[n+1]
-	}
+// output returns what a command of lethe prints that reads an input.
+func (t *tour) output(input string, args ...string) string {
 	cmd := t.lethe(args...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.Output()
