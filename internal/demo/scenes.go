@@ -25,7 +25,6 @@ func (t *tour) begin() {
 // nowhere else than behind its ref.
 func (t *tour) forget() {
 	t.ask(story)
-	t.ask(promise)
 	t.text("Mind the postcard. Now it reads the logbook of a lighthouse, month by month, until its context is full.")
 	for m := 0; !t.status().Compacting && len(t.life(0, "fade")) == 0; m++ {
 		if m == months {
@@ -42,20 +41,15 @@ func (t *tour) forget() {
 	t.excerpt(t.life(0, "fade")[0], 1)
 
 	_, faded, _ := strings.Cut(text, "\n◆ e1..")
-	_, pins, _ := strings.Cut(text, "\n◆ pins\n")
-	pins, _, _ = strings.Cut(pins, "\n◆")
 	_, ref, _ := strings.Cut(faded, "hash=")
 	switch {
 	case strings.Contains(strings.ToLower(text), word):
 		fail("the context still has the %s", word)
 	case !strings.Contains(t.output("", "cat", ref[:min(len(ref), 16)]), detail):
 		fail("no ref in the place of the story leads to the detail")
-	case !strings.Contains(pins, kept):
-		fail("the promise is not pinned in context.md")
 	}
-	t.text("Where the story stood, its context has a few words and a ref; the promise is pinned:")
+	t.text("Where the story stood, its context has a few words and a ref:")
 	t.excerpt("◆ e1.."+faded, 3)
-	t.excerpt("◆ pins\n"+pins, 3)
 }
 
 // remember mentions what has faded, and sees the identity reminded of it.

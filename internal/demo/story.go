@@ -2,22 +2,21 @@ package demo
 
 import "fmt"
 
-// What the user says. A summary keeps promises, names and what was said first and
-// last; the place of the key is none of these, so that it is only in the original
-// once the story has faded.
+// What the user says. A summary keeps what was said first and last; the place of the key
+// is neither, so that it is only in the original once the story has faded.
 const (
 	story = "We agreed: the lamp room of Skerry-Light and the logbook SL-1907 are in your hands now, iris. " +
 		"Magnus kept both for forty years and took me through the tower before he left. " +
 		"The stairs have ninety-one steps, and the third one sings. " +
 		"He showed me the lamp last, as one shows a sleeping child. " +
+		"The cat of the house is called Storm and takes no orders. " +
+		"Coal comes in May and in October, when the sea lets it. " +
 		"The spare key of the lamp room hangs behind the barometer, under a postcard of Naples. " +
 		"Then he shook my hand, and his boat was gone before the fog came in."
 	detail   = "behind the barometer, under a postcard of Naples"
 	word     = "postcard"
 	mention  = "I see a postcard of Naples on the wall. what hangs under it?"
 	question = "where does the spare key of the lamp room hang?"
-	promise  = "remember: never clean the lens with water, only with alcohol"
-	kept     = "never clean the lens with water"
 )
 
 // months is how many files of the logbook there are to read. Far fewer fill the
