@@ -213,19 +213,20 @@ func (a *Agent) remind(call string) error {
 	return nil
 }
 
-// lateAnswers tells of questions that were not answered in time.
+// lateAnswers tells of questions that were not answered in time. What stands in the room unheard may be an answer.
 func (a *Agent) lateAnswers(now time.Time) (out []record, err error) {
 	for _, q := range a.state.Questions {
 		room := a.wakeView().HeardFor(q.Room)
-		if q.Until.IsZero() || now.Before(q.Until) || room == "" || a.answerIn(q.Room) {
+		if q.Until.IsZero() || now.Before(q.Until) || room == "" {
 			continue
 		}
-		text := fmt.Sprintf(
-			"nobody answered %s by %s, which is no consent: %s",
-			q.ID,
-			q.Until.Format(time.RFC3339),
-			blobs.Gist(q.Text),
-		)
+		if r := a.state.Rooms[q.Room]; r != nil && r.Joined {
+			if batch, err := chat.Read(a.path(q.Room), a.cursor(q.Room), 1<<20); err == nil && len(batch.Lines) > 0 {
+				continue
+			}
+		}
+		const late = "nobody answered %s by %s, which is no consent: %s"
+		text := fmt.Sprintf(late, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
 		out = append(out, a.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out, nil
@@ -242,28 +243,6 @@ func (a *Agent) nextDeadline() (at time.Time) {
 	return at
 }
 
-// answerIn reports whether an answer stands in a room that has not been heard yet.
-func (a *Agent) answerIn(room string) bool {
-	if r := a.state.Rooms[room]; r == nil || !r.Joined {
-		return false
-	}
-	at, in := a.cursor(room), intake{room: room, moved: a.io(room).replaced}
-	for more := true; more; {
-		batch, err := chat.Read(a.path(room), at, 1<<20)
-		if err != nil {
-			return false
-		}
-		in.moved = in.moved || batch.Realigned || batch.Restarted
-		for _, l := range batch.Lines {
-			if _, _, ok := a.answers(&in, l); ok {
-				return true
-			}
-		}
-		at, more = batch.Next, batch.More
-	}
-	return false
-}
-
 // runApproved runs the next call that people have approved, and reports whether there was one.
 func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 	if len(a.state.Approved) == 0 || a.stopReason(ctx) != "" || !a.canRecord() {
@@ -275,7 +254,7 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 		return false, err
 	}
 	in := a.intend(q.ID, c, false)
-	if err := a.commit(record{Event: event.Run{ID: q.ID, Tool: c.Tool, Child: in.child, Notice: in.line}}); err != nil {
+	if err := a.happen(event.Run{ID: q.ID, Tool: c.Tool, Child: in.child, Notice: in.line}); err != nil {
 		return false, err
 	}
 	a.call.share = a.batchChars()

@@ -76,7 +76,7 @@ func (a *Agent) warnRepeats() error {
 // touched is the version of an own file that a tool has written.
 func (a *Agent) touched(res tools.Result) (f event.File) {
 	if res.Touched != "" {
-		if text, err := a.readOwn(res.Touched); err == nil {
+		if text, err := a.log.ReadOwn(res.Touched); err == nil {
 			f = mind.Text{Name: res.Touched, Body: text}.Version()
 		}
 	}

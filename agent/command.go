@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	maxModel    = 100  // bytes of a model's name
-	maxCommand  = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
-	maxCommands = 16   // run in one look at a room, so that the others have their turn
+	maxModel   = 100  // bytes of a model's name
+	maxCommand = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
 )
 
 // runCommand runs a command and records it. next is the cursor behind it; early
@@ -31,7 +30,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	}
 	e := event.Command{
 		ID:      a.noticeID(),
-		Passage: passage(room, l.From, next),
+		Passage: event.Passed(room, l.From, next),
 		Name:    "/" + l.Command,
 		By:      l.Name,
 		Early:   early,
@@ -138,8 +137,7 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	if at.Offset < heard.Offset && !at.moved {
 		at.Cursor = heard
 	}
-	ran, left := 0, false // for the next look
-	for more := true; more && (inTurn || !left); {
+	for more := true; more; {
 		batch, err := a.readLines(a.path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
@@ -159,20 +157,14 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 			case l.Command == "stop" && inTurn:
 				return true, nil
 			case moved: // readRooms sorts the offsets out, between turns
-			case ran < maxCommands:
-				ran++
+			default:
 				if err := a.runCommand(room, l, batch.After(i+1), true); err != nil {
 					return false, err
 				}
-			case !left: // from here on only a /stop is looked for
-				left = true
-				io.scanned = scanned{Cursor: batch.After(i)}
 			}
 		}
 		at.Cursor, more = batch.Next, batch.More
-		if !left {
-			io.scanned = at
-		}
+		io.scanned = at
 	}
 	return false, nil
 }

@@ -13,7 +13,6 @@ import (
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
 )
@@ -221,22 +220,17 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 	contains(t, w.prompt(), "said before that")
 }
 
-// A flood of commands in one room is obeyed a few at a time, so that the others
-// have their turn, and a /stop behind it is heard at once.
+// A flood of commands in one room is obeyed, each once.
 func TestFloodOfCommands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "hi", Fault: rehearsal.Hang})
 	id := w.boot("ada", "dev", "ops")
-	const n = 5 * maxCommands
+	const n = 80
 	w.run(id).finish()
 	w.say("dev", "ann", slices.Repeat([]string{"/status"}, n)...)
 	w.say("ops", "bob", "hi")
 	r := w.run(id)
 	w.eventually("the call", func() bool { return len(w.asked()) == 1 })
-	before := slices.IndexFunc(w.life(id), func(e life.Event) bool { return e.Kind == "inbound" && e.Get("room") == "ops" })
-	if obeyed := len(slices.DeleteFunc(w.life(id)[:before], func(e life.Event) bool { return e.Kind != "command" })); obeyed > maxCommands {
-		t.Errorf("%d commands were obeyed before the line in ops was heard", obeyed)
-	}
 	w.say("dev", "ann", append(slices.Repeat([]string{"/status"}, n), "/stop")...)
 	w.eventually("Stopped.", func() bool { return slices.Contains(w.said("dev"), "Stopped.") })
 	r.finish()

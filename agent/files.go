@@ -25,15 +25,12 @@ type ownFiles struct {
 	seen map[string]fs.FileInfo // how they looked when they were read
 
 	writing bool      // somebody is writing context.md
-	failed  bool      // context.md could not be written the last time
 	shown   [2]int    // the state that context.md shows; see viewMark
 	written time.Time // when it was last
 	due     time.Time // when it is to be; zero while it shows all, or a turn is under way
 }
 
 func (f *ownFiles) path(name string) string { return filepath.Join(f.id.Dir, name) }
-
-func (a *Agent) readOwn(name string) ([]byte, error) { return a.id.ReadOwn(name, a.cfg.Log) }
 
 // look returns how a file looks without reading it; nil if it is missing.
 func (f *ownFiles) look(name string) fs.FileInfo {
@@ -64,7 +61,7 @@ func (a *Agent) checkFiles() error {
 // noteChange tells the agent of a file that is not what the log says.
 func (a *Agent) noteChange(name string) error {
 	before := a.files.look(name)
-	text, err := a.readOwn(name)
+	text, err := a.log.ReadOwn(name)
 	if err != nil {
 		return err
 	}
@@ -165,7 +162,7 @@ func (a *Agent) editMemory(edit *mind.Edit) error {
 		return nil
 	}
 	before := a.files.look(home.MemoryFile)
-	now, err := a.readOwn(home.MemoryFile)
+	now, err := a.log.ReadOwn(home.MemoryFile)
 	if err != nil {
 		return err
 	}
@@ -198,11 +195,10 @@ func (a *Agent) writeContext() error {
 func (a *Agent) replaceContext(read fs.FileInfo) {
 	now, err := durable.SwapView(a.files.path(home.ContextFile), a.state.View(), 0o600,
 		func(there fs.FileInfo) bool { return there == nil && read == nil || durable.Unchanged(read, there) })
-	if err != nil && !a.files.failed { // a full disk, say: nothing depends on the view
+	if err != nil { // a full disk, say: nothing depends on the view
 		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
-	a.files.failed, a.files.writing = err != nil, err == nil && now == nil
-	if a.files.writing {
+	if a.files.writing = err == nil && now == nil; a.files.writing {
 		return
 	}
 	a.files.shown, a.files.written, a.files.due = a.viewMark(), time.Now(), time.Time{}

@@ -109,7 +109,7 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 // instructions reads one of the two texts that the agent may rewrite. A broken one
 // gives way to the built-in text, and the agent is told once.
 func (a *Agent) instructions(name, builtin string) (string, error) {
-	custom, err := a.readOwn(name)
+	custom, err := a.log.ReadOwn(name)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +179,7 @@ func (a *Agent) backOff(err error) error {
 	if !first {
 		return nil
 	}
-	return a.commit(record{Event: event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()}})
+	return a.happen(event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()})
 }
 
 // outpaced gives up the job under way because the limit is reached.
@@ -223,7 +223,7 @@ func (a *Agent) pay(asker *beside.Asker) error {
 		return nil
 	}
 	bill.Tokens = asker.Pay.Note(bill.Tokens, 0)
-	return inOrder(func() error { return a.commit(record{Event: bill.Event("compaction")}) }, a.release)
+	return inOrder(func() error { return a.happen(bill.Event("compaction")) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,

@@ -62,10 +62,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 	if a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
 		return nil
 	}
-	return a.commit(record{
-		Event: event.Hint{N: a.state.Next, Why: why, Refs: refs},
-		Texts: []body{{Gist: "hint at " + hits[0].Gist, Data: []byte(text)}},
-	})
+	return a.happen(event.Hint{N: a.state.Next, Why: why, Refs: refs}, body{Gist: "hint at " + hits[0].Gist, Data: []byte(text)})
 }
 
 // startIndexer begins to keep the index.

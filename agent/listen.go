@@ -114,8 +114,7 @@ func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 		if batch.Restarted && a.state.Rooms[room].Cursor.Offset > 0 {
 			a.cfg.Log.Warn("a room was replaced and nothing in it was heard before; it is read from its start", "room", room)
 		}
-		all, err := a.splitBatch(batch, in)
-		if err != nil {
+		if err := a.splitBatch(batch, in); err != nil {
 			return false, err
 		}
 		if in.io.replaced { // what comes next is told from own lines by the new offsets
@@ -123,26 +122,24 @@ func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
 				return false, err
 			}
 		}
-		if !all || !batch.More {
-			return !all, a.commitEntries(in)
+		if !batch.More {
+			return false, a.commitEntries(in)
 		}
 	}
 	return true, a.commitEntries(in)
 }
 
 // splitBatch makes inbound entries of the runs of lines between commands, which it
-// runs. It reports whether that was all of the batch: what follows the last of
-// maxCommands waits for the next look.
-func (a *Agent) splitBatch(batch chat.Batch, in *intake) (all bool, err error) {
+// runs.
+func (a *Agent) splitBatch(batch chat.Batch, in *intake) error {
 	in.from, in.moved = batch.After(0).Offset, in.io.replaced
-	ran := 0
 	for i, l := range batch.Lines {
 		if over := a.over(in.room, l, in.moved); over != in.over {
 			a.endRun(in, batch.After(i))
 			in.over = over
 		}
 		if taken, err := a.takeAnswer(in, batch, i); err != nil {
-			return false, err
+			return err
 		} else if taken {
 			continue
 		}
@@ -152,21 +149,16 @@ func (a *Agent) splitBatch(batch chat.Batch, in *intake) (all bool, err error) {
 		}
 		a.endRun(in, batch.After(i))
 		if err := a.commitEntries(in); err != nil {
-			return false, err
+			return err
 		}
-		next := batch.After(i + 1)
-		if err := a.runCommand(in.room, l, next, false); err != nil {
-			return false, err
+		if err := a.runCommand(in.room, l, batch.After(i+1), false); err != nil {
+			return err
 		}
 		in.from, in.moved = l.To, false
-		if ran++; ran == maxCommands {
-			in.io.readAhead = &next
-			return false, nil
-		}
 	}
 	a.endRun(in, batch.Next)
 	in.io.readAhead = &batch.Next
-	return true, nil
+	return nil
 }
 
 // endRun makes an entry of the lines so far. There is none when all of them are the
@@ -226,7 +218,7 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 		}
 	}
 	e.event = event.Inbound{
-		Passage: passage(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
+		Passage: event.Passed(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
 		Asleep: asleep && !woken || in.over,
 	}
 	first := e.heard[0]
@@ -236,11 +228,6 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 	}
 	e.body, e.shown = body{Gist: gist, Data: text}, mind.Heard(text, own)
 	return e, true
-}
-
-// passage is a range of a room that ends where the cursor stands.
-func passage(room string, from int64, next chat.Cursor) event.Passage {
-	return event.Passed(room, from, next)
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.

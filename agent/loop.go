@@ -69,7 +69,7 @@ func inOrder(steps ...func() error) error {
 // that somebody may have edited, the debts.
 func (a *Agent) begin() error {
 	if !a.fresh {
-		if err := a.commit(record{Event: event.Resumed{Version: lethe.Version}}); err != nil {
+		if err := a.happen(event.Resumed{Version: lethe.Version}); err != nil {
 			return err
 		}
 	}
@@ -148,12 +148,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	var retry, look time.Time
+	at := wake.Sooner(wake.Sooner(a.nextDue(), a.nextPost()), wake.Sooner(a.files.due, a.state.Until))
 	if a.state.Owed().Answer || a.outage.noSpace != nil {
-		retry = a.outage.retryAt
+		at = wake.Sooner(at, a.outage.retryAt)
 	}
 	if a.files.writing {
-		look = time.Now().Add(halfWritten / 4)
+		at = wake.Sooner(at, time.Now().Add(halfWritten/4))
 	}
 	var summarised <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -164,15 +164,10 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-a.changed:
 	case <-a.stirred:
 	case <-summarised:
-	case <-alarm(a.nextDue()):
-	case <-alarm(a.nextPost()):
-	case <-alarm(retry):
-	case <-alarm(look):
-	case <-alarm(a.files.due):
-	case <-alarm(a.state.Until):
+	case <-alarm(at):
 	case <-a.cfg.Retry:
 		a.outage.retryAt = time.Time{}
-		return a.commit(record{Event: event.Resumed{Version: lethe.Version, Why: "asked"}})
+		return a.happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func (a *Agent) failed(err error) error {
 	if a.state.Told != trouble.What {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
-	return a.commit(record{Event: trouble})
+	return a.happen(trouble)
 }
 
 // people are the rooms in which somebody waits for an answer, or else all in which people may be.
@@ -265,7 +265,7 @@ func (a *Agent) pause(why, say string, until time.Time) error {
 	if a.state.Told != mind.ToldPause(until) { // once, however often somebody speaks before the next reply
 		rooms = a.notify(rooms...)
 	}
-	return a.commit(record{Event: event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)}})
+	return a.happen(event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -22,6 +22,11 @@ type (
 // commit makes records happen, together; see journal.Commit.
 func (a *Agent) commit(records ...record) error { return a.log.Commit(records...) }
 
+// happen records one event.
+func (a *Agent) happen(e event.Event, texts ...body) error {
+	return a.commit(record{Event: e, Texts: texts})
+}
+
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
 func (a *Agent) epoch(why string, before ...record) error {
 	defer a.indexIfFaded() // or was cut out by a person
@@ -115,7 +120,7 @@ func (a *Agent) refresh(s *mind.State) error {
 			return err
 		}
 	}
-	soul, err := a.readOwn("SOUL.md")
+	soul, err := a.log.ReadOwn("SOUL.md")
 	if err != nil {
 		return err
 	}

@@ -128,9 +128,9 @@ func TestForgetCommand(t *testing.T) {
 	w.say("dev", "bob", "/forget e2..e5")
 	contains(t, w.answered("dev", 10), "Only these may tell me what to forget: ann, eve.")
 	w.say("dev", "ann", "/forget e90..e99")
-	contains(t, w.answered("dev", 11), "Nothing in e90..e99 can fade")
+	contains(t, w.answered("dev", 11), "e90..e99 holds some 0 tokens that can fade")
 	w.say("dev", "ann", "/forget e3..e4")
-	contains(t, w.answered("dev", 12), "Nothing in e3..e4 can fade") // halves of two turns
+	contains(t, w.answered("dev", 12), "e3..e4 holds some 0 tokens that can fade") // halves of two turns
 	r.settled()
 	equal(t, "faded", len(w.fold(ada).Faded), 0)
 	r.stop()

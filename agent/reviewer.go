@@ -49,14 +49,11 @@ func (a *Agent) forget(l chat.Line) (asked event.Entries, say string) {
 	}
 	fmt.Sscanf(l.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
 	tokens, worth := compactor.Within(a.state, a.estimate.Tokens, asked)
-	switch {
-	case tokens == 0:
+	if !worth {
 		return event.Entries{}, fmt.Sprintf(
-			"Nothing in %s can fade: only whole turns that are still in my context, or finished steps of one.",
-			l.Arg,
+			"%s holds some %d tokens that can fade, of whole turns or finished steps, and a summary would have as many.",
+			l.Arg, tokens,
 		)
-	case !worth:
-		return event.Entries{}, fmt.Sprintf("%s holds some %d tokens, and a summary would have as many.", l.Arg, tokens)
 	}
 	return asked, fmt.Sprintf("I forget %s, some %d tokens; every original can still be opened.", l.Arg, tokens)
 }

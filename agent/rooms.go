@@ -119,7 +119,7 @@ func (a *Agent) subscriptions() error {
 	}
 	for _, room := range a.joined() {
 		if !slices.Contains(linked, room) {
-			if err := a.commit(record{Event: event.Left{Room: room}}); err != nil {
+			if err := a.happen(event.Left{Room: room}); err != nil {
 				return err
 			}
 			a.io(room).begun = false
@@ -174,7 +174,7 @@ func (a *Agent) join(room string, first bool) error {
 	if c := a.state.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return a.commit(record{Event: e, Texts: []body{{Gist: "joined room " + room, Data: []byte(text)}}})
+	return a.happen(e, body{Gist: "joined room " + room, Data: []byte(text)})
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether
@@ -286,8 +286,8 @@ func (a *Agent) payPosts() error {
 		if err != nil {
 			continue // it waits now
 		}
-		posted := event.Posted{ID: p.ID, Passage: passage(p.Room, from, at), Torn: a.torn(p, from)}
-		if err := a.commit(record{Event: posted}); err != nil { // it is no longer owed
+		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at), Torn: a.torn(p, from)}
+		if err := a.happen(posted); err != nil { // it is no longer owed
 			return err
 		}
 		if !p.Wakes { // that is for the identity itself

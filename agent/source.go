@@ -191,7 +191,7 @@ func (a *Agent) wrote(c *mind.Call) event.File {
 	if name == "" {
 		return event.File{}
 	}
-	there, err := a.readOwn(name)
+	there, err := a.log.ReadOwn(name)
 	if err != nil || !strings.Contains(string(there), text) {
 		return event.File{}
 	}

@@ -118,5 +118,5 @@ func (a *Agent) goOn() error {
 	if until := a.state.Until; until.IsZero() || now.Before(until) && until.Before(now.AddDate(0, months, 2)) {
 		return nil
 	}
-	return a.commit(record{Event: event.Resumed{Version: lethe.Version, Why: "budget"}})
+	return a.happen(event.Resumed{Version: lethe.Version, Why: "budget"})
 }

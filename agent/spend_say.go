@@ -29,7 +29,7 @@ func (a *Agent) warn(rooms []string) error {
 			Text:   name,
 			Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),
 		}
-		if err := a.commit(record{Event: e}); err != nil {
+		if err := a.happen(e); err != nil {
 			return err
 		}
 	}

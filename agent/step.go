@@ -46,7 +46,7 @@ func (a *Agent) step(ctx context.Context) error {
 		v, err = a.examine(ctx, &t)
 	}
 	if t.lost.Calls > 0 {
-		if err := inOrder(func() error { return a.commit(record{Event: t.lost.Event("turn")}) }, a.release); err != nil {
+		if err := inOrder(func() error { return a.happen(t.lost.Event("turn")) }, a.release); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 		if rooms := a.audience(); len(rooms) > 0 && (said != "" && said != mind.Nothing || a.state.Concludes()) {
 			e.Posting = a.posting(rooms...)
 		}
-		return a.commit(record{Event: e, Texts: bodies})
+		return a.happen(e, bodies...)
 	}
 	var pending []mind.Pending
 	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
