@@ -214,7 +214,7 @@ func (a *Agent) remind(call string) error {
 }
 
 // lateAnswers tells of questions that were not answered in time. What stands in the room unheard may be an answer.
-func (a *Agent) lateAnswers(now time.Time) (out []record, err error) {
+func (a *Agent) lateAnswers(now time.Time) (out []record) {
 	for _, q := range a.state.Questions {
 		room := a.wakeView().HeardFor(q.Room)
 		if q.Until.IsZero() || now.Before(q.Until) || room == "" {
@@ -229,7 +229,7 @@ func (a *Agent) lateAnswers(now time.Time) (out []record, err error) {
 		text := fmt.Sprintf(late, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
 		out = append(out, a.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
-	return out, nil
+	return out
 }
 
 // nextDeadline is when the next question is overdue.

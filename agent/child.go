@@ -87,7 +87,7 @@ func (a *Agent) company() []string {
 func (a *Agent) Join(t *crew.Team) { a.team = t }
 
 // lostChildren writes the results of children that cannot be run.
-func (a *Agent) lostChildren(now time.Time) (out []record, err error) {
+func (a *Agent) lostChildren(now time.Time) (out []record) {
 	for _, c := range a.state.Working() {
 		why := a.team.Lost(c.Name)
 		owed := slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
@@ -101,5 +101,5 @@ func (a *Agent) lostChildren(now time.Time) (out []record, err error) {
 		}
 		out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))
 	}
-	return out, nil
+	return out
 }

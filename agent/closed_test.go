@@ -35,7 +35,7 @@ func TestClosedRoom(t *testing.T) {
 		contains(t, res.text, "room ops cannot be written now")
 		contains(t, res.text, "recorded and will be said")
 	}
-	contains(t, w.ask("dev", "/status"), "; room ops cannot be written, lines that wait: 2: ")
+	contains(t, w.ask("dev", "/status"), "; room ops cannot be written, and lines wait: ")
 	w.say("dev", "ann", "wait")
 	r.waitFor(status.Thinking, "")
 	equal(t, "the answer to /stop", w.ask("dev", "/stop"), "Stopped.")

@@ -143,7 +143,7 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	}
 	parent := a.state.LastBlob
 	put := func(gist string, text []byte) (mind.Ref, error) {
-		return a.log.Put(blobs.Meta{At: a.log.Now(), Gist: gist, Parent: parent}, text)
+		return a.log.Put(blobs.Meta{Gist: gist, Parent: parent}, text)
 	}
 	if err := a.state.Amend(edit, put); err != nil {
 		return err

@@ -144,7 +144,6 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 		}
 		return nil
 	}
-	a.cfg.Log.Info("compaction begins", "why", why, "eligible_tokens", job.Eligible())
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
 	rates, dir := a.rates(), a.id.Dir
 	asker := &beside.Asker{
@@ -235,7 +234,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	}
 	parent := a.state.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
-		m.At, m.Parent = a.log.Now(), parent
+		m.Parent = parent
 		ref, err := a.log.Put(m, text)
 		if err == nil {
 			parent = ref.Hash
@@ -265,7 +264,6 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	if why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
 		*a.state, a.forgetting.after = was, before
 		a.keep(fades)
-		a.cfg.Log.Info("nothing to compact", "why", why, "tokens", before)
 		return a.forgot(asked)
 	}
 	if out.Note != "" { // no crash parts it from the epoch

@@ -37,25 +37,21 @@ func (a *Agent) readRooms() (more bool, err error) {
 		return false, err
 	}
 	rooms, news := a.joined(), 0
-	looks := make([]durable.Look, len(rooms))
-	for i, room := range rooms {
-		if looks[i] = a.lookInto(room); a.io(room).size != a.cursor(room).Offset {
+	for _, room := range rooms {
+		if a.lookInto(room); a.io(room).size != a.cursor(room).Offset {
 			news++
 		}
 	}
-	for i, room := range rooms {
-		if news > 0 { // to read another one may have taken a while
-			looks[i] = a.lookInto(room)
-		}
-		io := a.io(room)
-		if io.size == a.cursor(room).Offset && io.read.Same(looks[i]) {
+	for _, room := range rooms {
+		look, io := a.lookInto(room), a.io(room) // to read another one may have taken a while
+		if io.size == a.cursor(room).Offset && io.read.Same(look) {
 			continue
 		}
 		left, err := a.readRoom(room, max(1, news))
 		if err != nil {
 			return false, err
 		}
-		if io.read = looks[i]; left || io.unreadable != "" {
+		if io.read = look; left || io.unreadable != "" {
 			io.read = durable.Look{}
 		}
 		more = more || left

@@ -9,6 +9,8 @@ import (
 	"lethe/chat"
 	"lethe/internal/status"
 	"lethe/internal/test/rehearsal"
+	"lethe/life/event"
+	"lethe/wake"
 )
 
 // What needs a person is said where it happens and in the rooms for notices, once each, and
@@ -47,7 +49,7 @@ func TestAlert(t *testing.T) {
 	w.conf.Notify = []string{"notify-ada"}
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	if err == nil {
-		err = a.commit(a.alert("job", "(dev) job 3 failed")...)
+		err = a.fire([]wake.Record{{Event: event.Note{Why: "job"}, Text: "it failed", Alert: "(dev) job 3 failed"}})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -67,15 +67,6 @@ func (a *Agent) notify(rooms ...string) []string {
 	return rooms
 }
 
-// alert tells the people of Config.Notify, and nobody else, of something that needs one of
-// them. Where nobody is to be told, it is no record.
-func (a *Agent) alert(what, text string) []record {
-	if len(a.cfg.Notify) == 0 {
-		return nil
-	}
-	return []record{{Event: event.Error{ID: a.noticeID(), What: what, Text: text, Notice: a.notice(text, a.notify()...)}}}
-}
-
 // A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
 // snapshots together weigh no more than the events, however long the context is.
 const (

@@ -223,16 +223,12 @@ func (a *Agent) nextPost() (at time.Time) {
 
 // trouble says in a line each what is wrong with rooms, for people.
 func (a *Agent) trouble() []string {
-	waiting := map[string]int{}
-	for _, p := range a.state.Outbox {
-		waiting[p.Room]++
-	}
 	var out []string
 	for room, io := range a.rooms {
 		if io.unwritable != "" {
 			out = append(
 				out,
-				fmt.Sprintf("room %s cannot be written, lines that wait: %d: %s", room, waiting[room], io.unwritable),
+				fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, io.unwritable),
 			)
 		}
 		if io.unreadable != "" {

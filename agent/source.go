@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -38,9 +37,7 @@ func (a *Agent) wakeConfig() wake.Config {
 		Workspace:   cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace")),
 		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
 		Stir: a.stirred.ring, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
-		Put: func(gist string, text []byte, parent blobs.Hash) (mind.Ref, error) {
-			return a.log.Put(blobs.Meta{At: a.log.Now(), Gist: gist, Parent: parent}, text)
-		},
+		Put: a.log.Put,
 	}
 }
 
@@ -71,15 +68,11 @@ func (a *Agent) fireDue() error {
 	if err := a.subscriptions(); err != nil { // which rooms its calls have joined and left
 		return err
 	}
-	for _, due := range []func(time.Time) ([]record, error){a.lateAnswers, a.postAgain, a.lostChildren} {
-		records, err := due(time.Now())
-		for _, r := range records {
-			if err == nil {
-				err = a.commitFired(r)
+	for _, due := range []func(time.Time) []record{a.lateAnswers, a.postAgain, a.lostChildren} {
+		for _, r := range due(time.Now()) {
+			if err := a.commitFired(r); err != nil {
+				return err
 			}
-		}
-		if err != nil {
-			return err
 		}
 	}
 	for _, s := range a.sources {
@@ -103,7 +96,12 @@ func (a *Agent) fire(records []wake.Record) error {
 		var err error
 		switch e := r.Event.(type) {
 		case event.Note:
-			err = a.commit(append(a.alert(e.Why, r.Alert), a.note(e, r.Gist, r.Text))...)
+			records := []record{a.note(e, r.Gist, r.Text)}
+			if r.Alert != "" && len(a.cfg.Notify) > 0 {
+				alert := event.Error{ID: a.noticeID(), What: e.Why, Text: r.Alert, Notice: a.notice(r.Alert, a.notify()...)}
+				records = append(records, record{Event: alert})
+			}
+			err = a.commit(records...)
 		case event.Fired:
 			rooms := r.Rooms
 			if r.Urgent {
@@ -151,16 +149,16 @@ const settleTime = 2 * time.Second
 
 // postAgain posts lines again that were to wake the identity and have gone from their rooms before
 // it heard them: somebody has edited the room, or removed it.
-func (a *Agent) postAgain(now time.Time) (out []record, err error) {
+func (a *Agent) postAgain(now time.Time) (out []record) {
 	if a.missing.IsZero() || now.Before(a.missing.Add(settleTime)) {
-		return nil, nil
+		return nil
 	}
 	for _, w := range a.missingLines() {
 		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: a.posting(w.Room)}}
 		out = append(out, record{Event: e})
 	}
 	a.missing = time.Time{}
-	return out, nil
+	return out
 }
 
 // nextRepost is when postAgain posts.

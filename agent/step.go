@@ -29,11 +29,6 @@ func (a *Agent) step(ctx context.Context) error {
 	if !a.canRecord() {
 		return nil
 	}
-	if live := a.state.Live; len(live) > 0 && live[len(live)-1].Refused { // a power loss took the note that follows it
-		if err := a.commit(a.note(event.Note{Why: "refused"}, "answer refused", mind.RefusedText+". Answer again.")); err != nil {
-			return err
-		}
-	}
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func goBack(j *journal.Journal, offset string) error {
 		last := left[len(left)-1]
 		r := mind.Range{From: left[0].N, To: last.N, Level: mind.Gist, Relevance: 5, At: last.At, Epoch: next.Epoch}
 		gist := fmt.Sprintf("left when you went back to %s: %s", entry, left[0].Ref.Gist)
-		r.Original, err = j.Put(blobs.Meta{At: j.Now(), Gist: gist, Parent: s.LastBlob}, []byte(original.String()))
+		r.Original, err = j.Put(blobs.Meta{Gist: gist, Parent: s.LastBlob}, []byte(original.String()))
 		if err != nil {
 			return err
 		}

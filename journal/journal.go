@@ -123,9 +123,13 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
-// Put stores a text of this life with all that m says of it. It is durable with the next append.
+// Put stores a text of this life with all that m says of it; of now, unless it says when. It is durable with the next
+// append.
 func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	m.Life = j.ID.Self
+	if m.At.IsZero() {
+		m.At = j.Now()
+	}
 	h, err := j.Store.PutLater(&j.Syncs, m, text)
 	if err != nil {
 		return mind.Ref{}, err

@@ -70,7 +70,7 @@ func (j Jobs) ended(s tools.JobState, parent blobs.Hash) (text string, stored []
 	if strings.TrimSpace(output) == "" {
 		return text + " It wrote nothing.", nil, nil
 	}
-	ref, err := j.Put(JobName(s), all, parent)
+	ref, err := j.Put(blobs.Meta{Gist: JobName(s), Parent: parent}, all)
 	last, what := lastLines(output, jobTail), "All that it wrote"
 	if strings.HasPrefix(last, "…") {
 		what = "The end of it"

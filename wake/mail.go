@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
@@ -88,7 +89,7 @@ func (t *Triggers) letter(r *loaded, v View, dir *os.Root, by string, fi fs.File
 	if data, why := readMailed(dir, fi); why != "" {
 		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
 	} else {
-		ref, err := t.Put(secret.Text(fi.Name())+" (mail)", secret.Bytes(data), v.Last)
+		ref, err := t.Put(blobs.Meta{Gist: secret.Text(fi.Name()) + " (mail)", Parent: v.Last}, secret.Bytes(data))
 		if err != nil {
 			return rec, err
 		}

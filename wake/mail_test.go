@@ -22,7 +22,7 @@ func TestMailThatWaits(t *testing.T) {
 		}
 	}
 	config := Config{Identity: home.Identity{Name: "ada"}, Stir: func() { stirs++ }}
-	config.Put = func(string, []byte, blobs.Hash) (mind.Ref, error) { return mind.Ref{}, nil }
+	config.Put = func(blobs.Meta, []byte) (mind.Ref, error) { return mind.Ref{}, nil }
 	triggers := NewTriggers(config)
 	r := &loaded{Trigger: trigger.Trigger{Name: "box", Mail: drop, Room: "dev", Zone: time.UTC}}
 	first, err := os.Stat(filepath.Join(drop, "a"))

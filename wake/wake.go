@@ -80,7 +80,7 @@ type Config struct {
 	// Stir makes the loop ask its sources soon.
 	Stir func()
 	// Put stores a text behind another one; it is durable with the record that refers to it.
-	Put func(gist string, text []byte, parent blobs.Hash) (mind.Ref, error)
+	Put func(m blobs.Meta, text []byte) (mind.Ref, error)
 	// Run runs the command of a trigger in the sandbox, beside the loop.
 	Run func(ctx context.Context, name, command string) (printed, failure string)
 	// MayRun and MaySay say why a trigger of the identity's own may not run a command or post a text.
