@@ -72,7 +72,7 @@ func (a *Agent) awaits() bool {
 // until it is called again.
 func (a *Agent) finished() bool {
 	owed := a.state.Owed()
-	return a.team.Called() && a.state.Task != nil && !a.state.Works() && !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0 &&
+	return a.state.Task != nil && !a.state.Works() && !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0 &&
 		!a.awaits() && a.forgetting.job == nil &&
 		a.team.Leave()
 }

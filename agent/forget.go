@@ -29,11 +29,11 @@ const jobTime = 10 * time.Minute
 
 // forgetting is what an identity knows of its compactions.
 type forgetting struct {
-	job         *beside.Job      // under way, or nil
-	requestedBy string           // "agent", "person" or ""
-	keptChunks  []compactor.Fade // that earlier swaps left live
-	after       int              // tokens of the request after the last swap
-	backoff     compactor.Backoff
+	job        *beside.Job      // under way, or nil
+	requested  bool             // by the agent
+	keptChunks []compactor.Fade // that earlier swaps left live
+	after      int              // tokens of the request after the last swap
+	backoff    compactor.Backoff
 }
 
 // Why a compaction begins.
@@ -59,33 +59,27 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 		default:
 		}
 	}
-	if err := a.readCompactRequest(); err != nil {
-		return err
-	}
 	tokens, w := a.contextTokens(), a.window()
 	switch {
 	case tokens > w.Limit && a.state.Owed().Answer:
 		return a.makeRoom()
 	case a.forgetting.job != nil:
 		return nil
-	case a.forgetting.requestedBy != "":
-		return a.beginJob(ctx, a.forgetting.requestedBy)
+	case a.wished(home.WishCompact):
+		if err := a.beginJob(ctx, byPerson); err != nil {
+			return err
+		}
+		a.showResting() // before the wish goes: whoever left it looks for one or the other
+		return a.obeyed(home.WishCompact)
+	case a.forgetting.requested:
+		a.forgetting.requested = false
+		return a.beginJob(ctx, "agent")
 	case len(a.state.Forgets) > 0:
 		return a.beginJob(ctx, byPerson, a.state.Forgets...)
 	case w.Due(tokens, a.forgetting.after) && a.state.Paused == "":
 		return a.beginJob(ctx, full)
 	}
 	return nil
-}
-
-// readCompactRequest notices that a person asked for a compaction.
-func (a *Agent) readCompactRequest() error {
-	if !a.wished(home.WishCompact) {
-		return nil
-	}
-	a.forgetting.requestedBy = byPerson
-	a.showResting() // before the file goes: whoever asked looks for one or the other
-	return a.obeyed(home.WishCompact)
 }
 
 // plan decides what is eligible of a share of the live entries, or only of ranges, with the
@@ -124,9 +118,6 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 // beginJob starts a job beside the turns, about the older part of the context or only
 // about ranges, all of which are to fade. With no model to ask, it is done at once.
 func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries) error {
-	if len(only) == 0 {
-		a.forgetting.requestedBy = ""
-	}
 	job, ok, err := a.plan(compactor.Older, only...)
 	if err != nil {
 		return err
@@ -139,9 +130,6 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 		return a.swap(job.Mechanical(), a.settings(), why, len(only))
 	}
 	if !a.canRecord() {
-		if why != full && len(only) == 0 {
-			a.forgetting.requestedBy = why
-		}
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)

@@ -115,6 +115,6 @@ func (a *Agent) compact() error {
 	if !a.window().Grown(a.contextTokens(), a.forgetting.after) {
 		return errors.New("you have just forgotten what could be forgotten; little has come in since")
 	}
-	a.forgetting.requestedBy = "agent"
+	a.forgetting.requested = true
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"lethe"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/mind"
 	"lethe/spend"
 	"lethe/spend/wallet"
 )
@@ -101,11 +100,7 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	if !until.IsZero() {
 		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", until.Format("2006-01-02 at 15:04 MST"), more)
 	}
-	say := fmt.Sprintf("I pause: %s. %s", short, how)
-	if !until.IsZero() && a.state.Told == mind.ToldPause(until) {
-		say = "I still pause. " + how
-	}
-	return true, a.pause(short.Error(), say, until)
+	return true, a.pause(short.Error(), fmt.Sprintf("I pause: %s. %s", short, how), until)
 }
 
 // goOn ends a pause when the time has come for which a budget was spent; so far ahead as no limit's is, it was told

@@ -200,7 +200,7 @@ func TestBudgetCommand(t *testing.T) {
 	if w.fold(id).Paused == "" {
 		t.Fatal("it goes on")
 	}
-	contains(t, w.answeredLine("[USER:eve 2026-11-22T10:00:00Z] hello"), "I still pause. I go on by myself on")
+	contains(t, w.answeredLine("[USER:eve 2026-11-22T10:00:00Z] hello"), "I go on by myself on")
 	equal(t, "notices", len(w.said("notify-ann")), 1)
 	n := len(w.said("dev"))
 	w.put("dev", "[USER:ann 2026-11-22T10:00:01Z] /budget +1 today\n")

@@ -168,20 +168,12 @@ func (t *Team) Lose(child string, err error) {
 	t.life.Stir()
 }
 
-// Called reports whether the team's identity runs because its parent called it.
-func (t *Team) Called() bool {
+// Leave reports whether the team's identity may stop: its parent called it, and has said nothing to it since it
+// last looked, and none of its own children runs.
+func (t *Team) Leave() bool {
 	if t == nil {
 		return false
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	m := t.members[t.name]
-	return m != nil && m.by != ""
-}
-
-// Leave reports whether nothing was said to a child since it last looked, and none of
-// its own runs: it may stop.
-func (t *Team) Leave() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, m := range t.members {
@@ -190,6 +182,9 @@ func (t *Team) Leave() bool {
 		}
 	}
 	m := t.members[t.name]
+	if m == nil || m.by == "" {
+		return false
+	}
 	if m.idle = !m.called; !m.idle {
 		m.called = false
 		t.life.Stir() // it looks again
