@@ -20,6 +20,9 @@ func FuzzSay(f *testing.F) {
 	} {
 		f.Add(args)
 	}
+	dir := f.TempDir()
+	set, err := tools.New(tools.Config{AgentDir: dir, Home: dir, Bash: tools.BashOff})
+	lethetest.Must(f, err)
 	f.Fuzz(func(t *testing.T, args string) {
 		sent := mind.RepairCall("SAY", args)
 		body := mind.Answer{Calls: []mind.AnswerCall{sent}}.Encode()
@@ -27,7 +30,7 @@ func FuzzSay(f *testing.F) {
 		lethetest.Must(t, err)
 		// What goes into the log and comes back from it: escaped, and put back for the tool.
 		call := mind.Call{Tool: "SAY", Args: blobs.Escape(blobs.Unescape(a.Calls[0].Args))}
-		effect, err := tools.Talk().Intent("SAY", argsOf(&call))
+		effect, err := set.Intent("SAY", argsOf(&call))
 		if err != nil {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +37,6 @@ func (s *Set) roomTools() []Tool {
 		}),
 		newTool("WAIT", func(a waitArgs) (Effect, error) { return a.question(time.Now(), s.Zone) }),
 	}
-}
-
-// Talk returns SAY and WAIT alone, to read the calls of an identity that does not run.
-func Talk() *Set {
-	all := (&Set{Config: Config{Zone: time.UTC}}).roomTools()
-	return &Set{tools: slices.DeleteFunc(all, func(t Tool) bool { return t.Name != "SAY" && t.Name != "WAIT" })}
 }
 
 type roomArgs struct {
