@@ -115,12 +115,8 @@ func known(path string) bool {
 	return len(path) <= maxPath && utf8.ValidString(path) && fs.ValidPath(path) && paths().MatchString(path)
 }
 
-// address returns the address of a blob; of any other file it is zero.
-func (f file) address() blobs.Hash {
-	hex, _ := strings.CutPrefix(f.path, "blobs/")
-	h, _ := blobs.ParseHash(strings.Replace(hex, "/", "", 1))
-	return h
-}
+// isBlob reports whether the file is a blob, whose path is the same in each home.
+func (f file) isBlob() bool { return strings.HasPrefix(f.path, "blobs/") }
 
 // damaged says that an archive is, unless an error tells of something else.
 func damaged(err error) error {

@@ -91,7 +91,7 @@ func (i *importer) unpackFile(data io.Reader, f file) error {
 		}
 	}
 	mode := fs.FileMode(0o600)
-	if !f.address().IsZero() {
+	if f.isBlob() {
 		mode = 0o400
 	}
 	if err := i.dir.MkdirAll(dir, 0o700); err != nil {

@@ -60,6 +60,7 @@ func (m Manifest) Triggers() (names []string) {
 // exporter writes one archive.
 type exporter struct {
 	Summary
+	home  home.Home
 	id    home.Identity
 	store *blobs.Store
 	end   int64 // of LIFE: behind the newest seal
@@ -75,7 +76,7 @@ var ErrSecret = errors.New("it has a key of this machine, and would not be encry
 // Write writes an archive of a life that does not run, which then goes on elsewhere; with Copy, of any life up to
 // its newest seal. After an error the archive is not whole: write it again.
 func Write(w io.Writer, home home.Home, store *blobs.Store, id home.Identity, o WriteOptions) (sum Summary, err error) {
-	e := &exporter{id: id, store: store, open: len(o.To) == 0}
+	e := &exporter{home: home, id: id, store: store, open: len(o.To) == 0}
 	defer func() {
 		if sum = e.Summary; err != nil {
 			err = fmt.Errorf("export %s: %w", id.Name, err)
@@ -200,19 +201,19 @@ func (k *keyless) Write(p []byte) (int, error) {
 // copy writes a file as far as its size, and returns what its bytes hash to, and how many they are.
 func (e *exporter) copy(w io.Writer, f file) (blobs.Hash, int64, error) {
 	var r io.Reader
-	switch h := f.address(); f.path {
+	switch f.path {
 	case "MANIFEST":
 		r = strings.NewReader(e.Manifest.String())
 	case "CHECKPOINT":
 		r = strings.NewReader(e.Checkpoint.String())
 	default:
-		path := filepath.Join(e.id.Dir, f.path)
-		if !h.IsZero() {
-			path = e.store.Path(h)
+		dir := e.id.Dir
+		if f.isBlob() {
+			dir = e.home.Dir
 		}
-		disk, err := os.Open(path)
+		disk, err := os.Open(filepath.Join(dir, f.path))
 		if err != nil {
-			return h, 0, err
+			return blobs.Hash{}, 0, err
 		}
 		defer disk.Close()
 		r = disk

@@ -158,63 +158,48 @@ func TestRepairIsCutOff(t *testing.T) {
 	}
 }
 
+// Whatever is left over, open or in the way is found and mended, all at once.
 func TestFindings(t *testing.T) {
-	long := time.Now().Add(-time.Hour)
-	for kind, c := range map[string]struct {
-		hurt   func(w *world, dir string)
-		mended bool
-	}{
-		"torn end":   {func(w *world, dir string) { add(w, dir+"/LIFE.md", "[2026-11-20T12:57:16.1") }, true},
-		"wrong SOUL": {func(w *world, dir string) { lethetest.Must(w, os.Remove(dir+"/SOUL.md")) }, true},
-		"no name":    {func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Names()+"/ada")) }, true},
-		"stray file": {func(w *world, dir string) {
-			lethetest.Write(w, dir+"/.tmp-1", "x")
-			lethetest.Must(w, os.Chtimes(dir+"/.tmp-1", long, long))
-		}, true},
-		"wrong mode": {func(w *world, dir string) { lethetest.Must(w, os.Chmod(dir, 0o755)) }, true},
-		"open key": {func(w *world, _ string) {
-			path := w.home.Dir + "/key"
-			lethetest.Must(w, errors.Join(os.Chmod(path, 0o644), os.Chtimes(path, long, long)))
-			_, err := home.Open(w.home.Dir) // as another command does, which does not hide it
-			lethetest.Must(w, err)
-		}, true},
-		"damaged file": {func(w *world, _ string) {
-			path := w.home.Dir + "/bridges/telegram/health.json"
-			lethetest.Write(w, path, "{")
-			lethetest.Must(w, os.Chtimes(path, long, long))
-		}, true},
-		"altered life": {func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Dir+"/key")); other(w) }, false},
-		"damaged LIFE": {func(w *world, dir string) { swap(w, dir+"/LIFE.md", "why=full", "why=fuel") }, false},
-	} {
-		w := newWorld(t)
-		c.hurt(w, w.id("ada").Dir)
-		if found := w.fsck(); len(found) == 0 || slices.ContainsFunc(found, func(f string) bool { return f != kind }) {
-			t.Errorf("%s: found %q", kind, found)
-		}
-		_, left, err := Repair(w.home, w.store, Options{})
-		if err != nil || c.mended != (len(left.Findings) == 0) {
-			t.Errorf("%s: left %+v, %v", kind, left.Findings, err)
-		}
+	w, long := newWorld(t), time.Now().Add(-time.Hour)
+	dir := w.id("ada").Dir
+	add(t, dir+"/LIFE.md", "[2026-11-20T12:57:16.1")
+	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada"), os.Chmod(w.home.Dir+"/key", 0o644)))
+	for path, text := range map[string]string{dir + "/.tmp-1": "x", w.home.Dir + "/bridges/telegram/health.json": "{"} {
+		lethetest.Write(t, path, text)
+		lethetest.Must(t, os.Chtimes(path, long, long))
 	}
+	lethetest.Must(t, os.Chtimes(w.home.Dir+"/key", long, long))
+	all := refs(t, w.id("ada"), "reply") // whatever stands in the place of a text
+	for i, put := range []func(path string) error{
+		func(path string) error { return os.Mkdir(path, 0o700) },
+		func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		h, err := w.store.Resolve(all[i+2])
+		lethetest.Must(t, err)
+		lethetest.Must(t, errors.Join(os.Remove(w.store.Path(h)), put(w.store.Path(h))))
+	}
+	_, err := home.Open(w.home.Dir) // as another command does, which does not hide the key
+	lethetest.Must(t, errors.Join(err, os.Chmod(dir, 0o755)))
+	found := w.fsck()
+	slices.Sort(found)
+	if got := strings.Join(slices.Compact(found), ", "); got != "damaged file, missing blob, no name, open key, stray file, torn end, wrong SOUL, wrong mode" {
+		t.Errorf("found %s", got)
+	}
+	w.mended("all of it")
 }
 
-// Whatever stands in the place of a text and the key of the home: it is told, and moved out of the way where that helps.
-func TestFsckOfWhatIsNoFile(t *testing.T) {
-	for what, put := range map[string]func(path string) error{
-		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
-		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"link":      func(path string) error { return os.Symlink("/dev/zero", path) },
+// What no repair can mend is told, and left.
+func TestFaultsThatStay(t *testing.T) {
+	for kind, hurt := range map[string]func(w *world, dir string){
+		"altered life": func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Dir+"/key")); other(w) },
+		"damaged LIFE": func(w *world, dir string) { swap(w, dir+"/LIFE.md", "why=full", "why=fuel") },
 	} {
 		w := newWorld(t)
-		all := refs(t, w.id("ada"), "reply")
-		h, err := w.store.Resolve(all[len(all)/2])
-		lethetest.Must(t, err)
-		lethetest.Must(t, os.Remove(w.store.Path(h)))
-		lethetest.Must(t, put(w.store.Path(h)))
-		w.mended(what)
-		lethetest.Must(t, os.Remove(w.home.Dir+"/key"))
-		if found := w.fsck(); len(found) == 0 || found[0] != "altered life" {
-			t.Errorf("the key is gone: found %q", found)
+		hurt(w, w.id("ada").Dir)
+		_, left, err := Repair(w.home, w.store, Options{})
+		if lethetest.Must(t, err); len(left.Findings) == 0 || left.Findings[0].Kind != kind {
+			t.Errorf("%s: left %+v", kind, left.Findings)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -61,19 +60,17 @@ func moveAside(home home.Home, path, below string) error {
 	if err != nil {
 		return err
 	}
-	to := filepath.Join(lostFound, below, name)
-	if err := durable.MkdirAll(filepath.Join(home.Dir, filepath.Dir(to)), 0o700); err != nil {
+	to := filepath.Join(home.Dir, lostFound, below, name)
+	if err := durable.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(home.Dir)
-	if err != nil {
+	if err := durable.Rename(path, to); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		return err
 	}
-	defer root.Close()
-	if err := durable.Move(root, name, to); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
 // replace puts a missing blob back, if it is in lost+found or what m and body make, or one of candidates; else a

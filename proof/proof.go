@@ -17,8 +17,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/mod/sumdb/note"
@@ -96,15 +94,15 @@ func (c Checkpoint) MarshalText() ([]byte, error) {
 // harm. Whether the signature is true, Verify tells.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) + "\n"
-	lines := append(strings.Split(text, "\n"), make([]string, 5)...)
-	c := Checkpoint{Self: strings.TrimPrefix(lines[0], "lethe/")}
+	var c Checkpoint
+	var root string
 	// What is no number, hash or signature is not written again as it stands.
-	c.Size, _ = strconv.ParseInt(lines[1], 10, 64)
-	c.Root, _ = tlog.ParseHash(lines[2])
-	if last, ok := strings.CutPrefix(lines[3], lastLine); ok {
-		c.Last, lines = last, slices.Delete(lines, 3, 4)
+	_, _ = fmt.Sscanf(text, "lethe/%s\n%d\n%s", &c.Self, &c.Size, &root)
+	c.Root, _ = tlog.ParseHash(root)
+	if _, rest, ok := strings.Cut(text, "\n"+lastLine); ok {
+		c.Last, _, _ = strings.Cut(rest, "\n")
 	}
-	c.Sig, _ = base64.StdEncoding.DecodeString(lines[4][strings.LastIndexByte(lines[4], ' ')+1:])
+	c.Sig, _ = base64.StdEncoding.DecodeString(text[strings.LastIndexByte(text, ' ')+1 : len(text)-1])
 	known := address(c.Self) && (c.Last == "" || address(c.Last))
 	if !known || c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize {
 		return Checkpoint{}, errors.New("this is not the checkpoint of an identity")
