@@ -244,7 +244,8 @@ func (v *verifier) against() error {
 // erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
 func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
-	for _, what := range slices.Sorted(maps.Keys(v.left)) {
+	linesFirst := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	for _, what := range slices.SortedFunc(maps.Keys(v.left), linesFirst) {
 		address, err := blobs.ParseHash(what)
 		switch left := v.left[what]; {
 		case v.sealed[what] == left:
