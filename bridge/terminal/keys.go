@@ -15,7 +15,7 @@ const keyHelp = `Keys and commands
   Up, Down              what you sent before, at the edges of the input
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
-  Tab                   answer a question that an agent asks here
+  Tab                   answer a question that an agent asks here; complete what begins with /
   Ctrl+O                open what happened: commands and output; and close it
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on
@@ -41,7 +41,9 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	}
 	switch k.String() {
 	case "tab":
-		m.answerOldest()
+		if !m.complete() {
+			m.answerOldest()
+		}
 		return nil
 	case "ctrl+o":
 		if m.log.toggle(); m.log.open {
@@ -88,6 +90,28 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	}
 	m.in, cmd = m.in.Update(k)
 	return cmd
+}
+
+// complete completes a command, or the room behind /room, and reports false where the input is no command.
+func (m *model) complete() bool {
+	typed := m.in.Value()
+	if !strings.HasPrefix(typed, "/") {
+		return false
+	}
+	var all []string
+	for _, c := range commands {
+		all = append(all, c.name)
+	}
+	for _, room := range m.rooms {
+		all = append(all, "/room "+room)
+	}
+	for _, whole := range all {
+		if whole != typed && strings.HasPrefix(whole, typed) {
+			m.setInput(whole)
+			break
+		}
+	}
+	return true
 }
 
 // setInput replaces the input, with the cursor at its end.

@@ -93,7 +93,7 @@ var commands = []command{
 	{"/stop", "", "stop the agent's turn"},
 	{"/status", "", "ask the agent's harness how it is"},
 	{"/room", "[NAME]", "look at another room; list all there are"},
-	{"/jobs", "[stop N]", "list the commands that go on beside the talk; stop one"},
+	{"/jobs", "", "list the commands that go on beside the talk"},
 	{"/budget", "[+2 today]", "what was spent; two dollars more for today"},
 	{"/model", "NAME", "change the model"},
 	{"/forget", "eA..eB", "let entries fade now"},

@@ -267,7 +267,9 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.shows("Keys and commands", "Alt+Enter", "/model NAME")
 	s.press("/room", "enter")
 	s.shows("Rooms: dev, ops")
-	s.press("/room ops", "enter")
+	s.press("/ro", "tab")
+	s.shows("❯ /room")
+	s.press(" o", "tab", "enter") // "/room ops"
 	s.wants(request{room: "ops"})
 	s.hides("in dev", "Rooms", "Keys and commands")
 	s.hears(lethe()) // of ops
