@@ -497,6 +497,17 @@ func TestRefAndPerson(t *testing.T) {
 	}
 }
 
+// A text that is lost keeps no other from being erased.
+func TestLostText(t *testing.T) {
+	w := newWorld(t)
+	lethetest.Must(t, os.Remove(w.store.Path(w.heard(t, "vault 7"))))
+	_, err := w.erase(Request{Person: "ann", Derived: true})
+	lethetest.Must(t, err)
+	for _, path := range holding(t, w.home.Dir, "my cat is called Tom") {
+		t.Errorf("it is still in %s", path)
+	}
+}
+
 // heard is the blob of the first line heard that holds a text.
 func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
 	t.Helper()

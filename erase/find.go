@@ -114,8 +114,8 @@ func (f *finder) prepare() error {
 		return f.also(f.req.Text)
 	case f.req.Person != "":
 		f.patterns = saidBy(f.req.Person)
-		if err := f.said(); err != nil || !f.req.Derived {
-			return err
+		if f.said(); !f.req.Derived {
+			return nil
 		}
 	case f.req.Ref.String() == f.id.Self:
 		return ErrSoul
@@ -143,22 +143,18 @@ func (f *finder) blobOf(r blobs.Ref) (blobs.Blob, error) {
 	return f.store.Get(h)
 }
 
-// said has go with what a person said the gists of the lines that were heard, and marks their entries.
-func (f *finder) said() error {
+// said has go with what a person said the gists of the lines that were heard, and marks their entries. Of one that
+// nobody can read any more, nobody knows.
+func (f *finder) said() {
 	for _, t := range f.events {
 		in, ok := t.event.(event.Inbound)
 		if !ok {
 			continue
 		}
-		b, err := f.blobOf(t.refs[0])
-		if err != nil {
-			return err
-		}
-		if len(find(b.Body, f.patterns)) > 0 {
+		if b, err := f.blobOf(t.refs[0]); err == nil && len(find(b.Body, f.patterns)) > 0 {
 			f.entries, f.gists[digits(t.refs[0].Hash)] = append(f.entries, in.N), true
 		}
 	}
-	return nil
 }
 
 // target has go with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
@@ -214,7 +210,7 @@ func (f *finder) derive() error {
 		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
 		for i, ref := range t.refs {
 			b, err := f.blobOf(ref)
-			if err != nil {
+			if err != nil && i > 0 {
 				return err
 			}
 			f.gists[digits(ref.Hash)] = true

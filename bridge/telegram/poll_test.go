@@ -175,6 +175,11 @@ func TestOneNotFound(t *testing.T) {
 	st.Say(dm, ada, "two")
 	st.hears("dev", 3)
 	st.stop(r)
+	st.Fault(botapi.Fault{Method: "getMe", Status: 404, Times: 1})
+	r = st.start()
+	st.Say(dm, ada, "three")
+	st.hears("dev", 4)
+	st.stop(r)
 	// Where there is no bot at all, the address may be wrong as well as the token.
 	st.cfg.BaseURL += "/elsewhere"
 	err := Run(t.Context(), st.cfg)
