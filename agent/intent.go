@@ -96,7 +96,7 @@ func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
 	case spawns:
 		text, err = a.spawn(id, child)
 	case asks:
-		err = errors.New("not done: the daemon stopped first. Call again if it is still needed.")
+		err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
 	default:
 		o.state, text = mind.Interrupted, journal.Interrupted
 	}

@@ -44,9 +44,6 @@ func FuzzInbox(f *testing.F) {
 	})
 }
 
-// valid is s as JSON holds it.
-func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
 // From any file a peer's position is read as one in a room with something left to do, and
 // is written as the same; or the file is kept as it is.
 func FuzzPeer(f *testing.F) {

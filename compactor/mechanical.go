@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -63,6 +62,11 @@ func (j Job) mechanical(units []unit) Fade {
 		return f
 	}
 	words := talk(units)
+	for _, s := range words {
+		if s.rule() {
+			f.pin(s)
+		}
+	}
 	source := material(units)
 	f.Gist = mechanicalGist(units, words, source)
 	f.Summary = j.mechanicalSummary(f, units, words, source)
@@ -203,16 +207,11 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 		f.Summary += "\n" + j.shorten(strings.TrimSpace(material(units)), left)
 	}
 	var pins []string
-	for _, s := range talk(units) {
-		if s.who != self && rule().MatchString(s.text) {
-			pins = append(pins, s.text)
-		}
+	for _, p := range f.pins {
+		pins = append(pins, p.Text)
 	}
 	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance, "pins": pins})
 }
-
-// rule matches what the offline model takes for a rule.
-var rule = lazy.Regexp(`(?i)^(always|never)\b`)
 
 func encode(v any) string {
 	text, _ := json.Marshal(v) // strings and numbers only: cannot fail

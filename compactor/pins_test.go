@@ -9,15 +9,9 @@ import (
 	"lethe/mind"
 )
 
-// What people asked to be kept, and a model has named, is in the past after any number of compactions.
+// What people asked to be kept is in the past after any number of compactions, by a model that names it or by none.
 func TestPromisesSurvive(t *testing.T) {
 	promises := []string{"please always answer in French", "never deploy on a Friday.", "remember that the door code is 4711", "From now on call me Captain."}
-	w := newWorld(t, 20_000)
-	w.set.Target = 0
-	for _, p := range promises {
-		w.hear("ada", "hello. "+p+" thanks", 0)
-		w.reply("I will send the report to bob on Monday.", 0)
-	}
 	cuts := able(4, 3)
 	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
 		if a.Task == Summarise {
@@ -25,19 +19,44 @@ func TestPromisesSurvive(t *testing.T) {
 		}
 		return cuts.Ask(ctx, a)
 	}}
-	for round := range 50 {
-		w.turns(6, 700)
-		w.swap(w.plan().fades(t.Context(), model))
+	for _, mode := range []string{"mechanical", "model"} {
+		w := newWorld(t, 20_000)
+		w.set.Target = 0
 		for _, p := range promises {
-			if !strings.Contains(w.state.Stable.Past, p) {
-				t.Fatalf("%q is lost after %d compactions:\n%s", p, round+1, w.state.Stable.Past)
+			w.hear("ada", "hello. "+p+" thanks", 0)
+			w.reply("I will send the report to bob on Monday.", 0)
+		}
+		for round := range 50 {
+			w.turns(6, 700)
+			if mode == "mechanical" {
+				w.mechanically()
+			} else {
+				w.swap(w.plan().fades(t.Context(), model))
+			}
+			for _, p := range promises {
+				if !strings.Contains(w.state.Stable.Past, p) {
+					t.Fatalf("%s: %q is lost after %d compactions:\n%s", mode, p, round+1, w.state.Stable.Past)
+				}
 			}
 		}
+		w.conserved()
+		w.budgets(t)
+		if len(w.state.Pins) > len(promises)+1 {
+			t.Errorf("%s: what was said four times is pinned more than once:\n%s", mode, w.state.Stable.Past)
+		}
 	}
-	w.conserved()
-	w.budgets(t)
-	if len(w.state.Pins) > len(promises)+1 {
-		t.Errorf("what was said four times is pinned more than once:\n%s", w.state.Stable.Past)
+}
+
+func TestRules(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Always answer in French": true, "please never do that again": true, "@lethe remember that I am away": true,
+		"New rule: write British English": true, "From now on ask, as it has never been right": true,
+		"it never worked": false, "the API is always GET": false, "I'll never forget that day": false,
+		"never again?": false, "nevertheless it works": false,
+	} {
+		if got := (said{"ada", text}).rule(); got != want || (said{self, text}).rule() {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
 }
 

@@ -77,6 +77,12 @@ var sentence = lazy.Regexp(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
+var rule = lazy.Regexp(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
+
+// rule reports whether a person states a rule.
+func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }
+
 // weight says which of two pins gives way first: the identity's own.
 func (s said) weight() int {
 	if s.who == self {

@@ -102,7 +102,10 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 	for err == nil && s.line < first-1 {
 		_, _, err = s.next(0, 0)
 	}
-	last := first - 1
+	last, slack := first-1, 0
+	if left >= leastCut {
+		slack = leastCut
+	}
 	for err == nil && last-first+1 < limit {
 		var text string
 		var length int64
@@ -110,7 +113,7 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 			break
 		}
 		line := lineShown(text, length, s.line, column)
-		if left -= weigh(line); left < 0 && body.Len() > 0 {
+		if left -= weigh(line); left < 0 && body.Len() > 0 && !s.endsWithin(left+slack) {
 			break
 		}
 		body.WriteString(line)
@@ -160,6 +163,15 @@ type scanner struct {
 	ctx  context.Context
 	r    *bufio.Reader
 	line int64 // lines that were begun
+}
+
+// endsWithin reports whether at most so many bytes of the text are left.
+func (s *scanner) endsWithin(n int) bool {
+	if n < 0 {
+		return false
+	}
+	_, err := s.r.Peek(n + 1)
+	return err == io.EOF
 }
 
 // next reads one line. It returns up to most bytes of it from byte skip on, cut at a

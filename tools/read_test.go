@@ -85,7 +85,8 @@ func TestReadLargeFiles(t *testing.T) {
 	id.fails([]string{"16 MB"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")
 }
 
-// A page holds no more lines than may be shown, and its first line says so.
+// A page holds no more lines than may be shown, and its first line says so; but what would be left out is shown, too,
+// where it is little.
 func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 	id := newIdentity(t, nil)
 	line := strings.Repeat("x", 99) + "\n"
@@ -107,9 +108,10 @@ func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 		return head
 	}
 	lethetest.Words(t, read("whole", 40, 4000), "lines 1-40 of 40")
-	lethetest.Words(t, read("nearly", 41, 4000), "lines 1-40 of 41")
+	lethetest.Words(t, read("nearly", 55, 4000), "lines 1-55 of 55")
 	lethetest.Words(t, read("large", 56, 4000), "lines 1-40 of 56", "next page: offset 41")
 	lethetest.Words(t, read("rest", 56, 4000, 41), "lines 41-56 of 56")
 	lethetest.Words(t, read("small", 20, 200), "lines 1-2 of 20", "next page: offset 3")
+	lethetest.Words(t, read("end", 95, 4000, 41), "lines 41-95 of 95")
 	lethetest.Words(t, read("share", 16, 200), "lines 1-2 of 16", "next page: offset 3")
 }

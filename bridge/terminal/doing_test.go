@@ -4,27 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
-
 	"lethe/internal/status"
 )
-
-// plainText is a view without styles.
-func plainText(t *testing.T, m tea.Model, width, height int) string {
-	t.Helper()
-	rows := strings.Split(m.View().Content, "\n")
-	if len(rows) > height {
-		t.Errorf("%d rows on a screen of %d", len(rows), height)
-	}
-	for i, row := range rows {
-		if w := lipgloss.Width(row); w > width {
-			t.Errorf("row %d is %d cells wide on a screen of %d", i, w, width)
-		}
-		rows[i] = strings.TrimRight(stripped(t, row), " ")
-	}
-	return strings.Join(rows, "\n")
-}
 
 func TestWhatAnIdentityDoes(t *testing.T) {
 	for want, s := range map[string]status.Status{
