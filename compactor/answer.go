@@ -17,12 +17,12 @@ import (
 type jsonAnswer struct {
 	Chunks []struct {
 		From, To  json.RawMessage
-		Relevance json.Number
+		Relevance any
 		Topics    []any
 		Alone     bool
 	}
 	Summary, Gist string
-	Relevance     json.Number
+	Relevance     any
 	Pins, Over    []any
 	Overtakes     []any
 }
@@ -129,10 +129,10 @@ func fromModel(s string) string {
 	return strings.TrimSpace(blobs.Escape(blobs.Unescape(s)))
 }
 
-// relevance brings a number between 1 and 10; it is 0 for none.
-func relevance(given json.Number) int {
-	n, err := given.Float64()
-	if err != nil {
+// relevance brings a number, or a text of one, between 1 and 10; it is 0 for none.
+func relevance(given any) int {
+	n, err := strconv.ParseFloat(fmt.Sprint(given), 64)
+	if err != nil || math.IsNaN(n) {
 		return 0
 	}
 	return int(min(max(math.Round(n), 1), 10))

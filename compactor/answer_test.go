@@ -21,6 +21,7 @@ func TestReadSegments(t *testing.T) {
 		"```json\n{\"chunks\":[{\"from\":\"e3\",\"to\":\"e9\"}]}\n```":                          "[{3 9 0 0 false}]",
 		`Well, {as you see}: {"chunks":[{"from":3,"to":"9"}]} and {"chunks":[]}`:                "[{3 9 0 0 false}]",
 		`{"chunks":[{"from":"◆ e3","to":"(e9)"},{"from":"e4.2","to":"e5_1"},{"from":"later"}]}`: "[{3 9 0 0 false} {4 5 0 0 false}]",
+		`{"chunks":[{"relevance":"high","from":"e3","to":"e9"},{"from":"e10","to":"e12"}]}`:     "[{3 9 0 0 false} {10 12 0 0 false}]",
 		`{"result":{"chunks":[{"from":"e3","to":"e9"}]}}`:                                       "[{3 9 0 0 false}]",
 	} {
 		got, err := readSegments(answer)
@@ -47,7 +48,7 @@ func TestReadSummary(t *testing.T) {
 		}
 	}
 	var f Fade
-	pins, err := f.readSummary(`{"summary":" a ◆ b ◰4 c \u0000d ","gist":7,"pins":["x y",3,null," ","- -","one","y\n z "],"over":["a b"]}`)
+	pins, err := f.readSummary(`{"relevance":"8/10","summary":" a ◆ b ◰4 c \u0000d ","gist":7,"pins":["x y",3,null," ","- -","one","y\n z "],"over":["a b"]}`)
 	if err != nil || f.Summary != "a ◰4 b ◰4 c d" || f.Gist != "" || strings.Join(pins, "|") != "x y|y z" || strings.Join(f.over, "|") != "a b" {
 		t.Errorf("%+v %q %v", f, pins, err)
 	}
