@@ -135,7 +135,7 @@ var allowed = map[string][]string{
 	},
 	"lethe/journal": {
 		"lethe/blobs", "lethe/home", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret",
-		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend",
+		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend", "lethe/tools",
 	},
 	"lethe/lab": {"lethe/host", "lethe/lab/bench", "lethe/lab/eval", "lethe/lab/replay", "lethe/lab/vitals"},
 	"lethe/lab/bench": {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
+	"lethe/journal"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/tools"
@@ -429,6 +432,26 @@ func TestApprovedTriggerIsOwn(t *testing.T) {
 	w.run(id, dieAt("run", 1)).killed()
 	w.trigger(id, "x.toml", content) // the call came so far
 	r = w.run(id)
+	r.settled()
+	w.shows(id, "it is held to what is its own", func(s status.Status) bool {
+		return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")
+	})
+	r.stop()
+}
+
+// So does one of a call that needs no approval, also where an erasure is told of before it.
+func TestTriggerIsOwnBehindAnErasure(t *testing.T) {
+	t.Parallel()
+	const content = "watch = \"/etc\"\n"
+	w := newWorld(t, rehearsal.Step{Contains: "go on", Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))}, always("done"))
+	id := w.boot("ada", "dev")
+	w.say("dev", "ann", "go on")
+	w.run(id, dieAt("call", 1)).killed()
+	w.trigger(id, "x.toml", content) // the call came so far
+	j, err := journal.Hold(w.home, id, w.store, nil)
+	lethetest.Must(t, err)
+	lethetest.Must(t, cmp.Or(j.TellGone(event.Erased{Why: "erased"}, nil, "gone", "gone"), j.Close()))
+	r := w.run(id)
 	r.settled()
 	w.shows(id, "it is held to what is its own", func(s status.Status) bool {
 		return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")

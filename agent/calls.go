@@ -126,7 +126,7 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 	switch {
 	case o.Job > 0:
 	case o.stopped:
-		o.state, o.file = mind.Interrupted, a.wrote(c)
+		o.state, o.file = mind.Interrupted, a.log.Wrote(c)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
 		o.Body = fmt.Appendf(nil, why, o.Body)
 	case o.Err:

@@ -80,7 +80,7 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
 // now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
 func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
-	o := outcome{state: mind.OK, file: a.wrote(c)}
+	o := outcome{state: mind.OK, file: a.log.Wrote(c)}
 	effect, _ := a.tools.Intent(c.Tool, argsOf(c))
 	post, posts := effect.(tools.Post)
 	child, spawns := effect.(tools.Child)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/life/event"
@@ -180,18 +179,4 @@ func (a *Agent) missingLines() []mind.Wake {
 // heardAll reports whether a room has nothing that is still to be heard.
 func (a *Agent) heardAll(room string) bool {
 	return slices.Contains(a.joined(), room) && a.cursor(room).AtEnd(a.path(room))
-}
-
-// wrote is the version of the trigger that a call has written although it was cut short:
-// what the identity wrote never has the power of what a person did.
-func (a *Agent) wrote(c *mind.Call) event.File {
-	name, text := tools.TriggerOf(c.Tool, argsOf(c))
-	if name == "" {
-		return event.File{}
-	}
-	there, err := a.log.ReadOwn(name)
-	if err != nil || !strings.Contains(string(there), text) {
-		return event.File{}
-	}
-	return mind.Text{Name: name, Body: there}.Version()
 }

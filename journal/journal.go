@@ -5,8 +5,10 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -20,6 +22,7 @@ import (
 	"lethe/mind"
 	"lethe/proof"
 	"lethe/spend"
+	"lethe/tools"
 )
 
 // Journal is the log of a life, and what it takes to write on in it.
@@ -274,7 +277,7 @@ func (j *Journal) Settle(why string) error {
 		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted}
 		text := "not started: " + why
 		if p.Call.Started {
-			e.Status, text = mind.Interrupted, Interrupted
+			e.Status, text, e.File = mind.Interrupted, Interrupted, j.Wrote(p.Call)
 		}
 		gist := fmt.Sprintf("turn %d: calls %s", j.State.Turn+1, e.Status)
 		results = append(results, Record{Event: e, Texts: []Text{{gist, []byte(text)}}})
@@ -287,3 +290,17 @@ func (j *Journal) Settle(why string) error {
 
 // Interrupted is the result of a call that ran when the process ended.
 const Interrupted = "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+
+// Wrote is the version of the trigger that a call has written although it was cut short:
+// what the identity wrote never has the power of what a person did.
+func (j *Journal) Wrote(c *mind.Call) event.File {
+	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(c.Args)))
+	if name == "" {
+		return event.File{}
+	}
+	there, err := j.ReadOwn(name)
+	if err != nil || !strings.Contains(string(there), text) {
+		return event.File{}
+	}
+	return mind.Text{Name: name, Body: there}.Version()
+}
