@@ -75,7 +75,7 @@ func details(a report.Agent) (lines []string) {
 		say(": nothing has come from the model for %s", time.Since(a.SilentSince).Truncate(time.Second))
 	}
 	if w := a.Work; w != nil {
-		say(": %s in room %s: %s", w.State, w.Room, w.Result)
+		say(": %s", strings.TrimSuffix(fmt.Sprintf("%s in room %s: %s", w.State, w.Room, w.Result), ": "))
 	}
 	rest := a.Beside // questions and jobs have lines of their own
 	rest.Questions, rest.Jobs = nil, nil

@@ -56,7 +56,7 @@ type Status struct {
 	Endpoint string           `json:"endpoint"`
 	Offline  bool             `json:"offline,omitempty"`
 	Error    string           `json:"error,omitempty"` // why it is Paused or failed
-	Since    time.Time        `json:"since"`           // when State began
+	Since    time.Time        `json:"since,omitzero"`  // when State began
 
 	Compacting    bool `json:"compacting,omitempty"` // older context is being summarised beside the turns
 	ContextTokens int  `json:"context_tokens"`       // of the next request with its answer, estimated
