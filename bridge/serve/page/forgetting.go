@@ -14,6 +14,7 @@ import (
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/report"
+	"lethe/request"
 )
 
 // forgetting shows how the context has changed from epoch to epoch, and where the things went that left it.
@@ -82,7 +83,7 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &forgettingData{Later: before > 0, Limit: f.ContextLimit}
+	d := &forgettingData{Later: before > 0, Limit: cmp.Or(f.ContextLimit, request.DefaultLimit)}
 	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, max(0, before)); err != nil {
 		return nil, err
 	}
