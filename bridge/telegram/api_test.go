@@ -65,7 +65,7 @@ func TestConfigIsChecked(t *testing.T) {
 		{"room", func(c *Config) { c.Room = "../x" }},
 		{"members", func(c *Config) { c.Members = "nobody" }},
 		{"allow each", func(c *Config) { c.Users = []string{"7"} }},
-		{"allow each", func(c *Config) { c.Routes = []any{7} }},
+		{"allow each", func(c *Config) { c.Routes = []map[string]any{{}} }},
 	} {
 		bad := good
 		c.change(&bad)
