@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,10 +11,12 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend/wallet"
 )
 
 const (
@@ -69,8 +73,19 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			)
 			break
 		}
+		refused, trouble, err := a.tryModel(l.Arg)
+		if err != nil {
+			return err
+		}
+		if refused {
+			say = fmt.Sprintf("I tried the model %s, and keep the model %s: %s", l.Arg, a.state.Stable.Params.Model, trouble)
+			break
+		}
 		e.Model = l.Arg
 		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
+		if trouble != nil {
+			say += " I could not try it: " + trouble.Error()
+		}
 	case "forget":
 		e.Forget, say = a.forget(l)
 	}
@@ -174,6 +189,24 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
 	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history &&
 		(moved || l.From >= a.state.Rooms[room].Began)
+}
+
+// tryTime bounds how long a model is tried, while the identity waits.
+const tryTime = 10 * time.Second
+
+// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is
+// refused, and why, or why that is not known.
+func (a *Agent) tryModel(name string) (refused bool, why, err error) {
+	if a.cfg.Offline {
+		return false, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
+	defer cancel()
+	asker := a.asker(cancel)
+	asker.Frozen.Model = name
+	_, why = asker.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}})
+	refused = llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced)
+	return refused, why, a.pay(asker, "model")
 }
 
 // statusLine answers /status.

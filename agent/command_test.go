@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"lethe/internal/test/rehearsal"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend"
 )
 
 // half is a model that does not come to the end of its first answer, of which it
@@ -137,6 +139,45 @@ func TestCommandsDuringTurn(t *testing.T) {
 	}
 	equal(t, "epochs", len(w.having(id, "epoch", "why", "model")), 1)
 	w.stable(w.requests()[1:])
+}
+
+// A model is tried before it is kept: one that the endpoint refuses, or that has no price under a budget, is not used;
+// where nobody answers, that is said. A try is in LIFE, and paid.
+func TestModelIsTried(t *testing.T) {
+	t.Parallel()
+	is := func(name string) func(*rehearsal.Request) bool {
+		return func(r *rehearsal.Request) bool { return r.Model == name }
+	}
+	w := newWorld(t, rehearsal.Step{Match: is("rehearsal-typo"), Times: -1, Status: 400, Body: `{"error":{"message":"Model Not Exist"}}`},
+		rehearsal.Step{Match: is("rehearsal-away"), Times: -1, Status: 503})
+	frugal(&w.conf, spend.Limits{HomeDay: 1e6})
+	for _, name := range []string{"typo", "away", "two"} {
+		w.conf.Prices["rehearsal-"+name] = paid
+	}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.ask("hello")
+	for _, c := range []struct{ name, says, then string }{
+		{"rehearsal-typo", "I tried the model rehearsal-typo, and keep the model rehearsal-paid: ", "rehearsal-paid"},
+		{"rehearsal-costly", "keep the model rehearsal-paid: the model has no price: rehearsal-costly", "rehearsal-paid"},
+		{"rehearsal-two", "From the next turn on I use the model rehearsal-two (it was rehearsal-paid).", "rehearsal-two"},
+		{"rehearsal-away", "I use the model rehearsal-away (it was rehearsal-two). I could not try it: call rehearsal-away at ", "rehearsal-away"},
+	} {
+		said := r.ask("/model " + c.name)
+		contains(t, said, c.says)
+		equal(t, "tried in vain", strings.Contains(said, "I could not try it"), c.name == "rehearsal-away")
+		if c.name != "rehearsal-away" {
+			r.ask("hello")
+		}
+		r.settled()
+		equal(t, "model", cmp.Or(w.fold(id).WantModel, w.fold(id).Stable.Params.Model), c.then)
+	}
+	r.finish()
+	w.billed(id)
+	equal(t, "tries", len(w.having(id, "spent", "on", "model")), 3)
+	if got := w.spending(id).Spent.Life; got < w.dollars() {
+		t.Errorf("%s are in the log, %s were billed", got, w.dollars())
+	}
 }
 
 // What a room held before an identity came was not meant for it, and what only

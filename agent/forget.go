@@ -133,19 +133,23 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
+	a.forgetting.job = beside.Start(ctx, job, a.asker(cancel), a.cfg.Log, why, len(only))
+	return nil
+}
+
+// asker asks a model beside the turns.
+func (a *Agent) asker(cancel context.CancelFunc) *beside.Asker {
 	rates, dir := a.rates(), a.id.Dir
-	asker := &beside.Asker{
+	return &beside.Asker{
 		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
 		Rates: rates, Pay: a.wallet.Pay(rates), Writable: func() error { return writable(dir) }, Cancel: cancel,
 	}
-	a.forgetting.job = beside.Start(ctx, job, asker, a.cfg.Log, why, len(only))
-	return nil
 }
 
 // finish swaps in the answers of a job that has ended.
 func (a *Agent) finish(job *beside.Job) error {
 	a.forgetting.job = nil
-	if err := a.pay(job.Asker); err != nil || job.Cancelled {
+	if err := a.pay(job.Asker, "compaction"); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
@@ -200,17 +204,17 @@ func (a *Agent) dropJob() error {
 	}
 	job.End()
 	a.forgetting.job = nil
-	return a.pay(job.Asker)
+	return a.pay(job.Asker, "compaction")
 }
 
-// pay records what was asked beside the turns, and what it has cost.
-func (a *Agent) pay(asker *beside.Asker) error {
+// pay records what was asked beside the turns, on what, and what it has cost.
+func (a *Agent) pay(asker *beside.Asker, on string) error {
 	bill := asker.Bill()
 	if bill.Calls == 0 {
 		return nil
 	}
 	bill.Tokens = asker.Pay.Note(bill.Tokens, 0)
-	return inOrder(func() error { return a.happen(bill.Event("compaction")) }, a.release)
+	return inOrder(func() error { return a.happen(bill.Event(on)) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -64,11 +65,16 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	var tools bytes.Buffer
-	var list []json.RawMessage
-	if err := cmp.Or(json.Unmarshal(r.Tools, &list), json.Compact(&tools, r.Tools)); err != nil && len(r.Tools) > 0 {
-		return nil, fmt.Errorf("encode tools: %w", err)
+	if len(r.Tools) > 0 {
+		err := json.Compact(&tools, r.Tools)
+		if err == nil && tools.Bytes()[0] != '[' {
+			err = errors.New("they are no list")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("encode tools: %w", err)
+		}
 	}
-	if len(list) > 0 { // an empty array is refused by several providers
+	if tools.Len() > len("[]") { // an empty array is refused by several providers
 		body["tools"] = [][]byte{tools.Bytes()}
 	}
 	if r.MaxTokens > 0 {

@@ -100,6 +100,14 @@ func (p *program) command() *cobra.Command {
 			}
 		}
 	}
+	for _, name := range []string{"fsck", "verify"} { // as they were called before
+		root.AddCommand(&cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error {
+				return hint(usagef("%s is part of lethe check now", name), "lethe check --help has its flags")
+			},
+		})
+	}
 	return root
 }
 
