@@ -218,19 +218,27 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if err := a.makeTools(); err != nil {
 		return nil, &SettingsError{err}
 	}
+	begins := "" // an epoch
 	switch {
 	case a.fresh:
 		a.state.PinForGood(a.cfg.pins...)
-		err = a.renew("boot")
+		begins = "boot"
 	case a.wanted() != a.state.Stable.Params: // other tools or texts alone wait for the next epoch, or each update would cost the cache
-		err = a.renew("settings")
-	default:
-		err = a.recount()
+		begins = "settings"
 	}
-	if err != nil {
+	if begins != "" {
+		err = a.refresh(a.state)
+	}
+	if err == nil { // before anything is recorded
+		err = a.cfg.checkLimit(id, a.state.Stable)
+	}
+	switch {
+	case err != nil:
 		return nil, err
+	case begins != "":
+		return a, a.epoch(begins)
 	}
-	return a, a.cfg.checkLimit(id, a.state.Stable)
+	return a, a.recount()
 }
 
 // happened is told of each line of the log.

@@ -83,6 +83,7 @@ func TestLeastLimit(t *testing.T) {
 	w := forgetful(t, 10_000, always("noted"))
 	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
+	was := w.read(id.LIFE())
 	_, err = w.try(id)
 	if err == nil {
 		t.Fatal("10000 tokens are enough")
@@ -92,8 +93,8 @@ func TestLeastLimit(t *testing.T) {
 	if _, serr := fmt.Sscanf(number, "%d", &need); serr != nil {
 		t.Fatalf("%v: %v", err, serr)
 	}
-	if _, err = w.try(id, func(c *Config) { c.ContextLimit = need - 300 }); err == nil {
-		t.Errorf("%d tokens are needed, and 300 fewer are enough", need)
+	if _, err = w.try(id, func(c *Config) { c.ContextLimit = need - 300 }); err == nil || w.read(id.LIFE()) != was {
+		t.Errorf("%d tokens are needed, and 300 fewer are enough, or something was recorded", need)
 	}
 	w.conf.ContextLimit, w.gauge.limit = need, need
 	r := w.run(id)
