@@ -69,7 +69,7 @@ func (t *turn) recall(m []string) string {
 // sure reports whether a sentence has enough of the words to be the answer.
 func (f *find) sure() bool { return 2*f.has >= len(f.asked) }
 
-// look looks at what was said. Questions state nothing.
+// look looks at what was said. Questions state nothing, and what is cut off not enough.
 func (f *find) look(lines ...line) {
 	for _, l := range lines {
 		for s := range strings.SplitSeq(strings.ReplaceAll(l.text, ". ", ".\n"), "\n") {
@@ -81,7 +81,7 @@ func (f *find) look(lines ...line) {
 				}
 			}
 			better := n > f.has || n == f.has && (l.who != "" || f.who == "")
-			if n > 0 && better && !strings.HasSuffix(s, "?") {
+			if n > 0 && better && !strings.HasSuffix(s, "?") && !strings.Contains(s, "…") {
 				f.has, f.line = n, l
 			}
 		}
