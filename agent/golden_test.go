@@ -107,7 +107,7 @@ func TestGoldenRequest(t *testing.T) {
 	confined, err := tools.New(tools.Config{AgentDir: id.Dir, Home: w.home.Dir}) // as most are
 	lethetest.Must(t, err)
 	if n := utf8.RuneCountInString(w.fold(id).Stable.System + string(confined.Schemas())); n > 4*2750 {
-		t.Errorf("system prompt and tools have %d characters", n)
+		t.Errorf("system prompt and tools have %d characters, at most %d: say less, or raise it and say why", n, 4*2750)
 	}
 	if got+"\n" != want {
 		t.Errorf("the request is not that of %s (if that is meant: go test -run GoldenRequest -update):\n%s", path, firstDifference(got+"\n", want))

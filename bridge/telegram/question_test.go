@@ -225,3 +225,13 @@ func TestKeyboard(t *testing.T) {
 	}
 	has(t, "a long option", asks("lethe", "", chat.Question{ID: "q3fa9c1", Text: "Which?", Options: many}), "8. "+many[7])
 }
+
+// A question whose buttons Telegram refuses is asked without them.
+func TestRefusedButtons(t *testing.T) {
+	st := newStage(t)
+	ada, dm := st.ada()
+	st.greeted(dm, ada)
+	st.Fault(botapi.Fault{Method: "sendMessage", Status: 400, Description: "Bad Request: BUTTON_DATA_INVALID"})
+	st.asks("dev", deploy)
+	lethetest.Words(t, st.sent(dm, 1)[0], "Deploy?", "write: q3fa9c1 yes")
+}

@@ -24,8 +24,8 @@ func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (er
 	return s.send(ctx, p, out)
 }
 
-// send delivers one message. Where Telegram objects to the markup or to the topic, the same text
-// goes without it.
+// send delivers one message. Where Telegram objects to the markup, the buttons or the topic, the same
+// text goes without it.
 func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 	for {
 		chat, topic := s.chatOf(p)
@@ -103,6 +103,8 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	case refusal.says(badMarkup) && out.HTML != "":
 		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
 		out.HTML = ""
+	case refusal.says(badButtons) && out.Options != nil: // the text says what to write
+		out.Options = nil
 	case refusal.says(badThread) && topic == 0 && out.Thread != 0: // what is quoted is gone with it
 		out.Thread, out.ReplyTo = 0, 0
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
@@ -118,8 +120,9 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 
 // Words by which Telegram tells most refusals of a message apart.
 var (
-	badMarkup = []string{"entit", "can't find end", "unsupported url"}
-	badThread = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
+	badMarkup  = []string{"entit", "can't find end", "unsupported url"}
+	badButtons = []string{"button", "keyboard", "reply markup", "reply_markup"}
+	badThread  = []string{"thread not found", "topic_deleted", "topic_id_invalid", "topic_closed"}
 	// Nothing goes to this chat until somebody acts there.
 	unreachable = []string{
 		"chat not found", "user not found", "peer_id_invalid", " rights",
