@@ -3,7 +3,6 @@ package replay
 import (
 	"crypto/sha256"
 	"hash"
-	"unicode"
 
 	"lethe/llm"
 	"lethe/llm/rehearsal"
@@ -95,12 +94,12 @@ func (p *prompt) feed(text string) {
 	done := 0
 	for i, r := range text {
 		// A rune that would overflow the block belongs to the next one.
-		for p.quarters+quarters(r) > (len(p.blocks)+1)*block {
+		for p.quarters+rehearsal.Quarters(r) > (len(p.blocks)+1)*block {
 			p.h.Write([]byte(text[done:i]))
 			done = i
 			p.blocks = append(p.blocks, p.digest())
 		}
-		p.quarters += quarters(r)
+		p.quarters += rehearsal.Quarters(r)
 	}
 	p.h.Write([]byte(text[done:]))
 }
@@ -173,15 +172,3 @@ func (s *digests) add(d digest) {
 
 // messageQuarters is the cost of a message's frame, in quarter tokens, as the offline model counts it.
 const messageQuarters = 16
-
-// quarters is the cost of a rune in quarter tokens, as rehearsal.Tokens has it.
-func quarters(r rune) int {
-	switch {
-	case r < 0x80:
-		return 1
-	case r < 0x2e80 && !unicode.IsSymbol(r):
-		return 2
-	default: // CJK, emoji, geometric shapes
-		return 4
-	}
-}

@@ -61,7 +61,7 @@ func (s *Server) hit(request []end) (tokens int) {
 func Tokens(text string) int {
 	q := 0
 	for _, r := range text {
-		q += quarters(r)
+		q += Quarters(r)
 	}
 	return tokensOf(q)
 }
@@ -71,8 +71,8 @@ const messageTokens = 4
 
 func tokensOf(quarters int) int { return (quarters + 3) / 4 }
 
-// quarters is the cost of a rune in quarter tokens.
-func quarters(r rune) int {
+// Quarters is the cost of a rune in quarter tokens.
+func Quarters(r rune) int {
 	switch {
 	case r < 0x80:
 		return 1
@@ -87,7 +87,7 @@ func quarters(r rune) int {
 func cut(text string, n int) string {
 	q := 0
 	for i, r := range text {
-		if q += quarters(r); q > 4*n {
+		if q += Quarters(r); q > 4*n {
 			return text[:i]
 		}
 	}
