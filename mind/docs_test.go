@@ -43,9 +43,9 @@ func TestPageContext(t *testing.T) {
 	}
 	var heads []string
 	for _, sec := range parse(seen.text) {
-		heads = append(heads, key(sec.head))
+		heads = append(heads, sec.about().key)
 	}
-	want := []string{"◆ system", "◆ past", "◆ e1..e2", "◆ memory", "◆ life:", "◆ e3", "◆ e4", "◆ e4.1 call", "◆ e4.1 result", "◆ e5", "◆ end"}
+	want := []string{"system", "past", "e1..e2", "memory", "life", "e3", "e4", "e4.1 call", "e4.1 result", "e5", "end"}
 	if !slices.Equal(heads, want) {
 		t.Errorf("sections %q", heads)
 	}

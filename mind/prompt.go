@@ -55,16 +55,15 @@ func Notes(memory string, life []string) string {
 // noMemory stands for a MEMORY without text.
 const noMemory = "(empty)"
 
+// wholeMemory renders all of MEMORY.
+func wholeMemory(memory string) string { return cmp.Or(outside(strings.TrimSpace(memory)), noMemory) }
+
 // memoryText renders MEMORY, within its bound.
 func memoryText(memory string) string {
 	memory = strings.TrimSpace(memory)
-	if memory == "" {
-		return noMemory
+	shown := CutRunes(memory, MaxMemory)
+	if more := utf8.RuneCountInString(memory) - utf8.RuneCountInString(shown); more > 0 {
+		return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", outside(shown), more)
 	}
-	more := ""
-	if n := utf8.RuneCountInString(memory); n > MaxMemory {
-		memory = CutRunes(memory, MaxMemory)
-		more = fmt.Sprintf("\n(%d more characters are in self/MEMORY.md)", n-utf8.RuneCountInString(memory))
-	}
-	return outside(memory) + more
+	return wholeMemory(memory)
 }

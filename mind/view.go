@@ -16,6 +16,49 @@ type section struct {
 	body string
 }
 
+// Kinds of sections, by what an edit of them does.
+const (
+	fixed    = iota // system, past, life, calls: cannot be changed
+	memory          // MEMORY.md is changed
+	pins            // a line taken away is unpinned
+	faded           // a summary: the text changes, the ref stays
+	writable        // an entry or a result
+)
+
+// subject is what the head of a section names.
+type subject struct {
+	key  string // the head without what may vary: a status, a gist
+	kind int
+	n, k int // the entry, or the first one of a range, and the call; 0 for none
+}
+
+var headPattern = lazy.Regexp(`^◆ (context|system|past|pins|memory|life|end` +
+	`|e(\d+)(?:\.\.e\d+|\.(\d+) (?:call|result))?)(?:[: ]|$)`)
+
+func (sec section) about() (sub subject) {
+	m := headPattern().FindStringSubmatch(sec.head)
+	if m == nil {
+		return subject{key: sec.head}
+	}
+	sub.key = m[1]
+	sub.n, _ = strconv.Atoi(m[2]) // no digits: 0, which is nobody's number
+	sub.k, _ = strconv.Atoi(m[3])
+	switch {
+	case sub.key == "memory":
+		sub.kind = memory
+	case sub.key == "pins":
+		sub.kind = pins
+	case strings.Contains(sub.key, ".."):
+		sub.kind = faded
+	case sub.n > 0 && !strings.HasSuffix(sub.key, " call"):
+		sub.kind = writable
+	}
+	return sub
+}
+
+// title is a head without its mark.
+func (sec section) title() string { return strings.TrimSpace(strings.TrimPrefix(sec.head, "◆")) }
+
 // endHeader is the last line of context.md, which no other section of it has: what lacks it is not all there.
 const endHeader = "◆ end"
 
@@ -62,7 +105,7 @@ func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
 func (s *State) sections(through int) []section {
 	out := []section{{"◆ system", s.Stable.System}}
 	for _, sec := range parse(s.Stable.Past) {
-		if kind, _, _ := sec.sort(); kind == faded && s.Stable.Indented { // a person edits the summary as it was written
+		if sec.about().kind == faded && s.Stable.Indented { // a person edits the summary as it was written
 			sec.body = strings.ReplaceAll("\n"+sec.body, "\n    ", "\n")[1:]
 		}
 		out = append(out, sec)
@@ -174,10 +217,7 @@ type Section struct {
 func Rewrite(file string, change func(*Section) (stays bool)) string {
 	var left []section
 	for _, sec := range parse(strings.TrimPrefix(file, "\uFEFF")) {
-		seen := Section{ID: strings.TrimSuffix(sec.id(), ":"), Title: sec.title(), Text: sec.body}
-		if words := strings.Fields(key(sec.head)); len(words) > 2 { // of a call
-			seen.ID += "-" + words[2]
-		}
+		seen := Section{ID: strings.ReplaceAll(sec.about().key, " ", "-"), Title: sec.title(), Text: sec.body}
 		if change(&seen) {
 			left = append(left, section{sec.head, seen.Text})
 		}
@@ -205,23 +245,22 @@ type Seen struct {
 	text  string // what follows it
 }
 
-var viewPattern = lazy.Regexp(`^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})$`)
+var viewPattern = lazy.Regexp(
+	`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
 
 // ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte:
 // then it is what a power loss left of a view, or an editor that died of an edit, and nobody is to obey it.
 func ReadView(file []byte) (Seen, bool) {
 	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there
-	above, _, _ := strings.Cut("\n"+whole, "\n◆ context of ")
-	first, text, _ := strings.Cut(whole[min(len(above), len(whole)):], "\n")
-	m := viewPattern().FindStringSubmatch(strings.TrimSpace(first))
-	if m == nil || !endLine().MatchString(text) || strings.Contains(whole, "\x00") {
+	m := viewPattern().FindStringSubmatch(whole)
+	if m == nil || strings.Contains(whole, "\x00") {
 		return Seen{}, false
 	}
-	epoch, _ := strconv.Atoi(m[2]) // digits, by the pattern
-	through, _ := strconv.Atoi(m[3])
-	above = strings.TrimSpace(above)
-	intact := above == "" && digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[4]
-	return Seen{through, intact, epoch, m[1], above, text}, true
+	above, text := strings.TrimSpace(m[1]), whole[len(m[0]):]
+	epoch, _ := strconv.Atoi(m[3]) // digits, by the pattern
+	through, _ := strconv.Atoi(m[4])
+	intact := above == "" && digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[5]
+	return Seen{through, intact, epoch, m[2], above, text}, endLine().MatchString(text)
 }
 
 var endLine = lazy.Regexp(`(?m)^` + endHeader + `[ \t\r]*$`)
