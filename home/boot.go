@@ -16,6 +16,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // BootOptions is what a new identity starts with.
@@ -56,7 +57,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 		return id, fmt.Errorf("lock %s: %w", home.Names(), err)
 	}
 	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {
-		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err == nil || o.fork != nil {
 			return id, ErrExists
 		}
 		if err := durable.Sync(id.LIFE()); err != nil { // the process that wrote it may have died before the sync
@@ -91,27 +92,41 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			return Identity{}, err
 		}
 	}
-	boot := event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})
+	lines := []life.Event{event.Line(now, first, blobs.Ref{Hash: store.Short(self), Gist: "boot of " + o.Name})}
 	if o.fork != nil {
-		if err := o.fork.write(id, store, boot, o); err != nil {
+		if lines, err = o.fork.begin(id, store, lines[0], o.Rooms); err != nil {
 			return Identity{}, err
 		}
-		return id, home.Link(id)
 	}
-	log, err := life.Create(id.LIFE())
-	if errors.Is(err, fs.ErrExist) { // the boot of this child was cut short before its line
-		if log, err = life.Open(id.LIFE()); err == nil && log.Size() > 0 {
-			err = errors.Join(fmt.Errorf("%w: %s is there and has no name", ErrCorrupt, id.LIFE()), log.Close())
-		}
-	}
-	if err != nil {
-		return Identity{}, err
-	}
-	defer log.Close()
-	if err := log.Append(boot); err != nil {
+	if err := id.writeLIFE(lines); err != nil {
 		return Identity{}, err
 	}
 	return id, home.Link(id)
+}
+
+// writeLIFE writes the first lines of an identity: they are there whole, or it never was. What an older program left
+// whose boot of a child was cut short makes way.
+func (id Identity) writeLIFE(lines []life.Event) error {
+	old, err := life.View(id.LIFE())
+	if err == nil {
+		old.Close()
+	}
+	switch {
+	case err == nil && old.Size() > 0:
+		return fmt.Errorf("%w: %s is there and has no name", ErrCorrupt, id.LIFE())
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	unborn := filepath.Join(id.Dir, "LIFE.new")
+	_ = os.Remove(unborn) // of a boot that was cut short
+	log, err := life.Create(unborn)
+	if err == nil {
+		err = errors.Join(log.Append(lines...), log.Close())
+	}
+	if err == nil {
+		err = durable.Rename(unborn, id.LIFE())
+	}
+	return cmp.Or(err, durable.SyncDir(id.Dir))
 }
 
 // ErrExists says that the name is taken.
@@ -124,19 +139,19 @@ func (id Identity) createFiles(soul string, o BootOptions) error {
 			return err
 		}
 	}
-	for _, f := range []struct {
-		name, text string
-		perm       fs.FileMode
-	}{
-		{"SOUL.md", soul, 0o400},
-		{"MEMORY.md", "", 0o600},
-		{"SEGMENT.md", lethe.Segment, 0o600},
-		{"SUMMARISE.md", lethe.Summarise, 0o600},
-	} {
-		if o.fork != nil && f.name != "SOUL.md" {
-			f.text = o.fork.files[f.name]
-		}
-		if err := durable.WriteFile(filepath.Join(id.Dir, f.name), []byte(f.text), f.perm); err != nil {
+	if err := durable.WriteFile(filepath.Join(id.Dir, "SOUL.md"), []byte(soul), 0o400); err != nil {
+		return err
+	}
+	texts := []mind.Text{
+		{Name: MemoryFile},
+		{Name: "SEGMENT.md", Body: []byte(lethe.Segment)},
+		{Name: "SUMMARISE.md", Body: []byte(lethe.Summarise)},
+	}
+	if o.fork != nil {
+		texts = o.fork.texts
+	}
+	for _, t := range texts {
+		if err := durable.WriteFile(filepath.Join(id.Dir, t.Name), t.Body, 0o600); err != nil {
 			return err
 		}
 	}

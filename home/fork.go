@@ -2,11 +2,8 @@ package home
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"lethe"
@@ -22,8 +19,8 @@ type fork struct {
 	Then
 	of     Identity
 	moment event.Moment
-	files  map[string]string // the own ones
-	today  []string          // those of them that are not as they were at the moment
+	texts  []mind.Text // the own files
+	today  []string    // those of them that are not as they were at the moment
 }
 
 // Fork boots a new identity with the mind that another one had at a moment. It shares the blobs of its
@@ -37,10 +34,7 @@ func Fork(
 	then Then,
 	o BootOptions,
 ) (id Identity, today []string, err error) {
-	if _, err := home.Find(o.Name); err == nil { // also one whose boot was cut short before its name
-		return id, nil, fmt.Errorf("fork %s as %s: %w", of.Name, o.Name, ErrExists)
-	}
-	f := &fork{Then: then, of: of, files: map[string]string{}}
+	f := &fork{Then: then, of: of}
 	if f.moment, err = of.LineAt(f.End); err != nil {
 		return id, nil, err
 	}
@@ -66,40 +60,35 @@ func Fork(
 // readOwn finds the own files as they were at the moment: as they are today, or, of MEMORY, as the context began
 // with it.
 func (f *fork) readOwn() error {
-	quiet := slog.New(slog.DiscardHandler)
-	for _, name := range Editable {
-		now, err := f.of.ReadOwn(name, quiet)
-		if err != nil {
-			return err
-		}
-		then, memory := string(now), f.Stable.Memory()
-		for _, text := range []string{memory, memory + "\n"} {
-			if name == MemoryFile && Digest([]byte(text)) == f.Files[name] {
-				then = text
-			}
-		}
-		if f.files[name] = then; Digest([]byte(then)) != f.Files[name] {
-			f.today = append(f.today, name)
+	texts, err := f.of.Texts(slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	memory := f.Stable.Memory()
+	for _, text := range []string{memory, memory + "\n"} {
+		if began := (mind.Text{Name: MemoryFile, Body: []byte(text)}); f.Knows(began) {
+			texts[0] = began
 		}
 	}
+	for _, t := range texts {
+		if !f.Knows(t) {
+			f.today = append(f.today, t.Name)
+		}
+	}
+	f.texts = texts
 	return nil
 }
 
-// write makes the LIFE of a fork: its boot, the mind that it begins with, and a note. It is there whole, or the
-// fork never was.
-func (f *fork) write(id Identity, store *blobs.Store, boot life.Event, o BootOptions) error {
+// begin returns the first lines of a fork: its boot, the mind that it begins with, and a note.
+func (f *fork) begin(id Identity, store *blobs.Store, boot life.Event, rooms []string) ([]life.Event, error) {
 	parent, err := blobs.ParseHash(id.Self)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	files := map[string]string{}
-	for name, text := range f.files {
-		files[name] = Digest([]byte(text))
-	}
-	state := f.Fork(parent, id.Name, lethe.Version, f.At, files)
+	state := f.Fork(parent, id.Name, lethe.Version, f.At, f.texts)
 	snapshot, err := state.Snapshot()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lines := []life.Event{boot}
 	for _, r := range []struct {
@@ -108,27 +97,14 @@ func (f *fork) write(id Identity, store *blobs.Store, boot life.Event, o BootOpt
 		data  []byte
 	}{
 		{event.Epoch{Why: "fork"}, fmt.Sprintf("epoch 0 of %s (fork)", id.Name), snapshot},
-		{event.Note{N: state.Next, Why: "fork"}, "forked from " + f.of.Name, f.note(id, o.Rooms)},
+		{event.Note{N: state.Next, Why: "fork"}, "forked from " + f.of.Name, f.note(id, rooms)},
 	} {
 		if parent, err = store.Put(blobs.Meta{At: boot.At, Gist: r.gist, Life: id.Self, Parent: parent}, r.data); err != nil {
-			return err
+			return nil, err
 		}
 		lines = append(lines, event.Line(boot.At, r.event, blobs.Ref{Hash: store.Short(parent), Gist: r.gist}))
 	}
-	const unborn = "LIFE.new"
-	log, err := life.Create(filepath.Join(id.Dir, unborn))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(log.Append(lines...), log.Close()); err != nil {
-		return err
-	}
-	dir, err := os.OpenRoot(id.Dir)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return durable.Move(dir, unborn, filepath.Base(id.LIFE()))
+	return lines, nil
 }
 
 //go:embed forked.md

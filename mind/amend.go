@@ -30,24 +30,21 @@ func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) 
 	if ed.Pins != nil {
 		s.Pins = *ed.Pins
 	}
-	for i := 0; i < len(ed.Deleted); {
-		j := i + 1
-		for j < len(ed.Deleted) && ed.Deleted[j] == ed.Deleted[j-1]+1 {
-			j++
+	for rest := ed.Deleted; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n] == rest[0]+n {
+			n++
 		}
-		if err := s.drop(ed.Deleted[i], ed.Deleted[j-1], put); err != nil {
+		if err := s.drop(rest[0], rest[n-1], put); err != nil {
 			return err
 		}
-		i = j
+		rest = rest[n:]
 	}
 	return nil
 }
 
 func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
 	i := slices.IndexFunc(s.Live, func(e *Entry) bool { return e.N == c.N })
-	if i < 0 || c.K > len(s.Live[i].Calls) || c.K < 0 {
-		return nil
-	}
 	e := *s.Live[i]
 	body := []byte(c.Text)
 	if e.Kind == Reply && c.K == 0 {
@@ -102,7 +99,7 @@ func (s *State) amendFaded(c Change, put func(string, []byte) (Ref, error)) erro
 // drop turns the live entries from..to into a faded range with a bare ref.
 func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error {
 	var text strings.Builder
-	first, all := "", len(s.Live)
+	first := ""
 	s.Live = without(s.Live, func(e *Entry) bool {
 		gone := from <= e.N && e.N <= to
 		if gone {
@@ -111,9 +108,6 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 		}
 		return gone
 	})
-	if len(s.Live) == all {
-		return nil
-	}
 	gist := fmt.Sprintf("e%d..e%d, removed from the context by a person: %s", from, to, blobs.Unescape(first))
 	ref, err := put(gist, []byte(text.String()))
 	if err != nil {

@@ -1,8 +1,11 @@
 package mind
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
+	"text/template"
 
 	"lethe/blobs"
 	"lethe/internal/lazy"
@@ -197,39 +200,15 @@ func lost(old, now string) string {
 	return strings.Join(gone, "\n")
 }
 
+//go:embed edited.txt
+var editedText string
+
+var edited = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(editedText)) })
+
 // Describe tells the agent what a person did to its context.
 func (edit Edit) Describe() string {
-	var changed, deleted []string
-	for _, c := range edit.Changed {
-		switch {
-		case c.Faded:
-			changed = append(changed, "what has faded from "+EntryID(c.N)+" on")
-		case c.K > 0:
-			changed = append(changed, "the result of "+CallID(c.N, c.K))
-		default:
-			changed = append(changed, EntryID(c.N))
-		}
-	}
-	for _, n := range edit.Deleted {
-		deleted = append(deleted, EntryID(n))
-	}
-	text := "A person edited your context."
-	for _, part := range []struct {
-		is   bool
-		text string
-	}{
-		{len(changed) > 0, "Changed: " + strings.Join(changed, ", ") + "."},
-		{len(deleted) > 0, "Removed, and still reachable by ref in the past: " + strings.Join(deleted, ", ") + "."},
-		{edit.Memory != nil, "MEMORY was changed."},
-		{edit.Pins != nil, "The pins were changed."},
-		{len(edit.Ignored) > 0,
-			"These parts cannot be changed there and stayed as they were: " + strings.Join(edit.Ignored, ", ") + "."},
-		{edit.Taken != "", "RECALL still finds what was taken away."},
-		{edit.Added != "", "They wrote to you:\n" + blobs.Unescape(edit.Added)},
-	} {
-		if part.is {
-			text += " " + part.text
-		}
-	}
-	return text
+	edit.Added = blobs.Unescape(edit.Added)
+	var text strings.Builder
+	_ = edited().Execute(&text, edit) // an Edit has the fields that it names
+	return text.String()
 }

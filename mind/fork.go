@@ -43,12 +43,15 @@ func (s *State) Erased(texts []Text) {
 }
 
 // Fork returns the state that a new identity begins with which has the mind of this one as it
-// was at a time: what it knows, and nothing that it hears, owes, waits for or has spent. files are the
-// versions of its own files. Its first run makes the beginning of its requests.
-func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, files map[string]string) *State {
+// was at a time: what it knows, and nothing that it hears, owes, waits for or has spent. texts are
+// its own files. Its first run makes the beginning of its requests.
+func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts []Text) *State {
 	next := New()
 	next.Self, next.Name, next.Version, next.LastBlob = self.String(), name, version, self
-	next.Next, next.Turn, next.Grants, next.Files = s.Next, s.Turn, maps.Clone(s.Grants), files
+	next.Next, next.Turn, next.Grants = s.Next, s.Turn, maps.Clone(s.Grants)
+	for _, t := range texts {
+		next.learn(t.Version())
+	}
 	next.Stable.Past, next.Stable.Params = s.Stable.Past, s.Stable.Params
 	next.Usage.LastInput, next.Usage.LastWeight = s.Usage.LastInput, s.Usage.LastWeight
 	next.Ancestors = plus(s.Ancestors, Ancestor{s.Self, at})

@@ -185,23 +185,16 @@ func splitReply(body string) (reasoning, text string) {
 
 // parse cuts a text into sections. What stands before the first one becomes a
 // section without a head.
-func parse(text string) []section {
-	var out []section
-	add := func(head, body string) {
-		sec := section{head, strings.TrimRight(body, "\n")}
-		if sec.head != "" || strings.TrimSpace(sec.body) != "" {
-			out = append(out, sec)
-		}
+func parse(text string) (out []section) {
+	above, text, more := strings.Cut("\n"+text, "\n◆")
+	if strings.TrimSpace(above) != "" {
+		out = append(out, section{"", strings.Trim(above, "\n")})
 	}
-	head, from, at := "", 0, 0
-	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "◆") {
-			add(head, text[from:at])
-			head, from = strings.TrimRight(line, " \t\n"), at+len(line)
-		}
-		at += len(line)
+	for part := ""; more; {
+		part, text, more = strings.Cut(text, "\n◆")
+		head, body, _ := strings.Cut(part, "\n")
+		out = append(out, section{"◆" + strings.TrimRight(head, " \t"), strings.TrimRight(body, "\n")})
 	}
-	add(head, text[from:])
 	return out
 }
 
