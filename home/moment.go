@@ -58,64 +58,53 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 		return Then{}, err
 	}
 	defer log.Close()
-	var events []life.Event
-	var ends []int64 // of their lines
 	var labels []string
-	end, booted, newest := log.Size(), time.Time{}, 0
+	target, start, booted, newest := int64(0), log.Size(), time.Time{}, 0
 	err = log.Back(0, func(e life.Event, offset int64) bool {
-		if len(events) > 0 || m.ends(e, end) {
-			events, ends = append(events, e), append(ends, end)
+		if target == 0 && m.ends(e, start) {
+			target = start
 		}
 		if e.Kind == "labelled" && !slices.Contains(labels, e.Get("label")) {
 			labels = append(labels, e.Get("label"))
 		}
 		n, _, _ := mind.ParseID(e.Arg(0))
-		end, booted, newest = offset, e.At, max(newest, n)
-		return len(events) == 0 || e.Kind != life.Epoch
+		start, booted, newest = offset, e.At, max(newest, n)
+		return target == 0 || e.Kind != life.Epoch
 	})
-	if err == nil && len(events) == 0 {
-		err = fmt.Errorf(
-			"find %q in the life of %s: %w: it began at %s, its newest entry is e%d, its labels are: %s",
-			m.Text,
-			id.Name,
-			ErrNotFound,
-			booted.Local().Format("2006-01-02 15:04:05"),
-			newest,
-			cmp.Or(strings.Join(labels, ", "), "none"),
-		)
+	if err == nil && target == 0 {
+		err = fmt.Errorf("find %q in the life of %s: %w: it began at %s, its newest entry is e%d, its labels are: %s",
+			m.Text, id.Name, ErrNotFound, booted.Local().Format("2006-01-02 15:04:05"), newest,
+			cmp.Or(strings.Join(labels, ", "), "none"))
 	}
 	if err != nil {
 		return Then{}, ReadError(err)
 	}
-	slices.Reverse(events)
-	slices.Reverse(ends)
-	rest := life.Mark{Offset: ends[len(ends)-1]}
-	err = life.ReadOn(
-		id.LIFE(),
-		&rest,
-		func(e life.Event, follows bool) error { // what was written with the line belongs to it
-			if !follows || m.Label != "" || m.End != 0 {
-				return io.EOF
-			}
-			ends[len(ends)-1] = rest.Offset
-			if events, ends = append(events, e), append(ends, 0); e.Kind == life.Epoch {
-				events, ends = events[len(events)-1:], ends[len(ends)-1:]
-			}
-			return nil
-		},
-	)
+	var events []life.Event
+	var starts []int64 // of their lines
+	end := life.Mark{Offset: start}
+	err = life.ReadOn(id.LIFE(), &end, func(e life.Event, follows bool) error {
+		if end.Offset >= target && (!follows || m.Label != "" || m.End != 0) { // what was written with it belongs to it
+			return io.EOF
+		}
+		if e.Kind == life.Epoch {
+			events, starts = nil, nil
+		}
+		events, starts = append(events, e), append(starts, end.Offset)
+		return nil
+	})
 	if err != nil && err != io.EOF {
 		return Then{}, ReadError(err)
 	}
-	ends[len(ends)-1] = rest.Offset
-	n := len(events)
 	state, err := foldEvents(id, events, store)
 	if err == nil && state.Unit() != nil && state.Unit().Waits() {
-		for n--; n > 1 && events[n].Kind != "reply"; n-- {
+		n := len(events) - 1
+		for n > 1 && events[n].Kind != "reply" {
+			n--
 		}
-		state, err = foldEvents(id, events[:n], store)
+		events, end.Offset = events[:n], starts[n]
+		state, err = foldEvents(id, events, store)
 	}
-	return Then{state, ends[n-1], events[n-1].At}, err
+	return Then{state, end.Offset, events[len(events)-1].At}, err
 }
 
 // LineAt is the line of LIFE that ends at an offset.
