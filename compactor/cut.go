@@ -10,21 +10,18 @@ import (
 	"lethe/mind"
 )
 
-// ends reports whether an entry ends a turn.
-func ends(e *mind.Entry) bool { return e.Final() }
-
 // done reports whether an entry is a finished step of a turn: a reply with all results.
-func done(e *mind.Entry) bool { return e.Kind == mind.Reply && len(e.Calls) > 0 && !e.Waits() }
+func (u unit) done() bool { return u.Kind == mind.Reply && len(u.Calls) > 0 && !u.Waits() }
 
 // silent reports whether a finished step has told nobody anything: it may fade while what was heard before it stays.
-func silent(e *mind.Entry) bool {
-	return done(e) && !slices.ContainsFunc(e.Calls, func(c *mind.Call) bool { return c.Tool == "SAY" })
+func (u unit) silent() bool {
+	return u.done() && !slices.ContainsFunc(u.Calls, func(c *mind.Call) bool { return c.Tool == "SAY" })
 }
 
 // turns cuts units behind what ends a turn: each is what was heard with the replies to it.
 // The last may be open.
 func turns(units []unit) [][]unit {
-	return cutBehind(units, func(i int) bool { return ends(units[i].Entry) })
+	return cutBehind(units, func(i int) bool { return units[i].Final() })
 }
 
 // stretches cuts units into turns, and the open one before each thing that was heard in it. Behind the last of these
@@ -34,7 +31,7 @@ func stretches(units []unit) [][]unit {
 	open, heard := 0, 0
 	for i, u := range units {
 		switch {
-		case ends(u.Entry):
+		case u.Final():
 			open = i
 		case u.Kind == mind.Inbound:
 			heard = i
@@ -42,8 +39,8 @@ func stretches(units []unit) [][]unit {
 	}
 	return cutBehind(units, func(i int) bool {
 		next := units[i+1].Kind
-		return ends(units[i].Entry) || i >= open && units[i].Kind == mind.Reply &&
-			(next == mind.Inbound || i > heard && (next != mind.Reply || !silent(units[i].Entry)))
+		return units[i].Final() || i >= open && units[i].Kind == mind.Reply &&
+			(next == mind.Inbound || i > heard && (next != mind.Reply || !units[i].silent()))
 	})
 }
 
@@ -113,8 +110,8 @@ func quiet(turn []unit) bool {
 			}
 		}
 	}
-	last := turn[len(turn)-1].Entry
-	return ends(last) && strings.TrimSpace(last.Text) == mind.Nothing
+	last := turn[len(turn)-1]
+	return last.Final() && strings.TrimSpace(last.Text) == mind.Nothing
 }
 
 // plainChunks cuts a run whose chunks are plain to see, so that no model need be asked: it is one, or its pieces

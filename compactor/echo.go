@@ -16,7 +16,7 @@ func echo(units []unit) string {
 	}
 	var from []string
 	for _, u := range units {
-		if u.Kind != mind.Hint && !done(u.Entry) {
+		if u.Kind != mind.Hint && !u.done() {
 			return ""
 		}
 		for _, c := range u.Calls {

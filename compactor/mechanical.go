@@ -79,7 +79,7 @@ func mechanicalRelevance(units []unit) int {
 	switch {
 	case echo(units) != "":
 		return 1
-	case !ends(units[len(units)-1].Entry):
+	case !units[len(units)-1].Final():
 		return 6
 	case len(talk(units)) > 0:
 		return 4

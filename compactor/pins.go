@@ -20,21 +20,18 @@ const (
 // them: what tools and other agents say binds nobody. Where they are too many, what people said
 // stays.
 func (f *Fade) named(pins []string, words []said) {
-	texts := map[string][]string{} // by speaker, all that each said
+	texts := map[string]string{} // by speaker, all that each said
 	for _, s := range words {
-		texts[s.who] = append(texts[s.who], plain(s.text))
+		texts[s.who] += plain(s.text)
 	}
-	var all, found []said
-	for _, who := range slices.Sorted(maps.Keys(texts)) {
-		all = append(all, said{who, strings.Join(texts[who], "")})
-	}
+	var found []said
 	for _, text := range pins {
-		for _, s := range all {
-			if _, rest, ok := strings.Cut(text, ": "); ok && plain(text[:len(text)-len(rest)]) == plain(s.who) {
+		for _, who := range slices.Sorted(maps.Keys(texts)) {
+			if name, rest, ok := strings.Cut(text, ": "); ok && plain(name) == plain(who) {
 				text = rest // as pins are shown
 			}
-			if strings.Contains(s.text, plain(text)) {
-				found = append(found, said{s.who, text})
+			if strings.Contains(texts[who], plain(text)) {
+				found = append(found, said{who, text})
 				break
 			}
 		}

@@ -48,7 +48,6 @@ type Job struct {
 	base     int            // tokens of messages, with fixed
 	runs     [][]unit       // eligible entries to ask about; consecutive numbers in each
 	kept     []Fade         // chunks that stayed live
-	tokens   int
 }
 
 // unit is an entry that waits for no result: a reply is one with its calls and their results.
@@ -61,9 +60,6 @@ type unit struct {
 func unitOf(e *mind.Entry, meter Meter) unit {
 	return unit{Entry: e, tokens: meter.messages(e.Messages(true)...)}
 }
-
-// Eligible is how many tokens of entries the job is about.
-func (j Job) Eligible() int { return j.tokens }
 
 // Plan decides what is eligible: the older two thirds of the live entries by
 // tokens, or in.Share of them, in whole turns. Of a turn that is not over, or larger than
@@ -78,10 +74,10 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	if len(in.Only) > 0 {
 		units, in.Settings.Target = within(all, in.Only), 0
 	}
-	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), fixed: fixed, tokens: size(units)}
-	if j.tokens == 0 || j.tokens < minChunk && len(in.Only) == 0 {
+	if size(units) == 0 || size(units) < minChunk && len(in.Only) == 0 {
 		return Job{}, false
 	}
+	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), fixed: fixed}
 	context := mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}
 	j.request = mind.State{Stable: s.Stable, Context: context}
 	live := map[int]*mind.Entry{}
@@ -114,11 +110,11 @@ func within(units []unit, only []event.Entries) (picked []unit) {
 	}
 	for _, t := range turns(units) {
 		// The daemon's notes and hints in a turn go with it.
-		whole := ends(t[len(t)-1].Entry) && !slices.ContainsFunc(t, func(u unit) bool {
+		whole := t[len(t)-1].Final() && !slices.ContainsFunc(t, func(u unit) bool {
 			return !in(u) && (u.Kind == mind.Inbound || u.Kind == mind.Reply)
 		})
 		for i, u := range t {
-			if whole || in(u) && done(u.Entry) && i < len(t)-1 {
+			if whole || in(u) && u.done() && i < len(t)-1 {
 				picked = append(picked, u)
 			}
 		}
@@ -147,8 +143,8 @@ const (
 // eligible returns the units that may fade, oldest first. What was heard in the open turn stays while it is few tokens.
 func eligible(units []unit, share float64, few int) []unit {
 	all, heard := turns(units), 0
-	for i := len(units) - 1; i >= 0 && !ends(units[i].Entry); i-- {
-		if !silent(units[i].Entry) {
+	for i := len(units) - 1; i >= 0 && !units[i].Final(); i-- {
+		if !units[i].silent() {
 			heard += units[i].tokens + gistTokens
 		}
 	}
@@ -179,7 +175,7 @@ func eligible(units []unit, share float64, few int) []unit {
 func older(turns [][]unit, most int) (picked []unit) {
 	at := 0
 	for i, t := range turns {
-		whole := ends(t[len(t)-1].Entry) || i < len(turns)-1
+		whole := t[len(t)-1].Final() || i < len(turns)-1
 		if whole && at+size(t) <= most {
 			picked = append(picked, t...)
 			at += size(t)
@@ -189,7 +185,7 @@ func older(turns [][]unit, most int) (picked []unit) {
 			return picked
 		}
 		for _, u := range t[:len(t)-1] { // the newest unit is what the identity is at
-			if silent(u.Entry) && (at+u.tokens <= most || at < most/2) {
+			if u.silent() && (at+u.tokens <= most || at < most/2) {
 				picked = append(picked, u)
 			}
 			at += u.tokens
@@ -210,28 +206,20 @@ func size(units []unit) int {
 	return n
 }
 
-// stillValid takes those chunks out of the live entries that have not changed.
+// stillValid takes those chunks out of the live entries, so that nothing fades twice, of which each entry is there
+// as it was read: no person has put another in its place.
 func stillValid(chunks []Fade, live map[int]*mind.Entry) (valid []Fade) {
+	changed := func(u unit) bool { return live[u.N] != u.Entry }
 	for _, f := range chunks {
-		if f.take(live) {
-			valid = append(valid, f)
+		if slices.ContainsFunc(f.units, changed) {
+			continue
 		}
+		for _, u := range f.units {
+			delete(live, u.N)
+		}
+		valid = append(valid, f)
 	}
 	return valid
-}
-
-// take takes the entries of a chunk out of live, so that nothing fades twice, if each
-// of them is there as it was read: no person has put another in its place.
-func (f Fade) take(live map[int]*mind.Entry) bool {
-	for _, u := range f.units {
-		if live[u.N] != u.Entry {
-			return false
-		}
-	}
-	for _, u := range f.units {
-		delete(live, u.N)
-	}
-	return true
 }
 
 // text renders units for a request that stands alone, and as the source that

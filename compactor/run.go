@@ -119,9 +119,8 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 	most := w.in.Settings.maxChunk()
 	var unclear []unit
-	cuts := make([][][]unit, len(w.runs))
-	for i, run := range w.runs {
-		if cuts[i] = plainChunks(run, w.in.Settings); cuts[i] == nil {
+	for _, run := range w.runs {
+		if plainChunks(run, w.in.Settings) == nil {
 			unclear = append(unclear, run...)
 		}
 	}
@@ -134,8 +133,8 @@ func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 			return err
 		})
 	}
-	for i, run := range w.runs {
-		cut := cuts[i]
+	for _, run := range w.runs {
+		cut := plainChunks(run, w.in.Settings)
 		if cut == nil {
 			cut, _ = cutAt(run, ranges, most)
 		}

@@ -139,7 +139,7 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 		units = append(units, unit{Entry: e})
 	}
 	for _, t := range stretches(units) {
-		all := &stretch{len(t), ends(t[len(t)-1].Entry)}
+		all := &stretch{len(t), t[len(t)-1].Final()}
 		for _, u := range t {
 			of[u.N] = all
 		}
@@ -154,7 +154,7 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 	}
 	parts := func(f Fade) bool {
 		return slices.ContainsFunc(f.units, func(u unit) bool {
-			return of[u.N].over && of[u.N].live > 0 && !done(u.Entry)
+			return of[u.N].over && of[u.N].live > 0 && !u.done()
 		})
 	}
 	for i := slices.IndexFunc(chunks, parts); i >= 0; i = slices.IndexFunc(chunks, parts) {
