@@ -71,7 +71,10 @@ type Bridge struct {
 	log    *slog.Logger
 	lock   *flock.Flock
 	health *recorder
-	inbox  *inbox
+
+	io     sync.Mutex // held over every write of the inbox and of rooms
+	inbox  *journal
+	closed bool
 
 	mu    sync.Mutex
 	peers map[string]*peer // by key, as they are asked for; each has a lock of its own
@@ -100,7 +103,7 @@ func Open(c Config) (b *Bridge, err error) {
 	}
 	b.health = newRecorder(b.dir, b.log)
 	b.health.write()
-	if b.inbox, err = openInbox(c.Home, filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
+	if b.inbox, err = openJournal(filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
 		b.Fail(err)
 		b.health.close()
 		b.lock.Close()
@@ -165,13 +168,12 @@ func (b *Bridge) Run(ctx context.Context) error {
 // Close writes down that the bridge was stopped and releases its lock. Run and Deliver must
 // have returned; Accept refuses from then on.
 func (b *Bridge) Close() error {
-	in := b.inbox
-	in.io.Lock()
-	defer in.io.Unlock()
-	if in.closed {
+	b.io.Lock()
+	defer b.io.Unlock()
+	if b.closed {
 		return nil
 	}
-	in.closed = true
+	b.closed = true
 	b.health.close()
 	return b.lock.Close()
 }

@@ -124,7 +124,7 @@ func TestInwardProperty(t *testing.T) {
 				}
 			}
 			b.retry()
-			if n := len(b.inbox.ledger.waiting); n > 0 {
+			if n := len(b.inbox.waiting); n > 0 {
 				r.Fatalf("%d messages wait for rooms that can be written", n)
 			}
 			b.abandon()

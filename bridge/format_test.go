@@ -42,7 +42,7 @@ func TestPageInbox(t *testing.T) {
 		t.Errorf("said %+v", l.said)
 	}
 	o := l.lines[lineKey{"dev", chat.Hash([]byte("[USER:ada 2026-11-20T12:57:17Z] and now?"))}]
-	if o == nil || o.ID != "tg:1001" || o.From != 127 || string(o.Note) != `{"message":18}` {
+	if o.Hash == "" || o.ID != "tg:1001" || o.From != 127 || string(o.Note) != `{"message":18}` {
 		t.Errorf("the origin of the second line is %+v", o)
 	}
 	if want := chat.Hash([]byte("[USER:ada 2026-11-20T12:57:16Z] hello, who is here?")); l.said[0].Hash != want {

@@ -49,9 +49,9 @@ func start(t testing.TB, home string, change ...func(*Config)) *Bridge {
 
 // abandon leaves everything as kill -9 would.
 func (b *Bridge) abandon() {
-	b.inbox.io.Lock()
-	defer b.inbox.io.Unlock()
-	b.inbox.closed = true
+	b.io.Lock()
+	defer b.io.Unlock()
+	b.closed = true
 	b.lock.Close()
 }
 

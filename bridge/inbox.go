@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -48,42 +46,24 @@ const (
 	retryEvery = 5 * time.Second
 )
 
-// inbox is the way in. Its order of writing: the messages as lines, with inode
-// and size of their rooms → the lines in their rooms → that they are there.
-type inbox struct {
-	home string
-	log  *slog.Logger
-
-	io      sync.Mutex // held over every write of the journal and of rooms
-	journal *journal
-	ledger  *ledger
-	closed  bool
-}
-
-func openInbox(home, path string, log *slog.Logger) (*inbox, error) {
-	j, l, err := openJournal(path, log)
-	if err != nil {
-		return nil, err
-	}
-	return &inbox{home: home, log: log, journal: j, ledger: l}, nil
-}
+// The order of writing on the way in: the messages as lines, with inode and size of their
+// rooms → the lines in their rooms → that they are there.
 
 // Taken returns what became of a message: the line that it is, without From and To while it
 // waits for its room. known is false for a message that was never taken, or whose ID is older
 // than those that are remembered. Of a line older than the newest 1000, the Origin is empty.
 func (b *Bridge) Taken(id string) (o Origin, known bool) {
-	in := b.inbox
-	in.io.Lock()
-	defer in.io.Unlock()
-	if t := in.ledger.byID[id]; t != nil {
-		return Origin{Message: t.Message, Hash: t.hash()}, true
+	b.io.Lock()
+	defer b.io.Unlock()
+	if t := b.inbox.byID[id]; t != nil {
+		return t.origin(), true
 	}
-	for _, said := range slices.Backward(in.ledger.said) {
+	for _, said := range slices.Backward(b.inbox.said) {
 		if said.ID == id {
-			return *said, true
+			return said, true
 		}
 	}
-	return Origin{}, in.ledger.has(id)
+	return Origin{}, b.inbox.has(id)
 }
 
 // Accept takes messages in, each ID once: those taken before and repetitions in msgs are passed
@@ -103,9 +83,9 @@ func (b *Bridge) Accept(msgs ...Message) error {
 			return err
 		}
 	}
-	b.inbox.io.Lock()
-	defer b.inbox.io.Unlock()
-	if err := b.inbox.take(msgs); err != nil {
+	b.io.Lock()
+	defer b.io.Unlock()
+	if err := b.take(msgs); err != nil {
 		return fmt.Errorf("accept messages: %w", err)
 	}
 	b.postWaiting()
@@ -127,46 +107,46 @@ func (m Message) check() error {
 }
 
 // take writes down those of msgs that were not taken before. The caller holds io.
-func (in *inbox) take(msgs []Message) error {
-	if in.closed {
+func (b *Bridge) take(msgs []Message) error {
+	if b.closed {
 		return errors.New("the bridge is closed")
 	}
-	if n := len(in.ledger.waiting); n > 0 && n+len(msgs) > maxWaiting {
+	if n := len(b.inbox.waiting); n > 0 && n+len(msgs) > maxWaiting {
 		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
 	}
-	r, err := in.intent(msgs)
+	r, err := b.intent(msgs)
 	if err != nil || len(r.Take)+len(r.Seen) == 0 {
 		return err
 	}
-	if err := in.journal.write(in.ledger, r); err != nil {
+	if err := b.inbox.write(r); err != nil {
 		return err
 	}
-	in.ledger.apply(r)
+	b.inbox.apply(r)
 	return nil
 }
 
-// intent makes the record of those of msgs that were not taken before.
-func (in *inbox) intent(msgs []Message) (r record, err error) {
-	batch, lines := map[string]bool{}, map[lineKey]bool{}
+// intent makes the record of those of msgs that were not taken before. Of one that is in msgs twice, apply passes the
+// second over.
+func (b *Bridge) intent(msgs []Message) (r record, err error) {
+	lines := map[lineKey]bool{}
 	for _, m := range msgs {
-		if in.ledger.has(m.ID) || batch[m.ID] {
+		if b.inbox.has(m.ID) {
 			continue
 		}
-		batch[m.ID] = true
 		if strings.TrimSpace(m.Text) == "" {
 			r.Seen = append(r.Seen, idHash(m.ID))
 			continue
 		}
-		t := taken{Message: m}
-		if at := m.At.UTC(); at.IsZero() || at.Year() < 1 || at.Year() > 9998 { // which no tag can hold
+		if year := m.At.UTC().Year(); year <= 1 || year > 9998 { // none, or one that no tag can hold
 			m.At = time.Now()
 		}
-		t.User, t.At = chat.CleanName(m.User), m.At.UTC().Round(0)
-		if err := in.unique(&t, m.Text, lines); err != nil {
+		m.User, m.At = chat.CleanName(m.User), m.At.UTC().Round(0)
+		t := taken{Message: m}
+		if err := b.unique(&t, lines); err != nil {
 			return record{}, err
 		}
 		// Of a room that cannot be looked at, all is searched before the line is posted.
-		t.Mark, _ = chat.End(chat.Path(in.home, m.Room))
+		t.Mark, _ = chat.End(chat.Path(b.cfg.Home, m.Room))
 		r.Take = append(r.Take, t)
 	}
 	return r, nil
@@ -174,17 +154,16 @@ func (in *inbox) intent(msgs []Message) (r record, err error) {
 
 // unique formats the line of a message. chat.Post takes two equal lines for one, so none that
 // it could meet may equal another: the tag of the later is a second on.
-func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) error {
+func (b *Bridge) unique(t *taken, lines map[lineKey]bool) error {
 	for at := t.At; ; at = at.Add(time.Second) {
-		raw, err := chat.Format(false, t.User, at, secret.Text(text))
+		raw, err := chat.Format(false, t.User, at, secret.Text(t.Text))
 		if err != nil {
 			return err
 		}
-		line := chat.Parse(raw)
-		here := lineKey{t.Room, line.Hash}
-		if !lines[here] && in.ledger.lines[here] == nil {
+		t.Line = strings.TrimSuffix(string(raw), "\n")
+		here := t.origin().key()
+		if _, said := b.inbox.lines[here]; !said && !lines[here] {
 			lines[here] = true
-			t.Line = string(line.Raw)
 			return nil
 		}
 	}
@@ -192,9 +171,9 @@ func (in *inbox) unique(t *taken, text string, lines map[lineKey]bool) error {
 
 // retry posts what could not be posted before.
 func (b *Bridge) retry() {
-	b.inbox.io.Lock()
-	defer b.inbox.io.Unlock()
-	if !b.inbox.closed {
+	b.io.Lock()
+	defer b.io.Unlock()
+	if !b.closed {
 		b.postWaiting()
 	}
 }
@@ -202,12 +181,11 @@ func (b *Bridge) retry() {
 // postWaiting posts the lines that wait and records that they are posted. What fails is tried
 // again by Run: the lines are safe in the inbox. The caller holds io.
 func (b *Bridge) postWaiting() {
-	in := b.inbox
-	posted, err := b.post(in.ledger.waiting)
+	posted, err := b.post(b.inbox.waiting)
 	if len(posted) > 0 {
 		// If it fails, the next write says it, too; after a crash before that, Post finds the lines.
-		err = errors.Join(err, in.journal.write(in.ledger, record{Done: posted}))
-		in.ledger.finish(posted)
+		err = errors.Join(err, b.inbox.write(record{Done: posted}))
+		b.inbox.finish(posted)
 	}
 	b.LocalTrouble("post what came in", err)
 }
@@ -237,9 +215,10 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 	return posted, err
 }
 
-// origin returns the message of which this bridge made a line of a room; nil if it made none.
-func (in *inbox) origin(room string, l chat.Line) *Origin {
-	in.io.Lock()
-	defer in.io.Unlock()
-	return in.ledger.lines[lineKey{room, l.Hash}]
+// origin returns the message of which this bridge made a line of a room, if it made one.
+func (b *Bridge) origin(room string, l chat.Line) (o Origin, ours bool) {
+	b.io.Lock()
+	defer b.io.Unlock()
+	o, ours = b.inbox.lines[lineKey{room, l.Hash}]
+	return o, ours
 }

@@ -30,11 +30,11 @@ func TestAcceptOnce(t *testing.T) {
 	b.accept(t, m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
 	equal(t, "the room after a restart", texts(t, home, "dev"), want)
 	l := lines(t, home, "dev")[0]
-	o := b.inbox.origin("dev", l)
-	if o == nil || o.ID != "1" || o.Peer != "p-ada" || string(o.Note) != string(m.Note) || !o.At.Equal(noon) || o.From != l.From || o.To != l.To {
+	o, ours := b.origin("dev", l)
+	if !ours || o.ID != "1" || o.Peer != "p-ada" || string(o.Note) != string(m.Note) || !o.At.Equal(noon) || o.From != l.From || o.To != l.To {
 		t.Errorf("the origin of the first line is %+v", o)
 	}
-	if o := b.inbox.origin("ops", l); o != nil {
+	if o, ours := b.origin("ops", l); ours {
 		t.Errorf("the same line in another room has the origin %+v", o)
 	}
 }
@@ -167,8 +167,8 @@ func TestManyIDs(t *testing.T) {
 		}
 		// What Accept does, without the room.
 		for _, r := range []record{r, {Done: finished}} {
-			lethetest.Must(t, b.inbox.journal.write(b.inbox.ledger, r))
-			b.inbox.ledger.apply(r)
+			lethetest.Must(t, b.inbox.write(r))
+			b.inbox.apply(r)
 		}
 		if fi, err := os.Stat(inState(home, "inbox.jsonl")); err == nil {
 			largest = max(largest, fi.Size())
@@ -181,17 +181,17 @@ func TestManyIDs(t *testing.T) {
 	b = start(t, home)
 	const n = batches * size
 	for _, i := range []int{n - 1, n - 5000, n - keepSeen} {
-		if !b.inbox.ledger.has(id(i).ID) {
+		if !b.inbox.has(id(i).ID) {
 			t.Errorf("message %d from the end is forgotten", n-i)
 		}
 	}
-	if b.inbox.ledger.has(id(0).ID) {
+	if b.inbox.has(id(0).ID) {
 		t.Error("the first of 30,000 ids is still remembered")
 	}
-	if got := len(b.inbox.ledger.said); got < keepSaid || got > 2*keepSaid {
+	if got := len(b.inbox.said); got < keepSaid || got > 2*keepSaid {
 		t.Errorf("%d lines said are remembered", got)
 	}
-	if o := b.inbox.ledger.lines[lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}]; o == nil {
+	if o := b.inbox.lines[lineKey{"dev", chat.Hash(fmt.Appendf(nil, "line %d", n-keepSaid))}]; o.Hash == "" {
 		t.Error("a line of the last 200 is forgotten")
 	}
 }
@@ -202,7 +202,7 @@ func TestFullInbox(t *testing.T) {
 	b := start(t, home)
 	lethetest.Must(t, os.MkdirAll(chat.Path(home, "dev"), 0o700))
 	b.accept(t, message("1", "ada", "one"))
-	b.inbox.ledger.waiting = slices.Repeat(b.inbox.ledger.waiting, maxWaiting)
+	b.inbox.waiting = slices.Repeat(b.inbox.waiting, maxWaiting)
 	if err := b.Accept(message("2", "ada", "two")); err == nil {
 		t.Errorf("takes more than it can hold: %v", err)
 	}

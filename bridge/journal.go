@@ -40,7 +40,7 @@ type taken struct {
 	chat.Mark        // where the room ended when the message was taken
 }
 
-func (t *taken) hash() string { return chat.Hash([]byte(t.Line)) }
+func (t *taken) origin() Origin { return Origin{Message: t.Message, Hash: chat.Hash([]byte(t.Line))} }
 
 // done says that a message is in its room, at these bytes.
 type done struct {
@@ -52,6 +52,8 @@ type done struct {
 // lineKey identifies a line of a room whatever its position.
 type lineKey struct{ room, hash string }
 
+func (o Origin) key() lineKey { return lineKey{o.Room, o.Hash} }
+
 // ledger is the fold of the records.
 type ledger struct {
 	seen   []string // idHash of what was posted, oldest first
@@ -60,12 +62,8 @@ type ledger struct {
 	waiting []*taken // in order of arrival
 	byID    map[string]*taken
 
-	said  []*Origin           // what was posted, oldest first
-	lines map[lineKey]*Origin // them, and the waiting ones without their bytes
-}
-
-func newLedger() *ledger {
-	return &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]*Origin{}}
+	said  []Origin           // what was posted, oldest first
+	lines map[lineKey]Origin // them, and the waiting ones without their bytes
 }
 
 // idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
@@ -82,8 +80,8 @@ func (l *ledger) apply(r record) {
 	for _, hash := range r.Seen {
 		l.see(hash)
 	}
-	for i := range r.Said {
-		l.keep(&r.Said[i])
+	for _, o := range r.Said {
+		l.keep(o)
 	}
 	for _, t := range r.Take {
 		// A record that was reported as failed and yet persisted comes twice.
@@ -92,7 +90,7 @@ func (l *ledger) apply(r record) {
 		}
 		l.waiting = append(l.waiting, &t)
 		l.byID[t.ID] = &t
-		l.lines[lineKey{t.Room, t.hash()}] = &Origin{Message: t.Message, Hash: t.hash()}
+		l.lines[t.origin().key()] = t.origin()
 	}
 	l.finish(r.Done)
 }
@@ -124,17 +122,19 @@ func (l *ledger) finish(all []done) {
 		}
 		delete(l.byID, d.ID)
 		l.see(idHash(d.ID))
-		l.keep(&Origin{Message: it.Message, Hash: it.hash(), From: d.From, To: d.To})
+		o := it.origin()
+		o.From, o.To = d.From, d.To
+		l.keep(o)
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
 }
 
 // keep remembers a line that was posted.
-func (l *ledger) keep(o *Origin) {
-	l.lines[lineKey{o.Room, o.Hash}] = o
-	l.said = newest(append(l.said, o), keepSaid, func(old *Origin) {
-		if at := (lineKey{old.Room, old.Hash}); l.lines[at] == old {
-			delete(l.lines, at)
+func (l *ledger) keep(o Origin) {
+	l.lines[o.key()] = o
+	l.said = newest(append(l.said, o), keepSaid, func(old Origin) {
+		if l.lines[old.key()].ID == old.ID {
+			delete(l.lines, old.key())
 		}
 	})
 }
@@ -145,11 +145,7 @@ func (l *ledger) snapshot() []byte {
 	var b bytes.Buffer
 	b.Write(first.encode())
 	if len(l.said) > 0 {
-		all := make([]Origin, len(l.said))
-		for i, o := range l.said {
-			all[i] = *o
-		}
-		b.Write(record{Said: all}.encode())
+		b.Write(record{Said: l.said}.encode())
 	}
 	for _, it := range l.waiting {
 		b.Write(record{Take: []taken{*it}}.encode())
@@ -173,7 +169,7 @@ func (r record) encode() []byte {
 // a write that was under way, which nobody was told had succeeded. Lines that
 // cannot be read are passed over and make err.
 func foldInbox(data []byte) (l *ledger, torn bool, err error) {
-	l = newLedger()
+	l = &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]Origin{}}
 	if len(data) == 0 {
 		return l, false, errors.New("it is empty")
 	}
@@ -195,38 +191,36 @@ func foldInbox(data []byte) (l *ledger, torn bool, err error) {
 
 // journal is the file inbox.jsonl. One goroutine at a time may use it.
 type journal struct {
-	path string
-	anew bool  // the next write makes the file anew
-	base int64 // its size when it was made
-	size int64
+	*ledger // what it says
+	path    string
+	anew    bool  // the next write makes the file anew
+	base    int64 // its size when it was made
+	size    int64
 }
 
 // openJournal reads the file at path. What it cannot read is kept beside it.
-func openJournal(path string, log *slog.Logger) (*journal, *ledger, error) {
-	j := &journal{path: path, anew: true}
+func openJournal(path string, log *slog.Logger) (*journal, error) {
 	data, err := readInbox(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return j, newLedger(), nil
-	}
-	if err != nil {
-		return nil, nil, err
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return nil, err
 	}
 	l, torn, err := foldInbox(data)
+	j := &journal{ledger: l, path: path, anew: missing || torn, base: int64(len(data)), size: int64(len(data))}
 	switch {
+	case missing:
 	case err != nil:
 		kept, kerr := SetAside(path)
 		if kerr != nil {
-			return nil, nil, kerr
+			return nil, kerr
 		}
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
 			"and those that are repeated be there twice", "kept", kept, "waiting", len(l.waiting), "err", err)
-		return j, l, j.rewrite(l.snapshot())
+		return j, j.rewrite(l.snapshot())
 	case torn:
 		log.Info("the end of the inbox was torn by a crash; nothing was acknowledged by it", "file", path)
-	default:
-		j.anew, j.base, j.size = false, int64(len(data)), int64(len(data))
 	}
-	return j, l, nil
+	return j, nil
 }
 
 // maxState bounds what is read of a state file, in bytes: what 10,000 long lines are as JSON, where they
@@ -248,13 +242,13 @@ func SetAside(path string) (kept string, err error) {
 	return kept, nil
 }
 
-// write makes r durable; l is what the file holds without it. After an error the
-// record may be in the file or not, and the next write makes the file anew.
-func (j *journal) write(l *ledger, r record) (err error) {
+// write makes r durable, which the caller applies. After an error the record may be in the
+// file or not, and the next write makes the file anew.
+func (j *journal) write(r record) (err error) {
 	line := r.encode()
 	const least = 256 << 10 // bytes that may be appended before the file is made anew; no less than it had when it was
 	if j.anew || j.size-j.base+int64(len(line)) > max(least, j.base) {
-		return j.rewrite(append(l.snapshot(), line...))
+		return j.rewrite(append(j.snapshot(), line...))
 	}
 	_, j.size, err = durable.Append(j.path, line, 0o600)
 	j.anew = err != nil

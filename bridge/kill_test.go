@@ -80,7 +80,7 @@ func mortalBridge(dir string) error {
 			}
 			next = to
 		}
-		for ctx.Err() == nil && b.inbox.size() > 0 { // what an earlier life took
+		for ctx.Err() == nil && b.size() > 0 { // what an earlier life took
 			time.Sleep(time.Millisecond)
 		}
 		return nil
@@ -91,10 +91,10 @@ func mortalBridge(dir string) error {
 	return b.Close()
 }
 
-func (in *inbox) size() int {
-	in.io.Lock()
-	defer in.io.Unlock()
-	return len(in.ledger.waiting)
+func (b *Bridge) size() int {
+	b.io.Lock()
+	defer b.io.Unlock()
+	return len(b.inbox.waiting)
 }
 
 // mortalFile is the other side: what it got is one line each in a file, each line of an agent

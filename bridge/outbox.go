@@ -228,8 +228,9 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	next := *d.now
 	next.Newest = later(next.Newest, l)
 	if !l.Agent {
-		if o := d.b.inbox.origin(d.p.Room, l); o != nil && o.Peer == d.p.Key {
-			next.ask(&Origin{Message: o.Message, Hash: l.Hash, From: l.From, To: l.To})
+		if o, ours := d.b.origin(d.p.Room, l); ours && o.Peer == d.p.Key {
+			o.From, o.To = l.From, l.To
+			next.ask(&o)
 		}
 		*d.now = next
 		return false, nil
