@@ -259,7 +259,7 @@ func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
 // Working says whether an identity of home is working on something that room waits for: when to show that it types.
 func Working(home, room string) bool {
 	for s := range status.All(home) {
-		if s.BusyIn(room) && status.Alive(s.PID) {
+		if s.BusyIn(room) {
 			return true
 		}
 	}

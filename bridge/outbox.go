@@ -64,10 +64,17 @@ type delivery struct {
 }
 
 func (b *Bridge) delivery(p Peer, t Sender) *delivery {
-	wait := backoff.NewExponentialBackOff() // at random, so that peers that failed together do not come back together
-	wait.InitialInterval, wait.MaxInterval = 750*time.Millisecond, 45*time.Second
-	wait.Multiplier, wait.RandomizationFactor = 2, 1./3
+	wait := Backoff(750*time.Millisecond, 45*time.Second)
 	return &delivery{b: b, p: p, t: t, there: b.peer(p.Key), path: chat.Path(b.cfg.Home, p.Room), wait: wait}
+}
+
+// Backoff gives the times between attempts, on average from first to most. They are random, so that what failed
+// together does not come back together.
+func Backoff(first, most time.Duration) *backoff.ExponentialBackOff {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = first, most
+	wait.Multiplier, wait.RandomizationFactor = 2, 1./3
+	return wait
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {

@@ -116,16 +116,8 @@ func Format(agent bool, name string, at time.Time, text string) ([]byte, error) 
 	if agent {
 		role = "AGENT:"
 	}
-	text, name = visible(text, unsafeInRoom), CleanName(name)
-	line := make([]byte, 0, len(text)+len(name)+32)
-	line = append(line, '[')
-	line = append(line, role...)
-	line = append(line, name...)
-	line = append(line, ' ')
-	line = at.UTC().AppendFormat(line, "2006-01-02T15:04:05Z")
-	line = append(line, "] "...)
-	line = append(line, text...)
-	return append(line, '\n'), nil
+	stamp := at.UTC().Format("2006-01-02T15:04:05Z")
+	return fmt.Appendf(nil, "[%s%s %s] %s\n", role, CleanName(name), stamp, visible(text, unsafeInRoom)), nil
 }
 
 var newlines = strings.NewReplacer("\r\n", lineSep, "\n", lineSep, "\r", lineSep)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 )
 
 // Mark is where a room ended at some moment, as an intent to post records it: a file of this machine and its size. Only
@@ -31,9 +30,6 @@ func (m Mark) Size() int64 { return m.From }
 // End returns where the room at path ends: what to record with the intent to post. It is
 // the zero Mark when the room is missing.
 func End(path string) (Mark, error) {
-	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() {
-		return Mark{inodeOf(fi), fi.Size()}, nil
-	}
 	f, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Mark{}, nil

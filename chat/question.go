@@ -37,29 +37,22 @@ func ValidQuestionID(id string) bool { return questionID().MatchString(id) }
 // String returns the text of the question's line. Parsing it gives the question back, but for
 // white space at the ends and before a line of the text that looks like an option.
 func (q Question) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "? %s:", q.ID)
-	for i, line := range strings.Split(newlineOnly.Replace(strings.TrimSpace(q.Text)), "\n") {
-		switch {
-		case i > 0 && questionTail().MatchString(line):
-			b.WriteString("\n ")
-		case i > 0:
-			b.WriteString("\n")
-		default:
-			b.WriteString(" ")
+	lines := strings.Split(newlineOnly.Replace(strings.TrimSpace(q.Text)), "\n")
+	for i, line := range lines {
+		if i > 0 && questionTail().MatchString(line) {
+			lines[i] = " " + line
 		}
-		b.WriteString(line)
 	}
 	for i, option := range q.Options {
-		fmt.Fprintf(&b, "\n%d) %s", i+1, fields(option))
+		lines = append(lines, fmt.Sprintf("%d) %s", i+1, fields(option)))
 	}
 	if len(q.For) > 0 {
-		b.WriteString("\nfor: " + strings.Join(q.For, " "))
+		lines = append(lines, "for: "+strings.Join(q.For, " "))
 	}
 	if !q.Until.IsZero() {
-		b.WriteString("\nuntil: " + q.Until.UTC().Format(time.RFC3339))
+		lines = append(lines, "until: "+q.Until.UTC().Format(time.RFC3339))
 	}
-	return b.String()
+	return "? " + q.ID + ": " + strings.Join(lines, "\n")
 }
 
 // newlineOnly reads each end of a line as one newline.

@@ -40,24 +40,29 @@ func Subscribe(subsDir, chatsDir, room string) (err error) {
 	if err != nil {
 		return err
 	}
-	fi, err := os.Lstat(link)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return durable.Symlink(target, link)
-	case err != nil:
-		return err
-	case fi.Mode()&fs.ModeSymlink == 0:
-		return fmt.Errorf("%s is not a link", link)
+	there, _ := os.Stat(link)
+	want, _ := os.Stat(file)
+	if _, err := os.Readlink(link); err == nil && os.SameFile(there, want) {
+		return nil
 	}
-	if there, err := os.Stat(link); err == nil {
-		if want, err := os.Stat(file); err == nil && os.SameFile(there, want) {
-			return nil
-		}
-	}
-	if err := durable.Remove(link); err != nil {
+	if err := unlink(link); err != nil {
 		return err
 	}
 	return durable.Symlink(target, link)
+}
+
+// unlink removes a link, if it is there.
+func unlink(path string) error {
+	fi, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case fi.Mode()&fs.ModeSymlink == 0:
+		return fmt.Errorf("%s is not a link", path)
+	}
+	return durable.Remove(path)
 }
 
 func makeReal(dir string) (string, error) {
@@ -91,18 +96,7 @@ func Unsubscribe(subsDir, room string) error {
 	if !ValidRoom(room) {
 		return fmt.Errorf("unsubscribe from room %q: not a room name", room)
 	}
-	link := filepath.Join(subsDir, FileName(room))
-	fi, err := os.Lstat(link)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-	case fi.Mode()&fs.ModeSymlink == 0:
-		err = fmt.Errorf("%s is not a link", link)
-	default:
-		err = durable.Remove(link)
-	}
-	if err != nil {
+	if err := unlink(filepath.Join(subsDir, FileName(room))); err != nil {
 		return fmt.Errorf("unsubscribe from room %s: %w", room, err)
 	}
 	return nil

@@ -15,38 +15,39 @@ const maxWindow = 1 << 20
 // After returns up to n whole lines of the room at path that begin at byte from or behind it and
 // are not blank, of together at most 1 MiB, or one. A missing room has none.
 func After(path string, from int64, n int) ([]Line, error) {
-	return window(path, func(f *os.File, _ int64) ([]Line, error) {
-		return scanLines(f, max(from, 0), func(l []Line, next Line) bool {
-			return len(l) < n && (len(l) == 0 || next.To-l[0].From <= maxWindow)
-		})
+	return scanLines(path, max(from, 0), func(l []Line, next Line) bool {
+		return len(l) < n && (len(l) == 0 || next.To-l[0].From <= maxWindow)
 	})
 }
 
 // Before returns the last up to n lines of the room at path that end at byte to or before it and
 // are not blank, of together at most 1 MiB, or one; with a to below 0 those before the end. It reads
 // no more of the file than it has to.
-func Before(path string, to int64, n int) ([]Line, error) {
-	return window(path, func(f *os.File, size int64) (lines []Line, err error) {
-		if to < 0 || to > size {
-			to = size
+func Before(path string, to int64, n int) (lines []Line, err error) {
+	end, err := End(path)
+	if err != nil {
+		return nil, fmt.Errorf("read room %s: %w", path, err)
+	}
+	if to < 0 || to > end.From {
+		to = end.From
+	}
+	for reach := int64(64 << 10); ; reach *= 4 {
+		from := max(to-reach, 0)
+		lines, err = scanLines(path, from, func(_ []Line, next Line) bool { return next.To <= to })
+		if err != nil || len(lines) >= n || from == 0 || reach > maxWindow && len(lines) > 0 {
+			break
 		}
-		for reach := int64(64 << 10); ; reach *= 4 {
-			from := max(to-reach, 0)
-			lines, err = scanLines(f, from, func(_ []Line, next Line) bool { return next.To <= to })
-			if err != nil || len(lines) >= n || from == 0 || reach > maxWindow && len(lines) > 0 {
-				break
-			}
-		}
-		lines = lines[max(0, len(lines)-n):]
-		for len(lines) > 1 && to-lines[0].From > maxWindow {
-			lines = lines[1:]
-		}
-		return lines, err
-	})
+	}
+	lines = lines[max(0, len(lines)-n):]
+	for len(lines) > 1 && to-lines[0].From > maxWindow {
+		lines = lines[1:]
+	}
+	return lines, err
 }
 
-func window(path string, read func(f *os.File, size int64) ([]Line, error)) ([]Line, error) {
-	f, fi, err := open(path)
+// scanLines returns the lines that begin at or behind from, as long as more wants them.
+func scanLines(path string, from int64, more func(lines []Line, next Line) bool) (lines []Line, err error) {
+	f, _, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -54,15 +55,6 @@ func window(path string, read func(f *os.File, size int64) ([]Line, error)) ([]L
 		return nil, fmt.Errorf("read room %s: %w", path, err)
 	}
 	defer f.Close()
-	lines, err := read(f, fi.Size())
-	if err != nil {
-		return nil, fmt.Errorf("read room %s: %w", path, err)
-	}
-	return lines, nil
-}
-
-// scanLines returns the lines that begin at or behind from, as long as more wants them.
-func scanLines(f *os.File, from int64, more func(lines []Line, next Line) bool) (lines []Line, err error) {
 	s, atLine := newLineScanner(f, from, maxLine)
 	for atLine && s.next() {
 		l := Line{From: s.from, To: s.to}
@@ -76,7 +68,10 @@ func scanLines(f *os.File, from int64, more func(lines []Line, next Line) bool) 
 		l.From, l.To = s.from, s.to
 		lines = append(lines, l)
 	}
-	return lines, s.err
+	if s.err != nil {
+		return nil, fmt.Errorf("read room %s: %w", path, s.err)
+	}
+	return lines, nil
 }
 
 // Make makes an empty room, durably, with its directory; one that is there stays as it is. It says

@@ -48,7 +48,7 @@ func ids(who author, at spot) string {
 // listeners are the names of the identities that run and hear a room, sorted.
 func listeners(home, room string) (names []string) {
 	for st := range status.All(home) {
-		if st.State != status.Stopped && slices.Contains(st.Rooms, room) && status.Alive(st.PID) {
+		if st.State != status.Stopped && slices.Contains(st.Rooms, room) {
 			names = append(names, st.Name)
 		}
 	}

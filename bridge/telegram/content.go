@@ -14,39 +14,33 @@ import (
 
 // file is something in a message that has to be fetched.
 type file struct {
-	Kind string
-	attachment
+	bridge.File
+	ID   string
+	Size int64
 }
 
-// named is the file as its line names it.
-func (f file) named() bridge.File {
-	return bridge.File{Kind: f.Kind, Emoji: f.Emoji, Name: f.Name, Mime: f.Mime, Duration: f.Duration}
-}
-
-// file finds the file of a message; of the sizes of a photo the largest, which stands last.
-func (m *message) file() (file, bool) {
+// file finds the file of a message, if it has one; of the sizes of a photo the largest, which stands last.
+func (m *message) file() *file {
+	var photo *attachment
 	if n := len(m.Photo); n > 0 {
-		best := m.Photo[n-1]
-		best.Mime = "image/jpeg"
-		return file{"photo", best}, true
+		photo = &m.Photo[n-1]
 	}
 	for _, k := range []struct {
 		kind, mime string
 		has        *attachment
 	}{
-		{"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
+		{"photo", "image/jpeg", photo}, {"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
 		{"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
 		{"animation", "", m.Animation}, // comes with the same file as a document
 		{"document", "", m.Document}, {"sticker", "image/webp", m.Sticker},
 	} {
-		if k.has != nil {
-			f := file{k.kind, *k.has}
-			f.Mime = cmp.Or(f.Mime, k.mime)
-			f.Name = cmp.Or(f.Name, strings.Trim(f.Performer+" - "+f.Title, " -"))
-			return f, true
+		if a := k.has; a != nil {
+			name := cmp.Or(a.Name, strings.Trim(a.Performer+" - "+a.Title, " -"))
+			f := bridge.File{Kind: k.kind, Emoji: a.Emoji, Name: name, Mime: cmp.Or(a.Mime, k.mime), Duration: a.Duration}
+			return &file{f, a.ID, a.Size}
 		}
 	}
-	return file{}, false
+	return nil
 }
 
 // other is the text of content that is neither words nor a file; empty when there is none.
@@ -113,8 +107,8 @@ func (s *session) quote(m *message, rules access.Rules) string {
 		return ""
 	}
 	said := bridge.Inert(r.words())
-	if f, ok := r.file(); ok {
-		said = strings.TrimSpace("[" + f.named().Label() + "] " + said)
+	if f := r.file(); f != nil {
+		said = strings.TrimSpace("[" + f.Label() + "] " + said)
 	}
 	if said = bridge.Clip(cmp.Or(said, r.other()), bridge.MaxQuote); said == "" {
 		return ""
@@ -128,13 +122,11 @@ func (s *session) quote(m *message, rules access.Rules) string {
 // name is that of the sender of a forwarded message. A sender who hides has only a name, which
 // could be anybody's.
 func (o origin) name(rules access.Rules) string {
-	switch {
-	case o.User != nil:
+	if o.User != nil {
 		return o.User.author().name(rules)
-	case o.Chat != nil:
-		return o.Chat.author().name(rules)
-	case o.Post != nil:
-		return o.Post.author().name(rules)
+	}
+	if at := cmp.Or(o.Chat, o.Post); at != nil {
+		return at.author().name(rules)
 	}
 	return "somebody"
 }
@@ -145,22 +137,22 @@ func (a author) name(rules access.Rules) string { return bridge.Inert(rules.Name
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
 // one of the disk, or the end of ctx.
-func (s *session) fetch(ctx, late context.Context, f file, m bridge.Message) (string, error) {
+func (s *session) fetch(ctx, late context.Context, f *file, m *bridge.Message) (string, error) {
 	data, err := s.tryFetch(late, f)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
 	if err != nil {
 		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
-		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.named().Label(), bridge.Size(f.Size), whyNot(err)), nil
+		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.Label(), bridge.Size(f.Size), whyNot(err)), nil
 	}
 	// All of it is the message's own, so that a message that comes again makes the same blob.
-	_, tag, err := f.named().Put(s.cfg.Store, m.At, m.User, data)
+	_, tag, err := f.Put(s.cfg.Store, m.At, m.User, data)
 	return tag, err
 }
 
 // tryFetch downloads a file, with up to three attempts.
-func (s *session) tryFetch(late context.Context, f file) (data []byte, err error) {
+func (s *session) tryFetch(late context.Context, f *file) (data []byte, err error) {
 	if f.Size > s.cfg.tune.maxFile {
 		return nil, errTooLarge
 	}
@@ -181,7 +173,7 @@ func (s *session) tryFetch(late context.Context, f file) (data []byte, err error
 	return data, err
 }
 
-func (s *session) fetchOnce(ctx context.Context, f file) ([]byte, error) {
+func (s *session) fetchOnce(ctx context.Context, f *file) ([]byte, error) {
 	var at struct {
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`

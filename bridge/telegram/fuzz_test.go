@@ -44,7 +44,7 @@ func FuzzUpdate(f *testing.F) {
 		lethetest.Must(t, err)
 		h, err := s.handle(a, "")
 		if err == nil && h.file != nil {
-			h, err = s.handle(a, "["+h.file.named().Label()+"]")
+			h, err = s.handle(a, "["+h.file.Label()+"]")
 		}
 		if err != nil || h.line == nil {
 			return

@@ -155,10 +155,8 @@ func (s *session) line(id string, m *message, at spot, name string) *bridge.Mess
 // draft makes what a message says; nil when it says nothing, as those do that only tell what
 // happened in the chat.
 func (s *session) draft(m *message, rules access.Rules) *draft {
-	d := &draft{words: m.words()}
-	if f, ok := m.file(); ok {
-		d.file = &f
-	} else if strings.TrimSpace(d.words) == "" {
+	d := &draft{words: m.words(), file: m.file()}
+	if d.file == nil && strings.TrimSpace(d.words) == "" {
 		if d.words = m.other(); d.words == "" {
 			return nil
 		}

@@ -1,8 +1,8 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
@@ -34,7 +34,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if q.ID != "" {
 		render = markup.Plain
 	}
-	thread := s.threadOf(p, l)
+	thread, asked := s.threadOf(p, l)
 	var all []parcel
 	for _, m := range render(text, markup.Limit) {
 		all = append(all, parcel{Text: m.Text, HTML: m.HTML, Thread: thread})
@@ -42,17 +42,13 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	var n note
-	if len(l.Open) == 1 && json.Unmarshal(l.Open[0].Note, &n) == nil {
-		all[0].ReplyTo, all[0].Chat = n.Message, n.Chat
+	if len(l.Open) == 1 {
+		all[0].ReplyTo, all[0].Chat = asked.Message, asked.Chat
 	}
 	all[len(all)-1].Question, all[len(all)-1].Options = q.ID, q.Options
 	var parts []bridge.Part
 	for _, out := range all {
-		data, err := json.Marshal(out)
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", bridge.ErrRefused, err)
-		}
+		data, _ := json.Marshal(out) // cannot fail
 		parts = append(parts, bridge.Part{Data: data})
 	}
 	return parts, nil
@@ -81,22 +77,19 @@ func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Quest
 }
 
 // threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
-// which all was said that the line answers.
-func (s *session) threadOf(p bridge.Peer, l bridge.Line) int {
-	if _, own := parseKey(p.Key); own != 0 {
-		return own
-	}
+// which all was said that the line answers. The note is that of the newest message of these.
+func (s *session) threadOf(p bridge.Peer, l bridge.Line) (thread int, newest note) {
 	topics := map[int]bool{}
-	var n note
 	for _, o := range l.Open {
-		n = note{}
-		_ = json.Unmarshal(o.Note, &n) // it is our own
-		topics[n.Thread] = true
+		newest = note{}
+		_ = json.Unmarshal(o.Note, &newest) // it is our own
+		topics[newest.Thread] = true
 	}
-	if len(topics) > 1 {
-		return 0
+	if len(topics) == 1 {
+		thread = newest.Thread
 	}
-	return n.Thread
+	_, own := parseKey(p.Key)
+	return cmp.Or(own, thread), newest
 }
 
 var escaped = lazy.Regexp("[!-/:-@[-`{-~]")

@@ -8,19 +8,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
 
 	"lethe/bridge"
 )
-
-// botOf is the number of the bot, which is no secret.
-func botOf(token string) string {
-	bot, _, _ := strings.Cut(token, ":")
-	return bot
-}
 
 // idOf names an update for ever.
 func (s *session) idOf(u update) string {
@@ -33,7 +24,7 @@ func (s *session) idOf(u update) string {
 // poll fetches updates until ctx ends. What it has fetched is safe before the next request says
 // so: offset is sent once, behind a batch, and not again, since the next ids may be lower ones.
 func (s *session) poll(ctx context.Context) error {
-	wait := s.newBackoff()
+	wait := bridge.Backoff(s.cfg.tune.backoff, s.cfg.tune.maxBackoff)
 	for s.identify(ctx) != nil {
 		if !sleep(ctx, wait.NextBackOff()) {
 			return nil
@@ -70,13 +61,6 @@ func (s *session) poll(ctx context.Context) error {
 		timeout = s.cfg.tune.poll
 	}
 	return nil
-}
-
-func (s *session) newBackoff() *backoff.ExponentialBackOff {
-	b := backoff.NewExponentialBackOff()
-	b.InitialInterval, b.MaxInterval = s.cfg.tune.backoff, s.cfg.tune.maxBackoff
-	b.Multiplier, b.RandomizationFactor = 2, 0.3
-	return b
 }
 
 // sleep waits for d and says whether ctx goes on.
@@ -194,7 +178,7 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 			// taken off the list.
 			var tag string
 			if err = flush(); err == nil {
-				tag, err = s.fetch(ctx, late, *h.file, *h.line)
+				tag, err = s.fetch(ctx, late, h.file, h.line)
 			}
 			if err == nil {
 				h, err = s.handleSafely(u, tag)

@@ -50,21 +50,13 @@ func long(options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return markup.Units(o) > 28 })
 }
 
-type (
-	keyboard struct {
-		Rows [][]button `json:"inline_keyboard"`
-	}
-	button struct {
-		Text string `json:"text"`
-		Data string `json:"callback_data"`
-	}
-)
+type button struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"`
+}
 
-// buttons are those under a question: in one row where they are few and short.
-func buttons(id string, options []string) *keyboard {
-	if len(options) == 0 {
-		return nil
-	}
+// buttons are the rows of those under a question: one where they are few and short.
+func buttons(id string, options []string) (rows [][]button) {
 	var all []button
 	for i, option := range options {
 		b := button{bridge.Clip(option, 40), fmt.Sprintf("%s %d", id, i+1)}
@@ -74,13 +66,9 @@ func buttons(id string, options []string) *keyboard {
 		all = append(all, b)
 	}
 	if len(all) <= 3 && markup.Units(strings.Join(options, "")) <= 28 {
-		return &keyboard{[][]button{all}}
+		return [][]button{all}
 	}
-	k := &keyboard{}
-	for _, b := range all {
-		k.Rows = append(k.Rows, []button{b})
-	}
-	return k
+	return slices.Collect(slices.Chunk(all, 1))
 }
 
 // open finds a question that an identity of the home has open, and the peer that hears an answer

@@ -219,9 +219,9 @@ func TestNoticesWaitForStart(t *testing.T) {
 
 func TestKeyboard(t *testing.T) {
 	many := []string{"a", "b", "c", "d", "e", "f", "g", strings.Repeat("ö", 200)}
-	k := buttons("q3fa9c1", many)
-	if len(k.Rows) != 8 || k.Rows[7][0].Data != "q3fa9c1 8" || len([]rune(k.Rows[7][0].Text)) > 44 || buttons("q3fa9c1", nil) != nil {
-		t.Errorf("%+v", k)
+	rows := buttons("q3fa9c1", many)
+	if len(rows) != 8 || rows[7][0].Data != "q3fa9c1 8" || len([]rune(rows[7][0].Text)) > 44 {
+		t.Errorf("%+v", rows)
 	}
 	has(t, "a long option", asks("lethe", "", chat.Question{ID: "q3fa9c1", Text: "Which?", Options: many}), "8. "+many[7])
 }

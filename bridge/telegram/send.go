@@ -42,35 +42,25 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 	}
 }
 
-// messageParams are those of sendMessage.
-type messageParams struct {
-	ChatID    int64           `json:"chat_id"`
-	Thread    int             `json:"message_thread_id,omitempty"`
-	Text      string          `json:"text"`
-	ParseMode string          `json:"parse_mode,omitempty"`
-	Preview   map[string]bool `json:"link_preview_options"`
-	Reply     *replyParams    `json:"reply_parameters,omitempty"`
-	Buttons   *keyboard       `json:"reply_markup,omitempty"`
-}
-
-type replyParams struct {
-	Message int  `json:"message_id"`
-	Allow   bool `json:"allow_sending_without_reply"`
-}
-
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) error {
-	params := messageParams{
-		ChatID: chat, Thread: out.Thread, Text: out.Text, Buttons: buttons(out.Question, out.Options),
+	params := map[string]any{
+		"chat_id": chat, "text": out.Text,
 		// The preview of a link is fetched from the address before anybody has looked at it, and an
 		// agent can be talked into an address.
-		Preview: map[string]bool{"is_disabled": true},
+		"link_preview_options": map[string]bool{"is_disabled": true},
 	}
 	if out.HTML != "" {
-		params.Text, params.ParseMode = out.HTML, "HTML"
+		params["text"], params["parse_mode"] = out.HTML, "HTML"
+	}
+	if out.Thread != 0 {
+		params["message_thread_id"] = out.Thread
 	}
 	if out.ReplyTo != 0 && out.Chat == chat {
-		params.Reply = &replyParams{out.ReplyTo, true}
+		params["reply_parameters"] = map[string]any{"message_id": out.ReplyTo, "allow_sending_without_reply": true}
+	}
+	if len(out.Options) > 0 {
+		params["reply_markup"] = map[string]any{"inline_keyboard": buttons(out.Question, out.Options)}
 	}
 	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }

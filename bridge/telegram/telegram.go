@@ -231,6 +231,7 @@ func run(ctx context.Context, c Config) (err error) {
 
 func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
 	dir := filepath.Join(c.Home, "bridges", Name)
+	bot, _, _ := strings.Cut(c.Token, ":") // its number, which is no secret
 	known, err := openChats(dir, c.Log)
 	if err != nil {
 		return nil, err
@@ -238,7 +239,7 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 	s := &session{
 		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, chats: known,
 		policy: &access.Policy{Dir: dir, Members: c.Members, Names: c.Names, People: c.People},
-		pace:   newPace(c.tune.speed), source: botOf(c.Token), fail: fail, seen: map[messageID]string{},
+		pace:   newPace(c.tune.speed), source: bot, fail: fail, seen: map[messageID]string{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),

@@ -3,6 +3,7 @@ package terminal
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,28 +32,26 @@ type act struct {
 
 // ownEvent is an event of an identity.
 type ownEvent struct {
-	self string
-	old  bool // from before the room was opened
+	old bool // from before the room was opened
 	events.Event
 }
 
-// turn is the newest turn of an identity.
-type turn struct {
-	number      int
-	here, there bool // it answers lines of this room, of others
-}
+// turns are the newest turns of an identity that answer lines of this room, and of others.
+type turns struct{ here, there int }
 
 // tell shows an event between the lines of the room, if it belongs there.
-func (t *transcript) tell(room string, now *turn, e ownEvent) {
-	if e.Turn != now.number {
-		*now = turn{number: e.Turn}
-	}
+func (t *transcript) tell(room string, e ownEvent) {
+	last := t.turns[e.Agent]
 	if e.Type == events.UserMessage {
-		now.here = now.here || e.Room == room
-		now.there = now.there || e.Room != room
+		if e.Room == room {
+			last.here = e.Turn
+		} else {
+			last.there = e.Turn
+		}
+		t.turns[e.Agent] = last
 		return
 	}
-	if now.there && !now.here {
+	if e.Turn > 0 && e.Turn == last.there && e.Turn != last.here {
 		return
 	}
 	switch a := actOf(e); {
@@ -106,10 +105,8 @@ func (t *transcript) result(e ownEvent) {
 		case e.Job > 0:
 			a.end = fmt.Sprintf("goes on as job %d", e.Job)
 		case e.Status == "interrupted": // nobody knows when
-		case took >= 10*time.Second:
-			a.end += " " + took.Truncate(time.Second).String()
 		case took >= 50*time.Millisecond:
-			a.end += fmt.Sprintf(" %.1fs", took.Seconds())
+			a.end += " " + took.Round(100*time.Millisecond).String()
 		}
 		b.rows = nil
 	}
@@ -253,7 +250,7 @@ func (f *files) happened() (all []ownEvent) {
 		}
 		s, known := f.follows[a.Self]
 		if !known {
-			path := a.dir + "/LIFE.md"
+			path := filepath.Join(f.agents(), a.Self, "LIFE.md")
 			s, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: a.Name}, recent(path, history))
 		}
 		f.follows[a.Self] = s
@@ -266,7 +263,7 @@ func (f *files) happened() (all []ownEvent) {
 				f.follows[a.Self] = nil
 				break
 			}
-			all = append(all, ownEvent{a.Self, !known, e})
+			all = append(all, ownEvent{!known, e})
 		}
 	}
 	return all

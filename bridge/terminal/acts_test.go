@@ -20,7 +20,7 @@ func (s *stage) happens(change news, all ...events.Event) {
 		if e.Agent = "lethe"; e.At.IsZero() {
 			e.At = today.Add(time.Duration(s.at) * time.Second)
 		}
-		change.Acts = append(change.Acts, ownEvent{"51c0", change.Fresh, e})
+		change.Acts = append(change.Acts, ownEvent{change.Fresh, e})
 	}
 	s.send(change)
 }

@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -40,9 +39,10 @@ type files struct {
 	watcher *chat.Watcher
 	changed <-chan struct{} // gets a value when look may find something new
 	unwatch func()
-	dirs    []string // of the identities, watched
-	path    string   // of the room
+	watched []chat.Scope
+	path    string // of the room
 	cursor  chat.Cursor
+	anew    bool                      // the room is read from its end
 	seen    news                      // the last one, without its lines
 	all     []agent                   // also those that do not run
 	follows map[string]*events.Stream // by identity that hears the room; nil of a log that cannot be read
@@ -53,16 +53,9 @@ func newFiles(cfg Config) *files {
 	return &files{cfg: cfg, watcher: watcher, unwatch: func() {}, follows: map[string]*events.Stream{}}
 }
 
-// open views a room from its end.
-func (f *files) open(room string) news {
-	f.unfollow()
-	f.list()
-	f.path, f.cursor = chat.Path(f.cfg.Home, room), chat.Cursor{}
-	lines, err := f.last()
-	f.seen.Room, f.seen.Err = room, err
-	n := f.seen
-	n.Lines, n.Fresh = lines, true
-	return n
+// open has look view a room from its end.
+func (f *files) open(room string) {
+	f.path, f.seen.Room, f.anew = chat.Path(f.cfg.Home, room), room, true
 }
 
 // look returns what there is, and whether anything of it is new.
@@ -80,59 +73,52 @@ func (f *files) look() (n news, isNew bool) {
 	return n, len(lines) > 0 || len(n.Acts) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
 }
 
-// list finds the identities and rooms there are, and watches them.
+func (f *files) agents() string { return filepath.Join(f.cfg.Home, "agents") }
+
+// list finds the identities and rooms there are, by name, and watches them. An identity that does not run is stopped.
 func (f *files) list() {
-	root := filepath.Join(f.cfg.Home, "agents")
-	entries, _ := os.ReadDir(root) // no directory is no identities
-	var dirs []string
-	for _, e := range entries {
-		dirs = append(dirs, filepath.Join(root, e.Name()))
-	}
-	if f.changed == nil || !slices.Equal(dirs, f.dirs) {
-		scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: root}}
-		for _, dir := range dirs {
-			scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile}})
-			if f.cfg.Store != nil {
-				scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"LIFE.md"}})
-			}
+	f.all = nil
+	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: f.agents()}}
+	for s := range status.All(f.cfg.Home) {
+		a, dir := agent{Status: s}, filepath.Join(f.agents(), s.Self)
+		if a.working() {
+			a.Live = status.ReadLive(dir)
 		}
+		f.all = append(f.all, a)
+		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
+	}
+	slices.SortFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
+	if !reflect.DeepEqual(scopes, f.watched) {
 		old := f.unwatch
 		f.changed, f.unwatch = f.watcher.Subscribe(scopes...)
 		old()
-		f.dirs = dirs
+		f.watched = scopes
 	}
-	f.all = readAgents(dirs)
 	f.seen.Agents = slices.DeleteFunc(slices.Clone(f.all), func(a agent) bool { return a.State == status.Stopped })
 	f.seen.Rooms = chat.All(f.cfg.Home)
 }
 
-// last starts over at the last lines of the room.
-func (f *files) last() ([]message, error) {
-	_, _, cursor, err := chat.Tail(f.path, history)
-	if err != nil {
-		return nil, err
-	}
-	f.cursor = cursor
-	lines, _, err := f.next()
-	return lines, err
-}
-
-// next returns what was appended since. When the file is no longer the one that
-// was read, fresh is true and the lines are its end.
+// next returns what was appended since. When the room was opened, or is no longer the file that was read, fresh is
+// true and the lines are its end.
 func (f *files) next() (lines []message, fresh bool, err error) {
 	for more := true; more; {
+		if f.anew {
+			_, _, cursor, err := chat.Tail(f.path, history)
+			if err != nil {
+				return nil, false, err
+			}
+			lines, fresh, f.cursor, f.anew = nil, true, cursor, false
+		}
 		b, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
 		if err != nil {
-			return lines, false, err
+			return lines, fresh, err
 		}
-		if b.Restarted {
-			lines, err := f.last()
-			return lines, true, err
+		if f.anew = b.Restarted; !f.anew {
+			lines = append(lines, b.Lines...)
+			f.cursor, more = b.Next, b.More
 		}
-		lines = append(lines, b.Lines...)
-		f.cursor, more = b.Next, b.More
 	}
-	return lines, false, nil
+	return lines, fresh, nil
 }
 
 // say appends text to the room and returns where its line ends.
@@ -149,7 +135,6 @@ func (f *files) say(text string) (to int64, err error) {
 type agent struct {
 	status.Status
 	Live status.Live // what is under way
-	dir  string
 }
 
 func (a agent) working() bool {
@@ -162,27 +147,6 @@ func (a agent) working() bool {
 func (a agent) done(room string, to int64) bool {
 	return a.Heard[room] >= to && !a.working() && a.State != status.Starting &&
 		!slices.Contains(a.Answering, room)
-}
-
-// readAgents reads the identities in dirs, by name. One that does not run is stopped.
-func readAgents(dirs []string) []agent {
-	var all []agent
-	for _, dir := range dirs {
-		s, err := status.Read(dir)
-		if err != nil {
-			continue
-		}
-		if !status.Alive(s.PID) {
-			s.State = status.Stopped
-		}
-		a := agent{Status: s, dir: dir}
-		if a.working() {
-			a.Live = status.ReadLive(dir)
-		}
-		all = append(all, a)
-	}
-	slices.SortFunc(all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
-	return all
 }
 
 // listeners are the agents that hear room; the one called self, a name or a
@@ -230,7 +194,7 @@ func feed(ctx context.Context, cfg Config, orders <-chan request, emit func(any)
 	defer files.unfollow()
 	return files.run(ctx, request{room: cfg.Room}, orders, func(r request) error {
 		if r.room != "" {
-			emit(files.open(r.room))
+			files.open(r.room)
 		}
 		if r.say != "" {
 			if _, err := files.say(r.say); err != nil {

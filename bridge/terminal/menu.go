@@ -74,16 +74,13 @@ func (m *model) waiting() string {
 	return what + all[0].by + ": " + oneLine(all[0].Text) + since(all[0].Asked, m.now())
 }
 
-// howToAnswer tells how to answer where there are no keys for it.
+// howToAnswer is the line that tells how to answer where there are no keys for it.
 func howToAnswer(l message) string {
 	q, ok := chat.ParseQuestion(l.Text)
-	switch {
-	case !ok || !l.Agent:
+	if !ok || !l.Agent {
 		return ""
-	case len(q.Options) == 0:
-		return "(to answer, write: " + q.ID + " and your answer)"
 	}
-	return "(to answer, write: " + q.ID + " " + q.Options[0] + ")"
+	return fmt.Sprintf("\n(to answer, write: %s %s)", q.ID, append(q.Options, "and your answer")[0])
 }
 
 // A command of a chat: its name, what it takes and what it does.

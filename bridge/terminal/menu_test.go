@@ -87,8 +87,8 @@ func TestChoiceOnSmallScreens(t *testing.T) {
 func TestHowToAnswer(t *testing.T) {
 	s := newStage(t, 80, 24)
 	for text, want := range map[string]string{
-		"? q3fa9c1: Deploy?\n1) yes\n2) no": "(to answer, write: q3fa9c1 yes)",
-		"? q3fa9c1: Which host?":            "(to answer, write: q3fa9c1 and your answer)",
+		"? q3fa9c1: Deploy?\n1) yes\n2) no": "\n(to answer, write: q3fa9c1 yes)",
+		"? q3fa9c1: Which host?":            "\n(to answer, write: q3fa9c1 and your answer)",
 		"Deploy?":                           "",
 	} {
 		if got := howToAnswer(s.line(true, "lethe", text)); got != want {

@@ -77,21 +77,32 @@ var errDone = errors.New("done")
 func (p *plain) look(r request) error {
 	switch {
 	case r.room != "":
-		n := p.files.open(r.room)
-		n.Lines = nil // what is older is not shown
-		return p.apply(n)
+		p.files.open(r.room)
 	case r.say != "":
-		if err := p.send(r.say); err != nil {
-			return err
+		to, err := p.files.say(r.say)
+		if err != nil {
+			return fmt.Errorf("send message: %w", err)
 		}
+		p.own[to], p.last = true, to
 	case r.end == io.EOF:
 		p.ended = true
 	case r.end != nil:
 		return r.end
 	}
 	n, _ := p.files.look()
-	if err := p.apply(n); err != nil || !p.ended {
-		return err
+	if r.room != "" {
+		n.Lines = nil // what is older is not shown
+	}
+	p.agents = n.Agents
+	p.reportUnreadable(n.Err)
+	for _, l := range n.Lines {
+		if err := p.show(l); err != nil {
+			return err
+		}
+	}
+	p.checkListeners()
+	if !p.ended {
+		return nil
 	}
 	return p.done()
 }
@@ -114,37 +125,15 @@ func read(ctx context.Context, in io.Reader, say func(text string)) error {
 	return io.EOF
 }
 
-func (p *plain) send(text string) error {
-	to, err := p.files.say(text)
-	if err != nil {
-		return fmt.Errorf("send message: %w", err)
-	}
-	p.own[to], p.last = true, to
-	return nil
-}
-
-// apply takes in what the files say.
-func (p *plain) apply(n news) error {
-	p.agents = n.Agents
-	p.reportUnreadable(n.Err)
-	for _, l := range n.Lines {
-		if err := p.show(l); err != nil {
-			return err
-		}
-	}
-	p.checkListeners()
-	return nil
-}
-
 // show prints one line of the room, unless it was sent from here.
 func (p *plain) show(l message) error {
 	if p.own[l.To] {
 		delete(p.own, l.To)
 		return nil
 	}
-	var out []byte
-	switch {
-	case p.cfg.JSON:
+	text := chat.Sanitize(l.Name + ": " + l.Text + howToAnswer(l))
+	out := []byte(strings.ReplaceAll(text, "\n", "\n  ") + "\n")
+	if p.cfg.JSON {
 		out = chat.JSON(struct {
 			Room  string    `json:"room"`
 			Agent bool      `json:"agent"`
@@ -152,13 +141,6 @@ func (p *plain) show(l message) error {
 			At    time.Time `json:"at"`
 			Text  string    `json:"text"`
 		}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
-	default:
-		text := l.Text
-		if how := howToAnswer(l); how != "" {
-			text += "\n" + how
-		}
-		text = strings.ReplaceAll(chat.Sanitize(text), "\n", "\n  ")
-		out = []byte(chat.Sanitize(l.Name) + ": " + text + "\n")
 	}
 	if _, err := p.cfg.Out.Write(out); err != nil {
 		return fmt.Errorf("write message: %w", err)

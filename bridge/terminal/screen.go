@@ -22,30 +22,21 @@ func Screen(ctx context.Context, cfg Config) error {
 	if err := cfg.check(); err != nil {
 		return err
 	}
-	orders := make(chan request, 256)
-	m := newModel(cfg, func(r request) { orders <- r })
-	return play(ctx, cfg, m, 20, func(ctx context.Context, send func(any)) error { return feed(ctx, cfg, orders, send) })
-}
-
-// teller sends a screen news, until ctx ends.
-type teller func(ctx context.Context, send func(any)) error
-
-// play runs a screen and what tells it news, until either ends.
-func play(ctx context.Context, cfg Config, m tea.Model, fps int, tell teller) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(fps))
-	told := make(chan error, 1)
+	orders, fed := make(chan request, 256), make(chan error, 1)
+	m := newModel(cfg, func(r request) { orders <- r })
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(cfg.In), tea.WithOutput(cfg.Out), tea.WithFPS(20))
 	go func() { // ends with ctx
 		defer cancel()
-		told <- tell(ctx, func(m any) { program.Send(m) })
+		fed <- feed(ctx, cfg, orders, func(m any) { program.Send(m) })
 	}()
 	_, err := program.Run()
 	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = nil // a signal is a way to leave
 	}
 	cancel()
-	return cmp.Or(<-told, err)
+	return cmp.Or(<-fed, err)
 }
 
 // A room opens with its last history lines.
@@ -68,12 +59,11 @@ type model struct {
 	rooms   []string // of the home
 	agents  []agent  // that run, anywhere in the home
 	typed   typed
-	notice  string           // answers the last act, until the next key
-	leaving bool             // Ctrl+C was pressed once
-	stopped bool             // /stop was sent for the turn under way
-	answers string           // the id of the question that Tab has opened
-	item    int              // the one that is chosen in the menu
-	turns   map[string]*turn // by identity
+	notice  string // answers the last act, until the next key
+	leaving bool   // Ctrl+C was pressed once
+	stopped bool   // /stop was sent for the turn under way
+	answers string // the id of the question that Tab has opened
+	item    int    // the one that is chosen in the menu
 	roomErr error
 	banner  string // to be shown
 }
@@ -81,7 +71,8 @@ type model struct {
 func (m *model) Init() tea.Cmd { return m.in.Focus() }
 
 func newModel(cfg Config, do func(request)) *model {
-	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner, turns: map[string]*turn{}}
+	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
+	m.log.reset(nil)
 	m.in = textarea.New()
 	m.in.ShowLineNumbers = false
 	m.in.CharLimit = 0
@@ -159,7 +150,6 @@ func (m *model) apply(n news) {
 	}
 	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
 	if n.Fresh {
-		m.turns = map[string]*turn{}
 		m.log.reset(n.Lines)
 		if m.banner != "" {
 			m.log.note(m.banner, m.now())
@@ -187,10 +177,7 @@ func (m *model) apply(n news) {
 func (m *model) tell(n news) {
 	m.log.several = len(m.here()) > 1
 	for _, e := range n.Acts {
-		if m.turns[e.self] == nil {
-			m.turns[e.self] = &turn{}
-		}
-		m.log.tell(m.room, m.turns[e.self], e)
+		m.log.tell(m.room, e)
 	}
 	if len(n.Acts) > 0 {
 		m.log.trim()

@@ -35,7 +35,8 @@ type transcript struct {
 	me            string
 
 	blocks []block
-	live   []block // replies as they stream, below the others
+	live   []block          // replies as they stream, below the others
+	turns  map[string]turns // by the name of an identity
 
 	back   bool // scrolled back: the screen begins at block top, without its first skip rows
 	top    int
@@ -48,7 +49,7 @@ type transcript struct {
 
 // reset shows another room, or the same one from its end.
 func (t *transcript) reset(lines []message) {
-	t.blocks, t.live = nil, nil
+	t.blocks, t.live, t.turns = nil, nil, map[string]turns{}
 	t.end()
 	for _, l := range lines {
 		t.add(l)

@@ -126,7 +126,11 @@ func All(home string) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
 		dirs, _ := filepath.Glob(filepath.Join(home, "agents", "*")) // the pattern is well-formed, unless home is odd
 		for _, dir := range dirs {
-			if s, err := Read(dir); err == nil && !yield(s) {
+			s, err := Read(dir)
+			if !Alive(s.PID) {
+				s.State = Stopped
+			}
+			if err == nil && !yield(s) {
 				return
 			}
 		}

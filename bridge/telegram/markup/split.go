@@ -90,10 +90,6 @@ type splitter struct {
 const blanks = " \n"
 
 func (d *doc) split(limit int) (out []Message) {
-	if limit <= 0 || limit > Limit {
-		limit = Limit
-	}
-	limit = max(limit, 2) // a surrogate pair has to fit
 	s := &splitter{strings.TrimRight(d.text.String(), blanks), d.runs, d.breaks, limit}
 	for pos := s.skip(0); pos < len(s.text); {
 		cut := s.cut(pos, s.reach(pos))
