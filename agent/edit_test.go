@@ -235,7 +235,7 @@ func (w *world) finds(id home.Identity, text string) bool {
 	index := recall.Open(id.RecallPath(), (&mind.State{Self: id.Self}).Owns, discard())
 	_, err := index.Sync(context.Background(), w.store, id.LIFE())
 	lethetest.Must(w, err)
-	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5})
+	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5, Now: time.Now()})
 	lethetest.Must(w, err)
 	for _, h := range hits {
 		if body, err := w.bodyOf(h.Hash); err == nil && strings.Contains(string(body), text) {

@@ -18,13 +18,11 @@ const (
 
 // candidate is an original with its verified blob, as it is ranked.
 type candidate struct {
-	index.Doc     // its times are those of the blob, if that has any
-	From, To  int // entries
-	gist      string
-	facts     text.Facts
-	body      string
-	about     string      // what its summary says, unless lines are limited
-	lines     []text.Line // of the segment that fits best, as far as the query is limited to them
+	Hit   // At is that of the blob, if that has times, and so is first
+	first time.Time
+	body  string
+	about string      // what its summary says, unless lines are limited
+	lines []text.Line // of the segment that fits best, as far as the query is limited to them
 }
 
 // affordable returns as many originals as may be read, the best first, and one in any
@@ -60,10 +58,10 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []index
 			return nil, err
 		}
 		if errs[i] != nil {
-			x.lost(f, errs[i], q)
+			x.lost(f.Hash, errs[i], q)
 			continue
 		}
-		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.owns(read[i]) { // whatever the index says
+		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.Owns(read[i]) { // whatever the index says
 			out = append(out, c)
 		}
 	}
@@ -73,17 +71,22 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []index
 // candidate makes an original what its verified blob says, whatever the index says
 // of it. Only the time of an original in which no line has one is the index's.
 func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
-	c := candidate{Doc: f, gist: b.Gist, body: string(b.Body)}
-	c.facts = text.FactsOf(c.body)
-	c.about = text.About(b.Meta)
-	c.From, c.To = c.facts.From, c.facts.To
-	if c.Last.After(b.At) || c.First.After(c.Last) {
-		c.First, c.Last = b.At, b.At
+	body := string(b.Body)
+	facts := text.FactsOf(body)
+	c := candidate{
+		Hit: Hit{
+			Hash: f.Hash, From: facts.From, To: facts.To, At: f.Last, Gist: b.Gist,
+			Rooms: facts.Rooms, Tools: facts.Tools, Kinds: facts.Kinds,
+		},
+		first: f.First, body: body, about: text.About(b.Meta),
+	}
+	if c.At.After(b.At) || c.first.After(c.At) {
+		c.first, c.At = b.At, b.At
 	}
 	var first, last time.Time
-	at := c.facts.First // what has no time of its own has that of the line before it
-	for s := range text.Sections(c.body) {
-		for line := range s.Lines(c.body) {
+	at := facts.First // what has no time of its own has that of the line before it
+	for s := range text.Sections(body) {
+		for line := range s.Lines(body) {
 			if line.Message != nil && !line.At.IsZero() {
 				at = line.At
 			}
@@ -97,13 +100,13 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 			if at.After(last) {
 				last = at
 			}
-			if text.SegmentOf(line.From, len(c.body)) == f.Segment {
+			if text.SegmentOf(line.From, len(body)) == f.Segment {
 				c.lines = append(c.lines, line)
 			}
 		}
 	}
 	if !last.IsZero() {
-		c.First, c.Last = first, last
+		c.first, c.At = first, last
 	}
 	return c
 }

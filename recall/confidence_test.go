@@ -9,7 +9,7 @@ import (
 // Small talk has no hints; neither has a question about something else, nor a text of which one word occurs.
 func TestConfidence(t *testing.T) {
 	s := talks()
-	sure := func(text string) bool { return len(Hinted(hits(s.found(text)), HintConfidence)) > 0 }
+	sure := func(text string) bool { return len(Hinted(s.found(text), HintConfidence)) > 0 }
 	for _, text := range []string{"What did Ann paint?", "Did the neighbours find your dog?", "when did Bob lose his job at the bank",
 		"We could go camping in the mountains with the kids."} {
 		if !sure(text) {
@@ -22,8 +22,8 @@ func TestConfidence(t *testing.T) {
 			t.Errorf("%q has a hint: %+v", text, s.found(text))
 		}
 	}
-	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.confidence <= nobody.confidence {
-		t.Errorf("naming a speaker is worth nothing: %v, %v", named.confidence, nobody.confidence)
+	if named, nobody := s.found("What did Ann paint?")[0], s.found("What was painted?")[0]; named.Confidence <= nobody.Confidence {
+		t.Errorf("naming a speaker is worth nothing: %v, %v", named.Confidence, nobody.Confidence)
 	}
 	bodies := []string{chat("ann 2023-05-08 Have a nice day, good friends."), chat("bob 2023-05-08 The blue hydrangea is in bloom.")}
 	for i := range 40 {
@@ -32,17 +32,17 @@ func TestConfidence(t *testing.T) {
 	party := of(bodies...)
 	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true, "hydrangea?": false,
 		"a hydrangea": false, "Bob, a hydrangea": true} {
-		if len(Hinted(hits(party.found(text)), HintConfidence)) > 0 != want {
+		if len(Hinted(party.found(text), HintConfidence)) > 0 != want {
 			t.Errorf("%q: %+v", text, party.found(text))
 		}
 	}
 	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
-	if r := boats.found("boat"); len(r) != 4 || len(Hinted(hits(r), HintConfidence)) > 0 {
+	if r := boats.found("boat"); len(r) != 4 || len(Hinted(r, HintConfidence)) > 0 {
 		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
 	}
 	for _, r := range s.found("What did Ann paint?") {
-		if r.confidence < 0 || r.confidence > 1 {
-			t.Errorf("confidence %v", r.confidence)
+		if r.Confidence < 0 || r.Confidence > 1 {
+			t.Errorf("confidence %v", r.Confidence)
 		}
 	}
 }
@@ -50,10 +50,10 @@ func TestConfidence(t *testing.T) {
 // An identifier that occurs nowhere gives way to its parts.
 func TestConfidenceOfUnknownIdentifier(t *testing.T) {
 	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
-	if r := s.found("lighthouse-keeper-code.txt"); len(Hinted(hits(r), HintConfidence)) == 0 || s.place(r[0]) != 0 {
+	if r := s.found("lighthouse-keeper-code.txt"); len(Hinted(r, HintConfidence)) == 0 || s.place(r[0]) != 0 {
 		t.Errorf("%+v", r)
 	}
-	sure := func(text string) float64 { return s.found(text)[0].confidence }
+	sure := func(text string) float64 { return s.found(text)[0].Confidence }
 	if whole, unknown := sure("lighthouse-keeper-code.txt"), sure("lighthouse keeper code txt zyzzyva"); whole <= unknown {
 		t.Errorf("the name is as unlikely as an unknown word: %v, %v", whole, unknown)
 	}

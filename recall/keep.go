@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -16,8 +15,7 @@ import (
 type Keeper struct {
 	Index  *Index
 	store  *blobs.Store
-	life   string // the log's path
-	log    *slog.Logger
+	life   string        // the log's path
 	used   atomic.Bool   // something may have faded; until then nothing is opened
 	behind atomic.Bool   // something that has faded is not in the index yet
 	news   chan struct{} // has one when the log has something new
@@ -31,8 +29,7 @@ const indexRetry = 5 * time.Second // after a failure
 func Keep(x *Index, store *blobs.Store, life string) *Keeper {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Keeper{
-		Index: x, store: store, life: life, log: x.log,
-		news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+		Index: x, store: store, life: life, news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 	}
 	go k.run(ctx) // ends with Stop
 	return k
@@ -67,22 +64,22 @@ func (k *Keeper) run(ctx context.Context) {
 		if again = nil; err != nil {
 			again = time.After(indexRetry)
 		}
-		if err != nil && !failed && !errors.Is(err, ErrBusy) { // busy: another process does it
-			failed = true
-			k.log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
+		busy := errors.Is(err, ErrBusy) // another process does it
+		if err != nil && !failed && !busy {
+			k.Index.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
 		}
-		failed = failed && err != nil
+		failed = err != nil && (failed || !busy)
 	}
 }
 
 // sync lets the index read the log. A panic is an error: a cache must not take the
 // life with it.
 func (k *Keeper) sync(ctx context.Context) (err error) {
-	defer panics.Recover(k.log, &err)
+	defer panics.Recover(k.Index.Log, &err)
 	added, err := k.Index.Sync(ctx, k.store, k.life)
 	if err == nil {
 		k.behind.Store(false)
-		k.log.Debug("indexed what has faded", "originals", added)
+		k.Index.Log.Debug("indexed what has faded", "originals", added)
 	}
 	return err
 }
@@ -111,7 +108,7 @@ func (k *Keeper) Ask(ctx context.Context, ask func(*Index) ([]Hit, error)) ([]Hi
 	answered := make(chan struct{})
 	go func() { // ends with ask, which ends with ctx or soon after
 		defer close(answered)
-		defer panics.Recover(k.log, &err)
+		defer panics.Recover(k.Index.Log, &err)
 		hits, err = ask(k.Index)
 	}()
 	select {

@@ -10,7 +10,7 @@ import (
 // A search that does not come back is left behind.
 func TestSearchIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	x := &Keeper{log: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1)}
+	x := &Keeper{Index: Open("", nil, slog.New(slog.DiscardHandler)), news: make(chan struct{}, 1)}
 	x.used.Store(true)
 	hang := make(chan struct{})
 	defer close(hang)

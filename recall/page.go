@@ -7,6 +7,8 @@ type page struct {
 	lines []line
 	size  float64 // tokens, as far as they count, with those of the summary
 	about []int   // terms of the query in the summary
+	names []int   // and in the names of those who speak
+	found int     // how often its lines and the summary have any
 }
 
 type line struct {
@@ -30,11 +32,13 @@ func (c *candidate) read(terms *text.Matcher) page {
 	for i := range c.lines {
 		l := &p.lines[i]
 		l.Line = &c.lines[i]
-		_, l.matches = find(terms, l.Name(), nil)
-		l.size, l.matches = find(terms, l.Text, l.matches)
+		_, name := find(terms, l.Name(), nil)
+		p.names = append(p.names, name...)
+		l.size, l.matches = find(terms, l.Text, name)
+		p.found += len(l.matches)
 	}
 	size, about := find(terms, c.about, nil)
-	p.size, p.about = float64(size), about
+	p.size, p.about, p.found = float64(size), about, p.found+len(about)
 	for from := 0; from < len(p.lines); {
 		from = p.share(from)
 	}

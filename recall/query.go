@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"lethe/blobs"
 	"lethe/recall/text"
 )
 
@@ -33,21 +34,16 @@ const (
 	mostPeriods = 16
 )
 
-var unmark = strings.NewReplacer("◱", " ", "◲", " ", "◰", " ")
-
 // analyse reads a text as a query. now is what "yesterday" counts from. It is pure,
 // and cheap enough for each message that comes in.
 func analyse(said string, now time.Time) query {
 	// What is structure in stored text is not in a text from outside.
-	said = norm.NFC.String(unmark.Replace(strings.ToValidUTF8(text.Cut(said, mostQuery), " ")))
+	said = norm.NFC.String(blobs.Escape(strings.ToValidUTF8(text.Cut(said, mostQuery), " ")))
 	q := query{periods: text.Periods(said, now)}
 	q.periods = q.periods[:min(len(q.periods), mostPeriods)]
 	q.collect(said)
 	return q
 }
-
-// empty reports whether there is nothing to look for.
-func (q query) empty() bool { return len(q.terms) == 0 && len(q.periods) == 0 }
 
 // matcher finds the terms in a text.
 func (q query) matcher() *text.Matcher {

@@ -7,19 +7,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"lethe/recall/index"
 	"lethe/recall/text"
 )
-
-// ranked is a candidate that fits, and the lines to show of it.
-type ranked struct {
-	*candidate
-	score      float64
-	confidence float64
-	passage    []text.Line
-	also       []text.Line // another passage; nil if there is no more to show
-}
 
 const (
 	windowTokens = 30 // of the lines in a row that fit best,
@@ -40,7 +32,7 @@ const (
 // root of the share of the query that they hold, and how well a line fits the times
 // that the query names. The cost is that of reading each line once. It ends with
 // ctx, after the candidate that it is reading.
-func rank(ctx context.Context, q query, cands []candidate, s *shortlist) ([]ranked, error) {
+func rank(ctx context.Context, q query, cands []candidate, s *shortlist) (hits []Hit, err error) {
 	r := &ranker{
 		q:     q,
 		c:     cands,
@@ -52,22 +44,20 @@ func rank(ctx context.Context, q query, cands []candidate, s *shortlist) ([]rank
 		return nil, err
 	}
 	r.weigh(s)
-	var out []ranked
-	for i := range cands {
+	for i, c := range cands {
 		p := &r.pages[i]
-		matched := func(l line) bool { return len(l.matches) > 0 }
-		if len(p.about) == 0 && r.times[i] == 0 && !slices.ContainsFunc(p.lines, matched) {
+		if p.found == 0 && r.times[i] == 0 {
 			continue
 		}
-		x := ranked{candidate: &cands[i], confidence: r.confidence(p)}
-		x.score = r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i]
-		x.passage, x.also = r.passages(i)
-		out = append(out, x)
+		c.Confidence = r.confidence(p)
+		c.Score = r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i]
+		best, also := r.passages(i)
+		c.Passage, c.Also = text.Passage(best), text.Passage(also)
+		c.Offset = utf8.RuneCountInString(c.body[:start(c.body, best[0])])
+		hits = append(hits, c.Hit)
 	}
-	slices.SortStableFunc(out, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), b.Last.Compare(a.Last))
-	})
-	return out, nil
+	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), b.At.Compare(a.At)) })
+	return hits, nil
 }
 
 // ranker holds what the candidates of one query are measured against.
@@ -84,8 +74,8 @@ type ranker struct {
 	evidence []float64
 	expected float64
 
-	scale             float64 // the log of the number of segments: what the rarest term weighs
-	docSize, lineSize float64 // in tokens, on average
+	scale   float64 // the log of the number of segments: what the rarest term weighs
+	docSize float64 // in tokens, on average
 
 	tally tally
 }
@@ -93,7 +83,7 @@ type ranker struct {
 // read reads the candidates, and finds the terms that name a speaker: that somebody is spoken of
 // says little where they always speak.
 func (r *ranker) read(ctx context.Context) error {
-	terms, speakers, lines := r.q.matcher(), map[string]bool{}, 0
+	terms := r.q.matcher()
 	for i := range r.c {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -102,22 +92,11 @@ func (r *ranker) read(ctx context.Context) error {
 		r.pages = append(r.pages, p)
 		r.times = append(r.times, r.time(i))
 		r.docSize += p.size
-		lines += len(p.lines)
-		for _, l := range p.lines {
-			if l.Message != nil {
-				speakers[l.Speaker] = true
-			}
+		for _, t := range p.names {
+			r.names[t] = true
 		}
 	}
-	r.lineSize = max(1, r.docSize/float64(max(1, lines)))
 	r.docSize = max(1, r.docSize/float64(max(1, len(r.c))))
-	for name := range speakers {
-		for t := range text.Tokens(name) {
-			for i, term := range r.q.terms {
-				r.names[i] = r.names[i] || term.text == t.Text
-			}
-		}
-	}
 	return nil
 }
 
@@ -155,7 +134,7 @@ func (r *ranker) time(i int) (best float64) {
 		}
 	}
 	if len(at) == 0 {
-		at = append(at, r.c[i].First, r.c[i].Last)
+		at = append(at, r.c[i].first, r.c[i].At)
 	}
 	for _, p := range r.q.periods {
 		for _, t := range at {
@@ -195,14 +174,12 @@ func (r *ranker) whole(i int) float64 {
 	return score
 }
 
-// best is the score of the lines in a row that fit best.
+// best is the score of the lines in a row that fit best; they begin with a match.
 func (r *ranker) best(p *page) (best float64) {
 	for from := range p.lines {
-		// It begins with a match, or one line before it.
-		if len(p.lines[from].matches) == 0 && (from+1 == len(p.lines) || len(p.lines[from+1].matches) == 0) {
-			continue
+		if len(p.lines[from].matches) > 0 {
+			best = max(best, r.window(p, from))
 		}
-		best = max(best, r.window(p, from))
 	}
 	return best
 }
@@ -218,9 +195,8 @@ func (r *ranker) window(p *page, from int) (score float64) {
 		to++
 	}
 	got := 0.0
-	usual := max(r.lineSize, windowTokens)
 	for t, n := range r.tally {
-		score += r.weight[t] * index.Saturate(n, float64(size), usual)
+		score += r.weight[t] * index.Saturate(n, float64(size), windowTokens)
 		got += r.weight[t] * min(1, n)
 	}
 	if r.asked > 0 {

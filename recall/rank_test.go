@@ -61,7 +61,7 @@ func tool(command, result string) string {
 }
 
 // found ranks the shelf for a question.
-func (s shelf) found(question string) []ranked {
+func (s shelf) found(question string) []Hit {
 	q := analyse(question, monday)
 	out, err := rank(context.Background(), q, s, s.shortlist(q))
 	if err != nil {
@@ -70,14 +70,9 @@ func (s shelf) found(question string) []ranked {
 	return out
 }
 
-// place is which candidate a ranked one is.
-func (s shelf) place(r ranked) int {
-	for i := range s {
-		if &s[i] == r.candidate {
-			return i
-		}
-	}
-	return -1
+// place is which candidate a hit is.
+func (s shelf) place(h Hit) int {
+	return slices.IndexFunc(s, func(c candidate) bool { return c.From == h.From })
 }
 
 // first checks which candidate comes first, and returns its passage.
@@ -88,7 +83,7 @@ func (s shelf) first(t *testing.T, question string, want int) string {
 		t.Errorf("%q: %+v, want %d first", question, r, want)
 		return ""
 	}
-	return text.Passage(r[0].passage)
+	return r[0].Passage
 }
 
 func talks() shelf {
@@ -135,8 +130,8 @@ func TestRankWhoSaidIt(t *testing.T) {
 	if got := one.first(t, "What does Cleo play?", 0); !strings.Contains(got, "oboe") {
 		t.Errorf("%q", got)
 	}
-	if r := s.found("Cleo?"); r[0].confidence > 0 {
-		t.Errorf("a name is evidence: %v", r[0].confidence)
+	if r := s.found("Cleo?"); r[0].Confidence > 0 {
+		t.Errorf("a name is evidence: %v", r[0].Confidence)
 	}
 }
 
@@ -151,7 +146,7 @@ func TestPassageHasTheEnd(t *testing.T) {
 	if got := s.first(t, "most refunds day", 0); !strings.HasPrefix(got, "[USER:ada ") {
 		t.Errorf("%q", got)
 	}
-	if got := text.Passage(s.found("most refunds day")[0].also); got != "Most refunds: 7 on 3 May." {
+	if got := s.found("most refunds day")[0].Also; got != "Most refunds: 7 on 3 May." {
 		t.Errorf("also %q", got)
 	}
 }
@@ -174,7 +169,7 @@ func TestRankNeighbours(t *testing.T) {
 	)
 	s[1].From, s[1].To = 11, 20
 	r := s.found("who came in at the regatta")
-	if len(r) != 3 || s.place(r[1]) != 1 || r[1].score <= r[2].score {
+	if len(r) != 3 || s.place(r[1]) != 1 || r[1].Score <= r[2].Score {
 		t.Errorf("the neighbour is not before the one far away: %+v", r)
 	}
 }
@@ -201,8 +196,8 @@ func TestRankTimes(t *testing.T) {
 		s.first(t, question, want)
 	}
 	work := of(tool("make", "the build is green"), tool("make", "the build is red"))
-	work[0].First, work[0].Last = monday.AddDate(0, -2, 0), monday.AddDate(0, -2, 0) // nothing in it has a time
-	work[1].First, work[1].Last = monday, monday
+	work[0].first, work[0].At = monday.AddDate(0, -2, 0), monday.AddDate(0, -2, 0) // nothing in it has a time
+	work[1].first, work[1].At = monday, monday
 	work.first(t, "how was the build in august", 0)
 }
 

@@ -3,7 +3,7 @@
 //
 //	x := recall.Open(filepath.Join(dir, "recall.db"), state.Owns, log)
 //	added, err := x.Sync(ctx, store, lifePath)
-//	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff"})
+//	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff", Limit: 10, Now: time.Now()})
 //
 // The index is a cache, kept by package index: deleting it loses nothing. A search
 // reads posting lists for candidates, and then reads and verifies the blob of each
@@ -47,7 +47,7 @@ type Query struct {
 	// Text is plain words: nothing in it is syntax. Only the first 4000 bytes are
 	// read.
 	Text  string
-	Limit int // hits at most; 0 means 10, more than 50 means 50
+	Limit int // hits at most, from 1
 	// Since and Until bound the time of the content, both included; zero is no
 	// bound. The time is that of a line's tag, and where nothing has one, that of
 	// the entry.
@@ -55,7 +55,7 @@ type Query struct {
 	Room         string    // only what was heard in this room
 	Tool         string    // only calls of this tool, and their results
 	Kind         string    // only this: chat, reply, tool or note
-	Now          time.Time // what "last week" counts from; zero is the clock's
+	Now          time.Time // what "last week" counts from
 	// Lost, if not nil, is told of each original that may fit and cannot be read,
 	// since its blob is missing or damaged. Search calls it, one at a time.
 	Lost func(h blobs.Hash, err error)
@@ -93,21 +93,17 @@ func (h Hit) Shown() string {
 
 // Index is an index, which is kept by Sync. It is safe for concurrent use.
 type Index struct {
-	*index.Index
-	owns func(blobs.Blob) bool
-	log  *slog.Logger
+	index.Index
 	told sync.Map // originals that cannot be read and that the log names
 }
 
 // Open returns the index at path, of the life that owns blobs. It is read when it
 // is first used, and made or made again by Sync.
 func Open(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
-	return &Index{Index: index.New(path, owns, log), owns: owns, log: log}
+	return &Index{Index: index.Index{Path: path, Owns: owns, Log: log}}
 }
 
 const (
-	usualHits = 10
-	mostHits  = 50
 	mostHints = 3
 	nearRunes = 600 // from where a message begins to its passage
 )
@@ -116,48 +112,31 @@ const (
 // store and verified. With no word to look for the error is ErrEmpty; without an
 // index that can be used, ErrRebuilding.
 func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit, error) {
-	if q.Now.IsZero() {
-		q.Now = time.Now()
-	}
 	a := analyse(q.Text, q.Now)
-	if a.empty() {
+	if len(a.terms) == 0 && len(a.periods) == 0 {
 		return nil, ErrEmpty
 	}
-	ranked, err := x.find(ctx, store, a, q)
+	hits, err := x.find(ctx, store, a, q)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = usualHits
-	}
-	return hits(ranked[:min(limit, mostHits, len(ranked))]), nil
+	return hits[:min(q.Limit, len(hits))], nil
 }
 
 // Hints returns at most three hits that match a text well, best first, and
 // mostly none: as Hinted chooses them of the best three. The text is what somebody
 // has said, or what a tool has printed. A text without a word to look for has no
 // hints.
-func (x *Index) Hints(
-	ctx context.Context,
-	store *blobs.Store,
-	said string,
-	now time.Time,
-	least float64,
-) ([]Hit, error) {
-	a := analyse(said, now)
-	if len(a.terms) == 0 { // it reminds nobody of anything
+func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) ([]Hit, error) {
+	hits, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
+	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
 		return nil, nil
 	}
-	ranked, err := x.find(ctx, store, a, Query{})
-	if err != nil {
-		return nil, fmt.Errorf("look for hints: %w", err)
-	}
-	return Hinted(hits(ranked[:min(mostHints, len(ranked))]), least), nil
+	return Hinted(hits, least), err
 }
 
 // find does a search on the index as it is now.
-func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) ([]ranked, error) {
+func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) ([]Hit, error) {
 	var found *shortlist
 	err := x.View(ctx, func(v *index.View) (err error) {
 		found, err = stageOne(ctx, v, a, q)
@@ -177,13 +156,13 @@ func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) 
 }
 
 // lost tells of an original that cannot be read: the log once, and each query.
-func (x *Index) lost(d index.Doc, err error, q Query) {
-	if _, told := x.told.LoadOrStore(d.Hash, true); !told {
-		x.log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
-			"hash", d.Hash, "error", err)
+func (x *Index) lost(h blobs.Hash, err error, q Query) {
+	if _, told := x.told.LoadOrStore(h, true); !told {
+		x.Log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
+			"hash", h, "error", err)
 	}
 	if q.Lost != nil {
-		q.Lost(d.Hash, err)
+		q.Lost(h, err)
 	}
 }
 
@@ -198,30 +177,6 @@ func start(body string, l text.Line) int {
 		return l.From
 	}
 	return at
-}
-
-func hits(ranked []ranked) []Hit {
-	out := make([]Hit, len(ranked))
-	for i, r := range ranked {
-		c := r.candidate
-		offset := utf8.RuneCountInString(c.body[:start(c.body, r.passage[0])])
-		out[i] = Hit{
-			Hash:       c.Hash,
-			From:       c.From,
-			To:         c.To,
-			At:         c.Last,
-			Gist:       c.gist,
-			Rooms:      c.facts.Rooms,
-			Tools:      c.facts.Tools,
-			Kinds:      c.facts.Kinds,
-			Passage:    text.Passage(r.passage),
-			Also:       text.Passage(r.also),
-			Offset:     offset,
-			Score:      r.score,
-			Confidence: r.confidence,
-		}
-	}
-	return out
 }
 
 // NewerFirst marks the hits that something has overtaken, as mind.Context has it, and has what has done so, where it is

@@ -159,7 +159,7 @@ func TestHostileQueries(t *testing.T) {
 		if _, err := x.Hints(t.Context(), w.store, text, w.now, HintConfidence); err != nil {
 			t.Errorf("hints for %.40q: %v", text, err)
 		}
-		hits, err := x.Search(t.Context(), w.store, Query{Text: text})
+		hits, err := x.Search(t.Context(), w.store, Query{Text: text, Limit: 10, Now: w.now})
 		if isEmpty := slices.Contains(empty, text); isEmpty != errors.Is(err, ErrEmpty) || err != nil && !errors.Is(err, ErrEmpty) {
 			t.Errorf("%.40q: %v", text, err)
 		}

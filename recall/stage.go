@@ -59,12 +59,10 @@ func (s *shortlist) idf(df float64) float64 {
 	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+0.5))
 }
 
-// posting is where one term stands in one class.
+// posting is where a term stands in one class, and what it adds to a segment's score.
 type posting struct {
 	index.List
-	term  int
-	class int
-	worth float64 // what it adds to a segment's score
+	worth float64
 }
 
 // match adds up what the lists of the terms say, those that weigh most first, until enough
@@ -76,15 +74,13 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		for class, list := range slices.Backward(all[:]) {
-			if class != index.About || s.dfs[i] == 0 { // how rare a word is goes by what was said, if it was
-				s.dfs[i] += float64(list.Len())
-			}
-			lists = append(lists, posting{List: list, term: i, class: class})
+		for _, list := range all[index.About+1:] {
+			s.dfs[i] += float64(list.Len())
 		}
-	}
-	for i, p := range lists {
-		lists[i].worth = s.idf(s.dfs[p.term]) * index.Weight(p.class)
+		s.dfs[i] = cmp.Or(s.dfs[i], float64(all[index.About].Len())) // if nobody said the word
+		for class, list := range slices.Backward(all[:]) {
+			lists = append(lists, posting{list, s.idf(s.dfs[i]) * index.Weight(class)})
+		}
 	}
 	slices.SortStableFunc(lists, func(a, b posting) int { return cmp.Compare(b.worth, a.worth) })
 	left := mostPostings

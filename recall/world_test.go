@@ -2,6 +2,7 @@ package recall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -186,6 +187,7 @@ func (w *world) search(x *Index, q Query) []Hit {
 	if q.Now.IsZero() {
 		q.Now = w.now
 	}
+	q.Limit = cmp.Or(q.Limit, 10)
 	hits, err := x.Search(context.Background(), w.store, q)
 	if err != nil {
 		w.t.Fatalf("search %q: %v", q.Text, err)
@@ -247,7 +249,7 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 	w.t.Helper()
 	ok := true
 	for i := 0; i < len(all); i += max(1, len(all)/20) {
-		hits, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Now: w.now})
+		hits, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Limit: 10, Now: w.now})
 		if errors.Is(err, ErrRebuilding) {
 			return false
 		}

@@ -117,7 +117,7 @@ func BenchmarkWorst(b *testing.B) {
 			w.fades(h.bodies...)
 			x := w.synced()
 			for b.Loop() {
-				if _, err := x.Search(context.Background(), w.store, Query{Text: h.query, Limit: mostHits, Now: w.now}); err != nil {
+				if _, err := x.Search(context.Background(), w.store, Query{Text: h.query, Limit: 50, Now: w.now}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -71,7 +71,7 @@ func (b *bench) search(dir, self string, n int, words func(int) string) {
 	b.note("index made", b.lethe, time.Since(began).Seconds()*1e6/float64(n))
 	for range 200 {
 		began := time.Now()
-		must.Get(x.Search(b.ctx, store, recall.Query{Text: "what about " + words(6)}))
+		must.Get(x.Search(b.ctx, store, recall.Query{Text: "what about " + words(6), Limit: 10, Now: time.Now()}))
 		b.note("search", b.lethe, ms(time.Since(began)))
 	}
 	size := 0.0

@@ -63,21 +63,20 @@ func openOnce(path string) (*state, error) {
 	next := int64(1)
 	for i := range s.Runs {
 		if err = s.Runs[i].open(path, next); err != nil {
-			return nil, errors.Join(err, s.close())
+			s.close()
+			return nil, err
 		}
 		next += s.Runs[i].N
 	}
 	return s, nil
 }
 
-func (s *state) close() error {
-	var errs []error
+func (s *state) close() {
 	for _, r := range s.Runs {
 		if r.file != nil {
-			errs = append(errs, r.file.Close())
+			r.file.Close() // it was only read, or is durable
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // save makes s what the index is, and removes the files of runs that are not of it. A power loss may leave

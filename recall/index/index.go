@@ -1,6 +1,6 @@
 // Package index keeps the posting lists over what a life has faded, in files.
 //
-//	x := index.New(path, owns, log)
+//	x := index.Index{Path: path, Owns: owns, Log: log}
 //	added, err := x.Sync(ctx, store, lifePath)
 //	err = x.View(ctx, func(v *index.View) error {
 //		lists, err := v.Lists("backoff")
@@ -39,14 +39,9 @@ var ErrRebuilding = errors.New("the index has yet to be made")
 
 // Index is the index of one life. It is safe for concurrent use, and keeps nothing open.
 type Index struct {
-	path string
-	owns func(blobs.Blob) bool // whether the life does
-	log  *slog.Logger
-}
-
-// New returns the index at a path, of the life that owns blobs. It opens nothing.
-func New(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
-	return &Index{path, owns, log}
+	Path string
+	Owns func(blobs.Blob) bool // whether the life does
+	Log  *slog.Logger
 }
 
 // Sync brings the index up to date with the log at lifePath and returns how many
@@ -59,15 +54,10 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		p := &pass{
-			path:   x.path,
-			store:  store,
-			log:    x.log,
-			owns:   x.owns,
-			reader: reader{stems: text.Stems{}, counts: map[uint64]int{}},
-		}
+		p := &pass{Index: x, store: store, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
 		if err = p.open(); err == nil {
-			err = errors.Join(p.run(ctx, lifePath), p.close())
+			err = p.run(ctx, lifePath)
+			p.close()
 		}
 		switch {
 		case err == nil:
@@ -92,7 +82,7 @@ func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	const flags = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
-	lock := flock.New(x.path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(flags))
+	lock := flock.New(x.Path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(flags))
 	if _, err := lock.TryLockContext(wait, pollTime); err != nil {
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			err = ErrBusy
@@ -107,8 +97,8 @@ func (x *Index) condemn(err error) bool {
 	if !damaged(err) {
 		return false
 	}
-	x.log.Warn("the index of what has faded is made anew", "file", x.path, "why", err)
-	_ = os.Remove(x.path) // else it is damaged the next time, too
+	x.Log.Warn("the index of what has faded is made anew", "file", x.Path, "why", err)
+	_ = os.Remove(x.Path) // else it is damaged the next time, too
 	return true
 }
 
@@ -116,9 +106,10 @@ func (x *Index) condemn(err error) bool {
 // meanwhile. If the index turns out to be damaged, or there is none, the error is
 // ErrRebuilding.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
-	o, err := open(x.path)
+	o, err := open(x.Path)
 	if err == nil {
-		err = errors.Join(do(&View{state: o, passed: map[string][]bool{}}), o.close())
+		err = do(&View{state: o, passed: map[string][]bool{}})
+		o.close()
 	}
 	if errors.Is(err, fs.ErrNotExist) || x.condemn(err) {
 		return ErrRebuilding

@@ -30,7 +30,8 @@ func TestReadsEpochsOfTheMind(t *testing.T) {
 	body, err := state.Snapshot()
 	lethetest.Must(t, err)
 	epoch := put(string(body))
-	p := &pass{store: store, log: slog.New(slog.DiscardHandler), owns: func(b blobs.Blob) bool { return b.Life == "ab" }}
+	x := &Index{Log: slog.New(slog.DiscardHandler), Owns: func(b blobs.Blob) bool { return b.Life == "ab" }}
+	p := &pass{Index: x, store: store}
 	if tasks := p.faded(epoch.Short, false); len(tasks) != 1 || tasks[0] != state.Faded[1].Original.Hash.String() {
 		t.Errorf("an edit: %+v", tasks)
 	}

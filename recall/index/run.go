@@ -163,9 +163,8 @@ func entries(data []byte) iter.Seq2[uint64, []byte] {
 type batch struct {
 	first    int64
 	records  []byte
-	postings []uint64 // each a key, and a segment counted from first
-	hashes   map[blobs.Hash]bool
-	added    int // originals
+	postings []uint64            // each a key, and a segment counted from first
+	hashes   map[blobs.Hash]bool // of originals
 }
 
 const mostPostings = 1 << 20 // of a batch: 8 MB
@@ -189,7 +188,6 @@ func (b *batch) take(d document) (err error) {
 		}
 	}
 	b.hashes[d.Hash] = true
-	b.added++
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"time"
 
 	"lethe/blobs"
@@ -24,10 +23,8 @@ const batchTime = 2 * time.Second
 // pass reads the log once, from where the index stands, and takes in what it names.
 type pass struct {
 	state
-	path   string
+	*Index
 	store  *blobs.Store
-	log    *slog.Logger
-	owns   func(blobs.Blob) bool // whether the life does
 	reader reader
 
 	batch  *batch
@@ -39,9 +36,9 @@ type pass struct {
 
 // open opens what is there, or nothing where nothing is.
 func (p *pass) open() error {
-	o, err := open(p.path)
+	o, err := open(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p.sweep(p.path)
+		return p.sweep(p.Path)
 	}
 	if err == nil {
 		p.state = *o
@@ -76,7 +73,7 @@ func (p *pass) commit(ctx context.Context) (done bool, err error) {
 	if err := p.save(); err != nil {
 		return false, err
 	}
-	if p.added += p.batch.added; broken == io.EOF {
+	if p.added += len(p.batch.hashes); broken == io.EOF {
 		return true, nil
 	}
 	return false, broken
@@ -85,25 +82,27 @@ func (p *pass) commit(ctx context.Context) (done bool, err error) {
 // save writes the batch as a run, and then the state.
 func (p *pass) save() error {
 	p.Mark = p.read
-	if p.batch.added == 0 {
-		return p.state.save(p.path)
+	if len(p.batch.hashes) == 0 {
+		return p.state.save(p.Path)
 	}
 	for last := len(p.Runs) - 1; last >= 0; last-- {
 		n, more := p.Runs[last].N, int64(p.batch.segments())
 		if n >= 2*more || n+more > mostJoined {
 			break
 		}
-		if err := cmp.Or(p.batch.join(p.Runs[last]), p.Runs[last].file.Close()); err != nil {
+		err := p.batch.join(p.Runs[last])
+		p.Runs[last].file.Close()
+		if err != nil {
 			return err
 		}
 		p.Runs = p.Runs[:last]
 	}
-	r, err := p.batch.write(p.path)
+	r, err := p.batch.write(p.Path)
 	p.Runs = append(p.Runs, r)
 	if err != nil {
 		return err
 	}
-	return p.state.save(p.path)
+	return p.state.save(p.Path)
 }
 
 // A search looks into each run. So a new one takes in the last ones, while these are not twice as
@@ -158,7 +157,7 @@ func (p *pass) faded(ref string, cards bool) (out []string) {
 		err = json.Unmarshal(b.Body, &state)
 	}
 	if err != nil {
-		p.log.Warn("an epoch is passed over in the index", "error", err)
+		p.Log.Warn("an epoch is passed over in the index", "error", err)
 	}
 	for _, r := range state.Faded {
 		if original := r.Original.Hash.String(); r.Level != mind.Card {
@@ -176,8 +175,8 @@ func (p *pass) listed(card string, tier int) (out []string) {
 		return []string{card}
 	}
 	b, err := p.get(card)
-	if err != nil || !p.owns(b) {
-		p.log.Warn("a card is passed over in the index", "hash", card, "error", err)
+	if err != nil || !p.Owns(b) {
+		p.Log.Warn("a card is passed over in the index", "hash", card, "error", err)
 		return nil
 	}
 	for _, l := range mind.ReadCard(b.Body) {
@@ -197,7 +196,7 @@ func (p *pass) take(ref string) error {
 		}
 		b, err = p.store.Get(h)
 	}
-	if err == nil && !p.owns(b) {
+	if err == nil && !p.Owns(b) {
 		err = fmt.Errorf("read blob %s: %w", h, errStranger)
 	}
 	var ambiguous *blobs.AmbiguousError
@@ -206,7 +205,7 @@ func (p *pass) take(ref string) error {
 		errors.Is(err, blobs.ErrDigest),
 		errors.Is(err, errStranger),
 		errors.As(err, &ambiguous):
-		p.log.Warn("an original is passed over in the index", "hash", ref, "error", err)
+		p.Log.Warn("an original is passed over in the index", "hash", ref, "error", err)
 		return nil
 	case err != nil:
 		return err

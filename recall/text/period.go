@@ -22,16 +22,13 @@ const late = 14 * 24 * time.Hour
 // Fit says how well something said at a time fits a period, 0 to 1: what happened
 // in it is told in it, or soon after; sometimes it was announced before.
 func (p Period) Fit(at time.Time) float64 {
-	after := at.Sub(p.Until)
 	switch {
-	case at.IsZero() || p.Since.Sub(at) > late/2 || after >= late:
+	case at.IsZero() || p.Since.Sub(at) > late/2 || at.Sub(p.Until) >= late:
 		return 0
-	case at.Before(p.Since):
-		return 0.3
-	case after < 0:
-		return 1
+	case at.Before(p.Since) || !at.Before(p.Until):
+		return 0.5
 	}
-	return 1 - 0.7*float64(after)/float64(late)
+	return 1
 }
 
 // Bounds returns the time in which anything can fit some periods; zero without any.
