@@ -22,9 +22,7 @@ type term struct {
 	stem  string // as the index has it
 	parts bool   // an identifier whose parts are terms too
 	part  bool   // such a part
-	// dated terms are looked up as a time too: words for a month or a year, and day
-	// terms, which are days as the index has them.
-	dated, day bool
+	dated bool   // looked up as a time too: a word for a month or a year, or a day
 }
 
 // What is read of a query.
@@ -72,7 +70,6 @@ func (q *query) collect(said string) {
 			stem:  stems.Term(t),
 			part:  t.Kind == text.Part,
 			dated: dated,
-			day:   t.Kind == text.Day,
 		}
 		i, ok := at[add.stem]
 		if !ok && len(q.terms) < mostWords {

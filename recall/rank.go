@@ -100,17 +100,13 @@ func (r *ranker) read(ctx context.Context) error {
 	return nil
 }
 
-// weigh gives each term its weight: the rarer, the more. An identifier that occurs
+// weigh gives each term its weight. An identifier that occurs
 // nowhere gives way to its parts.
 func (r *ranker) weigh(s *shortlist) {
-	timed := slices.ContainsFunc(r.times, func(fit float64) bool { return fit > 0 })
-	n := float64(max(1, s.segments))
 	for i, t := range r.q.terms {
-		df := s.dfs[i]
-		weight := math.Log(1 + (max(n-df, 0)+0.5)/(df+1))
-		unknown := df == 0 && (t.parts || t.dated)
-		if unknown || t.dated && !t.day && timed {
-			weight = 0 // what is dated is a time here, and not what was said
+		weight := s.idf(s.dfs[i])
+		if s.dfs[i] == 0 && (t.parts || t.dated) {
+			weight = 0
 		}
 		evidence := min(weight, text.Commonness(t.stem))
 		r.weight, r.evidence = append(r.weight, weight), append(r.evidence, evidence)

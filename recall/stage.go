@@ -54,9 +54,9 @@ func (q Query) filter() index.Filter {
 	return f
 }
 
-// idf is what a term of some rarity counts for in stage one.
+// idf is what a term counts for: the rarer, the more.
 func (s *shortlist) idf(df float64) float64 {
-	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+0.5))
+	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+1))
 }
 
 // posting is where a term stands in one class, and what it adds to a segment's score.

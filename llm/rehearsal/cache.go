@@ -94,24 +94,21 @@ func cut(text string, n int) string {
 	return text
 }
 
-// usage is what a request cost, in tokens.
-type usage struct{ input, cached, output, reasoning int }
-
-// newUsage is what an answer to a prompt of so many tokens counts, of which hit come from the cache.
-func newUsage(prompt, hit int, a Answer) usage {
-	u := usage{prompt, hit, Tokens(a.Text), Tokens(a.Reasoning)}
-	u.output += u.reasoning
+// output counts the tokens of an answer.
+func (a Answer) output() int {
+	n := Tokens(a.Text) + Tokens(a.Reasoning)
 	for _, c := range a.Calls {
-		u.output += Tokens(c.Name) + Tokens(c.Arguments)
+		n += Tokens(c.Name) + Tokens(c.Arguments)
 	}
-	return u
+	return n
 }
 
-// wire is the usage object of a response.
-func (u usage) wire() object {
+// usage is what the response tells of an answer to a prompt of so many tokens, of which cached come from the cache.
+func (a Answer) usage(prompt, cached int) object {
+	output := a.output()
 	return object{
-		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
-		"prompt_cache_hit_tokens": u.cached, "prompt_cache_miss_tokens": u.input - u.cached,
-		"completion_tokens_details": object{"reasoning_tokens": u.reasoning},
+		"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output,
+		"prompt_cache_hit_tokens": cached, "prompt_cache_miss_tokens": prompt - cached,
+		"completion_tokens_details": object{"reasoning_tokens": Tokens(a.Reasoning)},
 	}
 }

@@ -133,7 +133,7 @@ func (s *Server) play(x *exchange) {
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	if x.stream(answer, newUsage(input.tokens, s.hit(request), answer)) { // the client got it whole
+	if x.stream(answer, answer.usage(input.tokens, s.hit(request))) { // the client got it whole
 		s.hit(x.req.ends(Message{"assistant", &answer.Text, &answer.Reasoning, answer.Calls, ""}))
 	}
 }

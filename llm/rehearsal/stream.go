@@ -42,7 +42,7 @@ func (x *exchange) answer(given *Answer) (a Answer) {
 		usual = "tool_calls"
 	}
 	a.Finish = cmp.Or(a.Finish, usual)
-	if most := x.req.MaxTokens; most > 0 && newUsage(0, 0, a).output > most {
+	if most := x.req.MaxTokens; most > 0 && a.output() > most {
 		reasoning := cut(a.Reasoning, most)
 		a = Answer{Reasoning: reasoning, Text: cut(a.Text, most-Tokens(reasoning)), Finish: "length"}
 	}
@@ -50,7 +50,7 @@ func (x *exchange) answer(given *Answer) (a Answer) {
 }
 
 // stream plays the answer, then the usage and [DONE]. False: the client has left.
-func (x *exchange) stream(a Answer, u usage) bool {
+func (x *exchange) stream(a Answer, usage object) bool {
 	pieces := deltas(a)
 	for i, delta := range pieces {
 		choice := object{"index": 0, "delta": delta, "finish_reason": nil, "logprobs": nil}
@@ -67,7 +67,7 @@ func (x *exchange) stream(a Answer, u usage) bool {
 			return false
 		}
 	}
-	return (!x.req.IncludeUsage || x.event([]object{}, u.wire())) && x.send("data: [DONE]\n\n")
+	return (!x.req.IncludeUsage || x.event([]object{}, usage)) && x.send("data: [DONE]\n\n")
 }
 
 // event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has

@@ -139,34 +139,27 @@ func (c *checker) message(i int, r *Request, m Message) {
 
 // conversation checks what holds between messages.
 func (c *checker) conversation(r *Request) {
-	ids := map[string]int{}      // every call id and where it was made
-	open := map[string]bool{}    // calls of the latest reply that wait for a result
-	answered := map[string]int{} // results, by call id
-	from := 0                    // the reply that made the open calls
+	ids := map[string]int{}   // every call id and where it was made
+	open := map[string]bool{} // calls of the latest reply that wait for a result
+	from := 0                 // that reply
 	paired := func(at int) {
 		c.unless(len(open) == 0, "An assistant message with 'tool_calls' must be followed by tool messages responding to "+
 			"each 'tool_call_id'. (insufficient tool messages following messages[%d], found none at messages[%d])", from, at)
 	}
 	for i, m := range r.Messages {
-		if m.Role != "tool" {
-			paired(i)
+		if m.Role == "tool" {
+			c.unless(open[m.ToolCallID], "Messages with role 'tool' must be a response to a preceding message with "+
+				"'tool_calls' (messages[%d], tool_call_id %s)", i, m.ToolCallID)
+			delete(open, m.ToolCallID)
+			continue
 		}
+		paired(i)
 		for _, call := range m.Calls {
 			at, twice := ids[call.ID]
 			c.unless(!twice, "Duplicate value for 'tool_calls[].id' %s in messages[%d], first used in messages[%d]",
 				call.ID, i, at)
 			ids[call.ID], open[call.ID], from = i, true, i
 		}
-		if m.Role != "tool" {
-			continue
-		}
-		at, twice := answered[m.ToolCallID]
-		c.unless(!twice, "Duplicate value for 'tool_call_id' of %s in messages[%d], first answered in messages[%d]",
-			m.ToolCallID, i, at)
-		c.unless(open[m.ToolCallID], "Messages with role 'tool' must be a response to a preceding message with "+
-			"'tool_calls' (messages[%d], tool_call_id %s)", i, m.ToolCallID)
-		delete(open, m.ToolCallID)
-		answered[m.ToolCallID] = i
 	}
 	paired(len(r.Messages))
 	if c.refusal == nil {

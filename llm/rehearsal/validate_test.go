@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 		{"half the results", request(user("x"), called(c1, c2), result("e1_1", "r"), user("y")), "found none at messages[3]"},
 		{"late result", request(user("x"), called(c1), user("y"), result("e1_1", "r")), "messages[2]"},
 		{"result without call", request(user("x"), result("e9_1", "r")), "preceding message with 'tool_calls' (messages[1]"},
-		{"result twice", request(user("x"), called(c1), result("e1_1", "r"), result("e1_1", "r")), "first answered in messages[2]"},
+		{"result twice", request(user("x"), called(c1), result("e1_1", "r"), result("e1_1", "r")), "must be a response to a preceding message with 'tool_calls' (messages[3]"},
 		{"id twice in a message", request(user("x"), called(c1, c1), result("e1_1", "r")), "Duplicate value for 'tool_calls[].id' e1_1 in messages[1]"},
 		{"id twice in a request", request(user("x"), called(c1), result("e1_1", "r"), user("y"), called(c1), result("e1_1", "r")), "in messages[4], first used in messages[1]"},
 		{"no id", request(user("x"), called(Call{"", "A", "{}"}), result("e1_1", "r")), "messages[1].tool_calls[0]: missing field `id`"},

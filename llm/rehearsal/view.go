@@ -3,11 +3,11 @@ package rehearsal
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"lethe/internal/lazy"
 	"lethe/mind"
+	"lethe/recall/text"
 )
 
 // view reads messages as the entries of a conversation. What stands below no header of an entry is background, without
@@ -22,7 +22,7 @@ func view(messages []Message) []*mind.Entry {
 		switch m.Role {
 		case "user":
 			if plain {
-				text = "◆ e0 inbound\n[USER:you] " + strings.ReplaceAll(text, "\n", "\n    ")
+				text = "◆ e1 inbound\n[USER:you] " + strings.ReplaceAll(text, "\n", "\n    ")
 			}
 			for _, e := range sections(text) {
 				out, last = append(out, e), max(last, e.N)
@@ -54,29 +54,27 @@ func view(messages []Message) []*mind.Entry {
 
 // sections reads what a user message shows below each of its headers. LIFE is left
 // out: it tells what happened, not what was said.
-func sections(text string) (out []*mind.Entry) {
+func sections(body string) (out []*mind.Entry) {
 	newest := &mind.Entry{}
-	for i, part := range strings.Split("\n"+text, "\n◆ ") {
-		head, body, _ := strings.Cut(part, "\n")
-		body = strings.TrimSpace(body)
-		id, rest, _ := strings.Cut(head, " ")
-		kind, what, _ := strings.Cut(rest, " ")
-		n, err := strconv.Atoi(strings.TrimPrefix(id, "e"))
-		switch {
-		case err == nil && slices.Contains([]string{mind.Inbound, mind.Note, mind.Hint, mind.Reply}, kind):
-			if _, said, ok := strings.Cut(body, "\n</reasoning>"); ok {
-				body = strings.TrimSpace(said)
+	for s := range text.Sections(body) {
+		said := strings.TrimSpace(s.Text(body))
+		switch s.Kind {
+		case mind.Inbound, mind.Note, mind.Hint, mind.Reply:
+			if _, after, ok := strings.Cut(said, "\n</reasoning>"); ok {
+				said = strings.TrimSpace(after)
 			}
-			room, _, _ := strings.Cut(strings.TrimPrefix(what, "room="), " ")
-			newest = &mind.Entry{N: n, Kind: kind, Room: room, Text: body}
+			newest = &mind.Entry{N: s.Entry, Kind: s.Kind, Room: s.Room, Text: said}
 			out = append(out, newest)
-		case kind == "call":
-			newest.Calls = append(newest.Calls, &mind.Call{Tool: what, Args: body, Status: mind.OK})
-		case kind == "result" && len(newest.Calls) > 0:
-			newest.Calls[len(newest.Calls)-1].Text = body
-		case id != "life" && id != "life:" && (i > 0 || body != ""):
-			text := strings.TrimSpace(head + "\n" + body) // a faded range has its ref in the header
-			out = append(out, &mind.Entry{Text: text})
+		case "call":
+			newest.Calls = append(newest.Calls, &mind.Call{Tool: s.Tool, Args: said, Status: mind.OK})
+		case "result":
+			if len(newest.Calls) > 0 {
+				newest.Calls[len(newest.Calls)-1].Text = said
+			}
+		default:
+			if head := s.Header(body); !strings.HasPrefix(head, "life") {
+				out = append(out, &mind.Entry{Text: head + "\n" + said}) // a faded range has its ref in the header
+			}
 		}
 	}
 	return out

@@ -37,8 +37,14 @@ const header = "◆ "
 // Text is what stands below the header.
 func (s *Section) Text(body string) string { return body[s.from:s.to] }
 
-// Sections reads an original. What stands before the first header is a section
-// without a kind, unless it is blank.
+// Header is the line above it, without its mark; "" where none is.
+func (s *Section) Header(body string) string {
+	head := strings.TrimSuffix(body[:s.from], "\n")
+	return strings.TrimPrefix(head[strings.LastIndexByte(head, '\n')+1:], header)
+}
+
+// Sections reads an original, or a part of a context. What stands before the first
+// header is a section without a kind, unless it is blank.
 func Sections(body string) iter.Seq[*Section] {
 	return func(yield func(*Section) bool) {
 		var call Section // the last one: a result comes after its call
@@ -46,7 +52,7 @@ func Sections(body string) iter.Seq[*Section] {
 		at := 0
 		end := func(to int) bool {
 			sec.to = to
-			return sec.Kind == "" && strings.TrimSpace(body[sec.from:to]) == "" || yield(sec)
+			return sec.from == 0 && strings.TrimSpace(body[:to]) == "" || yield(sec)
 		}
 		for at < len(body) {
 			line, _, _ := strings.Cut(body[at:], "\n")
