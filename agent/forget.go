@@ -213,8 +213,8 @@ func (a *Agent) pay(asker *beside.Asker, on string) error {
 	if bill.Calls == 0 {
 		return nil
 	}
-	bill.Tokens = asker.Pay.Note(bill.Tokens, 0)
-	return inOrder(func() error { return a.happen(bill.Event(on)) }, a.release)
+	bill.On, bill.Tokens = on, asker.Pay.Note(bill.Tokens, 0)
+	return inOrder(func() error { return a.happen(bill) }, a.release)
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,

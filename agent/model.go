@@ -56,7 +56,7 @@ type thought struct {
 	asked  llm.Request
 	weight int              // of the request
 	cost   event.Tokens     // of the reply
-	lost   wallet.Bill      // what has been paid for nothing: attempts that failed, answers that were cut off
+	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
 	call   *wallet.Attempts // whose hold the reply pays
 }
 
@@ -64,7 +64,7 @@ type thought struct {
 func (t *thought) drop() error {
 	t.lost.Calls++
 	t.lost.Add(t.cost)
-	err := t.call.Fail(t.cost)
+	err := t.call.End(t.lost.Tokens, false)
 	t.lost.Tokens = t.call.Note(t.lost.Tokens, 0)
 	return err
 }
@@ -89,7 +89,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 		return t, failed
 	}
 	waste := rates.Billed(t.reply.Waste)
-	t.lost = wallet.Bill{Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
+	t.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
 	kept := err == nil && t.reply.Finish != "length"
 	if err == nil {
 		t.cost = rates.Answered(r, t.reply)

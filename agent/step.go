@@ -41,7 +41,7 @@ func (a *Agent) step(ctx context.Context) error {
 		v, err = a.examine(ctx, &t)
 	}
 	if t.lost.Calls > 0 {
-		if err := inOrder(func() error { return a.happen(t.lost.Event("turn")) }, a.release); err != nil {
+		if err := inOrder(func() error { return a.happen(t.lost) }, a.release); err != nil {
 			return err
 		}
 	}

@@ -126,13 +126,17 @@ type Fade struct {
 	Replacement *blobs.Ref `json:"replacement,omitempty"`
 }
 
-// in names the rooms of a posting.
-func (e *Event) in(posts []event.Place) {
+// in adds the rooms of a posting.
+func (e *Event) in(posts ...event.Place) {
 	for _, p := range posts {
-		e.Rooms = append(e.Rooms, p.Room)
-	}
-	if len(e.Rooms) == 1 {
-		e.Room, e.Rooms = e.Rooms[0], nil
+		switch {
+		case e.Where() == "":
+			e.Room = p.Room
+		case e.Rooms == nil:
+			e.Room, e.Rooms = "", []string{e.Room, p.Room}
+		default:
+			e.Rooms = append(e.Rooms, p.Room)
+		}
 	}
 }
 

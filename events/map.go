@@ -38,7 +38,8 @@ func (s *Stream) events(line life.Event) []Event {
 	m := &mapping{Stream: s, line: line, bodies: s.bodies(line)}
 	e, err := event.Parse(line)
 	if err != nil {
-		return m.unknown(err)
+		m.add(Event{Type: Error, Why: "unknown", Text: line.Kind + ": " + err.Error()}) // of a newer program
+		return m.out
 	}
 	before := *s.state
 	was, call := open(&before), s.call(e)
@@ -100,13 +101,7 @@ func (m *mapping) body(i int) []byte {
 	return m.bodies[i].Data
 }
 
-// unknown is a line of a newer program.
-func (m *mapping) unknown(err error) []Event {
-	m.add(Event{Type: Error, Why: "unknown", Text: m.line.Kind + ": " + err.Error()})
-	return m.out
-}
-
-// call is the call that a line is about, as it stands before the line.
+// call is the call that a line is about, as it stands before the line, with its arguments as the model wrote them.
 func (s *Stream) call(e event.Event) (c mind.Call) {
 	id := ""
 	switch e := e.(type) {
@@ -119,6 +114,7 @@ func (s *Stream) call(e event.Event) (c mind.Call) {
 	if unit := s.state.Unit(); err == nil && unit != nil && unit.N == n && 0 < k && k <= len(unit.Calls) {
 		c = *unit.Calls[k-1]
 	}
+	c.Args = blobs.Unescape(c.Args)
 	return c
 }
 
@@ -175,7 +171,7 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		m.asked(e)
 	case event.Fired:
 		fired := m.add(Event{Type: Fired, Entry: e.ID, By: e.By, Hash: m.hash(0)})
-		fired.in(e.Posts)
+		fired.in(e.Posts...)
 		fired.text(e.Say, maxText, fired.Hash)
 	case event.Spent:
 		m.usage(e.Tokens, Event{Why: e.On, Calls: e.Calls})
@@ -221,19 +217,15 @@ func (m *mapping) message(l chat.Line, e Event) {
 
 // said tells the line that the harness or a tool says, as it is to be posted.
 func (m *mapping) said(id string) {
-	var said *Event
+	said := Event{Type: MessageDone, Entry: id, By: m.log.Name}
 	for _, p := range m.state.Outbox {
-		switch {
-		case p.ID != id:
-		case said == nil:
-			said = m.add(Event{Type: MessageDone, Entry: id, By: m.log.Name, Room: p.Room})
+		if p.ID == id {
+			said.in(event.Place{Room: p.Room})
 			said.text(chat.Parse([]byte(p.Line)).Text, maxText, "")
-		default:
-			if said.Rooms == nil {
-				said.Rooms, said.Room = []string{said.Room}, ""
-			}
-			said.Rooms = append(said.Rooms, p.Room)
 		}
+	}
+	if said.Where() != "" {
+		m.add(said)
 	}
 }
 
@@ -250,7 +242,7 @@ func (m *mapping) reply(e event.Reply) {
 		if e.Refused {
 			entry.Status = "refused"
 		}
-		entry.in(e.Posts)
+		entry.in(e.Posts...)
 		m.add(entry).text(text, maxText, m.hash(0))
 	}
 	m.usage(e.Tokens, Event{Entry: mind.EntryID(e.N), Model: e.Model, Calls: 1})
@@ -261,22 +253,22 @@ func (m *mapping) usage(t event.Tokens, e Event) {
 	m.add(e)
 }
 
-// request tells a call. args are as the state has them: an object, escaped.
+// request tells a call.
 func (m *mapping) request(id, tool, args string) {
 	e := m.add(Event{Type: ToolRequest, Entry: id, Tool: tool})
-	if raw := blobs.Unescape(args); len(raw) > maxText {
-		e.text(raw, maxResult, "")
-	} else if json.Valid([]byte(raw)) {
-		e.Args = json.RawMessage(raw)
+	if len(args) > maxText {
+		e.text(args, maxResult, "")
+	} else if json.Valid([]byte(args)) {
+		e.Args = json.RawMessage(args)
 	}
 }
 
-// approved are the arguments of a call that people have approved, as request takes them.
+// approved are the arguments of a call that people have approved.
 func (m *mapping) approved(id string, before *mind.State) string {
 	for _, q := range before.Approved {
 		if b, err := m.store.Get(q.Ref.Hash); q.ID == id && err == nil {
 			k, _ := mind.DecodeAsk(b.Body) // nothing, if it cannot be read
-			return blobs.Escape(k.Args)
+			return k.Args
 		}
 	}
 	return ""
@@ -286,13 +278,17 @@ func (m *mapping) approved(id string, before *mind.State) string {
 func (m *mapping) result(e Event, args string, file event.File) {
 	e.Type = ToolResult
 	m.add(e).text(string(m.body(0)), maxResult, m.hash(0))
-	var a struct{ Path string }
+	changed := Event{Type: FileChanged, Entry: e.Entry, By: m.log.Name}
 	switch {
-	case e.Status == mind.OK && (e.Tool == "WRITE_FILE" || e.Tool == "EDIT_FILE") &&
-		json.Unmarshal([]byte(blobs.Unescape(args)), &a) == nil && a.Path != "":
-		m.add(Event{Type: FileChanged, Entry: e.Entry, By: m.log.Name, Path: strings.ToValidUTF8(a.Path, "\uFFFD")})
+	case e.Status == mind.OK && (e.Tool == "WRITE_FILE" || e.Tool == "EDIT_FILE"):
+		var a struct{ Path string }
+		_ = json.Unmarshal([]byte(args), &a) // it is an object, or the call had failed
+		changed.Path = strings.ToValidUTF8(a.Path, "\uFFFD")
 	case file.Name != "":
-		m.add(Event{Type: FileChanged, Entry: e.Entry, By: m.log.Name, Path: path.Join("self", file.Name)})
+		changed.Path = path.Join("self", file.Name)
+	}
+	if changed.Path != "" {
+		m.add(changed)
 	}
 }
 
@@ -334,7 +330,7 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 
 func (m *mapping) asked(e event.Asked) {
 	asked := m.add(Event{Type: Asked, Entry: e.Call, Hash: m.hash(0)})
-	asked.in(e.Posts[:min(1, len(e.Posts))])
+	asked.in(e.Posts[:min(1, len(e.Posts))]...)
 	for _, q := range m.state.Questions {
 		if q.Notice == e.ID {
 			asked.Question, asked.Tool, asked.Text = &q.Question, q.Tool, q.Question.Text
@@ -359,12 +355,12 @@ func (m *mapping) end(e event.Event) {
 // fade notes what has faded, which takes effect with the epoch.
 func (m *mapping) fade(e event.Fade) {
 	f := Fade{First: e.Entries.From, Last: e.Entries.To, Level: e.To, Relevance: e.Relevance}
-	refs := []**blobs.Ref{&f.Original, &f.Replacement}
-	if e.To == mind.Card {
-		refs = refs[1:]
+	refs := m.line.Refs
+	if e.To != mind.Card && len(refs) > 0 {
+		f.Original, refs = &refs[0], refs[1:]
 	}
-	for i, r := range m.line.Refs[:min(len(refs), len(m.line.Refs))] {
-		*refs[i] = &r
+	if len(refs) > 0 {
+		f.Replacement = &refs[0]
 	}
 	m.fades = append(m.fades, f)
 }

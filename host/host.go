@@ -33,7 +33,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/config"
-	"lethe/crew"
 	"lethe/home"
 	"lethe/life"
 	"lethe/llm"
@@ -220,11 +219,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 // Run runs identities until ctx ends or every one has stopped.
 func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	h.warn()
-	return h.Serving(ctx, func(ctx context.Context) error {
-		return h.besideReviewer(ctx, ids, func(ctx context.Context) error {
-			return crew.Supervise(ctx, ids, h.opener(ids), h.log)
-		})
-	})
+	return h.Serving(ctx, func(ctx context.Context) error { return h.supervise(ctx, ids) })
 }
 
 // warn says what weakens the promises here.

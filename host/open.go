@@ -15,7 +15,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/config"
-	"lethe/crew"
 	"lethe/home"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
@@ -194,13 +193,9 @@ func (i *Identity) Resume(ctx context.Context) error {
 	h.members.mu.Unlock()
 	i.stop, i.done = stop, make(chan struct{})
 	done := i.done
-	ids := []home.Identity{i.Identity}
 	h.members.all.Go(func() { // ends with life
 		defer stop()
-		err := h.besideReviewer(life, ids, func(ctx context.Context) error {
-			return crew.Supervise(ctx, ids, h.opener(ids), h.log)
-		})
-		i.err = err
+		i.err = h.supervise(life, []home.Identity{i.Identity})
 		close(done)
 	})
 	select {

@@ -40,14 +40,14 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 	return nil
 }
 
-// besideReviewer runs f for identities, and the reviewer of one of them as long as f lasts.
-func (h *Host) besideReviewer(ctx context.Context, ids []home.Identity, f func(context.Context) error) error {
+// supervise runs identities, and the reviewer of one of them for as long.
+func (h *Host) supervise(ctx context.Context, ids []home.Identity) error {
 	r := h.settings.Reviewer
 	named := func(name string) bool {
 		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
 	if r.For == "" || !named(r.For) || named(r.Called()) {
-		return f(ctx)
+		return crew.Supervise(ctx, ids, h.opener(ids), h.log)
 	}
 	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
 	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
@@ -59,12 +59,12 @@ func (h *Host) besideReviewer(ctx context.Context, ids []home.Identity, f func(c
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup
-	beside.Go(func() { // ends with f
+	beside.Go(func() { // ends with them
 		if err := crew.Supervise(ctx, []home.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
 			h.log.Error("the reviewer does not run", "identity", id.Name, "error", err)
 		}
 	})
-	err = f(ctx)
+	err = crew.Supervise(ctx, ids, h.opener(ids), h.log)
 	cancel()
 	beside.Wait()
 	return err

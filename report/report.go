@@ -86,20 +86,25 @@ func (h Home) Agents() ([]Agent, error) {
 	return family(list), nil
 }
 
-// family puts children behind their parents, and those whose parent is gone where the others begin.
+// family puts children behind their parents, and those whose parent is gone, or themselves, where the others begin.
 func family(list []Agent) []Agent {
-	out := []Agent{}
-	known := map[string]bool{}
+	known, children := map[string]bool{}, map[string][]Agent{}
 	for _, a := range list {
 		known[a.Name] = true
 	}
+	for _, a := range list {
+		parent := a.Parent
+		if parent == a.Name || !known[parent] {
+			parent = ""
+		}
+		children[parent] = append(children[parent], a)
+	}
+	out := []Agent{}
 	var add func(parent string)
 	add = func(parent string) {
-		for _, a := range list {
-			if a.Parent == parent || parent == "" && !known[a.Parent] {
-				out = append(out, a)
-				add(a.Name)
-			}
+		for _, a := range children[parent] {
+			out = append(out, a)
+			add(a.Name)
 		}
 	}
 	add("")

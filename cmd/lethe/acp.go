@@ -40,7 +40,7 @@ func (p *program) acpCommand(c call) error {
 			o.Workspace = cwd
 		}
 		_, running := home.Running(id)
-		if h, err = p.newHost(o); errors.Is(err, llm.ErrNoKey) && running { // with another model, or another key
+		if h, err = host.New(p.home, p.settings.Settings, o); errors.Is(err, llm.ErrNoKey) && running { // with another model, or another key
 			h, err = host.Look(p.home, p.settings.Settings, o)
 		}
 		if err == nil {

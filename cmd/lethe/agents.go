@@ -15,10 +15,7 @@ const topPace = time.Second
 
 func (p *program) agentsCommand(call) error {
 	all, err := p.look.Agents()
-	if err != nil {
-		return err
-	}
-	return p.show(all, func() { p.printAgents(all) })
+	return p.show(all, err, func() { p.printAgents(all) })
 }
 
 // topCommand prints the identities until the person leaves.
@@ -44,7 +41,7 @@ func (p *program) topCommand(c call) error {
 func (p *program) printAgents(all []report.Agent) {
 	depth := map[string]int{}
 	head := "NAME\tSELF\tSTATE\tMODEL\tROOMS\tTURNS\tLIFE\tCONTEXT\tTOKENS IN/CACHED/OUT\tUSD"
-	list(p, all, p.noIdentities(), head, func(a report.Agent) []any {
+	list(p, all, nil, p.noIdentities(), head, func(a report.Agent) []any {
 		if a.Work != nil {
 			depth[a.Name] = depth[a.Parent] + 1
 		}

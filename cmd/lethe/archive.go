@@ -45,7 +45,7 @@ func (p *program) exportCommand(c call) error {
 		p.exported(sum, o)
 	}
 	if errors.As(err, new(*home.RunningError)) {
-		return hint(err, "stop it first: %s; or let it go on here with --copy", p.lethe("stop %s", id.Name))
+		return hint(err, "stop it first: ‹stop %s›; or let it go on here with --copy", id.Name)
 	}
 	return err
 }

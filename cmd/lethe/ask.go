@@ -46,7 +46,7 @@ func (p *program) question(words []string) (string, error) {
 	text := strings.Join(words, " ")
 	switch {
 	case text == "" && isTerminal(p.in):
-		return "", hint(usagef("what is to be asked?"), `%s`, p.lethe(`ask "what is 12*7?"`))
+		return "", hint(usagef("what is to be asked?"), `‹ask "what is 12*7?"›`)
 	case text == "-" || text == "":
 		return p.readMessage("")
 	}
@@ -91,20 +91,10 @@ func asText(text string) (string, error) {
 
 // ask asks the identity of the flags, or the default one, which runs meanwhile.
 func (p *program) ask(ctx context.Context, text string) error {
-	id, err := p.meant()
-	if err != nil {
-		return err
-	}
-	if running, err := p.runsAlready(id); err != nil {
-		return err
-	} else if running {
-		return p.askThese(ctx, text, p.roomOf(id), id)
-	}
-	_, err = p.inside(ctx, id, func(i *host.Identity, banner string) error {
+	return p.talk(ctx, func(i *host.Identity, banner string) error {
 		p.tell(banner)
 		return p.await(ctx, text, p.roomOf(i.Identity), i)
 	})
-	return err
 }
 
 // askStranger asks a new identity in a home that is removed afterwards.
@@ -135,11 +125,11 @@ func (p *program) askRoom(ctx context.Context, text string, room string) error {
 		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "start one with: %s",
 			p.howToHear(room))
 	}
-	return p.askThese(ctx, text, room, there...)
+	return p.attached(there, func(all []*host.Identity) error { return p.await(ctx, text, room, all...) })
 }
 
-// askThese asks identities that other processes run.
-func (p *program) askThese(ctx context.Context, text string, room string, ids ...home.Identity) error {
+// attached has f deal with identities that other processes run.
+func (p *program) attached(ids []home.Identity, f func([]*host.Identity) error) error {
 	h, err := host.Look(p.home, p.settings.Settings, host.Options{})
 	if err != nil {
 		return err
@@ -149,7 +139,7 @@ func (p *program) askThese(ctx context.Context, text string, room string, ids ..
 	for _, id := range ids {
 		all = append(all, h.Of(id))
 	}
-	return p.await(ctx, text, room, all...)
+	return f(all)
 }
 
 var (

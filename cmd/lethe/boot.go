@@ -18,17 +18,6 @@ import (
 	"lethe/internal/secret"
 )
 
-// newHost prepares what identities run in, as the flags and config.toml say.
-func (p *program) newHost(o host.Options) (*host.Host, error) {
-	if err := checkRooms(p.runs.rooms...); err != nil {
-		return nil, err
-	}
-	for _, h := range p.settings.Serve.Hooks {
-		o.Webhooks = append(o.Webhooks, h.Agent+"/"+h.Trigger)
-	}
-	return host.New(p.home, p.settings.Settings, o)
-}
-
 // hintTime is the longest that a turn waits for a hint; 0 leaves that to the
 // agent. Tests that look for one on a busy machine set it.
 var hintTime time.Duration
@@ -36,15 +25,14 @@ var hintTime time.Duration
 // rehearsalPace is the delay between the pieces of an answer of the offline model.
 var rehearsalPace = 8 * time.Millisecond
 
-// hostOptions are what the flags say of how identities run.
+// hostOptions are what the flags and config.toml say of how identities run.
 func (p *program) hostOptions(log *slog.Logger) host.Options {
-	r := p.runs
-	return host.Options{
-		Offline: r.offline, Preset: r.preset, BaseURL: r.baseURL, Model: r.model, Limit: r.limit,
-		Workspace: r.workspace, Rooms: r.rooms,
-		Secrets: p.tokenFiles(), Log: log, Report: p.report, Retry: map[string]chan os.Signal{},
-		HintTime: hintTime, Pace: rehearsalPace,
+	o := p.runs.Options
+	o.Secrets, o.Log, o.Report, o.HintTime, o.Pace = p.tokenFiles(), log, p.report, hintTime, rehearsalPace
+	for _, h := range p.settings.Serve.Hooks {
+		o.Webhooks = append(o.Webhooks, h.Agent+"/"+h.Trigger)
 	}
+	return o
 }
 
 // identity is the identity of the flags, or the default one. It is booted if it is
@@ -68,7 +56,7 @@ func (p *program) identity(h *host.Host) (id home.Identity, fresh bool, err erro
 	if err = cmp.Or(err, checkName(name)); err != nil {
 		return id, false, err
 	}
-	id, err = h.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: p.runs.rooms})
+	id, err = h.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: p.runs.Rooms})
 	if !errors.Is(err, home.ErrExists) {
 		return id, err == nil, err
 	}

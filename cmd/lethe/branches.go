@@ -49,7 +49,7 @@ func (p *program) forkCommand(c call) error {
 		return err
 	}
 	made := map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today}
-	return p.show(made, func() {
+	return p.show(made, nil, func() {
 		if len(today) > 0 {
 			p.note("%s: as they are today; how they were at that moment is not known", strings.Join(today, ", "))
 		}
@@ -88,7 +88,7 @@ func (p *program) branchCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}, func() {
+	return p.show(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}, nil, func() {
 		if label != "" {
 			fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
 		}
@@ -110,16 +110,9 @@ func (p *program) branch(ctx context.Context, id home.Identity, wish home.Wish) 
 }
 
 // treeCommand draws a life as a table: a branch says what it goes on behind.
-func (p *program) treeCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) treeCommand(_ call, id home.Identity) error {
 	stretches, err := p.look.Tree(id)
-	if err != nil {
-		return err
-	}
-	return list(p, stretches, "", "EPOCH\tWHY\tBEGAN\tBEHIND\tENTRIES\tMARKS\tABOUT", func(s report.Stretch) []any {
+	return list(p, stretches, err, "", "EPOCH\tWHY\tBEGAN\tBEHIND\tENTRIES\tMARKS\tABOUT", func(s report.Stretch) []any {
 		behind, entries := "", ""
 		if s.Back > 0 {
 			behind = mind.EntryID(s.Back)

@@ -75,11 +75,10 @@ func (p *program) tokenFile() string {
 
 // tokenFiles are those that agents must not read, beside the home.
 func (p *program) tokenFiles() (files []string) {
-	if key := p.settings.Serve.In(p.home.Dir).Key; key != "" {
-		files = append(files, key)
-	}
-	if file := p.tokenFile(); file != "" {
-		files = append(files, file)
+	for _, file := range []string{p.settings.Serve.In(p.home.Dir).Key, p.tokenFile()} {
+		if file != "" {
+			files = append(files, file)
+		}
 	}
 	return files
 }

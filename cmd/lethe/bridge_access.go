@@ -2,10 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,21 +11,12 @@ import (
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
 	"lethe/config"
-	"lethe/home"
 )
 
 // policy is the bridge's list of who may speak.
 func (p *program) policy() *access.Policy {
 	return &access.Policy{Dir: p.bridgeDir(), Members: p.settings.Telegram.Members, Names: p.reservedNames,
 		People: p.settings.Deciders()}
-}
-
-// changePolicy is policy for its changes, which make no home.
-func (p *program) changePolicy() (*access.Policy, error) {
-	if _, err := os.Stat(p.home.Dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open home %s: %w", p.home.Dir, home.ErrNotFound)
-	}
-	return p.policy(), nil
 }
 
 func (p *program) bridgeDir() string { return filepath.Join(p.home.Dir, "bridges", telegram.Name) }
@@ -41,11 +29,10 @@ func (p *program) allowCommand(c call) error {
 	if err := telegram.CheckID(c.arg(0)); err != nil {
 		return usageError(err)
 	}
-	policy, err := p.changePolicy()
-	if err != nil {
+	if _, err := p.store(); err != nil {
 		return err
 	}
-	who, err := policy.Allow(strings.Join(c.args, " "), room, strings.HasPrefix(c.arg(0), "-"))
+	who, err := p.policy().Allow(strings.Join(c.args, " "), room, strings.HasPrefix(c.arg(0), "-"))
 	if err != nil {
 		return err
 	}
@@ -55,11 +42,10 @@ func (p *program) allowCommand(c call) error {
 }
 
 func (p *program) revokeCommand(c call) error {
-	policy, err := p.changePolicy()
-	if err != nil {
+	if _, err := p.store(); err != nil {
 		return err
 	}
-	if err := policy.Revoke(c.arg(0)); err != nil {
+	if err := p.policy().Revoke(c.arg(0)); err != nil {
 		return err
 	}
 	return p.print(map[string]string{"revoked": c.arg(0)}, "revoked: %s may not write any more\n", c.arg(0))
@@ -67,10 +53,7 @@ func (p *program) revokeCommand(c call) error {
 
 func (p *program) whoCommand(call) error {
 	rules, err := p.policy().Rules()
-	if err != nil {
-		return err
-	}
-	return p.show(rules, func() { p.printPolicy(rules) })
+	return p.show(rules, err, func() { p.printPolicy(rules) })
 }
 
 func (p *program) printPolicy(l access.Rules) {

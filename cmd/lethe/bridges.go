@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,19 +21,13 @@ import (
 
 func (p *program) bridgesCommand(call) error {
 	all, err := bridge.ReadHealth(p.home.Dir)
-	if err != nil {
-		return err
-	}
-	if err := p.printBridges(all); err != nil {
-		return err
-	}
-	return sick(all)
+	return cmp.Or(p.printBridges(all, err), sick(all))
 }
 
-func (p *program) printBridges(all []bridge.Health) error {
+func (p *program) printBridges(all []bridge.Health, err error) error {
 	none := "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with: " + p.lethe("chat")
 	head := "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR"
-	return list(p, all, none, head, func(h bridge.Health) []any {
+	return list(p, all, err, none, head, func(h bridge.Health) []any {
 		pid, fault := "", ""
 		if h.PID > 0 && h.Runs() {
 			pid = fmt.Sprint(h.PID)
@@ -123,7 +118,7 @@ func (p *program) beside(ctx context.Context, children []child.Process, f func(c
 			err := c.Run(ctx)
 			self := strings.Join(c.Args[:slices.Index(c.Args, "--home")], " ")
 			if err != nil {
-				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: %s", p.lethe("%s", self)))
+				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: ‹%s›", self))
 			}
 		})
 	}

@@ -8,18 +8,12 @@ import (
 
 func (p *program) budgetCommand(c call) error {
 	all, err := p.look.Budgets()
-	if err != nil {
-		return err
-	}
-	if len(c.args) > 0 {
+	if err == nil && len(c.args) > 0 {
 		id, err := p.find(c.arg(0))
 		b := all.Of(id.Self)
-		if err != nil {
-			return err
-		}
-		return p.show(b, func() { p.printBudget(b, all.Day) })
+		return p.show(b, err, func() { p.printBudget(b, all.Day) })
 	}
-	return p.show(all, func() {
+	return p.show(all, err, func() {
 		for _, b := range all.Identities {
 			p.printBudget(b, all.Day)
 		}

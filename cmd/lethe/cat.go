@@ -52,7 +52,7 @@ func (p *program) hashIn(arg string) (string, error) {
 	}
 	if len(ref) < blobs.MinPrefix || len(ref) > 64 || strings.Trim(ref, "0123456789abcdef") != "" {
 		err := usagef("%q is not the hash of a stored text", arg)
-		return "", hint(err, "give at least %d hex digits of a hash; %s lists them", blobs.MinPrefix, p.lethe("life"))
+		return "", hint(err, "give at least %d hex digits of a hash; ‹life› lists them", blobs.MinPrefix)
 	}
 	return ref, nil
 }

@@ -65,21 +65,16 @@ func (p *program) chatCommand(c call) error {
 // converse is lethe without a command: attach to the default identity, or run it
 // as long as the chat lasts.
 func (p *program) converse(ctx context.Context) error {
-	id, err := p.meant()
-	if err != nil {
-		return err
-	}
-	if running, err := p.runsAlready(id); err != nil {
-		return err
-	} else if running {
-		return p.bridge(ctx, terminal.Config{Room: p.roomOf(id), Self: id.Self})
-	}
-	id, err = p.inside(ctx, id, func(i *host.Identity, banner string) error {
+	bye := ""
+	err := p.talk(ctx, func(i *host.Identity, banner string) error {
+		if banner != "" {
+			bye = fmt.Sprintf("%s has stopped; everything is saved. Continue with: %s\n", i.Name,
+				p.lethe("--name %s%s", i.Name, p.rerun))
+		}
 		return p.bridge(ctx, terminal.Config{Room: p.roomOf(i.Identity), Self: i.Self, Banner: banner})
 	})
 	if err == nil && p.interactive() {
-		fmt.Fprintf(p.out, "%s has stopped; everything is saved. Continue with: %s\n", id.Name,
-			p.lethe("--name %s%s", id.Name, p.rerun))
+		fmt.Fprint(p.out, bye)
 	}
 	return err
 }
@@ -99,46 +94,47 @@ func (p *program) meant() (id home.Identity, err error) {
 	case errors.Is(err, home.ErrNotFound) && errors.Is(none, home.ErrNotFound):
 		err = nil
 	case errors.Is(err, home.ErrNotFound):
-		err = hint(err, "%sboot a new one with: %s", p.nearest(name), p.lethe("--new --name %s", quoted(name)))
+		err = hint(err, "%sboot a new one with: ‹--new --name %s›", p.nearest(name), quoted(name))
 	case p.runs.soul != "":
 		p.runs.name = id.Name // which has a soul
 	}
 	return id, err
 }
 
-// runsAlready reports whether an identity runs, and then refuses flags that do nothing.
-func (p *program) runsAlready(id home.Identity) (running bool, err error) {
-	_, running = home.Running(id)
-	if running && p.rerun+p.runs.soul+p.runs.model != "" {
-		err = hint(usagef("%s is running already, so flags for running it do nothing", id.Name),
-			"leave them out, or stop it first: %s", p.lethe("stop %s", id.Name))
+// talk has f talk with the identity that is meant. Where no other process runs it, this one does for so long, and the
+// banner says so.
+func (p *program) talk(ctx context.Context, f func(i *host.Identity, banner string) error) error {
+	id, err := p.meant()
+	if err != nil {
+		return err
 	}
-	return running, err
-}
-
-// inside runs the identity in this process, as long as talk lasts.
-func (p *program) inside(ctx context.Context, id home.Identity,
-	talk func(i *host.Identity, banner string) error) (home.Identity, error) {
+	if _, running := home.Running(id); running {
+		if p.rerun+p.runs.soul+p.runs.Model != "" {
+			return hint(usagef("%s is running already, so flags for running it do nothing", id.Name),
+				"leave them out, or stop it first: ‹stop %s›", id.Name)
+		}
+		return p.attached([]home.Identity{id}, func(all []*host.Identity) error { return f(all[0], "") })
+	}
 	logs, err := p.logFile()
 	if err != nil {
-		return id, err
+		return err
 	}
 	defer logs.Close()
 	o := p.hostOptions(p.logTo(logs))
 	o.Rehearse = !p.livedOnline(id)
-	h, err := p.newHost(o)
+	h, err := host.New(p.home, p.settings.Settings, o)
 	if err != nil {
-		return id, err
+		return err
 	}
 	id, fresh, err := p.identity(h)
 	if err != nil {
-		return id, err
+		return err
 	}
 	i := h.Of(id)
 	if err = i.Resume(ctx); err == nil {
-		err = errors.Join(talk(i, banner(h, id, fresh)), i.Stop())
+		err = errors.Join(f(i, banner(h, id, fresh)), i.Stop())
 	}
-	return id, errors.Join(err, h.Close())
+	return errors.Join(err, h.Close())
 }
 
 // livedOnline reports whether an identity has used a real model: the offline one

@@ -66,7 +66,7 @@ func (p *program) checkCommand(c call) error {
 	}
 	if err == nil && r.Faults > 0 {
 		err = fmt.Errorf("check %s: %w: faults: %d", p.home.Dir, home.ErrCorrupt, r.Faults)
-		err = hint(err, "%s mends what can be mended; docs/check.md says what each fault means", p.lethe("check --repair"))
+		err = hint(err, "‹check --repair› mends what can be mended; docs/check.md says what each fault means")
 	}
 	return err
 }

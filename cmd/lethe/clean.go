@@ -69,8 +69,8 @@ func (p *program) cleanCommand(c call) error {
 func (p *program) noneRuns(ids []home.Identity) error {
 	for _, id := range ids {
 		if _, running := home.Running(id); running {
-			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: %s",
-				p.lethe("stop %s", id.Name))
+			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: ‹stop %s›",
+				id.Name)
 		}
 	}
 	all, err := bridge.ReadHealth(p.home.Dir)

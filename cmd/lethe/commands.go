@@ -15,6 +15,7 @@ import (
 
 	"lethe/chat"
 	"lethe/events"
+	"lethe/home"
 	"lethe/internal/must"
 	"lethe/llm"
 	"lethe/report"
@@ -48,6 +49,17 @@ func (c call) list(flag string) []string       { return must.Get(c.flags.GetStri
 func (c call) number(flag string) int          { return must.Get(c.flags.GetInt(flag)) }
 func (c call) lasts(flag string) time.Duration { return must.Get(c.flags.GetDuration(flag)) }
 
+// of is a command about the identity that its first argument names, or about the default one.
+func (p *program) of(f func(call, home.Identity) error) func(call) error {
+	return func(c call) error {
+		id, err := p.find(c.arg(0))
+		if err != nil {
+			return err
+		}
+		return f(c, id)
+	}
+}
+
 // actions are what the commands of the manual do.
 func (p *program) actions() map[string]func(call) error {
 	return map[string]func(call) error{
@@ -55,18 +67,18 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe chat": p.chatCommand, "lethe demo": p.demoCommand, "lethe say": p.sayCommand,
 
 		"lethe agents": p.agentsCommand, "lethe bridges": p.bridgesCommand, "lethe budget": p.budgetCommand,
-		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.contextCommand,
-		"lethe doctor": p.doctorCommand, "lethe jobs": p.jobsCommand, "lethe life": p.lifeCommand,
+		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.of(p.contextCommand),
+		"lethe doctor": p.doctorCommand, "lethe jobs": p.of(p.jobsCommand), "lethe life": p.of(p.lifeCommand),
 		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
-		"lethe triggers": p.triggersCommand,
+		"lethe triggers": p.of(p.triggersCommand),
 
 		"lethe bridge": p.bridgeCommand, "lethe bridge telegram": p.telegramCommand,
 		"lethe bridge telegram allow": p.allowCommand, "lethe bridge telegram revoke": p.revokeCommand,
 		"lethe bridge telegram who": p.whoCommand, "lethe clean": p.cleanCommand, "lethe erase": p.eraseCommand,
-		"lethe gc": p.gcCommand, "lethe run": p.runCommand, "lethe serve": p.serveCommand, "lethe stop": p.stopCommand,
+		"lethe gc": p.gcCommand, "lethe run": p.runCommand, "lethe serve": p.serveCommand, "lethe stop": p.of(p.stopCommand),
 
 		"lethe branch": p.branchCommand, "lethe diff": p.diffCommand, "lethe fork": p.forkCommand,
-		"lethe tree": p.treeCommand, "lethe export": p.exportCommand, "lethe import": p.importCommand,
+		"lethe tree": p.of(p.treeCommand), "lethe export": p.exportCommand, "lethe import": p.importCommand,
 		"lethe rehearse": p.rehearseCommand,
 	}
 }

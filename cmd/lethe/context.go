@@ -8,23 +8,17 @@ import (
 	"lethe/bridge/terminal"
 	"lethe/chat"
 	"lethe/home"
+	"lethe/host"
 	"lethe/report"
 	"lethe/request"
 )
 
-func (p *program) contextCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) contextCommand(c call, id home.Identity) error {
 	now, err := p.look.Context(id)
-	if err != nil {
-		return err
-	}
-	if c.is("compact") {
+	if err == nil && c.is("compact") {
 		return p.compact(c, id, now.Parts)
 	}
-	return p.show(now, func() {
+	return p.show(now, err, func() {
 		fmt.Fprint(p.err, partsTable(id.Name, now.Parts))
 		fmt.Fprint(p.out, chat.Sanitize(string(now.State.View())))
 	})
@@ -79,7 +73,7 @@ func (p *program) compact(ctx context.Context, id home.Identity, before request.
 func (p *program) compactStopped(ctx context.Context, id home.Identity) error {
 	o := p.hostOptions(p.logTo(p.err))
 	o.Rehearse = !p.livedOnline(id)
-	h, err := p.newHost(o)
+	h, err := host.New(p.home, p.settings.Settings, o)
 	if err != nil {
 		return err
 	}

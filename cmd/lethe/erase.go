@@ -123,10 +123,9 @@ func (p *program) erase(c call, id home.Identity, request erase.Request) error {
 	if err != nil {
 		return err
 	}
-	if held, err = journal.Hold(p.home, id, store, p.logTo(p.err)); err != nil {
+	if err = journal.FinishErasure(p.home, id, p.logTo(p.err)); err != nil {
 		return hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
-	held.Close()
 	next := "erased. The identity has a note that something was, not what"
 	if stopped {
 		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
@@ -145,7 +144,7 @@ func (p *program) showFinding(id home.Identity, f *erase.Finding, c call, next s
 		*erase.Finding
 		Next string `json:"next"`
 	}{id.Name, f, next}
-	return p.show(out, func() {
+	return p.show(out, nil, func() {
 		fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
 		table(p, "", f.Places, p.placeRow)
 		fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, "+
@@ -154,12 +153,14 @@ func (p *program) showFinding(id home.Identity, f *erase.Finding, c call, next s
 }
 
 func (p *program) placeRow(place erase.Place) []any {
-	how := map[string]string{
-		erase.Erased: " ", erase.Removed: " ",
-		erase.Left: "stays: it is yours, or the tools'",
-		erase.Kept: "stay", erase.Unread: "could not be read",
+	row := []any{fmt.Sprintf("  %d", place.Count), place.What}
+	how, told := map[string]string{
+		erase.Left: "stays: it is yours, or the tools'", erase.Kept: "stay", erase.Unread: "could not be read",
 		erase.Other:   "has it, too: " + p.lethe("erase %s -", place.What),
 		erase.Unowned: "of no identity: " + p.lethe("erase --all -"),
 	}[place.How]
-	return []any{fmt.Sprintf("  %d", place.Count), place.What, how}
+	if told {
+		row = append(row, how)
+	}
+	return row
 }

@@ -92,27 +92,40 @@ func is(err error, targets ...any) bool {
 	})
 }
 
-// codes are the exit codes of errors; the first that fits counts.
-var codes = []struct {
+// known are errors with their exit codes, the first that fits counts, and what to do about those that have no hint of
+// their own. ‹ and › stand around a command of lethe.
+var known = []struct {
 	code int
+	hint string
 	errs []any
 }{
-	{exitUsage, []any{
+	{exitUsage, "", []any{
 		new(*agent.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear, erase.ErrText,
-		archive.ErrRecipient, serve.ErrUnencrypted, events.ErrAfter,
+		archive.ErrRecipient, events.ErrAfter,
 	}},
-	{exitRunning, []any{
-		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, check.ErrInUse, erase.ErrBusy,
-		archive.ErrImporting, home.ErrErasing,
+	{exitUsage, "give tls_cert and tls_key in [serve] of config.toml; or --allow-unencrypted, if that is meant",
+		[]any{serve.ErrUnencrypted}},
+	{exitRunning, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: ‹check --repair›",
+		[]any{home.ErrErasing}},
+	{exitRunning, "stop what runs first: ‹stop NAME›", []any{check.ErrInUse}},
+	{exitRunning, "", []any{
+		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, erase.ErrBusy, archive.ErrImporting,
 	}},
-	{exitNoKey, []any{llm.ErrNoKey, archive.ErrKey, serve.ErrToken, telegram.ErrToken}},
-	{exitNewer, []any{home.ErrNewer, event.ErrUnknown}},
-	{exitCorrupt, []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest, archive.ErrDamaged, access.ErrPeople}},
-	{exitNotFound, []any{
-		new(*blobs.AmbiguousError), home.ErrNotFound, home.ErrAmbiguous, blobs.ErrNotFound, report.ErrNoMatch,
-		report.ErrNoQuestion, erase.ErrNowhere, access.ErrNotListed,
-	}},
-	{exitInterrupt, []any{context.Canceled}},
+	{exitNoKey, "name a file with the age key: --identity FILE", []any{archive.ErrKey}},
+	{exitNoKey, "set the key in the environment, or add --offline to try without one", []any{llm.ErrNoKey}},
+	{exitNoKey, "", []any{serve.ErrToken, telegram.ErrToken}},
+	{exitNewer, "use that one; nothing was changed", []any{home.ErrNewer, event.ErrUnknown}},
+	{exitCorrupt, "nothing was imported; get the archive again from where it comes", []any{archive.ErrDamaged}},
+	{exitCorrupt, "until it is mended nobody may speak; put it back from a copy, or move it away and allow anew",
+		[]any{access.ErrPeople}},
+	{exitCorrupt, "", []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest}},
+	{exitNotFound, "give more digits", []any{new(*blobs.AmbiguousError), home.ErrAmbiguous}},
+	{exitNotFound, "what is open: ‹questions›", []any{report.ErrNoQuestion}},
+	{exitNotFound, "all ids: ‹bridge telegram who›", []any{access.ErrNotListed}},
+	{exitNotFound, "", []any{home.ErrNotFound, blobs.ErrNotFound, report.ErrNoMatch, erase.ErrNowhere}},
+	{exitInterrupt, "", []any{context.Canceled}},
+	{exitFailed, "encrypt it, with --to; or erase the key from the life first", []any{archive.ErrSecret}},
+	{exitFailed, "the log was put back or replaced; leave out --after to begin anew", []any{events.ErrGone}},
 }
 
 // codeOf is the exit code of an error.
@@ -124,40 +137,20 @@ func codeOf(err error) int {
 	case errors.As(err, &coded):
 		return coded.code
 	}
-	for _, c := range codes {
-		if is(err, c.errs...) {
-			return c.code
+	for _, k := range known {
+		if is(err, k.errs...) {
+			return k.code
 		}
 	}
 	return exitFailed
 }
 
-// hints say what to do about errors that have no hint of their own; a command of Lethe may end one.
-var hints = []struct {
-	err           any
-	what, command string
-}{
-	{new(*blobs.AmbiguousError), "give more digits", ""},
-	{home.ErrAmbiguous, "give more digits", ""},
-	{home.ErrErasing, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: ",
-		"check --repair"},
-	{archive.ErrKey, "name a file with the age key: --identity FILE", ""},
-	{archive.ErrSecret, "encrypt it, with --to; or erase the key from the life first", ""},
-	{archive.ErrDamaged, "nothing was imported; get the archive again from where it comes", ""},
-	{access.ErrPeople, "until it is mended nobody may speak; put it back from a copy, or move it away and allow anew", ""},
-	{access.ErrNotListed, "all ids: ", "bridge telegram who"},
-	{check.ErrInUse, "stop what runs first: ", "stop NAME"},
-	{report.ErrNoQuestion, "what is open: ", "questions"},
-	{serve.ErrUnencrypted, "give tls_cert and tls_key in [serve] of config.toml; " +
-		"or --allow-unencrypted, if that is meant", ""},
-	{events.ErrGone, "the log was put back or replaced; leave out --after to begin anew", ""},
-	{home.ErrNewer, "use that one; nothing was changed", ""},
-	{event.ErrUnknown, "use that one; nothing was changed", ""},
-	{llm.ErrNoKey, "set the key in the environment, or add --offline to try without one", ""},
-}
-
 // hintOf is what to do about an error, where there is something.
 func (p *program) hintOf(err error) string {
+	return strings.NewReplacer("‹", "lethe ", "›", p.again).Replace(p.advice(err))
+}
+
+func (p *program) advice(err error) string {
 	var hinted interface{ Hint() string }
 	var running *home.RunningError
 	var elsewhere *home.ElsewhereError
@@ -165,22 +158,17 @@ func (p *program) hintOf(err error) string {
 	case errors.As(err, &hinted):
 		return hinted.Hint()
 	case errors.As(err, &running):
-		return fmt.Sprintf("talk to it with: %s; stop it with: %s", p.lethe("chat %s", p.roomOf(running.Identity)),
-			p.lethe("stop %s", running.Identity.Name))
+		return fmt.Sprintf("talk to it with: ‹chat %s›; stop it with: ‹stop %s›", p.roomOf(running.Identity),
+			running.Identity.Name)
 	case errors.As(err, &elsewhere) && elsewhere.Mirror:
-		return fmt.Sprintf("begin another life with it: %s; "+
-			"or, if the life that it mirrors is no more: lethe import ARCHIVE --restore",
-			p.lethe("fork %s", elsewhere.Identity.Name))
+		return fmt.Sprintf("begin another life with it: ‹fork %s›; or, if the life that it mirrors is no more: "+
+			"lethe import ARCHIVE --restore", elsewhere.Identity.Name)
 	case elsewhere != nil:
 		return "run it there; to take it back, import here what is exported there"
 	}
-	for _, h := range hints {
-		switch {
-		case !is(err, h.err):
-		case h.command == "":
-			return h.what
-		default:
-			return h.what + p.lethe("%s", h.command)
+	for _, k := range known {
+		if k.hint != "" && is(err, k.errs...) {
+			return k.hint
 		}
 	}
 	switch {
@@ -193,8 +181,8 @@ func (p *program) hintOf(err error) string {
 			copied = "; if this is a copy of a home that ran meanwhile, copy it again, " +
 				"blobs/ last or while nothing runs (docs/archive.md)"
 		}
-		return fmt.Sprintf("nothing was changed%s; %s tells what is damaged and can be mended; "+
-			"or restore the damaged file from a backup, and keep this home as it is until then", copied, p.lethe("check"))
+		return fmt.Sprintf("nothing was changed%s; ‹check› tells what is damaged and can be mended; "+
+			"or restore the damaged file from a backup, and keep this home as it is until then", copied)
 	case errors.Is(err, fs.ErrPermission):
 		return "the home has to belong to you: see --home"
 	}

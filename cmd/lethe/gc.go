@@ -13,10 +13,7 @@ func (p *program) gcCommand(c call) error {
 		return err
 	}
 	g, err := check.Collect(p.home, store, c.is("yes"))
-	if err != nil {
-		return err
-	}
-	return p.show(g, func() { p.printGarbage(g, c.is("yes")) })
+	return p.show(g, err, func() { p.printGarbage(g, c.is("yes")) })
 }
 
 func (p *program) printGarbage(g check.Garbage, yes bool) {

@@ -23,8 +23,8 @@ import (
 
 // roomOf is the room to talk to an identity in.
 func (p *program) roomOf(id home.Identity) string {
-	if len(p.runs.rooms) > 0 {
-		return p.runs.rooms[0]
+	if len(p.runs.Rooms) > 0 {
+		return p.runs.Rooms[0]
 	}
 	return host.RoomOf(id)
 }
@@ -107,7 +107,7 @@ func (p *program) find(who string) (home.Identity, error) {
 	}
 	id, err := p.home.Find(who)
 	if errors.Is(err, home.ErrNotFound) {
-		return id, hint(err, "%s%s lists them", p.nearest(who), p.lethe("agents"))
+		return id, hint(err, "%s‹agents› lists them", p.nearest(who))
 	}
 	return id, err
 }

@@ -10,18 +10,14 @@ import (
 	"lethe/tools"
 )
 
-func (p *program) jobsCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) jobsCommand(c call, id home.Identity) error {
 	stop := c.number("stop")
 	if stop == 0 {
-		return list(p, report.Jobs(id), id.Name+" has had no jobs yet", "JOB\tSTATE\tBEGAN\tEND\tCOMMAND", jobRow)
+		return list(p, report.Jobs(id), nil, id.Name+" has had no jobs yet", "JOB\tSTATE\tBEGAN\tEND\tCOMMAND", jobRow)
 	}
 	job, err := report.StopJob(c, id, stop)
 	if errors.Is(err, home.ErrNotFound) {
-		return hint(err, "%s lists its jobs", p.lethe("jobs %s", id.Name))
+		return hint(err, "‹jobs %s› lists its jobs", id.Name)
 	}
 	if err != nil {
 		return err

@@ -21,11 +21,7 @@ import (
 )
 
 // lifeCommand tells what has happened, or prints the log.
-func (p *program) lifeCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) lifeCommand(c call, id home.Identity) error {
 	types, after, raw, follow := c.list("type"), c.text("after"), c.is("raw"), c.is("follow")
 	for _, t := range types {
 		if !slices.Contains(events.Types, t) {

@@ -14,16 +14,19 @@ import (
 
 // print shows a value: to programs as JSON, to people as a text.
 func (p *program) print(v any, format string, args ...any) error {
-	return p.show(v, func() { fmt.Fprintf(p.out, format, args...) })
+	return p.show(v, nil, func() { fmt.Fprintf(p.out, format, args...) })
 }
 
-// show shows a value: to programs as JSON, to people as tell does.
-func (p *program) show(v any, tell func()) error {
-	if !p.json {
-		tell()
-		return nil
+// show shows a value, unless there is an error: to programs as JSON, to people as tell does.
+func (p *program) show(v any, err error, tell func()) error {
+	switch {
+	case err != nil:
+		return err
+	case p.json:
+		return p.printJSON(v)
 	}
-	return p.printJSON(v)
+	tell()
+	return nil
 }
 
 // printJSON writes a value for programs.
@@ -34,9 +37,10 @@ func (p *program) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// list shows items: to programs as JSON, to people as a table, or what to say where there are none.
-func list[T any](p *program, items []T, none, head string, row func(T) []any) error {
-	return p.show(items, func() {
+// list shows items, unless there is an error: to programs as JSON, to people as a table, or what to say where there are
+// none.
+func list[T any](p *program, items []T, err error, none, head string, row func(T) []any) error {
+	return p.show(items, err, func() {
 		if len(items) == 0 {
 			fmt.Fprintln(p.out, none)
 			return

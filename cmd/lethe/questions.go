@@ -12,10 +12,7 @@ import (
 
 func (p *program) questionsCommand(c call) error {
 	open, err := p.questions(c.arg(0))
-	if err != nil {
-		return err
-	}
-	return p.show(open, func() {
+	return p.show(open, err, func() {
 		if len(open) == 0 {
 			fmt.Fprintln(p.out, "no open questions")
 		}

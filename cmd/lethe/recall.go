@@ -27,21 +27,21 @@ func (p *program) recallCommand(c call) error {
 	if found.Behind != "" && (err == nil || none) {
 		p.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)
 	}
-	if len(found.Matches) > 0 && found.Lost > 0 {
+	if err == nil && found.Lost > 0 {
 		p.warn("%d more that may match cannot be read", found.Lost)
 	}
-	if len(found.Matches) > 0 && len(found.Absent) > 0 {
+	if err == nil && len(found.Absent) > 0 {
 		p.note("in no original: %s", strings.Join(found.Absent, ", "))
 	}
 	switch {
 	case p.json && none:
 		err = nil
 	case none:
-		return hint(err, "recall searches only what has faded; what has not: %s", p.lethe("context %s", id.Name))
+		return hint(err, "recall searches only what has faded; what has not: ‹context %s›", id.Name)
 	case err != nil && !(p.json && found.Lost > 0):
 		return err
 	}
-	return errors.Join(err, p.show(found.Matches, func() {
+	return errors.Join(err, p.show(found.Matches, nil, func() {
 		for _, m := range found.Matches {
 			p.printMatch(m)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"lethe/config"
 	"lethe/home"
+	"lethe/host"
 	"lethe/report"
 )
 
@@ -43,7 +45,7 @@ type program struct {
 func (p *program) execute(ctx context.Context, args []string) int {
 	p.json = wantsJSON(args)
 	cmd := p.command()
-	cmd.Version = version(buildInfo())
+	cmd.Version = version(debug.ReadBuildInfo())
 	cmd.SetVersionTemplate("lethe {{.Version}}\n")
 	cmd.Args, cmd.PersistentPreRunE = quotedQuestion, p.prepare
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -86,10 +88,12 @@ func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	p.noteFlags(cmd)
 	if c := (call{flags: cmd.Flags()}); c.flags.Lookup("soul") != nil {
-		p.runs = runFlags{
-			name: c.text("name"), soul: c.text("soul"), preset: c.text("preset"), model: c.text("model"),
-			baseURL: c.text("base-url"), workspace: c.text("workspace"), rooms: c.list("room"),
-			offline: c.is("offline"), fresh: c.is("new"), limit: c.number("context-limit"),
+		p.runs = runFlags{name: c.text("name"), soul: c.text("soul"), fresh: c.is("new"), Options: host.Options{
+			Offline: c.is("offline"), Preset: c.text("preset"), BaseURL: c.text("base-url"), Model: c.text("model"),
+			Limit: c.number("context-limit"), Workspace: c.text("workspace"), Rooms: c.list("room"),
+		}}
+		if err := checkRooms(p.runs.Rooms...); err != nil {
+			return err
 		}
 	}
 	repair, _ := cmd.Flags().GetBool("repair")

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"lethe/home"
+	"lethe/host"
 )
 
 // runCommand runs identities, and bridges beside them, until it is told to stop.
@@ -25,13 +26,14 @@ func (p *program) runCommand(c call) error {
 	}
 	var ready sync.Map // an identity can be opened again
 	o := p.hostOptions(p.logTo(p.err))
+	o.Retry = map[string]chan os.Signal{}
 	o.Ready = func(id home.Identity) {
 		child, _ := id.Child() // the parent has asked for it, and waits for no such line
 		if _, again := ready.LoadOrStore(id.Self, true); !again && child == nil {
 			p.event("ready", id)
 		}
 	}
-	h, err := p.newHost(o)
+	h, err := host.New(p.home, p.settings.Settings, o)
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func (p *program) runCommand(c call) error {
 		}
 		ids = []home.Identity{id}
 	}
-	for _, id := range ids {
+	for _, id := range ids { // which are not opened yet
 		hup := make(chan os.Signal, 1)
 		signal.Notify(hup, syscall.SIGHUP)
 		defer signal.Stop(hup)
@@ -75,11 +77,9 @@ func (p *program) named(who []string) ([]home.Identity, error) {
 	return ids, nil
 }
 
-// runFlags say how identities run.
+// runFlags say which identity runs, and how.
 type runFlags struct {
-	name, soul, preset, model, baseURL, workspace string
-	rooms                                         []string
-	offline                                       bool
-	fresh                                         bool // --new
-	limit                                         int
+	host.Options
+	name, soul string
+	fresh      bool // --new
 }

@@ -7,11 +7,7 @@ import (
 	"lethe/report"
 )
 
-func (p *program) stopCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) stopCommand(c call, id home.Identity) error {
 	ran, err := report.Stop(c, id)
 	if !ran {
 		err = hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -11,22 +12,12 @@ import (
 	"lethe/report"
 )
 
-func (p *program) triggersCommand(c call) error {
-	id, err := p.find(c.arg(0))
-	if err != nil {
-		return err
-	}
+func (p *program) triggersCommand(c call, id home.Identity) error {
 	all, err := p.look.Triggers(id)
-	if err != nil {
-		return err
-	}
-	if now := c.text("run-now"); now != "" {
+	if now := c.text("run-now"); now != "" && err == nil {
 		return p.fire(id, now, all)
 	}
-	if err := p.show(all, func() { p.printTriggers(id, all) }); err != nil {
-		return err
-	}
-	return report.Wrong(id, all)
+	return cmp.Or(p.show(all, err, func() { p.printTriggers(id, all) }), report.Wrong(id, all))
 }
 
 func (p *program) printTriggers(id home.Identity, all []report.Trigger) {
@@ -57,7 +48,7 @@ func (p *program) printTriggers(id home.Identity, all []report.Trigger) {
 func (p *program) fire(id home.Identity, name string, all []report.Trigger) error {
 	err := report.Fire(id, name, all)
 	if errors.Is(err, home.ErrNotFound) {
-		return hint(err, "%s lists them", p.lethe("triggers %s", id.Name))
+		return hint(err, "‹triggers %s› lists them", id.Name)
 	}
 	if err != nil {
 		return err

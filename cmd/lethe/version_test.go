@@ -17,7 +17,7 @@ func TestVersion(t *testing.T) {
 			{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "0123"},
 		},
 	} {
-		if got := version(&debug.BuildInfo{Settings: settings}); got != want {
+		if got := version(&debug.BuildInfo{Settings: settings}, true); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

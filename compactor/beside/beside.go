@@ -29,11 +29,11 @@ type Asker struct {
 	Cancel   context.CancelFunc
 
 	mu   sync.Mutex
-	bill wallet.Bill
+	bill event.Spent
 }
 
 // Bill is what was asked and has cost, once nothing is asked any more.
-func (a *Asker) Bill() wallet.Bill { return a.bill }
+func (a *Asker) Bill() event.Spent { return a.bill }
 
 // Ask asks once. A fork goes out with the tools and parameters of the life, byte for byte, so that nearly all of it
 // comes from the provider's cache.
@@ -52,7 +52,7 @@ func (a *Asker) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
 	waste := a.Rates.Billed(reply.Waste)
 	cost := a.Rates.Wasted(r, waste)
 	if err == nil {
-		cost = wallet.Sum(cost, a.Rates.Answered(r, reply))
+		cost.Add(a.Rates.Answered(r, reply))
 	}
 	unpaid := call.End(cost, false)
 	a.count(cost, unpaid == nil, waste.Uncounted > 0)

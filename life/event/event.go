@@ -13,6 +13,7 @@
 package event
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -135,6 +136,12 @@ type Tokens struct {
 	USD    float64 `life:"usd"`
 	Day    string  `life:"day,opt"`  // the local day that USD counts for; none where USD is 0
 	Hold   int     `life:"hold,opt"` // the money put aside that this settles; see package budget
+}
+
+// Add adds what something else has cost, which counts for the same day.
+func (t *Tokens) Add(u Tokens) {
+	t.In, t.Cached, t.Out, t.USD = t.In+u.In, t.Cached+u.Cached, t.Out+u.Out, t.USD+u.USD
+	t.Day = cmp.Or(t.Day, u.Day)
 }
 
 // Reply is an answer of the model, entry N.

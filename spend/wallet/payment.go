@@ -154,55 +154,44 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 	wasted := spend.Of(t.Wasted(t.q, t.Billed(w)).USD)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	unlock, err := t.ledger.Lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := t.read(); err != nil {
-		return err
-	}
-	if err := t.agree(); err != nil {
-		return err
-	}
-	today := spend.DateOf(time.Now(), t.Zone)
-	t.day = cmp.Or(t.day, t.book(today).Day)
-	t.settle(wasted-t.booked, false)
-	t.booked = wasted
-	if err := t.agree(); err != nil {
-		return err
-	}
-	book := t.book(today)
-	if err := t.ledger.Tidy(t.own.Self, book); err != nil {
-		return err
-	}
-	if t.day != book.Day {
-		return ErrNewDay
-	}
-	t.own.Spending = t.own.On(book.Day)
-	t.lines = book.Lines(t.own.Self)
-	if short := spend.Check(t.lines, worst); short != nil {
-		return short
-	}
-	next := t.own
-	next.Set(t.last+1, worst, t.day)
-	if err := t.ledger.Put(next); err != nil {
-		return err
-	}
-	t.own, t.last, t.Open = next, t.last+1, t.last+1
-	return nil
+	return t.locked(func() error {
+		t.settle(wasted, false)
+		if err := t.agree(); err != nil {
+			return err
+		}
+		book := t.book(spend.DateOf(time.Now(), t.Zone))
+		if err := t.ledger.Tidy(t.own.Self, book); err != nil {
+			return err
+		}
+		if t.day = cmp.Or(t.day, book.Day); t.day != book.Day {
+			return ErrNewDay
+		}
+		t.own.Spending = t.own.On(book.Day)
+		t.lines = book.Lines(t.own.Self)
+		if short := spend.Check(t.lines, worst); short != nil {
+			return short
+		}
+		next := t.own
+		next.Set(t.last+1, worst, t.day)
+		if err := t.ledger.Put(next); err != nil {
+			return err
+		}
+		t.own, t.last, t.Open = next, t.last+1, t.last+1
+		return nil
+	})
 }
 
-// settle puts what has come to nothing to what is lost, and releases the hold of the attempt,
+// settle puts what has come to nothing, so much in all, to what is lost, and releases the hold of the attempt,
 // unless a reply pays it.
 func (t *Attempts) settle(lost spend.USD, reply bool) {
-	if lost > 0 && t.lost == 0 {
-		t.last++
-		t.lost = t.last
+	if more := lost - t.booked; more > 0 {
+		if t.lost == 0 {
+			t.last++
+			t.lost = t.last
+		}
+		t.own.Set(t.lost, t.own.Amount(t.lost)+more, t.day)
 	}
-	if lost > 0 {
-		t.own.Set(t.lost, t.own.Amount(t.lost)+lost, t.day)
-	}
+	t.booked = lost
 	if t.Open > 0 && !reply {
 		t.own.Set(t.Open, 0, "")
 		t.Open = 0
@@ -210,26 +199,15 @@ func (t *Attempts) settle(lost spend.USD, reply bool) {
 }
 
 // End settles the attempts: all of them together have lost so much. With reply, one of
-// them has brought what a line pays.
+// them has brought what a line pays; where no line does after all, they end once more.
 func (t *Attempts) End(lost event.Tokens, reply bool) error {
 	if t.Payment == nil || t.err != nil && t.Open == 0 {
 		return t.err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.settle(spend.Of(lost.USD)-t.booked, reply)
+	t.settle(spend.Of(lost.USD), reply)
 	return errors.Join(t.err, t.tell())
-}
-
-// Fail says that the reply, too, has come to nothing.
-func (t *Attempts) Fail(cost event.Tokens) error {
-	if t.Payment == nil {
-		return nil
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.settle(spend.Of(cost.USD), false)
-	return t.tell()
 }
 
 // Settle has the ledger say what lines have said of money, and drops the holds that they have paid.

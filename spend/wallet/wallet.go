@@ -53,44 +53,44 @@ func Open(
 
 // open takes over the holds of the process before, which lines have not paid.
 func (p *Wallet) open(says spend.Spending) error {
+	return p.locked(func() error {
+		was, known := p.ledger.Accounts[p.own.Self]
+		p.own.Spending, p.own.Holds = was.Spending, was.Holds
+		p.own.Says(says)
+		p.last = slices.Max(append(says.Settled, 0))
+		for _, h := range p.own.Holds {
+			p.last = max(p.last, h.N)
+		}
+		if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
+			if err := makeLedger(p.home, p.store, p.ledger); err != nil {
+				return err
+			}
+		}
+		return p.agree()
+	})
+}
+
+// locked runs f with the ledger, as it is now, while nobody else has it. Where there is none it is made, or f does
+// not run if nothing is limited.
+func (p *Wallet) locked(f func() error) error {
+	if !p.limited && p.ledger.Missing() {
+		return nil
+	}
 	unlock, err := p.ledger.Lock()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := p.read(); err != nil {
-		return p.unlessNone(err)
-	}
-	was, known := p.ledger.Accounts[p.own.Self]
-	p.own.Spending, p.own.Holds = was.Spending, was.Holds
-	p.own.Says(says)
-	for _, h := range p.own.Holds {
-		p.last = max(p.last, h.N)
-	}
-	p.last = max(p.last, slices.Max(append(says.Settled, 0)))
-	if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
-		if err := makeLedger(p.home, p.store, p.ledger); err != nil {
-			return err
+	if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
+		if !p.limited {
+			return nil
 		}
-	}
-	return p.agree()
-}
-
-// read reads the ledger. Where there is none, and a limit, it makes it.
-func (p *Wallet) read() error {
-	err := p.ledger.Read()
-	if errors.Is(err, fs.ErrNotExist) && p.limited {
 		err = makeLedger(p.home, p.store, p.ledger)
 	}
-	return err
-}
-
-// unlessNone passes over that there is no ledger, where nothing is limited.
-func (p *Wallet) unlessNone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) && !p.limited {
-		return nil
+	if err != nil {
+		return err
 	}
-	return err
+	return f()
 }
 
 // agree has the ledger, as it was read, say what the wallet does; others may have made it anew.
@@ -103,20 +103,7 @@ func (p *Wallet) agree() error {
 }
 
 // tell is agree with the ledger as it is now.
-func (p *Wallet) tell() error {
-	if !p.limited && p.ledger.Missing() {
-		return nil
-	}
-	unlock, err := p.ledger.Lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	if err := p.read(); err != nil {
-		return p.unlessNone(err)
-	}
-	return p.agree()
-}
+func (p *Wallet) tell() error { return p.locked(p.agree) }
 
 // Limited reports whether any limit is set. A nil wallet has none.
 func (p *Wallet) Limited() bool { return p != nil && p.limited }
