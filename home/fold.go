@@ -91,9 +91,6 @@ func FoldLog(id Identity, log *life.Log, store *blobs.Store) (*mind.State, []lif
 	if err != nil {
 		return nil, nil, ReadError(err)
 	}
-	if len(events) == 0 || events[0].Kind != life.Epoch && events[0].Kind != "boot" {
-		return nil, nil, fmt.Errorf("open %s: %w: LIFE does not begin with a boot", id.Name, ErrCorrupt)
-	}
 	state, err := foldEvents(id, events, store)
 	return state, events, err
 }
@@ -116,7 +113,7 @@ func foldEvents(id Identity, events []life.Event, store *blobs.Store) (*mind.Sta
 		}
 	}
 	if state.Self != id.Self {
-		return nil, fmt.Errorf("open %s: %w: LIFE is that of %.16s", id.Name, ErrCorrupt, state.Self)
+		return nil, fmt.Errorf("open %s: %w: LIFE is not that of %.16s", id.Name, ErrCorrupt, id.Self)
 	}
 	return state, nil
 }

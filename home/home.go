@@ -40,23 +40,23 @@ func Open(dir string) (Home, error) {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
-	if _, err := Format(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
+	h.Restored = Shorten(append(h.Restore(h.Dir, homeParts...), h.Restore(h.Chats())...))
+	format, err := Format(abs)
+	if err != nil {
 		return Home{}, err
 	}
-	h.Restored = Shorten(append(h.Restore(h.Dir, homeParts...), h.Restore(h.Chats())...))
-	if err = durable.MkdirAll(h.Blobs(), 0o700); err == nil { // the home, too
-		var later durable.Syncs
-		err = cmp.Or(durable.MkdirLater(&later, h.Chats(), 0o700), durable.MkdirLater(&later, h.Agents(), 0o700),
-			durable.MkdirLater(&later, h.Names(), 0o700), later.Wait())
+	var later durable.Syncs
+	err = durable.MkdirAll(h.Blobs(), 0o700) // the home, too
+	for _, dir := range []string{h.Chats(), h.Agents(), h.Names()} {
+		err = cmp.Or(err, durable.MkdirLater(&later, dir, 0o700))
 	}
-	if err != nil {
+	if err = cmp.Or(err, later.Wait()); err != nil {
 		return Home{}, fmt.Errorf("open home: %w", err)
 	}
-	format, err := Format(abs)
-	if err == nil && format < HomeFormat { // a disk that takes nothing is no reason not to look
+	if format < HomeFormat { // a disk that takes nothing is no reason not to look
 		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)
 	}
-	return h, err
+	return h, nil
 }
 
 // Blobs is the directory of the store.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/mind"
@@ -20,8 +19,6 @@ const (
 	MemoryFile  = "MEMORY.md"
 	ContextFile = "context.md"
 )
-
-func Digest(text []byte) string { return blobs.Sum(text).String()[:16] }
 
 // maxOwn bounds what is read of one of the identity's own files, in bytes. Their
 // use is bounded far below it.

@@ -32,8 +32,6 @@ func (p Pin) String() string {
 	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
 }
 
-var pinLine = lazy.Regexp(`^[-*]? ?(?:e(\d+)\.\.e(\d+): )?(.+)$`)
-
 // readPins reads what a person left of the list. A line that was there keeps
 // what is known of it; another one is a pin of theirs.
 func (s *State) readPins(body string) []Pin {
@@ -44,17 +42,14 @@ func (s *State) readPins(body string) []Pin {
 	pins := []Pin{}
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		m := pinLine().FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
 		p, ok := known[line]
 		if !ok {
-			p.From, _ = strconv.Atoi(m[1]) // no digits: 0, which is nobody's number
-			p.To, _ = strconv.Atoi(m[2])
-			p.Text, p.Weight = model(strings.Clone(m[3])), PinnedByPerson // a copy: not the whole file
+			text := strings.TrimLeft(line, "-* ")
+			p = Pin{Text: model(strings.Clone(text)), Weight: PinnedByPerson} // a copy: not the whole file
 		}
-		pins = append(pins, p)
+		if p.Text != "" {
+			pins = append(pins, p)
+		}
 	}
 	return pins
 }
@@ -127,21 +122,21 @@ func (s Stable) Memory() string {
 // that cannot be read stays clipped: its own ref says where the rest would be.
 func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {
 	whole := *e
-	if e.Kind != Reply && clipped(e.Text) && e.View == nil {
+	whole.Show, whole.Calls = 0, nil
+	if clipped(e.Text) && e.View == nil { // no reply is
 		if body, err := read(e.Ref.Hash); err == nil {
-			whole.Show = 0
 			_ = whole.load(body) // fails for replies only
 		}
 	}
-	whole.Calls = make([]*Call, len(e.Calls))
-	for i, c := range e.Calls {
+	for _, c := range e.Calls {
 		call := *c
+		call.Show = 0
 		if clipped(c.Text) && c.View == nil {
 			if body, err := read(c.Result.Hash); err == nil {
-				call.Text = blobs.Escape(string(body))
+				call.Text = call.shown(body)
 			}
 		}
-		whole.Calls[i] = &call
+		whole.Calls = append(whole.Calls, &call)
 	}
 	return whole.Full()
 }

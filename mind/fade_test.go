@@ -59,7 +59,7 @@ func TestPinsAreEdited(t *testing.T) {
 		t.Fatalf("no pins in\n%s", view)
 	}
 	w.edit([]byte(edited))
-	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "drei", Weight: PinnedByPerson}, {Text: "be kind ◰4 to all", Weight: PinnedByPerson}}
+	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {Text: "e1..e2: drei", Weight: PinnedByPerson}, {Text: "be kind ◰4 to all", Weight: PinnedByPerson}}
 	if !slices.Equal(w.state.Pins, want) {
 		t.Errorf("pins are %+v, want %+v", w.state.Pins, want)
 	}

@@ -37,7 +37,7 @@ func (s *State) inbound(e event.Inbound, from source) error {
 	}
 	r, body := s.room(e.Room), from.bodies[0].Data
 	s.move(e.Room, e.Moved)
-	r.pass(r.behind(e.Passage), body)
+	r.pass(e.Passage, body)
 	s.listen(e.Room, body, entry.Own, e.Asleep)
 	return nil
 }
@@ -83,11 +83,6 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	s.Owes = s.Owes || users || agents || woken || work
 }
 
-// behind is the cursor behind a passage.
-func (r *Room) behind(p event.Passage) chat.Cursor {
-	return p.Cursor(r.Cursor.Last)
-}
-
 // move forgets old offsets where the file is another one.
 func (s *State) move(room string, moved bool) {
 	if moved {
@@ -97,11 +92,11 @@ func (s *State) move(room string, moved bool) {
 	}
 }
 
-// pass moves the cursor of a room to next, over the lines in body.
-func (r *Room) pass(next chat.Cursor, body []byte) {
-	r.Cursor = next.Remember(body)
-	r.Own = r.Own[endsAfter(r.Own, next.Offset):]
-	if r.Stopped <= next.Offset {
+// pass moves the cursor of a room behind a passage, over the lines in body.
+func (r *Room) pass(p event.Passage, body []byte) {
+	r.Cursor = p.Cursor(r.Cursor.Last).Remember(body)
+	r.Own = r.Own[endsAfter(r.Own, r.Cursor.Offset):]
+	if r.Stopped <= r.Cursor.Offset {
 		r.Stopped = 0
 	}
 }
@@ -152,7 +147,7 @@ func (s *State) command(e event.Command) error {
 	if e.Early { // lines before it are still unheard
 		r.Own = AddSpan(r.Own, e.At)
 	} else {
-		r.pass(r.behind(e.Passage), []byte(e.Line+"\n"))
+		r.pass(e.Passage, []byte(e.Line+"\n"))
 		if e.Last != "" {
 			r.Cursor.Last = append(r.Cursor.Last, e.Last)
 		}
@@ -252,7 +247,7 @@ func (s *State) posted(e event.Posted) error {
 		return nil // it is heard when it is read
 	}
 	if r.Joined && r.Cursor.SameFile(e.Cursor(nil)) && r.Cursor.Offset == e.At.From { // nobody else's line is between
-		r.pass(r.behind(e.Passage), []byte(post.Line))
+		r.pass(e.Passage, []byte(post.Line))
 	} else if e.At.To > r.Cursor.Offset {
 		r.Own = AddSpan(r.Own, e.At)
 	}

@@ -341,19 +341,18 @@ func (c *Call) asks() bool { return c.Status == OK && c.About != nil }
 
 // Entry returns the live entry n, or nil.
 func (s *State) Entry(n int) *Entry {
-	for i := len(s.Live) - 1; i >= 0; i-- {
-		if s.Live[i].N == n {
-			return s.Live[i]
-		}
-	}
-	return nil
+	return s.newest(func(e *Entry) bool { return e.N == n })
 }
 
 // Unit returns the newest reply, or nil when there is none.
 func (s *State) Unit() *Entry {
-	for i := len(s.Live) - 1; i >= 0; i-- {
-		if s.Live[i].Kind == Reply {
-			return s.Live[i]
+	return s.newest(func(e *Entry) bool { return e.Kind == Reply })
+}
+
+func (s *State) newest(is func(*Entry) bool) *Entry {
+	for _, e := range slices.Backward(s.Live) {
+		if is(e) {
+			return e
 		}
 	}
 	return nil

@@ -14,11 +14,11 @@ type Text struct {
 
 // Version is how the log names what the text says.
 func (t Text) Version() event.File {
-	return event.File{Name: t.Name, Hash: digest(t.Body)}
+	return event.File{Name: t.Name, Hash: Digest(t.Body)}
 }
 
-// digest is the part of a hash that tells texts of one kind apart.
-func digest(text []byte) string { return blobs.Sum(text).String()[:16] }
+// Digest is the part of a hash that tells texts of one kind apart.
+func Digest(text []byte) string { return blobs.Sum(text).String()[:16] }
 
 // Knows reports whether the log has told the identity what a text says.
 func (s *State) Knows(t Text) bool { return s.Files[t.Name] == t.Version().Hash }

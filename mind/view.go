@@ -96,7 +96,7 @@ func (s *State) settled() int {
 
 func (s *State) viewHeader(rest string, through int) string {
 	return fmt.Sprintf("◆ context of %s %s epoch=%d through=e%d hash=%s",
-		s.Name, s.shortSelf(), s.Epoch, through, digest([]byte(rest)))
+		s.Name, s.shortSelf(), s.Epoch, through, Digest([]byte(rest)))
 }
 
 func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
@@ -252,7 +252,7 @@ func ReadView(file []byte) (Seen, bool) {
 	above, text := strings.TrimSpace(m[1]), whole[len(m[0]):]
 	epoch, _ := strconv.Atoi(m[3]) // digits, by the pattern
 	through, _ := strconv.Atoi(m[4])
-	intact := above == "" && digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[5]
+	intact := above == "" && Digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[5]
 	return Seen{through, intact, epoch, m[2], above, text}, endLine().MatchString(text)
 }
 

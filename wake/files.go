@@ -198,7 +198,7 @@ func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	version := home.Digest(text)
+	version := mind.Digest(text)
 	r := &loaded{file: fi, own: v.Files[file] == version, version: version}
 	r.since = durable.Changed(fi)
 	r.Trigger, r.err = t.Parse(name, text, v.Company, r.own)
@@ -211,7 +211,7 @@ func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
 // tell says, once for each version of a file, why a trigger does not run.
 func (t *Triggers) tell(r *loaded, v View) []Record {
 	file := Dir + "/" + r.Name + suffix
-	known := event.File{Name: "unusable " + file, Hash: home.Digest([]byte(r.version + r.err.Error()))}
+	known := event.File{Name: "unusable " + file, Hash: mind.Digest([]byte(r.version + r.err.Error()))}
 	if r.file == nil || v.Files[known.Name] == known.Hash {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/mind"
 )
 
@@ -113,5 +112,5 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 	default:
 		add(fi)
 	}
-	return home.Digest([]byte(text.String())), newest, nil
+	return mind.Digest([]byte(text.String())), newest, nil
 }
