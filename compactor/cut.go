@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,12 +164,12 @@ func tidy(chunks [][]unit, most int) [][]unit {
 // chunk among them, and how small that is; at is -1 when there are none.
 func smallest(chunks [][]unit, most int) (at, least int) {
 	at = -1
-	sum := 0
+	var best []int
 	for i := range len(chunks) - 1 {
 		a, b := size(chunks[i]), size(chunks[i+1])
-		closer := cmp.Or(cmp.Compare(min(a, b), least), cmp.Compare(a+b, sum)) < 0
-		if (at < 0 || closer) && a+b <= most && mayJoin(chunks[i], chunks[i+1]) {
-			at, least, sum = i, min(a, b), a+b
+		sizes := []int{min(a, b), a + b}
+		if (at < 0 || slices.Compare(sizes, best) < 0) && a+b <= most && mayJoin(chunks[i], chunks[i+1]) {
+			at, least, best = i, sizes[0], sizes
 		}
 	}
 	return at, least

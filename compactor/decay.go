@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,23 +58,20 @@ func (sw *swap) decay() error {
 func (sw *swap) decaySummaries() {
 	most := sw.set.budget(summariesShare)
 	total := sw.total(mind.Summary)
-	if total <= most {
-		return
-	}
-	var at []int
-	for i, r := range sw.Faded {
-		if r.Level == mind.Summary {
-			at = append(at, i)
+	for full := total > most; full && total > most/2; {
+		least := -1
+		for i, r := range sw.Faded {
+			if r.Level == mind.Summary && (least < 0 || sw.worth(r) < sw.worth(sw.Faded[least])) {
+				least = i
+			}
 		}
-	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(sw.worth(sw.Faded[a]), sw.worth(sw.Faded[b])) })
-	for _, i := range at {
-		fresh := sw.fresh[sw.Faded[i].From]
-		if total <= most/2 || total <= most && fresh {
+		r := sw.Faded[least]
+		fresh := sw.fresh[r.From]
+		if total <= most && fresh {
 			return
 		}
-		total -= sw.cost(sw.Faded[i])
-		sw.bare(i, fresh)
+		total -= sw.cost(r)
+		sw.bare(least, fresh)
 	}
 }
 
@@ -178,7 +174,7 @@ func (sw *swap) joins(i, end, t int) bool {
 
 // tops reports whether r can be added to card c of tier t.
 func (sw *swap) tops(c, r mind.Range, t int) bool {
-	return c.Level == mind.Card && tier(c) == t && c.Count < perCard && c.To+1 == r.From
+	return tier(c) == t && c.Count < perCard && c.To+1 == r.From
 }
 
 // card replaces Faded[from:to] by one card, or adds them to the card before

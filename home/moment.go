@@ -1,18 +1,15 @@
 package home
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -109,22 +106,19 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 
 // LineAt is the line of LIFE that ends at an offset.
 func (id Identity) LineAt(end int64) (m event.Moment, err error) {
-	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
+	r, err := life.ReadFrom(id.LIFE(), life.Mark{})
 	if err != nil {
 		return m, err
 	}
-	defer f.Close()
+	defer r.Close()
 	m.Self = id.Self
-	r, last := bufio.NewReader(io.LimitReader(f, end)), ""
-	for {
-		line, err := life.ReadLine(r)
-		if err == io.EOF {
-			leaf := life.Leaf(last)
-			m.Leaf = hex.EncodeToString(leaf[:])
-			return m, nil
-		} else if err != nil {
+	for r.At.Offset < end {
+		if _, _, err := r.Next(); err != nil {
 			return m, err
 		}
-		m.Line, last = m.Line+1, line
+		m.Line++
 	}
+	leaf := life.Leaf(r.Line)
+	m.Leaf = hex.EncodeToString(leaf[:])
+	return m, nil
 }

@@ -47,14 +47,9 @@ func (s *State) Audience() []string {
 	if len(rooms) == 0 {
 		rooms = s.Peers
 	}
-	var out []string
-	for _, r := range rooms {
-		if !slices.Contains(s.Said, r) {
-			out = append(out, r)
-		}
-	}
+	rooms = without(rooms, func(room string) bool { return slices.Contains(s.Said, room) })
 	if s.Works() { // its result, whoever else waits
-		out = with(out, s.Task.Room)
+		rooms = with(rooms, s.Task.Room)
 	}
-	return out
+	return rooms
 }

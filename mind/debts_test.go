@@ -136,7 +136,7 @@ func TestSayOwesItsPost(t *testing.T) {
 	wantOwes(t, w, "started e3.1")
 	w.finish(OK, "said", 0)
 	// The room has heard a SAY in this turn, so the final text does not go there.
-	if got := w.state.Audience(); got != nil {
+	if got := w.state.Audience(); len(got) > 0 {
 		t.Errorf("audience %v", got)
 	}
 	w.answer(Answer{Text: "said it already"})
@@ -196,7 +196,7 @@ func TestSayWaitsForItsRoom(t *testing.T) {
 	for range 2 {
 		w.run(OK, "recorded", 0)
 	}
-	if got := w.state.Audience(); got != nil { // it hears the SAY
+	if got := w.state.Audience(); len(got) > 0 { // it hears the SAY
 		t.Errorf("audience %q", got)
 	}
 	w.answer(Answer{Text: "done"})

@@ -98,8 +98,13 @@ func (k Ask) question(id string, ref Ref) chat.Question {
 
 // aboutCall shows a call to people: its arguments, each from its beginning.
 func (k Ask) aboutCall(ref Ref) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "May I call %s?", k.Tool)
+	begin := func(s string, most int) string {
+		if short := CutRunes(s, most); short != s {
+			return fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
+		}
+		return s
+	}
+	all := fmt.Sprintf("May I call %s?", k.Tool)
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(k.Args), &args) // an object, as RepairCall has made it
 	for _, key := range slices.Sorted(maps.Keys(args)) {
@@ -107,16 +112,9 @@ func (k Ask) aboutCall(ref Ref) string {
 		if json.Unmarshal(args[key], &s) != nil {
 			s = string(args[key])
 		}
-		if short := CutRunes(s, maxShown); short != s {
-			s = fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
-		}
-		b.WriteString("\n" + strings.ReplaceAll(k.visible(key+": "+s), "\n", "\n  "))
+		all += "\n" + strings.ReplaceAll(k.visible(key+": "+begin(s, maxShown)), "\n", "\n  ")
 	}
-	all := b.String()
-	if short := CutRunes(all, mostShown); short != all {
-		return fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
-	}
-	return all
+	return begin(all, mostShown)
 }
 
 // visible writes what is to be approved so that no two texts look alike that run otherwise:
