@@ -29,7 +29,6 @@ import (
 type ReadOptions struct {
 	Name    string // instead of the one that it has
 	Restore bool   // it goes on here, since it does nowhere else
-	Mirror  bool   // it does not, even if the archive hands it over
 	Keys    []byte // a file of age identities
 }
 
@@ -60,6 +59,7 @@ type importer struct {
 	was   *mind.State      // of the life that is here; nil if there is none
 	lives bool             // here
 	seal  proof.Checkpoint // its newest
+	had   bool             // it has the lines of the archive
 }
 
 // Read takes in an archive. What is damaged, or does not fit to what is here, is refused, and nothing is left of it.
@@ -96,7 +96,8 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 		}
 		must.Do(err)
 		v := must.Get(i.check())
-		if got = (Result{i.Manifest, i.here, v, i.mirrored(), i.lives && i.imported(v)}); got.Known {
+		known := i.lives && i.had && !i.mirrored() && i.state.Custody == i.was.Custody
+		if got = (Result{i.Manifest, i.here, v, i.mirrored(), known}); known {
 			return
 		}
 		if i.lives {
@@ -132,22 +133,20 @@ func (i *importer) meet() (*journal.Journal, error) {
 	}
 	i.was = held.State
 	i.lives = i.here.Elsewhere(i.was) == nil
-	v, err := check.Verify(i.here, i.store, check.VerifyOptions{})
-	i.seal = v.Checkpoint
+	theirs, _ := proof.ParseCheckpoint(i.checkpoint())
+	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
+	i.seal, i.had = v.Checkpoint, v.Fault == nil
 	return held, err
 }
 
-// imported reports whether the life that is here came with this very archive.
-func (i *importer) imported(theirs check.Verdict) bool {
-	if i.mirrored() || i.state.Custody != i.was.Custody {
-		return false
-	}
-	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs.Checkpoint})
-	return err == nil && v.Fault == nil
+// checkpoint is what the archive says that the newest seal of its LIFE is.
+func (i *importer) checkpoint() string {
+	text, _ := i.dir.ReadFile("CHECKPOINT")
+	return string(text)
 }
 
 // mirrored reports whether the life will go on elsewhere.
-func (i *importer) mirrored() bool { return !i.Restore && (i.Kind != Move || i.Mirror) }
+func (i *importer) mirrored() bool { return !i.Restore && i.Kind != Move }
 
 // check finds out whether what was unpacked is a life, and goes on from the one that is here.
 func (i *importer) check() (v check.Verdict, err error) {
@@ -163,8 +162,7 @@ func (i *importer) check() (v check.Verdict, err error) {
 	if err = cmp.Or(err, v.Fault); err == nil {
 		i.state, err = home.Fold(i.id, i.staged)
 	}
-	text, _ := i.dir.ReadFile("CHECKPOINT")
-	whole := v.Unsealed == 0 && v.Torn == 0 && string(text) == v.Checkpoint.String()
+	whole := v.Unsealed == 0 && v.Torn == 0 && i.checkpoint() == v.Checkpoint.String()
 	if err == nil && (!whole || i.Kind == Move && !i.state.Moved) {
 		err = errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree")
 	}

@@ -25,7 +25,6 @@ import (
 	"lethe/internal/secret"
 	"lethe/journal"
 	"lethe/life/event"
-	"lethe/mind"
 	"lethe/proof"
 )
 
@@ -40,8 +39,7 @@ type WriteOptions struct {
 type Summary struct {
 	Manifest
 	Checkpoint proof.Checkpoint
-	Bytes      int64       // unpacked
-	State      *mind.State // its rooms, jobs and children stay behind
+	Bytes      int64 // unpacked
 }
 
 // Files counts the files behind the MANIFEST.
@@ -137,9 +135,6 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	v, err := check.Verify(e.id, e.store, check.VerifyOptions{})
 	if err = cmp.Or(err, v.Fault); err == nil && v.Seals == 0 {
 		err = errors.New("nothing of it is sealed yet: run it, and stop it")
-	}
-	if err == nil {
-		e.State, err = home.Fold(e.id, e.store)
 	}
 	if err != nil {
 		return err

@@ -116,20 +116,9 @@ const fence = "---\n"
 // Encode returns the bytes of a blob's file. It is a pure function: what it
 // returns hashes to the blob's address.
 func Encode(m Meta, body []byte) []byte {
-	return encode(m, nil, body)
-}
-
-// EncodeTombstone returns the bytes of the file that stands at t.Of, with what is left of
-// the blob.
-func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte { return encode(m, &t, body) }
-
-func encode(m Meta, t *Tombstone, body []byte) []byte {
 	var b bytes.Buffer
 	b.Grow(len(body) + len(m.Summary) + 512)
 	b.WriteString(fence)
-	if t != nil {
-		fmt.Fprintf(&b, "tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))
-	}
 	fmt.Fprintf(&b, "at: %s\n", m.At.UTC().Format(TimeFormat))
 	fmt.Fprintf(&b, "gist: %s\n", Gist(m.Gist))
 	if m.Life != "" {
@@ -149,39 +138,35 @@ func encode(m Meta, t *Tombstone, body []byte) []byte {
 	return b.Bytes()
 }
 
+// EncodeTombstone returns the bytes of the file that stands at t.Of, with what is left of
+// the blob.
+func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte {
+	head := fmt.Appendf(nil, fence+"tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))
+	return append(head, Encode(m, body)[len(fence):]...)
+}
+
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Decode splits the bytes of a blob's file into frontmatter and body. Keys it
-// does not know are passed over, so that later versions can add some.
-func Decode(data []byte) (Meta, []byte, error) {
-	m, _, body, err := decode(data)
-	return m, body, err
-}
-
-// DecodeTombstone splits the bytes of a tombstone. Its error wraps ErrDigest for a file that
-// is none.
-func DecodeTombstone(data []byte) (Tombstone, Meta, []byte, error) {
-	m, t, body, err := decode(data)
-	if err == nil && (t.Of.IsZero() || t.Why != Erased && t.Why != Lost || t.At.IsZero()) {
-		err = ErrDigest
-	}
-	t.Sum = Sum(data)
-	return t, m, body, err
-}
-
-func decode(data []byte) (m Meta, t Tombstone, body []byte, err error) {
+// Decode splits the bytes of a blob's file, or of a tombstone's, into frontmatter and body. Its address is not asked
+// for. Keys it does not know are passed over, so that later versions can add some.
+func Decode(data []byte) (b Blob, err error) {
 	rest, ok := bytes.CutPrefix(data, []byte(fence))
 	if !ok {
-		return m, t, nil, errors.New("decode blob: no frontmatter")
+		return Blob{}, errors.New("decode blob: no frontmatter")
 	}
+	t := Tombstone{Sum: Sum(data)}
 	for {
 		line, tail, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok {
-			return m, t, nil, errors.New("decode blob: frontmatter does not end")
+			return Blob{}, errors.New("decode blob: frontmatter does not end")
 		}
 		rest = tail
 		if string(line) == "---" {
-			return m, t, rest, nil
+			if !t.Of.IsZero() && (t.Why == Erased || t.Why == Lost) && !t.At.IsZero() {
+				b.Gone = &t
+			}
+			b.Body = rest
+			return b, nil
 		}
 		key, value, ok := strings.Cut(string(line), ": ")
 		if !ok {
@@ -189,17 +174,17 @@ func decode(data []byte) (m Meta, t Tombstone, body []byte, err error) {
 		}
 		switch key {
 		case "at":
-			m.At, err = time.Parse(TimeFormat, value)
+			b.At, err = time.Parse(TimeFormat, value)
 		case "gist":
-			m.Gist = value
+			b.Gist = value
 		case "life":
-			m.Life = value
+			b.Life = value
 		case "parent":
-			m.Parent, err = ParseHash(value)
+			b.Parent, err = ParseHash(value)
 		case "summary":
-			m.Summary = value
+			b.Summary = value
 		case "fork":
-			m.Fork = value
+			b.Fork = value
 		case "tombstone":
 			t.Of, err = ParseHash(value)
 		case "why":
@@ -208,7 +193,7 @@ func decode(data []byte) (m Meta, t Tombstone, body []byte, err error) {
 			t.At, err = time.Parse(TimeFormat, value)
 		}
 		if err != nil {
-			return m, t, nil, fmt.Errorf("decode blob: %s: %w", key, err)
+			return Blob{}, fmt.Errorf("decode blob: %s: %w", key, err)
 		}
 	}
 }

@@ -21,14 +21,14 @@ func TestPageExamples(t *testing.T) {
 		if err != nil || Sum([]byte(file)) != h {
 			t.Errorf("blob %d has the address %s, the page says %s", i, Sum([]byte(file)), addresses[i])
 		}
-		m, body, err := Decode([]byte(file))
-		if err != nil || string(Encode(m, body)) != file {
+		b, err := Decode([]byte(file))
+		if err != nil || string(Encode(b.Meta, b.Body)) != file {
 			t.Errorf("blob %d is not how this package writes it: %v", i, err)
 		}
 		if where := "`blobs/" + addresses[i][:3] + "/" + addresses[i][3:16] + "…`"; !strings.Contains(doc, where) {
 			t.Errorf("the page does not say %s", where)
 		}
-		metas = append(metas, m)
+		metas = append(metas, b.Meta)
 	}
 	boot, next := metas[0], metas[1]
 	if boot.Life != "" || !boot.Parent.IsZero() || next.Life != addresses[0] || next.Parent.IsZero() || next.Parent.String() == addresses[0] {

@@ -21,19 +21,8 @@ var ErrNotFound = errors.New("no such blob")
 // ErrDigest is wrapped by errors about a blob whose bytes are not what its name says.
 var ErrDigest = errors.New("digest mismatch")
 
-// AmbiguousError says that a short hash fits several blobs.
-type AmbiguousError struct {
-	Prefix     string
-	Candidates []Hash // in order, at most 16
-}
-
-func (e *AmbiguousError) Error() string {
-	names := make([]string, len(e.Candidates))
-	for i, c := range e.Candidates {
-		names[i] = c.String()
-	}
-	return fmt.Sprintf("resolve %q: ambiguous, it may be %s", e.Prefix, strings.Join(names, ", "))
-}
+// ErrAmbiguous is wrapped by errors about a short hash that fits several blobs.
+var ErrAmbiguous = errors.New("ambiguous")
 
 // MinPrefix is the shortest hash that Resolve takes: the width of a shard, so
 // that one directory listing decides.
@@ -186,28 +175,25 @@ func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 // Get reads and verifies a blob. The error wraps ErrNotFound or ErrDigest where
 // it is one of these.
 func (s *Store) Get(h Hash) (Blob, error) {
+	var b Blob
 	data, err := durable.ReadWhole(s.Path(h), maxBlob)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Blob{}, fmt.Errorf("read blob %s: %w", h, cmp.Or(s.there(), ErrNotFound))
-	}
-	if errors.Is(err, durable.ErrNotRegular) || errors.Is(err, durable.ErrTooLarge) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = cmp.Or(s.there(), ErrNotFound)
+	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
 		err = fmt.Errorf("%w: %w", ErrDigest, err)
-	}
-	if err != nil {
-		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
-	}
-	if Sum(data) != h {
-		t, m, body, err := DecodeTombstone(data)
-		if err != nil || t.Of != h {
-			return Blob{}, fmt.Errorf("read blob %s: %w", h, ErrDigest)
+	case err == nil:
+		if b, err = Decode(data); Sum(data) == h {
+			b.Gone = nil
+		} else if b.Gone == nil || b.Gone.Of != h {
+			err = ErrDigest
 		}
-		return Blob{Hash: h, Meta: m, Body: body, Gone: &t}, nil
 	}
-	m, body, err := Decode(data)
 	if err != nil {
 		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
 	}
-	return Blob{Hash: h, Meta: m, Body: body}, nil
+	b.Hash = h
+	return b, nil
 }
 
 // Has reports whether a blob of that name is there, without reading it.
@@ -217,8 +203,8 @@ func (s *Store) Has(h Hash) bool {
 }
 
 // Resolve finds the blob whose address begins with prefix: at least MinPrefix
-// hex digits in lower case. The error wraps ErrNotFound, or is an
-// *AmbiguousError that lists the candidates.
+// hex digits in lower case. The error wraps ErrNotFound, or ErrAmbiguous and
+// lists the candidates, at most 16.
 func (s *Store) Resolve(prefix string) (Hash, error) {
 	found, err := s.candidates(prefix)
 	switch {
@@ -227,7 +213,8 @@ func (s *Store) Resolve(prefix string) (Hash, error) {
 	case len(found) == 0:
 		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, cmp.Or(s.there(), ErrNotFound))
 	case len(found) > 1:
-		return Hash{}, &AmbiguousError{Prefix: prefix, Candidates: found[:min(len(found), 16)]}
+		names := strings.Trim(fmt.Sprint(found[:min(len(found), 16)]), "[]")
+		return Hash{}, fmt.Errorf("resolve %q: %w: it may be %s", prefix, ErrAmbiguous, names)
 	}
 	return found[0], nil
 }

@@ -194,11 +194,15 @@ func TestFaultsThatStay(t *testing.T) {
 	for kind, hurt := range map[string]func(w *world, dir string){
 		"altered life": func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Dir+"/key")); other(w) },
 		"damaged LIFE": func(w *world, dir string) { swap(w, dir+"/LIFE.md", "why=full", "why=fuel") },
+		"damaged LIFE ": func(w *world, dir string) { // and nobody says its name any more
+			swap(w, dir+"/LIFE.md", "[", "{")
+			lethetest.Must(w, os.Remove(w.home.Names()+"/ada"))
+		},
 	} {
 		w := newWorld(t)
 		hurt(w, w.id("ada").Dir)
 		_, left, err := Repair(w.home, w.store, Options{})
-		if lethetest.Must(t, err); len(left.Findings) == 0 || left.Findings[0].Kind != kind {
+		if lethetest.Must(t, err); len(left.Findings) == 0 || left.Findings[0].Kind != strings.TrimSpace(kind) {
 			t.Errorf("%s: left %+v", kind, left.Findings)
 		}
 	}

@@ -8,10 +8,8 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -96,8 +94,7 @@ func (f *folder) fold(e life.Event, texts []text) error {
 			if e.Kind == "boot" {
 				m.Life = ""
 			}
-			what := fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err)
-			f.miss(t.Hash, m, body, what, blobs.Encode(m, f.lines(e)))
+			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err))
 		}
 		changed = changed || t.err != nil || t.Gone != nil
 		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
@@ -150,29 +147,17 @@ func (f *folder) text(h blobs.Hash) ([]byte, error) {
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that is named and that nobody has. Of it is known what m says, body can stand in its place, and the
-// files of candidates may be the same.
-func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
+// miss notes a text that is named and that nobody has. Of it is known what m says, and body can stand in its place.
+func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string) {
 	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
 		return
 	}
-	fix := func() error { return f.replace(h, m, body, candidates...) }
+	fix := func() error { return f.replace(h, m, body) }
 	if isSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
 		fix = nil
 	}
 	f.stand[[8]byte(h[:8])] = body
 	f.find("missing blob", f.where(), what, fix)
-}
-
-// missUnnamed notes a text that is missing, if no line names it.
-func (f *folder) missUnnamed(h blobs.Hash, err error) {
-	m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: f.id.Self}
-	var own [][]byte // an original names the version of an own file by a part of its address
-	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} {
-		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
-		own = append(own, blobs.Encode(blobs.Meta{At: m.At, Gist: name, Life: m.Life}, text))
-	}
-	f.miss(h, m, mind.Answer{Text: LostText}.Encode(), err.Error(), own...)
 }
 
 // standIn is a text that folds in the place of a missing one.
@@ -223,19 +208,4 @@ func (f *folder) calls(n int) (calls []mind.AnswerCall) {
 		return nil
 	})
 	return calls
-}
-
-// lines reads from its room the lines that an inbound entry came from.
-func (f *folder) lines(e life.Event) (body []byte) {
-	in, _ := event.As[event.Inbound](e)
-	text, err := durable.ReadWhole(chat.Path(f.home.Dir, in.Room), 1<<30)
-	if err != nil || in.At.To > int64(len(text)) {
-		return nil
-	}
-	for line := range bytes.Lines(text[in.At.From:in.At.To]) {
-		if len(bytes.TrimSpace(line)) > 0 {
-			body = append(body, line...)
-		}
-	}
-	return body
 }

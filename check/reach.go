@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/blobs"
 	"lethe/internal/lazy"
 	"lethe/life"
+	"lethe/mind"
 )
 
 // find is Resolve. An address that is not there ends in zeros.
@@ -26,13 +28,12 @@ func (v *verifier) reach(line life.Event) {
 	var texts []text
 	for _, ref := range line.Refs {
 		h, err := find(v.Store, ref.Hash)
-		t := text{blobs.Blob{Hash: h}, err}
+		var b blobs.Blob
 		if err == nil {
-			if t.Blob, err = v.Get(h); err != nil {
-				t = text{blobs.Blob{Hash: h}, err}
-			}
+			b, err = v.Get(h)
 		}
-		texts = append(texts, t)
+		b.Hash = h
+		texts = append(texts, text{b, err})
 	}
 	if v.f != nil {
 		v.f.line(line, texts)
@@ -78,11 +79,13 @@ func (v *verifier) take(b blobs.Blob) {
 
 func (v *verifier) known(h blobs.Hash) bool { _, known := v.parent[h]; return known }
 
-// miss notes that a blob is missing or damaged.
+// miss notes that a blob is missing or damaged, which no line may have told of.
 func (v *verifier) miss(h blobs.Hash, err error) {
 	v.Unknown = cmp.Or(v.Unknown, err)
+	v.lost = append(v.lost, h)
 	if v.f != nil {
-		v.f.missUnnamed(h, err)
+		m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: v.Self}
+		v.f.miss(h, m, mind.Answer{Text: LostText}.Encode(), err.Error())
 	}
 }
 

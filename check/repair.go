@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,11 +72,11 @@ func moveAside(home home.Home, path, below string) error {
 	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
-// replace puts a missing blob back, if it is in lost+found or what m and body make, or one of candidates; else a
-// tombstone with that. Of the address, zeros at the end are not known.
-func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
+// replace puts a missing blob back, if it is in lost+found or what m and body make; else a tombstone with that. Of the
+// address, zeros at the end are not known.
+func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte) error {
 	short := address.String()[:16]
-	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil && !m.Parent.IsZero() {
+	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
 		m.Parent = parent // what was lost, too, may have its whole address by now
 	}
 	if h, err := f.store.Resolve(short); err == nil {
@@ -88,7 +87,12 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 			return err
 		}
 	}
-	candidates = append(candidates, blobs.Encode(m, body))
+	candidates := [][]byte{blobs.Encode(m, body)}
+	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} { // of these, texts name a part of the address
+		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
+		own := blobs.Meta{At: time.Unix(0, 0), Gist: name, Life: f.id.Self}
+		candidates = append(candidates, blobs.Encode(own, text))
+	}
 	kept, _ := filepath.Glob(filepath.Join(f.home.Dir, lostFound, "*", "blobs", short[:3], short[3:]+"*"))
 	for _, path := range kept {
 		data, _, _ := durable.ReadRegular(path, 1<<30)
@@ -96,41 +100,20 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 		address, _ = find(f.store, short[:3]+filepath.Base(path))
 	}
 	for _, data := range candidates {
-		if m, body, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
-			_, err := f.store.Put(m, body)
+		if b, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
+			_, err := f.store.Put(b.Meta, b.Body)
 			return err
 		}
 	}
-	named, err := f.whole(short)
-	if err != nil {
-		return err
+	// A seal, whoever came next, or a snapshot names its whole address.
+	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.parent)))
+	for _, h := range named {
+		if strings.HasPrefix(h.String(), short) && h.String() > address.String() {
+			address = h
+		}
 	}
-	if !named.IsZero() {
-		address = named
-	}
-	_, err = f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
+	_, err := f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
 	return err
-}
-
-// whole is the whole address of a blob that is lost, if a seal, whoever came next or a snapshot names it.
-func (f *folder) whole(short string) (address blobs.Hash, err error) {
-	quoted := regexp.MustCompile(`"(` + short + `[0-9a-f]{48})"`) // nobody else's words have quotes in a snapshot
-	note := func(text string) {
-		if m := quoted.FindStringSubmatch(text); m != nil {
-			address, err = blobs.ParseHash(m[1])
-		}
-	}
-	for last := range f.v.lasts {
-		note(strconv.Quote(last))
-	}
-	return address, errors.Join(err, f.store.Each(func(h blobs.Hash) error {
-		b, _ := f.store.Get(h) // of what is damaged too, another finding tells
-		note(strconv.Quote(b.Parent.String()))
-		if isSnapshot(b) {
-			note(string(b.Body))
-		}
-		return nil
-	}))
 }
 
 // maxNamed bounds the tombstones that a note names.

@@ -71,14 +71,15 @@ type verifier struct {
 	sealed  map[string]string      // the same as lines state it, of appends that end with a seal
 	last    life.Append            // as far as it was read
 	newest  blobs.Hash             // blob that a line names
-	lasts   map[string]bool        // the newest blobs, as seals name them
+	lasts   map[blobs.Hash]bool    // the newest blobs, as seals name them
+	lost    []blobs.Hash           // blobs that could not be read
 	tombs   []blobs.Hash           // of lost texts
 
-	parent    map[blobs.Hash]blobs.Hash // of each blob that was reached
-	followed  map[blobs.Hash]bool       // blobs of which the text was searched for names
-	own       map[string]bool           // the identity and its ancestors
-	named     map[blobs.Hash]bool       // by lines
-	ancestors map[string]*verifier      // that were asked; nil for one that is not in this home
+	parent    map[blobs.Hash]blobs.Hash    // of each blob that was reached
+	followed  map[blobs.Hash]bool          // blobs of which the text was searched for names
+	own       map[string]bool              // the identity and its ancestors
+	named     map[blobs.Hash]bool          // by lines
+	ancestors map[string]map[string]string // what those that were asked sealed; nil for one that is not in this home
 }
 
 // text is what a ref of a line leads to.
@@ -90,9 +91,9 @@ type text struct {
 func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifier {
 	return &verifier{
 		Store: store, VerifyOptions: o, Verdict: Verdict{Name: id.Name, Self: id.Self}, id: id,
-		left: map[string]string{}, sealed: map[string]string{}, lasts: map[string]bool{},
+		left: map[string]string{}, sealed: map[string]string{}, lasts: map[blobs.Hash]bool{},
 		parent: map[blobs.Hash]blobs.Hash{}, followed: map[blobs.Hash]bool{}, named: map[blobs.Hash]bool{},
-		own: map[string]bool{id.Self: true}, ancestors: map[string]*verifier{},
+		own: map[string]bool{id.Self: true}, ancestors: map[string]map[string]string{},
 	}
 }
 
@@ -134,7 +135,6 @@ func (v *verifier) lines() (err error) {
 	}
 	defer log.Close()
 	log.Until(v.end())
-	v.compare()
 	for {
 		line, follows, err := log.Next()
 		if err == io.EOF {
@@ -159,7 +159,9 @@ func (v *verifier) lines() (err error) {
 			leaf = e.Before
 		}
 		v.tree.Add(leaf)
-		v.compare()
+		if a := v.Against; a != nil && a.Size == v.tree.Size {
+			v.same = a.Root == v.tree.Root()
+		}
 		v.reach(line)
 	}
 }
@@ -172,12 +174,6 @@ func (v *verifier) end() int64 {
 	}
 	defer log.Close()
 	return log.Size()
-}
-
-// compare notes whether the lines read so far have the root of the checkpoint that was kept.
-func (v *verifier) compare() {
-	a := v.Against
-	v.same = v.same || a != nil && a.Size == v.tree.Size && a.Root == v.tree.Root()
 }
 
 func (v *verifier) seal(e event.Sealed) error {
@@ -207,11 +203,17 @@ func (v *verifier) seal(e event.Sealed) error {
 			v.sealed[b.Address] = b.Tombstone
 		}
 	}
-	if e.Last != "" { // seals of older programs have none
-		v.lasts[e.Last] = true
-	}
+	v.sealedLast(e.Last)
 	v.signed = v.signed || v.Against != nil && v.Against.Verify(e.Key) == nil
 	return nil
+}
+
+// sealedLast notes which blob was the newest at a seal. Seals of older programs do not say it.
+func (v *verifier) sealedLast(address string) {
+	if address != "" {
+		h, _ := blobs.ParseHash(address)
+		v.lasts[h] = true
+	}
 }
 
 // signer checks whose the newest seal is.
@@ -229,9 +231,7 @@ func (v *verifier) against() error {
 	case a == nil:
 		return nil
 	case v.same && v.signed:
-		if a.Last != "" {
-			v.lasts[a.Last] = true
-		}
+		v.sealedLast(a.Last)
 		return nil
 	case a.Size > v.tree.Size:
 		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, a.Size)
@@ -244,8 +244,7 @@ func (v *verifier) against() error {
 // erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
 func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
-	linesFirst := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
-	for _, what := range slices.SortedFunc(maps.Keys(v.left), linesFirst) {
+	for _, what := range slices.Sorted(maps.Keys(v.left)) {
 		address, err := blobs.ParseHash(what)
 		switch left := v.left[what]; {
 		case v.sealed[what] == left:
@@ -270,13 +269,13 @@ func (v *verifier) inherited(address blobs.Hash, left string) bool {
 		}
 		if !asked {
 			dir := filepath.Join(filepath.Dir(v.id.Dir), self)
-			a = newVerifier(home.Identity{Self: self, Dir: dir}, v.Store, VerifyOptions{})
-			if err := a.verify(); errors.Is(err, fs.ErrNotExist) {
-				a = nil
+			ancestor := newVerifier(home.Identity{Self: self, Dir: dir}, v.Store, VerifyOptions{})
+			if err := ancestor.verify(); !errors.Is(err, fs.ErrNotExist) {
+				a = ancestor.sealed
 			}
 			v.ancestors[self] = a
 		}
-		if a == nil && !v.named[address] || a != nil && a.sealed[address.String()] == left {
+		if a == nil && !v.named[address] || a[address.String()] == left {
 			return true
 		}
 	}
@@ -305,7 +304,7 @@ func (v *verifier) chain() error {
 	}
 	linked[h] = true
 	for last := range v.lasts {
-		if h, err := blobs.ParseHash(last); err != nil || !linked[h] {
+		if !linked[last] {
 			return fmt.Errorf("a seal names the blob %s, and the parents of its newest blob do not lead there", last)
 		}
 	}

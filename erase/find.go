@@ -13,7 +13,6 @@ import (
 	"lethe/blobs"
 	"lethe/check"
 	"lethe/home"
-	"lethe/internal/lazy"
 	"lethe/internal/redact"
 	"lethe/life"
 	"lethe/life/event"
@@ -29,7 +28,7 @@ type finder struct {
 	names map[string]string // of identities
 
 	// Of LIFE. An address is known by its beginning, as digits has it.
-	events []recorded
+	events []life.Event
 	kinds  map[string]string      // the kind of event that first named a blob
 	stated map[string]string      // tombstones that LIFE tells of, by whole address
 	heard  map[string]bool        // rooms
@@ -45,12 +44,6 @@ type finder struct {
 	places map[Place]int
 	anew   []redact.File
 	plan   redact.Plan
-}
-
-// recorded is a line of LIFE that a reference to a text depends on.
-type recorded struct {
-	event event.Event
-	refs  []blobs.Ref
 }
 
 func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
@@ -96,7 +89,7 @@ func (f *finder) readLife() error {
 				return cmp.Or(err, v.Unknown)
 			}
 		}
-		f.events = append(f.events, recorded{parsed, e.Refs})
+		f.events = append(f.events, e)
 		return err
 	})
 	if err == nil {
@@ -146,13 +139,13 @@ func (f *finder) blobOf(r blobs.Ref) (blobs.Blob, error) {
 // said has go with what a person said the gists of the lines that were heard, and marks their entries. Of one that
 // nobody can read any more, nobody knows.
 func (f *finder) said() {
-	for _, t := range f.events {
-		in, ok := t.event.(event.Inbound)
+	for _, line := range f.events {
+		in, ok := event.As[event.Inbound](line)
 		if !ok {
 			continue
 		}
-		if b, err := f.blobOf(t.refs[0]); err == nil && len(find(b.Body, f.patterns)) > 0 {
-			f.entries, f.gists[digits(t.refs[0].Hash)] = append(f.entries, in.N), true
+		if b, err := f.blobOf(line.Refs[0]); err == nil && len(find(b.Body, f.patterns)) > 0 {
+			f.entries, f.gists[digits(line.Refs[0].Hash)] = append(f.entries, in.N), true
 		}
 	}
 }
@@ -164,30 +157,24 @@ func (f *finder) target() error {
 		return fmt.Errorf("%w: %s is a snapshot of the mind, and not something said or done", ErrText, h)
 	}
 	f.gists[digits(h)] = true
-	var heads, ids []string
-	for _, t := range f.events {
-		if e, ok := t.event.(event.Posted); ok {
-			id, _, _ := strings.Cut(e.ID, ".")
-			if slices.Contains(ids, id) {
-				f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
-			}
+	var heads []string
+	var replies []int
+	for _, line := range f.events {
+		n, _, _ := mind.ParseID(line.Arg(0))
+		head := regexp.QuoteMeta(line.Arg(0)) + " " + line.Kind
+		parsed, _ := event.Parse(line)
+		if e, ok := parsed.(event.Posted); ok && slices.Contains(replies, n) {
+			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 		}
-		if !slices.ContainsFunc(t.refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
+		if !slices.ContainsFunc(line.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
 			continue
 		}
-		n, head := 0, ""
-		switch e := t.event.(type) {
+		switch e := parsed.(type) {
 		case event.Inbound:
-			n, head = e.N, mind.EntryID(e.N)+" inbound"
 			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
 		case event.Reply:
-			n, head = e.N, mind.EntryID(e.N)+`(?: reply|\.\d+ call)`
-			ids = append(ids, mind.EntryID(e.N))
-		case event.Result:
-			n, _, _ = mind.ParseID(e.ID)
-			head = regexp.QuoteMeta(e.ID) + " result"
-		case event.Note:
-			n, head = e.N, mind.EntryID(e.N)+" note"
+			replies, head = append(replies, n), mind.EntryID(n)+`(?: reply|\.\d+ call)`
+		case event.Result, event.Note:
 		default:
 			continue
 		}
@@ -201,14 +188,14 @@ func (f *finder) target() error {
 
 // derive has go what was made of the entries: gists, summaries, pins.
 func (f *finder) derive() error {
-	for _, t := range f.events {
-		e, ok := t.event.(event.Fade)
+	for _, line := range f.events {
+		e, ok := event.As[event.Fade](line)
 		within := func(n int) bool { return e.Entries.From <= n && n <= e.Entries.To }
 		if !ok || e.To == mind.Card || !slices.ContainsFunc(f.entries, within) {
 			continue
 		}
 		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
-		for i, ref := range t.refs {
+		for i, ref := range line.Refs {
 			b, err := f.blobOf(ref)
 			if err != nil && i > 0 {
 				return err
@@ -257,16 +244,12 @@ func (f *finder) found(data []byte) []span {
 	return out
 }
 
-// gistLine is that of a blob's frontmatter.
-var gistLine = lazy.Regexp(`(?m)^gist: (.*)$`)
-
 // blob says what becomes of a stored text, and returns what goes of it.
 func (f *finder) blob(doc *document, found []span) []span {
 	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
-	m, body, derr := blobs.Decode(doc.data)
-	t, _, _, terr := blobs.DecodeTombstone(doc.data)
-	sum, tomb := blobs.Sum(doc.data), terr == nil && t.Of == h
-	owner := cmp.Or(m.Life, h.String())
+	b, derr := blobs.Decode(doc.data)
+	sum, tomb := blobs.Sum(doc.data), b.Gone != nil && b.Gone.Of == h
+	owner := cmp.Or(b.Life, h.String())
 	switch {
 	case err != nil: // what a crash left
 		doc.of(f, "")
@@ -283,17 +266,17 @@ func (f *finder) blob(doc *document, found []span) []span {
 		f.count("blobs, erased by another life", Erased, 1)
 	}
 	named := cmp.Or(f.kinds[digits(h.String())], "text")
-	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(body), h.String(), raw, "blobs: "+named
+	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(b.Body), h.String(), raw, "blobs: "+named
 	if named == life.Epoch || named == "asked" {
 		doc.kind = state
-	} else if _, _, err := mind.AnswerParts(body); err == nil {
+	} else if _, _, err := mind.AnswerParts(b.Body); err == nil {
 		doc.kind = reply
 	}
 	if h == f.req.Ref {
 		found = append(found, span{doc.head, len(doc.data)})
 	}
 	if f.gists[digits(h.String())] {
-		found = append(found, groups(gistLine(), doc.data[:doc.head], 0)...)
+		found = append(found, groups(inHead(), doc.data[:doc.head], 0)...)
 	}
 	if h.String() == f.id.Self {
 		doc.how = soul

@@ -10,12 +10,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
@@ -87,8 +89,8 @@ func (id Identity) Subs() string { return filepath.Join(id.Dir, "subs") }
 // ErrNotFound is wrapped when no identity, room or blob fits.
 var ErrNotFound = errors.New("not found")
 
-// ErrAmbiguous is wrapped when the beginning of a hash fits several identities.
-var ErrAmbiguous = errors.New("ambiguous")
+// ErrAmbiguous is wrapped when the beginning of a hash fits several identities, or texts.
+var ErrAmbiguous = blobs.ErrAmbiguous
 
 var namePattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
@@ -144,7 +146,7 @@ func (h Home) Identity(self, name string) Identity {
 }
 
 // List returns the identities of the home, by name. One whose name link was
-// lost in a crash is listed by the name in its log.
+// lost in a crash is listed by the name in its log, and by its hash where that cannot be read.
 func (h Home) List() ([]Identity, error) {
 	links, err := os.ReadDir(h.Names())
 	dirs, derr := os.ReadDir(h.Agents())
@@ -165,11 +167,11 @@ func (h Home) List() ([]Identity, error) {
 		}
 		if id.Name == "" {
 			boot, err := life.First(id.LIFE())
-			if err != nil {
+			if err == io.EOF || errors.Is(err, fs.ErrNotExist) {
 				continue // a boot that a crash cut short: it never was
 			}
 			e, _ := event.As[event.Boot](boot)
-			id.Name = e.Name
+			id.Name = cmp.Or(e.Name, id.Self) // of a damaged log
 		}
 		out = append(out, id)
 	}

@@ -1,6 +1,9 @@
 package life
 
-import "io"
+import (
+	"bytes"
+	"io"
+)
 
 // backwards calls f for each line of the first size bytes of a file, the newest first,
 // until f returns false. A line has its newline, if there is one, and at is the place
@@ -34,20 +37,14 @@ func (b *backward) cut() (line string, start int64, err error) {
 	const chunk = 64 << 10
 	searched := 0 // bytes at the end of buf that hold no newline
 	for {
-		// A newline at the very end belongs to the line itself.
-		for i := len(b.buf) - 2 - searched; i >= 0; i-- {
-			if b.buf[i] == '\n' {
-				line := string(b.buf[i+1:])
-				b.buf = b.buf[:i+1]
-				return line, b.from + int64(i) + 1, nil
-			}
+		before := max(0, len(b.buf)-1) // a newline at the very end belongs to the line itself
+		at := bytes.LastIndexByte(b.buf[:before-searched], '\n') + 1
+		if at > 0 || b.from == 0 {
+			line := string(b.buf[at:])
+			b.buf = b.buf[:at]
+			return line, b.from + int64(at), nil
 		}
-		if b.from == 0 {
-			line := string(b.buf)
-			b.buf = nil
-			return line, 0, nil
-		}
-		if searched = max(0, len(b.buf)-1); searched > maxLine {
+		if searched = before; searched > maxLine {
 			return "", b.from, ErrLongLine
 		}
 		n := min(b.from, max(chunk, int64(len(b.buf)))) // doubling keeps a long line linear

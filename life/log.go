@@ -107,36 +107,10 @@ func (l *Log) Close() error { return cmp.Or(l.Syncs.Wait(), l.file.Close()) }
 // that they survive power loss. An event that is not well formed (see Event) is
 // refused before anything is written. After any other error the log
 // takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
-func (l *Log) Append(events ...Event) error { return l.append(events, nil) }
-
-// append appends events, and behind them, unless it is nil, the one that last makes of their lines.
-func (l *Log) append(events []Event, last func(lines []string) (Event, error)) error {
-	if l.err != nil {
-		return fmt.Errorf("append to life: %w", l.err)
-	}
-	var lines []string
-	sum := l.end.Sum
-	add := func(e Event, err error) error {
-		if err = cmp.Or(err, e.check()); err != nil {
-			return fmt.Errorf("append to life: %w", err)
-		}
-		var line string
-		line, sum = render(sum, e, len(lines) > 0)
-		lines = append(lines, line)
-		return nil
-	}
-	for _, e := range events {
-		if err := add(e, nil); err != nil {
-			return err
-		}
-	}
-	if last != nil {
-		if err := add(last(lines)); err != nil {
-			return err
-		}
-	}
+func (l *Log) Append(events ...Event) error {
+	lines, sum, err := l.lines(events)
 	if len(lines) == 0 {
-		return nil
+		return err
 	}
 	data := []byte(strings.Join(lines, ""))
 	if err := l.write(data); err != nil {
@@ -145,6 +119,20 @@ func (l *Log) append(events []Event, last func(lines []string) (Event, error)) e
 	}
 	l.end = Mark{l.end.Offset + int64(len(data)), sum}
 	return nil
+}
+
+// lines are those that an append of events would write, and the checksum of the last one.
+func (l *Log) lines(events []Event) (lines []string, sum string, err error) {
+	sum, err = l.end.Sum, l.err
+	for _, e := range events {
+		if err = cmp.Or(err, e.check()); err != nil {
+			return nil, "", fmt.Errorf("append to life: %w", err)
+		}
+		var line string
+		line, sum = render(sum, e, len(lines) > 0)
+		lines = append(lines, line)
+	}
+	return lines, sum, err
 }
 
 // write appends lines to the file, if it is still the one this Log knows.

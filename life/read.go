@@ -173,11 +173,8 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 // that what was read is no longer there: the log was cut, or another file has its name.
 func (r *Reader) More() error {
 	named, err := os.Stat(r.path)
-	if err != nil {
-		return fmt.Errorf("read life: %w", err)
-	}
-	own, err := r.file.(*os.File).Stat()
-	if err != nil {
+	own, oerr := r.file.(*os.File).Stat()
+	if err = cmp.Or(err, oerr); err != nil {
 		return fmt.Errorf("read life: %w", err)
 	}
 	if !os.SameFile(named, own) || own.Size() < r.At.Offset {

@@ -23,20 +23,25 @@ type Seal func(size int64, root tlog.Hash) (Event, error)
 // before it, and returns all of them. It reads what was appended since the newest seal; of a log
 // without one, or whose file tree is missing or does not fit, all.
 func (l *Log) AppendSealed(seal Seal, events ...Event) ([]Event, error) {
-	var t tree
-	var e Event
-	err := l.append(events, func(lines []string) (_ Event, err error) {
-		if t, err = l.grown(lines); err == nil {
-			e, err = seal(t.Size, t.Root())
-		}
-		return e, err
-	})
-	if err == nil { // a cache: without it, the next seal after Open reads the whole log
+	lines, _, err := l.lines(events)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.grown(lines)
+	if err != nil {
+		return nil, err
+	}
+	e, err := seal(t.Size, t.Root())
+	if err != nil {
+		return nil, err
+	}
+	events = append(events[:len(events):len(events)], e)
+	if err = l.Append(events...); err == nil { // a cache: without it, the next seal after Open reads the whole log
 		l.tree = t
 		text, _ := json.Marshal(t)
 		_ = durable.Replace(l.treeFile(), text, 0o600)
 	}
-	return append(events[:len(events):len(events)], e), err
+	return events, err
 }
 
 // tree is over the first lines of a log.
@@ -73,13 +78,8 @@ func (l *Log) grown(lines []string) (tree, error) {
 // cachedTree is the tree that was written at a seal. It is empty unless that seal stands where the
 // tree ends, and states it.
 func (l *Log) cachedTree() (t tree) {
-	text, _, err := durable.ReadRegular(l.treeFile(), 1<<14)
-	if err == nil {
-		err = json.Unmarshal(text, &t)
-	}
-	if err != nil || t.Size < 0 || t.End < 0 || t.End > l.end.Offset {
-		return tree{}
-	}
+	text, _, _ := durable.ReadRegular(l.treeFile(), 1<<14)
+	_ = json.Unmarshal(text, &t) // of what is no tree, no seal states the root
 	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End)))
 	root := t.Root()
 	e, err := ParseLine(line)

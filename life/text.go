@@ -14,26 +14,14 @@ import (
 
 // String is the event as its line has it, without the checksum.
 func (e Event) String() string {
-	var b strings.Builder
-	b.WriteByte('[')
-	b.WriteString(e.At.UTC().Format(blobs.TimeFormat))
-	b.WriteString("] ")
-	b.WriteString(e.Kind)
-	for _, a := range e.Args {
-		b.WriteByte(' ')
-		b.WriteString(a)
-	}
+	words := append([]string{"[" + e.At.UTC().Format(blobs.TimeFormat) + "]", e.Kind}, e.Args...)
 	for _, f := range e.Fields {
-		b.WriteByte(' ')
-		b.WriteString(f.Key)
-		b.WriteByte('=')
-		b.WriteString(quote(f.Value))
+		words = append(words, f.Key+"="+quote(f.Value))
 	}
 	for _, r := range e.Refs {
-		b.WriteByte(' ')
-		b.WriteString(r.String())
+		words = append(words, r.String())
 	}
-	return b.String()
+	return strings.Join(words, " ")
 }
 
 // check refuses an event that would not read back as it was written.
@@ -155,22 +143,16 @@ func (e *Event) take(s string) (rest string, err error) {
 // unquote reads what quote wrote at the beginning of s.
 func unquote(s string) (value, rest string, err error) {
 	if !strings.HasPrefix(s, `"`) {
-		value, rest, found := strings.Cut(s, " ")
+		value, _, _ = strings.Cut(s, " ")
 		if !bare(value) {
 			return "", "", errForm
 		}
-		if found {
-			rest = " " + rest
-		}
-		return blobs.Unescape(value), rest, nil
+		return blobs.Unescape(value), s[len(value):], nil
 	}
-	q, err := strconv.QuotedPrefix(s)
+	q, _ := strconv.QuotedPrefix(s)
+	value, err = strconv.Unquote(q)
 	if err != nil {
 		return "", "", errForm
 	}
-	v, err := strconv.Unquote(q)
-	if err != nil {
-		return "", "", errForm
-	}
-	return blobs.Unescape(v), s[len(q):], nil
+	return blobs.Unescape(value), s[len(q):], nil
 }

@@ -119,7 +119,7 @@ var known = []struct {
 	{exitCorrupt, "until it is mended nobody may speak; put it back from a copy, or move it away and allow anew",
 		[]any{access.ErrPeople}},
 	{exitCorrupt, "", []any{new(*life.CorruptError), home.ErrCorrupt, blobs.ErrDigest}},
-	{exitNotFound, "give more digits", []any{new(*blobs.AmbiguousError), home.ErrAmbiguous}},
+	{exitNotFound, "give more digits", []any{home.ErrAmbiguous}},
 	{exitNotFound, "what is open: ‹questions›", []any{report.ErrNoQuestion}},
 	{exitNotFound, "all ids: ‹bridge telegram who›", []any{access.ErrNotListed}},
 	{exitNotFound, "", []any{home.ErrNotFound, blobs.ErrNotFound, report.ErrNoMatch, erase.ErrNowhere}},

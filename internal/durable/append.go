@@ -87,7 +87,7 @@ func Truncate(f *os.File, size int64) error {
 		return traced(f.Truncate(size), Op{Kind: "truncate", Path: f.Name(), At: size})
 	})
 	if err == nil {
-		err = step("sync", f.Name(), func() error { return fsync(f) })
+		err = syncFile(f.Name(), f)
 	}
 	if err != nil {
 		return fmt.Errorf("truncate %s: %w", f.Name(), err)

@@ -71,7 +71,10 @@ func traced(err error, op Op) error {
 	return err
 }
 
-func fsync(f *os.File) error { return traced(f.Sync(), Op{Kind: "sync", Path: f.Name()}) }
+// syncFile is the step that makes what f holds durable, as a caller's path.
+func syncFile(path string, f *os.File) error {
+	return step("sync", path, func() error { return traced(f.Sync(), Op{Kind: "sync", Path: f.Name()}) })
+}
 
 // put writes data where f stands.
 func put(f *os.File, data []byte) error {

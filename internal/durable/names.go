@@ -22,7 +22,7 @@ func Sync(path string) error {
 
 // SyncOpen is Sync of an open file.
 func SyncOpen(f *os.File) error {
-	if err := step("sync", f.Name(), func() error { return fsync(f) }); err != nil {
+	if err := syncFile(f.Name(), f); err != nil {
 		return fmt.Errorf("sync %s: %w", f.Name(), err)
 	}
 	return SyncDir(filepath.Dir(f.Name()))
@@ -175,7 +175,9 @@ func Space(dir string, size int) error {
 
 // occupy writes a file of size bytes into dir and removes it.
 func occupy(dir string, size int) error {
-	_, err := fill(named(dir), 0, func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err },
-		func(string) (bool, error) { return false, nil })
+	f, err := fill(named(dir), 0, func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err })
+	if err == nil {
+		discard(named(dir), f)
+	}
 	return err
 }

@@ -48,5 +48,5 @@ func Patch(path string, pieces ...Piece) (err error) {
 			return err
 		}
 	}
-	return step("sync", path, func() error { return fsync(f) })
+	return syncFile(path, f)
 }

@@ -109,9 +109,7 @@ func (s *Syncs) add(path string, f *os.File) error {
 // WriteFileLater is WriteFile with its syncs left to a set. Until Wait returns nil a power loss may leave other bytes
 // at path than the old or the new ones: it is for files of which each reader checks the bytes.
 func WriteFileLater(s *Syncs, path string, data []byte, perm fs.FileMode) error {
-	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error {
-		return write("write", path, tmp, data)
-	})
+	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm, whole(path, data), step)
 	if err == nil {
 		err = s.add(path, f)
 	}

@@ -19,18 +19,19 @@ import (
 // A crash can leave a file .tmp-* beside path, which no process uses and which
 // may be removed; an error leaves none.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error {
-		return write("write", path, tmp, data)
-	})
+	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, whole(path, data))
+}
+
+// whole writes data into the file that is to be path.
+func whole(path string, data []byte) func(*os.File) error {
+	return func(tmp *os.File) error { return write("write", path, tmp, data) }
 }
 
 // WriteFileIn is WriteFile of a name in an open directory: a link that takes the
 // directory's place leads nothing elsewhere. With perm 0 the file gets the mode of
 // any new file, 0644 less the umask.
 func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error {
-	return writeIn(dir, name, perm, func(tmp *os.File) error {
-		return write("write", filepath.Join(dir.Name(), name), tmp, data)
-	})
+	return writeIn(dir, name, perm, whole(filepath.Join(dir.Name(), name), data))
 }
 
 // WriteWith is WriteFile of what the function writes.
@@ -68,8 +69,8 @@ func writeIn(dir directory, name string, perm fs.FileMode, with func(*os.File) e
 		if err := with(tmp); err != nil {
 			return err
 		}
-		return step("sync", path, func() error { return fsync(tmp) })
-	})
+		return syncFile(path, tmp)
+	}, step)
 	if err != nil {
 		return err
 	}
@@ -78,12 +79,21 @@ func writeIn(dir directory, name string, perm fs.FileMode, with func(*os.File) e
 	return syncNames(dir.Name(), names, err)
 }
 
-// place makes a file, which with fills before it has its name; it is open then.
-func place(dir directory, name string, perm fs.FileMode, with func(*os.File) error) (*os.File, error) {
+// place makes a file, which with fills before it has its name as a step has it; it is open then.
+func place(
+	dir directory,
+	name string,
+	perm fs.FileMode,
+	with func(*os.File) error,
+	as func(op, path string, do func() error) error,
+) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
-	f, err := fill(dir, perm, with, func(tmp string) (bool, error) {
-		return true, step("rename", path, func() error { return rename(dir, tmp, name) })
-	})
+	f, err := fill(dir, perm, with)
+	if err == nil {
+		if err = as("rename", path, func() error { return rename(dir, f, name) }); err != nil {
+			discard(dir, f)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
@@ -94,31 +104,23 @@ func place(dir directory, name string, perm fs.FileMode, with func(*os.File) err
 // power loss may leave the old one or an empty one. It is for views that can be
 // made again, and Fault is not asked.
 func Replace(path string, data []byte, perm fs.FileMode) error {
-	dir := named(filepath.Dir(path))
-	f, err := fill(dir, perm, func(tmp *os.File) error { return put(tmp, data) },
-		func(tmp string) (bool, error) { return true, rename(dir, tmp, filepath.Base(path)) })
+	unasked := func(_, _ string, do func() error) error { return do() }
+	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm,
+		func(tmp *os.File) error { return put(tmp, data) }, unasked)
 	if err == nil {
 		err = f.Close()
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return err
 }
 
-func rename(dir directory, tmp, name string) error {
-	return traced(dir.Rename(filepath.Base(tmp), name), Op{Kind: "rename", Path: tmp, To: filepath.Join(dir.Name(), name)})
+func rename(dir directory, tmp *os.File, name string) error {
+	err := dir.Rename(filepath.Base(tmp.Name()), name)
+	return traced(err, Op{Kind: "rename", Path: tmp.Name(), To: filepath.Join(dir.Name(), name)})
 }
 
-// fill makes a temporary file in dir, has write fill it and use do something with it, by its path. Unless use has
-// renamed it, which leaves it open, what bears its name then is removed. An error of opening has the whole path: a
-// caller may have to restore what is above it.
-func fill(
-	dir directory,
-	perm fs.FileMode,
-	write func(*os.File) error,
-	use func(tmp string) (renamed bool, err error),
-) (*os.File, error) {
+// fill makes a temporary file in dir that has what with writes, and leaves it open. An error of opening has the whole
+// path: a caller may have to restore what is above it.
+func fill(dir directory, perm fs.FileMode, with func(*os.File) error) (*os.File, error) {
 	name := ".tmp-" + strconv.FormatUint(rand.Uint64(), 10)
 	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, cmp.Or(perm, 0o644))
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
@@ -131,20 +133,21 @@ func fill(
 		err = f.Chmod(perm)
 	}
 	if err == nil {
-		err = write(f)
+		err = with(f)
 	}
-	renamed := false
-	if err == nil {
-		renamed, err = use(f.Name())
+	if err != nil {
+		discard(dir, f)
+		return nil, err
 	}
-	if err == nil && renamed {
-		return f, nil
-	}
+	return f, nil
+}
+
+// discard closes a file that fill has made, and removes what bears its name.
+func discard(dir directory, f *os.File) {
 	f.Close()
-	if dir.Remove(name) == nil {
+	if dir.Remove(filepath.Base(f.Name())) == nil {
 		_ = traced(nil, Op{Kind: "remove", Path: f.Name()})
 	}
-	return nil, err
 }
 
 // Swap is for a file that others save too: nothing they save is lost. The new
@@ -158,41 +161,38 @@ func fill(
 // Where the filesystem cannot exchange files, mine is asked just before a rename,
 // which leaves an instant in which a save can be lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	return swapIn(path, perm, mine, func(f *os.File) error {
-		if err := write("write", path, f, data); err != nil {
-			return err
-		}
-		return step("sync", path, func() error { return fsync(f) })
-	})
+	return swapIn(path, data, perm, mine, syncFile)
 }
 
 // SwapView is Swap without the sync: power loss may leave the old file, or the new one empty, cut off or with zeros in
 // it. It is for a view that can be made again, and whose reader knows such a file.
 func SwapView(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
-	return swapIn(path, perm, mine, func(f *os.File) error { return write("write", path, f, data) })
+	return swapIn(path, data, perm, mine, func(string, *os.File) error { return nil })
 }
 
-// swapIn swaps path for the file that with fills.
 func swapIn(
 	path string,
+	data []byte,
 	perm fs.FileMode,
 	mine func(fs.FileInfo) bool,
-	with func(*os.File) error,
+	sync func(path string, tmp *os.File) error,
 ) (now fs.FileInfo, err error) {
-	_, err = fill(named(filepath.Dir(path)), perm, func(f *os.File) (err error) {
-		if err = with(f); err == nil {
+	dir, done := named(filepath.Dir(path)), false
+	f, err := fill(dir, perm, whole(path, data))
+	if err == nil {
+		if err = sync(path, f); err == nil {
 			now, err = f.Stat()
 		}
-		return err
-	}, func(tmp string) (bool, error) {
-		done, err := swap(tmp, path, mine)
-		if !done {
-			now = nil
+		if err == nil {
+			done, err = swap(f.Name(), path, mine)
 		}
-		return false, err
-	})
+		discard(dir, f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	if !done {
+		return nil, nil
 	}
 	return now, nil
 }

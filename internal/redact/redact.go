@@ -169,9 +169,9 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("erase in %s: %w", f.Path, err)
 	}
-	t, _, _, terr := blobs.DecodeTombstone(data)
+	b, _ := blobs.Decode(data)
 	switch {
-	case f.Of != "" && terr == nil && t.Of.String() == f.Of && t.At.Equal(at): // what this plan has made of it
+	case b.Gone != nil && b.Gone.Of.String() == f.Of && b.Gone.At.Equal(at): // what this plan has made of it
 		return true, durable.Sync(path)
 	case f.Mask(data) != f.Sum:
 		return false, nil
@@ -196,8 +196,8 @@ func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, body, err := blobs.Decode(data)
-	return blobs.EncodeTombstone(blobs.Tombstone{Of: h, Why: blobs.Erased, At: at}, m, body), err
+	b, err := blobs.Decode(data)
+	return blobs.EncodeTombstone(blobs.Tombstone{Of: h, Why: blobs.Erased, At: at}, b.Meta, b.Body), err
 }
 
 // remove overwrites a file before its name goes. A directory has empty files alone, whose names are what goes.

@@ -27,7 +27,7 @@ type Event any
 
 // Line returns the line of an event.
 func Line(at time.Time, e Event, refs ...blobs.Ref) life.Event {
-	line := life.Event{At: at, Kind: kind(e), Refs: refs}
+	line := life.Event{At: at, Kind: kind(reflect.TypeOf(e)), Refs: refs}
 	write(&line, e)
 	return line
 }
@@ -324,7 +324,7 @@ type Posting struct {
 
 // kinds are all events by their first word. Parse refuses what is not here: a life
 // with a new kind cannot be opened by an older program.
-var kinds = map[string]Event{}
+var kinds = map[string]reflect.Type{}
 
 func init() {
 	for _, e := range []Event{
@@ -332,9 +332,10 @@ func init() {
 		Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{},
 		Erased{}, Labelled{},
 	} {
-		kinds[kind(e)] = e
+		t := reflect.TypeOf(e)
+		kinds[kind(t)] = t
 	}
 }
 
 // kind is the first word of an event's line: the name of its type.
-func kind(e Event) string { return strings.ToLower(reflect.TypeOf(e).Name()) }
+func kind(t reflect.Type) string { return strings.ToLower(t.Name()) }

@@ -170,7 +170,7 @@ func TestFormsOnThePage(t *testing.T) {
 			t.Errorf("the page has %s, the package has not", section[1])
 			continue
 		}
-		names, optional := forms(reflect.TypeOf(kind), false)
+		names, optional := forms(kind, false)
 		var want []string
 		brackets := false
 		for _, word := range strings.Fields(section[2])[1:] {

@@ -21,7 +21,7 @@ func Parse(line life.Event) (Event, error) {
 	if !ok {
 		return nil, ErrUnknown
 	}
-	v := reflect.New(reflect.TypeOf(kind)).Elem()
+	v := reflect.New(kind).Elem()
 	if err := (&reader{line: line}).fields(v); err != nil {
 		return nil, err
 	}
@@ -31,14 +31,11 @@ func Parse(line life.Event) (Event, error) {
 // As reads the event of a line that is of type E. It is false for a line of
 // another kind, and for one that Parse refuses.
 func As[E Event](line life.Event) (e E, ok bool) {
-	if line.Kind != kind(e) {
-		return e, false
+	if line.Kind == kind(reflect.TypeFor[E]()) {
+		parsed, _ := Parse(line)
+		e, ok = parsed.(E)
 	}
-	parsed, err := Parse(line)
-	if err != nil {
-		return e, false
-	}
-	return parsed.(E), true
+	return e, ok
 }
 
 // tag is what the tag of a field says.
@@ -61,6 +58,7 @@ func write(line *life.Event, e any) {
 	v := reflect.ValueOf(e)
 	for i := range v.NumField() {
 		f, t := v.Field(i), tagOf(v.Type().Field(i))
+		add := func(value string) { line.Fields = append(line.Fields, life.Field{Key: t.key, Value: value}) }
 		switch {
 		case t.arg == "eN":
 			line.Args = append(line.Args, fmt.Sprintf("e%d", f.Int()))
@@ -72,15 +70,20 @@ func write(line *life.Event, e any) {
 		case t.key == "":
 			write(line, f.Interface())
 		case t.value != "":
-			line.Fields = append(line.Fields, life.Field{Key: t.key, Value: t.value})
-		case f.Kind() == reflect.Slice && f.Type() != reflect.TypeFor[Hashes]():
+			add(t.value)
+		case isList(f):
 			for j := range f.Len() {
-				line.Fields = append(line.Fields, life.Field{Key: t.key, Value: text(f.Index(j))})
+				add(text(f.Index(j)))
 			}
 		default:
-			line.Fields = append(line.Fields, life.Field{Key: t.key, Value: text(f)})
+			add(text(f))
 		}
 	}
+}
+
+// isList reports whether each value of a field has its own key=value.
+func isList(f reflect.Value) bool {
+	return f.Kind() == reflect.Slice && f.Type() != reflect.TypeFor[Hashes]()
 }
 
 // text renders a value.
@@ -141,7 +144,7 @@ func (r *reader) field(f reflect.Value, t tag) error {
 	case t.value != "":
 		f.SetBool(values[0] == t.value)
 		return nil
-	case f.Kind() == reflect.Slice && f.Type() != reflect.TypeFor[Hashes]():
+	case isList(f):
 		f.Set(reflect.MakeSlice(f.Type(), len(values), len(values)))
 		for j, value := range values {
 			if err := parse(f.Index(j), value); err != nil {

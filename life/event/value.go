@@ -7,6 +7,14 @@ import (
 	"lethe/chat"
 )
 
+// form returns an error unless a value that was read is sound, and written as the text that it was read from.
+func form(v fmt.Stringer, text string, sound bool, what string) error {
+	if !sound || v.String() != text {
+		return fmt.Errorf("%q is not %s", text, what)
+	}
+	return nil
+}
+
 // Span is a range of bytes, [From, To), written F..T.
 type Span struct {
 	From int64 `json:"from"`
@@ -16,11 +24,8 @@ type Span struct {
 func (s Span) String() string { return fmt.Sprintf("%d..%d", s.From, s.To) }
 
 func (s *Span) parse(text string) error {
-	_, err := fmt.Sscanf(text, "%d..%d", &s.From, &s.To)
-	if err != nil || s.String() != text || s.From < 0 || s.To < s.From {
-		return fmt.Errorf("%q is not a range of bytes", text)
-	}
-	return nil
+	_, _ = fmt.Sscanf(text, "%d..%d", &s.From, &s.To)
+	return form(s, text, s.From >= 0 && s.To >= s.From, "a range of bytes")
 }
 
 // Place is where a room ended when a post to it was decided, written
@@ -67,11 +72,8 @@ type Entries struct{ From, To int }
 func (e Entries) String() string { return fmt.Sprintf("e%d..e%d", e.From, e.To) }
 
 func (e *Entries) parse(text string) error {
-	_, err := fmt.Sscanf(text, "e%d..e%d", &e.From, &e.To)
-	if err != nil || e.String() != text || e.From < 1 || e.To < e.From {
-		return fmt.Errorf("%q is not a range of entries", text)
-	}
-	return nil
+	_, _ = fmt.Sscanf(text, "e%d..e%d", &e.From, &e.To)
+	return form(e, text, e.From >= 1 && e.To >= e.From, "a range of entries")
 }
 
 // File is a version of one of the identity's own files, written NAME:hash. The
@@ -81,11 +83,8 @@ type File struct{ Name, Hash string }
 func (f File) String() string { return f.Name + ":" + f.Hash }
 
 func (f *File) parse(text string) error {
-	var ok bool
-	if f.Name, f.Hash, ok = strings.Cut(text, ":"); !ok {
-		return fmt.Errorf("%q is not a version of a file", text)
-	}
-	return nil
+	f.Name, f.Hash, _ = strings.Cut(text, ":")
+	return form(f, text, true, "a version of a file")
 }
 
 // Hashes is a list, written with commas.
@@ -112,10 +111,7 @@ func (m Moment) String() string { return fmt.Sprintf("%s:%d:%s", m.Self, m.Line,
 
 func (m *Moment) parse(text string) error {
 	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%s %d %s", &m.Self, &m.Line, &m.Leaf)
-	if m.Line < 1 || m.String() != text || !isHash(m.Self) || !isHash(m.Leaf) {
-		return fmt.Errorf("%q is not a moment of a life", text)
-	}
-	return nil
+	return form(m, text, m.Line >= 1 && isHash(m.Self) && isHash(m.Leaf), "a moment of a life")
 }
 
 // Buried is a blob whose bytes are gone, written ADDRESS:TOMBSTONE: the second is the
@@ -126,10 +122,7 @@ func (b Buried) String() string { return b.Address + ":" + b.Tombstone }
 
 func (b *Buried) parse(text string) error {
 	b.Address, b.Tombstone, _ = strings.Cut(text, ":")
-	if !isHash(b.Address) || !isHash(b.Tombstone) {
-		return fmt.Errorf("%q is not a blob and its tombstone", text)
-	}
-	return nil
+	return form(b, text, isHash(b.Address) && isHash(b.Tombstone), "a blob and its tombstone")
 }
 
 // ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF:NOW: where it begins,
@@ -143,10 +136,7 @@ func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s:%s", l.Offset, l
 
 func (l *ErasedLine) parse(text string) error {
 	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%d %s %s", &l.Offset, &l.Leaf, &l.Now)
-	if l.String() != text || l.Offset < 0 || !isHash(l.Leaf) || !isHash(l.Now) {
-		return fmt.Errorf("%q is not a line and its hashes", text)
-	}
-	return nil
+	return form(l, text, l.Offset >= 0 && isHash(l.Leaf) && isHash(l.Now), "a line and its hashes")
 }
 
 // isHash reports whether s is 64 hex digits in lower case.

@@ -199,12 +199,11 @@ func (p *pass) take(ref string) error {
 	if err == nil && !p.Owns(b) {
 		err = fmt.Errorf("read blob %s: %w", h, errStranger)
 	}
-	var ambiguous *blobs.AmbiguousError
 	switch {
 	case errors.Is(err, blobs.ErrNotFound),
 		errors.Is(err, blobs.ErrDigest),
 		errors.Is(err, errStranger),
-		errors.As(err, &ambiguous):
+		errors.Is(err, blobs.ErrAmbiguous):
 		p.Log.Warn("an original is passed over in the index", "hash", ref, "error", err)
 		return nil
 	case err != nil:
