@@ -114,43 +114,35 @@ func encode(v any) ([]byte, error) {
 }
 
 func (p PresetInfo) setThinking(body map[string]any, r Request) {
+	set := func(field string, value any) {
+		field, inner, nested := strings.Cut(field, ".")
+		if !nested {
+			body[field] = value
+			return
+		}
+		object, _ := body[field].(map[string]any)
+		if object == nil {
+			object = map[string]any{}
+			body[field] = object
+		}
+		object[inner] = value
+	}
 	effort, off := r.Effort, r.Thinking == "disabled"
 	if effort == "max" {
 		effort = cmp.Or(p.MaxEffort, "high")
 	}
 	if off {
-		effort = ""
+		effort = p.NoEffort
 	}
-	switch p.Thinking {
-	case ThinkingNone:
-		return
-	case ThinkingEffort:
-		if off {
-			effort = "none"
-		}
-	case ThinkingObject:
-		if r.Thinking != "" {
-			body["thinking"] = map[string]any{"type": r.Thinking}
-		}
-	case ThinkingNested, ThinkingTemplate:
-		field, enabled, level := "reasoning", "enabled", "effort"
-		if p.Thinking == ThinkingTemplate {
-			field, enabled, level = "chat_template_kwargs", "enable_thinking", "reasoning_effort"
-		}
-		nested := map[string]any{}
-		if r.Thinking != "" {
-			nested[enabled] = !off
-		}
-		if effort != "" {
-			nested[level] = effort
-		}
-		if len(nested) > 0 {
-			body[field] = nested
-		}
-		return
+	switch {
+	case r.Thinking == "" || p.ThinkingField == "":
+	case strings.HasSuffix(p.ThinkingField, ".type"):
+		set(p.ThinkingField, r.Thinking)
+	default:
+		set(p.ThinkingField, !off)
 	}
-	if effort != "" {
-		body["reasoning_effort"] = effort
+	if effort != "" && p.EffortField != "" {
+		set(p.EffortField, effort)
 	}
 }
 

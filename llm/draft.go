@@ -16,8 +16,7 @@ type draft struct {
 	calls           []*callDraft       // in order of appearance
 	current         map[int]*callDraft // the one that fragments of an index go to
 	numbered        int                // calls begun, to number those that come without an index
-	size            int                // bytes held, against maxReply
-	weight          int                // weighted characters that came
+	weight          int                // weighted characters that came, against maxReply
 	reply           Reply
 	on              func(Delta)
 	progress        func() // told of each event that brings something
@@ -45,7 +44,7 @@ func (d *draft) read(s *stream) (Reply, error) {
 			return d.finish()
 		case err != nil:
 			return Reply{}, err
-		case d.size > maxReply:
+		case d.weight > maxReply:
 			return Reply{}, garbage("the reply is larger than %d MB", maxReply>>20)
 		}
 	}
@@ -97,7 +96,6 @@ func (d *draft) add(c choice) {
 	reasoning := cmp.Or(c.Delta.ReasoningContent.text, c.Delta.Reasoning.text) + c.Delta.Content.thinking
 	d.text.WriteString(text)
 	d.reasoning.WriteString(reasoning)
-	d.size += len(text) + len(reasoning)
 	d.weight += Weight(text) + Weight(reasoning)
 	if text != "" || reasoning != "" {
 		d.on(Delta{Text: text, Reasoning: reasoning})
@@ -114,7 +112,7 @@ func (d *draft) addCall(f fragment) {
 		c = &callDraft{index: index, id: f.ID}
 		d.calls = append(d.calls, c)
 		d.current[index] = c
-		d.size += 256 // what an empty call costs here
+		d.weight += 256 // what an empty call costs here
 	}
 	c.id = cmp.Or(c.id, f.ID)
 	name, args := f.Function.Name, string(f.Function.Arguments)
@@ -123,7 +121,6 @@ func (d *draft) addCall(f fragment) {
 	}
 	c.args.WriteString(args)
 	d.on(Delta{}) // a call is on its way
-	d.size += len(name) + len(args)
 	d.weight += Weight(name) + Weight(args)
 }
 

@@ -2,12 +2,16 @@ package llm
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
 )
 
 // PresetInfo is what one provider wants differently. Zero values are the plain
@@ -19,11 +23,13 @@ type PresetInfo struct {
 	KeyRequired bool   // BaseURL's host refuses calls without a key
 	Model       string // default model, "" when there is none
 
-	MaxField    string        // field of MaxTokens; "" is max_tokens
-	UserField   string        // field of UserID; "" leaves it out
-	Thinking    ThinkingStyle // how Thinking and Effort are written
-	MaxEffort   string        // the provider's word for Effort "max"; "" is high
-	NoUsageFlag bool          // refuses stream_options; sends usage unasked
+	MaxField      string // field of MaxTokens; "" is max_tokens
+	UserField     string // field of UserID; "" leaves it out
+	ThinkingField string // field of Thinking, or of an object in a field; "" leaves it out
+	EffortField   string // field of Effort, likewise
+	MaxEffort     string // the provider's word for Effort "max"; "" is high
+	NoEffort      string // what Effort is when Thinking is disabled; "" leaves it out
+	NoUsageFlag   bool   // refuses stream_options; sends usage unasked
 
 	// ReasoningField is where an assistant message carries its reasoning back;
 	// "" drops it, because the provider refuses unknown fields. What comes in is
@@ -38,61 +44,20 @@ type PresetInfo struct {
 	ShortIDs  bool // call ids must be nine letters or digits
 }
 
-// ThinkingStyle is how a request says whether and how hard to think.
-type ThinkingStyle int
+//go:embed presets.toml
+var presetsTable string
 
-const (
-	ThinkingNone     ThinkingStyle = iota // not said at all
-	ThinkingObject                        // thinking: {type}, reasoning_effort
-	ThinkingNested                        // reasoning: {enabled, effort}
-	ThinkingEffort                        // reasoning_effort alone, "none" for disabled
-	ThinkingLevel                         // reasoning_effort alone; disabling is not said
-	ThinkingTemplate                      // chat_template_kwargs: {enable_thinking, reasoning_effort}
-)
-
-// noReasoning is fixed: it is part of the bytes of a life.
-const noReasoning = "(no reasoning recorded)"
-
-// presets is the table of providers, sources: their API references, and what
-// they were seen to refuse. Mistral and Groq answer 4xx to any field they do
-// not know; Mistral also to call ids that are not nine alphanumerics and to a
-// user message right after a tool's. Chat templates served by vLLM and
-// llama.cpp raise when roles do not alternate.
-var presets = []PresetInfo{
-	{Name: "deepseek", BaseURL: "https://api.deepseek.com/", KeyEnv: "DEEPSEEK_API_KEY", KeyRequired: true,
-		Model: "deepseek-v4-pro", UserField: "user_id", Thinking: ThinkingObject, MaxEffort: "max",
-		ReasoningField: "reasoning_content", ReasoningPlaceholder: noReasoning},
-	{Name: "openai", BaseURL: "https://api.openai.com/v1/", KeyEnv: "OPENAI_API_KEY", KeyRequired: true,
-		Model: "gpt-5.1", MaxField: "max_completion_tokens", UserField: "prompt_cache_key",
-		Thinking: ThinkingEffort},
-	{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1/", KeyEnv: "OPENROUTER_API_KEY", KeyRequired: true,
-		Model: "deepseek/deepseek-v4-pro", UserField: "user",
-		Thinking: ThinkingNested, MaxEffort: "xhigh",
-		ReasoningField: "reasoning", ReasoningPlaceholder: noReasoning},
-	{Name: "ollama", BaseURL: "http://127.0.0.1:11434/v1/", KeyEnv: "OLLAMA_API_KEY",
-		Model: "qwen3", Thinking: ThinkingEffort, ReasoningField: "reasoning"},
-	{Name: "groq", BaseURL: "https://api.groq.com/openai/v1/", KeyEnv: "GROQ_API_KEY", KeyRequired: true,
-		Model: "openai/gpt-oss-120b", MaxField: "max_completion_tokens", UserField: "user", Thinking: ThinkingLevel},
-	{Name: "mistral", BaseURL: "https://api.mistral.ai/v1/", KeyEnv: "MISTRAL_API_KEY", KeyRequired: true,
-		Model: "mistral-large-latest", NoUsageFlag: true, Alternate: true, ShortIDs: true},
-	{Name: "together", BaseURL: "https://api.together.xyz/v1/", KeyEnv: "TOGETHER_API_KEY", KeyRequired: true,
-		Model: "deepseek-ai/DeepSeek-V3.1", Thinking: ThinkingNested},
-	{Name: "vllm", BaseURL: "http://127.0.0.1:8000/v1/", KeyEnv: "VLLM_API_KEY",
-		MaxField: "max_tokens", Thinking: ThinkingTemplate, ReasoningField: "reasoning", Alternate: true},
-	{Name: "llamacpp", BaseURL: "http://127.0.0.1:8080/v1/", KeyEnv: "LLAMA_API_KEY",
-		Model: "default", Thinking: ThinkingTemplate,
-		ReasoningField: "reasoning_content", Alternate: true},
-	{Name: "lmstudio", BaseURL: "http://127.0.0.1:1234/v1/", KeyEnv: "LMSTUDIO_API_KEY",
-		MaxField: "max_tokens", Alternate: true},
-	// custom is any other gateway: the plainest parameters, and messages that
-	// satisfy the strictest one.
-	{Name: "custom", KeyEnv: "LETHE_API_KEY", Alternate: true,
-		ReasoningField: "reasoning_content", ReasoningPlaceholder: noReasoning, ReasoningAlways: true},
-}
+var presets = sync.OnceValue(func() []PresetInfo {
+	var table struct{ Presets []PresetInfo }
+	if err := toml.Unmarshal([]byte(presetsTable), &table); err != nil {
+		panic(err) // it is part of the program
+	}
+	return table.Presets
+})
 
 // Preset returns the preset of that name.
 func Preset(name string) (PresetInfo, bool) {
-	for _, p := range presets {
+	for _, p := range presets() {
 		if p.Name == name {
 			return p, true
 		}
@@ -102,8 +67,8 @@ func Preset(name string) (PresetInfo, bool) {
 
 // Presets returns the names of all presets, the default first.
 func Presets() []string {
-	names := make([]string, len(presets))
-	for i, p := range presets {
+	names := make([]string, len(presets()))
+	for i, p := range presets() {
 		names[i] = p.Name
 	}
 	return names
@@ -162,7 +127,7 @@ func aim(conf Config) (target, error) {
 }
 
 func choose(name string, base *url.URL) (PresetInfo, error) {
-	for _, p := range presets {
+	for _, p := range presets() {
 		if name == p.Name || name == "" && (base == nil || p.owns(base)) {
 			return p, nil
 		}

@@ -11,64 +11,50 @@ import (
 // Bounds on what a server may make this process hold.
 const (
 	maxLine  = 16 << 20 // bytes of one line
-	maxReply = 64 << 20 // bytes of one assembled reply; 384K tokens are about 2 MB
+	maxReply = 64 << 20 // of one assembled reply, about: weighted characters; 384K tokens are some 2 million
 )
 
 // stream reads whatever a server sends under a 200 as events. It accepts comments, a missing space after the colon,
 // a missing last newline, and missing blank lines between events.
 type stream struct {
-	in     *bufio.Reader
-	redact func(string) string
-
-	err     error  // what follows the line that was read last
-	long    []byte // a line that did not fit into the buffer of in
-	touched bool   // anything has been seen
-	begun   bool   // a field has been seen: this is an event stream
+	lines   *bufio.Scanner
+	redact  func(string) string
+	touched bool // anything has been seen
+	begun   bool // a field has been seen: this is an event stream
 }
 
 func newStream(src io.Reader, redact func(string) string) *stream {
-	return &stream{in: bufio.NewReader(src), redact: redact}
+	lines := bufio.NewScanner(src)
+	lines.Buffer(nil, maxLine)
+	lines.Split(func(data []byte, end bool) (int, []byte, error) {
+		if lines.Err() != nil && !bytes.Contains(data, []byte("\n")) {
+			return 0, nil, nil // half a line of a broken connection says nothing
+		}
+		return bufio.ScanLines(data, end)
+	})
+	return &stream{lines: lines, redact: redact}
 }
 
 // next returns the data of an event, which is valid until the following call. An answer that ends, in whatever way,
 // is an *Error, which says nothing new to one that has its finish reason.
 func (s *stream) next() ([]byte, error) {
-	for s.err == nil {
-		var line []byte
-		line, s.err = s.line()
+	for s.lines.Scan() {
+		line := bytes.TrimSpace(s.lines.Bytes())
 		s.touched = s.touched || len(line) > 0
 		data, err := s.data(line)
 		if err != nil || len(data) > 0 {
 			return data, err
 		}
 	}
-	switch {
-	case !errors.Is(s.err, io.EOF):
-		return nil, s.err
+	switch err := s.lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, garbage("a line of the stream is larger than %d MB", maxLine>>20)
+	case err != nil:
+		return nil, broken(err)
 	case !s.touched:
 		return nil, garbage("the answer is empty")
 	}
 	return nil, &Error{Kind: Truncated, Message: "stream ended without a finish reason"}
-}
-
-// line returns a line without its end. With io.EOF comes what was left.
-func (s *stream) line() ([]byte, error) {
-	s.long = s.long[:0]
-	for {
-		part, err := s.in.ReadSlice('\n')
-		if len(s.long) > 0 || err != nil {
-			s.long = append(s.long, part...)
-			part = s.long
-		}
-		switch {
-		case len(part) > maxLine:
-			return nil, garbage("a line of the stream is larger than %d MB", maxLine>>20)
-		case err == nil || errors.Is(err, io.EOF):
-			return bytes.TrimSpace(part), err
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, broken(err) // half a line of a broken connection says nothing
-		}
-	}
 }
 
 // data returns what a line has of an event. A line outside the protocol means, as the first one, that the answer is no
@@ -90,12 +76,13 @@ func (s *stream) data(line []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if !s.begun {
-		line = append(bytes.Clone(line), '\n') // which the next read would overwrite
-		rest, err := io.ReadAll(io.LimitReader(s.in, maxErrorBody))
-		if err != nil {
+		line = bytes.Clone(line) // which the next read would overwrite
+		for len(line) < maxErrorBody && s.lines.Scan() {
+			line = append(append(line, '\n'), s.lines.Bytes()...)
+		}
+		if err := s.lines.Err(); err != nil {
 			return nil, broken(err)
 		}
-		line = append(line, rest...)
 	}
 	if p, ok := parseProblem(line); ok {
 		return nil, p.error(0, s.redact)

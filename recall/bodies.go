@@ -18,11 +18,11 @@ const (
 
 // candidate is an original with its verified blob, as it is ranked.
 type candidate struct {
-	Hit   // At is that of the blob, if that has times, and so is first
-	first time.Time
-	body  string
-	about string      // what its summary says, unless lines are limited
-	lines []text.Line // of the segment that fits best, as far as the query is limited to them
+	Hit
+	text.Times // those of the blob, if that has any
+	body       string
+	about      string      // what its summary says, unless lines are limited
+	lines      []text.Line // of the segment that fits best, as far as the query is limited to them
 }
 
 // affordable returns as many originals as may be read, the best first, and one in any
@@ -75,15 +75,11 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 	facts := text.FactsOf(body)
 	c := candidate{
 		Hit: Hit{
-			Hash: f.Hash, From: facts.From, To: facts.To, At: f.Last, Gist: b.Gist,
+			Hash: f.Hash, From: facts.From, To: facts.To, Gist: b.Gist,
 			Rooms: facts.Rooms, Tools: facts.Tools, Kinds: facts.Kinds,
 		},
-		first: f.First, body: body, about: text.About(b.Meta),
+		body: body, about: text.About(b.Meta),
 	}
-	if c.At.After(b.At) || c.first.After(c.At) {
-		c.first, c.At = b.At, b.At
-	}
-	var first, last time.Time
 	at := facts.First // what has no time of its own has that of the line before it
 	for s := range text.Sections(body) {
 		for line := range s.Lines(body) {
@@ -94,20 +90,19 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 				c.about = "" // it is about that line too
 				continue
 			}
-			if first.IsZero() || at.Before(first) {
-				first = at
-			}
-			if at.After(last) {
-				last = at
-			}
+			c.Add(at)
 			if text.SegmentOf(line.From, len(body)) == f.Segment {
 				c.lines = append(c.lines, line)
 			}
 		}
 	}
-	if !last.IsZero() {
-		c.first, c.At = first, last
+	if c.Last.IsZero() {
+		c.First, c.Last = f.First, f.Last
+		if c.Last.After(b.At) || c.First.After(c.Last) {
+			c.First, c.Last = b.At, b.At
+		}
 	}
+	c.At = c.Last
 	return c
 }
 

@@ -130,7 +130,7 @@ func (r *ranker) time(i int) (best float64) {
 		}
 	}
 	if len(at) == 0 {
-		at = append(at, r.c[i].first, r.c[i].At)
+		at = append(at, r.c[i].First, r.c[i].Last)
 	}
 	for _, p := range r.q.periods {
 		for _, t := range at {

@@ -196,8 +196,8 @@ func TestRankTimes(t *testing.T) {
 		s.first(t, question, want)
 	}
 	work := of(tool("make", "the build is green"), tool("make", "the build is red"))
-	work[0].first, work[0].At = monday.AddDate(0, -2, 0), monday.AddDate(0, -2, 0) // nothing in it has a time
-	work[1].first, work[1].At = monday, monday
+	work[0].First, work[0].Last = monday.AddDate(0, -2, 0), monday.AddDate(0, -2, 0) // nothing in it has a time
+	work[1].First, work[1].Last = monday, monday
 	work.first(t, "how was the build in august", 0)
 }
 

@@ -109,11 +109,11 @@ func (s *shortlist) absent(a query) (words []string) {
 
 // during adds what was said in a time that the query names.
 func (s *shortlist) during(v *index.View, periods []text.Period) error {
-	since, until := text.Bounds(periods)
-	if until.IsZero() {
+	if len(periods) == 0 {
 		return nil
 	}
-	segments, err := v.During(since, until).Newest(v.All(), mostOfTime)
+	bounds := text.Bounds(periods)
+	segments, err := v.During(bounds.First, bounds.Last).Newest(v.All(), mostOfTime)
 	worth := s.idf(float64(s.segments) / 10)
 	for _, id := range segments {
 		s.scores[id] += worth

@@ -52,16 +52,16 @@ func (run Run) Do(ctx context.Context, c Call) Result {
 	}
 	done := make(chan Result, 1)
 	go func() { done <- run.guarded(ctx, c) }() // ends with the tool
-	var late <-chan time.Time
-	for ended := ctx.Done(); ; {
-		select {
-		case r := <-done:
-			return r
-		case <-ended:
-			ended, late = nil, time.After(stopGrace)
-		case <-late:
-			return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
-		}
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-done:
+		return r
+	case <-time.After(stopGrace):
+		return failf("interrupted: %s did not stop in time, effect unknown. Check what it did before you repeat it.", c.Name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,16 +99,12 @@ func (s *Set) openJob(r *command, id int) error {
 		}
 	}
 	dir := jobDir(s.AgentDir, id)
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	err := durable.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600)
-	}
-	if err == nil {
-		err = s.writeJob(r.state(id))
-	}
+	err := cmp.Or(
+		os.RemoveAll(dir),
+		durable.MkdirAll(dir, 0o700),
+		durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600),
+		s.writeJob(r.state(id)),
+	)
 	if err != nil {
 		return err
 	}
@@ -211,12 +208,13 @@ func (s *Set) Jobs() (list []JobState) {
 	defer s.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(s.jobs)) {
 		r := s.jobs[id]
+		j := JobState{ID: id, Command: r.line, Began: r.began}
 		select {
 		case <-r.ended:
-			list = append(list, r.state(id))
+			j = r.state(id)
 		default:
-			list = append(list, JobState{ID: id, Command: r.line, Began: r.began})
 		}
+		list = append(list, j)
 	}
 	return list
 }

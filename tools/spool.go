@@ -124,9 +124,7 @@ func (s *spool) close(last string) {
 	s.held, s.over = "", true
 	if s.file != nil {
 		s.write([]byte(last))
-		if err := s.file.Close(); s.fileErr == nil {
-			s.fileErr = err
-		}
+		s.fileErr = cmp.Or(s.fileErr, s.file.Close())
 	}
 }
 

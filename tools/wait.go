@@ -56,9 +56,6 @@ func (a waitArgs) question(now time.Time, zone *time.Location) (w Question, err 
 			return w, err
 		}
 	}
-	for i, option := range w.Options {
-		w.Options[i] = strings.Join(strings.Fields(option), " ")
-	}
 	switch {
 	case w.Text == "" || len(w.Text) > maxQuestion:
 		return w, fmt.Errorf("question has %d bytes: give 1 to %d", len(w.Text), maxQuestion)
@@ -69,10 +66,10 @@ func (a waitArgs) question(now time.Time, zone *time.Location) (w Question, err 
 	return w, err
 }
 
-// list splits a text at any of the characters in at, without what is blank.
+// list splits a text at any of the characters in at, without what is blank, and writes white space as one space.
 func list(text, at string) (out []string) {
 	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(at, r) }) {
-		if s = strings.TrimSpace(s); s != "" {
+		if s = joined(s); s != "" {
 			out = append(out, s)
 		}
 	}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"sync"
@@ -30,18 +29,13 @@ func HideEnvironment() {
 var hide sync.Once
 
 func blankEnvironment() {
-	stat, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
+	f := stat("self", 51)
+	if f == nil {
 		return
 	}
-	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(f) < 49 {
-		return
-	}
-	// Fields 50 and 51, env_start and env_end; f begins at field 3.
-	from, err1 := strconv.ParseInt(string(f[47]), 10, 64)
-	to, err2 := strconv.ParseInt(string(f[48]), 10, 64)
-	const most = 64 << 20 // far beyond what the kernel lets a program start with
+	from, err1 := strconv.ParseInt(f[50-3], 10, 64) // env_start
+	to, err2 := strconv.ParseInt(f[51-3], 10, 64)   // env_end
+	const most = 64 << 20                           // far beyond what the kernel lets a program start with
 	if err1 != nil || err2 != nil || from <= 0 || to <= from || to-from > most {
 		return
 	}

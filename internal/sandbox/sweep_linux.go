@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -84,19 +85,25 @@ func descendants(root int) []process {
 	return found
 }
 
-// readProcess parses /proc/<pid>/stat. The second field is a name in
-// parentheses that may itself contain any of them, so parsing begins at the
-// last one.
+// readProcess reads what identifies a process.
 func readProcess(pid int) (process, bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
+	f := stat(strconv.Itoa(pid), 22)
+	if f == nil {
 		return process{}, false
 	}
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) < 20 {
-		return process{}, false
+	state := f[3-3]
+	parent, err := strconv.Atoi(f[4-3])
+	return process{pid: pid, parent: parent, start: f[22-3], dead: state == "Z" || state == "X"}, err == nil
+}
+
+// stat returns the fields of /proc/<pid>/stat from the third on; nil if there are not as many as the last one that is
+// wanted. The second field is a name in parentheses that may itself contain any of them, so parsing begins at the
+// last one.
+func stat(pid string, last int) []string {
+	b, _ := os.ReadFile("/proc/" + pid + "/stat") // nothing, if the process is gone
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) <= last-3 {
+		return nil
 	}
-	parent, err := strconv.Atoi(string(f[1])) // field 4; f begins at field 3
-	state := f[0][0]
-	return process{pid: pid, parent: parent, start: string(f[19]), dead: state == 'Z' || state == 'X'}, err == nil
+	return f
 }

@@ -30,7 +30,7 @@ func FuzzTokens(f *testing.F) {
 				t.Fatalf("%q: token %+v", text, tok)
 			}
 			for _, r := range tok.Text {
-				if r < utf8.RuneSelf && !asciiWord[r] && !strings.ContainsRune(`_-./\@`, r) || r >= 'A' && r <= 'Z' {
+				if r < utf8.RuneSelf && !wordRune(r) && !strings.ContainsRune(`_-./\@`, r) || r >= 'A' && r <= 'Z' {
 					t.Fatalf("%q: token %q is cut by FTS5", text, tok.Text)
 				}
 			}

@@ -158,9 +158,22 @@ func SegmentOf(at, size int) int {
 
 // Facts are what an original is about besides its words: what filters go by.
 type Facts struct {
-	From, To            int       // entries; 0 where no header names one
-	Rooms, Tools, Kinds []string  // each once, in order of appearance
-	First, Last         time.Time // of the lines that have one
+	From, To            int      // entries; 0 where no header names one
+	Rooms, Tools, Kinds []string // each once, in order of appearance
+	Times                        // of the lines that have one
+}
+
+// Times are the first and the last of some times; both zero of none.
+type Times struct{ First, Last time.Time }
+
+// Add counts a time in.
+func (t *Times) Add(at time.Time) {
+	if t.First.IsZero() || at.Before(t.First) {
+		t.First = at
+	}
+	if at.After(t.Last) {
+		t.Last = at
+	}
 }
 
 // maxFacts bounds how many rooms and tools of one original are told apart.
@@ -182,15 +195,8 @@ func FactsOf(body string) Facts {
 			continue
 		}
 		for line := range strings.Lines(s.Text(body)) {
-			m, _, ok := readTag(line)
-			if !ok || m.At.IsZero() {
-				continue
-			}
-			if f.First.IsZero() || m.At.Before(f.First) {
-				f.First = m.At
-			}
-			if m.At.After(f.Last) {
-				f.Last = m.At
+			if m, _, ok := readTag(line); ok && !m.At.IsZero() {
+				f.Add(m.At)
 			}
 		}
 	}

@@ -32,16 +32,12 @@ func (p Period) Fit(at time.Time) float64 {
 }
 
 // Bounds returns the time in which anything can fit some periods; zero without any.
-func Bounds(periods []Period) (since, until time.Time) {
+func Bounds(periods []Period) (all Times) {
 	for _, p := range periods {
-		if from := p.Since.Add(-late / 2); since.IsZero() || from.Before(since) {
-			since = from
-		}
-		if to := p.Until.Add(late); to.After(until) {
-			until = to
-		}
+		all.Add(p.Since.Add(-late / 2))
+		all.Add(p.Until.Add(late))
 	}
-	return since, until
+	return all
 }
 
 // monthOrYear finds a month or a year behind a word that makes it a time ("may" and "march" are

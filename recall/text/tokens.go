@@ -91,14 +91,6 @@ func Cut(s string, n int) string {
 // next takes what begins at s.at: a chunk, a run, a ref, or a character that is
 // nothing to look for.
 func (s *scanner) next() {
-	if c := s.text[s.at]; c < utf8.RuneSelf {
-		if !asciiWord[c] {
-			s.at++
-			return
-		}
-		s.chunk()
-		return
-	}
 	r, n := utf8.DecodeRuneInString(s.text[s.at:])
 	switch {
 	case r == '◱':
@@ -120,18 +112,12 @@ func (s *scanner) next() {
 	}
 }
 
-var asciiWord = func() (is [utf8.RuneSelf]bool) {
-	for c := range is {
-		is[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-	}
-	return is
-}()
-
 // wordRune reports whether r can stand in a word: letters, numbers, marks and
 // private use, as in FTS5's unicode61.
 func wordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return asciiWord[r]
+		small := r | 0x20
+		return '0' <= r && r <= '9' || 'a' <= small && small <= 'z'
 	}
 	return unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Co)
 }
