@@ -1,8 +1,8 @@
 package rehearsal
 
 import (
+	_ "embed"
 	"fmt"
-	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,59 +22,36 @@ const help = `I am the offline rehearsal model: a small program, not intelligent
 
 Orders can follow each other: run date and then read notes.txt.`
 
-// A phrase is a form of words. It calls a tool, with the named groups of the form as arguments beside those given, or
-// follows the groups in its own way.
+// phrasesTable has the forms of words that the model follows, in the order in which they are tried: behind each, a tool
+// that is called with the named groups as arguments beside those given, an answer (=), or one of follows.
+//
+//go:embed phrases.txt
+var phrasesTable string
+
 type phrase struct {
-	form, tool string
-	args       map[string]string
-	follow     func(t *turn, m []string) string
+	form *regexp.Regexp
+	does string
 }
 
-// phrases are tried in this order.
-var phrases = []phrase{
-	{form: `run (?P<command>.+) in the background`, tool: "BASH", args: map[string]string{"background": "1"}},
-	{form: `run (?P<command>.+)`, tool: "BASH"},
-	{form: `read (?P<path>\S+)`, tool: "READ_FILE"},
-	{form: `write (?P<content>.+) to (?P<path>\S+)`, tool: "WRITE_FILE"},
-	{form: `list`, tool: "LIST", args: map[string]string{"path": "."}},
-	{form: `say (?P<message>.+) in (?P<room>\S+)`, tool: "SAY"},
-	{form: `say (.+)`, follow: says("%s")}, // as triggers do
-	{form: `join (?P<room>\S+)`, tool: "JOIN"},
-	{form: `leave (?P<room>\S+)`, tool: "LEAVE"},
-	{form: `uncompact (?:.*hash=)?(?P<hash>[0-9a-f]{8,64})\b.*`, tool: "UNCOMPACT"},
-	{form: `compact`, tool: "COMPACT"},
-	{form: `every day at nine (.+)`, follow: (*turn).daily},
-	{form: `ask me before you (.+)`, follow: func(t *turn, m []string) string {
-		return t.call("WAIT", map[string]string{"question": shallI + m[1] + "?", "options": "yes|no"})
-	}},
-	{form: `(yes|once|always)`, follow: (*turn).approved},
-	{form: `no\b.*`, follow: func(*turn, []string) string { return "Then I leave it." }},
-	{form: `let somebody else (.+)`, follow: func(t *turn, m []string) string {
-		return strings.Replace(t.call("SPAWN", map[string]string{"brief": m[1]}), "SPAWN gave", "Somebody else does it", 1)
-	}},
-	{form: `remember(?: that)?[:,]? (.+)`, follow: says("I will remember: %s")},
-	{form: `.*what is ((\d{1,9}) ?([+*]) ?(\d{1,9}))\W*`, follow: sum},
-	{form: `count to (\d{1,4})`, follow: count},
-	{form: `(?:hello|hi)\b.{0,60}`, follow: func(t *turn, _ []string) string {
-		return "Hello, " + t.heard[t.now].who + ". Say help to see the phrases that I follow."
-	}},
-	{form: `help`, follow: func(*turn, []string) string { return help }},
-	{form: `(?:what|which|who|where|when|why|how|do you|did)\b.*|.*\w.*\?`, follow: (*turn).recall},
-}
-
-// says puts what was said into an answer.
-func says(form string) func(*turn, []string) string {
-	return func(_ *turn, m []string) string {
-		return fmt.Sprintf(form, m[1])
-	}
-}
-
-var forms = sync.OnceValue(func() (all []*regexp.Regexp) {
-	for _, p := range phrases {
-		all = append(all, regexp.MustCompile(`(?is)^(?:`+p.form+`)$`))
+var phrases = sync.OnceValue(func() (all []phrase) {
+	for row := range strings.Lines(phrasesTable) {
+		form, does, _ := strings.Cut(strings.TrimSpace(row), "\t")
+		all = append(all, phrase{regexp.MustCompile(`(?is)^(?:` + form + `)$`), does})
 	}
 	return all
 })
+
+// follows are the ways to follow the groups of a form that are neither a call nor an answer.
+var follows = map[string]func(t *turn, m []string) string{
+	"daily": (*turn).daily, "approved": (*turn).approved, "sum": sum, "count": count, "recall": (*turn).recall,
+	"ask": func(t *turn, m []string) string {
+		return t.call("WAIT", map[string]string{"question": shallI + m[1] + "?", "options": "yes|no"})
+	},
+	"hello": func(t *turn, _ []string) string {
+		return "Hello, " + t.heard[t.now].who + ". Say help to see the phrases that I follow."
+	},
+	"help": func(*turn, []string) string { return help },
+}
 
 // whole finds orders that hold others.
 var whole = lazy.Regexp(`(?i)^(?:remember|every|let|ask) `)
@@ -92,22 +69,28 @@ func (t *turn) follow(text string) string {
 }
 
 func (t *turn) order(text string) string {
-	for i, form := range forms() {
-		m, p := form.FindStringSubmatch(text), phrases[i]
+	for _, p := range phrases() {
+		m := p.form.FindStringSubmatch(text)
 		if m == nil {
 			continue
 		}
-		if p.follow != nil {
-			return p.follow(t, m)
+		if answer, ok := strings.CutPrefix(p.does, "= "); ok {
+			return p.form.ReplaceAllString(text, answer)
 		}
+		if follow := follows[p.does]; follow != nil {
+			return follow(t, m)
+		}
+		tool, given, _ := strings.Cut(p.does, " ")
 		args := map[string]string{}
-		maps.Copy(args, p.args)
-		for k, name := range form.SubexpNames() {
+		if name, value, ok := strings.Cut(given, "="); ok {
+			args[name] = value
+		}
+		for k, name := range p.form.SubexpNames() {
 			if name != "" {
 				args[name] = strings.Trim(m[k], "`")
 			}
 		}
-		return t.call(p.tool, args)
+		return strings.Replace(t.call(tool, args), "SPAWN gave", "Somebody else does it", 1)
 	}
 	return unknown(text)
 }
