@@ -10,6 +10,7 @@ import (
 
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
 	"lethe/llm"
@@ -186,6 +187,7 @@ func TestHoldAfterARestart(t *testing.T) {
 // What is put aside for a call is never less than what it costs, also of text of which nearly each character is a token,
 // after an epoch has taken the place of all that was counted, in the middle of a turn, and with another model.
 func TestHoldsCoverDenseText(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	var script []rehearsal.Step
 	for i := range 2 {

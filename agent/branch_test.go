@@ -93,6 +93,7 @@ func (r *running) compacted() {
 // Whatever faded between two moments, an identity that goes from one to the other has each of its entries before it, or
 // faded, once: also where it comes to the middle of a range that it left, and where the moment is one of before a compaction.
 func TestGoBackBehindACompaction(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := forgetful(t, 60_000)
 	w.conf.Forgetting.Mechanical = true

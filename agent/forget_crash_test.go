@@ -93,7 +93,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(9, 4, 1) {
+			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(25, 4, 1) {
 				lethetest.Tried(t, 1)
 				swap(t, n, stage)
 			}
@@ -130,6 +130,7 @@ func TestUnpinnedIsTold(t *testing.T) {
 // TestAnyLife does what comes to mind, in any order, with a disk and a summariser
 // that fail now and then.
 func TestAnyLife(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	deeds := lethetest.Sample(20, 30, 60)
 	for life := range lethetest.Sample(2, 3, 12) {

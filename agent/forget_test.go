@@ -106,6 +106,7 @@ func TestLongLife(t *testing.T) {
 // The agent itself, a person and a command can ask for a compaction. A job forks the
 // life's own request: the same bytes and one message.
 func TestCompactOnRequest(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := forgetful(t, 60_000)
 	r := w.run(w.boot("ada", "dev"))

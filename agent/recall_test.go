@@ -106,6 +106,7 @@ func (w *world) turns() []string {
 // are off, nothing is said. Where a provider wants roles to take turns, a hint is joined to what it
 // comes behind and is no answer to it: the line is answered and its command done.
 func TestHint(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	for _, preset := range []string{"deepseek", "custom"} {
 		t.Run(preset, func(t *testing.T) {

@@ -30,6 +30,7 @@ func (w *world) full() *atomic.Bool {
 // While an answer could not be written down, no model is asked for one, also by a job
 // of the compactor. That is said once, and ends by itself.
 func TestNothingIsAskedOnAFullDisk(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	hold := make(chan struct{})
 	w := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Hold: hold}, always("noted"))
