@@ -89,16 +89,16 @@ func (a *Agent) makeRoom() error {
 	if w.Free() == 0 {
 		return a.stuck() // no compaction would help
 	}
-	fits, err := w.MakeRoom(a.settings().Target, a.contextTokens, a.compactNow)
+	fits, err := w.MakeRoom(a.settings(), a.contextTokens, a.compactNow)
 	if err != nil || fits {
 		return err
 	}
 	return a.stuck()
 }
 
-// compactNow compacts at once and without a model, as far as a measure goes.
-func (a *Agent) compactNow(m compactor.Measure) error {
-	job, ok, err := a.plan(m.Share)
+// compactNow compacts at once and without a model.
+func (a *Agent) compactNow(set compactor.Settings, share float64) error {
+	job, ok, err := a.plan(share)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *Agent) compactNow(m compactor.Measure) error {
 	if ok {
 		fades = job.Mechanical()
 	}
-	return a.swap(fades, m.Settings(a.settings()), limit, 0)
+	return a.swap(fades, set, limit, 0)
 }
 
 // stuck pauses an identity whose next request would not fit, with everything

@@ -117,36 +117,28 @@ func (w Window) Settings() Settings {
 	return s
 }
 
-// Measure is one way to make room at once.
-type Measure struct {
-	target float64 // share of the eligible part that stays
-	past   float64 // share of its budgets that the past keeps
-	goal   int     // tokens that are few enough
-	Share  float64 // part of the live entries that is eligible; see Input
-}
-
-// Settings returns the settings of a compaction that follows the measure.
-func (m Measure) Settings(s Settings) Settings {
-	s.Past *= m.past
-	s.Target = m.target
-	return s
-}
-
 // MakeRoom brings a request under the limit, and reports whether it could. tokens
-// measures the next request; compact compacts at once, without a model, as far as
-// a measure goes. It is called as often as that brings something.
-func (w Window) MakeRoom(target float64, tokens func() int, compact func(Measure) error) (bool, error) {
-	for _, m := range []Measure{ // from the gentlest; the unit that the agent is at, and what it has not read, come last
-		{target, 1, w.near(), Older},
+// measures the next request; compact compacts at once, without a model, of a share of
+// the live entries. It is called as often as that brings something.
+func (w Window) MakeRoom(set Settings, tokens func() int, compact func(set Settings, share float64) error) (bool, error) {
+	for _, m := range []struct {
+		target float64 // share of the eligible part that stays
+		past   float64 // share of its budgets that the past keeps
+		goal   int     // tokens that are few enough
+		share  float64 // part of the live entries that is eligible; see Input
+	}{ // from the gentlest; the unit that the agent is at, and what it has not read, come last
+		{set.Target, 1, w.near(), Older},
 		{0, 1, w.near(), Older},
 		{0, 0.5, w.Limit, Older},
 		{0, 0.25, w.Limit, Older},
 		{0, 0.25, w.Limit, 1},
 		{0, 0, w.Limit, 1},
 	} {
+		harder := set
+		harder.Target, harder.Past = m.target, set.Past*m.past
 		for now := tokens(); now > m.goal; {
 			before := now
-			if err := compact(m); err != nil {
+			if err := compact(harder, m.share); err != nil {
 				return false, err
 			}
 			if now = tokens(); now >= before {

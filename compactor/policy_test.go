@@ -69,7 +69,7 @@ func TestRecent(t *testing.T) {
 // Room is made by the gentlest measure that suffices, and each is taken as long
 // as it brings something.
 func TestMakeRoom(t *testing.T) {
-	w := Window{Limit: 1000}
+	w, set := Window{Limit: 1000}, Settings{Target: 0.5}
 	for name, c := range map[string]struct {
 		freed []int // tokens, by compaction
 		calls []float64
@@ -82,8 +82,8 @@ func TestMakeRoom(t *testing.T) {
 	} {
 		tokens, freed := 1100, c.freed
 		var calls []float64
-		fits, err := w.MakeRoom(0.5, func() int { return tokens }, func(m Measure) error {
-			calls = append(calls, m.Settings(Default(1000)).Target)
+		fits, err := w.MakeRoom(set, func() int { return tokens }, func(set Settings, _ float64) error {
+			calls = append(calls, set.Target)
 			if len(freed) > 0 {
 				tokens, freed = tokens-freed[0], freed[1:]
 			}
@@ -94,7 +94,7 @@ func TestMakeRoom(t *testing.T) {
 		}
 	}
 	broken := errors.New("disk full")
-	if _, err := w.MakeRoom(0.5, func() int { return 2000 }, func(Measure) error { return broken }); !errors.Is(err, broken) {
+	if _, err := w.MakeRoom(set, func() int { return 2000 }, func(Settings, float64) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }

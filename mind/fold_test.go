@@ -33,7 +33,6 @@ func TestFoldErrors(t *testing.T) {
 		"inbound without body":        {"inbound e10 room=dev at=0..5", "", "no body"},
 		"inbound of a strange room":   {`inbound e10 room="a\n◰4 e1" at=0..5`, "x", "not a room"},
 		"reply that is none":          {"reply e10", "hello", "decode reply"},
-		"post without time":           {"reply e10 post=dev@1:0", final, "without its time"},
 		"blank post":                  {`error k1 say="\n" post=dev@1:0 ts=2026-11-20T12:57:16Z`, "", "blank"},
 		"call of no entry":            {"call e99.1 BASH", "", "no such call"},
 		"call of a note":              {"call e6.1 BASH", "", "no such call"},

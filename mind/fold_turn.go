@@ -152,7 +152,8 @@ func (s *State) result(e event.Result, from source) error {
 	default:
 		s.Owes = true
 	}
-	return s.goesOn(e.Job, s.TurnRoom())
+	s.goesOn(e.Job, s.TurnRoom())
+	return nil
 }
 
 func (s *State) note(e event.Note, from source) error {
@@ -171,9 +172,7 @@ func (s *State) note(e event.Note, from source) error {
 			return err
 		}
 		entry.About, entry.Said = &q.Ref, e.Status
-		if err := s.goesOn(e.Job, q.Room); err != nil {
-			return err
-		}
+		s.goesOn(e.Job, q.Room)
 	}
 	_, err := s.add(entry, from)
 	return err

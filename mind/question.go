@@ -195,8 +195,8 @@ func (s *State) Asked(by, exact string) (Question, bool) {
 }
 
 func (s *State) asked(e event.Asked, from source) error {
-	if len(e.Posts) == 0 || len(from.bodies) == 0 {
-		return errors.New("no room or no question")
+	if len(from.bodies) == 0 {
+		return errors.New("no question")
 	}
 	k, err := DecodeAsk(from.bodies[0].Data)
 	if err != nil {

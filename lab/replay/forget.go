@@ -44,7 +44,7 @@ func (r *run) compactIfDue() (started bool, err error) {
 			r.keptChunks, r.pending = slices.Concat(fades[late:], r.keptChunks), nil
 			r.report.Discarded++
 		}
-		fits, err := w.MakeRoom(r.opts.Target, r.next, r.compactNow)
+		fits, err := w.MakeRoom(r.settings(), r.next, r.compactNow)
 		if !fits {
 			r.report.Delayed++ // everything has faded that can: an agent would pause
 		}
@@ -70,13 +70,13 @@ type pending struct {
 	fades []compactor.Fade
 }
 
-// compactNow compacts without a model, as far as a measure goes.
-func (r *run) compactNow(m compactor.Measure) error {
+// compactNow compacts without a model.
+func (r *run) compactNow(set compactor.Settings, share float64) error {
 	var fades []compactor.Fade
-	if job, ok := r.plan(m.Share); ok {
+	if job, ok := r.plan(share); ok {
 		fades = job.Mechanical()
 	}
-	return r.swap(fades, m.Settings(r.settings()), mechanical)
+	return r.swap(fades, set, mechanical)
 }
 
 // next is the size of the next request with its answer, in estimated tokens.
