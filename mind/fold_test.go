@@ -24,7 +24,6 @@ func logLine(t *testing.T, line string, bodies ...string) (life.Event, []Body) {
 }
 
 func TestFoldErrors(t *testing.T) {
-	final := string(Answer{Text: "hi"}.Encode())
 	for name, tt := range map[string]struct{ line, body, want string }{
 		"unknown event":               {"dreamt", "", "unknown event"},
 		"boot without soul":           {"boot", "", "no soul"},

@@ -91,50 +91,56 @@ var errReply = errors.New("decode reply: body does not fit its first line")
 
 // DecodeAnswer reads what Encode wrote.
 func DecodeAnswer(body []byte) (Answer, error) {
-	a, _, _, err := decodeAnswer(body)
-	return a, err
+	d, err := decodeAnswer(body)
+	return d.Answer, err
 }
 
 // AnswerParts returns where in the body of a reply its texts stand, and the arguments of its calls.
 func AnswerParts(body []byte) (texts, args []Span, err error) {
-	_, texts, args, err = decodeAnswer(body)
-	return texts, args, err
+	d, err := decodeAnswer(body)
+	return d.texts, d.args, err
 }
 
-func decodeAnswer(body []byte) (a Answer, texts, args []Span, err error) {
+// decoded is an answer with where its parts stand.
+type decoded struct {
+	Answer
+	texts, args []Span
+}
+
+func decodeAnswer(body []byte) (d decoded, err error) {
 	line, rest, ok := bytes.Cut(body, []byte("\n"))
 	if !ok {
-		return a, nil, nil, errReply
+		return d, errReply
 	}
 	var h header
 	if err := json.Unmarshal(line, &h); err != nil {
-		return a, nil, nil, fmt.Errorf("decode reply: %w", err)
+		return d, fmt.Errorf("decode reply: %w", err)
 	}
 	for _, c := range h.Calls {
-		a.Calls = append(a.Calls, AnswerCall{Tool: c.Tool})
+		d.Calls = append(d.Calls, AnswerCall{Tool: c.Tool})
 	}
-	for i, p := range parts(h, &a) {
+	for i, p := range parts(h, &d.Answer) {
 		if p.length == 0 {
 			continue
 		}
 		if rest, ok = bytes.CutPrefix(rest, []byte(p.open)); !ok || p.length < 0 || len(rest) < p.length {
-			return a, nil, nil, errReply
+			return d, errReply
 		}
 		from := int64(len(body) - len(rest))
 		if s := (Span{From: from, To: from + int64(p.length)}); i > 1 && i%2 == 0 {
-			args = append(args, s)
+			d.args = append(d.args, s)
 		} else {
-			texts = append(texts, s)
+			d.texts = append(d.texts, s)
 		}
 		*p.into = string(rest[:p.length])
 		if rest, ok = bytes.CutPrefix(rest[p.length:], []byte(p.close)); !ok {
-			return a, nil, nil, errReply
+			return d, errReply
 		}
 	}
 	if len(rest) > 0 {
-		return a, nil, nil, errReply
+		return d, errReply
 	}
-	return a, texts, args, nil
+	return d, nil
 }
 
 // Gist is the one line that stands for the answer.
