@@ -58,7 +58,7 @@ func begin(parent context.Context, conf Config) *call {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &call{
 		conf: conf, ctx: ctx, stop: stop,
-		idle:   time.AfterFunc(conf.IdleTimeout, func() { cancel(errIdle) }),
+		idle:   time.AfterFunc(idleTimeout, func() { cancel(errIdle) }),
 		silent: time.AfterFunc(conf.AnswerTimeout, func() { cancel(errNoAnswer) }),
 	}
 }
@@ -70,7 +70,7 @@ func (a *call) end() {
 }
 
 // touch restarts the idle timer. A timer that fires twice, or after the end, changes nothing.
-func (a *call) touch() { a.idle.Reset(a.conf.IdleTimeout) }
+func (a *call) touch() { a.idle.Reset(idleTimeout) }
 
 // progress notes that the call goes on, and is not only kept alive.
 func (a *call) progress() {

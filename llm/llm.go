@@ -164,9 +164,6 @@ type Config struct {
 	// Key is sent to the host of BaseURL as a bearer token. Empty takes the
 	// preset's environment variable, but only for the provider's own host.
 	Key string
-	// IdleTimeout bounds silence, on the way out, before the headers, and within
-	// the stream. 0 means 300 s.
-	IdleTimeout time.Duration
 	// AnswerTimeout bounds how long nothing may come of an answer, whatever keeps the connection
 	// alive. 0 means 10 minutes. It is not asked again: Complete has taken long already.
 	AnswerTimeout time.Duration
@@ -182,11 +179,13 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// Defaults of Config. DeepSeek itself gives up after 10 minutes without
-// inference and sends keep-alives until then, so 300 s of true silence is a
-// dead connection.
+// idleTimeout bounds silence, on the way out, before the headers, and within the
+// stream. DeepSeek itself gives up after 10 minutes without inference and sends
+// keep-alives until then, so 300 s of true silence is a dead connection.
+const idleTimeout = 300 * time.Second
+
+// Defaults of Config.
 const (
-	defaultIdle    = 300 * time.Second
 	defaultAnswer  = 10 * time.Minute
 	defaultRetries = 8
 )
@@ -209,7 +208,6 @@ func New(conf Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	conf.IdleTimeout = cmp.Or(conf.IdleTimeout, defaultIdle)
 	conf.AnswerTimeout = cmp.Or(conf.AnswerTimeout, defaultAnswer)
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"lethe/internal/lazy"
 	"net/http"
 	"regexp"
 	"slices"
@@ -84,19 +85,12 @@ func (p problem) says(words ...string) bool {
 // ("maximum prompt length"), Gemini ("maximum number of tokens allowed"), Groq
 // ("reduce the length"), Moonshot ("model token limit"), and text generation
 // servers ("must have less than", "`max_new_tokens` must be").
-var overflowWords = []string{
-	"context length", "too large for model with", "context size", "context window",
-	"prompt is too long", "input is too long", "maximum prompt length",
-	"maximum number of tokens allowed", "reduce the length of the", "model token limit",
-	"`max_new_tokens` must be",
-}
+var overflowWords = lazy.Regexp("(?i)context length|too large for model with|context size|context window|" +
+	"prompt is too long|input is too long|maximum prompt length|maximum number of tokens allowed|" +
+	"reduce the length of the|model token limit|`max_new_tokens` must be")
 
 func (p problem) overflows() bool {
-	if p.says("context_length_exceeded", "exceed_context_size") {
-		return true
-	}
-	text := strings.ToLower(p.message)
-	return slices.ContainsFunc(overflowWords, func(w string) bool { return strings.Contains(text, w) })
+	return p.says("context_length_exceeded", "exceed_context_size") || overflowWords().MatchString(p.message)
 }
 
 // windows find the number that is the limit, not the size of the request.

@@ -147,7 +147,7 @@ func pauses(wait time.Duration, pieces ...string) http.HandlerFunc {
 func TestMinutesOfKeepAlives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alive := []string{": keep-alive\n\n", ": keep-alive\n\n"}
-		c, stop := inMemory(t, Config{MaxRetries: -1}, pauses(defaultIdle-time.Second, append(alive, whole)...))
+		c, stop := inMemory(t, Config{MaxRetries: -1}, pauses(idleTimeout-time.Second, append(alive, whole)...))
 		defer stop()
 		began := time.Now()
 		reply, err := c.Complete(t.Context(), ask, nil)
@@ -226,11 +226,11 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, stop := inMemory(t, Config{IdleTimeout: 100 * time.Second, MaxRetries: -1}, h)
+				c, stop := inMemory(t, Config{MaxRetries: -1}, h)
 				defer stop()
 				began := time.Now()
 				e := failed(t, c, ask)
-				if passed := time.Since(began); passed != 100*time.Second {
+				if passed := time.Since(began); passed != idleTimeout {
 					t.Errorf("ended after %v: %v", passed, e)
 				}
 				if name != "in an error body" && (e.Kind != Transient || !errors.Is(e, errIdle)) {
@@ -244,13 +244,13 @@ func TestSilence(t *testing.T) {
 // A request that takes long to send is not silence.
 func TestSlowUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, stop := inMemory(t, Config{IdleTimeout: 10 * time.Second, MaxRetries: -1}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, stop := inMemory(t, Config{MaxRetries: -1}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			buf := make([]byte, 256<<10)
 			for {
 				if _, err := io.ReadFull(r.Body, buf); err != nil {
 					break
 				}
-				time.Sleep(9 * time.Second)
+				time.Sleep(idleTimeout - time.Second)
 			}
 			io.WriteString(w, whole)
 		}))
@@ -259,7 +259,7 @@ func TestSlowUpload(t *testing.T) {
 		began := time.Now()
 		_, err := c.Complete(t.Context(), r, nil)
 		lethetest.Must(t, err)
-		within(t, "time passed", time.Since(began), time.Minute, 2*time.Minute)
+		within(t, "time passed", time.Since(began), 30*time.Minute, time.Hour)
 	})
 }
 

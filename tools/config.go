@@ -40,15 +40,14 @@ type Config struct {
 	// JobEnded, when set, is called when a job has ended, from its goroutine.
 	JobEnded func()
 	// MaxOutput bounds the bytes of a command's output that are kept in its
-	// result: half from its beginning, half from its end. Default 4 MiB, at
-	// least 1 KiB.
+	// result: half from its beginning, half from its end. Default 4 MiB.
 	MaxOutput int64
 	// Ask are the calls before which people are asked; see Set.Asks.
 	Ask []Rule
 	// Rooms does what JOIN and LEAVE ask for. A Set that is only described
 	// needs none.
 	Rooms Rooms
-	// Zone is that of deadlines which name none. Default: the machine's.
+	// Zone is that of deadlines which name none. A Set that is only described needs none.
 	Zone *time.Location
 	// Only are the names of the tools that are offered; none offers all.
 	Only []string
@@ -57,7 +56,7 @@ type Config struct {
 	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
 	// or why it cannot be written. A Set that is only described needs none.
 	CheckTrigger func(name, content string) (remark string, err error)
-	// Weight is what a text weighs as the result of a call. Default: its bytes.
+	// Weight is what a text weighs as the result of a call. A Set that is only described needs none.
 	Weight func(text string) int
 	// Past does what UNCOMPACT and RECALL ask for, and opens paths like
 	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
@@ -82,15 +81,10 @@ const (
 // refuses what would undo the protection of the home.
 func (c Config) complete() (Config, error) {
 	c.Bash = cmp.Or(c.Bash, BashSandbox)
-	c.Zone = cmp.Or(c.Zone, time.Local)
 	c.BashTimeout = min(cmp.Or(c.BashTimeout, defaultBashTimeout), maxBashTimeout)
 	c.BashWait = cmp.Or(c.BashWait, defaultBashWait)
-	c.MaxOutput = max(cmp.Or(c.MaxOutput, defaultMaxOutput), 1<<10)
+	c.MaxOutput = cmp.Or(c.MaxOutput, defaultMaxOutput)
 	c.AgentDir, c.Home = resolved(c.AgentDir), resolved(c.Home)
-	c.ChatsDir = cmp.Or(c.ChatsDir, filepath.Join(c.Home, "chats"))
-	if c.Weight == nil {
-		c.Weight = func(text string) int { return len(text) }
-	}
 	c.Secrets = slices.Clone(c.Secrets)
 	for i, file := range c.Secrets {
 		c.Secrets[i] = filepath.Join(resolved(filepath.Dir(file)), filepath.Base(file))

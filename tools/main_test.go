@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -47,7 +48,10 @@ func newIdentity(t *testing.T, change func(*Config)) *identity {
 	} {
 		lethetest.Write(id.t, filepath.Join(home, name), text)
 	}
-	c := Config{AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms, Past: &fakePast{}}
+	c := Config{
+		AgentDir: id.dir, Home: home, ChatsDir: filepath.Join(home, "chats"), Rooms: id.rooms, Past: &fakePast{},
+		Zone: time.Local, Weight: func(text string) int { return len(text) },
+	}
 	if change != nil {
 		change(&c)
 	}

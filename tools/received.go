@@ -84,12 +84,23 @@ func fileName(hash, gist string, head []byte) string {
 		name = strings.ToValidUTF8(name[:min(len(name), maxName)], "") // a rune that was cut
 		return short + "-" + name + ext
 	}
-	return short + extensions[http.DetectContentType(head)]
+	_, ext, _ := strings.Cut(extensions, http.DetectContentType(head)+" ")
+	ext, _, _ = strings.Cut(ext, "\n")
+	return short + ext
 }
 
 // extensions of what is sent without a name. Other kinds get none.
-var extensions = map[string]string{
-	"image/jpeg": ".jpg", "image/png": ".png", "image/gif": ".gif", "image/webp": ".webp",
-	"application/ogg": ".ogg", "audio/mpeg": ".mp3", "audio/wave": ".wav", "video/mp4": ".mp4", "video/webm": ".webm",
-	"application/pdf": ".pdf", "application/zip": ".zip", "application/x-gzip": ".gz",
-}
+const extensions = `
+image/jpeg .jpg
+image/png .png
+image/gif .gif
+image/webp .webp
+application/ogg .ogg
+audio/mpeg .mp3
+audio/wave .wav
+video/mp4 .mp4
+video/webm .webm
+application/pdf .pdf
+application/zip .zip
+application/x-gzip .gz
+`

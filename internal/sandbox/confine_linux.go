@@ -21,16 +21,13 @@ import (
 const leastABI = 3
 
 // Directories that hold the system. Some exist on few distributions only.
-var systemDirs = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
-	"/nix", "/gnu", "/snap", "/proc", "/sys",
-}
+var systemDirs = strings.Fields("/usr /bin /sbin /lib /lib32 /lib64 /libx32 /etc /opt /nix /gnu /snap /proc /sys")
 
 // Files for looking up names and times, which may be links out of /etc.
-var resolverFiles = []string{"/etc/resolv.conf", "/etc/hosts", "/etc/localtime"}
+var resolverFiles = strings.Fields("/etc/resolv.conf /etc/hosts /etc/localtime")
 
 // Devices that are neither storage nor anybody's terminal.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
+var devices = strings.Fields("/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty")
 
 // confine reads the order, gives up what the command must not have, and becomes
 // the shell.

@@ -33,26 +33,19 @@ func Fold(s string) string {
 			r, _ = utf8.DecodeRuneInString(norm.NFD.String(string(r)))
 		}
 		r = unicode.ToLower(r)
-		as, other := spelt[r]
-		switch {
-		case other:
-			b.WriteString(as)
-			unmarked = true
-		case wordRune(r) || r < utf8.RuneSelf && (connector(byte(r)) || r == '\''):
+		if wordRune(r) || r < utf8.RuneSelf && connector(byte(r)) || strings.ContainsRune("'’", r) {
 			b.WriteRune(r)
 			unmarked = unmarked || r < utf8.RuneSelf || unicode.Is(unicode.Cyrillic, r)
 		}
 	}
-	return b.String()
+	return spelt.Replace(b.String())
 }
 
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// spelt has letters that decompose into nothing, and that are often typed
-// otherwise.
-var spelt = map[rune]string{
-	'’': "'", 'ς': "σ", 'ё': "е", 'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ı': "i",
-	'\u0640': "", 'ى': "ي", 'ة': "ه", // Arabic: the stroke that makes a word longer, and two ends of words
-}
+// spelt has letters that decompose into nothing, and that are often typed otherwise, each before how. The last three
+// are Arabic: the stroke that makes a word longer, and two ends of words.
+var spelt = strings.NewReplacer(
+	strings.Split("’ ' ς σ ё е ß ss æ ae œ oe ø o ł l đ d ı i \u0640  \u0649 \u064a \u0629 \u0647", " ")...)

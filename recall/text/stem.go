@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -68,42 +69,38 @@ func (m Stems) Term(t Token) string {
 
 // stopWords are not looked up, unless a query has nothing else. The list is
 // English; in other languages it does no harm.
-var stopWords = func() map[string]bool {
-	m := map[string]bool{}
-	for word := range strings.FieldsSeq(`
+var stopWords = strings.Fields(`
 a an the and or but if of at by for with about to from in on into onto as is are was were be been being am do
 does did doing done have has had having i me my mine we us our you your he him his she her hers it its they
 them their this that these those there here what which who whom whose when where why how can could would
 should will shall may might must not no nor so than then too very just also any some both each ft im youre
 dont doesnt didnt isnt wasnt arent else myself yourself himself herself itself ourselves yourselves themselves
-`) {
-		m[word] = true
-	}
-	return m
-}()
+`)
 
 // Stop reports whether a token is a word that says nothing by itself.
-func (t Token) Stop() bool { return (t.Kind == Word || t.Kind == Part) && stopWords[t.Text] }
+func (t Token) Stop() bool {
+	return (t.Kind == Word || t.Kind == Part) && slices.Contains(stopWords, t.Text)
+}
 
 // Matcher finds some terms among the tokens of a text. It belongs to one goroutine.
 type Matcher struct {
 	terms map[string]int
 	stems Stems
-	// starts has a bit for each way to begin that a matching token can have. Most
-	// tokens have none, and need no stem.
-	starts [1 << 16 / 64]uint64
+	// starts has each way to begin that a matching token can have. Most tokens have
+	// none, and need no stem.
+	starts map[string]bool
 }
 
 // NewMatcher returns a matcher for terms as they stand in the index.
 func NewMatcher(terms []string) *Matcher {
-	m := &Matcher{terms: map[string]int{}, stems: Stems{}}
+	m := &Matcher{terms: map[string]int{}, stems: Stems{}, starts: map[string]bool{}}
 	for i, t := range terms {
 		m.terms[t] = i
-		m.mark(t)
+		m.starts[beginning(t)] = true
 	}
 	for form, base := range irregular() {
 		if _, ok := m.terms[base]; ok {
-			m.mark(form)
+			m.starts[beginning(form)] = true
 		}
 	}
 	return m
@@ -111,24 +108,13 @@ func NewMatcher(terms []string) *Matcher {
 
 // Find returns which of the terms a token is.
 func (m *Matcher) Find(t Token) (term int, ok bool) {
-	b := beginning(t.Text)
-	if m.starts[b/64]&(1<<(b%64)) == 0 {
+	if !m.starts[beginning(t.Text)] {
 		return 0, false
 	}
 	term, ok = m.terms[m.stems.Term(t)]
 	return term, ok
 }
 
-func (m *Matcher) mark(s string) {
-	b := beginning(s)
-	m.starts[b/64] |= 1 << (b % 64)
-}
-
 // beginning is the first two bytes of a token. Stemming leaves them as they are,
 // but for irregular forms.
-func beginning(s string) int {
-	if len(s) == 1 {
-		return int(s[0]) << 8
-	}
-	return int(s[0])<<8 | int(s[1])
-}
+func beginning(s string) string { return s[:min(2, len(s))] }
