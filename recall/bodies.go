@@ -91,13 +91,13 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 				continue
 			}
 			c.Add(at)
-			if text.SegmentOf(line.From, len(body)) == f.Segment {
+			if text.SegmentOf(line.From, len(body)) == int(f.Segment) {
 				c.lines = append(c.lines, line)
 			}
 		}
 	}
 	if c.Last.IsZero() {
-		c.First, c.Last = f.First, f.Last
+		c.First, c.Last = time.UnixMicro(f.First).UTC(), time.UnixMicro(f.Last).UTC()
 		if c.Last.After(b.At) || c.First.After(c.Last) {
 			c.First, c.Last = b.At, b.At
 		}

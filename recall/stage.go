@@ -113,7 +113,7 @@ func (s *shortlist) during(v *index.View, periods []text.Period) error {
 		return nil
 	}
 	bounds := text.Bounds(periods)
-	segments, err := v.During(bounds.First, bounds.Last).Newest(v.All(), mostOfTime)
+	segments, err := v.During(bounds.First, bounds.Last, mostOfTime)
 	worth := s.idf(float64(s.segments) / 10)
 	for _, id := range segments {
 		s.scores[id] += worth

@@ -71,10 +71,13 @@ type reader struct {
 func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 	body := string(blob.Body)
 	facts := text.FactsOf(body)
-	d := document{Doc: Doc{Hash: blob.Hash, Size: int64(len(body)), First: facts.First, Last: facts.Last}}
-	if d.Last.IsZero() {
-		d.First, d.Last = written(body, at, blob.At)
+	first, last := facts.First, facts.Last
+	if last.IsZero() {
+		first, last = written(body, at, blob.At)
 	}
+	d := document{Doc: Doc{
+		Hash: blob.Hash, Size: int64(len(body)), First: first.UnixMicro(), Last: last.UnixMicro(),
+	}}
 	var more []uint64
 	for t := range text.Tokens(text.About(blob.Meta)) {
 		more = append(more, keyOf(r.stems.Term(t))|About)

@@ -108,6 +108,3 @@ func (s *state) sweep(path string) error {
 
 // errDamaged is wrapped by errors about an index that contradicts itself.
 var errDamaged = errors.New("the index cannot be used")
-
-// damaged reports whether an error says that the index has to be made anew.
-func damaged(err error) bool { return errors.Is(err, errDamaged) || errors.Is(err, life.ErrOtherLog) }

@@ -27,6 +27,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"lethe/blobs"
+	"lethe/life"
 	"lethe/recall/text"
 )
 
@@ -94,7 +95,7 @@ func (x *Index) lock(ctx context.Context) (release func(), err error) {
 
 // condemn reports whether an error says that the index is damaged, and then removes it: the next Sync makes it anew.
 func (x *Index) condemn(err error) bool {
-	if !damaged(err) {
+	if !errors.Is(err, errDamaged) && !errors.Is(err, life.ErrOtherLog) {
 		return false
 	}
 	x.Log.Warn("the index of what has faded is made anew", "file", x.Path, "why", err)

@@ -19,7 +19,7 @@ import (
 
 // A run is a file that never changes: segments that follow each other, with
 //
-//	a record for each segment
+//	a record for each segment, a Doc
 //	an entry for each term in each class, in the order of their keys: the key and how many postings follow, in 8 bytes,
 //	and the postings, the segments counted from the first of the run, in 2 bytes each
 //	for each beginning of a key, at which byte the entries that begin so do
@@ -33,14 +33,6 @@ type run struct {
 	Bits  int    `json:"bits"`  // of a key by which its entry is found
 
 	file *os.File
-}
-
-// record says of a segment which original it belongs to.
-type record struct {
-	Hash        blobs.Hash
-	Segment     int64 // of the original, from 0
-	Size        int64 // of the original, in bytes
-	First, Last int64 // microseconds
 }
 
 const (
@@ -93,13 +85,13 @@ func (r *run) read(at, n int64) ([]byte, error) {
 	return data, err
 }
 
-// record reads the record of a segment.
-func (r *run) record(segment int64) (rec record, err error) {
+// doc reads the record of a segment.
+func (r *run) doc(segment int64) (d Doc, err error) {
 	data, err := r.read((segment-r.First)*recordBytes, recordBytes)
 	if err == nil {
-		_, err = binary.Decode(data, binary.LittleEndian, &rec)
+		_, err = binary.Decode(data, binary.LittleEndian, &d)
 	}
-	return rec, err
+	return d, err
 }
 
 // lists returns the postings of a key in each class, nil where there are none.
@@ -182,8 +174,8 @@ func (b *batch) take(d document) (err error) {
 		for _, key := range keys {
 			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
 		}
-		rec := record{d.Hash, int64(i), d.Size, d.First.UnixMicro(), d.Last.UnixMicro()}
-		if b.records, err = binary.Append(b.records, binary.LittleEndian, rec); err != nil {
+		d.Segment = int64(i)
+		if b.records, err = binary.Append(b.records, binary.LittleEndian, d.Doc); err != nil {
 			return err
 		}
 	}

@@ -237,7 +237,7 @@ func (p *pass) known(h blobs.Hash) (bool, error) {
 			return false, err
 		}
 		for at := range segments {
-			if rec, err := r.record(r.First + at); err != nil || rec.Hash == h {
+			if d, err := r.doc(r.First + at); err != nil || d.Hash == h {
 				return err == nil, err
 			}
 		}

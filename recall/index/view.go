@@ -20,23 +20,22 @@ type View struct {
 // Segments is how many segments there are, numbered from 1.
 func (v *View) Segments() int { return int(v.next() - 1) }
 
-// Doc is an original that stands in the index.
+// Doc is an original that stands in the index, and one segment of it.
 type Doc struct {
 	Hash        blobs.Hash
-	Segment     int // the one that was looked up, from 0
-	Size        int64
-	First, Last time.Time
+	Segment     int64 // from 0
+	Size        int64 // of the original, in bytes
+	First, Last int64 // microseconds
 }
 
 // Doc returns the original that a segment belongs to.
 func (v *View) Doc(segment int64) (Doc, error) {
 	i := slices.IndexFunc(v.Runs, func(r run) bool { return segment < r.First+r.N })
-	rec, err := v.Runs[i].record(segment)
+	d, err := v.Runs[i].doc(segment)
 	if err != nil {
-		return Doc{}, fmt.Errorf("look up segment %d: %w", segment, err)
+		err = fmt.Errorf("look up segment %d: %w", segment, err)
 	}
-	first, last := time.UnixMicro(rec.First).UTC(), time.UnixMicro(rec.Last).UTC()
-	return Doc{rec.Hash, int(rec.Segment), rec.Size, first, last}, nil
+	return d, err
 }
 
 // Filter is a limit on segments; the zero Filter is none.
@@ -78,16 +77,27 @@ func (v *View) passing(r *run) ([]bool, error) {
 	return out, nil
 }
 
-// During is v, limited to what was said between two times too.
-func (v *View) During(since, until time.Time) *View {
-	f := v.Only
-	if since.After(f.Since) {
-		f.Since = since
+// During returns the newest segments of a time, at most n and as far as the view is limited to them.
+func (v *View) During(since, until time.Time, n int) (out []int64, err error) {
+	then := &View{state: v.state, Only: v.Only, passed: map[string][]bool{}}
+	if since.After(v.Only.Since) {
+		then.Only.Since = since
 	}
-	if f.Until.IsZero() || until.Before(f.Until) {
-		f.Until = until
+	if v.Only.Until.IsZero() || until.Before(v.Only.Until) {
+		then.Only.Until = until
 	}
-	return &View{state: v.state, Only: f, passed: map[string][]bool{}}
+	for _, r := range slices.Backward(v.Runs) {
+		passing, err := then.passing(&r)
+		if err != nil {
+			return nil, err
+		}
+		for at, passes := range slices.Backward(passing) {
+			if passes && len(out) < n {
+				out = append(out, r.First+int64(at))
+			}
+		}
+	}
+	return out, nil
 }
 
 // List is where a term stands in a class: its postings in each run.
@@ -113,18 +123,6 @@ func (v *View) Lists(term string) (out [Classes + 1]List, err error) {
 		}
 	}
 	return out, nil
-}
-
-// All lists all segments.
-func (v *View) All() (out List) {
-	for _, r := range v.Runs {
-		var list []byte
-		for at := range r.N {
-			list = binary.LittleEndian.AppendUint16(list, uint16(at))
-		}
-		out = append(out, list)
-	}
-	return out
 }
 
 // Newest returns the newest segments of a list, at most n and as far as the view is limited to them.
