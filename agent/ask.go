@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/recall"
@@ -28,7 +28,7 @@ import (
 // are to approve is not run, and has its question and its result; then comes the intent of the
 // first that runs now.
 func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
-	asked := map[string]bool{} // calls, in these records
+	var asked []string // calls, in these records
 	for _, p := range pending {
 		args := blobs.Unescape(p.Call.Args)
 		exact := mind.ExactCall(p.Call.Tool, args)
@@ -39,13 +39,13 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 			e := event.Call{ID: p.ID(), Tool: p.Call.Tool, Child: in.child, Posting: in.line.Posting}
 			records = append(records, record{Event: e})
 			if in.err == nil && in.asks.Call != "" {
-				records = append(records, a.ask(in.asks, 0))
+				records = append(records, a.ask(in.asks))
 			}
 			return records
 		}
 		room, text := a.whereToAsk(), askedFirst
 		switch _, twice := a.state.Asked("", exact); {
-		case twice || asked[exact]:
+		case twice || slices.Contains(asked, exact):
 		case room == "" || len(a.cfg.People) == 0:
 			text = "Not run: people have to approve this call, and there is no room or nobody to ask."
 		case len(a.state.Questions)+len(asked) >= mind.MaxQuestions:
@@ -55,8 +55,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 			)
 		default:
 			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args, Codes: true}
-			records = append(records, a.ask(k, len(asked)))
-			asked[exact] = true
+			records, asked = append(records, a.ask(k)), append(asked, exact)
 		}
 		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
 	}
@@ -68,14 +67,13 @@ const askedFirst = "People are asked first, in the room you are answering. End y
 // approvalTime is how long people may approve a call unless Config.AskTime says so. Then it is declined.
 const approvalTime = 7 * 24 * time.Hour
 
-// ask records a question, the n-th of a commit.
-func (a *Agent) ask(k mind.Ask, n int) record {
+// ask records a question.
+func (a *Agent) ask(k mind.Ask) record {
 	k.Self, k.At = a.id.Self, time.Now().UTC()
 	if k.Tool != "" {
 		k.Until = k.At.Add(cmp.Or(a.cfg.AskTime, approvalTime)).Truncate(time.Second)
 	}
-	e := event.Asked{ID: "k" + strconv.Itoa(a.state.Notices+1+n), Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}
-	return record{Event: e, Texts: []body{{Gist: k.Gist(), Data: k.Encode()}}}
+	return journal.Told(event.Asked{Call: k.Call, Posting: a.posting(a.notify(k.Room)...)}, k.Gist(), k.Encode())
 }
 
 // whereToAsk is the room where the identity is answering, or one that it hears.
@@ -172,11 +170,11 @@ func (a *Agent) leftOpen(in *intake) (before, after []record) {
 	}
 	if len(cite) > 0 {
 		say := "If that is an answer, write: " + strings.Join(slices.Compact(cite), ", ")
-		told := event.Error{ID: a.noticeID(), What: "answer", Text: text, Notice: a.notice(say, in.room)}
+		told := event.Error{What: "answer", Text: text, Notice: a.notice(say, in.room)}
 		after = []record{{Event: told}}
 		text += " To what follows, people are told: " + say
 	}
-	return []record{a.note(event.Note{Why: "open"}, text, text)}, after
+	return []record{journal.Told(event.Note{Why: "open"}, text, text)}, after
 }
 
 // takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
@@ -279,7 +277,7 @@ func (a *Agent) approved(q mind.Question) (*mind.Call, error) {
 func (a *Agent) runEnd(q mind.Question, o outcome) error {
 	gist := fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(o.Body[:min(len(o.Body), 1000)])))
 	e := event.Note{Why: "run", Run: q.ID, Status: o.state, File: o.file, Job: o.Job}
-	return a.commit(a.note(e, gist, string(o.Body)))
+	return a.commit(journal.Told(e, gist, o.Body))
 }
 
 // settleRun ends an approved call that was running when the daemon died. It is never run twice.

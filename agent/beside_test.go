@@ -30,7 +30,7 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	for n := range rounds {
 		people = append(people, fmt.Sprint("notify-", n))
 	}
-	lethetest.Must(t, a.commit(record{Event: event.Error{ID: a.noticeID(), What: "trigger", Notice: a.notice("a word for you", people...)}}))
+	lethetest.Must(t, a.commit(record{Event: event.Error{What: "trigger", Notice: a.notice("a word for you", people...)}}))
 	run := func(ctx context.Context, name string, args map[string]string) {
 		text, err := json.Marshal(args)
 		if res := toolRun(ctx, a, name, string(text)); err != nil || res.Err {

@@ -128,7 +128,7 @@ func (a *Agent) stuck() error {
 func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
 	first, before := a.state.Overflows == 0, a.contextTokens()
 	window := a.window().Lower(before, e.Limit)
-	if err := a.happen(event.Error{ID: a.noticeID(), What: "overflow", Window: window, Text: e.Error()}); err != nil {
+	if err := a.happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
 		return false, err
 	}
 	a.cfg.Log.Warn("the provider takes less than was believed", "window", window)

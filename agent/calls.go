@@ -9,6 +9,7 @@ import (
 	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/internal/status"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -70,7 +71,7 @@ func (a *Agent) warnRepeats() error {
 		return nil
 	}
 	text := "That was the third identical call in a row with an identical result. Try something else, or say what keeps you."
-	return a.commit(a.note(event.Note{Why: "repeat"}, "identical calls", text))
+	return a.commit(journal.Told(event.Note{Why: "repeat"}, "identical calls", text))
 }
 
 // touched is the version of an own file that a tool has written.
@@ -153,5 +154,5 @@ func (a *Agent) result(p mind.Pending, e event.Result, out []byte) record {
 	e.ID, e.Tool = p.ID(), p.Call.Tool
 	out = secret.Bytes(out) // before the gist is cut out of it
 	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
-	return record{Event: e, Texts: []body{{Gist: gist, Data: out}}}
+	return journal.Told(e, gist, out)
 }

@@ -59,7 +59,7 @@ func (a *Agent) concludeIfDue() (due bool, err error) {
 	}
 	why := cmp.Or(a.state.Paused, "the work ended without a result")
 	return true, a.commit(
-		record{Event: event.Paused{ID: a.noticeID(), Why: why, Ended: true, Notice: a.notice(why, a.state.Task.Room)}},
+		record{Event: event.Paused{Why: why, Ended: true, Notice: a.notice(why, a.state.Task.Room)}},
 	)
 }
 

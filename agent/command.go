@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -13,6 +12,7 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/secret"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -33,7 +33,6 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		return err
 	}
 	e := event.Command{
-		ID:      a.noticeID(),
 		Passage: event.Passed(room, l.From, next),
 		Name:    "/" + l.Command,
 		By:      l.Name,
@@ -102,7 +101,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}
-		note := a.note(event.Note{Why: "stop"}, "stopped by "+l.Name, text)
+		note := journal.Told(event.Note{Why: "stop"}, "stopped by "+l.Name, text)
 		if partial.Text+partial.Reasoning != "" {
 			note.Texts = append(note.Texts, body{Gist: "an answer that " + l.Name + " cut off", Data: partial.Encode()})
 		}
@@ -123,9 +122,6 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 func (a *Agent) busy() bool {
 	return a.state.Owes || len(a.state.Owed().Calls) > 0 || len(a.state.Approved) > 0 || len(a.state.Waiting) > 0
 }
-
-// noticeID names the next thing that the harness says.
-func (a *Agent) noticeID() string { return "k" + strconv.Itoa(a.state.Notices+1) }
 
 // pollCommands looks for commands among all unread lines, and runs them ahead of
 // their turn. In a turn a /stop is left in place: pollCommands reports it, and it is

@@ -15,6 +15,7 @@ import (
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -75,7 +76,7 @@ func (a *Agent) tell(why string, about mind.Text, gist, note string) error {
 	if a.state.Knows(about) {
 		return nil
 	}
-	return a.commit(a.note(event.Note{Why: why, File: about.Version()}, gist, note))
+	return a.commit(journal.Told(event.Note{Why: why, File: about.Version()}, gist, note))
 }
 
 // viewEvery is how often context.md is written at most.
@@ -148,7 +149,7 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if err := a.state.Amend(edit, put); err != nil {
 		return err
 	}
-	note := a.note(event.Note{Why: "edit"}, "context edited by a person", edit.Describe())
+	note := journal.Told(event.Note{Why: "edit"}, "context edited by a person", edit.Describe())
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}

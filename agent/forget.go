@@ -12,6 +12,7 @@ import (
 	"lethe/compactor"
 	"lethe/compactor/beside"
 	"lethe/home"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -170,7 +171,7 @@ func (a *Agent) backOff(err error) error {
 	if !first {
 		return nil
 	}
-	return a.happen(event.Error{ID: a.noticeID(), What: "compactor", Text: err.Error()})
+	return a.happen(event.Error{What: "compactor", Text: err.Error()})
 }
 
 // outpaced gives up the job under way because the limit is reached.
@@ -259,7 +260,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		return a.forgot(asked)
 	}
 	if out.Note != "" { // no crash parts it from the epoch
-		fadings = append(fadings, a.note(event.Note{Why: "forgotten"}, out.Note, out.Note))
+		fadings = append(fadings, journal.Told(event.Note{Why: "forgotten"}, out.Note, out.Note))
 	}
 	if err := a.epoch(why, fadings...); err != nil {
 		return err

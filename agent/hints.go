@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -62,7 +63,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 	if a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
 		return nil
 	}
-	return a.happen(event.Hint{N: a.state.Next, Why: why, Refs: refs}, body{Gist: "hint at " + hits[0].Gist, Data: []byte(text)})
+	return a.commit(journal.Told(event.Hint{Why: why, Refs: refs}, "hint at "+hits[0].Gist, text))
 }
 
 // startIndexer begins to keep the index.

@@ -11,6 +11,7 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -238,13 +239,8 @@ func (a *Agent) commitEntries(in *intake) error {
 			in.io.replaced = false
 		}
 		if e.event.Asleep && e.event.At.From < in.io.history {
-			note := event.Note{N: a.state.Next + len(out), Why: "history"}
-			out = append(
-				out,
-				record{Event: note, Texts: []body{{Gist: "history of room " + in.room, Data: []byte(mind.HistoryText)}}},
-			)
+			out = append(out, journal.Told(event.Note{Why: "history"}, "history of room "+in.room, mind.HistoryText))
 		}
-		e.event.N = a.state.Next + len(out)
 		share := min(in.quota, in.quota/(len(in.entries)-k))
 		if e.event.Show = fit(e.shown, e.body.Gist, len(e.shown), share); e.event.Show > 0 {
 			e.event.Places = true

@@ -238,7 +238,7 @@ func (a *Agent) failed(err error) error {
 	wait := min(max(2*time.Since(a.outage.since), 5*time.Second), 5*time.Minute)
 	a.outage.retryAt = time.Now().Add(wait)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
-	trouble := event.Error{ID: a.noticeID(), What: "model", Failure: e.Kind.String(), Text: e.Error()}
+	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
 	if a.state.Told != trouble.What {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
@@ -265,7 +265,7 @@ func (a *Agent) pause(why, say string, until time.Time) error {
 	if a.state.Told != mind.ToldPause(until) { // once, however often somebody speaks before the next reply
 		rooms = a.notify(rooms...)
 	}
-	return a.happen(event.Paused{ID: a.noticeID(), Why: why, Until: until, Notice: a.notice(say, rooms...)})
+	return a.happen(event.Paused{Why: why, Until: until, Notice: a.notice(say, rooms...)})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -212,7 +212,7 @@ func TestApprovalEnds(t *testing.T) {
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	asked := a.ask(mind.Ask{Room: "dev", Tool: "BASH"}, 0)
+	asked := a.ask(mind.Ask{Room: "dev", Tool: "BASH"})
 	k, err := mind.DecodeAsk(asked.Texts[0].Data)
 	lethetest.Must(t, err)
 	equal(t, "time to approve another", k.Until, k.At.Add(w.conf.AskTime).Truncate(time.Second))

@@ -23,19 +23,12 @@ type (
 func (a *Agent) commit(records ...record) error { return a.log.Commit(records...) }
 
 // happen records one event.
-func (a *Agent) happen(e event.Event, texts ...body) error {
-	return a.commit(record{Event: e, Texts: texts})
-}
+func (a *Agent) happen(e event.Event) error { return a.commit(record{Event: e}) }
 
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
 func (a *Agent) epoch(why string, before ...record) error {
 	defer a.indexIfFaded() // or was cut out by a person
 	return a.log.Epoch(why, nil, before...)
-}
-
-// note records what the daemon tells the agent.
-func (a *Agent) note(e event.Note, gist, text string, kept ...body) record {
-	return a.log.Note(e, gist, text, kept...)
 }
 
 // posting fixes when and where a line is posted.

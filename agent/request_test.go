@@ -14,6 +14,7 @@ import (
 	"lethe/branch"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -104,7 +105,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	case 5:
 		return do("refused", a.recordReply(thought{reply: reply}, verdict{why: "it does not pass"}))
 	case 6:
-		return do("note", a.commit(a.note(event.Note{Why: "test"}, "a note", remark(i, 5))))
+		return do("note", a.commit(journal.Told(event.Note{Why: "test"}, "a note", remark(i, 5))))
 	case 7:
 		live := a.state.Live
 		if len(live) == 0 {

@@ -8,6 +8,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -141,7 +142,7 @@ func (a *Agent) subscriptions() error {
 // cannot be read is joined later.
 func (a *Agent) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
-	e := event.Joined{N: a.state.Next, Room: room}
+	e := event.Joined{Room: room}
 	if first {
 		most, work := firstHeard, a.state.Task != nil && a.state.Task.Room == room
 		if work { // each line is
@@ -174,7 +175,7 @@ func (a *Agent) join(room string, first bool) error {
 	if c := a.state.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return a.happen(e, body{Gist: "joined room " + room, Data: []byte(text)})
+	return a.commit(journal.Told(e, "joined room "+room, text))
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -69,7 +70,7 @@ func (a *Agent) fireDue() error {
 	}
 	for _, due := range []func(time.Time) []record{a.lateAnswers, a.postAgain, a.lostChildren} {
 		for _, r := range due(time.Now()) {
-			if err := a.commitFired(r); err != nil {
+			if err := a.commit(r); err != nil {
 				return err
 			}
 		}
@@ -95,9 +96,9 @@ func (a *Agent) fire(records []wake.Record) error {
 		var err error
 		switch e := r.Event.(type) {
 		case event.Note:
-			records := []record{a.note(e, r.Gist, r.Text)}
+			records := []record{journal.Told(e, r.Gist, r.Text)}
 			if r.Alert != "" && len(a.cfg.Notify) > 0 {
-				alert := event.Error{ID: a.noticeID(), What: e.Why, Text: r.Alert, Notice: a.notice(r.Alert, a.notify()...)}
+				alert := event.Error{What: e.Why, Text: r.Alert, Notice: a.notice(r.Alert, a.notify()...)}
 				records = append(records, record{Event: alert})
 			}
 			err = a.commit(records...)
@@ -108,21 +109,13 @@ func (a *Agent) fire(records []wake.Record) error {
 			}
 			fired := a.firing(e, r.Text, r.At, rooms...)
 			fired.Stored = r.Stored
-			err = a.commitFired(fired)
+			err = a.commit(fired)
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// commitFired commits a firing under the next number; what was recorded before has changed it.
-func (a *Agent) commitFired(r record) error {
-	e := r.Event.(event.Fired)
-	e.ID = a.noticeID()
-	r.Event = e
-	return a.commit(r)
 }
 
 // nextDue is when the clock makes something due; zero when it does not.

@@ -24,7 +24,6 @@ func (a *Agent) warn(rooms []string) error {
 			continue
 		}
 		e := event.Error{
-			ID:     a.noticeID(),
 			What:   "budget",
 			Text:   name,
 			Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),

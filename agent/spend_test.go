@@ -376,7 +376,7 @@ func TestBudgetGoesOn(t *testing.T) {
 		a, err := Open(id, w.conf)
 		lethetest.Must(t, err)
 		pause := func() error {
-			return a.commit(record{Event: event.Paused{ID: a.noticeID(), Why: why, Until: until.UTC()}})
+			return a.commit(record{Event: event.Paused{Why: why, Until: until.UTC()}})
 		}
 		lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, pause, a.begin, pause))
 		r := w.live(a)

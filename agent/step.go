@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -80,23 +81,19 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 	}
 	turn := a.state.Turn + 1
 	e := event.Reply{
-		N: a.state.Next, Turn: turn, Model: reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: reply.Finish,
+		Turn: turn, Model: reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: reply.Finish,
 	}
-	bodies := []body{{Gist: answer.Gist(turn), Data: answer.Encode()}}
+	said := func() record { return journal.Told(e, answer.Gist(turn), answer.Encode()) }
 	if len(answer.Calls) == 0 {
 		if e.Refused = v.refuses(a.state, answer.Text); e.Refused {
-			note := event.Note{N: e.N + 1, Why: "refused"}
-			return a.commit(
-				record{Event: e, Texts: bodies},
-				record{Event: note, Texts: []body{{Gist: "answer refused", Data: []byte(v.note())}}},
-			)
+			return a.commit(said(), journal.Told(event.Note{Why: "refused"}, "answer refused", v.note()))
 		}
 		e.Caveat = v.caveat()
-		said := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
-		if rooms := a.audience(); len(rooms) > 0 && (said != "" && said != mind.Nothing || a.state.Concludes()) {
+		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
+		if rooms := a.audience(); len(rooms) > 0 && (text != "" && text != mind.Nothing || a.state.Concludes()) {
 			e.Posting = a.posting(rooms...)
 		}
-		return a.happen(e, bodies...)
+		return a.commit(said())
 	}
 	var pending []mind.Pending
 	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
@@ -106,7 +103,7 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 		)
 	}
 	intents := a.intents(pending, len(answer.Calls) == 1)
-	return a.commit(append([]record{{Event: e, Texts: bodies}}, intents...)...)
+	return a.commit(append([]record{said()}, intents...)...)
 }
 
 // spoken is the text of a reply, "" for what stands for silence, and said as little.
@@ -147,16 +144,16 @@ func (a *Agent) cutOff(reply llm.Reply) error {
 			kept,
 		)
 	}
-	return a.commit(a.note(event.Note{Why: "cut"}, "answer cut off", text, kept))
+	return a.commit(journal.Told(event.Note{Why: "cut"}, "answer cut off", text, kept))
 }
 
 // giveUp ends a turn that goes nowhere, with a note for the model and a line for
 // whoever waits. What is kept goes into blobs beside the note's.
 func (a *Agent) giveUp(why, note, say string, kept ...body) error {
 	a.cfg.Log.Warn("turn ended", "why", why)
-	paused := event.Paused{ID: a.noticeID(), Why: why, Ended: true}
+	paused := event.Paused{Why: why, Ended: true}
 	if len(a.state.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
 		paused.Notice = a.notice(say, a.audience()...)
 	}
-	return a.commit(a.note(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{Event: paused})
+	return a.commit(journal.Told(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{Event: paused})
 }

@@ -293,10 +293,7 @@ func (i *importer) rooms() (records []journal.Record) {
 		}
 		first := event.FirstAt(at, total)
 		first.End = at.Offset
-		records = append(records, journal.Record{
-			Event: event.Joined{N: i.state.Next + len(records), Room: room, First: first},
-			Texts: []journal.Text{{Gist: "joined room " + room, Data: []byte(text)}},
-		})
+		records = append(records, journal.Told(event.Joined{Room: room, First: first}, "joined room "+room, text))
 	}
 	return records
 }

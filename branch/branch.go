@@ -117,6 +117,6 @@ func goBack(j *journal.Journal, offset string) error {
 	}
 	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
 	*s = *next
-	note := j.Note(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
+	note := journal.Told(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
 	return j.Epoch("branch", nil, append(records, note)...)
 }

@@ -81,7 +81,7 @@ func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gi
 	if records == nil { // files alone
 		records = []Record{{Event: gone}}
 	}
-	return j.Epoch(gone.Why, change, append(records, j.Note(event.Note{Why: gone.Why}, gist, text))...)
+	return j.Epoch(gone.Why, change, append(records, Told(event.Note{Why: gone.Why}, gist, text))...)
 }
 
 // withoutErased lets the state agree with files of which bytes have gone: the beginning of the

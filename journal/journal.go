@@ -45,7 +45,8 @@ type Journal struct {
 	err  error     // why State is behind the log, which then takes no more
 }
 
-// Record is an event to be committed, with its texts in the order of its refs.
+// Record is an event to be committed, with its texts in the order of its refs. An entry and a notice that have no number
+// get the next one of the life.
 type Record struct {
 	Event  event.Event
 	Stored []mind.Ref // texts that are durable already
@@ -56,6 +57,11 @@ type Record struct {
 type Text struct {
 	Gist string
 	Data []byte
+}
+
+// Told is a record with a text. What is kept goes into blobs beside it.
+func Told[T string | []byte](e event.Event, gist string, text T, kept ...Text) Record {
+	return Record{Event: e, Texts: append([]Text{{gist, []byte(text)}}, kept...)}
 }
 
 // prepared is a line whose blobs are stored.
@@ -82,6 +88,7 @@ func (j *Journal) Commit(records ...Record) error {
 // their lines; an epoch holds what was recorded before, and is left as it is.
 func (j *Journal) prepare(records []Record) ([]prepared, error) {
 	at, parent := j.Now(), j.State.LastBlob
+	entries, notices := j.State.Next, j.State.Notices
 	var last Text // what many calls share is stored once
 	var ref mind.Ref
 	var out []prepared
@@ -94,6 +101,14 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 			r.Event = note
 		}
 		l := prepared{Event: event.Line(at, r.Event)}
+		switch {
+		case l.Arg(0) == "e0":
+			l.Args[0] = mind.EntryID(entries)
+			entries++
+		case len(l.Args) > 0 && l.Args[0] == "":
+			notices++ // of one commit only questions are several
+			l.Args[0] = fmt.Sprintf("k%d", notices)
+		}
 		_, epoch := r.Event.(event.Epoch)
 		if !epoch {
 			redactLine(l.Event)
@@ -233,10 +248,8 @@ func (j *Journal) epoch(why string, change func(*mind.State) error, before []Rec
 	if err := cmp.Or(err, j.Syncs.Wait()); err != nil { // no line names the texts that a snapshot alone names
 		return err
 	}
-	epoch, err := j.prepare(append([]Record{{
-		Event: event.Epoch{K: j.State.Epoch, Why: why},
-		Texts: []Text{{fmt.Sprintf("epoch %d of %s (%s)", j.State.Epoch, j.ID.Name, why), snapshot}},
-	}}, after...))
+	gist := fmt.Sprintf("epoch %d of %s (%s)", j.State.Epoch, j.ID.Name, why)
+	epoch, err := j.prepare(append([]Record{Told(event.Epoch{K: j.State.Epoch, Why: why}, gist, snapshot)}, after...))
 	if err != nil {
 		return err
 	}
@@ -261,12 +274,6 @@ func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event,
 	return event.Line(j.Now(), sealed), nil
 }
 
-// Note records what the daemon tells the agent, as its next entry. What is kept goes into blobs beside the note's own.
-func (j *Journal) Note(e event.Note, gist, text string, kept ...Text) Record {
-	e.N = j.State.Next
-	return Record{Event: e, Texts: append([]Text{{gist, []byte(text)}}, kept...)}
-}
-
 // ReadOwn reads one of the identity's own files.
 func (j *Journal) ReadOwn(name string) ([]byte, error) { return j.ID.ReadOwn(name, j.log) }
 
@@ -280,7 +287,7 @@ func (j *Journal) Settle(why string) error {
 			e.Status, text, e.File = mind.Interrupted, Interrupted, j.Wrote(p.Call)
 		}
 		gist := fmt.Sprintf("turn %d: calls %s", j.State.Turn+1, e.Status)
-		results = append(results, Record{Event: e, Texts: []Text{{gist, []byte(text)}}})
+		results = append(results, Told(e, gist, text))
 	}
 	if len(results) == 0 {
 		return nil
