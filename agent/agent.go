@@ -134,8 +134,8 @@ type Agent struct {
 	// What it listens to.
 	changed  <-chan struct{} // something that concerns it changed on disk
 	unwatch  func()
-	watched  []string       // the files of the rooms that it is told of
-	stirred  bell           // a source has something to say
+	watched  []chat.Scope   // of which it is told
+	stirred  chan struct{}  // a source has something to say
 	sources  []wake.Source  // what wakes it by itself; while it runs
 	triggers *wake.Triggers // one of them
 	jobs     wake.Jobs      // another
@@ -191,7 +191,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 		return nil, &SettingsError{err}
 	}
 	a := &Agent{
-		id: id, cfg: cfg, store: cfg.Store, stirred: make(bell, 1), view: status.NewView(id.Dir),
+		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), unwatch: func() {}, view: status.NewView(id.Dir),
 		rooms: map[string]*roomIO{}, files: ownFiles{id: id, seen: map[string]fs.FileInfo{}},
 	}
 	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {

@@ -25,10 +25,9 @@ type ownFiles struct {
 	id   home.Identity
 	seen map[string]fs.FileInfo // how they looked when they were read
 
-	writing bool      // somebody is writing context.md
 	shown   [2]int    // the state that context.md shows; see viewMark
 	written time.Time // when it was last
-	due     time.Time // when it is to be; zero while it shows all, or a turn is under way
+	due     time.Time // when it is to be, or to be read; zero while it shows all, or a turn is under way
 }
 
 func (f *ownFiles) path(name string) string { return filepath.Join(f.id.Dir, name) }
@@ -45,7 +44,7 @@ func (f *ownFiles) changed(name string) bool { return !durable.Unchanged(f.seen[
 // checkFiles notices what people changed in the identity's own files and in its
 // context. It costs a stat each.
 func (a *Agent) checkFiles() error {
-	a.files.writing = false
+	a.files.due = time.Time{}
 	for _, name := range home.Editable {
 		if a.files.changed(name) {
 			if err := a.noteChange(name); err != nil {
@@ -103,7 +102,7 @@ func (a *Agent) mergeContext() error {
 	seen, ok := mind.ReadView(file)
 	if before != nil && !noFile && !ok {
 		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
-			a.files.writing = true
+			a.files.due = time.Now().Add(halfWritten / 4)
 			return nil
 		}
 	}
@@ -199,7 +198,8 @@ func (a *Agent) replaceContext(read fs.FileInfo) {
 	if err != nil { // a full disk, say: nothing depends on the view
 		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
-	if a.files.writing = err == nil && now == nil; a.files.writing {
+	if err == nil && now == nil { // somebody is writing it
+		a.files.due = time.Now().Add(halfWritten / 4)
 		return
 	}
 	a.files.shown, a.files.written, a.files.due = a.viewMark(), time.Now(), time.Time{}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"lethe"
@@ -27,30 +28,29 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}()
 	a.startIndexer()
 	defer a.indexer.Stop()
-	a.startSources()
+	a.tools.LoseJobs()
 	a.watch()
-	defer func() { a.unwatch() }()
 	defer a.stopSources()
+	defer func() { a.unwatch() }()
 	if err := a.begin(); err != nil {
 		return err
 	}
 	for {
 		again, err := a.advance(ctx)
-		why := a.stopReason(ctx)
-		if err == nil && why == "" && !again && a.finished() {
-			why = "done"
-		}
-		if err == nil && why != "" {
-			if why == "request" {
-				a.team.Forget()
-			}
-			return a.end(why)
-		}
-		if err == nil && !again {
-			err = a.wait(ctx)
-		}
 		if err != nil {
 			return err
+		}
+		why := a.stopReason(ctx)
+		if why == "" && !again && a.finished() {
+			why = "done"
+		}
+		if why != "" {
+			return a.end(why)
+		}
+		if !again {
+			if err := a.wait(ctx); err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -97,22 +97,28 @@ func (a *Agent) scopes() []chat.Scope {
 		{Dir: home.WishDir(a.id)},
 		{Dir: a.id.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
 	}
-	if len(a.watched) > 0 { // no names would be all of them
-		all = append(all, chat.Scope{Dir: a.cfg.Home.Chats(), Names: a.watched})
+	if len(a.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
+		files := chat.Scope{Dir: a.cfg.Home.Chats()}
+		for _, room := range a.subs.rooms {
+			files.Names = append(files.Names, chat.FileName(room))
+		}
+		all = append(all, files)
 	}
 	if of := a.cfg.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
 	}
-	return all
+	return append(all, a.triggers.Scopes()...)
 }
 
-// watch waits for changes of what concerns the identity, which may have changed.
+// watch waits for changes of what concerns the identity, which may be other files than before.
 func (a *Agent) watch() {
-	changed, cancel := a.cfg.Watcher.Subscribe(append(a.scopes(), a.triggers.Scopes()...)...)
-	if a.unwatch != nil {
-		a.unwatch()
+	scopes := a.scopes()
+	if reflect.DeepEqual(scopes, a.watched) {
+		return
 	}
-	a.changed, a.unwatch = changed, cancel
+	a.unwatch()
+	a.changed, a.unwatch = a.cfg.Watcher.Subscribe(scopes...)
+	a.watched = scopes
 }
 
 // advance does the next thing that is due, and reports whether more may be.
@@ -148,12 +154,9 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(wake.Sooner(a.nextDue(), a.nextPost()), wake.Sooner(a.files.due, a.state.Until))
+	at := wake.Sooner(a.nextDue(), a.nextPost(), a.files.due, a.state.Until)
 	if a.state.Owed().Answer || a.outage.noSpace != nil {
 		at = wake.Sooner(at, a.outage.retryAt)
-	}
-	if a.files.writing {
-		at = wake.Sooner(at, time.Now().Add(halfWritten/4))
 	}
 	var summarised <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -185,6 +188,9 @@ func (a *Agent) stopReason(ctx context.Context) string {
 
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
+	if why == "request" {
+		a.team.Forget()
+	}
 	return inOrder(a.endJobs, a.settle, a.writeContext, a.dropJob,
 		func() error { return a.log.Stop(why) },
 		func() error { return a.obeyed(home.WishStop) })

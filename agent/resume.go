@@ -19,7 +19,7 @@ func (a *Agent) makeTools() error {
 	b := &reach.Reach{Home: a.cfg.Home, Identity: a.id, Store: a.store, Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
 	b.Know(reach.Known{})
 	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
-	conf.JobEnded = a.stirred.ring
+	conf.JobEnded = a.Stir
 	set, err := tools.New(conf)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
@@ -30,6 +30,7 @@ func (a *Agent) makeTools() error {
 	}
 	a.reach, b.Triggers = b, a.wakeConfig()
 	b.Triggers.Put = nil // that is the loop's
+	a.makeSources()
 	return nil
 }
 

@@ -126,14 +126,6 @@ func (a *Agent) subscriptions() error {
 			a.io(room).begun = false
 		}
 	}
-	var names []string // also of those that cannot be joined yet
-	for _, room := range linked {
-		names = append(names, chat.FileName(room))
-	}
-	if !slices.Equal(names, a.watched) {
-		a.watched = names
-		a.watch()
-	}
 	return nil
 }
 

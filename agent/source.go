@@ -14,9 +14,8 @@ import (
 	"lethe/wake"
 )
 
-// startSources makes what wakes the identity by itself, as far as it is configured.
-func (a *Agent) startSources() {
-	a.tools.LoseJobs()
+// makeSources makes what wakes the identity by itself, as far as it is configured.
+func (a *Agent) makeSources() {
 	c := a.wakeConfig()
 	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
 	a.sources = []wake.Source{a.triggers, a.jobs}
@@ -36,7 +35,7 @@ func (a *Agent) wakeConfig() wake.Config {
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone,
 		Workspace:   cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace")),
 		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
-		Stir: a.stirred.ring, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
+		Stir: a.Stir, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
 		Put: a.log.Put,
 	}
 }
@@ -51,14 +50,9 @@ func (a *Agent) wakeView() wake.View {
 }
 
 // Stir makes the agent ask its sources soon. Any goroutine may call it.
-func (a *Agent) Stir() { a.stirred.ring() }
-
-// bell wakes the loop.
-type bell chan struct{}
-
-func (b bell) ring() {
+func (a *Agent) Stir() {
 	select {
-	case b <- struct{}{}:
+	case a.stirred <- struct{}{}:
 	default:
 	}
 }
@@ -84,9 +78,7 @@ func (a *Agent) fireDue() error {
 			return err
 		}
 	}
-	if a.triggers.Moved() {
-		a.watch()
-	}
+	a.watch()
 	return nil
 }
 
@@ -119,8 +111,8 @@ func (a *Agent) fire(records []wake.Record) error {
 }
 
 // nextDue is when the clock makes something due; zero when it does not.
-func (a *Agent) nextDue() time.Time {
-	at := wake.Sooner(a.nextDeadline(), a.nextRepost())
+func (a *Agent) nextDue() (at time.Time) {
+	at = wake.Sooner(a.nextDeadline(), a.nextRepost())
 	view := a.wakeView()
 	for _, s := range a.sources {
 		at = wake.Sooner(at, s.Next(view))

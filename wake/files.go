@@ -118,8 +118,7 @@ func (c *Config) written(path string) bool {
 // costs a look at each.
 func (t *Triggers) reload(v View) error {
 	entries, err := os.ReadDir(t.dir())
-	there := err == nil
-	changed := there != t.there
+	t.there = err == nil
 	found := map[string]*loaded{}
 	heard := strings.Join(v.Company, " ")
 	for _, e := range entries {
@@ -141,10 +140,9 @@ func (t *Triggers) reload(v View) error {
 			r.progress = old.progress
 		}
 		r.heard = heard
-		found[name], changed = r, true
+		found[name] = r
 	}
-	t.moved = t.moved || changed || len(found) != len(t.all)
-	t.all, t.there = found, there
+	t.all = found
 	for _, r := range t.all {
 		done := r.own && !r.At.IsZero() && !v.Fires[r.Signer()].Last.Before(r.At)
 		if done && mind.Awaits(v.Wakes, r.Signer()) == 0 { // it has done what it was for
@@ -226,7 +224,7 @@ func (t *Triggers) tell(r *loaded, v View) []Record {
 
 // Scopes is what on disk concerns triggers.
 func (t *Triggers) Scopes() (all []chat.Scope) {
-	if t == nil || !t.there {
+	if !t.there {
 		return nil
 	}
 	all = append(all, chat.Scope{Dir: t.dir()})

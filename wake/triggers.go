@@ -26,7 +26,6 @@ type Triggers struct {
 	Config
 	there  bool // their directory
 	all    map[string]*loaded
-	moved  bool            // other files are to be watched; see Moved
 	ctx    context.Context // of the commands
 	cancel context.CancelFunc
 	slots  chan struct{} // how many of them run at once
@@ -129,13 +128,6 @@ func (t *Triggers) Due(v View) (out []Record, err error) {
 		}
 	}
 	return out, nil
-}
-
-// Moved reports, once, that Scopes has changed.
-func (t *Triggers) Moved() bool {
-	moved := t.moved
-	t.moved = false
-	return moved
 }
 
 // firing returns why a trigger fires now, with what its command has printed, if it does.
@@ -280,9 +272,6 @@ func (t *Triggers) enter(r *loaded, v View) bool {
 
 // Status tells when triggers fire next, and what is wrong with them.
 func (t *Triggers) Status() (all []status.Trigger) {
-	if t == nil {
-		return nil
-	}
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
 		r := t.all[name]
 		s := status.Trigger{Name: name, Next: r.wake.UTC(), Error: r.failure}

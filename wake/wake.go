@@ -88,10 +88,12 @@ type Config struct {
 	MaySay func(room, text string) error
 }
 
-// Sooner is the earlier of two times; a zero one never comes.
-func Sooner(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
+// Sooner is the earliest of some times; a zero one never comes.
+func Sooner(times ...time.Time) (at time.Time) {
+	for _, t := range times {
+		if at.IsZero() || !t.IsZero() && t.Before(at) {
+			at = t
+		}
 	}
-	return a
+	return at
 }
