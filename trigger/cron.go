@@ -3,7 +3,7 @@ package trigger
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -108,54 +108,53 @@ func (c cron) on(date time.Time) bool {
 
 func has(set uint64, v int) bool { return set>>v&1 == 1 }
 
-// searchDays is how long a cron may pause: 29 February 1896 to 1904, and a week.
-const searchDays = 8*366 + 7
+// longestPause is how long a cron may pause: 29 February 1896 to 1904, and a week.
+const longestPause = (8*366 + 7) * day
 
-// times yields the times of the cron after a moment, in order and each once. It goes from day
-// to day of the calendar, and asks for each hour and minute there when the zone's clocks show them.
-func (c cron) times(after time.Time, zone *time.Location) func(func(time.Time) bool) {
+// times yields the times of the cron after a moment, in order and each once.
+func (c cron) times(after time.Time, zone *time.Location) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
-		y, m, d := after.In(zone).Date()
-		last := after.Unix()
-		var waiting []int64
-		for pause, date := 0, time.Date(y, m, d-2, 0, 0, 0, 0, time.UTC); pause < searchDays; pause, date = pause+1, date.AddDate(0, 0, 1) {
-			if len(waiting) == 0 && !c.on(date) {
-				continue
-			}
-			before, later := offset(date.Add(-day), zone), offset(date.Add(2*day), zone)
-			slices.Sort(waiting)
-			for len(waiting) > 0 && waiting[0] < date.Unix()-max(before, later) { // nothing of this day or of those after it comes before
-				if waiting[0] > last {
-					if last, pause = waiting[0], 0; !yield(time.Unix(last, 0).In(zone)) {
-						return
-					}
+		at := after.In(zone).Truncate(time.Minute).Add(time.Minute)
+		for last := at; at.Before(last.Add(longestPause)); {
+			comes, next := c.look(at)
+			if comes {
+				if last = at; !yield(at) {
+					return
 				}
-				waiting = waiting[1:]
 			}
-			if c.on(date) {
-				waiting = c.onDay(waiting, date.Unix(), before, later, zone)
-			}
+			at = next
 		}
 	}
 }
 
-// onDay adds when the clocks of a zone show the hours and minutes of the cron on a day, given
-// as if in UTC, with the offsets that are in force a day before and a day after it.
-func (c cron) onDay(to []int64, date, before, later int64, zone *time.Location) []int64 {
-	for h := range 24 {
-		for m := range 60 {
-			if !has(c.hour, h) || !has(c.minute, m) {
-				continue
-			}
-			wall := date + int64(h)*3600 + int64(m)*60
-			first, second, exists := instants(wall, before, later, zone)
-			if exists || !c.everyHour {
-				to = append(to, first)
-			}
-			if second != first && c.everyHour {
-				to = append(to, second)
-			}
-		}
+// look tells whether the cron comes at a minute, and when to look again: hours and days that are not the cron's are
+// passed over, unless the clocks change there.
+func (c cron) look(at time.Time) (comes bool, next time.Time) {
+	now, was := offset(at), offset(at.Add(-day))
+	change := now - was
+	changed := change != 0 && offset(at.Add(-change.Abs())) == was // so lately that what is shown was shown, or left out
+	comes = c.shows(at)
+	switch {
+	case !changed || c.everyHour:
+	case change < 0: // the clocks show it again
+		comes = false
+	default:
+		leftOut := at.In(time.FixedZone("", int(was.Seconds())))
+		comes = comes || c.shows(leftOut)
 	}
-	return to
+	pause := time.Minute
+	if !c.on(at) {
+		pause = day - time.Duration(60*at.Hour()+at.Minute())*time.Minute
+	} else if !has(c.hour, at.Hour()) {
+		pause = time.Hour - time.Duration(at.Minute())*time.Minute
+	}
+	if changed || offset(at.Add(pause)) != now {
+		pause = time.Minute
+	}
+	return comes, at.Add(pause)
+}
+
+// shows reports whether a clock shows a time of the cron.
+func (c cron) shows(at time.Time) bool {
+	return c.on(at) && has(c.hour, at.Hour()) && has(c.minute, at.Minute())
 }

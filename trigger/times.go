@@ -3,44 +3,34 @@ package trigger
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"strings"
 	"time"
 )
 
-func offset(at time.Time, zone *time.Location) int64 {
-	_, off := at.In(zone).Zone()
-	return int64(off)
+// offset is how far the clocks of a moment's zone are ahead of UTC.
+func offset(at time.Time) time.Duration {
+	_, seconds := at.Zone()
+	return time.Duration(seconds) * time.Second
 }
 
-// instants are when clocks that change from one offset to another, or do not, show a local time
-// (in seconds, as if in UTC): once, twice, or not at all. A time that is left out when clocks are put
-// forward counts as if they had not been yet: 02:30 becomes 03:30.
-func instants(wall, before, later int64, zone *time.Location) (first, second int64, exists bool) {
-	first, second = wall-before, wall-later
-	if before == later {
-		return first, first, true
-	}
-	shown := func(unix, off int64) bool { return offset(time.Unix(unix, 0), zone) == off }
-	switch a, b := shown(first, before), shown(second, later); {
-	case a && b:
-		return first, second, true
-	case b:
-		return second, second, true
-	default:
-		return first, first, a
-	}
-}
-
-// parseAt reads a moment: with an offset as it is, else as the clocks of the zone show it first.
+// parseAt reads a moment: with an offset as it is, else as the clocks of the zone show it first. A time that is left out
+// when clocks are put forward counts as if they had not been yet: 02:30 becomes 03:30.
 func parseAt(text string, zone *time.Location) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}
 	for _, form := range []string{"2006-01-02 15:04", "2006-01-02T15:04"} {
-		if wall, err := time.Parse(form, text); err == nil {
-			first, _, _ := instants(wall.Unix(), offset(wall.Add(-day), zone), offset(wall.Add(day), zone), zone)
-			return time.Unix(first, 0).In(zone), nil
+		wall, err := time.Parse(form, text)
+		if err != nil {
+			continue
 		}
+		before, later := offset(wall.Add(-day).In(zone)), offset(wall.Add(day).In(zone))
+		at, other := wall.Add(-before).In(zone), wall.Add(-later).In(zone)
+		if offset(at) != before && offset(other) == later {
+			return other, nil
+		}
+		return at, nil
 	}
 	return time.Time{}, fmt.Errorf(
 		"at = %.60q: write a date and a time, such as \"2026-11-23 09:00\" or \"2026-11-23T09:00:00+01:00\"",
@@ -85,7 +75,7 @@ func (t Trigger) For(self string) Trigger {
 }
 
 // planned yields the times after a moment, quiet hours aside.
-func (t Trigger) planned(after time.Time) func(func(time.Time) bool) {
+func (t Trigger) planned(after time.Time) iter.Seq[time.Time] {
 	switch {
 	case t.Cron != "":
 		return t.cron.times(after, t.Zone)
@@ -109,7 +99,7 @@ func (t Trigger) planned(after time.Time) func(func(time.Time) bool) {
 }
 
 // schedule yields the times after a moment. What falls into quiet hours comes at their end, once.
-func (t Trigger) schedule(after time.Time) func(func(time.Time) bool) {
+func (t Trigger) schedule(after time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		start := after
 		for t.isQuiet(start) {
