@@ -218,27 +218,20 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if err := a.makeTools(); err != nil {
 		return nil, &SettingsError{err}
 	}
-	begins := "" // an epoch
-	switch {
-	case a.fresh:
+	begins := "settings"
+	if a.fresh {
 		a.state.PinForGood(a.cfg.pins...)
 		begins = "boot"
-	case a.wanted() != a.state.Stable.Params: // other tools or texts alone wait for the next epoch, or each update would cost the cache
-		begins = "settings"
+	} else if a.wanted() == a.state.Stable.Params { // other tools or texts wait for the next epoch: each update would cost the cache
+		return a, a.cfg.checkLimit(id, a.state.Stable)
 	}
-	if begins != "" {
-		err = a.refresh(a.state)
-	}
-	if err == nil { // before anything is recorded
-		err = a.cfg.checkLimit(id, a.state.Stable)
-	}
-	switch {
-	case err != nil:
+	if err := a.refresh(a.state); err != nil {
 		return nil, err
-	case begins != "":
-		return a, a.epoch(begins)
 	}
-	return a, a.recount()
+	if err := a.cfg.checkLimit(id, a.state.Stable); err != nil { // before anything is recorded
+		return nil, err
+	}
+	return a, a.epoch(begins)
 }
 
 // happened is told of each line of the log.

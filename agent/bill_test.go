@@ -159,31 +159,6 @@ func denseTokens(q llm.Request) (n int) {
 	return n
 }
 
-// A run that ends and begins again knows what was counted, while the epoch lasts: it need not put aside more than before.
-func TestHoldAfterARestart(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(100)})
-	id := w.boot("ada", "dev")
-	model := &dense{Model: w.gauge, world: w, id: id}
-	w.conf.Model = model
-	r := w.run(id)
-	r.ask("hello")
-	whole := func() spend.USD {
-		return spend.Ceil(float64(model.asked.Weight())*paid.Miss/1e6 + 1000*paid.Output/1e6)
-	}
-	equal(t, "for the first call", model.hold, whole())
-	r = r.again()
-	r.ask("hello again")
-	if model.hold > whole()*3/4 {
-		t.Errorf("after a restart %s are put aside, of %s at most", model.hold, whole())
-	}
-	r = r.again(func(c *Config) { c.Params.MaxTokens = 1001 }) // an epoch
-	r.ask("hello once more")
-	equal(t, "after an epoch", model.hold, whole()+spend.Of(paid.Output/1e6))
-	r.finish()
-}
-
 // What is put aside for a call is never less than what it costs, also of text of which nearly each character is a token,
 // after an epoch has taken the place of all that was counted, in the middle of a turn, and with another model.
 func TestHoldsCoverDenseText(t *testing.T) {

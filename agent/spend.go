@@ -3,12 +3,10 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"lethe"
-	"lethe/life"
 	"lethe/life/event"
 	"lethe/spend"
 	"lethe/spend/wallet"
@@ -30,26 +28,6 @@ func (a *Agent) payLost() error {
 		lost = append(lost, record{Event: event.Spent{On: "lost", Calls: 1, Estimated: true, Tokens: paid}})
 	}
 	return inOrder(func() error { return a.commit(lost...) }, a.release)
-}
-
-// recount finds what the run before has left of that, if no epoch has begun since.
-func (a *Agent) recount() error {
-	if !a.wallet.Limited() || a.tail() != "" {
-		return nil
-	}
-	answered, epoch := false, ""
-	err := a.log.Back(0, func(e life.Event, _ int64) bool {
-		answered = answered || e.Kind == "reply" && e.Get("in") != "0"
-		if answered && e.Kind == life.Epoch {
-			epoch = e.Arg(0)
-		}
-		return epoch == ""
-	})
-	if epoch == strconv.Itoa(a.state.Epoch) {
-		u := a.state.Usage
-		a.counted = wallet.Count(a.request(), int(u.LastWeight), int(u.LastInput))
-	}
-	return err
 }
 
 func (a *Agent) rates() wallet.Rates {

@@ -133,20 +133,20 @@ func (c cron) look(at time.Time) (comes bool, next time.Time) {
 	now, was := offset(at), offset(at.Add(-day))
 	change := now - was
 	changed := change != 0 && offset(at.Add(-change.Abs())) == was // so lately that what is shown was shown, or left out
-	comes = c.shows(at)
+	wall := at.UTC().Add(now)
+	comes = c.shows(wall)
 	switch {
 	case !changed || c.everyHour:
 	case change < 0: // the clocks show it again
 		comes = false
 	default:
-		leftOut := at.In(time.FixedZone("", int(was.Seconds())))
-		comes = comes || c.shows(leftOut)
+		comes = comes || c.shows(at.UTC().Add(was))
 	}
 	pause := time.Minute
-	if !c.on(at) {
-		pause = day - time.Duration(60*at.Hour()+at.Minute())*time.Minute
-	} else if !has(c.hour, at.Hour()) {
-		pause = time.Hour - time.Duration(at.Minute())*time.Minute
+	if !c.on(wall) {
+		pause = day - wall.Sub(wall.Truncate(day))
+	} else if !has(c.hour, wall.Hour()) {
+		pause = time.Hour - wall.Sub(wall.Truncate(time.Hour))
 	}
 	if changed || offset(at.Add(pause)) != now {
 		pause = time.Minute
@@ -154,7 +154,7 @@ func (c cron) look(at time.Time) (comes bool, next time.Time) {
 	return comes, at.Add(pause)
 }
 
-// shows reports whether a clock shows a time of the cron.
-func (c cron) shows(at time.Time) bool {
-	return c.on(at) && has(c.hour, at.Hour()) && has(c.minute, at.Minute())
+// shows reports whether what a clock shows is a time of the cron.
+func (c cron) shows(wall time.Time) bool {
+	return c.on(wall) && has(c.hour, wall.Hour()) && has(c.minute, wall.Minute())
 }

@@ -40,19 +40,19 @@ func (t *Triggers) mail(r *loaded, v View, out []Record) ([]Record, error) {
 		return out, nil
 	}
 	defer dir.Close()
-	entries, err := fs.ReadDir(dir.FS(), ".")
+	files, err := list(dir.Open("."))
 	if err != nil {
 		r.failure = err.Error()
 		return out, nil
 	}
-	var letters []fs.FileInfo
+	var next fs.FileInfo
 	quiet := r.Loud(v.Now)
-	for _, e := range entries[:min(maxListed, len(entries))] {
-		fi, err := dir.Lstat(e.Name())
-		if err != nil || fi.IsDir() || strings.HasPrefix(e.Name(), ".") {
+	for _, fi := range files {
+		if fi.IsDir() || strings.HasPrefix(fi.Name(), ".") {
 			continue
 		}
-		seen := v.Fires[t.sender(r, fi)+" "+r.Name].Seen
+		by := t.sender(r, fi)
+		seen := v.Fires[by+" "+r.Name].Seen
 		switch settled := durable.Changed(fi).Add(settleTime); {
 		case slices.Contains(strings.Fields(seen), identify(fi)):
 			t.putAway(r, dir, fi)
@@ -60,31 +60,27 @@ func (t *Triggers) mail(r *loaded, v View, out []Record) ([]Record, error) {
 			r.wake = Sooner(r.wake, settled)
 		case quiet.After(v.Now):
 			r.wake = Sooner(r.wake, quiet)
-		default:
-			letters = append(letters, fi)
+		case next == nil && mind.Awaits(v.Wakes, by) < mostMail: // what is answered calls for the next look
+			next = fi
 		}
 	}
-	for _, fi := range letters {
-		by := t.sender(r, fi)
-		if mind.Awaits(v.Wakes, by) >= mostMail { // what is answered calls for the next look
-			continue
-		}
-		if len(out) > 0 {
-			t.Stir()
-			return out, nil
-		}
-		if !t.enter(r, v) {
-			return nil, nil
-		}
-		letter, err := t.letter(r, v, dir, by, fi)
-		t.Stir() // to move it, and for the next one
-		return []Record{letter}, err
+	if next == nil {
+		return out, nil
 	}
-	return out, nil
+	if len(out) > 0 {
+		t.Stir()
+		return out, nil
+	}
+	if !t.enter(r, v) {
+		return nil, nil
+	}
+	letter, err := t.letter(r, v, dir, next)
+	t.Stir() // to move it, and for the next one
+	return []Record{letter}, err
 }
 
 // letter is the line of a file.
-func (t *Triggers) letter(r *loaded, v View, dir *os.Root, by string, fi fs.FileInfo) (rec Record, err error) {
+func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec Record, err error) {
 	text := fmt.Sprintf("%s\nmail: %s, %d bytes", r.Say, fi.Name(), fi.Size())
 	if data, why := readMailed(dir, fi); why != "" {
 		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
@@ -96,7 +92,7 @@ func (t *Triggers) letter(r *loaded, v View, dir *os.Root, by string, fi fs.File
 		rec.Stored = []mind.Ref{ref}
 		text += ", hash=" + ref.Short + preview(data)
 	}
-	rec.Event = event.Fired{By: by, Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
+	rec.Event = event.Fired{By: t.sender(r, fi), Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
 	rec.Text, rec.At, rec.Rooms = strings.TrimSpace(text), v.Now, []string{r.Room}
 	return rec, nil
 }

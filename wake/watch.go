@@ -2,6 +2,7 @@ package wake
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -98,8 +99,10 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 	}
 	switch {
 	case fi.IsDir():
-		all, _ := f.Readdir(maxListed)
-		slices.SortFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+		all, err := list(f, nil)
+		if err != nil {
+			return "", newest, err
+		}
 		for _, fi := range all {
 			add(fi)
 		}
@@ -113,4 +116,18 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 		add(fi)
 	}
 	return mind.Digest([]byte(text.String())), newest, nil
+}
+
+// list closes a directory, after it has read what is in it, in the order of names: at most maxListed.
+func list(dir *os.File, err error) ([]fs.FileInfo, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	all, err := dir.Readdir(maxListed)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	slices.SortFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+	return all, err
 }
