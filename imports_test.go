@@ -180,7 +180,7 @@ var allowed = map[string][]string{
 	"lethe/trigger":      {"lethe/chat"},
 	"lethe/wake": {
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/secret",
-		"lethe/internal/status", "lethe/life/event", "lethe/mind", "lethe/tools", "lethe/trigger",
+		"lethe/internal/status", "lethe/journal", "lethe/life/event", "lethe/mind", "lethe/tools", "lethe/trigger",
 	},
 }
 

@@ -137,6 +137,7 @@ type Agent struct {
 	watched  []chat.Scope   // of which it is told
 	stirred  chan struct{}  // a source has something to say
 	sources  []wake.Source  // what wakes it by itself; while it runs
+	due      time.Time      // when the clock makes them due again, as of the last look
 	triggers *wake.Triggers // one of them
 	jobs     wake.Jobs      // another
 	missing  time.Time      // when it was found that lines have gone from rooms unheard

@@ -197,7 +197,10 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 	a.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
 	e.Answers, e.Choice = q.ID, choice
-	return true, inOrder(func() error { return a.commitEntries(in) }, func() error { return a.remind(q.Call) })
+	if err := a.commitEntries(in); err != nil {
+		return true, err
+	}
+	return true, a.remind(q.Call)
 }
 
 // remind hints at where people were asked, if that has faded.
@@ -225,7 +228,7 @@ func (a *Agent) lateAnswers(now time.Time) (out []record) {
 		}
 		const late = "nobody answered %s by %s, which is no consent: %s"
 		text := fmt.Sprintf(late, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
-		out = append(out, a.firing(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
+		out = append(out, a.triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out
 }

@@ -99,7 +99,7 @@ func (a *Agent) lostChildren(now time.Time) (out []record) {
 		if stopped {
 			failed.Text = why.Error()
 		}
-		out = append(out, a.firing(event.Fired{By: c.Name}, failed.String(), now, c.Room))
+		out = append(out, a.triggers.Fire(event.Fired{By: c.Name}, failed.String(), now, c.Room))
 	}
 	return out
 }

@@ -36,22 +36,25 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		Passage: event.Passed(room, l.From, next),
 		Name:    "/" + l.Command,
 		By:      l.Name,
+		Line:    string(l.Raw),
 		Early:   early,
 	}
 	e.At.To = l.To
-	if len(l.Raw) <= maxCommand {
-		e.Line = string(l.Raw)
-	} else {
-		e.Last = l.Hash
+	if len(l.Raw) > maxCommand {
+		e.Line, e.Last = "", l.Hash
 	}
 	if io := a.io(room); !early && io.replaced {
 		e.Moved, io.replaced = true, false
 	}
 	var say, goOn string
+	var err error
 	switch l.Command {
 	case "stop":
 		say = "Nothing to stop."
-		working := a.stoppable()
+		var working []string // rooms of children
+		for _, c := range a.state.Working() {
+			working = append(working, c.Room)
+		}
 		if early || a.busy() || len(working) > 0 {
 			say = chat.Stopped
 			goOn = a.jobsGoOn()
@@ -64,26 +67,8 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "budget":
 		say = a.runBudget(&e, l.Arg)
 	case "model":
-		if len(l.Arg) > maxModel || strings.ContainsFunc(l.Arg, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			say = fmt.Sprintf(
-				"A model's name has at most %d bytes, all of them printable; I keep the model %s.",
-				maxModel,
-				a.state.Stable.Params.Model,
-			)
-			break
-		}
-		refused, trouble, err := a.tryModel(l.Arg)
-		if err != nil {
+		if e.Model, say, err = a.tryModel(l.Arg); err != nil {
 			return err
-		}
-		if refused {
-			say = fmt.Sprintf("I tried the model %s, and keep the model %s: %s", l.Arg, a.state.Stable.Params.Model, trouble)
-			break
-		}
-		e.Model = l.Arg
-		say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", l.Arg, a.state.Stable.Params.Model)
-		if trouble != nil {
-			say += " I could not try it: " + trouble.Error()
 		}
 	case "forget":
 		e.Forget, say = a.forget(l)
@@ -108,7 +93,6 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		records = append(records, note)
 		a.call.streamed = streamed{}
 	}
-	a.cfg.Log.Info("command", "room", room, "name", l.Command, "by", l.Name)
 	if err := a.commit(records...); err != nil {
 		return err
 	}
@@ -190,19 +174,29 @@ func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
 // tryTime bounds how long a model is tried, while the identity waits.
 const tryTime = 10 * time.Second
 
-// tryModel asks a model for one word, with the tools and parameters of the life. It returns whether the model is
-// refused, and why, or why that is not known.
-func (a *Agent) tryModel(name string) (refused bool, why, err error) {
+// tryModel answers /model: it asks the model for one word, with the tools and parameters of the life. One that refuses
+// is not taken; the name is then empty.
+func (a *Agent) tryModel(name string) (taken, say string, err error) {
+	was := a.state.Stable.Params.Model
+	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		const long = "A model's name has at most %d bytes, all of them printable; I keep the model %s."
+		return "", fmt.Sprintf(long, maxModel, was), nil
+	}
+	say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", name, was)
 	if a.cfg.Offline {
-		return false, nil, nil
+		return name, say, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
 	defer cancel()
 	asker := a.asker(cancel)
 	asker.Frozen.Model = name
-	_, why = asker.Ask(ctx, compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}})
-	refused = llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced)
-	return refused, why, a.pay(asker, "model")
+	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
+	if _, why := asker.Ask(ctx, ask); llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced) {
+		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
+	} else if why != nil {
+		say += " I could not try it: " + why.Error()
+	}
+	return name, say, a.pay(asker, "model")
 }
 
 // statusLine answers /status.

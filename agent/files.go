@@ -168,8 +168,7 @@ func (a *Agent) editMemory(edit *mind.Edit) error {
 	}
 	text, ok := edit.Memory.Of(string(now))
 	if ok && text != string(now) {
-		done, err := durable.Swap(a.files.path(home.MemoryFile), []byte(text), 0o600,
-			func(there fs.FileInfo) bool { return there == nil && before == nil || durable.Unchanged(before, there) })
+		done, err := durable.Swap(a.files.path(home.MemoryFile), []byte(text), 0o600, stillAs(before))
 		if err := cmp.Or(err, durable.SyncDir(a.id.Dir)); err != nil {
 			return err
 		}
@@ -193,8 +192,7 @@ func (a *Agent) writeContext() error {
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
 func (a *Agent) replaceContext(read fs.FileInfo) {
-	now, err := durable.SwapView(a.files.path(home.ContextFile), a.state.View(), 0o600,
-		func(there fs.FileInfo) bool { return there == nil && read == nil || durable.Unchanged(read, there) })
+	now, err := durable.SwapView(a.files.path(home.ContextFile), a.state.View(), 0o600, stillAs(read))
 	if err != nil { // a full disk, say: nothing depends on the view
 		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
@@ -206,6 +204,11 @@ func (a *Agent) replaceContext(read fs.FileInfo) {
 	if err == nil {
 		a.files.seen[home.ContextFile] = now
 	}
+}
+
+// stillAs reports whether a file looks as it did; nil is none.
+func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
+	return func(there fs.FileInfo) bool { return there == nil && was == nil || durable.Unchanged(was, there) }
 }
 
 // viewMark changes whenever context.md should.

@@ -183,7 +183,7 @@ func TestShownAsGoneBy(t *testing.T) {
 	r.work(4)
 	ran := w.status(r.id).ContextTokens
 	r.stop()
-	if shown := request.PartsOf(r.id, w.fold(r.id), 30_000, 0).Total; ran == 0 || shown != ran {
+	if shown := request.PartsOf(r.id, w.fold(r.id), 30_000).Total; ran == 0 || shown != ran {
 		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
 	}
 }

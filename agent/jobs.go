@@ -16,11 +16,11 @@ import (
 func (a *Agent) endJobs() error {
 	a.tools.StopJobs()
 	for {
-		records, err := a.jobs.Due(a.wakeView())
-		if err != nil || len(records) == 0 {
+		ends, _, err := a.jobs.Due(a.wakeView())
+		if err != nil || len(ends) == 0 {
 			return err
 		}
-		if err := a.fire(records); err != nil {
+		if err := a.commit(ends[0]...); err != nil {
 			return err
 		}
 	}

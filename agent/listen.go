@@ -158,16 +158,6 @@ func (a *Agent) splitBatch(batch chat.Batch, in *intake) error {
 	return nil
 }
 
-// endRun makes an entry of the lines so far. There is none when all of them are the
-// identity's own. next is the cursor behind them.
-func (a *Agent) endRun(in *intake, next chat.Cursor) {
-	if e, ok := a.inbound(in, next); ok {
-		in.entries = append(in.entries, e)
-		in.moved = false
-	}
-	in.run, in.from = nil, next.Offset
-}
-
 // unheard reports whether a line is one that the identity posted itself, or a
 // command that it has run already. A command without a tag, as editors leave it, looks
 // like any later one.
@@ -185,7 +175,10 @@ func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
 	return (signed || l.Command != "" && l.Tagged && l.From < a.io(room).old.Size()) && slices.Contains(r.Posted, l.Hash)
 }
 
-func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
+// endRun makes an entry of the lines so far. There is none when all of them are the
+// identity's own. next is the cursor behind them.
+func (a *Agent) endRun(in *intake, next chat.Cursor) {
+	var e entry
 	var text []byte
 	var own []event.Span
 	agents, woken := 0, false
@@ -202,20 +195,21 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 			agents++
 		}
 	}
-	heard := len(e.heard)
+	from, heard := in.from, len(e.heard)
+	in.run, in.from = nil, next.Offset
 	if heard == 0 {
-		return entry{}, false
+		return
 	}
-	r := a.state.Rooms[in.room]
-	asleep := agents == heard && r.AgentTurns >= a.cfg.MaxAgentTurns
+	peers := a.state.Rooms[in.room].AgentTurns >= a.cfg.MaxAgentTurns // have talked enough
+	asleep := agents == heard && peers
 	if c := a.state.Child(in.room); c != nil { // nothing but a result wakes
-		asleep = !c.Results(e.heard) || r.AgentTurns >= a.cfg.MaxAgentTurns
+		asleep = !c.Results(e.heard) || peers
 		if slices.ContainsFunc(e.heard, func(l chat.Line) bool { return l.Name != c.Name }) {
 			defer a.callChild(in.room)
 		}
 	}
 	e.event = event.Inbound{
-		Passage: event.Passed(in.room, in.from, next), Lines: heard, Own: own, Moved: in.moved,
+		Passage: event.Passed(in.room, from, next), Lines: heard, Own: own, Moved: in.moved,
 		Asleep: asleep && !woken || in.over,
 	}
 	first := e.heard[0]
@@ -224,7 +218,7 @@ func (a *Agent) inbound(in *intake, next chat.Cursor) (e entry, ok bool) {
 		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, heard, first.Name, first.Text)
 	}
 	e.body, e.shown = body{Gist: gist, Data: text}, mind.Heard(text, own)
-	return e, true
+	in.entries, in.moved = append(in.entries, e), false
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.

@@ -154,7 +154,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.nextDue(), a.nextPost(), a.files.due, a.state.Until)
+	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.nextPost(), a.files.due, a.state.Until)
 	if a.state.Owed().Answer || a.outage.noSpace != nil {
 		at = wake.Sooner(at, a.outage.retryAt)
 	}

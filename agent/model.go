@@ -39,15 +39,26 @@ type outage struct {
 	money   string    // what the budget is put aside for; "" when there is enough
 }
 
+// again has the model asked again: after twice the time for which it could not be, within bounds.
+func (o *outage) again(least, most time.Duration) (wait time.Duration) {
+	now := time.Now()
+	if o.since.IsZero() {
+		o.since = now
+	}
+	wait = min(max(2*now.Sub(o.since), least), most)
+	o.retryAt = now.Add(wait)
+	return wait
+}
+
 // waitsFor says, to people, why the model is not asked; it is empty when there is room.
 func (o outage) waitsFor() string {
-	if o.noSpace == nil && o.money != "" {
+	switch {
+	case o.noSpace != nil:
+		return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
+	case o.money != "":
 		return "the model is asked when calls under way have ended: " + o.money
 	}
-	if o.noSpace == nil {
-		return ""
-	}
-	return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
+	return ""
 }
 
 // thought is what came of asking the model.
@@ -232,11 +243,7 @@ func (a *Agent) failed(err error) error {
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
-	if a.outage.since.IsZero() {
-		a.outage.since = time.Now()
-	}
-	wait := min(max(2*time.Since(a.outage.since), 5*time.Second), 5*time.Minute)
-	a.outage.retryAt = time.Now().Add(wait)
+	wait := a.outage.again(5*time.Second, 5*time.Minute)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
 	if a.state.Told != trouble.What {

@@ -10,7 +10,6 @@ import (
 	"lethe/internal/status"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/wake"
 )
 
 // What needs a person is said where it happens and in the rooms for notices, once each, and
@@ -49,7 +48,7 @@ func TestAlert(t *testing.T) {
 	w.conf.Notify = []string{"notify-ada"}
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	if err == nil {
-		err = a.fire([]wake.Record{{Event: event.Note{Why: "job"}, Text: "it failed", Alert: "(dev) job 3 failed"}})
+		err = a.happen(event.Error{What: "trigger", Text: "it failed", Notice: a.notice("(dev) job 3 failed", a.notify()...)})
 	}
 	if err != nil {
 		t.Fatal(err)

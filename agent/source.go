@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
@@ -36,7 +35,7 @@ func (a *Agent) wakeConfig() wake.Config {
 		Workspace:   cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace")),
 		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
 		Stir: a.Stir, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
-		Put: a.log.Put,
+		Put: a.log.Put, Notice: a.notice, Notify: a.notify,
 	}
 }
 
@@ -69,63 +68,21 @@ func (a *Agent) fireDue() error {
 			}
 		}
 	}
+	a.due = time.Time{}
 	for _, s := range a.sources {
-		records, err := s.Due(a.wakeView())
-		if err == nil {
-			err = a.fire(records)
-		}
+		commits, next, err := s.Due(a.wakeView())
 		if err != nil {
 			return err
 		}
+		for _, c := range commits {
+			if err := a.commit(c...); err != nil {
+				return err
+			}
+		}
+		a.due = wake.Sooner(a.due, next)
 	}
 	a.watch()
 	return nil
-}
-
-// fire commits what sources have to say, each for itself.
-func (a *Agent) fire(records []wake.Record) error {
-	for _, r := range records {
-		var err error
-		switch e := r.Event.(type) {
-		case event.Note:
-			records := []record{journal.Told(e, r.Gist, r.Text)}
-			if r.Alert != "" && len(a.cfg.Notify) > 0 {
-				alert := event.Error{What: e.Why, Text: r.Alert, Notice: a.notice(r.Alert, a.notify()...)}
-				records = append(records, record{Event: alert})
-			}
-			err = a.commit(records...)
-		case event.Fired:
-			rooms := r.Rooms
-			if r.Urgent {
-				rooms = a.notify(rooms...)
-			}
-			fired := a.firing(e, r.Text, r.At, rooms...)
-			fired.Stored = r.Stored
-			err = a.commit(fired)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// nextDue is when the clock makes something due; zero when it does not.
-func (a *Agent) nextDue() (at time.Time) {
-	at = wake.Sooner(a.nextDeadline(), a.nextRepost())
-	view := a.wakeView()
-	for _, s := range a.sources {
-		at = wake.Sooner(at, s.Next(view))
-	}
-	return at
-}
-
-// firing fixes the line that wakes the identity: what e.By signs in a room it hears, with
-// the time that it was due. Rooms for notices may follow that.
-func (a *Agent) firing(e event.Fired, text string, due time.Time, rooms ...string) record {
-	e.Notice = a.notice(text, rooms...)
-	e.TS = due.UTC().Truncate(time.Second)
-	return record{Event: e}
 }
 
 // settleTime is how long a room is left alone that an editor may be about to write.

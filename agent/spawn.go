@@ -107,10 +107,7 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 
 // bootChild boots a child, or finds it.
 func (a *Agent) bootChild(c mind.Child, s tools.Child) (home.Identity, error) {
-	self, err := blobs.ParseHash(a.id.Self)
-	if err != nil {
-		return home.Identity{}, err
-	}
+	self, _ := blobs.ParseHash(a.id.Self) // it was opened by that
 	names, err := a.toolsFor(s)
 	if err != nil {
 		return home.Identity{}, err
@@ -157,12 +154,4 @@ func (a *Agent) callChild(room string) {
 			a.team.Start(id)
 		}
 	}
-}
-
-// stoppable are the rooms of children that a /stop is relayed to.
-func (a *Agent) stoppable() (rooms []string) {
-	for _, c := range a.state.Working() {
-		rooms = append(rooms, c.Room)
-	}
-	return rooms
 }

@@ -59,11 +59,8 @@ func (a *Agent) unpaid(err error) (bool, error) {
 	case !ok:
 		return false, nil
 	case short.Waits:
-		if a.outage.since.IsZero() {
-			a.outage.since = time.Now()
-		}
 		a.outage.money = short.Error()
-		a.outage.retryAt = time.Now().Add(min(max(time.Since(a.outage.since), time.Second), time.Minute))
+		a.outage.again(time.Second, time.Minute)
 		return true, nil
 	}
 	var until time.Time

@@ -174,11 +174,11 @@ func (h Home) Context(id home.Identity) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	limit, total := h.ContextLimit, 0
-	if live, running := Live(id); running && live.ContextLimit > 0 {
-		limit, total = live.ContextLimit, live.ContextTokens
+	limit := h.ContextLimit
+	if live, running := Live(id); running {
+		limit = cmp.Or(live.ContextLimit, limit)
 	}
-	return Context{request.PartsOf(id, s, limit, total), s.Messages(""), s}, nil
+	return Context{request.PartsOf(id, s, limit), s.Messages(""), s}, nil
 }
 
 // Hearers are the identities that hear a room when they run.

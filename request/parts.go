@@ -24,8 +24,7 @@ type Parts struct {
 }
 
 // PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
-// total is what a running identity has counted, or 0.
-func PartsOf(id home.Identity, s *mind.State, limit, total int) Parts {
+func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	e, tail := Estimator(s), ""
 	limit = Limit(s, cmp.Or(limit, DefaultLimit))
 	if s.Stable.Params.Order == mind.OrderTail {
@@ -37,13 +36,8 @@ func PartsOf(id home.Identity, s *mind.State, limit, total int) Parts {
 		tail = Frame{ID: id, Life: log, Limit: limit, Estimate: e, Log: slog.New(slog.DiscardHandler)}.Tail(s.Stable)
 	}
 	r := new(Rendering).Request(s, tail)
-	if total > r.MaxTokens {
-		e.CharsPerToken = float64(r.Weight()) / float64(total-r.MaxTokens)
-	} else {
-		total = e.Tokens(r.Weight()) + r.MaxTokens
-	}
 	p := Parts{
-		Epoch: s.Epoch, Limit: limit, Total: total, Entries: len(s.Live), Answer: r.MaxTokens,
+		Epoch: s.Epoch, Limit: limit, Total: e.Tokens(r.Weight()) + r.MaxTokens, Entries: len(s.Live), Answer: r.MaxTokens,
 		Tools: e.Tokens(llm.Weight(string(r.Tools))),
 	}
 	messages := s.Messages("")
@@ -51,6 +45,6 @@ func PartsOf(id home.Identity, s *mind.State, limit, total int) Parts {
 	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
 		p.Live += e.Tokens(m.Weight())
 	}
-	p.Past = max(0, total-p.System-p.Live-p.Tools-p.Answer) // the rest, so that the parts make the total
+	p.Past = max(0, p.Total-p.System-p.Live-p.Tools-p.Answer) // the rest, so that the parts make the total
 	return p
 }

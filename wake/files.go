@@ -15,6 +15,7 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 	"lethe/trigger"
@@ -207,19 +208,20 @@ func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
 }
 
 // tell says, once for each version of a file, why a trigger does not run.
-func (t *Triggers) tell(r *loaded, v View) []Record {
+func (t *Triggers) tell(r *loaded, v View) []Commit {
 	file := Dir + "/" + r.Name + suffix
 	known := event.File{Name: "unusable " + file, Hash: mind.Digest([]byte(r.version + r.err.Error()))}
 	if r.file == nil || v.Files[known.Name] == known.Hash {
 		return nil
 	}
 	t.Log.Warn("a trigger does not run", "trigger", r.Name, "error", r.err)
-	return []Record{{
-		Event: event.Note{Why: "trigger", File: known},
-		Gist:  "self/" + file + " does not run",
-		Text:  fmt.Sprintf("self/%s does not run: %v.", file, r.err),
-		Alert: fmt.Sprintf("trigger %s does not run: %v", r.Name, r.err),
-	}}
+	text := fmt.Sprintf("self/%s does not run: %v.", file, r.err)
+	told := Commit{journal.Told(event.Note{Why: "trigger", File: known}, "self/"+file+" does not run", text)}
+	if rooms := t.Notify(); len(rooms) > 0 {
+		alert := fmt.Sprintf("trigger %s does not run: %v", r.Name, r.err)
+		told = append(told, journal.Record{Event: event.Error{What: "trigger", Text: alert, Notice: t.Notice(alert, rooms...)}})
+	}
+	return []Commit{told}
 }
 
 // Scopes is what on disk concerns triggers.

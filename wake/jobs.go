@@ -21,11 +21,8 @@ type Jobs struct {
 	Tools *tools.Set
 }
 
-// Next is never: the end of a job stirs.
-func (j Jobs) Next(View) (never time.Time) { return never }
-
 // Due returns the end of one job; that of the next one is due when it is recorded.
-func (j Jobs) Due(v View) ([]Record, error) {
+func (j Jobs) Due(v View) (commits []Commit, never time.Time, err error) {
 	known := j.Tools.Jobs()
 	for _, s := range known {
 		if !s.Ended.IsZero() && !slices.ContainsFunc(v.Jobs, func(job mind.Job) bool { return job.ID == s.ID }) {
@@ -42,21 +39,25 @@ func (j Jobs) Due(v View) ([]Record, error) {
 			continue // nobody hears it; it waits for a room
 		}
 		j.Stir()
-		r := Record{Event: event.Fired{By: job.Signer()}, At: v.Now, Rooms: []string{room}}
-		var end string
+		var text, end string
+		var stored []mind.Ref
 		if i >= 0 {
-			var err error
-			if r.Text, r.Stored, err = j.ended(known[i], v.Last); err != nil {
-				return nil, err
+			if text, stored, err = j.ended(known[i], v.Last); err != nil {
+				return nil, never, err
 			}
 			end = known[i].End
 		} else {
-			r.Text, end = j.lost(job.ID)
+			text, end = j.lost(job.ID)
 		}
-		r.Urgent = !strings.HasPrefix(end, "exit 0") && !strings.HasPrefix(end, "stopped")
-		return []Record{r}, nil
+		rooms := []string{room}
+		if !strings.HasPrefix(end, "exit 0") && !strings.HasPrefix(end, "stopped") {
+			rooms = j.Notify(room)
+		}
+		fired := j.Fire(event.Fired{By: job.Signer()}, text, v.Now, rooms...)
+		fired.Stored = stored
+		return []Commit{{fired}}, never, nil
 	}
-	return nil, nil
+	return nil, never, nil
 }
 
 // jobTail is how much of a job's output, in bytes, its final line quotes.

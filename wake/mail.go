@@ -16,6 +16,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
 	"lethe/internal/secret"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -32,7 +33,7 @@ const (
 // has told of: it says what was seen of each owner there. Its record goes behind those of out. Its text follows the
 // newest blob of the life, so only the first record of a look has any: a seal names the newest one, and all that it
 // leads to.
-func (t *Triggers) mail(r *loaded, v View, out []Record) ([]Record, error) {
+func (t *Triggers) mail(r *loaded, v View, out []Commit) ([]Commit, error) {
 	r.failure, r.stuck = "", nil
 	dir, err := os.OpenRoot(t.leads(r.Mail))
 	if err != nil {
@@ -76,11 +77,12 @@ func (t *Triggers) mail(r *loaded, v View, out []Record) ([]Record, error) {
 	}
 	letter, err := t.letter(r, v, dir, next)
 	t.Stir() // to move it, and for the next one
-	return []Record{letter}, err
+	return []Commit{{letter}}, err
 }
 
 // letter is the line of a file.
-func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec Record, err error) {
+func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec journal.Record, err error) {
+	var stored []mind.Ref
 	text := fmt.Sprintf("%s\nmail: %s, %d bytes", r.Say, fi.Name(), fi.Size())
 	if data, why := readMailed(dir, fi); why != "" {
 		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
@@ -89,11 +91,12 @@ func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec 
 		if err != nil {
 			return rec, err
 		}
-		rec.Stored = []mind.Ref{ref}
+		stored = []mind.Ref{ref}
 		text += ", hash=" + ref.Short + preview(data)
 	}
-	rec.Event = event.Fired{By: t.sender(r, fi), Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
-	rec.Text, rec.At, rec.Rooms = strings.TrimSpace(text), v.Now, []string{r.Room}
+	fired := event.Fired{By: t.sender(r, fi), Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
+	rec = t.Fire(fired, strings.TrimSpace(text), v.Now, r.Room)
+	rec.Stored = stored
 	return rec, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/home"
+	"lethe/life/event"
 	"lethe/mind"
 	"lethe/trigger"
 )
@@ -22,6 +23,7 @@ func TestMailThatWaits(t *testing.T) {
 		}
 	}
 	config := Config{Identity: home.Identity{Name: "ada"}, Stir: func() { stirs++ }}
+	config.Notice = func(string, ...string) (n event.Notice) { return n }
 	config.Put = func(blobs.Meta, []byte) (mind.Ref, error) { return mind.Ref{}, nil }
 	triggers := NewTriggers(config)
 	r := &loaded{Trigger: trigger.Trigger{Name: "box", Mail: drop, Room: "dev", Zone: time.UTC}}
@@ -33,7 +35,7 @@ func TestMailThatWaits(t *testing.T) {
 	view := View{Now: time.Now().Add(time.Hour), Joined: []string{"dev"}}
 	for i, want := range []string{"lines 1, stirs 1", "lines 0, stirs 0"} {
 		stirs = 0
-		if both, err := triggers.mail(r, view, []Record{{}}); i == 0 && (len(both) != 1 || stirs != 1 || err != nil) {
+		if both, err := triggers.mail(r, view, []Commit{{}}); i == 0 && (len(both) != 1 || stirs != 1 || err != nil) {
 			t.Errorf("behind another record: %d records, stirs %d: %v", len(both), stirs, err)
 		}
 		stirs = 0

@@ -42,48 +42,39 @@ type Review struct {
 
 	looked time.Time // when its LIFE was last read
 	size   int64     // of its LIFE then
-	news   bool      // it has grown since
 }
 
-func (r *Review) by() string { return home.ReviewRoom(r.Of.Name) }
-
-// Next is when the next review, or the next look for one, is due.
-func (r *Review) Next(v View) time.Time {
-	if !r.news {
-		return time.Time{} // the watcher tells
+// Due returns a review, if enough has come into the life; else when the next review, or the next look for one, is due.
+func (r *Review) Due(v View) (commits []Commit, next time.Time, err error) {
+	by := home.ReviewRoom(r.Of.Name)
+	fired := v.Fires[by]
+	fi, err := os.Stat(r.Of.LIFE())
+	if err != nil || fi.Size() == r.size || !slices.Contains(v.Joined, by) || mind.Awaits(v.Wakes, by) > 0 {
+		return nil, next, nil // the watcher tells
 	}
 	every := cmp.Or(r.Every, reviewEvery)
-	last := v.Fires[r.by()].Last
-	if last.After(time.Now().Add(every)) { // by a clock that was wrong
-		last = time.Time{}
+	if fired.Last.Before(v.Now.Add(every)) { // else it was told by a clock that was wrong
+		next = fired.Last.Add(every)
 	}
-	at, look := last.Add(every), r.looked.Add(every/reviewLooks)
-	if look.After(at) {
-		return look
+	if look := r.looked.Add(every / reviewLooks); look.After(next) {
+		next = look
 	}
-	return at
-}
-
-// Due returns a review, if enough has come into the life.
-func (r *Review) Due(v View) ([]Record, error) {
-	fi, err := os.Stat(r.Of.LIFE())
-	r.news = err == nil && fi.Size() != r.size && slices.Contains(v.Joined, r.by())
-	if !r.news || v.Now.Before(r.Next(v)) || mind.Awaits(v.Wakes, r.by()) > 0 {
-		return nil, nil
+	if v.Now.Before(next) {
+		return nil, next, nil
 	}
-	r.looked, r.size, r.news = v.Now, fi.Size(), false
+	r.looked, r.size, next = v.Now, fi.Size(), time.Time{}
 	state, err := home.Fold(r.Of, r.Store)
 	if err != nil {
 		r.Log.Warn("what is to be reviewed cannot be read", "of", r.Of.Name, "error", err)
-		return nil, nil
+		return nil, next, nil
 	}
-	seen, _ := strconv.Atoi(strings.TrimPrefix(v.Fires[r.by()].Seen, "e")) // 0 at first
+	seen, _ := strconv.Atoi(strings.TrimPrefix(fired.Seen, "e")) // 0 at first
 	text, last := reviewOf(state, seen)
-	if last-seen < reviewEntries {
-		return nil, nil
+	if last-seen >= reviewEntries {
+		line := r.Fire(event.Fired{By: by, Seen: mind.EntryID(last)}, text, v.Now, by)
+		commits = []Commit{{line}}
 	}
-	fired := event.Fired{By: r.by(), Seen: mind.EntryID(last)}
-	return []Record{{Event: fired, Text: text, At: v.Now, Rooms: []string{r.by()}}}, nil
+	return commits, next, nil
 }
 
 // reviewOf renders what came into a life behind an entry, for its reviewer: the head of

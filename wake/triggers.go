@@ -98,18 +98,10 @@ func (t *Triggers) Stop() {
 	t.runs.Wait()
 }
 
-// Next is when a trigger is to be looked at again.
-func (t *Triggers) Next(View) (at time.Time) {
-	for _, r := range t.all {
-		at = Sooner(at, r.wake)
-	}
-	return at
-}
-
-// Due returns what the triggers have to say now.
-func (t *Triggers) Due(v View) (out []Record, err error) {
+// Due returns what the triggers have to say now, and when one is to be looked at again.
+func (t *Triggers) Due(v View) (out []Commit, next time.Time, err error) {
 	if err := t.reload(v); err != nil {
-		return nil, err
+		return nil, next, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
 		r := t.all[name]
@@ -117,7 +109,7 @@ func (t *Triggers) Due(v View) (out []Record, err error) {
 			r.wake = time.Time{}
 			if r.Mail != "" {
 				if out, err = t.mail(r, v, out); err != nil {
-					return nil, err
+					return nil, next, err
 				}
 			} else if m, printed, ok := t.firing(r, v); ok && t.enter(r, v) {
 				out = append(out, t.fire(r, m, printed))
@@ -126,8 +118,9 @@ func (t *Triggers) Due(v View) (out []Record, err error) {
 		if r.err != nil {
 			out = append(out, t.tell(r, v)...)
 		}
+		next = Sooner(next, r.wake)
 	}
-	return out, nil
+	return out, next, nil
 }
 
 // firing returns why a trigger fires now, with what its command has printed, if it does.
@@ -232,7 +225,7 @@ func (t *Triggers) nothing(r *loaded, m moment) {
 }
 
 // fire is the line of a trigger.
-func (t *Triggers) fire(r *loaded, m moment, printed string) Record {
+func (t *Triggers) fire(r *loaded, m moment, printed string) Commit {
 	text := r.Say
 	if text == "" && r.Watch != "" {
 		text = r.Watch + " has changed."
@@ -244,12 +237,8 @@ func (t *Triggers) fire(r *loaded, m moment, printed string) Record {
 		text += "\n(a person has had this fire now; its times stay as they are)"
 	}
 	r.changed, r.base, r.run = time.Time{}, m.seen, nil
-	return Record{
-		Event: event.Fired{By: r.Signer(), Missed: m.missed, Manual: m.manual, Seen: m.seen},
-		Text:  strings.TrimSpace(text + "\n" + printed),
-		At:    m.at,
-		Rooms: []string{r.Room},
-	}
+	fired := event.Fired{By: r.Signer(), Missed: m.missed, Manual: m.manual, Seen: m.seen}
+	return Commit{t.Fire(fired, strings.TrimSpace(text+"\n"+printed), m.at, r.Room)}
 }
 
 // enter has the identity hear the room of a trigger of a person's, and reports whether it does already. Its own

@@ -1,11 +1,9 @@
 // Package wake holds what wakes an identity by itself: its triggers, its jobs, and the life that it reviews.
 //
 //	t := wake.NewTriggers(config)        // one goroutine calls it
-//	records := t.Due(view)               // what it has to say now
-//	at := t.Next(view)                   // when the clock makes more of it due
+//	commits, next, err := t.Due(view)    // what it has to say now, and when the clock makes more of it due
 //
-// A source knows the identity by a View, which nobody changes, and returns Records. The loop of the identity
-// commits each of them by itself.
+// A source knows the identity by a View, which nobody changes, and returns what the loop of the identity is to commit.
 package wake
 
 import (
@@ -16,6 +14,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/home"
+	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -45,27 +44,17 @@ func (v View) HeardFor(room string) string {
 	return ""
 }
 
-// Record is something that a source has to say: a line that wakes the identity, or a note for the identity alone.
-type Record struct {
-	Event  event.Event // a Fired or a Note, without its number, its time and its places
-	Text   string      // of the line, or of the note
-	At     time.Time   // when the line was due
-	Rooms  []string    // the rooms of the line
-	Urgent bool        // people are told in their rooms for notices, too
-	Gist   string      // of the note
-	Alert  string      // the line that tells people of the note
-	Stored []mind.Ref  // texts that the event refers to
-}
+// Commit is what is recorded together.
+type Commit []journal.Record
 
 // Source is something that wakes the identity. The goroutine of the loop alone calls it.
 type Source interface {
-	// Due returns what is to be recorded now. It waits for nothing but files.
-	Due(View) ([]Record, error)
-	// Next is when the clock makes something due; zero when only Config.Stir tells.
-	Next(View) time.Time
+	// Due returns what is to be recorded now, and when the clock makes more of it due: zero when only Config.Stir tells.
+	// It waits for nothing but files.
+	Due(View) (commits []Commit, next time.Time, err error)
 }
 
-// Config is what sources run with. Its functions may be called from Due and Next; Stir from any goroutine.
+// Config is what sources run with. Its functions may be called from Due; Stir from any goroutine.
 type Config struct {
 	Home        home.Home
 	Identity    home.Identity
@@ -79,6 +68,9 @@ type Config struct {
 
 	// Stir makes the loop ask its sources soon.
 	Stir func()
+	// Notice is a line in rooms, and Notify are rooms with those in which people are told wherever they are.
+	Notice func(text string, rooms ...string) event.Notice
+	Notify func(rooms ...string) []string
 	// Put stores a text behind another one; it is durable with the record that refers to it.
 	Put func(m blobs.Meta, text []byte) (mind.Ref, error)
 	// Run runs the command of a trigger in the sandbox, beside the loop.
@@ -86,6 +78,14 @@ type Config struct {
 	// MayRun and MaySay say why a trigger of the identity's own may not run a command or post a text.
 	MayRun func(key, command string) error
 	MaySay func(room, text string) error
+}
+
+// Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms for
+// notices may follow that.
+func (c *Config) Fire(e event.Fired, text string, due time.Time, rooms ...string) journal.Record {
+	e.Notice = c.Notice(text, rooms...)
+	e.TS = due.UTC().Truncate(time.Second)
+	return journal.Record{Event: e}
 }
 
 // Sooner is the earliest of some times; a zero one never comes.
