@@ -140,10 +140,10 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 
 // asker asks a model beside the turns.
 func (a *Agent) asker(cancel context.CancelFunc) *beside.Asker {
-	rates, dir := a.rates(), a.id.Dir
+	rates := a.rates()
 	return &beside.Asker{
 		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
-		Rates: rates, Pay: a.wallet.Pay(rates), Writable: func() error { return writable(dir) }, Cancel: cancel,
+		Rates: rates, Pay: a.wallet.Pay(rates), Writable: a.writable, Cancel: cancel,
 	}
 }
 

@@ -199,14 +199,14 @@ const (
 	diskInterval = 5 * time.Second
 )
 
-// writable returns why an answer of the model could not be written down now below a directory.
-func writable(dir string) error { return durable.Space(dir, answerBytes) }
+// writable returns why an answer of the model could not be written down now. Any goroutine may call it.
+func (a *Agent) writable() error { return durable.Space(a.id.Dir, answerBytes) }
 
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
 func (a *Agent) canRecord() bool {
 	was := a.outage.noSpace
-	a.outage.noSpace = writable(a.id.Dir)
+	a.outage.noSpace = a.writable()
 	if a.outage.noSpace == nil {
 		return true
 	}

@@ -34,7 +34,7 @@ func (a *Agent) step(ctx context.Context) error {
 		return err
 	}
 	t, err := a.think(ctx)
-	if silent(err) { // asked twice, it said nothing twice: it has nothing to say
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank { // asked twice, it said nothing twice: it has nothing to say
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
 	var v verdict
@@ -62,13 +62,6 @@ func (a *Agent) step(ctx context.Context) error {
 		a.counted = wallet.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
-}
-
-// silent reports whether a model without reasoning answered with nothing at all,
-// as it is told to when nothing needs to be said.
-func silent(err error) bool {
-	e, ok := errors.AsType[*llm.Error](err)
-	return ok && e.Blank
 }
 
 // recordReply writes down what the model said, with the intent of its first
