@@ -57,11 +57,6 @@ func (a *Agent) window() compactor.Window {
 // room lines, may bring into the context.
 func (a *Agent) batchChars() int { return a.estimate.Chars(a.window().Batch()) }
 
-// fit decides how much of a rendered text is shown.
-func fit(text, gist string, runes, most int) int {
-	return mind.Fit(text, gist, runes, most, llm.Weight)
-}
-
 // settings returns the settings of a compaction.
 func (a *Agent) settings() compactor.Settings {
 	s := a.window().Settings()

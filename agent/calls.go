@@ -74,16 +74,6 @@ func (a *Agent) warnRepeats() error {
 	return a.commit(journal.Told(event.Note{Why: "repeat"}, "identical calls", text))
 }
 
-// touched is the version of an own file that a tool has written.
-func (a *Agent) touched(res tools.Result) (f event.File) {
-	if res.Touched != "" {
-		if text, err := a.log.ReadOwn(res.Touched); err == nil {
-			f = mind.Text{Name: res.Touched, Body: text}.Version()
-		}
-	}
-	return f
-}
-
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.
 func argsOf(c *mind.Call) json.RawMessage { return json.RawMessage(blobs.Unescape(c.Args)) }
 
@@ -123,7 +113,11 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 		o.Result = run.Do(ctx, call)
 		o.stopped = ctx.Err() != nil
 	})
-	o.file = a.touched(o.Result)
+	if o.Touched != "" {
+		if text, err := a.log.ReadOwn(o.Touched); err == nil {
+			o.file = mind.Text{Name: o.Touched, Body: text}.Version()
+		}
+	}
 	switch {
 	case o.Job > 0:
 	case o.stopped:
@@ -141,7 +135,8 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 func (a *Agent) showing(r tools.Result) (show, weight int) {
 	text := mind.Result(r.Body)
 	if !r.Bounded {
-		show = fit(text, string(r.Body[:min(len(r.Body), 1000)]), compactor.MaxResult, a.call.share)
+		gist := string(r.Body[:min(len(r.Body), 1000)])
+		show = mind.Fit(text, gist, compactor.MaxResult, a.call.share, llm.Weight)
 	}
 	if show > 0 {
 		return show, max(0, min(compactor.MaxResult, a.call.share))

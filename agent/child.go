@@ -58,9 +58,7 @@ func (a *Agent) concludeIfDue() (due bool, err error) {
 		return false, nil
 	}
 	why := cmp.Or(a.state.Paused, "the work ended without a result")
-	return true, a.commit(
-		record{Event: event.Paused{Why: why, Ended: true, Notice: a.notice(why, a.state.Task.Room)}},
-	)
+	return true, a.happen(event.Paused{Why: why, Ended: true, Notice: a.notice(why, a.state.Task.Room)})
 }
 
 // awaits reports whether something else than a line goes on or is waited for.

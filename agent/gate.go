@@ -121,11 +121,6 @@ func (v verdict) refuses(s *mind.State, text string) bool {
 		!slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
 }
 
-// note tells the model.
-func (v verdict) note() string {
-	return fmt.Sprintf("%s: %s\nSet this right and answer again.", mind.RefusedText, v.why)
-}
-
 // caveat tells whoever reads an answer that counts although it does not pass.
 func (v verdict) caveat() string {
 	if v.why == "" {

@@ -236,7 +236,7 @@ func (a *Agent) commitEntries(in *intake) error {
 			out = append(out, journal.Told(event.Note{Why: "history"}, "history of room "+in.room, mind.HistoryText))
 		}
 		share := min(in.quota, in.quota/(len(in.entries)-k))
-		if e.event.Show = fit(e.shown, e.body.Gist, len(e.shown), share); e.event.Show > 0 {
+		if e.event.Show = mind.Fit(e.shown, e.body.Gist, len(e.shown), share, llm.Weight); e.event.Show > 0 {
 			e.event.Places = true
 			in.quota -= max(0, share)
 		} else {

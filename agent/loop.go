@@ -17,21 +17,20 @@ import (
 // that the identity cannot go on after. It closes the agent.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
+	a.startIndexer()
+	a.tools.LoseJobs()
+	a.watch()
 	defer func() {
-		a.cfg.restoredFor(err) // so that it can be opened again
-		a.showEnd(err)
-	}()
-	defer func() {
+		a.unwatch()
+		a.triggers.Stop()
+		a.tools.StopJobs()
+		a.indexer.Stop()
 		if job := a.forgetting.job; job != nil {
 			job.End()
 		}
+		a.cfg.restoredFor(err) // so that it can be opened again
+		a.showEnd(err)
 	}()
-	a.startIndexer()
-	defer a.indexer.Stop()
-	a.tools.LoseJobs()
-	a.watch()
-	defer a.stopSources()
-	defer func() { a.unwatch() }()
 	if err := a.begin(); err != nil {
 		return err
 	}

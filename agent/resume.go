@@ -10,9 +10,10 @@ import (
 	"lethe/mind"
 	"lethe/reach"
 	"lethe/tools"
+	"lethe/wake"
 )
 
-// makeTools makes the tools.
+// makeTools makes the tools, and what wakes the identity by itself, as far as it is configured.
 func (a *Agent) makeTools() error {
 	conf := a.cfg.Tools
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
@@ -28,9 +29,14 @@ func (a *Agent) makeTools() error {
 	if a.cfg.runTrigger == nil {
 		a.cfg.runTrigger = set.RunTrigger
 	}
-	a.reach, b.Triggers = b, a.wakeConfig()
-	b.Triggers.Put = nil // that is the loop's
-	a.makeSources()
+	c := a.wakeConfig()
+	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
+	a.sources = []wake.Source{a.triggers, a.jobs}
+	if of := a.cfg.Reviews; of.Self != "" {
+		a.sources = append(a.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
+	}
+	c.Put = nil // that is the loop's
+	a.reach, b.Triggers = b, c
 	return nil
 }
 

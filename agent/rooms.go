@@ -267,7 +267,12 @@ func (a *Agent) payPosts() error {
 			i++
 			continue
 		}
-		from, at, err := a.post(p)
+		path := a.path(p.Room)
+		from, to, err := chat.Post(path, []byte(p.Line), p.Mark)
+		var at chat.Cursor
+		if err == nil {
+			at, err = chat.At(path, to)
+		}
 		if a.cfg.restoredFor(err) {
 			continue // with the same post
 		}
@@ -284,15 +289,6 @@ func (a *Agent) payPosts() error {
 		}
 	}
 	return nil
-}
-
-func (a *Agent) post(p mind.Post) (from int64, at chat.Cursor, err error) {
-	path := a.path(p.Room)
-	from, to, err := chat.Post(path, []byte(p.Line), p.Mark)
-	if err == nil {
-		at, err = chat.At(path, to)
-	}
-	return from, at, err
 }
 
 // saidIn tells what became of a post that the log has fixed.

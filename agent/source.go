@@ -13,22 +13,6 @@ import (
 	"lethe/wake"
 )
 
-// makeSources makes what wakes the identity by itself, as far as it is configured.
-func (a *Agent) makeSources() {
-	c := a.wakeConfig()
-	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
-	a.sources = []wake.Source{a.triggers, a.jobs}
-	if of := a.cfg.Reviews; of.Self != "" {
-		a.sources = append(a.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
-	}
-}
-
-// stopSources ends what sources run beside the agent; it returns when all has ended.
-func (a *Agent) stopSources() {
-	a.triggers.Stop()
-	a.tools.StopJobs()
-}
-
 func (a *Agent) wakeConfig() wake.Config {
 	return wake.Config{
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone,

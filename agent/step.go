@@ -79,7 +79,8 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 	said := func() record { return journal.Told(e, answer.Gist(turn), answer.Encode()) }
 	if len(answer.Calls) == 0 {
 		if e.Refused = v.refuses(a.state, answer.Text); e.Refused {
-			return a.commit(said(), journal.Told(event.Note{Why: "refused"}, "answer refused", v.note()))
+			note := mind.RefusedText + ": " + v.why + "\nSet this right and answer again."
+			return a.commit(said(), journal.Told(event.Note{Why: "refused"}, "answer refused", note))
 		}
 		e.Caveat = v.caveat()
 		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)

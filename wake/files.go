@@ -147,7 +147,7 @@ func (t *Triggers) reload(v View) error {
 	for _, r := range t.all {
 		done := r.own && !r.At.IsZero() && !v.Fires[r.Signer()].Last.Before(r.At)
 		if done && mind.Awaits(v.Wakes, r.Signer()) == 0 { // it has done what it was for
-			if err := durable.Remove(t.path(r.Name)); err != nil {
+			if err := durable.Remove(filepath.Join(t.dir(), r.Name+suffix)); err != nil {
 				r.failure = err.Error()
 			}
 		}
@@ -240,9 +240,6 @@ func (t *Triggers) Scopes() (all []chat.Scope) {
 }
 
 func (c *Config) dir() string { return filepath.Join(c.Identity.Dir, Dir) }
-
-// path is that of the file of a trigger.
-func (c *Config) path(name string) string { return filepath.Join(c.dir(), name+suffix) }
 
 // leads is where a path of a trigger leads: relative ones are in the workspace.
 func (c *Config) leads(p string) string {
