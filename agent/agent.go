@@ -106,8 +106,6 @@ type Config struct {
 	quiet       time.Duration // quietAfter, for all but tests
 	reviewEvery time.Duration // of wake.Review, for all but tests
 	viewEvery   time.Duration // likewise
-	// runTrigger runs the command of a trigger; the tools do, for all but tests
-	runTrigger func(ctx context.Context, name, command string) (printed, failure string)
 }
 
 const (

@@ -104,10 +104,10 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	kept := err == nil && t.reply.Finish != "length"
 	if err == nil {
 		t.cost = rates.Answered(r, t.reply)
-	}
-	if err == nil && !kept {
-		t.lost.Calls++
-		t.lost.Add(t.cost)
+		if !kept {
+			t.lost.Calls++
+			t.lost.Add(t.cost)
+		}
 	}
 	if why := t.call.End(t.lost.Tokens, kept); why != nil {
 		err = why

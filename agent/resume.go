@@ -14,29 +14,28 @@ import (
 )
 
 // makeTools makes the tools, and what wakes the identity by itself, as far as it is configured.
-func (a *Agent) makeTools() error {
+func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
-	b := &reach.Reach{Home: a.cfg.Home, Identity: a.id, Store: a.store, Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
+	b := &reach.Reach{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
 	b.Know(reach.Known{})
 	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
 	conf.JobEnded = a.Stir
-	set, err := tools.New(conf)
-	if err != nil {
+	if a.tools, err = tools.New(conf); err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
-	a.tools = set
-	if a.cfg.runTrigger == nil {
-		a.cfg.runTrigger = set.RunTrigger
+	c := wake.Config{
+		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Tools: a.tools,
+		AddTriggers: a.cfg.AddTriggers, Webhooks: a.cfg.Webhooks,
+		Stir: a.Stir, Run: a.tools.RunTrigger, Put: a.log.Put, Notice: a.notice, Notify: a.notify,
 	}
-	c := a.wakeConfig()
-	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c, Tools: a.tools}
+	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c}
 	a.sources = []wake.Source{a.triggers, a.jobs}
 	if of := a.cfg.Reviews; of.Self != "" {
 		a.sources = append(a.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
 	}
 	c.Put = nil // that is the loop's
-	a.reach, b.Triggers = b, c
+	a.reach, b.Config = b, c
 	return nil
 }
 

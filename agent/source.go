@@ -1,27 +1,14 @@
 package agent
 
 import (
-	"cmp"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/tools"
 	"lethe/wake"
 )
-
-func (a *Agent) wakeConfig() wake.Config {
-	return wake.Config{
-		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Zone: a.cfg.Zone,
-		Workspace:   cmp.Or(a.cfg.Tools.Workspace, filepath.Join(a.id.Dir, "workspace")),
-		AddTriggers: a.cfg.AddTriggers, Commands: a.cfg.Tools.Bash != tools.BashOff, Webhooks: a.cfg.Webhooks,
-		Stir: a.Stir, Run: a.cfg.runTrigger, MayRun: a.tools.MayRun, MaySay: a.tools.MaySay,
-		Put: a.log.Put, Notice: a.notice, Notify: a.notify,
-	}
-}
 
 // wakeView is what sources see of the identity now.
 func (a *Agent) wakeView() wake.View {

@@ -17,6 +17,7 @@ import (
 	"lethe/mind"
 	"lethe/reach"
 	"lethe/tools"
+	"lethe/wake"
 )
 
 // child returns the only child of the home.
@@ -229,7 +230,7 @@ func TestChildIsBounded(t *testing.T) {
 	equalSlices(t, "tools", names, []string{"SAY", "LIST", "UNCOMPACT"})
 	said := w.said(children[0].Room)
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
-	parent := &reach.Reach{Home: w.home, Identity: id, Store: w.store, Owns: w.fold(id).Owns}
+	parent := &reach.Reach{Config: wake.Config{Home: w.home, Identity: id, Store: w.store}, Owns: w.fold(id).Owns}
 	parent.Know(reach.Known{})
 	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)

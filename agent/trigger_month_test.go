@@ -45,13 +45,13 @@ func beating(t *testing.T, toml string, run func(write func(toml string)) string
 	model = &noModel{}
 	a, err = Open(id, Config{
 		Home: h, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
-		runTrigger: func(context.Context, string, string) (text, failure string) {
-			text = run(write)
-			time.Sleep(time.Second)
-			return text, ""
-		},
 	})
 	lethetest.Must(t, err)
+	a.triggers.Run = func(context.Context, string, string) (text, failure string) {
+		text = run(write)
+		time.Sleep(time.Second)
+		return text, ""
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- a.Run(ctx) }() // ends with end

@@ -22,14 +22,11 @@ import (
 
 // Reach is an identity as its tools see it. The loop calls Know before each call, and nothing else while one runs.
 type Reach struct {
-	Home     home.Home
-	Identity home.Identity
-	Store    *blobs.Store
-	Owns     func(blobs.Blob) bool
-	Reviews  string         // the identity that this one reviews
-	Triggers wake.Config    // checks triggers
-	Index    *recall.Keeper // nil while the identity does not run
-	now      atomic.Pointer[Known]
+	wake.Config // checks triggers
+	Owns        func(blobs.Blob) bool
+	Reviews     string         // the identity that this one reviews
+	Index       *recall.Keeper // nil while the identity does not run
+	now         atomic.Pointer[Known]
 }
 
 // Known is the state as it was when a call began. Nobody changes it.
@@ -77,7 +74,7 @@ func (b *Reach) Leave(room string) error {
 // CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
 func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
 	k := b.now.Load()
-	return b.Triggers.Check(wake.View{Company: k.Company}, k.Spoken, name, content)
+	return b.Check(wake.View{Company: k.Company}, k.Spoken, name, content)
 }
 
 // searchTime bounds a search by the agent itself.

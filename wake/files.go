@@ -18,6 +18,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/tools"
 	"lethe/trigger"
 )
 
@@ -69,13 +70,13 @@ func (c *Config) Check(v View, spoken bool, name, content string) (remark string
 // Parse reads a trigger, and what it does not say; joined is the identity's company. The error says what is
 // wrong with it, or what an identity may not do that a person may.
 func (c *Config) Parse(name string, data []byte, joined []string, own bool) (trigger.Trigger, error) {
-	t, err := trigger.Parse(name, data, c.Zone)
+	t, err := trigger.Parse(name, data, c.Tools.Zone)
 	if err != nil {
 		return t, err
 	}
 	t = t.For(c.Identity.Self)
 	switch {
-	case t.Run != "" && !c.Commands:
+	case t.Run != "" && c.Tools.Bash == tools.BashOff:
 		return t, errors.New("run: commands are off here (tools.bash in config.toml)")
 	case t.Room == "" && len(joined) == 0:
 		return t, errors.New("room is missing, and there is none that you hear: name one")
@@ -100,7 +101,7 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 	case t.Every > 0 && t.Every < leastPause:
 		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
 	}
-	return t, cmp.Or(c.MayRun("run", t.Run), c.MaySay(t.Room, t.Say))
+	return t, cmp.Or(c.Tools.MayRun("run", t.Run), c.Tools.MaySay(t.Room, t.Say))
 }
 
 // written reports whether the daemon writes at a path: in the home, but for workspaces.
@@ -246,5 +247,5 @@ func (c *Config) leads(p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
 	}
-	return filepath.Join(c.Workspace, p)
+	return filepath.Join(c.Tools.Workspace, p)
 }

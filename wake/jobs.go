@@ -16,10 +16,7 @@ import (
 // Jobs is the source of the lines that tell the ends of jobs: commands that go on when
 // their BASH call has a result. The result is the commit that there is a job; its end is
 // a firing, also when the daemon died with it.
-type Jobs struct {
-	Config
-	Tools *tools.Set
-}
+type Jobs struct{ Config }
 
 // Due returns the end of one job; that of the next one is due when it is recorded.
 func (j Jobs) Due(v View) (commits []Commit, never time.Time, err error) {

@@ -17,6 +17,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/tools"
 )
 
 // View is the part of a mind that sources look at, as of a moment. It shares nothing that changes.
@@ -60,11 +61,9 @@ type Config struct {
 	Identity    home.Identity
 	Store       *blobs.Store
 	Log         *slog.Logger
-	Zone        *time.Location // of schedules
-	Workspace   string         // where relative paths of triggers lead
-	AddTriggers string         // AddSpoken (the default) or AddAlways
-	Commands    bool           // triggers may run commands
-	Webhooks    []string       // triggers of mail whose directories the HTTP server fills: ada/github
+	Tools       *tools.Set
+	AddTriggers string   // AddSpoken (the default) or AddAlways
+	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
 
 	// Stir makes the loop ask its sources soon.
 	Stir func()
@@ -75,9 +74,6 @@ type Config struct {
 	Put func(m blobs.Meta, text []byte) (mind.Ref, error)
 	// Run runs the command of a trigger in the sandbox, beside the loop.
 	Run func(ctx context.Context, name, command string) (printed, failure string)
-	// MayRun and MaySay say why a trigger of the identity's own may not run a command or post a text.
-	MayRun func(key, command string) error
-	MaySay func(room, text string) error
 }
 
 // Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms for

@@ -29,7 +29,7 @@ func (t *Triggers) open(r *loaded) (*os.File, error) {
 	if !r.own {
 		return os.OpenFile(t.leads(r.Watch), flags, 0)
 	}
-	work, err := os.OpenRoot(t.Workspace)
+	work, err := os.OpenRoot(t.Tools.Workspace)
 	if err != nil {
 		return nil, err
 	}
