@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,11 +81,8 @@ type Report struct {
 // Runs says whether a process has the bridge, or may have it.
 func (h Health) Runs() bool { return h.State != Stopped && h.State != Dead }
 
-// Healthy says whether nothing waits for a person to look: the bridge runs without lasting errors and hears the other
-// side, or it was stopped and nothing waits for it.
-func (h Health) Healthy() bool { return h.Ailment() == "" }
-
-// Ailment names the trouble that needs a person, as in "the bridge is …"; empty for none.
+// Ailment names the trouble that needs a person, as in "the bridge is …". It is empty for none: the bridge runs without
+// lasting errors and hears the other side, or it was stopped and nothing waits for it.
 func (h Health) Ailment() string {
 	switch h.State {
 	case Running:
@@ -100,13 +98,6 @@ func (h Health) Ailment() string {
 		return "late: an error goes on"
 	}
 	return string(h.State)
-}
-
-// note shows err as the newest error, unless it is nil.
-func (h *Health) note(err error) {
-	if err != nil {
-		h.Error, h.ErrorAt = err.Error(), time.Now()
-	}
 }
 
 // ReadHealth reports on every bridge of home that was ever opened, by name. A bridge whose files cannot be read is
@@ -149,11 +140,12 @@ func HealthOf(home, name string) Health {
 	default:
 		h.State = Dead
 	}
-	h.note(err)
-	h.In, err = countIn(filepath.Join(dir, "inbox.jsonl"))
-	h.note(err)
-	h.Out, err = countOut(home, dir)
-	h.note(err)
+	var inErr, outErr error
+	h.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
+	h.Out, outErr = countOut(home, dir)
+	if err := cmp.Or(outErr, inErr, err); err != nil {
+		h.Error, h.ErrorAt = err.Error(), now
+	}
 	return h
 }
 
@@ -177,11 +169,7 @@ func (r Report) state(now time.Time) (State, error) {
 	if age := now.Sub(r.Written).Round(time.Second); age > Stale {
 		return Unknown, fmt.Errorf("health.json was written %s ago: its process hangs, or cannot write", age)
 	}
-	answered := r.Exchanged
-	if answered.IsZero() {
-		answered = r.Started
-	}
-	silence := now.Sub(answered)
+	silence := now.Sub(cmp.Or(r.Exchanged, r.Started))
 	switch {
 	case r.Listening == "" && (silence > Stale || silence < -maxAhead):
 		return Deaf, nil
@@ -207,7 +195,7 @@ func Holder(dir string) (locked bool, pid int, err error) {
 }
 
 func countIn(path string) (int, error) {
-	data, err := readInbox(path)
+	data, err := durable.ReadWhole(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -215,9 +203,6 @@ func countIn(path string) (int, error) {
 		return 0, err
 	}
 	l, _, err := foldInbox(data)
-	if err != nil {
-		err = fmt.Errorf("read %s: %w", path, err)
-	}
 	return len(l.waiting), err
 }
 

@@ -42,7 +42,7 @@ func TestHealthStates(t *testing.T) {
 		is := func(want State, healthy bool) Health {
 			t.Helper()
 			h := healthOf(t, home)
-			if h.State != want || h.Healthy() != healthy || h.PID != os.Getpid() {
+			if h.State != want || (h.Ailment() == "") != healthy || h.PID != os.Getpid() {
 				t.Fatalf("health %+v, not %s", h, want)
 			}
 			return h
@@ -97,13 +97,13 @@ func TestFail(t *testing.T) {
 	b.Trouble(errors.New("connection reset"))
 	b.Exchanged()
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != Dead || h.Healthy() || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
+	if h := healthOf(t, home); h.State != Dead || h.Ailment() == "" || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
 	b = start(t, home)
 	b.Fail(nil)
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != Stopped || !h.Healthy() || h.Error != "" {
+	if h := healthOf(t, home); h.State != Stopped || h.Ailment() != "" || h.Error != "" {
 		t.Errorf("health after a clean run: %+v", h)
 	}
 }
@@ -205,10 +205,10 @@ func TestWhatIsLate(t *testing.T) {
 					time.Sleep(2 * time.Second)
 					return healthOf(t, home)
 				}
-				if h := look(4 * time.Minute); !h.Healthy() || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
+				if h := look(4 * time.Minute); h.Ailment() != "" || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
 					t.Errorf("before the time: %+v", h)
 				}
-				if h := look(27 * time.Minute); h.Late.IsZero() == c.late || h.Healthy() == c.late {
+				if h := look(27 * time.Minute); h.Late.IsZero() == c.late || (h.Ailment() == "") == c.late {
 					t.Errorf("health %+v", h)
 				}
 				if n := log.count("cannot send to peer p-ada"); c.late && n != 1 || strings.HasPrefix(name, "told to wait") && !c.late && n > 0 {
@@ -237,7 +237,7 @@ func TestUnknown(t *testing.T) {
 			start(t, home)
 			lethetest.Must(t, c.spoil(home))
 			h := healthOf(t, home)
-			if h.State != Unknown || h.Healthy() || !h.Runs() || !strings.Contains(h.Error, c.want) {
+			if h.State != Unknown || h.Ailment() == "" || !h.Runs() || !strings.Contains(h.Error, c.want) {
 				t.Errorf("health %+v, %q", h, h.Error)
 			}
 		})

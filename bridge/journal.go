@@ -171,7 +171,7 @@ func (r record) encode() []byte {
 func foldInbox(data []byte) (l *ledger, torn bool, err error) {
 	l = &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]Origin{}}
 	if len(data) == 0 {
-		return l, false, errors.New("it is empty")
+		return l, false, errors.New("read the inbox: it is empty")
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -181,7 +181,7 @@ func foldInbox(data []byte) (l *ledger, torn bool, err error) {
 		}
 		var r record
 		if jerr := json.Unmarshal(line, &r); jerr != nil {
-			err = errors.Join(err, fmt.Errorf("line %d: %w", n, jerr))
+			err = errors.Join(err, fmt.Errorf("read line %d of the inbox: %w", n, jerr))
 			continue
 		}
 		l.apply(r)
@@ -200,7 +200,7 @@ type journal struct {
 
 // openJournal reads the file at path. What it cannot read is kept beside it.
 func openJournal(path string, log *slog.Logger) (*journal, error) {
-	data, err := readInbox(path)
+	data, err := durable.ReadWhole(path, maxState)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return nil, err
@@ -226,8 +226,6 @@ func openJournal(path string, log *slog.Logger) (*journal, error) {
 // maxState bounds what is read of a state file, in bytes: what 10,000 long lines are as JSON, where they
 // are no text, and twice that before inbox.jsonl is made anew.
 const maxState = 1 << 30
-
-func readInbox(path string) ([]byte, error) { return durable.ReadWhole(path, maxState) }
 
 // SetAside keeps the bytes of a state file that makes no sense beside it.
 func SetAside(path string) (kept string, err error) {

@@ -155,7 +155,7 @@ func TestKilled(t *testing.T) {
 		if done = err == nil; !done {
 			kills++
 			// A kill can come between the end of Close and that of the process.
-			if h := healthOf(t, home); h.State != Stopped && (h.State != Dead || h.Healthy()) {
+			if h := healthOf(t, home); h.State != Stopped && (h.State != Dead || (h.Ailment() == "")) {
 				t.Fatalf("after a kill the bridge is %+v", h)
 			}
 			for range 3 {

@@ -110,7 +110,7 @@ func TestBackOff(t *testing.T) {
 		end := b.run(t)
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		if h := healthOf(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || !h.Healthy() || h.Out != 1 {
+		if h := healthOf(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || h.Ailment() != "" || h.Out != 1 {
 			t.Errorf("health %+v", h)
 		}
 		equal(t, "stored", shown(state(t, home, "p-ada").Line), []string{`"c"`})

@@ -1,6 +1,9 @@
 package chat
 
-import "io"
+import (
+	"io"
+	"slices"
+)
 
 // Evidence that a reader's memory of the last lines matches a place in a
 // changed file, in points. Only their order matters: one line that is unlikely
@@ -22,18 +25,16 @@ type place struct {
 	last   []string // hashes of the lines up to there
 }
 
-// align finds where the lines that c remembers end in the changed file f. It
-// is sure when all of them are there in a row, so that a rewrite under way
-// cannot change the answer.
+// align finds where the lines that c remembers end in the changed file f.
 //
 // It is a local alignment (Smith and Waterman) of c.Last with all lines of the
 // file: heard lines may have been edited, removed or moved apart by insertions,
 // and lines may repeat. Of equally good places the nearest to the old offset
 // counts. Time grows with the lines of the file, times 20 at most.
-func (r reader) align(f io.ReaderAt, c Cursor) (best place, sure bool, err error) {
+func (r reader) align(f io.ReaderAt, c Cursor) (best place, err error) {
 	m := newMatcher(c.Last)
 	var recent []string // hashes of the last lines passed
-	score, full := 0, false
+	score := 0
 	s := newScanner(f, 0, r.maxLine)
 	for len(c.Last) > 0 && s.next() {
 		l := Parse(s.raw)
@@ -45,17 +46,14 @@ func (r reader) align(f io.ReaderAt, c Cursor) (best place, sure bool, err error
 		if l.Tagged || len(s.raw) >= tellingLen {
 			points = telling
 		}
-		got, run := m.step(l.Hash, points)
-		if got < score || got <= 0 {
-			continue
+		got := m.step(l.Hash, points)
+		nearer := !best.found || distance(s.to, c.Offset) < distance(best.offset, c.Offset)
+		if got > score || got == score && got > 0 && nearer {
+			score = got
+			best = place{found: true, offset: s.to, last: slices.Clone(recent)}
 		}
-		if got == score && distance(s.to, c.Offset) >= distance(best.offset, c.Offset) {
-			continue
-		}
-		score, full = got, run == len(c.Last)
-		best = place{found: true, offset: s.to, last: append([]string(nil), recent...)}
 	}
-	return best, full, s.err
+	return best, s.err
 }
 
 func distance(a, b int64) int64 { return max(a-b, b-a) }
@@ -69,7 +67,6 @@ type matcher struct {
 type row struct {
 	here int // best score of an alignment that ends at the current line of the file
 	gap  int // and of one that is inside a run of inserted lines
-	run  int // how many equal lines in a row end here
 }
 
 func newMatcher(want []string) *matcher {
@@ -82,23 +79,21 @@ func newMatcher(want []string) *matcher {
 
 // step takes the next line of the file. It returns the best score of an
 // alignment whose last pair is this line and a line remembered, 0 if it equals
-// none, and the longest run of equal lines that so ends.
-func (m *matcher) step(hash string, points int) (score, run int) {
+// none.
+func (m *matcher) step(hash string, points int) (score int) {
 	for i := len(m.want); i > 0; i-- { // downwards: a row follows from the one before as it was
 		r, before := &m.rows[i], m.rows[i-1]
 		r.gap = max(r.gap, r.here+inserted)
 		r.here = max(before.here, before.gap)
 		if m.want[i-1] == hash {
 			r.here += points
-			r.run = before.run + 1
-			score, run = max(score, r.here), max(run, r.run)
+			score = max(score, r.here)
 		} else {
 			r.here = max(0, r.here+edited)
-			r.run = 0
 		}
 	}
 	for i, before := range m.rows[:len(m.want)] { // a line heard that was removed costs nothing
 		m.rows[i+1].here = max(m.rows[i+1].here, before.here)
 	}
-	return score, run
+	return score
 }

@@ -176,14 +176,14 @@ func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, s
 	now := digest(before)
 	same := len(before) > 0 && (now == c.Before || c.passed(path, now))
 	if c.Offset > 0 && !same { // the file was changed
-		end, sure, err := r.align(f, c)
+		end, err := r.align(f, c)
 		if err != nil {
 			return Batch{}, false, err
 		}
 		if fi, err = f.Stat(); err != nil { // it may have changed meanwhile
 			return Batch{}, false, err
 		}
-		if age := time.Since(fi.ModTime()); !sure && !force && age >= 0 && age < r.quiet {
+		if age := time.Since(fi.ModTime()); !force && age >= 0 && age < r.quiet {
 			return Batch{}, false, nil
 		}
 		b.Realigned, b.Restarted = end.found, !end.found
@@ -312,11 +312,11 @@ func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
 // lines before it: what a writer knows of the place behind its own line.
 func At(path string, offset int64) (Cursor, error) {
 	f, fi, err := open(path)
-	if err != nil {
-		return Cursor{}, fmt.Errorf("read room %s: %w", path, err)
+	var before []byte
+	if err == nil {
+		defer f.Close()
+		before, err = bytesBefore(f, offset)
 	}
-	defer f.Close()
-	before, err := bytesBefore(f, offset)
 	if err == nil && int64(len(before)) < min(offset, lookBack) {
 		err = io.ErrUnexpectedEOF
 	}

@@ -53,18 +53,12 @@ func (c Cursor) AtEnd(path string) bool {
 // SameFile reports whether two cursors stand in the same file; one at the start stands in any.
 func (c Cursor) SameFile(o Cursor) bool { return c.Inode == o.Inode || c.Offset == 0 }
 
-// Since returns the lines of the room at path from a mark on that begin before an offset, of at most
-// 1 MiB together; none if the room has been replaced since, or cannot be read.
+// Since returns the lines of the room at path from a mark on that begin before an offset; none if the
+// room has been replaced since, or cannot be read.
 func Since(path string, m Mark, before int64) (lines []Line) {
-	c, err := At(path, m.From)
-	if before <= m.From || err != nil || c.Inode != m.Inode {
+	if end, err := End(path); err != nil || end.Inode != m.Inode {
 		return nil
 	}
-	batch, _ := Read(path, c, 1<<20)
-	for _, l := range batch.Lines {
-		if l.From < before {
-			lines = append(lines, l)
-		}
-	}
+	lines, _ = scanLines(path, m.From, func(_ []Line, next Line) bool { return next.From < before })
 	return lines
 }

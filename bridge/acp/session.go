@@ -90,33 +90,25 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 	one.stop()
 	<-one.idle
 	defer one.follow()
-	reply, reason, err := one.say(ctx, text)
-	if err != nil {
-		return sdk.PromptResponse{}, refused(err)
-	}
-	return sdk.PromptResponse{StopReason: reason, Usage: &sdk.Usage{
-		InputTokens: int(reply.In), CachedReadTokens: sdk.Ptr(int(reply.Cached)), OutputTokens: int(reply.Out),
-		TotalTokens: int(reply.In + reply.Out),
-	}}, nil
+	reason, err := one.say(ctx, text)
+	return sdk.PromptResponse{StopReason: reason}, refused(err)
 }
 
 // say says a text, and goes on until nothing is open that the editor's person can decide.
-func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopReason, error) {
-	var all host.Reply
+func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) {
 	line, err := s.post(text)
 	for err == nil {
 		var r host.Reply
 		r, err = s.await(ctx, line)
-		all.In, all.Cached, all.Out = all.In+r.In, all.Cached+r.Cached, all.Out+r.Out
 		switch {
 		case ctx.Err() != nil || s.ctx.Err() != nil:
-			return all, sdk.StopReasonCancelled, nil
+			return sdk.StopReasonCancelled, nil
 		case errors.As(err, new(*host.PausedError)): // the room says why
-			return all, sdk.StopReasonEndTurn, nil
+			return sdk.StopReasonEndTurn, nil
 		case err != nil:
-			return all, "", err
+			return "", err
 		case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
-			return all, cmp.Or(reasons[r.Ended], sdk.StopReasonEndTurn), nil
+			return cmp.Or(reasons[r.Ended], sdk.StopReasonEndTurn), nil
 		}
 		choice, elsewhere := s.permission(ctx, *r.Question)
 		switch {
@@ -125,10 +117,10 @@ func (s *session) say(ctx context.Context, text string) (host.Reply, sdk.StopRea
 		case choice != "":
 			line, err = s.post(r.Question.ID + " " + choice)
 		default: // the question stays open
-			return all, sdk.StopReasonCancelled, nil
+			return sdk.StopReasonCancelled, nil
 		}
 	}
-	return all, "", err
+	return "", err
 }
 
 // post says a text to the identity, which is taken up where it does not run.

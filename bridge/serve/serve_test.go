@@ -138,7 +138,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("a second one: %v", err)
 	}
 	all, err := bridge.ReadHealth(s.home)
-	if err != nil || len(all) != 1 || all[0].State != bridge.Running || !all[0].Healthy() {
+	if err != nil || len(all) != 1 || all[0].State != bridge.Running || all[0].Ailment() != "" {
 		t.Errorf("health %+v, %v", all, err)
 	}
 	stream := s.get(t, "/stream", token, false)

@@ -85,7 +85,7 @@ func TestUnknownToken(t *testing.T) {
 				t.Errorf("ended with %v", err)
 			}
 			st.secret(err)
-			if h := st.health(); h.Healthy() || !strings.Contains(h.Error, "the token") {
+			if h := st.health(); h.Ailment() == "" || !strings.Contains(h.Error, "the token") {
 				t.Errorf("health %s, error %q", h.State, h.Error)
 			}
 		})

@@ -35,7 +35,7 @@ func TestOneChatWaits(t *testing.T) {
 	st.sent(other, 5)
 	told := fmt.Sprintf("waiting to send to peer %d: telegram asks to wait 3s", dm.ID)
 	st.within("health tells", func() bool { return st.health().Error == told })
-	equal(t, "healthy", st.health().Healthy(), true)
+	equal(t, "healthy", st.health().Ailment() == "", true)
 	if n := len(st.Sent(dm)); n != 0 && time.Since(began) < 2*time.Second {
 		t.Errorf("%d messages to a chat that has to wait", n)
 	}

@@ -51,8 +51,8 @@ func ago(at time.Time) string {
 func sick(all []bridge.Health) error {
 	var bad []string
 	for _, h := range all {
-		if !h.Healthy() {
-			bad = append(bad, h.Name+" is "+h.Ailment())
+		if why := h.Ailment(); why != "" {
+			bad = append(bad, h.Name+" is "+why)
 		}
 	}
 	if len(bad) == 0 {

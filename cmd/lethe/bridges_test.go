@@ -37,7 +37,7 @@ func TestBridgesShow(t *testing.T) {
 		if err := sick([]bridge.Health{c.h}); err != nil {
 			said = err.Error()
 		}
-		if said != c.sick || c.h.Healthy() != (said == "") {
+		if said != c.sick || (c.h.Ailment() == "") != (said == "") {
 			t.Errorf("%+v: %q", c.h, said)
 		}
 	}
