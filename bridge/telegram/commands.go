@@ -87,16 +87,6 @@ func (s *session) showTyping(key, room string, topic int) {
 	})
 }
 
-// stranger deals with a message of somebody who may not speak: no word of it goes anywhere. In
-// private, and to somebody who asks for it in a group, the bot says how its owner can change that.
-func (s *session) stranger(m *message, who author, at spot, why string, asks bool) []func() {
-	then := []func(){func() { s.denied(who, at, why) }}
-	if !at.private() && !asks || at.chat.Type == "channel" {
-		return then
-	}
-	return append(then, func() { s.offer(at, parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}) })
-}
-
 // denied logs who wrote and was not heard, once each, and 20 at once.
 func (s *session) denied(who author, at spot, why string) {
 	if s.denials.Tokens() < 1 {
@@ -108,7 +98,7 @@ func (s *session) denied(who author, at spot, why string) {
 	}
 }
 
-// offer tells a stranger how to be let in, once each and 20 times an hour in all.
+// offer tells a stranger how the owner can let them in, once each and 20 times an hour in all.
 func (s *session) offer(at spot, answer parcel) {
 	if _, asked := s.asked.Load(at.id); asked || !s.strangers.Allow() {
 		return

@@ -101,25 +101,24 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
 		return h
 	}
-	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed {
-		asks := isCommand && (cmd.Name == "start" || cmd.Name == "id") && !rules.Chat(at.id)
-		h.then = s.stranger(m, who, at, why, asks)
+	asksUs := isCommand && (cmd.Name == "start" || cmd.Name == "id")
+	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID} // of the bridge itself
+	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed { // no word of it goes anywhere
+		h.then = append(h.then, func() { s.denied(who, at, why) })
+		if at.private() || asksUs && !rules.Chat(at.id) && at.chat.Type != "channel" { // one that wants to be let in
+			h.then = append(h.then, func() { s.offer(at, answer) })
+		}
 		return h
 	}
 	h.then = append(h.then, func() { s.wake(at.id) }) // somebody is there
+	if asksUs {
+		if answer.Text = ids(who, at); cmd.Name == "start" {
+			answer.Text = s.introduction(at.room)
+		}
+		h.then = append(h.then, func() { s.tell(at.peer, answer) })
+		return h
+	}
 	if isCommand {
-		reply := "" // of the bridge itself
-		switch cmd.Name {
-		case "start":
-			reply = s.introduction(at.room)
-		case "id":
-			reply = ids(who, at)
-		}
-		if reply != "" {
-			answer := parcel{Text: reply, Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}
-			h.then = append(h.then, func() { s.tell(at.peer, answer) })
-			return h
-		}
 		d.asCommand(cmd)
 	}
 	h.line = s.line(id, m, at, rules.NameFor(who.ID, who.Claimed))

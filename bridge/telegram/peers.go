@@ -207,7 +207,6 @@ func (s *session) deliver(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-list:
-		case <-s.changed:
 		case <-again:
 		}
 	}
@@ -295,10 +294,6 @@ func (s *session) migrated(old, now int64) error {
 	}
 	s.log.Info("a group has become a supergroup; its permission goes on", "chat", from, "now", to)
 	s.wake(s.chats.canonical(to))
-	select {
-	case s.changed <- struct{}{}:
-	default: // deliver has yet to look
-	}
 	return nil
 }
 

@@ -119,9 +119,9 @@ func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.D
 // readUpdates reads the updates of a batch, each once.
 func (s *session) readUpdates(raws []json.RawMessage) (batch []update, err error) {
 	for _, raw := range raws {
-		u, err := parse(raw)
-		if err != nil {
-			s.log.Warn("an update makes no sense and is passed over", "error", err)
+		u, ok := parse(raw)
+		if !ok {
+			s.log.Warn("an update has no id and is passed over")
 		} else if !slices.ContainsFunc(batch, func(b update) bool { return b.ID == u.ID }) {
 			batch = append(batch, u)
 		}

@@ -171,8 +171,6 @@ type session struct {
 	asked     sync.Map      // chats of strangers that were answered: they are told when they are let in
 	typing    sync.Map      // by peer: its topic; see showTyping
 
-	changed chan struct{} // capacity 1: the peers may have changed
-
 	delivering sync.Mutex
 	running    map[string]*delivery // the Delivers under way, by peer; nil when the session ends
 }
@@ -243,7 +241,7 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
-		changed:   make(chan struct{}, 1), running: map[string]*delivery{},
+		running:   map[string]*delivery{},
 	}
 	s.me.Store(&user{})
 	return s, nil

@@ -143,16 +143,11 @@ func (u update) message() (m *message, edited bool) {
 	return cmp.Or(u.EditedMessage, u.EditedChannelPost), true
 }
 
-// errNoID is the error of an update that cannot be acknowledged.
-var errNoID = errors.New("an update has no id")
-
-// parse reads one update. A member of a type of tomorrow is passed over; the rest is read.
-func parse(raw json.RawMessage) (u update, err error) {
-	err = json.Unmarshal(raw, &u)
-	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || u.ID == 0 {
-		return update{}, errNoID
-	}
-	return u, nil
+// parse reads one update. A member of a type of tomorrow is passed over; the rest is read. Without an id it cannot be
+// acknowledged.
+func parse(raw json.RawMessage) (u update, ok bool) {
+	err := json.Unmarshal(raw, &u)
+	return u, u.ID != 0 && (err == nil || errors.As(err, new(*json.UnmarshalTypeError)))
 }
 
 // author is the sender of a message: a user, or a chat in whose name it was written.
