@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"lethe/internal/durable"
 )
 
 // DefaultPoll is how often a Watcher looks where events do not tell.
@@ -318,22 +320,19 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.mu.Unlock()
 	doubted = !w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !was.wants(e.Name()) })
-	for _, e := range entries {
-		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, filepath.Join(dir, e.Name()))
-	}
 	now := map[string]fs.FileInfo{}
 	for _, e := range entries {
-		if !doubted && was.seen == nil {
-			break
+		name, path := e.Name(), filepath.Join(dir, e.Name())
+		if !was.wants(name) {
+			continue
 		}
-		path := filepath.Join(dir, e.Name())
+		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, path)
 		fi, err := os.Stat(path)
 		if err != nil {
 			fi, err = os.Lstat(path)
 		}
 		if err == nil {
-			now[e.Name()] = fi
+			now[name] = fi
 		}
 	}
 	w.mu.Lock()
@@ -342,8 +341,7 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 		d.signal("", tell)
 	}
 	for name, fi := range now {
-		old := was.seen[name]
-		if old == nil || !os.SameFile(old, fi) || old.Size() != fi.Size() || !old.ModTime().Equal(fi.ModTime()) {
+		if !durable.Unchanged(was.seen[name], fi) {
 			d.signal(name, tell)
 		}
 		delete(was.seen, name)

@@ -243,35 +243,33 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 }
 
 func (s *session) part(b sdk.ContentBlock) (string, error) {
-	var f bridge.File
-	var data string
 	switch {
 	case b.Text != nil:
 		return b.Text.Text, nil
 	case b.ResourceLink != nil:
 		return fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)), nil
 	case b.Image != nil:
-		f, data = bridge.File{Kind: "image", Mime: b.Image.MimeType}, b.Image.Data
+		return s.decode(bridge.File{Kind: "image", Mime: b.Image.MimeType}, b.Image.Data)
 	case b.Audio != nil:
-		f, data = bridge.File{Kind: "audio", Mime: b.Audio.MimeType}, b.Audio.Data
+		return s.decode(bridge.File{Kind: "audio", Mime: b.Audio.MimeType}, b.Audio.Data)
 	case b.Resource == nil:
 		return "", nil
-	case b.Resource.Resource.TextResourceContents != nil:
-		t := b.Resource.Resource.TextResourceContents
-		// A hash in the person's line would give the identity a right to its blob.
-		if len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0 {
-			return s.put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
-		}
-		return fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text), nil
-	case b.Resource.Resource.BlobResourceContents != nil:
-		r := b.Resource.Resource.BlobResourceContents
-		f, data = bridge.File{Kind: "file", Name: r.Uri}, r.Blob
-		if r.MimeType != nil {
-			f.Mime = *r.MimeType
-		}
-	default:
-		return "", nil
 	}
+	if r := b.Resource.Resource.BlobResourceContents; r != nil {
+		return s.decode(bridge.File{Kind: "file", Name: r.Uri, Mime: *cmp.Or(r.MimeType, new(string))}, r.Blob)
+	}
+	t := b.Resource.Resource.TextResourceContents
+	switch {
+	case t == nil:
+		return "", nil
+	// A hash in the person's line would give the identity a right to its blob.
+	case len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0:
+		return s.put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
+	}
+	return fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text), nil
+}
+
+func (s *session) decode(f bridge.File, data string) (string, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
 		return "", invalid("the %s is not base64: %v", f.Kind, err)

@@ -41,6 +41,9 @@ type outcome struct {
 	then []func()
 }
 
+// later has f done when the batch is accepted.
+func (h *outcome) later(f func()) { h.then = append(h.then, f) }
+
 // spot is the place of a message.
 type spot struct {
 	chat   place
@@ -93,7 +96,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 		return h
 	}
 	if who.Bot && !rules.User(who.ID) {
-		h.then = append(h.then, func() { s.denied(who, at, "other bots are heard only if they are listed") })
+		h.later(func() { s.denied(who, at, "other bots are heard only if they are listed") })
 		return h
 	}
 	cmd, isCommand := commandOf(m.Text)
@@ -102,20 +105,20 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 		return h
 	}
 	asksUs := isCommand && (cmd.Name == "start" || cmd.Name == "id")
-	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID} // of the bridge itself
+	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}        // of the bridge itself
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed { // no word of it goes anywhere
-		h.then = append(h.then, func() { s.denied(who, at, why) })
+		h.later(func() { s.denied(who, at, why) })
 		if at.private() || asksUs && !rules.Chat(at.id) && at.chat.Type != "channel" { // one that wants to be let in
-			h.then = append(h.then, func() { s.offer(at, answer) })
+			h.later(func() { s.offer(at, answer) })
 		}
 		return h
 	}
-	h.then = append(h.then, func() { s.wake(at.id) }) // somebody is there
+	h.later(func() { s.wake(at.id) }) // somebody is there
 	if asksUs {
 		if answer.Text = ids(who, at); cmd.Name == "start" {
 			answer.Text = s.introduction(at.room)
 		}
-		h.then = append(h.then, func() { s.tell(at.peer, answer) })
+		h.later(func() { s.tell(at.peer, answer) })
 		return h
 	}
 	if isCommand {
@@ -140,7 +143,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 		d.marks = append([]string{"(edited)"}, d.marks...)
 		h.line.Text = d.text(tag)
 	}
-	h.then = append(h.then, func() { s.showTyping(at.peer, h.line.Room, at.thread) })
+	h.later(func() { s.showTyping(at.peer, h.line.Room, at.thread) })
 	return h
 }
 

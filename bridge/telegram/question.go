@@ -116,33 +116,34 @@ func (s *session) press(u update, rules access.Rules) (h outcome) {
 	c := u.Callback
 	who, at := c.From.author(), s.spot(c.Message, rules)
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed || who.Bot {
-		h.then = append(h.then, func() { s.denied(who, at, "a button: "+why) })
+		h.later(func() { s.denied(who, at, "a button: "+why) })
 		return h
 	}
 	id, number, _ := strings.Cut(c.Data, " ")
 	n, _ := strconv.Atoi(number) // nothing is 0
 	q, peer, open := s.open(id, at)
 	name := rules.NameFor(who.ID, who.Claimed)
-	reply := map[string]any{"callback_query_id": c.ID, "show_alert": true}
+	var text string
 	over := true
 	switch {
 	case !open:
-		reply["text"] = "This question is no longer open."
+		text = "This question is no longer open."
 	case n < 1 || n > len(q.Options):
-		reply["text"] = "The question has no such option."
+		text = "The question has no such option."
 	case !q.MayAnswer(name, s.cfg.People):
 		over = false
-		reply["text"] = bridge.Clip("Only these may answer: "+strings.Join(q.Answerers(s.cfg.People), ", "), 200)
+		text = "Only these may answer: " + strings.Join(q.Answerers(s.cfg.People), ", ")
 	default:
+		text = q.Options[n-1]
 		h.line = s.line(s.idOf(u), c.Message, at, name)
-		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+q.Options[n-1]
-		reply["text"], reply["show_alert"] = bridge.Clip(q.Options[n-1], 200), false
-		h.then = append(h.then, func() {
+		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+text
+		h.later(func() {
 			s.wake(at.id)
 			s.showTyping(at.peer, q.Room, at.thread)
 		})
 	}
-	h.then = append(h.then, func() {
+	reply := map[string]any{"callback_query_id": c.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
+	h.later(func() {
 		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
