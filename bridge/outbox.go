@@ -98,13 +98,11 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 		if errors.As(err, new(*LaterError)) {
 			wake = nil
 		}
-		timer := time.NewTimer(d.pause(err))
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
+		case <-time.After(d.pause(err)):
 		case <-wake:
 		}
-		timer.Stop()
 	}
 }
 
@@ -212,27 +210,25 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	case batch.Realigned:
 		d.b.log.Info("a room was edited; going on after the lines that are known", "room", d.p.Room, "peer", d.p.Key)
 	}
-	for i, l := range batch.Lines {
-		if ctx.Err() != nil {
-			d.now.Cursor = batch.After(i)
-			return false, nil
+	for i := range batch.Lines {
+		begun, err := false, ctx.Err()
+		if err == nil {
+			begun, err = d.pass(batch, i)
 		}
-		begun, err := d.pass(l, func() chat.Cursor { return batch.After(i + 1) })
 		if err != nil {
 			d.now.Cursor = batch.After(i)
-			return false, err
 		}
-		if begun {
-			return false, nil
+		if err != nil || begun {
+			return false, err
 		}
 	}
 	d.now.Cursor = batch.Next
 	return !batch.More, nil
 }
 
-// pass takes one line: it begins to send it, or passes it over.
-func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err error) {
-	next := *d.now
+// pass takes one line of a batch: it begins to send it, or passes it over.
+func (d *delivery) pass(batch chat.Batch, i int) (begun bool, err error) {
+	l, next := batch.Lines[i], *d.now
 	next.Newest = later(next.Newest, l)
 	if !l.Agent {
 		if o, ours := d.b.origin(d.p.Room, l); ours && o.Peer == d.p.Key {
@@ -250,7 +246,7 @@ func (d *delivery) pass(l chat.Line, behind func() chat.Cursor) (begun bool, err
 	if err != nil {
 		return false, fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)
 	}
-	next.Cursor = behind()
+	next.Cursor = batch.After(i + 1)
 	if len(parts) > 0 {
 		next.Asked, next.Earlier = nil, nil
 		next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To, Parts: parts}

@@ -75,30 +75,19 @@ func split(raw []byte) (l Line, text string) {
 // CutTag splits "[USER:name 2026-11-20T12:57:16Z] text". It is false where no
 // well-formed tag stands at the very start.
 func CutTag(s string) (l Line, text string, ok bool) {
-	switch {
-	case strings.HasPrefix(s, "[USER:"):
-		s = s[len("[USER:"):]
-	case strings.HasPrefix(s, "[AGENT:"):
-		s, l.Agent = s[len("[AGENT:"):], true
-	default:
-		return l, "", false
-	}
 	// The longest time of RFC 3339 has 35 bytes: a tag ends early or is none,
 	// so a line of megabytes is not searched for its bracket.
-	head := s[:min(len(s), maxName+1+40)]
-	tag, _, ok := strings.Cut(head, "]")
-	if !ok {
-		return l, "", false
-	}
-	name, stamp, ok := strings.Cut(tag, " ")
-	if !ok || !readable(name) {
+	tag, _, ok := strings.Cut(s[:min(len(s), maxName+48)], "]")
+	role, by, _ := strings.Cut(tag, ":")
+	name, stamp, _ := strings.Cut(by, " ")
+	if !ok || role != "[USER" && role != "[AGENT" || !readable(name) {
 		return l, "", false
 	}
 	at, err := time.Parse(time.RFC3339, stamp)
 	if err != nil {
 		return l, "", false
 	}
-	l.Tagged, l.Name, l.At = true, name, at.UTC()
+	l = Line{Agent: role == "[AGENT", Tagged: true, Name: name, At: at.UTC()}
 	return l, strings.TrimPrefix(s[len(tag)+1:], " "), true
 }
 

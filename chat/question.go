@@ -28,7 +28,8 @@ var (
 	questionID    = lazy.Regexp(`^q[0-9a-f]{6}$`)
 	questionBegin = lazy.Regexp(`^\? q[0-9a-f]{6}:`)
 	refusal       = lazy.Regexp(`(?i)^no(?:[^\pL\pN'’-]|$)`)
-	questionTail  = lazy.Regexp(`^(?:[1-8]\) |for: |until: )`) // a line that is no text
+	questionForm  = lazy.Regexp(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
+	questionTail  = lazy.Regexp(`(?m)^(?:[1-8]\) |for: |until: )`) // begins a line that is no text
 )
 
 // ValidQuestionID says whether id has the form of a question's id.
@@ -60,35 +61,30 @@ var newlineOnly = strings.NewReplacer("\r\n", "\n", "\r", "\n", lineSep, "\n")
 
 // ParseQuestion reads the text of a line as a question. It is false where the text has another form.
 func ParseQuestion(text string) (Question, bool) {
-	if !questionBegin().MatchString(text) {
+	m := questionForm().FindStringSubmatch(text)
+	if m == nil {
 		return Question{}, false
 	}
-	q := Question{ID: text[2:9]}
-	lines := strings.Split(text[len("? q3fa9c1:"):], "\n")
-	last := func() string { return lines[len(lines)-1] }
-	if until, ok := strings.CutPrefix(last(), "until: "); ok && len(lines) > 1 {
-		at, err := time.Parse(time.RFC3339, until)
-		if err != nil {
-			return Question{}, false
-		}
-		q.Until, lines = at.UTC(), lines[:len(lines)-1]
+	q := Question{ID: m[1], Text: strings.TrimSpace(m[2])}
+	if m[4] != "" {
+		q.For = strings.Fields(m[4])
 	}
-	if names, ok := strings.CutPrefix(last(), "for: "); ok && len(lines) > 1 {
-		q.For, lines = strings.Fields(names), lines[:len(lines)-1]
-	}
-	first := 1 // the first line that is no text
-	for first < len(lines) && !questionTail().MatchString(lines[first]) {
-		first++
-	}
-	for i, line := range lines[first:] {
-		option, ok := strings.CutPrefix(line, fmt.Sprintf("%d) ", i+1))
-		if !ok || i >= MaxOptions || option != fields(option) || option == "" {
-			return Question{}, false
-		}
+	_, further, _ := strings.Cut(m[2], "\n")
+	ok := q.Text != "" && !questionTail().MatchString(further)
+	for i, line := range strings.Split(m[3], "\n")[1:] {
+		option := line[len("1) "):]
+		ok = ok && int(line[0]-'1') == i && option == fields(option) && option != ""
 		q.Options = append(q.Options, option)
 	}
-	q.Text = strings.TrimSpace(strings.Join(lines[:first], "\n"))
-	return q, q.Text != ""
+	if m[5] != "" {
+		at, err := time.Parse(time.RFC3339, m[5])
+		ok = ok && err == nil
+		q.Until = at.UTC()
+	}
+	if !ok {
+		return Question{}, false
+	}
+	return q, true
 }
 
 // NoQuestion returns the text so that its line is no question: where it has a question's beginning,

@@ -65,12 +65,10 @@ func (s *session) poll(ctx context.Context) error {
 
 // sleep waits for d and says whether ctx goes on.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }
