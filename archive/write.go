@@ -140,7 +140,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 		return err
 	}
 	e.Checkpoint, e.end, e.Bytes = v.Checkpoint, v.End, 0
-	e.files = []file{{path: "CHECKPOINT"}, {path: "LIFE.md"}}
+	e.files = []file{{path: "CHECKPOINT"}}
 	for _, h := range v.Reached[:v.Archived] {
 		hex := h.String()
 		e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
@@ -148,7 +148,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	err = fs.WalkDir(os.DirFS(e.id.Dir), ".", func(path string, d fs.DirEntry, err error) error {
 		top, _, _ := strings.Cut(path, "/")
 		switch {
-		case err != nil || path == "LIFE.md":
+		case err != nil:
 		case d.IsDir() && path != "." && top != "triggers" && (top != "workspace" || !o.Workspace):
 			return fs.SkipDir
 		case d.Type().IsRegular() && known(path):

@@ -174,7 +174,7 @@ func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
 		lives, err = all, errors.Join(err, lerr)
 	}
 	for _, id := range lives {
-		if err = errors.Join(err, c.life(id)); o.Lives != nil {
+		if c.life(id); o.Lives != nil {
 			err = errors.Join(err, c.files(id.Dir))
 		}
 	}

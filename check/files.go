@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
 )
@@ -94,7 +93,7 @@ func (c *checker) mode(path string, fi fs.FileInfo) {
 }
 
 // beside checks what stands beside a log, with the state that it folds to.
-func (f *folder) beside() error {
+func (f *folder) beside() {
 	_, running := home.Running(f.id)
 	if f.v.Torn > 0 && !running {
 		what := fmt.Sprintf("%d bytes follow this line", f.v.Torn)
@@ -105,12 +104,6 @@ func (f *folder) beside() error {
 	if to, _ := os.Readlink(link); to != target {
 		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
 	}
-	_, files, err := chat.Links(f.id.Subs())
-	for _, room := range files {
-		path := filepath.Join(f.id.Subs(), chat.FileName(room))
-		f.find("stray file", path, "a subscription is a link to a room", func() error { return f.aside(path) })
-	}
-	return err
 }
 
 func (f *folder) soul() {

@@ -34,7 +34,7 @@ type folder struct {
 }
 
 // life checks one life.
-func (c *checker) life(id home.Identity) error {
+func (c *checker) life(id home.Identity) {
 	v := newVerifier(id, c.store, VerifyOptions{Against: c.o.Against, Key: c.key})
 	f := &folder{checker: c, id: id, v: v, s: mind.New(), stand: map[[8]byte][]byte{}}
 	v.f = f
@@ -48,12 +48,12 @@ func (c *checker) life(id home.Identity) error {
 	switch {
 	case err != nil:
 		f.find("damaged LIFE", id.LIFE(), err.Error(), nil)
-		return nil
+		return
 	case v.damaged:
 		f.find("damaged LIFE", fmt.Sprintf("%s:%d", id.LIFE(), v.Lines+1), v.Altered, nil)
-		return nil
+		return
 	case f.senseless:
-		return nil
+		return
 	}
 	lost := slices.DeleteFunc(v.tombs, func(h blobs.Hash) bool { return v.sealed[h.String()] == v.left[h.String()] })
 	if len(lost) > 0 {
@@ -66,7 +66,7 @@ func (c *checker) life(id home.Identity) error {
 	if v.Fault != nil && (c.Faults == faults || c.o.Against != nil) { // otherwise it would tell of the same
 		f.find("altered life", id.LIFE(), v.Altered, nil)
 	}
-	return f.beside()
+	f.beside()
 }
 
 func (f *folder) where() string { return fmt.Sprintf("%s:%d", f.id.LIFE(), f.v.Lines) }

@@ -125,10 +125,7 @@ type document struct {
 // visit looks into one file of the home.
 func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	rel, _ := filepath.Rel(f.home.Dir, path)
-	own := rel
-	if name, ok := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); ok {
-		own = "self/" + name
-	}
+	own := strings.Replace(rel, filepath.Join("agents", f.id.Self), "self", 1)
 	doc := &document{File: redact.File{Path: rel}, what: strings.TrimPrefix(own, "self/")}
 	for _, t := range treatments {
 		if t.files().MatchString(own) {
