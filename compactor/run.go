@@ -1,6 +1,7 @@
 package compactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,6 @@ type worker struct {
 	model Model
 
 	mu       sync.Mutex
-	answered int // calls that brought an answer, usable or not
 	failures int
 	last     error // the last failure
 	asked    int   // chunks of which a summary was asked for
@@ -58,11 +58,8 @@ type worker struct {
 
 // failure says why the job has failed, or nil.
 func (w *worker) failure() error {
-	switch {
-	case w.answered == 0 || w.failures >= maxFailures:
-		return w.last
-	case w.asked > 0 && w.made == 0:
-		return errors.New("none of its answers could be used")
+	if w.failures >= maxFailures || w.asked > 0 && w.made == 0 {
+		return cmp.Or(w.last, errors.New("none of its answers could be used"))
 	}
 	return nil
 }
@@ -81,9 +78,7 @@ func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 	answer, err := w.model.Ask(ctx, a)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil || errors.Is(err, ErrGarbage) {
-		w.answered++
-	} else {
+	if err != nil && !errors.Is(err, ErrGarbage) {
 		w.failures++
 		w.last = err
 	}

@@ -90,7 +90,7 @@ func (s *State) hear(room, hash string, asleep bool) bool {
 // posts reports whether the line of a wake is still to be posted.
 func (s *State) posts(w Wake) bool {
 	return slices.ContainsFunc(s.Outbox, func(p Post) bool {
-		return p.Wakes && p.Room == w.Room && chat.Hash([]byte(p.Line)) == w.Hash
+		return p.Wakes && p.Room == w.Room && p.Line == w.Line
 	})
 }
 

@@ -76,9 +76,6 @@ func (k Ask) Gist() string {
 	return blobs.Gist("question: " + k.Text)
 }
 
-// exact is the hash of a call that is to be approved.
-func (k Ask) exact() string { return ExactCall(k.Tool, k.Args) }
-
 // ExactCall is the hash of a call to the byte.
 func ExactCall(tool, args string) string {
 	return blobs.Sum([]byte(tool + "\x00" + args)).String()[:32]
@@ -208,7 +205,7 @@ func (s *State) asked(e event.Asked, from source) error {
 		Room:     k.Room, Asked: e.TS, Ref: ref, Call: e.Call, Notice: e.ID, Tool: k.Tool,
 	}
 	if k.Tool != "" {
-		q.Exact = k.exact()
+		q.Exact = ExactCall(k.Tool, k.Args)
 	}
 	s.Notices++
 	s.Questions = plus(s.Questions, q)

@@ -69,7 +69,8 @@ const endHeader = "◆ end"
 func (s *State) View() []byte {
 	through := s.settled()
 	rest := render(s.sections(through)) + endHeader + "\n"
-	return []byte(s.viewHeader(rest, through) + "\n" + rest)
+	return fmt.Appendf(nil, "◆ context of %s %s epoch=%d through=e%d hash=%s\n%s",
+		s.Name, s.shortSelf(), s.Epoch, through, Digest([]byte(rest)), rest)
 }
 
 // render writes sections as they stand in context.md.
@@ -92,11 +93,6 @@ func (s *State) settled() int {
 		}
 	}
 	return s.Next - 1
-}
-
-func (s *State) viewHeader(rest string, through int) string {
-	return fmt.Sprintf("◆ context of %s %s epoch=%d through=e%d hash=%s",
-		s.Name, s.shortSelf(), s.Epoch, through, Digest([]byte(rest)))
 }
 
 func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
