@@ -96,7 +96,7 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
 		Settings: a.settings(), Meter: a.estimate.Tokens, Tail: a.tail(), Share: share, Only: only,
-		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Read: home.BodiesOf(a.store),
+		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks,
 	})
 	return job, ok, nil
 }

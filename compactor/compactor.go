@@ -147,7 +147,6 @@ type Fade struct {
 	// overtakes are older ranges that do not hold any more, as the model wrote them.
 	overtakes []any
 	units     []unit // its entries, as they were read
-	original  []byte // what they said; nil until it is rendered
 	stays     int    // how many swaps have left it live
 }
 

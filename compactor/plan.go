@@ -26,8 +26,6 @@ type Input struct {
 	// Only, when not empty, are ranges of entries of which all that is in whole turns or
 	// finished steps is eligible, and nothing else, however little it is.
 	Only []event.Entries
-	// Read has a job read in advance what a swap needs of blobs.
-	Read Read
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are not cut again, and not summarised again if they were;
 	// each time one is left it counts as a little less relevant.

@@ -38,9 +38,6 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 		})
 	}
 	_ = g.Wait() // nothing returns an error
-	for i := range made {
-		made[i].original = made[i].originals(j.in.Read)
-	}
 	return ordered(append(made, stays...)), w.failure()
 }
 

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -59,7 +58,7 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	out := Outcome{Faded: len(chosen), Used: len(Summarised(chosen))}
 	for _, f := range kept {
 		if !f.Mechanical { // those cost nothing to make again
-			f.stays, f.original = f.stays+1, nil
+			f.stays++
 			out.Kept = append(out.Kept, f)
 		}
 	}
@@ -174,15 +173,15 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 
 // fade takes a chunk out of the live context and puts its summary into the past.
 func (sw *swap) fade(f Fade) error {
-	original := f.original
-	if original == nil {
-		original = f.originals(sw.read)
+	var original strings.Builder
+	for _, u := range f.units {
+		original.WriteString(u.Original(sw.read))
 	}
 	about := blobs.Meta{Gist: f.Gist}
 	if !f.Mechanical { // that has only words of the original
 		about.Summary = blobs.Unescape(f.Summary)
 	}
-	ref, err := sw.put(about, original)
+	ref, err := sw.put(about, []byte(original.String()))
 	if err != nil {
 		return err
 	}
@@ -198,15 +197,6 @@ func (sw *swap) fade(f Fade) error {
 	sw.Faded = mind.Ordered(append(sw.Faded, r))
 	sw.pin(f.pins)
 	return nil
-}
-
-// originals renders all that the entries of a chunk say.
-func (f Fade) originals(read Read) []byte {
-	var b bytes.Buffer
-	for _, u := range f.units {
-		b.WriteString(u.Original(read))
-	}
-	return b.Bytes()
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.

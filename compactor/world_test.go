@@ -140,7 +140,7 @@ func (w *world) turns(n, tokens int) {
 }
 
 func (w *world) input() Input {
-	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept, Read: w.read}
+	return Input{Settings: w.set, Meter: meter, Segment: "Cut it.", Summarise: "Sum it up.", Kept: w.kept}
 }
 
 func (w *world) plan() Job {

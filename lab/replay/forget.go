@@ -94,7 +94,7 @@ func (r *run) settings() compactor.Settings {
 func (r *run) plan(share float64) (compactor.Job, bool) {
 	return compactor.Plan(r.id.state, compactor.Input{
 		Settings: r.settings(), Meter: r.estimate.Tokens, Share: share,
-		Segment: lethe.Segment, Summarise: lethe.Summarise, Kept: r.keptChunks, Read: r.id.store.read,
+		Segment: lethe.Segment, Summarise: lethe.Summarise, Kept: r.keptChunks,
 	})
 }
 

@@ -1,8 +1,6 @@
 // Package message has the messages of a request, as a mind renders them and a client encodes them, and their weight.
 package message
 
-import "unicode/utf8"
-
 // Message is one message of a request.
 type Message struct {
 	Role      string // "system", "user", "assistant" or "tool"
@@ -62,15 +60,8 @@ const (
 
 // Weight returns the weighted characters of a text. The weight of a
 // concatenation is the sum of weights, as long as no rune is cut.
-func Weight(s string) int {
-	n := 0
-	for len(s) > 0 {
-		if len(s) >= 8 && (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7]) < 0x80 {
-			n, s = n+8, s[8:]
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
+func Weight(s string) (n int) {
+	for _, r := range s {
 		switch {
 		case r < 0x80:
 			n++
