@@ -235,9 +235,9 @@ func (w *world) finds(id home.Identity, text string) bool {
 	index := recall.Open(id.RecallPath(), (&mind.State{Self: id.Self}).Owns, discard())
 	_, err := index.Sync(context.Background(), w.store, id.LIFE())
 	lethetest.Must(w, err)
-	hits, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5, Now: time.Now()})
+	found, err := index.Search(context.Background(), w.store, recall.Query{Text: text, Limit: 5, Now: time.Now()})
 	lethetest.Must(w, err)
-	for _, h := range hits {
+	for _, h := range found.Hits {
 		if body, err := w.bodyOf(h.Hash); err == nil && strings.Contains(string(body), text) {
 			return true
 		}

@@ -39,14 +39,14 @@ func (a *Agent) hintIfDue(ctx context.Context) error {
 	defer cancel()
 	var hits []recall.Hit
 	for _, text := range texts {
-		found, err := a.indexer.Ask(ctx, func(x *recall.Index) ([]recall.Hit, error) {
+		found, err := a.indexer.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
 			return x.Hints(ctx, a.store, text, time.Now(), recall.HintConfidence)
 		})
 		if err != nil {
 			a.cfg.Log.Debug("no hint", "error", err)
 			break
 		}
-		hits = append(hits, hint.Unseen(a.state, found)...)
+		hits = append(hits, hint.Unseen(a.state, found.Hits)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	recall.NewerFirst(hits, a.state.Overtaken)

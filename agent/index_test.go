@@ -25,7 +25,7 @@ func TestIndexIsACache(t *testing.T) {
 	lock := flock.New(path + "-lock")
 	question := "run echo what was the code of the lighthouse keeper?"
 	found := func() error {
-		_, err := r.agent.indexer.Ask(t.Context(), func(x *recall.Index) ([]recall.Hit, error) {
+		_, err := r.agent.indexer.Ask(t.Context(), func(x *recall.Index) (recall.Found, error) {
 			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper", Limit: 10, Now: time.Now()})
 		})
 		return err

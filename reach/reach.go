@@ -136,11 +136,8 @@ func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	k := b.now.Load()
-	var lost atomic.Int32 // a search that has timed out may go on counting
-	var absent []string   // read when the search has ended
-	hits, err := b.Index.Ask(ctx, func(x *recall.Index) ([]recall.Hit, error) {
-		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now(),
-			Lost: func(blobs.Hash, error) { lost.Add(1) }, Absent: func(words []string) { absent = words }})
+	found, err := b.Index.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
+		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now()})
 	})
 	if errors.Is(err, recall.ErrEmpty) {
 		err = tools.ErrNoWords
@@ -148,17 +145,17 @@ func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []
 	if b.Index.Behind() {
 		remark = " The index is still being made: not all that has faded is in it yet."
 	}
-	if n := lost.Load(); n > 0 {
+	if found.Lost > 0 {
 		remark += fmt.Sprintf(
 			" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.",
-			n,
+			found.Lost,
 		)
 	}
-	if err == nil && len(absent) > 0 && len(hits) > 0 {
-		remark += " In no original: " + strings.Join(absent, ", ") + "."
+	if err == nil && len(found.Absent) > 0 && len(found.Hits) > 0 {
+		remark += " In no original: " + strings.Join(found.Absent, ", ") + "."
 	}
-	recall.NewerFirst(hits, k.Overtaken)
-	for _, h := range hits {
+	recall.NewerFirst(found.Hits, k.Overtaken)
+	for _, h := range found.Hits {
 		where := ""
 		if len(h.Rooms) > 0 {
 			where = "room=" + strings.Join(h.Rooms, ",")

@@ -39,9 +39,11 @@ func affordable(docs []index.Doc) []index.Doc {
 	return out
 }
 
-// candidates reads and verifies originals. It ends with ctx, after the blobs that it
-// is at.
-func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []index.Doc, q Query) ([]candidate, error) {
+// candidates reads and verifies originals, and counts those that cannot be read. It
+// ends with ctx, after the blobs that it is at.
+func (x *Index) candidates(
+	ctx context.Context, store *blobs.Store, docs []index.Doc, q Query,
+) (out []candidate, lost int, err error) {
 	read, errs := make([]blobs.Blob, len(docs)), make([]error, len(docs))
 	var wait sync.WaitGroup
 	for k := range reading {
@@ -52,20 +54,20 @@ func (x *Index) candidates(ctx context.Context, store *blobs.Store, docs []index
 		})
 	}
 	wait.Wait()
-	var out []candidate
 	for i, f := range docs {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if errs[i] != nil {
-			x.lost(f.Hash, errs[i], q)
+			x.lost(f.Hash, errs[i])
+			lost++
 			continue
 		}
 		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.Owns(read[i]) { // whatever the index says
 			out = append(out, c)
 		}
 	}
-	return out, nil
+	return out, lost, nil
 }
 
 // candidate makes an original what its verified blob says, whatever the index says

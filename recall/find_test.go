@@ -149,9 +149,9 @@ func TestFindsDates(t *testing.T) {
 	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?", "what did the crane lift in May?"} {
 		w.finds(x, text, crane)
 	}
-	hints, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, HintConfidence)
-	if err != nil || len(hints) == 0 || hints[0].Hash != dentist {
-		t.Errorf("hints %s, %v", show(hints), err)
+	hinted, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, HintConfidence)
+	if hints := hinted.Hits; err != nil || len(hints) == 0 || hints[0].Hash != dentist {
+		t.Errorf("hints %s, %v", show(hinted.Hits), err)
 	}
 }
 
@@ -259,8 +259,8 @@ func TestFindsByTheSummary(t *testing.T) {
 	if hits := w.search(x, Query{Text: "excursion", Room: "ops"}); len(hits) != 0 {
 		t.Errorf("a summary of two rooms is found in one: %s", show(hits))
 	}
-	hints, err := x.Hints(t.Context(), w.store, "Was the excursion cancelled for the pet?", w.now, HintConfidence)
-	if err != nil || len(hints) != 0 {
-		t.Errorf("a hint that no line bears out: %s, %v", show(hints), err)
+	hinted, err := x.Hints(t.Context(), w.store, "Was the excursion cancelled for the pet?", w.now, HintConfidence)
+	if err != nil || len(hinted.Hits) != 0 {
+		t.Errorf("a hint that no line bears out: %s, %v", show(hinted.Hits), err)
 	}
 }

@@ -99,25 +99,25 @@ func (k *Keeper) Stale() {
 
 // Ask asks the index, and waits no longer than ctx lasts, whatever the index
 // does.
-func (k *Keeper) Ask(ctx context.Context, ask func(*Index) ([]Hit, error)) ([]Hit, error) {
+func (k *Keeper) Ask(ctx context.Context, ask func(*Index) (Found, error)) (Found, error) {
 	if !k.used.Load() {
-		return nil, nil
+		return Found{}, nil
 	}
-	var hits []Hit
+	var found Found
 	var err error
 	answered := make(chan struct{})
 	go func() { // ends with ask, which ends with ctx or soon after
 		defer close(answered)
 		defer panics.Recover(k.Index.Log, &err)
-		hits, err = ask(k.Index)
+		found, err = ask(k.Index)
 	}()
 	select {
 	case <-answered:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return Found{}, ctx.Err()
 	}
 	if errors.Is(err, ErrRebuilding) {
 		k.Stale()
 	}
-	return hits, err
+	return found, err
 }

@@ -16,14 +16,14 @@ func TestSearchIsLeftBehind(t *testing.T) {
 	defer close(hang)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := x.Ask(ctx, func(*Index) ([]Hit, error) { <-hang; return nil, nil })
+	_, err := x.Ask(ctx, func(*Index) (Found, error) { <-hang; return Found{}, nil })
 	if err != context.DeadlineExceeded {
 		t.Errorf("of one that hangs: %v", err)
 	}
-	if _, err := x.Ask(t.Context(), func(*Index) ([]Hit, error) { panic("for a test") }); err == nil {
+	if _, err := x.Ask(t.Context(), func(*Index) (Found, error) { panic("for a test") }); err == nil {
 		t.Error("a panic is no error")
 	}
-	if _, err := x.Ask(t.Context(), func(*Index) ([]Hit, error) { return nil, ErrRebuilding }); err == nil || !x.Behind() {
+	if _, err := x.Ask(t.Context(), func(*Index) (Found, error) { return Found{}, ErrRebuilding }); err == nil || !x.Behind() {
 		t.Errorf("of a damaged one: %v", err)
 	}
 	<-x.news

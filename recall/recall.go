@@ -56,11 +56,13 @@ type Query struct {
 	Tool         string    // only calls of this tool, and their results
 	Kind         string    // only this: chat, reply, tool or note
 	Now          time.Time // what "last week" counts from
-	// Lost, if not nil, is told of each original that may fit and cannot be read,
-	// since its blob is missing or damaged. Search calls it, one at a time.
-	Lost func(h blobs.Hash, err error)
-	// Absent, if not nil, is told the words of Text that are in no original.
-	Absent func(words []string)
+}
+
+// Found is what a search has found.
+type Found struct {
+	Hits   []Hit    // best first
+	Absent []string // words of the query that are in no original
+	Lost   int      // originals that may fit and cannot be read, since their blobs are missing or damaged
 }
 
 // Hit is one faded original that fits a query.
@@ -108,61 +110,52 @@ const (
 	nearRunes = 600 // from where a message begins to its passage
 )
 
-// Search returns the best hits for a query, best first. Each was read from the
+// Search returns the best hits for a query. Each was read from the
 // store and verified. With no word to look for the error is ErrEmpty; without an
 // index that can be used, ErrRebuilding.
-func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) ([]Hit, error) {
+func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) (f Found, err error) {
 	a := analyse(q.Text, q.Now)
 	if len(a.terms) == 0 && len(a.periods) == 0 {
-		return nil, ErrEmpty
+		return f, ErrEmpty
 	}
-	hits, err := x.find(ctx, store, a, q)
+	var list *shortlist
+	err = x.View(ctx, func(v *index.View) (err error) {
+		list, err = stageOne(ctx, v, a, q)
+		return err
+	})
+	var cands []candidate
+	if err == nil {
+		f.Absent = list.absent(a)
+		cands, f.Lost, err = x.candidates(ctx, store, affordable(list.docs), q)
+	}
+	if err == nil {
+		f.Hits, err = rank(ctx, a, cands, list)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("search: %w", err)
+		return f, fmt.Errorf("search: %w", err)
 	}
-	return hits[:min(q.Limit, len(hits))], nil
+	f.Hits = f.Hits[:min(q.Limit, len(f.Hits))]
+	return f, nil
 }
 
 // Hints returns at most three hits that match a text well, best first, and
 // mostly none: as Hinted chooses them of the best three. The text is what somebody
 // has said, or what a tool has printed. A text without a word to look for has no
 // hints.
-func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) ([]Hit, error) {
-	hits, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
+func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) (Found, error) {
+	f, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
 	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
-		return nil, nil
+		return f, nil
 	}
-	return Hinted(hits, least), err
+	f.Hits = Hinted(f.Hits, least)
+	return f, err
 }
 
-// find does a search on the index as it is now.
-func (x *Index) find(ctx context.Context, store *blobs.Store, a query, q Query) ([]Hit, error) {
-	var found *shortlist
-	err := x.View(ctx, func(v *index.View) (err error) {
-		found, err = stageOne(ctx, v, a, q)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if q.Absent != nil {
-		q.Absent(found.absent(a))
-	}
-	cands, err := x.candidates(ctx, store, affordable(found.docs), q)
-	if err != nil {
-		return nil, err
-	}
-	return rank(ctx, a, cands, found)
-}
-
-// lost tells of an original that cannot be read: the log once, and each query.
-func (x *Index) lost(h blobs.Hash, err error, q Query) {
+// lost tells the log of an original that cannot be read, once.
+func (x *Index) lost(h blobs.Hash, err error) {
 	if _, told := x.told.LoadOrStore(h, true); !told {
 		x.Log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
 			"hash", h, "error", err)
-	}
-	if q.Lost != nil {
-		q.Lost(h, err)
 	}
 }
 

@@ -212,10 +212,10 @@ func scaleSearch(t *testing.T, x *Index, store *blobs.Store, n int) (first, ten 
 			words = append(words, strings.Trim(all[r.IntN(len(all))], ".,"))
 		}
 		start := time.Now()
-		hits, err := x.Search(t.Context(), store, Query{Text: strings.Join(words, " "), Limit: 10, Now: at})
+		found, err := x.Search(t.Context(), store, Query{Text: strings.Join(words, " "), Limit: 10, Now: at})
 		took = append(took, time.Since(start))
 		lethetest.Must(t, err)
-		switch k := slices.IndexFunc(hits, func(h Hit) bool { return h.From == 3*i+1 }); {
+		switch k := slices.IndexFunc(found.Hits, func(h Hit) bool { return h.From == 3*i+1 }); {
 		case k == 0:
 			first++
 			ten++

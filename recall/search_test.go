@@ -86,10 +86,9 @@ func TestOffsetOfMessage(t *testing.T) {
 func TestAbsentWords(t *testing.T) {
 	w := newWorld(t)
 	w.says("My daughter got her seahorse badge today.")
-	var absent []string
-	w.search(w.synced(), Query{Text: "daughter badges dentist tooth teeth Teeth braces", Absent: func(words []string) { absent = words }})
-	if got := strings.Join(absent, ", "); got != "dentist, tooth, braces" {
-		t.Errorf("in no original: %s", got)
+	found, err := w.synced().Search(t.Context(), w.store, Query{Text: "daughter badges dentist tooth teeth Teeth braces", Now: w.now})
+	if got := strings.Join(found.Absent, ", "); err != nil || got != "dentist, tooth, braces" {
+		t.Errorf("in no original: %s, %v", got, err)
 	}
 }
 
@@ -153,13 +152,14 @@ func TestHostileQueries(t *testing.T) {
 	apples := []string{`"apple`, `app"le apple`, `apple*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `NEAR(apple tree)`, `term:apple`, `{term}:apple`,
 		`-apple`, `(apple`, `apple)`, `apple + tree`, `apple~3`, "apple\x00tree", "apple\xff", "◱apple", "\u202eapple", strings.Repeat("apple ", 1<<18)}
 	for _, text := range slices.Concat(empty, others, apples) {
-		if hits, err := x.Search(t.Context(), w.store, Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(hits) > 0 {
-			t.Errorf("%.40q as a filter: %v, %s", text, err, show(hits))
+		if found, err := x.Search(t.Context(), w.store, Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(found.Hits) > 0 {
+			t.Errorf("%.40q as a filter: %v, %s", text, err, show(found.Hits))
 		}
 		if _, err := x.Hints(t.Context(), w.store, text, w.now, HintConfidence); err != nil {
 			t.Errorf("hints for %.40q: %v", text, err)
 		}
-		hits, err := x.Search(t.Context(), w.store, Query{Text: text, Limit: 10, Now: w.now})
+		found, err := x.Search(t.Context(), w.store, Query{Text: text, Limit: 10, Now: w.now})
+		hits := found.Hits
 		if isEmpty := slices.Contains(empty, text); isEmpty != errors.Is(err, ErrEmpty) || err != nil && !errors.Is(err, ErrEmpty) {
 			t.Errorf("%.40q: %v", text, err)
 		}
@@ -183,13 +183,13 @@ func TestHints(t *testing.T) {
 	w.fades(more...)
 	x := w.synced()
 	ctx := context.Background()
-	hits, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, HintConfidence)
-	if err != nil || len(hits) == 0 || hits[0].Hash != apple || len(hits) > 3 {
+	hinted, err := x.Hints(ctx, w.store, "When do the zirconium samples go to Reykjavik?", w.now, HintConfidence)
+	if hits := hinted.Hits; err != nil || len(hits) == 0 || hits[0].Hash != apple || len(hits) > 3 {
 		t.Errorf("hints %s, %v", show(hits), err)
 	}
 	for _, text := range []string{"thanks!", "ok", "Could you please tell me?", "How does photosynthesis work in mosses?"} {
-		if hits, err := x.Hints(ctx, w.store, text, w.now, HintConfidence); err != nil || len(hits) > 0 {
-			t.Errorf("%q brings hints %s, %v", text, show(hits), err)
+		if hinted, err := x.Hints(ctx, w.store, text, w.now, HintConfidence); err != nil || len(hinted.Hits) > 0 {
+			t.Errorf("%q brings hints %s, %v", text, show(hinted.Hits), err)
 		}
 	}
 }

@@ -188,11 +188,11 @@ func (w *world) search(x *Index, q Query) []Hit {
 		q.Now = w.now
 	}
 	q.Limit = cmp.Or(q.Limit, 10)
-	hits, err := x.Search(context.Background(), w.store, q)
+	found, err := x.Search(context.Background(), w.store, q)
 	if err != nil {
 		w.t.Fatalf("search %q: %v", q.Text, err)
 	}
-	return hits
+	return found.Hits
 }
 
 // finds checks that a text finds an original first.
@@ -249,7 +249,7 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 	w.t.Helper()
 	ok := true
 	for i := 0; i < len(all); i += max(1, len(all)/20) {
-		hits, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Limit: 10, Now: w.now})
+		answer, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Limit: 10, Now: w.now})
 		if errors.Is(err, ErrRebuilding) {
 			return false
 		}
@@ -257,7 +257,7 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 			w.t.Fatalf("%s: %v", what, err)
 		}
 		found := false
-		for _, h := range hits {
+		for _, h := range answer.Hits {
 			if b, err := w.store.Get(h.Hash); err != nil || b.Life != w.self.String() {
 				w.t.Fatalf("%s: hit %s: %v", what, h.Hash, err)
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
 	"lethe/mind"
@@ -98,9 +97,6 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	if err != nil {
 		return f, err
 	}
-	unread := map[blobs.Hash]bool{}
-	q.Lost = func(h blobs.Hash, _ error) { unread[h] = true }
-	q.Absent = func(words []string) { f.Absent = words }
 	state, err := home.Fold(id, h.Store)
 	if err != nil { // what can be read of a damaged life is found, but for what it has of ancestors
 		state = &mind.State{Self: id.Self}
@@ -110,8 +106,9 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	if behind != nil {
 		f.Behind = behind.Error()
 	}
-	hits, err := index.Search(ctx, h.Store, q)
-	f.Lost = len(unread)
+	found, err := index.Search(ctx, h.Store, q)
+	hits := found.Hits
+	f.Absent, f.Lost = found.Absent, found.Lost
 	switch {
 	case ctx.Err() != nil:
 		return f, ctx.Err()

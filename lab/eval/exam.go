@@ -106,7 +106,7 @@ func flatten(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // ask puts one question to recall, and to what it is compared with.
 func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
-	hits, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
+	answer, err := e.index.Search(ctx, e.store, recall.Query{Text: q.Text, Limit: 10, Now: e.now})
 	if err != nil {
 		return fmt.Errorf("question %q: %w", q.Text, err)
 	}
@@ -114,8 +114,8 @@ func (e *exam) ask(ctx context.Context, q Question, out *Result) error {
 	if err != nil {
 		return err
 	}
-	found := judge(q, e.of(hits))
-	e.look(q, hits, &found)
+	found := judge(q, e.of(answer.Hits))
+	e.look(q, answer.Hits, &found)
 	fits := func(least float64) int { return judge(q, e.of(recall.Hinted(likely, least))).At5 }
 	found.Hint = fits(recall.HintConfidence)
 	for i, t := range out.Curve {
@@ -154,11 +154,11 @@ func (e *exam) mislead(ctx context.Context, others []Question, out *Result) erro
 
 // likely returns what hints are chosen from.
 func (e *exam) likely(ctx context.Context, text string) ([]recall.Hit, error) {
-	hits, err := e.index.Hints(ctx, e.store, text, e.now, 0)
+	found, err := e.index.Hints(ctx, e.store, text, e.now, 0)
 	if err != nil {
 		return nil, fmt.Errorf("hints for %q: %w", text, err)
 	}
-	return hits, nil
+	return found.Hits, nil
 }
 
 // of returns the originals of some hits.
