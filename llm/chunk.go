@@ -34,8 +34,8 @@ type fragment struct {
 	deepseek.ToolCall
 	Index    *int `json:"index"`
 	Function struct {
-		Name      string    `json:"name"`
-		Arguments arguments `json:"arguments"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // text, or the JSON itself where text belongs
 	} `json:"function"`
 }
 
@@ -58,19 +58,5 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 		c.text += p.Text
 		c.thinking += p.Thinking.text
 	}
-	return nil
-}
-
-// arguments are text, or the JSON itself where text belongs.
-type arguments string
-
-func (a *arguments) UnmarshalJSON(raw []byte) error {
-	if raw[0] == '{' || raw[0] == '[' {
-		*a = arguments(raw)
-		return nil
-	}
-	var text string
-	_ = json.Unmarshal(raw, &text)
-	*a = arguments(text)
 	return nil
 }

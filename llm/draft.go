@@ -115,7 +115,10 @@ func (d *draft) addCall(f fragment) {
 		d.weight += 256 // what an empty call costs here
 	}
 	c.id = cmp.Or(c.id, f.ID)
-	name, args := f.Function.Name, string(f.Function.Arguments)
+	name, args := f.Function.Name, ""
+	if json.Unmarshal(f.Function.Arguments, &args) != nil {
+		args = string(f.Function.Arguments)
+	}
 	if c.args.Len() == 0 && c.name != name {
 		c.name += name
 	}

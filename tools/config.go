@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/internal/durable"
@@ -135,19 +134,19 @@ func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "worksp
 // refuses one that holds a secret, too.
 func (c Config) allow(what, dir string) error {
 	for _, file := range c.Secrets {
-		if within(file, dir) {
+		if sandbox.Within(file, dir) {
 			return fmt.Errorf("refuse %s %s: it contains %s, which must stay out of the tools' reach; move "+
 				"that file", what, dir, file)
 		}
 	}
 	for _, hidden := range []string{c.Home, c.AgentDir} {
-		if within(hidden, dir) {
+		if sandbox.Within(hidden, dir) {
 			return fmt.Errorf("refuse %s %s: it contains the home %s, whose files must stay out of the tools' reach; "+
 				"choose a directory beside it", what, dir, hidden)
 		}
 		own := c.ownWorkspace()
-		lent := c.Lent != "" && within(dir, resolved(c.Lent))
-		if within(dir, hidden) && !within(dir, own) && !lent {
+		lent := c.Lent != "" && sandbox.Within(dir, resolved(c.Lent))
+		if sandbox.Within(dir, hidden) && !sandbox.Within(dir, own) && !lent {
 			return fmt.Errorf("refuse %s %s: it is inside the home %s; only %s may be used there", what, dir, hidden, own)
 		}
 	}
@@ -170,9 +169,4 @@ func resolved(p string) string {
 		}
 		p, rest = parent, filepath.Join(filepath.Base(p), rest)
 	}
-}
-
-// within reports whether path is dir or lies under it. Both are clean and absolute.
-func within(path, dir string) bool {
-	return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/")
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"lethe/internal/durable"
+	"lethe/internal/sandbox"
 )
 
 const (
@@ -47,7 +48,7 @@ func (s *Set) fileTools() []Tool {
 func outermost(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
-		inner := slices.ContainsFunc(dirs, func(o string) bool { return o != d && within(d, o) })
+		inner := slices.ContainsFunc(dirs, func(o string) bool { return o != d && sandbox.Within(d, o) })
 		if !inner && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
@@ -101,7 +102,7 @@ func (s *Set) relative(p string) (place, error) {
 func (s *Set) absolute(p string) (place, error) {
 	for _, candidate := range []string{filepath.Clean(p), resolved(p)} {
 		for _, r := range s.roots {
-			if rel, err := filepath.Rel(r, candidate); err == nil && within(candidate, r) {
+			if rel, err := filepath.Rel(r, candidate); err == nil && sandbox.Within(candidate, r) {
 				return place{dir: r, name: filepath.ToSlash(rel), shown: p}, nil
 			}
 		}
@@ -117,7 +118,7 @@ func (s *Set) whereAllowed() string {
 // extraRoots lists the roots beside that of the workspace, each behind a text.
 func (s *Set) extraRoots(before string) (list string) {
 	for _, r := range s.roots {
-		if !within(s.Workspace, r) {
+		if !sandbox.Within(s.Workspace, r) {
 			list += before + r
 		}
 	}

@@ -129,7 +129,7 @@ func landlocked(o order) error {
 	c.HandledAccessNet = 0
 	hide := o.Hide
 	// Some service users have / or /usr for a home: hiding that would leave no shell to run.
-	if o.UserHome != "" && !slices.ContainsFunc(systemDirs, func(d string) bool { return within(d, o.UserHome) }) {
+	if o.UserHome != "" && !slices.ContainsFunc(systemDirs, func(d string) bool { return Within(d, o.UserHome) }) {
 		hide = append(hide, o.UserHome)
 	}
 	var dirs, files []string
@@ -160,10 +160,10 @@ func around(dir string, hide []string) []string {
 	}
 	clear := true
 	for _, h := range hide {
-		if within(real, h) {
+		if Within(real, h) {
 			return nil
 		}
-		clear = clear && !within(h, real)
+		clear = clear && !Within(h, real)
 	}
 	if clear {
 		return []string{real}

@@ -107,7 +107,7 @@ func endOf(ws syscall.WaitStatus) Outcome {
 	return Outcome{Exit: ws.ExitStatus()}
 }
 
-// within reports whether path is dir or lies under it. Both are clean and absolute.
-func within(path, dir string) bool {
+// Within reports whether path is dir or lies under it. Both are clean and absolute.
+func Within(path, dir string) bool {
 	return strings.HasPrefix(path+"/", strings.TrimSuffix(dir, "/")+"/")
 }
