@@ -293,24 +293,23 @@ func graceful(ctx context.Context) (longer context.Context, end func()) {
 // restart finds where to go on in a room that holds none of what was heard:
 // with the first line that was said after all of that.
 func (d *delivery) restart(batch chat.Batch) error {
-	next, passed := *d.now, 0
+	next, passed, first := *d.now, 0, 0
+	said := func(l chat.Line) bool { // as far as its tag tells
+		return !l.Tagged || next.Newest.IsZero() || !l.At.After(next.Newest)
+	}
 	for {
-		first := slices.IndexFunc(batch.Lines, func(l chat.Line) bool { // as far as its tag tells
-			return l.Tagged && !d.now.Newest.IsZero() && l.At.After(d.now.Newest)
-		})
-		if first >= 0 || !batch.More {
-			if first < 0 {
-				first = len(batch.Lines)
-			}
-			next.Cursor, passed = batch.After(first), passed+first
+		for first = 0; first < len(batch.Lines) && said(batch.Lines[first]); first++ {
+			passed++
+		}
+		if first < len(batch.Lines) || !batch.More {
 			break
 		}
-		passed += len(batch.Lines)
 		var err error
 		if batch, err = chat.Read(d.path, batch.Next, 0); err != nil {
 			return err
 		}
 	}
+	next.Cursor = batch.After(first)
 	if next.Cursor.Offset == 0 && len(batch.Lines) > 0 {
 		next.Newest = time.Time{} // this start is the right one: see read
 	}

@@ -269,7 +269,7 @@ func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
 	if err == nil {
 		defer f.Close()
 		c.Inode = inodeOf(fi)
-		lines, total, err = tail(f, max(n, 0), &c)
+		lines, total, err = tail(f, n, &c)
 	}
 	if err != nil {
 		return nil, 0, Cursor{}, fmt.Errorf("read room %s: %w", path, err)
@@ -279,15 +279,12 @@ func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
 
 func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
 	// The last n lines, and before them those that the cursor remembers.
-	ring := make([]struct {
-		raw      []byte
-		from, to int64
-	}, n+remembered)
+	ring := make([]Line, n+remembered)
 	s := newScanner(f, 0, maxLine)
 	for s.next() {
 		if !blank(s.raw) {
 			kept := &ring[total%len(ring)]
-			kept.raw, kept.from, kept.to = append(kept.raw[:0], s.raw...), s.from, s.to
+			kept.Raw, kept.From, kept.To = append(kept.Raw[:0], s.raw...), s.from, s.to
 			total++
 		}
 	}
@@ -295,11 +292,11 @@ func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
 	for i := max(0, total-len(ring)); i < total; i++ {
 		kept := ring[i%len(ring)]
 		if i < total-n {
-			c.Last = append(c.Last, Hash(kept.raw))
+			c.Last = append(c.Last, Hash(kept.Raw))
 			continue
 		}
-		l := Parse(kept.raw)
-		l.From, l.To = kept.from, kept.to
+		l := Parse(kept.Raw)
+		l.From, l.To = kept.From, kept.To
 		lines = append(lines, l)
 		c.Offset = lines[0].From
 	}

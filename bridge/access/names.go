@@ -22,10 +22,9 @@ func (r Rules) NameFor(user, claimed string) string {
 		name = chat.CleanName(own.Name)
 	}
 	same := func(other string) bool { return strings.EqualFold(name, other) }
-	others := func(p Person) bool { return p.ID != user && same(p.Name) }
 	end := strings.LastIndexByte(name, '-')
 	switch {
-	case own == nil && !r.Chat(user), slices.ContainsFunc(r.Users, others):
+	case own == nil && !r.Chat(user), slices.ContainsFunc(r.Users, Person{ID: user, Name: name}.rivals):
 		return nameWithID(name, user)
 	case !given && (same(chat.Unknown) || slices.ContainsFunc(slices.Concat(r.people, r.reserved), same) ||
 		end >= 0 && strings.ContainsAny(name[end:], "0123456789")):

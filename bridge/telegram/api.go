@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,11 +31,8 @@ var tokenForm = lazy.Regexp(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 // line. No error says anything of the content.
 func ReadToken(path string) (string, error) {
 	data, cut, err := durable.ReadRegular(path, 256) // tokens are about 46 long
-	if err != nil {
-		return "", fmt.Errorf("read the token: %w", err)
-	}
-	fi, err := os.Lstat(path)
-	if err != nil {
+	fi, serr := os.Lstat(path)
+	if err := cmp.Or(err, serr); err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if mode := fi.Mode().Perm(); mode&0o177 != 0 {

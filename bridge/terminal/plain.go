@@ -67,7 +67,7 @@ type plain struct {
 	last     int64          // the newest of them
 	ended    bool           // the input
 	listened bool           // somebody heard the room at the last news
-	failed   string         // the last read error told
+	failed   string         // why the room could not be read at the last look
 }
 
 // errDone says that the answers to all that was sent are in.
@@ -94,7 +94,11 @@ func (p *plain) look(r request) error {
 		n.Lines = nil // what is older is not shown
 	}
 	p.agents = n.Agents
-	p.reportUnreadable(n.Err)
+	failed := fmt.Sprint(n.Err)
+	if n.Err != nil && failed != p.failed { // once per reason
+		fmt.Fprintln(p.cfg.Err, chat.Sanitize(failed))
+	}
+	p.failed = failed
 	for _, l := range n.Lines {
 		if err := p.show(l); err != nil {
 			return err
@@ -148,25 +152,14 @@ func (p *plain) show(l message) error {
 	return nil
 }
 
-// reportUnreadable says on Err that the room cannot be read, once per reason.
-func (p *plain) reportUnreadable(err error) {
-	if err == nil {
-		p.failed = ""
-	} else if err.Error() != p.failed {
-		p.failed = err.Error()
-		fmt.Fprintln(p.cfg.Err, chat.Sanitize(p.failed))
-	}
-}
-
 // checkListeners says on Err, at once and at each change, that no running identity
 // hears the room. One that is starting may be about to.
 func (p *plain) checkListeners() {
 	listened := p.listened
 	p.listened = len(listeners(p.agents, p.cfg.Room, "")) > 0 || p.starting()
-	if p.listened || !listened {
-		return
+	if listened && !p.listened {
+		fmt.Fprintf(p.cfg.Err, "nobody is listening in room %s; start one with: %s\n", p.cfg.Room, p.cfg.Start)
 	}
-	fmt.Fprintf(p.cfg.Err, "nobody is listening in room %s; start one with: %s\n", p.cfg.Room, p.cfg.Start)
 }
 
 func (p *plain) starting() bool {

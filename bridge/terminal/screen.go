@@ -73,25 +73,23 @@ func (m *model) Init() tea.Cmd { return m.in.Focus() }
 func newModel(cfg Config, do func(request)) *model {
 	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
 	m.log.reset(nil)
-	m.in = textarea.New()
-	m.in.ShowLineNumbers = false
-	m.in.CharLimit = 0
-	m.in.DynamicHeight = true
-	m.in.MinHeight = 1
-	m.in.MaxContentHeight = 10_000
-	m.in.SetVirtualCursor(false) // the terminal's own: it blinks without us
-	m.in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
+	m.log.me = cfg.User
+	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
+	in := textarea.New()
+	in.ShowLineNumbers, in.DynamicHeight = false, true
+	in.CharLimit, in.MinHeight, in.MaxContentHeight = 0, 1, 10_000
+	in.SetVirtualCursor(false) // the terminal's own: it blinks without us
+	in.SetPromptFunc(2, func(p textarea.PromptInfo) string {
 		if p.LineNumber == 0 {
 			return "❯ "
 		}
 		return "  "
 	})
-	m.in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
-	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
-	m.log.me = cfg.User
+	in.KeyMap.InsertNewline.SetKeys("ctrl+j", "alt+enter", "shift+enter")
 	s := textarea.DefaultStyles(true)
 	s.Focused.CursorLine, s.Focused.Prompt, s.Focused.Selection = unstyled, accent, unstyled.Reverse(true)
-	m.in.SetStyles(s)
+	in.SetStyles(s)
+	m.in = in
 	return m
 }
 
