@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -64,6 +65,7 @@ type Agent struct {
 	Turns     int    `json:"turns"`
 	Entries   int    `json:"entries"`
 	LifeBytes int64  `json:"life_bytes"`
+	Indent    string `json:"-"` // below its parent
 }
 
 // Work is how far a child is.
@@ -100,14 +102,15 @@ func family(list []Agent) []Agent {
 		children[parent] = append(children[parent], a)
 	}
 	out := []Agent{}
-	var add func(parent string)
-	add = func(parent string) {
+	var add func(parent, indent string)
+	add = func(parent, indent string) {
 		for _, a := range children[parent] {
+			a.Indent = indent
 			out = append(out, a)
-			add(a.Name)
+			add(a.Name, indent+"  ")
 		}
 	}
-	add("")
+	add("", "")
 	return out
 }
 
@@ -152,6 +155,12 @@ func (h Home) Agent(id home.Identity) Agent {
 		}
 	}
 	return a
+}
+
+// Doing is what the agent does in few words, but for its questions and jobs.
+func (a Agent) Doing() string {
+	a.Questions, a.Jobs = nil, nil
+	return strings.Join(a.Brief(time.Now()), ", ")
 }
 
 // Live reads the status of an identity, and whether a process runs it.

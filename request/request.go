@@ -153,6 +153,9 @@ type Parts struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
+// Free is what is left of the limit.
+func (p Parts) Free() int { return max(p.Limit-p.Total, 0) }
+
 // PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
 func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	e, tail := Estimator(s), ""

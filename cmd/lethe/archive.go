@@ -42,22 +42,12 @@ func (p *program) exportCommand(c call) error {
 		}
 	}
 	if err == nil {
-		p.exported(sum, o)
+		p.note("%s", p.text("exported", sum, o.Workspace))
 	}
 	if errors.As(err, new(*home.RunningError)) {
 		return hint(err, "stop it first: ‹stop %s›; or let it go on here with --copy", id.Name)
 	}
 	return err
-}
-
-// exported tells what an archive has, and what it has not.
-func (p *program) exported(sum archive.Summary, o archive.WriteOptions) {
-	behind := "rooms, children, jobs, keys"
-	if !o.Workspace {
-		behind += ", workspace"
-	}
-	p.note("exported %s (%s): %d files, %.1f MB, sealed over %d lines with root %s; what stays behind: %s",
-		sum.Name, sum.Kind, sum.Files(), float64(sum.Bytes)/1e6, sum.Checkpoint.Size, sum.Checkpoint.Root, behind)
 }
 
 func (p *program) importCommand(c call) (err error) {
@@ -92,17 +82,10 @@ func (p *program) importCommand(c call) (err error) {
 func (p *program) imported(got archive.Result) {
 	id := got.Identity
 	p.event("imported", id)
-	next := "run it with: " + p.howToRun(id, "")
-	if got.Mirror {
-		next = fmt.Sprintf("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, "+
-			"with %s", p.lethe("fork %s", id.Name), p.lethe("import FILE --restore"))
-	}
 	if triggers := got.Triggers(); len(triggers) > 0 {
 		p.note("when it runs, its triggers wake it: %s; look at them in %s",
 			strings.Join(triggers, ", "), filepath.Join(id.Dir, "triggers"))
 	}
-	p.note("%d files, of which %d lines of LIFE are sealed by the key %s; "+
-		"where it comes from, %s names the key, too",
-		got.Files(), got.Verdict.Sealed, got.Verdict.Signer, p.lethe("check %s", got.Name))
-	p.note("%s", next)
+	p.note("%s", p.text("imported", got))
+	p.note("%s", p.text("next", got, p.howToRun(id, "")))
 }

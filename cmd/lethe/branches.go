@@ -49,12 +49,13 @@ func (p *program) forkCommand(c call) error {
 		return err
 	}
 	made := map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today}
-	return p.show(made, nil, func() {
+	return p.show(made, nil, func() error {
 		if len(today) > 0 {
 			p.note("%s: as they are today; how they were at that moment is not known", strings.Join(today, ", "))
 		}
 		p.note("run it with: %s", p.howToRun(fork, ""))
-		fmt.Fprintf(p.out, "forked %s %s\n", fork.Self, fork.Name)
+		_, err := fmt.Fprintf(p.out, "forked %s %s\n", fork.Self, fork.Name)
+		return err
 	})
 }
 
@@ -88,13 +89,14 @@ func (p *program) branchCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}, nil, func() {
+	return p.show(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}, nil, func() error {
 		if label != "" {
 			fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
 		}
 		if to != "" {
 			fmt.Fprintf(p.out, "%s: at e%d of %s\n", id.Name, then.Next-1, clock(then.At))
 		}
+		return nil
 	})
 }
 
@@ -112,16 +114,7 @@ func (p *program) branch(ctx context.Context, id home.Identity, wish home.Wish) 
 // treeCommand draws a life as a table: a branch says what it goes on behind.
 func (p *program) treeCommand(_ call, id home.Identity) error {
 	stretches, err := p.look.Tree(id)
-	return list(p, stretches, err, "", "EPOCH\tWHY\tBEGAN\tBEHIND\tENTRIES\tMARKS\tABOUT", func(s report.Stretch) []any {
-		behind, entries := "", ""
-		if s.Back > 0 {
-			behind = mind.EntryID(s.Back)
-		}
-		if s.From > 0 {
-			entries = fmt.Sprintf("e%d..e%d", s.From, s.To)
-		}
-		return []any{s.Epoch, s.Why, s.At, behind, entries, strings.Join(s.Marks, ", "), s.Words}
-	})
+	return p.words("tree", stretches, err)
 }
 
 // diffCommand compares an identity with itself at another moment, or with another identity.

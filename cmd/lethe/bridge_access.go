@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
@@ -53,30 +50,7 @@ func (p *program) revokeCommand(c call) error {
 
 func (p *program) whoCommand(call) error {
 	rules, err := p.policy().Rules()
-	return p.show(rules, err, func() { p.printPolicy(rules) })
-}
-
-func (p *program) printPolicy(l access.Rules) {
-	rows := slices.Concat(p.listed("user", l.Users), p.listed("chat", l.Chats))
-	if len(rows) == 0 {
-		fmt.Fprintf(p.out, "nobody may write. A person who writes to it is told an id; allow it with: %s\n",
-			p.lethe("bridge telegram allow ID"))
-	} else {
-		table(p, "MAY WRITE\tID\tNAME\tROOM\tSINCE", rows, func(row []any) []any { return row })
-		who := "everyone in it"
-		if l.Members == access.MembersListed {
-			who = "of its members only the users above"
-		}
-		fmt.Fprintf(p.out, "may speak in private: the users above; in a chat above: %s; anywhere else: nobody\n", who)
-	}
-}
-
-// listed are the rows of people or chats.
-func (p *program) listed(kind string, list []access.Person) (rows [][]any) {
-	for _, who := range list {
-		rows = append(rows, []any{kind, who.ID, who.Name, p.settings.boundTo(who.Room), who.At.Local().Format(time.DateOnly)})
-	}
-	return rows
+	return p.words("policy", rules, err)
 }
 
 // boundTo is the room of a chat that was allowed with this one, which may be empty.

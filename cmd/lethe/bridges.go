@@ -21,22 +21,7 @@ import (
 
 func (p *program) bridgesCommand(call) error {
 	all, err := bridge.ReadHealth(p.home.Dir)
-	return cmp.Or(p.printBridges(all, err), sick(all))
-}
-
-func (p *program) printBridges(all []bridge.Health, err error) error {
-	none := "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with: " + p.lethe("chat")
-	head := "NAME\tSTATE\tPID\tLAST EXCHANGE\tWAITING OUT/IN\tUNREACHABLE\tLAST ERROR"
-	return list(p, all, err, none, head, func(h bridge.Health) []any {
-		pid, fault := "", ""
-		if h.PID > 0 && h.Runs() {
-			pid = fmt.Sprint(h.PID)
-		}
-		if h.Error != "" {
-			fault = ago(h.ErrorAt) + ": " + h.Error
-		}
-		return []any{h.Name, h.State, pid, ago(h.Exchanged), fmt.Sprintf("%d/%d", h.Out, h.In), h.Unreachable, fault}
-	})
+	return cmp.Or(p.words("bridges", all, err), sick(all))
 }
 
 // ago says how long ago a time was.

@@ -26,7 +26,7 @@ func TestBridgesShow(t *testing.T) {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
 		p := &program{out: &out}
-		if err := p.printBridges([]bridge.Health{c.h}, nil); err != nil {
+		if err := p.words("bridges", []bridge.Health{c.h}, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, row, _ := strings.Cut(out.String(), "\n")

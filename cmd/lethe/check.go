@@ -72,51 +72,11 @@ func (p *program) checkCommand(c call) error {
 }
 
 func (p *program) printCheck(r *check.Report, mended []check.Finding, o check.Options) error {
-	if p.json {
-		return p.printJSON(struct {
-			*check.Report
-			Mended []check.Finding `json:"mended,omitempty"`
-		}{r, mended})
-	}
-	for _, f := range mended {
-		fmt.Fprintf(p.out, "mended    %s: %s\n", f.Where, oneLine(f.What))
-	}
-	for _, f := range r.Findings {
-		fmt.Fprintf(p.out, "%-9s %s: %s\n", f.Level, f.Where, oneLine(f.What))
-		fmt.Fprintf(p.out, "          %s: %s.\n          --repair: %s.\n", f.Kind, f.Means, f.Repair)
-	}
-	for _, life := range r.Proofs {
-		if life.Fault == nil {
-			fmt.Fprintf(p.out, "%s\n", sealedAs(life, o.Against))
-		}
-	}
-	fmt.Fprintf(p.out, "identities: %d, lines: %d, blobs: %d (%.1f MB); faults: %d, leftovers: %d\n",
-		r.Lives, r.Lines, r.Blobs, float64(r.Bytes)/1e6, r.Faults, len(r.Findings)-r.Faults)
-	return nil
-}
-
-// sealedAs says of a life that was not altered how far that is proven.
-func sealedAs(life check.Verdict, against *proof.Checkpoint) string {
-	if life.Seals == 0 {
-		return fmt.Sprintf("unsealed  %s: nothing of its %d lines is proven yet; its next epoch or stop seals them",
-			life.Name, life.Lines)
-	}
-	whose := "the key of another home,"
-	if life.Own {
-		whose = "this home's key"
-	}
-	line := fmt.Sprintf("sealed    %s: lines 1 to %d by %s %s; lines after that: %d",
-		life.Name, life.Sealed, whose, life.Signer, life.Unsealed)
-	if life.Torn > 0 {
-		line += fmt.Sprintf("; bytes of a torn end: %d", life.Torn)
-	}
-	if life.Erased > 0 {
-		line += fmt.Sprintf("; erased, as sealed lines say, in %d lines and blobs", life.Erased)
-	}
-	if against != nil {
-		line += fmt.Sprintf("; the checkpoint of %d lines is of this life", against.Size)
-	}
-	return line
+	return p.words("check", struct {
+		*check.Report
+		Mended    []check.Finding `json:"mended,omitempty"`
+		Leftovers int             `json:"-"`
+	}{r, mended, len(r.Findings) - r.Faults}, nil, o.Against)
 }
 
 func (p *program) readCheckpoint(path string) (c proof.Checkpoint, err error) {

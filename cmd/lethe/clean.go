@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ func (p *program) cleanCommand(c call) error {
 	}
 	if !yes {
 		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
-			cell(strings.Join(names, ", ")))
+			cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
 		fmt.Fprint(p.out, "Remove all of it for good? Type yes: ")
 		answer, err := bufio.NewReader(p.in).ReadString('\n')
 		if err != nil { // the input has ended, and with it the line of the question

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
-	"lethe/bridge/terminal"
 	"lethe/chat"
 	"lethe/home"
 	"lethe/host"
@@ -18,32 +16,11 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 	if err == nil && c.is("compact") {
 		return p.compact(c, id, now.Parts)
 	}
-	return p.show(now, err, func() {
-		fmt.Fprint(p.err, partsTable(id.Name, now.Parts))
-		fmt.Fprint(p.out, chat.Sanitize(string(now.State.View())))
+	return p.show(now, err, func() error {
+		fmt.Fprint(p.err, p.text("parts", now.Parts, id.Name))
+		_, err := fmt.Fprint(p.out, chat.Sanitize(string(now.State.View())))
+		return err
 	})
-}
-
-// partsTable shows what each part of the next request costs, and what is free.
-func partsTable(name string, b request.Parts) string {
-	text := fmt.Sprintf("%s: about %d of %d tokens, epoch %d\n", name, b.Total, b.Limit, b.Epoch)
-	for _, part := range []struct {
-		name   string
-		tokens int
-		what   string
-	}{
-		{"system", b.System, ""},
-		{"tools", b.Tools, ""},
-		{"past", b.Past, "what has faded, pins and MEMORY"},
-		{"entries", b.Live, fmt.Sprintf("live: %d", b.Entries)},
-		{"answer", b.Answer, "kept free for it"},
-		{"free", max(b.Limit-b.Total, 0), ""},
-	} {
-		bar := terminal.Bar(part.tokens, b.Limit, 30)
-		line := fmt.Sprintf("  %-7s %7d  %s %s", part.name, part.tokens, bar, part.what)
-		text += strings.TrimRight(line, " ") + "\n"
-	}
-	return text
 }
 
 // compact has an identity forget now: the running one by a wish, another one by opening it for that long.

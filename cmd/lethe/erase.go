@@ -144,23 +144,5 @@ func (p *program) showFinding(id home.Identity, f *erase.Finding, c call, next s
 		*erase.Finding
 		Next string `json:"next"`
 	}{id.Name, f, next}
-	return p.show(out, nil, func() {
-		fmt.Fprintf(p.out, "%s: %d places\n", id.Name, f.Count)
-		table(p, "", f.Places, p.placeRow)
-		fmt.Fprintf(p.out, "out of reach: backups and archives, other homes, the model's provider, other services, "+
-			"and whoever has read it\n%s\n", next)
-	})
-}
-
-func (p *program) placeRow(place erase.Place) []any {
-	row := []any{fmt.Sprintf("  %d", place.Count), place.What}
-	how, told := map[string]string{
-		erase.Left: "stays: it is yours, or the tools'", erase.Kept: "stay", erase.Unread: "could not be read",
-		erase.Other:   "has it, too: " + p.lethe("erase %s -", place.What),
-		erase.Unowned: "of no identity: " + p.lethe("erase --all -"),
-	}[place.How]
-	if told {
-		row = append(row, how)
-	}
-	return row
+	return p.words("erased", out, nil)
 }

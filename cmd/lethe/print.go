@@ -1,32 +1,76 @@
 package main
 
 import (
+	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
+	"lethe/blobs"
 	"lethe/bridge/terminal"
 	"lethe/chat"
+	"lethe/internal/must"
+	"lethe/llm"
+	"lethe/tools"
 )
 
 // print shows a value: to programs as JSON, to people as a text.
 func (p *program) print(v any, format string, args ...any) error {
-	return p.show(v, nil, func() { fmt.Fprintf(p.out, format, args...) })
+	return p.show(v, nil, func() error {
+		_, err := fmt.Fprintf(p.out, format, args...)
+		return err
+	})
 }
 
 // show shows a value, unless there is an error: to programs as JSON, to people as tell does.
-func (p *program) show(v any, err error, tell func()) error {
+func (p *program) show(v any, err error, tell func() error) error {
 	switch {
 	case err != nil:
 		return err
 	case p.json:
 		return p.printJSON(v)
 	}
-	tell()
-	return nil
+	return tell()
+}
+
+//go:embed words.txt
+var words string
+
+// words shows a value, unless there is an error: to programs as JSON, to people as a template of words.txt.
+func (p *program) words(name string, v any, err error, more ...any) error {
+	return p.show(v, err, func() error {
+		_, err := io.WriteString(p.out, p.text(name, v, more...))
+		return err
+	})
+}
+
+// text is what a template of words.txt says of a value, and of more. Its lines with tabs are tables.
+func (p *program) text(name string, v any, more ...any) string {
+	all := template.New("").Funcs(template.FuncMap{
+		"more": func(n int) any { return more[n] }, "lethe": p.lethe, "clock": clock, "at": p.at, "ago": ago,
+		"since": func(at time.Time) string { return tools.Span(time.Since(at)) }, "gist": blobs.Gist,
+		"cell": cell, "line": line, "safe": safe, "bound": p.settings.boundTo, "short": p.look.Store.Short,
+		"dollars": llm.Dollars, "mb": func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) },
+		"kib":       func(n int64) int64 { return (n + 1023) >> 10 },
+		"thousands": func(n int) int { return n / 1000 }, "count": func(i int) int { return i + 1 },
+		"inside": func(dir string) string { return strings.TrimPrefix(dir, p.home.Dir+"/") }, "part": part,
+	})
+	var text strings.Builder
+	out := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.StripEscape)
+	must.Do(template.Must(all.Parse(words)).ExecuteTemplate(out, name, v))
+	out.Flush()
+	return text.String()
+}
+
+// part is a row on a part of the next request: its tokens, and a bar of their share.
+func part(name string, tokens, limit int, what string) string {
+	row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, limit, 30), what)
+	return strings.TrimRight(row, " ")
 }
 
 // printJSON writes a value for programs.
@@ -35,34 +79,6 @@ func (p *program) printJSON(v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
-}
-
-// list shows items, unless there is an error: to programs as JSON, to people as a table, or what to say where there are
-// none.
-func list[T any](p *program, items []T, err error, none, head string, row func(T) []any) error {
-	return p.show(items, err, func() {
-		if len(items) == 0 {
-			fmt.Fprintln(p.out, none)
-			return
-		}
-		table(p, head, items, row)
-	})
-}
-
-// table prints a head, whose words are in columns behind a tab, and a row for each item.
-func table[T any](p *program, head string, items []T, row func(T) []any) {
-	t := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	if head != "" {
-		fmt.Fprintln(t, head)
-	}
-	for _, item := range items {
-		var cells []string
-		for _, c := range row(item) {
-			cells = append(cells, cell(c))
-		}
-		fmt.Fprintln(t, strings.Join(cells, "\t"))
-	}
-	t.Flush()
 }
 
 // cell is a value in a table: safe, in one line, and never empty.
@@ -76,10 +92,24 @@ func cell(v any) string {
 	default:
 		text = fmt.Sprint(v)
 	}
-	if text == "" {
+	return line(cmp.Or(text, "-"))
+}
+
+// line is what others wrote, in one line; its tabs make no columns.
+func line(text string) string { return safe("", oneLine(text)) }
+
+// safe is what others wrote, with a prefix for each line.
+func safe(prefix, text string) string {
+	text = strings.ReplaceAll(strings.TrimSuffix(chat.Sanitize(text), "\n"), "\n", "\n"+prefix)
+	return fmt.Sprintf("\xff%s%s\xff", prefix, text) // between which a tabwriter takes text as it is
+}
+
+// at is a moment of a schedule.
+func (p *program) at(at time.Time) string {
+	if at.IsZero() {
 		return "-"
 	}
-	return oneLine(text)
+	return at.In(p.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
 }
 
 // clock is a moment on the clock of this machine.

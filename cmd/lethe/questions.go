@@ -2,43 +2,15 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
-	"lethe/chat"
 	"lethe/home"
 	"lethe/report"
 )
 
 func (p *program) questionsCommand(c call) error {
 	open, err := p.questions(c.arg(0))
-	return p.show(open, err, func() {
-		if len(open) == 0 {
-			fmt.Fprintln(p.out, "no open questions")
-		}
-		for _, q := range open {
-			p.printQuestion(q)
-		}
-	})
-}
-
-// printQuestion tells who asks what, and how to answer.
-func (p *program) printQuestion(q report.Question) {
-	head := fmt.Sprintf("%s  %s in room %s, since %s", q.ID, q.Identity, q.Room, clock(q.Asked))
-	if !q.Until.IsZero() {
-		head += ", until " + clock(q.Until)
-	}
-	if len(q.For) > 0 {
-		head += ", for " + strings.Join(q.For, ", ")
-	}
-	lines := append([]string{head}, strings.Split(q.Text, "\n")...)
-	choice := "TEXT"
-	for i, option := range q.Options {
-		choice = "1"
-		lines = append(lines, fmt.Sprintf("%d) %s", i+1, option))
-	}
-	lines = append(lines, "answer with: "+p.lethe("answer %s %s", q.ID, choice))
-	fmt.Fprintln(p.out, chat.Sanitize(strings.Join(lines, "\n    ")))
+	return p.words("questions", open, err)
 }
 
 // questions are those that one identity has open, or all of the home, oldest first.

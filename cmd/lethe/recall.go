@@ -2,10 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
-	"lethe/chat"
 	"lethe/report"
 )
 
@@ -41,28 +39,5 @@ func (p *program) recallCommand(c call) error {
 	case err != nil && !(p.json && found.Lost > 0):
 		return err
 	}
-	return errors.Join(err, p.show(found.Matches, nil, func() {
-		for _, m := range found.Matches {
-			p.printMatch(m)
-		}
-	}))
-}
-
-func (p *program) printMatch(m report.Match) {
-	var where []string
-	for _, room := range m.Rooms {
-		where = append(where, "room "+room)
-	}
-	for _, tool := range m.Tools {
-		where = append(where, "tool "+tool)
-	}
-	if m.Overtaken > 0 {
-		where = append(where, fmt.Sprintf("overtaken by e%d", m.Overtaken))
-	}
-	hash, tags := p.look.Store.Short(m.Hash), strings.Join(where, ", ")
-	text := fmt.Sprintf("%s  %s  %s..%s  %s\n    %s\n", hash, clock(m.At), m.From, m.To, tags, m.Gist)
-	for line := range strings.Lines(m.Shown()) {
-		text += "    | " + strings.TrimRight(line, "\n") + "\n"
-	}
-	fmt.Fprint(p.out, chat.Sanitize(text))
+	return errors.Join(err, p.words("matches", found.Matches, nil))
 }
