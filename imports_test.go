@@ -88,10 +88,7 @@ var allowed = map[string][]string{
 		"lethe/compactor", "lethe/internal/panics", "lethe/internal/secret", "lethe/life/event", "lethe/llm",
 		"lethe/spend/wallet",
 	},
-	"lethe/config": {
-		"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/llm", "lethe/mind", "lethe/spend", "lethe/tools",
-		"lethe/wake",
-	},
+	"lethe/config": {"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/llm", "lethe/spend", "lethe/tools"},
 	"lethe/crew":   {"lethe/home", "lethe/internal/panics", "lethe/internal/status"},
 	"lethe/deploy": {},
 	"lethe/doctor": {

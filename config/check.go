@@ -5,17 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"lethe/chat"
 	"lethe/home"
 	"lethe/llm"
-	"lethe/mind"
 	"lethe/spend"
 	"lethe/tools"
-	"lethe/wake"
 )
 
 // faults gathers what makes no sense.
@@ -27,18 +27,29 @@ func (f *faults) unless(ok bool, format string, args ...any) {
 	}
 }
 
-func (f *faults) oneOf(key, value string, allowed ...string) {
-	f.unless(
-		value == "" || slices.Contains(allowed, value),
-		"%s = %q is none of %s",
-		key,
-		value,
-		strings.Join(allowed, ", "),
-	)
+// tagged refuses what the tags of settings do not allow.
+func (f *faults) tagged(settings reflect.Value, table string) {
+	for field, value := range settings.Fields() {
+		key := table + field.Tag.Get("toml")
+		switch v := value.Interface().(type) {
+		case string:
+			f.oneOf(key, v, strings.Fields(field.Tag.Get("one"))...)
+		case int:
+			least, _ := strconv.Atoi(field.Tag.Get("least"))
+			f.unless(v == 0 || v >= least, "%s = %d is less than %d", key, v, least)
+		case time.Duration:
+			f.lasts(key, v)
+		}
+		if value.Kind() == reflect.Struct {
+			f.tagged(value, key+".")
+		}
+	}
 }
 
-func (f *faults) atLeast(key string, value, least int) {
-	f.unless(value == 0 || value >= least, "%s = %d is less than %d", key, value, least)
+// oneOf refuses a value that is none of those that there are, if any are named.
+func (f *faults) oneOf(key, value string, of ...string) {
+	f.unless(value == "" || len(of) == 0 || slices.Contains(of, value),
+		"%s = %q is none of %s", key, value, strings.Join(of, ", "))
 }
 
 // lasts refuses a number without a unit, which is taken for nanoseconds.
@@ -50,6 +61,7 @@ func (f *faults) lasts(key string, d time.Duration) {
 // Check refuses values that make no sense.
 func (s *Settings) Check() error {
 	var f faults
+	f.tagged(reflect.ValueOf(*s), "")
 	f.unless(s.DefaultIdentity == "" || home.ValidName(s.DefaultIdentity),
 		"default_identity = %q is not a name", s.DefaultIdentity)
 	for _, name := range s.People {
@@ -63,22 +75,10 @@ func (s *Settings) Check() error {
 			"\"telegram:NAME\", with a name of letters a-z, digits, _ and -", entry)
 	}
 	f.oneOf("model.preset", s.Model.Preset, llm.Presets()...)
-	f.oneOf("model.thinking", s.Model.Thinking, "enabled", "disabled")
-	f.oneOf("model.effort", s.Model.Effort, "low", "high", "max")
-	f.atLeast("model.max_tokens", s.Model.MaxTokens, 256)
-	f.lasts("model.answer_timeout", s.Model.AnswerTimeout)
-	f.atLeast("context.limit", s.Context.Limit, 1)
 	if t := s.Fade.Target; t != nil {
 		f.unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
-	f.oneOf("compactor.mode", s.Compactor.Mode, "model", ModeMechanical)
-	f.atLeast("compactor.parallel", s.Compactor.Parallel, 1)
-	f.oneOf("prompt.order", s.Prompt.Order, "head", mind.OrderTail)
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
-	f.atLeast("turn.max_steps", s.Turn.MaxSteps, 1)
-	f.atLeast("chat.max_agent_turns", s.Chat.MaxAgentTurns, 1)
-	f.oneOf("triggers.add", s.Triggers.Add, wake.AddSpoken, wake.AddAlways)
-	f.oneOf("recall.hints", s.Recall.Hints, "on", HintsOff)
 	s.checkTools(&f)
 	s.checkMoney(&f)
 	r := s.Reviewer
@@ -89,8 +89,6 @@ func (s *Settings) Check() error {
 }
 
 func (s Settings) checkTools(f *faults) {
-	f.oneOf("tools.bash", s.Tools.Bash, tools.BashOff, tools.BashSandbox, tools.BashTrusted)
-	f.lasts("tools.bash_timeout", s.Tools.BashTimeout)
 	askTime, err := tools.Duration(cmp.Or(s.Tools.AskTime, "7d"))
 	f.unless(err == nil, "tools.ask_time = %q is not a duration such as \"12h\" or \"3d\"", s.Tools.AskTime)
 	f.lasts("tools.ask_time", askTime)
@@ -108,7 +106,6 @@ func (s Settings) checkMoney(f *faults) {
 		f.unless(usd == 0 || usd >= 0.01 && usd <= 1e6, "budget.%s = %g is not an amount from 0.01 to 1000000 dollars; "+
 			"leave it out to set no limit", key, usd)
 	}
-	f.oneOf("budget.unpriced", b.Unpriced, "refuse", unpricedAllow)
 	for model, p := range s.Prices {
 		f.unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: "+
 			"miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
@@ -121,7 +118,7 @@ type Budget struct {
 	Month    float64 `toml:"month_usd"`
 	Spawn    float64 `toml:"spawn_usd"`
 	HomeDay  float64 `toml:"home_day_usd"`
-	Unpriced string  `toml:"unpriced"`
+	Unpriced string  `toml:"unpriced" one:"refuse allow"`
 }
 
 const unpricedAllow = "allow"

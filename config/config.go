@@ -32,7 +32,8 @@ const (
 	DefaultRoom = "dev"   // that it hears
 )
 
-// Settings are config.toml. Every key is optional; flags win over them.
+// Settings are config.toml. Every key is optional; flags win over them. The tags one and least say which values there
+// are.
 type Settings struct {
 	DefaultIdentity string   `toml:"default_identity"`
 	User            string   `toml:"user"`   // your name in rooms
@@ -45,36 +46,36 @@ type Settings struct {
 		Preset        string        `toml:"preset"`
 		BaseURL       string        `toml:"base_url"`
 		Name          string        `toml:"name"`
-		MaxTokens     int           `toml:"max_tokens"`
-		Thinking      string        `toml:"thinking"`
-		Effort        string        `toml:"effort"`
+		MaxTokens     int           `toml:"max_tokens" least:"256"`
+		Thinking      string        `toml:"thinking" one:"enabled disabled"`
+		Effort        string        `toml:"effort" one:"low high max"`
 		AnswerTimeout time.Duration `toml:"answer_timeout"`
 	} `toml:"model"`
 	Context struct {
-		Limit int `toml:"limit"`
+		Limit int `toml:"limit" least:"1"`
 	} `toml:"context"`
 	Fade struct {
 		Target *float64 `toml:"target"`
 	} `toml:"fade"`
 	Compactor struct {
-		Mode     string `toml:"mode"`
+		Mode     string `toml:"mode" one:"model mechanical"`
 		Model    string `toml:"model"`
-		Parallel int    `toml:"parallel"`
+		Parallel int    `toml:"parallel" least:"1"`
 	} `toml:"compactor"`
 	Prompt struct {
-		Order string `toml:"order"`
+		Order string `toml:"order" one:"head tail"`
 	} `toml:"prompt"`
 	Life struct {
 		Lines int `toml:"lines"`
 	} `toml:"life"`
 	Turn struct {
-		MaxSteps int `toml:"max_steps"`
+		MaxSteps int `toml:"max_steps" least:"1"`
 	} `toml:"turn"`
 	Chat struct {
-		MaxAgentTurns int `toml:"max_agent_turns"`
+		MaxAgentTurns int `toml:"max_agent_turns" least:"1"`
 	} `toml:"chat"`
 	Tools struct {
-		Bash        string        `toml:"bash"`
+		Bash        string        `toml:"bash" one:"off sandbox trusted"`
 		BashTimeout time.Duration `toml:"bash_timeout"`
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
@@ -87,10 +88,10 @@ type Settings struct {
 		Check string `toml:"check"`
 	} `toml:"gate"`
 	Triggers struct {
-		Add string `toml:"add"`
+		Add string `toml:"add" one:"spoken always"`
 	} `toml:"triggers"`
 	Recall struct {
-		Hints string `toml:"hints"`
+		Hints string `toml:"hints" one:"on off"`
 	} `toml:"recall"`
 	Reviewer Reviewer `toml:"reviewer"`
 

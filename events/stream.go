@@ -65,14 +65,14 @@ func Open(store *blobs.Store, log Log, after string) (*Stream, error) {
 	if err == nil && skip > 0 {
 		err = s.read()
 	}
-	if err == nil && (s.r.At.Offset < offset || skip > 0 && len(s.queue) <= skip) || err == io.EOF {
+	if err == nil && skip > 0 && len(s.queue) <= skip || err == io.EOF {
 		err = ErrGone
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
-	s.queue = s.queue[min(skip, len(s.queue)):]
+	s.queue = s.queue[skip:]
 	return s, nil
 }
 

@@ -30,9 +30,6 @@ type Trigger struct {
 // TriggersDir is where the files of an identity's triggers are.
 func TriggersDir(id home.Identity) string { return filepath.Join(id.Dir, "triggers") }
 
-// maxTrigger bounds a file that is read, in bytes; package trigger takes less.
-const maxTrigger = 1 << 20
-
 // Triggers reads the files, and what is new in the log; what has fired and has no file any more is
 // there, too.
 func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
@@ -55,7 +52,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 			continue
 		}
 		one := Trigger{Name: name}
-		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), maxTrigger)
+		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), trigger.MaxBytes)
 		if err != nil {
 			one.Error = err.Error()
 		} else if t, err := trigger.Parse(name, data, h.Clock()); err != nil {

@@ -4,7 +4,7 @@
 //	unlock, err := ledger.Lock()                       // of a home; nobody else begins a call meanwhile
 //	err = ledger.Read()                                // what is new of it
 //	short := budget.Check(budget.NewBook(limits, day, ledger.Accounts).Lines(self), worst) // may it begin?
-//	own.Set(n, worst, day)                             // then so much is put aside
+//	own.Hold(n, worst, day)                            // then so much is put aside
 //	err = ledger.Put(own)                             // durable before the call
 //
 // A call's hold is durable before the call, and what it has cost is in LIFE before the
@@ -70,7 +70,7 @@ func (s Sums) Plus(t Sums) Sums { return Sums{s.Day + t.Day, s.Month + t.Month, 
 
 func (s *Sums) at(span string) *USD {
 	switch span {
-	case Day:
+	case Day, HomeDay:
 		return &s.Day
 	case Month:
 		return &s.Month
@@ -152,12 +152,16 @@ func (b Book) Lines(self string) (lines []Line) {
 }
 
 // Home is what all identities together have spent on the day.
-func (b Book) Home() Line {
-	home := Line{Of: HomeDay, Limit: b.HomeDay, Day: b.Day}
-	for _, a := range b.Accounts {
-		home.Spent, home.Held = home.Spent+a.Sums().Day, home.Held+a.held(b.Day).Day
+func (b Book) Home() Line { return b.line(HomeDay, "", b.HomeDay, b.Accounts) }
+
+// line is a limit of accounts together, of a span of time.
+func (b Book) line(span, who string, limit USD, of []Account) Line {
+	l := Line{Of: span, Who: who, Limit: limit, Day: b.Day}
+	for _, a := range of {
+		spent, held := a.Sums(), a.held(b.Day)
+		l.Spent, l.Held = l.Spent+*spent.at(span), l.Held+*held.at(span)
 	}
-	return home
+	return l
 }
 
 // Own returns what an identity and its descendants have spent, of each span of time,
@@ -169,21 +173,17 @@ func (b Book) Own(self string) (lines []Line) {
 	}
 	own := family[0]
 	for _, span := range []string{Day, Month, Life} {
-		l := Line{Of: span, Who: own.Name, Limit: *b.Sums.at(span), Day: b.Day}
+		limit := *b.Sums.at(span)
 		if span == Life {
-			l.Limit = own.Limit
+			limit = own.Limit
 			if own.Parent != "" && b.Spawn > 0 {
-				l.Limit = min(cmp.Or(own.Limit, b.Spawn), b.Spawn)
+				limit = min(cmp.Or(own.Limit, b.Spawn), b.Spawn)
 			}
 		}
-		if l.Limit > 0 {
-			l.Limit += *own.Raised.at(span)
+		if limit > 0 {
+			limit += *own.Raised.at(span)
 		}
-		for _, a := range family {
-			spent, held := a.Sums(), a.held(b.Day)
-			l.Spent, l.Held = l.Spent+*spent.at(span), l.Held+*held.at(span)
-		}
-		lines = append(lines, l)
+		lines = append(lines, b.line(span, own.Name, limit, family))
 	}
 	return lines
 }

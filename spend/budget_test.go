@@ -127,7 +127,7 @@ func (w *world) begin(i int, worst USD) {
 		return
 	}
 	w.last++
-	w.accounts[i].Set(w.last, worst, b.Day)
+	w.accounts[i].Hold(w.last, worst, b.Day)
 	w.calls[i][w.last] = len(w.charges)
 	w.charges = append(w.charges, charge{who: i, day: b.Day, usd: worst, open: true})
 }

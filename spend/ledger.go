@@ -37,33 +37,28 @@ type Account struct {
 	Holds    []Hold `json:"holds,omitempty"`
 }
 
-// Set gives hold n an amount; with none it is gone. It changes a copy of the list.
-func (a *Account) Set(n int, usd USD, day string) {
-	i := slices.IndexFunc(a.Holds, func(h Hold) bool { return h.N == n })
-	a.Holds = slices.Clone(a.Holds)
-	switch {
-	case i >= 0 && usd == 0:
-		a.Holds = slices.Delete(a.Holds, i, i+1)
-	case i >= 0:
-		a.Holds[i].USD = usd
-	case usd > 0:
-		a.Holds = append(a.Holds, Hold{n, usd, day})
+// Hold puts more, if it is any, aside under a number, in a copy of the list.
+func (a *Account) Hold(n int, more USD, day string) {
+	if more == 0 {
+		return
 	}
+	a.Holds = slices.Clone(a.Holds)
+	i := slices.IndexFunc(a.Holds, func(h Hold) bool { return h.N == n })
+	if i < 0 {
+		i = len(a.Holds)
+		a.Holds = append(a.Holds, Hold{N: n, Day: day})
+	}
+	a.Holds[i].USD += more
 }
 
-// Amount is that of hold n.
-func (a Account) Amount(n int) USD {
-	for _, h := range a.Holds {
-		if h.N == n {
-			return h.USD
-		}
-	}
-	return 0
+// Release gives back what is put aside under some numbers, in a copy of the list.
+func (a *Account) Release(numbers ...int) {
+	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(numbers, h.N) })
 }
 
 // Says takes over what the lines of its life say, which pay holds.
 func (a *Account) Says(s Spending) {
-	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(s.Settled, h.N) })
+	a.Release(s.Settled...)
 	if s.Spent.Life == a.Spent.Life && s.On(a.Date).Raised == a.Raised {
 		return // it may know since when a clock was ahead, which no line has said yet
 	}

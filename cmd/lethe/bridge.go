@@ -40,25 +40,24 @@ func (s *settings) checkTelegram() error {
 }
 
 // token finds the token of the bot. It never returns it in an error.
-func (p *program) token() (string, error) {
-	if token := strings.TrimSpace(os.Getenv(botToken)); token != "" {
-		if err := telegram.CheckToken(token); err != nil {
-			return "", hint(tokenError(fmt.Errorf("read %s: %w", botToken, err)), tokenHint)
+func (p *program) token() (token string, err error) {
+	token, file, how := strings.TrimSpace(os.Getenv(botToken)), p.tokenFile(), tokenHint
+	switch {
+	case token != "":
+		if err = telegram.CheckToken(token); err != nil {
+			err = fmt.Errorf("read %s: %w", botToken, err)
 		}
-		return token, nil
-	}
-	file := p.tokenFile()
-	if file == "" {
-		return "", hint(tokenError(fmt.Errorf("%s is not set, and config.toml names no telegram.token_file", botToken)),
-			tokenHint)
-	}
-	token, err := telegram.ReadToken(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", hint(tokenError(err), "telegram.token_file in config.toml names it; put the token into it, mode 0600. "+
-			tokenHint)
+	case file == "":
+		err = fmt.Errorf("%s is not set, and config.toml names no telegram.token_file", botToken)
+	default:
+		token, err = telegram.ReadToken(file)
+		how = ""
+		if errors.Is(err, fs.ErrNotExist) {
+			how = "telegram.token_file in config.toml names it; put the token into it, mode 0600. " + tokenHint
+		}
 	}
 	if err != nil {
-		return "", tokenError(err)
+		return "", hint(tokenError(err), "%s", how)
 	}
 	secret.Add(token)
 	return token, nil
@@ -90,7 +89,10 @@ func (p *program) telegramCommand(call call) error {
 		bridge.Failed(p.home.Dir, telegram.Name, err) // so that lethe bridges tells, too
 		return err
 	}
-	if err := p.open(true); err != nil { // a home is made only for a bridge that has a token
+	if p.look.Store == nil { // a home is made only for a bridge that has a token
+		err = p.open(true)
+	}
+	if err != nil {
 		return err
 	}
 	sandbox.HideEnvironment() // the token in it is nobody else's

@@ -172,7 +172,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 			return short
 		}
 		next := t.own
-		next.Set(t.last+1, worst, t.day)
+		next.Hold(t.last+1, worst, t.day)
 		if err := t.ledger.Put(next); err != nil {
 			return err
 		}
@@ -189,11 +189,11 @@ func (t *Attempts) settle(lost spend.USD, reply bool) {
 			t.last++
 			t.lost = t.last
 		}
-		t.own.Set(t.lost, t.own.Amount(t.lost)+more, t.day)
+		t.own.Hold(t.lost, more, t.day)
 	}
 	t.booked = lost
 	if t.Open > 0 && !reply {
-		t.own.Set(t.Open, 0, "")
+		t.own.Release(t.Open)
 		t.Open = 0
 	}
 }
