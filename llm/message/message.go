@@ -3,16 +3,16 @@ package message
 
 // Message is one message of a request.
 type Message struct {
-	Role      string // "system", "user", "assistant" or "tool"
-	Content   Content
-	Reasoning string // assistant: its thinking, sent back where the preset wants it
-	Calls     []Call // assistant: the tools it called
-	CallID    string // tool: the call that this message answers
+	Role      string  `json:"role"` // "system", "user", "assistant" or "tool"
+	Content   Content `json:"content"`
+	Reasoning string  `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
+	Calls     []Call  `json:"tool_calls,omitempty"`        // assistant: the tools it called
+	CallID    string  `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
 	// Aside: a user message that remarks on what stands before it. Where roles have to take
 	// turns it becomes a part of a result too; what people say does not, since their words are
 	// not to be taken for one. A result that is an Aside has ended its turn: what people say
 	// then becomes a part of it, since it has been answered by nobody.
-	Aside bool
+	Aside bool `json:"-"`
 }
 
 // Content is the text of a message, and what is shown beside it.
@@ -35,11 +35,14 @@ func (c Content) String() (text string) {
 	return text
 }
 
+// MarshalText writes a content of texts as one text.
+func (c Content) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // Call is a call of one tool by the model.
 type Call struct {
-	ID        string // unique within its reply
-	Name      string
-	Arguments string // as the model wrote them: usually, not always, a JSON object
+	ID        string `json:"id"` // unique within its reply
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // as the model wrote them: usually, not always, a JSON object
 }
 
 // Tokens are estimated from weighted characters, because every provider cuts
