@@ -173,8 +173,10 @@ var allowed = map[string][]string{
 	"lethe/request":      {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind"},
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},
-	"lethe/tools":        {"lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger"},
-	"lethe/trigger":      {"lethe/chat"},
+	"lethe/tools": {
+		"lethe/chat", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger",
+	},
+	"lethe/trigger": {"lethe/chat"},
 	"lethe/wake": {
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/secret",
 		"lethe/internal/status", "lethe/journal", "lethe/life/event", "lethe/mind", "lethe/tools", "lethe/trigger",

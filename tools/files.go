@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 )
@@ -154,7 +155,7 @@ func (s *Set) room(name string) (place, error) {
 func (s *Set) joined() []string {
 	// A name that is not a room's could be a path.
 	return slices.DeleteFunc(slices.Sorted(slices.Values(s.Rooms.Joined())),
-		func(r string) bool { return !roomName().MatchString(r) })
+		func(r string) bool { return !chat.ValidRoom(r) })
 }
 
 // open opens the regular file at p for reading. It cannot block: a fifo without a

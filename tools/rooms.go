@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/internal/lazy"
+	"lethe/chat"
 )
 
 // Rooms is what JOIN and LEAVE do, and which rooms can be read. It is used beside the identity's own goroutine.
@@ -75,15 +75,13 @@ func (s *Set) inRoom(verb, name string, do func(room string) (string, error)) (R
 	return textf("%s", said), nil
 }
 
-var roomName = lazy.Regexp(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-
 // roomNamed accepts the ways in which models write a room: dev, #dev, rooms/dev.md.
 func roomNamed(s string) (string, error) {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "#")
 	if inner, ok := strings.CutPrefix(s, "rooms/"); ok {
 		s = strings.TrimSuffix(inner, ".md")
 	}
-	if !roomName().MatchString(s) {
+	if !chat.ValidRoom(s) {
 		return "", fmt.Errorf("room %s is not a valid name: 1 to 64 of a-z, 0-9, _ and -, beginning with a letter "+
 			"or digit", quote(s))
 	}

@@ -43,6 +43,7 @@ import (
 	"sync"
 	"time"
 
+	"lethe/chat"
 	"lethe/internal/sandbox"
 )
 
@@ -217,13 +218,7 @@ func (s *Set) Schemas() json.RawMessage {
 	for i, t := range s.tools {
 		list[i] = entry{"function", t}
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(list); err != nil {
-		panic(fmt.Sprintf("encode tool schemas: %v", err)) // a Schema that is not JSON
-	}
-	return bytes.TrimSpace(buf.Bytes())
+	return bytes.TrimSpace(chat.JSON(list))
 }
 
 // textf is a result of a call that went well.
