@@ -41,7 +41,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -114,8 +113,7 @@ func Open(c Config) (b *Bridge, err error) {
 
 // takeLock takes the bridge's lock, and writes the number of this process into it, for people.
 func (b *Bridge) takeLock(path string) error {
-	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
-	b.lock = flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(flags))
+	b.lock = durable.Lock(path)
 	// HealthOf holds the lock for an instant.
 	patience, cancel := context.WithTimeout(context.Background(), 250*time.Millisecond)
 	defer cancel()

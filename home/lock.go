@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -67,14 +66,8 @@ func Running(id Identity) (pid string, ok bool) {
 	return holder(lock.Path()), true
 }
 
-// LockOf is not taken yet. A pipe in its place is not waited for, a link not followed.
-func LockOf(id Identity) *flock.Flock {
-	return flock.New(
-		filepath.Join(id.Dir, "lock"),
-		flock.SetPermissions(0o600),
-		flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW),
-	)
-}
+// LockOf is not taken yet.
+func LockOf(id Identity) *flock.Flock { return durable.Lock(filepath.Join(id.Dir, "lock")) }
 
 // holder reads which process wrote itself into a lock file.
 func holder(path string) string {

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -171,8 +167,7 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err := durable.MkdirAll(p.Dir, 0o700); err != nil {
 		return err
 	}
-	flags := os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
-	lock := flock.New(p.path("people.lock"), flock.SetPermissions(0o600), flock.SetFlag(flags))
+	lock := durable.Lock(p.path("people.lock"))
 	defer lock.Close()
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Path(), err)

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
 // ErrNotRegular is wrapped when a name is a pipe, a device or a directory, or,
@@ -116,4 +118,11 @@ func follow(path, target string) (string, error) {
 	dir, name := filepath.Split(target)
 	dir, err := filepath.EvalSymlinks(dir)
 	return filepath.Join(dir, name), err
+}
+
+// Lock is the lock on the file at path, which taking it makes. A pipe in its place is not waited for, a link not
+// followed.
+func Lock(path string) *flock.Flock {
+	const flags = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+	return flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(flags))
 }

@@ -21,12 +21,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/recall/text"
 )
@@ -82,8 +80,7 @@ const (
 func (x *Index) lock(ctx context.Context) (release func(), err error) {
 	wait, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
-	const flags = os.O_CREATE | os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
-	lock := flock.New(x.Path+"-lock", flock.SetPermissions(0o600), flock.SetFlag(flags))
+	lock := durable.Lock(x.Path + "-lock")
 	if _, err := lock.TryLockContext(wait, pollTime); err != nil {
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			err = ErrBusy
