@@ -152,7 +152,6 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}
-	a.cfg.Log.Info("context.md was edited by a person; the edit comes into force")
 	return a.renew("edit", note)
 }
 

@@ -31,11 +31,14 @@ const (
 	checkTime   = 10 * time.Minute
 )
 
-// resolve reads the schema. A model may have written it: one with references can lead back to itself, or be endlessly
-// large when each is followed.
-func (g Gate) resolve() (*jsonschema.Resolved, error) {
+// readSchema reads the schema of a gate, nil where there is none. A model may have written it: one with references can
+// lead back to itself, or be endlessly large when each is followed.
+func readSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
 	var s jsonschema.Schema
-	if err := json.Unmarshal(g.Schema, &s); err != nil {
+	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, errors.New("the schema is not a JSON Schema: it has to be one JSON object")
 	}
 	text, err := json.Marshal(s) // with its keys as the library reads them
@@ -52,20 +55,14 @@ func (g Gate) resolve() (*jsonschema.Resolved, error) {
 	return r, err
 }
 
-// Validate refuses a gate whose schema makes no sense.
-func (g Gate) Validate() error {
-	if len(g.Schema) == 0 {
-		return nil
-	}
-	_, err := g.resolve()
-	return err
-}
-
 // fits returns why a text does not fit the schema, or "".
 func (g Gate) fits(text string) string {
-	schema, err := g.resolve()
-	if err != nil {
+	schema, err := readSchema(g.Schema)
+	switch {
+	case err != nil:
 		return err.Error()
+	case schema == nil:
+		return ""
 	}
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
@@ -91,16 +88,13 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v verdict, err error) 
 		return verdict{}, nil
 	}
 	text := blobs.Unescape(spoken(reply))
-	if len(g.Schema) > 0 {
-		v.why = g.fits(text)
-	}
-	if v.why != "" || g.Check == "" {
+	if v.why = g.fits(text); v.why != "" || g.Check == "" {
 		return v, nil
 	}
 	a.show(status.Acting, "check")
-	set, ran, stopped := a.tools, false, false
+	ran, stopped := false, false
 	err = a.during(ctx, func(ctx context.Context) {
-		v.why, ran = set.Check(ctx, g.Check, text, checkTime)
+		v.why, ran = a.tools.Check(ctx, g.Check, text, checkTime)
 		stopped = ctx.Err() != nil
 	})
 	if err == nil && stopped {

@@ -6,7 +6,6 @@ import (
 
 	"lethe/home"
 	"lethe/internal/status"
-	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )
 
@@ -100,9 +99,8 @@ func TestGateIsValid(t *testing.T) {
 	for schema, ok := range map[string]bool{"": true, `{"type":"object"}`: true, `[1]`: false, `{"$ref":"https://example.com/x"}`: false, `{`: false,
 		`{"$ref":"#"}`: false, `{"$REF":"#"}`: false, `{"properties":{"a":{"$ref":"#/properties/a"}}}`: false, `{"$dynamicRef":"#"}`: false, `{"\u0024ref":"#"}`: false,
 		`{"$ref":"#/$defs/n","$defs":{"n":{"type":"integer"}}}`: false, `{"$defs":{"x":{"$id":"http://x/","$ref":"#/a"}}}`: false} {
-		if err := (Gate{Schema: []byte(schema)}).Validate(); (err == nil) != ok {
+		if _, err := readSchema([]byte(schema)); (err == nil) != ok {
 			t.Errorf("%s: %v", schema, err)
 		}
 	}
-	lethetest.Must(t, Gate{Check: "true"}.Validate())
 }

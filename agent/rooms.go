@@ -31,12 +31,6 @@ type roomIO struct {
 	retryAt    time.Time // when it is written to again
 }
 
-// Bounds of the time after which a room that could not be written is tried again.
-const (
-	postFirst = time.Second
-	postMost  = time.Minute
-)
-
 func (a *Agent) io(room string) *roomIO {
 	if a.rooms[room] == nil {
 		a.rooms[room] = &roomIO{}
@@ -200,7 +194,7 @@ func (a *Agent) noteWrite(room string, err error) {
 			err,
 		)
 	}
-	io.wait = min(max(2*io.wait, postFirst), postMost)
+	io.wait = min(max(2*io.wait, time.Second), time.Minute)
 	io.retryAt = time.Now().Add(io.wait)
 }
 

@@ -47,7 +47,8 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 			model,
 		)
 	}
-	if err := cmp.Or((Gate{Schema: json.RawMessage(s.Schema)}).Validate(), a.tools.MayRun("check", s.Check)); err != nil {
+	_, err = readSchema(json.RawMessage(s.Schema))
+	if err := cmp.Or(err, a.tools.MayRun("check", s.Check)); err != nil {
 		return "", "", err
 	}
 	hash := blobs.Sum([]byte(a.id.Self + " " + call)).String()

@@ -74,7 +74,7 @@ func (b *Reach) Leave(room string) error {
 // CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
 func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
 	k := b.now.Load()
-	return b.Check(wake.View{Company: k.Company}, k.Spoken, name, content)
+	return b.Check(k.Company, k.Spoken, name, content)
 }
 
 // searchTime bounds a search by the agent itself.

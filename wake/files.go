@@ -35,7 +35,7 @@ const (
 
 // Check says what follows from a trigger that the identity writes, or why it may not; spoken says whether a user has
 // spoken in the turn. It may run beside the loop.
-func (c *Config) Check(v View, spoken bool, name, content string) (remark string, err error) {
+func (c *Config) Check(company []string, spoken bool, name, content string) (remark string, err error) {
 	switch {
 	case c.AddTriggers != AddAlways && !spoken:
 		return "", errors.New(
@@ -49,7 +49,7 @@ func (c *Config) Check(v View, spoken bool, name, content string) (remark string
 	if len(there) >= trigger.MaxTriggers && !known {
 		return "", fmt.Errorf("there are %d triggers, and no more are run: remove one by writing an empty file", len(there))
 	}
-	trig, err := c.Parse(name, []byte(content), v.Company, true)
+	trig, err := c.Parse(name, []byte(content), company, true)
 	if err != nil {
 		return "", err
 	}
