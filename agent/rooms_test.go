@@ -294,9 +294,9 @@ func TestOthersRoomsWakeNobody(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	a.watch()
 	defer func() { a.unwatch() }()
-	lethetest.Must(t, a.begin()) // which subscribes to its rooms
+	lethetest.Must(t, a.begin())
+	lethetest.Must(t, a.fireDue()) // which watches its rooms
 	all, cancel := w.watcher.Subscribe(chat.Scope{Dir: w.home.Chats()})
 	defer cancel()
 	told := func(room string) (woken bool) {
@@ -314,7 +314,7 @@ func TestOthersRoomsWakeNobody(t *testing.T) {
 		return !first && !then
 	})
 	lethetest.Must(t, chat.Subscribe(a.id.Subs(), w.home.Chats(), "elsewhere"))
-	lethetest.Must(t, a.subscriptions())
+	lethetest.Must(t, a.fireDue())
 	w.eventually("it is told of the room that it has joined", func() bool { return told("elsewhere") })
 	w.eventually("it is told of the room that it heard before", func() bool { return told("dev") })
 }
