@@ -85,6 +85,14 @@ type outcome struct {
 	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
 }
 
+func outcomeOf(said string, err error) (o outcome) {
+	if o.state = mind.OK; err != nil {
+		o.state, said = mind.Failed, err.Error()
+	}
+	o.Body = []byte(said)
+	return o
+}
+
 // runTool runs one tool.
 func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call, room string) (o outcome, err error) {
 	a.show(status.Acting, c.Tool)
@@ -93,12 +101,7 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 	if in.err != nil || !beside {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
-		said, err := a.perform(id, in)
-		if err != nil {
-			said, o.state = err.Error(), mind.Failed
-		}
-		o.Body = []byte(said)
-		return o, nil
+		return outcomeOf(a.perform(id, in)), nil
 	}
 	call := tools.Call{
 		ID: id, Name: c.Tool, JobRoom: room, Job: a.state.LastJob + 1, Output: a.view.Output(id),

@@ -80,30 +80,25 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
 // now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
 func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
-	o := outcome{state: mind.OK, file: a.log.Wrote(c)}
-	effect, _ := a.tools.Intent(c.Tool, argsOf(c))
-	post, posts := effect.(tools.Post)
-	child, spawns := effect.(tools.Child)
-	_, asks := effect.(tools.Question)
-	q, asked := a.state.Asked(id, "")
-	var text string
-	var err error
-	switch {
-	case asked:
-		text = askedText(q)
-	case posts && slices.Contains(said, post.Room):
-		text = a.saidIn(id, post.Room)
-	case spawns:
-		text, err = a.spawn(id, child)
-	case asks:
-		err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
-	default:
-		o.state, text = mind.Interrupted, journal.Interrupted
+	var in intent
+	in.effect, _ = a.tools.Intent(c.Tool, argsOf(c))
+	fixed := false
+	switch e := in.effect.(type) {
+	case tools.Post:
+		fixed = slices.Contains(said, e.Room)
+	case tools.Child:
+		fixed = true
+	case tools.Question:
+		if _, fixed = a.state.Asked(id, ""); !fixed {
+			fixed, in.err = true, errors.New("not done, since the daemon stopped first; call again if it is still needed")
+		}
 	}
-	if err != nil {
-		o.state, text = mind.Failed, err.Error()
+	o := outcome{state: mind.Interrupted}
+	o.Body = []byte(journal.Interrupted)
+	if fixed {
+		o = outcomeOf(a.perform(id, in))
 	}
-	o.Body = []byte(text)
+	o.file = a.log.Wrote(c)
 	return o
 }
 
