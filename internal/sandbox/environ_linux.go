@@ -33,9 +33,9 @@ func blankEnvironment() {
 	if f == nil {
 		return
 	}
-	from, err1 := strconv.ParseInt(f[50-3], 10, 64) // env_start
-	to, err2 := strconv.ParseInt(f[51-3], 10, 64)   // env_end
-	const most = 64 << 20                           // far beyond what the kernel lets a program start with
+	from, err1 := strconv.ParseInt(f[50], 10, 64) // env_start
+	to, err2 := strconv.ParseInt(f[51], 10, 64)   // env_end
+	const most = 64 << 20                         // far beyond what the kernel lets a program start with
 	if err1 != nil || err2 != nil || from <= 0 || to <= from || to-from > most {
 		return
 	}

@@ -91,18 +91,18 @@ func readProcess(pid int) (process, bool) {
 	if f == nil {
 		return process{}, false
 	}
-	state := f[3-3]
-	parent, err := strconv.Atoi(f[4-3])
-	return process{pid: pid, parent: parent, start: f[22-3], dead: state == "Z" || state == "X"}, err == nil
+	state := f[3]
+	parent, err := strconv.Atoi(f[4])
+	return process{pid: pid, parent: parent, start: f[22], dead: state == "Z" || state == "X"}, err == nil
 }
 
-// stat returns the fields of /proc/<pid>/stat from the third on; nil if there are not as many as the last one that is
-// wanted. The second field is a name in parentheses that may itself contain any of them, so parsing begins at the
-// last one.
+// stat returns the fields of /proc/<pid>/stat by their numbers, without the first two; nil if there are not as many as
+// the last one that is wanted. The second field is a name in parentheses that may itself contain any of them, so
+// parsing begins at the last one.
 func stat(pid string, last int) []string {
 	b, _ := os.ReadFile("/proc/" + pid + "/stat") // nothing, if the process is gone
-	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(f) <= last-3 {
+	f := append(make([]string, 3), strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))...)
+	if len(f) <= last {
 		return nil
 	}
 	return f
