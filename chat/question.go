@@ -28,8 +28,9 @@ var (
 	questionID    = lazy.Regexp(`^q[0-9a-f]{6}$`)
 	questionBegin = lazy.Regexp(`^\? q[0-9a-f]{6}:`)
 	refusal       = lazy.Regexp(`(?i)^no(?:[^\pL\pN'’-]|$)`)
-	questionForm  = lazy.Regexp(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
-	questionTail  = lazy.Regexp(`(?m)^(?:[1-8]\) |for: |until: )`) // begins a line that is no text
+	questionForm  = lazy.Regexp(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)` +
+		`(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
+	questionTail = lazy.Regexp(`(?m)^(?:[1-8]\) |for: |until: )`) // begins a line that is no text
 )
 
 // ValidQuestionID says whether id has the form of a question's id.
