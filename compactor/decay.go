@@ -93,20 +93,18 @@ func (sw *swap) bare(i int, fresh bool) {
 // tokens, until it has half of that, or until nothing is left to gather. A card
 // costs as much as a gist, so of cards the lowest tier, from t on, is gathered first.
 func (sw *swap) gather(level string, t, most int) error {
-	if sw.total(level) <= most {
-		return nil
-	}
-	for over := sw.total(level) - most/2; over > 0 && t < len(sw.Faded); over = sw.total(level) - most/2 {
-		from, to, ok := sw.group(t, over)
-		if !ok && level == mind.Gist {
+	total := sw.total(level)
+	for full := total > most; full && total > most/2 && t < len(sw.Faded); total = sw.total(level) {
+		from, to, ok := sw.group(t, total-most/2)
+		switch {
+		case ok:
+			if err := sw.card(from, to, t+1); err != nil {
+				return err
+			}
+		case level == mind.Gist:
 			return nil
-		}
-		if !ok {
+		default:
 			t++
-			continue
-		}
-		if err := sw.card(from, to, t+1); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -33,8 +33,8 @@ func Lock(id Identity) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	_, err := lock.TryLockContext(ctx, 10*time.Millisecond)
-	switch _, serr := os.Stat(id.Dir); {
-	case errors.Is(serr, os.ErrNotExist):
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("open %s: %w: %s is missing", id.Name, ErrNotFound, id.Dir)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, &RunningError{id, holder(lock.Path())}
