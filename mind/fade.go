@@ -130,10 +130,9 @@ func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {
 	}
 	for _, c := range e.Calls {
 		call := *c
-		call.Show = 0
 		if clipped(c.Text) && c.View == nil {
 			if body, err := read(c.Result.Hash); err == nil {
-				call.Text = call.shown(body)
+				call.Text = blobs.Escape(string(body)) // with its NULs, which no request has
 			}
 		}
 		whole.Calls = append(whole.Calls, &call)
