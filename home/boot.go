@@ -37,8 +37,9 @@ type BootOptions struct {
 // an identity that Boot with the same name finds again. Boots in one home take
 // turns, so that processes that boot the same name at once make one identity.
 func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error) {
+	refused := false // by Check, whose error says it all
 	defer func() {
-		if err != nil {
+		if err != nil && !refused {
 			err = fmt.Errorf("boot %s: %w", o.Name, err)
 		}
 	}()
@@ -82,6 +83,7 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 	}
 	if o.Check != nil {
 		if err := o.Check(id); err != nil {
+			refused = true
 			return Identity{}, errors.Join(err, os.RemoveAll(id.Dir))
 		}
 	}

@@ -42,6 +42,9 @@ func Open(dir string) (Home, error) {
 		return Home{}, fmt.Errorf("open home %s: %w", dir, err)
 	}
 	h := Home{Dir: abs}
+	if _, err := Format(abs); err != nil && !errors.Is(err, fs.ErrPermission) { // which is mended next
+		return Home{}, err
+	}
 	h.Restored = Shorten(append(h.Restore(h.Dir, homeParts...), h.Restore(h.Chats())...))
 	format, err := Format(abs)
 	if err != nil {
