@@ -89,15 +89,8 @@ func (p *program) branchCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	return p.show(map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}, nil, func() error {
-		if label != "" {
-			fmt.Fprintf(p.out, "%s: labelled %s\n", id.Name, label)
-		}
-		if to != "" {
-			fmt.Fprintf(p.out, "%s: at e%d of %s\n", id.Name, then.Next-1, clock(then.At))
-		}
-		return nil
-	})
+	at := map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}
+	return p.words("branched", at, nil, id.Name, to, then.At)
 }
 
 // branch leaves a wish for a label, or for another moment, and waits until it is obeyed.

@@ -132,7 +132,7 @@ func (p *program) talk(ctx context.Context, f func(i *host.Identity, banner stri
 	}
 	i := h.Of(id)
 	if err = i.Resume(ctx); err == nil {
-		err = errors.Join(f(i, banner(h, id, fresh)), i.Stop())
+		err = errors.Join(f(i, p.text("banner", h, id, fresh)), i.Stop())
 	}
 	return errors.Join(err, h.Close())
 }
@@ -141,17 +141,4 @@ func (p *program) talk(ctx context.Context, f func(i *host.Identity, banner stri
 // must not speak in its name unasked.
 func (p *program) livedOnline(id home.Identity) bool {
 	return host.LivedOnline(id, p.look.Store)
-}
-
-func banner(h *host.Host, id home.Identity, fresh bool) string {
-	what := "resumed"
-	if fresh {
-		what = "booted"
-	}
-	with := "Its model is at " + h.Endpoint
-	if h.Offline {
-		with = "Its model is the offline rehearsal model, which is not intelligent; " +
-			"set DEEPSEEK_API_KEY for a real one. Say help to see what it understands"
-	}
-	return fmt.Sprintf("%s %s (%.16s). %s.", what, id.Name, id.Self, with)
 }

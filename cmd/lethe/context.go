@@ -39,11 +39,7 @@ func (p *program) compact(ctx context.Context, id home.Identity, before request.
 		return err
 	}
 	both := map[string]request.Parts{"before": before, "after": after.Parts}
-	if after.Epoch == before.Epoch {
-		return p.print(both, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
-	}
-	return p.print(both, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n",
-		id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
+	return p.words("compacted", both, nil, id.Name)
 }
 
 // compactStopped opens the identity as run would, without letting it hear.
