@@ -125,7 +125,10 @@ type document struct {
 // visit looks into one file of the home.
 func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	rel, _ := filepath.Rel(f.home.Dir, path)
-	own := strings.Replace(rel, filepath.Join("agents", f.id.Self), "self", 1)
+	own := rel
+	if name, inside := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); inside {
+		own = "self/" + name
+	}
 	doc := &document{File: redact.File{Path: rel}, what: strings.TrimPrefix(own, "self/")}
 	for _, t := range treatments {
 		if t.files().MatchString(own) {
