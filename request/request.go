@@ -58,7 +58,7 @@ type Rendering struct {
 }
 
 // follow brings the rendering up to date.
-func (r *Rendering) follow(s *mind.State) *Rendering {
+func (r *Rendering) follow(s *mind.State) {
 	if r.epoch != s.Epoch || r.stable != s.Stable || r.entries > len(s.Live) {
 		tools := s.Stable.Tools
 		*r = Rendering{epoch: s.Epoch, stable: s.Stable, tools: json.RawMessage(tools), weight: llm.Weight(tools)}
@@ -67,7 +67,6 @@ func (r *Rendering) follow(s *mind.State) *Rendering {
 	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
 		r.prefix.Add(s.Live[r.entries].Messages(s.Stable.Indented)...)
 	}
-	return r
 }
 
 // Request renders the next call to the model. tail goes last.

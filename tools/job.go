@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,12 +98,16 @@ func (s *Set) openJob(r *command, id int) error {
 		}
 	}
 	dir := jobDir(s.AgentDir, id)
-	err := cmp.Or(
-		os.RemoveAll(dir),
-		durable.MkdirAll(dir, 0o700),
-		durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600),
-		s.writeJob(r.state(id)),
-	)
+	err := os.RemoveAll(dir)
+	if err == nil {
+		err = durable.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(dir, "command"), []byte(secret.Text(r.line)), 0o600)
+	}
+	if err == nil {
+		err = s.writeJob(r.state(id))
+	}
 	if err != nil {
 		return err
 	}

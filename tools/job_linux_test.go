@@ -125,7 +125,7 @@ func TestJobsAreBounded(t *testing.T) {
 	for n := range keptJobs + maxJobs {
 		<-ended
 		if n < keptJobs {
-			id.job(n+100, "sleep 0.1") // longer than a call waits
+			id.job(n+100, "sleep 0.5") // longer than it takes to note a job, on a busy disk too
 		}
 		id.ForgetJob(n + 100 - maxJobs)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -46,7 +48,7 @@ func TestClosedRoom(t *testing.T) {
 	w.say("dev", "ann", "wait")
 	w.eventually("the call", func() bool { return len(w.asked()) == asked+1 })
 
-	lethetest.Must(t, errors.Join(os.Remove(path), os.Rename(path+".away", path)))
+	lethetest.Must(t, unix.Renameat2(unix.AT_FDCWD, path+".away", unix.AT_FDCWD, path, unix.RENAME_EXCHANGE))
 	w.eventually("both lines are said", func() bool { return len(w.said("ops")) == 2 })
 	r.waitFor(status.Thinking, "")
 	equal(t, "the answer to /stop", w.ask("dev", "/stop"), "Stopped.")
