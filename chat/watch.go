@@ -320,19 +320,22 @@ func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.mu.Unlock()
 	doubted = !w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !was.wants(e.Name()) })
+	for _, e := range entries {
+		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, filepath.Join(dir, e.Name()))
+	}
+	if !doubted && was.seen == nil { // events tell of all
+		entries = nil
+	}
 	now := map[string]fs.FileInfo{}
 	for _, e := range entries {
-		name, path := e.Name(), filepath.Join(dir, e.Name())
-		if !was.wants(name) {
-			continue
-		}
-		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, path)
+		path := filepath.Join(dir, e.Name())
 		fi, err := os.Stat(path)
 		if err != nil {
 			fi, err = os.Lstat(path)
 		}
 		if err == nil {
-			now[name] = fi
+			now[e.Name()] = fi
 		}
 	}
 	w.mu.Lock()

@@ -43,7 +43,7 @@ var kinds = []class{
 	{
 		Fault, "missing blob",
 		"a life refers to a text that is not there; where its newest epoch needs the text, it does not start",
-		"puts the same bytes back, if they are in lost+found or the log; else a tombstone that says " +
+		"puts the same bytes back, if they are in lost+found, the room or the log; else a tombstone that says " +
 			"that the text is lost, and the life goes on",
 	},
 	{

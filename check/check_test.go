@@ -108,6 +108,12 @@ func TestLifeGoesOnAfterRepair(t *testing.T) {
 		w.hurt(h, kind != "reply")
 	}
 	w.mended("five texts")
+	heard := refs(t, ada, "inbound")
+	if h, err := w.store.Resolve(heard[len(heard)-1]); err != nil {
+		t.Error(err)
+	} else if b, err := w.store.Get(h); err != nil || b.Gone != nil { // the room has its lines
+		t.Errorf("what was heard is %+v, %v", b.Meta, err)
+	}
 	h, err := host.Open(w.home.Dir, host.Options{Offline: true, Limit: 16_000})
 	lethetest.Must(t, err)
 	defer h.Close()

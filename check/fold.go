@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -94,7 +95,7 @@ func (f *folder) fold(e life.Event, texts []text) error {
 			if e.Kind == "boot" {
 				m.Life = ""
 			}
-			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err))
+			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err), blobs.Encode(m, f.lines(e)))
 		}
 		changed = changed || t.err != nil || t.Gone != nil
 		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
@@ -147,12 +148,13 @@ func (f *folder) text(h blobs.Hash) ([]byte, error) {
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that is named and that nobody has. Of it is known what m says, and body can stand in its place.
-func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string) {
+// miss notes a text that is named and that nobody has. Of it is known what m says, and body can stand in its place; the
+// files of candidates may be the same.
+func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
 	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
 		return
 	}
-	fix := func() error { return f.replace(h, m, body) }
+	fix := func() error { return f.replace(h, m, body, candidates...) }
 	if isSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
 		fix = nil
 	}
@@ -208,4 +210,19 @@ func (f *folder) calls(n int) (calls []mind.AnswerCall) {
 		return nil
 	})
 	return calls
+}
+
+// lines reads from its room the lines that an inbound entry came from.
+func (f *folder) lines(e life.Event) (body []byte) {
+	in, _ := event.As[event.Inbound](e)
+	text, err := durable.ReadWhole(chat.Path(f.home.Dir, in.Room), 1<<30)
+	if err != nil || in.At.To > int64(len(text)) {
+		return nil
+	}
+	for line := range bytes.Lines(text[in.At.From:in.At.To]) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			body = append(body, line...)
+		}
+	}
+	return body
 }

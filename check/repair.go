@@ -72,9 +72,9 @@ func moveAside(home home.Home, path, below string) error {
 	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
-// replace puts a missing blob back, if it is in lost+found or what m and body make; else a tombstone with that. Of the
-// address, zeros at the end are not known.
-func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte) error {
+// replace puts a missing blob back, if it is in lost+found or what m and body make, or one of candidates; else a
+// tombstone with that. Of the address, zeros at the end are not known.
+func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
 	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
 		m.Parent = parent // what was lost, too, may have its whole address by now
@@ -87,7 +87,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte) error {
 			return err
 		}
 	}
-	candidates := [][]byte{blobs.Encode(m, body)}
+	candidates = append(candidates, blobs.Encode(m, body))
 	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} { // of these, texts name a part of the address
 		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
 		own := blobs.Meta{At: time.Unix(0, 0), Gist: name, Life: f.id.Self}

@@ -55,7 +55,7 @@ type worker struct {
 
 // failure says why the job has failed, or nil.
 func (w *worker) failure() error {
-	if w.failures >= maxFailures || w.asked > 0 && w.made == 0 {
+	if w.failures >= maxFailures || w.made == 0 && (w.asked > 0 || w.last != nil) {
 		return cmp.Or(w.last, errors.New("none of its answers could be used"))
 	}
 	return nil

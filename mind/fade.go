@@ -32,6 +32,8 @@ func (p Pin) String() string {
 	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
 }
 
+var listMark = lazy.Regexp(`^[-*]? ?`)
+
 // readPins reads what a person left of the list. A line that was there keeps
 // what is known of it; another one is a pin of theirs.
 func (s *State) readPins(body string) []Pin {
@@ -44,7 +46,7 @@ func (s *State) readPins(body string) []Pin {
 		line = strings.TrimSpace(line)
 		p, ok := known[line]
 		if !ok {
-			text := strings.TrimLeft(line, "-* ")
+			text := listMark().ReplaceAllString(line, "")
 			p = Pin{Text: model(strings.Clone(text)), Weight: PinnedByPerson} // a copy: not the whole file
 		}
 		if p.Text != "" {

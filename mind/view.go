@@ -32,15 +32,15 @@ type subject struct {
 	n, k int // the entry, or the first one of a range, and the call; 0 for none
 }
 
-var headPattern = lazy.Regexp(`^◆ (context|system|past|pins|memory|life|end` +
-	`|e(\d+)(?:\.\.e\d+|\.(\d+) (?:call|result))?)(?:[: ]|$)`)
+var headPattern = lazy.Regexp(`^◆\s+(context|system|past|pins|memory|life|end` +
+	`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
 
 func (sec section) about() (sub subject) {
 	m := headPattern().FindStringSubmatch(sec.head)
 	if m == nil {
 		return subject{key: sec.head}
 	}
-	sub.key = m[1]
+	sub.key = strings.Join(strings.Fields(m[1]), " ")
 	sub.n, _ = strconv.Atoi(m[2]) // no digits: 0, which is nobody's number
 	sub.k, _ = strconv.Atoi(m[3])
 	switch {

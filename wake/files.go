@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,7 +232,8 @@ func (t *Triggers) Scopes() (all []chat.Scope) {
 		return nil
 	}
 	all = append(all, chat.Scope{Dir: t.dir()})
-	for _, r := range t.all {
+	for _, name := range slices.Sorted(maps.Keys(t.all)) { // the same list each time, or it would be watched anew
+		r := t.all[name]
 		if looked := r.Watch + r.Mail; looked != "" && r.err == nil { // a file, or a directory
 			path := t.leads(looked)
 			all = append(all, chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}, chat.Scope{Dir: path})

@@ -3,6 +3,8 @@ package wake
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +35,20 @@ func TestTriggerWatchesFromItsFirstLook(t *testing.T) {
 		}
 		if fires(r, settleTime) != (text == "two") {
 			t.Error("fires with " + text)
+		}
+	}
+}
+
+// What is watched is the same list each time: the loop watches another one anew.
+func TestScopesStay(t *testing.T) {
+	t.Parallel()
+	triggers := &Triggers{there: true, all: map[string]*loaded{}}
+	for _, name := range strings.Split("abcdefghij", "") {
+		triggers.all[name] = &loaded{Trigger: trigger.Trigger{Watch: "/" + name}}
+	}
+	for first, n := triggers.Scopes(), 0; n < 10; n++ {
+		if again := triggers.Scopes(); !reflect.DeepEqual(again, first) {
+			t.Fatalf("%v after %v", again, first)
 		}
 	}
 }

@@ -24,12 +24,6 @@ var metricsText string
 var samples = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"sub": func(a, b int64) int64 { return a - b },
-		"yes": func(b bool) int {
-			if b {
-				return 1
-			}
-			return 0
-		},
 		"age": func(since time.Time) float64 {
 			if since.IsZero() {
 				return 0

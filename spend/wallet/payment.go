@@ -155,6 +155,9 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.locked(func() error {
+		if err := t.agree(); err != nil {
+			return err
+		}
 		t.settle(wasted, false)
 		if err := t.agree(); err != nil {
 			return err
