@@ -54,16 +54,16 @@ func TestPinsAreEdited(t *testing.T) {
 	w.state.Pins = []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "two", Weight: 1}, {From: 1, To: 2, Text: "three", Weight: 1}}
 	w.renew("test")
 	view := string(w.state.View())
-	edited := strings.Replace(view, "- e1..e2: two\n- e1..e2: three\n", "- e1..e2: drei\n- be kind ◆ to all\n", 1)
+	edited := strings.Replace(view, "- e1..e2: two\n- e1..e2: three\n", "- e1..e2: drei\n- --be *kind* ◆ to all\n", 1)
 	if edited == view {
 		t.Fatalf("no pins in\n%s", view)
 	}
 	w.edit([]byte(edited))
-	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {Text: "e1..e2: drei", Weight: PinnedByPerson}, {Text: "be kind ◰4 to all", Weight: PinnedByPerson}}
+	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {Text: "e1..e2: drei", Weight: PinnedByPerson}, {Text: "--be *kind* ◰4 to all", Weight: PinnedByPerson}}
 	if !slices.Equal(w.state.Pins, want) {
 		t.Errorf("pins are %+v, want %+v", w.state.Pins, want)
 	}
-	if !strings.Contains(w.state.Stable.Past, "\n- e1..e2: drei\n- be kind ◰4 to all\n") {
+	if !strings.Contains(w.state.Stable.Past, "\n- e1..e2: drei\n- --be *kind* ◰4 to all\n") {
 		t.Errorf("the next epoch has\n%s", w.state.Stable.Past)
 	}
 }
