@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
+	"text/template"
 	"time"
 	"unicode"
 
@@ -12,6 +14,7 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/secret"
+	"lethe/internal/status"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
@@ -199,36 +202,21 @@ func (a *Agent) tryModel(name string) (taken, say string, err error) {
 	return name, say, a.pay(asker, "model")
 }
 
+//go:embed status.txt
+var statusText string
+
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
 	a.show(a.shown.State, a.shown.Tool)
-	s := a.shown
-	model := s.Model
-	if s.Offline {
-		model += " (offline rehearsal)"
-	}
-	parts := []string{
-		fmt.Sprintf("%s %.16s, model %s", s.Name, s.Self, model),
-		fmt.Sprintf("turns %d", s.Turn),
-		fmt.Sprintf("context %d of %d tokens", s.ContextTokens, s.ContextLimit),
-		"hears " + strings.Join(s.Rooms, ", "),
-		fmt.Sprintf("tokens in %d (%d cached), out %d", s.InputTokens, s.CachedTokens, s.OutputTokens),
-		llm.Dollars(s.Model, s.CostUSD) + " USD",
-	}
-	switch {
-	case a.state.Paused != "":
-		parts = append(parts, "paused: "+s.Error)
-	case s.Error != "":
-		parts = append(parts, s.Error)
-	case a.busy():
-		parts = append(parts, "working")
-	default:
-		parts = append(parts, "idle")
-	}
-	if !s.SilentSince.IsZero() {
-		silent := time.Since(s.SilentSince).Truncate(time.Second)
-		parts = append(parts, fmt.Sprintf("nothing has come from the model for %s", silent))
-	}
-	parts = append(parts, s.Brief(time.Now().In(a.cfg.Zone))...)
-	return strings.Join(append(parts, s.Trouble...), "; ")
+	said := struct {
+		status.Status
+		Asleep, Busy bool
+		Cost         string
+		More         []string
+	}{a.shown, a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), nil}
+	said.More = append(a.shown.Brief(time.Now().In(a.cfg.Zone)), a.shown.Trouble...)
+	var line strings.Builder
+	answer := template.New("").Funcs(template.FuncMap{"since": time.Since})
+	_ = template.Must(answer.Parse(statusText)).Execute(&line, said) // its fields are there
+	return line.String()
 }
