@@ -150,7 +150,10 @@ func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
 
 // shownBudget is the limits as screens show them, those of its ancestors left out.
 func (a *Agent) shownBudget() (out []spend.Line) {
-	for _, l := range a.wallet.Seen() {
+	if !a.wallet.Limited() {
+		return nil
+	}
+	for _, l := range a.wallet.Lines(spend.DateOf(time.Now(), a.cfg.Zone)) {
 		if l.Limit > 0 && (l.Who == a.id.Name || l.Who == "") {
 			out = append(out, l)
 		}

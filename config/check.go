@@ -35,8 +35,8 @@ func (f *faults) tagged(settings reflect.Value, table string) {
 		case string:
 			f.oneOf(key, v, strings.Fields(field.Tag.Get("one"))...)
 		case int:
-			least, _ := strconv.Atoi(field.Tag.Get("least"))
-			f.unless(v == 0 || v >= least, "%s = %d is less than %d", key, v, least)
+			least, err := strconv.Atoi(field.Tag.Get("least"))
+			f.unless(err != nil || v == 0 || v >= least, "%s = %d is less than %d", key, v, least)
 		case time.Duration:
 			f.lasts(key, v)
 		}

@@ -5,13 +5,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
-	"lethe/internal/lazy"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"lethe/internal/lazy"
 )
 
 // maxErrorBody bounds what is read of an answer that is not a stream.

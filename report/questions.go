@@ -46,9 +46,8 @@ func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 // and returns the room and the line that give it there. An answer that may not be given
 // is an *InvalidError or wraps ErrNoQuestion or home.ErrAmbiguous.
 func (h Home) Answer(open []Question, qid, as, text string) (room, line string, err error) {
-	qid = strings.ToLower(qid)
 	fits := slices.DeleteFunc(slices.Clone(open), func(q Question) bool {
-		return q.ID != qid && q.ID != "q"+qid
+		return !strings.EqualFold(q.ID, qid) && !strings.EqualFold(q.ID, "q"+qid)
 	})
 	if len(fits) > 1 {
 		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid,

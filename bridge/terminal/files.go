@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -78,13 +79,17 @@ func (f *files) agents() string { return filepath.Join(f.cfg.Home, "agents") }
 // list finds the identities and rooms there are, by name, and watches them. An identity that does not run is stopped.
 func (f *files) list() {
 	f.all = nil
-	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: f.agents()}}
 	for s := range status.All(f.cfg.Home) {
-		a, dir := agent{Status: s}, filepath.Join(f.agents(), s.Self)
+		a := agent{Status: s}
 		if a.working() {
-			a.Live = status.ReadLive(dir)
+			a.Live = status.ReadLive(filepath.Join(f.agents(), s.Self))
 		}
 		f.all = append(f.all, a)
+	}
+	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: f.agents()}}
+	entries, _ := os.ReadDir(f.agents()) // no directory is no identities; one that was just made has no status yet
+	for _, e := range entries {
+		dir := filepath.Join(f.agents(), e.Name())
 		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
 	}
 	slices.SortFunc(f.all, func(a, b agent) int { return strings.Compare(a.Name+a.Self, b.Name+b.Self) })
@@ -105,7 +110,7 @@ func (f *files) next() (lines []message, fresh bool, err error) {
 		if f.anew {
 			_, _, cursor, err := chat.Tail(f.path, history)
 			if err != nil {
-				return nil, false, err
+				return nil, true, err
 			}
 			lines, fresh, f.cursor, f.anew = nil, true, cursor, false
 		}

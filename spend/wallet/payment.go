@@ -170,8 +170,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 			return ErrNewDay
 		}
 		t.own.Spending = t.own.On(book.Day)
-		t.lines = book.Lines(t.own.Self)
-		if short := spend.Check(t.lines, worst); short != nil {
+		if short := spend.Check(book.Lines(t.own.Self), worst); short != nil {
 			return short
 		}
 		next := t.own

@@ -26,7 +26,6 @@ type Wallet struct {
 	ledger *spend.Ledger
 	own    spend.Account // what the ledger is to say
 	last   int           // the number of the newest hold
-	lines  []spend.Line  // of the limits, as they were seen last
 }
 
 // Open opens the wallet of an identity whose LIFE says what it has spent.
@@ -120,18 +119,7 @@ func (p *Wallet) Holds() []spend.Hold {
 func (p *Wallet) Lines(today string) []spend.Line {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lines = OwnLines(p.book(today), p.own.Self)
-	return p.lines
-}
-
-// Seen are the limits as they were looked at last.
-func (p *Wallet) Seen() []spend.Line {
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.lines
+	return OwnLines(p.book(today), p.own.Self)
 }
 
 // book is that of the ledger, as it was read.
