@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	},
 	"lethe/chat": {"lethe/internal/durable"},
 	"lethe/check": {
-		"lethe/blobs", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
 		"lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend",
 	},
 	"lethe/cmd/lethe": {

@@ -13,6 +13,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
+	"lethe/internal/lazy"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/journal"
@@ -205,6 +206,8 @@ func (a *Agent) tryModel(name string) (taken, say string, err error) {
 //go:embed status.txt
 var statusText string
 
+var statusAnswer = lazy.Template(statusText, template.FuncMap{"since": time.Since})
+
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
 	a.show(a.shown.State, a.shown.Tool)
@@ -216,7 +219,6 @@ func (a *Agent) statusLine() string {
 	}{a.shown, a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), nil}
 	said.More = append(a.shown.Brief(time.Now().In(a.cfg.Zone)), a.shown.Trouble...)
 	var line strings.Builder
-	answer := template.New("").Funcs(template.FuncMap{"since": time.Since})
-	_ = template.Must(answer.Parse(statusText)).Execute(&line, said) // its fields are there
+	_ = statusAnswer().Execute(&line, said) // its fields are there
 	return line.String()
 }

@@ -7,20 +7,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"text/template"
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/internal/lazy"
 )
 
 //go:embed words.txt
 var wordsText string
 
 // words has a template for each type of event that needs words of its own.
-var words = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{"gist": blobs.Gist, "tokens": tokens}).Parse(wordsText))
-})
+var words = lazy.Template(wordsText, template.FuncMap{"gist": blobs.Gist, "tokens": tokens})
 
 // Words tells an event to a person, without its time: of what is said all, of other texts one line.
 func (e Event) Words() string {

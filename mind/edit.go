@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
-	"sync"
-	"text/template"
 
 	"lethe/blobs"
 	"lethe/internal/lazy"
@@ -203,7 +201,7 @@ func lost(old, now string) string {
 //go:embed edited.txt
 var editedText string
 
-var edited = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(editedText)) })
+var edited = lazy.Template(editedText, nil)
 
 // Describe tells the agent what a person did to its context.
 func (edit Edit) Describe() string {

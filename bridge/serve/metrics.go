@@ -4,13 +4,13 @@ import (
 	"cmp"
 	_ "embed"
 	"net/http"
-	"sync"
 	"text/template"
 	"time"
 
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/home"
+	"lethe/internal/lazy"
 	"lethe/internal/status"
 	"lethe/mind"
 	"lethe/report"
@@ -21,16 +21,9 @@ var metricsText string
 
 // samples is the page of /metrics, in the text format of Prometheus, which is plainer than its client library is
 // large. docs/serve.md lists what it tells. The names in it are those of identities and rooms: they need no escapes.
-var samples = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Funcs(template.FuncMap{
-		"sub": func(a, b int64) int64 { return a - b },
-		"age": func(since time.Time) float64 {
-			if since.IsZero() {
-				return 0
-			}
-			return max(0, time.Since(since).Seconds())
-		},
-	}).Parse(metricsText))
+var samples = lazy.Template(metricsText, template.FuncMap{
+	"sub": func(a, b int64) int64 { return a - b },
+	"age": func(since time.Time) float64 { return max(0, time.Since(since).Seconds()) },
 })
 
 // sampled is an identity at a scrape.
