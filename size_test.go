@@ -9,7 +9,7 @@ import (
 // The aim is a product of 320,000 tokens. The bounds of its drawing are 345,000, and 30,000 for one package. These two
 // constants only fall: whoever has to raise one says in the commit what was tried instead, and what the rise buys.
 const (
-	mostTokens        = 358_000 // of all packages but lab and internal/test
+	mostTokens        = 345_000 // of all packages but lab and internal/test
 	mostPackageTokens = 30_000  // of the largest one
 )
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -37,6 +36,9 @@ func (f *faults) tagged(settings reflect.Value, table string) {
 		case int:
 			least, err := strconv.Atoi(field.Tag.Get("least"))
 			f.unless(err != nil || v == 0 || v >= least, "%s = %d is less than %d", key, v, least)
+		case float64: // of a budget
+			f.unless(v == 0 || v >= 0.01 && v <= 1e6, "%s = %g is not an amount from 0.01 to 1000000 dollars; "+
+				"leave it out to set no limit", key, v)
 		case time.Duration:
 			f.lasts(key, v)
 		}
@@ -80,7 +82,10 @@ func (s *Settings) Check() error {
 	}
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
-	s.checkMoney(&f)
+	for model, p := range s.Prices {
+		f.unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: "+
+			"miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
+	}
 	r := s.Reviewer
 	f.unless(r.For == "" || home.ValidName(r.For), "reviewer.for = %q is not a name", r.For)
 	f.unless(home.ValidName(r.Called()), "reviewer.name = %q is not a name", r.Name)
@@ -95,20 +100,6 @@ func (s Settings) checkTools(f *faults) {
 	for _, rule := range s.Tools.Ask {
 		_, err := tools.ParseRule(rule)
 		f.unless(err == nil, "tools.ask: %w", err)
-	}
-}
-
-func (s Settings) checkMoney(f *faults) {
-	b := s.Budget
-	limits := map[string]float64{"day_usd": b.Day, "month_usd": b.Month, "spawn_usd": b.Spawn, "home_day_usd": b.HomeDay}
-	for _, key := range slices.Sorted(maps.Keys(limits)) {
-		usd := limits[key]
-		f.unless(usd == 0 || usd >= 0.01 && usd <= 1e6, "budget.%s = %g is not an amount from 0.01 to 1000000 dollars; "+
-			"leave it out to set no limit", key, usd)
-	}
-	for model, p := range s.Prices {
-		f.unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: "+
-			"miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
 	}
 }
 

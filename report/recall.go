@@ -60,13 +60,10 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
 		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
 	}
-	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", "2006-01-02 15:04:05"} {
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, time.RFC3339} {
 		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
 			return t, nil
 		}
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return t, nil
 	}
 	return time.Time{}, Invalid("%s is %q; it is like 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z", what, text)
 }
@@ -107,24 +104,23 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 		f.Behind = behind.Error()
 	}
 	found, err := index.Search(ctx, h.Store, q)
-	hits := found.Hits
 	f.Absent, f.Lost = found.Absent, found.Lost
 	switch {
 	case ctx.Err() != nil:
 		return f, ctx.Err()
 	case errors.Is(err, recall.ErrEmpty):
 		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
-	case len(hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy): // there may be no index yet
+	case len(found.Hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy): // there may be no index yet
 		return f, id.Unread(behind)
 	case err != nil:
 		return f, err
-	case len(hits) == 0 && f.Lost > 0:
+	case len(found.Hits) == 0 && f.Lost > 0:
 		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, home.ErrCorrupt, f.Lost)
-	case len(hits) == 0:
+	case len(found.Hits) == 0:
 		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}
-	recall.NewerFirst(hits, state.Overtaken)
-	for _, hit := range hits {
+	recall.NewerFirst(found.Hits, state.Overtaken)
+	for _, hit := range found.Hits {
 		f.Matches = append(f.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
 	}
 	return f, nil

@@ -49,6 +49,14 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 // Hint says what to do about it, or "".
 func (e *InvalidError) Hint() string { return e.Advice }
 
+// hintedError is an error with what to do about it.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Hint() string { return e.hint }
+
 // Invalid is an InvalidError without advice.
 func Invalid(format string, args ...any) error {
 	return &InvalidError{Err: fmt.Errorf(format, args...)}

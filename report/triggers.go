@@ -91,16 +91,6 @@ func Wrong(id home.Identity, all []Trigger) error {
 	if len(faults) == 0 {
 		return nil
 	}
-	return faultyError{fmt.Errorf("triggers of %s: %s", id.Name, strings.Join(faults, "; ")), id}
-}
-
-// faultyError is what is wrong with trigger files.
-type faultyError struct {
-	error
-	id home.Identity
-}
-
-// Hint says where the files are.
-func (e faultyError) Hint() string {
-	return fmt.Sprintf("they are in %s; see docs/triggers.md", TriggersDir(e.id))
+	where := fmt.Sprintf("they are in %s; see docs/triggers.md", TriggersDir(id))
+	return hintedError{fmt.Errorf("triggers of %s: %s", id.Name, strings.Join(faults, "; ")), where}
 }

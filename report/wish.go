@@ -40,18 +40,6 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 	}
 }
 
-// StillRunsError says that an identity was asked to stop and has not stopped in time.
-type StillRunsError struct{ Name, PID string }
-
-func (e *StillRunsError) Error() string {
-	return fmt.Sprintf("stop %s: it still runs in process %s", e.Name, e.PID)
-}
-
-// Hint says what to do about it.
-func (e *StillRunsError) Hint() string {
-	return fmt.Sprintf("it has been asked; kill %s ends it at once and loses nothing", e.PID)
-}
-
 // Stop asks an identity to stop, and waits until it has. ran is false where it did not run.
 func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 	pid, ran := home.Running(id)
@@ -61,7 +49,9 @@ func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 	if err := home.Ask(id, home.WishStop); err != nil {
 		return true, err
 	}
-	return true, until(ctx, stopTime, &StillRunsError{id.Name, pid}, func() (bool, error) {
+	late := fmt.Errorf("stop %s: it still runs in process %s", id.Name, pid)
+	how := fmt.Sprintf("it has been asked; kill %s ends it at once and loses nothing", pid)
+	return true, until(ctx, stopTime, hintedError{late, how}, func() (bool, error) {
 		_, running := home.Running(id)
 		return !running, nil
 	})
