@@ -123,7 +123,10 @@ func (s *Server) answer(ctx context.Context, r *Request) *Answer {
 
 // ServeHTTP lets the model answer, and plays the answer as the step says.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body) // half a request is refused
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // the client died while it sent this
+		return
+	}
 	x := &exchange{w: w}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
