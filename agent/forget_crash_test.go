@@ -93,7 +93,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
-			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(25, 4, 1) {
+			for n := 1; n <= total && !t.Failed(); n += lethetest.Sample(25, 7, 1) {
 				lethetest.Tried(t, 1)
 				swap(t, n, stage)
 			}

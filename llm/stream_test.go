@@ -176,6 +176,7 @@ func TestConnectionLostInMidStream(t *testing.T) {
 }
 
 func TestOversizedLineAndReply(t *testing.T) {
+	lethetest.Unraced(t)
 	much := strings.Repeat("x", 8<<20)
 	for want, test := range map[string][2]string{
 		"a line of the stream is larger than 16 MB": {"data: ", much},

@@ -61,6 +61,7 @@ func (x *Index) stageOne(t *testing.T, said string, now time.Time) (s *shortlist
 // A list that is read in part is estimated, not taken for short, and of what it finds
 // there are no more hits than are asked for.
 func TestEstimates(t *testing.T) {
+	lethetest.Unraced(t)
 	w := newWorld(t)
 	var bodies []string
 	for i := range 2000 {

@@ -30,6 +30,7 @@ import (
 //
 // The data are made in LETHE_RECALL_DIR, where a finished life is used again.
 func TestScale(t *testing.T) {
+	lethetest.Unraced(t)
 	n := 400
 	if s := os.Getenv("LETHE_RECALL_BLOBS"); s != "" {
 		var err error
