@@ -1,12 +1,15 @@
 // Package message has the messages of a request, as a mind renders them and a client encodes them, and their weight.
 package message
 
+import "cmp"
+
 // Message is one message of a request.
 type Message struct {
 	Role      string  `json:"role"` // "system", "user", "assistant" or "tool"
 	Content   Content `json:"content"`
 	Reasoning string  `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
 	Calls     []Call  `json:"tool_calls,omitempty"`        // assistant: the tools it called
+	Opaque    string  `json:"opaque,omitempty"`            // assistant: JSON that its provider wants back as it is
 	CallID    string  `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
 	// Aside: a user message that remarks on what stands before it. Where roles have to take
 	// turns it becomes a part of a result too; what people say does not, since their words are
@@ -42,7 +45,8 @@ func (c Content) MarshalText() ([]byte, error) { return []byte(c.String()), nil 
 type Call struct {
 	ID        string `json:"id"` // unique within its reply
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"` // as the model wrote them: usually, not always, a JSON object
+	Arguments string `json:"arguments"`        // as the model wrote them: usually, not always, a JSON object
+	Opaque    string `json:"opaque,omitempty"` // JSON that the provider wants back as it is
 }
 
 // Tokens are estimated from weighted characters, because every provider cuts
@@ -90,9 +94,10 @@ func isCJK(r rune) bool {
 
 // Weight returns the weighted characters of messages, their frames included.
 func (m Message) Weight() int {
-	n := weightMessage + Weight(m.Content.String()) + Weight(m.Reasoning) + len(m.CallID)
+	n := weightMessage + Weight(m.Content.String()) + len(m.CallID)
+	n += Weight(cmp.Or(m.Opaque, m.Reasoning)) // what a provider wants back holds the reasoning, too
 	for _, c := range m.Calls {
-		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments)
+		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments) + len(c.Opaque)
 	}
 	return n
 }
