@@ -80,13 +80,20 @@ type Host struct {
 	log      *slog.Logger
 
 	members  members                     // those that Start runs
-	client   *llm.Client                 // of all identities, which share its connections
+	models   models                      // of all identities, which share its connections
+	preset   string                      // that models go to where their names say none; "" for the offline one's
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
 	warnings []string                    // what weakens the promises here
 }
 
 const offlineModel = "rehearsal"
+
+// models are *llm.Models, or the client of the offline one, which gets names as they are.
+type models interface {
+	agent.Model
+	Close() error
+}
 
 // Look prepares a host that runs no identities: to talk with those that other processes run.
 func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
@@ -118,6 +125,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if o.Offline {
 		return h, h.rehearse()
 	}
+	named := cmp.Or(o.Model, settings.Model.Name)
 	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
 		AnswerTimeout: settings.Model.AnswerTimeout,
@@ -127,7 +135,10 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
 	}
-	h.client, err = llm.New(conf)
+	if conf.Preset+conf.BaseURL == "" {
+		conf.Preset = llm.ParseName(named).Preset
+	}
+	m, err := llm.NewModels(conf)
 	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset == "" && conf.BaseURL == "" {
 		return h, h.rehearse()
 	}
@@ -137,8 +148,8 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Endpoint, h.model = h.client.Host(), h.client.Preset().Model
-	if h.model == "" && o.Model == "" && settings.Model.Name == "" {
+	h.models, h.Endpoint, h.preset, h.model = m, m.Host(), m.Preset().Name, m.Preset().Model
+	if h.model == "" && named == "" {
 		const hint = "name one with --model, or model.name in config.toml"
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
@@ -154,7 +165,7 @@ func (h *Host) rehearse() error {
 	}
 	h.Offline, h.Endpoint, h.model = true, "offline", offlineModel
 	// The client wants a key. Keys are struck out of errors, so it is no word that an error could hold.
-	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
+	h.models, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
 	h.serve = server.Serve
 	return err
 }
@@ -176,11 +187,13 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		bash = tools.BashOff
 	}
 	params := mind.Params{
-		Model: cmp.Or(r.Model, s.Model.Name), MaxTokens: s.Model.MaxTokens,
-		Thinking: s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
+		MaxTokens: s.Model.MaxTokens,
+		Thinking:  s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
 	}
-	if h.Offline {
+	if named := cmp.Or(r.Model, s.Model.Name); h.Offline {
 		params.Model = offlineModel
+	} else if named != "" {
+		params.Model = llm.Settle(named, "", h.preset)
 	}
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
@@ -195,7 +208,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
-		Model: h.client, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Model: h.models, Offline: h.Offline, Params: params, DefaultModel: h.model,
 		Forgetting: agent.Forgetting{
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == config.ModeMechanical,
@@ -246,8 +259,8 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 		group.Go(func() error { return h.serve(around) })
 	}
 	err := f(ctx)
-	if h.client != nil { // Look runs nothing that asks a model
-		h.client.Close()
+	if h.models != nil { // Look runs nothing that asks a model
+		h.models.Close()
 	}
 	end()
 	return errors.Join(err, group.Wait())

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -26,4 +27,22 @@ func ParseName(s string) (n Name) {
 		n.Model, n.Effort = n.Model[:i], n.Model[i+1:]
 	}
 	return n
+}
+
+// Settle returns a name as it is kept: one without a preset means that of the model in use, the configured preset goes
+// without saying, and where no model is named, the preset's default is.
+func Settle(name, inUse, configured string) string {
+	n := ParseName(name)
+	n.Preset = cmp.Or(n.Preset, ParseName(inUse).Preset)
+	if n.Model == "" {
+		preset, _ := Preset(cmp.Or(n.Preset, configured))
+		n.Model = preset.Model
+	}
+	if n.Effort != "" {
+		n.Model += "@" + n.Effort
+	}
+	if n.Preset == "" || n.Preset == configured && ParseName(n.Model).Preset == "" {
+		return n.Model
+	}
+	return n.Preset + ":" + n.Model
 }
