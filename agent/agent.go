@@ -96,7 +96,7 @@ type Config struct {
 	Warnings      []string      // what weakens the promises here, for the status
 
 	Budget spend.Limits   // what it may spend; default no limit
-	Prices llm.Prices     // of models, before those of the list
+	Known  llm.Known      // of models, before the table
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
 

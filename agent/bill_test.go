@@ -132,7 +132,7 @@ func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta))
 		return reply, err
 	}
 	reply.Usage.Input = denseTokens(q)
-	usd, _ := llm.Prices{q.Model: paid}.Cost(q.Model, reply.Usage, time.Now())
+	usd, _ := llm.Known{q.Model: paid}.Cost(q.Model, reply.Usage, time.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.hold, d.asked = d.calls+1, hold, q

@@ -152,7 +152,7 @@ func TestModelIsTried(t *testing.T) {
 		rehearsal.Step{Match: is("rehearsal-away"), Times: -1, Status: 503})
 	frugal(&w.conf, spend.Limits{HomeDay: 1e6})
 	for _, name := range []string{"typo", "away", "two"} {
-		w.conf.Prices["rehearsal-"+name] = paid
+		w.conf.Known["rehearsal-"+name] = paid
 	}
 	id := w.boot("ada", "dev")
 	r := w.run(id)

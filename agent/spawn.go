@@ -44,7 +44,7 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 		return "", "", err
 	}
 	model := cmp.Or(s.Model, a.state.Stable.Params.Model)
-	if _, priced := a.cfg.Prices.Of(model); s.USD != "" && !priced && !a.cfg.Offline && !a.cfg.Budget.AllowUnpriced {
+	if info, _ := a.cfg.Known.Of(model); s.USD != "" && info.Miss == 0 && !a.cfg.Offline && !a.cfg.Budget.AllowUnpriced {
 		return "", "", fmt.Errorf(
 			"usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person",
 			model,

@@ -33,7 +33,7 @@ func (a *Agent) payLost() error {
 
 func (a *Agent) rates() wallet.Rates {
 	return wallet.Rates{
-		Prices: a.cfg.Prices, Strict: a.wallet.Limited(), Began: time.Now(), Zone: a.cfg.Zone,
+		Known: a.cfg.Known, Strict: a.wallet.Limited(), Began: time.Now(), Zone: a.cfg.Zone,
 		Counted: a.counted, Estimate: a.estimate,
 	}
 }

@@ -25,18 +25,18 @@ import (
 )
 
 // paid is what the model of these tests costs, at any hour.
-var paid = llm.Price{Hit: 8, Miss: 10, Output: 20}
+var paid = llm.Info{Price: llm.Price{Hit: 8, Miss: 10, Output: 20}}
 
 // frugal gives an identity a model that costs something, and limits.
 func frugal(c *Config, limits spend.Limits) {
 	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 1000
-	c.Prices, c.Budget, c.People, c.Zone = llm.Prices{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
+	c.Known, c.Budget, c.People, c.Zone = llm.Known{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
 }
 
 // dollars is what the server has really billed.
 func (w *world) dollars() spend.USD {
 	u := w.model.Usage()
-	usd, _ := llm.Prices{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
+	usd, _ := llm.Known{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
 	return spend.Ceil(usd)
 }
 
@@ -244,7 +244,7 @@ func TestBudgetUnpriced(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Contains: "get a helper", Times: 1, Answer: calls("SPAWN", `{"brief":"help","usd":1}`)})
 	id := w.boot("ada", "dev")
 	frugal(&w.conf, spend.Limits{})
-	w.conf.Prices = nil
+	w.conf.Known = nil
 	r := w.run(id)
 	r.ask("hello")
 	r.ask("get a helper")

@@ -60,6 +60,12 @@ func (f *faults) lasts(key string, d time.Duration) {
 	f.unless(d == 0 || d >= time.Second, what, key, d)
 }
 
+func (f *faults) priced(key string, p llm.Price) {
+	least, most := min(p.Hit, p.Write), max(p.Hit, p.Miss, p.Write, p.Output)
+	f.unless(least >= 0 && p.Miss > 0 && p.Output > 0 && most <= 1e6, "%s: miss and output have to be given, and hit "+
+		"and write may be: USD per million tokens, above 0 and up to 1000000", key)
+}
+
 // Check refuses values that make no sense.
 func (s *Settings) Check() error {
 	var f faults
@@ -82,9 +88,15 @@ func (s *Settings) Check() error {
 	}
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
-	for model, p := range s.Prices {
-		f.unless(p.Hit >= 0 && p.Miss > 0 && p.Output > 0 && max(p.Hit, p.Miss, p.Output) <= 1e6, "prices.%q: "+
-			"miss and output have to be given, and hit may be: USD per million tokens, above 0 and up to 1000000", model)
+	for model, price := range s.Prices {
+		f.priced(fmt.Sprintf("prices.%q", model), price)
+	}
+	for model, m := range s.Models {
+		key := fmt.Sprintf("models.%q", model)
+		f.unless(m.Window >= 0 && m.Output >= 0, "%s: window and answer are tokens, above 0", key)
+		if m.Price != (llm.Price{}) {
+			f.priced(key, m.Price)
+		}
 	}
 	r := s.Reviewer
 	f.unless(r.For == "" || home.ValidName(r.For), "reviewer.for = %q is not a name", r.For)

@@ -9,9 +9,11 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os/user"
 	"path/filepath"
 	"reflect"
@@ -83,7 +85,8 @@ type Settings struct {
 		AskTime     string        `toml:"ask_time"`
 	} `toml:"tools"`
 	Budget Budget               `toml:"budget"`
-	Prices map[string]llm.Price `toml:"prices"` // by model, in USD per million tokens
+	Models map[string]Model     `toml:"models"` // by name: what is known of them, before llm's table
+	Prices map[string]llm.Price `toml:"prices"` // by name, in USD per million tokens
 	Gate   struct {
 		Check string `toml:"check"`
 	} `toml:"gate"`
@@ -283,4 +286,37 @@ func (s Settings) Deciders() []string {
 		return s.People
 	}
 	return []string{s.UserName()}
+}
+
+// Model is what config.toml says of a model. What is left out stays as the table of package llm has it.
+type Model struct {
+	llm.Info
+	Sees *bool `toml:"sees"`
+}
+
+// Known is what is known of models where preset is the one in use.
+func (s *Settings) Known(preset string) llm.Known {
+	known := llm.Known{}
+	maps.Copy(known, llm.Table(preset))
+	set := func(name string, m Model) {
+		info, _ := known.Of(name)
+		info.Window, info.Output = cmp.Or(m.Window, info.Window), cmp.Or(m.Output, info.Output)
+		info.Price, info.From = cmp.Or(m.Price, info.Price), cmp.Or(m.From, "config.toml")
+		if m.Sees != nil {
+			info.Sees = *m.Sees
+		}
+		n := llm.ParseName(name)
+		if n.Preset == "" || n.Preset == preset {
+			known[n.Model] = info
+			n.Preset = preset
+		}
+		known[llm.Name{Preset: n.Preset, Model: n.Model}.String()] = info
+	}
+	for name, price := range s.Prices {
+		set(name, Model{Info: llm.Info{Price: price}})
+	}
+	for name, m := range s.Models {
+		set(name, m)
+	}
+	return known
 }

@@ -42,8 +42,40 @@ func TestPrices(t *testing.T) {
 	}
 	s, err := parse("[prices.m]\nmiss = 3\noutput = 9")
 	lethetest.Must(t, err)
-	if p, _ := llm.Prices(s.Prices).Of("m"); p.Hit != 3 {
-		t.Errorf("%+v", p)
+	if info, _ := s.Known("openai").Of("openai:m@high"); info.Hit != 3 || info.Write != 3 {
+		t.Errorf("%+v", info)
+	}
+}
+
+// What is left out of a model stays as the table has it; its price is whole, and goes before that of prices.
+func TestModels(t *testing.T) {
+	s, err := parse(`[models.deepseek-flash]
+window = 64000
+sees = true
+[models."openai:deepseek-flash"]
+answer = 9
+miss = 1
+output = 2
+[prices."openai:deepseek-flash"]
+miss = 7
+output = 7`)
+	lethetest.Must(t, err)
+	row, _ := llm.Known(nil).Of("deepseek-flash")
+	row.Window, row.Sees, row.From = 64000, true, "config.toml"
+	known := s.Known("deepseek")
+	for _, name := range []string{"deepseek-flash", "deepseek:deepseek-flash", "deepseek-flash@low"} {
+		if got, ok := known.Of(name); got != row || !ok {
+			t.Errorf("%s: %+v, want %+v", name, got, row)
+		}
+	}
+	other := llm.Info{Output: 9, Price: llm.Price{Hit: 1, Miss: 1, Write: 1, Output: 2}, From: "config.toml"}
+	if got, _ := known.Of("openai:deepseek-flash"); got != other {
+		t.Errorf("%+v, want %+v", got, other)
+	}
+	for _, wrong := range []string{"window = -1", "answer = -1", "miss = 1"} {
+		if _, err := parse("[models.m]\n" + wrong); err == nil || !strings.Contains(err.Error(), `models."m"`) {
+			t.Errorf("%q is taken: %v", wrong, err)
+		}
 	}
 }
 

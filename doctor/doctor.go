@@ -229,7 +229,7 @@ func (x Exam) curl(client *llm.Client) string {
 // ask asks a model for one word.
 func (x Exam) ask(ctx context.Context, client *llm.Client, model string) {
 	cost := "at a price that is not known"
-	if usd, known := llm.Prices(x.Settings.Prices).Worst(model, 32, 16, time.Now()); known {
+	if usd, known := x.Settings.Known(client.Preset().Name).Worst(model, 32, 16, time.Now()); known {
 		cost = fmt.Sprintf("for $%.5f at most", usd)
 	}
 	x.check(nil, "model", "", "asking %s for one word, %s; --no-request leaves it out", model, cost)

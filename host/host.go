@@ -221,7 +221,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
-		Budget: s.Budget.Limits(), Prices: s.Prices,
+		Budget: s.Budget.Limits(), Known: s.Known(h.preset),
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],

@@ -85,17 +85,19 @@ type Delta struct {
 // Usage counts the tokens of one call as the provider reports them; zero when
 // it reports none.
 type Usage struct {
-	Input     int `json:"input"`     // the whole prompt, Cached included
-	Cached    int `json:"cached"`    // of Input, what came from the prefix cache
-	Output    int `json:"output"`    // everything generated, Reasoning included
-	Reasoning int `json:"reasoning"` // of Output, what was thinking
+	Input     int `json:"input"`            // the whole prompt, Cached included
+	Cached    int `json:"cached"`           // of Input, what came from the prefix cache
+	Written   int `json:"written,omitzero"` // of Input, what the cache took in at a price of its own
+	Output    int `json:"output"`           // everything generated, Reasoning included
+	Reasoning int `json:"reasoning"`        // of Output, what was thinking
 }
 
-// AtLeast is the usage with at least so many tokens: where a provider tells fewer, the share of its
-// cache stays.
+// AtLeast is the usage with at least so many tokens: where a provider tells fewer, the shares of its
+// cache stay.
 func (u Usage) AtLeast(input, output int) Usage {
 	if input > u.Input {
-		u.Cached = int(int64(u.Cached) * int64(input) / int64(max(u.Input, 1)))
+		grown := func(n int) int { return int(int64(n) * int64(input) / int64(max(u.Input, 1))) }
+		u.Cached, u.Written = grown(u.Cached), grown(u.Written)
 		u.Input = input
 	}
 	u.Output = max(u.Output, output)
@@ -148,6 +150,7 @@ func (w *Waste) add(a *call) {
 	}
 	w.Usage.Input += counted.Input
 	w.Usage.Cached += counted.Cached
+	w.Usage.Written += counted.Written
 	w.Usage.Output += counted.Output
 	w.Usage.Reasoning += counted.Reasoning
 }

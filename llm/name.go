@@ -17,6 +17,18 @@ type Name struct {
 	Effort string // one of Efforts; "" for the one that is configured
 }
 
+// String is the name as ParseName reads it.
+func (n Name) String() string {
+	s := n.Model
+	if n.Preset != "" {
+		s = n.Preset + ":" + s
+	}
+	if n.Effort != "" {
+		s += "@" + n.Effort
+	}
+	return s
+}
+
 // ParseName reads a name. It understands every text.
 func ParseName(s string) (n Name) {
 	n.Model = s

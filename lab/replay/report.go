@@ -134,7 +134,7 @@ type ledger struct {
 }
 
 func newLedger(model string) (*ledger, error) {
-	if _, known := llm.Prices(nil).Cost(model, llm.Usage{}, born); !known {
+	if _, known := llm.Known(nil).Cost(model, llm.Usage{}, born); !known {
 		return nil, &OptionError{"model", fmt.Sprintf("%q is not on DeepSeek's price list", model)}
 	}
 	return &ledger{model: model}, nil
@@ -143,7 +143,7 @@ func newLedger(model string) (*ledger, error) {
 // count accounts for a request and returns what the provider would report.
 func (l *ledger) count(into *Tally, p *prompt, reply rehearsal.Answer) llm.Usage {
 	u := l.cache.count(p, reply)
-	usd, _ := llm.Prices(nil).Cost(l.model, u, born)
+	usd, _ := llm.Known(nil).Cost(l.model, u, born)
 	*into = into.plus(Tally{1, u.Input, u.Cached, u.Output, usd})
 	return u
 }

@@ -13,7 +13,7 @@ import (
 
 // Rates say what calls of the model cost.
 type Rates struct {
-	Prices   llm.Prices
+	Known    llm.Known
 	Strict   bool // a limit is set: no call counts as less than Lethe's own count of its text
 	Began    time.Time
 	Zone     *time.Location
@@ -35,8 +35,8 @@ func Count(q llm.Request, weight, told int) Counted {
 
 // cost is what calls have used, with what they cost by another count.
 func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
-	usd, _ := r.Prices.Cost(model, counts, time.Now())
-	if first, _ := r.Prices.Cost(model, counts, r.Began); r.Strict {
+	usd, _ := r.Known.Cost(model, counts, time.Now())
+	if first, _ := r.Known.Cost(model, counts, r.Began); r.Strict {
 		usd = max(usd, first) // whichever tariff the provider takes
 	}
 	t := event.Tokens{
@@ -89,7 +89,7 @@ func (r Rates) Wasted(q llm.Request, w llm.Waste) event.Tokens {
 // worst is the most that one attempt may cost.
 func (r Rates) worst(q llm.Request) (usd spend.USD, known bool) {
 	shared := min(q.Shared(r.Counted.Request), r.Counted.weight)
-	worst, known := r.Prices.Worst(q.Model, llm.Most(q.Weight(), shared, r.Counted.tokens), q.MaxTokens, r.Began)
+	worst, known := r.Known.Worst(q.Model, llm.Most(q.Weight(), shared, r.Counted.tokens), q.MaxTokens, r.Began)
 	return spend.Ceil(worst), known
 }
 

@@ -1,0 +1,123 @@
+package llm
+
+import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Info is what is known of a model. What nobody has told is zero.
+type Info struct {
+	Window int  `toml:"window"` // tokens of a request and its answer
+	Output int  `toml:"answer"` // of the largest answer
+	Sees   bool `toml:"sees"`   // pictures
+	Price
+	From string `toml:"from"` // the day on which it was looked up, and where
+}
+
+// Price is what a model costs in USD per million tokens.
+type Price struct {
+	Hit    float64 `toml:"hit"`   // input from the provider's cache; left out: as Miss
+	Miss   float64 `toml:"miss"`  // other input; 0 where nobody knows the price
+	Write  float64 `toml:"write"` // input that the provider's cache takes in; left out: as Miss
+	Output float64 `toml:"output"`
+	Peak   bool    `toml:"peak"` // double in DeepSeek's peak hours
+}
+
+// Known is what is known of models beside the table, by model or preset:model. A name without a preset is of the
+// configured one.
+type Known map[string]Info
+
+//go:embed models.toml
+var modelsTable string
+
+var table = sync.OnceValue(func() (rows map[string]Known) {
+	if err := toml.Unmarshal([]byte(modelsTable), &rows); err != nil {
+		panic(err) // it is part of the program
+	}
+	return rows
+})
+
+// Table returns what the program knows of a preset's models.
+func Table(preset string) Known { return table()[preset] }
+
+// dated is what providers append to a model's name for the day on which it came out.
+var dated = regexp.MustCompile(`-20\d\d-?[01]\d-?[0-3]\d$`)
+
+// Of returns what is known of a model: what k says, or the table. A name with a date of which nothing is known is taken
+// for that without; a bare one is of the configured preset, or DeepSeek's.
+func (k Known) Of(name string) (info Info, known bool) {
+	n := ParseName(name)
+	preset, _ := Preset(cmp.Or(n.Preset, presets()[0].Name))
+	if n.Model == "" {
+		n.Model = preset.Model
+	}
+	for _, model := range []string{n.Model, dated.ReplaceAllString(n.Model, "")} {
+		if info, known = k[Name{n.Preset, model, ""}.String()]; !known {
+			info, known = Table(preset.Name)[model]
+		}
+		if known {
+			break
+		}
+	}
+	info.Hit, info.Write = cmp.Or(info.Hit, info.Miss), cmp.Or(info.Write, info.Miss)
+	return info, known
+}
+
+// Cost returns what a call at that time cost in USD. It is not known where the price is not.
+func (k Known) Cost(model string, u Usage, at time.Time) (usd float64, known bool) {
+	info, _ := k.Of(model)
+	usd = info.of(u)
+	if info.Peak && peak(at) {
+		usd *= 2
+	}
+	return usd, info.Miss > 0
+}
+
+// Worst returns the most that a call may cost in USD that begins then, is counted as so
+// many tokens at most, and ends within callCap.
+func (k Known) Worst(model string, input, output int, at time.Time) (usd float64, known bool) {
+	info, _ := k.Of(model)
+	info.Miss = max(info.Hit, info.Miss, info.Write)
+	usd = info.of(Usage{Input: input, Output: output})
+	for h := time.Duration(0); h <= callCap; h += time.Hour {
+		if info.Peak && peak(at.Add(h)) {
+			usd *= 2
+			break
+		}
+	}
+	return usd, info.Miss > 0
+}
+
+func (p Price) of(u Usage) (usd float64) {
+	input := max(u.Input, 0)
+	cached := min(max(u.Cached, 0), input)
+	written := min(max(u.Written, 0), input-cached)
+	return (float64(cached)*p.Hit + float64(written)*p.Write + float64(input-cached-written)*p.Miss +
+		float64(max(u.Output, 0))*p.Output) / 1e6
+}
+
+// Dollars renders what calls of a model have cost, or a question mark for a model without a
+// price. The offline one is for nothing.
+func Dollars(model string, usd float64) string {
+	if info, _ := Known(nil).Of(model); info.Miss == 0 && usd == 0 && model != "rehearsal" {
+		return "?"
+	}
+	return fmt.Sprintf("%.4f", usd)
+}
+
+// peak says whether it is Monday to Friday, 01–04 or 06–10 UTC, the end of each
+// excluded.
+func peak(at time.Time) bool {
+	at = at.UTC()
+	if day := at.Weekday(); day == time.Saturday || day == time.Sunday {
+		return false
+	}
+	h := at.Hour()
+	return h >= 1 && h < 4 || h >= 6 && h < 10
+}
