@@ -118,6 +118,7 @@ var allowed = map[string][]string{
 	"lethe/internal/markdown":       {"lethe/chat"},
 	"lethe/internal/must":           {},
 	"lethe/internal/panics":         {},
+	"lethe/internal/picture":        {},
 	"lethe/internal/redact":         {"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/internal/sandbox":        {},
 	"lethe/internal/secret":         {},
@@ -150,7 +151,7 @@ var allowed = map[string][]string{
 	"lethe/lab/vitals":    {"lethe/lab/bench", "lethe/lab/eval", "lethe/lab/replay", "lethe/lab/size"},
 	"lethe/life":          {"lethe/blobs", "lethe/internal/durable", "lethe/proof"},
 	"lethe/life/event":    {"lethe/blobs", "lethe/chat", "lethe/life"},
-	"lethe/llm":           {"lethe/llm/message"},
+	"lethe/llm":           {"lethe/internal/picture", "lethe/llm/message"},
 	"lethe/llm/message":   {},
 	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
 	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
@@ -196,6 +197,7 @@ var only = map[string]string{
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
 	"filippo.io/age":                      "lethe/archive",
 	"github.com/klauspost/compress":       "lethe/archive",
+	"golang.org/x/image":                  "lethe/internal/picture",
 }
 
 func TestImportsRunDownwards(t *testing.T) {

@@ -36,6 +36,23 @@ type wireMessage struct {
 	Reasoning        string     `json:"reasoning,omitempty"`
 	ToolCalls        []wireCall `json:"tool_calls,omitempty"`
 	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	said             Content    // of which Content is the text
+}
+
+// wirePictures is a message of a user, in parts.
+type wirePictures struct {
+	Role    string     `json:"role"`
+	Content []wirePart `json:"content"`
+}
+
+type wirePart struct {
+	Type  string    `json:"type"`
+	Text  string    `json:"text,omitempty"`
+	Image *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
 }
 
 type wireCall struct {
@@ -166,7 +183,7 @@ func fillerBetween(last, next string) (Message, bool) {
 }
 
 func (p PresetInfo) message(m Message) wireMessage {
-	w := wireMessage{Role: m.Role, Content: m.Content.String(), ToolCallID: p.callID(m.CallID)}
+	w := wireMessage{Role: m.Role, Content: m.Content.String(), ToolCallID: p.callID(m.CallID), said: m.Content}
 	if m.Role != "assistant" {
 		return w
 	}

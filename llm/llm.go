@@ -48,6 +48,7 @@ import (
 type (
 	Message  = message.Message
 	ToolCall = message.Call
+	Content  = message.Content
 )
 
 // Text is the content of a message that is one text.
@@ -73,6 +74,8 @@ type Request struct {
 	// Pay, when not nil, is asked before each attempt, with what those before it have cost.
 	// Its error ends the call.
 	Pay func(Waste) error
+
+	pictures *pictures // that parts name; nil shows their texts alone
 }
 
 // Delta is a piece of a reply on its way, for screens. Only the Reply counts.
@@ -177,6 +180,8 @@ type Config struct {
 	Log *slog.Logger
 	// OnRetry is told before each wait, from the goroutine of Complete.
 	OnRetry func(err error, wait time.Duration)
+	// Blob reads what the Ref of a part names. nil shows no pictures: models read their texts.
+	Blob func(hash string) ([]byte, error)
 	// Transport replaces the default one, which honours the proxy environment.
 	// It must not follow redirects.
 	Transport http.RoundTripper
@@ -200,8 +205,9 @@ const callCap = 6 * time.Hour
 // Client calls one model server. It is safe for concurrent use.
 type Client struct {
 	target
-	http http.Client
-	conf Config
+	http     http.Client
+	conf     Config
+	pictures *pictures
 }
 
 // New prepares a client; it does not connect. The error wraps ErrNoKey when the
@@ -215,7 +221,7 @@ func New(conf Config) (*Client, error) {
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	conf.Key = "" // from here on only the target knows it
-	return &Client{target: target, http: newHTTP(conf.Transport), conf: conf}, nil
+	return &Client{target, newHTTP(conf.Transport), conf, &pictures{read: conf.Blob}}, nil
 }
 
 // Preset returns the preset in use.
@@ -264,6 +270,7 @@ func (c *Client) Complete(ctx context.Context, r Request, on func(Delta)) (Reply
 		on = func(Delta) {}
 	}
 	var waste Waste
+	r.pictures = c.pictures
 	reply, err := c.retry(ctx, r.Model, func() (Reply, error) {
 		if r.Pay != nil {
 			if err := r.Pay(waste); err != nil {

@@ -42,7 +42,7 @@ func (p PresetInfo) encode(r Request) [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.preset != p || s.count > len(prefix) {
-		s.writer, s.count = writer{preset: p}, 0
+		s.writer, s.count = writer{preset: p, pictures: r.pictures}, 0
 	}
 	for _, m := range prefix[s.count:] {
 		s.add(m)
@@ -53,6 +53,7 @@ func (p PresetInfo) encode(r Request) [][]byte {
 	for _, m := range r.Messages[s.count:] {
 		rest.add(m)
 	}
+	rest.show()
 	rest.flush()
 	return [][]byte{[]byte("["), s.out, bytes.TrimSuffix(rest.out, []byte(",")), []byte("]")}
 }
@@ -60,18 +61,26 @@ func (p PresetInfo) encode(r Request) [][]byte {
 // writer writes messages in a preset's dialect. What is written depends on what stands
 // before it only, and a reply closes it: that keeps prefixes.
 type writer struct {
-	preset PresetInfo
-	out    []byte       // messages, with a comma behind each
-	last   *wireMessage // behind them; others may join it
-	ended  bool         // last is a result that has ended its turn
+	preset   PresetInfo
+	pictures *pictures
+	out      []byte       // messages, with a comma behind each
+	last     *wireMessage // behind them; others may join it
+	ended    bool         // last is a result that has ended its turn
+	shown    Content      // by results: no result may hold a picture, so a message behind all of a reply's does
 }
 
 func (w *writer) add(m Message) {
+	if m.Role != "tool" {
+		w.show()
+	} else if n := len(m.Content) - 1; n > 0 && m.Content[n].Ref != "" {
+		w.shown, m.Content = slices.Concat(w.shown, m.Content[1:]), m.Content[:1]
+	}
 	next := w.preset.message(m)
 	if w.preset.Alternate && w.last != nil {
 		if w.joins(m) {
 			next, w.last = *w.last, nil // which copies have, too
 			next.Content += "\n\n" + m.Content.String()
+			next.said = slices.Concat(next.said, Text("\n\n"), m.Content)
 		} else if fill, ok := fillerBetween(w.last.Role, m.Role); ok {
 			w.flush()
 			filler := w.preset.message(fill)
@@ -82,9 +91,21 @@ func (w *writer) add(m Message) {
 	w.last, w.ended = &next, next.Role == "tool" && (m.Role == "tool" && m.Aside || m.Role == "user" && w.ended)
 }
 
+// show adds the pictures of the results before it.
+func (w *writer) show() {
+	if shown := w.shown; len(shown) > 0 {
+		w.shown = nil
+		w.add(Message{Role: "user", Content: shown})
+	}
+}
+
 func (w *writer) flush() {
 	if w.last != nil {
-		text, _ := encode(w.last) // of plain fields: cannot fail
+		var message any = w.last
+		if parts := w.pictures.parts(w.last.said); len(parts) > 1 {
+			message = wirePictures{w.last.Role, parts}
+		}
+		text, _ := encode(message) // of plain fields: cannot fail
 		w.out, w.last = append(append(w.out, text...), ','), nil
 	}
 }

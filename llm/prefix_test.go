@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,15 +21,16 @@ func TestPrefixChangesNoByte(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		preset, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
+		album := &pictures{read: dotOnly}
 		var prefix Prefix
 		var older []Prefix
 		var bodies []body
 		next := rapid.Custom(func(t *rapid.T) Message {
-			return rapid.SampledFrom(append(turns(), everything().Messages...)).Draw(t, "message")
+			return rapid.SampledFrom(slices.Concat(turns(), everything().Messages, pictured())).Draw(t, "message")
 		})
 		send := func(p Prefix, messages []Message) {
 			r := everything()
-			r.Messages, r.Prefix = messages, p
+			r.Messages, r.Prefix, r.pictures = messages, p, album
 			if rapid.Bool().Draw(t, "no tools") {
 				r.Tools = nil
 			}

@@ -23,7 +23,7 @@ type Content []Part
 
 // Part is a text, or a blob that is shown as it is, such as a picture.
 type Part struct {
-	Text string // of a blob: what a model reads that cannot see it; invalid UTF-8 is sent as U+FFFD
+	Text string // of a blob: what stands before it, and alone where it cannot be seen; invalid UTF-8 is sent as U+FFFD
 	Ref  string // hash of the blob; "" for a text
 }
 
@@ -65,6 +65,9 @@ const (
 	weightCall    = 30
 )
 
+// WeightPicture is what a picture weighs: 1,500 tokens, about as much as the largest that providers show.
+const WeightPicture = 4950
+
 // Weight returns the weighted characters of a text. The weight of a
 // concatenation is the sum of weights, as long as no rune is cut.
 func Weight(s string) (n int) {
@@ -94,7 +97,12 @@ func isCJK(r rune) bool {
 
 // Weight returns the weighted characters of messages, their frames included.
 func (m Message) Weight() int {
-	n := weightMessage + Weight(m.Content.String()) + len(m.CallID)
+	n := weightMessage + len(m.CallID)
+	for _, p := range m.Content {
+		if n += Weight(p.Text); p.Ref != "" {
+			n += WeightPicture
+		}
+	}
 	n += Weight(cmp.Or(m.Opaque, m.Reasoning)) // what a provider wants back holds the reasoning, too
 	for _, c := range m.Calls {
 		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments) + len(c.Opaque)

@@ -1,0 +1,69 @@
+// Package picture reads pictures that somebody sent, and makes them fit for models. What it returns depends on the bytes
+// of the picture alone.
+package picture
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	_ "image/gif" // kinds that are read
+	"image/jpeg"
+	_ "image/png"
+
+	"golang.org/x/image/draw"
+	_ "golang.org/x/image/webp"
+)
+
+// What models take: larger pictures are scaled down by their providers anyway, or refused.
+const (
+	maxEdge  = 1568    // pixels of the longer side
+	maxBytes = 3 << 20 // of the file
+	quality  = 85      // of a JPEG that is made
+)
+
+// maxPixels bounds a picture that is decoded, which takes up to 12 bytes a pixel.
+const maxPixels = 32 << 20
+
+var errNone = errors.New("it is no picture of a kind that models see: png, jpeg, gif or webp of up to 32 megapixels")
+
+// Size is how many pixels a picture has.
+func Size(data []byte) (width, height int, err error) {
+	c, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil || c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
+		return 0, 0, errNone
+	}
+	return c.Width, c.Height, nil
+}
+
+// Fit returns a picture as providers take it, scaled down where it is too large, and its media type. A picture that
+// they might refuse is an error: it is decoded as a whole.
+func Fit(data []byte) (kind string, fit []byte, err error) {
+	defer func() { // decoders have seen much, and not all
+		if v := recover(); v != nil {
+			err = fmt.Errorf("decode a picture: %v", v)
+		}
+	}()
+	if _, _, err = Size(data); err != nil {
+		return "", nil, err
+	}
+	from, format, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return "", nil, fmt.Errorf("decode a picture: %w", err)
+	}
+	size := from.Bounds().Size()
+	long := max(size.X, size.Y)
+	if long <= maxEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
+		return "image/" + format, data, nil
+	}
+	if long > maxEdge {
+		size.X, size.Y = max(1, size.X*maxEdge/long), max(1, size.Y*maxEdge/long)
+	}
+	to := image.NewRGBA(image.Rectangle{Max: size})
+	draw.Draw(to, to.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Over, nil)
+	var out bytes.Buffer
+	err = jpeg.Encode(&out, to, &jpeg.Options{Quality: quality})
+	return "image/jpeg", out.Bytes(), err
+}
