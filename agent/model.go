@@ -119,11 +119,20 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 
 // redacted is a reply without secrets, before anything is cut out of it.
 func redacted(r llm.Reply) llm.Reply {
-	r.Text, r.Reasoning = secret.Text(r.Text), secret.Text(r.Reasoning)
+	r.Text, r.Reasoning, r.Opaque = secret.Text(r.Text), secret.Text(r.Reasoning), opaque(r.Opaque)
 	for i, c := range r.Calls {
+		r.Calls[i].Opaque = opaque(c.Opaque)
 		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
 	}
 	return r
+}
+
+// opaque is what a provider wants back as it is, or nothing where that holds a secret.
+func opaque(s string) string {
+	if secret.Text(s) != s {
+		return ""
+	}
+	return s
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for

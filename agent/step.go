@@ -68,9 +68,11 @@ func (a *Agent) step(ctx context.Context) error {
 // call, or with where its final text goes.
 func (a *Agent) recordReply(t thought, v verdict) error {
 	reply := t.reply
-	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply)}
+	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply), Opaque: reply.Opaque}
 	for _, c := range reply.Calls {
-		answer.Calls = append(answer.Calls, mind.RepairCall(c.Name, c.Arguments))
+		call := mind.RepairCall(c.Name, c.Arguments)
+		call.Opaque = c.Opaque
+		answer.Calls = append(answer.Calls, call)
 	}
 	turn := a.state.Turn + 1
 	e := event.Reply{

@@ -55,8 +55,9 @@ type unit struct {
 	begins entryRange // of SEGMENT
 }
 
+// unitOf weighs an entry as the next epoch has it.
 func unitOf(e *mind.Entry, meter Meter) unit {
-	return unit{Entry: e, tokens: meter.messages(e.Messages(true)...)}
+	return unit{Entry: e, tokens: meter.messages(e.Messages(mind.Stable{Indented: true, Since: e.N + 1})...)}
 }
 
 // Plan decides what is eligible: the older two thirds of the live entries by

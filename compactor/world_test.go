@@ -180,7 +180,7 @@ func (w *world) mechanically() Outcome {
 func (w *world) live() int {
 	n := 0
 	for _, e := range w.state.Live {
-		n += Meter(meter).messages(e.Messages(true)...)
+		n += Meter(meter).messages(e.Messages(mind.Stable{Indented: true})...)
 	}
 	return n
 }

@@ -129,10 +129,13 @@ def reply(body):
         rest = rest[end:]
         return text(got)
     reasoning, said = part(b"<reasoning>\n", head["reasoning"], b"\n</reasoning>\n"), part(b"", head["text"], b"\n")
+    opaque = lambda head: part(b"<opaque>\n", head.get("opaque"), b"\n</opaque>\n")
+    whole = opaque(head)
     for c in head.get("calls", []):
-        out.append((c["tool"], part(encode(f"<call {c['tool']}>\n"), c["args"], b"\n</call>\n")))
+        args = part(encode(f"<call {c['tool']}>\n"), c["args"], b"\n</call>\n")
         part(b"<original>\n", c.get("original"), b"\n</original>\n")
-    return reasoning, said, out
+        out.append((c["tool"], args, opaque(c)))
+    return reasoning, said, whole, out
 
 # ---- From LIFE to the list of entries
 
@@ -142,12 +145,12 @@ def fill(life, e):
     """Reads the texts of an entry."""
     body = life.body(e["ref"])
     if e["kind"] == "reply":
-        e["reasoning"], e["text"], calls = reply(body)
+        e["reasoning"], e["text"], e["opaque"], calls = reply(body)
         e["reasoning"], e["text"], e["calls"] = by_model(e["reasoning"]), by_model(e["text"]), e.get("calls") or [{} for _ in calls]
-        for c, (tool, args) in zip(e["calls"], calls):
-            c.update(tool=tool, args=by_model(args))
+        for c, (tool, args, opaque) in zip(e["calls"], calls):
+            c.update(tool=tool, args=by_model(args), opaque=opaque)
             if c.get("status"): fill_result(life, c)
-        if e.get("view"): e["reasoning"], e["text"], _ = reply(life.body(e["view"]))
+        if e.get("view"): e["reasoning"], e["text"] = reply(life.body(e["view"]))[:2]
     elif e.get("view"): e["text"] = text(life.body(e["view"]))
     elif e["kind"] == "inbound": e["text"] = cite("answer to", e.get("about"), e.get("said", "")) + clip(heard(body, [(o["from"], o["to"]) for o in e.get("own", [])]), e)
     else: e["text"] = cite("outcome of", e.get("about"), e.get("said", "")) + clip(outside(text(body)), e)

@@ -66,11 +66,11 @@ func (d *document) texts() []span {
 	case state:
 		return append(out, groups(inState(), body, d.head)...)
 	case reply:
-		texts, args, _ := mind.AnswerParts(body)
+		texts, objects, _ := mind.AnswerParts(body)
 		for _, s := range texts {
 			out = append(out, span{d.head + int(s.From), d.head + int(s.To)})
 		}
-		for _, s := range args {
+		for _, s := range objects {
 			out = append(out, groups(quoted(), body[s.From:s.To], d.head+int(s.From))...)
 		}
 		return out

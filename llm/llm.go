@@ -116,6 +116,7 @@ func (r Reply) Weight() int {
 type Reply struct {
 	Text      string
 	Reasoning string
+	Opaque    string     // JSON that the provider wants back as it is
 	Calls     []ToolCall // in the order of their index
 	// Finish is why the model stopped, in the provider's word: "stop",
 	// "tool_calls", or "length" when MaxTokens cut it off, which leaves text and

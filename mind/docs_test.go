@@ -114,9 +114,10 @@ func TestPageEdit(t *testing.T) {
 
 // The page's reply is what the program writes and reads.
 func TestPageReply(t *testing.T) {
+	signed := AnswerCall{Tool: "BASH", Args: `{"command":"ls"}`, Opaque: `{"google":{"thought_signature":"CiQB"}}`}
 	a := Answer{
-		Reasoning: "I have to look.", Text: "One moment.",
-		Calls: []AnswerCall{RepairCall("BASH", `{"command":"ls"}`), RepairCall("BASH", "ls -l")},
+		Reasoning: "I have to look.", Text: "One moment.", Opaque: `[{"type":"redacted_thinking","data":"EmwK"}]`,
+		Calls: []AnswerCall{signed, RepairCall("BASH", "ls -l")},
 	}
 	block := lethetest.Blocks(t, "context.md", "reply")[0]
 	if got := string(a.Encode()); got != block {

@@ -28,6 +28,9 @@ func hostile() *rapid.Generator[string] {
 func answers() *rapid.Generator[Answer] {
 	return rapid.Custom(func(t *rapid.T) Answer {
 		a := Answer{Reasoning: hostile().Draw(t, "reasoning"), Text: hostile().Draw(t, "text")}
+		if rapid.Bool().Draw(t, "opaque") {
+			a.Opaque = hostile().Draw(t, "its text")
+		}
 		for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "calls") {
 			a.Calls = append(a.Calls, calls().Draw(t, "call"))
 		}

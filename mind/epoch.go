@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"lethe/blobs"
@@ -67,6 +68,18 @@ func (s *State) Renew(in Inputs) {
 		s.learn(t.Version())
 	}
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
+	s.withhold()
+}
+
+// withhold keeps what providers want back with the entries so far out of later requests.
+func (s *State) withhold() {
+	if slices.ContainsFunc(s.Live, (*Entry).opaque) {
+		s.Stable.Since = s.Next
+	}
+}
+
+func (e *Entry) opaque() bool {
+	return e.Opaque != "" || slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Opaque != "" })
 }
 
 // Open renders the user message that opens the epoch: what is still asked, what has faded, oldest first, the

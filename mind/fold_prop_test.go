@@ -117,7 +117,7 @@ func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 			}
 		}
 		if e.View != nil {
-			edited[e.Text], edited[e.Messages(w.state.Stable.Indented)[0].Content.String()], edited[e.Reasoning] = true, true, true
+			edited[e.Text], edited[e.Messages(w.state.Stable)[0].Content.String()], edited[e.Reasoning] = true, true, true
 		}
 	}
 	for i, m := range ms {

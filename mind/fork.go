@@ -29,6 +29,7 @@ func (s *State) Owns(b blobs.Blob) bool {
 // the own ones.
 func (s *State) Erased(texts []Text) {
 	s.Epoch++
+	s.withhold()
 	for _, t := range texts {
 		if s.Files[t.Name] != "" {
 			s.learn(t.Version())
@@ -77,6 +78,7 @@ func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back.Context, back.Stable.Past, back.Forgets = then.Context, then.Stable.Past, nil
 	back.Overtaken = s.Overtaken // it has happened all the same
 	back.Epoch++
+	back.withhold()
 	back.keep(s.Faded...)
 	for _, e := range s.Live {
 		if back.Entry(e.N) == nil && !back.faded(e.N) {

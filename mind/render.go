@@ -35,7 +35,7 @@ func (s *State) Messages(tail string) []Message {
 		if e.Waits() {
 			break // and nothing follows it
 		}
-		out = append(out, e.Messages(s.Stable.Indented)...)
+		out = append(out, e.Messages(s.Stable)...)
 	}
 	if tail != "" {
 		out = append(out, Message{Role: "user", Content: message.Text(tail), Aside: true})
@@ -43,11 +43,11 @@ func (s *State) Messages(tail string) []Message {
 	return out
 }
 
-// Messages renders one entry: one message, or a whole unit. indented is that of Stable.
-func (e *Entry) Messages(indented bool) []Message {
+// Messages renders one entry, as the epoch has it: one message, or a whole unit.
+func (e *Entry) Messages(epoch Stable) []Message {
 	if e.Kind != Reply {
 		text := e.Text
-		if indented && e.Kind == Note { // the daemon begins each line of a hint
+		if epoch.Indented && e.Kind == Note { // the daemon begins each line of a hint
 			text = Indent(text)
 		}
 		return []Message{{Role: "user", Content: message.Text(e.Header() + "\n" + text), Aside: e.Kind != Inbound}}
@@ -59,10 +59,17 @@ func (e *Entry) Messages(indented bool) []Message {
 			text = NoAnswer
 		}
 	}
-	out := []Message{{Role: "assistant", Content: message.Text(text), Reasoning: e.Reasoning}}
+	back := func(opaque string) string {
+		if e.N < epoch.Since {
+			return ""
+		}
+		return opaque
+	}
+	out := []Message{{Role: "assistant", Content: message.Text(text), Reasoning: e.Reasoning, Opaque: back(e.Opaque)}}
 	for k, c := range e.Calls {
 		id := fmt.Sprintf("e%d_%d", e.N, k+1)
-		out[0].Calls = append(out[0].Calls, message.Call{ID: id, Name: c.Tool, Arguments: c.Args})
+		call := message.Call{ID: id, Name: c.Tool, Arguments: c.Args, Opaque: back(c.Opaque)}
+		out[0].Calls = append(out[0].Calls, call)
 		text := c.Text
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
@@ -98,9 +105,10 @@ func (e *Entry) load(body []byte) error {
 		if len(e.Calls) != len(a.Calls) {
 			return errReply
 		}
-		e.Text, e.Reasoning = model(a.Text), model(a.Reasoning)
+		e.Text, e.Reasoning, e.Opaque = model(a.Text), model(a.Reasoning), a.Opaque
 		for i, c := range a.Calls {
-			e.Calls[i].Tool, e.Calls[i].Args, e.Calls[i].Original = c.Tool, model(c.Args), c.Original
+			call := e.Calls[i]
+			call.Tool, call.Args, call.Original, call.Opaque = c.Tool, model(c.Args), c.Original, c.Opaque
 		}
 	case Inbound:
 		e.Text = cite("answer to", e.About, e.Said) + clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -112,10 +113,40 @@ func TestEntryMessages(t *testing.T) {
 		{"an empty note", Entry{N: 3, Kind: Note}, Message{Role: "user", Content: message.Text("◆ e3 note\n"), Aside: true}},
 	}
 	for _, tt := range tests {
-		ms := tt.e.Messages(true)
+		ms := tt.e.Messages(Stable{Indented: true})
 		checkPrefix(t, ms, []Message{tt.want})
 		if len(ms) != 1 {
 			t.Errorf("%s: %+v", tt.name, ms)
 		}
+	}
+}
+
+// What a provider wants back goes back while the epoch lasts in which it was made, also when the life was resumed from a snapshot.
+func TestOpaqueGoesBackInItsEpoch(t *testing.T) {
+	w := newWorld(t)
+	w.join("dev")
+	w.hear("dev", "ann", "look")
+	w.answer(Answer{Text: "One moment.", Opaque: "[1]", Calls: []AnswerCall{{Tool: "BASH", Args: "{}", Opaque: "{}"}}})
+	w.start()
+	w.finish(OK, "a file", 0)
+	expect := func(opaque, ofCall string) {
+		t.Helper()
+		for _, s := range []*State{w.state, w.fold()} {
+			m := w.last().Messages(s.Stable)[0]
+			if m.Opaque != opaque || m.Calls[0].Opaque != ofCall || !reflect.DeepEqual(s.Messages(""), w.state.Messages("")) {
+				t.Errorf("%+v", m)
+			}
+		}
+	}
+	expect("[1]", "{}")
+	w.count("stop")
+	expect("[1]", "{}")
+	w.renew("model")
+	expect("", "")
+	w.count("stop")
+	expect("", "")
+	w.answer(Answer{Text: "Found.", Opaque: "[2]"})
+	if m := w.last().Messages(w.state.Stable)[0]; m.Opaque != "[2]" {
+		t.Errorf("%+v", m)
 	}
 }

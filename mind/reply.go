@@ -18,6 +18,7 @@ import (
 type Answer struct {
 	Reasoning string
 	Text      string
+	Opaque    string // JSON that its provider wants back as it is
 	Calls     []AnswerCall
 }
 
@@ -26,6 +27,7 @@ type AnswerCall struct {
 	Tool     string
 	Args     string // a JSON object
 	Original string // what the model sent, when Args had to be repaired
+	Opaque   string // JSON that its provider wants back as it is
 }
 
 // header is the first line of a reply's body. The lengths are in bytes, so that
@@ -33,6 +35,7 @@ type AnswerCall struct {
 type header struct {
 	Reasoning int          `json:"reasoning"`
 	Text      int          `json:"text"`
+	Opaque    int          `json:"opaque,omitempty"`
 	Calls     []headerCall `json:"calls,omitempty"`
 }
 
@@ -40,6 +43,7 @@ type headerCall struct {
 	Tool     string `json:"tool"`
 	Args     int    `json:"args"`
 	Original int    `json:"original,omitempty"`
+	Opaque   int    `json:"opaque,omitempty"`
 }
 
 // part is one labelled piece of a reply's body.
@@ -47,20 +51,23 @@ type part struct {
 	open, close string
 	length      int
 	into        *string
+	isJSON      bool
 }
 
 // parts lists the pieces of a reply in the order in which the body holds them;
 // those of length 0 are left out.
 func parts(h header, a *Answer) []part {
 	ps := []part{
-		{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning},
-		{"", "\n", h.Text, &a.Text},
+		{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning, false},
+		{"", "\n", h.Text, &a.Text, false},
+		{"<opaque>\n", "\n</opaque>\n", h.Opaque, &a.Opaque, true},
 	}
 	for i, c := range h.Calls {
 		call := &a.Calls[i]
 		ps = append(ps,
-			part{"<call " + c.Tool + ">\n", "\n</call>\n", c.Args, &call.Args},
-			part{"<original>\n", "\n</original>\n", c.Original, &call.Original})
+			part{"<call " + c.Tool + ">\n", "\n</call>\n", c.Args, &call.Args, true},
+			part{"<original>\n", "\n</original>\n", c.Original, &call.Original, false},
+			part{"<opaque>\n", "\n</opaque>\n", c.Opaque, &call.Opaque, true})
 	}
 	return ps
 }
@@ -68,10 +75,11 @@ func parts(h header, a *Answer) []part {
 // Encode renders an answer as the body of its blob: a line of lengths, then the
 // parts, readable by people.
 func (a Answer) Encode() []byte {
-	h := header{Reasoning: len(a.Reasoning), Text: len(a.Text)}
+	h := header{Reasoning: len(a.Reasoning), Text: len(a.Text), Opaque: len(a.Opaque)}
 	for _, c := range a.Calls {
 		// JSON has no other bytes than UTF-8, and the part is opened by the same name.
-		h.Calls = append(h.Calls, headerCall{strings.ToValidUTF8(c.Tool, "\uFFFD"), len(c.Args), len(c.Original)})
+		tool := strings.ToValidUTF8(c.Tool, "\uFFFD")
+		h.Calls = append(h.Calls, headerCall{tool, len(c.Args), len(c.Original), len(c.Opaque)})
 	}
 	var b bytes.Buffer
 	line, _ := json.Marshal(h) // plain fields: cannot fail
@@ -95,16 +103,17 @@ func DecodeAnswer(body []byte) (Answer, error) {
 	return d.Answer, err
 }
 
-// AnswerParts returns where in the body of a reply its texts stand, and the arguments of its calls.
-func AnswerParts(body []byte) (texts, args []Span, err error) {
+// AnswerParts returns where in the body of a reply its texts stand, and what is JSON: the arguments of its calls, and
+// what a provider wants back.
+func AnswerParts(body []byte) (texts, objects []Span, err error) {
 	d, err := decodeAnswer(body)
-	return d.texts, d.args, err
+	return d.texts, d.objects, err
 }
 
 // decoded is an answer with where its parts stand.
 type decoded struct {
 	Answer
-	texts, args []Span
+	texts, objects []Span
 }
 
 func decodeAnswer(body []byte) (d decoded, err error) {
@@ -119,7 +128,7 @@ func decodeAnswer(body []byte) (d decoded, err error) {
 	for _, c := range h.Calls {
 		d.Calls = append(d.Calls, AnswerCall{Tool: c.Tool})
 	}
-	for i, p := range parts(h, &d.Answer) {
+	for _, p := range parts(h, &d.Answer) {
 		if p.length == 0 {
 			continue
 		}
@@ -127,8 +136,8 @@ func decodeAnswer(body []byte) (d decoded, err error) {
 			return d, errReply
 		}
 		from := int64(len(body) - len(rest))
-		if s := (Span{From: from, To: from + int64(p.length)}); i > 1 && i%2 == 0 {
-			d.args = append(d.args, s)
+		if s := (Span{From: from, To: from + int64(p.length)}); p.isJSON {
+			d.objects = append(d.objects, s)
 		} else {
 			d.texts = append(d.texts, s)
 		}

@@ -19,6 +19,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 			if rapid.Bool().Draw(t, "raw") { // as RepairCall would never leave it
 				a.Calls[i] = AnswerCall{Tool: strings.ToValidUTF8(hostile().Draw(t, "tool"), "?"), Args: hostile().Draw(t, "args"), Original: hostile().Draw(t, "original")}
 			}
+			a.Calls[i].Opaque = hostile().Draw(t, "opaque of a call")
 		}
 		body := a.Encode()
 		got, err := DecodeAnswer(body)
@@ -37,7 +38,7 @@ func TestAnswerRoundTrip(t *testing.T) {
 }
 
 func FuzzDecodeAnswer(f *testing.F) {
-	f.Add(Answer{Reasoning: "r", Text: "t", Calls: []AnswerCall{{"BASH", "{}", "orig"}}}.Encode())
+	f.Add(Answer{Opaque: "{}", Reasoning: "r", Text: "t", Calls: []AnswerCall{{"BASH", "{}", "orig", "[1]"}}}.Encode())
 	f.Add(Answer{Calls: []AnswerCall{{Tool: "B\xffSH", Args: "{}"}}}.Encode()) // such a name cannot stand in JSON
 	f.Add([]byte(`{"reasoning":-1,"text":9223372036854775807}` + "\n"))
 	f.Add([]byte(`{"calls":[{"tool":"x","args":-5}]}` + "\n<call x>\n"))
@@ -58,20 +59,20 @@ func TestRepairCall(t *testing.T) {
 		name, tool, args string
 		want             AnswerCall
 	}{
-		{"as it is", "BASH", `{"command":"ls"}`, AnswerCall{"BASH", `{"command":"ls"}`, ""}},
-		{"white space around", "BASH", " {}\n", AnswerCall{"BASH", "{}", ""}},
-		{"no arguments", "LIST", "", AnswerCall{"LIST", "{}", ""}},
-		{"blank arguments", "LIST", " \n", AnswerCall{"LIST", "{}", ""}},
-		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, AnswerCall{"X", `{ "b": 1, "a": 2 }`, ""}},
-		{"not JSON", "BASH", "ls -l", AnswerCall{"BASH", `{"invalid_arguments":"ls -l"}`, "ls -l"}},
-		{"null", "BASH", "null", AnswerCall{"BASH", `{"invalid_arguments":"null"}`, "null"}},
-		{"an array", "BASH", `["ls"]`, AnswerCall{"BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`}},
-		{"two objects", "BASH", `{}{}`, AnswerCall{"BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`}},
-		{"cut off", "BASH", `{"command":"l`, AnswerCall{"BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`}},
-		{"long", "BASH", long, AnswerCall{"BASH", `{"invalid_arguments":"` + long[:3*2000] + `"}`, long}},
-		{"bad name", "my tool/◆\n", "{}", AnswerCall{"my_tool___", "{}", ""}},
-		{"no name", "", "{}", AnswerCall{"unnamed", "{}", ""}},
-		{"long name", strings.Repeat("a", 65), "{}", AnswerCall{strings.Repeat("a", 64), "{}", ""}},
+		{"as it is", "BASH", `{"command":"ls"}`, AnswerCall{"BASH", `{"command":"ls"}`, "", ""}},
+		{"white space around", "BASH", " {}\n", AnswerCall{"BASH", "{}", "", ""}},
+		{"no arguments", "LIST", "", AnswerCall{"LIST", "{}", "", ""}},
+		{"blank arguments", "LIST", " \n", AnswerCall{"LIST", "{}", "", ""}},
+		{"order and spaces kept", "X", `{ "b": 1, "a": 2 }`, AnswerCall{"X", `{ "b": 1, "a": 2 }`, "", ""}},
+		{"not JSON", "BASH", "ls -l", AnswerCall{"BASH", `{"invalid_arguments":"ls -l"}`, "ls -l", ""}},
+		{"null", "BASH", "null", AnswerCall{"BASH", `{"invalid_arguments":"null"}`, "null", ""}},
+		{"an array", "BASH", `["ls"]`, AnswerCall{"BASH", `{"invalid_arguments":"[\"ls\"]"}`, `["ls"]`, ""}},
+		{"two objects", "BASH", `{}{}`, AnswerCall{"BASH", `{"invalid_arguments":"{}{}"}`, `{}{}`, ""}},
+		{"cut off", "BASH", `{"command":"l`, AnswerCall{"BASH", `{"invalid_arguments":"{\"command\":\"l"}`, `{"command":"l`, ""}},
+		{"long", "BASH", long, AnswerCall{"BASH", `{"invalid_arguments":"` + long[:3*2000] + `"}`, long, ""}},
+		{"bad name", "my tool/◆\n", "{}", AnswerCall{"my_tool___", "{}", "", ""}},
+		{"no name", "", "{}", AnswerCall{"unnamed", "{}", "", ""}},
+		{"long name", strings.Repeat("a", 65), "{}", AnswerCall{strings.Repeat("a", 64), "{}", "", ""}},
 	}
 	for _, tt := range tests {
 		if got := RepairCall(tt.tool, tt.args); got != tt.want {

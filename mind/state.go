@@ -77,6 +77,7 @@ type Entry struct {
 	// but did not count.
 	Refused   bool    `json:"refused,omitempty"`
 	Reasoning string  `json:"-"`
+	Opaque    string  `json:"-"` // what its provider wants back as it is
 	Calls     []*Call `json:"calls,omitempty"`
 	Model     string  `json:"model,omitempty"`
 }
@@ -87,6 +88,7 @@ type Call struct {
 	Tool     string `json:"tool"`
 	Args     string `json:"-"` // JSON, escaped, as it goes back on the wire
 	Original string `json:"-"` // what the model sent, when that was not JSON
+	Opaque   string `json:"-"` // what its provider wants back as it is
 	Started  bool   `json:"started,omitempty"`
 	Status   string `json:"status,omitempty"` // "" while there is no result
 	Result   Ref    `json:"result"`
@@ -198,6 +200,9 @@ type Stable struct {
 	Params Params `json:"params"`
 	// Indented: messages show notes as Indent renders them. In the epochs of earlier versions they do not.
 	Indented bool `json:"indented,omitempty"`
+	// Since is the first entry with which goes back what its provider wants back: it belongs to what stood before it
+	// when it was made, and so goes back within its epoch only.
+	Since int `json:"since,omitempty"`
 }
 
 // Context is what a request shows of the past, oldest first.

@@ -65,7 +65,7 @@ func (r *Rendering) follow(s *mind.State) {
 		r.prefix.Add((&mind.State{Stable: s.Stable}).Messages("")...)
 	}
 	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
-		r.prefix.Add(s.Live[r.entries].Messages(s.Stable.Indented)...)
+		r.prefix.Add(s.Live[r.entries].Messages(s.Stable)...)
 	}
 }
 
