@@ -32,7 +32,10 @@ func (a *Agent) frame() request.Frame {
 }
 
 // limit is the largest request in tokens, its answer included.
-func (a *Agent) limit() int { return request.Limit(a.state, a.cfg.ContextLimit) }
+func (a *Agent) limit() int {
+	model, _ := a.cfg.Known.Of(a.state.Stable.Params.Model)
+	return request.Limit(a.state, request.Bound(model, a.cfg.ContextLimit))
+}
 
 // contextTokens estimates the next request.
 func (a *Agent) contextTokens() int { return a.rendering.Tokens(a.state, a.tail(), a.estimate) }
@@ -160,7 +163,8 @@ func Check(id home.Identity, cfg Config) error {
 // checkLimit refuses a limit that leaves no room for a conversation. The limit that it asks for
 // is enough. What a provider counts or takes refuses no life.
 func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
-	w := request.Window(llm.Estimator{}, stable, c.ContextLimit)
+	model, _ := c.Known.Of(stable.Params.Model)
+	w := request.Window(llm.Estimator{}, stable, request.Bound(model, c.ContextLimit))
 	if w.Free() >= compactor.MinFree {
 		return nil
 	}

@@ -11,8 +11,33 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/request"
 )
+
+// With another model comes its window, and its largest answer.
+func TestWindowOfAnotherModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	small := llm.Info{Window: 40_000, Output: 2000}
+	w.conf.ContextLimit, w.conf.Offline, w.conf.Known = 0, false, llm.Known{"rehearsal-small": small}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	r.ask("hello")
+	r.settled()
+	equal(t, "limit", w.status(id).ContextLimit, request.DefaultLimit)
+	r.ask("/model rehearsal-small")
+	r.ask("hello")
+	r.settled()
+	equal(t, "limit", w.status(id).ContextLimit, 40_000)
+	equal(t, "answer", w.fold(id).Stable.Params.MaxTokens, 2000)
+	r.ask("/model rehearsal")
+	r.ask("hello")
+	r.settled()
+	equal(t, "limit", w.status(id).ContextLimit, request.DefaultLimit)
+	equal(t, "answer", w.fold(id).Stable.Params.MaxTokens, 16<<10)
+	r.finish()
+}
 
 // TestSmallWindow meets a provider that takes less than was believed, and says
 // how much: the life learns it, once, and for good.

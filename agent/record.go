@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -121,12 +122,15 @@ func (a *Agent) wanted() mind.Params { return a.cfg.wanted(a.state) }
 
 // wanted are the parameters that a new epoch of a life takes.
 func (c Config) wanted(s *mind.State) mind.Params {
-	p, limit := s.NextParams(c.Params, c.DefaultModel), c.ContextLimit
+	p := s.NextParams(c.Params, c.DefaultModel)
+	model, _ := c.Known.Of(p.Model)
+	limit := request.Bound(model, c.ContextLimit)
 	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
 		limit = request.Limit(s, limit)
 	}
 	if p.MaxTokens == 0 || limit != c.ContextLimit {
 		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)
 	}
+	p.MaxTokens = min(p.MaxTokens, cmp.Or(model.Output, p.MaxTokens))
 	return p
 }

@@ -60,7 +60,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("request %d has about %d tokens", i, tokens)
 		}
 	}
-	if b := request.PartsOf(id, w.fold(id), 0); b.Live > 2*b.Limit/8+b.Entries*100 {
+	if b := request.PartsOf(id, w.fold(id), request.DefaultLimit); b.Live > 2*b.Limit/8+b.Entries*100 {
 		t.Errorf("the live entries cost %d tokens", b.Live)
 	}
 	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {

@@ -320,3 +320,12 @@ func (s *Settings) Known(preset string) llm.Known {
 	}
 	return known
 }
+
+// Fits refuses a limit above a model's window.
+func Fits(limit int, model string, info llm.Info) error {
+	if info.Window == 0 || limit <= info.Window {
+		return nil
+	}
+	return Invalid("if it takes more by now, say so as window in "+fmt.Sprintf("[models.%q]", model),
+		"context.limit = %d is above the window of %s, %d tokens (%s)", limit, model, info.Window, info.From)
+}

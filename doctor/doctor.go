@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,6 +176,9 @@ func behaves(dir string) error {
 // model looks at the key, the endpoint, its clock and its models.
 func (x Exam) model(ctx context.Context) {
 	s := x.Settings.Model
+	if s.Preset+s.BaseURL == "" {
+		s.Preset = llm.ParseName(s.Name).Preset
+	}
 	preset, _ := llm.Preset(cmp.Or(s.Preset, llm.Presets()[0]))
 	export := "export " + preset.KeyEnv + "=…"
 	client, err := llm.New(llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, MaxRetries: -1})
@@ -211,14 +215,29 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	off := time.Since(date).Round(time.Second)
 	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true",
 		"it is %s off that of %s", off, client.Host())
-	model = cmp.Or(x.Settings.Model.Name, client.Preset().Model)
-	if model != "" && (models == nil || slices.Contains(models, model)) {
+	model = cmp.Or(llm.ParseName(x.Settings.Model.Name).Model, client.Preset().Model)
+	told, served := models[model]
+	if model != "" && (served || len(models) == 0) {
+		info, _ := x.Settings.Known(client.Preset().Name).Of(model)
+		info.Window = cmp.Or(info.Window, told.Window)
+		x.window(model, info)
 		return model
 	}
-	near := cmp.Or(config.Nearest(model, models), strings.Join(models, " "))
+	names := slices.Sorted(maps.Keys(models))
+	near := cmp.Or(config.Nearest(model, names), strings.Join(names, " "))
 	err = fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, near)
 	x.check(err, "model", x.edit(), "")
 	return ""
+}
+
+// window tells how much a model takes.
+func (x Exam) window(model string, info llm.Info) {
+	x.warn(info.Window == 0, "window", x.edit(), "nobody has told how many tokens %s takes: say so as window in [models.%q]",
+		model, model)
+	if info.Window > 0 {
+		err := config.Fits(x.Settings.Context.Limit, model, info)
+		x.check(err, "window", x.edit(), "%s takes %d tokens", model, info.Window)
+	}
 }
 
 // curl is the command that shows how an endpoint answers.

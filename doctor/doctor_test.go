@@ -34,7 +34,8 @@ func TestEndpoint(t *testing.T) {
 	const key = "sk-0123456789abcdef"
 	t.Setenv("LETHE_API_KEY", key)
 	var asked []string
-	models, status, date := `{"data":[{"id":"small"},{"id":"great-1"}]}`, http.StatusOK, time.Now()
+	limit := 0
+	models, status, date := `{"data":[{"id":"small","context_length":9000},{"id":"great-1"}]}`, http.StatusOK, time.Now()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization"))
 		w.Header().Set("Date", date.UTC().Format(http.TimeFormat))
@@ -54,6 +55,7 @@ func TestEndpoint(t *testing.T) {
 	look := func(model string, request bool) string {
 		var s config.Settings
 		s.Model.BaseURL, s.Model.Name = server.URL+"/v1", model
+		s.Context.Limit = limit
 		found := examine(t, Exam{Home: home.Home{Dir: filepath.Join(t.TempDir(), "none")}, Settings: s, Request: request})
 		if strings.Contains(found, key) {
 			t.Error("the key is told: ", found)
@@ -64,7 +66,12 @@ func TestEndpoint(t *testing.T) {
 	if want := []string{"GET /v1/models Bearer " + key, "POST /v1/chat/completions Bearer " + key}; strings.Join(asked, "\n") != strings.Join(want, "\n") {
 		t.Errorf("asked %q", asked)
 	}
-	asked, date = nil, time.Now().Add(time.Hour)
+	lethetest.Words(t, look("great-1", true), "warning window nobody has told how many tokens great-1 takes", `[models."great-1"]`)
+	limit = 9001
+	lethetest.Words(t, look("small", true), "trouble window context.limit = 9001 is above the window of small, 9000 tokens")
+	asked, limit, date = nil, 9000, time.Now().Add(time.Hour)
+	lethetest.Words(t, look("small", true), "ok window small takes 9000 tokens")
+	asked = nil
 	lethetest.Words(t, look("great", true), "warning clock it is -", "off that of 127.0.0.1:", `trouble model 127.0.0.1:`, `serves no model "great"`, `"great-1"`)
 	if look("small", false); len(asked) != 1 {
 		t.Errorf("asked %q", asked)

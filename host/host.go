@@ -81,6 +81,7 @@ type Host struct {
 
 	members  members                     // those that Start runs
 	models   models                      // of all identities, which share its connections
+	told     func() llm.Known            // what the endpoint tells of its models; asked once
 	preset   string                      // that models go to where their names say none; "" for the offline one's
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
@@ -88,6 +89,9 @@ type Host struct {
 }
 
 const offlineModel = "rehearsal"
+
+// tellTime bounds how long a start waits for an endpoint to tell the window of a model that nobody knows.
+const tellTime = 700 * time.Millisecond
 
 // models are *llm.Models, or the client of the offline one, which gets names as they are.
 type models interface {
@@ -148,6 +152,12 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.told = sync.OnceValue(func() llm.Known {
+		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		defer cancel()
+		_, _, models, _ := m.Look(ctx)
+		return models
+	})
 	h.models, h.Endpoint, h.preset, h.model = m, m.Host(), m.Preset().Name, m.Preset().Model
 	if h.model == "" && named == "" {
 		const hint = "name one with --model, or model.name in config.toml"
@@ -195,6 +205,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	} else if named != "" {
 		params.Model = llm.Settle(named, "", h.preset)
 	}
+	model := cmp.Or(params.Model, h.model)
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
 		rule, _ := tools.ParseRule(text) // checked
@@ -221,12 +232,32 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
-		Budget: s.Budget.Limits(), Known: s.Known(h.preset),
+		Budget: s.Budget.Limits(), Known: h.known(model),
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
+	if info, _ := c.Known.Of(model); !h.Offline {
+		if err := config.Fits(c.ContextLimit, model, info); err != nil {
+			return c, err
+		}
+	}
 	return c, h.review(id, &c)
+}
+
+// known is what is known of models; where nobody knows the window of the one in use, with what the endpoint tells.
+func (h *Host) known(model string) llm.Known {
+	known := h.settings.Known(h.preset)
+	if info, _ := known.Of(model); info.Window > 0 || h.Offline {
+		return known
+	}
+	for name, told := range h.told() {
+		if info, _ := known.Of(name); info.Window == 0 {
+			info.Window, info.From = told.Window, told.From
+			known[name] = info
+		}
+	}
+	return known
 }
 
 // Run runs identities until ctx ends or every one has stopped.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
@@ -267,6 +269,53 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 	lethetest.Must(t, h.Close())
+}
+
+// A limit above a model's window is refused; of a model that nobody knows, the endpoint is asked once, and one that does
+// not tell keeps nobody from starting.
+func TestWindow(t *testing.T) {
+	t.Setenv("LETHE_API_KEY", "sk-0123456789abcdef")
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.URL.Path == "/v1/models" {
+			fmt.Fprint(w, `{"data":[{"id":"own","max_model_len":30000},{"id":"other","context_length":20000},{"id":"mute"}]}`)
+		}
+	}))
+	defer server.Close()
+	prepare := func(model string, limit int, path string) (agent.Config, error) {
+		var s config.Settings
+		s.Model.BaseURL, s.Model.Name, s.Context.Limit = server.URL+path, model, limit
+		h, err := New(home.Home{Dir: t.TempDir()}, s, Options{})
+		lethetest.Must(t, err)
+		_, _ = h.config(home.Identity{}) // asks no more
+		c, err := h.config(home.Identity{})
+		return c, err
+	}
+	for _, test := range []struct {
+		model  string
+		limit  int
+		path   string
+		window int
+		says   string
+		asked  int
+	}{
+		{"own", 30000, "/v1", 30000, "", 1},
+		{"own", 30001, "/v1", 30000, "context.limit = 30001 is above the window of own, 30000 tokens (20", 1},
+		{"mute", 5_000_000, "/v1", 0, "", 1},
+		{"own", 5_000_000, "/nothing", 0, "", 1},
+		{"deepseek-v4-pro", 1_000_000, "/v1", 1_000_000, "", 0},
+		{"deepseek-v4-pro", 1_000_001, "/v1", 1_000_000, "is above the window of deepseek-v4-pro, 1000000 tokens (2026-11-23", 0},
+	} {
+		asked = 0
+		c, err := prepare(test.model, test.limit, test.path)
+		if info, _ := c.Known.Of(test.model); info.Window != test.window || asked != test.asked {
+			t.Errorf("%+v: %+v, asked %d times", test, info, asked)
+		}
+		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%+v: %v", test, err)
+		}
+	}
 }
 
 // The program of docs/embed.md compiles, and the JSON there is a Reply.

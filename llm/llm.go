@@ -39,6 +39,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"lethe/llm/message"
@@ -234,9 +235,9 @@ func (c *Client) Host() string { return c.base.Host }
 // Key returns the variable of the environment that holds the key, and whether it is set.
 func (c *Client) Key() (name string, set bool) { return c.keyEnv, c.key != "" }
 
-// Look asks the endpoint, for nothing, which models it serves and what its clock says. Both are empty
-// where it does not tell.
-func (c *Client) Look(ctx context.Context) (status int, date time.Time, models []string, err error) {
+// Look asks the endpoint, for nothing, which models it serves, with their windows, and what its clock says. What it does
+// not tell is empty.
+func (c *Client) Look(ctx context.Context) (status int, date time.Time, models Known, err error) {
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"models", nil) // of a parsed URL
 	req.Header = c.header("application/json")
 	resp, err := c.http.Do(req)
@@ -247,10 +248,18 @@ func (c *Client) Look(ctx context.Context) (status int, date time.Time, models [
 	}
 	defer resp.Body.Close()
 	date, _ = http.ParseTime(resp.Header.Get("Date"))
-	var list struct{ Data []struct{ ID string } }
+	var list struct {
+		Data []struct {
+			ID     string
+			Window int `json:"context_length"` // OpenRouter's word
+			Most   int `json:"max_model_len"`  // vLLM's
+		}
+	}
 	_ = json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list)
+	models = Known{}
 	for _, m := range list.Data {
-		models = append(models, m.ID)
+		told := Info{Window: max(m.Window, m.Most, 0), From: time.Now().UTC().Format(time.DateOnly) + " " + c.Host()}
+		models[strings.TrimPrefix(m.ID, "models/")] = told // Gemini's prefix, which it takes without
 	}
 	return resp.StatusCode, date, models, nil
 }

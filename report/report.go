@@ -35,6 +35,7 @@ type Home struct {
 	Zone         *time.Location // nil is that of the machine
 	People       []string       // who may answer questions and raise budgets
 	ContextLimit int            // tokens; 0 is the default
+	Known        llm.Known      // of models, before the table
 }
 
 // InvalidError is a request that was made wrongly: Hint says what is right.
@@ -191,7 +192,8 @@ func (h Home) Context(id home.Identity) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	limit := h.ContextLimit
+	model, _ := h.Known.Of(s.Stable.Params.Model)
+	limit := request.Bound(model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
 	}

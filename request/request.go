@@ -19,14 +19,15 @@ import (
 // DefaultLimit is the largest request in tokens, where nobody has configured another.
 const DefaultLimit = 100_000
 
-// Limit is the largest request in tokens, its answer included: what was configured, or what the provider has been seen
-// to take, if that is less.
-func Limit(s *mind.State, configured int) int {
-	if s.Window > 0 {
-		return min(s.Window, configured)
-	}
-	return configured
+// Bound is the largest request in tokens, its answer included: what was configured, or the model's window, if that is
+// less.
+func Bound(model llm.Info, configured int) int {
+	limit := cmp.Or(configured, DefaultLimit)
+	return min(limit, cmp.Or(model.Window, limit))
 }
+
+// Limit is no more than the provider has been seen to take.
+func Limit(s *mind.State, bound int) int { return min(cmp.Or(s.Window, bound), bound) }
 
 // Estimator knows what the last reply of a life has told of the length of tokens.
 func Estimator(s *mind.State) (e llm.Estimator) {
@@ -155,10 +156,10 @@ type Parts struct {
 // Free is what is left of the limit.
 func (p Parts) Free() int { return max(p.Limit-p.Total, 0) }
 
-// PartsOf estimates the parts for the state of an identity; a limit of 0 is the default.
+// PartsOf estimates the parts for the state of an identity; of the limit it is bound by.
 func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	e, tail := Estimator(s), ""
-	limit = Limit(s, cmp.Or(limit, DefaultLimit))
+	limit = Limit(s, limit)
 	if s.Stable.Params.Order == mind.OrderTail {
 		log, err := life.View(id.LIFE())
 		if err != nil { // and s has just been read from it

@@ -76,7 +76,7 @@ func (p *program) open(missing bool) error {
 	store, err := blobs.Open(p.home.Blobs())
 	p.look = report.Home{
 		Home: p.home, Store: store, Limits: p.settings.Budget.Limits(), Zone: p.settings.Zone(),
-		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit,
+		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit, Known: p.known(),
 	}
 	if err != nil || p.asIs { // check names what is not finished
 		return err
@@ -88,6 +88,12 @@ func (p *program) open(missing bool) error {
 		}
 	}
 	return nil
+}
+
+// known is what is known of models.
+func (p *program) known() llm.Known {
+	model := p.settings.Model
+	return p.settings.Known(cmp.Or(model.Preset, llm.ParseName(model.Name).Preset))
 }
 
 // store is that of the home, which has to be there.
