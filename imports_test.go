@@ -16,7 +16,7 @@ var allowed = map[string][]string{
 	"lethe": {},
 	"lethe/agent": {
 		"lethe", "lethe/blobs", "lethe/branch", "lethe/chat", "lethe/compactor", "lethe/compactor/beside", "lethe/crew",
-		"lethe/home", "lethe/internal/durable", "lethe/internal/panics", "lethe/internal/secret",
+		"lethe/home", "lethe/internal/durable", "lethe/internal/panics", "lethe/internal/picture", "lethe/internal/secret",
 		"lethe/internal/status", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/reach", "lethe/recall", "lethe/recall/hint", "lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools",
 		"lethe/wake",
@@ -175,7 +175,8 @@ var allowed = map[string][]string{
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},
 	"lethe/tools": {
-		"lethe/chat", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger",
+		"lethe/chat", "lethe/internal/durable", "lethe/internal/picture", "lethe/internal/sandbox", "lethe/internal/secret",
+		"lethe/trigger",
 	},
 	"lethe/trigger": {"lethe/chat"},
 	"lethe/wake": {

@@ -96,13 +96,13 @@ func (w *world) parse(body []byte) asked {
 	for k, v := range fields {
 		a.rest[k] = string(v)
 	}
-	var last struct{ Content string }
+	var last struct{ Content any }
 	lethetest.Must(w, json.Unmarshal(messages[len(messages)-1], &last))
-	a.last = last.Content
+	a.last = fmt.Sprint(last.Content)
 	a.first = a.messages[:len("[")+len(messages[0])+len(",")+len(messages[1])]
 	a.head = a.messages
-	if i := strings.LastIndex(last.Content, "<task name="); i >= 0 {
-		a.task, _, _ = strings.Cut(last.Content[i+len(`<task name="`):], `"`)
+	if i := strings.LastIndex(a.last, "<task name="); i >= 0 {
+		a.task, _, _ = strings.Cut(a.last[i+len(`<task name="`):], `"`)
 		a.head = a.messages[:len(a.messages)-len(messages[len(messages)-1])-len(",")]
 	}
 	return a

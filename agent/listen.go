@@ -11,6 +11,7 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
+	"lethe/internal/picture"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
@@ -242,32 +243,52 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		out, granted = append(out, record{Event: e.event, Texts: []body{e.body}}), append(granted, a.grants(e.heard)...)
+		grants, images := a.named(e.heard, in.quota/llm.WeightPicture)
+		in.quota -= len(images) * llm.WeightPicture
+		e.event.Images = images
+		out, granted = append(out, record{Event: e.event, Texts: []body{e.body}}), append(granted, grants...)
 	}
 	in.entries = nil
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
 }
 
-// grants finds the blobs of other lives that users name: naming one gives the
-// identity the right to open it.
-func (a *Agent) grants(lines []chat.Line) []record {
-	var out []record
+// maxImages is how many pictures of one line are shown.
+const maxImages = 8
+
+// named finds the blobs of other lives that users name: naming one gives the identity the right to open it. Of those
+// that it may open it finds most pictures, or fewer.
+func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []event.Image) {
 	for _, l := range lines {
-		if l.Agent {
-			continue
-		}
+		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
 			h, err := a.store.Resolve(short)
-			if err != nil || a.state.Grants[h.String()] {
+			if err != nil {
 				continue
 			}
-			if b, err := a.store.Get(h); err == nil && !a.state.Owns(b) {
-				out = append(out, record{Event: event.Grant{Hash: h.String(), By: l.Name}})
+			b, err := a.store.Get(h)
+			known := a.state.Grants[h.String()] || a.state.Owns(b)
+			if err != nil || l.Agent && !known {
+				continue
+			}
+			if !known {
+				granted = append(granted, record{Event: event.Grant{Hash: h.String(), By: l.Name}})
+			}
+			if len(images) < bound {
+				images = append(images, imagesOf(h, b.Body)...)
 			}
 		}
 	}
-	return out
+	return granted, images
+}
+
+// imagesOf is the picture in a blob, if it is one.
+func imagesOf(h blobs.Hash, body []byte) []event.Image {
+	width, height, err := picture.Size(body)
+	if err != nil {
+		return nil
+	}
+	return []event.Image{{Hash: h.String(), Width: width, Height: height}}
 }
 
 // signed reports whether a line begins as the identity's own do, even if it is cut off.

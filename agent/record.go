@@ -125,6 +125,7 @@ func (c Config) wanted(s *mind.State) mind.Params {
 	p := s.NextParams(c.Params, c.DefaultModel)
 	model, _ := c.Known.Of(p.Model)
 	limit := request.Bound(model, c.ContextLimit)
+	p.Sees = model.Sees
 	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
 		limit = request.Limit(s, limit)
 	}

@@ -140,7 +140,7 @@ func TestGistsMakeUpNoDates(t *testing.T) {
 	w.reply("Noted.", 0)
 	var units []unit
 	for _, e := range w.state.Live {
-		units = append(units, unitOf(e, meter))
+		units = append(units, unitOf(e, meter, mind.Params{}))
 	}
 	j := Job{in: w.input()}
 	for gist, of := range map[string][]unit{
@@ -165,11 +165,11 @@ func TestGistsAreCutBetweenWords(t *testing.T) {
 		w := newWorld(t, 60_000)
 		w.hear("ada", text, 0)
 		j := Job{in: w.input()}
-		made, err := j.accept([]unit{unitOf(w.state.Live[0], meter)}, `{"summary":"s","relevance":3,"gist":"`+text+`"}`)
+		made, err := j.accept([]unit{unitOf(w.state.Live[0], meter, mind.Params{})}, `{"summary":"s","relevance":3,"gist":"`+text+`"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, got := range []string{made.Gist, j.mechanical([]unit{unitOf(w.state.Live[0], meter)}).Gist, cardGist([]mind.Listing{{Ref: blobs.Ref{Gist: text}}}, 1)} {
+		for _, got := range []string{made.Gist, j.mechanical([]unit{unitOf(w.state.Live[0], meter, mind.Params{})}).Gist, cardGist([]mind.Listing{{Ref: blobs.Ref{Gist: text}}}, 1)} {
 			head, cut := strings.CutSuffix(strings.TrimPrefix(got, "ada: "), "…")
 			if cut && !strings.HasPrefix(text, head+" ") || !cut && len(got) > blobs.MaxGist {
 				t.Errorf("%q", got)

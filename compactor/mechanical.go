@@ -192,7 +192,7 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 	j := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
 	var units []unit
 	for _, e := range entries {
-		units = append(units, unitOf(e, meter))
+		units = append(units, unitOf(e, meter, mind.Params{}))
 	}
 	if len(units) == 0 {
 		return "There is nothing to see."

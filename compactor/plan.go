@@ -56,8 +56,9 @@ type unit struct {
 }
 
 // unitOf weighs an entry as the next epoch has it.
-func unitOf(e *mind.Entry, meter Meter) unit {
-	return unit{Entry: e, tokens: meter.messages(e.Messages(mind.Stable{Indented: true, Since: e.N + 1})...)}
+func unitOf(e *mind.Entry, meter Meter, p mind.Params) unit {
+	next := mind.Stable{Indented: true, Since: e.N + 1, Params: p}
+	return unit{Entry: e, tokens: meter.messages(e.Messages(next)...)}
 }
 
 // Plan decides what is eligible: the older two thirds of the live entries by
@@ -127,7 +128,7 @@ func unitsOf(s *mind.State, meter Meter) (units []unit) {
 		if e.Waits() {
 			break
 		}
-		units = append(units, unitOf(e, meter))
+		units = append(units, unitOf(e, meter, s.Stable.Params))
 	}
 	return units
 }

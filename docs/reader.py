@@ -157,6 +157,9 @@ def fill(life, e):
 def fill_result(life, c):
     label = "asked" if c["status"] == "ok" else "not run, asked"
     c["text"] = text(life.body(c["view"])) if c.get("view") else cite(label, c.get("about")) + clip(outside(text(life.body(c["result"]))), c)
+def images(e):
+    """The texts of the pictures of an entry or a result, which a person has not edited."""
+    return "" if e.get("view") else "".join(f"\n[image hash={i['hash'][:16]} {i['width']}x{i['height']}]" for i in e.get("images") or [])
 def exact(tool, args): return tool and blake3(encode(f"{tool}\0{args}"))[:32]
 
 def fold(life):
@@ -172,6 +175,7 @@ def fold(life):
 def apply(life, state, kind, args, fields, refs):
     get, questions, approved = lambda key: fields.get(key, [""])[0], state["questions"], state["approved"]
     shown = {"show": int(get("show") or 0), "places": get("mark") == "places"} if kind in ("note", "inbound", "result") else {}
+    if kind in ("inbound", "result"): shown["images"] = [dict(zip(("hash", "width", "height"), re.split("[:x]", i))) for i in fields.get("image", [])]
     if kind in ("joined", "note", "hint", "inbound", "reply"):
         e = {"n": int(args[0][1:]), "kind": kind.replace("joined", "note"), "ref": refs[0], "room": get("room"), **shown}
         e["own"] = [dict(zip(("from", "to"), map(int, o.split("..")))) for o in fields.get("own", [])]
@@ -219,16 +223,18 @@ custom - max_tokens - - - reasoning_content all yes""".split("\n")}
 def messages(state, notes, add):
     add("system", state["stable"]["system"])
     if state["stable"]["past"]: add("user", state["stable"]["past"])
+    sees = state["stable"]["params"].get("sees")
     for e in state["live"]:
         if e["kind"] != "reply":
             said = e["text"]
             if state["stable"].get("indented") and e["kind"] == "note": said = indent(said.replace("\u2028", "\n")).replace("\n    ◳ ", "\n◳ ")
-            add("user", f"◆ e{e['n']} {e['kind']}{' room=' + e['room'] if e['kind'] == 'inbound' else ''}\n{said}", remark=e["kind"] != "inbound")
+            add("user", f"◆ e{e['n']} {e['kind']}{' room=' + e['room'] if e['kind'] == 'inbound' else ''}\n{said}{images(e)}", remark=e["kind"] != "inbound", shows=sees and images(e))
             continue
         if not all(c.get("status") for c in e["calls"]): break
         calls = [(f"e{e['n']}_{k}", c) for k, c in enumerate(e["calls"], 1)]
         add("assistant", e["text"] if e["text"].strip(SPACE) else "" if calls else "(no answer)", e["reasoning"], calls)
-        for id, c in calls: add("tool", c["text"] if c["text"].strip(SPACE) else "(no output)", id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"))
+        for id, c in calls: add("tool", (c["text"] if c["text"].strip(SPACE) else "(no output)") + ("" if sees else images(c)), id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"))
+        if sees and any(images(c) for _, c in calls): add("user", "".join(images(c) for _, c in calls), shows=True)
     if notes: add("user", notes, remark=True)
 
 def request(state, notes, preset):
@@ -238,10 +244,10 @@ def request(state, notes, preset):
         n, digits = int(hashlib.sha256(encode(id)).hexdigest(), 16), ""
         while n: n, digits = n // 36, "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36] + digits
         return digits[:9] if preset == "mistral" else id
-    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False):
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False):
         nonlocal ended
         last = out[-1]["role"] if out and turns == "yes" else ""
-        if role == "user" and (last == "user" or last == "tool" and (remark or ended)):
+        if role == "user" and (last == "user" or last == "tool" and not shows and (remark or ended)):
             out[-1]["content"] += "\n\n" + content
             return
         if (last, role) == ("tool", "user"): add("assistant", "(not finished yet)")

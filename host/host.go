@@ -132,7 +132,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	named := cmp.Or(o.Model, settings.Model.Name)
 	conf := llm.Config{
 		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
-		AnswerTimeout: settings.Model.AnswerTimeout,
+		AnswerTimeout: settings.Model.AnswerTimeout, Blob: h.blob,
 		// The room is told after some seven seconds, since a person is waiting; the identity goes on trying by itself.
 		MaxRetries: 3,
 		OnRetry: func(err error, wait time.Duration) {
@@ -164,6 +164,16 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
 	return h, nil
+}
+
+// blob reads a picture.
+func (h *Host) blob(hash string) ([]byte, error) {
+	address, err := blobs.ParseHash(hash)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.store.Get(address)
+	return b.Body, err
 }
 
 // rehearse starts listening for the offline model, over HTTP like any other.

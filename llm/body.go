@@ -12,6 +12,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+
+	"lethe/llm/message"
 )
 
 // Fillers are fixed: they are part of the bytes of a life. They stand where a
@@ -167,7 +169,8 @@ func (p PresetInfo) setThinking(body map[string]any, r Request) {
 // between them would look like the answer to that one: the model would go on to
 // what m says and leave it at that.
 func (w *writer) joins(m Message) bool {
-	return m.Role == "user" && (w.last.Role == "user" || w.last.Role == "tool" && (m.Aside || w.ended))
+	sees := slices.ContainsFunc(m.Content, func(p message.Part) bool { return p.Ref != "" }) // which no result may hold
+	return m.Role == "user" && (w.last.Role == "user" || w.last.Role == "tool" && !sees && (m.Aside || w.ended))
 }
 
 // fillerBetween is what has to be said between two messages. The results of one

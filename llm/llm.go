@@ -55,6 +55,9 @@ type (
 // Text is the content of a message that is one text.
 func Text(s string) message.Content { return message.Text(s) }
 
+// WeightPicture is what a picture weighs.
+const WeightPicture = message.WeightPicture
+
 // Weight returns the weighted characters of a text.
 func Weight(s string) int { return message.Weight(s) }
 

@@ -18,6 +18,7 @@ import (
 func TestLives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
+		w.pictured = rapid.Bool().Draw(t, "pictured")
 		if rapid.Bool().Draw(t, "older") {
 			w.older()
 		}
@@ -124,7 +125,7 @@ func checkStructure(t lethetest.Failer, w *world, ms []Message) {
 		if edited[m.Content.String()] || edited[m.Reasoning] && m.Reasoning != "" {
 			continue
 		}
-		text := m.Content.String()
+		text := m.Content[0].Text // pictures are behind it
 		switch {
 		case i == 0:
 			continue // the soul and our own words

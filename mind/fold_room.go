@@ -24,7 +24,7 @@ func (s *State) joined(e event.Joined, from source) error {
 }
 
 func (s *State) inbound(e event.Inbound, from source) error {
-	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places, Own: joinSpans(e.Own)}
+	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places, Own: joinSpans(e.Own), Images: e.Images}
 	if e.Answers != "" {
 		q, err := s.answered(e)
 		if err != nil {

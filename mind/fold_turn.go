@@ -131,7 +131,7 @@ func (s *State) result(e event.Result, from source) error {
 	if q, ok := s.Asked(e.ID, exact); ok {
 		c.About = &q.Ref
 	}
-	c.Status, c.Result, c.Show, c.Places = e.Status, from.ref(), e.Show, e.Places
+	c.Status, c.Result, c.Show, c.Places, c.Images = e.Status, from.ref(), e.Show, e.Places, e.Images
 	c.Text = c.shown(body)
 	if c.Status != OK {
 		s.notSpawned(e.ID)

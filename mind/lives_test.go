@@ -19,18 +19,19 @@ import (
 // world is a life without disk and model: rooms and blobs in memory, and what
 // package agent does around the fold.
 type world struct {
-	t      lethetest.Failer
-	state  *State
-	blobs  map[blobs.Hash][]byte // the bodies
-	files  map[blobs.Hash][]byte
-	lines  []life.Event // of all the life
-	rooms  map[string]*roomFile
-	now    time.Time
-	epoch  []byte   // body of the newest epoch
-	log    []logged // the epoch's event and what followed, as read back from lines
-	memory string
-	soul   string
-	then   [][]byte // snapshots of moments
+	pictured bool // lines name pictures, and results show some
+	t        lethetest.Failer
+	state    *State
+	blobs    map[blobs.Hash][]byte // the bodies
+	files    map[blobs.Hash][]byte
+	lines    []life.Event // of all the life
+	rooms    map[string]*roomFile
+	now      time.Time
+	epoch    []byte   // body of the newest epoch
+	log      []logged // the epoch's event and what followed, as read back from lines
+	memory   string
+	soul     string
+	then     [][]byte // snapshots of moments
 }
 
 type roomFile struct {
@@ -128,7 +129,7 @@ func (w *world) renew(why string) {
 	w.state.Renew(Inputs{
 		System: System(w.state.Name, w.state.Self, w.soul, ref, ref),
 		Tools:  json.RawMessage(someTools),
-		Params: Params{Model: "deepseek-v4-pro", MaxTokens: 1000},
+		Params: Params{Model: "deepseek-v4-pro", MaxTokens: 1000, Sees: w.pictured && w.state.Next%2 == 0},
 	})
 	w.state.Open(w.memory, nil, time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC))
 	w.count(why)
@@ -211,7 +212,7 @@ func (w *world) listen(room string, like event.Inbound) {
 	heard := like
 	end := func(to int64) {
 		if heard.Lines > 0 {
-			heard.N, heard.Passage = w.state.Next, w.passage(room, from, to)
+			heard.N, heard.Passage, heard.Images = w.state.Next, w.passage(room, from, to), w.images(len(text)%3)
 			w.happen(heard, string(text))
 		}
 		text, heard = nil, like
@@ -317,7 +318,18 @@ func (w *world) finish(status, body string, show int) {
 	if open := w.state.Questions; len(open) > 0 && status == OK && len(body)%3 == 2 { // as WAIT does
 		e.Withdrawn = open[0].ID
 	}
+	e.Images = w.images(len(body) % 2)
 	w.happen(e, body)
+}
+
+// images are so many, where lines name pictures and results show some.
+func (w *world) images(n int) (out []event.Image) {
+	for i := range n {
+		if w.pictured {
+			out = append(out, event.Image{Hash: strings.Repeat("3f", 32), Width: 640, Height: 480 + i})
+		}
+	}
+	return out
 }
 
 // run starts the next call and finishes it.

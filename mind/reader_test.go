@@ -52,6 +52,7 @@ func TestReaderOfThePages(t *testing.T) {
 	}
 	lives := rapid.Custom(func(t *rapid.T) *world {
 		w := newWorld(t)
+		w.pictured = rapid.Bool().Draw(t, "pictured")
 		if rapid.Bool().Draw(t, "older") {
 			w.older()
 		}

@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/life/event"
 	"lethe/llm/message"
 )
 
@@ -50,7 +51,8 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		if epoch.Indented && e.Kind == Note { // the daemon begins each line of a hint
 			text = Indent(text)
 		}
-		return []Message{{Role: "user", Content: message.Text(e.Header() + "\n" + text), Aside: e.Kind != Inbound}}
+		said := epoch.shows(e.Header()+"\n"+text, e.View, e.Images)
+		return []Message{{Role: "user", Content: said, Aside: e.Kind != Inbound}}
 	}
 	text := e.Text
 	if strings.TrimSpace(text) == "" {
@@ -74,9 +76,25 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		out = append(out, Message{Role: "tool", Content: message.Text(text), CallID: id, Aside: c.asks()})
+		out = append(out, Message{Role: "tool", Content: epoch.shows(text, c.View, c.Images), CallID: id, Aside: c.asks()})
 	}
 	return out
+}
+
+// shows is a text with its pictures behind it. One that a person has edited shows none.
+func (s Stable) shows(text string, view *Ref, images []event.Image) message.Content {
+	content := message.Text(text)
+	if view != nil {
+		return content
+	}
+	for _, i := range images {
+		part := message.Part{Text: fmt.Sprintf("\n[image hash=%.16s %dx%d]", i.Hash, i.Width, i.Height)}
+		if s.Params.Sees {
+			part.Ref = i.Hash
+		}
+		content = append(content, part)
+	}
+	return content
 }
 
 // Header is the line that opens an entry in a prompt and in context.md. Nobody

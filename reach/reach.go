@@ -80,12 +80,6 @@ func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
 // searchTime bounds a search by the agent itself.
 const searchTime = 5 * time.Second
 
-// Received opens a ref.
-func (b *Reach) Received(hash string) (gist string, body []byte, err error) {
-	text, _, err := b.Blob(hash)
-	return text.Gist, text.Body, err
-}
-
 // Open opens an original.
 func (b *Reach) Open(ref string) (tools.Original, error) {
 	text, short, err := b.Blob(ref)

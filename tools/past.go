@@ -7,14 +7,12 @@ import (
 	"strings"
 
 	"lethe/internal/lazy"
+	"lethe/internal/picture"
 )
 
 // Past is what an identity was told and what it has forgotten. It is used beside the identity's own goroutine.
 type Past interface {
-	// Received opens what a user has sent, or anything else the identity may see,
-	// for READ_FILE.
-	Received(hash string) (gist string, body []byte, err error)
-	// Open opens what stands behind a ref.
+	// Open opens what stands behind a ref, for READ_FILE too: what a user has sent, or anything else the identity may see.
 	Open(ref string) (Original, error)
 	// Search finds what has faded. remark is what the reader has to know besides.
 	Search(ctx context.Context, query string, limit int) (matches []Match, remark string, err error)
@@ -69,7 +67,12 @@ func (s *Set) pastTools() []Tool {
 			if err != nil {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
-			return Result{Body: o.page(int64(a.Offset), int64(a.Limit), s.Weight), Bounded: true, Opened: o.Address}, nil
+			r := Result{Bounded: true, Opened: o.Address}
+			if _, _, err := picture.Size(o.Body); err == nil {
+				r.Picture, o.Body = o.Body, []byte("(a picture)")
+			}
+			r.Body = o.page(int64(a.Offset), int64(a.Limit), s.Weight)
+			return r, nil
 		}),
 		runTool("RECALL", s.search),
 		newTool("COMPACT", func(struct{}) (Effect, error) { return Compaction{}, nil }),

@@ -21,7 +21,7 @@ type fakePast struct {
 	asked    string
 }
 
-func (p *fakePast) Received(hash string) (string, []byte, error) {
+func (p *fakePast) received(hash string) (string, []byte, error) {
 	f, ok := p.sent[hash]
 	if !ok {
 		return "", nil, errors.New("resolve \"" + hash + "\": no such blob")
@@ -30,7 +30,7 @@ func (p *fakePast) Received(hash string) (string, []byte, error) {
 }
 
 func (p *fakePast) Open(ref string) (Original, error) {
-	gist, body, err := p.Received(ref)
+	gist, body, err := p.received(ref)
 	return Original{Hash: ref, Gist: gist, Time: "of 2026-11-20 12:57", Summary: "s", Contents: p.contents, Body: body, Most: p.most}, err
 }
 

@@ -26,20 +26,24 @@ func refOf(path string) (string, bool) {
 // readRef shows what stands behind a ref, if it is text. Anything else becomes a
 // file of the workspace, where commands can work on it.
 func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Result, error) {
-	gist, body, err := s.Past.Received(hash)
+	o, err := s.Past.Open(hash)
 	if err != nil {
 		return Result{}, err
 	}
+	body := o.Body
 	shown := "hash=" + clip(hash, 16)
 	head := body[:min(len(body), sniffed)]
 	text := len(body) == 0 || !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
 	var where []byte
 	if !text || len(body) > pageBytes { // commands can do more with it than pages
-		if where, err = s.receive(hash, gist, body); err != nil {
+		if where, err = s.receive(hash, o.Gist, body); err != nil {
 			return Result{}, fmt.Errorf("read %s: a copy of it cannot be made in the workspace: %w", shown, err)
 		}
 	}
-	r := Result{Body: describeBinary(head, int64(len(body)), shown)}
+	r := binary(bytes.NewReader(body), head, int64(len(body)), shown)
+	if r.Picture != nil {
+		r.Opened = o.Address
+	}
 	if text {
 		r, err = s.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)
 	}

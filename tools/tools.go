@@ -76,6 +76,8 @@ type Result struct {
 	Touched string
 	// Opened is the address of the blob that is shown.
 	Opened string
+	// Picture is shown beside Body to a model that sees: that of Opened, or of no blob yet.
+	Picture []byte
 	// Job is the number of the job that the call goes on as: see Set.Jobs.
 	Job int
 	// Bounded says that Body has no more than may be shown: it is shown whole.

@@ -40,8 +40,10 @@ var full = []struct {
 		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting}, `call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd", Job: 5, Withdrawn: "qe0ec7c"},
-		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd job=5 withdrawn=qe0ec7c`},
+	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd", Images: []Image{{hash, 4, 3}}, Job: 5, Withdrawn: "qe0ec7c"},
+		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd image=` + hash + `:4x3 job=5 withdrawn=qe0ec7c`},
+	{Inbound{N: 2, Passage: passage, Lines: 1, Images: []Image{{hash, 640, 480}, {hash, 4, 3}}},
+		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 image=` + hash + `:640x480 image=` + hash + `:4x3`},
 	{Posted{ID: "e3.1", Passage: passage, Torn: []Span{{0, 1}}}, `posted e3.1 room=dev inode=7 at=1..2 before=ab torn=0..1`},
 	{Note{N: 4, Why: "file", File: File{"MEMORY.md", "ab"}, Show: 9, Places: true}, `note e4 why=file file=MEMORY.md:ab show=9 mark=places`},
 	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
@@ -89,34 +91,37 @@ func TestLines(t *testing.T) {
 // What is no number, range or time is refused, and never 0.
 func TestMalformed(t *testing.T) {
 	for line, want := range map[string]string{
-		"dreamt":                            "unknown event",
-		"left":                              "room: missing",
-		"inbound e2 room=dev":               "at: missing",
-		"inbound e2 room=dev at=5..1":       "not a range of bytes",
-		"inbound e2 room=dev at=0..x":       "not a range of bytes",
-		"inbound room=dev at=0..1":          "not the number of an entry",
-		"note e0":                           "not the number of an entry",
-		"note e02":                          "not the number of an entry",
-		"note e2.1":                         "not the number of an entry",
-		"note e2 show=many":                 "not a number",
-		"note e2 show=99999999999999999999": "not a number",
-		"note e2 file=MEMORY.md":            "not a version of a file",
-		"reply e3 in=1.5":                   "not a number",
-		"reply e3 usd=NaN":                  "not a number",
-		"reply e3 usd=x":                    "not a number",
-		"reply e3 ts=now":                   "cannot parse",
-		"reply e3 post=dev":                 "not the end of a room",
-		"reply e3 post=dev@1:-2":            "not the end of a room",
-		"joined e1 room=dev at=x":           "not a number",
-		"joined e1 room=dev at=1 inode=-1":  "not a number",
-		"result e3.1 BASH":                  "status: missing",
-		"fade e3 to=gist":                   "not a range of entries",
-		"fade e9..e3 to=gist":               "not a range of entries",
-		"epoch one":                         "not a number",
-		"boot fork=ab:1:cd":                 "not a moment",
-		"erased blob=ab":                    "not a blob",
-		"erased line=x:" + hash:             "not a line",
-		"sealed size=1 key=k sig=s":         "root: missing",
+		"dreamt":                                   "unknown event",
+		"left":                                     "room: missing",
+		"inbound e2 room=dev":                      "at: missing",
+		"inbound e2 room=dev at=5..1":              "not a range of bytes",
+		"inbound e2 room=dev at=0..x":              "not a range of bytes",
+		"inbound room=dev at=0..1":                 "not the number of an entry",
+		"note e0":                                  "not the number of an entry",
+		"note e02":                                 "not the number of an entry",
+		"note e2.1":                                "not the number of an entry",
+		"note e2 show=many":                        "not a number",
+		"note e2 show=99999999999999999999":        "not a number",
+		"note e2 file=MEMORY.md":                   "not a version of a file",
+		"reply e3 in=1.5":                          "not a number",
+		"reply e3 usd=NaN":                         "not a number",
+		"reply e3 usd=x":                           "not a number",
+		"reply e3 ts=now":                          "cannot parse",
+		"reply e3 post=dev":                        "not the end of a room",
+		"reply e3 post=dev@1:-2":                   "not the end of a room",
+		"joined e1 room=dev at=x":                  "not a number",
+		"joined e1 room=dev at=1 inode=-1":         "not a number",
+		"result e3.1 BASH":                         "status: missing",
+		"fade e3 to=gist":                          "not a range of entries",
+		"fade e9..e3 to=gist":                      "not a range of entries",
+		"inbound e2 room=dev at=0..1 image=ab:1x1": "not a picture",
+		"inbound e2 room=dev at=0..1 image=" + hash + ":0x1":     "not a picture",
+		"inbound e2 room=dev at=0..1 image=" + hash + ":1x1,2x2": "not a picture",
+		"epoch one":                 "not a number",
+		"boot fork=ab:1:cd":         "not a moment",
+		"erased blob=ab":            "not a blob",
+		"erased line=x:" + hash:     "not a line",
+		"sealed size=1 key=k sig=s": "root: missing",
 	} {
 		e, err := life.ParseLine("[2026-11-20T12:57:16.000000Z] " + line + " #000000000000")
 		if err != nil {
@@ -135,7 +140,7 @@ func TestWithdrawnOnThePage(t *testing.T) {
 	line, err := life.ParseLine(text)
 	lethetest.Must(t, err)
 	want := Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"}
-	if got, err := Parse(line); err != nil || got != want {
+	if got, err := Parse(line); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("the page's line is %+v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -32,6 +33,7 @@ type Options struct {
 	Window int           // context window in tokens, 0: DeepSeek's
 	Pace   time.Duration // delay between streamed chunks, 0: none
 	Script []Step        // what to do instead of answering; see Step
+	Sees   bool          // it takes pictures
 	Record int           // how many of the newest requests to keep for Requests
 }
 
@@ -130,9 +132,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
+	var unseen error
+	if s.opts.Sees {
+		text, err := read(body)
+		x.r.Body, unseen = io.NopCloser(bytes.NewReader(text)), err
+	}
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })
 	made := httptest.NewRecorder()
-	s.model.ServeHTTP(made, x.r)
+	if unseen == nil {
+		s.model.ServeHTTP(made, x.r)
+	} else {
+		made.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(made, `{"error":{"message":%q}}`, unseen.Error())
+	}
 	if x.r.Context().Err() != nil {
 		return
 	}
