@@ -211,6 +211,12 @@ PRESETS = {row.split()[0]: row.replace("-", "").split(" ")[1:] for row in """\
 deepseek api.deepseek.com max_tokens user_id object max reasoning_content calls no
 openai api.openai.com max_completion_tokens prompt_cache_key effort high - - no
 openrouter openrouter.ai max_tokens user reasoning xhigh reasoning calls no
+xai api.x.ai max_completion_tokens user level high - - no
+moonshot api.moonshot.ai max_tokens prompt_cache_key type high reasoning_content calls no
+zhipu api.z.ai max_tokens user_id object max reasoning_content - no
+dashscope dashscope-intl.aliyuncs.com max_tokens - enable_thinking high - - no
+minimax api.minimax.io max_tokens - reasoning_split high reasoning_content - no
+siliconflow api.siliconflow.com max_tokens - - - reasoning_content - no
 ollama 127.0.0.1:11434 max_tokens - effort high reasoning - no
 groq api.groq.com max_completion_tokens user level high - - no
 mistral api.mistral.ai max_tokens - - - - - yes
@@ -263,12 +269,14 @@ def request(state, notes, preset):
     thinking, effort = params.get("thinking", ""), params.get("effort", "")
     effort = "" if thinking == "disabled" else most if effort == "max" else effort
     if style == "object": body.update(thinking=thinking and {"type": thinking}, reasoning_effort=effort)
+    if style == "type": body["thinking"] = thinking and {"type": thinking}
+    if style in ("enable_thinking", "reasoning_split") and thinking: body[style] = thinking != "disabled"
     if style in ("effort", "level"): body["reasoning_effort"] = "none" if (style, thinking) == ("effort", "disabled") else effort
     nested = {"reasoning": ("reasoning", "enabled", "effort"), "template": ("chat_template_kwargs", "enable_thinking", "reasoning_effort")}.get(style)
     if nested: body[nested[0]] = {k: v for k, v in sorted({nested[1]: thinking and thinking != "disabled", nested[2]: effort}.items()) if v != ""}
     tools = re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda m: m[1] or "", state["stable"].get("tools", ""))
     tools = "" if tools == "[]" else tools
-    keys = sorted([k for k in body if k and body[k] and (preset, k) != ("mistral", "stream_options")] + ["tools"] * (tools != ""))
+    keys = sorted([k for k in body if k and (body[k] or body[k] is False) and (preset, k) != ("mistral", "stream_options")] + ["tools"] * (tools != ""))
     return "{" + ",".join(dump(k) + ":" + (tools if k == "tools" else dump(body[k])) for k in keys) + "}"
 def dump(value):
     s = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
