@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"lethe/blobs"
 	"lethe/home"
@@ -36,6 +37,35 @@ func TestWindowOfAnotherModel(t *testing.T) {
 	r.settled()
 	equal(t, "limit", w.status(id).ContextLimit, request.DefaultLimit)
 	equal(t, "answer", w.fold(id).Stable.Params.MaxTokens, 16<<10)
+	r.finish()
+}
+
+// The cost of the next request is told before it is sent: what the provider's cache will serve of it has been sent in
+// the same epoch.
+func TestCostBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	cost := func() request.Cost {
+		s := w.fold(id)
+		return request.CostOf(s, request.PartsOf(id, s, request.DefaultLimit), nil, s.Stable.Params.Model, time.Now())
+	}
+	for i := range 4 {
+		if i == 2 {
+			w.talk(20, 2000)
+			r.settled()
+			r.compact()
+			equal(t, "served to a new epoch", cost().Cached, 0)
+		}
+		told, before := cost(), w.fold(id).Usage
+		r.ask("hello")
+		r.settled()
+		in, cached := w.fold(id).Usage.Input-before.Input, w.fold(id).Usage.Cached-before.Cached
+		if (told.Cached > 0) != (i%2 == 1) || cached < int64(told.Cached)*9/10 || in < int64(told.Input)*8/10 {
+			t.Errorf("told %+v, then it was %d, of which %d came from the cache", told, in, cached)
+		}
+	}
 	r.finish()
 }
 

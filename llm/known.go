@@ -13,20 +13,20 @@ import (
 
 // Info is what is known of a model. What nobody has told is zero.
 type Info struct {
-	Window int  `toml:"window"` // tokens of a request and its answer
-	Output int  `toml:"answer"` // of the largest answer
-	Sees   bool `toml:"sees"`   // pictures
+	Window int  `toml:"window" json:"window,omitzero"` // tokens of a request and its answer
+	Output int  `toml:"answer" json:"answer,omitzero"` // of the largest answer
+	Sees   bool `toml:"sees" json:"sees"`              // pictures
 	Price
-	From string `toml:"from"` // the day on which it was looked up, and where
+	From string `toml:"from" json:"from,omitzero"` // the day on which it was looked up, and where
 }
 
 // Price is what a model costs in USD per million tokens.
 type Price struct {
-	Hit    float64 `toml:"hit"`   // input from the provider's cache; left out: as Miss
-	Miss   float64 `toml:"miss"`  // other input; 0 where nobody knows the price
-	Write  float64 `toml:"write"` // input that the provider's cache takes in; left out: as Miss
-	Output float64 `toml:"output"`
-	Peak   bool    `toml:"peak"` // double in DeepSeek's peak hours
+	Hit    float64 `toml:"hit" json:"hit,omitzero"`     // input from the provider's cache; left out: as Miss
+	Miss   float64 `toml:"miss" json:"miss,omitzero"`   // other input; 0 where nobody knows the price
+	Write  float64 `toml:"write" json:"write,omitzero"` // input that its cache takes in; left out: as Miss
+	Output float64 `toml:"output" json:"output,omitzero"`
+	Peak   bool    `toml:"peak" json:"peak,omitzero"` // double in DeepSeek's peak hours
 }
 
 // Known is what is known of models beside the table, by model or preset:model. A name without a preset is of the

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"time"
 	"unicode/utf8"
 
 	"lethe/compactor"
@@ -180,4 +181,31 @@ func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	}
 	p.Past = max(0, p.Total-p.System-p.Live-p.Tools-p.Answer) // the rest, so that the parts make the total
 	return p
+}
+
+// Cost is what the next request would cost, as far as can be told without sending it.
+type Cost struct {
+	Model  string  `json:"model"`
+	Input  int     `json:"input"`             // estimated tokens
+	Cached int     `json:"cached"`            // of Input, what the last request of the epoch had: the provider's cache serves it
+	Priced bool    `json:"priced"`            // its price is known
+	USD    float64 `json:"usd,omitzero"`      // of Input
+	Most   float64 `json:"most_usd,omitzero"` // with the longest answer
+}
+
+// CostOf tells what the request of these parts would cost with a model. Another than that of the epoch has seen nothing.
+func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time) Cost {
+	c := Cost{Model: model, Input: p.Total - p.Answer}
+	weight := llm.Weight(s.Stable.Tools)
+	for _, m := range s.Messages("") {
+		if m.Role == "assistant" && weight == int(s.Usage.LastWeight) && model == s.Stable.Params.Model {
+			c.Cached = Estimator(s).Tokens(weight)
+		}
+		weight += m.Weight()
+	}
+	u := llm.Usage{Input: c.Input, Cached: c.Cached, Written: c.Input - c.Cached}
+	c.USD, c.Priced = known.Cost(model, u, at)
+	u.Output = p.Answer
+	c.Most, _ = known.Cost(model, u, at)
+	return c
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"lethe/chat"
 	"lethe/home"
 	"lethe/host"
+	"lethe/llm"
 	"lethe/report"
 	"lethe/request"
 )
@@ -15,6 +18,14 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 	now, err := p.look.Context(id)
 	if err == nil && c.is("compact") {
 		return p.compact(c, id, now.Parts)
+	}
+	if err == nil && c.is("cost") {
+		has := now.State.Stable.Params.Model
+		model := llm.Settle(cmp.Or(c.text("model"), has), has, p.preset())
+		return p.words("cost", struct {
+			request.Parts
+			request.Cost
+		}{now.Parts, request.CostOf(now.State, now.Parts, p.known(), model, time.Now())}, nil, id.Name)
 	}
 	return p.show(now, err, func() error {
 		fmt.Fprint(p.err, p.text("parts", now.Parts, id.Name))

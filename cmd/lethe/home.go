@@ -92,8 +92,16 @@ func (p *program) open(missing bool) error {
 
 // known is what is known of models.
 func (p *program) known() llm.Known {
+	return p.settings.Known(p.preset())
+}
+
+// preset is the configured one.
+func (p *program) preset() string {
 	model := p.settings.Model
-	return p.settings.Known(cmp.Or(model.Preset, llm.ParseName(model.Name).Preset))
+	if model.Preset+model.BaseURL == "" {
+		return cmp.Or(llm.ParseName(model.Name).Preset, llm.Presets()[0])
+	}
+	return cmp.Or(model.Preset, "custom")
 }
 
 // store is that of the home, which has to be there.

@@ -82,8 +82,8 @@ func wantsJSON(args []string) bool {
 func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	group, _, _ := strings.Cut(name, " ")
-	homeless := []string{"demo", "completion", "rehearse", "help", "doctor"} // they need no home, and no configuration
-	if cmd.Hidden || slices.Contains(homeless, group) {                      // hidden ones complete words
+	homeless := []string{"demo", "completion", "rehearse", "help", "doctor", "models"} // they need no home
+	if cmd.Hidden || slices.Contains(homeless, group) {                                // hidden ones complete words
 		return nil
 	}
 	p.noteFlags(cmd)
