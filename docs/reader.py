@@ -210,6 +210,8 @@ def apply(life, state, kind, args, fields, refs):
 PRESETS = {row.split()[0]: row.replace("-", "").split(" ")[1:] for row in """\
 deepseek api.deepseek.com max_tokens user_id object max reasoning_content calls no
 openai api.openai.com max_completion_tokens prompt_cache_key effort high - - no
+anthropic api.anthropic.com - - - max - - no
+gemini generativelanguage.googleapis.com max_tokens - effort high - - no
 openrouter openrouter.ai max_tokens user reasoning xhigh reasoning calls no
 xai api.x.ai max_completion_tokens user level high - - no
 moonshot api.moonshot.ai max_tokens prompt_cache_key type high reasoning_content calls no
@@ -226,7 +228,14 @@ llamacpp 127.0.0.1:8080 max_tokens - template high reasoning_content - yes
 lmstudio 127.0.0.1:1234 max_tokens - - - - - yes
 custom - max_tokens - - - reasoning_content all yes""".split("\n")}
 
+def compact(raw): return re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda m: m[1] or "", raw)
+def is_json(raw):
+    try: json.loads(raw, parse_constant=float)
+    except ValueError: return False
+    return True
+
 def messages(state, notes, add):
+    since = state["stable"].get("since", 0) if state["stable"]["params"].get("order") != "tail" else math.inf
     add("system", state["stable"]["system"])
     if state["stable"]["past"]: add("user", state["stable"]["past"])
     sees = state["stable"]["params"].get("sees")
@@ -237,20 +246,69 @@ def messages(state, notes, add):
             add("user", f"◆ e{e['n']} {e['kind']}{' room=' + e['room'] if e['kind'] == 'inbound' else ''}\n{said}{images(e)}", remark=e["kind"] != "inbound", shows=sees and images(e))
             continue
         if not all(c.get("status") for c in e["calls"]): break
-        calls = [(f"e{e['n']}_{k}", c) for k, c in enumerate(e["calls"], 1)]
-        add("assistant", e["text"] if e["text"].strip(SPACE) else "" if calls else "(no answer)", e["reasoning"], calls)
-        for id, c in calls: add("tool", (c["text"] if c["text"].strip(SPACE) else "(no output)") + ("" if sees else images(c)), id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"))
-        if sees and any(images(c) for _, c in calls): add("user", "".join(images(c) for _, c in calls), shows=True)
+        back = lambda of: of.get("opaque", "") if e["n"] >= since else ""
+        calls = [(f"e{e['n']}_{k}", {**c, "opaque": back(c)}) for k, c in enumerate(e["calls"], 1)]
+        add("assistant", e["text"] if e["text"].strip(SPACE) else "" if calls else "(no answer)", e["reasoning"], calls, opaque=back(e))
+        for id, c in calls: add("tool", (c["text"] if c["text"].strip(SPACE) else "(no output)") + ("" if sees else images(c)), id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"), behind=sees and images(c))
+        if sees and any(images(c) for _, c in calls): add("user", "".join(images(c) for _, c in calls), shows=True, behind=True)
     if notes: add("user", notes, remark=True)
 
+def join(keys): return "{" + ",".join(f"{dump(k)}:{v}" for k, v in sorted(keys.items())) + "}"
+def anthropic(state, notes):
+    """The body in Anthropic's dialect. Blocks are lists of keys with JSON, or that of thinking as it came."""
+    params, system, turns, replies = state["stable"]["params"], [], [], []
+    def say(said): return [{"type": '"text"', "text": dump(said)}] if said.strip(SPACE) else []
+    def blocks(said, calls, opaque):
+        out, calls, at = [], [{"type": '"tool_use"', "id": dump(i), "name": dump(c["tool"]), "input": compact(c["args"] or "{}")} for i, c in calls], 1
+        while opaque[:1] == "[" and is_json(opaque) and compact(opaque) != "[]" and at < len(opaque):
+            at = re.compile(r"[\s,\]]*").match(opaque, at).end()
+            if at == len(opaque): break
+            kept, end = json.JSONDecoder().raw_decode(opaque, at)
+            raw, at, kind = compact(opaque[at:end]), end, kept.get("type") if isinstance(kept, dict) else ""
+            if kind == "text": out, said = out + say(said[:kept.get("runes", 0)]), said[kept.get("runes", 0):]
+            elif kind == "tool_use": out, calls = out + calls[:1], calls[1:]
+            else: out.append(raw)
+        return out + say(said) + calls or say("(no text)")
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque="", behind=False):
+        if role == "user" and behind: return  # the pictures of results stand in these
+        if role == "system": return system.extend(say(content))
+        if role == "assistant":
+            replies.append((calls, opaque))
+            if not turns or turns[-1][0] == "assistant": turns.append(("user", say("(continue)")))
+            return turns.append(("assistant", blocks(content, calls, opaque)))
+        new = say(content + (behind or ""))
+        if id: new = [{"type": '"tool_result"', "tool_use_id": dump(id), **({"content": "[" + ",".join(map(join, new)) + "]"} if new else {})}]
+        if turns and turns[-1][0] == "user": turns[-1][1].extend(new)
+        else: turns.append(("user", new))
+    messages(state, notes, add)
+    users = [t for i, (role, t) in enumerate(turns) if role == "user" and i > 0][-2:]
+    marked = [system[-1:], turns[0][1][:1]] + [([b for b in t if "tool_use_id" in b] or t)[-1:] for t in users]
+    for block in marked: block and block[0].update(cache_control='{"type":"ephemeral"}')
+    text_of = lambda list: "[" + ",".join(b if isinstance(b, str) else join(b) for b in list) + "]"
+    effort, thinking, most = params.get("effort", ""), params.get("thinking", ""), params.get("max_tokens") or 4096
+    body = {"model": dump(params["model"]), "stream": "true", "max_tokens": dump(most), "metadata": join({"user_id": dump(state["self"][:32])})}
+    body["messages"] = "[" + ",".join(f'{{"role":{dump(role)},"content":{text_of(list)}}}' for role, list in turns) + "]"
+    if system: body["system"] = text_of(system)
+    tools = [t["function"] for t in json.loads(state["stable"].get("tools") or "[]")]
+    raw = lambda t: compact(json.dumps(t.get("parameters"), ensure_ascii=False))
+    if tools: body["tools"] = "[" + ",".join(join({"name": dump(t.get("name", "")), "description": dump(t.get("description", "")), "input_schema": raw(t)}) for t in tools) + "]"
+    if effort and thinking != "disabled": body["output_config"] = join({"effort": dump(effort)})
+    last = len(replies) - next((i for i, (calls, _) in enumerate(reversed(replies)) if not calls), len(replies))
+    budget = re.match(r"claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)", params["model"])
+    if thinking == "disabled": body["thinking"] = '{"type":"disabled"}'
+    elif thinking and not budget: body["thinking"] = '{"display":"summarized","type":"adaptive"}'
+    elif thinking and most // 2 >= 1024 and all(opaque for _, opaque in replies[last:]): body["thinking"] = join({"type": '"enabled"', "budget_tokens": dump(most // 2)})
+    return join(body)
+
 def request(state, notes, preset):
+    if preset == "anthropic": return anthropic(state, notes)
     _, tokens, user, style, most, key, stands, turns = PRESETS[preset]
     out, params, ended = [], state["stable"]["params"], False
     def call_id(id):
         n, digits = int(hashlib.sha256(encode(id)).hexdigest(), 16), ""
         while n: n, digits = n // 36, "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36] + digits
         return digits[:9] if preset == "mistral" else id
-    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False):
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque="", behind=False):
         nonlocal ended
         last = out[-1]["role"] if out and turns == "yes" else ""
         if role == "user" and (last == "user" or last == "tool" and not shows and (remark or ended)):
@@ -261,8 +319,12 @@ def request(state, notes, preset):
         out.append({"role": role, "content": content})
         ended = ends
         if role == "assistant" and (stands == "all" or stands and calls): reasoning = reasoning or "(no reasoning recorded)"
-        if reasoning and key: out[-1][key] = reasoning
+        if preset == "openrouter" and is_json(opaque): out[-1]["reasoning_details"] = Raw(opaque)
+        elif reasoning and key: out[-1][key] = reasoning
         if calls: out[-1]["tool_calls"] = [{"id": call_id(i), "type": "function", "function": {"name": c["tool"], "arguments": c["args"] or "{}"}} for i, c in calls]
+        for k, (_, c) in enumerate(calls if preset == "gemini" else []):
+            signature = c["opaque"] if is_json(c["opaque"]) else "" if k else '{"google":{"thought_signature":"skip_thought_signature_validator"}}'
+            if signature: out[-1]["tool_calls"][k]["extra_content"] = Raw(signature)
         if id: out[-1]["tool_call_id"] = call_id(id)
     messages(state, notes, add)
     body = {"model": params["model"], "stream": True, "messages": out, "stream_options": {"include_usage": True}, tokens: params.get("max_tokens"), user: state["self"][:32]}
@@ -274,11 +336,15 @@ def request(state, notes, preset):
     if style in ("effort", "level"): body["reasoning_effort"] = "none" if (style, thinking) == ("effort", "disabled") else effort
     nested = {"reasoning": ("reasoning", "enabled", "effort"), "template": ("chat_template_kwargs", "enable_thinking", "reasoning_effort")}.get(style)
     if nested: body[nested[0]] = {k: v for k, v in sorted({nested[1]: thinking and thinking != "disabled", nested[2]: effort}.items()) if v != ""}
-    tools = re.sub(r'("(?:[^"\\]|\\.)*")|\s+', lambda m: m[1] or "", state["stable"].get("tools", ""))
+    tools = compact(state["stable"].get("tools", ""))
     tools = "" if tools == "[]" else tools
     keys = sorted([k for k in body if k and (body[k] or body[k] is False) and (preset, k) != ("mistral", "stream_options")] + ["tools"] * (tools != ""))
     return "{" + ",".join(dump(k) + ":" + (tools if k == "tools" else dump(body[k])) for k in keys) + "}"
+class Raw(str): """JSON that stands in a body as it is."""
 def dump(value):
+    if isinstance(value, Raw): return compact(value)
+    if isinstance(value, list): return "[" + ",".join(map(dump, value)) + "]"
+    if isinstance(value, dict): return "{" + ",".join(f"{dump(k)}:{dump(v)}" for k, v in value.items()) + "}"
     s = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return re.sub("[\u2028\u2029\udc80-\udcff]", lambda m: {"\u2028": "\\u2028", "\u2029": "\\u2029"}.get(m[0], "\\ufffd"), s)
 def setting(home, section, key, default):

@@ -32,13 +32,14 @@ func Filler(text string) bool {
 }
 
 type wireMessage struct {
-	Role             string     `json:"role"`
-	Content          string     `json:"content"`
-	ReasoningContent string     `json:"reasoning_content,omitempty"`
-	Reasoning        string     `json:"reasoning,omitempty"`
-	ToolCalls        []wireCall `json:"tool_calls,omitempty"`
-	ToolCallID       string     `json:"tool_call_id,omitempty"`
-	said             Content    // of which Content is the text
+	Role             string          `json:"role"`
+	Content          string          `json:"content"`
+	ReasoningContent string          `json:"reasoning_content,omitempty"`
+	Reasoning        string          `json:"reasoning,omitempty"`
+	Details          json.RawMessage `json:"reasoning_details,omitempty"`
+	ToolCalls        []wireCall      `json:"tool_calls,omitempty"`
+	ToolCallID       string          `json:"tool_call_id,omitempty"`
+	said             Content         // of which Content is the text
 }
 
 // wirePictures is a message of a user, in parts.
@@ -58,9 +59,10 @@ type imageURL struct {
 }
 
 type wireCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function wireFunction `json:"function"`
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Function wireFunction    `json:"function"`
+	Extra    json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type wireFunction struct {
@@ -79,6 +81,10 @@ func (p PresetInfo) Body(r Request) ([]byte, error) {
 
 // parts returns the body in parts, which nobody may change: it shares them with other bodies. Its keys are in order.
 func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
+	if p.Dialect == Anthropic {
+		text, err := p.anthropic(r)
+		return net.Buffers{text}, err
+	}
 	body := map[string]any{"model": r.Model, "stream": true, "messages": p.encode(r)}
 	if !p.NoUsageFlag {
 		body["stream_options"] = map[string]any{"include_usage": true}
@@ -190,12 +196,19 @@ func (p PresetInfo) message(m Message) wireMessage {
 	if m.Role != "assistant" {
 		return w
 	}
-	for _, c := range m.Calls {
-		w.ToolCalls = append(w.ToolCalls, wireCall{ID: p.callID(c.ID), Type: "function",
-			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}})
+	for i, c := range m.Calls {
+		call := wireCall{ID: p.callID(c.ID), Type: "function",
+			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}}
+		if call.Extra = p.back("extra_content", c.Opaque); i == 0 && call.Extra == nil {
+			call.Extra = verbatim(p.OpaqueStandIn)
+		}
+		w.ToolCalls = append(w.ToolCalls, call)
 	}
 	if w.Content == "" && len(m.Calls) == 0 {
 		w.Content = fillEmpty
+	}
+	if w.Details = p.back("reasoning_details", m.Opaque); w.Details != nil {
+		return w // it holds the reasoning, too
 	}
 	reasoning := m.Reasoning
 	if reasoning == "" && (len(m.Calls) > 0 || p.ReasoningAlways) {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -47,14 +48,66 @@ func TestGoldenBodies(t *testing.T) {
 		p, _ := Preset(name)
 		got, err := p.Body(everything())
 		lethetest.Must(t, err)
-		file := filepath.Join("testdata", "body-"+name+".json")
-		if *update {
-			lethetest.Must(t, os.WriteFile(file, append(got, '\n'), 0o644))
-		}
-		want, err := os.ReadFile(file)
+		golden(t, "body-"+name, got)
+	}
+}
+
+// golden holds a body to a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		lethetest.Must(t, os.WriteFile(file, append(got, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	lethetest.Must(t, err)
+	if !bytes.Equal(append(got, '\n'), want) {
+		t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
+	}
+}
+
+// aTurn is a turn that a compaction has cut: its first reply stands without what its provider wanted back.
+func aTurn(first, opaque, ofCall string) Request {
+	call := func(id, opaque, ofCall string) Message {
+		calls := []ToolCall{{ID: id + "_1", Name: "LIST", Opaque: ofCall}, {ID: id + "_2", Name: "LIST"}}
+		return Message{Role: "assistant", Content: Text("I 漢 look."), Reasoning: "Look.", Opaque: opaque, Calls: calls}
+	}
+	result := func(id string) Message { return Message{Role: "tool", CallID: id, Content: Text("a file")} }
+	return Request{Model: "m", MaxTokens: 8192, Thinking: "enabled", Messages: []Message{
+		{Role: "system", Content: Text("soul")}, {Role: "user", Content: Text("past")}, {Role: "user", Content: Text("list them")},
+		call("e2", first, ""), result("e2_1"), result("e2_2"), {Role: "user", Content: Text("a hint"), Aside: true},
+		call("e4", opaque, ofCall), result("e4_1"), result("e4_2"),
+	}}
+}
+
+// What providers want back stands where they want it.
+func TestOpaque(t *testing.T) {
+	const thought = `[{"signature":"cw==","thinking":"Look.","type":"thinking"},{"runes":3,"type":"text"},{"type":"tool_use"},{"data":"ZA==","type":"redacted_thinking"}]`
+	const details = `[{"type":"reasoning.text","text":"Look.","signature":"cw==","index":0}]`
+	const signature = `{"google":{"thought_signature":"cw=="}}`
+	for name, r := range map[string]Request{
+		"anthropic": aTurn("", thought, ""), "openrouter": aTurn("", details, ""), "gemini": aTurn("", "", signature),
+		"deepseek": aTurn("", thought, signature),
+	} {
+		p, _ := Preset(name)
+		got, err := p.Body(r)
 		lethetest.Must(t, err)
-		if !bytes.Equal(append(got, '\n'), want) {
-			t.Errorf("%s\ngot  %s\nwant %s", name, got, want)
+		golden(t, "opaque-"+name, got)
+	}
+	p, _ := Preset("anthropic")
+	for model, want := range map[string]string{
+		"claude-sonnet-5-5": `"thinking":{"display":"summarized","type":"adaptive"}`,
+		"claude-haiku-4-5":  `"thinking":{"budget_tokens":4096,"type":"enabled"}`, "claude-opus-4-1-20250805": `"budget_tokens"`,
+		"claude-opus-4-6": `"adaptive"`, "claude-3-7-sonnet-20250219": `"budget_tokens"`,
+	} {
+		r := aTurn(thought, thought, "")
+		r.Model = model
+		whole, err := p.Body(r)
+		lethetest.Must(t, err)
+		r.Messages[3].Opaque = "" // a turn that a compaction has cut
+		cut, err := p.Body(r)
+		lethetest.Must(t, err)
+		if !bytes.Contains(whole, []byte(want)) || bytes.Contains(cut, []byte(`"adaptive"`)) != strings.Contains(want, "adaptive") || bytes.Contains(cut, []byte("budget")) {
+			t.Errorf("%s\n%s\n%s", model, whole, cut)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func (c *Client) ask(a *call, r Request, on func(Delta)) (Reply, error) {
 	if resp.StatusCode != http.StatusOK {
 		return Reply{}, refusal(resp, body, c.redact)
 	}
-	a.draft = newDraft(on, a.progress)
+	a.draft = newDraft(c.preset, on, a.progress)
 	reply, err := a.draft.read(newStream(body, c.redact))
 	if err != nil {
 		return Reply{}, err
@@ -116,7 +116,7 @@ func (c *Client) request(a *call, r Request) (*http.Request, error) {
 	ctx := httptrace.WithClientTrace(a.ctx, &httptrace.ClientTrace{
 		WroteRequest: func(i httptrace.WroteRequestInfo) { a.sent.Store(i.Err == nil) },
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.String()+"chat/completions", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.String()+c.preset.path(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,11 @@ func (c *Client) request(a *call, r Request) (*http.Request, error) {
 // header is that of each request, with the key.
 func (c *Client) header(accept string) http.Header {
 	h := http.Header{"Accept": {accept}, "Content-Type": {"application/json"}, "User-Agent": {"lethe"}}
-	if c.key != "" {
+	switch {
+	case c.preset.Dialect == Anthropic:
+		h.Set("Anthropic-Version", "2023-06-01")
+		h.Set("X-Api-Key", c.key)
+	case c.key != "":
 		h.Set("Authorization", "Bearer "+c.key)
 	}
 	return h

@@ -22,17 +22,19 @@ type chunk struct {
 type choice struct {
 	deepseek.StreamChoices
 	Delta struct {
-		Content          content    `json:"content"`
-		ReasoningContent content    `json:"reasoning_content"`
-		Reasoning        content    `json:"reasoning"`
-		ToolCalls        []fragment `json:"tool_calls"`
+		Content          content         `json:"content"`
+		ReasoningContent content         `json:"reasoning_content"`
+		Reasoning        content         `json:"reasoning"`
+		ToolCalls        []fragment      `json:"tool_calls"`
+		Details          json.RawMessage `json:"reasoning_details"`
 	} `json:"delta"`
 }
 
 // fragment is a piece of a tool call.
 type fragment struct {
 	deepseek.ToolCall
-	Index    *int `json:"index"`
+	Index    *int            `json:"index"`
+	Extra    json.RawMessage `json:"extra_content"`
 	Function struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // text, or the JSON itself where text belongs

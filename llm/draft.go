@@ -20,24 +20,32 @@ type draft struct {
 	reply           Reply
 	on              func(Delta)
 	progress        func() // told of each event that brings something
+	preset          PresetInfo
+	opaque          pieces
+	thought         int // where the reasoning of the newest of these begins
 }
 
 type callDraft struct {
 	index    int
 	id, name string
 	args     strings.Builder
+	opaque   string
 }
 
-func newDraft(on func(Delta), progress func()) *draft {
-	return &draft{current: map[int]*callDraft{}, on: on, progress: progress}
+func newDraft(p PresetInfo, on func(Delta), progress func()) *draft {
+	return &draft{current: map[int]*callDraft{}, on: on, progress: progress, preset: p}
 }
 
 // read reads the events of an answer to their end. One with a finish reason is whole, whatever ends it.
 func (d *draft) read(s *stream) (Reply, error) {
+	event := d.event
+	if d.preset.Dialect == Anthropic {
+		event = d.happen
+	}
 	for {
 		data, err := s.next()
 		if err == nil {
-			err = d.event(data, s.redact)
+			err = event(data, s.redact)
 		}
 		switch {
 		case err != nil && d.reply.Finish != "":
@@ -50,11 +58,15 @@ func (d *draft) read(s *stream) (Reply, error) {
 	}
 }
 
-// event adds one event of any known dialect. One that tells an error is an *Error.
+func unreadable(data []byte, redact func(string) string) error {
+	return garbage("unreadable event in the stream: %s", redact(string(data[:min(len(data), 4096)])))
+}
+
+// event adds one event of any known dialect of OpenAI's. One that tells an error is an *Error.
 func (d *draft) event(data []byte, redact func(string) string) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return garbage("unreadable event in the stream: %s", redact(string(data[:min(len(data), 4096)])))
+		return unreadable(data, redact)
 	}
 	if c.Choices == nil || c.Error != nil {
 		if p, ok := parseProblem(data); ok {
@@ -78,7 +90,8 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 
 // count trusts a provider's numbers only as far as they make sense.
 func (d *draft) count(u deepseek.StreamUsage) {
-	in, out := max(u.PromptTokens, 0), max(u.CompletionTokens, 0)
+	in := max(u.PromptTokens, 0)
+	out := max(u.CompletionTokens, u.TotalTokens-in, 0) // some count reasoning in the total only
 	if in+out == 0 {
 		return
 	}
@@ -99,6 +112,12 @@ func (d *draft) add(c choice) {
 	d.weight += Weight(text) + Weight(reasoning)
 	if text != "" || reasoning != "" {
 		d.on(Delta{Text: text, Reasoning: reasoning})
+	}
+	if d.preset.OpaqueField == "reasoning_details" {
+		var details pieces
+		_ = json.Unmarshal(c.Delta.Details, &details) // what is none says nothing
+		d.opaque = append(d.opaque, details...)
+		d.weight += len(c.Delta.Details)
 	}
 	for _, f := range c.Delta.ToolCalls {
 		d.addCall(f)
@@ -123,6 +142,9 @@ func (d *draft) addCall(f fragment) {
 		c.name += name
 	}
 	c.args.WriteString(args)
+	if d.preset.OpaqueField == "extra_content" && len(f.Extra) > len("null") {
+		c.opaque = string(f.Extra)
+	}
 	d.on(Delta{}) // a call is on its way
 	d.weight += Weight(name) + Weight(args)
 }
@@ -165,12 +187,12 @@ func (d *draft) finish() (Reply, error) {
 		}
 		id := c.uniqueID(used)
 		used[id] = true
-		d.reply.Calls = append(d.reply.Calls, ToolCall{ID: id, Name: c.name, Arguments: c.args.String()})
+		d.reply.Calls = append(d.reply.Calls, ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Opaque: c.opaque})
 	}
 	if d.reply.Finish == "tool_calls" && len(d.reply.Calls) == 0 {
 		return Reply{}, garbage("the reply announces tool calls and has none")
 	}
-	d.reply.Text, d.reply.Reasoning = d.text.String(), d.reasoning.String()
+	d.reply.Text, d.reply.Reasoning, d.reply.Opaque = d.text.String(), d.reasoning.String(), d.opaque.whole()
 	return d.reply, nil
 }
 

@@ -83,6 +83,7 @@ func TestOverflow(t *testing.T) {
 		{"openrouter", 400, `{"error":{"message":"This endpoint's maximum context length is 163840 tokens. However, you requested about 200000 tokens","code":400}}`, 163840},
 		{"openrouter inside", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"message\":\"This model's maximum context length is 65,536 tokens.\"}"}}}`, 65536},
 		{"anthropic", 400, `{"error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000},
+		{"anthropic, with the answer", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and max_tokens exceed context limit: 188240 + 21333 > 200000, decrease input length or max_tokens and try again"}}`, 200000},
 		{"llamacpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`, 4096},
 		{"llamacpp, old", 500, `{"error":{"code":500,"message":"the request exceeds the available context size","type":"server_error"}}`, 0},
 		{"mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":"3051"}`, 32768},

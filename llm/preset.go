@@ -23,6 +23,7 @@ type PresetInfo struct {
 	KeyRequired bool   // BaseURL's host refuses calls without a key
 	Model       string // default model, "" when there is none
 
+	Dialect       string // Anthropic; "" is OpenAI's, of which the fields below tell
 	MaxField      string // field of MaxTokens; "" is max_tokens
 	UserField     string // field of UserID; "" leaves it out
 	ThinkingField string // field of Thinking, or of an object in a field; "" leaves it out
@@ -39,6 +40,12 @@ type PresetInfo struct {
 	// with calls, and with ReasoningAlways on every assistant message.
 	ReasoningPlaceholder string
 	ReasoningAlways      bool
+
+	// OpaqueField is where a provider wants its JSON back: "reasoning_details" of a message, in the place of its
+	// reasoning, or "extra_content" of a call. "" drops it.
+	OpaqueField string
+	// OpaqueStandIn is what the first call of a reply has there that has nothing of its own.
+	OpaqueStandIn string
 
 	Alternate bool // user and assistant must take turns, and a result is no user's turn; see Message.Aside
 	ShortIDs  bool // call ids must be nine letters or digits
@@ -72,6 +79,14 @@ func Presets() []string {
 		names[i] = p.Name
 	}
 	return names
+}
+
+// path is where requests go, from the base.
+func (p PresetInfo) path() string {
+	if p.Dialect == Anthropic {
+		return "messages"
+	}
+	return "chat/completions"
 }
 
 // owns says whether u is an address of the provider itself.
@@ -154,7 +169,7 @@ func parseBase(s string) (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("parse base url: holds a query or fragment")
 	}
-	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions")
+	path := strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"), "/messages")
 	u.Path, u.RawPath = strings.TrimRight(path, "/")+"/", ""
 	return u, nil
 }

@@ -82,13 +82,13 @@ func (p problem) says(words ...string) bool {
 // overflowWords are the wordings of: DeepSeek, OpenAI, vLLM, OpenRouter
 // ("maximum context length"), Mistral ("too large for model with"), llama.cpp
 // ("context size"), LM Studio, OpenAI's newer endpoints ("context window"),
-// Anthropic ("prompt is too long"), Bedrock ("input is too long"), xAI
+// Anthropic ("prompt is too long", "exceed context limit"), Bedrock ("input is too long"), xAI
 // ("maximum prompt length"), Gemini ("maximum number of tokens allowed"), Groq
 // ("reduce the length"), Moonshot ("model token limit"), and text generation
 // servers ("must have less than", "`max_new_tokens` must be").
 var overflowWords = lazy.Regexp("(?i)context length|too large for model with|context size|context window|" +
 	"prompt is too long|input is too long|maximum prompt length|maximum number of tokens allowed|" +
-	"reduce the length of the|model token limit|`max_new_tokens` must be")
+	"exceed context limit|reduce the length of the|model token limit|`max_new_tokens` must be")
 
 func (p problem) overflows() bool {
 	return p.says("context_length_exceeded", "exceed_context_size") || overflowWords().MatchString(p.message)
@@ -99,6 +99,7 @@ var windows = []string{
 	`maximum context length (?:is|of)(?: only)? ([\d,]+)`,
 	`([\d,]+) maximum context length`,
 	`> ([\d,]+) maximum`,
+	`exceed context limit: .*> ([\d,]+)`,
 	`maximum prompt length is ([\d,]+)`,
 	`maximum number of tokens allowed \(?([\d,]+)`,
 	`model token limit:? ?([\d,]+)`,

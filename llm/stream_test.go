@@ -201,7 +201,7 @@ func readAll(body []byte, oneByte bool) (Reply, error) {
 		r = iotest.OneByteReader(r)
 	}
 	s := newStream(r, func(s string) string { return s })
-	return newDraft(func(Delta) {}, func() {}).read(s)
+	return newDraft(PresetInfo{}, func(Delta) {}, func() {}).read(s)
 }
 
 func FuzzStream(f *testing.F) {

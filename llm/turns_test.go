@@ -55,6 +55,9 @@ func TestJoin(t *testing.T) {
 		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks",
 		"assistant +1", "tool asked|hint|yes|task"}
 	for _, name := range Presets() {
+		if name == "anthropic" { // its golden body shows how
+			continue
+		}
 		var got, want []string
 		for _, m := range bodyOf(t, name, Request{Model: "m", Messages: turns()}).Messages {
 			text := strings.ReplaceAll(m.Content, "\n\n", "|")
@@ -108,7 +111,7 @@ func messagesOf(t *rapid.T, p PresetInfo, messages []Message) []byte {
 	if !bytes.Contains(body, m["messages"]) {
 		t.Fatal("messages are not in the body as one piece")
 	}
-	return bytes.TrimSuffix(m["messages"], []byte("]"))
+	return bytes.TrimSuffix(bytes.ReplaceAll(m["messages"], []byte(`"cache_control":{"type":"ephemeral"},`), nil), []byte("]"))
 }
 
 // strict checks what the strictest provider wants of a request.
@@ -191,7 +194,8 @@ func TestPrefixOfBytes(t *testing.T) {
 			}
 			fork := append(slices.Clone(messages), Message{Role: "user", Content: Text(text("task"))})
 			forked := messagesOf(t, p, fork)
-			if !bytes.HasPrefix(forked, bytes.TrimSuffix(raw, []byte(`"}`))) { // it may go on in the last message
+			open := bytes.TrimSuffix(bytes.TrimSuffix(raw, []byte("]}")), []byte(`"}`))
+			if !bytes.HasPrefix(forked, open) { // it may go on in the last message
 				t.Fatalf("a fork leaves the trunk\n%s\n%s", raw, forked)
 			}
 			if p.Alternate {

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -29,10 +30,17 @@ func answers() *rapid.Generator[Answer] {
 	return rapid.Custom(func(t *rapid.T) Answer {
 		a := Answer{Reasoning: hostile().Draw(t, "reasoning"), Text: hostile().Draw(t, "text")}
 		if rapid.Bool().Draw(t, "opaque") {
-			a.Opaque = hostile().Draw(t, "its text")
+			text, _ := json.Marshal(hostile().Draw(t, "its text"))
+			a.Opaque = rapid.SampledFrom([]string{
+				fmt.Sprintf(`[{"type":"thinking","thinking":%s,"signature":"c2ln"}]`, text),
+				fmt.Sprintf(`[ {"type":"text","runes":3},{"type":"tool_use"}, {"type": "redacted_thinking","data":%s} ]`, text),
+				"[]", "no JSON",
+			}).Draw(t, "opaque")
 		}
 		for range rapid.SampledFrom([]int{0, 0, 1, 1, 2, 3}).Draw(t, "calls") {
-			a.Calls = append(a.Calls, calls().Draw(t, "call"))
+			call := calls().Draw(t, "call")
+			call.Opaque = rapid.SampledFrom([]string{"", "", `{"google": {"thought_signature":"c2ln\u003d"}}`}).Draw(t, "signature")
+			a.Calls = append(a.Calls, call)
 		}
 		return a
 	})

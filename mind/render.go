@@ -62,7 +62,7 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		}
 	}
 	back := func(opaque string) string {
-		if e.N < epoch.Since {
+		if e.N < epoch.Since || epoch.Params.Order == OrderTail { // what stood before it, MEMORY at the end, is gone
 			return ""
 		}
 		return opaque

@@ -1,0 +1,223 @@
+package llm
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/internal/lazy"
+)
+
+// Anthropic is the Dialect of Anthropic's Messages API. What is said here of it stands on platform.claude.com, in
+// "Messages", "Prompt caching", "Thinking" and "Prefix checks on thinking blocks".
+const Anthropic = "anthropic"
+
+// object is one of JSON; its keys are written in order.
+type object = map[string]any
+
+// turn is a message as Anthropic has it: people and model take turns, and results are said by people.
+type turn struct {
+	Role   string `json:"role"`
+	Blocks []any  `json:"content"`
+}
+
+// leastAnswer is how much a model may answer that was given no bound: the API wants one.
+const leastAnswer = 4096
+
+// anthropic returns the body of a request. Without the marks for the cache each body of an epoch begins with the one before.
+func (p PresetInfo) anthropic(r Request) ([]byte, error) {
+	var functions []struct {
+		Function struct {
+			Name, Description string
+			Parameters        json.RawMessage
+		}
+	}
+	if len(r.Tools) > 0 {
+		if err := json.Unmarshal(r.Tools, &functions); err != nil {
+			return nil, fmt.Errorf("encode tools: %w", err)
+		}
+	}
+	var tools []any
+	for _, f := range functions {
+		f := f.Function
+		tools = append(tools, object{"name": f.Name, "description": f.Description, "input_schema": f.Parameters})
+	}
+	system, turns := p.turns(r)
+	most := cmp.Or(r.MaxTokens, leastAnswer)
+	body := object{"model": r.Model, "stream": true, "max_tokens": most, "messages": turns}
+	if len(system) > 0 {
+		body["system"] = system
+	}
+	if len(tools) > 0 {
+		body["tools"] = tools
+	}
+	if r.UserID != "" {
+		body["metadata"] = object{"user_id": r.UserID}
+	}
+	p.setThinking(body, r)
+	if thinking := thinkingOf(r, most); thinking != nil {
+		body["thinking"] = thinking
+	}
+	mark(system, turns)
+	return encode(body)
+}
+
+// budgeted are models that want a budget for their thinking; later ones decide by themselves how much they think.
+var budgeted = lazy.Regexp(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
+
+// leastBudget is the least that a model may think.
+const leastBudget = 1024
+
+// thinkingOf says how the model is to think; nil leaves it to the model. Where a budget is wanted, each reply of the
+// turn that goes on has to begin with the thinking that it was made with: a turn that an epoch has cut ends without
+// thinking.
+func thinkingOf(r Request, most int) object {
+	switch {
+	case r.Thinking == "disabled":
+		return object{"type": "disabled"}
+	case r.Thinking == "":
+		return nil
+	case !budgeted().MatchString(r.Model):
+		return object{"type": "adaptive", "display": "summarized"}
+	case most/2 < leastBudget || unsigned(r.Messages):
+		return nil
+	}
+	return object{"type": "enabled", "budget_tokens": most / 2}
+}
+
+// unsigned reports whether a reply of the turn that goes on lacks its thinking.
+func unsigned(messages []Message) bool {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == "assistant" && (len(m.Calls) == 0 || m.Opaque == "") {
+			return len(m.Calls) > 0
+		}
+	}
+	return false
+}
+
+// turns returns the messages as turns, and what stands before them.
+func (p PresetInfo) turns(r Request) (system []any, turns []turn) {
+	for _, m := range r.Messages {
+		if m.Role == "system" {
+			system = append(system, r.pictures.blocks(m.Content)...)
+			continue
+		}
+		next := turn{"user", r.pictures.blocks(m.Content)}
+		switch m.Role {
+		case "assistant":
+			next = turn{"assistant", replyBlocks(m)}
+		case "tool":
+			result := object{"type": "tool_result", "tool_use_id": m.CallID}
+			if len(next.Blocks) > 0 {
+				result["content"] = next.Blocks
+			}
+			next.Blocks = []any{result}
+		}
+		last := len(turns) - 1
+		switch {
+		case last >= 0 && next.Role == "user" && turns[last].Role == "user":
+			turns[last].Blocks = append(turns[last].Blocks, next.Blocks...)
+			continue
+		case next.Role == "assistant" && (last < 0 || turns[last].Role == "assistant"):
+			turns = append(turns, turn{"user", say(nil, fillUser)})
+		}
+		turns = append(turns, next)
+	}
+	return system, turns
+}
+
+// say adds a text that is not blank, since others are refused.
+func say(blocks []any, text string) []any {
+	if strings.TrimSpace(text) == "" {
+		return blocks
+	}
+	return append(blocks, object{"type": "text", "text": text})
+}
+
+// blocks are a content as Anthropic has it. Behind the text of a picture stands the picture, if it can be shown.
+func (p *pictures) blocks(c Content) (blocks []any) {
+	text := ""
+	for _, part := range c {
+		text += part.Text
+		if s := p.of(part.Ref); s.kind != "" {
+			source := object{"type": "base64", "media_type": s.kind, "data": s.data}
+			blocks = append(say(blocks, strings.TrimPrefix(text, "\n")), object{"type": "image", "source": source})
+			text = ""
+		}
+	}
+	return say(blocks, text)
+}
+
+// signed is a block that stands in Message.Opaque: thinking, as it came, or of a text and a call the place, so that
+// thinking stays where it stood between them.
+type signed struct {
+	Type  string `json:"type"`            // "text" and "tool_use" are places
+	Runes int    `json:"runes,omitempty"` // of a text
+}
+
+// replyBlocks are the blocks of a reply.
+func replyBlocks(m Message) (blocks []any) {
+	var kept []json.RawMessage
+	_ = json.Unmarshal([]byte(m.Opaque), &kept) // a stream has made it, or there is none
+	text, calls := []rune(m.Content.String()), m.Calls
+	tell := func(runes int) {
+		runes = min(runes, len(text))
+		blocks, text = say(blocks, string(text[:runes])), text[runes:]
+	}
+	use := func(n int) {
+		for _, c := range calls[:n] {
+			input := verbatim(cmp.Or(c.Arguments, "{}"))
+			blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
+		}
+		calls = calls[n:]
+	}
+	for _, raw := range kept {
+		var s signed
+		_ = json.Unmarshal(raw, &s)
+		switch s.Type {
+		case "text":
+			tell(s.Runes)
+		case "tool_use":
+			use(min(1, len(calls)))
+		default:
+			blocks = append(blocks, raw)
+		}
+	}
+	tell(len(text))
+	use(len(calls))
+	if len(blocks) == 0 {
+		blocks = say(nil, fillEmpty)
+	}
+	return blocks
+}
+
+// mark has the cache keep what later requests begin with: the system message, how the epoch begins, and the last two
+// results. Four marks are allowed.
+func mark(system []any, turns []turn) {
+	keep := func(blocks []any, i int) {
+		if i >= 0 {
+			blocks[i].(object)["cache_control"] = object{"type": "ephemeral"}
+		}
+	}
+	keep(system, len(system)-1)
+	left := 2
+	for i, t := range slices.Backward(turns) {
+		if t.Role != "user" {
+			continue
+		}
+		if i == 0 {
+			keep(t.Blocks, 0)
+		} else if left > 0 {
+			at := len(t.Blocks) - 1
+			for k, b := range t.Blocks {
+				if b.(object)["type"] == "tool_result" {
+					at = k
+				}
+			}
+			keep(t.Blocks, at)
+			left--
+		}
+	}
+}
