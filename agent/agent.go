@@ -81,6 +81,10 @@ type Config struct {
 	Params       mind.Params
 	DefaultModel string // for a life that has none, or that comes from another endpoint
 
+	Preset    string   // that models go to whose names have none
+	Fallback  []string // models that stand in for one that does not answer, the first that answers first
+	Switchers []string // users who may give /model; nil: everybody
+
 	Forgetting    Forgetting
 	Recall        Recall
 	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
@@ -110,6 +114,7 @@ type Config struct {
 	Retry <-chan os.Signal                // a person says that what paused us is mended
 
 	quiet       time.Duration // quietAfter, for all but tests
+	patience    time.Duration // likewise
 	reviewEvery time.Duration // of wake.Review, for all but tests
 	viewEvery   time.Duration // likewise
 }
@@ -152,6 +157,7 @@ type Agent struct {
 
 	// What it does.
 	outage        outage
+	triedAway     triedAway
 	call          call
 	reach         *reach.Reach
 	counted       wallet.Counted
@@ -186,6 +192,7 @@ func (c *Config) complete(id home.Identity) {
 	c.MaxAgentTurns = cmp.Or(c.MaxAgentTurns, defaultMaxAgentTurns)
 	c.Zone = cmp.Or(c.Zone, time.Local)
 	c.quiet = cmp.Or(c.quiet, quietAfter)
+	c.patience = cmp.Or(c.patience, patience)
 	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
 	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
 	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf

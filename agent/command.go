@@ -1,18 +1,15 @@
 package agent
 
 import (
-	"context"
 	_ "embed"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
-	"unicode"
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/compactor"
 	"lethe/internal/lazy"
 	"lethe/internal/secret"
 	"lethe/internal/status"
@@ -20,13 +17,10 @@ import (
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend/wallet"
 )
 
-const (
-	maxModel   = 100  // bytes of a model's name
-	maxCommand = 1000 // bytes of a command's line as LIFE keeps it; of a longer one, the hash
-)
+// maxCommand is how many bytes of a command's line LIFE keeps; of a longer one, the hash.
+const maxCommand = 1000
 
 // runCommand runs a command and records it. next is the cursor behind it; early
 // says that lines before it are still unread.
@@ -71,7 +65,9 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "budget":
 		say = a.runBudget(&e, l.Arg)
 	case "model":
-		if e.Model, say, err = a.tryModel(l.Arg); err != nil {
+		if may := a.cfg.Switchers; may != nil && !slices.Contains(may, l.Name) {
+			say = fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", "))
+		} else if e.Model, say, err = a.tryModel(l.Arg); err != nil {
 			return err
 		}
 	case "forget":
@@ -173,34 +169,6 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
 	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history &&
 		(moved || l.From >= a.state.Rooms[room].Began)
-}
-
-// tryTime bounds how long a model is tried, while the identity waits.
-const tryTime = 10 * time.Second
-
-// tryModel answers /model: it asks the model for one word, with the tools and parameters of the life. One that refuses
-// is not taken; the name is then empty.
-func (a *Agent) tryModel(name string) (taken, say string, err error) {
-	was := a.state.Stable.Params.Model
-	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		const long = "A model's name has at most %d bytes, all of them printable; I keep the model %s."
-		return "", fmt.Sprintf(long, maxModel, was), nil
-	}
-	say = fmt.Sprintf("From the next turn on I use the model %s (it was %s).", name, was)
-	if a.cfg.Offline {
-		return name, say, nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), tryTime)
-	defer cancel()
-	asker := a.asker(cancel)
-	asker.Frozen.Model = name
-	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
-	if _, why := asker.Ask(ctx, ask); llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced) {
-		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
-	} else if why != nil {
-		say += " I could not try it: " + why.Error()
-	}
-	return name, say, a.pay(asker, "model")
 }
 
 //go:embed status.txt

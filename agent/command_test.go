@@ -123,7 +123,7 @@ func TestCommandsDuringTurn(t *testing.T) {
 			contains(t, line, part)
 		}
 	}
-	contains(t, w.ask("dev", "/model rehearsal-two"), "model rehearsal-two (it was rehearsal)")
+	contains(t, w.ask("dev", "/model rehearsal-two"), "model rehearsal-two; /model rehearsal brings the one before back.")
 	close(hold)
 	equal(t, "the turn went on", w.answered("dev", 2), "late")
 	w.answered("ops", 3)
@@ -160,8 +160,8 @@ func TestModelIsTried(t *testing.T) {
 	for _, c := range []struct{ name, says, then string }{
 		{"rehearsal-typo", "I tried the model rehearsal-typo, and keep the model rehearsal-paid: ", "rehearsal-paid"},
 		{"rehearsal-costly", "keep the model rehearsal-paid: the model has no price: rehearsal-costly", "rehearsal-paid"},
-		{"rehearsal-two", "From the next turn on I use the model rehearsal-two (it was rehearsal-paid).", "rehearsal-two"},
-		{"rehearsal-away", "I use the model rehearsal-away (it was rehearsal-two). I could not try it: call rehearsal-away at ", "rehearsal-away"},
+		{"rehearsal-two", "From the next turn on I use the model rehearsal-two; /model rehearsal-paid brings the one before back.", "rehearsal-two"},
+		{"rehearsal-away", "brings the one before back. I could not try it: call rehearsal-away at ", "rehearsal-away"},
 	} {
 		said := r.ask("/model " + c.name)
 		contains(t, said, c.says)

@@ -130,7 +130,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.settle, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
+	if err := inOrder(a.settle, a.switchIfAsked, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
 		return false, err
 	}
 	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,6 +70,7 @@ type thought struct {
 	cost   event.Tokens     // of the reply
 	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
 	call   *wallet.Attempts // whose hold the reply pays
+	heard  time.Time        // the last piece of an answer, or when the first was awaited
 }
 
 // drop says that no line will tell of the reply: what it has cost is lost.
@@ -89,7 +91,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	a.call.piece()
 	a.show(status.Thinking, "")
 	defer func() {
-		a.call.lastPiece.Store(nil)
+		t.heard = *a.call.lastPiece.Swap(nil)
 		a.view.Begin(status.Live{})
 	}()
 	model, on := a.cfg.Model, a.stream()
@@ -227,7 +229,7 @@ func (a *Agent) canRecord() bool {
 }
 
 // failed decides what a model call without a reply means.
-func (a *Agent) failed(err error) error {
+func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 	if unpaid, err := a.unpaid(err); unpaid || err != nil {
 		return err
 	}
@@ -242,8 +244,18 @@ func (a *Agent) failed(err error) error {
 		if again, err := a.overflowed(e); again || err != nil {
 			return err
 		}
-		fallthrough
-	case llm.Permanent:
+	}
+	since, most := cmp.Or(a.outage.since, t.heard), 5*time.Minute
+	left := a.cfg.patience - time.Since(since)
+	if e.Kind == llm.Permanent || e.Kind != llm.Overflow && left <= 0 {
+		others := append([]string{cmp.Or(a.state.Away, a.state.Stable.Params.Model)}, a.cfg.Fallback...)
+		if turned, err := a.turnTo(ctx, e, others...); turned || err != nil {
+			return err
+		}
+	} else if len(a.cfg.Fallback) > 0 {
+		most = left
+	}
+	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && a.state.Away == "" {
 		return a.pause(
 			e.Error(),
 			"The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.",
@@ -252,7 +264,8 @@ func (a *Agent) failed(err error) error {
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
-	wait := a.outage.again(5*time.Second, 5*time.Minute)
+	a.outage.since = since
+	wait := a.outage.again(5*time.Second, most)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
 	if a.state.Told != trouble.What {

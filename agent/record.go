@@ -68,7 +68,7 @@ const (
 	lineBytes  = 150 // about as much an event has in LIFE
 )
 
-// epochIfDue writes an epoch when a user wants another model, or when a resume
+// epochIfDue writes an epoch when another model is to answer, or when a resume
 // would have too much to fold.
 func (a *Agent) epochIfDue() error {
 	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {

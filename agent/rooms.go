@@ -227,6 +227,9 @@ func (a *Agent) trouble() []string {
 			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
 		}
 	}
+	if wanted := a.state.Away; wanted != "" {
+		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", wanted))
+	}
 	slices.Sort(out)
 	return out
 }

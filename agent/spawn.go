@@ -17,6 +17,7 @@ import (
 	"lethe/crew"
 	"lethe/home"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -43,7 +44,7 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 	if _, err := a.toolsFor(s); err != nil {
 		return "", "", err
 	}
-	model := cmp.Or(s.Model, a.state.Stable.Params.Model)
+	model := a.modelOf(s)
 	if info, _ := a.cfg.Known.Of(model); s.USD != "" && info.Miss == 0 && !a.cfg.Offline && !a.cfg.Budget.AllowUnpriced {
 		return "", "", fmt.Errorf(
 			"usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person",
@@ -128,7 +129,7 @@ func (a *Agent) bootChild(c mind.Child, s tools.Child) (home.Identity, error) {
 		a.cfg.Home,
 		a.store,
 		home.BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &home.Child{
-			At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: cmp.Or(s.Model, a.state.Stable.Params.Model), USD: usd,
+			At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: a.modelOf(s), USD: usd,
 			Schema: string(s.Schema), Check: s.Check, Pins: pins,
 		}},
 	)
@@ -139,6 +140,12 @@ func (a *Agent) bootChild(c mind.Child, s tools.Child) (home.Identity, error) {
 		err = nil
 	}
 	return id, err
+}
+
+// modelOf is the model of a child: that which it was given, or that of its parent.
+func (a *Agent) modelOf(s tools.Child) string {
+	uses := a.state.Stable.Params.Model
+	return llm.Settle(cmp.Or(s.Model, uses), uses, a.cfg.Preset)
 }
 
 // leaveOld leaves the rooms of the oldest children that have nothing to do, so that a

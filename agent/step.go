@@ -30,6 +30,9 @@ func (a *Agent) step(ctx context.Context) error {
 	if !a.canRecord() {
 		return nil
 	}
+	if turned, err := a.returnIfDue(ctx); turned || err != nil {
+		return err
+	}
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}
@@ -47,7 +50,7 @@ func (a *Agent) step(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		return a.failed(err)
+		return a.failed(ctx, t, err)
 	}
 	a.outage, a.call.streamed = outage{}, streamed{}
 	if t.reply.Finish == "length" {

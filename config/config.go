@@ -48,6 +48,7 @@ type Settings struct {
 		Preset        string        `toml:"preset"`
 		BaseURL       string        `toml:"base_url"`
 		Name          string        `toml:"name"`
+		Fallback      []string      `toml:"fallback"` // models that stand in for one that does not answer
 		MaxTokens     int           `toml:"max_tokens" least:"256"`
 		Thinking      string        `toml:"thinking" one:"enabled disabled"`
 		Effort        string        `toml:"effort" one:"low high max"`

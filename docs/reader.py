@@ -380,7 +380,9 @@ def next_request(life, preset):
     state = fold(life)
     params = state["stable"]["params"]
     host = params.get("endpoint", "").replace("offline", "api.deepseek.com")
-    preset = preset or setting(life.home, "model", "preset", "") or next((p for p in PRESETS if PRESETS[p][0] == host), "custom")
+    own, name, at = re.fullmatch(f"(?:({'|'.join(PRESETS)}):)?(.*?)(?:@(low|high|max))?", params["model"], re.S).groups()
+    params.update(model=name, effort=at or params.get("effort", ""))
+    preset = own or preset or setting(life.home, "model", "preset", "") or next((p for p in PRESETS if PRESETS[p][0] == host), "custom")
     return request(state, notes_at_end(life, state) if params.get("order") == "tail" else "", preset)
 
 def main():

@@ -159,6 +159,7 @@ func TestEveryKind(t *testing.T) {
 		log.Append(event.Line(now, event.Grant{Hash: original.String(), By: "ann"})),
 		log.Append(event.Line(now, event.Error{ID: "k90", What: "model", Failure: "transient", Text: "away"})),
 		log.Append(event.Line(now, event.Paused{ID: "k91", Why: "no money"})),
+		log.Append(event.Line(now, event.Model{ID: "k92", Use: "m", Text: "asked"})),
 		log.Append(event.Line(now, event.Resumed{Version: "1", Why: "asked"})),
 		log.Append(event.Line(now, event.Moved{Custody: 1})),
 		log.Append(event.Line(now, event.Received{Custody: 1, Key: "k"})),

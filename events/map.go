@@ -167,6 +167,9 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 			m.add(Event{Type: Paused, Entry: e.ID, Until: e.Until}).text(e.Why, maxText, "")
 		}
 		m.said(e.ID)
+	case event.Model:
+		m.add(Event{Type: Noted, Entry: e.ID, Why: "model"}).text(e.Text, maxText, "")
+		m.said(e.ID)
 	case event.Asked:
 		m.asked(e)
 	case event.Fired:

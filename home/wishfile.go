@@ -22,6 +22,7 @@ const (
 	WishLabel   Wish = "label "    // for the present moment
 	WishBack    Wish = "back "     // to the moment that ends at an offset of LIFE
 	WishFire    Wish = "fire "     // a trigger
+	WishModel   Wish = "model "    // a model's name, its path escaped
 )
 
 // Of returns the argument of a wish of this kind.

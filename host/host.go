@@ -158,6 +158,13 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		_, _, models, _ := m.Look(ctx)
 		return models
 	})
+	for _, name := range settings.Model.Fallback {
+		if _, _, err := m.Of(name); errors.Is(err, llm.ErrNoKey) {
+			log.Warn("a model of model.fallback cannot stand in", "error", err)
+		} else if err != nil {
+			return nil, config.Invalid("", "model.fallback: %w", err)
+		}
+	}
 	h.models, h.Endpoint, h.preset, h.model = m, m.Host(), m.Preset().Name, m.Preset().Model
 	if h.model == "" && named == "" {
 		const hint = "name one with --model, or model.name in config.toml"
@@ -210,10 +217,16 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		MaxTokens: s.Model.MaxTokens,
 		Thinking:  s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
 	}
+	var fallback []string
 	if named := cmp.Or(r.Model, s.Model.Name); h.Offline {
 		params.Model = offlineModel
-	} else if named != "" {
-		params.Model = llm.Settle(named, "", h.preset)
+	} else {
+		for _, name := range s.Model.Fallback {
+			fallback = append(fallback, llm.Settle(name, "", h.preset))
+		}
+		if named != "" {
+			params.Model = llm.Settle(named, "", h.preset)
+		}
 	}
 	model := cmp.Or(params.Model, h.model)
 	var ask []tools.Rule
@@ -230,6 +243,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
 		Model: h.models, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Preset: h.preset, Fallback: fallback, Switchers: s.People,
 		Forgetting: agent.Forgetting{
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
 			Mechanical: s.Compactor.Mode == config.ModeMechanical,

@@ -10,6 +10,7 @@ import (
 	"lethe/agent"
 	"lethe/crew"
 	"lethe/home"
+	"lethe/llm"
 	"lethe/tools"
 	"lethe/wake"
 )
@@ -34,7 +35,7 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
 		if r.Model != "" && !h.Offline {
-			c.Params.Model = r.Model
+			c.Params.Model = llm.Settle(r.Model, "", h.preset)
 		}
 	}
 	return nil

@@ -58,3 +58,11 @@ func Settle(name, inUse, configured string) string {
 	}
 	return n.Preset + ":" + n.Model
 }
+
+// Explicit returns a name with its preset, which is the configured one where it names none.
+func Explicit(name, configured string) string {
+	if configured == "" || ParseName(name).Preset != "" {
+		return name
+	}
+	return configured + ":" + name
+}

@@ -39,7 +39,7 @@ func (s *State) Determined(all bool) []byte {
 	d.Carried = nil
 	if !all {
 		d.Context, d.Stable, d.Epoch, d.Files, d.Forgets = Context{}, Stable{}, 0, nil, nil
-		d.WantModel, d.LastBlob, d.Window, d.Overflows = "", blobs.Hash{}, 0, 0
+		d.WantModel, d.Away, d.LastBlob, d.Window, d.Overflows = "", "", blobs.Hash{}, 0, 0
 	}
 	text, _ := d.Snapshot()
 	return text
@@ -61,6 +61,9 @@ func (s *State) Renew(in Inputs) {
 	}
 	if !in.Params.SameModel(s.Stable.Params) {
 		s.Window, s.Overflows = 0, 0 // what was learned was the other one's
+	}
+	if was := s.Stable.Params; in.Params.Endpoint != was.Endpoint || in.Params.Asked != was.Asked {
+		s.Away = ""
 	}
 	s.WantModel = ""
 	s.Files = maps.Clone(s.Files)
@@ -104,6 +107,9 @@ func (s *State) NextParams(asked Params, defaultModel string) Params {
 		has.Model, wanted = "", ""
 	}
 	if asked.Model != has.Asked { // configured since; otherwise a /model stays
+		if s.Away != "" {
+			wanted = s.Away
+		}
 		has.Model = cmp.Or(asked.Model, has.Model)
 	}
 	return Params{

@@ -85,6 +85,12 @@ func (s *State) apply(e event.Event, from source) error {
 		return s.failed(e)
 	case event.Paused:
 		return s.paused(e)
+	case event.Model:
+		if e.Use != "" {
+			s.WantModel, s.Away = e.Use, e.For
+			s.Paused, s.Until = "", time.Time{}
+		}
+		return s.notice(e.ID, e.Notice)
 	case event.Fired:
 		return s.fired(e)
 	case event.Spent:

@@ -154,7 +154,7 @@ func (s *State) command(e event.Command) error {
 	}
 	r.posted(cmp.Or(e.Last, chat.Hash([]byte(e.Line))))
 	if e.Model != "" {
-		s.WantModel = e.Model
+		s.WantModel, s.Away = e.Model, ""
 	}
 	if e.Forget.To > 0 {
 		s.Forgets = plus(s.Forgets, e.Forget)

@@ -49,7 +49,7 @@ func (s *State) Erased(texts []Text) {
 func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts []Text) *State {
 	next := New()
 	next.Self, next.Name, next.Version, next.LastBlob = self.String(), name, version, self
-	next.Next, next.Turn, next.Grants = s.Next, s.Turn, maps.Clone(s.Grants)
+	next.Next, next.Turn, next.Away, next.Grants = s.Next, s.Turn, s.Away, maps.Clone(s.Grants)
 	for _, t := range texts {
 		next.learn(t.Version())
 	}

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,7 +20,8 @@ import (
 // world is a life without disk and model: rooms and blobs in memory, and what
 // package agent does around the fold.
 type world struct {
-	pictured bool // lines name pictures, and results show some
+	model    string // "" is deepseek-v4-pro
+	pictured bool   // lines name pictures, and results show some
 	t        lethetest.Failer
 	state    *State
 	blobs    map[blobs.Hash][]byte // the bodies
@@ -129,7 +131,7 @@ func (w *world) renew(why string) {
 	w.state.Renew(Inputs{
 		System: System(w.state.Name, w.state.Self, w.soul, ref, ref),
 		Tools:  json.RawMessage(someTools),
-		Params: Params{Model: "deepseek-v4-pro", MaxTokens: 1000, Sees: w.pictured && w.state.Next%2 == 0},
+		Params: Params{Model: cmp.Or(w.model, "deepseek-v4-pro"), MaxTokens: 1000, Sees: w.pictured && w.state.Next%2 == 0},
 	})
 	w.state.Open(w.memory, nil, time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC))
 	w.count(why)

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -33,8 +34,9 @@ func (w *world) save(t testing.TB, home, name string) {
 // body is the request of the life in the dialect of a preset, as package agent makes it.
 func (w *world) body(t testing.TB, preset string) []byte {
 	s, p := w.state, w.state.Stable.Params
-	r := llm.Request{Model: p.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort, UserID: s.Self[:32], Messages: s.Messages("")}
-	dialect, ok := llm.Preset(preset)
+	name := llm.ParseName(p.Model)
+	r := llm.Request{Model: name.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: cmp.Or(name.Effort, p.Effort), UserID: s.Self[:32], Messages: s.Messages("")}
+	dialect, ok := llm.Preset(cmp.Or(name.Preset, preset))
 	if !ok {
 		t.Fatalf("no preset %s", preset)
 	}
@@ -53,6 +55,8 @@ func TestReaderOfThePages(t *testing.T) {
 	lives := rapid.Custom(func(t *rapid.T) *world {
 		w := newWorld(t)
 		w.pictured = rapid.Bool().Draw(t, "pictured")
+		w.model = rapid.SampledFrom([]string{"", "openrouter:qwen/qwen3:free@max", "qwen3:8b@high"}).Draw(t, "model")
+		w.renew("settings")
 		if rapid.Bool().Draw(t, "older") {
 			w.older()
 		}

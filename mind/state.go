@@ -295,8 +295,10 @@ type State struct {
 	// Forgets are ranges that are to fade as soon as that can be done.
 	Forgets []event.Entries `json:"forgets,omitempty"`
 
-	// WantModel is the model that a user asked for; the next epoch uses it.
+	// WantModel is the model that the next epoch uses.
 	WantModel string `json:"want_model,omitempty"`
+	// Away is the model that is wanted and does not answer, while another one stands in for it.
+	Away string `json:"away,omitempty"`
 
 	Ancestors []Ancestor `json:"ancestors,omitempty"` // of a fork, the oldest first
 

@@ -229,6 +229,15 @@ type Paused struct {
 	Notice
 }
 
+// Model says which model answers from the next request on; a Command may say so, too.
+type Model struct {
+	ID   string `arg:"kN"`
+	Use  string `life:"use,opt"` // none: another was tried in vain
+	For  string `life:"for,opt"` // the wanted one that does not answer, until it does
+	Text string `life:"text"`
+	Notice
+}
+
 // Fired says that something woke the identity: a trigger, a job that has ended. Its
 // line is signed by what wrote it, stands in one room, and opens a turn of its own
 // when it is heard there. TS is the time that it was due.
@@ -331,7 +340,7 @@ var kinds = map[string]reflect.Type{}
 func init() {
 	for _, e := range []Event{
 		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{}, Note{},
-		Hint{}, Error{}, Paused{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{},
+		Hint{}, Error{}, Paused{}, Model{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{},
 		Erased{}, Labelled{},
 	} {
 		t := reflect.TypeOf(e)

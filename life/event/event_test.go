@@ -50,6 +50,7 @@ var full = []struct {
 	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
 		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Paused{ID: "k3", Why: "cut", Ended: true, Until: at, Notice: notice}, `paused k3 why=cut turn=ended until=2026-11-20T12:57:16Z say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Model{ID: "k3", Use: "openai:m@high", For: "n", Text: "x", Notice: notice}, `model k3 use=openai:m@high for=n text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k4", By: "cron-brief", Missed: 2, Silent: 3, Manual: "cd", Seen: "ab", Again: "0f", Notice: notice},
 		`fired k4 by=cron-brief missed=2 silent=3 manual=cd seen=ab again=0f say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k5", By: "mail-ann", Trigger: "post", Seen: "1.2.3 4.5.6", Notice: notice},
@@ -133,15 +134,17 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// docs/life.md has a question that was taken back.
-func TestWithdrawnOnThePage(t *testing.T) {
-	_, example, _ := strings.Cut(lethetest.Page(t, "life.md"), "```withdrawn\n")
-	text, _, _ := strings.Cut(example, "\n")
-	line, err := life.ParseLine(text)
-	lethetest.Must(t, err)
-	want := Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"}
-	if got, err := Parse(line); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("the page's line is %+v, %v", got, err)
+// docs/life.md has a question that was taken back, and a model that stands in.
+func TestExamplesOnThePage(t *testing.T) {
+	for name, want := range map[string]Event{
+		"withdrawn": Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"},
+		"model":     Model{ID: "k9", Use: "openai:gpt-5.1@high", For: "deepseek-v4-pro", Text: "call deepseek-v4-pro at api.deepseek.com: status 503: busy"},
+	} {
+		line, err := life.ParseLine(strings.TrimSpace(lethetest.Blocks(t, "life.md", name)[0]))
+		lethetest.Must(t, err)
+		if got, err := Parse(line); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("the page's line is %+v, %v", got, err)
+		}
 	}
 }
 

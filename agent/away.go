@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"lethe/compactor"
+	"lethe/home"
+	"lethe/life/event"
+	"lethe/llm"
+	"lethe/mind"
+	"lethe/spend/wallet"
+)
+
+const (
+	maxModel = 100              // bytes of a model's name
+	tryTime  = 10 * time.Second // bounds how long a model is tried, while the identity waits
+	patience = time.Minute      // with a model that cannot be reached, before another one stands in for it
+	tryEvery = 10               // patiences: after so long a model that is away is tried again
+)
+
+// try asks a model for one word, with the tools and parameters of the life, and returns why it does not answer.
+func (a *Agent) try(ctx context.Context, model string) (why, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	asker := a.asker(cancel)
+	info, _ := a.cfg.Known.Of(model)
+	frozen := &asker.Frozen
+	frozen.Model, frozen.MaxTokens = model, min(frozen.MaxTokens, cmp.Or(info.Output, frozen.MaxTokens))
+	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
+	_, why = asker.Ask(ctx, ask)
+	if errors.Is(why, compactor.ErrGarbage) && llm.KindOf(why) == 0 { // another word
+		why = nil
+	}
+	return why, a.pay(asker, "model")
+}
+
+// tryModel answers who names another model. One that refuses is not taken; the name is then empty.
+func (a *Agent) tryModel(name string) (taken, say string, err error) {
+	was := a.state.Stable.Params.Model
+	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		const long = "A model's name has at most %d bytes, all of them printable; I keep the model %s."
+		return "", fmt.Sprintf(long, maxModel, was), nil
+	}
+	name = llm.Settle(name, was, a.cfg.Preset)
+	const next = "From the next turn on I use the model %s; /model %s brings the one before back."
+	say = fmt.Sprintf(next, name, llm.Explicit(was, a.cfg.Preset))
+	if a.cfg.Offline {
+		return name, say, nil
+	}
+	why, err := a.try(context.Background(), name)
+	if llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced) {
+		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
+	} else if why != nil {
+		say += " I could not try it: " + why.Error()
+	}
+	return name, say, err
+}
+
+// switchIfAsked obeys WishModel. After a crash it does so again, to no effect.
+func (a *Agent) switchIfAsked() error {
+	for _, w := range a.wishes {
+		escaped, asked := w.Of(home.WishModel)
+		if !asked {
+			continue
+		}
+		name, _ := url.PathUnescape(escaped)
+		taken, say, err := a.tryModel(name)
+		if err == nil {
+			err = a.happen(event.Model{Use: taken, Text: say})
+		}
+		if err == nil {
+			err = a.obeyed(w)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// triedAway is when the model that is away was last tried.
+type triedAway struct {
+	epoch int
+	at    time.Time
+}
+
+// returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
+func (a *Agent) returnIfDue(ctx context.Context) (turned bool, err error) {
+	s, tried := a.state, a.triedAway
+	if s.Away == "" || s.Epoch == tried.epoch && time.Since(tried.at) < tryEvery*a.cfg.patience {
+		return false, nil
+	}
+	a.triedAway = triedAway{s.Epoch, time.Now()}
+	return a.turnTo(ctx, nil, s.Away)
+}
+
+// turnTo has the first of models that answers, but the one in use, answer from now on; why that one does not.
+func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
+	uses := a.state.Stable.Params.Model
+	wanted := cmp.Or(a.state.Away, uses)
+	for _, model := range models {
+		if model == uses {
+			continue
+		}
+		refused, err := a.try(ctx, model)
+		if err != nil || ctx.Err() != nil { // who stops decides nothing
+			return true, err
+		}
+		if refused != nil {
+			a.cfg.Log.Warn("the model cannot stand in", "model", model, "error", refused)
+			continue
+		}
+		e, say := event.Model{Use: model, Text: "it answers again"}, fmt.Sprintf("The model %s answers again.", wanted)
+		if model != wanted {
+			e.For, e.Text = wanted, why.Error()
+			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
+		}
+		e.Notice = a.notice(say, a.people()...)
+		a.outage, a.triedAway = outage{}, triedAway{a.state.Epoch + 1, time.Now()}
+		return true, a.happen(e)
+	}
+	return false, nil
+}
