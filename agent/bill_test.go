@@ -196,3 +196,53 @@ func TestHoldsCoverDenseText(t *testing.T) {
 	}
 	t.Logf("%d calls, %d epochs; a call cost up to %.2f of its hold", model.calls, len(w.events(id, "epoch")), model.tight)
 }
+
+// writes is a model whose provider bills what its cache takes in, and thinking; it may tell the former.
+type writes struct {
+	Model
+	known llm.Known
+	tells bool
+	mu    sync.Mutex
+	usd   float64 // billed
+}
+
+func (m *writes) Complete(ctx context.Context, q llm.Request, on func(llm.Delta)) (llm.Reply, error) {
+	reply, err := m.Model.Complete(ctx, q, on)
+	u := reply.Usage
+	u.Written = u.Input - u.Cached
+	usd, _ := m.known.Cost(q.Model, u, time.Now())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usd += usd
+	if m.tells {
+		reply.Usage = u
+	}
+	return reply, err
+}
+
+// No limit is passed where the provider bills cache writes at a price of their own, whether or not it tells of them.
+func TestWrittenIsPaid(t *testing.T) {
+	t.Parallel()
+	for _, tells := range []bool{true, false} {
+		w := newWorld(t)
+		limit := spend.Of(1)
+		frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: limit}})
+		dear := paid
+		dear.Write = 50
+		w.conf.Known = llm.Known{"rehearsal-paid": dear}
+		model := &writes{Model: w.conf.Model, known: w.conf.Known, tells: tells}
+		w.conf.Model = model
+		id := w.boot("ada", "dev")
+		r := w.run(id)
+		for range 30 {
+			if w.fold(id).Paused == "" {
+				r.ask("think about the harbour")
+			}
+		}
+		r.finish()
+		spent := w.spending(id).Spent.Life
+		if billed := spend.Ceil(model.usd); w.fold(id).Paused == "" || billed > limit || spent < billed || spent > limit {
+			t.Errorf("tells %v: %s were billed, %s are in LIFE, of %s", tells, billed, spent, limit)
+		}
+	}
+}

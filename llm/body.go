@@ -152,7 +152,9 @@ func (p PresetInfo) setThinking(body map[string]any, r Request) {
 		}
 		object[inner] = value
 	}
+	refuses := func(model string) bool { return strings.HasPrefix(r.Model, model) }
 	effort, off := r.Effort, r.Thinking == "disabled"
+	off = off || len(r.Tools) > 0 && slices.ContainsFunc(strings.Fields(p.ToolsOrThinking), refuses)
 	if effort == "max" {
 		effort = cmp.Or(p.MaxEffort, "high")
 	}

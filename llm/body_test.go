@@ -166,3 +166,24 @@ func TestParameters(t *testing.T) {
 		}
 	}
 }
+
+// OpenAI's newer models refuse to think where there are tools, also where nobody says how much.
+func TestToolsOrThinking(t *testing.T) {
+	openai, _ := Preset("openai")
+	tools := json.RawMessage(`[{"type":"function"}]`)
+	for _, test := range []struct {
+		model, effort string
+		tools         json.RawMessage
+		want          string
+	}{
+		{"gpt-5.6", "high", tools, `"reasoning_effort":"none"`},
+		{"gpt-5.6-luna", "", tools, `"reasoning_effort":"none"`},
+		{"gpt-5.6", "max", nil, `"reasoning_effort":"high"`},
+		{"gpt-5.1", "low", tools, `"reasoning_effort":"low"`},
+	} {
+		r := Request{Model: test.model, Effort: test.effort, Thinking: "enabled", Tools: test.tools}
+		if body, err := openai.Body(r); err != nil || !strings.Contains(string(body), test.want) {
+			t.Errorf("%+v: %s, %v", test, body, err)
+		}
+	}
+}

@@ -14,7 +14,8 @@ type chunk struct {
 	Usage   *struct {
 		deepseek.StreamUsage
 		Details struct {
-			Cached int `json:"cached_tokens"`
+			Cached  int `json:"cached_tokens"`
+			Written int `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
 }

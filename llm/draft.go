@@ -77,6 +77,7 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 	if u := c.Usage; u != nil {
 		u.PromptCacheHitTokens = max(u.PromptCacheHitTokens, u.Details.Cached)
 		d.count(u.StreamUsage)
+		d.reply.Usage.Written = min(max(u.Details.Written, 0), d.reply.Usage.Input)
 		d.progress()
 	}
 	for _, choice := range c.Choices { // none in the chunk that brings the usage

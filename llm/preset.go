@@ -30,7 +30,9 @@ type PresetInfo struct {
 	EffortField   string // field of Effort, likewise
 	MaxEffort     string // the provider's word for Effort "max"; "" is high
 	NoEffort      string // what Effort is when Thinking is disabled; "" leaves it out
-	NoUsageFlag   bool   // refuses stream_options; sends usage unasked
+	// ToolsOrThinking are what the names of models begin with that refuse to think where there are tools.
+	ToolsOrThinking string
+	NoUsageFlag     bool // refuses stream_options; sends usage unasked
 
 	// ReasoningField is where an assistant message carries its reasoning back;
 	// "" drops it, because the provider refuses unknown fields. What comes in is

@@ -45,8 +45,8 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 		"unknown finish":     {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}`, done), Reply{Text: "x", Finish: "eos"}},
 		"length":             {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done), Reply{Text: "x", Finish: "length"}},
 		"length and nothing": {events(`{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done), Reply{Finish: "length"}},
-		"openai cached": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":8}}}`, done),
-			Reply{Text: "x", Usage: Usage{Input: 9, Cached: 8, Output: 2}}},
+		"openai cached": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":6,"cache_write_tokens":2}}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 9, Cached: 6, Written: 2, Output: 2}}},
 		"absurd usage": {events(delta(`{"content":"x"}`), stop, `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":-1,"prompt_cache_hit_tokens":10,"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
 			Reply{Text: "x", Usage: Usage{Input: 5, Cached: 5}}},
 

@@ -35,6 +35,9 @@ func Count(q llm.Request, weight, told int) Counted {
 
 // cost is what calls have used, with what they cost by another count.
 func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
+	if r.Strict { // who tells of nothing that its cache took in may bill it
+		counts.Written = cmp.Or(counts.Written, counts.Input)
+	}
 	usd, _ := r.Known.Cost(model, counts, time.Now())
 	if first, _ := r.Known.Cost(model, counts, r.Began); r.Strict {
 		usd = max(usd, first) // whichever tariff the provider takes
