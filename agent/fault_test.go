@@ -21,7 +21,7 @@ func TestEveryStepFailsOnce(t *testing.T) {
 	if total < 200 {
 		t.Fatalf("a life has only %d durable steps", total)
 	}
-	stride := lethetest.Sample(97, 29, 1)
+	stride := lethetest.Sample(97, 47, 1)
 	for i, stage := range []durable.Stage{durable.Before, durable.After} {
 		for n := 1 + i; n <= total+5; n += stride {
 			some := causes[n%len(causes):][:1]

@@ -133,7 +133,7 @@ func TestAnyLife(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	deeds := lethetest.Sample(20, 30, 60)
-	for life := range lethetest.Sample(2, 3, 12) {
+	for life := range lethetest.Sample(2, 2, 12) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {
 			t.Parallel()
 			anyLife(t, rand.New(rand.NewPCG(uint64(life), 7)), deeds)

@@ -72,7 +72,7 @@ func TestRepairOfEachBlob(t *testing.T) {
 	lethetest.Unraced(t)
 	whole := newWorld(t)
 	all := whole.verify(whole.id("ada"), nil).Reached
-	step := lethetest.Sample(90, 90, 1)
+	step := lethetest.Sample(150, 150, 1)
 	for i := time.Now().YearDay() % step; i < len(all); i += step {
 		w := newWorld(t)
 		b, err := w.store.Get(all[i])
@@ -135,7 +135,7 @@ func TestLifeGoesOnAfterRepair(t *testing.T) {
 // A repair that fails at any step, and is said again, ends the same.
 func TestRepairIsCutOff(t *testing.T) {
 	lethetest.Unraced(t)
-	step := lethetest.Sample(60, 60, 1)
+	step := lethetest.Sample(100, 100, 1)
 	for n := time.Now().YearDay() % step; ; n += step {
 		lethetest.Tried(t, 1)
 		w := newWorld(t)

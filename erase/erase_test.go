@@ -322,7 +322,7 @@ func TestEveryStepFails(t *testing.T) {
 	_, err := whole.erase(Request{Text: word})
 	lethetest.Must(t, err)
 	mended()
-	every := lethetest.Sample(97, 23, 1)
+	every := lethetest.Sample(97, 41, 1)
 	for n := time.Now().YearDay() % every; n < steps; n += every {
 		lethetest.Tried(t, 1)
 		w := newWorld(t)
@@ -358,7 +358,7 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 	durable.Trace = nil
 	lethetest.Must(t, err)
 	r := rand.New(rand.NewPCG(1, uint64(time.Now().YearDay())))
-	every := lethetest.Sample(41, 13, 1)
+	every := lethetest.Sample(41, 23, 1)
 	for n, op := range ops {
 		if disk.Do(op); n%every != 0 {
 			continue

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"lethe/internal/test/lethetest"
 )
 
 // Arguments of a model are understood, or refused with one bounded line; what a SAY
@@ -52,6 +54,7 @@ func FuzzDecode(f *testing.F) {
 // Page by page a text file is shown whole, whatever is asked for first; no page is
 // larger than its bound, and there is no page without progress.
 func FuzzRender(f *testing.F) {
+	lethetest.Unraced(f)
 	for i, s := range []string{"", "a", "a\nb\n", "\n\n\n", "a\r\nb", "\xff\xfe\n漢字\u2028x", strings.Repeat("x", 5000), strings.Repeat("漢", 2500) + "\n" + strings.Repeat("y\n", 2100), "a\x00b"} {
 		f.Add([]byte(s), int64(i), int64(2), int64(1))
 		f.Add([]byte(s), int64(-1)<<63, int64(1)<<62, int64(1)<<62)

@@ -74,6 +74,7 @@ func TestReadBinary(t *testing.T) {
 
 // The asked part of a file without end is shown, too.
 func TestReadLargeFiles(t *testing.T) {
+	lethetest.Unraced(t)
 	id := newIdentity(t, nil)
 	holed := id.file("holed", strings.Repeat("a line of text\n", 1000))
 	if err := os.Truncate(holed, 15<<40); err != nil {

@@ -57,7 +57,7 @@ func TestEraseKilled(t *testing.T) {
 		t.Fatalf("%d of %d are left: %v\n%s", count(whole), all, err, out)
 	}
 	writes := strings.Count(lethetest.Read(t, trace), "\n")
-	kills := lethetest.Sample(4, 16, 2*writes)
+	kills := lethetest.Sample(4, 8, 2*writes)
 	lethetest.Tried(t, kills)
 	for i := range kills {
 		n := 1 + (i*writes/kills+time.Now().YearDay()*7)%writes
