@@ -33,8 +33,7 @@ func (a *Agent) frame() request.Frame {
 
 // limit is the largest request in tokens, its answer included.
 func (a *Agent) limit() int {
-	model, _ := a.cfg.Known.Of(a.state.Stable.Params.Model)
-	return request.Limit(a.state, request.Bound(model, a.cfg.ContextLimit))
+	return request.Limit(a.state, request.Bound(a.cfg.Known, a.state.Stable.Params.Model, a.cfg.ContextLimit))
 }
 
 // contextTokens estimates the next request.
@@ -163,8 +162,8 @@ func Check(id home.Identity, cfg Config) error {
 // checkLimit refuses a limit that leaves no room for a conversation. The limit that it asks for
 // is enough. What a provider counts or takes refuses no life.
 func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
-	model, _ := c.Known.Of(stable.Params.Model)
-	w := request.Window(llm.Estimator{}, stable, request.Bound(model, c.ContextLimit))
+	bound := request.Bound(c.Known, stable.Params.Model, c.ContextLimit)
+	w := request.Window(llm.Estimator{}, stable, bound)
 	if w.Free() >= compactor.MinFree {
 		return nil
 	}

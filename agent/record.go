@@ -124,7 +124,7 @@ func (a *Agent) wanted() mind.Params { return a.cfg.wanted(a.state) }
 func (c Config) wanted(s *mind.State) mind.Params {
 	p := s.NextParams(c.Params, c.DefaultModel)
 	model, _ := c.Known.Of(p.Model)
-	limit := request.Bound(model, c.ContextLimit)
+	limit := request.Bound(c.Known, p.Model, c.ContextLimit)
 	p.Sees = model.Sees
 	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
 		limit = request.Limit(s, limit)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os/user"
 	"path/filepath"
 	"reflect"
@@ -297,8 +296,7 @@ type Model struct {
 
 // Known is what is known of models where preset is the one in use.
 func (s *Settings) Known(preset string) llm.Known {
-	known := llm.Known{}
-	maps.Copy(known, llm.Table(preset))
+	known := llm.Know(preset)
 	set := func(name string, m Model) {
 		info, _ := known.Of(name)
 		info.Window, info.Output = cmp.Or(m.Window, info.Window), cmp.Or(m.Output, info.Output)
@@ -306,12 +304,7 @@ func (s *Settings) Known(preset string) llm.Known {
 		if m.Sees != nil {
 			info.Sees = *m.Sees
 		}
-		n := llm.ParseName(name)
-		if n.Preset == "" || n.Preset == preset {
-			known[n.Model] = info
-			n.Preset = preset
-		}
-		known[llm.Name{Preset: n.Preset, Model: n.Model}.String()] = info
+		known[llm.Explicit(name, preset)] = info
 	}
 	for name, price := range s.Prices {
 		set(name, Model{Info: llm.Info{Price: price}})

@@ -216,11 +216,15 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true",
 		"it is %s off that of %s", off, client.Host())
 	model = cmp.Or(llm.ParseName(x.Settings.Model.Name).Model, client.Preset().Model)
-	told, served := models[model]
-	if model != "" && (served || len(models) == 0) {
-		info, _ := x.Settings.Known(client.Preset().Name).Of(model)
-		info.Window = cmp.Or(info.Window, told.Window)
-		x.window(model, info)
+	if _, served := models[model]; model != "" && (served || len(models) == 0) {
+		known := x.Settings.Known(client.Preset().Name)
+		known.Learn(client.Preset().Name, models)
+		info, _ := known.Of(model)
+		x.warn(info.Window == 0, "window", x.edit(), "nobody has told how many tokens %s takes: say so as window in [models.%q]",
+			model, model)
+		if err := config.Fits(x.Settings.Context.Limit, model, info); info.Window > 0 {
+			x.check(err, "window", x.edit(), "%s takes %d tokens", model, info.Window)
+		}
 		return model
 	}
 	names := slices.Sorted(maps.Keys(models))
@@ -228,16 +232,6 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	err = fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, near)
 	x.check(err, "model", x.edit(), "")
 	return ""
-}
-
-// window tells how much a model takes.
-func (x Exam) window(model string, info llm.Info) {
-	x.warn(info.Window == 0, "window", x.edit(), "nobody has told how many tokens %s takes: say so as window in [models.%q]",
-		model, model)
-	if info.Window > 0 {
-		err := config.Fits(x.Settings.Context.Limit, model, info)
-		x.check(err, "window", x.edit(), "%s takes %d tokens", model, info.Window)
-	}
 }
 
 // curl is the command that shows how an endpoint answers.

@@ -81,7 +81,7 @@ type Host struct {
 
 	members  members                     // those that Start runs
 	models   models                      // of all identities, which share its connections
-	told     func() llm.Known            // what the endpoint tells of its models; asked once
+	known    llm.Known                   // of models
 	preset   string                      // that models go to where their names say none; "" for the offline one's
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
@@ -152,12 +152,6 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.told = sync.OnceValue(func() llm.Known {
-		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
-		defer cancel()
-		_, _, models, _ := m.Look(ctx)
-		return models
-	})
 	for _, name := range settings.Model.Fallback {
 		if _, _, err := m.Of(name); errors.Is(err, llm.ErrNoKey) {
 			log.Warn("a model of model.fallback cannot stand in", "error", err)
@@ -170,7 +164,21 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		const hint = "name one with --model, or model.name in config.toml"
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
-	return h, nil
+	return h, h.know(m, cmp.Or(named, h.model))
+}
+
+// know finds out what is known of models; where nobody knows the window of the one in use, the endpoint may.
+func (h *Host) know(m *llm.Models, model string) error {
+	h.known = h.settings.Known(h.preset)
+	info, _ := h.known.Of(model)
+	if info.Window == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		defer cancel()
+		_, _, models, _ := m.Look(ctx)
+		h.known.Learn(h.preset, models)
+		info, _ = h.known.Of(model)
+	}
+	return config.Fits(cmp.Or(h.options.Limit, h.settings.Context.Limit), model, info)
 }
 
 // blob reads a picture.
@@ -190,7 +198,7 @@ func (h *Host) rehearse() error {
 	if err != nil {
 		return err
 	}
-	h.Offline, h.Endpoint, h.model = true, "offline", offlineModel
+	h.Offline, h.Endpoint, h.model, h.known = true, "offline", offlineModel, h.settings.Known("")
 	// The client wants a key. Keys are struck out of errors, so it is no word that an error could hold.
 	h.models, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
 	h.serve = server.Serve
@@ -228,7 +236,6 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 			params.Model = llm.Settle(named, "", h.preset)
 		}
 	}
-	model := cmp.Or(params.Model, h.model)
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
 		rule, _ := tools.ParseRule(text) // checked
@@ -256,32 +263,12 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
 			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
-		Budget: s.Budget.Limits(), Known: h.known(model),
+		Budget: s.Budget.Limits(), Known: h.known,
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
 		Gate:     agent.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
-	if info, _ := c.Known.Of(model); !h.Offline {
-		if err := config.Fits(c.ContextLimit, model, info); err != nil {
-			return c, err
-		}
-	}
 	return c, h.review(id, &c)
-}
-
-// known is what is known of models; where nobody knows the window of the one in use, with what the endpoint tells.
-func (h *Host) known(model string) llm.Known {
-	known := h.settings.Known(h.preset)
-	if info, _ := known.Of(model); info.Window > 0 || h.Offline {
-		return known
-	}
-	for name, told := range h.told() {
-		if info, _ := known.Of(name); info.Window == 0 {
-			info.Window, info.From = told.Window, told.From
-			known[name] = info
-		}
-	}
-	return known
 }
 
 // Run runs identities until ctx ends or every one has stopped.

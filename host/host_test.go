@@ -16,13 +16,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/agent"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
+	"lethe/llm"
 )
 
 func TestMain(m *testing.M) {
@@ -283,14 +283,11 @@ func TestWindow(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	prepare := func(model string, limit int, path string) (agent.Config, error) {
+	prepare := func(model string, limit int, path string) (llm.Known, error) {
 		var s config.Settings
 		s.Model.BaseURL, s.Model.Name, s.Context.Limit = server.URL+path, model, limit
 		h, err := New(home.Home{Dir: t.TempDir()}, s, Options{})
-		lethetest.Must(t, err)
-		_, _ = h.config(home.Identity{}) // asks no more
-		c, err := h.config(home.Identity{})
-		return c, err
+		return h.known, err
 	}
 	for _, test := range []struct {
 		model  string
@@ -308,8 +305,8 @@ func TestWindow(t *testing.T) {
 		{"deepseek-v4-pro", 1_000_001, "/v1", 1_000_000, "is above the window of deepseek-v4-pro, 1000000 tokens (2026-11-23", 0},
 	} {
 		asked = 0
-		c, err := prepare(test.model, test.limit, test.path)
-		if info, _ := c.Known.Of(test.model); info.Window != test.window || asked != test.asked {
+		known, err := prepare(test.model, test.limit, test.path)
+		if info, _ := known.Of(test.model); info.Window != test.window || asked != test.asked {
 			t.Errorf("%+v: %+v, asked %d times", test, info, asked)
 		}
 		if (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"sync"
 	"time"
@@ -29,44 +30,58 @@ type Price struct {
 	Peak   bool    `toml:"peak" json:"peak,omitzero"` // double in DeepSeek's peak hours
 }
 
-// Known is what is known of models beside the table, by model or preset:model. A name without a preset is of the
-// configured one.
+// Known is what is known of models beside the table, by preset:model. A bare name is of the preset that the Info of ""
+// is From.
 type Known map[string]Info
 
 //go:embed models.toml
 var modelsTable string
 
-var table = sync.OnceValue(func() (rows map[string]Known) {
-	if err := toml.Unmarshal([]byte(modelsTable), &rows); err != nil {
+var table = sync.OnceValue(func() (k Known) {
+	if err := toml.Unmarshal([]byte(modelsTable), &k); err != nil {
 		panic(err) // it is part of the program
 	}
-	return rows
+	return k
 })
 
-// Table returns what the program knows of a preset's models.
-func Table(preset string) Known { return table()[preset] }
+// Know returns what the table says, where preset is the configured one.
+func Know(preset string) Known {
+	k := maps.Clone(table())
+	k[""] = Info{From: preset}
+	return k
+}
+
+// Learn adds what an endpoint of a preset tells of its models.
+func (k Known) Learn(preset string, told Known) {
+	for model, t := range told {
+		key := Explicit(model, preset)
+		info := k[key]
+		info.Window, info.From = cmp.Or(info.Window, t.Window), cmp.Or(info.From, t.From)
+		k[key] = info
+	}
+}
 
 // dated is what providers append to a model's name for the day on which it came out.
 var dated = regexp.MustCompile(`-20\d\d-?[01]\d-?[0-3]\d$`)
 
-// Of returns what is known of a model: what k says, or the table. A name with a date of which nothing is known is taken
-// for that without; a bare one is of the configured preset, or DeepSeek's.
+// Of returns what is known of a model. A name with a date of which nothing is known is taken for that without; a bare
+// one is of the configured preset, or DeepSeek's.
 func (k Known) Of(name string) (info Info, known bool) {
 	n := ParseName(name)
-	preset, _ := Preset(cmp.Or(n.Preset, presets()[0].Name))
-	if n.Model == "" {
-		n.Model = preset.Model
-	}
-	for _, model := range []string{n.Model, dated.ReplaceAllString(n.Model, "")} {
-		if info, known = k[Name{n.Preset, model, ""}.String()]; !known {
-			info, known = Table(preset.Name)[model]
+	n.Effort = ""
+	full := n.String()
+	for _, name := range []string{full, dated.ReplaceAllString(full, "")} {
+		for _, key := range []string{Explicit(name, k[""].From), name, Explicit(name, presets()[0].Name)} {
+			if info, known = k[key]; !known {
+				info, known = table()[key]
+			}
+			if known {
+				info.Hit, info.Write = cmp.Or(info.Hit, info.Miss), cmp.Or(info.Write, info.Miss)
+				return info, true
+			}
 		}
-		if known {
-			break
-		}
 	}
-	info.Hit, info.Write = cmp.Or(info.Hit, info.Miss), cmp.Or(info.Write, info.Miss)
-	return info, known
+	return Info{}, false
 }
 
 // Cost returns what a call at that time cost in USD. It is not known where the price is not.

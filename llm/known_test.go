@@ -2,7 +2,6 @@ package llm
 
 import (
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 )
@@ -13,17 +12,18 @@ func TestTable(t *testing.T) {
 		t.Errorf("the table has %d bytes", len(modelsTable))
 	}
 	from := regexp.MustCompile(`^202\d-[01]\d-[0-3]\d \S+$`)
-	for preset, rows := range table() {
-		if !slices.Contains(Presets(), preset) {
-			t.Errorf("%s is no preset", preset)
+	if len(table()) < 40 {
+		t.Errorf("the table has %d rows", len(table()))
+	}
+	for name, row := range table() {
+		if ParseName(name).Preset == "" {
+			t.Errorf("%s is of no preset", name)
 		}
-		for model, row := range rows {
-			if !from.MatchString(row.From) || row.Window < 4096 || row.Output < 0 || row.Output > row.Window {
-				t.Errorf("%s:%s: %+v", preset, model, row)
-			}
-			if (row.Miss > 0) != (row.Price.Output > 0) || row.Hit < 0 || row.Hit > row.Miss || row.Price.Output < row.Miss {
-				t.Errorf("%s:%s costs %+v", preset, model, row.Price)
-			}
+		if !from.MatchString(row.From) || row.Window < 4096 || row.Output < 0 || row.Output > row.Window {
+			t.Errorf("%s: %+v", name, row)
+		}
+		if (row.Miss > 0) != (row.Price.Output > 0) || row.Hit < 0 || row.Hit > row.Miss || row.Price.Output < row.Miss {
+			t.Errorf("%s costs %+v", name, row.Price)
 		}
 	}
 }
@@ -34,9 +34,14 @@ func TestKnown(t *testing.T) {
 		t.Errorf("%+v", pro)
 	}
 	known := Known{"mine": {Window: 1}, "custom:mine": {Window: 2}, "custom:mine-2025-04-14": {Window: 3}}
+	for model, row := range map[string]Info{"gpt-5.1": table()["openai:gpt-5.1"], "deepseek-v4-pro": table()["deepseek:deepseek-v4-pro"]} {
+		if info, _ := Know("openai").Of(model); info.Window != row.Window || info.Miss != row.Miss || row.Miss == 0 {
+			t.Errorf("%s: %+v", model, info)
+		}
+	}
 	for name, window := range map[string]int{
 		"mine": 1, "mine@high": 1, "custom:mine": 2, "custom:mine-2025-04-14": 3, "custom:mine-20250415@max": 2,
-		"deepseek:": pro.Window, "deepseek:deepseek-v4-pro": pro.Window, "deepseek-v4-pro-20261101": pro.Window,
+		"deepseek:deepseek-v4-pro": pro.Window, "deepseek-v4-pro-20261101": pro.Window,
 		"custom:deepseek-v4-pro": 0, "mine-mini": 0, "mine-0415": 0, "openai:mine": 0,
 	} {
 		if info, ok := known.Of(name); info.Window != window || ok != (window > 0) {

@@ -50,13 +50,10 @@ func Settle(name, inUse, configured string) string {
 		preset, _ := Preset(cmp.Or(n.Preset, configured))
 		n.Model = preset.Model
 	}
-	if n.Effort != "" {
-		n.Model += "@" + n.Effort
+	if n.Preset == configured && ParseName(n.Model).Preset == "" {
+		n.Preset = ""
 	}
-	if n.Preset == "" || n.Preset == configured && ParseName(n.Model).Preset == "" {
-		return n.Model
-	}
-	return n.Preset + ":" + n.Model
+	return n.String()
 }
 
 // Explicit returns a name with its preset, which is the configured one where it names none.

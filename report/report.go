@@ -192,8 +192,7 @@ func (h Home) Context(id home.Identity) (Context, error) {
 	if err != nil {
 		return Context{}, err
 	}
-	model, _ := h.Known.Of(s.Stable.Params.Model)
-	limit := request.Bound(model, h.ContextLimit)
+	limit := request.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
 	}

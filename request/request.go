@@ -22,9 +22,10 @@ const DefaultLimit = 100_000
 
 // Bound is the largest request in tokens, its answer included: what was configured, or the model's window, if that is
 // less.
-func Bound(model llm.Info, configured int) int {
+func Bound(known llm.Known, model string, configured int) int {
+	info, _ := known.Of(model)
 	limit := cmp.Or(configured, DefaultLimit)
-	return min(limit, cmp.Or(model.Window, limit))
+	return min(limit, cmp.Or(info.Window, limit))
 }
 
 // Limit is no more than the provider has been seen to take.
@@ -188,7 +189,6 @@ type Cost struct {
 	Model  string  `json:"model"`
 	Input  int     `json:"input"`             // estimated tokens
 	Cached int     `json:"cached"`            // of Input, what the last request of the epoch had: the provider's cache serves it
-	Priced bool    `json:"priced"`            // its price is known
 	USD    float64 `json:"usd,omitzero"`      // of Input
 	Most   float64 `json:"most_usd,omitzero"` // with the longest answer
 }
@@ -204,7 +204,7 @@ func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time)
 		weight += m.Weight()
 	}
 	u := llm.Usage{Input: c.Input, Cached: c.Cached, Written: c.Input - c.Cached}
-	c.USD, c.Priced = known.Cost(model, u, at)
+	c.USD, _ = known.Cost(model, u, at)
 	u.Output = p.Answer
 	c.Most, _ = known.Cost(model, u, at)
 	return c

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,67 +13,45 @@ import (
 
 // presetRow is a provider, without its key's value.
 type presetRow struct {
-	Name    string `json:"name"`
 	BaseURL string `json:"base_url"`
 	Key     string `json:"key"` // the variable
 	Set     bool   `json:"set"`
 	Model   string `json:"model"` // its default
 }
 
-type modelRow struct {
-	Name string `json:"name"` // with its preset
-	llm.Info
-}
-
-type modelList struct {
-	Presets []presetRow `json:"presets"`
-	Models  []modelRow  `json:"models"`
-}
-
 func (p *program) modelsCommand(c call) (err error) {
-	if p.home.Dir, err = p.dir(); err != nil {
+	if p.home.Dir, err = p.dir(); err == nil {
+		err = config.Read(p.home.Dir, &p.settings)
+	}
+	if err != nil {
 		return err
 	}
-	if err := config.Read(p.home.Dir, &p.settings); err != nil {
-		return err
-	}
-	presets, list := llm.Presets(), modelList{}
-	if only := c.arg(0); only != "" {
-		if !slices.Contains(presets, only) {
-			return hint(usagef("%q is no preset", only), "they are %s", strings.Join(presets, ", "))
-		}
-		presets = []string{only}
-	}
-	known, rows := p.known(), map[string]llm.Info{}
-	for name := range known { // what config.toml names
-		if slices.Contains(presets, llm.ParseName(name).Preset) {
-			rows[name], _ = known.Of(name)
+	known, only, presets := p.known(), c.arg(0), map[string]presetRow{}
+	for _, name := range llm.Presets() {
+		if i, _ := llm.Preset(name); only == "" || only == name {
+			presets[name] = presetRow{i.BaseURL, i.KeyEnv, os.Getenv(i.KeyEnv) != "", i.Model}
 		}
 	}
-	for _, name := range presets {
-		preset, _ := llm.Preset(name)
-		list.Presets = append(list.Presets,
-			presetRow{name, preset.BaseURL, preset.KeyEnv, os.Getenv(preset.KeyEnv) != "", preset.Model})
-		for model := range llm.Table(name) {
-			rows[name+":"+model], _ = known.Of(name + ":" + model)
-		}
+	if len(presets) == 0 {
+		return hint(usagef("%q is no preset", only), "they are %s", strings.Join(llm.Presets(), ", "))
 	}
-	if c.arg(0) != "" {
-		p.served(c, c.arg(0), rows)
+	if only != "" {
+		p.served(c, only, known)
 	}
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		list.Models = append(list.Models, modelRow{name, rows[name]})
-	}
-	return p.words("models", list, nil)
+	maps.DeleteFunc(known, func(name string, _ llm.Info) bool {
+		_, shown := presets[llm.ParseName(name).Preset]
+		return !shown
+	})
+	return p.words("models", map[string]any{"presets": presets, "models": known}, nil)
 }
 
 // served adds what the endpoint of a preset tells of its models, where there is a key.
-func (p *program) served(ctx context.Context, preset string, rows map[string]llm.Info) {
-	base := ""
+func (p *program) served(ctx context.Context, preset string, known llm.Known) {
+	conf := llm.Config{Preset: preset}
 	if preset == p.preset() {
-		base = p.settings.Model.BaseURL
+		conf.BaseURL = p.settings.Model.BaseURL
 	}
-	client, err := llm.New(llm.Config{Preset: preset, BaseURL: base})
+	client, err := llm.New(conf)
 	if err != nil {
 		return // it is not in use here
 	}
@@ -85,14 +62,5 @@ func (p *program) served(ctx context.Context, preset string, rows map[string]llm
 	if err != nil {
 		p.warn("%v", err)
 	}
-	for model, told := range models {
-		info, has := rows[preset+":"+model]
-		if !has {
-			info, _ = p.known().Of(preset + ":" + model) // one with a date
-		}
-		if info.Window == 0 {
-			info.Window, info.From = told.Window, told.From
-		}
-		rows[preset+":"+model] = info
-	}
+	known.Learn(preset, models)
 }
