@@ -17,7 +17,7 @@ var allowed = map[string][]string{
 	"lethe/agent": {
 		"lethe", "lethe/blobs", "lethe/branch", "lethe/chat", "lethe/compactor", "lethe/compactor/beside", "lethe/crew",
 		"lethe/home", "lethe/internal/durable", "lethe/internal/panics", "lethe/internal/picture", "lethe/internal/secret",
-		"lethe/internal/status", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
+		"lethe/internal/status", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/llm/message", "lethe/mind",
 		"lethe/reach", "lethe/recall", "lethe/recall/hint", "lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools",
 		"lethe/wake",
 	},
@@ -157,7 +157,7 @@ var allowed = map[string][]string{
 	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
 	"lethe/proof":         {"lethe/internal/durable"},
 	"lethe/reach": {
-		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/recall", "lethe/recall/hint",
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/mind", "lethe/recall", "lethe/recall/hint",
 		"lethe/tools", "lethe/wake",
 	},
 	"lethe/recall":      {"lethe/blobs", "lethe/internal/panics", "lethe/recall/index", "lethe/recall/text"},

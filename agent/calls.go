@@ -12,6 +12,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
+	"lethe/llm/message"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -49,11 +50,9 @@ func (a *Agent) act(ctx context.Context) error {
 		if show < len(o.Body) {
 			result.Show, result.Places = show, show > 0
 		}
-		if o.Picture != nil && a.call.share >= llm.WeightPicture {
-			left -= llm.WeightPicture
-			if err := a.showPicture(&result, o.Picture); err != nil {
-				return err
-			}
+		if o.Picture != nil && a.call.share >= message.WeightPicture {
+			left -= message.WeightPicture
+			result.Images = imagesOf(o.Opened, o.Picture)
 		}
 		records := []record{a.result(p, result, o.Body)}
 		if !o.stopped {
@@ -69,20 +68,6 @@ func (a *Agent) act(ctx context.Context) error {
 	}
 	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
 	return inOrder(func() error { return a.log.Settle(tooMany) }, a.warnRepeats)
-}
-
-// showPicture has a result show a picture, which becomes a blob unless it is one.
-func (a *Agent) showPicture(result *event.Result, data []byte) error {
-	h, err := blobs.ParseHash(result.Opened)
-	if err != nil {
-		ref, err := a.log.Put(blobs.Meta{Gist: "a picture of the workspace"}, data)
-		if err != nil {
-			return err
-		}
-		h, result.Opened = ref.Hash, ref.Hash.String()
-	}
-	result.Images = imagesOf(h, data)
-	return nil
 }
 
 // warnRepeats tells a model that goes round in circles.

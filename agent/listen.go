@@ -15,6 +15,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
+	"lethe/llm/message"
 	"lethe/mind"
 )
 
@@ -243,8 +244,8 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		grants, images := a.named(e.heard, in.quota/llm.WeightPicture)
-		in.quota -= len(images) * llm.WeightPicture
+		grants, images := a.named(e.heard, in.quota/message.WeightPicture)
+		in.quota -= len(images) * message.WeightPicture
 		e.event.Images = images
 		out, granted = append(out, record{Event: e.event, Texts: []body{e.body}}), append(granted, grants...)
 	}
@@ -258,7 +259,7 @@ const maxImages = 8
 
 // named finds the blobs of other lives that users name: naming one gives the identity the right to open it. Of those
 // that it may open it finds most pictures, or fewer.
-func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []event.Image) {
+func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []string) {
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
@@ -275,7 +276,7 @@ func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []e
 				granted = append(granted, record{Event: event.Grant{Hash: h.String(), By: l.Name}})
 			}
 			if len(images) < bound {
-				images = append(images, imagesOf(h, b.Body)...)
+				images = append(images, imagesOf(h.String(), b.Body)...)
 			}
 		}
 	}
@@ -283,12 +284,12 @@ func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []e
 }
 
 // imagesOf is the picture in a blob, if it is one.
-func imagesOf(h blobs.Hash, body []byte) []event.Image {
-	width, height, err := picture.Size(body)
+func imagesOf(address string, body []byte) []string {
+	size, err := picture.Size(body)
 	if err != nil {
 		return nil
 	}
-	return []event.Image{{Hash: h.String(), Width: width, Height: height}}
+	return []string{fmt.Sprintf("%s:%dx%d", address, size.X, size.Y)}
 }
 
 // signed reports whether a line begins as the identity's own do, even if it is cut off.

@@ -33,6 +33,9 @@ func (a *Agent) step(ctx context.Context) error {
 	if turned, err := a.returnIfDue(ctx); turned || err != nil {
 		return err
 	}
+	if due, err := a.writeDown(ctx); due || err != nil {
+		return err
+	}
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
 	}
@@ -65,6 +68,24 @@ func (a *Agent) step(ctx context.Context) error {
 		a.counted = wallet.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
+}
+
+// writeDown notes what a recording says, and reports whether there was one to listen to.
+func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
+	if a.cfg.Tools.Transcribe == "" {
+		return false, nil
+	}
+	a.reach.Know(a.known())
+	gist, recording := a.reach.Recording(a.state.Live)
+	if gist == "" {
+		return false, nil
+	}
+	said := ""
+	err = a.during(ctx, func(ctx context.Context) { said = a.tools.WriteDown(ctx, recording) })
+	if err == nil && said != "" {
+		err = a.commit(journal.Told(event.Note{Why: "recording"}, gist, gist+": "+said))
+	}
+	return true, err
 }
 
 // recordReply writes down what the model said, with the intent of its first

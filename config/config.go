@@ -87,7 +87,10 @@ type Settings struct {
 	Budget Budget               `toml:"budget"`
 	Models map[string]Model     `toml:"models"` // by name: what is known of them, before llm's table
 	Prices map[string]llm.Price `toml:"prices"` // by name, in USD per million tokens
-	Gate   struct {
+	Media  struct {
+		Transcribe string `toml:"transcribe"` // a command
+	} `toml:"media"`
+	Gate struct {
 		Check string `toml:"check"`
 	} `toml:"gate"`
 	Triggers struct {

@@ -159,7 +159,7 @@ def fill_result(life, c):
     c["text"] = text(life.body(c["view"])) if c.get("view") else cite(label, c.get("about")) + clip(outside(text(life.body(c["result"]))), c)
 def images(e):
     """The texts of the pictures of an entry or a result, which a person has not edited."""
-    return "" if e.get("view") else "".join(f"\n[image hash={i['hash'][:16]} {i['width']}x{i['height']}]" for i in e.get("images") or [])
+    return "" if e.get("view") else "".join("\n[image hash={:.16} {}]".format(*i.split(":")) for i in e.get("images") or [])
 def exact(tool, args): return tool and blake3(encode(f"{tool}\0{args}"))[:32]
 
 def fold(life):
@@ -175,7 +175,7 @@ def fold(life):
 def apply(life, state, kind, args, fields, refs):
     get, questions, approved = lambda key: fields.get(key, [""])[0], state["questions"], state["approved"]
     shown = {"show": int(get("show") or 0), "places": get("mark") == "places"} if kind in ("note", "inbound", "result") else {}
-    if kind in ("inbound", "result"): shown["images"] = [dict(zip(("hash", "width", "height"), re.split("[:x]", i))) for i in fields.get("image", [])]
+    if kind in ("inbound", "result"): shown["images"] = fields.get("image", [])
     if kind in ("joined", "note", "hint", "inbound", "reply"):
         e = {"n": int(args[0][1:]), "kind": kind.replace("joined", "note"), "ref": refs[0], "room": get("room"), **shown}
         e["own"] = [dict(zip(("from", "to"), map(int, o.split("..")))) for o in fields.get("own", [])]
@@ -249,8 +249,8 @@ def messages(state, notes, add):
         back = lambda of: of.get("opaque", "") if e["n"] >= since else ""
         calls = [(f"e{e['n']}_{k}", {**c, "opaque": back(c)}) for k, c in enumerate(e["calls"], 1)]
         add("assistant", e["text"] if e["text"].strip(SPACE) else "" if calls else "(no answer)", e["reasoning"], calls, opaque=back(e))
-        for id, c in calls: add("tool", (c["text"] if c["text"].strip(SPACE) else "(no output)") + ("" if sees else images(c)), id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"), behind=sees and images(c))
-        if sees and any(images(c) for _, c in calls): add("user", "".join(images(c) for _, c in calls), shows=True, behind=True)
+        for id, c in calls: add("tool", (c["text"] if c["text"].strip(SPACE) else "(no output)") + ("" if sees else images(c)), id=id, ends=(c["tool"], c["status"]) == ("WAIT", "ok"))
+        if sees and any(images(c) for _, c in calls): add("user", "".join(images(c) for _, c in calls), remark=True, shows=True)
     if notes: add("user", notes, remark=True)
 
 def join(keys): return "{" + ",".join(f"{dump(k)}:{v}" for k, v in sorted(keys.items())) + "}"
@@ -269,14 +269,13 @@ def anthropic(state, notes):
             elif kind == "tool_use": out, calls = out + calls[:1], calls[1:]
             else: out.append(raw)
         return out + say(said) + calls or say("(no text)")
-    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque="", behind=False):
-        if role == "user" and behind: return  # the pictures of results stand in these
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque=""):
         if role == "system": return system.extend(say(content))
         if role == "assistant":
             replies.append((calls, opaque))
             if not turns or turns[-1][0] == "assistant": turns.append(("user", say("(continue)")))
             return turns.append(("assistant", blocks(content, calls, opaque)))
-        new = say(content + (behind or ""))
+        new = say(content)
         if id: new = [{"type": '"tool_result"', "tool_use_id": dump(id), **({"content": "[" + ",".join(map(join, new)) + "]"} if new else {})}]
         if turns and turns[-1][0] == "user": turns[-1][1].extend(new)
         else: turns.append(("user", new))
@@ -308,7 +307,7 @@ def request(state, notes, preset):
         n, digits = int(hashlib.sha256(encode(id)).hexdigest(), 16), ""
         while n: n, digits = n // 36, "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36] + digits
         return digits[:9] if preset == "mistral" else id
-    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque="", behind=False):
+    def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque=""):
         nonlocal ended
         last = out[-1]["role"] if out and turns == "yes" else ""
         if role == "user" and (last == "user" or last == "tool" and not shows and (remark or ended)):

@@ -183,10 +183,7 @@ func (h *Host) know(m *llm.Models, model string) error {
 
 // blob reads a picture.
 func (h *Host) blob(hash string) ([]byte, error) {
-	address, err := blobs.ParseHash(hash)
-	if err != nil {
-		return nil, err
-	}
+	address, _ := blobs.ParseHash(hash) // as LIFE has it
 	b, err := h.store.Get(address)
 	return b.Body, err
 }
@@ -261,7 +258,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
-			BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
+			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
 		},
 		Budget: s.Budget.Limits(), Known: h.known,
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),

@@ -101,10 +101,10 @@ func unsigned(messages []Message) bool {
 func (p PresetInfo) turns(r Request) (system []any, turns []turn) {
 	for _, m := range r.Messages {
 		if m.Role == "system" {
-			system = append(system, r.pictures.blocks(m.Content)...)
+			system = append(system, r.pictures.blocks(m.Content, shown.block)...)
 			continue
 		}
-		next := turn{"user", r.pictures.blocks(m.Content)}
+		next := turn{"user", r.pictures.blocks(m.Content, shown.block)}
 		switch m.Role {
 		case "assistant":
 			next = turn{"assistant", replyBlocks(m)}
@@ -134,20 +134,6 @@ func say(blocks []any, text string) []any {
 		return blocks
 	}
 	return append(blocks, object{"type": "text", "text": text})
-}
-
-// blocks are a content as Anthropic has it. Behind the text of a picture stands the picture, if it can be shown.
-func (p *pictures) blocks(c Content) (blocks []any) {
-	text := ""
-	for _, part := range c {
-		text += part.Text
-		if s := p.of(part.Ref); s.kind != "" {
-			source := object{"type": "base64", "media_type": s.kind, "data": s.data}
-			blocks = append(say(blocks, strings.TrimPrefix(text, "\n")), object{"type": "image", "source": source})
-			text = ""
-		}
-	}
-	return say(blocks, text)
 }
 
 // signed is a block that stands in Message.Opaque: thinking, as it came, or of a text and a call the place, so that

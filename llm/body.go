@@ -42,22 +42,6 @@ type wireMessage struct {
 	said             Content         // of which Content is the text
 }
 
-// wirePictures is a message of a user, in parts.
-type wirePictures struct {
-	Role    string     `json:"role"`
-	Content []wirePart `json:"content"`
-}
-
-type wirePart struct {
-	Type  string    `json:"type"`
-	Text  string    `json:"text,omitempty"`
-	Image *imageURL `json:"image_url,omitempty"`
-}
-
-type imageURL struct {
-	URL string `json:"url"`
-}
-
 type wireCall struct {
 	ID       string          `json:"id"`
 	Type     string          `json:"type"`
@@ -85,9 +69,9 @@ func (p PresetInfo) parts(r Request) (parts net.Buffers, err error) {
 		text, err := p.anthropic(r)
 		return net.Buffers{text}, err
 	}
-	body := map[string]any{"model": r.Model, "stream": true, "messages": p.encode(r)}
+	body := object{"model": r.Model, "stream": true, "messages": p.encode(r)}
 	if !p.NoUsageFlag {
-		body["stream_options"] = map[string]any{"include_usage": true}
+		body["stream_options"] = object{"include_usage": true}
 	}
 	var tools bytes.Buffer
 	if len(r.Tools) > 0 {
@@ -138,19 +122,19 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func (p PresetInfo) setThinking(body map[string]any, r Request) {
+func (p PresetInfo) setThinking(body object, r Request) {
 	set := func(field string, value any) {
 		field, inner, nested := strings.Cut(field, ".")
 		if !nested {
 			body[field] = value
 			return
 		}
-		object, _ := body[field].(map[string]any)
-		if object == nil {
-			object = map[string]any{}
-			body[field] = object
+		nest, _ := body[field].(object)
+		if nest == nil {
+			nest = object{}
+			body[field] = nest
 		}
-		object[inner] = value
+		nest[inner] = value
 	}
 	refuses := func(model string) bool { return strings.HasPrefix(r.Model, model) }
 	effort, off := r.Effort, r.Thinking == "disabled"

@@ -55,9 +55,6 @@ type (
 // Text is the content of a message that is one text.
 func Text(s string) message.Content { return message.Text(s) }
 
-// WeightPicture is what a picture weighs.
-const WeightPicture = message.WeightPicture
-
 // Weight returns the weighted characters of a text.
 func Weight(s string) int { return message.Weight(s) }
 
@@ -226,7 +223,7 @@ func New(conf Config) (*Client, error) {
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	conf.Key = "" // from here on only the target knows it
-	return &Client{target, newHTTP(conf.Transport), conf, &pictures{read: conf.Blob}}, nil
+	return &Client{target, newHTTP(conf.Transport), conf, &pictures{read: conf.Blob, kept: map[string]shown{}}}, nil
 }
 
 // Preset returns the preset in use.

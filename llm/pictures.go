@@ -15,11 +15,10 @@ type pictures struct {
 
 	mu   sync.Mutex // one is decoded at a time: that takes memory
 	kept map[string]shown
-	size int // bytes that are kept
 }
 
-// maxKept bounds pictures.size.
-const maxKept = 16 << 20
+// maxKept is how many are kept, of up to 4 MiB each, and mostly of some 0.3.
+const maxKept = 16
 
 // shown is a picture as a provider takes it.
 type shown struct {
@@ -34,38 +33,42 @@ func (p *pictures) of(ref string) (s shown) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, known := p.kept[ref]
-	if known {
+	if s, known := p.kept[ref]; known {
 		return s
 	}
 	body, err := p.read(ref)
-	if err != nil {
-		return s
-	}
-	if kind, fit, err := picture.Fit(body); err == nil {
+	kind, fit, bad := picture.Fit(body)
+	if bad == nil {
 		s = shown{kind, base64.StdEncoding.EncodeToString(fit)}
 	}
-	if p.size += len(s.data); p.kept == nil || p.size > maxKept {
-		p.kept, p.size = map[string]shown{}, len(s.data)
+	if len(p.kept) == maxKept {
+		clear(p.kept)
 	}
-	p.kept[ref] = s
+	if err == nil {
+		p.kept[ref] = s
+	}
 	return s
 }
 
-// parts are a content as the OpenAI dialect has it. Behind the text of a picture stands the picture, if it can be shown.
-func (p *pictures) parts(c Content) (parts []wirePart) {
+// blocks are a content in the form of a dialect. Behind the text of a picture stands the picture, if it can be shown.
+func (p *pictures) blocks(c Content, form func(shown) object) (blocks []any) {
 	text := ""
 	for _, part := range c {
 		text += part.Text
 		if s := p.of(part.Ref); s.kind != "" {
-			url := imageURL{"data:" + s.kind + ";base64," + s.data}
-			words := wirePart{Type: "text", Text: strings.TrimPrefix(text, "\n")}
-			parts = append(parts, words, wirePart{Type: "image_url", Image: &url})
+			blocks = append(say(blocks, strings.TrimPrefix(text, "\n")), form(s))
 			text = ""
 		}
 	}
-	if text != "" {
-		parts = append(parts, wirePart{Type: "text", Text: text})
-	}
-	return parts
+	return say(blocks, text)
+}
+
+// part is a picture in OpenAI's dialect.
+func (s shown) part() object {
+	return object{"type": "image_url", "image_url": object{"url": "data:" + s.kind + ";base64," + s.data}}
+}
+
+// block is one in Anthropic's.
+func (s shown) block() object {
+	return object{"type": "image", "source": object{"type": "base64", "media_type": s.kind, "data": s.data}}
 }

@@ -40,25 +40,26 @@ func pictured() []Message {
 	return []Message{
 		{Role: "user", Content: see},
 		{Role: "assistant", Calls: []ToolCall{{ID: "p", Name: "UNCOMPACT"}, {ID: "q", Name: "LIST"}}},
-		{Role: "tool", CallID: "p", Content: Content{{Text: "opened"}, {Text: "\n[image dot]", Ref: "dot"}}},
+		{Role: "tool", CallID: "p", Content: Text("opened")},
 		{Role: "tool", CallID: "q", Content: Text("listed")},
+		{Role: "user", Content: Content{{Text: "\n[image dot]", Ref: "dot"}}, Aside: true},
 	}
 }
 
 // Pictures stand behind their texts: those of people in their message, those of results in one behind all results.
 func TestPicturesAreShown(t *testing.T) {
-	url := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(dot) + `"}}`
-	said := `{"role":"user","content":[{"type":"text","text":"look\n[image dot]"},` + url +
-		`,{"type":"text","text":"[image broken]\n[image dot]"},` + url + `]}`
+	url := `{"image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(dot) + `"},"type":"image_url"}`
+	said := `{"content":[{"text":"look\n[image dot]","type":"text"},` + url +
+		`,{"text":"[image broken]\n[image dot]","type":"text"},` + url + `],"role":"user"}`
 	results := `{"role":"tool","content":"opened","tool_call_id":"p"},{"role":"tool","content":"listed","tool_call_id":"q"}`
-	shown := `{"role":"user","content":[{"type":"text","text":"[image dot]"},` + url + `]}`
+	shown := `{"content":[{"text":"[image dot]","type":"text"},` + url + `]`
 	for preset, want := range map[string][]string{
-		"openai": {said, results + "," + shown + `,{"role":"user","content":"and?"}]`},
+		"openai": {said, results + "," + shown + `,"role":"user"},{"role":"user","content":"and?"}]`},
 		"vllm": {said, results + `,{"role":"assistant","content":"` + fillUnit + `"},` +
-			strings.TrimSuffix(shown, "]}") + `,{"type":"text","text":"\n\nand?"}]}]`},
+			strings.TrimSuffix(shown, "]") + `,{"text":"\n\nand?","type":"text"}],"role":"user"}]`},
 	} {
 		p, _ := Preset(preset)
-		r := Request{Model: "m", Messages: append(pictured(), Message{Role: "user", Content: Text("and?")}), pictures: &pictures{read: dotOnly}}
+		r := Request{Model: "m", Messages: append(pictured(), Message{Role: "user", Content: Text("and?")}), pictures: album()}
 		body, err := p.parts(r)
 		lethetest.Must(t, err)
 		text := string(slices.Concat(body...))
@@ -79,13 +80,15 @@ func TestPicturesAreShown(t *testing.T) {
 
 // What is kept is bounded, and nothing is kept where no picture is shown.
 func TestFewPicturesAreKept(t *testing.T) {
-	p := &pictures{read: func(string) ([]byte, error) { return dot, nil }}
-	if p.of(""); p.kept != nil {
+	p := &pictures{read: func(string) ([]byte, error) { return dot, nil }, kept: map[string]shown{}}
+	if p.of(""); len(p.kept) != 0 {
 		t.Error("a text is kept")
 	}
-	p.of("a")
-	p.size = maxKept
-	if p.of("b"); len(p.kept) != 1 || p.size != len(p.of("b").data) {
-		t.Errorf("%d pictures of %d bytes are kept", len(p.kept), p.size)
+	for i := range maxKept + 1 {
+		if p.of(string(rune('a' + i))); len(p.kept) != i%maxKept+1 {
+			t.Errorf("%d pictures are kept after %d", len(p.kept), i+1)
+		}
 	}
 }
+
+func album() *pictures { return &pictures{read: dotOnly, kept: map[string]shown{}} }

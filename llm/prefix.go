@@ -53,7 +53,6 @@ func (p PresetInfo) encode(r Request) [][]byte {
 	for _, m := range r.Messages[s.count:] {
 		rest.add(m)
 	}
-	rest.show()
 	rest.flush()
 	return [][]byte{[]byte("["), s.out, bytes.TrimSuffix(rest.out, []byte(",")), []byte("]")}
 }
@@ -66,15 +65,9 @@ type writer struct {
 	out      []byte       // messages, with a comma behind each
 	last     *wireMessage // behind them; others may join it
 	ended    bool         // last is a result that has ended its turn
-	shown    Content      // by results: no result may hold a picture, so a message behind all of a reply's does
 }
 
 func (w *writer) add(m Message) {
-	if m.Role != "tool" {
-		w.show()
-	} else if n := len(m.Content) - 1; n > 0 && m.Content[n].Ref != "" {
-		w.shown, m.Content = slices.Concat(w.shown, m.Content[1:]), m.Content[:1]
-	}
 	next := w.preset.message(m)
 	if w.preset.Alternate && w.last != nil {
 		if w.joins(m) {
@@ -91,19 +84,11 @@ func (w *writer) add(m Message) {
 	w.last, w.ended = &next, next.Role == "tool" && (m.Role == "tool" && m.Aside || m.Role == "user" && w.ended)
 }
 
-// show adds the pictures of the results before it.
-func (w *writer) show() {
-	if shown := w.shown; len(shown) > 0 {
-		w.shown = nil
-		w.add(Message{Role: "user", Content: shown})
-	}
-}
-
 func (w *writer) flush() {
 	if w.last != nil {
 		var message any = w.last
-		if parts := w.pictures.parts(w.last.said); len(parts) > 1 {
-			message = wirePictures{w.last.Role, parts}
+		if parts := w.pictures.blocks(w.last.said, shown.part); len(parts) > 1 {
+			message = object{"role": "user", "content": parts}
 		}
 		text, _ := encode(message) // of plain fields: cannot fail
 		w.out, w.last = append(append(w.out, text...), ','), nil

@@ -21,7 +21,7 @@ func TestPrefixChangesNoByte(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		preset, _ := Preset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
-		album := &pictures{read: dotOnly}
+		shows := album()
 		var prefix Prefix
 		var older []Prefix
 		var bodies []body
@@ -30,7 +30,7 @@ func TestPrefixChangesNoByte(t *testing.T) {
 		})
 		send := func(p Prefix, messages []Message) {
 			r := everything()
-			r.Messages, r.Prefix, r.pictures = messages, p, album
+			r.Messages, r.Prefix, r.pictures = messages, p, shows
 			if rapid.Bool().Draw(t, "no tools") {
 				r.Tools = nil
 			}

@@ -134,8 +134,8 @@ func parseProblem(text []byte) (problem, bool) {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
 	}
-	top, _ := v.(map[string]any)
-	inner, _ := top["error"].(map[string]any)
+	top, _ := v.(object)
+	inner, _ := top["error"].(object)
 	_, isReply := top["choices"]
 	said, _ := top["error"].(string)
 	switch {
@@ -149,10 +149,10 @@ func parseProblem(text []byte) (problem, bool) {
 	return problem{}, false
 }
 
-func problemOf(m map[string]any) problem {
+func problemOf(m object) problem {
 	p := problem{message: cmp.Or(word(m["message"]), word(m["detail"])), kind: word(m["type"]), code: word(m["code"])}
 	// A gateway's own message says little; what its provider said is inside.
-	if meta, ok := m["metadata"].(map[string]any); ok {
+	if meta, ok := m["metadata"].(object); ok {
 		if raw := word(meta["raw"]); raw != "" {
 			p.message += ": " + raw
 		}

@@ -325,10 +325,10 @@ func (w *world) finish(status, body string, show int) {
 }
 
 // images are so many, where lines name pictures and results show some.
-func (w *world) images(n int) (out []event.Image) {
+func (w *world) images(n int) (out []string) {
 	for i := range n {
 		if w.pictured {
-			out = append(out, event.Image{Hash: strings.Repeat("3f", 32), Width: 640, Height: 480 + i})
+			out = append(out, fmt.Sprintf("%s:640x%d", strings.Repeat("3f", 32), i))
 		}
 	}
 	return out

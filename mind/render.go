@@ -9,7 +9,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/life/event"
 	"lethe/llm/message"
 )
 
@@ -68,6 +67,7 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		return opaque
 	}
 	out := []Message{{Role: "assistant", Content: message.Text(text), Reasoning: e.Reasoning, Opaque: back(e.Opaque)}}
+	var seen message.Content // not every provider takes pictures in a result
 	for k, c := range e.Calls {
 		id := fmt.Sprintf("e%d_%d", e.N, k+1)
 		call := message.Call{ID: id, Name: c.Tool, Arguments: c.Args, Opaque: back(c.Opaque)}
@@ -76,21 +76,29 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		out = append(out, Message{Role: "tool", Content: epoch.shows(text, c.View, c.Images), CallID: id, Aside: c.asks()})
+		said := epoch.shows(text, c.View, c.Images)
+		if epoch.Params.Sees {
+			seen, said = append(seen, said[1:]...), said[:1]
+		}
+		out = append(out, Message{Role: "tool", Content: said, CallID: id, Aside: c.asks()})
+	}
+	if len(seen) > 0 {
+		out = append(out, Message{Role: "user", Content: seen, Aside: true})
 	}
 	return out
 }
 
 // shows is a text with its pictures behind it. One that a person has edited shows none.
-func (s Stable) shows(text string, view *Ref, images []event.Image) message.Content {
+func (s Stable) shows(text string, view *Ref, images []string) message.Content {
 	content := message.Text(text)
 	if view != nil {
 		return content
 	}
 	for _, i := range images {
-		part := message.Part{Text: fmt.Sprintf("\n[image hash=%.16s %dx%d]", i.Hash, i.Width, i.Height)}
+		hash, size, _ := strings.Cut(i, ":")
+		part := message.Part{Text: fmt.Sprintf("\n[image hash=%.16s %s]", hash, size)}
 		if s.Params.Sees {
-			part.Ref = i.Hash
+			part.Ref = hash
 		}
 		content = append(content, part)
 	}

@@ -65,8 +65,8 @@ type Entry struct {
 	// Own are the byte ranges of an inbound body that are the identity's own
 	// lines, which it does not hear.
 	Own []Span `json:"own,omitempty"`
-	// Images are pictures that the lines of an inbound entry name.
-	Images []event.Image `json:"images,omitempty"`
+	// Images are pictures that the lines of an inbound entry name, as its event has them.
+	Images []string `json:"images,omitempty"`
 	// View, when set, is a blob with the text as a person edited it.
 	View *Ref   `json:"view,omitempty"`
 	Text string `json:"-"`
@@ -87,19 +87,19 @@ type Entry struct {
 // Call is one tool call of a reply, with what became of it. A reply and its
 // results are one unit.
 type Call struct {
-	Tool     string        `json:"tool"`
-	Args     string        `json:"-"` // JSON, escaped, as it goes back on the wire
-	Original string        `json:"-"` // what the model sent, when that was not JSON
-	Opaque   string        `json:"-"` // what its provider wants back as it is
-	Started  bool          `json:"started,omitempty"`
-	Status   string        `json:"status,omitempty"` // "" while there is no result
-	Result   Ref           `json:"result"`
-	About    *Ref          `json:"about,omitempty"` // the question that was asked for it
-	Show     int           `json:"show,omitempty"`
-	Places   bool          `json:"places,omitempty"`
-	Images   []event.Image `json:"images,omitempty"` // that it shows
-	View     *Ref          `json:"view,omitempty"`
-	Text     string        `json:"-"` // of the result, rendered
+	Tool     string   `json:"tool"`
+	Args     string   `json:"-"` // JSON, escaped, as it goes back on the wire
+	Original string   `json:"-"` // what the model sent, when that was not JSON
+	Opaque   string   `json:"-"` // what its provider wants back as it is
+	Started  bool     `json:"started,omitempty"`
+	Status   string   `json:"status,omitempty"` // "" while there is no result
+	Result   Ref      `json:"result"`
+	About    *Ref     `json:"about,omitempty"` // the question that was asked for it
+	Show     int      `json:"show,omitempty"`
+	Places   bool     `json:"places,omitempty"`
+	Images   []string `json:"images,omitempty"` // that it shows
+	View     *Ref     `json:"view,omitempty"`
+	Text     string   `json:"-"` // of the result, rendered
 }
 
 // Span is a range of bytes, [From, To).

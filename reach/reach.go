@@ -14,6 +14,7 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
+	"lethe/mind"
 	"lethe/recall"
 	"lethe/recall/hint"
 	"lethe/tools"
@@ -117,6 +118,27 @@ func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return found, short, err
+}
+
+// Recording is the first that was heard since the last reply and of which no note tells, and the gist of that note; ""
+// where there is none.
+func (b *Reach) Recording(live []*mind.Entry) (gist string, body []byte) {
+	told := map[string]bool{}
+	for _, e := range slices.Backward(live) {
+		if e.Kind == mind.Reply {
+			break
+		}
+		told[e.Ref.Gist] = true
+		for _, short := range blobs.Mentions(e.Text) {
+			r, _, err := b.Blob(short)
+			note := "what hash=" + short + " says"
+			sounds := strings.Contains(r.Gist, " (audio/") // as all bridges say
+			if err == nil && sounds && e.Kind == mind.Inbound && !told[note] {
+				gist, body = note, r.Body
+			}
+		}
+	}
+	return gist, body
 }
 
 // mayOpen reports whether the blobs of a life are open to the identity: its descendants',

@@ -1,8 +1,10 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,6 +25,9 @@ const (
 	runTime    = time.Minute // of a trigger
 	runBytes   = 4000
 	checkBytes = 2000
+
+	recordingTime  = 10 * time.Minute
+	recordingBytes = 32 << 10
 )
 
 // Check runs a command that somebody configured, where and as BASH runs one (but
@@ -30,14 +35,7 @@ const (
 // check does not pass, with its output, or "". ran is false when that says
 // nothing of the text: the check could not be run, or ctx has ended.
 func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duration) (why string, ran bool) {
-	err := s.makePrivate(checkDir)
-	if err == nil {
-		err = durable.WriteFile(filepath.Join(s.AgentDir, checkDir, "tmp", "answer"), []byte(text), 0o600)
-	}
-	if err != nil {
-		return "could not be run: " + err.Error(), false
-	}
-	printed, last, ran, good := s.aside(ctx, "check", "exec <\"$TMPDIR/answer\"\n"+line, checkDir, timeout, checkBytes)
+	printed, last, ran, good := s.fed(ctx, "check", line, []byte(text), timeout, checkBytes)
 	if good {
 		return "", true
 	}
@@ -49,6 +47,31 @@ func (s *Set) Check(ctx context.Context, line, text string, timeout time.Duratio
 		why += CheckOutput + printed
 	}
 	return why, ran
+}
+
+// WriteDown returns what Config.Transcribe prints of a recording, or how it failed; "" when ctx has ended.
+func (s *Set) WriteDown(ctx context.Context, recording []byte) string {
+	said, last, _, good := s.fed(ctx, "transcribe", s.Transcribe, recording, recordingTime, recordingBytes)
+	if !good {
+		said = "not known: media.transcribe ended with " + last + "\n" + said
+	}
+	if ctx.Err() != nil {
+		return ""
+	}
+	return cmp.Or(said, "nothing")
+}
+
+// fed runs a command with an input, as aside does, where BASH cannot reach.
+func (s *Set) fed(
+	ctx context.Context, name, line string, input []byte, timeout time.Duration, bound int64,
+) (printed, last string, ran, good bool) {
+	path := filepath.Join(s.AgentDir, checkDir, "tmp", name)
+	err := cmp.Or(s.makePrivate(checkDir), durable.WriteFile(path, input, 0o600))
+	if err != nil {
+		return "", "an error: " + err.Error(), false, false
+	}
+	defer os.Remove(path)
+	return s.aside(ctx, name, "exec <\"$TMPDIR/"+name+"\"\n"+line, checkDir, timeout, bound)
 }
 
 // RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside

@@ -38,6 +38,8 @@ type Config struct {
 	BashWait time.Duration
 	// JobEnded, when set, is called when a job has ended, from its goroutine.
 	JobEnded func()
+	// Transcribe is the command that writes down what a recording says, which is its standard input; "" is none.
+	Transcribe string
 	// MaxOutput bounds the bytes of a command's output that are kept in its
 	// result: half from its beginning, half from its end. Default 4 MiB.
 	MaxOutput int64

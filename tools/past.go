@@ -68,7 +68,7 @@ func (s *Set) pastTools() []Tool {
 				return Result{}, fmt.Errorf("%w. Copy the hash from a ref in your context", err)
 			}
 			r := Result{Bounded: true, Opened: o.Address}
-			if _, _, err := picture.Size(o.Body); err == nil {
+			if _, err := picture.Size(o.Body); err == nil {
 				r.Picture, o.Body = o.Body, []byte("(a picture)")
 			}
 			r.Body = o.page(int64(a.Offset), int64(a.Limit), s.Weight)

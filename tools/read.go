@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strings"
 
-	"lethe/internal/picture"
 	"lethe/trigger"
 )
 
@@ -57,7 +56,7 @@ func (s *Set) render(
 	text := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)}
 	head, err := text.r.Peek(sniffed)
 	if isBinary(head) {
-		return binary(r, head, size, name), nil
+		return Result{Body: describeBinary(head, size, name)}, nil
 	}
 	if a.Offset < 0 && size > scanBytes {
 		err = fmt.Errorf("it has %s, too much to count from its end. Use BASH, like tail -n 20", sizeText(size))
@@ -81,20 +80,9 @@ func (s *Set) render(
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
-// maxPicture bounds the file of a picture that is shown, in bytes.
-const maxPicture = 20 << 20
-
-// binary shows a picture, and describes what else is no text.
-func binary(r io.ReadSeeker, head []byte, size int64, name string) Result {
-	kind := http.DetectContentType(head)
-	if _, err := r.Seek(0, io.SeekStart); err == nil && strings.HasPrefix(kind, "image/") && size <= maxPicture {
-		data, _ := io.ReadAll(io.LimitReader(r, maxPicture))
-		if _, _, err := picture.Size(data); err == nil {
-			return Result{Body: fmt.Appendf(nil, "[%s: %s, %d bytes]", name, kind, size), Picture: data}
-		}
-	}
-	return Result{Body: fmt.Appendf(nil, "[%s: binary file, %d bytes, looks like %s. Not shown as text; its first bytes:]\n%s",
-		name, size, kind, hex.Dump(head[:min(256, len(head))]))}
+func describeBinary(head []byte, size int64, name string) []byte {
+	return fmt.Appendf(nil, "[%s: binary file, %d bytes, looks like %s. Not shown as text; its first bytes:]\n%s",
+		name, size, http.DetectContentType(head), hex.Dump(head[:min(256, len(head))]))
 }
 
 // page shows lines [Offset, Offset+Limit) that weigh no more than left, below a line that says which they are, how many

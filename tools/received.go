@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lethe/internal/lazy"
+	"lethe/internal/picture"
 )
 
 var refPath = lazy.Regexp(`^(?:◱\s*)?hash=([0-9a-f]+)\b`)
@@ -40,9 +41,9 @@ func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Res
 			return Result{}, fmt.Errorf("read %s: a copy of it cannot be made in the workspace: %w", shown, err)
 		}
 	}
-	r := binary(bytes.NewReader(body), head, int64(len(body)), shown)
-	if r.Picture != nil {
-		r.Opened = o.Address
+	r := Result{Body: describeBinary(head, int64(len(body)), shown)}
+	if _, err := picture.Size(body); err == nil {
+		r = Result{Body: []byte("(a picture)"), Opened: o.Address, Picture: body}
 	}
 	if text {
 		r, err = s.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)

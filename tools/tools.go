@@ -76,7 +76,7 @@ type Result struct {
 	Touched string
 	// Opened is the address of the blob that is shown.
 	Opened string
-	// Picture is shown beside Body to a model that sees: that of Opened, or of no blob yet.
+	// Picture is that of Opened, shown beside Body to a model that sees.
 	Picture []byte
 	// Job is the number of the job that the call goes on as: see Set.Jobs.
 	Job int

@@ -73,7 +73,7 @@ func (s *session) showTyping(key, room string, topic int) {
 	s.spawn(func(ctx context.Context) {
 		defer s.typing.Delete(key)
 		chat, _ := s.chatOf(bridge.Peer{Key: key})
-		params := map[string]any{"chat_id": chat, "action": "typing"}
+		params := object{"chat_id": chat, "action": "typing"}
 		if topic != 0 {
 			params["message_thread_id"] = topic
 		}

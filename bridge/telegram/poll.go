@@ -94,7 +94,7 @@ func (s *session) identify(ctx context.Context) error {
 	s.hub.Exchanged()
 	s.me.Store(&me)
 	s.log.Info("telegram answers", "bot", "@"+me.Username, "id", me.ID)
-	if err := s.call(ctx, "setMyCommands", map[string]any{"commands": commands}, new(bool)); err != nil {
+	if err := s.call(ctx, "setMyCommands", object{"commands": commands}, new(bool)); err != nil {
 		s.log.Debug("telegram was not told the commands", "error", err)
 	}
 	return nil
@@ -104,7 +104,7 @@ func (s *session) identify(ctx context.Context) error {
 func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.Duration) ([]update, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout+s.cfg.tune.grace)
 	defer cancel()
-	params := map[string]any{
+	params := object{
 		"offset": offset, "limit": 100, "timeout": int(timeout / time.Second), "allowed_updates": allowedUpdates,
 	}
 	var raws []json.RawMessage

@@ -142,12 +142,12 @@ func (s *session) press(u update, rules access.Rules) (h outcome) {
 			s.showTyping(at.peer, q.Room, at.thread)
 		})
 	}
-	reply := map[string]any{"callback_query_id": c.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
+	reply := object{"callback_query_id": c.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
 	h.later(func() {
 		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
-				buttons := map[string]any{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}
+				buttons := object{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}
 				_ = s.call(ctx, "editMessageReplyMarkup", buttons, new(json.RawMessage))
 			}
 		})

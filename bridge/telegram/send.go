@@ -15,6 +15,9 @@ import (
 	"lethe/bridge"
 )
 
+// object is one of JSON.
+type object = map[string]any
+
 // Send delivers one part.
 func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (err error) {
 	var out parcel
@@ -44,7 +47,7 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) error {
-	params := map[string]any{
+	params := object{
 		"chat_id": chat, "text": out.Text,
 		// The preview of a link is fetched from the address before anybody has looked at it, and an
 		// agent can be talked into an address.
@@ -57,10 +60,10 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 		params["message_thread_id"] = out.Thread
 	}
 	if out.ReplyTo != 0 && out.Chat == chat {
-		params["reply_parameters"] = map[string]any{"message_id": out.ReplyTo, "allow_sending_without_reply": true}
+		params["reply_parameters"] = object{"message_id": out.ReplyTo, "allow_sending_without_reply": true}
 	}
 	if len(out.Options) > 0 {
-		params["reply_markup"] = map[string]any{"inline_keyboard": buttons(out.Question, out.Options)}
+		params["reply_markup"] = object{"inline_keyboard": buttons(out.Question, out.Options)}
 	}
 	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }

@@ -7,16 +7,22 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/config"
 	"lethe/events"
 	"lethe/home"
 	"lethe/host"
+	"lethe/internal/durable"
 )
 
 // askCommand asks the identity that the first of several words names, or the one of the flags, or the default one.
@@ -27,13 +33,13 @@ func (p *program) askCommand(c call) error {
 			p.runs.name, words = id.Name, words[1:]
 		}
 	}
+	p.timeout = c.lasts("timeout")
+	if once {
+		return p.askStranger(c, words)
+	}
 	text, err := p.question(words)
 	if err != nil {
 		return err
-	}
-	p.timeout = c.lasts("timeout")
-	if once {
-		return p.askStranger(c, text)
 	}
 	return p.ask(c, text)
 }
@@ -41,8 +47,16 @@ func (p *program) askCommand(c call) error {
 // maxMessage bounds one message, in bytes.
 const maxMessage = 16 << 20
 
-// question is what the arguments and the pipe say.
-func (p *program) question(words []string) (string, error) {
+// question is what the arguments and the pipe say. An argument @FILE attaches a file.
+func (p *program) question(words []string) (_ string, err error) {
+	for i, word := range words {
+		if path, ok := strings.CutPrefix(word, "@"); ok && !strings.Contains(path, " ") {
+			words[i], err = p.attach(path)
+		}
+		if err != nil {
+			return "", usageError(err)
+		}
+	}
 	text := strings.Join(words, " ")
 	switch {
 	case text == "" && isTerminal(p.in):
@@ -56,6 +70,17 @@ func (p *program) question(words []string) (string, error) {
 		}
 	}
 	return asText(text)
+}
+
+// attach makes a file a blob, and returns what a line says of it.
+func (p *program) attach(path string) (tag string, err error) {
+	data, err := durable.ReadWhole(path, backend.MaxFile)
+	store, bad := blobs.Open(p.home.Blobs())
+	if err = cmp.Or(err, bad); err == nil {
+		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: http.DetectContentType(data)}
+		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
+	}
+	return tag, err
 }
 
 // readMessage is a text, and behind it all that comes in.
@@ -98,7 +123,7 @@ func (p *program) ask(ctx context.Context, text string) error {
 }
 
 // askStranger asks a new identity in a home that is removed afterwards.
-func (p *program) askStranger(ctx context.Context, text string) (err error) {
+func (p *program) askStranger(ctx context.Context, words []string) (err error) {
 	if p.runs.name != "" {
 		return usagef("--once asks a new identity; leave out --name")
 	}
@@ -111,6 +136,10 @@ func (p *program) askStranger(ctx context.Context, text string) (err error) {
 		return err
 	}
 	p.settings.DefaultIdentity, p.settings.Reviewer = "", config.Reviewer{}
+	text, err := p.question(words)
+	if err != nil {
+		return err
+	}
 	return p.ask(ctx, text)
 }
 

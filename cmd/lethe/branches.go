@@ -48,7 +48,7 @@ func (p *program) forkCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	made := map[string]any{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today}
+	made := object{"name": fork.Name, "self": fork.Self, "of": id.Self, "today": today}
 	return p.show(made, nil, func() error {
 		if len(today) > 0 {
 			p.note("%s: as they are today; how they were at that moment is not known", strings.Join(today, ", "))
@@ -89,7 +89,7 @@ func (p *program) branchCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	at := map[string]any{"label": label, "at": mind.EntryID(then.Next - 1)}
+	at := object{"label": label, "at": mind.EntryID(then.Next - 1)}
 	return p.words("branched", at, nil, id.Name, to, then.At)
 }
 

@@ -63,7 +63,7 @@ func (p *program) cleanCommand(c call) error {
 			return fmt.Errorf("clean %s: %w", p.home.Dir, err)
 		}
 	}
-	return p.print(map[string]any{"home": p.home.Dir, "removed": names}, "removed.\n")
+	return p.print(object{"home": p.home.Dir, "removed": names}, "removed.\n")
 }
 
 // noneRuns fails when an identity or a bridge runs.

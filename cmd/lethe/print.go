@@ -19,6 +19,9 @@ import (
 	"lethe/tools"
 )
 
+// object is one of JSON.
+type object = map[string]any
+
 // print shows a value: to programs as JSON, to people as a text.
 func (p *program) print(v any, format string, args ...any) error {
 	return p.show(v, nil, func() error {

@@ -34,7 +34,7 @@ func (p *program) say(room, as, text string) error {
 		p.note("no identity hears room %s; the line waits there. To have it heard: %s", room, p.howToHear(room))
 	}
 	if p.json { // heard: an identity is subscribed to the room
-		return printLine(p.out, map[string]any{"room": room, "name": as, "at": now, "heard": heard})
+		return printLine(p.out, object{"room": room, "name": as, "at": now, "heard": heard})
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	_ "image/gif" // kinds that are read
 	"image/jpeg"
 	_ "image/png"
@@ -26,15 +26,13 @@ const (
 // maxPixels bounds a picture that is decoded, which takes up to 12 bytes a pixel.
 const maxPixels = 32 << 20
 
-var errNone = errors.New("it is no picture of a kind that models see: png, jpeg, gif or webp of up to 32 megapixels")
-
-// Size is how many pixels a picture has.
-func Size(data []byte) (width, height int, err error) {
+// Size is how many pixels a picture has: a png, jpeg, gif or webp of up to 32 megapixels.
+func Size(data []byte) (size image.Point, err error) {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || c.Width <= 0 || c.Height <= 0 || c.Width > maxPixels/c.Height {
-		return 0, 0, errNone
+	if c.Width*c.Height > maxPixels || min(c.Width, c.Height) <= 0 {
+		err = cmp.Or(err, errors.New("too large, or empty"))
 	}
-	return c.Width, c.Height, nil
+	return image.Pt(c.Width, c.Height), err
 }
 
 // Fit returns a picture as providers take it, scaled down where it is too large, and its media type. A picture that
@@ -45,14 +43,14 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 			err = fmt.Errorf("decode a picture: %v", v)
 		}
 	}()
-	if _, _, err = Size(data); err != nil {
-		return "", nil, err
+	size, err := Size(data)
+	if err != nil {
+		return
 	}
 	from, format, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
-		return "", nil, fmt.Errorf("decode a picture: %w", err)
+		return
 	}
-	size := from.Bounds().Size()
 	long := max(size.X, size.Y)
 	if long <= maxEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
 		return "image/" + format, data, nil
@@ -61,7 +59,7 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 		size.X, size.Y = max(1, size.X*maxEdge/long), max(1, size.Y*maxEdge/long)
 	}
 	to := image.NewRGBA(image.Rectangle{Max: size})
-	draw.Draw(to, to.Bounds(), image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Over, nil)
 	var out bytes.Buffer
 	err = jpeg.Encode(&out, to, &jpeg.Options{Quality: quality})

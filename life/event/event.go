@@ -75,13 +75,13 @@ type Passage struct {
 type Inbound struct {
 	N int `arg:"eN"`
 	Passage
-	Lines  int     `life:"lines"`
-	Own    []Span  `life:"own"`       // of the ref's text, not heard
-	Moved  bool    `life:"moved=yes"` // earlier offsets mean nothing any more
-	Asleep bool    `life:"wake=no"`   // it owes no answer
-	Show   int     `life:"show,opt"`
-	Places bool    `life:"mark=places"` // what is left out of the ref's text is named by its place
-	Images []Image `life:"image"`       // that the lines name
+	Lines  int      `life:"lines"`
+	Own    []Span   `life:"own"`       // of the ref's text, not heard
+	Moved  bool     `life:"moved=yes"` // earlier offsets mean nothing any more
+	Asleep bool     `life:"wake=no"`   // it owes no answer
+	Show   int      `life:"show,opt"`
+	Places bool     `life:"mark=places"` // what is left out of the ref's text is named by its place
+	Images []string `life:"image"`       // that the lines name: ADDRESS:WIDTHxHEIGHT of each, in pixels
 	// The one line answers a question of this id. Choice is one of its options.
 	Answers string `life:"answers,opt"`
 	Choice  string `life:"choice,opt"`
@@ -168,15 +168,15 @@ type Call struct {
 
 // Result is what became of a call.
 type Result struct {
-	ID     string  `arg:"eN.k"`
-	Tool   string  `arg:"TOOL"`
-	Status string  `life:"status,must"`
-	Show   int     `life:"show,opt"`
-	Places bool    `life:"mark=places"`
-	File   File    `life:"file,opt"`   // that the tool has written
-	Opened string  `life:"opened,opt"` // the address of a blob that was shown
-	Images []Image `life:"image"`      // of it
-	Job    int     `life:"job,opt"`    // that the call goes on as
+	ID     string   `arg:"eN.k"`
+	Tool   string   `arg:"TOOL"`
+	Status string   `life:"status,must"`
+	Show   int      `life:"show,opt"`
+	Places bool     `life:"mark=places"`
+	File   File     `life:"file,opt"`   // that the tool has written
+	Opened string   `life:"opened,opt"` // the address of a blob that was shown
+	Images []string `life:"image"`      // of it, as of an Inbound
+	Job    int      `life:"job,opt"`    // that the call goes on as
 	// Withdrawn is the id of a question that is open no more.
 	Withdrawn string `life:"withdrawn,opt"`
 }

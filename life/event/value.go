@@ -87,20 +87,6 @@ func (f *File) parse(text string) error {
 	return form(f, text, true, "a version of a file")
 }
 
-// Image is a picture, written HASH:WIDTHxHEIGHT: the address of its blob, and its size in pixels.
-type Image struct {
-	Hash   string `json:"hash"`
-	Width  int    `json:"width"`
-	Height int    `json:"height"`
-}
-
-func (i Image) String() string { return fmt.Sprintf("%s:%dx%d", i.Hash, i.Width, i.Height) }
-
-func (i *Image) parse(text string) error {
-	_, _ = fmt.Sscanf(strings.Replace(text, ":", " ", 1), "%s %dx%d", &i.Hash, &i.Width, &i.Height)
-	return form(i, text, isHash(i.Hash) && i.Width > 0 && i.Height > 0, "a picture")
-}
-
 // Hashes is a list, written with commas.
 type Hashes []string
 

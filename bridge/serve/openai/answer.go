@@ -17,6 +17,9 @@ import (
 	"lethe/mind"
 )
 
+// object is one of JSON.
+type object = map[string]any
+
 // turn tells a client of the turn that answers a line.
 type turn struct {
 	*answer
@@ -121,7 +124,7 @@ func (a *answer) tell(kind string, f *flow, e events.Event) {
 	}
 	more := f.More(e, !delta)
 	if f.all.WriteString(more); a.streams && more != "" {
-		a.send(a.choice("delta", map[string]any{kind: more}, nil))
+		a.send(a.choice("delta", object{kind: more}, nil))
 	}
 }
 
@@ -134,14 +137,14 @@ func (a *answer) beat() {
 }
 
 // choice is the answer, or a piece of it, as a client reads it.
-func (a *answer) choice(member string, value, finish any) map[string]any {
-	object := "chat.completion"
+func (a *answer) choice(member string, value, finish any) object {
+	kind := "chat.completion"
 	if a.streams {
-		object += ".chunk"
+		kind += ".chunk"
 	}
-	choice := map[string]any{
-		"id": a.id, "object": object, "created": a.created, "model": a.model,
-		"choices": []any{map[string]any{"index": 0, member: value, "finish_reason": finish}},
+	choice := object{
+		"id": a.id, "object": kind, "created": a.created, "model": a.model,
+		"choices": []any{object{"index": 0, member: value, "finish_reason": finish}},
 	}
 	if a.streams && a.ends { // all but the last chunk say that it is still to come
 		choice["usage"] = nil
@@ -155,9 +158,9 @@ func (a *answer) finish(r host.Reply, err error) error {
 	if slices.Contains([]string{"cut", "max_steps", "budget"}, r.Ended) { // the identity gave up
 		finish = "length"
 	}
-	usage := map[string]any{
+	usage := object{
 		"prompt_tokens": r.In, "completion_tokens": r.Out, "total_tokens": r.In + r.Out,
-		"prompt_tokens_details": map[string]any{"cached_tokens": r.Cached},
+		"prompt_tokens_details": object{"cached_tokens": r.Cached},
 	}
 	switch {
 	case err != nil && a.begun:
@@ -166,7 +169,7 @@ func (a *answer) finish(r host.Reply, err error) error {
 	case err != nil:
 		return err
 	case a.streams:
-		a.send(a.choice("delta", map[string]any{}, finish))
+		a.send(a.choice("delta", object{}, finish))
 		if a.ends {
 			last := a.choice("", nil, nil)
 			last["choices"], last["usage"] = []any{}, usage
@@ -174,7 +177,7 @@ func (a *answer) finish(r host.Reply, err error) error {
 		}
 		a.write("data: [DONE]\n\n")
 	default:
-		message := map[string]any{"role": "assistant", "content": a.content.all.String()}
+		message := object{"role": "assistant", "content": a.content.all.String()}
 		if thinking := a.thinking.all.String(); thinking != "" {
 			message["reasoning_content"] = thinking
 		}
@@ -200,7 +203,7 @@ func (a *answer) write(text string) {
 		h := a.w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("X-Accel-Buffering", "no")
-		data, _ := json.Marshal(a.choice("delta", map[string]any{"role": "assistant", "content": ""}, nil))
+		data, _ := json.Marshal(a.choice("delta", object{"role": "assistant", "content": ""}, nil))
 		text = fmt.Sprintf("data: %s\n\n%s", data, text)
 	}
 	if _, err := a.w.Write([]byte(text)); err == nil {

@@ -40,7 +40,7 @@ func asAPI(err error) (status int, body any) {
 	if e.code != "" {
 		about["code"] = e.code
 	}
-	return e.status, map[string]any{"error": about}
+	return e.status, object{"error": about}
 }
 
 // stopped says that nobody runs an identity.

@@ -54,9 +54,9 @@ type handler struct {
 }
 
 // modelOf is an identity as /v1/models lists it.
-func modelOf(name string, id home.Identity) map[string]any {
+func modelOf(name string, id home.Identity) object {
 	born, _ := life.First(id.LIFE()) // of a damaged one nobody knows
-	return map[string]any{"id": name, "object": "model", "created": max(born.At.Unix(), 0), "owned_by": "lethe"}
+	return object{"id": name, "object": "model", "created": max(born.At.Unix(), 0), "owned_by": "lethe"}
 }
 
 // models lists the identities, those without that work for another one.
@@ -69,7 +69,7 @@ func (h *handler) models(w http.ResponseWriter, _ *http.Request) error {
 	for _, id := range slices.DeleteFunc(all, home.Identity.IsChild) {
 		list = append(list, modelOf(id.Name, id))
 	}
-	backend.WriteJSON(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	backend.WriteJSON(w, http.StatusOK, object{"object": "list", "data": list})
 	return nil
 }
 

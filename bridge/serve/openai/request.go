@@ -264,6 +264,6 @@ func doTask(prompt string) string {
 	if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
 		title = bridge.Clip(talk[1], 48)
 	}
-	text, _ := json.Marshal(map[string]any{"title": title, "tags": none, "follow_ups": none, "queries": none, "text": ""})
+	text, _ := json.Marshal(object{"title": title, "tags": none, "follow_ups": none, "queries": none, "text": ""})
 	return string(text)
 }
