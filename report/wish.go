@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"lethe/branch"
 	"lethe/home"
+	"lethe/life"
 	"lethe/tools"
 )
 
@@ -126,6 +129,31 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 		}
 		return false, err
 	})
+}
+
+// Switch asks an identity to use another model, and waits for its answer: the line of its LIFE. Of one that does not run
+// there is none: it obeys when it runs, and so when ctx ends.
+func Switch(ctx context.Context, id home.Identity, model string) (answer life.Event, err error) {
+	before, err := os.Stat(id.LIFE())
+	wish := home.WishModel + home.Wish(url.PathEscape(model))
+	if err == nil {
+		err = home.Ask(id, wish)
+	}
+	if err == nil {
+		err = until(ctx, 0, nil, func() (bool, error) {
+			_, running := home.Running(id)
+			return !running || !home.Asked(id, wish), nil
+		})
+	}
+	if err == nil {
+		err = life.Scan(id.LIFE(), func(e life.Event, at int64) error {
+			if e.Kind == "model" && at >= before.Size() {
+				answer = e
+			}
+			return nil
+		})
+	}
+	return answer, err
 }
 
 // AwaitListener gives a daemon that was started a moment ago the time to hear a room: a second to take its lock, and

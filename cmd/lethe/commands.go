@@ -69,7 +69,7 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe agents": p.agentsCommand, "lethe bridges": p.bridgesCommand, "lethe budget": p.budgetCommand,
 		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.of(p.contextCommand),
 		"lethe doctor": p.doctorCommand, "lethe jobs": p.of(p.jobsCommand), "lethe life": p.of(p.lifeCommand),
-		"lethe models":    p.modelsCommand,
+		"lethe model": p.of(p.modelCommand), "lethe models": p.modelsCommand,
 		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
 		"lethe triggers": p.of(p.triggersCommand),
 

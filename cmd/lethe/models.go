@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"strings"
 	"time"
 
 	"lethe/config"
+	"lethe/home"
 	"lethe/llm"
+	"lethe/report"
 )
 
 // presetRow is a provider, without its key's value.
@@ -17,6 +21,30 @@ type presetRow struct {
 	Key     string `json:"key"` // the variable
 	Set     bool   `json:"set"`
 	Model   string `json:"model"` // its default
+}
+
+// modelCommand tells which model an identity uses, or has it use another one.
+func (p *program) modelCommand(c call, id home.Identity) error {
+	name := c.arg(1)
+	if name == "" {
+		s, err := home.Fold(id, p.look.Store)
+		if err != nil {
+			return err
+		}
+		used := map[string]string{"model": cmp.Or(s.WantModel, s.Stable.Params.Model), "away": s.Away}
+		return p.words("model", used, nil, id.Name)
+	}
+	answer, err := report.Switch(c, id, name)
+	text, use := answer.Get("text"), answer.Get("use")
+	switch {
+	case err != nil:
+		return err
+	case text == "":
+		text = id.Name + " does not run; it tries the model when it runs"
+	case use == "":
+		return errors.New(text)
+	}
+	return p.print(map[string]string{"model": use, "text": text}, "%s\n", text)
 }
 
 func (p *program) modelsCommand(c call) (err error) {

@@ -22,12 +22,13 @@ import (
 // now shows the talk in a room, and the turn under way.
 var now = view{
 	Name: "now", Title: "Now", data: nowOf,
-	forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear},
+	forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear, "model": model},
 }
 
 type nowData struct {
 	Room  string
 	Rooms []report.Room // that the identity hears
+	May   bool          // the user may change its model
 	Lines []line
 	Older int64 // lines that end at this byte are not shown; 0 for none
 	End   int64 // where the next line will stand
@@ -66,7 +67,7 @@ const (
 )
 
 func nowOf(f *frame, r *http.Request) (any, error) {
-	d := &nowData{Room: r.FormValue("room")}
+	d := &nowData{Room: r.FormValue("room"), May: slices.Contains(f.People, f.User)}
 	err := cmp.Or(d.choose(f), f.foot(&d.Foot))
 	if err != nil {
 		return nil, err
@@ -280,9 +281,16 @@ func answer(f *frame, w http.ResponseWriter, r *http.Request) error {
 }
 
 // stop ends the turn under way, as /stop does in a room.
-func stop(f *frame, w http.ResponseWriter, r *http.Request) error {
+func stop(f *frame, w http.ResponseWriter, r *http.Request) error { return command(f, w, r, "/stop") }
+
+func model(f *frame, w http.ResponseWriter, r *http.Request) error {
+	return command(f, w, r, "/model "+strings.TrimSpace(r.FormValue("model")))
+}
+
+// command says a command in a room; the identity's answer is a line there.
+func command(f *frame, w http.ResponseWriter, r *http.Request, text string) error {
 	room := r.FormValue("room")
-	if _, err := f.Say(r.FormValue("key"), room, "", "/stop"); err != nil {
+	if _, err := f.Say(r.FormValue("key"), room, "", text); err != nil {
 		return err
 	}
 	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")

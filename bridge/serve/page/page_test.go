@@ -244,6 +244,12 @@ func use(t *testing.T, b *Browser) {
 		p.Do(chromedp.Click(".state button"))
 		p.Until(`document.querySelector("#lines").innerText.includes("Stopped.")`)
 	})
+	t.Run("the model is changed", func(t *testing.T) {
+		p := show(t, Look{Height: 500})
+		p.Do(chromedp.SetValue("#model", "rehearsal-2"), chromedp.Submit("#model"))
+		p.Until(`document.querySelector("#lines").innerText.includes("I use the model rehearsal-2")`)
+		p.Check()
+	})
 	t.Run("files are attached, without script", func(t *testing.T) {
 		lethetest.Write(t, filepath.Join(dir, "a plan.txt"), "first, think")
 		p := show(t, Look{NoScript: true})
