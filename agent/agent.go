@@ -157,7 +157,8 @@ type Agent struct {
 
 	// What it does.
 	outage        outage
-	triedAway     triedAway
+	triedIn       int // the epoch in which a model that is away was last tried
+	triedAt       time.Time
 	call          call
 	reach         *reach.Reach
 	counted       wallet.Counted

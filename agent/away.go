@@ -23,6 +23,8 @@ const (
 	tryTime  = 10 * time.Second // bounds how long a model is tried, while the identity waits
 	patience = time.Minute      // with a model that cannot be reached, before another one stands in for it
 	tryEvery = 10               // patiences: after so long a model that is away is tried again
+
+	tryTokens = 4096 // of the answer of a try: so many every model may give
 )
 
 // try asks a model for one word, with the tools and parameters of the life, and returns why it does not answer.
@@ -30,9 +32,7 @@ func (a *Agent) try(ctx context.Context, model string) (why, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	asker := a.asker(cancel)
-	info, _ := a.cfg.Known.Of(model)
-	frozen := &asker.Frozen
-	frozen.Model, frozen.MaxTokens = model, min(frozen.MaxTokens, cmp.Or(info.Output, frozen.MaxTokens))
+	asker.Frozen.Model, asker.Frozen.MaxTokens = model, min(asker.Frozen.MaxTokens, tryTokens)
 	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
 	_, why = asker.Ask(ctx, ask)
 	if errors.Is(why, compactor.ErrGarbage) && llm.KindOf(why) == 0 { // another word
@@ -66,38 +66,28 @@ func (a *Agent) tryModel(name string) (taken, say string, err error) {
 // switchIfAsked obeys WishModel. After a crash it does so again, to no effect.
 func (a *Agent) switchIfAsked() error {
 	for _, w := range a.wishes {
-		escaped, asked := w.Of(home.WishModel)
-		if !asked {
-			continue
-		}
-		name, _ := url.PathUnescape(escaped)
-		taken, say, err := a.tryModel(name)
-		if err == nil {
-			err = a.happen(event.Model{Use: taken, Text: say})
-		}
-		if err == nil {
-			err = a.obeyed(w)
-		}
-		if err != nil {
+		if name, asked := w.Of(home.WishModel); asked {
+			name, _ = url.PathUnescape(name)
+			taken, say, err := a.tryModel(name)
+			if err == nil {
+				err = a.happen(event.Model{Use: taken, Text: say})
+			}
+			if err == nil {
+				err = a.obeyed(w)
+			}
 			return err
 		}
 	}
 	return nil
 }
 
-// triedAway is when the model that is away was last tried.
-type triedAway struct {
-	epoch int
-	at    time.Time
-}
-
 // returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
 func (a *Agent) returnIfDue(ctx context.Context) (turned bool, err error) {
-	s, tried := a.state, a.triedAway
-	if s.Away == "" || s.Epoch == tried.epoch && time.Since(tried.at) < tryEvery*a.cfg.patience {
+	s := a.state
+	if s.Away == "" || s.Epoch == a.triedIn && time.Since(a.triedAt) < tryEvery*a.cfg.patience {
 		return false, nil
 	}
-	a.triedAway = triedAway{s.Epoch, time.Now()}
+	a.triedIn, a.triedAt = s.Epoch, time.Now()
 	return a.turnTo(ctx, nil, s.Away)
 }
 
@@ -123,7 +113,7 @@ func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned
 			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
 		}
 		e.Notice = a.notice(say, a.people()...)
-		a.outage, a.triedAway = outage{}, triedAway{a.state.Epoch + 1, time.Now()}
+		a.outage, a.triedIn, a.triedAt = outage{}, a.state.Epoch+1, time.Now()
 		return true, a.happen(e)
 	}
 	return false, nil

@@ -62,12 +62,12 @@ func fallible(t testing.TB) (*world, *weather) {
 	for _, name := range []string{"rehearsal-b", "rehearsal-c", "llamacpp:rehearsal-d"} {
 		w.conf.Known[name] = llm.Info{Price: llm.Price{Hit: 1, Miss: 2, Output: 3}}
 	}
-	m, err := llm.NewModels(llm.Config{
+	c, err := llm.New(llm.Config{
 		Preset: "deepseek", BaseURL: w.url, Key: "the-key-of-tests", MaxRetries: -1, Transport: elsewhere{w},
 	})
 	lethetest.Must(t, err)
-	t.Cleanup(func() { m.Close() })
-	w.gauge.Model = m
+	t.Cleanup(func() { c.Close() })
+	w.gauge.Model = llm.Models{Client: c}
 	return w, sky
 }
 

@@ -83,7 +83,6 @@ func (s *Settings) Check() error {
 			"\"telegram:NAME\", with a name of letters a-z, digits, _ and -", entry)
 	}
 	f.oneOf("model.preset", s.Model.Preset, llm.Presets()...)
-	f.unless(!slices.Contains(s.Model.Fallback, ""), "model.fallback has an empty name")
 	if t := s.Fade.Target; t != nil {
 		f.unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}

@@ -168,7 +168,6 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		}
 		m.said(e.ID)
 	case event.Model:
-		m.add(Event{Type: Noted, Entry: e.ID, Why: "model"}).text(e.Text, maxText, "")
 		m.said(e.ID)
 	case event.Asked:
 		m.asked(e)

@@ -80,7 +80,7 @@ type Host struct {
 	log      *slog.Logger
 
 	members  members                     // those that Start runs
-	models   models                      // of all identities, which share its connections
+	client   *llm.Client                 // of all identities, which share its connections
 	known    llm.Known                   // of models
 	preset   string                      // that models go to where their names say none; "" for the offline one's
 	model    string                      // of an identity that has none
@@ -92,12 +92,6 @@ const offlineModel = "rehearsal"
 
 // tellTime bounds how long a start waits for an endpoint to tell the window of a model that nobody knows.
 const tellTime = 700 * time.Millisecond
-
-// models are *llm.Models, or the client of the offline one, which gets names as they are.
-type models interface {
-	agent.Model
-	Close() error
-}
 
 // Look prepares a host that runs no identities: to talk with those that other processes run.
 func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
@@ -142,7 +136,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	if conf.Preset+conf.BaseURL == "" {
 		conf.Preset = llm.ParseName(named).Preset
 	}
-	m, err := llm.NewModels(conf)
+	h.client, err = llm.New(conf)
 	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset == "" && conf.BaseURL == "" {
 		return h, h.rehearse()
 	}
@@ -153,28 +147,26 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		return nil, err
 	}
 	for _, name := range settings.Model.Fallback {
-		if _, _, err := m.Of(name); errors.Is(err, llm.ErrNoKey) {
+		if _, _, err := (llm.Models{Client: h.client}).Of(name); err != nil {
 			log.Warn("a model of model.fallback cannot stand in", "error", err)
-		} else if err != nil {
-			return nil, config.Invalid("", "model.fallback: %w", err)
 		}
 	}
-	h.models, h.Endpoint, h.preset, h.model = m, m.Host(), m.Preset().Name, m.Preset().Model
+	h.Endpoint, h.preset, h.model = h.client.Host(), h.client.Preset().Name, h.client.Preset().Model
 	if h.model == "" && named == "" {
 		const hint = "name one with --model, or model.name in config.toml"
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}
-	return h, h.know(m, cmp.Or(named, h.model))
+	return h, h.know(cmp.Or(named, h.model))
 }
 
 // know finds out what is known of models; where nobody knows the window of the one in use, the endpoint may.
-func (h *Host) know(m *llm.Models, model string) error {
+func (h *Host) know(model string) error {
 	h.known = h.settings.Known(h.preset)
 	info, _ := h.known.Of(model)
 	if info.Window == 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
 		defer cancel()
-		_, _, models, _ := m.Look(ctx)
+		_, _, models, _ := h.client.Look(ctx)
 		h.known.Learn(h.preset, models)
 		info, _ = h.known.Of(model)
 	}
@@ -197,7 +189,7 @@ func (h *Host) rehearse() error {
 	}
 	h.Offline, h.Endpoint, h.model, h.known = true, "offline", offlineModel, h.settings.Known("")
 	// The client wants a key. Keys are struck out of errors, so it is no word that an error could hold.
-	h.models, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
+	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
 	h.serve = server.Serve
 	return err
 }
@@ -223,9 +215,11 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Thinking:  s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
 	}
 	var fallback []string
+	var model agent.Model = h.client // the offline one gets names as they are
 	if named := cmp.Or(r.Model, s.Model.Name); h.Offline {
 		params.Model = offlineModel
 	} else {
+		model = llm.Models{Client: h.client}
 		for _, name := range s.Model.Fallback {
 			fallback = append(fallback, llm.Settle(name, "", h.preset))
 		}
@@ -246,7 +240,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
-		Model: h.models, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
 		Preset: h.preset, Fallback: fallback, Switchers: s.People,
 		Forgetting: agent.Forgetting{
 			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
@@ -298,8 +292,8 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 		group.Go(func() error { return h.serve(around) })
 	}
 	err := f(ctx)
-	if h.models != nil { // Look runs nothing that asks a model
-		h.models.Close()
+	if h.client != nil { // Look runs nothing that asks a model
+		h.client.Close()
 	}
 	end()
 	return errors.Join(err, group.Wait())

@@ -38,20 +38,16 @@ func TestModels(t *testing.T) {
 	}))
 	defer srv.Close()
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	m, err := NewModels(Config{Transport: elsewhere{strings.TrimPrefix(srv.URL, "http://")}})
-	lethetest.Must(t, err)
-	defer m.Close()
+	m := Models{client(t, Config{Transport: elsewhere{strings.TrimPrefix(srv.URL, "http://")}})}
 	for name, want := range map[string]string{
 		"deepseek-flash":          "api.deepseek.com Bearer sk-of-deepseek deepseek-flash low ",
 		"deepseek:deepseek-flash": "api.deepseek.com Bearer sk-of-deepseek deepseek-flash low ",
 		"deepseek-v4-pro@max":     "api.deepseek.com Bearer sk-of-deepseek deepseek-v4-pro max ",
 		"openai:gpt-5.1@high":     "api.openai.com Bearer sk-of-openai gpt-5.1 high me",
-		"openai:":                 "api.openai.com Bearer sk-of-openai gpt-5.1 low me",
 		"ollama:mistral:7b":       "127.0.0.1:11434  mistral:7b low ",
 		"meta/llama:free":         "api.deepseek.com Bearer sk-of-deepseek meta/llama:free low ",
-		"mistral:mistral-small":   "call mistral:mistral-small: open model: no api key for mistral: MISTRAL_API_KEY is not set",
-		"custom:x":                "call custom:x: open model: use preset custom: no base url",
-		"vllm:":                   "call vllm:: preset vllm has no default model: name one behind the colon",
+		"mistral:mistral-small":   "call mistral:mistral-small: no api key for mistral: MISTRAL_API_KEY is not set",
+		"custom:x":                "call custom:x: use preset custom: no base url",
 	} {
 		got = ""
 		_, err := m.Complete(t.Context(), Request{Model: name, Messages: ask.Messages, Effort: "low", UserID: "me"}, nil)

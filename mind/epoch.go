@@ -107,10 +107,9 @@ func (s *State) NextParams(asked Params, defaultModel string) Params {
 		has.Model, wanted = "", ""
 	}
 	if asked.Model != has.Asked { // configured since; otherwise a /model stays
-		if s.Away != "" {
-			wanted = s.Away
+		if has.Model = cmp.Or(asked.Model, s.Away, has.Model); s.Away != "" {
+			wanted = ""
 		}
-		has.Model = cmp.Or(asked.Model, has.Model)
 	}
 	return Params{
 		Model:     cmp.Or(wanted, has.Model, asked.Model, defaultModel),

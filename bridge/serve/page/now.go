@@ -28,7 +28,6 @@ var now = view{
 type nowData struct {
 	Room  string
 	Rooms []report.Room // that the identity hears
-	May   bool          // the user may change its model
 	Lines []line
 	Older int64 // lines that end at this byte are not shown; 0 for none
 	End   int64 // where the next line will stand
@@ -67,7 +66,7 @@ const (
 )
 
 func nowOf(f *frame, r *http.Request) (any, error) {
-	d := &nowData{Room: r.FormValue("room"), May: slices.Contains(f.People, f.User)}
+	d := &nowData{Room: r.FormValue("room")}
 	err := cmp.Or(d.choose(f), f.foot(&d.Foot))
 	if err != nil {
 		return nil, err
