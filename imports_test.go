@@ -125,6 +125,7 @@ var allowed = map[string][]string{
 	"lethe/internal/status":         {"lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/spend"},
 	"lethe/internal/test/botapi":    {},
 	"lethe/internal/test/crashdisk": {"lethe/internal/durable"},
+	"lethe/internal/test/dialect":   {},
 	"lethe/internal/test/lethetest": {"lethe/internal/durable"},
 	"lethe/internal/test/rehearsal": {"lethe/llm/rehearsal"},
 	"lethe/internal/test/servetest": {

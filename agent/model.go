@@ -121,20 +121,19 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 
 // redacted is a reply without secrets, before anything is cut out of it.
 func redacted(r llm.Reply) llm.Reply {
-	r.Text, r.Reasoning, r.Opaque = secret.Text(r.Text), secret.Text(r.Reasoning), opaque(r.Opaque)
+	all := r.Text + r.Opaque
 	for i, c := range r.Calls {
-		r.Calls[i].Opaque = opaque(c.Opaque)
+		all += c.Arguments + c.Opaque
 		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
 	}
-	return r
-}
-
-// opaque is what a provider wants back as it is, or nothing where that holds a secret.
-func opaque(s string) string {
-	if secret.Text(s) != s {
-		return ""
+	if secret.Text(all) != all { // what a provider wants back belongs to what stands beside it
+		r.Opaque = ""
+		for i := range r.Calls {
+			r.Calls[i].Opaque = ""
+		}
 	}
-	return s
+	r.Text, r.Reasoning = secret.Text(r.Text), secret.Text(r.Reasoning)
+	return r
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for

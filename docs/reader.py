@@ -256,7 +256,7 @@ def messages(state, notes, add):
 def join(keys): return "{" + ",".join(f"{dump(k)}:{v}" for k, v in sorted(keys.items())) + "}"
 def anthropic(state, notes):
     """The body in Anthropic's dialect. Blocks are lists of keys with JSON, or that of thinking as it came."""
-    params, system, turns, replies = state["stable"]["params"], [], [], []
+    params, system, turns, replies, ids = state["stable"]["params"], [], [], [], {}
     def say(said): return [{"type": '"text"', "text": dump(said)}] if said.strip(SPACE) else []
     def blocks(said, calls, opaque):
         out, calls, at = [], [{"type": '"tool_use"', "id": dump(i), "name": dump(c["tool"]), "input": compact(c["args"] or "{}")} for i, c in calls], 1
@@ -266,7 +266,9 @@ def anthropic(state, notes):
             kept, end = json.JSONDecoder().raw_decode(opaque, at)
             raw, at, kind = compact(opaque[at:end]), end, kept.get("type") if isinstance(kept, dict) else ""
             if kind == "text": out, said = out + say(said[:kept.get("runes", 0)]), said[kept.get("runes", 0):]
-            elif kind == "tool_use": out, calls = out + calls[:1], calls[1:]
+            elif kind == "tool_use":
+                for c in calls[:1]: ids[c["id"]] = c["id"] = dump(kept.get("id") or json.loads(c["id"]))
+                out, calls = out + calls[:1], calls[1:]
             else: out.append(raw)
         return out + say(said) + calls or say("(no text)")
     def add(role, content, reasoning="", calls=(), id="", remark=False, ends=False, shows=False, opaque=""):
@@ -276,7 +278,7 @@ def anthropic(state, notes):
             if not turns or turns[-1][0] == "assistant": turns.append(("user", say("(continue)")))
             return turns.append(("assistant", blocks(content, calls, opaque)))
         new = say(content)
-        if id: new = [{"type": '"tool_result"', "tool_use_id": dump(id), **({"content": "[" + ",".join(map(join, new)) + "]"} if new else {})}]
+        if id: new = [{"type": '"tool_result"', "tool_use_id": ids.get(dump(id), dump(id)), **({"content": "[" + ",".join(map(join, new)) + "]"} if new else {})}]
         if turns and turns[-1][0] == "user": turns[-1][1].extend(new)
         else: turns.append(("user", new))
     messages(state, notes, add)

@@ -67,9 +67,6 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 // budgeted are models that want a budget for their thinking; later ones decide by themselves how much they think.
 var budgeted = lazy.Regexp(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
 
-// leastBudget is the least that a model may think.
-const leastBudget = 1024
-
 // thinkingOf says how the model is to think; nil leaves it to the model. Where a budget is wanted, each reply of the
 // turn that goes on has to begin with the thinking that it was made with: a turn that an epoch has cut ends without
 // thinking.
@@ -81,7 +78,7 @@ func thinkingOf(r Request, most int) object {
 		return nil
 	case !budgeted().MatchString(r.Model):
 		return object{"type": "adaptive", "display": "summarized"}
-	case most/2 < leastBudget || unsigned(r.Messages):
+	case most < 2048 || unsigned(r.Messages): // 1024 is the least budget
 		return nil
 	}
 	return object{"type": "enabled", "budget_tokens": most / 2}
@@ -99,6 +96,7 @@ func unsigned(messages []Message) bool {
 
 // turns returns the messages as turns, and what stands before them.
 func (p PresetInfo) turns(r Request) (system []any, turns []turn) {
+	ids := map[string]string{}
 	for _, m := range r.Messages {
 		if m.Role == "system" {
 			system = append(system, r.pictures.blocks(m.Content, shown.block)...)
@@ -107,9 +105,9 @@ func (p PresetInfo) turns(r Request) (system []any, turns []turn) {
 		next := turn{"user", r.pictures.blocks(m.Content, shown.block)}
 		switch m.Role {
 		case "assistant":
-			next = turn{"assistant", replyBlocks(m)}
+			next = turn{"assistant", replyBlocks(m, ids)}
 		case "tool":
-			result := object{"type": "tool_result", "tool_use_id": m.CallID}
+			result := object{"type": "tool_result", "tool_use_id": cmp.Or(ids[m.CallID], m.CallID)}
 			if len(next.Blocks) > 0 {
 				result["content"] = next.Blocks
 			}
@@ -136,15 +134,15 @@ func say(blocks []any, text string) []any {
 	return append(blocks, object{"type": "text", "text": text})
 }
 
-// signed is a block that stands in Message.Opaque: thinking, as it came, or of a text and a call the place, so that
-// thinking stays where it stood between them.
-type signed struct {
-	Type  string `json:"type"`            // "text" and "tool_use" are places
-	Runes int    `json:"runes,omitempty"` // of a text
+// place is what Message.Opaque has of a text and a call, beside thinking as it came: so a reply goes back as it was.
+type place struct {
+	Type  string // "text" or "tool_use"; of thinking another one
+	Runes int    // of a text
+	ID    string // of a call, as the provider named it
 }
 
-// replyBlocks are the blocks of a reply.
-func replyBlocks(m Message) (blocks []any) {
+// replyBlocks are the blocks of a reply. ids get the provider's ids of its calls.
+func replyBlocks(m Message, ids map[string]string) (blocks []any) {
 	var kept []json.RawMessage
 	_ = json.Unmarshal([]byte(m.Opaque), &kept) // a stream has made it, or there is none
 	text, calls := []rune(m.Content.String()), m.Calls
@@ -152,27 +150,28 @@ func replyBlocks(m Message) (blocks []any) {
 		runes = min(runes, len(text))
 		blocks, text = say(blocks, string(text[:runes])), text[runes:]
 	}
-	use := func(n int) {
-		for _, c := range calls[:n] {
-			input := verbatim(cmp.Or(c.Arguments, "{}"))
-			blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": input})
-		}
-		calls = calls[n:]
+	use := func(id string) {
+		c := calls[0]
+		ids[c.ID], calls = cmp.Or(id, c.ID), calls[1:]
+		input := json.RawMessage(cmp.Or(c.Arguments, "{}"))
+		blocks = append(blocks, object{"type": "tool_use", "id": ids[c.ID], "name": c.Name, "input": input})
 	}
 	for _, raw := range kept {
-		var s signed
-		_ = json.Unmarshal(raw, &s)
-		switch s.Type {
-		case "text":
-			tell(s.Runes)
-		case "tool_use":
-			use(min(1, len(calls)))
-		default:
+		var at place
+		_ = json.Unmarshal(raw, &at)
+		switch {
+		case at.Type == "text":
+			tell(at.Runes)
+		case at.Type != "tool_use":
 			blocks = append(blocks, raw)
+		case len(calls) > 0:
+			use(at.ID)
 		}
 	}
 	tell(len(text))
-	use(len(calls))
+	for len(calls) > 0 {
+		use("")
+	}
 	if len(blocks) == 0 {
 		blocks = say(nil, fillEmpty)
 	}

@@ -98,7 +98,7 @@ func (d *draft) begins(e happening) (c choice) {
 		var head fragment
 		head.Index, head.ID, head.Function.Name = &e.Index, word(block["id"]), word(block["name"])
 		c.Delta.ToolCalls = []fragment{head}
-		block = object{"type": "tool_use"}
+		block = object{"type": "tool_use", "id": block["id"]}
 	}
 	d.opaque, d.thought = append(d.opaque, block), d.reasoning.Len()
 	return c

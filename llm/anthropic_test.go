@@ -57,7 +57,7 @@ func TestAnthropic(t *testing.T) {
 	lethetest.Must(t, err)
 	want := Reply{
 		Text: "I 漢 look", Reasoning: "let me see", Finish: "tool_calls", Model: "claude-sonnet-5-5",
-		Opaque: `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"runes":8,"type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"}]`,
+		Opaque: `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"runes":8,"type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"},{"id":"toolu_1","type":"tool_use"},{"id":"toolu_2","type":"tool_use"}]`,
 		Calls:  []ToolCall{{ID: "toolu_1", Name: "READ_FILE", Arguments: `{"path":"x"}`}, {ID: "toolu_2", Name: "LIST"}},
 		Usage:  Usage{Input: 100, Cached: 70, Written: 20, Output: 30, Reasoning: 12},
 	}
@@ -71,7 +71,7 @@ func TestAnthropic(t *testing.T) {
 		t.Errorf("sent %s\nBody %s", sent, body)
 	}
 	// It goes back as it came.
-	blocks, err := json.Marshal(replyBlocks(Message{Role: "assistant", Content: Text(reply.Text), Opaque: reply.Opaque, Calls: reply.Calls}))
+	blocks, err := json.Marshal(replyBlocks(Message{Role: "assistant", Content: Text(reply.Text), Opaque: reply.Opaque, Calls: reply.Calls}, map[string]string{}))
 	lethetest.Must(t, err)
 	const back = `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"text":"I 漢 look","type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"},` +
 		`{"id":"toolu_1","input":{"path":"x"},"name":"READ_FILE","type":"tool_use"},{"id":"toolu_2","input":{},"name":"LIST","type":"tool_use"}]`
@@ -137,7 +137,7 @@ func TestOpaqueComesInPieces(t *testing.T) {
 		preset, stream, opaque, ofCall string
 	}{
 		"a signed text": {"openrouter", events(
-			delta(`{"reasoning":"let ","reasoning_details":[{"type":"reasoning.text","text":"let ","format":"f","index":0,"signature":null}]}`),
+			delta(`{"reasoning":"let ","reasoning_details":[{"type":"reasoning.text","text":"let ","format":"f","index":0,"signature":null,"summary":null}]}`),
 			delta(`{"reasoning":"me","reasoning_details":[{"type":"reasoning.text","text":"me","format":"f","index":0}]}`),
 			delta(`{"reasoning_details":[{"type":"reasoning.text","signature":"c2ln","index":0}]}`),
 			delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"eA==","index":1}]}`),

@@ -186,7 +186,7 @@ func (p PresetInfo) message(m Message) wireMessage {
 		call := wireCall{ID: p.callID(c.ID), Type: "function",
 			Function: wireFunction{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}}
 		if call.Extra = p.back("extra_content", c.Opaque); i == 0 && call.Extra == nil {
-			call.Extra = verbatim(p.OpaqueStandIn)
+			call.Extra = json.RawMessage(p.OpaqueStandIn)
 		}
 		w.ToolCalls = append(w.ToolCalls, call)
 	}

@@ -81,7 +81,7 @@ func aTurn(first, opaque, ofCall string) Request {
 
 // What providers want back stands where they want it.
 func TestOpaque(t *testing.T) {
-	const thought = `[{"signature":"cw==","thinking":"Look.","type":"thinking"},{"runes":3,"type":"text"},{"type":"tool_use"},{"data":"ZA==","type":"redacted_thinking"}]`
+	const thought = `[{"signature":"cw==","thinking":"Look.","type":"thinking"},{"runes":3,"type":"text"},{"type":"tool_use","id":"toolu_1"},{"data":"ZA==","type":"redacted_thinking"}]`
 	const details = `[{"type":"reasoning.text","text":"Look.","signature":"cw==","index":0}]`
 	const signature = `{"google":{"thought_signature":"cw=="}}`
 	for name, r := range map[string]Request{

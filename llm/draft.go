@@ -21,8 +21,9 @@ type draft struct {
 	on              func(Delta)
 	progress        func() // told of each event that brings something
 	preset          PresetInfo
-	opaque          pieces
-	thought         int // where the reasoning of the newest of these begins
+	opaque          []object        // what the provider wants back
+	details         strings.Builder // the texts in it, if they are no reasoning
+	thought         int             // where the text of its newest object begins
 }
 
 type callDraft struct {
@@ -115,9 +116,11 @@ func (d *draft) add(c choice) {
 		d.on(Delta{Text: text, Reasoning: reasoning})
 	}
 	if d.preset.OpaqueField == "reasoning_details" {
-		var details pieces
+		var details []object
 		_ = json.Unmarshal(c.Delta.Details, &details) // what is none says nothing
-		d.opaque = append(d.opaque, details...)
+		for _, piece := range details {
+			d.detail(piece)
+		}
 		d.weight += len(c.Delta.Details)
 	}
 	for _, f := range c.Delta.ToolCalls {
@@ -193,7 +196,7 @@ func (d *draft) finish() (Reply, error) {
 	if d.reply.Finish == "tool_calls" && len(d.reply.Calls) == 0 {
 		return Reply{}, garbage("the reply announces tool calls and has none")
 	}
-	d.reply.Text, d.reply.Reasoning, d.reply.Opaque = d.text.String(), d.reasoning.String(), d.opaque.whole()
+	d.reply.Text, d.reply.Reasoning, d.reply.Opaque = d.text.String(), d.reasoning.String(), d.whole()
 	return d.reply, nil
 }
 

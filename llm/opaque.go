@@ -3,78 +3,54 @@ package llm
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// verbatim is JSON that a provider wants back, as it stands in a request; nil for what is none.
-func verbatim(s string) json.RawMessage {
-	if json.Valid([]byte(s)) {
-		return json.RawMessage(s)
-	}
-	return nil
-}
-
-// back is what goes back in a field.
+// back is what goes back in a field; nil for what is no JSON.
 func (p PresetInfo) back(field, s string) json.RawMessage {
-	if p.OpaqueField != field {
+	if p.OpaqueField != field || !json.Valid([]byte(s)) {
 		return nil
 	}
-	return verbatim(s)
+	return json.RawMessage(s)
 }
 
-// isPlace reports whether a block is the place of a text or a call.
-func isPlace(block object) bool { return block["type"] == "text" || block["type"] == "tool_use" }
-
-// pieces are what a stream brings of OpenRouter's reasoning_details, or the blocks of a reply of Anthropic's.
-type pieces []object
-
-// whole is what the provider wants back of them. Where nothing is signed, that is nothing.
-func (p pieces) whole() string {
-	for n := len(p); n > 0 && isPlace(p[n-1]); n-- {
-		p = p[:n-1]
+// detail adds a piece of OpenRouter's reasoning_details. Those of one text become one.
+func (d *draft) detail(piece object) {
+	n := len(d.opaque) - 1
+	name := func(o object) string { return fmt.Sprint(o["type"], o["index"]) }
+	if n < 0 || piece["data"] != nil || name(piece) != name(d.opaque[n]) {
+		d.opaque, d.thought = append(d.opaque, object{}), d.details.Len()
+		n++
 	}
-	if !slices.ContainsFunc(p, func(o object) bool { return word(o["signature"])+word(o["data"]) != "" }) {
+	for field, value := range piece {
+		if text, ok := value.(string); ok && (field == "text" || field == "summary") {
+			d.details.WriteString(text)
+			value = d.details.String()[d.thought:]
+		}
+		if value != nil {
+			d.opaque[n][field] = value
+		}
+	}
+}
+
+// marks are written in another way where a reply is kept.
+const marks = "◰◱◲◳◆\x00"
+
+// whole is what the provider wants back. Where nothing is signed, that is nothing; nor where a reply does not go back as
+// it was, and something is signed with what it says.
+func (d *draft) whole() string {
+	said := d.text.String()
+	for _, c := range d.calls {
+		said += c.args.String()
+	}
+	plain, signed, bound := false, false, false
+	for _, o := range d.opaque {
+		proof := word(o["signature"])+word(o["data"]) != ""
+		plain, signed, bound = plain || !proof, signed || proof, bound || plain && proof
+	}
+	if !signed || bound && strings.ContainsAny(said, marks) {
 		return ""
 	}
-	var list pieces
-	for n := 1; len(p) > 0; p, n = p[n:], 1 {
-		for n < len(p) && goesOn(p[0], p[n]) {
-			n++
-		}
-		list = append(list, joined(p[:n]))
-	}
-	text, _ := encode(list) // it was decoded: cannot fail
+	text, _ := encode(d.opaque) // it was decoded: cannot fail
 	return string(text)
-}
-
-// goesOn reports whether next has more of the text of first.
-func goesOn(first, next object) bool {
-	return first["index"] != nil && first["data"] == nil && next["data"] == nil &&
-		fmt.Sprint(first["index"], first["type"]) == fmt.Sprint(next["index"], next["type"])
-}
-
-// joined makes one of the pieces of a text. One alone stays as it is.
-func joined(p pieces) object {
-	if len(p) == 1 {
-		return p[0]
-	}
-	one := object{}
-	for _, piece := range p {
-		for field, value := range piece {
-			if value != nil {
-				one[field] = value
-			}
-		}
-	}
-	for _, field := range []string{"text", "summary"} {
-		var text strings.Builder
-		for _, piece := range p {
-			text.WriteString(word(piece[field]))
-		}
-		if one[field] != nil {
-			one[field] = text.String()
-		}
-	}
-	return one
 }

@@ -33,7 +33,7 @@ func answers() *rapid.Generator[Answer] {
 			text, _ := json.Marshal(hostile().Draw(t, "its text"))
 			a.Opaque = rapid.SampledFrom([]string{
 				fmt.Sprintf(`[{"type":"thinking","thinking":%s,"signature":"c2ln"}]`, text),
-				fmt.Sprintf(`[ {"type":"text","runes":3},{"type":"tool_use"}, {"type": "redacted_thinking","data":%s} ]`, text),
+				fmt.Sprintf(`[ {"type":"text","runes":3},{"type":"tool_use","id":"toolu_1"}, {"type": "redacted_thinking","data":%s} ]`, text),
 				"[]", "no JSON",
 			}).Draw(t, "opaque")
 		}
