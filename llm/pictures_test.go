@@ -49,6 +49,7 @@ func pictured() []Message {
 // Pictures stand behind their texts: those of people in their message, those of results in one behind all results.
 func TestPicturesAreShown(t *testing.T) {
 	url := `{"image_url":{"url":"data:image/png;base64,` + base64.StdEncoding.EncodeToString(dot) + `"},"type":"image_url"}`
+	block := `{"source":{"data":"` + base64.StdEncoding.EncodeToString(dot) + `","media_type":"image/png","type":"base64"},"type":"image"}`
 	said := `{"content":[{"text":"look\n[image dot]","type":"text"},` + url +
 		`,{"text":"[image broken]\n[image dot]","type":"text"},` + url + `],"role":"user"}`
 	results := `{"role":"tool","content":"opened","tool_call_id":"p"},{"role":"tool","content":"listed","tool_call_id":"q"}`
@@ -57,6 +58,10 @@ func TestPicturesAreShown(t *testing.T) {
 		"openai": {said, results + "," + shown + `,"role":"user"},{"role":"user","content":"and?"}]`},
 		"vllm": {said, results + `,{"role":"assistant","content":"` + fillUnit + `"},` +
 			strings.TrimSuffix(shown, "]") + `,{"text":"\n\nand?","type":"text"}],"role":"user"}]`},
+		"anthropic": {
+			`"text":"look\n[image dot]","type":"text"},` + block + `,{"text":"[image broken]\n[image dot]","type":"text"},` + block + `]`,
+			`"tool_use_id":"q","type":"tool_result"},{"text":"[image dot]","type":"text"},` + block + `,{"text":"and?"`,
+		},
 	} {
 		p, _ := Preset(preset)
 		r := Request{Model: "m", Messages: append(pictured(), Message{Role: "user", Content: Text("and?")}), pictures: album()}

@@ -29,13 +29,15 @@ func TestMain(m *testing.M) {
 	}, "rehearse": rehearse})
 }
 
-// rehearse serves the offline model with the script that its argument names, until SIGTERM.
+// rehearse serves the offline model with the script that its argument names, until SIGTERM. With a second argument it takes
+// pictures, and tells of each.
 func rehearse() {
 	steps, err := rehearsal.LoadScript(os.Args[1])
 	if err != nil {
 		panic(err)
 	}
-	server := httptest.NewServer(rehearsal.New(rehearsal.Options{Script: steps}))
+	saw := func(picture string) { fmt.Println("saw", picture) }
+	server := httptest.NewServer(rehearsal.New(rehearsal.Options{Script: steps, Sees: len(os.Args) > 2, Saw: saw}))
 	fmt.Printf("serving %s/\n", server.URL)
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM)

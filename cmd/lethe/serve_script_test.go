@@ -16,7 +16,7 @@ func init() { scriptCommands["http"] = scriptHTTP }
 
 // scriptHTTP sends a request, keeps the answer in http.out and checks the status; 202x100 sends it a hundred times:
 //
-//	http STATUS[xTIMES] METHOD URL [HEADER: VALUE]... [BODY]
+//	http STATUS[xTIMES] METHOD URL [HEADER: VALUE]... [BODY | @FILE]
 func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 3)
 	want, count, _ := strings.Cut(args[0], "x")
@@ -32,8 +32,8 @@ func scriptHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		for _, arg := range args[3:] {
 			if name, value, ok := strings.Cut(arg, ": "); ok {
 				r.Header.Set(name, value)
-			} else {
-				body = arg
+			} else if body = arg; strings.HasPrefix(arg, "@") {
+				body = ts.ReadFile(arg[1:])
 			}
 		}
 		r.Body = io.NopCloser(strings.NewReader(body))

@@ -21,6 +21,7 @@ import (
 //
 //	botapi                      a Bot API server, with its token in the environment and its address in config.toml
 //	tg say USER TEXT            somebody writes to the bot
+//	tg photo USER FILE          somebody sends the bot a photo
 //	tg gets USER REGEXP [N]     wait until the bot has sent them N (1) messages that match
 //	tg capture VAR USER REGEXP  the same, and keep the first group
 //	tg press USER BUTTON        somebody presses a button under the newest message that has it
@@ -76,6 +77,10 @@ func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 		need(ts, neg, rest, 2)
 		chat, u := s.dm(rest[0])
 		s.Say(chat, u, rest[1])
+	case "photo":
+		need(ts, neg, rest, 2)
+		chat, u := s.dm(rest[0])
+		s.SendPhoto(chat, u, []byte(ts.ReadFile(rest[1])), "what is this?")
 	case "gets":
 		need(ts, neg, rest, 2)
 		n := 1

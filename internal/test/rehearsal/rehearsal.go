@@ -34,6 +34,7 @@ type Options struct {
 	Pace   time.Duration // delay between streamed chunks, 0: none
 	Script []Step        // what to do instead of answering; see Step
 	Sees   bool          // it takes pictures
+	Saw    func(string)  // is told of each: image/png 640x480; may be nil
 	Record int           // how many of the newest requests to keep for Requests
 }
 
@@ -134,7 +135,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
 	var unseen error
 	if s.opts.Sees {
-		text, err := read(body)
+		text, err := read(body, s.opts.Saw)
 		x.r.Body, unseen = io.NopCloser(bytes.NewReader(text)), err
 	}
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })

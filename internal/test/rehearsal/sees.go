@@ -16,7 +16,7 @@ const maxEdge = 1568
 
 // read has the model read a request with pictures: their places are in the texts before them. It refuses parts as strict
 // providers do.
-func read(body []byte) ([]byte, error) {
+func read(body []byte, saw func(string)) ([]byte, error) {
 	var request map[string]json.RawMessage
 	var messages []map[string]json.RawMessage
 	if json.Unmarshal(body, &request) != nil || json.Unmarshal(request["messages"], &messages) != nil {
@@ -28,7 +28,7 @@ func read(body []byte) ([]byte, error) {
 			continue
 		}
 		seen = true
-		text, err := texts(m["content"])
+		text, err := texts(m["content"], saw)
 		if string(m["role"]) != `"user"` || len(m) != 2 {
 			err = fmt.Errorf("only user messages may have parts, and nothing beside them")
 		}
@@ -55,7 +55,7 @@ type part struct {
 	} `json:"image_url"`
 }
 
-func texts(content []byte) (text string, err error) {
+func texts(content []byte, saw func(string)) (text string, err error) {
 	dec := json.NewDecoder(bytes.NewReader(content))
 	dec.DisallowUnknownFields()
 	var parts []part
@@ -67,7 +67,7 @@ func texts(content []byte) (text string, err error) {
 		case p.Type == "text" && p.Text != nil && strings.TrimSpace(*p.Text) != "" && p.Image == nil:
 			text += *p.Text
 		case p.Type == "image_url" && p.Image != nil && p.Text == nil:
-			err = look(p.Image.URL)
+			err = look(p.Image.URL, saw)
 		default:
 			err = fmt.Errorf("a part of type %q is not as it has to be", p.Type)
 		}
@@ -79,7 +79,7 @@ func texts(content []byte) (text string, err error) {
 }
 
 // look refuses what is no picture in full.
-func look(url string) error {
+func look(url string, saw func(string)) error {
 	kind, data, ok := strings.Cut(url, ";base64,")
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if !ok || err != nil {
@@ -89,8 +89,12 @@ func look(url string) error {
 	if err != nil || kind != "data:image/"+format {
 		return fmt.Errorf("could not process %s: %w", kind, err)
 	}
-	if size := m.Bounds().Size(); max(size.X, size.Y) > maxEdge {
+	size := m.Bounds().Size()
+	if max(size.X, size.Y) > maxEdge {
 		return fmt.Errorf("a picture has %d by %d pixels", size.X, size.Y)
+	}
+	if saw != nil {
+		saw(fmt.Sprintf("image/%s %dx%d", format, size.X, size.Y))
 	}
 	return nil
 }
