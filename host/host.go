@@ -216,16 +216,14 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	}
 	var fallback []string
 	var model agent.Model = h.client // the offline one gets names as they are
-	if named := cmp.Or(r.Model, s.Model.Name); h.Offline {
+	if h.Offline {
 		params.Model = offlineModel
 	} else {
 		model = llm.Models{Client: h.client}
 		for _, name := range s.Model.Fallback {
 			fallback = append(fallback, llm.Settle(name, "", h.preset))
 		}
-		if named != "" {
-			params.Model = llm.Settle(named, "", h.preset)
-		}
+		params.Model = llm.Settle(cmp.Or(r.Model, s.Model.Name), "", h.preset)
 	}
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
@@ -243,7 +241,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
 		Preset: h.preset, Fallback: fallback, Switchers: s.People,
 		Forgetting: agent.Forgetting{
-			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: s.Compactor.Model,
+			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
 			Mechanical: s.Compactor.Mode == config.ModeMechanical,
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},

@@ -42,9 +42,12 @@ func ParseName(s string) (n Name) {
 }
 
 // Settle returns a name as it is kept: one without a preset means that of the model in use, the configured preset goes
-// without saying, and where no model is named, the preset's default is.
+// without saying, and where a preset is named alone, its default model is meant. "" stays so.
 func Settle(name, inUse, configured string) string {
 	n := ParseName(name)
+	if name == "" {
+		return ""
+	}
 	n.Preset = cmp.Or(n.Preset, ParseName(inUse).Preset)
 	if n.Model == "" {
 		preset, _ := Preset(cmp.Or(n.Preset, configured))

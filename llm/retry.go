@@ -80,7 +80,8 @@ func (p *pace) again(err error) bool {
 		p.garbage++
 	}
 	// Who was kept waiting for long is told before anything is asked again.
-	return e.Kind == Transient && !errors.Is(e, errNoAnswer) || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
+	waited := errors.Is(e, errNoAnswer) || errors.Is(e, errIdle)
+	return e.Kind == Transient && !waited || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
 }
 
 // NextBackOff is the back-off or what the provider asked for, whichever is longer.
