@@ -123,7 +123,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 func redacted(r llm.Reply) llm.Reply {
 	all := r.Text + r.Opaque
 	for i, c := range r.Calls {
-		all += c.Arguments + c.Opaque
+		all += c.Name + c.Arguments + c.Opaque
 		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
 	}
 	if secret.Text(all) != all { // what a provider wants back belongs to what stands beside it
