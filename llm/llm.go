@@ -34,6 +34,7 @@ package llm
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -223,7 +224,7 @@ func New(conf Config) (*Client, error) {
 	conf.MaxRetries = cmp.Or(conf.MaxRetries, defaultRetries)
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	conf.Key = "" // from here on only the target knows it
-	return &Client{target, newHTTP(conf.Transport), conf, &pictures{read: conf.Blob, kept: map[string]shown{}}}, nil
+	return &Client{target, newHTTP(conf.Transport), conf, &pictures{read: conf.Blob, kept: map[[sha256.Size]byte]shown{}}}, nil
 }
 
 // Preset returns the preset in use.

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"strings"
 	"sync"
@@ -13,8 +14,8 @@ import (
 type pictures struct {
 	read func(hash string) ([]byte, error)
 
-	mu   sync.Mutex // one is decoded at a time: that takes memory
-	kept map[string]shown
+	mu   sync.Mutex                  // one is decoded at a time: that takes memory
+	kept map[[sha256.Size]byte]shown // by the sum of its blob
 }
 
 // maxKept is how many are kept, of up to 4 MiB each, and mostly of some 0.3.
@@ -26,27 +27,29 @@ type shown struct {
 	data string // base64
 }
 
-// of returns the picture of a Ref, which may be "". p may be nil.
+// of returns the picture of a Ref, which may be "". What stands at the Ref is read each time, since it may have been
+// erased. p may be nil.
 func (p *pictures) of(ref string) (s shown) {
 	if p == nil || p.read == nil || ref == "" {
 		return s
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s, known := p.kept[ref]; known {
+	body, err := p.read(ref)
+	if err != nil {
 		return s
 	}
-	body, err := p.read(ref)
-	kind, fit, bad := picture.Fit(body)
-	if bad == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sum := sha256.Sum256(body)
+	if s, known := p.kept[sum]; known {
+		return s
+	}
+	if kind, fit, err := picture.Fit(body); err == nil {
 		s = shown{kind, base64.StdEncoding.EncodeToString(fit)}
 	}
 	if len(p.kept) == maxKept {
 		clear(p.kept)
 	}
-	if err == nil {
-		p.kept[ref] = s
-	}
+	p.kept[sum] = s
 	return s
 }
 

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -83,17 +84,24 @@ func TestPicturesAreShown(t *testing.T) {
 	}
 }
 
-// What is kept is bounded, and nothing is kept where no picture is shown.
+// What is kept is bounded, nothing is kept where no picture is shown, and what was erased meanwhile is not shown.
 func TestFewPicturesAreKept(t *testing.T) {
-	p := &pictures{read: func(string) ([]byte, error) { return dot, nil }, kept: map[string]shown{}}
+	p := album()
 	if p.of(""); len(p.kept) != 0 {
 		t.Error("a text is kept")
 	}
+	stands := dot
+	p.read = func(ref string) ([]byte, error) { return append(stands[:len(stands):len(stands)], ref...), nil }
 	for i := range maxKept + 1 {
 		if p.of(string(rune('a' + i))); len(p.kept) != i%maxKept+1 {
 			t.Errorf("%d pictures are kept after %d", len(p.kept), i+1)
 		}
 	}
+	before := p.of("a").kind
+	stands = make([]byte, len(dot))
+	if after := p.of("a").kind; before != "image/png" || after != "" {
+		t.Errorf("%q is shown, and %q when it is erased", before, after)
+	}
 }
 
-func album() *pictures { return &pictures{read: dotOnly, kept: map[string]shown{}} }
+func album() *pictures { return &pictures{read: dotOnly, kept: map[[sha256.Size]byte]shown{}} }
