@@ -323,6 +323,7 @@ func Fits(limit int, model string, info llm.Info) error {
 	if info.Window == 0 || limit <= info.Window {
 		return nil
 	}
-	return Invalid("if it takes more by now, say so as window in "+fmt.Sprintf("[models.%q]", model),
-		"context.limit = %d is above the window of %s, %d tokens (%s)", limit, model, info.Window, info.From)
+	return Invalid("if it takes more by now, say so as window in [models]",
+		"context.limit = %d is above the window of %s, %d tokens (%s)",
+		limit, model, info.Window, info.From)
 }

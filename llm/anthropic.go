@@ -67,15 +67,18 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 // budgeted are models that want a budget for their thinking; later ones decide by themselves how much they think.
 var budgeted = lazy.Regexp(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
 
+// always are models that refuse not to think.
+var always = lazy.Regexp(`^claude-(fable|mythos|[a-z]+-5-5)`)
+
 // thinkingOf says how the model is to think; nil leaves it to the model. Where a budget is wanted, each reply of the
 // turn that goes on has to begin with the thinking that it was made with: a turn that an epoch has cut ends without
 // thinking.
 func thinkingOf(r Request, most int) object {
 	switch {
+	case r.Thinking == "", r.Thinking == "disabled" && always().MatchString(r.Model):
+		return nil
 	case r.Thinking == "disabled":
 		return object{"type": "disabled"}
-	case r.Thinking == "":
-		return nil
 	case !budgeted().MatchString(r.Model):
 		return object{"type": "adaptive", "display": "summarized"}
 	case most < 2048 || unsigned(r.Messages): // 1024 is the least budget

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -155,6 +156,20 @@ func TestOpaqueComesInPieces(t *testing.T) {
 		reply, err := client(t, Config{Preset: test.preset, BaseURL: srv.URL, Key: secret, MaxRetries: -1}).Complete(t.Context(), ask, nil)
 		if err != nil || reply.Opaque != test.opaque || reply.Calls[0].Opaque != test.ofCall {
 			t.Errorf("%s: %+v, %v", name, reply, err)
+		}
+	}
+}
+
+// The newest models refuse not to think: they are left to it.
+func TestAlwaysThinking(t *testing.T) {
+	anthropic, _ := Preset("anthropic")
+	for model, off := range map[string]bool{
+		"claude-opus-5-5": false, "claude-sonnet-5-5": false, "claude-fable-5-1": false, "claude-fable-5": false,
+		"claude-opus-5": true, "claude-sonnet-4-6": true, "claude-haiku-4-5": true, "claude-sonnet-4-5-20250929": true,
+	} {
+		body, err := anthropic.Body(Request{Model: model, Thinking: "disabled", Messages: []Message{{Role: "user", Content: Text("hi")}}})
+		if err != nil || strings.Contains(string(body), `"disabled"`) != off || !off && strings.Contains(string(body), `"thinking"`) {
+			t.Errorf("%s: %s, %v", model, body, err)
 		}
 	}
 }
