@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -96,7 +97,7 @@ func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned
 	uses := a.state.Stable.Params.Model
 	wanted := cmp.Or(a.state.Away, uses)
 	for _, model := range models {
-		if model == uses {
+		if model == uses || why != nil && slices.Contains(a.outage.failed, model) {
 			continue
 		}
 		refused, err := a.try(ctx, model)
@@ -107,13 +108,17 @@ func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned
 			a.cfg.Log.Warn("the model cannot stand in", "model", model, "error", refused)
 			continue
 		}
+		now := outage{}
+		if why != nil {
+			now.failed = append(a.outage.failed, uses)
+		}
 		e, say := event.Model{Use: model, Text: "it answers again"}, fmt.Sprintf("The model %s answers again.", wanted)
 		if model != wanted {
 			e.For, e.Text = wanted, why.Error()
 			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
 		}
 		e.Notice = a.notice(say, a.people()...)
-		a.outage, a.triedIn, a.triedAt = outage{}, a.state.Epoch+1, time.Now()
+		a.outage, a.triedIn, a.triedAt = now, a.state.Epoch+1, time.Now()
 		return true, a.happen(e)
 	}
 	return false, nil

@@ -271,3 +271,26 @@ func TestStandInsUnderKills(t *testing.T) {
 		t.Errorf("only %d stood in", n)
 	}
 }
+
+// Models that answer a try and refuse what is asked stand in for each other once; then the identity waits.
+func TestAllModelsRefuseWhatIsAsked(t *testing.T) {
+	t.Parallel()
+	w, _ := fallible(t)
+	refuses := func(r *rehearsal.Request) bool { return len(r.Messages) > 1 }
+	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Status: 400, Times: -1, Match: refuses}}})
+	c, err := llm.New(llm.Config{Preset: "deepseek", BaseURL: w.url, Key: "the-key-of-tests", MaxRetries: -1})
+	lethetest.Must(t, err)
+	t.Cleanup(func() { c.Close() })
+	w.gauge.Model = llm.Models{Client: c}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "hello")
+	contains(t, w.answered("dev", 3), "The model refuses")
+	r.settled()
+	equal(t, "asked", w.models(), "paid (b) b (c) c")
+	w.say("dev", "ann", "and now?")
+	contains(t, w.answered("dev", 4), "The model refuses")
+	r.finish()
+	equal(t, "asked", w.models(), "paid (b) b (c) c c")
+	w.billed(id)
+}

@@ -38,6 +38,7 @@ type outage struct {
 	retryAt time.Time // when it is asked again
 	noSpace error     // why an answer could not be written down; nil when it could
 	money   string    // what the budget is put aside for; "" when there is enough
+	failed  []string  // models that another one stood in for since the last reply
 }
 
 // again has the model asked again: after twice the time for which it could not be, within bounds.
@@ -254,7 +255,8 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 	} else if len(a.cfg.Fallback) > 0 {
 		most = left
 	}
-	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && a.state.Away == "" {
+	away := a.state.Away
+	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && (away == "" || slices.Contains(a.outage.failed, away)) {
 		return a.pause(
 			e.Error(),
 			"The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.",

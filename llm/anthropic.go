@@ -56,7 +56,9 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 	if r.UserID != "" {
 		body["metadata"] = object{"user_id": r.UserID}
 	}
-	p.setThinking(body, r)
+	if !budgeted().MatchString(r.Model) { // others refuse an effort
+		p.setThinking(body, r)
+	}
 	if thinking := thinkingOf(r, most); thinking != nil {
 		body["thinking"] = thinking
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/internal/must"
 	"lethe/internal/test/lethetest"
 )
 
@@ -124,6 +125,26 @@ func TestAnthropicFails(t *testing.T) {
 	_, _, models, err := claude(t, status(200, `{"data":[{"id":"claude-a","type":"model"}],"has_more":false}`)).Look(t.Context())
 	if _, told := models["claude-a"]; err != nil || !told {
 		t.Errorf("%v, %v", models, err)
+	}
+}
+
+// What a stream tells of its use before its end is not what is billed; and models of a fixed thinking budget refuse an
+// effort.
+func TestAnthropicCutOff(t *testing.T) {
+	long := events(`{"type":"message_start","message":{"model":"m","usage":{"input_tokens":9,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"much is said"}}`)
+	reply, err := claude(t, text(long)).Complete(t.Context(), ask, nil)
+	want := Waste{Calls: 1, Uncounted: 1, Streamed: reply.Waste.Streamed}
+	if err == nil || reply.Waste != want || want.Streamed < Weight("much is said") {
+		t.Errorf("%+v, %v", reply.Waste, err)
+	}
+	p, _ := Preset("anthropic")
+	for model, sent := range map[string]bool{"claude-haiku-4-5": false, "claude-opus-4-1-20250805": false, "claude-opus-4-7": true} {
+		r := ask
+		r.Model, r.Effort = model, "high"
+		if body := must.Get(p.Body(r)); strings.Contains(string(body), `"effort":"high"`) != sent {
+			t.Errorf("%s: %s", model, body)
+		}
 	}
 }
 

@@ -150,9 +150,10 @@ func (w *Waste) add(a *call) {
 	}
 	w.Calls++
 	counted := d.reply.Usage
-	if (counted == Usage{}) {
+	if (counted == Usage{}) || d.reply.Finish == "" { // Anthropic tells of the request at once, and of the answer in the end
 		w.Uncounted++
 		w.Streamed += d.weight
+		return
 	}
 	w.Usage.Input += counted.Input
 	w.Usage.Cached += counted.Cached

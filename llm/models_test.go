@@ -65,6 +65,7 @@ func TestModels(t *testing.T) {
 
 func TestSettle(t *testing.T) {
 	for _, c := range []struct{ name, inUse, configured, want string }{
+		{"", "openai:gpt-5.1", "deepseek", ""},
 		{"m", "", "deepseek", "m"},
 		{"m", "old", "deepseek", "m"},
 		{"m@high", "openai:gpt-5.1@low", "deepseek", "openai:m@high"},
