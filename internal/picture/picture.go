@@ -4,9 +4,7 @@ package picture
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"fmt"
 	"image"
 	_ "image/gif" // kinds that are read
 	"image/jpeg"
@@ -23,14 +21,15 @@ const (
 	quality  = 85      // of a JPEG that is made
 )
 
-// maxPixels bounds a picture that is decoded, which takes up to 12 bytes a pixel.
-const maxPixels = 32 << 20
+// maxPixels bounds a picture that is decoded, which takes up to 25 bytes a pixel; a scan of a JPEG takes some 60 ms.
+const maxPixels, maxScans = 32 << 20, 256
 
 // Size is how many pixels a picture has: a png, jpeg, gif or webp of up to 32 megapixels.
 func Size(data []byte) (size image.Point, err error) {
-	c, _, err := image.DecodeConfig(bytes.NewReader(data))
-	if c.Width*c.Height > maxPixels || min(c.Width, c.Height) <= 0 {
-		err = cmp.Or(err, errors.New("too large, or empty"))
+	c, kind, err := image.DecodeConfig(bytes.NewReader(data))
+	scans := kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans
+	if n := c.Width * c.Height; n <= 0 || n > maxPixels || scans {
+		err = errors.New("no picture, or too large")
 	}
 	return image.Pt(c.Width, c.Height), err
 }
@@ -39,8 +38,8 @@ func Size(data []byte) (size image.Point, err error) {
 // they might refuse is an error: it is decoded as a whole.
 func Fit(data []byte) (kind string, fit []byte, err error) {
 	defer func() { // decoders have seen much, and not all
-		if v := recover(); v != nil {
-			err = fmt.Errorf("decode a picture: %v", v)
+		if recover() != nil {
+			err = errors.New("a decoder has failed")
 		}
 	}()
 	size, err := Size(data)
@@ -51,13 +50,11 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 	if err != nil {
 		return
 	}
-	long := max(size.X, size.Y)
-	if long <= maxEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
+	long := max(size.X, size.Y, maxEdge)
+	if long == maxEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
 		return "image/" + format, data, nil
 	}
-	if long > maxEdge {
-		size.X, size.Y = max(1, size.X*maxEdge/long), max(1, size.Y*maxEdge/long)
-	}
+	size.X, size.Y = max(1, size.X*maxEdge/long), max(1, size.Y*maxEdge/long)
 	to := image.NewRGBA(image.Rectangle{Max: size})
 	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Over, nil)

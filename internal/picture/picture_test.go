@@ -89,9 +89,11 @@ func TestHostilePicturesAreRefused(t *testing.T) {
 	binary.BigEndian.PutUint32(vast[16:], 1e6)
 	binary.BigEndian.PutUint32(vast[20:], 1e6)
 	binary.BigEndian.PutUint32(vast[29:], crc32.ChecksumIEEE(vast[12:29]))
+	small := file(t, "jpeg", drawn(64, 48))
+	slow := append(small[:len(small)-2:len(small)-2], bytes.Repeat(small[bytes.Index(small, []byte("\xff\xda")):len(small)-2], 256)...)
 	for name, data := range map[string][]byte{
-		"nothing": nil, "text": []byte("hello"), "svg": []byte("<svg width='1' height='1'/>"), "vast": vast,
-		"cut off": whole[:len(whole)-30], "cut off jpeg": file(t, "jpeg", drawn(64, 48))[:500],
+		"nothing": nil, "text": []byte("hello"), "svg": []byte("<svg width='1' height='1'/>"), "vast": vast, "slow": append(slow, 0xff, 0xd9),
+		"cut off": whole[:len(whole)-30], "cut off jpeg": small[:500],
 	} {
 		if kind, _, err := Fit(data); err == nil {
 			t.Errorf("%s became %s", name, kind)
