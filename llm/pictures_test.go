@@ -18,7 +18,7 @@ import (
 // dot is a small picture.
 var dot = func() []byte {
 	var b bytes.Buffer
-	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 1))); err != nil {
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 32, 32))); err != nil {
 		panic(err)
 	}
 	return b.Bytes()

@@ -18,7 +18,7 @@ import (
 const (
 	maxEdge  = 1568    // pixels of the longer side
 	maxBytes = 3 << 20 // of the file
-	quality  = 85      // of a JPEG that is made
+	minEdge  = 32      // of either side: of smaller ones some providers refuse the whole request
 )
 
 // maxPixels bounds a picture that is decoded, which takes up to 25 bytes a pixel; a scan of a JPEG takes some 60 ms.
@@ -27,14 +27,14 @@ const maxPixels, maxScans = 32 << 20, 256
 // Size is how many pixels a picture has: a png, jpeg, gif or webp of up to 32 megapixels.
 func Size(data []byte) (size image.Point, err error) {
 	c, kind, err := image.DecodeConfig(bytes.NewReader(data))
-	scans := kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans
-	if n := c.Width * c.Height; n <= 0 || n > maxPixels || scans {
+	n := c.Width * c.Height
+	if n <= 0 || n > maxPixels || kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans {
 		err = errors.New("no picture, or too large")
 	}
 	return image.Pt(c.Width, c.Height), err
 }
 
-// Fit returns a picture as providers take it, scaled down where it is too large, and its media type. A picture that
+// Fit returns a picture as providers take it, scaled where it is too large or small, and its media type. A picture that
 // they might refuse is an error: it is decoded as a whole.
 func Fit(data []byte) (kind string, fit []byte, err error) {
 	defer func() { // decoders have seen much, and not all
@@ -51,14 +51,14 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 		return
 	}
 	long := max(size.X, size.Y, maxEdge)
-	if long == maxEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
+	if long == maxEdge && min(size.X, size.Y) >= minEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
 		return "image/" + format, data, nil
 	}
-	size.X, size.Y = max(1, size.X*maxEdge/long), max(1, size.Y*maxEdge/long)
+	size.X, size.Y = max(minEdge, size.X*maxEdge/long), max(minEdge, size.Y*maxEdge/long)
 	to := image.NewRGBA(image.Rectangle{Max: size})
 	draw.Draw(to, to.Bounds(), image.White, image.Point{}, draw.Src)
 	draw.BiLinear.Scale(to, to.Bounds(), from, from.Bounds(), draw.Over, nil)
 	var out bytes.Buffer
-	err = jpeg.Encode(&out, to, &jpeg.Options{Quality: quality})
+	err = jpeg.Encode(&out, to, &jpeg.Options{Quality: 85})
 	return "image/jpeg", out.Bytes(), err
 }

@@ -56,9 +56,10 @@ func TestPicturesAreMadeFit(t *testing.T) {
 		"small png":  {file(t, "png", drawn(64, 48)), true, 64, 48},
 		"small jpeg": {file(t, "jpeg", drawn(64, 48)), true, 64, 48},
 		"gif":        {file(t, "gif", drawn(64, 48)), false, 64, 48},
-		"webp":       {web, false, 16, 16},
-		"wide png":   {file(t, "png", drawn(3136, 10)), false, 1568, 5},
-		"tall jpeg":  {file(t, "jpeg", drawn(1, 4000)), false, 1, 1568},
+		"webp":       {web, false, 32, 32},
+		"wide png":   {file(t, "png", drawn(3136, 10)), false, 1568, 32},
+		"tall jpeg":  {file(t, "jpeg", drawn(1, 4000)), false, 32, 1568},
+		"tiny png":   {file(t, "png", drawn(1, 1)), false, 32, 32},
 	} {
 		kind, fit, err := Fit(test.data)
 		again, format, derr := image.Decode(bytes.NewReader(fit))

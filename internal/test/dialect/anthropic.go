@@ -111,6 +111,7 @@ func (c *claude) parameters() {
 	c.unless(c.MaxTokens > 0, "max_tokens: Field required")
 	c.unless(c.Stream, "this server only streams")
 	c.unless(slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, c.Output.Effort), "output_config.effort: %q", c.Output.Effort)
+	c.unless(!manual || c.Output.Effort == "", "This model does not support the effort parameter.")
 	switch t.Type {
 	case "adaptive":
 		c.unless(!manual, "adaptive thinking is not supported on this model")

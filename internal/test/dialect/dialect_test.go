@@ -69,7 +69,8 @@ func TestAnthropic(t *testing.T) {
 	if read := between(text, `"cache_read_input_tokens":`, ","); code != http.StatusOK || read == "0" || read == "" {
 		t.Fatalf("%d %s", code, text)
 	}
-	budget := strings.NewReplacer("claude-sonnet-5-5", "claude-haiku-4-5", `"type":"adaptive","display":"summarized"`, `"type":"enabled","budget_tokens":1024`)
+	budget := strings.NewReplacer("claude-sonnet-5-5", "claude-haiku-4-5", `"type":"adaptive","display":"summarized"`, `"type":"enabled","budget_tokens":1024`,
+		`,"output_config":{"effort":"low"}`, "")
 	for _, c := range []struct{ old, now, want string }{
 		{`"stream":true`, `"stream":true,"temperatur":1`, "unknown field"},
 		{`"lists"`, `"lists","strict":true`, "unknown field"},
