@@ -70,8 +70,8 @@ func (k Known) Of(name string) (info Info, known bool) {
 	n := ParseName(name)
 	n.Effort = ""
 	full := n.String()
-	for _, name := range []string{full, dated.ReplaceAllString(full, "")} {
-		for _, key := range []string{Explicit(name, k[""].From), name, Explicit(name, presets()[0].Name)} {
+	for range 2 { // with its date, and without
+		for _, key := range []string{Explicit(full, k[""].From), full, Explicit(full, presets()[0].Name)} {
 			if info, known = k[key]; !known {
 				info, known = table()[key]
 			}
@@ -80,6 +80,7 @@ func (k Known) Of(name string) (info Info, known bool) {
 				return info, true
 			}
 		}
+		full = dated.ReplaceAllString(full, "")
 	}
 	return Info{}, false
 }

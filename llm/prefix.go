@@ -87,8 +87,10 @@ func (w *writer) add(m Message) {
 func (w *writer) flush() {
 	if w.last != nil {
 		var message any = w.last
-		if parts := w.pictures.blocks(w.last.said, shown.part); len(parts) > 1 {
-			message = object{"role": "user", "content": parts}
+		if said := w.last.said; len(said) != 1 || said[0].Ref != "" {
+			if parts := w.pictures.blocks(said, shown.part); len(parts) > 1 {
+				message = object{"role": "user", "content": parts}
+			}
 		}
 		text, _ := encode(message) // of plain fields: cannot fail
 		w.out, w.last = append(append(w.out, text...), ','), nil
