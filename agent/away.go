@@ -46,13 +46,12 @@ func (a *Agent) try(ctx context.Context, model string) (why, err error) {
 func (a *Agent) tryModel(name string) (taken, say string, err error) {
 	was := a.state.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		const long = "A model's name has at most %d bytes, all of them printable; I keep the model %s."
-		return "", fmt.Sprintf(long, maxModel, was), nil
+		return "", fmt.Sprintf("A model's name has at most %d bytes, all printable; I keep the model %s.", maxModel, was), nil
 	}
 	name = llm.Settle(name, was, a.cfg.Preset)
-	const next = "From the next turn on I use the model %s; /model %s brings the one before back."
-	say = fmt.Sprintf(next, name, llm.Explicit(was, a.cfg.Preset))
-	if a.cfg.Offline {
+	say = fmt.Sprintf("From the next turn on I use the model %s; /model %s brings the one before back.",
+		name, llm.Explicit(was, a.cfg.Preset))
+	if a.cfg.Offline && strings.HasPrefix(name, "rehearsal") {
 		return name, say, nil
 	}
 	why, err := a.try(context.Background(), name)

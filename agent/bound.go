@@ -168,16 +168,7 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 		return nil
 	}
 	least, answer := compactor.LeastLimit(w.Fixed, c.Params.MaxTokens)
-	return &SettingsError{
-		fmt.Errorf(
-			"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d",
-			id.Name,
-			w.Limit,
-			least,
-			w.Fixed,
-			answer,
-			compactor.MinFree,
-			(least+499)/500*500,
-		),
-	}
+	return &SettingsError{fmt.Errorf(
+		"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d, below the model's window",
+		id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -77,8 +78,10 @@ func (p *program) attach(path string) (tag string, err error) {
 	data, err := durable.ReadWhole(path, backend.MaxFile)
 	store, bad := blobs.Open(p.home.Blobs())
 	if err = cmp.Or(err, bad); err == nil {
-		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: http.DetectContentType(data)}
-		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
+		_, tag, err = bridge.File{
+			Kind: "file", Name: filepath.Base(path),
+			Mime: cmp.Or(mime.TypeByExtension(filepath.Ext(path)), http.DetectContentType(data)), // few recordings tell
+		}.Put(store, time.Now(), p.settings.UserName(), data)
 	}
 	return tag, err
 }
