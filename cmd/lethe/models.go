@@ -31,8 +31,9 @@ func (p *program) modelCommand(c call, id home.Identity) error {
 		if err != nil {
 			return err
 		}
-		used := map[string]string{"model": cmp.Or(s.WantModel, s.Stable.Params.Model), "away": s.Away}
-		return p.words("model", used, nil, id.Name)
+		return p.words("model", map[string]string{
+			"model": cmp.Or(s.WantModel, s.Stable.Params.Model), "away": s.Away,
+		}, nil, id.Name)
 	}
 	answer, err := report.Switch(c, id, name)
 	text, use := answer.Get("text"), answer.Get("use")
@@ -54,10 +55,10 @@ func (p *program) modelsCommand(c call) (err error) {
 	if err != nil {
 		return err
 	}
-	known, only, presets := p.known(), c.arg(0), map[string]presetRow{}
+	known, only, presets := p.known(), c.arg(0), map[string]*presetRow{}
 	for _, name := range llm.Presets() {
 		if i, _ := llm.Preset(name); only == "" || only == name {
-			presets[name] = presetRow{i.BaseURL, i.KeyEnv, os.Getenv(i.KeyEnv) != "", i.Model}
+			presets[name] = &presetRow{i.BaseURL, i.KeyEnv, os.Getenv(i.KeyEnv) != "", i.Model}
 		}
 	}
 	if len(presets) == 0 {
@@ -67,8 +68,7 @@ func (p *program) modelsCommand(c call) (err error) {
 		p.served(c, only, known)
 	}
 	maps.DeleteFunc(known, func(name string, _ llm.Info) bool {
-		_, shown := presets[llm.ParseName(name).Preset]
-		return !shown
+		return presets[llm.ParseName(name).Preset] == nil
 	})
 	return p.words("models", map[string]any{"presets": presets, "models": known}, nil)
 }
