@@ -169,6 +169,6 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 	}
 	least, answer := compactor.LeastLimit(w.Fixed, c.Params.MaxTokens)
 	return &SettingsError{fmt.Errorf(
-		"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d, below the model's window",
+		"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d, for a model whose window is no smaller",
 		id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)}
 }

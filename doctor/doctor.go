@@ -220,10 +220,9 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 		known := x.Settings.Known(client.Preset().Name)
 		known.Learn(client.Preset().Name, models)
 		info, _ := known.Of(model)
-		x.warn(info.Window == 0, "window", x.edit(),
-			"nobody has told how many tokens %s takes: say so as window in [models]", model)
-		if err := config.Fits(x.Settings.Context.Limit, model, info); info.Window > 0 {
-			x.check(err, "window", x.edit(), "%s takes %d tokens", model, info.Window)
+		if info.Window > 0 {
+			x.check(config.Fits(x.Settings.Context.Limit, model, info), "window", x.edit(),
+				"%s takes %d tokens", model, info.Window)
 		}
 		return model
 	}

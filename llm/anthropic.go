@@ -152,7 +152,7 @@ func replyBlocks(m Message, ids map[string]string) (blocks []any) {
 	_ = json.Unmarshal([]byte(m.Opaque), &kept) // a stream has made it, or there is none
 	text, calls := []rune(m.Content.String()), m.Calls
 	tell := func(runes int) {
-		runes = min(runes, len(text))
+		runes = max(0, min(runes, len(text)))
 		blocks, text = say(blocks, string(text[:runes])), text[runes:]
 	}
 	use := func(id string) {

@@ -121,7 +121,7 @@ func (p Price) of(u Usage) (usd float64) {
 // Dollars renders what calls of a model have cost, or a question mark for a model without a
 // price. The offline one is for nothing.
 func Dollars(model string, usd float64) string {
-	if info, _ := Known(nil).Of(model); info.Miss == 0 && usd == 0 && model != "rehearsal" {
+	if info, _ := table().Of(model); info.Miss == 0 && usd == 0 && model != "rehearsal" {
 		return "?"
 	}
 	return fmt.Sprintf("%.4f", usd)
