@@ -81,8 +81,8 @@ type Config struct {
 	Params       mind.Params
 	DefaultModel string // for a life that has none, or that comes from another endpoint
 
-	Preset    string   // that models go to whose names have none
-	Fallback  []string // models that stand in for one that does not answer, the first that answers first
+	Preset    string   // of models whose names have none
+	Fallback  []string // models that stand in for one that does not answer, in this order
 	Switchers []string // users who may give /model; nil: everybody
 
 	Forgetting    Forgetting

@@ -42,7 +42,7 @@ func (a *Agent) try(ctx context.Context, model string) (why, err error) {
 	return why, a.pay(asker, "model")
 }
 
-// tryModel answers who names another model. One that refuses is not taken; the name is then empty.
+// tryModel tries the model that somebody named, and returns what to answer. taken is empty where it refuses.
 func (a *Agent) tryModel(name string) (taken, say string, err error) {
 	was := a.state.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -91,7 +91,8 @@ func (a *Agent) returnIfDue(ctx context.Context) (turned bool, err error) {
 	return a.turnTo(ctx, nil, s.Away)
 }
 
-// turnTo has the first of models that answers, but the one in use, answer from now on; why that one does not.
+// turnTo goes over to the first of models, but for the one in use, that answers a try. why is the error of the one in
+// use; nil where that one works and the wanted model is tried again.
 func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
 	uses := a.state.Stable.Params.Model
 	wanted := cmp.Or(a.state.Away, uses)

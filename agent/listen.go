@@ -263,10 +263,7 @@ func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []s
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
-			h, err := a.store.Resolve(short)
-			if err != nil {
-				continue
-			}
+			h, _ := a.store.Resolve(short) // where it fails, there is no blob either
 			b, err := a.store.Get(h)
 			known := a.state.Grants[h.String()] || a.state.Owns(b)
 			if err != nil || l.Agent && !known {

@@ -70,7 +70,7 @@ func (a *Agent) step(ctx context.Context) error {
 	return a.act(ctx)
 }
 
-// writeDown notes what a recording says, and reports whether there was one to listen to.
+// writeDown has one recording transcribed and notes its text. due is false where there is none.
 func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
 	if a.cfg.Tools.Transcribe == "" {
 		return false, nil

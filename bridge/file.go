@@ -1,7 +1,11 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
+	"mime"
+	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -15,6 +19,16 @@ type File struct {
 	Kind              string // "photo", "document" and the like
 	Emoji, Name, Mime string
 	Duration          int // in seconds
+}
+
+// MediaType is that of a file: as its sender tells it, else by the ending of its name, else by what it holds.
+func MediaType(told, name string, data []byte) string {
+	kind, _, err := mime.ParseMediaType(told)
+	if err != nil || kind == "application/octet-stream" {
+		kind = cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(data))
+		kind, _, _ = strings.Cut(kind, ";")
+	}
+	return kind
 }
 
 // Label names the file as its line does.

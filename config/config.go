@@ -303,7 +303,7 @@ func (s *Settings) Known(preset string) llm.Known {
 	set := func(name string, m Model) {
 		info, _ := known.Of(name)
 		info.Window, info.Output = cmp.Or(m.Window, info.Window), cmp.Or(m.Output, info.Output)
-		info.Price, info.From = cmp.Or(m.Price, info.Price), cmp.Or(m.From, "config.toml")
+		info.Price, info.From = cmp.Or(m.Price, info.Price), "config.toml"
 		if m.Sees != nil {
 			info.Sees = *m.Sees
 		}

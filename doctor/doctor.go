@@ -176,13 +176,11 @@ func behaves(dir string) error {
 // model looks at the key, the endpoint, its clock and its models.
 func (x Exam) model(ctx context.Context) {
 	s := x.Settings.Model
-	if s.Preset+s.BaseURL == "" {
-		s.Preset = llm.ParseName(s.Name).Preset
-	}
-	preset, _ := llm.Preset(cmp.Or(s.Preset, llm.Presets()[0]))
+	conf := llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, Model: s.Name, MaxRetries: -1}
+	preset, _ := conf.Chosen()
 	export := "export " + preset.KeyEnv + "=…"
-	client, err := llm.New(llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, MaxRetries: -1})
-	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL == "" {
+	client, err := llm.New(conf)
+	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL+llm.ParseName(s.Name).Preset == "" {
 		x.warn(true, "key", export,
 			"%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
 		return
@@ -220,6 +218,8 @@ func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 		known := x.Settings.Known(client.Preset().Name)
 		known.Learn(client.Preset().Name, models)
 		info, _ := known.Of(model)
+		x.warn(info.Window == 0, "window", x.edit(),
+			"nobody has told how many tokens %s takes: say so as window in [models]", model)
 		if info.Window > 0 {
 			x.check(config.Fits(x.Settings.Context.Limit, model, info), "window", x.edit(),
 				"%s takes %d tokens", model, info.Window)

@@ -66,6 +66,7 @@ func TestEndpoint(t *testing.T) {
 	if want := []string{"GET /v1/models Bearer " + key, "POST /v1/chat/completions Bearer " + key}; strings.Join(asked, "\n") != strings.Join(want, "\n") {
 		t.Errorf("asked %q", asked)
 	}
+	lethetest.Words(t, look("great-1", true), "warning window nobody has told how many tokens great-1 takes")
 	limit = 9001
 	lethetest.Words(t, look("small", true), "trouble window context.limit = 9001 is above the window of small, 9000 tokens")
 	asked, limit, date = nil, 9000, time.Now().Add(time.Hour)

@@ -125,7 +125,8 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	}
 	named := cmp.Or(o.Model, settings.Model.Name)
 	conf := llm.Config{
-		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Log: log,
+		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Model: named,
+		Log:           log,
 		AnswerTimeout: settings.Model.AnswerTimeout, Blob: h.blob,
 		// The room is told after some seven seconds, since a person is waiting; the identity goes on trying by itself.
 		MaxRetries: 3,
@@ -133,11 +134,8 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
 		},
 	}
-	if conf.Preset+conf.BaseURL == "" {
-		conf.Preset = llm.ParseName(named).Preset
-	}
 	h.client, err = llm.New(conf)
-	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset == "" && conf.BaseURL == "" {
+	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset+conf.BaseURL+llm.ParseName(named).Preset == "" {
 		return h, h.rehearse()
 	}
 	if err != nil && !errors.Is(err, llm.ErrNoKey) {
@@ -152,7 +150,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		}
 	}
 	h.Endpoint, h.preset, h.model = h.client.Host(), h.client.Preset().Name, h.client.Preset().Model
-	if h.model == "" && named == "" {
+	if cmp.Or(llm.ParseName(named).Model, h.model) == "" {
 		const hint = "name one with --model, or model.name in config.toml"
 		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
 	}

@@ -23,9 +23,6 @@ type turn struct {
 	Blocks []any  `json:"content"`
 }
 
-// leastAnswer is how much a model may answer that was given no bound: the API wants one.
-const leastAnswer = 4096
-
 // anthropic returns the body of a request. Without the marks for the cache each body of an epoch begins with the one before.
 func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 	var functions []struct {
@@ -34,10 +31,8 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 			Parameters        json.RawMessage
 		}
 	}
-	if len(r.Tools) > 0 {
-		if err := json.Unmarshal(r.Tools, &functions); err != nil {
-			return nil, fmt.Errorf("encode tools: %w", err)
-		}
+	if err := json.Unmarshal(r.Tools, &functions); len(r.Tools) > 0 && err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
 	}
 	var tools []any
 	for _, f := range functions {
@@ -45,7 +40,7 @@ func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 		tools = append(tools, object{"name": f.Name, "description": f.Description, "input_schema": f.Parameters})
 	}
 	system, turns := p.turns(r)
-	most := cmp.Or(r.MaxTokens, leastAnswer)
+	most := cmp.Or(r.MaxTokens, 4096) // the API wants a bound
 	body := object{"model": r.Model, "stream": true, "max_tokens": most, "messages": turns}
 	if len(system) > 0 {
 		body["system"] = system
@@ -72,9 +67,8 @@ var budgeted = lazy.Regexp(`^claude-(3|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
 // always are models that refuse not to think.
 var always = lazy.Regexp(`^claude-(fable|mythos|[a-z]+-5-5)`)
 
-// thinkingOf says how the model is to think; nil leaves it to the model. Where a budget is wanted, each reply of the
-// turn that goes on has to begin with the thinking that it was made with: a turn that an epoch has cut ends without
-// thinking.
+// thinkingOf returns the field thinking; nil leaves it out. A model with a budget wants each reply of an unfinished turn
+// to begin with its own thinking, so a turn that an epoch has cut ends without any.
 func thinkingOf(r Request, most int) object {
 	switch {
 	case r.Thinking == "", r.Thinking == "disabled" && always().MatchString(r.Model):

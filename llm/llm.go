@@ -165,9 +165,11 @@ func (w *Waste) add(a *call) {
 // Config says which model server to use and how patiently. Its zero value is
 // DeepSeek with the key in DEEPSEEK_API_KEY.
 type Config struct {
-	// Preset is a name of Presets. Empty chooses by the host of BaseURL, and
-	// deepseek without one.
+	// Preset is a name of Presets. Empty chooses by the host of BaseURL; without one, by the Model,
+	// and else deepseek.
 	Preset string
+	// Model is the one that will be asked, as a Name; it may be empty.
+	Model string
 	// BaseURL is where chat/completions lies, with or without a final slash;
 	// empty means the preset's.
 	BaseURL string

@@ -6,15 +6,12 @@ import (
 	"strings"
 )
 
-// Efforts are what Request.Effort may be, beside "".
-var Efforts = []string{"low", "high", "max"}
-
 // Name is a model as people name it: preset:model@effort, of which preset and effort may be left out. What stands
 // before a colon and is no preset belongs to the model, as in qwen3:8b.
 type Name struct {
 	Preset string // "" for the one that is configured
 	Model  string // as its provider names it; "" for the preset's default
-	Effort string // one of Efforts; "" for the one that is configured
+	Effort string // low, high or max; "" for the one that is configured
 }
 
 // String is the name as ParseName reads it.
@@ -35,7 +32,7 @@ func ParseName(s string) (n Name) {
 	if preset, model, found := strings.Cut(s, ":"); found && slices.Contains(Presets(), preset) {
 		n.Preset, n.Model = preset, model
 	}
-	if i := strings.LastIndexByte(n.Model, '@'); i >= 0 && slices.Contains(Efforts, n.Model[i+1:]) {
+	if i := strings.LastIndexByte(n.Model, '@'); i >= 0 && slices.Contains([]string{"low", "high", "max"}, n.Model[i+1:]) {
 		n.Model, n.Effort = n.Model[:i], n.Model[i+1:]
 	}
 	return n

@@ -93,10 +93,7 @@ func (p PresetInfo) path() string {
 
 // owns says whether u is an address of the provider itself.
 func (p PresetInfo) owns(u *url.URL) bool {
-	own, err := url.Parse(p.BaseURL)
-	if err != nil || p.BaseURL == "" {
-		return false
-	}
+	own, _ := url.Parse(p.BaseURL) // of the table
 	sameHost := strings.EqualFold(u.Hostname(), own.Hostname()) || loopback(u) && loopback(own)
 	return u.Scheme == own.Scheme && port(u) == port(own) && sameHost
 }
@@ -120,40 +117,37 @@ type target struct {
 }
 
 // aim settles preset, address and key of a configuration.
-func aim(conf Config) (target, error) {
-	var t target
-	var err error
-	if conf.BaseURL != "" {
-		if t.base, err = parseBase(conf.BaseURL); err != nil {
-			return target{}, err
-		}
+func aim(conf Config) (t target, err error) {
+	if t.preset, err = conf.Chosen(); err != nil {
+		return t, err
 	}
-	if t.preset, err = choose(conf.Preset, t.base); err != nil {
-		return target{}, err
+	address := cmp.Or(conf.BaseURL, t.preset.BaseURL)
+	if address == "" {
+		return t, fmt.Errorf("use preset %s: no base url", t.preset.Name)
 	}
-	if t.base == nil {
-		if t.preset.BaseURL == "" {
-			return target{}, fmt.Errorf("use preset %s: no base url", t.preset.Name)
-		}
-		if t.base, err = parseBase(t.preset.BaseURL); err != nil {
-			return target{}, err
-		}
+	if t.base, err = parseBase(address); err != nil {
+		return t, err
 	}
 	t.key, t.keyEnv, err = keyFor(t.preset, t.base, conf.Key)
 	return t, err
 }
 
-func choose(name string, base *url.URL) (PresetInfo, error) {
-	for _, p := range presets() {
-		if name == p.Name || name == "" && (base == nil || p.owns(base)) {
+// Chosen returns the preset that a client of this configuration has.
+func (conf Config) Chosen() (p PresetInfo, err error) {
+	name := conf.Preset
+	if name+conf.BaseURL == "" {
+		name = ParseName(conf.Model).Preset
+	}
+	base, err := parseBase(cmp.Or(conf.BaseURL, presets()[0].BaseURL))
+	if err != nil {
+		return p, err
+	}
+	for _, p := range presets() { // custom, the last one, has no address
+		if name == p.Name || name == "" && (p.owns(base) || p.BaseURL == "") {
 			return p, nil
 		}
 	}
-	if name != "" {
-		return PresetInfo{}, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
-	}
-	p, _ := Preset("custom")
-	return p, nil
+	return p, fmt.Errorf("use preset %q: unknown, want one of %s", name, strings.Join(Presets(), ", "))
 }
 
 // parseBase accepts an address with or without its final slash, and also the
@@ -182,7 +176,7 @@ func keyFor(p PresetInfo, base *url.URL, given string) (key, env string, err err
 	if given != "" {
 		return given, "", nil
 	}
-	if p.BaseURL != "" && !p.owns(base) { // a named preset at another host, such as a gateway or a test server
+	if !p.owns(base) { // a named preset at another host, such as a gateway or a test server
 		p, _ = Preset("custom")
 	}
 	key = strings.TrimSpace(os.Getenv(p.KeyEnv))

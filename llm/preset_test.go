@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-
-	"lethe/internal/test/lethetest"
 )
 
 // noKeys empties every key variable.
@@ -33,11 +31,12 @@ func TestPresetByHost(t *testing.T) {
 		"http://10.0.0.7:11434/v1":           "custom",
 		"http://127.0.0.1:54321/":            "custom",
 	} {
-		u, err := parseBase(base)
-		lethetest.Must(t, err)
-		if p, err := choose("", u); err != nil || p.Name != want {
+		if p, err := (Config{BaseURL: base}).Chosen(); err != nil || p.Name != want {
 			t.Errorf("%s: %s, %v, want %s", base, p.Name, err, want)
 		}
+	}
+	if p, err := (Config{Model: "gemini:@high"}).Chosen(); err != nil || p.Name != "gemini" {
+		t.Errorf("by the model's name: %s, %v", p.Name, err)
 	}
 	if _, err := New(Config{Preset: "deepsek"}); err == nil || !strings.Contains(err.Error(), "want one of deepseek") {
 		t.Errorf("unknown preset: %v", err)

@@ -74,7 +74,7 @@ func (s *State) Renew(in Inputs) {
 	s.withhold()
 }
 
-// withhold keeps what providers want back with the entries so far out of later requests.
+// withhold ends the time in which the Opaque of the entries so far goes back.
 func (s *State) withhold() {
 	if slices.ContainsFunc(s.Live, (*Entry).opaque) {
 		s.Stable.Since = s.Next

@@ -57,11 +57,10 @@ type part struct {
 // parts lists the pieces of a reply in the order in which the body holds them;
 // those of length 0 are left out.
 func parts(h header, a *Answer) []part {
-	ps := []part{
-		{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning, false},
-		{"", "\n", h.Text, &a.Text, false},
-		{"<opaque>\n", "\n</opaque>\n", h.Opaque, &a.Opaque, true},
-	}
+	ps := append(make([]part, 0, 3+3*len(h.Calls)),
+		part{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning, false},
+		part{"", "\n", h.Text, &a.Text, false},
+		part{"<opaque>\n", "\n</opaque>\n", h.Opaque, &a.Opaque, true})
 	for i, c := range h.Calls {
 		call := &a.Calls[i]
 		ps = append(ps,

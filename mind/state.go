@@ -204,8 +204,8 @@ type Stable struct {
 	Params Params `json:"params"`
 	// Indented: messages show notes as Indent renders them. In the epochs of earlier versions they do not.
 	Indented bool `json:"indented,omitempty"`
-	// Since is the first entry with which goes back what its provider wants back: it belongs to what stood before it
-	// when it was made, and so goes back within its epoch only.
+	// Since is the number of the first entry whose Opaque goes back to the provider. That of earlier entries was made
+	// behind another prefix, and providers refuse it there.
 	Since int `json:"since,omitempty"`
 }
 

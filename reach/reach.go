@@ -120,8 +120,8 @@ func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
 	return found, short, err
 }
 
-// Recording is the first that was heard since the last reply and of which no note tells, and the gist of that note; ""
-// where there is none.
+// Recording finds the first audio file that was heard since the last reply and has no note. gist is that of the note to
+// be written; "" where there is no such file.
 func (b *Reach) Recording(live []*mind.Entry) (gist string, body []byte) {
 	told := map[string]bool{}
 	for _, e := range slices.Backward(live) {

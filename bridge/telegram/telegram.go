@@ -86,9 +86,9 @@ type Settings struct {
 	// access.MembersListed.
 	Members string `toml:"members"`
 	// Earlier versions listed here who may speak, and in which room.
-	Users  []string `toml:"users"`
-	Chats  []string `toml:"chats"`
-	Routes []object `toml:"route"`
+	Users  []string         `toml:"users"`
+	Chats  []string         `toml:"chats"`
+	Routes []map[string]any `toml:"route"`
 }
 
 // tuning holds what only tests change.

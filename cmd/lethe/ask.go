@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"mime"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,10 +76,8 @@ func (p *program) attach(path string) (tag string, err error) {
 	data, err := durable.ReadWhole(path, backend.MaxFile)
 	store, bad := blobs.Open(p.home.Blobs())
 	if err = cmp.Or(err, bad); err == nil {
-		_, tag, err = bridge.File{
-			Kind: "file", Name: filepath.Base(path),
-			Mime: cmp.Or(mime.TypeByExtension(filepath.Ext(path)), http.DetectContentType(data)), // few recordings tell
-		}.Put(store, time.Now(), p.settings.UserName(), data)
+		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: bridge.MediaType("", path, data)}
+		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
 	}
 	return tag, err
 }

@@ -98,10 +98,8 @@ func (p *program) known() llm.Known {
 // preset is the configured one.
 func (p *program) preset() string {
 	model := p.settings.Model
-	if model.Preset+model.BaseURL == "" {
-		return cmp.Or(llm.ParseName(model.Name).Preset, llm.Presets()[0])
-	}
-	return cmp.Or(model.Preset, "custom")
+	preset, _ := llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Chosen()
+	return preset.Name
 }
 
 // store is that of the home, which has to be there.

@@ -179,10 +179,7 @@ func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Uplo
 	if err != nil {
 		return Upload{}, err
 	}
-	kind, _, err := mime.ParseMediaType(f.Header.Get("Content-Type"))
-	if err != nil || kind == "application/octet-stream" {
-		kind, _, _ = strings.Cut(http.DetectContentType(data), ";")
-	}
+	kind := bridge.MediaType(f.Header.Get("Content-Type"), f.Filename, data)
 	file := bridge.File{Kind: "document", Name: f.Filename, Mime: kind}
 	major, _, _ := strings.Cut(kind, "/")
 	if name, ok := map[string]string{"image": "photo", "audio": "audio", "video": "video"}[major]; ok {
