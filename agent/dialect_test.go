@@ -44,6 +44,7 @@ func (w *world) speaks(preset, model string) *dialect.Server {
 // nothing, each request of an epoch begins with the one before it, but for the marks for the cache, and thinking goes
 // back.
 func TestDialects(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	for _, model := range []string{"anthropic claude-sonnet-5-5", "anthropic claude-haiku-4-5", "gemini gemini-3.8-flash"} {
 		t.Run(model, func(t *testing.T) {
