@@ -46,13 +46,16 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/crew"
+	"lethe/gate"
 	"lethe/home"
+	"lethe/hook"
 	"lethe/internal/durable"
 	"lethe/internal/status"
 	"lethe/journal"
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/outside"
 	"lethe/reach"
 	"lethe/recall"
 	"lethe/request"
@@ -92,7 +95,8 @@ type Config struct {
 	MaxSteps      int           // model calls without a user's word; default 50
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
 	Tools         tools.Config  // the parts that are not the identity's own
-	Gate          Gate          // what a final answer has to pass; default nothing
+	RulesDir      string        // where this user's rules for agents are, as outside.Layer says; default nowhere
+	Gate          gate.Gate     // what a final answer has to pass; default nothing
 	pins          []string      // of a child's parent
 	Reviews       home.Identity // that this one is the reviewer of; default none
 	Reviewer      string        // the name of the identity that reviews this one; default none
@@ -127,11 +131,13 @@ const (
 // Agent is a running identity.
 type Agent struct {
 	// Set by Open.
-	id    home.Identity
-	cfg   Config
-	store *blobs.Store
-	tools *tools.Set
-	team  *crew.Team // that runs its children; nil where nobody does
+	id      home.Identity
+	cfg     Config
+	store   *blobs.Store
+	tools   *tools.Set
+	outside outside.Reader
+	hooks   hook.Set
+	team    *crew.Team // that runs its children; nil where nobody does
 
 	// The life. The goroutine of Run owns this and all that follows.
 	log       *journal.Journal
@@ -166,6 +172,7 @@ type Agent struct {
 	forgetting    forgetting
 	indexer       *recall.Keeper // nil while the identity does not run
 	hintedThrough int            // the newest entry that a hint was looked up for
+	hookedThrough int            // the newest entry that hooks of turns have seen
 	shown         status.Status  // what others see
 	view          *status.View   // where they see it
 }
@@ -299,6 +306,16 @@ func (a *Agent) makeTools() (err error) {
 	conf.JobEnded = a.Stir
 	if a.tools, err = tools.New(conf); err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
+	}
+	a.hooks = hook.Set{Dir: filepath.Join(a.cfg.Home.Dir, "hooks")}
+	a.outside = outside.Reader{
+		Store: a.store, Put: a.log.Put, Roots: append([]string{a.tools.Workspace}, a.tools.ExtraRoots...),
+		Layers: []*outside.Layer{
+			{Dir: a.cfg.RulesDir, Of: "this user"}, {Dir: a.cfg.Home.Dir, Of: "this home"}, {Dir: a.tools.Workspace, Of: "the workspace"},
+		},
+	}
+	if a.tools.Has("USE") {
+		a.outside.Sources = conf.Others
 	}
 	c := wake.Config{
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Tools: a.tools,

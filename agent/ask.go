@@ -30,14 +30,17 @@ import (
 func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 	var asked []string // calls, in these records
 	for _, p := range pending {
-		args := blobs.Unescape(p.Call.Args)
-		exact := mind.ExactCall(p.Call.Tool, args)
-		if p.Call.Original != "" || !a.tools.Asks(p.Call.Tool, json.RawMessage(args)) ||
-			slices.Contains(a.state.Always, exact) {
-			in := a.intend(p.ID(), p.Call, sole)
+		c := a.asHooked(p)
+		args := blobs.Unescape(c.Args)
+		exact := mind.ExactCall(c.Tool, args)
+		if !a.waits(p) {
+			in := a.intendAsHooked(p, c, sole)
 			a.call.intent = in
-			e := event.Call{ID: p.ID(), Tool: p.Call.Tool, Child: in.child, Posting: in.line.Posting}
-			records = append(records, record{Event: e})
+			e := record{Event: event.Call{ID: p.ID(), Tool: c.Tool, Child: in.child, Posting: in.line.Posting}}
+			if in.replaced != "" {
+				e.Texts = []body{{Gist: "arguments of " + p.ID() + " as a hook replaced them", Data: []byte(in.replaced)}}
+			}
+			records = append(records, e)
 			if in.err == nil && in.asks.Call != "" {
 				records = append(records, a.ask(in.asks))
 			}
@@ -60,6 +63,15 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
 	}
 	return records
+}
+
+// waits reports whether people have to approve a call before it is run.
+func (a *Agent) waits(p mind.Pending) bool {
+	c := a.asHooked(p)
+	hooked, _ := a.hookSaid(p)
+	args := blobs.Unescape(c.Args)
+	return c.Original == "" && c.Tool != "WAIT" && !hooked.Deny && (hooked.Ask || a.tools.Asks(c.Tool, json.RawMessage(args))) &&
+		!slices.Contains(a.state.Always, mind.ExactCall(c.Tool, args))
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
@@ -280,7 +292,7 @@ func (a *Agent) approved(q mind.Question) (*mind.Call, error) {
 func (a *Agent) runEnd(q mind.Question, o outcome) error {
 	gist := fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(o.Body[:min(len(o.Body), 1000)])))
 	e := event.Note{Why: "run", Run: q.ID, Status: o.state, File: o.file, Job: o.Job}
-	return a.commit(journal.Told(e, gist, o.Body))
+	return a.commit(journal.Told(e, gist, o.Body, o.kept...))
 }
 
 // settleRun ends an approved call that was running when the daemon died. It is never run twice.

@@ -154,21 +154,16 @@ func Check(id home.Identity, cfg Config) error {
 		return err
 	}
 	s, ref := mind.New(), mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
-	system := mind.System(id.Name, id.Self, string(soul), ref, ref)
+	system := mind.System(id.Name, id.Self, string(soul), mind.Rules(), ref, ref)
 	s.Renew(mind.Inputs{System: system, Tools: set.Schemas(), Params: cfg.wanted(s)})
 	return cfg.checkLimit(id, s.Stable)
 }
 
-// checkLimit refuses a limit that leaves no room for a conversation. The limit that it asks for
-// is enough. What a provider counts or takes refuses no life.
+// checkLimit refuses a limit that leaves no room for a conversation.
 func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 	bound := request.Bound(c.Known, stable.Params.Model, c.ContextLimit)
-	w := request.Window(llm.Estimator{}, stable, bound)
-	if w.Free() >= compactor.MinFree {
-		return nil
+	if err := request.Check(stable, bound, c.Params.MaxTokens); err != nil {
+		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
-	least, answer := compactor.LeastLimit(w.Fixed, c.Params.MaxTokens)
-	return &SettingsError{fmt.Errorf(
-		"open %s: context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; set context.limit = %d, for a model whose window is no smaller",
-		id.Name, w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500)}
+	return nil
 }

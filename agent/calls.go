@@ -7,6 +7,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/compactor"
+	"lethe/internal/picture"
 	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/journal"
@@ -44,6 +45,9 @@ func (a *Agent) act(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := a.keepFiles(&o.Result); err != nil {
+			return err
+		}
 		show, weight := a.showing(o.Result)
 		left -= weight
 		result := event.Result{Status: o.state, Opened: o.Opened, Withdrawn: withdrawn, Job: o.Job, File: o.file}
@@ -52,10 +56,13 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		if o.Picture != nil && a.call.share >= message.WeightPicture {
 			left -= message.WeightPicture
-			result.Images = imagesOf(o.Opened, o.Picture)
+			result.Images = picture.Named(o.Opened, o.Picture)
 		}
-		records := []record{a.result(p, result, o.Body)}
+		records := []record{a.result(p, result, o.Body, o.kept...)}
 		if !o.stopped {
+			if err := a.beforeCalls(ctx, pending[i+1:most]); err != nil {
+				return err
+			}
 			intents := a.intents(pending[i+1:most], false)
 			records = append(records, intents...)
 		}
@@ -87,6 +94,7 @@ type outcome struct {
 	tools.Result
 	state   string
 	file    event.File // that it has written
+	kept    []body     // what a hook replaced
 	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
 }
 
@@ -109,7 +117,7 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 		return outcomeOf(a.perform(id, in)), nil
 	}
 	call := tools.Call{
-		ID: id, Name: c.Tool, JobRoom: room, Job: a.state.LastJob + 1, Output: a.view.Output(id),
+		ID: id, Name: c.Tool, Life: a.id.Self, JobRoom: room, Job: a.state.LastJob + 1, Output: a.view.Output(id),
 		Most: max(minPage, min(compactor.MaxResult, a.call.share)),
 	}
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
@@ -135,7 +143,25 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 	case o.Err:
 		o.state = mind.Failed
 	}
+	if err == nil && !o.stopped {
+		err = a.afterCall(ctx, in, c.Tool, argsOf(c), &o)
+	}
 	return o, err
+}
+
+// keepFiles stores the files that a call has returned, and names them below its text. The first picture is shown.
+func (a *Agent) keepFiles(r *tools.Result) error {
+	for _, f := range r.Files {
+		ref, err := a.log.Put(blobs.Meta{Gist: f.About()}, secret.Bytes(f.Data))
+		if err != nil {
+			return err
+		}
+		if r.Picture == nil && len(picture.Named("", f.Data)) > 0 {
+			r.Picture, r.Opened = f.Data, ref.Hash.String()
+		}
+		r.Body = fmt.Appendf(r.Body, "\n[file: hash=%s %s, %d bytes]", ref.Short, f.About(), len(f.Data))
+	}
+	return nil
 }
 
 // showing decides how many runes of a result enter the context, 0 for all, and
@@ -153,9 +179,9 @@ func (a *Agent) showing(r tools.Result) (show, weight int) {
 }
 
 // result records the result of a call.
-func (a *Agent) result(p mind.Pending, e event.Result, out []byte) record {
+func (a *Agent) result(p mind.Pending, e event.Result, out []byte, kept ...body) record {
 	e.ID, e.Tool = p.ID(), p.Call.Tool
 	out = secret.Bytes(out) // before the gist is cut out of it
 	gist := fmt.Sprintf("turn %d %s: %s", a.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
-	return journal.Told(e, gist, out)
+	return journal.Told(e, gist, out, kept...)
 }

@@ -1,22 +1,19 @@
 package agent
 
 import (
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lazy"
 	"lethe/internal/secret"
-	"lethe/internal/status"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/spend/wallet"
 )
 
 // maxCommand is how many bytes of a command's line LIFE keeps; of a longer one, the hash.
@@ -63,7 +60,10 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "status":
 		say = a.statusLine()
 	case "budget":
-		say = a.runBudget(&e, l.Arg)
+		book, err := wallet.ReadBook(a.cfg.Home, a.store, a.cfg.Budget, time.Now(), a.cfg.Zone)
+		if say = fmt.Sprintf("I cannot tell: %v.", err); err == nil {
+			say = wallet.Obey(book, a.id.Self, a.cfg.People, &e, l.Arg)
+		}
 	case "model":
 		if may := a.cfg.Switchers; may != nil && !slices.Contains(may, l.Name) {
 			say = fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", "))
@@ -171,22 +171,8 @@ func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
 		(moved || l.From >= a.state.Rooms[room].Began)
 }
 
-//go:embed status.txt
-var statusText string
-
-var statusAnswer = lazy.Template(statusText, template.FuncMap{"since": time.Since})
-
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
 	a.show(a.shown.State, a.shown.Tool)
-	said := struct {
-		status.Status
-		Asleep, Busy bool
-		Cost         string
-		More         []string
-	}{a.shown, a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), nil}
-	said.More = append(a.shown.Brief(time.Now().In(a.cfg.Zone)), a.shown.Trouble...)
-	var line strings.Builder
-	_ = statusAnswer().Execute(&line, said) // its fields are there
-	return line.String()
+	return a.shown.Said(a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), time.Now().In(a.cfg.Zone))
 }

@@ -19,6 +19,8 @@ type intent struct {
 	child     string       // the name of the identity that it makes
 	asks      mind.Ask     // what people are asked
 	withdraws string       // the question that it takes back
+	replaced  string       // the arguments that a hook has put in the place of its own
+	context   string       // what hooks add to its result
 }
 
 // intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.

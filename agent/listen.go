@@ -7,16 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
-	"lethe/internal/picture"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/message"
 	"lethe/mind"
+	"lethe/reach"
 )
 
 // firstHeard is how many lines a first subscription hears.
@@ -244,49 +243,17 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		grants, images := a.named(e.heard, in.quota/message.WeightPicture)
+		grants, images := reach.Named(a.store, a.state, e.heard, in.quota/message.WeightPicture)
 		in.quota -= len(images) * message.WeightPicture
 		e.event.Images = images
-		out, granted = append(out, record{Event: e.event, Texts: []body{e.body}}), append(granted, grants...)
+		out = append(out, record{Event: e.event, Texts: []body{e.body}})
+		for _, g := range grants {
+			granted = append(granted, record{Event: g})
+		}
 	}
 	in.entries = nil
 	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
-}
-
-// maxImages is how many pictures of one line are shown.
-const maxImages = 8
-
-// named finds the blobs of other lives that users name: naming one gives the identity the right to open it. Of those
-// that it may open it finds most pictures, or fewer.
-func (a *Agent) named(lines []chat.Line, most int) (granted []record, images []string) {
-	for _, l := range lines {
-		bound := min(most, len(images)+maxImages)
-		for _, short := range blobs.Mentions(l.Text) {
-			h, _ := a.store.Resolve(short) // where it fails, there is no blob either
-			b, err := a.store.Get(h)
-			known := a.state.Grants[h.String()] || a.state.Owns(b)
-			if err != nil || l.Agent && !known {
-				continue
-			}
-			if !known {
-				granted = append(granted, record{Event: event.Grant{Hash: h.String(), By: l.Name}})
-			}
-			if len(images) < bound {
-				images = append(images, imagesOf(h.String(), b.Body)...)
-			}
-		}
-	}
-	return granted, images
-}
-
-// imagesOf is the picture in a blob, if it is one.
-func imagesOf(address string, body []byte) []string {
-	size, err := picture.Size(body)
-	if err != nil {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s:%dx%d", address, size.X, size.Y)}
 }
 
 // signed reports whether a line begins as the identity's own do, even if it is cut off.

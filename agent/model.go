@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/home"
+	"lethe/hook"
 	"lethe/internal/durable"
 	"lethe/internal/panics"
 	"lethe/internal/secret"
@@ -25,9 +26,10 @@ import (
 // goroutine writes to it, and that of Run reads it when the call has ended; only
 // lastPiece may be used by both.
 type call struct {
-	streamed streamed // of the model's answer; kept when a /stop ends the call
-	intent   intent   // of the tool's
-	share    int      // weighted characters that a tool's result may show
+	streamed streamed               // of the model's answer; kept when a /stop ends the call
+	intent   intent                 // of the tool's
+	hooked   map[string]hook.Answer // what hooks said of calls, by their ids
+	share    int                    // weighted characters that a tool's result may show
 
 	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
 }

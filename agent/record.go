@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -11,6 +12,7 @@ import (
 	"lethe/home"
 	"lethe/journal"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/mind"
 	"lethe/request"
 )
@@ -68,11 +70,14 @@ const (
 	lineBytes  = 150 // about as much an event has in LIFE
 )
 
-// epochIfDue writes an epoch when another model is to answer, or when a resume
-// would have too much to fold.
+// epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or when
+// a resume would have too much to fold.
 func (a *Agent) epochIfDue() error {
 	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
 		return a.renew("model")
+	}
+	if a.tools.HasOthers() && !strings.Contains(a.state.Stable.Tools, `"USE"`) {
+		return a.renew("tools")
 	}
 	if a.log.SinceEpoch >= max(epochEvery, a.state.Size/lineBytes) {
 		return a.epoch("count")
@@ -109,7 +114,17 @@ func (a *Agent) refresh(s *mind.State) error {
 	if err != nil {
 		return err
 	}
-	in.System = mind.System(a.id.Name, a.id.Self, string(soul), refs["SEGMENT.md"], refs["SUMMARISE.md"])
+	rules, _, err := a.cfg.Home.Harness()
+	if err != nil {
+		return err
+	}
+	in.System = mind.System(a.id.Name, a.id.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
+	others, versions, err := a.outside.System(s.Used, a.estimate.Chars(a.limit()), llm.Weight)
+	if err != nil {
+		return err
+	}
+	in.System += others
+	in.Texts = append(in.Texts, versions...)
 	s.Renew(in)
 	shown, lines, err := a.frame().Notes(s.Stable) // in what space the stable parts leave
 	if err == nil {

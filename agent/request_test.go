@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"lethe/branch"
+	"lethe/gate"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/journal"
@@ -96,14 +97,14 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		_, err := a.listen()
 		return do("heard", a.subscriptions(), err)
 	case 2:
-		return do("reply", a.recordReply(thought{reply: reply}, verdict{}))
+		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{}))
 	case 3, 4:
 		for k := range 1 + random.IntN(3) {
 			reply.Calls = append(reply.Calls, llm.ToolCall{Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, k)})
 		}
-		return do("calls", a.recordReply(thought{reply: reply}, verdict{}))
+		return do("calls", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{}))
 	case 5:
-		return do("refused", a.recordReply(thought{reply: reply}, verdict{why: "it does not pass"}))
+		return do("refused", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{Why: "it does not pass"}))
 	case 6:
 		return do("note", a.commit(journal.Told(event.Note{Why: "test"}, "a note", remark(i, 5))))
 	case 7:

@@ -29,7 +29,7 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.Status(), Budget: a.shownBudget(),
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.Status(), Budget: a.wallet.Shown(a.id.Name, a.cfg.Zone),
 			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
 		},
 	}

@@ -2,19 +2,16 @@ package agent
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/crew"
+	"lethe/gate"
 	"lethe/home"
 	"lethe/life/event"
 	"lethe/llm"
@@ -22,26 +19,16 @@ import (
 	"lethe/tools"
 )
 
-// Bounds of the children of an identity.
-const (
-	maxDepth  = 2  // a child of a child is the last
-	keptRooms = 32 // of children that the identity goes on hearing
-)
-
-// Tools that a child has only where its parent lists them, and those that it always has.
-var (
-	unlisted = []string{"JOIN", "LEAVE"}
-	kept     = []string{"UNCOMPACT", "RECALL", "COMPACT"}
-)
+// keptRooms are so many rooms of children that the identity goes on hearing.
+const keptRooms = 32
 
 // admit names the child of a call and takes its place among those of its tree, or says
 // why there is none.
 func (a *Agent) admit(call string, s tools.Child) (name, room string, err error) {
-	up := home.Ancestry(a.store, a.id.Self)
-	if len(up) >= maxDepth {
+	if len(home.Ancestry(a.store, a.id.Self)) >= crew.MaxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
 	}
-	if _, err := a.toolsFor(s); err != nil {
+	if _, err := a.begets().Tools(s); err != nil {
 		return "", "", err
 	}
 	model := a.modelOf(s)
@@ -51,18 +38,11 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 			model,
 		)
 	}
-	_, err = readSchema(json.RawMessage(s.Schema))
+	_, err = gate.ReadSchema(json.RawMessage(s.Schema))
 	if err := cmp.Or(err, a.tools.MayRun("check", s.Check)); err != nil {
 		return "", "", err
 	}
-	hash := blobs.Sum([]byte(a.id.Self + " " + call)).String()
-	room = chat.TaskPrefix + hash[:8]
-	for digits := 4; ; digits++ { // until the name is nobody's
-		name = strings.TrimRight(a.id.Name[:min(len(a.id.Name), 31-digits)], "-") + "-" + hash[:digits]
-		if _, err := os.Lstat(filepath.Join(a.cfg.Home.Names(), name)); err != nil {
-			break
-		}
-	}
+	name, room = a.begets().NameFor(call)
 	if !a.team.Admit(name) {
 		return "", "", fmt.Errorf(
 			"%d are at work already, which is the most: wait for a result, or do it yourself",
@@ -72,25 +52,6 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 	return name, room, nil
 }
 
-// toolsFor are the tools of a child: what it was given, or what its parent has.
-func (a *Agent) toolsFor(s tools.Child) ([]string, error) {
-	has, asked := a.tools.Names(), s.Names()
-	for _, name := range asked {
-		if !slices.Contains(has, name) {
-			return nil, fmt.Errorf("tools names %s, which you do not have yourself: yours are %s", name, strings.Join(has, ", "))
-		}
-	}
-	return slices.DeleteFunc(has, func(name string) bool {
-		switch {
-		case slices.Contains(kept, name):
-			return false
-		case len(asked) > 0:
-			return !slices.Contains(asked, name)
-		}
-		return slices.Contains(unlisted, name) || name == "SPAWN" && len(home.Ancestry(a.store, a.id.Self))+1 >= maxDepth
-	}), nil
-}
-
 // Spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
 func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 	i := slices.IndexFunc(a.state.Children, func(c mind.Child) bool { return c.Call == call })
@@ -98,7 +59,7 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 		return "", errors.New("it was not begun; call again")
 	}
 	c := a.state.Children[i]
-	id, err := a.bootChild(c, s)
+	id, err := a.begets().Boot(c, s, a.modelOf(s), a.state.Pins)
 	if err != nil {
 		return "", err
 	}
@@ -110,36 +71,9 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 	return fmt.Sprintf("%s works in room %s.", c.Name, c.Room), nil
 }
 
-// bootChild boots a child, or finds it.
-func (a *Agent) bootChild(c mind.Child, s tools.Child) (home.Identity, error) {
-	self, _ := blobs.ParseHash(a.id.Self) // it was opened by that
-	names, err := a.toolsFor(s)
-	if err != nil {
-		return home.Identity{}, err
-	}
-	usd, err := s.Limit()
-	if err != nil {
-		return home.Identity{}, err
-	}
-	var pins []string
-	for _, p := range a.state.Pins {
-		pins = append(pins, p.Text)
-	}
-	id, err := home.Boot(
-		a.cfg.Home,
-		a.store,
-		home.BootOptions{Name: c.Name, Soul: soulOf(s, a.id.Name, c.Room), Rooms: []string{c.Room}, Child: &home.Child{
-			At: c.At, Parent: self, Of: a.id.Name, Room: c.Room, Brief: blobs.Gist(s.Brief), Tools: names, Model: a.modelOf(s), USD: usd,
-			Schema: string(s.Schema), Check: s.Check, Pins: pins,
-		}},
-	)
-	if errors.Is(err, home.ErrExists) {
-		if up := home.Ancestry(a.store, id.Self); len(up) == 0 || up[0] != a.id.Self {
-			return id, fmt.Errorf("the name %s is taken; call again", c.Name)
-		}
-		err = nil
-	}
-	return id, err
+// begets is the identity as a parent.
+func (a *Agent) begets() crew.Parent {
+	return crew.Parent{Home: a.cfg.Home, Store: a.store, Identity: a.id, Has: a.tools.Names()}
 }
 
 // modelOf is the model of a child: that which it was given, or that of its parent.
@@ -167,23 +101,6 @@ func (a *Agent) callChild(room string) {
 	}
 }
 
-//go:embed worker.md
-var worker string
-
-// soulOf is the soul of a child: the one that was asked for, and how it works.
-func soulOf(s tools.Child, parent, room string) string {
-	soul := strings.TrimSpace(
-		s.Soul + "\n\n" + strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker),
-	)
-	if s.Schema != "" {
-		soul += "\nYour final text has to be JSON that fits this schema, and nothing else: " + string(s.Schema)
-	}
-	if s.Check != "" {
-		soul += "\nIt counts when this command, with your final text as its input, exits 0: " + s.Check
-	}
-	return soul + "\n"
-}
-
 // forChild is the configuration of a child: what its parent gave it.
 func (c Config) forChild(id home.Identity) (Config, error) {
 	child, err := id.Child()
@@ -193,8 +110,8 @@ func (c Config) forChild(id home.Identity) (Config, error) {
 	if !c.Offline {
 		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
 	}
-	c.Tools.Only, c.pins = child.Tools, child.Pins
-	c.Gate = Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
+	c.Tools, c.pins = c.Tools.Narrowed(child.Tools), child.Pins
+	c.Gate = gate.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
 	if up := home.Ancestry(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
 		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")
 		c.Tools.Workspace = c.Tools.Lent

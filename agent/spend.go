@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,39 +42,15 @@ func (a *Agent) release() error { return a.wallet.Settle(a.log.Spending) }
 // unpaid deals with a call that was not begun for want of money. It is false for any other
 // error.
 func (a *Agent) unpaid(err error) (bool, error) {
-	if errors.Is(err, wallet.ErrNewDay) {
-		return true, nil
-	}
-	if errors.Is(err, wallet.ErrUnpriced) {
-		model := a.state.Stable.Params.Model
-		return true, a.pause(err.Error()+", and a budget is set", fmt.Sprintf(
-			"A budget is set, and nobody has told me what the model %s costs. Give its price in config.toml, [prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".",
-			model,
-			model,
-		), time.Time{})
-	}
-	short, ok := errors.AsType[*spend.Short](err)
+	u, ok := wallet.Why(err, a.state.Stable.Params.Model, a.id.Name, a.cfg.Zone)
 	switch {
-	case !ok:
-		return false, nil
-	case short.Waits:
-		a.outage.money = short.Error()
+	case u.Waits != "":
+		a.outage.money = u.Waits
 		a.outage.again(time.Second, time.Minute)
-		return true, nil
+	case u.Pause != "":
+		return true, a.pause(u.Pause, u.Say, u.Until)
 	}
-	var until time.Time
-	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
-		until = short.Renews(a.cfg.Zone)
-	}
-	more := "a larger limit"
-	if short.Who == a.id.Name {
-		more = "/budget +1 " + map[string]string{spend.Day: "today", spend.Month: "month", spend.Life: "life"}[short.Of]
-	}
-	how := "I go on after " + more + "."
-	if !until.IsZero() {
-		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", until.Format("2006-01-02 at 15:04 MST"), more)
-	}
-	return true, a.pause(short.Error(), fmt.Sprintf("I pause: %s. %s", short, how), until)
+	return ok, nil
 }
 
 // goOn ends a pause when the time has come for which a budget was spent; so far ahead as no limit's is, it was told
@@ -96,17 +70,10 @@ func (a *Agent) goOn() error {
 
 // warn tells people once, in rooms, of each limit of the identity and of the home that is nearly spent.
 func (a *Agent) warn(rooms []string) error {
-	if !a.wallet.Limited() {
-		return nil
-	}
-	for _, l := range a.wallet.Lines(spend.DateOf(time.Now(), a.cfg.Zone)) {
-		name := l.Warning()
-		if l.Limit == 0 || l.Spent*100 < l.Limit*spend.WarnAt || slices.Contains(a.log.Spending.Warned, name) {
-			continue
-		}
+	for _, l := range a.wallet.Near(a.cfg.Zone, a.log.Spending.Warned) {
 		e := event.Error{
 			What:   "budget",
-			Text:   name,
+			Text:   l.Warning(),
 			Notice: a.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),
 		}
 		if err := a.happen(e); err != nil {
@@ -114,49 +81,4 @@ func (a *Agent) warn(rooms []string) error {
 		}
 	}
 	return nil
-}
-
-// runBudget runs /budget: it says what is left, or raises a limit when somebody asks who may.
-func (a *Agent) runBudget(e *event.Command, arg string) (say string) {
-	book, err := wallet.ReadBook(a.cfg.Home, a.store, a.cfg.Budget, time.Now(), a.cfg.Zone)
-	if err != nil {
-		return fmt.Sprintf("I cannot tell: %v.", err)
-	}
-	lines := wallet.OwnLines(book, a.id.Self)
-	if arg != "" {
-		by, span, err := spend.ParseRaise(arg)
-		switch {
-		case err != nil:
-			return fmt.Sprintf("I cannot read that; %v.", err)
-		case !slices.Contains(a.cfg.People, e.By):
-			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(a.cfg.People, ", "))
-		}
-		if !slices.ContainsFunc(lines, func(l spend.Line) bool { return l.Of == span && l.Limit > 0 }) {
-			return "No such limit is set, so there is nothing to raise. " + a.runBudget(e, "")
-		}
-		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day
-		return fmt.Sprintf(
-			"I may spend %s USD more %s.",
-			by,
-			map[string]string{spend.Day: "today", spend.Month: "this month", spend.Life: "in all"}[span],
-		)
-	}
-	var parts []string
-	for _, l := range lines {
-		parts = append(parts, l.Left())
-	}
-	return "Spent: " + strings.Join(parts, "; ") + "."
-}
-
-// shownBudget is the limits as screens show them, those of its ancestors left out.
-func (a *Agent) shownBudget() (out []spend.Line) {
-	if !a.wallet.Limited() {
-		return nil
-	}
-	for _, l := range a.wallet.Lines(spend.DateOf(time.Now(), a.cfg.Zone)) {
-		if l.Limit > 0 && (l.Who == a.id.Name || l.Who == "") {
-			out = append(out, l)
-		}
-	}
-	return out
 }

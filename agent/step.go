@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/gate"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
@@ -17,15 +19,9 @@ import (
 
 // step is one call to the model and everything that follows from it.
 func (a *Agent) step(ctx context.Context) error {
-	if a.state.Steps >= a.cfg.MaxSteps {
-		return a.giveUp(
-			"max_steps",
-			fmt.Sprintf(
-				"You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.",
-				a.state.Steps,
-			),
-			fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps),
-		)
+	last := a.state.Steps == a.cfg.MaxSteps && len(a.state.Waiting) > 0
+	if a.state.Steps >= a.cfg.MaxSteps && !last {
+		return a.outOfSteps()
 	}
 	if !a.canRecord() {
 		return nil
@@ -36,14 +32,28 @@ func (a *Agent) step(ctx context.Context) error {
 	if due, err := a.writeDown(ctx); due || err != nil {
 		return err
 	}
+	if err := a.commit(a.outside.Changes(a.state)...); err != nil {
+		return err
+	}
+	if ran, err := a.beginTurn(ctx); ran || err != nil {
+		return err
+	}
 	if err := a.hintIfDue(ctx); err != nil {
 		return err
+	}
+	if live := a.state.Live; last && (len(live) == 0 || live[len(live)-1].Ref.Gist != lastGist) {
+		if err := a.commit(journal.Told(event.Note{Why: "max_steps"}, lastGist, lastAnswer)); err != nil {
+			return err
+		}
 	}
 	t, err := a.think(ctx)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank { // asked twice, it said nothing twice: it has nothing to say
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
-	var v verdict
+	var v gate.Verdict
+	if err == nil && last && len(t.reply.Calls) > 0 {
+		err = cmp.Or(t.drop(), errNotLast)
+	}
 	if err == nil {
 		v, err = a.examine(ctx, &t)
 	}
@@ -51,6 +61,9 @@ func (a *Agent) step(ctx context.Context) error {
 		if err := inOrder(func() error { return a.happen(t.lost) }, a.release); err != nil {
 			return err
 		}
+	}
+	if last && err != nil && llm.KindOf(err) != llm.Canceled {
+		return a.outOfSteps()
 	}
 	if err != nil {
 		return a.failed(ctx, t, err)
@@ -60,7 +73,7 @@ func (a *Agent) step(ctx context.Context) error {
 		return a.cutOff(t.reply)
 	}
 	rooms := a.people()
-	if err := inOrder(func() error { return a.recordReply(t, v) }, a.release, func() error { return a.warn(rooms) }); err != nil {
+	if err := inOrder(func() error { return a.recordReply(ctx, t, v) }, a.release, func() error { return a.warn(rooms) }); err != nil {
 		return err
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
@@ -68,6 +81,27 @@ func (a *Agent) step(ctx context.Context) error {
 		a.counted = wallet.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
+}
+
+// The note before the answer that ends a turn at its bound.
+const (
+	lastGist   = "the last answer of a turn"
+	lastAnswer = "This turn has reached its bound of model calls: your next answer is its last. Call no tools. Tell the people " +
+		"there what is done, what is left, and that you go on when they say something."
+)
+
+var errNotLast = errors.New("it called tools in its last answer")
+
+// outOfSteps ends a turn that has made too many calls of the model.
+func (a *Agent) outOfSteps() error {
+	return a.giveUp(
+		"max_steps",
+		fmt.Sprintf(
+			"You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.",
+			a.state.Steps,
+		),
+		fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps),
+	)
 }
 
 // writeDown has one recording transcribed and notes its text. due is false where there is none.
@@ -90,7 +124,7 @@ func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
-func (a *Agent) recordReply(t thought, v verdict) error {
+func (a *Agent) recordReply(ctx context.Context, t thought, v gate.Verdict) error {
 	reply := t.reply
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply), Opaque: reply.Opaque}
 	for _, c := range reply.Calls {
@@ -104,11 +138,11 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 	}
 	said := func() record { return journal.Told(e, answer.Gist(turn), answer.Encode()) }
 	if len(answer.Calls) == 0 {
-		if e.Refused = v.refuses(a.state, answer.Text); e.Refused {
-			note := mind.RefusedText + ": " + v.why + "\nSet this right and answer again."
+		if e.Refused = v.Refuses(a.state, answer.Text); e.Refused {
+			note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
 			return a.commit(said(), journal.Told(event.Note{Why: "refused"}, "answer refused", note))
 		}
-		e.Caveat = v.caveat()
+		e.Caveat = v.Caveat()
 		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
 		if rooms := a.audience(); len(rooms) > 0 && (text != "" && text != mind.Nothing || a.state.Concludes()) {
 			e.Posting = a.posting(rooms...)
@@ -121,6 +155,9 @@ func (a *Agent) recordReply(t thought, v verdict) error {
 			pending,
 			mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}},
 		)
+	}
+	if err := a.beforeCalls(ctx, pending); err != nil {
+		return err
 	}
 	intents := a.intents(pending, len(answer.Calls) == 1)
 	return a.commit(append([]record{said()}, intents...)...)

@@ -15,16 +15,37 @@ import (
 	"lethe/tools"
 )
 
+// A turn that reaches its bound ends with what the model says of it, whatever the bound cut short.
+func TestLastAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)}, rehearsal.Step{Answer: text("Two are done, three are left.")})
+	w.conf.MaxSteps = 5
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	equal(t, "last answer", r.ask("do five things"), "Two are done, three are left.")
+	equal(t, "model calls", len(w.asked()), 6)
+	contains(t, w.prompt(), "your next answer is its last")
+	equal(t, "paused", len(w.events(id, "paused")), 0)
+	r.ask("go on") // and has all its steps again
+	r.stop()
+	w.stable(w.requests())
+	w.billed(id)
+}
+
+// A model that calls tools instead, or cannot be asked, has its turn ended by the daemon; what it has called is not run.
 func TestMaxSteps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for i := range 5 {
+	for i := range 6 {
 		w.model.Push(rehearsal.Step{Answer: calls("BASH", fmt.Sprintf(`{"command":"echo %d"}`, i))})
 	}
 	w.conf.MaxSteps = 5
-	r := w.run(w.boot("ada", "dev"))
+	id := w.boot("ada", "dev")
+	r := w.run(id)
 	contains(t, r.ask("go on for ever"), "I stopped after 5 steps")
-	equal(t, "model calls", len(w.asked()), 5)
+	equal(t, "model calls", len(w.asked()), 6)
+	equal(t, "tools that ran", len(w.events(id, "result")), 5)
+	equal(t, "answers for nothing", len(w.having(id, "spent", "on", "turn")), 1)
 	r.ask("hello")
 	r.stop()
 	contains(t, w.prompt(), "You made 5 model calls without a word from a user")

@@ -88,6 +88,7 @@ func (s *Settings) Check() error {
 	}
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
+	f.unless(s.Web.Check() == nil, "%w", s.Web.Check())
 	for model, price := range s.Prices {
 		f.priced(fmt.Sprintf("prices.%q", model), price)
 	}
@@ -109,6 +110,11 @@ func (s Settings) checkTools(f *faults) {
 	askTime, err := tools.Duration(cmp.Or(s.Tools.AskTime, "7d"))
 	f.unless(err == nil, "tools.ask_time = %q is not a duration such as \"12h\" or \"3d\"", s.Tools.AskTime)
 	f.lasts("tools.ask_time", askTime)
+	all := tools.All()
+	for _, name := range s.Tools.Only {
+		near := cmp.Or(Nearest(name, all), strings.Join(all, ", "))
+		f.unless(slices.Contains(all, name), "tools.only: there is no tool %q; did you mean %s?", name, near)
+	}
 	for _, rule := range s.Tools.Ask {
 		_, err := tools.ParseRule(rule)
 		f.unless(err == nil, "tools.ask: %w", err)

@@ -26,6 +26,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/tools"
+	"lethe/web"
 )
 
 const (
@@ -81,9 +82,14 @@ type Settings struct {
 		BashTimeout time.Duration `toml:"bash_timeout"`
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
-		Ask         []string      `toml:"ask"` // calls before which people are asked
-		AskTime     string        `toml:"ask_time"`
+		Only        []string      `toml:"only"` // names of the tools that identities have; none: all
+		// Network is NetworkNone where nothing that agents run or call may reach a network: commands, servers of
+		// tools, FETCH and SEARCH.
+		Network string   `toml:"network" one:"open none"`
+		Ask     []string `toml:"ask"` // calls before which people are asked
+		AskTime string   `toml:"ask_time"`
 	} `toml:"tools"`
+	Web    web.Settings         `toml:"web"`
 	Budget Budget               `toml:"budget"`
 	Models map[string]Model     `toml:"models"` // by name: what is known of them, before llm's table
 	Prices map[string]llm.Price `toml:"prices"` // by name, in USD per million tokens
@@ -201,7 +207,7 @@ func Parse(path string, data []byte, into Checked) error {
 func Nearest(word string, names []string) string {
 	best, most := "", 0
 	for _, name := range names {
-		if like := tools.Alike(strings.ToLower(word), name); like > most {
+		if like := tools.Alike(strings.ToLower(word), strings.ToLower(name)); like > most {
 			best, most = name, like
 		}
 	}
@@ -258,6 +264,7 @@ func (s Settings) Zone() *time.Location {
 
 const (
 	ModeMechanical = "mechanical" // summaries of heads, tails and keywords, without a model
+	NetworkNone    = "none"       // agents reach no network
 	HintsOff       = "off"        // nobody is reminded of what it has forgotten
 )
 

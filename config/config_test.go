@@ -95,6 +95,22 @@ func TestRemovedKeys(t *testing.T) {
 	}
 }
 
+// A tool that there is not would leave an identity without one that was meant.
+func TestOnlyTools(t *testing.T) {
+	s, err := parse("[tools]\nonly = [\"SAY\", \"READ_FILE\"]\nnetwork = \"none\"")
+	if err != nil || len(s.Tools.Only) != 2 || s.Tools.Network != NetworkNone {
+		t.Errorf("%+v, %v", s.Tools, err)
+	}
+	for wrong, words := range map[string]string{
+		`only = ["READ_FILES"]`: `tools.only: there is no tool "READ_FILES"; did you mean READ_FILE?`, `only = ["bash"]`: "did you mean BASH?",
+		`only = ["BASH_TRUSTED"]`: `no tool "BASH_TRUSTED"`, `only = ["~"]`: "SPAWN", `network = "off"`: "none of open, none",
+	} {
+		if _, err := parse("[tools]\n" + wrong); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
 // Who is to be told is a name that a room can have.
 func TestNotify(t *testing.T) {
 	s, err := parse(`notify = ["telegram:Ada", "telegram:bob"]`)

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
 	"lethe/bridge"
@@ -25,6 +24,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 	"lethe/llm"
+	"lethe/mind"
 	"lethe/tools"
 )
 
@@ -82,8 +82,24 @@ func (x Exam) Run(ctx context.Context) {
 		dir = filepath.Dir(dir)
 	}
 	x.disk(dir)
+	x.harness()
 	x.sandbox()
+	x.web()
 	x.model(ctx)
+}
+
+func (x Exam) web() {
+	w := x.Settings.Web
+	noKey := w.Search != "" && w.Search != "searxng" && w.Key() == ""
+	x.warn(noKey, "web", "export "+w.Variable()+"=…", "%s is not set: SEARCH will be refused", w.Variable())
+	text := "off: fetch = true and search in [web] of config.toml give agents FETCH and SEARCH"
+	switch {
+	case x.Settings.Tools.Network == config.NetworkNone:
+		text = `off: tools.network = "none"`
+	case w.Fetch || w.Search != "":
+		text = fmt.Sprintf("FETCH is offered: %v; SEARCH asks %s", w.Fetch, cmp.Or(w.Search, "nobody"))
+	}
+	x.check(nil, "web", "", "%s", text)
 }
 
 // edit is the command that changes the settings.
@@ -96,10 +112,11 @@ func (x Exam) sandbox() {
 			"tools.bash = %q: commands of agents may do whatever you can", mode)
 		return
 	}
-	abi, _ := ll.LandlockGetABIVersion()
-	x.check(sandbox.Available(), "sandbox", "uname -r",
-		"Landlock ABI %d with seccomp: a command reaches its workspace, the system's programs and the network, "+
-			"no other file and no local socket", abi)
+	by, err := sandbox.Confiner()
+	network := map[bool]string{true: "no network", false: "the network"}[x.Settings.Tools.Network == config.NetworkNone]
+	x.check(err, "sandbox", "uname -r; sudo apt install bubblewrap",
+		"%s confines commands: each reaches its workspace, the system's programs and %s, no other file and no local "+
+			"socket", by, network)
 }
 
 func (x Exam) home(dir string) {
@@ -128,6 +145,21 @@ func (x Exam) home(dir string) {
 		}
 		x.check(err, "bridges", "lethe bridges", "%s: %s", h.Name, h.State)
 	}
+}
+
+// harness looks at people's own version of the rules by which identities live.
+func (x Exam) harness() {
+	file := x.Home.HarnessFile()
+	rules, madeFrom, err := x.Home.Harness()
+	if err != nil {
+		x.check(err, "harness", "ls -l "+file, "")
+		return
+	}
+	for _, place := range mind.Places {
+		x.warn(!strings.Contains(rules, place), "harness", "lethe doctor --harness", "%s does not have %s", file, place)
+	}
+	x.warn(madeFrom != mind.RulesVersion(), "harness", "lethe doctor --harness | diff "+file+" -",
+		"%s was not made from the rules of this version: compare them, and take over their first line", file)
 }
 
 // modes looks at who can open a file that may hold a secret.

@@ -2,9 +2,11 @@ package home
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"lethe/internal/durable"
 	"lethe/internal/secret"
@@ -48,4 +50,29 @@ func (id Identity) Texts(log *slog.Logger) (texts []mind.Text, err error) {
 		texts = append(texts, mind.Text{Name: name, Body: text})
 	}
 	return texts, nil
+}
+
+// HarnessFile is where people keep their own version of the rules by which identities live; see mind.Rules.
+func (h Home) HarnessFile() string { return filepath.Join(h.Dir, "prompts", "harness.md") }
+
+// maxHarness bounds these rules, in bytes.
+const maxHarness = 64 << 10
+
+// Harness returns the rules by which identities of the home live: people's own, without the line at their beginning that
+// says from which version they were made, or those of this program.
+func (h Home) Harness() (rules, madeFrom string, err error) {
+	text, cut, err := durable.ReadRegular(h.HarnessFile(), maxHarness)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return mind.Rules(), mind.RulesVersion(), nil
+	case err != nil:
+		return "", "", err
+	case cut:
+		return "", "", fmt.Errorf("read %s: it has more than %d KiB", h.HarnessFile(), maxHarness>>10)
+	}
+	head, rest, _ := strings.Cut(string(text), "\n")
+	if madeFrom, ok := strings.CutPrefix(head, mind.VersionMark); ok {
+		return rest, strings.TrimSpace(strings.TrimSuffix(madeFrom, "-->")), nil
+	}
+	return string(text), "", nil
 }

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -31,8 +32,10 @@ import (
 
 	"lethe/agent"
 	"lethe/blobs"
+	"lethe/catalogue"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/gate"
 	"lethe/home"
 	"lethe/life"
 	"lethe/llm"
@@ -234,6 +237,11 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		notify = append(notify, chat.NotifyRoom(name))
 	}
 	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
+	var rulesDir string
+	if dir, err := os.UserConfigDir(); err == nil {
+		rulesDir = filepath.Join(dir, "lethe")
+	}
+	shelf := Shelf(h.home, append(s.Tools.Roots, workspace))
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
 		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
@@ -247,12 +255,14 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
 		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		Tools: tools.Config{
-			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash,
-			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask,
-		},
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
+			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
+			Others: []catalogue.Source{shelf}, Read: shelf.Dirs,
+		}.Narrowed(s.Tools.Only),
 		Budget: s.Budget.Limits(), Known: h.known,
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
-		Gate:     agent.Gate{Check: s.Gate.Check},
+		RulesDir: rulesDir,
+		Gate:     gate.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
 	return c, h.review(id, &c)

@@ -333,3 +333,20 @@ func TestDocumented(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// A host that only looks runs nothing, and says what it lacks.
+func TestLookRunsNothing(t *testing.T) {
+	t.Parallel()
+	place, err := home.Open(lethetest.Dir(t))
+	lethetest.Must(t, err)
+	h, err := New(place, config.Settings{}, Options{Offline: true})
+	lethetest.Must(t, err)
+	id, err := h.Boot(home.BootOptions{Name: "ada"})
+	lethetest.Must(t, errors.Join(err, h.Close()))
+	h, err = Look(place, config.Settings{}, Options{})
+	lethetest.Must(t, err)
+	if err := h.Of(id).Resume(t.Context()); !errors.Is(err, llm.ErrNoKey) {
+		t.Error(err)
+	}
+	lethetest.Must(t, h.Close())
+}

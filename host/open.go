@@ -186,6 +186,9 @@ func (i *Identity) Resume(ctx context.Context) error {
 		return nil
 	}
 	h := i.host
+	if h.client == nil { // of Look
+		return llm.ErrNoKey
+	}
 	life, stop := context.WithCancel(h.started())
 	ready := make(chan struct{})
 	h.members.mu.Lock()

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -93,7 +94,7 @@ func (s *State) call(e event.Call) error {
 	_, message := c.Say()
 	if e.Child != "" {
 		s.spawned(e.ID, e.Child, e.Posting)
-		message = c.arg("brief")
+		message = c.Arg("brief")
 	}
 	if strings.TrimSpace(message) == "" {
 		return nil // no line says it, and the tool will find nothing to post
@@ -135,6 +136,12 @@ func (s *State) result(e event.Result, from source) error {
 	c.Text = c.shown(body)
 	if c.Status != OK {
 		s.notSpawned(e.ID)
+	} else if c.Tool == "USE" {
+		s.Used = maps.Clone(s.Used)
+		if s.Used == nil {
+			s.Used = map[string]int{}
+		}
+		s.Used[c.Arg("name")]++
 	}
 	s.learn(e.File)
 	s.closeQuestion(e.Withdrawn)

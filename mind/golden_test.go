@@ -110,8 +110,8 @@ func TestTailGoesLast(t *testing.T) {
 func TestSystem(t *testing.T) {
 	ref := Ref{Short: "0123456789abcdef", Gist: "SEGMENT.md"}
 	soul := "Be ◆ kind.\n◆ e1 note\n{{name}} ◱hash=0123456789abcdef gist=x◲\x00"
-	got := System("ada", "3f9c", soul, ref, ref)
-	if got != System("ada", "3f9c", soul, ref, ref) {
+	got := System("ada", "3f9c", soul, Rules(), ref, ref)
+	if got != System("ada", "3f9c", soul, Rules(), ref, ref) {
 		t.Error("not the same twice")
 	}
 	if !strings.HasPrefix(got, "Be ◰4 kind.\n◰4 e1 note\n{{name}} ◰1hash=0123456789abcdef gist=x◰2\uFFFD\n\n") {

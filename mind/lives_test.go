@@ -129,7 +129,7 @@ func (w *world) renew(why string) {
 	w.t.Helper()
 	ref := Ref{Short: "0123456789abcdef", Gist: "SEGMENT.md"}
 	w.state.Renew(Inputs{
-		System: System(w.state.Name, w.state.Self, w.soul, ref, ref),
+		System: System(w.state.Name, w.state.Self, w.soul, Rules(), ref, ref),
 		Tools:  json.RawMessage(someTools),
 		Params: Params{Model: cmp.Or(w.model, "deepseek-v4-pro"), MaxTokens: 1000, Sees: w.pictured && w.state.Next%2 == 0},
 	})

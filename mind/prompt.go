@@ -17,11 +17,30 @@ const (
 	MaxLife   = 6000
 )
 
+// Places are what Rules has to name, for what differs between identities.
+var Places = []string{"{{name}}", "{{self}}", "{{segment}}", "{{summarise}}"}
+
+// Rules are those by which identities live, unless people have others.
+func Rules() string { return harness }
+
+// VersionMark begins a line that says from which version of Rules others were made; the version and --> follow.
+const VersionMark = "<!-- from harness "
+
+// RulesVersion tells versions of Rules apart.
+func RulesVersion() string { return Digest([]byte(harness)) }
+
+// Outside makes text that comes from outside fit to stand in a prompt: it can forge no structure.
+func Outside(text string) string { return outside(text) }
+
 // System renders the first message of a request. There is no clock and no
 // counter in it. The refs are those of SEGMENT.md and SUMMARISE.md.
-func System(name, self, soul string, segment, summarise Ref) string {
-	text := strings.NewReplacer("{{name}}", name, "{{self}}", self[:min(16, len(self))],
-		"{{segment}}", segment.String(), "{{summarise}}", summarise.String()).Replace(harness)
+func System(name, self, soul, rules string, segment, summarise Ref) string {
+	values := []string{name, self[:min(16, len(self))], segment.String(), summarise.String()}
+	var fill []string
+	for i, place := range Places {
+		fill = append(fill, place, values[i])
+	}
+	text := strings.NewReplacer(fill...).Replace(rules)
 	return strings.TrimSpace(outside(soul)) + "\n\n" + strings.TrimSpace(text)
 }
 

@@ -193,16 +193,16 @@ func safeName(s string) string {
 }
 
 // Say returns the arguments of a SAY as the room gets them.
-func (c *Call) Say() (room, message string) { return c.arg("room"), c.arg("message") }
+func (c *Call) Say() (room, message string) { return c.Arg("room"), c.Arg("message") }
 
 // Target is what a call is about: a file, a command, a room, a piece of work.
 func (c *Call) Target() string {
-	return cmp.Or(c.arg("path"), c.arg("command"), c.arg("room"), c.arg("brief"), c.arg("query"))
+	return cmp.Or(c.Arg("path"), c.Arg("command"), c.Arg("room"), c.Arg("brief"), c.Arg("query"))
 }
 
-// arg returns an argument of a call; "" for what is not a string. A key counts in any
+// Arg returns an argument of a call; "" for what is not a string. A key counts in any
 // case, but as it should be before all.
-func (c *Call) arg(name string) string {
+func (c *Call) Arg(name string) string {
 	var args map[string]any
 	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // checked by the tool
 	for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {

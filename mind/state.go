@@ -286,6 +286,8 @@ type State struct {
 	// Files are the identity's own files as it last knew them: name to the
 	// hash of the content.
 	Files map[string]string `json:"files,omitempty"`
+	// Used counts calls of others' tools that went well, by name.
+	Used map[string]int `json:"used,omitempty"`
 	// Grants are blobs of other lives that a user has named.
 	Grants map[string]bool `json:"grants,omitempty"`
 

@@ -209,3 +209,18 @@ func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time)
 	c.Most, _ = known.Cost(model, u, at)
 	return c
 }
+
+// Check refuses a limit that leaves no room for a conversation; answer is how many tokens of an answer were asked for. The
+// limit that it asks for is enough. What a provider counts or takes refuses no life.
+func Check(stable mind.Stable, limit, answer int) error {
+	w := Window(llm.Estimator{}, stable, limit)
+	if w.Free() >= compactor.MinFree {
+		return nil
+	}
+	least, answer := compactor.LeastLimit(w.Fixed, answer)
+	return fmt.Errorf(
+		"context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; "+
+			"set context.limit = %d, for a model whose window is no smaller",
+		w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500,
+	)
+}

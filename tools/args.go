@@ -15,7 +15,7 @@ import (
 )
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
-// fields are strings and integers with a json tag; ",omitempty" marks what may be
+// fields are strings, integers and json.RawMessage for objects, with a json tag; ",omitempty" marks what may be
 // left out, and the tag "about" describes the argument to the model, if its name does not.
 //
 // It is strict about what an argument means and kind about how it is written: an
@@ -54,8 +54,11 @@ func Decode(args json.RawMessage, dst any) error {
 
 func argument(f reflect.StructField) (name, option, kind string) {
 	name, option, _ = strings.Cut(f.Tag.Get("json"), ",")
-	if f.Type.Kind() == reflect.String {
+	switch f.Type.Kind() {
+	case reflect.String:
 		return name, option, "string"
+	case reflect.Slice: // json.RawMessage
+		return name, option, "object"
 	}
 	return name, option, "integer"
 }

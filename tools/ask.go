@@ -19,15 +19,14 @@ type Rule struct {
 }
 
 // mainArgs are the arguments that rules are about; a call's is the first of them that it has.
-var mainArgs = []string{"command", "room", "path", "hash", "query", "brief"}
+var mainArgs = []string{"command", "room", "path", "hash", "query", "brief", "name", "url"}
 
 // ParseRule reads a rule: a tool and, if it is not about all calls, a pattern of its command, room or
 // path, in which * stands for anything and ? for one character. Between two of its words anything may stand: git push
 // is also git -C . push.
 func ParseRule(text string) (Rule, error) {
 	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
-	_, err := descriptions.Open(strings.ToLower(tool) + ".md")
-	if err != nil || tool != strings.ToUpper(tool) || tool == "WAIT" {
+	if !slices.Contains(All(), tool) || tool == "WAIT" {
 		return Rule{}, fmt.Errorf("%q does not begin with the name of a tool that can wait for approval, such as "+
 			"BASH, SAY or WRITE_FILE", text)
 	}

@@ -24,6 +24,8 @@ func (s *Set) bashTool() Tool {
 		"{{timeout}}", fmt.Sprint(int64(s.BashTimeout.Seconds())),
 		"{{output}}", sizeText(s.MaxOutput),
 		"{{roots}}", s.extraRoots(", "),
+		"{{works}}", map[bool]string{false: "works", true: "is cut off"}[s.Offline],
+		"{{offline}}", map[bool]string{true: ", and the network is cut off"}[s.Offline],
 	)
 	t.Description = fill.Replace(t.Description + "\n\n" + describe("bash_"+s.Bash))
 	t.Schema = json.RawMessage(fill.Replace(string(t.Schema)))

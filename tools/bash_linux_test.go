@@ -34,6 +34,22 @@ func TestBashOutputAndExit(t *testing.T) {
 	}
 }
 
+// Where there is to be no network, neither a call reaches it nor a trigger or a check, and the model is told.
+func TestBashOffline(t *testing.T) {
+	const try = "exec 3<>/dev/tcp/127.0.0.1/9"
+	for _, mode := range []string{BashSandbox, BashTrusted} {
+		open := newIdentity(t, func(c *Config) { c.Bash = mode })
+		lethetest.Words(t, string(open.do("BASH", "command", try).Body), "Connection refused")
+		id := newIdentity(t, func(c *Config) { c.Bash, c.Offline = mode, true })
+		lethetest.Words(t, id.description("BASH"), "he network is cut off")
+		lethetest.Words(t, string(id.do("BASH", "command", try).Body), "Permission denied")
+		why, _ := id.Check(t.Context(), try, "", time.Minute)
+		lethetest.Words(t, why, "Permission denied")
+		printed, failure := id.RunTrigger(t.Context(), "t", try+" 2>&1")
+		lethetest.Words(t, printed+failure, "ermission denied")
+	}
+}
+
 func TestBashArguments(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.fails([]string{"command is empty"}, "BASH", "command", " ")

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"lethe/catalogue"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
+	"lethe/web"
 )
 
 // Config says where the tools may work. The zero value of a field with a
@@ -26,6 +28,8 @@ type Config struct {
 	// ExtraRoots are existing absolute directories that the tools may use like
 	// the workspace, for reading and writing.
 	ExtraRoots []string
+	// Read are directories that the tools may read, wherever they are and whether they exist yet.
+	Read []string
 	// Secrets are files that no tool may read, wherever they are and whether they
 	// exist yet. A workspace or extra root that holds one is refused.
 	Secrets []string
@@ -50,13 +54,20 @@ type Config struct {
 	Rooms Rooms
 	// Zone is that of deadlines which name none. A Set that is only described needs none.
 	Zone *time.Location
-	// Only are the names of the tools that are offered; none offers all.
+	// Only are the names of the tools that are offered; nil offers all. See Narrowed.
 	Only []string
+	// Offline keeps commands from the network, and takes FETCH and SEARCH.
+	Offline bool
 	// Lent is the own workspace of another identity, which Workspace may be.
 	Lent string
 	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
 	// or why it cannot be written. A Set that is only described needs none.
 	CheckTrigger func(name, content string) (remark string, err error)
+	// Others bring what other people made: TOOLS finds it, USE calls it. Without them these two are not offered, nor
+	// while they bring nothing.
+	Others []catalogue.Source
+	// Web says which of FETCH and SEARCH are offered, and how they work.
+	Web web.Settings
 	// Weight is what a text weighs as the result of a call. A Set that is only described needs none.
 	Weight func(text string) int
 	// Past does what UNCOMPACT and RECALL ask for, and opens paths like
@@ -67,7 +78,7 @@ type Config struct {
 // What Config.Bash can be.
 const (
 	BashOff     = "off"     // the tool is not offered
-	BashSandbox = "sandbox" // confined by Landlock, or refused where that is missing
+	BashSandbox = "sandbox" // confined, or refused where nothing can confine: see sandbox.Confiner
 	BashTrusted = "trusted" // everything the daemon's user can do
 )
 
@@ -77,6 +88,17 @@ const (
 	defaultBashWait    = 30 * time.Second
 	defaultMaxOutput   = 4 << 20
 )
+
+// Narrowed is c with no tools but those that it offers and names lists; where names is empty, c.
+func (c Config) Narrowed(names []string) Config {
+	offers := c.Only
+	if len(names) > 0 {
+		c.Only = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			return offers != nil && !slices.Contains(offers, name)
+		})
+	}
+	return c
+}
 
 // complete fills in defaults, resolves the directories and makes the workspace. It
 // refuses what would undo the protection of the home.
@@ -119,7 +141,8 @@ func (c Config) complete() (Config, error) {
 func (s *Set) command(line, private string) sandbox.Command {
 	return sandbox.Command{
 		Line: line, Dir: s.Workspace, Private: filepath.Join(s.AgentDir, private), Confine: s.Bash != BashTrusted,
-		Write: s.roots, Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
+		Offline: s.Offline, Write: s.roots, Read: s.Read,
+		Hide: append([]string{s.Home, s.AgentDir}, s.Secrets...),
 	}
 }
 

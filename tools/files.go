@@ -102,9 +102,13 @@ func (s *Set) relative(p string) (place, error) {
 // That is no protection: what is found is opened inside of the root.
 func (s *Set) absolute(p string) (place, error) {
 	for _, candidate := range []string{filepath.Clean(p), resolved(p)} {
-		for _, r := range s.roots {
+		for n, r := range slices.Concat(s.roots, s.Read) {
 			if rel, err := filepath.Rel(r, candidate); err == nil && sandbox.Within(candidate, r) {
-				return place{dir: r, name: filepath.ToSlash(rel), shown: p}, nil
+				found := place{dir: r, name: filepath.ToSlash(rel), shown: p}
+				if n >= len(s.roots) {
+					found.readOnly = "it can only be read"
+				}
+				return found, nil
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Set) pastTools() []Tool {
 			if _, err := picture.Size(o.Body); err == nil {
 				r.Picture, o.Body = o.Body, []byte("(a picture)")
 			}
-			r.Body = o.page(int64(a.Offset), int64(a.Limit), s.Weight)
+			r.Body = o.Page(int64(a.Offset), int64(a.Limit), s.Weight)
 			return r, nil
 		}),
 		runTool("RECALL", s.search),
@@ -93,9 +93,9 @@ type recallArgs struct {
 // headed matches the header of an entry in an original. Its ref leads to the text below it, and its gist repeats that.
 var headed = lazy.Regexp(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
 
-// page shows characters of an original below a line that says which. What is shown before them
+// Page shows characters of an original below a line that says which. What is shown before them
 // is a part of the page, at most half of it, and tells only of what stands behind it.
-func (o Original) page(offset, limit int64, weigh func(string) int) []byte {
+func (o Original) Page(offset, limit int64, weigh func(string) int) []byte {
 	text := []rune(string(o.Body))
 	total := int64(len(text))
 	offset = min(max(offset, 0), total)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strings"
 
+	"lethe/document"
 	"lethe/trigger"
 )
 
@@ -55,6 +56,14 @@ func (s *Set) render(
 ) (Result, error) {
 	text := scanner{ctx: ctx, r: bufio.NewReaderSize(io.LimitReader(r, scanBytes), 64<<10)}
 	head, err := text.r.Peek(sniffed)
+	if document.Is(head) {
+		extracted, err := extract(ctx, text.r, size)
+		if err != nil {
+			return failf("take the text out of %s: %v", name, err), nil
+		}
+		r, size, name, head = bytes.NewReader(extracted), int64(len(extracted)), "text of "+name, nil
+		text.r.Reset(r)
+	}
 	if isBinary(head) {
 		return Result{Body: describeBinary(head, size, name)}, nil
 	}
@@ -76,6 +85,18 @@ func (s *Set) render(
 		return Result{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	return Result{Body: body, Bounded: true}, nil
+}
+
+// extract returns the text of a PDF or an office file.
+func extract(ctx context.Context, r io.Reader, size int64) ([]byte, error) {
+	if size > document.MaxFile {
+		return nil, fmt.Errorf("it has %s, and at most %s can be read", sizeText(size), sizeText(document.MaxFile))
+	}
+	file, err := io.ReadAll(io.LimitReader(r, document.MaxFile))
+	if err != nil {
+		return nil, err
+	}
+	return document.Text(ctx, file)
 }
 
 func isBinary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"lethe/document"
 	"lethe/internal/test/lethetest"
 )
 
@@ -115,4 +117,25 @@ func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 	lethetest.Words(t, read("small", 20, 200), "lines 1-2 of 20", "next page: offset 3")
 	lethetest.Words(t, read("end", 95, 4000, 41), "lines 41-95 of 95")
 	lethetest.Words(t, read("share", 16, 200), "lines 1-2 of 16", "next page: offset 3")
+}
+
+// A document is read as its text, page by page, and one that cannot be read says why.
+func TestReadDocuments(t *testing.T) {
+	report := lethetest.Read(t, filepath.Join("..", "document", "testdata", "report.pdf"))
+	id := newIdentity(t, func(c *Config) {
+		c.Past = &fakePast{sent: map[string][2]string{
+			"aaaaaaaaaaaaaaaa": {"document report.pdf (application/pdf, 27 KB) from ada", report},
+			"bbbbbbbbbbbbbbbb": {"document cut.pdf (application/pdf, 9 KB) from ada", report[:9000]},
+		}}
+	})
+	id.file("report.pdf", report)
+	lethetest.Words(t, id.ok("READ_FILE", "path", "report.pdf", "offset", 2, "limit", 2),
+		"[text of report.pdf: lines 2-3 of 8, ", "; next page: offset 4]\nQuarterly report\nThe costs")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "report.pdf", "offset", -2), "lines 7-8 of 8", "[page 2 of 2]\nSecond page")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "hash=aaaaaaaaaaaaaaaa"), "received/aaaaaaaaaaaaaaaa-report.pdf", "Quarterly report")
+	id.fails([]string{"received/bbbbbbbbbbbbbbbb-cut.pdf", "damaged"}, "READ_FILE", "path", "hash=bbbbbbbbbbbbbbbb")
+	if err := os.Truncate(id.file("huge.pdf", report), document.MaxFile+1); err != nil {
+		t.Fatal(err)
+	}
+	id.fails([]string{"it has 64 MB, and at most 64 MB"}, "READ_FILE", "path", "huge.pdf")
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"lethe/document"
 	"lethe/internal/lazy"
 	"lethe/internal/picture"
 )
@@ -45,7 +46,7 @@ func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Res
 	if _, err := picture.Size(body); err == nil {
 		r = Result{Body: []byte("(a picture)"), Opened: o.Address, Picture: body}
 	}
-	if text {
+	if text || document.Is(head) {
 		r, err = s.render(ctx, c, bytes.NewReader(body), int64(len(body)), shown, a)
 	}
 	r.Body = append(where, r.Body...)

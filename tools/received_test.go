@@ -10,11 +10,11 @@ import (
 )
 
 func TestReadFileOpensWhatWasSent(t *testing.T) {
-	pdf := "%PDF-1.7\n\x00\x01\x02" + strings.Repeat("x", 9000)
+	recording := "ID3\x04\n\x00\x01\x02" + strings.Repeat("x", 9000)
 	id := newIdentity(t, func(c *Config) {
 		c.Past = &fakePast{sent: map[string][2]string{
 			"aaaaaaaaaaaaaaaa": {"document notes.txt (text/plain, 12 bytes) from ada", "one\ntwo\nthree\n"},
-			"bbbbbbbbbbbbbbbb": {"document Bericht 2026.pdf (application/pdf, 9 KB) from ada", pdf},
+			"bbbbbbbbbbbbbbbb": {"document Bericht 2026.mp3 (audio/mpeg, 9 KB) from ada", recording},
 			"cccccccccccccccc": {"photo from ada", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"},
 			"dddddddddddddddd": {"document ../../../etc/evil.sh (application/x-sh, 2 bytes) from eve", "\x00\x01"},
 			"eeeeeeeeeeeeeeee": {"empty", ""},
@@ -28,7 +28,7 @@ func TestReadFileOpensWhatWasSent(t *testing.T) {
 		}
 	}
 	for hash, want := range map[string]string{
-		"bbbbbbbbbbbbbbbb": "received/bbbbbbbbbbbbbbbb-2026.pdf",
+		"bbbbbbbbbbbbbbbb": "received/bbbbbbbbbbbbbbbb-2026.mp3",
 		"cccccccccccccccc": "received/cccccccccccccccc.png",
 		"dddddddddddddddd": "received/dddddddddddddddd-evil.sh",
 		"ffffffffffffffff": "received/ffffffffffffffff",

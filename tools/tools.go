@@ -43,6 +43,7 @@ import (
 	"sync"
 	"time"
 
+	"lethe/catalogue"
 	"lethe/chat"
 	"lethe/internal/sandbox"
 )
@@ -60,6 +61,8 @@ type Call struct {
 	JobRoom string
 	// Most is what a page of READ_FILE may weigh; 0 sets no bound.
 	Most int
+	// Life is the identity's hash.
+	Life string
 	// Output, if not nil, gets what a command writes while it runs.
 	Output func([]byte)
 }
@@ -82,6 +85,8 @@ type Result struct {
 	Job int
 	// Bounded says that Body has no more than may be shown: it is shown whole.
 	Bounded bool
+	// Files came beside Body, and are to be kept.
+	Files []catalogue.File
 }
 
 // Tool is one tool: what the model is told about it, and what it does.
@@ -133,7 +138,11 @@ func New(c Config) (*Set, error) {
 		s.tools = append(s.tools, s.bashTool())
 	}
 	s.tools = append(append(s.tools, s.pastTools()...), newTool("SPAWN", Child.effectOf))
-	if len(c.Only) > 0 {
+	s.tools = append(s.tools, s.webTools()...)
+	if len(c.Others) > 0 {
+		s.tools = append(s.tools, s.otherTools()...)
+	}
+	if c.Only != nil {
 		s.tools = slices.DeleteFunc(s.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
 	}
 	return s, nil
@@ -154,6 +163,18 @@ func describe(name string) string {
 		panic(err) // a tool without its description
 	}
 	return strings.TrimSpace(string(b))
+}
+
+// All returns the names of the tools that there are, also of those that are offered only where something is configured.
+func All() (names []string) {
+	files, _ := descriptions.ReadDir(".") // it is in the program
+	for _, f := range files {
+		name := strings.ToUpper(strings.TrimSuffix(f.Name(), ".md"))
+		if !strings.HasPrefix(name, "BASH_") { // its modes
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // newTool makes a tool of a function that reads decoded arguments.
@@ -210,15 +231,18 @@ func (s *Set) find(name string) *Tool {
 func (s *Set) Has(name string) bool { return s.find(name) != nil }
 
 // Schemas returns the "tools" array of a request. Its bytes depend only on the
-// configuration and on what was added: providers cache by exact prefix.
+// configuration, on what was added, and on HasOthers: providers cache by exact prefix.
 func (s *Set) Schemas() json.RawMessage {
 	type entry struct {
 		Type     string `json:"type"`
 		Function Tool   `json:"function"`
 	}
-	list := make([]entry, len(s.tools))
-	for i, t := range s.tools {
-		list[i] = entry{"function", t}
+	var list []entry
+	others := s.HasOthers()
+	for _, t := range s.tools {
+		if others || t.Name != "TOOLS" && t.Name != "USE" {
+			list = append(list, entry{"function", t})
+		}
 	}
 	return bytes.TrimSpace(chat.JSON(list))
 }

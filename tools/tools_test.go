@@ -41,6 +41,22 @@ func TestSchemasAreWhole(t *testing.T) {
 	}
 }
 
+// Whoever has less gives less: a child that was given a tool when its parent had it keeps none that was taken since.
+func TestNarrowed(t *testing.T) {
+	for want, lists := range map[string][2][]string{
+		"READ_FILE RECALL":          {{"RECALL", "READ_FILE"}, nil},
+		"RECALL":                    {{"RECALL", "READ_FILE"}, {"BASH", "RECALL"}},
+		"BASH":                      {nil, {"BASH"}},
+		"":                          {{"SPAWN"}, {"BASH"}},
+		strings.Join(allNames, " "): {},
+	} {
+		id := newIdentity(t, func(c *Config) { *c = c.Narrowed(lists[0]).Narrowed(lists[1]) })
+		if got := strings.Join(id.Names(), " "); got != want {
+			t.Errorf("%q offers %q, want %q", lists, got, want)
+		}
+	}
+}
+
 func TestBashOffIsNotOffered(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.Bash = BashOff })
 	if slices.Contains(id.Names(), "BASH") || bytes.Contains(id.Schemas(), []byte(`"name":"BASH"`)) {

@@ -119,7 +119,7 @@ func (v *view) message(e events.Event, here bool) {
 var kinds = map[string]sdk.ToolKind{
 	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead,
 	"RECALL": sdk.ToolKindSearch, "WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit,
-	"BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink,
+	"BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink, "FETCH": sdk.ToolKindFetch, "SEARCH": sdk.ToolKindSearch,
 }
 
 func content(text string) []sdk.ToolCallContent {

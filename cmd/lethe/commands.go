@@ -64,7 +64,7 @@ func (p *program) of(f func(call, home.Identity) error) func(call) error {
 func (p *program) actions() map[string]func(call) error {
 	return map[string]func(call) error{
 		"lethe": p.mainCommand, "lethe acp": p.acpCommand, "lethe answer": p.answerCommand, "lethe ask": p.askCommand,
-		"lethe chat": p.chatCommand, "lethe demo": p.demoCommand, "lethe say": p.sayCommand,
+		"lethe chat": p.chatCommand, "lethe demo": p.demoCommand, "lethe mcp": p.mcpCommand, "lethe say": p.sayCommand,
 
 		"lethe agents": p.agentsCommand, "lethe bridges": p.bridgesCommand, "lethe budget": p.budgetCommand,
 		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.of(p.contextCommand),
@@ -72,6 +72,8 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe model": p.of(p.modelCommand), "lethe models": p.modelsCommand,
 		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
 		"lethe triggers": p.of(p.triggersCommand),
+
+		"lethe skills": p.skillsCommand, "lethe skills add": p.skillsAddCommand, "lethe skills list": p.skillsCommand,
 
 		"lethe bridge": p.bridgeCommand, "lethe bridge telegram": p.telegramCommand,
 		"lethe bridge telegram allow": p.allowCommand, "lethe bridge telegram revoke": p.revokeCommand,

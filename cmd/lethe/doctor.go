@@ -7,11 +7,16 @@ import (
 
 	"lethe/config"
 	"lethe/doctor"
+	"lethe/mind"
 )
 
 func (p *program) doctorCommand(c call) (err error) {
 	if p.home.Dir, err = p.dir(); err != nil {
 		return err
+	}
+	if c.is("harness") {
+		fmt.Fprintf(p.out, "%s%s -->\n%s", mind.VersionMark, mind.RulesVersion(), mind.Rules())
+		return nil
 	}
 	troubles := 0
 	tell := func(f doctor.Finding) {

@@ -16,6 +16,7 @@ import (
 	"lethe/config"
 	"lethe/home"
 	"lethe/host"
+	"lethe/internal/secret"
 	"lethe/journal"
 	"lethe/llm"
 	"lethe/report"
@@ -73,6 +74,7 @@ func (p *program) open(missing bool) error {
 	if err != nil {
 		return err
 	}
+	secret.Add(p.settings.Web.Key())
 	store, err := blobs.Open(p.home.Blobs())
 	p.look = report.Home{
 		Home: p.home, Store: store, Limits: p.settings.Budget.Limits(), Zone: p.settings.Zone(),

@@ -8,6 +8,10 @@ import (
 )
 
 func (p *program) jobsCommand(c call, id home.Identity) error {
+	if c.is("all") {
+		list, all, err := p.look.Commands(id, c.number("limit"))
+		return p.words("ran", list, err, id.Name, all)
+	}
 	stop := c.number("stop")
 	if stop == 0 {
 		return p.words("jobs", report.Jobs(id), nil, id.Name)

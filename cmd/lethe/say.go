@@ -18,8 +18,8 @@ func (p *program) sayCommand(c call) error {
 }
 
 func (p *program) say(room, as, text string) error {
-	if as != chat.CleanName(as) {
-		return usagef("%q cannot sign a line: no spaces, ] or control characters", as)
+	if err := checkSigner(as); err != nil {
+		return err
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	line, err := chat.Format(false, as, now, secret.Text(text))
@@ -35,6 +35,14 @@ func (p *program) say(room, as, text string) error {
 	}
 	if p.json { // heard: an identity is subscribed to the room
 		return printLine(p.out, object{"room": room, "name": as, "at": now, "heard": heard})
+	}
+	return nil
+}
+
+// checkSigner refuses what cannot sign a line.
+func checkSigner(as string) error {
+	if as != chat.CleanName(as) {
+		return usagef("%q cannot sign a line: no spaces, ] or control characters", as)
 	}
 	return nil
 }

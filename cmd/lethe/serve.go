@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"lethe/bridge"
+	"lethe/bridge/mcp"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
@@ -17,7 +18,9 @@ import (
 )
 
 // serveParts are what the server is made of.
-func serveParts() []serve.Part { return []serve.Part{api.Routes, openai.Routes, page.Routes} }
+func (p *program) serveParts() []serve.Part {
+	return []serve.Part{api.Routes, mcp.Routes(p.found), openai.Routes, page.Routes}
+}
 
 func (p *program) serveCommand(call call) error {
 	c := p.serveConfig()
@@ -41,7 +44,7 @@ func (p *program) serveConfig() serve.Config {
 	log := p.logTo(p.err)
 	return serve.Config{
 		Settings: p.settings.Serve.In(p.home.Dir), Home: p.look, User: p.settings.UserName(), Log: log,
-		Watcher: chat.NewWatcher(0, log), Parts: serveParts(),
+		Watcher: chat.NewWatcher(0, log), Parts: p.serveParts(),
 	}
 }
 

@@ -13,6 +13,7 @@ package markdown
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"html"
 	"slices"
@@ -129,13 +130,21 @@ type walk []byte
 
 func (w walk) blocks(parent ast.Node) (all []Block) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		b, prev := w.block(n), n.PreviousSibling()
-		// The parser loses blank lines before tables and in quotations.
-		paragraphs := prev != nil && prev.Kind() == ast.KindParagraph && n.Kind() == ast.KindParagraph
-		b.Apart = n.HasBlankPreviousLines() || b.Kind == Table || paragraphs
+		b := w.block(n)
+		b.Apart = b.Kind == Table || w.apart(n.Pos())
 		all = append(all, b)
 	}
 	return all
+}
+
+// apart reports whether the line before that of a position is blank. The parser says so also behind code.
+func (w walk) apart(pos int) bool {
+	end := bytes.LastIndexByte(w[:max(pos, 0)], '\n')
+	if end < 0 {
+		return false
+	}
+	begin := bytes.LastIndexByte(w[:end], '\n') + 1
+	return len(bytes.Trim(w[begin:end], " \t>")) == 0
 }
 
 func (w walk) block(node ast.Node) Block {

@@ -5,6 +5,7 @@ package picture
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"image"
 	_ "image/gif" // kinds that are read
 	"image/jpeg"
@@ -32,6 +33,15 @@ func Size(data []byte) (size image.Point, err error) {
 		err = errors.New("no picture, or too large")
 	}
 	return image.Pt(c.Width, c.Height), err
+}
+
+// Named names the picture in a blob for an event, with its size; it returns nothing where there is none.
+func Named(address string, blob []byte) []string {
+	size, err := Size(blob)
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s:%dx%d", address, size.X, size.Y)}
 }
 
 // Fit returns a picture as providers take it, scaled where it is too large or small, and its media type. A picture that

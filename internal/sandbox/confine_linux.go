@@ -45,10 +45,25 @@ func confine() int {
 		if err := giveUp(o); err != nil {
 			return err
 		}
-		if o.Confine {
+		if o.By == Landlock {
 			visiblePath(o.Env)
 		}
-		err := syscall.Exec(o.Shell, []string{filepath.Base(o.Shell), "-c", o.Line}, o.Env)
+		args := o.Args
+		if len(args) == 0 {
+			args = []string{filepath.Base(o.Shell), "-c", o.Line}
+		} else if o.Shell = find(args[0], o.Env); o.Shell == "" {
+			return fmt.Errorf("find %s: there is no such program in the PATH of commands", args[0])
+		}
+		if o.By == Bubblewrap {
+			args = append(bubblewrap(o), args...)
+			o.Shell = find(args[0], o.Env)
+		}
+		if most := uint64(o.Memory); most > 0 { // last: this process has more
+			if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+				return fmt.Errorf("limit memory: %w", err)
+			}
+		}
+		err := syscall.Exec(o.Shell, args, o.Env)
 		return fmt.Errorf("execute %s: %w", o.Shell, err)
 	}()
 	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(Outcome{Failed: err.Error()})
@@ -68,6 +83,23 @@ func visiblePath(env []string) {
 	}
 }
 
+// find returns the path of a program, or "".
+func find(name string, env []string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	for _, v := range env {
+		list, _ := strings.CutPrefix(v, "PATH=")
+		for _, dir := range filepath.SplitList(list) {
+			path := filepath.Join(dir, name)
+			if fi, err := os.Stat(path); list != v && err == nil && fi.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
 func giveUp(o order) error {
 	if err := os.Chdir(o.Dir); err != nil {
 		return fmt.Errorf("enter workspace: %w", err)
@@ -79,18 +111,26 @@ func giveUp(o order) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("renounce new privileges: %w", err)
 	}
+	if o.Offline {
+		if err := filterNetwork(); err != nil {
+			return fmt.Errorf("cut off the network: %w", err)
+		}
+	}
 	if !o.Confine {
 		return dropCapabilities(^uint64(1 << unix.CAP_SYS_PTRACE))
 	}
-	abi, _ := ll.LandlockGetABIVersion() // 0 where there is none
-	if err := confinable(abi, canFilter()); err != nil {
-		return err
-	}
-	if err := landlocked(o); err != nil {
-		return fmt.Errorf("apply sandbox: %w", err)
-	}
-	if err := dropCapabilities(1 << unix.CAP_DAC_OVERRIDE); err != nil {
-		return err
+	abi := 0
+	if o.By == Landlock {
+		abi, _ = ll.LandlockGetABIVersion() // 0 where there is none
+		if err := confinable(abi, canFilter()); err != nil {
+			return err
+		}
+		if err := landlocked(o); err != nil {
+			return fmt.Errorf("apply sandbox: %w", err)
+		}
+		if err := dropCapabilities(1 << unix.CAP_DAC_OVERRIDE); err != nil {
+			return err
+		}
 	}
 	if err := filterCalls(abi); err != nil {
 		return fmt.Errorf("filter system calls: %w", err)
@@ -98,13 +138,7 @@ func giveUp(o order) error {
 	return nil
 }
 
-// Available returns nil if commands can be confined here, or says what is missing.
-func Available() error {
-	abi, _ := ll.LandlockGetABIVersion()
-	return confinable(abi, canFilter())
-}
-
-// confinable is Available for a kernel that is known. Landlock alone is not
+// confinable says what a kernel lacks to confine commands by itself. Landlock alone is not
 // enough: without a filter of system calls a command reaches shared memory, and
 // local sockets too unless Landlock is new.
 func confinable(abi int, filter bool) error {
@@ -127,11 +161,7 @@ func confinable(abi int, filter bool) error {
 func landlocked(o order) error {
 	c := landlock.V9
 	c.HandledAccessNet = 0
-	hide := o.Hide
-	// Some service users have / or /usr for a home: hiding that would leave no shell to run.
-	if o.UserHome != "" && !slices.ContainsFunc(systemDirs, func(d string) bool { return Within(d, o.UserHome) }) {
-		hide = append(hide, o.UserHome)
-	}
+	hide := o.hidden(systemDirs)
 	var dirs, files []string
 	for _, d := range slices.Concat(systemDirs, resolverFiles) {
 		for _, p := range around(d, hide) {
@@ -147,6 +177,13 @@ func landlocked(o order) error {
 		landlock.ROFiles(files...).IgnoreIfMissing(),
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
 		landlock.RWDirs(o.Write...).WithRefer(),
+	}
+	for _, path := range o.Read {
+		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
+			rules = append(rules, landlock.RODirs(path))
+		} else if err == nil {
+			rules = append(rules, landlock.ROFiles(path))
+		}
 	}
 	return c.BestEffort().Restrict(rules...)
 }

@@ -100,6 +100,17 @@ func filterCalls(abi int) error {
 	return f.install()
 }
 
+// filterNetwork denies the calling thread all sockets but local ones and those that ask the kernel.
+func filterNetwork() error {
+	f := newFilter(auditArch[runtime.GOARCH])
+	f.deny(unix.ENOSYS, unix.SYS_IO_URING_SETUP)
+	unless := func(family uint32, skip uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: skip, K: family}
+	}
+	f.examine(unix.SYS_SOCKET, load(offArg0), unless(unix.AF_UNIX, 2), unless(unix.AF_NETLINK, 1), refuse(unix.EACCES))
+	return f.install()
+}
+
 // filter is a classic BPF program for seccomp.
 type filter []unix.SockFilter
 

@@ -34,6 +34,7 @@ var acts map[string]func(args []string)
 func init() {
 	acts = map[string]func(args []string){
 		"caller":    actAsCaller,
+		"servers":   actAsServers,
 		"dial":      dial,
 		"datagrams": func([]string) { makePairs() },
 		"set-id":    func([]string) { trySetID() },
@@ -43,12 +44,16 @@ func init() {
 	}
 }
 
-// actAsCaller runs a command: HOME, "confined" or "trusted", LINE.
+// actAsCaller runs a command: HOME, "confined", "bubblewrap" or "trusted", LINE.
 func actAsCaller(args []string) {
 	HideEnvironment()
 	own, _ := os.ReadFile("/proc/self/environ") // root may read any: what is blank here is blank for everybody
 	var out bytes.Buffer
-	end, err := Run(context.Background(), makeDirs(args[0], args[1] == "confined", args[2]), &out)
+	c := makeDirs(args[0], args[1] != "trusted", args[2])
+	if args[1] == Bubblewrap {
+		c.by = Bubblewrap
+	}
+	end, err := Run(context.Background(), c, &out)
 	fmt.Printf("%s\n%+v %v\nsecret in getenv: %v, in environ: %v\n", out.Bytes(), end, err,
 		os.Getenv("LETHE_TEST_SECRET") != "", bytes.Contains(own, []byte("LETHE_TEST_SECRET")))
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,14 +29,17 @@ import (
 // The order goes to the standard input of supervise, which stays open as long as the
 // command may run, and comes to confine as file descriptor 3. What they have to report,
 // as JSON, is the standard error of supervise, and 4 of confine. The command itself has
-// /dev/null as its input, and one pipe for all output.
+// /dev/null as its input, and one pipe for all output, unless the Command says otherwise: then supervise has the ends of
+// these pipes as 3 and 4.
 const (
 	helperName   = "lethe-sandbox" // argv[0] that makes this binary a helper
 	superviseArg = "supervise"
 	confineArg   = "confine"
 
-	orderFD  = 3
+	orderFD  = 3 // of confine
 	reportFD = 4
+	inputFD  = 3 // of supervise
+	errorsFD = 4
 )
 
 // How long the helper may take to kill everything, once asked: it takes
@@ -50,6 +54,7 @@ const (
 // does not return. Call it first in main, and in TestMain of tests that run
 // commands.
 func Main() {
+	beWorker()
 	if len(os.Args) != 2 || os.Args[0] != helperName {
 		return
 	}
@@ -83,16 +88,32 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 		// Its own session: a terminal's ctrl-C is for the daemon.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	lifeline, err := helper.StdinPipe()
+	heard := make(chan struct{})
+	ends, err := pipes(c, heard)
+	helper.ExtraFiles = ends
+	var lifeline io.WriteCloser
+	if err == nil {
+		lifeline, err = helper.StdinPipe()
+	}
 	if err == nil {
 		err = helper.Start()
+	}
+	for _, end := range ends {
+		end.Close()
 	}
 	if err != nil {
 		return Outcome{}, fmt.Errorf("start the helper of the command: %w", err)
 	}
 	go func() { _ = json.NewEncoder(lifeline).Encode(o) }() // ends when the helper has read it or is dead
 	died := make(chan struct{})
-	go func() { _ = helper.Wait(); close(died) }() // ends with the helper and its output
+	go func() { // ends with the helper and its output
+		_ = helper.Wait()
+		select {
+		case <-heard:
+		case <-time.After(helper.WaitDelay):
+		}
+		close(died)
+	}()
 	select {
 	case <-died:
 	case <-ctx.Done():
@@ -109,6 +130,36 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 		}
 	}
 	return readReport(&report)
+}
+
+// pipes makes the ends that the helper gets: of the command's input, and of its errors. heard is closed when all of the
+// errors have been written. Where there are none of these, nothing is made but what keeps their numbers.
+func pipes(c Command, heard chan struct{}) (ends []*os.File, err error) {
+	if c.Input == nil && c.Errors == nil {
+		close(heard)
+		return nil, nil
+	}
+	in, feed, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	go func() { // ends with the input, or when the command is dead and more of it comes
+		if c.Input != nil {
+			_, _ = io.Copy(feed, c.Input)
+		}
+		feed.Close()
+	}()
+	listen, out, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	go func() { // ends with the command and whatever holds its standard error
+		_, _ = io.Copy(cmp.Or(c.Errors, io.Discard), listen)
+		listen.Close()
+		close(heard)
+	}()
+	return []*os.File{in, out}, nil
 }
 
 // readReport reads what confine and supervise report. The first is only heard

@@ -27,6 +27,21 @@ func bothWays(t *testing.T, test func(b *box)) {
 			test(newBox(t, confine))
 		})
 	}
+	t.Run(Bubblewrap, func(t *testing.T) {
+		t.Parallel()
+		test(wrapped(t))
+	})
+}
+
+// wrapped is a box that bubblewrap confines, although Landlock could.
+func wrapped(t *testing.T) *box {
+	t.Helper()
+	if err := tryBubblewrap(); err != nil {
+		t.Skip("bubblewrap confines nothing here:", err)
+	}
+	b := newBox(t, true)
+	b.by = Bubblewrap
+	return b
 }
 
 // detached is a command that leaves behind processes of every kind, each
@@ -47,10 +62,24 @@ func (b *box) wantDead() {
 		b.Fatalf("%d processes were started, want 5", len(pids))
 	}
 	for _, s := range pids {
-		if pid, _ := strconv.Atoi(s); alive(pid) {
+		if pid, _ := strconv.Atoi(s); b.by == "" && alive(pid) { // bubblewrap has numbers of its own
 			b.Errorf("process %d is alive", pid)
 		}
 	}
+	for _, path := range b.left() {
+		b.Errorf("%s is there", path)
+	}
+}
+
+// left are the processes that have the box's HOME.
+func (b *box) left() (paths []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		if env, _ := os.ReadFile(path); bytes.Contains(env, []byte("HOME="+b.Private+"/home\x00")) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 func alive(pid int) bool {

@@ -65,12 +65,22 @@ func startConfined(o order) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	files := []uintptr{null.Fd(), 1, 1, r.Fd(), 2} // see helperName
+	if o.HasInput {
+		files[0] = inputFD
+	}
+	if o.HasErrors {
+		files[2] = errorsFD
+	}
 	pid, err = syscall.ForkExec("/proc/self/exe", []string{helperName, confineArg}, &syscall.ProcAttr{
-		Dir: "/", Env: []string{},
-		Files: []uintptr{null.Fd(), 1, 1, r.Fd(), 2}, // see Run
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		Dir: "/", Env: []string{}, Files: files,
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	r.Close()
+	if o.HasInput || o.HasErrors { // the command alone holds them: it sees the end of its input, and we that of its errors
+		syscall.Close(inputFD)
+		syscall.Close(errorsFD)
+	}
 	if err != nil {
 		w.Close()
 		return 0, fmt.Errorf("start second stage: %w", err)

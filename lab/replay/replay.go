@@ -98,6 +98,7 @@ func begin(opts Options) (*run, error) {
 			self,
 			id.state.Self,
 			lethe.Soul,
+			mind.Rules(),
 			id.put("SEGMENT.md", []byte(lethe.Segment)),
 			id.put("SUMMARISE.md", []byte(lethe.Summarise)),
 		),

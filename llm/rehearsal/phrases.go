@@ -18,6 +18,7 @@ const help = `I am the offline rehearsal model: a small program, not intelligent
 - every day at nine say good morning
 - let somebody else run COMMAND
 - ask me before you run COMMAND
+- find a tool for WORDS, use NAME with {"its": "arguments"}
 - say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
 
 Orders can follow each other: run date and then read notes.txt.`

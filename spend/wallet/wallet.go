@@ -122,6 +122,28 @@ func (p *Wallet) Lines(today string) []spend.Line {
 	return OwnLines(p.book(today), p.own.Self)
 }
 
+// today returns the limits as they stand, none where no limit is set.
+func (p *Wallet) today(zone *time.Location) []spend.Line {
+	if !p.Limited() {
+		return nil
+	}
+	return p.Lines(spend.DateOf(time.Now(), zone))
+}
+
+// Near returns the limits of which so much is spent that people are to be warned, and have not been.
+func (p *Wallet) Near(zone *time.Location, warned []string) []spend.Line {
+	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
+		return l.Limit == 0 || l.Spent*100 < l.Limit*spend.WarnAt || slices.Contains(warned, l.Warning())
+	})
+}
+
+// Shown returns the limits as screens show them for the identity called name, those of its ancestors left out.
+func (p *Wallet) Shown(name string, zone *time.Location) []spend.Line {
+	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
+		return l.Limit == 0 || l.Who != name && l.Who != ""
+	})
+}
+
 // book is that of the ledger, as it was read.
 func (p *Wallet) book(today string) spend.Book {
 	return spend.NewBook(p.limits, today, p.ledger.Accounts)

@@ -41,6 +41,8 @@ var triggers = view{
 type triggersData struct {
 	Triggers []report.Trigger
 	Jobs     []report.Job
+	Ran      []*report.Ran // the newest commands
+	All      int           // that ever ran
 	Running  bool
 	Fired    string
 }
@@ -48,7 +50,8 @@ type triggersData struct {
 func triggersOf(f *frame, r *http.Request) (any, error) {
 	all, err := f.Triggers(f.ID)
 	_, running := report.Live(f.ID)
-	return &triggersData{all, report.Jobs(f.ID), running, r.FormValue("fired")}, err
+	ran, total, rerr := f.Commands(f.ID, 100)
+	return &triggersData{all, report.Jobs(f.ID), ran, total, running, r.FormValue("fired")}, errors.Join(err, rerr)
 }
 
 func fire(f *frame, w http.ResponseWriter, r *http.Request) error {

@@ -107,7 +107,7 @@ func TestBlocks(t *testing.T) {
 		{"- [ ] a\n- [x] b\n1. [X] c", "• ☐ a\n• ☑ b\n1. ☑ c"},
 		{"- a\n-\n- b", "• a\n• \n• b"},
 		{"> a\n> **b**\n\nc", "<blockquote>a\n<b>b</b></blockquote>\n\nc"},
-		{"> a\n> > b\n> > c\n>\n> d", "<blockquote>a\nb\nc\nd</blockquote>"},
+		{"> a\n> > b\n> > c\n>\n> d", "<blockquote>a\nb\nc\n\nd</blockquote>"},
 		{"> # A\n> - b\n> ```\n> c\n> ```", "<blockquote><b>A</b>\n• b\n<pre>c</pre></blockquote>"},
 		{"a\n```go\nif b < c {\n\td\n}\n```\ne", "a\n<pre><code class=\"language-go\">if b &lt; c {\n    d\n}</code></pre>\ne"},
 		{"```\na **b**", "<pre>a **b**</pre>"},

@@ -1,0 +1,147 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"lethe/blobs"
+	"lethe/bridge/serve/backend"
+	"lethe/chat"
+	"lethe/home"
+	"lethe/internal/secret"
+	"lethe/reach"
+	"lethe/report"
+	"lethe/wake"
+)
+
+func (c Config) agents(context.Context, *sdk.CallToolRequest, struct{}) (any, error) {
+	return c.Home.Agents()
+}
+
+type recallArgs struct {
+	Query    string `json:"query" jsonschema:"names, numbers or words that must occur"`
+	Identity string `json:"identity,omitempty" jsonschema:"whose memory; by default the default identity's"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"matches; default 5, at most 20"`
+}
+
+func (c Config) recall(ctx context.Context, _ *sdk.CallToolRequest, a recallArgs) (any, error) {
+	id, err := c.Find(a.Identity)
+	if err != nil {
+		return nil, err
+	}
+	found, err := c.Home.Recall(ctx, id, report.Search{Text: a.Query, Limit: bound(a.Limit, 5, 20)}, c.Log)
+	if errors.Is(err, report.ErrNoMatch) {
+		return "nothing forgotten holds these words; try others, or names; what is not forgotten yet, ask", nil
+	}
+	return found, err
+}
+
+// bound is n, or usual where that is not given.
+func bound(n, usual, most int) int {
+	if n <= 0 {
+		return usual
+	}
+	return min(n, most)
+}
+
+type openArgs struct {
+	Hash     string `json:"hash" jsonschema:"of a match or an answer, or a hash=… of a text"`
+	Identity string `json:"identity,omitempty" jsonschema:"who may open it; by default the default identity"`
+	Offset   int64  `json:"offset,omitempty" jsonschema:"first character, from 0"`
+	Limit    int64  `json:"limit,omitempty" jsonschema:"characters; default 4000"`
+}
+
+// openRef opens what the identity itself may open.
+func (c Config) openRef(_ context.Context, _ *sdk.CallToolRequest, a openArgs) (any, error) {
+	id, err := c.Find(a.Identity)
+	if err != nil {
+		return nil, err
+	}
+	state, err := home.Fold(id, c.Home.Store)
+	if err != nil {
+		return nil, err
+	}
+	its := reach.Reach{Config: wake.Config{Home: c.Home.Home, Identity: id, Store: c.Home.Store}, Owns: state.Owns}
+	its.Know(reach.Known{Granted: state.Grants, Page: mostRunes / 2}) // escapes take room, too
+	o, err := its.Open(a.Hash)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s; copy the hash as recall or a text shows it, and name its identity", err, id.Name)
+	}
+	if !utf8.Valid(o.Body) {
+		return fmt.Sprintf("a file of %d bytes: read them as the resource %s%s", len(o.Body), blobURI, o.Address), nil
+	}
+	if said := report.Read(blobs.Blob{Body: o.Body}).Text; said != "" {
+		o.Body = []byte(said)
+	}
+	return string(o.Page(a.Offset, a.Limit, utf8.RuneCountInString)), nil
+}
+
+type readArgs struct {
+	Room   string `json:"room"`
+	Lines  int    `json:"lines,omitempty" jsonschema:"how many; default 30, at most 200"`
+	Before int64  `json:"before,omitempty" jsonschema:"for earlier lines: from of the last line of a page"`
+}
+
+func (c Config) readRoom(_ context.Context, _ *sdk.CallToolRequest, a readArgs) (any, error) {
+	if !slices.Contains(chat.All(c.Home.Dir), a.Room) {
+		return nil, fmt.Errorf("find room %q: %w", a.Room, home.ErrNotFound)
+	}
+	before := cmp.Or(a.Before, -1) // the end
+	lines, err := chat.Before(chat.Path(c.Home.Dir, a.Room), before, bound(a.Lines, 30, 200))
+	list := []report.Said{}
+	for _, l := range slices.Backward(lines) {
+		list = append(list, report.SaidOf(l))
+	}
+	return list, err
+}
+
+const (
+	blobURI = "lethe://blob/"
+	roomURI = "lethe://room/"
+)
+
+// addResources adds the stored texts and files, and the rooms, of which the first 100 are listed. A person may see all
+// of them, as by the API.
+func (c Config) addResources(s *sdk.Server) {
+	stored := &backend.Backend{Home: c.Home}
+	readBlob := reader(blobURI, func(hash string) ([]byte, error) {
+		b, err := stored.Blob(hash)
+		return b.Body, err
+	})
+	readRoom := reader(roomURI, func(room string) ([]byte, error) {
+		lines, err := c.readRoom(context.Background(), nil, readArgs{Room: room})
+		return []byte(shown(lines)), err
+	})
+	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "stored text or file", URITemplate: blobURI + "{hash}"}, readBlob)
+	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "lines of a room", URITemplate: roomURI + "{name}"}, readRoom)
+	all := chat.All(c.Home.Dir)
+	for _, room := range all[:min(len(all), 100)] {
+		s.AddResource(&sdk.Resource{Name: room, URI: roomURI + room}, readRoom)
+	}
+}
+
+// reader reads resources, whose names follow prefix.
+func reader(prefix string, read func(name string) ([]byte, error)) sdk.ResourceHandler {
+	return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		data, err := read(strings.TrimPrefix(r.Params.URI, prefix))
+		if err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: refused(err).Error()}
+		}
+		one := &sdk.ResourceContents{MIMEType: http.DetectContentType(data)}
+		if data = secret.Bytes(data); utf8.Valid(data) {
+			one.Text = string(data)
+		} else {
+			one.Blob = data
+		}
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{one}}, nil
+	}
+}

@@ -1,0 +1,115 @@
+// Package catalogue lists what others made for agents: skills, programs, and tools of MCP servers. A request shows the
+// first of them, a line each, within a bound; the others are found by a search.
+package catalogue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+)
+
+// Kind says what an Item is, as the model reads it.
+type Kind string
+
+const (
+	Skill   Kind = "skill"   // a text to go by
+	Program Kind = "program" // a command of BASH
+	Tool    Kind = "tool"    // of an MCP server: USE calls it
+)
+
+// Item is one thing that others made. All of its texts are data: whoever shows them escapes them.
+type Item struct {
+	Kind  Kind
+	Name  string // unlike that of any other item: plan, neighbours, github/create_issue
+	About string // what it does and when it is of use
+	Text  string // all there is to know: a skill itself, or how a tool is called
+	Own   bool   // people put it into their home: it is listed before what servers and workspaces bring
+}
+
+// Line is what a catalogue shows of the item.
+func (i Item) Line() string { return fmt.Sprintf("%s %s: %s", i.Kind, i.Name, i.About) }
+
+// A Source brings items. Its methods are called from several goroutines.
+type Source interface {
+	// Items returns what there is, in any order, without waiting for anybody: of a server that has not been asked yet, what
+	// it had when it was.
+	Items() []Item
+	// Ask is Items after those were asked that never were, until ctx ends.
+	Ask(ctx context.Context) []Item
+	// Use calls the tool of that name, which is one of Items. An error is for the model, and says what to do.
+	Use(ctx context.Context, name string, args json.RawMessage, c Call) (Answer, error)
+}
+
+// Call is what a tool may know of the call.
+type Call struct {
+	ID     string       // like e12.1
+	Life   string       // the identity's hash
+	Output func([]byte) // takes what can be shown already; may be nil
+}
+
+// Answer is what became of a call.
+type Answer struct {
+	Text  []byte
+	Err   bool   // the tool says that it failed
+	Files []File // beside Text
+}
+
+// File is something that a tool returned beside its text.
+type File struct {
+	Name, Type string // a media type; either may be empty
+	Data       []byte
+}
+
+// About is the name and the type of a file, as a gist has them.
+func (f File) About() string { return strings.TrimSpace(f.Name + " " + f.Type) }
+
+// All joins the items of sources, sorted by name. Of two with the same name the one of the earlier source counts.
+func All(sources []Source, items func(Source) []Item) (all []Item) {
+	seen := map[string]bool{}
+	for _, s := range sources {
+		for _, i := range items(s) {
+			if !seen[i.Name] {
+				seen[i.Name] = true
+				all = append(all, i)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Text is what stands for all items where their versions are compared: a line each, in order, with the digest of what the
+// line does not show.
+func Text(items []Item) string {
+	var out strings.Builder
+	for _, i := range items {
+		fmt.Fprintf(&out, "%s (%s)\n", blobs.Gist(i.Line()), blobs.Sum([]byte(i.About + "\x00" + i.Text)).String()[:8])
+	}
+	return out.String()
+}
+
+// First returns the items that a catalogue shows: people's own first, then those that were used most, as many as weigh no
+// more than most together.
+func First(items []Item, used map[string]int, most int, weigh func(Item) int) []Item {
+	order := slices.Clone(items)
+	slices.SortStableFunc(order, func(a, b Item) int {
+		if a.Own != b.Own {
+			if a.Own {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(used[b.Name], used[a.Name])
+	})
+	for n, i := range order {
+		if most -= weigh(i); most < 0 {
+			return order[:n]
+		}
+	}
+	return order
+}

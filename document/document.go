@@ -1,0 +1,102 @@
+// Package document takes the text out of PDF, Word, Excel and PowerPoint files, for readers of plain text.
+//
+//	if document.Is(head) {
+//		text, err := document.Text(ctx, whole)
+//	}
+//
+// A line in brackets says where a part begins: [page 3 of 12], [sheet Costs], [slide 2]. The rest is what the
+// document says: a paragraph a line, and a row of a table a line with tabs between its cells.
+//
+// Files come from strangers, so they are parsed in a worker, which has no files, no network, and bounded memory and
+// time. What a file unpacks to is bounded, too.
+package document
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"lethe/internal/lazy"
+	"lethe/internal/worker"
+)
+
+// MaxFile bounds a document, in bytes.
+const MaxFile = 64 << 20
+
+const (
+	maxUnpacked = 64 << 20 // bytes of all parts that are read of a file
+	maxText     = 8 << 20  // bytes of its text
+)
+
+func init() { worker.Register("document", extract) }
+
+var begins = lazy.Regexp(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/))`)
+
+// Is reports whether a file that begins with head, 8 KiB of it, may be a document.
+func Is(head []byte) bool { return begins().Match(head) }
+
+// Text returns the text of a document: valid UTF-8, at most 8 MiB, without control characters but newlines and tabs.
+// An error says what is wrong with the file: it is damaged, encrypted, too large, or has no text.
+func Text(ctx context.Context, file []byte) ([]byte, error) {
+	return worker.Run(ctx, "document", file)
+}
+
+// errFull ends an extraction early: the text has reached its bound.
+var errFull = errors.New("no more text is taken")
+
+// extract is what the worker runs.
+func extract(in io.Reader, out io.Writer) error {
+	file, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	var text text
+	if bytes.HasPrefix(file, []byte("PK")) {
+		err = text.office(file)
+	} else {
+		err = text.pdf(file)
+	}
+	switch {
+	case errors.Is(err, errFull):
+		text.WriteString("\n[the text goes on: only its first 8 MB are shown]\n")
+	case err != nil:
+		return err
+	case !text.says:
+		return errors.New("there is no text in it: its pages may be pictures, as a scanner makes them")
+	}
+	_, err = out.Write(text.Bytes())
+	return err
+}
+
+// text gathers what a document says.
+type text struct {
+	bytes.Buffer
+	says bool // something beside the marks
+}
+
+// mark begins a part of the document.
+func (t *text) mark(format string, args ...any) { fmt.Fprintf(t, "["+format+"]\n", args...) }
+
+// add appends what the document says, with what could harm a reader left out.
+func (t *text) add(s string) error {
+	if t.Len()+len(s) > maxText {
+		return errFull
+	}
+	t.says = t.says || strings.TrimSpace(s) != ""
+	t.WriteString(clean(s))
+	return nil
+}
+
+// clean leaves out control characters and what is no UTF-8.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,112 @@
+// Package worker runs functions that read what strangers made in processes of their own: this program, run again, that
+// reaches no file and no network, and has bounds for time and memory.
+//
+//	func init() { worker.Register("pdf", func(in io.Reader, out io.Writer) error { … }) }
+//
+//	text, err := worker.Run(ctx, "pdf", file)
+//
+// The main function of a program that uses it begins with sandbox.Main.
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"lethe/internal/sandbox"
+)
+
+// What a function may have.
+const (
+	maxTime   = 20 * time.Second
+	maxMemory = 256 << 20 // bytes
+	maxOutput = 64 << 20  // bytes
+	maxError  = 4 << 10   // bytes of what it says of an error
+)
+
+const failed = 3 // exit code of a function that returned an error
+
+var functions = map[string]func(in io.Reader, out io.Writer) error{}
+
+// Register names a function. Call it in init only.
+func Register(name string, do func(in io.Reader, out io.Writer) error) { functions[name] = do }
+
+func init() { sandbox.Worker = work }
+
+// work is the process of a function.
+func work(name string) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(os.Stderr, "it broke the program that reads it: %.200v", p)
+			code = failed
+		}
+	}()
+	if err := functions[name](os.Stdin, os.Stdout); err != nil {
+		fmt.Fprint(os.Stderr, err)
+		return failed
+	}
+	return 0
+}
+
+var (
+	errTime   = fmt.Errorf("reading it took longer than %v", maxTime)
+	errMemory = fmt.Errorf("reading it needs more than %d MB of memory", maxMemory>>20)
+	errOutput = fmt.Errorf("it holds more than %d MB of text", maxOutput>>20)
+)
+
+// Run runs a function with an input and returns its output. The error is the function's own, or says which bound it met.
+// Where this system cannot confine commands, only the bounds hold.
+func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(maxTime, func() { cancel(errTime) })
+	defer timer.Stop()
+	confine := sandbox.Available() == nil
+	out := &bounded{most: maxOutput, full: func() { cancel(errOutput) }}
+	said := &bounded{most: maxError, full: func() {}}
+	end, err := sandbox.Run(ctx, sandbox.Command{
+		Args: []string{program, sandbox.WorkerArg, name}, Dir: "/", Read: []string{program},
+		Input: bytes.NewReader(input), Errors: said, Env: []string{fmt.Sprint("GOMEMLIMIT=", maxMemory*3/4), "GOTRACEBACK=none"},
+		Confine: confine, Offline: confine, Memory: maxMemory,
+	}, out)
+	switch why := context.Cause(ctx); {
+	case why != nil:
+		return nil, why
+	case err != nil:
+		return nil, err
+	case end.Failed != "":
+		return nil, errors.New(end.Failed)
+	case end.Exit == failed:
+		return nil, errors.New(said.kept.String())
+	case strings.Contains(said.kept.String(), "memory"):
+		return nil, errMemory
+	case end.Exit != 0:
+		return nil, fmt.Errorf("reading it failed with exit code %d", end.Exit)
+	}
+	return out.kept.Bytes(), nil
+}
+
+// bounded keeps the first bytes that are written to it.
+type bounded struct {
+	kept bytes.Buffer
+	most int
+	full func() // is called when there are more
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.kept.Len(); len(p) > room {
+		b.kept.Write(p[:room])
+		b.full()
+		return len(p), nil
+	}
+	return b.kept.Write(p)
+}

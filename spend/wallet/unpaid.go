@@ -1,0 +1,51 @@
+package wallet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"lethe/spend"
+)
+
+// Unpaid is what follows from a call that may not begin: at most one of Waits and Pause is set, and with neither it is
+// tried again at once.
+type Unpaid struct {
+	Waits string // for calls under way: until they have ended
+	Pause string // why the identity pauses
+	Say   string // that, to people
+	Until time.Time
+}
+
+// Why reads the error of a payment for a model, of the identity called name. ok is false for other errors.
+func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool) {
+	if errors.Is(err, ErrNewDay) {
+		return u, true
+	}
+	if errors.Is(err, ErrUnpriced) {
+		u.Pause = err.Error() + ", and a budget is set"
+		u.Say = fmt.Sprintf("A budget is set, and nobody has told me what the model %s costs. Give its price in config.toml, "+
+			"[prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".", model, model)
+		return u, true
+	}
+	short, ok := errors.AsType[*spend.Short](err)
+	switch {
+	case !ok:
+		return u, false
+	case short.Waits:
+		return Unpaid{Waits: short.Error()}, true
+	}
+	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
+		u.Until = short.Renews(zone)
+	}
+	more := "a larger limit"
+	if short.Who == name {
+		more = "/budget +1 " + map[string]string{spend.Day: "today", spend.Month: "month", spend.Life: "life"}[short.Of]
+	}
+	how := "I go on after " + more + "."
+	if !u.Until.IsZero() {
+		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", u.Until.Format("2006-01-02 at 15:04 MST"), more)
+	}
+	u.Pause, u.Say = short.Error(), fmt.Sprintf("I pause: %s. %s", short, how)
+	return u, true
+}

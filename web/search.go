@@ -1,0 +1,67 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxHits bounds what a search shows.
+const maxHits = 10
+
+// Hit is a page that a search has found.
+type Hit struct {
+	Title, URL           string
+	Content, Description string // what it says, as the engine calls it
+}
+
+// Search asks the engine. Its answer is what strangers wrote: data.
+func (c *Client) Search(ctx context.Context, query string) ([]Hit, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("it took longer than %v", maxTime))
+	defer cancel()
+	req, err := c.ask(ctx, url.QueryEscape(query), query)
+	if err != nil {
+		return nil, err
+	}
+	body, _, err := do(c.engine, req)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Results []Hit
+		Web     struct{ Results []Hit }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("%s answers no JSON: %w", c.Settings.Search, err)
+	}
+	hits := append(answer.Results, answer.Web.Results...)
+	return hits[:min(len(hits), maxHits)], nil
+}
+
+// ask is the request for a query, which is given as it stands in an address, too.
+func (c *Client) ask(ctx context.Context, escaped, query string) (*http.Request, error) {
+	switch c.Settings.Search {
+	case "searxng":
+		address := strings.TrimSuffix(c.URL, "/") + "/search?format=json&q=" + escaped
+		return http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	case "brave":
+		address := cmp.Or(c.URL, "https://api.search.brave.com") + "/res/v1/web/search?text_decorations=false&q=" + escaped
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err == nil {
+			req.Header.Set("X-Subscription-Token", c.Key())
+		}
+		return req, err
+	}
+	body, _ := json.Marshal(map[string]any{"query": query, "max_results": maxHits}) // cannot fail
+	address := cmp.Or(c.URL, "https://api.tavily.com") + "/search"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(string(body)))
+	if err == nil {
+		req.Header.Set("Authorization", "Bearer "+c.Key())
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
+}

@@ -1,0 +1,196 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"lethe/internal/sandbox"
+	"lethe/internal/test/lethetest"
+)
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	m.Run()
+}
+
+const article = `<html><head><title>The river Lethe – News</title>
+<meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script></head>
+<body><nav><a href="/home">Home</a></nav><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
+water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring made those drowsy who came near, so that
+few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
+drank of it, and were thereby stopped from forgetting, and gained all knowledge, as the inscriptions of gold say.</p>
+<table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
+<img src="data:image/png;base64,AAAA"></article><footer>Imprint</footer></body></html>`
+
+// site is a server that the client may reach although it is on this machine.
+func site(t *testing.T) (*Client, string) {
+	t.Helper()
+	var picture bytes.Buffer
+	lethetest.Must(t, png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 4, 3))))
+	report, err := os.ReadFile("../document/testdata/report.pdf")
+	lethetest.Must(t, err)
+	mux := http.NewServeMux()
+	page := func(path, kind, body string) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			fmt.Fprint(w, body)
+		})
+	}
+	page("/article", "text/html; charset=utf-8", article)
+	page("/latin", "text/html; charset=iso-8859-1", "<p>K\xf6ln</p>")
+	page("/short", "text/html", `<p>short <a href="/x">link</a></p>`)
+	page("/deep", "text/html", strings.Repeat("<div>", 1<<20))
+	page("/text", "text/plain", "one\ntwo\xff\n")
+	page("/json", "application/json", `{"a":1}`)
+	page("/report", "application/octet-stream", string(report))
+	page("/picture", "image/png", picture.String())
+	page("/huge", "text/plain", strings.Repeat("x", maxPage+1))
+	page("/zero", "text/plain", "a\x00b")
+	for from, to := range map[string]string{
+		"/moved": "/text", "/loop": "/loop", "/inside": "http://127.0.0.2:1/", "/six": "http://[::1]:1/", "/file": "file:///etc/passwd",
+		"/named": "http://localhost:1/",
+	} {
+		mux.Handle(from, http.RedirectHandler(to, http.StatusFound))
+	}
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return New(Settings{Fetch: true, Allow: []string{"127.0.0.1"}}), server.URL
+}
+
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	client, at := site(t)
+	page, err := client.Fetch(t.Context(), at+"/article")
+	lethetest.Must(t, err)
+	if page.Title != "The river Lethe – News" && page.Title != "The river Lethe" || page.Date != "2026-01-31" {
+		t.Errorf("title %q, date %q", page.Title, page.Date)
+	}
+	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "Styx")
+	for _, not := range []string{"alert", "data:", "Imprint"} {
+		if strings.Contains(string(page.Text), not) {
+			t.Errorf("%s is in the text:\n%s", not, page.Text)
+		}
+	}
+	for path, want := range map[string]string{
+		"/latin": "Köln\n", "/short": "short [link](" + at + "/x)\n", "/text": "one\ntwo\uFFFD\n", "/moved": "one\ntwo\uFFFD\n",
+		"/json": `{"a":1}`, "/report": "[page 1 of 2]\nQuarterly report\n", "/picture": "", "/zero": "",
+	} {
+		page, err := client.Fetch(t.Context(), at+path)
+		if err != nil || want == "" && page.Text != nil || !strings.HasPrefix(string(page.Text), want) {
+			t.Errorf("%s gives %q, %v", path, page.Text, err)
+		}
+	}
+}
+
+// What is refused says why.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	client, at := site(t)
+	for address, want := range map[string]string{
+		at + "/nothing": "answers 404", at + "/loop": "more than 5 redirects", at + "/huge": "more than 10 MB",
+		at + "/inside": "127.0.0.2 is an address of this machine", at + "/six": "::1 is an address of this machine",
+		at + "/file": "unsupported protocol", "ftp://example.com": "unsupported protocol", "example.com": "unsupported protocol",
+		at + "/deep": "damaged", "http://0x7f.2/": "", "http://[::ffff:127.0.0.2]/": "127.0.0.2 is an address",
+		"http://169.254.169.254/latest/meta-data": "169.254.169.254 is an address", "http://\x00": "invalid",
+	} {
+		if page, err := client.Fetch(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q gives %v, want %s: %.100s", address, err, want, page.Text)
+		}
+	}
+	_, err := New(Settings{}).Fetch(t.Context(), strings.Replace(at, "127.0.0.1", "localhost", 1)+"/text")
+	if err == nil || !strings.Contains(err.Error(), "is an address of this machine") {
+		t.Errorf("a name of this machine gives %v", err)
+	}
+}
+
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"93.184.216.34": true, "2606:4700::1111": true, "8.8.8.8": true,
+		"127.0.0.1": false, "10.0.0.1": false, "172.31.0.1": false, "192.168.1.1": false, "169.254.169.254": false,
+		"100.64.0.1": false, "100.100.100.200": false, "0.0.0.0": false, "0.1.2.3": false, "224.0.0.1": false,
+		"255.255.255.255": false, "198.18.0.1": false, "192.0.0.192": false, "168.63.129.16": false,
+		"::": false, "::1": false, "fe80::1": false, "fc00::1": false, "fd00:ec2::254": false, "ff02::1": false, "fec0::1": false,
+		"64:ff9b::7f00:1": false, "64:ff9b:1::1": false, "2002:7f00:1::": false, "2001:0:1::": false, "::127.0.0.1": false,
+	} {
+		if got := public(netip.MustParseAddr(address)); got != want {
+			t.Errorf("public(%s) is %v", address, got)
+		}
+	}
+}
+
+// No proxy of the environment sees what is asked for, or reaches what may not be reached.
+func TestNoProxy(t *testing.T) {
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }))
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("http_proxy", proxy.URL)
+	if _, err := New(Settings{}).Fetch(t.Context(), "http://10.0.0.1/"); err == nil {
+		t.Error("a private address was fetched")
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Setenv("BRAVE_API_KEY", "brave-key-1")
+	t.Setenv("MY_KEY", "my-key-1")
+	var asked *http.Request
+	var body string
+	answer := `{"results":[{"title":"A","url":"https://a.example","content":"about a"}]}`
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		read, _ := io.ReadAll(r.Body)
+		asked, body = r, string(read)
+		fmt.Fprint(w, answer)
+	}))
+	defer engine.Close()
+	search := func(s Settings) {
+		t.Helper()
+		s.URL = engine.URL
+		hits, err := New(s).Search(t.Context(), "river & lethe")
+		if err != nil || len(hits) != 1 || hits[0].URL != "https://a.example" || hits[0].Content+hits[0].Description != "about a" {
+			t.Errorf("%+v gives %+v, %v", s, hits, err)
+		}
+	}
+	search(Settings{Search: "searxng"})
+	if asked.URL.String() != "/search?format=json&q=river+%26+lethe" {
+		t.Error(asked.URL)
+	}
+	search(Settings{Search: "tavily", KeyEnv: "MY_KEY"})
+	if asked.Header.Get("Authorization") != "Bearer my-key-1" || !strings.Contains(body, `"query":"river \u0026 lethe"`) {
+		t.Error(asked.Header, body)
+	}
+	answer = `{"web":{"results":[{"title":"A","url":"https://a.example","description":"about a"}]}}`
+	search(Settings{Search: "brave"})
+	if asked.URL.Query().Get("q") != "river & lethe" || asked.Header.Get("X-Subscription-Token") != "brave-key-1" {
+		t.Error(asked.URL, asked.Header)
+	}
+	answer = "<html>"
+	if _, err := New(Settings{Search: "searxng", URL: engine.URL}).Search(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no JSON") {
+		t.Error(err)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]Settings{
+		"not an address": {Allow: []string{"localhost"}}, "web.url": {Search: "searxng"},
+	} {
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("text/html\nhttp://a.example/\n" + article))
+	f.Add([]byte("text/html; charset=utf-16\n::\n<a href=x"))
+	f.Fuzz(func(_ *testing.T, page []byte) { _ = parse(bytes.NewReader(page), io.Discard) })
+}
