@@ -94,7 +94,8 @@ func TestRunChat(t *testing.T) {
 	}
 	r, err := Run(t.Context(), []Conversation{c}, Small, func(string) {})
 	lethetest.Must(t, err)
-	if r.All.Lines != 28 || r.All.Originals != 2 || r.All.Recall.At1 != 1 || r.OneLife != nil {
+	// Two originals, or three: a life's hash, which is another each time, weighs some tokens more or less.
+	if r.All.Lines != 28 || r.All.Originals < 2 || r.All.Originals > 3 || r.All.Recall.At1 != 1 || r.OneLife != nil {
 		t.Errorf("%+v", r.All)
 	}
 	r, err = Run(t.Context(), []Conversation{c}, Large, func(string) {})
