@@ -42,6 +42,35 @@ func TestFsckOfWhatIsWhole(t *testing.T) {
 	}
 }
 
+// What people keep in their own directories has any form and mode; only what others could change is told and closed.
+func TestPeoplesOwn(t *testing.T) {
+	w := newWorld(t)
+	old := time.Now().Add(-time.Hour)
+	for dir, mode := range map[string]os.FileMode{"hooks": 0o755, "skills": 0o750, "bin": 0o711, "prompts": 0o700} {
+		below := filepath.Join(w.home.Dir, dir, "own")
+		for name, text := range map[string]string{"settings.json": "// no JSON\n{}", "a.tmp-b": "x"} {
+			lethetest.Write(t, filepath.Join(below, name), text)
+			lethetest.Must(t, errors.Join(
+				os.Chmod(filepath.Join(below, name), 0o755), os.Chtimes(filepath.Join(below, name), old, old)))
+		}
+		lethetest.Must(t, errors.Join(os.Chmod(below, mode), os.Chmod(filepath.Dir(below), mode)))
+	}
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+	file, dir := filepath.Join(w.home.Dir, "bin/own/a.tmp-b"), filepath.Join(w.home.Dir, "hooks/own")
+	lethetest.Must(t, errors.Join(os.Chmod(file, 0o775), os.Chmod(dir, 0o757)))
+	if found := w.fsck(); !slices.Equal(found, []string{"wrong mode", "wrong mode"}) {
+		t.Errorf("found %q", found)
+	}
+	w.mended("what others could change")
+	for _, path := range []string{file, dir} {
+		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v %v", path, fi.Mode(), err)
+		}
+	}
+}
+
 // hurt loses a blob, or damages it.
 func (w *world) hurt(h blobs.Hash, lose bool) {
 	w.Helper()

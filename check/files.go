@@ -20,6 +20,9 @@ import (
 // foreign are directories whose content is not Lethe's, or not any more.
 var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
 
+// peoples are directories of the home in which people keep their own files, of any form and mode.
+var peoples = []string{"bin", "hooks", "prompts", "skills"}
+
 // temporary are in the names of files that a crash or an editor leaves behind.
 var temporary = []string{".tmp-", ".torn-", ".kept-"}
 
@@ -55,8 +58,11 @@ func (c *checker) files(dir string) error {
 		if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
 			return nil
 		}
-		c.mode(path, fi)
-		if !d.IsDir() && time.Since(fi.ModTime()) >= young {
+		below, _ := filepath.Rel(c.home.Dir, path)
+		top, _, _ := strings.Cut(below, "/")
+		own := slices.Contains(peoples, top)
+		c.mode(path, fi, own)
+		if !own && !d.IsDir() && time.Since(fi.ModTime()) >= young {
 			c.file(path, fi, inBlobs)
 		}
 		return nil
@@ -76,13 +82,20 @@ func (c *checker) file(path string, fi fs.FileInfo, left bool) {
 	}
 }
 
-// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory.
-func (c *checker) mode(path string, fi fs.FileInfo) {
-	want, kind := fs.FileMode(0o700), "wrong mode"
-	if path == filepath.Join(c.home.Dir, "key") {
+// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory. What is
+// people's own has the mode that they gave it, but others may not change it.
+func (c *checker) mode(path string, fi fs.FileInfo, own bool) {
+	has, want, kind := fi.Mode().Perm(), fs.FileMode(0o700), "wrong mode"
+	wrong := fi.IsDir() && (has&0o077 != 0 || has&want != want)
+	switch {
+	case own:
+		want = has &^ 0o022
+		wrong = has != want
+	case path == filepath.Join(c.home.Dir, "key"):
 		want, kind = 0o600, "open key"
+		wrong = has&0o077 != 0 || has&want != want
 	}
-	if has := fi.Mode().Perm(); (fi.IsDir() || want == 0o600) && (has&0o077 != 0 || has&want != want) {
+	if wrong {
 		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
 			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
 				return err
