@@ -59,6 +59,7 @@ lines</t></is></c></row><row r="3"><c r="B3" t="s"><v>1</v></c><c r="C3" s="1"><
 }
 
 func TestText(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	report, err := os.ReadFile("testdata/report.pdf")
 	lethetest.Must(t, err)
@@ -88,6 +89,7 @@ func TestText(t *testing.T) {
 
 // A hostile, damaged or empty file costs a clear error.
 func TestRefused(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	report, err := os.ReadFile("testdata/report.pdf")
 	lethetest.Must(t, err)
@@ -128,6 +130,7 @@ func encrypted(t *testing.T, file []byte) []byte {
 
 // Text is cut at its bound, and says so.
 func TestLong(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	long := "<w:p><w:t>" + strings.Repeat("word ", 1000) + "</w:t></w:p>"
 	got, err := Text(t.Context(), word(t, strings.Repeat(long, maxText/5000+1)))

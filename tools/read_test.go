@@ -121,6 +121,7 @@ func TestReadShowsWhatTheHeaderSays(t *testing.T) {
 
 // A document is read as its text, page by page, and one that cannot be read says why.
 func TestReadDocuments(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	report := lethetest.Read(t, filepath.Join("..", "document", "testdata", "report.pdf"))
 	id := newIdentity(t, func(c *Config) {
 		c.Past = &fakePast{sent: map[string][2]string{

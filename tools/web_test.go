@@ -12,6 +12,7 @@ import (
 )
 
 func TestWebIsOfferedWhereConfigured(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/search":

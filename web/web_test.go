@@ -67,6 +67,7 @@ func site(t *testing.T) (*Client, string) {
 }
 
 func TestFetch(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	client, at := site(t)
 	page, err := client.Fetch(t.Context(), at+"/article")
@@ -93,6 +94,7 @@ func TestFetch(t *testing.T) {
 
 // What is refused says why.
 func TestRefused(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	client, at := site(t)
 	for address, want := range map[string]string{

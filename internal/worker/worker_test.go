@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lethe/internal/sandbox"
+	"lethe/internal/test/lethetest"
 )
 
 func init() {
@@ -55,6 +56,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestRun(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	text := strings.Repeat("hello ", 1<<20)
 	out, err := Run(t.Context(), "upper", []byte(text))
@@ -65,6 +67,7 @@ func TestRun(t *testing.T) {
 
 // What a file does to its reader is one clear error, and nothing of it stays.
 func TestBounds(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	t.Parallel()
 	if sandbox.Available() != nil {
 		t.Skip(sandbox.Available())
@@ -88,6 +91,7 @@ func TestBounds(t *testing.T) {
 }
 
 func TestConfined(t *testing.T) {
+	lethetest.Unraced(t) // the detector takes more memory than a worker has
 	if sandbox.Available() != nil {
 		t.Skip(sandbox.Available())
 	}
