@@ -103,8 +103,8 @@ var allowed = map[string][]string{
 	"lethe/deploy":   {},
 	"lethe/document": {"lethe/internal/lazy", "lethe/internal/worker"},
 	"lethe/doctor": {
-		"lethe/bridge", "lethe/config", "lethe/home", "lethe/host", "lethe/internal/durable", "lethe/internal/sandbox",
-		"lethe/llm", "lethe/mind", "lethe/tools",
+		"lethe/bridge", "lethe/config", "lethe/home", "lethe/hook", "lethe/host", "lethe/internal/durable",
+		"lethe/internal/sandbox", "lethe/llm", "lethe/mind", "lethe/tools",
 	},
 	"lethe/erase": {
 		"lethe/blobs", "lethe/bridge", "lethe/check", "lethe/home", "lethe/internal/durable", "lethe/internal/redact",

@@ -57,7 +57,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 				mind.MaxQuestions,
 			)
 		default:
-			k := mind.Ask{Call: p.ID(), Room: room, Tool: p.Call.Tool, Args: args, Codes: true}
+			k := mind.Ask{Call: p.ID(), Room: room, Tool: c.Tool, Args: args, Text: a.call.hooked[p.ID()].Reason, Codes: true}
 			records, asked = append(records, a.ask(k)), append(asked, exact)
 		}
 		records = append(records, a.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))

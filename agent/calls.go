@@ -41,7 +41,7 @@ func (a *Agent) act(ctx context.Context) error {
 		}
 		a.call.share = min(left, left/(most-i)) // what was shown beyond a share is taken from the others
 		withdrawn := a.call.intent.withdraws
-		o, err := a.runTool(ctx, a.call.intent, p.ID(), p.Call, a.state.TurnRoom())
+		o, err := a.runTool(ctx, a.call.intent, p.ID(), a.asHooked(p), a.state.TurnRoom())
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ func (a *Agent) consult(ctx context.Context, in hook.Input) (answer hook.Answer,
 	}
 	a.show(status.Acting, "hook "+in.Event)
 	in.SessionID, in.Identity, in.CWD = a.id.Self, a.id.Name, a.tools.Workspace
+	in.ToolInput = tools.Folded(in.ToolInput)
 	err = a.during(ctx, func(ctx context.Context) {
 		answer = a.hooks.Run(ctx, in)
 		stopped = ctx.Err() != nil
@@ -35,12 +36,17 @@ func (a *Agent) consult(ctx context.Context, in hook.Input) (answer hook.Answer,
 	return answer, stopped, err
 }
 
+const turnGist = "what hooks say of this turn"
+
 // beginTurn lets hooks add to what was heard since the last final answer. ran is false where they already have.
 func (a *Agent) beginTurn(ctx context.Context) (ran bool, err error) {
 	var said []string
 	last := a.hookedThrough
 	for _, e := range a.state.Live {
-		if e.N > a.hookedThrough && e.Kind == mind.Inbound {
+		switch {
+		case e.Final() || e.Ref.Gist == turnGist: // also of another run of the identity
+			said = nil
+		case e.N > a.hookedThrough && e.Kind == mind.Inbound:
 			said, last = append(said, blobs.Unescape(e.Text)), e.N
 		}
 	}
@@ -49,7 +55,7 @@ func (a *Agent) beginTurn(ctx context.Context) (ran bool, err error) {
 	}
 	answer, _, err := a.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
 	if a.hookedThrough = last; err == nil && answer.Context != "" {
-		err = a.commit(journal.Told(event.Note{Why: "hook"}, "what hooks say of this turn", answer.Context))
+		err = a.commit(journal.Told(event.Note{Why: "hook"}, turnGist, answer.Context))
 	}
 	return true, err
 }

@@ -20,6 +20,7 @@ import (
 	"lethe/bridge"
 	"lethe/config"
 	"lethe/home"
+	"lethe/hook"
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
@@ -83,6 +84,7 @@ func (x Exam) Run(ctx context.Context) {
 	}
 	x.disk(dir)
 	x.harness()
+	x.hooks()
 	x.sandbox()
 	x.web()
 	x.model(ctx)
@@ -160,6 +162,18 @@ func (x Exam) harness() {
 	}
 	x.warn(madeFrom != mind.RulesVersion(), "harness", "lethe doctor --harness | diff "+file+" -",
 		"%s was not made from the rules of this version: compare them, and take over their first line", file)
+}
+
+// hooks tells of people's own programs, and of those that never run.
+func (x Exam) hooks() {
+	dir := filepath.Join(x.Home.Dir, "hooks")
+	names, warnings := hook.Check(dir)
+	for _, w := range warnings {
+		x.warn(true, "hooks", "ls -lR "+dir, "%s", w)
+	}
+	if len(names) > 0 {
+		x.check(nil, "hooks", "", "these are asked: %s", strings.Join(names, ", "))
+	}
 }
 
 // modes looks at who can open a file that may hold a secret.

@@ -107,3 +107,20 @@ func TestHome(t *testing.T) {
 	lethetest.Write(t, filepath.Join(h, "format"), "lethe home 99\n")
 	lethetest.Words(t, examine(t, Exam{Home: home.Home{Dir: h}}), "trouble home open "+h+": it has format 99")
 }
+
+// Hooks are listed; so is what is ignored or cannot be started.
+func TestHooks(t *testing.T) {
+	dir := lethetest.Dir(t)
+	for name, text := range map[string]string{"call/guard": "#!/bin/sh\n", "call/no-line": "exit 2\n", "calls/typo": "#!/bin/sh\n"} {
+		path := filepath.Join(dir, "hooks", name)
+		lethetest.Write(t, path, text)
+		lethetest.Must(t, os.Chmod(path, 0o700))
+	}
+	lethetest.Write(t, filepath.Join(dir, "hooks/turn/closed"), "#!/bin/sh\n")
+	found := examine(t, Exam{Home: home.Home{Dir: dir}})
+	lethetest.Words(t, found, "ok hooks these are asked: call/guard, call/no-line\n", "warning hooks hook call/no-line cannot be started: its first line",
+		"/hooks/calls is ignored: hooks belong into turn", "/hooks/turn/closed is ignored: a hook is a regular file")
+	if none := examine(t, Exam{Home: home.Home{Dir: lethetest.Dir(t)}}); strings.Contains(none, "hook") {
+		t.Error(none)
+	}
+}

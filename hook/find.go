@@ -1,35 +1,57 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 )
 
 // Has reports whether an event may have hooks. It looks for one directory.
-func (s Set) Has(event string) bool {
+func (s *Set) Has(event string) bool {
 	_, err := os.Lstat(filepath.Join(s.Dir, event))
 	return err == nil
 }
 
-// Check says what in a directory of hooks is ignored, and why: a line each.
-func Check(dir string) (warnings []string) {
+// Check returns the hooks below a directory, as "call/guard", and says which files there are ignored or cannot be
+// started, and why: a line each.
+func Check(dir string) (hooks, warnings []string) {
+	s := Set{Dir: dir}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		_, ignored := Set{dir}.find(e.Name())
+		names, ignored := s.find(e.Name())
 		if claude[e.Name()] == "" {
-			ignored = []string{filepath.Join(dir, e.Name()) + " is ignored: hooks belong into turn, call, result or reply"}
+			why := filepath.Join(dir, e.Name()) + " is ignored: hooks belong into turn, call, result or reply"
+			names, ignored = nil, []string{why}
 		}
-		warnings = append(warnings, ignored...)
+		hooks, warnings = append(hooks, names...), append(warnings, ignored...)
 	}
-	return warnings
+	for _, name := range hooks {
+		if err := startable(filepath.Join(dir, name)); err != nil {
+			warnings = append(warnings, fmt.Sprintf("hook %s cannot be started: %v", name, err))
+		}
+	}
+	return hooks, warnings
+}
+
+// startable says why a program cannot be started, as far as its beginning tells.
+func startable(path string) error {
+	text, err := os.ReadFile(path)
+	if interpreter := regexp.MustCompile(`^#! *(\S+)`).FindSubmatch(text); interpreter != nil {
+		_, err = os.Stat(string(interpreter[1]))
+	} else if err == nil && utf8.Valid(text) {
+		err = errors.New("its first line is not #! and an interpreter, such as #!/bin/sh")
+	}
+	return err
 }
 
 // find returns the hooks of an event, as "call/guard" and in order, and what is ignored.
-func (s Set) find(event string) (names, ignored []string) {
+func (s *Set) find(event string) (names, ignored []string) {
 	dir := filepath.Join(s.Dir, event)
 	entries, err := os.ReadDir(dir)
 	if err != nil && s.Has(event) {

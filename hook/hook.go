@@ -9,7 +9,7 @@
 // What holds:
 //
 //   - A hook gets JSON and answers with JSON, or with exit code 2, as hooks of Claude Code and crush do.
-//   - A hook that fails, hangs, prints too much or is no longer there decides nothing and leaves a warning.
+//   - A hook that fails, hangs, prints too much or is no longer there decides nothing and leaves a warning, once.
 //   - When Run has returned, nothing that the hooks started is alive, as package sandbox has it.
 //
 // Hooks run unconfined, as the user, with none of this process's keys. The main function of a program that runs them
@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/internal/sandbox"
@@ -49,7 +50,10 @@ const (
 )
 
 // Set holds the hooks below a directory: "hooks" of a home.
-type Set struct{ Dir string }
+type Set struct {
+	Dir  string
+	told sync.Map // what Run has warned of: hooks that have not worked since, and what is ignored
+}
 
 // Input tells hooks what happens. They read it as one line of JSON, with hook_event_name.
 type Input struct {
@@ -73,27 +77,37 @@ type Answer struct {
 	Input    json.RawMessage // of Call: the arguments to use instead, an object; nil keeps them
 	Context  string          // of Turn and Result: to be told to the model as well, as data
 	Output   string          // of Result: what to tell in place of the result; "" keeps it
-	Warnings []string        // which hooks had no effect, and why: a line each
+	Warnings []string        // which hooks had no effect, and why: a line each, once
 }
 
 // Run runs the hooks of an event one after the other, in order of their names, each for at most 5 seconds. A hook is
-// told what those before it have replaced. The first that refuses is the last to run. When ctx has ended, the answer
-// is not whole and must not be obeyed.
-func (s Set) Run(ctx context.Context, in Input) (a Answer) {
+// told what those before it have replaced. The first that refuses is the last to run. Of a hook that fails again and
+// again, the first failure alone is a warning. When ctx has ended, the answer is not whole and must not be obeyed.
+func (s *Set) Run(ctx context.Context, in Input) (a Answer) {
 	names, ignored := s.find(in.Event)
-	a.Warnings = ignored
+	for _, why := range ignored {
+		s.warn(&a, why, why)
+	}
 	for _, name := range names {
 		if a.Deny || ctx.Err() != nil {
 			break
 		}
 		r, err := s.consult(ctx, name, in)
-		if err != nil {
-			a.Warnings = append(a.Warnings, fmt.Sprintf("hook %s had no effect: %v", name, err))
-			continue
+		if err == nil {
+			a.add(name, r, &in)
+			s.told.Delete(name)
+		} else if ctx.Err() == nil {
+			s.warn(&a, name, fmt.Sprintf("hook %s had no effect: %v", name, err))
 		}
-		a.add(name, r, &in)
 	}
 	return a
+}
+
+// warn warns of a thing, unless that has been done.
+func (s *Set) warn(a *Answer, of, warning string) {
+	if _, told := s.told.LoadOrStore(of, true); !told {
+		a.Warnings = append(a.Warnings, warning)
+	}
 }
 
 // reply is what a hook says, in the words of crush.
@@ -117,7 +131,7 @@ type nested struct {
 }
 
 // consult runs a hook and reads what it says.
-func (s Set) consult(ctx context.Context, name string, in Input) (r reply, err error) {
+func (s *Set) consult(ctx context.Context, name string, in Input) (r reply, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	var out, errs head

@@ -21,9 +21,9 @@ func TestMain(m *testing.M) {
 }
 
 // hooks makes a directory of hooks of shell scripts, by "event/name".
-func hooks(t *testing.T, scripts map[string]string) Set {
+func hooks(t *testing.T, scripts map[string]string) *Set {
 	t.Helper()
-	s := Set{Dir: filepath.Join(lethetest.Dir(t), "hooks")}
+	s := &Set{Dir: filepath.Join(lethetest.Dir(t), "hooks")}
 	for name, script := range scripts {
 		path := filepath.Join(s.Dir, name)
 		lethetest.Write(t, path, "#!/bin/sh\n"+script+"\n")
@@ -132,6 +132,32 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A hook that fails again and again is told of once, until it has worked; a stop is no failure of it.
+func TestToldOnce(t *testing.T) {
+	t.Parallel()
+	s := hooks(t, map[string]string{"call/h": `test -e works || { date +%N >&2; exit 1; }`, "call/typo~": ""})
+	for _, c := range []struct {
+		works    bool
+		warnings int
+	}{{false, 2}, {false, 0}, {true, 0}, {false, 1}, {false, 0}} {
+		if works := filepath.Join(s.Dir, "works"); c.works {
+			lethetest.Write(t, works, "")
+		} else {
+			_ = os.Remove(works)
+		}
+		if a := s.Run(t.Context(), Input{Event: Call}); len(a.Warnings) != c.warnings {
+			t.Errorf("%+v: %q", c, a.Warnings)
+		}
+	}
+	s = hooks(t, map[string]string{"call/h": `touch runs; sleep 1000`})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { // ends with the hook
+		lethetest.Eventually(t, "the hook runs", func() bool { _, err := os.Stat(filepath.Join(s.Dir, "runs")); return err == nil })
+		cancel()
+	}()
+	want(t, s.Run(ctx, Input{Event: Call}), Answer{})
+}
+
 // Programs that cannot be started are failures, too.
 func TestNoProgram(t *testing.T) {
 	t.Parallel()
@@ -144,6 +170,13 @@ func TestNoProgram(t *testing.T) {
 	}
 	lethetest.Words(t, got.Warnings[0], "hook call/10 had no effect", "no such file")
 	lethetest.Words(t, got.Warnings[1], "hook call/20 had no effect", "exec format error")
+	lethetest.Write(t, filepath.Join(s.Dir, "call/20"), "exit 2\n")
+	names, warnings := Check(s.Dir)
+	if len(names) != 3 || len(warnings) != 2 {
+		t.Fatalf("%q %q", names, warnings)
+	}
+	lethetest.Words(t, warnings[0], "hook call/10 cannot be started: stat /no/such/interpreter: no such file")
+	lethetest.Words(t, warnings[1], "hook call/20 cannot be started: its first line is not #!")
 }
 
 // What a hook reads is one line, with the names that Claude Code has. No escape of the model hides a word from it, and
@@ -277,9 +310,9 @@ func TestTrust(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(s.Dir, "ran")); err == nil {
 		t.Error("an ignored hook ran")
 	}
-	all := Check(s.Dir)
-	if len(all) != len(ignored)+2 {
-		t.Errorf("%q", all)
+	names, all := Check(s.Dir)
+	if fmt.Sprint(names) != "[call/good]" || len(all) != len(ignored)+2 {
+		t.Errorf("%q %q", names, all)
 	}
 	lethetest.Words(t, fmt.Sprint(all), "/calls is ignored: hooks belong into turn", "/elsewhere is ignored")
 }
@@ -288,12 +321,13 @@ func TestTrust(t *testing.T) {
 func TestNone(t *testing.T) {
 	t.Parallel()
 	s := Set{Dir: filepath.Join(t.TempDir(), "hooks")}
-	if s.Has(Call) || len(Check(s.Dir)) > 0 {
+	if names, warnings := Check(s.Dir); s.Has(Call) || len(names)+len(warnings) > 0 {
 		t.Error("there are hooks")
 	}
 	want(t, s.Run(t.Context(), Input{Event: Call}), Answer{})
 	lethetest.Write(t, filepath.Join(s.Dir, Call), "#!/bin/sh\nexit 2\n")
-	for _, warnings := range [][]string{s.Run(t.Context(), Input{Event: Call}).Warnings, Check(s.Dir)} {
+	_, found := Check(s.Dir)
+	for _, warnings := range [][]string{s.Run(t.Context(), Input{Event: Call}).Warnings, found} {
 		if !s.Has(Call) || len(warnings) != 1 || !strings.Contains(warnings[0], "not a directory") {
 			t.Errorf("%q", warnings)
 		}

@@ -37,7 +37,7 @@ type Ask struct {
 	At      time.Time `json:"at"`
 	Call    string    `json:"call"` // e12.1: the WAIT, or what is to be approved
 	Room    string    `json:"room"`
-	Text    string    `json:"question,omitempty"`
+	Text    string    `json:"question,omitempty"` // of an approval: why a hook wants it
 	Options []string  `json:"options,omitempty"`
 	For     []string  `json:"for,omitempty"`
 	Until   time.Time `json:"until,omitzero"`
@@ -102,6 +102,9 @@ func (k Ask) aboutCall(ref Ref) string {
 		return s
 	}
 	all := fmt.Sprintf("May I call %s?", k.Tool)
+	if k.Text != "" { // why a hook has people asked
+		all += " " + k.visible(blobs.Gist(k.Text))
+	}
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(k.Args), &args) // an object, as RepairCall has made it
 	for _, key := range slices.Sorted(maps.Keys(args)) {

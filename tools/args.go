@@ -104,6 +104,15 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	return lower, nil
 }
 
+// Folded returns the arguments of a call as its tool reads them: names in lower case, without nulls. What is no JSON
+// object, or has none, is returned as it is.
+func Folded(args json.RawMessage) json.RawMessage {
+	if given, _ := object(args); len(given) > 0 {
+		args, _ = json.Marshal(given) // of what was read as JSON
+	}
+	return args
+}
+
 // integer is an argument that models write as 5, 5.0 or "5"; of a switch also as true or false.
 type integer int64
 
