@@ -43,6 +43,7 @@ func TestWindowOfAnotherModel(t *testing.T) {
 // The cost of the next request is told before it is sent: what the provider's cache will serve of it has been sent in
 // the same epoch.
 func TestCostBefore(t *testing.T) {
+	lethetest.Unraced(t)
 	t.Parallel()
 	w := newWorld(t)
 	id := w.boot("ada", "dev")

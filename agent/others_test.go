@@ -91,7 +91,10 @@ func TestOthersChange(t *testing.T) {
 	source.set(tool("sums/add", "Adds."))
 	r.ask("again")
 	contains(t, w.requests()[before].rest["tools"], `"USE"`) // it could not be used otherwise
-	const turns = 100
+	turns := 100
+	if testing.Short() {
+		turns = 20
+	}
 	for n := range turns {
 		source.set(tool("sums/add", "Adds."), tool(fmt.Sprint("new/tool", n%7), "Comes and goes."))
 		r.ask(fmt.Sprint("turn ", n))
