@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
@@ -44,6 +45,8 @@ func TestNothingEscapes(t *testing.T) {
 		for _, call := range [][]any{
 			{"READ_FILE", "path", path},
 			{"LIST", "path", path},
+			{"GLOB", "pattern", "*", "path", cmp.Or(path, " ")}, // without a path they look at the workspace
+			{"GREP", "pattern", "SECRET", "path", cmp.Or(path, " ")},
 			{"WRITE_FILE", "path", path, "content", "x"},
 			{"EDIT_FILE", "path", path, "old", "SECRET", "new", "x"},
 		} {

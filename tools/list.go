@@ -104,12 +104,17 @@ func listPlace(root *os.Root, p place) ([]byte, error) {
 	return out, nil
 }
 
-// entryLine describes one entry. Names are quoted when they hold something that
-// could be taken for another line.
-func entryLine(root *os.Root, name, shown string) string {
-	if strings.ContainsFunc(shown, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\uFFFD' }) {
-		shown = fmt.Sprintf("%q", shown)
+// oneLine is a name, quoted when it holds something that could be taken for another line.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\u2028' || r == '\uFFFD' }) {
+		return fmt.Sprintf("%q", name)
 	}
+	return name
+}
+
+// entryLine describes one entry.
+func entryLine(root *os.Root, name, shown string) string {
+	shown = oneLine(shown)
 	fi, err := root.Lstat(name)
 	if err != nil {
 		return shown + "  (gone or not accessible)\n"

@@ -1,5 +1,5 @@
 // Package tools is what an agent can do: speak and move between rooms (SAY,
-// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST), run
+// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST; GLOB and GREP without BASH), run
 // commands (BASH), and deal with what it has forgotten (UNCOMPACT, RECALL,
 // COMPACT). Each tool is code, a description for the model (an embedded .md file)
 // and a test.
@@ -130,6 +130,9 @@ func New(c Config) (*Set, error) {
 	}
 	s := &Set{Config: c, roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...)), jobs: map[int]*command{}}
 	s.tools = append(s.roomTools(), s.fileTools()...)
+	if c.Bash == BashOff || c.Bash == BashSandbox && sandbox.Available() != nil || c.Only != nil { // Only says which
+		s.tools = append(s.tools, runTool("GLOB", s.glob), runTool("GREP", s.grep))
+	}
 	if c.Bash != BashOff {
 		if err := s.makePrivate(privateDir); err != nil {
 			return nil, fmt.Errorf("make directory of commands: %w", err)

@@ -118,7 +118,7 @@ func (v *view) message(e events.Event, here bool) {
 // kinds lets editors choose icons for tools.
 var kinds = map[string]sdk.ToolKind{
 	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead,
-	"RECALL": sdk.ToolKindSearch, "WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit,
+	"GLOB": sdk.ToolKindSearch, "GREP": sdk.ToolKindSearch, "RECALL": sdk.ToolKindSearch, "WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit,
 	"BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink, "FETCH": sdk.ToolKindFetch, "SEARCH": sdk.ToolKindSearch,
 }
 
