@@ -193,7 +193,7 @@ var allowed = map[string][]string{
 		"lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools", "lethe/trigger",
 	},
 	"lethe/request":      {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind"},
-	"lethe/skills":       {"lethe/catalogue", "lethe/internal/durable", "lethe/internal/lazy"},
+	"lethe/skills":       {"lethe/catalogue", "lethe/internal/durable", "lethe/internal/lazy", "lethe/internal/sandbox"},
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},
 	"lethe/tools": {

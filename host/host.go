@@ -241,7 +241,8 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	if dir, err := os.UserConfigDir(); err == nil {
 		rulesDir = filepath.Join(dir, "lethe")
 	}
-	shelf := Shelf(h.home, append(s.Tools.Roots, workspace))
+	s.Tools.Bash = bash
+	shelf := h.shelf(id, s, workspace)
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
 		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,

@@ -1,18 +1,32 @@
 package host
 
 import (
+	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
 
+	"lethe/config"
 	"lethe/home"
-	"lethe/internal/sandbox"
 	"lethe/skills"
+	"lethe/tools"
 )
 
-// Shelf returns the skills of identities that write to these directories, of which "" is none.
-func Shelf(h home.Home, roots []string) *skills.Shelf {
+// Shelf returns the skills and programs of identities with these settings and workspaces.
+func Shelf(h home.Home, s config.Settings, workspaces ...string) *skills.Shelf {
 	user, _ := os.UserHomeDir() // without one, there is nothing of theirs
-	return skills.New(h.Dir, user, func(dir string) bool {
-		return slices.ContainsFunc(roots, func(root string) bool { return root != "" && sandbox.Within(dir, root) })
-	})
+	return skills.New(h.Dir, user, workspaces, s.Tools.Roots, s.Tools.Bash != tools.BashOff)
+}
+
+// shelf is Shelf for an identity, whose workspace is that of its eldest ancestor unless one is named.
+func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *skills.Shelf {
+	if workspace == "" {
+		eldest := append([]string{id.Self}, home.Ancestry(h.store, id.Self)...)
+		workspace = filepath.Join(h.home.Agents(), eldest[len(eldest)-1], "workspace")
+	}
+	shelf := Shelf(h.home, s, workspace)
+	shelf.Tell = func(waiting []string) {
+		h.log.Warn(fmt.Sprintf("not offered until people allow them: %s; lethe skills allow --workspace %s NAME shows and "+
+			"allows one", home.Shorten(waiting), workspace))
+	}
+	return shelf
 }

@@ -1,8 +1,11 @@
-// Package skills finds texts that tell an agent how to do something: directories with a SKILL.md, by the Agent Skills
-// specification.
+// Package skills finds what people wrote for agents: texts that tell how to do something, which are directories with a
+// SKILL.md by the Agent Skills specification, and programs that say what they do.
 //
-//	shelf := skills.New(home, user, func(dir string) bool { return false })
+//	shelf := skills.New(home, user, workspaces, roots, true)
 //	config.Others = append(config.Others, shelf) // a catalogue.Source
+//
+// What lies in a home counts. What lies in a workspace, where identities and strangers may write, counts after people
+// have allowed it, as long as not a byte of it changes; until then no program of it is run.
 package skills
 
 import (
@@ -16,125 +19,260 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 	"unicode"
 
 	"lethe/catalogue"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
+	"lethe/internal/sandbox"
 )
 
 // What a skill may be.
 const (
 	maxText   = 256 << 10 // bytes of a SKILL.md
-	maxFiles  = 1000      // files of a skill beside it
+	maxFiles  = 1000      // files of a skill
+	maxBytes  = 64 << 20  // of them, or of a program
 	maxListed = 50        // files that its text names
 
+	maxKept = 4 * maxBytes // of what people allowed
+
 	lookEvery = time.Second
+	settles   = 2*time.Second + durable.ClockStep // after it, another change gives a file another time
 )
 
-// Entry is a skill, which is offered unless Why says what is wrong with it.
+// Entry is a skill or a program, which is offered unless Why says what is wrong with it.
 type Entry struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-	Why  string `json:"why,omitempty"`
+	place
+	Name  string `json:"name"`
+	Path  string `json:"path"`
+	Waits bool   `json:"waits,omitempty"` // nothing is wrong but that people have not allowed it as it is
+	Why   string `json:"why,omitempty"`
+	// Faults are what is wrong. Skills are held against the specification, which asks for more than what is offered here.
+	Faults []string `json:"faults,omitempty"`
 
-	item catalogue.Item
+	stamp string            // changes when one of its files does
+	head  map[string]string // of a skill
+	item  catalogue.Item
 }
 
-// Shelf holds the skills of an identity. It is a catalogue.Source; of two with one name the first counts.
+// place is a directory in which entries lie.
+type place struct {
+	Kind catalogue.Kind `json:"kind"`
+	root string         // links out of it lead nowhere
+	dir  string         // below root
+	own  bool           // identities do not write there
+}
+
+// Shelf holds the skills and programs of an identity. It is a catalogue.Source; of two with one name the first counts.
 type Shelf struct {
-	Dirs   []string // that tools have to read
+	Dirs []string               // that tools have to read
+	Tell func(waiting []string) // gets the names of what waits to be allowed, whenever these change; may be nil
+
+	home   string
+	places []place
 	mu     sync.Mutex
 	looked time.Time
+	told   []string
 	all    []Entry
 }
 
-// New returns the skills of a home and of a user, "" for none; those of a directory only if writable says that the
-// identity cannot write there. It reads none yet.
-func New(home, user string, writable func(dir string) bool) *Shelf {
-	s := &Shelf{}
-	for _, dir := range []string{filepath.Join(home, "skills"), filepath.Join(user, ".agents/skills")} {
-		real, _ := filepath.EvalSymlinks(dir) // "" where it is missing
-		if dir = cmp.Or(real, dir); filepath.IsAbs(dir) && !writable(dir) {
-			s.Dirs = append(s.Dirs, dir)
+// New returns the skills and programs of a home, of a user, "" for none, and of workspaces. Those of the home and the
+// user count only where an identity cannot write, which it can in workspaces and roots. programs says whether it can
+// run any. New reads none yet.
+func New(home, user string, workspaces, roots []string, programs bool) *Shelf {
+	s := &Shelf{home: home}
+	for _, p := range []place{
+		{catalogue.Skill, filepath.Join(home, "skills"), ".", true},
+		{catalogue.Skill, filepath.Join(user, ".agents/skills"), ".", true},
+		{catalogue.Program, filepath.Join(home, "bin"), ".", true},
+	} {
+		if !filepath.IsAbs(p.root) { // there is no such user
+			continue
+		}
+		p.root = real(p.root)
+		writable := func(root string) bool { return root != "" && sandbox.Within(p.root, real(root)) }
+		if !slices.ContainsFunc(slices.Concat(workspaces, roots), writable) {
+			s.Dirs = append(s.Dirs, p.root)
+			s.places = append(s.places, p)
 		}
 	}
+	for _, w := range workspaces {
+		for _, dir := range []string{".agents/skills", ".claude/skills"} {
+			s.places = append(s.places, place{catalogue.Skill, real(w), dir, false})
+		}
+		s.places = append(s.places, place{catalogue.Program, real(w), "bin", false})
+	}
+	s.places = slices.DeleteFunc(s.places, func(p place) bool { return p.Kind == catalogue.Program && !programs })
 	return s
 }
 
-// All returns all that there is, also what is not offered. It looks at most once a second.
+// real is the path of a directory, without links if it is there.
+func real(dir string) string {
+	dir, _ = filepath.Abs(dir) // else there is no working directory
+	found, _ := filepath.EvalSymlinks(dir)
+	return cmp.Or(found, dir)
+}
+
+// All returns all that there is, also what is not offered. It looks at most once a second, and reads what has changed.
 func (s *Shelf) All() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.looked) < lookEvery {
 		return s.all
 	}
+	before, waiting := s.all, []string(nil)
 	s.all, s.looked = []Entry{}, time.Now()
-	for _, dir := range s.Dirs {
-		entries, _ := os.ReadDir(dir) // what cannot be read is not there
-		for _, d := range entries {
-			if d.Type().IsRegular() || d.Name()[0] == '.' {
-				continue
-			}
-			e := Entry{Name: d.Name(), Path: filepath.Join(dir, d.Name())}
-			if err := e.read(); err != nil {
-				e.Why = err.Error()
-			}
-			s.all = append(s.all, e)
+	for _, p := range s.places {
+		s.all = append(s.all, s.look(p, before)...)
+	}
+	for _, e := range s.all {
+		if e.Waits {
+			waiting = append(waiting, e.Name)
 		}
 	}
+	if s.Tell != nil && !slices.Equal(s.told, waiting) && len(waiting) > 0 {
+		s.Tell(waiting)
+	}
+	s.told = waiting
 	return s.all
 }
 
-var validName = lazy.Regexp(`^[a-z0-9-]{1,64}$`)
+// tree is a directory of a root, whose files are opened without waiting for anybody, such as the writer of a pipe.
+type tree struct {
+	root *os.Root
+	dir  string
+}
 
-func (e *Entry) read() error {
+func (t tree) Open(name string) (fs.File, error) {
+	return t.root.OpenFile(path.Join(t.dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// look returns what lies in a place; what has the stamp that it had before is not read.
+func (s *Shelf) look(p place, before []Entry) (all []Entry) {
+	root, err := os.OpenRoot(p.root)
+	if err != nil {
+		return nil // what cannot be read is not there
+	}
+	defer root.Close()
+	t := tree{root, p.dir}
+	entries, _ := fs.ReadDir(t, ".")
+	for _, d := range entries {
+		fi, err := d.Info()
+		runs := err == nil && !d.IsDir() && fi.Mode()&0o111 != 0
+		isSkill := p.Kind == catalogue.Skill && !d.Type().IsRegular()
+		if d.Name()[0] == '.' || !isSkill && (p.Kind == catalogue.Skill || !runs) {
+			continue
+		}
+		e := Entry{place: p, Name: d.Name(), Path: filepath.Join(p.root, p.dir, d.Name())}
+		files, err := s.files(t, &e)
+		known := slices.IndexFunc(before, func(b Entry) bool { return b.Path == e.Path && b.stamp == e.stamp })
+		if err == nil && known >= 0 {
+			all = append(all, before[known])
+			continue
+		}
+		if err == nil {
+			err = s.read(t, &e, files)
+		}
+		if err != nil {
+			e.Why = err.Error()
+		}
+		e.Faults = e.faults()
+		all = append(all, e)
+	}
+	return all
+}
+
+var validName = lazy.Regexp(`^[a-z0-9-][a-z0-9._-]{0,63}$`)
+
+// files returns the files of an entry, and sets its stamp. There is nothing else than files and directories.
+func (s *Shelf) files(t tree, e *Entry) (files []string, err error) {
 	if !validName().MatchString(e.Name) {
-		return errors.New("its directory's name is not up to 64 of a-z, 0-9 and hyphens")
+		return nil, errors.New("its name is not up to 64 of a-z, 0-9, hyphens, dots and _")
 	}
-	if fi, err := os.Lstat(e.Path); err != nil || !fi.IsDir() {
-		return errors.New("it is no directory (a link is none)")
+	var stamp strings.Builder
+	var newest time.Time
+	size := int64(0)
+	add := func(name string, fi fs.FileInfo) {
+		changed := durable.Changed(fi)
+		fmt.Fprintln(&stamp, name, fi.Mode(), fi.Size(), fi.ModTime().UnixNano(), changed.UnixNano())
+		if size += fi.Size(); changed.After(newest) {
+			newest = changed
+		}
 	}
-	files, err := walk(os.DirFS(e.Path))
+	err = fs.WalkDir(t, e.Name, func(name string, _ fs.DirEntry, err error) error {
+		fi, missing := t.root.Lstat(path.Join(t.dir, name))
+		switch {
+		case missing != nil:
+			return missing
+		case !fi.IsDir() && !fi.Mode().IsRegular() || strings.ContainsFunc(name, unicode.IsControl):
+			return fmt.Errorf("%q is no regular file (a link is none)", name)
+		case err != nil:
+			return err
+		case !fi.IsDir():
+			files = append(files, name)
+		}
+		if add(name, fi); len(files) > maxFiles || size > maxBytes {
+			return fmt.Errorf("it has more than %d files, or than %d MB", maxFiles, maxBytes>>20)
+		}
+		return nil
+	})
+	if fi, err := os.Stat(s.kept(e.Path)); err == nil {
+		add("", fi)
+	}
+	if now := time.Now(); now.Sub(newest) < settles { // its next change may leave the same times
+		fmt.Fprint(&stamp, now)
+	}
+	e.stamp = stamp.String()
+	return files, err
+}
+
+// read reads an entry, and says why it is not offered.
+func (s *Shelf) read(t tree, e *Entry, files []string) error {
+	all, text, err := take(t, e, files)
 	if err != nil {
 		return err
 	}
-	text, err := durable.ReadWhole(filepath.Join(e.Path, "SKILL.md"), maxText)
+	e.item = catalogue.Item{Kind: e.Kind, Name: e.Name, Text: "BASH runs it: " + e.Path + "\n", Own: e.own}
+	if e.Kind == catalogue.Skill {
+		if e.head, err = front(text); err == nil && e.head["description"] == "" {
+			err = errors.New("SKILL.md has no description, so nobody knows when it is of use")
+		}
+		e.item.About, e.item.Text = e.head["description"], text+e.beside(files)
+	}
 	if err != nil {
 		return err
 	}
-	head, err := front(string(text))
-	if err == nil && head["description"] == "" {
-		err = errors.New("SKILL.md has no description, so nobody knows when it is of use")
+	if was, err := durable.ReadWhole(s.kept(e.Path), maxKept); !e.own && string(was) != all {
+		e.Waits = true
+		if err != nil {
+			return errors.New("not allowed")
+		}
+		return errors.New("not allowed: it has changed since it was")
 	}
-	e.item = catalogue.Item{
-		Kind: catalogue.Skill, Name: e.Name, About: head["description"], Text: string(text), Own: true,
-	}
-	if len(files) > 0 {
-		some := strings.Join(files[:min(maxListed, len(files))], ", ")
-		e.item.Text += fmt.Sprintf("\n[%d files beside it in %s: %s]\n", len(files), e.Path, some)
+	if e.Kind == catalogue.Program {
+		e.item.About, err = s.describe(e, all)
 	}
 	return err
 }
 
-// walk returns the files of a skill but SKILL.md. There is nothing else than files and directories.
-func walk(skill fs.FS) (files []string, err error) {
-	return files, fs.WalkDir(skill, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil || d.IsDir():
-			return err
-		case len(files) == maxFiles:
-			return fmt.Errorf("it has more than %d files", maxFiles)
-		case !d.Type().IsRegular() || strings.ContainsFunc(name, unicode.IsControl):
-			return fmt.Errorf("%q is no regular file (a link is none)", name)
-		case name != "SKILL.md":
-			files = append(files, name)
+// beside tells which files lie beside a SKILL.md.
+func (e *Entry) beside(files []string) string {
+	var names []string
+	for _, name := range files {
+		if name != e.Name+"/SKILL.md" {
+			names = append(names, strings.TrimPrefix(name, e.Name+"/"))
 		}
-		return nil
-	})
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	some := strings.Join(names[:min(maxListed, len(names))], ", ")
+	return fmt.Sprintf("\n[%d files beside it in %s: %s]\n", len(names), e.Path, some)
 }
 
 // Items implements catalogue.Source.
@@ -152,7 +290,8 @@ func (s *Shelf) Ask(context.Context) []catalogue.Item { return s.Items() }
 
 // Use implements catalogue.Source: nothing is called.
 func (s *Shelf) Use(context.Context, string, json.RawMessage, catalogue.Call) (catalogue.Answer, error) {
-	return catalogue.Answer{}, errors.New("a skill is a text to follow: TOOLS with its name shows it")
+	return catalogue.Answer{}, errors.New("a skill is a text to follow and a program a command of BASH: TOOLS with its " +
+		"name tells more")
 }
 
 //go:embed shipped

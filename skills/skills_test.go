@@ -26,16 +26,20 @@ func write(t *testing.T, text string, path ...string) string {
 
 func skill(about string) string { return "---\nname: x\ndescription: " + about + "\n---\nDo it.\n" }
 
-func nowhere(string) bool { return false }
+// look has a shelf look again.
+func look(s *Shelf) []Entry {
+	s.looked = s.looked.Add(-lookEvery)
+	return s.All()
+}
 
 // Skills of the home come before those of the user; a shelf that has looked sees what changes; a place where the identity
 // may write is none.
 func TestShelf(t *testing.T) {
 	t.Parallel()
 	home, user := t.TempDir(), t.TempDir()
-	shelf := New(home, user, nowhere)
+	shelf := New(home, user, nil, nil, true)
 	look := func() string {
-		shelf.looked = shelf.looked.Add(-lookEvery)
+		look(shelf)
 		var lines []string
 		for _, i := range catalogue.All([]catalogue.Source{shelf}, catalogue.Source.Items) {
 			lines = append(lines, i.Line())
@@ -60,14 +64,14 @@ func TestShelf(t *testing.T) {
 	if got := look(); got != "skill a: other\nskill b: two" {
 		t.Error(got)
 	}
-	shelf = New(home, user, func(dir string) bool { return strings.HasPrefix(dir, user) })
+	shelf = New(home, user, nil, []string{"", user}, true)
 	if got := look(); got != "skill a: other" {
 		t.Error(got)
 	}
 	if _, err := shelf.Use(context.Background(), "a", nil, catalogue.Call{}); err == nil {
 		t.Error("a skill was called")
 	}
-	if len(New(home, "", nowhere).Dirs) != 1 {
+	if len(New(home, "", nil, nil, true).Dirs) != 2 {
 		t.Error("no user has skills in the working directory")
 	}
 }
@@ -84,7 +88,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	why := map[string]string{
-		"Upper": "its directory's name", "with\nline": "its directory's name", strings.Repeat("a", 65): "its directory's name",
+		"Upper": "its name", "with\nline": "its name", strings.Repeat("a", 65): "its name",
 		"huge": "", "empty": "does not begin", "plain": "does not begin", "linked": "no regular file", "link-md": "no regular file",
 		"link-dir": "a link is none", "fifo": "no regular file", "many": "more than", "deep": "SKILL.md", "sparse": "",
 		"odd": "no regular file",
@@ -114,7 +118,7 @@ func TestHostile(t *testing.T) {
 	}
 	write(t, "", dir, "README.md")
 	write(t, "", dir, ".git", "SKILL.md")
-	shelf := New(home, "", nowhere)
+	shelf := New(home, "", nil, nil, true)
 	for _, e := range shelf.All() {
 		if want, ok := why[e.Name]; !ok || e.Why == "" || !strings.Contains(e.Why, want) {
 			t.Errorf("%.40q: %s", e.Name, e.Why)
@@ -141,7 +145,7 @@ func TestInstall(t *testing.T) {
 			t.Errorf("installed %s", name)
 		}
 	}
-	items := New(home, "", nowhere).Items()
+	items := New(home, "", nil, nil, true).Items()
 	if len(items) != 1 || !strings.Contains(items[0].About, "Use when") {
 		t.Errorf("%+v", items)
 	}

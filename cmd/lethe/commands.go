@@ -73,7 +73,8 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
 		"lethe triggers": p.of(p.triggersCommand),
 
-		"lethe skills": p.skillsCommand, "lethe skills add": p.skillsAddCommand, "lethe skills list": p.skillsCommand,
+		"lethe skills": p.skillsCommand, "lethe skills add": p.skillsAddCommand, "lethe skills allow": p.skillsAllowCommand,
+		"lethe skills check": p.skillsCheckCommand, "lethe skills list": p.skillsCommand,
 
 		"lethe bridge": p.bridgeCommand, "lethe bridge telegram": p.telegramCommand,
 		"lethe bridge telegram allow": p.allowCommand, "lethe bridge telegram revoke": p.revokeCommand,

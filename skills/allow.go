@@ -1,0 +1,145 @@
+package skills
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"lethe/internal/durable"
+	"lethe/internal/lazy"
+	"lethe/internal/sandbox"
+)
+
+// kept is the path of a file in the home for what belongs to a text: to a path, what people allowed there; to that,
+// with .about behind it, what a program said of itself.
+func (s *Shelf) kept(of string) string {
+	return filepath.Join(s.home, "allowed", fmt.Sprintf("%x", sha256.Sum256([]byte(of))))
+}
+
+// take reads the files of an entry, and returns its SKILL.md, and of all of them what people allow: the name, the size
+// and the digest of each, and its text, if it is one and not too long.
+func take(t tree, e *Entry, files []string) (all, skill string, err error) {
+	var out strings.Builder
+	for _, name := range files {
+		f, err := t.Open(name)
+		if err != nil {
+			return "", "", err
+		}
+		fi, err := f.Stat()
+		var data []byte
+		if err == nil && fi.Mode().IsRegular() { // else it has become something else since it was found, and has no text
+			data, err = io.ReadAll(io.LimitReader(f, maxBytes))
+		}
+		f.Close()
+		if err != nil {
+			return "", "", err
+		}
+		fmt.Fprintf(&out, "--- %s: %d bytes, SHA-256 %x\n", name, len(data), sha256.Sum256(data))
+		if len(data) <= maxText && utf8.Valid(data) && !bytes.ContainsRune(data, 0) {
+			fmt.Fprintf(&out, "%s\n", data)
+		}
+		if name == e.Name+"/SKILL.md" {
+			if skill = string(data); len(skill) > maxText {
+				return "", "", fmt.Errorf("SKILL.md has more than %d KB", maxText>>10)
+			}
+		}
+	}
+	return out.String(), skill, nil
+}
+
+// Allow returns how an entry that waits differs from what people allowed of it, as a unified diff. With record, it
+// records that people allow just that, which then survives power loss.
+func (s *Shelf) Allow(e Entry, record bool) (diff string, err error) {
+	root, err := os.OpenRoot(e.root)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	t := tree{root, e.dir}
+	files, err := s.files(t, &e)
+	if err != nil {
+		return "", err
+	}
+	now, _, err := take(t, &e, files)
+	if err != nil {
+		return "", err
+	}
+	path := s.kept(e.Path)
+	was, err := durable.ReadWhole(path, maxKept)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if record && err == nil {
+		err = cmp.Or(durable.MkdirAll(filepath.Dir(path), 0o700), durable.WriteFile(path, []byte(now), 0o600))
+	}
+	return udiff.Unified("allowed", "now", string(was), now), err
+}
+
+// How programs say what they do.
+const (
+	maxAbout = 200 // bytes
+	askTime  = 5 * time.Second
+)
+
+// head keeps the beginning of what a program prints: a byte more than it may, and the end of a line.
+type head []byte
+
+func (h *head) Write(p []byte) (int, error) {
+	*h = append(*h, p[:min(len(p), maxAbout+2-len(*h))]...)
+	return len(p), nil
+}
+
+// describe runs a program, confined and without a network, for the line that says what it does; once for all that was
+// taken of it.
+func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
+	known := s.kept(all) + ".about"
+	if text, err := durable.ReadWhole(known, maxAbout); err == nil {
+		return string(text), nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	dir, out := filepath.Dir(e.Path), head{}
+	end, err := sandbox.Run(ctx, sandbox.Command{
+		Args: []string{e.Path, "--description"}, Dir: dir, Confine: true, Offline: true,
+		Read: []string{dir}, Hide: []string{s.home}, Errors: io.Discard,
+	}, &out)
+	about = strings.TrimSpace(string(out))
+	odd := len(about) > maxAbout || !utf8.ValidString(about) || strings.ContainsFunc(about, unicode.IsControl)
+	if err = cmp.Or(err, ctx.Err()); err != nil || (end != sandbox.Outcome{}) || about == "" || odd {
+		const say = "it does not print a line of at most %d bytes within %v for --description (%v, exit code %d%s)"
+		return "", fmt.Errorf(say, maxAbout, askTime, err, end.Exit, end.Failed)
+	}
+	return about, cmp.Or(durable.MkdirAll(filepath.Dir(known), 0o700), durable.WriteFile(known, []byte(about), 0o600))
+}
+
+var specifiedName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// faults returns what is wrong with an entry.
+func (e *Entry) faults() (faults []string) {
+	find := func(bad bool, what string) {
+		if bad {
+			faults = append(faults, what)
+		}
+	}
+	find(e.Why != "" && !e.Waits, e.Why)
+	if e.head != nil {
+		find(e.head["name"] != e.Name, "its name in SKILL.md is not that of its directory")
+		find(!specifiedName().MatchString(e.Name), "its name is not of a-z, 0-9 and single hyphens between them")
+		find(utf8.RuneCountInString(e.head["description"]) > 1024, "its description has more than 1024 characters")
+		find(utf8.RuneCountInString(e.head["compatibility"]) > 500, "its compatibility has more than 500 characters")
+	}
+	return faults
+}
