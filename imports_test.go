@@ -192,7 +192,7 @@ var allowed = map[string][]string{
 		"lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/recall",
 		"lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools", "lethe/trigger",
 	},
-	"lethe/request":      {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind"},
+	"lethe/request":      {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind", "lethe/outside"},
 	"lethe/skills":       {"lethe/catalogue", "lethe/internal/durable", "lethe/internal/lazy", "lethe/internal/sandbox"},
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},

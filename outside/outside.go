@@ -43,6 +43,16 @@ type Reader struct {
 	text   []byte           // of them
 }
 
+// Of returns what System has added to a system message: "" if nothing.
+func Of(system string) string {
+	for _, head := range []string{rulesHead, catalogueHead} {
+		if i := strings.Index(system, "\n\n"+head); i >= 0 {
+			return system[i:]
+		}
+	}
+	return ""
+}
+
 // items returns what others made, and the text that stands for it.
 func (r *Reader) items() ([]catalogue.Item, []byte) {
 	items := catalogue.All(r.Sources, catalogue.Source.Items)

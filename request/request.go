@@ -15,6 +15,7 @@ import (
 	"lethe/life"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/outside"
 )
 
 // DefaultLimit is the largest request in tokens, where nobody has configured another.
@@ -148,9 +149,10 @@ type Parts struct {
 	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
 	Total   int `json:"total"`
 	System  int `json:"system"`
-	Past    int `json:"past"`    // faded entries, pins and MEMORY
-	Live    int `json:"live"`    // live entries
-	Entries int `json:"entries"` // how many those are
+	Others  int `json:"others,omitempty"` // of System, what others wrote: rules of people, and the catalogue
+	Past    int `json:"past"`             // faded entries, pins and MEMORY
+	Live    int `json:"live"`             // live entries
+	Entries int `json:"entries"`          // how many those are
 	Tools   int `json:"tools"`
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
@@ -177,6 +179,9 @@ func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	}
 	messages := s.Messages("")
 	p.System = e.Tokens(messages[0].Weight())
+	if others := outside.Of(s.Stable.System); others != "" {
+		p.Others = e.Tokens(llm.Weight(others))
+	}
 	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
 		p.Live += e.Tokens(m.Weight())
 	}
