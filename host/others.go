@@ -23,6 +23,7 @@ func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *ski
 		eldest := append([]string{id.Self}, home.Ancestry(h.store, id.Self)...)
 		workspace = filepath.Join(h.home.Agents(), eldest[len(eldest)-1], "workspace")
 	}
+	workspace, _ = filepath.Abs(workspace) // else there is no working directory
 	shelf := Shelf(h.home, s, workspace)
 	shelf.Tell = func(waiting []string) {
 		h.log.Warn(fmt.Sprintf("not offered until people allow them: %s; lethe skills allow --workspace %s NAME shows and "+
