@@ -45,9 +45,6 @@ func (a *Agent) act(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := a.keepFiles(&o.Result); err != nil {
-			return err
-		}
 		show, weight := a.showing(o.Result)
 		left -= weight
 		result := event.Result{Status: o.state, Opened: o.Opened, Withdrawn: withdrawn, Job: o.Job, File: o.file}
@@ -145,6 +142,9 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 	}
 	if err == nil && !o.stopped {
 		err = a.afterCall(ctx, in, c.Tool, argsOf(c), &o)
+	}
+	if err == nil {
+		err = a.keepFiles(&o.Result)
 	}
 	return o, err
 }

@@ -138,3 +138,18 @@ func TestOthersAreBounded(t *testing.T) {
 	contains(t, string(w.newest().first), " more are not shown: TOOLS finds them.")
 	r.finish()
 }
+
+// A call that people approved keeps the files that its tool returned, as any call does.
+func TestApprovedFiles(t *testing.T) {
+	t.Parallel()
+	w := asking(t, "USE sums/*", rehearsal.Step{Contains: "add it", Answer: calls("USE", `{"name":"sums/add","args":{"a":1}}`)})
+	source := &made{}
+	source.set(tool("sums/add", "Adds numbers."))
+	w.conf.Tools.Others = []catalogue.Source{source}
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "add it")
+	w.say("dev", "ann", w.question("dev", 1).ID+" once")
+	w.eventually("the file is named", func() bool { return strings.Contains(w.prompt(), "report.csv text/csv, 4 bytes]") })
+	r.finish()
+}

@@ -18,6 +18,10 @@ func TestRules(t *testing.T) {
 		want             bool
 	}{
 		{"BASH", "BASH", command("ls"), true},
+		{"USE github/*", "USE", `{"name":"github/create_issue","args":{"path":"x","command":"y"}}`, true},
+		{"USE github/*", "USE", `{"name":" github/create_issue"}`, true},
+		{"USE github/*", "USE", `{"name":"notes/github/x"}`, false},
+		{"USE github/*", "USE", `{"name":"notes/read","args":{"name":"github/x"}}`, false},
 		{"BASH", "SAY", `{"room":"ops","message":"x"}`, false},
 		{"SAY ops", "SAY", `{"room":"#ops","message":"x"}`, true},
 		{"SAY ops", "SAY", `{"room":"dev","message":"ops"}`, false},
