@@ -94,7 +94,8 @@ var allowed = map[string][]string{
 		"lethe/spend/wallet",
 	},
 	"lethe/config": {
-		"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/llm", "lethe/spend", "lethe/tools", "lethe/web",
+		"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/llm", "lethe/mcp", "lethe/spend", "lethe/tools",
+		"lethe/web",
 	},
 	"lethe/crew": {
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/panics", "lethe/internal/status", "lethe/mind",
@@ -122,7 +123,7 @@ var allowed = map[string][]string{
 	"lethe/host": {
 		"lethe/agent", "lethe/blobs", "lethe/catalogue", "lethe/chat", "lethe/config", "lethe/crew", "lethe/events",
 		"lethe/gate", "lethe/home", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/llm",
-		"lethe/llm/rehearsal", "lethe/mind", "lethe/skills", "lethe/tools", "lethe/wake",
+		"lethe/llm/rehearsal", "lethe/mcp", "lethe/mind", "lethe/skills", "lethe/tools", "lethe/wake",
 	},
 	"lethe/internal/child":    {},
 	"lethe/internal/demo":     {"lethe/chat", "lethe/internal/must", "lethe/internal/status"},
@@ -171,7 +172,10 @@ var allowed = map[string][]string{
 	"lethe/llm":           {"lethe/internal/picture", "lethe/llm/message"},
 	"lethe/llm/message":   {},
 	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
-	"lethe/mind":          {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
+	"lethe/mcp": {
+		"lethe/blobs", "lethe/catalogue", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret",
+	},
+	"lethe/mind": {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},
 	"lethe/outside": {
 		"lethe/blobs", "lethe/catalogue", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/journal",
 		"lethe/life/event", "lethe/mind",

@@ -55,6 +55,10 @@ func TestPeoplesOwn(t *testing.T) {
 		}
 		lethetest.Must(t, errors.Join(os.Chmod(below, mode), os.Chmod(filepath.Dir(below), mode)))
 	}
+	for name, mode := range map[string]os.FileMode{"home": 0o700, "home/open": 0o777} { // of a server of tools
+		path := filepath.Join(w.home.Dir, "mcp/notes", name)
+		lethetest.Must(t, errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
+	}
 	if found := w.fsck(); len(found) > 0 {
 		t.Errorf("found %q", found)
 	}

@@ -51,7 +51,8 @@ func (c *checker) files(dir string) error {
 		if err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61) { // those are held against their names
 			return err
 		}
-		if d.IsDir() && slices.Contains(foreign, d.Name()) {
+		servers := filepath.Dir(path) == filepath.Join(c.home.Dir, "mcp") // what is theirs, they know
+		if d.IsDir() && (servers || slices.Contains(foreign, d.Name())) {
 			return fs.SkipDir
 		}
 		fi, err := d.Info()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -89,6 +90,10 @@ func (s *Settings) Check() error {
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
 	f.unless(s.Web.Check() == nil, "%w", s.Web.Check())
+	for _, name := range slices.Sorted(maps.Keys(s.MCP)) {
+		err := s.MCP[name].Check(name, s.Tools.Network == NetworkNone)
+		f.unless(err == nil, "mcp.%s: %w", name, err)
+	}
 	for model, price := range s.Prices {
 		f.priced(fmt.Sprintf("prices.%q", model), price)
 	}

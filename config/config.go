@@ -25,6 +25,7 @@ import (
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/llm"
+	"lethe/mcp"
 	"lethe/tools"
 	"lethe/web"
 )
@@ -89,10 +90,11 @@ type Settings struct {
 		Ask     []string `toml:"ask"` // calls before which people are asked
 		AskTime string   `toml:"ask_time"`
 	} `toml:"tools"`
-	Web    web.Settings         `toml:"web"`
-	Budget Budget               `toml:"budget"`
-	Models map[string]Model     `toml:"models"` // by name: what is known of them, before llm's table
-	Prices map[string]llm.Price `toml:"prices"` // by name, in USD per million tokens
+	Web    web.Settings          `toml:"web"`
+	MCP    map[string]mcp.Server `toml:"mcp"` // servers of tools, by name
+	Budget Budget                `toml:"budget"`
+	Models map[string]Model      `toml:"models"` // by name: what is known of them, before llm's table
+	Prices map[string]llm.Price  `toml:"prices"` // by name, in USD per million tokens
 	Media  struct {
 		Transcribe string `toml:"transcribe"` // a command
 	} `toml:"media"`

@@ -40,6 +40,7 @@ import (
 	"lethe/life"
 	"lethe/llm"
 	"lethe/llm/rehearsal"
+	"lethe/mcp"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -88,6 +89,7 @@ type Host struct {
 	preset   string                      // that models go to where their names say none; "" for the offline one's
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
+	others   *mcp.Servers                // nil: none is configured
 	warnings []string                    // what weakens the promises here
 }
 
@@ -123,6 +125,7 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		return nil, err
 	}
 	log := h.log
+	h.others = h.servers()
 	if o.Offline {
 		return h, h.rehearse()
 	}
@@ -243,6 +246,10 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	}
 	s.Tools.Bash = bash
 	shelf := h.shelf(id, s, workspace)
+	others := []catalogue.Source{shelf}
+	if h.others != nil {
+		others = append(others, h.others)
+	}
 	c := agent.Config{
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
 		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
@@ -258,7 +265,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
 			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
-			Others: []catalogue.Source{shelf}, Read: shelf.Dirs,
+			Others: others, Read: shelf.Dirs,
 		}.Narrowed(s.Tools.Only),
 		Budget: s.Budget.Limits(), Known: h.known,
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
@@ -282,7 +289,7 @@ func (h *Host) warn() {
 		h.warnings = append(h.warnings, w.Text)
 	}
 	if !confines.Load() {
-		h.warnings = append(h.warnings, "BASH is refused: this program does not call host.Main first")
+		h.warnings = append(h.warnings, "BASH and programs of [mcp] are refused: this program does not call host.Main first")
 	}
 	for _, what := range h.warnings {
 		h.log.Warn(what)
@@ -299,6 +306,9 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 		group.Go(func() error { return h.serve(around) })
 	}
 	err := f(ctx)
+	if h.others != nil {
+		h.others.Close()
+	}
 	if h.client != nil { // Look runs nothing that asks a model
 		h.client.Close()
 	}

@@ -2,11 +2,13 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
 	"lethe/config"
 	"lethe/home"
+	"lethe/mcp"
 	"lethe/skills"
 	"lethe/tools"
 )
@@ -30,4 +32,17 @@ func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *ski
 			"allows one", home.Shorten(waiting), workspace))
 	}
 	return shelf
+}
+
+// servers returns the servers of tools that are configured, or nil.
+func (h *Host) servers() *mcp.Servers {
+	all := maps.Clone(h.settings.MCP)
+	maps.DeleteFunc(all, func(_ string, s mcp.Server) bool { return s.URL == "" && !confines.Load() })
+	if len(all) == 0 {
+		return nil
+	}
+	return mcp.New(mcp.Config{
+		Servers: all, Home: h.home.Dir, Secrets: h.options.Secrets, Log: h.log,
+		Trusted: h.settings.Tools.Bash == tools.BashTrusted,
+	})
 }

@@ -15,7 +15,7 @@ import (
 
 // stateDirs is what clean removes.
 var stateDirs = []string{
-	"agents", "names", "chats", "blobs", "bridges", "index", "lost+found", "lethe.log", "format", "key",
+	"agents", "names", "chats", "blobs", "bridges", "mcp", "index", "lost+found", "lethe.log", "format", "key",
 }
 
 // cleanCommand removes what is in stateDirs, after asking.
