@@ -86,7 +86,8 @@ var allowed = map[string][]string{
 		"lethe/chat", "lethe/check", "lethe/config", "lethe/doctor", "lethe/erase", "lethe/events", "lethe/home",
 		"lethe/host", "lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/must",
 		"lethe/internal/sandbox", "lethe/internal/secret", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm",
-		"lethe/llm/rehearsal", "lethe/mind", "lethe/proof", "lethe/report", "lethe/request", "lethe/skills", "lethe/tools",
+		"lethe/llm/rehearsal", "lethe/mcp", "lethe/mind", "lethe/proof", "lethe/report", "lethe/request", "lethe/skills",
+		"lethe/tools",
 	},
 	"lethe/compactor": {"lethe/blobs", "lethe/chat", "lethe/life/event", "lethe/llm/message", "lethe/mind"},
 	"lethe/compactor/beside": {

@@ -99,6 +99,8 @@ type Config struct {
 	Secrets []string          // files that servers must not read
 	Trusted bool              // as BASH: servers may do what this user may
 	Log     *slog.Logger      // may be nil
+
+	Handshake time.Duration // how long a start may take; 0: ten seconds
 }
 
 // Servers are those of a home. They are a catalogue.Source.
@@ -122,7 +124,7 @@ func New(c Config) *Servers {
 	if real, err := filepath.EvalSymlinks(c.Home); err == nil {
 		c.Home = real
 	}
-	all := &Servers{Config: c, handshake: handshakeTime, call: callTime, idle: idleTime}
+	all := &Servers{Config: c, handshake: cmp.Or(c.Handshake, handshakeTime), call: callTime, idle: idleTime}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		s := &server{
 			Server: c.Servers[name], name: name, of: all,
@@ -191,11 +193,20 @@ func (s *Servers) Ask(ctx context.Context) []catalogue.Item {
 // Use implements catalogue.Source.
 func (s *Servers) Use(ctx context.Context, name string, args json.RawMessage, _ catalogue.Call) (catalogue.Answer, error) {
 	of, tool, _ := strings.Cut(name, "/")
-	i := slices.IndexFunc(s.all, func(one *server) bool { return one.name == of })
-	if i < 0 || tool == "" {
+	one := s.called(of)
+	if one == nil || tool == "" {
 		return catalogue.Answer{}, fmt.Errorf("%s is no tool: TOOLS finds those that there are", name)
 	}
-	return s.all[i].use(ctx, tool, args)
+	return one.use(ctx, tool, args)
+}
+
+// called returns a server, or nil.
+func (s *Servers) called(name string) *server {
+	i := slices.IndexFunc(s.all, func(one *server) bool { return one.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.all[i]
 }
 
 // Close stops all servers, in 1.5 s. No other method may be called after it.

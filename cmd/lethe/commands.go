@@ -73,6 +73,9 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
 		"lethe triggers": p.of(p.triggersCommand),
 
+		"lethe mcp add": p.serverAddCommand, "lethe mcp import": p.serverImportCommand, "lethe mcp list": p.serversCommand,
+		"lethe mcp remove": p.serverRemoveCommand, "lethe mcp test": p.serverTestCommand,
+
 		"lethe skills": p.skillsCommand, "lethe skills add": p.skillsAddCommand, "lethe skills allow": p.skillsAllowCommand,
 		"lethe skills check": p.skillsCheckCommand, "lethe skills list": p.skillsCommand,
 

@@ -98,7 +98,7 @@ func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	repair, _ := cmd.Flags().GetBool("repair")
 	p.asIs = name == "check" && !repair
-	makes := []string{"", "run", "serve", "chat", "say", "ask", "acp", "mcp", "import"} // a home; the others only look
+	makes := []string{"", "run", "serve", "chat", "say", "ask", "acp", "mcp", "mcp add", "mcp import", "import"} // a home; the others only look
 	return p.open(slices.Contains(makes, name))
 }
 

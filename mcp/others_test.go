@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"lethe/internal/test/lethetest"
+)
+
+// What Claude, Cursor and VS Code write down is read; what only they can fill in is left out, and told.
+func TestParse(t *testing.T) {
+	claude := `{"mcpServers": {
+		"My Server": {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "${env:KEY}", "A": "b"}},
+		"shell": {"command": "x", "args": ["${workspaceFolder}"]},
+		"far": {"type": "http", "url": "https://far.example/mcp", "headers": {"Authorization": "${TOKEN}"}},
+		"near": {"url": "http://near.example/mcp"}, "☃": {"command": "x"}, "empty": {}}, "projects": {"a": 1}}`
+	got, refused, err := Parse([]byte(claude))
+	lethetest.Must(t, err)
+	want := map[string]Server{
+		"my-server": {Command: []string{"npx", "-y", "x"}, Env: map[string]string{"KEY": "$KEY", "A": "b"}, Network: true},
+		"far":       {URL: "https://far.example/mcp", Headers: map[string]string{"Authorization": "$TOKEN"}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+	why := errors.Join(refused...).Error()
+	for _, part := range []string{"shell: it has a ${", "near: url = ", "☃: its name", "empty: give it either"} {
+		if !strings.Contains(why, part) {
+			t.Errorf("refused without %q: %s", part, why)
+		}
+	}
+	code, _, err := Parse([]byte(`{"servers": {"a": {"command": "b"}}, "inputs": []}`))
+	if err != nil || len(code) != 1 {
+		t.Errorf("of VS Code: %v, %v", code, err)
+	}
+	if _, _, err := Parse([]byte("mcpServers:")); err == nil {
+		t.Error("no JSON, and no error")
+	}
+}
