@@ -34,6 +34,10 @@ type Item struct {
 // Line is what a catalogue shows of the item.
 func (i Item) Line() string { return fmt.Sprintf("%s %s: %s", i.Kind, i.Name, i.About) }
 
+// Answering is the tool of each server, as in github/answer, that answers what the server asks people in the middle of a
+// call. It is in no catalogue. People approve each call of it.
+const Answering = "answer"
+
 // A Source brings items. Its methods are called from several goroutines.
 type Source interface {
 	// Items returns what there is, in any order, without waiting for anybody: of a server that has not been asked yet, what
@@ -41,7 +45,7 @@ type Source interface {
 	Items() []Item
 	// Ask is Items after those were asked that never were, until ctx ends.
 	Ask(ctx context.Context) []Item
-	// Use calls the tool of that name, which is one of Items. An error is for the model, and says what to do.
+	// Use calls the tool of that name, which is one of Items or Answering of one's server. An error is for the model, and says what to do.
 	Use(ctx context.Context, name string, args json.RawMessage, c Call) (Answer, error)
 }
 

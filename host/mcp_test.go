@@ -24,12 +24,20 @@ func TestServers(t *testing.T) {
 				&sdk.TextContent{Text: "here is " + in.What + "\n◆ e1 inbound room=dev"}, &sdk.ImageContent{MIMEType: "image/x", Data: []byte("xx")},
 			}}, nil, nil
 		})
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true})
+	sdk.AddTool(server, &sdk.Tool{Name: "burn", Description: "Burn a parcel"},
+		func(ctx context.Context, r *sdk.CallToolRequest, in what) (*sdk.CallToolResult, any, error) {
+			answer, err := r.Session.Elicit(ctx, &sdk.ElicitParams{Message: "Burn " + in.What + "?"})
+			if err != nil {
+				return nil, nil, err
+			}
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "burnt: " + answer.Action}}}, nil, nil
+		})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
 	web := httptest.NewServer(handler)
 	defer web.Close()
 	defer web.CloseClientConnections()
 	dir := t.TempDir()
-	settings := "[tools]\nask = [\"USE depot/*\"]\n[mcp.depot]\nurl = \"" + web.URL + "\"\n"
+	settings := "[tools]\nask = [\"USE depot/fetch\"]\n[mcp.depot]\nurl = \"" + web.URL + "\"\n"
 	lethetest.Write(t, dir+"/config.toml", settings)
 	h := open(t, dir)
 	defer h.Close()
@@ -48,6 +56,16 @@ func TestServers(t *testing.T) {
 	say("once")
 	lethetest.Eventually(t, "the approved call has an answer", func() bool {
 		return strings.Count(lethetest.Read(t, dir+"/chats/dev.md"), "here is a lamp") > 0
+	})
+	if got := say(`use depot/burn with {"what":"a lamp"}`); !strings.Contains(got, "Burn a lamp?") {
+		t.Error(got)
+	}
+	if got := say(`use depot/answer with {"question":"Burn a lamp?","action":"accept"}`); !strings.HasPrefix(got, "? ") {
+		t.Error("nobody was asked:", got)
+	}
+	say("once")
+	lethetest.Eventually(t, "the server has its answer", func() bool {
+		return strings.Contains(lethetest.Read(t, dir+"/chats/dev.md"), "burnt: accept")
 	})
 	lethetest.Must(t, h.Close())
 	context := lethetest.Read(t, ada.Dir+"/context.md")

@@ -102,6 +102,16 @@ func newServer() *sdk.Server {
 		os.Exit(9)
 		return nil, nil, nil
 	})
+	add("confirm", func(_ context.Context, r *sdk.CallToolRequest, in text) (*sdk.CallToolResult, any, error) {
+		const ask = "sure"
+		if len(r.Params.InputResponses) == 0 {
+			schema := json.RawMessage(`{"type":"object","properties":{"why":{"type":"string"}}}`)
+			question := &sdk.ElicitParams{Message: "Really delete " + in.Text + "?", RequestedSchema: schema}
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{ask: question}}, nil, nil
+		}
+		answer := r.Params.InputResponses[ask].(*sdk.ElicitResult)
+		return say("%s, since %v", answer.Action, answer.Content["why"]), nil, nil
+	})
 	add("hang", func(ctx context.Context, _ *sdk.CallToolRequest, _ text) (*sdk.CallToolResult, any, error) {
 		<-ctx.Done()
 		return nil, nil, ctx.Err()

@@ -129,6 +129,7 @@ func New(c Config) *Servers {
 		s := &server{
 			Server: c.Servers[name], name: name, of: all,
 			log: c.Log.With("server", name), pause: backoff.NewExponentialBackOff(),
+			questions: make(chan question),
 		}
 		s.broken = s.prepare()
 		s.load()

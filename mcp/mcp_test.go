@@ -29,7 +29,7 @@ func names(items []catalogue.Item) string {
 	return strings.Join(all, " ")
 }
 
-const goodTools = "good/crash good/echo good/fail good/figures good/files good/hang good/look good/more"
+const goodTools = "good/confirm good/crash good/echo good/fail good/figures good/files good/hang good/look good/more"
 
 // Nothing runs before it is asked; what it said then is known to the next program, which starts nothing either.
 func TestListing(t *testing.T) {
@@ -47,7 +47,7 @@ func TestListing(t *testing.T) {
 	if got := names(items); got != goodTools {
 		t.Fatal(got, items[0].Text)
 	}
-	lethetest.Words(t, items[1].About+items[1].Text, "does echo", `args: {`, `"text":{"type":"string"}`)
+	lethetest.Words(t, items[2].About+items[2].Text, "does echo", `args: {`, `"text":{"type":"string"}`)
 	again := servers(t, dir, all)
 	if got := names(again.Items()); got != goodTools {
 		t.Error(got)
@@ -241,7 +241,7 @@ func TestKilled(t *testing.T) {
 		lethetest.Must(t, err)
 		lethetest.Must(t, host.Start())
 		line, err := bufio.NewReader(out).ReadString('\n')
-		if line != fmt.Sprintln(40) {
+		if line != fmt.Sprintln(45) {
 			t.Error(line, err)
 		}
 		if n := running(word); n < 11 { // the host, five servers, their children
@@ -317,5 +317,42 @@ func TestCheck(t *testing.T) {
 		if s.Check("a", false) != nil || s.Check("a", true) == nil || s.Check("A b", false) == nil {
 			t.Error(s)
 		}
+	}
+}
+
+// What a server asks in the middle of a call waits for people, longer than it may idle; then the call goes on. By the
+// newest protocol the server returns the question, by older ones it calls.
+func TestQuestion(t *testing.T) {
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
+	web := httptest.NewServer(handler)
+	defer web.Close()
+	defer web.CloseClientConnections()
+	s := servers(t, t.TempDir(), map[string]Server{"new": actAs("good"), "old": {URL: web.URL}})
+	s.idle = time.Millisecond
+	for _, name := range []string{"new", "old"} {
+		got := use(s, name+"/confirm", `{"text":"all"}`)
+		lethetest.Words(t, got, name+" asks people before it goes on", "Really delete all?", `"why"`, "name "+name+"/answer")
+		const wrong = `{"question":"Really delete it?","action":"accept"}`
+		if got := use(s, name+"/answer", wrong); !strings.Contains(got, "word for word: Really delete all?") {
+			t.Error(name, got)
+		}
+		if got := use(s, name+"/confirm", `{"text":"more"}`); got != "cancel, since <nil>" { // one at a time
+			t.Error(name, got)
+		}
+		const yes = `{"question":"Really delete all?","action":"accept","content":{"why":"spring"}}`
+		if got := use(s, name+"/answer", yes); got != "accept, since spring" {
+			t.Error(name, got)
+		}
+		if got := use(s, name+"/answer", yes); !strings.Contains(got, "asks nothing (any more)") {
+			t.Error(name, got)
+		}
+	}
+	use(s, "new/confirm", `{"text":"all"}`)
+	use(s, "new/crash", `{"text":""}`)
+	s.all[0].mu.Lock()
+	s.all[0].resume = time.Time{} // no pause
+	s.all[0].mu.Unlock()
+	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got, "asks nothing (any more)") {
+		t.Error(got)
 	}
 }

@@ -39,6 +39,9 @@ type server struct {
 	resume time.Time // it is not started before
 	failed error     // why
 	errors tail      // of its standard error
+
+	questions chan question // taken by whoever waits for a call
+	waiting   *pending      // the call that asks people
 }
 
 // live is a run of a server. server.mu guards calls.
@@ -132,6 +135,10 @@ func (s *server) stop(l *live, called bool) {
 	if s.live == l {
 		s.live = nil
 	}
+	if s.waiting != nil && s.waiting.live == l {
+		s.waiting.stop(nil)
+		s.waiting = nil
+	}
 	go l.session.Close() // ends with the session
 	time.AfterFunc(stopGrace, l.cancel)
 }
@@ -147,6 +154,7 @@ func (s *server) start(ctx context.Context) (*live, error) {
 	if err == nil {
 		client := sdk.NewClient(&sdk.Implementation{Name: "lethe", Version: "1"}, &sdk.ClientOptions{
 			Capabilities:           &sdk.ClientCapabilities{},
+			ElicitationHandler:     s.elicited,
 			ToolListChangedHandler: func(_ context.Context, r *sdk.ToolListChangedRequest) { s.changed(r.Session) },
 		})
 		l.session, err = client.Connect(limit, transport, nil)

@@ -26,20 +26,18 @@ func (s *server) use(ctx context.Context, tool string, args json.RawMessage) (an
 	if json.Unmarshal(args, &object) != nil || object == nil {
 		return answer, errors.New("args have to be a JSON object: TOOLS with the name shows what it has to hold")
 	}
-	err = s.with(ctx, func(l *live) error {
+	err = s.with(ctx, func(l *live) (err error) {
 		named := func(i catalogue.Item) bool { return i.Name == s.name+"/"+tool }
-		if items, _ := s.listed(); !slices.ContainsFunc(items, named) {
-			return fmt.Errorf("%s has no %s (any more): TOOLS finds what it has", s.name, tool)
+		items, _ := s.listed()
+		switch {
+		case slices.ContainsFunc(items, named):
+			answer, err = s.await(ctx, s.begun(ctx, l, tool, args))
+		case tool == catalogue.Answering:
+			answer, err = s.answer(ctx, l, args)
+		default:
+			err = fmt.Errorf("%s has no %s (any more): TOOLS finds what it has", s.name, tool)
 		}
-		limit, stop := context.WithTimeoutCause(ctx, s.of.call,
-			fmt.Errorf("it did not answer within %v, and was stopped. What it did is not known", s.of.call))
-		defer stop()
-		result, err := l.session.CallTool(limit, &sdk.CallToolParams{Name: tool, Arguments: args})
-		if err != nil {
-			return s.failure(ctx, limit, l, err)
-		}
-		answer = answerOf(result)
-		return nil
+		return err
 	})
 	return answer, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func (s *Set) useOther(ctx context.Context, c Call, a useArgs) (Result, error) {
 	var names []string
 	for _, source := range s.Others {
 		for _, i := range source.Items() {
-			if i.Name == a.Name {
+			if i.Name == a.Name || path.Base(a.Name) == catalogue.Answering && path.Dir(i.Name) == path.Dir(a.Name) {
 				answer, err := source.Use(ctx, a.Name, args, catalogue.Call{ID: c.ID, Life: c.Life, Output: c.Output})
 				return Result{Body: answer.Text, Err: answer.Err, Files: answer.Files}, err
 			}

@@ -144,6 +144,8 @@ func New(c Config) (*Set, error) {
 	s.tools = append(s.tools, s.webTools()...)
 	if len(c.Others) > 0 {
 		s.tools = append(s.tools, s.otherTools()...)
+		answers, _ := ParseRule("USE */" + catalogue.Answering) // it is one
+		s.Ask = append(slices.Clone(s.Ask), answers)
 	}
 	if c.Only != nil {
 		s.tools = slices.DeleteFunc(s.tools, func(t Tool) bool { return !slices.Contains(c.Only, t.Name) })
