@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
@@ -29,18 +29,17 @@ type Layer struct {
 	Dir string // absolute
 	Of  string // how people call it: the workspace
 
-	looked fs.FileInfo // the directory as it was
-	file   fs.FileInfo // the file; nil where there is none
-	name   string      // of the file
+	looked durable.Look // the directory as it was
+	file   durable.Look // the file
+	name   string       // of the file; "" where there is none
 	text   []byte
 }
 
 // read brings the text of the layer up to date. Where nothing has changed it costs a look at the directory, and one at
 // the file that is there.
 func (l *Layer) read() {
-	dir, _ := os.Stat(l.Dir)
-	if !durable.Unchanged(l.looked, dir) {
-		l.looked, l.file, l.name = dir, nil, ""
+	if dir := durable.LookAt(l.Dir); !l.looked.Same(dir) {
+		l.looked, l.file, l.name = dir, durable.Look{}, ""
 		for _, name := range ruleNames {
 			if fi, err := os.Stat(filepath.Join(l.Dir, name)); err == nil && fi.Mode().IsRegular() {
 				l.name = name
@@ -52,26 +51,27 @@ func (l *Layer) read() {
 		l.text = nil
 		return
 	}
-	fi, _ := os.Stat(filepath.Join(l.Dir, l.name))
-	if durable.Unchanged(l.file, fi) {
-		return
+	if file := durable.LookAt(filepath.Join(l.Dir, l.name)); !l.file.Same(file) {
+		l.file, l.text = file, readInside(l.Dir, l.name)
 	}
-	l.file, l.text = fi, readInside(l.Dir, l.name)
 }
 
-// readInside reads the beginning of a file of a directory, which may be a link to another one in there. What cannot be
-// read is empty.
+// readInside reads the beginning of a file of a directory, which may be a link to another one in there. What is no
+// file, such as a pipe, or cannot be read, is empty.
 func readInside(dir, name string) []byte {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil
 	}
 	defer root.Close()
-	file, err := root.Open(name)
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}
 	defer file.Close()
+	if fi, err := file.Stat(); err != nil || !fi.Mode().IsRegular() {
+		return nil
+	}
 	text, _ := io.ReadAll(io.LimitReader(file, maxLayer))
 	return bytes.TrimSpace(text)
 }

@@ -122,14 +122,15 @@ func (r *Reader) made(used map[string]int, most int, weigh func(string) int) (st
 // Changes returns a note about each text that is not what the identity was told last, and about the rules that are
 // nearest to files that it has just worked with.
 func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
-	tell := func(t mind.Text, gist, said string) {
+	tell := func(t mind.Text, gist string, said func() string) {
 		if !s.Knows(t) && (len(t.Body) > 0 || s.Files[t.Name] != "") {
-			notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said))
+			notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said()))
 		}
 	}
 	_, text := r.items()
-	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed",
-		"What others made for you has changed since this context began:\n"+r.diff(s, catalogueName, string(text)))
+	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
+		return r.change(s, "What others made for you", catalogueName, string(text))
+	})
 	for _, l := range r.Layers {
 		was := l.gist()
 		l.read()
@@ -137,17 +138,23 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 		if l.name == "" {
 			gist = was
 		}
-		tell(l.version(), gist+" changed", gist+" has changed since this context began:\n"+r.diff(s, gist, string(l.text)))
+		tell(l.version(), gist+" changed", func() string { return r.change(s, gist, gist, string(l.text)) })
 	}
 	for _, l := range r.nearest(s) {
-		tell(l.version(), l.gist(), fmt.Sprintf("People wrote these rules for agents who work in %s:\n%s", l.Of, l.text))
+		tell(l.version(), l.gist(), func() string {
+			return fmt.Sprintf("People wrote these rules for agents who work in %s:\n%s", l.Of, l.text)
+		})
 	}
 	return notes
 }
 
-// diff tells how a text differs from what the system message of this epoch shows under a gist.
-func (r *Reader) diff(s *mind.State, gist, now string) string {
-	return strings.TrimSpace(udiff.Unified("then", "now", r.shown(s, gist)+"\n", now+"\n"))
+// change tells how a text differs from what the system message of this epoch shows under a gist.
+func (r *Reader) change(s *mind.State, what, gist, now string) string {
+	diff := strings.TrimSpace(udiff.Unified("then", "now", r.shown(s, gist)+"\n", now+"\n"))
+	if diff == "" {
+		return what + " is again as it was when this context began."
+	}
+	return what + " has changed since this context began:\n" + diff
 }
 
 // shown is the text that the system message of this epoch shows under a gist, or "".
