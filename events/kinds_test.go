@@ -113,6 +113,8 @@ func (w *world) ask(text string) {
 func TestEveryKind(t *testing.T) {
 	lethetest.Unraced(t)
 	w := newWorld(t)
+	skill := filepath.Join(w.home.Dir, "skills/tidy/SKILL.md")
+	lethetest.Write(t, skill, "---\ndescription: Tidies up.\n---\n")
 	w.lives(func() {
 		w.ask("remember that the deploy key is in vault 7")
 		w.ask("write hello to a.txt and then read a.txt")
@@ -129,6 +131,10 @@ func TestEveryKind(t *testing.T) {
 		w.await(events.TurnEnd)
 		w.ask("let somebody else count to 3")
 		w.await(events.TurnEnd)
+		lethetest.Write(t, skill, "---\ndescription: Tidies up well.\n---\n")
+		for !strings.Contains(lethetest.Read(t, w.id.LIFE()), " why=file ") {
+			w.ask("hello")
+		}
 		lethetest.Must(t, os.WriteFile(filepath.Join(w.id.Dir, "MEMORY.md"), []byte("- be brief\n"), 0o600))
 		w.await(events.FileChanged)
 		lethetest.Must(t, home.Ask(w.id, home.WishCompact))

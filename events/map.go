@@ -316,7 +316,9 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 		m.result(end, m.approved(e.Run, before), e.File)
 		return
 	case "file":
-		m.add(Event{Type: FileChanged, Entry: entry, Path: path.Join("self", e.File.Name)})
+		if path.Ext(e.File.Name) != "" { // else it is of others: the catalogue, rules
+			m.add(Event{Type: FileChanged, Entry: entry, Path: path.Join("self", e.File.Name)})
+		}
 	case "stop", "cut", "max_steps":
 		if e.Why == "stop" { // the command before it has ended the turn
 			m.turn = m.state.Turn
