@@ -12,10 +12,13 @@ import (
 // Parameters of BM25, as Robertson and Zaragoza recommend them (The Probabilistic Relevance Framework, 2009).
 const (
 	saturation = 1.2
-	shortening = 0.75
-	nameWeight = 3 // what a word in a name counts, in words of a description
+	shortening = 0.5
+	nameWeight = 3   // what a word in a name counts, in words of the first sentence of a description
+	restWeight = 0.2 // what one behind that sentence counts
 
-	alikeWeight = 0.5 // what a word counts that is like one of the query
+	alikeWeight      = 0.5 // what a word counts that is like one of the query
+	serverWeight     = 2   // what a word of the query counts that is the server's name
+	deprecatedWeight = 0.5 // of an item that says that it is
 )
 
 // alike are words that people and descriptions use for the same.
@@ -37,69 +40,103 @@ website page site url web
 address location place
 way route direction
 size big info
+people person user member
+fact observation
+approve review
+link connect relation
 undo rollback rollout`, "\n")
 
-// wanted returns the words of a query, and those that are like them, with what each counts.
-func wanted(query string, stems text.Stems) (words []string, weights map[string]float64) {
-	weights = map[string]float64{}
-	want := func(word string, weight float64) {
-		if weights[word] == 0 {
-			words = append(words, word)
-		}
-		weights[word] = max(weights[word], weight)
-	}
+// wish is one thing that a query asks for: a word, and with less weight those that are used for the same.
+type wish map[string]float64
+
+// wishes returns what a query asks for. Words that are used for the same are one wish.
+func wishes(query string, stems text.Stems) (all []wish) {
+	of := map[string]wish{} // a word of a group of words that are alike
 	for t := range text.Tokens(query) {
 		if t.Stop() {
 			continue
 		}
 		word := stems.Term(t)
-		want(word, 1)
+		w := of[word]
+		if w == nil {
+			w = wish{}
+			all = append(all, w)
+		}
 		for _, group := range alike {
-			var others []string
-			for t := range text.Tokens(group) {
-				others = append(others, stems.Term(t))
+			others := terms(group, stems)
+			if !slices.Contains(others, word) {
+				continue
 			}
 			for _, other := range others {
-				if slices.Contains(others, word) {
-					want(other, alikeWeight)
-				}
+				w[other] = max(w[other], alikeWeight)
+				of[other] = w
 			}
 		}
+		w[word] = 1
 	}
-	return words, weights
+	return all
 }
 
-// Find returns up to limit items, those first that fit a query best by BM25 over their names and descriptions.
+// terms are the words of a text as they are compared.
+func terms(s string, stems text.Stems) (all []string) {
+	for t := range text.Tokens(strings.NewReplacer("/", " ", "_", " ", "-", " ").Replace(s)) {
+		all = append(all, stems.Term(t))
+	}
+	return all
+}
+
+// document is an item as it is searched.
+type document struct {
+	words  map[string]float64 // what each of its words counts
+	length float64            // what all of them do
+	server []string           // the words of its name before the slash
+}
+
+// add counts the words of a part.
+func (d *document) add(part string, weight float64, stems text.Stems) {
+	for _, w := range terms(part, stems) {
+		d.words[w] += weight
+		d.length += weight
+	}
+}
+
+// Find returns up to limit items, those first that fit a query best by BM25 over their names and descriptions. An item
+// gets for each wish what the best of its words is worth.
 func Find(items []Item, query string, limit int) []Item {
 	stems := text.Stems{}
-	type document struct {
-		words  map[string]float64
-		length float64
-	}
 	documents, have, average := make([]document, len(items)), map[string]float64{}, 0.0
 	for n, i := range items {
 		d := document{words: map[string]float64{}}
-		count := func(s string, weight float64) {
-			for t := range text.Tokens(s) {
-				d.words[stems.Term(t)] += weight
-				d.length += weight
-			}
-		}
-		count(strings.NewReplacer("/", " ", "_", " ", "-", " ").Replace(i.Name), nameWeight)
-		count(i.About, 1)
+		first, rest, _ := strings.Cut(i.About, ". ")
+		d.add(i.Name, nameWeight, stems)
+		d.add(first, 1, stems)
+		d.add(rest, restWeight, stems)
+		server, _, _ := strings.Cut(i.Name, "/")
+		d.server = terms(server, stems)
 		for w := range d.words {
 			have[w]++
 		}
 		documents[n], average = d, average+d.length/float64(len(items))
 	}
 	scores := map[string]float64{}
-	words, weights := wanted(query, stems)
-	for _, w := range words {
-		rarity := weights[w] * math.Log(1+(float64(len(items))-have[w]+0.5)/(have[w]+0.5))
+	for _, w := range wishes(query, stems) {
 		for n, d := range documents {
-			if f := d.words[w]; f > 0 {
-				scores[items[n].Name] += rarity * f * (saturation + 1) / (f + saturation*(1-shortening+shortening*d.length/average))
+			best := 0.0
+			for word, weight := range w {
+				f := d.words[word]
+				rarity := weight * math.Log(1+(float64(len(items))-have[word]+0.5)/(have[word]+0.5))
+				worth := rarity * f * (saturation + 1) / (f + saturation*(1-shortening+shortening*d.length/average))
+				if slices.Contains(d.server, word) && weight == 1 {
+					worth *= serverWeight
+				}
+				best = max(best, worth)
 			}
+			scores[items[n].Name] += best
+		}
+	}
+	for _, i := range items {
+		if strings.Contains(strings.ToLower(i.About), "deprecated") {
+			scores[i.Name] *= deprecatedWeight
 		}
 	}
 	found := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return scores[i.Name] == 0 })

@@ -37,40 +37,41 @@ func real(tb testing.TB) (items []Item) {
 }
 
 // Find has a right tool first, and among the first eight, at least as often as it had when this was written. See
-// testdata/README.md for what that says.
+// testdata/README.md for what each file says.
 func TestWishes(t *testing.T) {
 	t.Parallel()
 	items := real(t)
-	text, err := os.ReadFile("testdata/wishes.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	wishes := strings.Split(strings.TrimSpace(string(text)), "\n")
-	first, shown := 0, 0
-	for _, line := range wishes {
-		wish, list, _ := strings.Cut(line, "\t")
-		right := strings.Fields(list)
-		for _, name := range right {
-			if !slices.Contains(names(items), name) {
-				t.Fatalf("there is no tool %s", name)
+	for file, least := range map[string]struct{ first, shown int }{
+		"wishes-first": {35, 44}, "wishes-tuned": {44, 50}, "wishes-unseen": {32, 48},
+	} {
+		text, err := os.ReadFile("testdata/" + file + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wishes := strings.Split(strings.TrimSpace(string(text)), "\n")
+		first, shown := 0, 0
+		for _, line := range wishes {
+			wish, list, _ := strings.Cut(line, "\t")
+			right := strings.Fields(list)
+			for _, name := range right {
+				if !slices.Contains(names(items), name) {
+					t.Fatalf("there is no tool %s", name)
+				}
+			}
+			found := names(Find(items, wish, 8))
+			place := slices.IndexFunc(found, func(name string) bool { return slices.Contains(right, name) })
+			if place == 0 {
+				first++
+			} else if file != "wishes-unseen" { // whoever reads those cannot tune without them any more
+				t.Logf("%q: place %d, first %v", wish, place+1, found[:min(3, len(found))])
+			}
+			if place >= 0 {
+				shown++
 			}
 		}
-		found := names(Find(items, wish, 8))
-		place := slices.IndexFunc(found, func(name string) bool { return slices.Contains(right, name) })
-		if place == 0 {
-			first++
-		} else {
-			t.Logf("%q: place %d, first %v", wish, place+1, found[:min(3, len(found))])
+		t.Logf("%s: of %d wishes over %d tools a right one is first for %d, among eight for %d", file, len(wishes), len(items), first, shown)
+		if first < least.first || shown < least.shown {
+			t.Errorf("%s: a right tool is first for %d and among eight for %d; at least %+v are meant", file, first, shown, least)
 		}
-		if place >= 0 {
-			shown++
-		}
-	}
-	t.Logf("of %d wishes over %d tools a right one is first for %d, among eight for %d", len(wishes), len(items), first, shown)
-	if first < leastFirst || shown < leastShown {
-		t.Errorf("a right tool is first for %d, at least %d are meant; among eight for %d, at least %d", first, leastFirst, shown, leastShown)
 	}
 }
-
-// What was found of 45 wishes; before Find took words for one another it was 30 and 38.
-const leastFirst, leastShown = 33, 44
