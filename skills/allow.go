@@ -40,8 +40,12 @@ func take(t tree, e *Entry, files []string) (all, skill string, err error) {
 		}
 		fi, err := f.Stat()
 		var data []byte
+		most := int64(maxBytes)
+		if name == e.Name+"/SKILL.md" {
+			most = maxText + 1
+		}
 		if err == nil && fi.Mode().IsRegular() { // else it has become something else since it was found, and has no text
-			data, err = io.ReadAll(io.LimitReader(f, maxBytes))
+			data, err = io.ReadAll(io.LimitReader(f, most))
 		}
 		f.Close()
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -51,6 +52,28 @@ func allow(t *testing.T, s *Shelf, name string) (diff string) {
 		t.Errorf("shown %q, allowed %q", shown, diff)
 	}
 	return diff
+}
+
+// Of what nobody has allowed nothing is read but the SKILL.md, as far as one may go: whoever writes to a workspace could
+// else keep its identities from working.
+func TestUnallowedIsNotRead(t *testing.T) {
+	home, work := t.TempDir(), t.TempDir()
+	write(t, skill("Washes."), work, ".agents/skills/beside/SKILL.md")
+	for _, name := range []string{"beside/data", "long/SKILL.md"} {
+		file := write(t, "", work, ".agents/skills", name)
+		lethetest.Must(t, os.Truncate(file, maxBytes-maxText))
+	}
+	shelf := New(home, "", []string{work}, nil, true)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := states(shelf)
+	runtime.ReadMemStats(&after)
+	if got != "beside: not allowed\nlong: SKILL.md has more than 256 KB" {
+		t.Error(got)
+	}
+	if read := after.TotalAlloc - before.TotalAlloc; read > maxBytes/8 {
+		t.Errorf("took %d bytes to look at what nobody allowed", read)
+	}
 }
 
 // A skill of a workspace counts after it was allowed, and not any more when anything of it changes: a text, a file beside

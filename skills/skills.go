@@ -231,8 +231,13 @@ func (s *Shelf) files(t tree, e *Entry) (files []string, err error) {
 	return files, err
 }
 
-// read reads an entry, and says why it is not offered.
+// read reads an entry, and says why it is not offered. Of one of a workspace of which nothing was allowed it reads the
+// SKILL.md alone.
 func (s *Shelf) read(t tree, e *Entry, files []string) error {
+	was, missing := durable.ReadWhole(s.kept(e.Path), maxKept)
+	if !e.own && missing != nil { // its files may be any number and as long as they like, and no more is used of them
+		files = slices.DeleteFunc(files, func(name string) bool { return name != e.Name+"/SKILL.md" })
+	}
 	all, text, err := take(t, e, files)
 	if err != nil {
 		return err
@@ -247,9 +252,9 @@ func (s *Shelf) read(t tree, e *Entry, files []string) error {
 	if err != nil {
 		return err
 	}
-	if was, err := durable.ReadWhole(s.kept(e.Path), maxKept); !e.own && string(was) != all {
+	if !e.own && (missing != nil || string(was) != all) {
 		e.Waits = true
-		if err != nil {
+		if missing != nil {
 			return errors.New("not allowed")
 		}
 		return errors.New("not allowed: it has changed since it was")
