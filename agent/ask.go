@@ -68,7 +68,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 // waits reports whether people have to approve a call before it is run.
 func (a *Agent) waits(p mind.Pending) bool {
 	c := a.asHooked(p)
-	hooked, _ := a.hookSaid(p)
+	hooked := a.call.hooked[p.ID()]
 	args := blobs.Unescape(c.Args)
 	return c.Original == "" && c.Tool != "WAIT" && !hooked.Deny && (hooked.Ask || a.tools.Asks(c.Tool, json.RawMessage(args))) &&
 		!slices.Contains(a.state.Always, mind.ExactCall(c.Tool, args))

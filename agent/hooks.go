@@ -83,17 +83,9 @@ func (a *Agent) beforeCalls(ctx context.Context, pending []mind.Pending) error {
 	return nil
 }
 
-// hookSaid is what hooks said of a call, if any were asked.
-func (a *Agent) hookSaid(p mind.Pending) (answer hook.Answer, asked bool) {
-	if len(a.call.hooked) > 0 {
-		answer, asked = a.call.hooked[p.ID()]
-	}
-	return answer, asked
-}
-
 // asHooked is a call as hooks left it.
 func (a *Agent) asHooked(p mind.Pending) *mind.Call {
-	said, _ := a.hookSaid(p)
+	said := a.call.hooked[p.ID()]
 	if said.Input == nil || p.Call.Original != "" {
 		return p.Call
 	}
@@ -104,7 +96,7 @@ func (a *Agent) asHooked(p mind.Pending) *mind.Call {
 
 // intendAsHooked is intend for a call that hooks have looked at: c is as they left it.
 func (a *Agent) intendAsHooked(p mind.Pending, c *mind.Call, sole bool) (in intent) {
-	answer, asked := a.hookSaid(p)
+	answer, asked := a.call.hooked[p.ID()]
 	if !asked {
 		return a.intend(p.ID(), c, sole)
 	}
@@ -123,8 +115,9 @@ func (a *Agent) intendAsHooked(p mind.Pending, c *mind.Call, sole bool) (in inte
 
 // afterCall lets hooks replace what a call returned, and add to it. What it was is kept.
 func (a *Agent) afterCall(ctx context.Context, in intent, tool string, args json.RawMessage, o *outcome) error {
-	said := hook.Input{Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body)}
-	answer, stopped, err := a.consult(ctx, said)
+	answer, stopped, err := a.consult(ctx, hook.Input{
+		Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body),
+	})
 	if err != nil || stopped {
 		return err
 	}

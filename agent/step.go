@@ -47,12 +47,12 @@ func (a *Agent) step(ctx context.Context) error {
 		}
 	}
 	t, err := a.think(ctx)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank { // asked twice, it said nothing twice: it has nothing to say
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
 	var v gate.Verdict
-	if err == nil && last && len(t.reply.Calls) > 0 {
-		err = cmp.Or(t.drop(), errNotLast)
+	if err == nil && last && (len(t.reply.Calls) > 0 || slices.Contains([]string{"", mind.Nothing}, spoken(t.reply))) {
+		err = cmp.Or(t.drop(), errors.New("no last answer"))
 	}
 	if err == nil {
 		v, err = a.examine(ctx, &t)
@@ -89,8 +89,6 @@ const (
 	lastAnswer = "This turn has reached its bound of model calls: your next answer is its last. Call no tools. Tell the people " +
 		"there what is done, what is left, and that you go on when they say something."
 )
-
-var errNotLast = errors.New("it called tools in its last answer")
 
 // outOfSteps ends a turn that has made too many calls of the model.
 func (a *Agent) outOfSteps() error {

@@ -51,6 +51,27 @@ func TestMaxSteps(t *testing.T) {
 	contains(t, w.prompt(), "You made 5 model calls without a word from a user")
 }
 
+// Silence is no last answer: who waits is told that the turn has ended.
+func TestSilentLastAnswer(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]rehearsal.Step{
+		"nothing":           {Answer: text("(nothing)")},
+		"with reasoning":    {Answer: &rehearsal.Answer{Reasoning: "I am done."}},
+		"without reasoning": {Times: 2, Answer: text("")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)}, last)
+			w.conf.MaxSteps = 5
+			id := w.boot("ada", "dev")
+			r := w.run(id)
+			contains(t, r.ask("go on"), "I stopped after 5 steps")
+			r.stop()
+			w.billed(id)
+		})
+	}
+}
+
 func TestThirdIdenticalCall(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Times: 4, Answer: calls("LIST", `{"path":"."}`)})
