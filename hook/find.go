@@ -7,15 +7,23 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 )
 
-// Has reports whether an event may have hooks. It looks for one directory.
+// Has reports whether an event may have hooks. It looks at Dir, at most once a second.
 func (s *Set) Has(event string) bool {
-	_, err := os.Lstat(filepath.Join(s.Dir, event))
-	return err == nil
+	if time.Since(s.looked) > time.Second {
+		s.looked, s.there = time.Now(), nil
+		entries, _ := os.ReadDir(s.Dir) // what cannot be read is not there
+		for _, e := range entries {
+			s.there = append(s.there, e.Name())
+		}
+	}
+	return slices.Contains(s.there, event)
 }
 
 // Check returns the hooks below a directory, as "call/guard", and says which files there are ignored or cannot be

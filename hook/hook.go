@@ -53,6 +53,9 @@ const (
 type Set struct {
 	Dir  string
 	told sync.Map // what Run has warned of: hooks that have not worked since, and what is ignored
+
+	looked time.Time // by Has
+	there  []string  // in Dir then
 }
 
 // Input tells hooks what happens. They read it as one line of JSON, with hook_event_name.

@@ -39,6 +39,8 @@ type Reader struct {
 	Store   *blobs.Store
 	Put     func(blobs.Meta, []byte) (mind.Ref, error) // see journal.Journal.Put
 
+	looked time.Time        // at Layers
+	heard  int              // the newest line of a room then
 	listed []catalogue.Item // as of the last look
 	text   []byte           // of them
 }
@@ -131,7 +133,7 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
 		return r.change(s, "What others made for you", catalogueName, string(text))
 	})
-	for _, l := range r.Layers {
+	for _, l := range r.due(s) {
 		was := l.gist()
 		l.read()
 		gist := l.gist()
@@ -146,6 +148,22 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 		})
 	}
 	return notes
+}
+
+// due returns the layers, if it is time to look at them: when something was heard, and else once a second.
+func (r *Reader) due(s *mind.State) []*Layer {
+	heard := 0
+	for _, e := range slices.Backward(s.Live) {
+		if e.Kind == mind.Inbound {
+			heard = e.N
+			break
+		}
+	}
+	if heard == r.heard && time.Since(r.looked) < time.Second {
+		return nil
+	}
+	r.heard, r.looked = heard, time.Now()
+	return r.Layers
 }
 
 // change tells how a text differs from what the system message of this epoch shows under a gist.

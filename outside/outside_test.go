@@ -37,8 +37,9 @@ func begin(t *testing.T, r *Reader) *mind.State {
 	return s
 }
 
-// told returns what an identity is told of changes, and has it know them.
+// told returns what an identity is told of changes when it hears something, and has it know them.
 func told(s *mind.State, r *Reader) (texts string) {
+	s.Live = append(s.Live, &mind.Entry{N: len(s.Live) + 1, Kind: mind.Inbound})
 	for _, n := range r.Changes(s) {
 		file := n.Event.(event.Note).File
 		s.Files[file.Name] = file.Hash
@@ -66,6 +67,9 @@ func TestChanges(t *testing.T) {
 		t.Error(got)
 	}
 	lethetest.Write(t, file, "Run make check.\n")
+	if notes := r.Changes(s); len(notes) > 0 {
+		t.Errorf("it looked again at once, and nothing was heard: %+v", notes)
+	}
 	if got := told(s, r); got != "AGENTS.md of the workspace is again as it was when this context began.\n" {
 		t.Error(got)
 	}
