@@ -144,6 +144,7 @@ var allowed = map[string][]string{
 	"lethe/internal/test/crashdisk": {"lethe/internal/durable"},
 	"lethe/internal/test/dialect":   {},
 	"lethe/internal/test/lethetest": {"lethe/internal/durable"},
+	"lethe/internal/test/oauthtest": {},
 	"lethe/internal/test/rehearsal": {"lethe/llm/rehearsal"},
 	"lethe/internal/test/servetest": {
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat",

@@ -1,13 +1,10 @@
 package config
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
-	"maps"
-	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -22,14 +19,8 @@ func AddServer(home, name string, s mcp.Server) error {
 		if _, there := settings.MCP[name]; there {
 			return "", Invalid("remove it first: lethe mcp remove "+name, "there is a server %s already", name)
 		}
-		if settings.MCP == nil {
-			settings.MCP = map[string]mcp.Server{}
-		}
 		settings.MCP[name] = s
-		if text = strings.TrimRight(text, "\n"); text != "" {
-			text += "\n\n"
-		}
-		return text + table(name, s), nil
+		return text + "\n" + tables(map[string]mcp.Server{name: s}), nil
 	})
 }
 
@@ -63,7 +54,7 @@ func edit(home string, change func(text string, settings *Settings) (string, err
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var meant, means Settings
+	meant, means := Settings{MCP: map[string]mcp.Server{}}, Settings{}
 	if err := Parse(path, before, &meant); err != nil {
 		return err
 	}
@@ -74,34 +65,17 @@ func edit(home string, change func(text string, settings *Settings) (string, err
 	if err := Parse(path, []byte(text), &means); err != nil {
 		return err
 	}
-	same := func(a, b mcp.Server) bool { return table("", a) == table("", b) }
-	if !maps.EqualFunc(meant.MCP, means.MCP, same) {
+	if tables(meant.MCP) != tables(means.MCP) {
 		return Invalid("edit it by hand; nothing was changed", "%s is written in a way that this command cannot edit", path)
 	}
 	return durable.WriteFile(path, []byte(text), 0o600)
 }
 
-// table is the table of a server, as people write it.
-func table(name string, s mcp.Server) string {
-	text := fmt.Sprintf("[mcp.%s]\n", name)
-	pair := func(key string, value any) string {
-		out, _ := toml.Marshal(map[string]any{key: value}) // strings: cannot fail
-		return strings.TrimSpace(string(out))
-	}
-	for field, value := range reflect.ValueOf(s).Fields() {
-		key := field.Tag.Get("toml")
-		values, isMap := value.Interface().(map[string]string)
-		switch {
-		case value.IsZero() || value.Kind() == reflect.Slice && value.Len() == 0:
-		case isMap:
-			var pairs []string
-			for _, k := range slices.Sorted(maps.Keys(values)) {
-				pairs = append(pairs, pair(k, values[k]))
-			}
-			text += fmt.Sprintf("%s = { %s }\n", key, strings.Join(pairs, ", "))
-		default:
-			text += pair(key, value.Interface()) + "\n"
-		}
-	}
-	return text
+// tables are the tables of servers, as people write them.
+func tables(servers map[string]mcp.Server) string {
+	var text bytes.Buffer
+	out := toml.NewEncoder(&text)
+	out.Indent = ""
+	_ = out.Encode(map[string]any{"mcp": servers}) // strings: cannot fail
+	return strings.TrimPrefix(text.String(), "[mcp]\n")
 }

@@ -34,7 +34,7 @@ func TestEditServers(t *testing.T) {
 	}
 	lethetest.Must(t, RemoveServer(home, "old"))
 	want := "# mine\nuser = \"eve\" # me\n\n[tools]\nbash = \"off\"\n\n[mcp.docs]\nurl = \"https://example.com/mcp\"\n" +
-		"headers = { Authorization = \"$DOCS\" }\n"
+		"[mcp.docs.headers]\nAuthorization = \"$DOCS\"\n"
 	if text() != want {
 		t.Errorf("removed:\n%s\nwant\n%s", text(), want)
 	}

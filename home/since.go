@@ -13,9 +13,7 @@ import (
 )
 
 // harmless are the tools of which a note says nothing, since they change nothing; what SAY said is told as posted.
-var harmless = []string{
-	"READ_FILE", "LIST", "GLOB", "GREP", "UNCOMPACT", "RECALL", "COMPACT", "WAIT", "SAY", "FETCH", "SEARCH",
-}
+var harmless = strings.Fields("READ_FILE LIST GLOB GREP UNCOMPACT RECALL COMPACT WAIT SAY FETCH SEARCH")
 
 // DoneSince tells what was done behind a moment that nobody can undo: calls and what they were about, and lines said.
 func DoneSince(id Identity, store *blobs.Store, then Then) (lines []string, err error) {

@@ -100,7 +100,15 @@ type listing struct {
 	Digest string           `json:"digest"`
 }
 
-func (s *server) path() string { return filepath.Join(s.of.Home, "mcp", s.name+".json") }
+// path is that of a file about the server.
+func (s *server) path(ending string) string { return filepath.Join(s.of.Home, "mcp", s.name+ending) }
+
+// write replaces such a file.
+func (s *server) write(ending string, v any) error {
+	data, _ := json.MarshalIndent(v, "", " ") // strings and times: cannot fail
+	path := s.path(ending)
+	return errors.Join(durable.MkdirAll(filepath.Dir(path), 0o700), durable.WriteFile(path, data, 0o600))
+}
 
 // digest is that of a listing, and of what the server is.
 func (s *server) digest(items []catalogue.Item) string {
@@ -111,7 +119,7 @@ func (s *server) digest(items []catalogue.Item) string {
 // load reads the file. One that is missing, damaged or of another command is passed over: the server will be asked.
 func (s *server) load() {
 	var l listing
-	data, err := durable.ReadWhole(s.path(), 4*maxList)
+	data, err := durable.ReadWhole(s.path(".json"), 4*maxList)
 	if err == nil && json.Unmarshal(data, &l) == nil && l.Digest == s.digest(l.Tools) {
 		s.items = l.Tools
 	}
@@ -126,8 +134,7 @@ func (s *server) keep(items []catalogue.Item) error {
 	if same {
 		return nil
 	}
-	data, _ := json.MarshalIndent(listing{items, s.digest(items)}, "", " ") // strings: cannot fail
-	return errors.Join(durable.MkdirAll(filepath.Dir(s.path()), 0o700), durable.WriteFile(s.path(), data, 0o600))
+	return s.write(".json", listing{items, s.digest(items)})
 }
 
 // changed asks the server again after it said that its tools are others.

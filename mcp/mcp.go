@@ -39,16 +39,16 @@ import (
 	"lethe/internal/secret"
 )
 
-// Server is a table [mcp.NAME] of config.toml. It has a Command or a URL. A value of Env or Headers that is $NAME
-// stands for that variable of this process.
+// Server is a table [mcp.NAME] of config.toml. It has a Command or a URL. The value of Env or Headers that is
+// $NAME, or "Bearer $NAME", has that variable of this process in it.
 type Server struct {
-	Command []string          `toml:"command"` // a program and its arguments
-	Env     map[string]string `toml:"env"`
-	Read    []string          `toml:"read"`    // paths that it may read, absolute or ~/…
-	Write   []string          `toml:"write"`   // directories that it may also change
-	Network bool              `toml:"network"` // it may reach the network
-	URL     string            `toml:"url"`
-	Headers map[string]string `toml:"headers"` // of each request
+	Command []string          `toml:"command,omitempty"` // a program and its arguments
+	Env     map[string]string `toml:"env,omitempty"`
+	Read    []string          `toml:"read,omitempty"`    // paths that it may read, absolute or ~/…
+	Write   []string          `toml:"write,omitempty"`   // directories that it may also change
+	Network bool              `toml:"network,omitempty"` // it may reach the network
+	URL     string            `toml:"url,omitempty"`
+	Headers map[string]string `toml:"headers,omitempty"` // of each request
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
@@ -155,13 +155,13 @@ func (s *server) prepare() error {
 	s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for key, value := range values {
-			name, variable := strings.CutPrefix(value, "$")
+			name, variable := strings.CutPrefix(strings.TrimPrefix(value, "Bearer "), "$")
 			if variable {
-				values[key] = os.Getenv(name)
+				values[key] = strings.TrimSuffix(value, "$"+name) + os.Getenv(name)
 			}
-			if values[key] == "" && variable {
-				return fmt.Errorf("mcp.%s: %s is to be $%s, and the environment of lethe has no %s: set it, and start lethe again",
-					s.name, key, name, name)
+			if variable && os.Getenv(name) == "" {
+				return fmt.Errorf("mcp.%s: %s is to be %s, and the environment of lethe has no %s: set it, and start lethe again",
+					s.name, key, value, name)
 			}
 			if variable || s.URL != "" {
 				secret.Add(append(strings.Fields(values[key]), values[key])...)

@@ -274,7 +274,8 @@ func TestHTTP(t *testing.T) {
 				handler.ServeHTTP(w, r)
 			}
 		}))
-		headers := map[string]string{"Authorization": "Bearer 0123456789"}
+		t.Setenv("FAR_TOKEN", "0123456789")
+		headers := map[string]string{"Authorization": "Bearer $FAR_TOKEN"}
 		s := servers(t, t.TempDir(), map[string]Server{
 			"good": {URL: own.URL, Headers: headers}, "away": {URL: own.URL + "/away", Headers: headers},
 			"big": {URL: own.URL + "/big", Headers: headers}, "stranger": {URL: own.URL},

@@ -42,7 +42,7 @@ type foreign struct {
 
 var (
 	notInName = regexp.MustCompile(`[^a-z0-9_-]+`)
-	variable  = regexp.MustCompile(`^\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	variable  = regexp.MustCompile(`^(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
 // Parse reads the servers of a file of another program, by the names that they have here. Programs may reach the network,
@@ -83,7 +83,7 @@ func (f foreign) server() (Server, error) {
 	texts := append([]string{f.URL}, s.Command...)
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for key, value := range values {
-			values[key] = variable.ReplaceAllString(value, "$$$1")
+			values[key] = variable.ReplaceAllString(value, "$1$$$2")
 			texts = append(texts, values[key])
 		}
 	}
@@ -125,11 +125,17 @@ func (s Server) At() string {
 	return strings.Join(s.Command, " ")
 }
 
-// Test starts a server, and returns what it can do.
-func (s *Servers) Test(ctx context.Context, name string) ([]catalogue.Item, error) {
+// Test starts a server, and returns what it can do. Unless paste is nil, people log in before: paste shows them the address
+// to open, and returns the one that their browser ends at, or the code in it.
+func (s *Servers) Test(ctx context.Context, name string, paste func(address string) string) ([]catalogue.Item, error) {
 	one := s.called(name)
 	if one == nil {
 		return nil, fmt.Errorf("there is no server %s: lethe mcp list shows those that there are", name)
+	}
+	if paste != nil {
+		if err := one.login(ctx, paste); err != nil {
+			return nil, fmt.Errorf("log in to %s: %w", name, err)
+		}
 	}
 	if err := one.with(ctx, func(l *live) error { return one.list(ctx, l.session) }); err != nil {
 		return nil, err

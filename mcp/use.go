@@ -87,13 +87,20 @@ func answerOf(result *sdk.CallToolResult) catalogue.Answer {
 func (s *server) dial(ctx context.Context) sdk.Transport {
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	context.AfterFunc(ctx, base.CloseIdleConnections)
-	client := &http.Client{Transport: &carrier{s.Headers, base}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if first := via[0].URL; len(via) > 5 || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
-			return fmt.Errorf("refuse its redirect to %s: if that is the server, name it in config.toml", r.URL.Host)
-		}
-		return nil
-	}}
-	return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	client := &http.Client{Transport: &carrier{s.Headers, base}, CheckRedirect: sameHost}
+	t := &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	if s.Headers["Authorization"] == "" {
+		t.OAuthHandler = s
+	}
+	return t
+}
+
+// sameHost refuses to be redirected to another host.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if first := via[0].URL; len(via) > 5 || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+		return fmt.Errorf("refuse its redirect to %s: if that is the server, name it in config.toml", r.URL.Host)
+	}
+	return nil
 }
 
 // carrier adds headers to requests, and bounds answers.

@@ -44,24 +44,22 @@ func (c *Client) Search(ctx context.Context, query string) ([]Hit, error) {
 
 // ask is the request for a query, which is given as it stands in an address, too.
 func (c *Client) ask(ctx context.Context, escaped, query string) (*http.Request, error) {
+	method, address, body, header := http.MethodGet, c.URL, "", http.Header{}
 	switch c.Settings.Search {
 	case "searxng":
-		address := strings.TrimSuffix(c.URL, "/") + "/search?format=json&q=" + escaped
-		return http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		address = strings.TrimSuffix(address, "/") + "/search?format=json&q=" + escaped
 	case "brave":
-		address := cmp.Or(c.URL, "https://api.search.brave.com") + "/res/v1/web/search?text_decorations=false&q=" + escaped
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-		if err == nil {
-			req.Header.Set("X-Subscription-Token", c.Key())
-		}
-		return req, err
+		address = cmp.Or(address, "https://api.search.brave.com") + "/res/v1/web/search?text_decorations=false&q=" + escaped
+		header.Set("X-Subscription-Token", c.Key())
+	default:
+		asked, _ := json.Marshal(map[string]any{"query": query, "max_results": maxHits}) // cannot fail
+		method, address, body = http.MethodPost, cmp.Or(address, "https://api.tavily.com")+"/search", string(asked)
+		header.Set("Authorization", "Bearer "+c.Key())
+		header.Set("Content-Type", "application/json")
 	}
-	body, _ := json.Marshal(map[string]any{"query": query, "max_results": maxHits}) // cannot fail
-	address := cmp.Or(c.URL, "https://api.tavily.com") + "/search"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(string(body)))
+	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
 	if err == nil {
-		req.Header.Set("Authorization", "Bearer "+c.Key())
-		req.Header.Set("Content-Type", "application/json")
+		req.Header = header
 	}
 	return req, err
 }

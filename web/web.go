@@ -96,13 +96,10 @@ func (s Settings) check(address string) error {
 	return nil
 }
 
-// private are the networks that netip does not know as such, and those that lead to others inside of them.
-var private = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("168.63.129.16/32"), // metadata of Azure
-	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
-}
+// private are the networks that netip does not know as such, and those that lead to others inside of them. 168.63.129.16
+// has the metadata of Azure.
+const private = "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 168.63.129.16/32 " +
+	"2001::/23 2002::/16 3fff::/20"
 
 // routed has all public addresses of version 6; NAT64 is not in it.
 var routed = netip.MustParsePrefix("2000::/3")
@@ -112,7 +109,7 @@ func public(ip netip.Addr) bool {
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !routed.Contains(ip) {
 		return false
 	}
-	return !slices.ContainsFunc(private, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return !slices.ContainsFunc(strings.Fields(private), func(p string) bool { return netip.MustParsePrefix(p).Contains(ip) })
 }
 
 // Page is what was fetched.

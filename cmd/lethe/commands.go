@@ -74,7 +74,7 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe triggers": p.of(p.triggersCommand),
 
 		"lethe mcp add": p.serverAddCommand, "lethe mcp import": p.serverImportCommand, "lethe mcp list": p.serversCommand,
-		"lethe mcp remove": p.serverRemoveCommand, "lethe mcp test": p.serverTestCommand,
+		"lethe mcp login": p.serverLoginCommand, "lethe mcp remove": p.serverRemoveCommand, "lethe mcp test": p.serverTestCommand,
 
 		"lethe skills": p.skillsCommand, "lethe skills add": p.skillsAddCommand, "lethe skills allow": p.skillsAllowCommand,
 		"lethe skills check": p.skillsCheckCommand, "lethe skills list": p.skillsCommand,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,10 +33,20 @@ func (p *program) serversCommand(call) error {
 	return p.words("servers", servers.List(), nil)
 }
 
-func (p *program) serverTestCommand(c call) error {
+func (p *program) serverTestCommand(c call) error { return p.try(c, nil) }
+
+func (p *program) serverLoginCommand(c call) error {
+	return p.try(c, func(address string) string {
+		p.note("open this in a browser, then paste the address that it ends at (or its code): %s", address)
+		line, _ := bufio.NewReader(p.in).ReadString('\n') // what is missing is no answer
+		return line
+	})
+}
+
+func (p *program) try(c call, paste func(string) string) error {
 	servers := p.servers()
 	defer servers.Close()
-	items, err := servers.Test(c, c.arg(0))
+	items, err := servers.Test(c, c.arg(0), paste)
 	return p.words("server", items, err)
 }
 
@@ -82,8 +93,10 @@ func (p *program) serverRemoveCommand(c call) error {
 		return err
 	}
 	kept := filepath.Join(p.home.Dir, "mcp", name)
-	if err := os.Remove(kept + ".json"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	for _, ending := range []string{".json", ".token.json"} {
+		if err := os.Remove(kept + ending); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return p.print(object{"removed": name, "kept": kept}, "removed: %s; what it wrote itself stays in %s\n", name, kept)
 }

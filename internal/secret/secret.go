@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -29,10 +30,14 @@ const (
 // of another.
 var known atomic.Pointer[[]string]
 
+var adding sync.Mutex
+
 // Add makes keys known, also as URLs and JSON write them. Space around a key is no
 // part of it. What may be a word is no key: less than 8 bytes, or less than 20 without
-// a digit. It is for the start of a program, and for one goroutine.
+// a digit.
 func Add(keys ...string) {
+	adding.Lock()
+	defer adding.Unlock()
 	all := slices.Clone(list())
 	for _, key := range keys {
 		key = strings.TrimSpace(key)

@@ -19,11 +19,16 @@ var words = template.FuncMap{
 	"clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version,
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
-	"clock":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("15:04") },
-	"day":    func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("Monday, 2 January 2006") },
-	"brief":  func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 15:04") },
-	"moment": func(f *frame, t time.Time) string { return t.In(f.Clock()).Format("2 Jan 2006 15:04") },
+	"clock":  shows("15:04"),
+	"day":    shows("Monday, 2 January 2006"),
+	"brief":  shows("2 Jan 15:04"),
+	"moment": shows("2 Jan 2006 15:04"),
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+}
+
+// shows has a time shown by the reader's clock.
+func shows(layout string) func(*frame, time.Time) string {
+	return func(f *frame, t time.Time) string { return t.In(f.Clock()).Format(layout) }
 }
 
 // count writes a number of tokens or bytes as people say it: 950, 1.2k, 18k, 1.2M.

@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+)
+
+// redirect is where the browser of who logs in ends, with the code. Nothing listens there.
+const redirect = "http://localhost:48217/done"
+
+// authority asks those who give tokens.
+var authority = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
+
+// grant is what people allowed Lethe at an address: the file home/mcp/NAME.token.json.
+type grant struct {
+	URL string `json:"url"`
+	*oauth2.Config
+	*oauth2.Token
+}
+
+// login has people allow Lethe to use the server, and keeps the token. paste shows them the address to open, and returns
+// the one that their browser ends at, or the code in it.
+func (s *server) login(ctx context.Context, paste func(address string) (answer string)) error {
+	handler, _ := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{ // it lacks nothing: cannot fail
+		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
+			ClientName: "Lethe", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
+			GrantTypes: []string{"authorization_code", "refresh_token"},
+		}},
+		RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: authority,
+		AuthorizationCodeFetcher: func(_ context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+			if !safe(a.URL) {
+				return nil, fmt.Errorf("the address to open is neither https nor on this machine: %s", a.URL)
+			}
+			asked, _ := url.Parse(a.URL) // it is safe
+			got := asked.Query()
+			state, answer := got.Get("state"), strings.TrimSpace(paste(a.URL))
+			if _, query, whole := strings.Cut(answer, "?"); whole {
+				got, _ = url.ParseQuery(query) // what cannot be read is missing
+			} else {
+				got.Set("code", answer)
+			}
+			if got.Get("code") == "" || got.Get("state") != state {
+				return nil, fmt.Errorf("what was pasted does not answer that address (%s): run it again", got.Get("error"))
+			}
+			return &auth.AuthorizationResult{Code: got.Get("code"), State: state, Iss: got.Get("iss")}, nil
+		},
+		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
+			return oauth2.StaticTokenSource(t), s.write(".token.json", grant{s.URL, c, t})
+		},
+	})
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	answer, err := authority.Post(s.URL, "application/json", strings.NewReader(ping))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized {
+		return fmt.Errorf("it asks for no login: it answered %s", answer.Status)
+	}
+	return handler.Authorize(ctx, answer.Request, answer)
+}
+
+// TokenSource implements auth.OAuthHandler.
+func (s *server) TokenSource(context.Context) (oauth2.TokenSource, error) {
+	return oauth2.StaticTokenSource(s.token("")), nil
+}
+
+// Authorize implements auth.OAuthHandler: a token that is refused before its time is refreshed.
+func (s *server) Authorize(_ context.Context, r *http.Request, answer *http.Response) error {
+	answer.Body.Close()
+	if answer.StatusCode == http.StatusForbidden {
+		return nil // no login changes that: the server is asked again, and its answer told
+	}
+	if s.token(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) == nil {
+		return fmt.Errorf("%s: people have to run: lethe mcp login %s", answer.Status, s.name)
+	}
+	return nil
+}
+
+// token reads the token, and refreshes it if it has expired or was refused. It returns nil where people have to log in.
+// The file is read each time: they may have done so since, and another process may have refreshed it.
+func (s *server) token(refused string) *oauth2.Token {
+	var g grant
+	data, err := durable.ReadWhole(s.path(".token.json"), 1<<20)
+	if err != nil || json.Unmarshal(data, &g) != nil || g.URL != s.URL || g.Config == nil {
+		return nil
+	}
+	secret.Add(g.ClientSecret, g.AccessToken, g.RefreshToken)
+	if g.Valid() && g.AccessToken != refused {
+		return g.Token
+	}
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, authority)
+	g.Token, err = g.TokenSource(ctx, &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
+	if err == nil {
+		secret.Add(g.AccessToken, g.RefreshToken)
+		err = s.write(".token.json", g)
+	}
+	if err != nil {
+		s.log.Warn("a token cannot be refreshed", "error", err)
+	}
+	return g.Token
+}
