@@ -174,7 +174,7 @@ var allowed = map[string][]string{
 	"lethe/llm":           {"lethe/internal/picture", "lethe/llm/message"},
 	"lethe/llm/message":   {},
 	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
-	"lethe/mcp": {
+	"lethe/mcp": {"lethe/internal/lazy",
 		"lethe/blobs", "lethe/catalogue", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret",
 	},
 	"lethe/mind": {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/llm/message"},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"lethe/blobs"
 	"lethe/catalogue"
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 )
 
 // What a server may say that it can do.
@@ -26,7 +26,7 @@ const (
 	listEvery = time.Second // a server that says all the time that its list has changed is asked no more often
 )
 
-var validTool = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var validTool = lazy.Regexp(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // listed returns what the server can do; until that is known, an item that says so.
 func (s *server) listed() (items []catalogue.Item, known bool) {
@@ -82,7 +82,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 
 // item is what the catalogue has of a tool.
 func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
-	if !validTool.MatchString(t.Name) {
+	if !validTool().MatchString(t.Name) {
 		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 64 of A-Z, a-z, 0-9, _, . and -", t.Name)
 	}
 	schema, err := json.Marshal(t.InputSchema)

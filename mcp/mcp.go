@@ -26,7 +26,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +34,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"lethe/catalogue"
+	"lethe/internal/lazy"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )
@@ -51,13 +51,13 @@ type Server struct {
 	Headers map[string]string `toml:"headers,omitempty"` // of each request
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)
+var validName = lazy.Regexp(`^[a-z0-9_-]{1,64}$`)
 
 // Check refuses a table that makes no sense, or that needs a network where there is none.
 func (s Server) Check(name string, offline bool) error {
 	local := func(path string) bool { return !filepath.IsAbs(expand(path)) }
 	switch paths := slices.Concat(s.Read, s.Write); {
-	case !validName.MatchString(name):
+	case !validName().MatchString(name):
 		return errors.New("its name is not up to 64 of a-z, 0-9, _ and -")
 	case (len(s.Command) == 0) == (s.URL == ""):
 		return errors.New("give it either a command, such as [\"npx\", \"-y\", \"some-server\"], or a url")

@@ -8,11 +8,11 @@ import (
 	"maps"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"lethe/catalogue"
+	"lethe/internal/lazy"
 )
 
 // Files are those in which other programs keep their servers: Claude Code, Claude Desktop, Cursor and VS Code, of a user
@@ -41,8 +41,8 @@ type foreign struct {
 }
 
 var (
-	notInName = regexp.MustCompile(`[^a-z0-9_-]+`)
-	variable  = regexp.MustCompile(`^(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
+	notInName = lazy.Regexp(`[^a-z0-9_-]+`)
+	variable  = lazy.Regexp(`^(Bearer )?\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
 // Parse reads the servers of a file of another program, by the names that they have here. Programs may reach the network,
@@ -61,7 +61,7 @@ func Parse(file []byte) (servers map[string]Server, refused []error, err error) 
 	servers = map[string]Server{}
 	for _, name := range slices.Sorted(maps.Keys(all.MCPServers)) {
 		s, err := all.MCPServers[name].server()
-		here := strings.Trim(notInName.ReplaceAllString(strings.ToLower(name), "-"), "-")
+		here := strings.Trim(notInName().ReplaceAllString(strings.ToLower(name), "-"), "-")
 		if err == nil {
 			err = s.Check(here, false)
 		}
@@ -83,7 +83,7 @@ func (f foreign) server() (Server, error) {
 	texts := append([]string{f.URL}, s.Command...)
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for key, value := range values {
-			values[key] = variable.ReplaceAllString(value, "$1$$$2")
+			values[key] = variable().ReplaceAllString(value, "$1$$$2")
 			texts = append(texts, values[key])
 		}
 	}
