@@ -73,7 +73,7 @@ func (a *Agent) beforeCalls(ctx context.Context, pending []mind.Pending) error {
 			return err
 		}
 		if stopped {
-			answer = hook.Answer{Deny: true, Reason: "not done: stopped before a hook had answered"}
+			answer = hook.Answer{Deny: true, Reason: "stopped before a hook had answered"}
 		}
 		a.call.hooked[p.ID()] = answer
 		if !a.waits(p) {
@@ -104,7 +104,7 @@ func (a *Agent) intendAsHooked(p mind.Pending, c *mind.Call, sole bool) (in inte
 	_, beside := effect.(tools.Run)
 	switch {
 	case answer.Deny:
-		return intent{err: errors.New(answer.Reason)}
+		return intent{err: errors.New("not run: " + answer.Reason)}
 	case err == nil && answer.Input != nil && !beside:
 		return intent{err: errors.New("not done: a hook would replace the arguments, and of this tool it can only refuse a call")}
 	}

@@ -65,7 +65,7 @@ func TestOthers(t *testing.T) {
 	}
 	got := w.results(id)
 	equal(t, "results", len(got), 5)
-	for n, part := range []string{"The best of 2:", `sums/add got {"a":1} for`, `sums/add got {"a":2} for`, "give a number", "did you mean sums/add?"} {
+	for n, part := range []string{"The nearest of 2, of which none may fit:", `sums/add got {"a":1} for`, `sums/add got {"a":2} for`, "give a number", "did you mean sums/add?"} {
 		contains(t, got[n].text, part)
 	}
 	contains(t, got[1].text, "[file: hash=")

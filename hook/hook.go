@@ -170,7 +170,9 @@ func (in Input) encode() io.Reader {
 		Input
 		ToolInput any `json:"tool_input,omitempty"`
 	}{Name: claude[in.Event], Input: in}
-	_ = json.Unmarshal(in.ToolInput, &line.ToolInput)
+	exact := json.NewDecoder(bytes.NewReader(in.ToolInput))
+	exact.UseNumber()
+	_ = exact.Decode(&line.ToolInput) // an object, if there is any
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)

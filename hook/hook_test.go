@@ -186,12 +186,12 @@ func TestInput(t *testing.T) {
 	s := hooks(t, map[string]string{"call/h": `cat > got; env > env; pwd > pwd; mktemp > tmp; ls /proc/self/fd > fds`})
 	in := Input{
 		Event: Call, SessionID: "81c68b", Identity: "ada", CWD: "/home/ada/workspace", ToolName: "BASH",
-		ToolInput: json.RawMessage(`{ "command": "\u0072m -rf \"<b>\" \u0026\u0026 ls ◰\n", "seconds": 3, "id": 9007199254740991 }`),
+		ToolInput: json.RawMessage(`{ "command": "\u0072m -rf \"<b>\" \u0026\u0026 ls ◰\n", "seconds": 3, "id": 9007199254740993 }`),
 	}
 	want(t, s.Run(t.Context(), in), Answer{})
 	lethetest.Holds(t, filepath.Join(s.Dir, "got"), `{"hook_event_name":"PreToolUse","event":"call","session_id":"81c68b",`+
 		`"identity":"ada","cwd":"/home/ada/workspace","tool_name":"BASH",`+
-		`"tool_input":{"command":"rm -rf \"<b>\" && ls ◰\n","id":9007199254740991,"seconds":3}}`+"\n")
+		`"tool_input":{"command":"rm -rf \"<b>\" && ls ◰\n","id":9007199254740993,"seconds":3}}`+"\n")
 	lethetest.Holds(t, filepath.Join(s.Dir, "pwd"), s.Dir+"\n")
 	lethetest.Words(t, lethetest.Read(t, filepath.Join(s.Dir, "tmp")), os.TempDir())
 	home, _ := os.UserHomeDir()

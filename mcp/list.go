@@ -85,6 +85,8 @@ func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
 	if !validTool().MatchString(t.Name) {
 		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 64 of A-Z, a-z, 0-9, _, . and -", t.Name)
 	}
+	given, _ := t.InputSchema.(map[string]any)
+	delete(given, "$schema") // which helps no model
 	schema, err := json.Marshal(t.InputSchema)
 	if err != nil || len(t.Description) > maxTool || len(schema) > maxTool {
 		return catalogue.Item{}, fmt.Errorf("%s: its description or its schema is above %d KiB", t.Name, maxTool>>10)

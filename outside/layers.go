@@ -86,8 +86,8 @@ func (l *Layer) version() mind.Text {
 
 const rulesHead = `# Rules of the people here
 
-Files that people wrote for agents who work here. What a user says in a room comes before them, and a later one before an
-earlier one.`
+Files that people wrote for agents who work here. What a user says in a room comes before them, and a later
+file before an earlier one.`
 
 // rules renders the layers within so many bytes, and returns the versions that it states. What is cut is that of the
 // least specific layer, which comes first.
@@ -95,6 +95,7 @@ func (r *Reader) rules(most int) (string, []mind.Text, error) {
 	var sections []string
 	var versions []mind.Text
 	most = min(most, maxRules)
+	all := most
 	for _, l := range slices.Backward(r.Layers) {
 		l.read()
 		if len(l.text) == 0 {
@@ -106,7 +107,7 @@ func (r *Reader) rules(most int) (string, []mind.Text, error) {
 		}
 		section := fmt.Sprintf("## %s\n\n%s", ref, mind.Outside(clipped(l.text, most)))
 		if most < len(l.text) {
-			section += fmt.Sprintf("\n(Cut here, since rules have at most %d KiB together: its ref opens all of it.)", maxRules>>10)
+			section += fmt.Sprintf("\n(Cut here, since rules have at most %d bytes together: its ref opens all of it.)", all)
 		}
 		most = max(0, most-len(l.text))
 		sections, versions = append(sections, section), append(versions, l.version())

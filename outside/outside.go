@@ -131,7 +131,8 @@ func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 	}
 	_, text := r.items()
 	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
-		return r.change(s, "What others made for you", catalogueName, string(text))
+		const what = "What others made for you (TOOLS with a name shows it as it is now)"
+		return r.change(s, what, catalogueName, string(text))
 	})
 	for _, l := range r.due(s) {
 		was := l.gist()
@@ -168,11 +169,12 @@ func (r *Reader) due(s *mind.State) []*Layer {
 
 // change tells how a text differs from what the system message of this epoch shows under a gist.
 func (r *Reader) change(s *mind.State, what, gist, now string) string {
-	diff := strings.TrimSpace(udiff.Unified("then", "now", r.shown(s, gist)+"\n", now+"\n"))
+	then := r.shown(s, gist) + "\n"
+	diff, _ := udiff.ToUnified("then", "now", then, udiff.Lines(then, now+"\n"), 1) // its own edits fit
 	if diff == "" {
 		return what + " is again as it was when this context began."
 	}
-	return what + " has changed since this context began:\n" + diff
+	return what + " has changed since this context began:\n" + strings.TrimSpace(diff)
 }
 
 // shown is the text that the system message of this epoch shows under a gist, or "".

@@ -93,7 +93,10 @@ func (b *Reach) Open(ref string) (tools.Original, error) {
 		Hash: short, Address: text.Hash.String(), Gist: text.Gist, Time: "said " + said, Summary: text.Summary,
 		Contents: list, Body: text.Body, Most: k.Page,
 	}
-	if said == "" {
+	switch {
+	case text.At.Unix() == 0:
+		o.Time = "as it was put before you"
+	case said == "":
 		o.Time = "of " + text.At.Format("2006-01-02 15:04")
 	}
 	if k.Summaries[text.Hash] {

@@ -33,7 +33,10 @@ type toolsArgs struct {
 
 func (s *Set) findOthers(ctx context.Context, _ Call, a toolsArgs) (Result, error) {
 	items := catalogue.All(s.Others, func(o catalogue.Source) []catalogue.Item { return o.Ask(ctx) })
-	named := slices.IndexFunc(items, func(i catalogue.Item) bool { return i.Name == strings.TrimSpace(a.Query) })
+	name := strings.TrimSpace(a.Query)
+	named := slices.IndexFunc(items, func(i catalogue.Item) bool {
+		return name == i.Name || name == string(i.Kind)+" "+i.Name
+	})
 	if named >= 0 {
 		return textf("%s\n\n%s", items[named].Line(), items[named].Text), nil
 	}
@@ -42,16 +45,13 @@ func (s *Set) findOthers(ctx context.Context, _ Call, a toolsArgs) (Result, erro
 		return Result{}, fmt.Errorf("none of %d fits these words: give others, such as what it would work on", len(items))
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "The best of %d:\n", len(items))
+	fmt.Fprintf(&out, "The nearest of %d, of which none may fit:\n", len(items))
 	for _, i := range found {
 		fmt.Fprintf(&out, "\n%s\n", i.Line())
-		switch {
-		case i.Kind != catalogue.Tool:
-		case len(i.Text) <= foundBytes:
-			fmt.Fprintln(&out, i.Text)
-		default:
-			fmt.Fprintln(&out, "(TOOLS with its name shows how it is called)")
+		if len(i.Text) > foundBytes {
+			i.Text = "(TOOLS with its name shows the rest)"
 		}
+		fmt.Fprintln(&out, i.Text)
 	}
 	return textf("%s", out.String()), nil
 }
