@@ -58,6 +58,7 @@ func (q question) says(server string) []byte {
 // pending is a call under way.
 type pending struct {
 	live     *live
+	life     string // who called
 	question question
 	stop     context.CancelCauseFunc
 	limit    context.Context
@@ -67,8 +68,8 @@ type pending struct {
 }
 
 // begun calls a tool, with nobody waiting for it.
-func (s *server) begun(ctx context.Context, l *live, tool string, args json.RawMessage) *pending {
-	p := &pending{live: l, done: make(chan struct{})}
+func (s *server) begun(ctx context.Context, l *live, life, tool string, args json.RawMessage) *pending {
+	p := &pending{live: l, life: life, done: make(chan struct{})}
 	p.limit, p.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	go func() { // ends with the call, which ends with limit and with the server
 		defer close(p.done)
@@ -92,6 +93,10 @@ func (s *server) await(ctx context.Context, p *pending) (answer catalogue.Answer
 		s.waiting = p
 		return catalogue.Answer{Text: p.question.says(s.name)}, nil
 	case <-p.done:
+	case <-p.limit.Done():
+		deaf := time.AfterFunc(stopGrace, func() { s.stop(p.live, true) }) // it does not even read the call
+		<-p.done
+		deaf.Stop()
 	}
 	defer p.stop(nil)
 	if p.err != nil {
@@ -100,8 +105,8 @@ func (s *server) await(ctx context.Context, p *pending) (answer catalogue.Answer
 	return answerOf(p.result), nil
 }
 
-// answer answers the question that is open, and waits for the call that asked it.
-func (s *server) answer(ctx context.Context, l *live, args json.RawMessage) (catalogue.Answer, error) {
+// answer answers the question that is open, if it came to this life, and waits for the call that asked it.
+func (s *server) answer(ctx context.Context, l *live, life string, args json.RawMessage) (catalogue.Answer, error) {
 	var a struct {
 		Question string         `json:"question"`
 		Action   string         `json:"action"`
@@ -113,9 +118,9 @@ func (s *server) answer(ctx context.Context, l *live, args json.RawMessage) (cat
 	s.mu.Lock()
 	p := s.waiting
 	switch {
-	case p == nil || p.live != l:
+	case p == nil || p.live != l || p.life != life:
 		s.mu.Unlock()
-		return catalogue.Answer{}, errors.New("the server asks nothing (any more): it may have ended. Call the tool again")
+		return catalogue.Answer{}, errors.New("the server asks you nothing (any more): it may have ended. Call the tool again")
 	case a.Question != p.question.Message:
 		s.mu.Unlock()
 		return catalogue.Answer{}, fmt.Errorf("question has to be what the server asks, word for word: %s", p.question.Message)

@@ -50,6 +50,7 @@ func init() {
 		},
 		"dies":   func([]string) { fmt.Fprintln(os.Stderr, "no token, no tools"); os.Exit(3) },
 		"pages":  func([]string) { actAsPages() },
+		"deaf":   func([]string) { actAsDeaf() },
 		"linger": func(args []string) { select {} },
 	}
 }
@@ -148,6 +149,30 @@ func actAsPages() {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.ID, answer)
 		}
 	}
+}
+
+// actAsDeaf says what it can do, and reads nothing from then on.
+func actAsDeaf() {
+	in := bufio.NewScanner(os.Stdin)
+	for _, result := range []string{
+		`{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}`,
+		`{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`,
+	} {
+		for in.Scan() {
+			var r struct {
+				ID     json.RawMessage `json:"id"`
+				Method string          `json:"method"`
+			}
+			_ = json.Unmarshal(in.Bytes(), &r)
+			if r.Method == "server/discover" {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", r.ID)
+			} else if r.ID != nil {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", r.ID, result)
+				break
+			}
+		}
+	}
+	select {}
 }
 
 // actAs is a server that is this binary.

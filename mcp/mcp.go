@@ -192,13 +192,13 @@ func (s *Servers) Ask(ctx context.Context) []catalogue.Item {
 }
 
 // Use implements catalogue.Source.
-func (s *Servers) Use(ctx context.Context, name string, args json.RawMessage, _ catalogue.Call) (catalogue.Answer, error) {
+func (s *Servers) Use(ctx context.Context, name string, args json.RawMessage, c catalogue.Call) (catalogue.Answer, error) {
 	of, tool, _ := strings.Cut(name, "/")
 	one := s.called(of)
 	if one == nil || tool == "" {
 		return catalogue.Answer{}, fmt.Errorf("%s is no tool: TOOLS finds those that there are", name)
 	}
-	return one.use(ctx, tool, args)
+	return one.use(ctx, c.Life, tool, args)
 }
 
 // called returns a server, or nil.

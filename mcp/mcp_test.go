@@ -202,6 +202,19 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A server that reads nothing once it has started holds neither a test of it nor a call that is longer than its pipe.
+func TestDeaf(t *testing.T) {
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"deaf": actAs("deaf")})
+	if items, err := s.Test(t.Context(), "deaf", nil); err != nil || names(items) != "deaf/echo" {
+		t.Error(names(items), err)
+	}
+	s.call = 50 * time.Millisecond
+	if got := use(s, "deaf/echo", `{"text":"`+strings.Repeat("x", 1<<20)+`"}`); !strings.Contains(got, "it did not answer within 50ms") {
+		t.Error(got)
+	}
+}
+
 // A list that changes while the server runs is known soon after, without a call.
 func TestChangedList(t *testing.T) {
 	confined(t)
@@ -340,11 +353,15 @@ func TestQuestion(t *testing.T) {
 		if got := use(s, name+"/confirm", `{"text":"more"}`); got != "cancel, since <nil>" { // one at a time
 			t.Error(name, got)
 		}
+		other := catalogue.Call{Life: "of another identity"}
 		const yes = `{"question":"Really delete all?","action":"accept","content":{"why":"spring"}}`
+		if a, err := s.Use(t.Context(), name+"/answer", json.RawMessage(yes), other); err == nil {
+			t.Errorf("%s: another identity answers, and gets %s", name, a.Text)
+		}
 		if got := use(s, name+"/answer", yes); got != "accept, since spring" {
 			t.Error(name, got)
 		}
-		if got := use(s, name+"/answer", yes); !strings.Contains(got, "asks nothing (any more)") {
+		if got := use(s, name+"/answer", yes); !strings.Contains(got, "asks you nothing (any more)") {
 			t.Error(name, got)
 		}
 	}
@@ -353,7 +370,7 @@ func TestQuestion(t *testing.T) {
 	s.all[0].mu.Lock()
 	s.all[0].resume = time.Time{} // no pause
 	s.all[0].mu.Unlock()
-	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got, "asks nothing (any more)") {
+	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got, "asks you nothing (any more)") {
 		t.Error(got)
 	}
 }

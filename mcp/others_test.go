@@ -13,7 +13,7 @@ import (
 func TestParse(t *testing.T) {
 	claude := `{"mcpServers": {
 		"My Server": {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "${env:KEY}", "A": "b"}},
-		"shell": {"command": "x", "args": ["${workspaceFolder}"]},
+		"my.server": {"command": "y"}, "shell": {"command": "x", "args": ["${workspaceFolder}"]},
 		"far": {"type": "http", "url": "https://far.example/mcp", "headers": {"Authorization": "${TOKEN}"}},
 		"near": {"url": "http://near.example/mcp"}, "☃": {"command": "x"}, "empty": {}}, "projects": {"a": 1}}`
 	got, refused, err := Parse([]byte(claude))
@@ -26,7 +26,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	why := errors.Join(refused...).Error()
-	for _, part := range []string{"shell: it has a ${", "near: url = ", "☃: its name", "empty: give it either"} {
+	for _, part := range []string{"shell: it has a ${", "near: url = ", "☃: its name", "empty: give it either",
+		"my.server: another one is called my-server here, too"} {
 		if !strings.Contains(why, part) {
 			t.Errorf("refused without %q: %s", part, why)
 		}

@@ -21,7 +21,7 @@ import (
 const maxMessage = 10 << 20
 
 // use calls a tool.
-func (s *server) use(ctx context.Context, tool string, args json.RawMessage) (answer catalogue.Answer, err error) {
+func (s *server) use(ctx context.Context, life, tool string, args json.RawMessage) (answer catalogue.Answer, err error) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(args, &object) != nil || object == nil {
 		return answer, errors.New("args have to be a JSON object: TOOLS with the name shows what it has to hold")
@@ -31,9 +31,9 @@ func (s *server) use(ctx context.Context, tool string, args json.RawMessage) (an
 		items, _ := s.listed()
 		switch {
 		case slices.ContainsFunc(items, named):
-			answer, err = s.await(ctx, s.begun(ctx, l, tool, args))
+			answer, err = s.await(ctx, s.begun(ctx, l, life, tool, args))
 		case tool == catalogue.Answering:
-			answer, err = s.answer(ctx, l, args)
+			answer, err = s.answer(ctx, l, life, args)
 		default:
 			err = fmt.Errorf("%s has no %s (any more): TOOLS finds what it has", s.name, tool)
 		}

@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -63,8 +64,5 @@ func parse(in io.Reader, out io.Writer) error {
 	}
 	text = bytes.ToValidUTF8(inline().ReplaceAll(text, nil), nil)
 	_, werr := fmt.Fprintf(out, "%s\n%s\n%s\n", strings.Join(strings.Fields(title), " "), date, bytes.TrimSpace(text))
-	if err == nil {
-		err = werr
-	}
-	return err
+	return cmp.Or(err, werr)
 }

@@ -81,9 +81,6 @@ func pairs(list []string) (map[string]string, error) {
 		}
 		all[name] = value
 	}
-	if len(all) == 0 {
-		return nil, nil
-	}
 	return all, nil
 }
 
