@@ -62,14 +62,14 @@ func (a *archive) parse(name string, into any) error {
 func (t *text) word(a *archive) error {
 	for _, name := range []string{"document", "footnotes", "endnotes"} {
 		part, err := a.unpack("word/" + name + ".xml")
-		if errors.Is(err, fs.ErrNotExist) && name != "document" {
-			continue
+		if name != "document" {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			t.mark("%s", name)
 		}
 		if err != nil {
 			return err
-		}
-		if name != "document" {
-			t.mark("%s", name)
 		}
 		if err := t.prose(name, part); err != nil {
 			return err

@@ -68,11 +68,11 @@ func (t *text) sheets(a *archive) error {
 			if p.ID != s.ID {
 				continue
 			}
-			name := strings.TrimPrefix(path.Join("/xl", p.Target), "/")
+			name := path.Join("/xl", p.Target)
 			if path.IsAbs(p.Target) {
-				name = p.Target[1:]
+				name = p.Target
 			}
-			if err := t.rows(a, name, &b); err != nil {
+			if err := t.rows(a, name[1:], &b); err != nil {
 				return err
 			}
 		}

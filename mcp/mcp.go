@@ -203,11 +203,12 @@ func (s *Servers) Use(ctx context.Context, name string, args json.RawMessage, c 
 
 // called returns a server, or nil.
 func (s *Servers) called(name string) *server {
-	i := slices.IndexFunc(s.all, func(one *server) bool { return one.name == name })
-	if i < 0 {
-		return nil
+	for _, one := range s.all {
+		if one.name == name {
+			return one
+		}
 	}
-	return s.all[i]
+	return nil
 }
 
 // Close stops all servers, in 1.5 s. No other method may be called after it.

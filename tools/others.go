@@ -34,11 +34,10 @@ type toolsArgs struct {
 func (s *Set) findOthers(ctx context.Context, _ Call, a toolsArgs) (Result, error) {
 	items := catalogue.All(s.Others, func(o catalogue.Source) []catalogue.Item { return o.Ask(ctx) })
 	name := strings.TrimSpace(a.Query)
-	named := slices.IndexFunc(items, func(i catalogue.Item) bool {
-		return name == i.Name || name == string(i.Kind)+" "+i.Name
-	})
-	if named >= 0 {
-		return textf("%s\n\n%s", items[named].Line(), items[named].Text), nil
+	for _, i := range items {
+		if name == i.Name || name == string(i.Kind)+" "+i.Name {
+			return textf("%s\n\n%s", i.Line(), i.Text), nil
+		}
 	}
 	found := catalogue.Find(items, a.Query, foundItems)
 	if len(found) == 0 {
