@@ -11,7 +11,7 @@ import (
 // documents 3,700. These two constants only fall: whoever has to raise one says in the commit what was tried instead, and
 // what the rise buys.
 const (
-	mostTokens        = 394_000 // of all packages but lab and internal/test
+	mostTokens        = 393_500 // of all packages but lab and internal/test
 	mostPackageTokens = 30_000  // of the largest one
 )
 
