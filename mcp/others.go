@@ -38,6 +38,8 @@ type foreign struct {
 	Env     map[string]string
 	URL     string
 	Headers map[string]string
+
+	Disabled bool
 }
 
 var (
@@ -79,6 +81,9 @@ func Parse(file []byte) (servers map[string]Server, refused []error, err error) 
 
 // server is f as Lethe has it.
 func (f foreign) server() (Server, error) {
+	if f.Disabled {
+		return Server{}, errors.New("it is disabled there")
+	}
 	s := Server{URL: f.URL, Env: maps.Clone(f.Env), Headers: maps.Clone(f.Headers)}
 	if f.Command != "" {
 		s.Command, s.Network = append([]string{f.Command}, f.Args...), true

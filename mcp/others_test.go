@@ -15,7 +15,8 @@ func TestParse(t *testing.T) {
 		"My Server": {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "${env:KEY}", "A": "b"}},
 		"my.server": {"command": "y"}, "shell": {"command": "x", "args": ["${workspaceFolder}"]},
 		"far": {"type": "http", "url": "https://far.example/mcp", "headers": {"Authorization": "${TOKEN}"}},
-		"near": {"url": "http://near.example/mcp"}, "☃": {"command": "x"}, "empty": {}}, "projects": {"a": 1}}`
+		"near": {"url": "http://near.example/mcp"}, "☃": {"command": "x"}, "empty": {},
+		"off": {"command": "x", "disabled": true}}, "projects": {"a": 1}}`
 	got, refused, err := Parse([]byte(claude))
 	lethetest.Must(t, err)
 	want := map[string]Server{
@@ -26,7 +27,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	why := errors.Join(refused...).Error()
-	for _, part := range []string{"shell: it has a ${", "near: url = ", "☃: its name", "empty: give it either",
+	for _, part := range []string{"shell: it has a ${", "near: url = ", "☃: its name", "empty: give it either", "off: it is disabled there",
 		"my.server: another one is called my-server here, too"} {
 		if !strings.Contains(why, part) {
 			t.Errorf("refused without %q: %s", part, why)
