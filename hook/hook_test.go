@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,16 +251,21 @@ func TestOrder(t *testing.T) {
 func TestNothingStays(t *testing.T) {
 	t.Parallel()
 	s := hooks(t, map[string]string{
-		"turn/10-daemon": `(setsid sh -c 'sleep 2; touch late' >/dev/null 2>&1 &) ; echo started`,
-		"turn/20-gone":   `rm -f "$0" turn/30-next; echo gone`, "turn/30-next": `echo never`,
+		"turn/10-daemon": `(setsid sh -c 'exec 9>alive; touch up; sleep 1000' >/dev/null 2>&1 &)
+			while ! [ -e up ]; do sleep 0.01; done; echo started`,
+		"turn/20-gone": `rm -f "$0" turn/30-next; echo gone`, "turn/30-next": `echo never`,
 	})
+	pipe := filepath.Join(s.Dir, "alive") // whose end is seen when nobody holds it any more
+	lethetest.Must(t, syscall.Mkfifo(pipe, 0o600))
+	end, err := syscall.Open(pipe, syscall.O_RDONLY|syscall.O_NONBLOCK, 0)
+	lethetest.Must(t, err)
+	defer syscall.Close(end)
 	got := s.Run(t.Context(), Input{Event: Turn})
 	if got.Context != "started\ngone" || len(got.Warnings) != 1 {
 		t.Errorf("%+v", got)
 	}
-	time.Sleep(3 * time.Second) // a process that is dead does nothing: there is no other sign of it
-	if _, err := os.Stat(filepath.Join(s.Dir, "late")); err == nil {
-		t.Error("what a hook started went on")
+	if n, err := syscall.Read(end, make([]byte, 1)); n != 0 || err != nil {
+		t.Error("what a hook started goes on:", n, err)
 	}
 }
 
