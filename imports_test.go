@@ -95,8 +95,8 @@ var allowed = map[string][]string{
 		"lethe/spend/wallet",
 	},
 	"lethe/config": {
-		"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/llm", "lethe/mcp", "lethe/spend", "lethe/tools",
-		"lethe/web",
+		"lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/secret", "lethe/llm", "lethe/mcp",
+		"lethe/spend", "lethe/tools", "lethe/web",
 	},
 	"lethe/crew": {
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/panics", "lethe/internal/status", "lethe/mind",
@@ -171,7 +171,7 @@ var allowed = map[string][]string{
 	"lethe/lab/vitals":    {"lethe/lab/bench", "lethe/lab/eval", "lethe/lab/replay", "lethe/lab/size"},
 	"lethe/life":          {"lethe/blobs", "lethe/internal/durable", "lethe/proof"},
 	"lethe/life/event":    {"lethe/blobs", "lethe/chat", "lethe/life"},
-	"lethe/llm":           {"lethe/internal/picture", "lethe/llm/message"},
+	"lethe/llm":           {"lethe/internal/picture", "lethe/internal/secret", "lethe/llm/message"},
 	"lethe/llm/message":   {},
 	"lethe/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/recall/text"},
 	"lethe/mcp": {"lethe/internal/lazy",
@@ -211,7 +211,7 @@ var allowed = map[string][]string{
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/secret",
 		"lethe/internal/status", "lethe/journal", "lethe/life/event", "lethe/mind", "lethe/tools", "lethe/trigger",
 	},
-	"lethe/web": {"lethe/document", "lethe/internal/lazy", "lethe/internal/worker"},
+	"lethe/web": {"lethe/document", "lethe/internal/lazy", "lethe/internal/secret", "lethe/internal/worker"},
 }
 
 // lazy may be imported by all.

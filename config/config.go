@@ -146,8 +146,11 @@ func Invalid(hint, format string, args ...any) error {
 // File is the path of config.toml.
 func File(home string) string { return filepath.Join(home, "config.toml") }
 
-// Read reads config.toml in the home. A missing one is empty.
+// Read reads config.toml in the home, and has secret.Value find the keys of its file of keys. A missing file is empty.
 func Read(home string, into Checked) error {
+	if err := readKeys(home); err != nil {
+		return err
+	}
 	path := File(home)
 	data, err := ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -237,7 +237,14 @@ func (x Exam) model(ctx context.Context) {
 	}
 	defer client.Close()
 	name, set := client.Key()
-	x.check(nil, "key", "", "%s is %sset", name, map[bool]string{false: "not "}[set])
+	from := ""
+	switch {
+	case !set:
+		from = "not "
+	case os.Getenv(name) == "":
+		from = "in " + config.KeysFile(x.Home.Dir) + ", "
+	}
+	x.check(nil, "key", "", "%s is %sset", name, from)
 	if !x.Request {
 		return
 	}

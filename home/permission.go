@@ -42,7 +42,7 @@ func (h Home) private(path string) (found []string) {
 
 // homeParts are what Lethe keeps closed of the home; bridges do so by themselves. A key that others could read stays
 // as it is: somebody may have read it, and check says what that means.
-var homeParts = []string{"config.toml", "format", "ledger", "blobs", "chats", "agents", "names"}
+var homeParts = []string{"config.toml", "keys.env", "format", "ledger", "blobs", "chats", "agents", "names"}
 
 // Restore restores the permissions of a directory and of what is in it, as far as it
 // is named; without names, all.

@@ -33,7 +33,7 @@ func Main() {
 }
 
 // HideKeys makes known which values of the environment are keys of models: they are struck out
-// of all that is stored, said and logged.
+// of all that is stored, said and logged. Those of a home's file of keys are from when it is read.
 func HideKeys() {
 	for _, name := range llm.Presets() {
 		preset, _ := llm.Preset(name)
@@ -55,7 +55,7 @@ func Dir(dir string) (string, error) {
 }
 
 // Open opens a home, which is made where it is missing. dir may be empty: see Dir. The settings
-// are those of its config.toml, and keys come from the environment.
+// are those of its config.toml, and keys come from the environment or its file of keys.
 func Open(dir string, o Options) (*Host, error) {
 	dir, err := Dir(dir)
 	if err != nil {

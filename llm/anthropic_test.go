@@ -17,7 +17,7 @@ import (
 func claude(t *testing.T, h http.HandlerFunc) *Client {
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return client(t, Config{Preset: "anthropic", BaseURL: srv.URL + "/v1/messages", Key: secret, MaxRetries: -1})
+	return client(t, Config{Preset: "anthropic", BaseURL: srv.URL + "/v1/messages", Key: testKey, MaxRetries: -1})
 }
 
 // interleaved is an answer that thinks, says something, thinks again, and calls.
@@ -66,7 +66,7 @@ func TestAnthropic(t *testing.T) {
 	if !reflect.DeepEqual(reply, want) {
 		t.Errorf("got  %+v\nwant %+v", reply, want)
 	}
-	if path != "/v1/messages" || header.Get("X-Api-Key") != secret || header.Get("Anthropic-Version") != "2023-06-01" || header.Get("Authorization") != "" {
+	if path != "/v1/messages" || header.Get("X-Api-Key") != testKey || header.Get("Anthropic-Version") != "2023-06-01" || header.Get("Authorization") != "" {
 		t.Errorf("%s %v", path, header)
 	}
 	if body, _ := c.Preset().Body(ask); string(body) != string(sent) {
@@ -174,7 +174,7 @@ func TestOpaqueComesInPieces(t *testing.T) {
 	} {
 		srv := httptest.NewServer(text(test.stream))
 		t.Cleanup(srv.Close)
-		reply, err := client(t, Config{Preset: test.preset, BaseURL: srv.URL, Key: secret, MaxRetries: -1}).Complete(t.Context(), ask, nil)
+		reply, err := client(t, Config{Preset: test.preset, BaseURL: srv.URL, Key: testKey, MaxRetries: -1}).Complete(t.Context(), ask, nil)
 		if err != nil || reply.Opaque != test.opaque || reply.Calls[0].Opaque != test.ofCall {
 			t.Errorf("%s: %+v, %v", name, reply, err)
 		}

@@ -58,8 +58,8 @@ func TestErrorText(t *testing.T) {
 	srv := httptest.NewServer(status(401, `{"error":{"message":"no"}}`))
 	defer srv.Close()
 	for key, want := range map[string]string{
-		"":     "no; LETHE_API_KEY is not set: set it to a key of HOST and restart",
-		secret: "no; set LETHE_API_KEY to a valid key of HOST and restart",
+		"":      "no; LETHE_API_KEY is not set: set it to a key of HOST and restart",
+		testKey: "no; set LETHE_API_KEY to a valid key of HOST and restart",
 	} {
 		noKeys(t)
 		t.Setenv("LETHE_API_KEY", key)

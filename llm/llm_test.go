@@ -58,7 +58,7 @@ func TestRequestOnTheWire(t *testing.T) {
 	}))
 	_, err := c.Complete(t.Context(), ask, nil)
 	lethetest.Must(t, err)
-	if path != "/chat/completions" || auth != "Bearer "+secret || contentType != "application/json" {
+	if path != "/chat/completions" || auth != "Bearer "+testKey || contentType != "application/json" {
 		t.Errorf("path %q, authorization %q, content type %q", path, auth, contentType)
 	}
 	want, err := c.Preset().Body(ask)
@@ -70,7 +70,7 @@ func TestRequestOnTheWire(t *testing.T) {
 
 // A key in the environment belongs to its provider; without one nothing is sent.
 func TestNoKeyNoHeader(t *testing.T) {
-	t.Setenv("DEEPSEEK_API_KEY", secret)
+	t.Setenv("DEEPSEEK_API_KEY", testKey)
 	t.Setenv("LETHE_API_KEY", "")
 	var header http.Header
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,7 +93,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Store(true) }))
 	defer other.Close()
 	for _, code := range []int{301, 302, 303, 307, 308} {
-		e := failed(t, server(t, status(code, "", "Location: "+other.URL+"/"+secret)), ask)
+		e := failed(t, server(t, status(code, "", "Location: "+other.URL+"/"+testKey)), ask)
 		if e.Kind != Permanent || e.Status != code || !strings.Contains(e.Message, strings.TrimPrefix(other.URL, "http://")) {
 			t.Errorf("%d: %+v", code, e)
 		}
@@ -105,20 +105,20 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 
 func TestKeyStaysInside(t *testing.T) {
 	var log bytes.Buffer
-	echo := `{"error":{"message":"bad key ` + secret + `","type":"` + secret + `","code":"` + secret + `"}}`
-	long := strings.Repeat("x", maxMessage-10) + secret // cut in the middle of the key
+	echo := `{"error":{"message":"bad key ` + testKey + `","type":"` + testKey + `","code":"` + testKey + `"}}`
+	long := strings.Repeat("x", maxMessage-10) + testKey // cut in the middle of the key
 	for name, h := range map[string]http.HandlerFunc{
 		"error body":    status(401, echo),
 		"long message":  status(400, long),
 		"stream error":  text(events(echo)),
-		"broken event":  text("data: {" + secret + "\n\n"),
-		"page":          text("<html><title>" + secret + "</title></html>"),
-		"plain":         text("no " + secret),
+		"broken event":  text("data: {" + testKey + "\n\n"),
+		"page":          text("<html><title>" + testKey + "</title></html>"),
+		"plain":         text("no " + testKey),
 		"stray error":   text("data: {}\n" + echo + "\n"),
 		"escaped slash": status(400, `{"message":"sk-0123456789\u002dvery-secret"}`),
 	} {
 		srv := httptest.NewServer(h)
-		c := client(t, Config{Preset: "deepseek", BaseURL: srv.URL, Key: secret, MaxRetries: -1,
+		c := client(t, Config{Preset: "deepseek", BaseURL: srv.URL, Key: testKey, MaxRetries: -1,
 			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		e := failed(t, c, ask)
 		if strings.Contains(e.Message, "sk-0123456789") {

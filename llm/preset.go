@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 
 	"github.com/BurntSushi/toml"
+
+	"lethe/internal/secret"
 )
 
 // PresetInfo is what one provider wants differently. Zero values are the plain
@@ -179,7 +180,7 @@ func keyFor(p PresetInfo, base *url.URL, given string) (key, env string, err err
 	if !p.owns(base) { // a named preset at another host, such as a gateway or a test server
 		p, _ = Preset("custom")
 	}
-	key = strings.TrimSpace(os.Getenv(p.KeyEnv))
+	key = secret.Value(p.KeyEnv)
 	if key == "" && p.KeyRequired {
 		return "", "", fmt.Errorf("%w for %s: %s is not set", ErrNoKey, p.Name, p.KeyEnv)
 	}

@@ -58,11 +58,11 @@ func TestBaseURL(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"localhost:8000/v1", "x.test", "ftp://x.test", "https://", "http://%zz", "https://x.test?key=" + secret,
-		"https://" + secret + "@x.test", "https://x.test/#" + secret, "http://\x7f" + secret} {
+	for _, in := range []string{"localhost:8000/v1", "x.test", "ftp://x.test", "https://", "http://%zz", "https://x.test?key=" + testKey,
+		"https://" + testKey + "@x.test", "https://x.test/#" + testKey, "http://\x7f" + testKey} {
 		if got, err := parseBase(in); err == nil {
 			t.Errorf("%q: accepted as %v", in, got)
-		} else if strings.Contains(err.Error(), secret) {
+		} else if strings.Contains(err.Error(), testKey) {
 			t.Errorf("%q: the error repeats it: %v", in, err)
 		}
 	}

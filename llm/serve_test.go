@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// secret is the key of every test client: it must never come out again.
-const secret = "sk-0123456789-very-secret"
+// testKey is the key of every test client: it must never come out again.
+const testKey = "sk-0123456789-very-secret"
 
 // whole is the shortest stream that makes a reply.
 const whole = `data: {"model":"m","choices":[{"index":0,"delta":{"content":"hello"}}]}
@@ -90,7 +90,7 @@ func server(t *testing.T, h http.Handler) *Client {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
-	return client(t, Config{Preset: "deepseek", BaseURL: srv.URL, Key: secret, MaxRetries: -1})
+	return client(t, Config{Preset: "deepseek", BaseURL: srv.URL, Key: testKey, MaxRetries: -1})
 }
 
 func client(t *testing.T, conf Config) *Client {
@@ -110,7 +110,7 @@ func inMemory(t *testing.T, conf Config, h http.Handler) (c *Client, stop func()
 	ended := make(chan struct{})
 	go func() { srv.Serve(l); close(ended) }()
 	transport := &http.Transport{DialContext: l.dial}
-	conf.Transport, conf.BaseURL, conf.Key = transport, "http://model.test", secret
+	conf.Transport, conf.BaseURL, conf.Key = transport, "http://model.test", testKey
 	conf.Preset = "deepseek"
 	c, err := New(conf)
 	lethetest.Must(t, err)
@@ -165,7 +165,7 @@ func failed(t *testing.T, c *Client, r Request) *Error {
 	if !errors.As(err, &e) {
 		t.Fatalf("error %T is no *Error: %v", err, err)
 	}
-	if strings.Contains(fmt.Sprintf("%v %+v %#v", err, e, e.Err), secret) {
+	if strings.Contains(fmt.Sprintf("%v %+v %#v", err, e, e.Err), testKey) {
 		t.Fatalf("error shows the key: %v", err)
 	}
 	return e

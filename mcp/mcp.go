@@ -157,9 +157,9 @@ func (s *server) prepare() error {
 		for key, value := range values {
 			name, variable := strings.CutPrefix(strings.TrimPrefix(value, "Bearer "), "$")
 			if variable {
-				values[key] = strings.TrimSuffix(value, "$"+name) + os.Getenv(name)
+				values[key] = strings.TrimSuffix(value, "$"+name) + secret.Value(name)
 			}
-			if variable && os.Getenv(name) == "" {
+			if variable && secret.Value(name) == "" {
 				return fmt.Errorf("mcp.%s: %s is to be %s, and the environment of lethe has no %s: set it, and start lethe again",
 					s.name, key, value, name)
 			}

@@ -19,13 +19,13 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"lethe/document"
+	"lethe/internal/secret"
 	"lethe/internal/worker"
 )
 
@@ -42,7 +42,7 @@ type Settings struct {
 func (s Settings) Variable() string { return cmp.Or(s.KeyEnv, strings.ToUpper(s.Search)+"_API_KEY") }
 
 // Key is that of the search engine, or "".
-func (s Settings) Key() string { return os.Getenv(s.Variable()) }
+func (s Settings) Key() string { return secret.Value(s.Variable()) }
 
 // Check refuses settings that make no sense.
 func (s Settings) Check() error {

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,7 +39,7 @@ func (s *settings) checkTelegram() error {
 
 // token finds the token of the bot. It never returns it in an error.
 func (p *program) token() (token string, err error) {
-	token, file, how := strings.TrimSpace(os.Getenv(botToken)), p.tokenFile(), tokenHint
+	token, file, how := secret.Value(botToken), p.tokenFile(), tokenHint
 	switch {
 	case token != "":
 		if err = telegram.CheckToken(token); err != nil {

@@ -173,7 +173,7 @@ func (p *program) howToHear(room string) string {
 func (p *program) howToRun(id home.Identity, flags string) string {
 	flags += p.rerun
 	preset, known := llm.Preset(cmp.Or(p.settings.Model.Preset, llm.Presets()[0]))
-	noKey := known && preset.KeyRequired && os.Getenv(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
+	noKey := known && preset.KeyRequired && secret.Value(preset.KeyEnv) == "" && p.settings.Model.BaseURL == ""
 	if p.rerun == "" && noKey && !p.livedOnline(id) {
 		flags += " --offline"
 	}

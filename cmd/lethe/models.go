@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"strings"
 	"time"
 
 	"lethe/config"
 	"lethe/home"
+	"lethe/internal/secret"
 	"lethe/llm"
 	"lethe/report"
 )
@@ -58,7 +58,7 @@ func (p *program) modelsCommand(c call) (err error) {
 	known, only, presets := p.known(), c.arg(0), map[string]*presetRow{}
 	for _, name := range llm.Presets() {
 		if i, _ := llm.Preset(name); only == "" || only == name {
-			presets[name] = &presetRow{i.BaseURL, i.KeyEnv, os.Getenv(i.KeyEnv) != "", i.Model}
+			presets[name] = &presetRow{i.BaseURL, i.KeyEnv, secret.Value(i.KeyEnv) != "", i.Model}
 		}
 	}
 	if len(presets) == 0 {

@@ -3,6 +3,8 @@
 //
 //	secret.Add(os.Getenv("DEEPSEEK_API_KEY"))
 //	secret.Text("my key is sk-…") // "my key is [secret**…]"
+//	secret.Keep("OPENAI_API_KEY", key) // that stands in a file
+//	secret.Value("OPENAI_API_KEY")     // that of the environment, or else the one from the file
 //
 // In the place of a key stands a text of as many bytes, so that offsets into what
 // it stood in remain true. The package is safe for concurrent use.
@@ -12,6 +14,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -53,6 +56,24 @@ func Add(keys ...string) {
 	}
 	slices.SortFunc(all, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	known.Store(&all)
+}
+
+// kept are keys by the names of variables.
+var kept sync.Map
+
+// Keep makes a key known, and the value of a variable that the environment does not have; "" forgets that value.
+func Keep(variable, key string) {
+	Add(key)
+	kept.Store(variable, strings.TrimSpace(key))
+}
+
+// Value is that of a variable of the environment, without the space around it, or else what was kept for it.
+func Value(variable string) string {
+	value := strings.TrimSpace(os.Getenv(variable))
+	if held, ok := kept.Load(variable); ok && value == "" {
+		value = held.(string)
+	}
+	return value
 }
 
 func list() []string {
