@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
+	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -47,12 +51,73 @@ func RemoveServer(home, name string) error {
 	})
 }
 
+// Set gives keys of the config.toml of a home, such as "model.name", their values: strings and numbers, of which empty
+// ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is refused.
+func Set(home string, values map[string]any) error {
+	return edit(home, func(text string, settings *Settings) (string, error) {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			table, key, _ := strings.Cut(name, ".")
+			if err := Parse(File(home), []byte("["+table+"]\n"+assignment(key, values[name])), settings); err != nil {
+				return "", err
+			}
+			text = Assign(text, table, key, values[name])
+		}
+		return text, nil
+	})
+}
+
+// assignment is the line of a key.
+func assignment(key string, value any) string {
+	line, _ := toml.Marshal(map[string]any{key: value}) // of a string or a number: cannot fail
+	return string(line)
+}
+
+// Assign gives a key of a table its value in a text of TOML: where it has one, or at the beginning of the table, or in a
+// new one. "" is the table that no header names. An empty value or 0 takes the key's line out. What goes over several
+// lines it does not understand: read what comes of it.
+func Assign(text, table, key string, value any) string {
+	header := regexp.MustCompile(`^\s*\[\s*` + regexp.QuoteMeta(table) + `\s*\]`)
+	own := regexp.MustCompile(`^\s*` + regexp.QuoteMeta(key) + `\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	line, gone := assignment(key, value), reflect.ValueOf(value).IsZero()
+	lines := slices.Collect(strings.Lines(text))
+	within, behind := table == "", 0
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), "[") {
+			if within = header.MatchString(l); within {
+				behind = i + 1
+			}
+			continue
+		}
+		end := own.FindStringIndex(l)
+		if !within || end == nil {
+			continue
+		}
+		if lines[i] = strings.TrimSuffix(line, "\n") + l[end[1]:]; gone {
+			lines[i] = ""
+		}
+		return strings.Join(lines, "")
+	}
+	switch {
+	case gone:
+		return text
+	case behind == 0 && table != "":
+		return strings.TrimPrefix(text+"\n["+table+"]\n"+line, "\n")
+	}
+	return strings.Join(slices.Insert(lines, behind, line), "")
+}
+
 // edit replaces the text of config.toml by one that means what the changed settings mean, and nothing else.
 func edit(home string, change func(text string, settings *Settings) (string, error)) error {
 	path := File(home)
 	before, err := ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil { // people may have put a link there
+		path = real
 	}
 	meant, means := Settings{MCP: map[string]mcp.Server{}}, Settings{}
 	if err := Parse(path, before, &meant); err != nil {
@@ -62,11 +127,14 @@ func edit(home string, change func(text string, settings *Settings) (string, err
 	if err != nil {
 		return err
 	}
-	if err := Parse(path, []byte(text), &means); err != nil {
+	_, broken := toml.Decode(text, &map[string]any{})
+	if err := Parse(path, []byte(text), &means); err != nil && broken == nil {
 		return err
 	}
-	if tables(meant.MCP) != tables(means.MCP) {
-		return Invalid("edit it by hand; nothing was changed", "%s is written in a way that this command cannot edit", path)
+	same := tables(meant.MCP) == tables(means.MCP)
+	meant.MCP, means.MCP = nil, nil
+	if broken != nil || !same || !reflect.DeepEqual(meant, means) {
+		return Invalid("edit it by hand; nothing was changed", "%s is written in a way that cannot be edited here", path)
 	}
 	return durable.WriteFile(path, []byte(text), 0o600)
 }

@@ -4,8 +4,10 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/mcp"
 )
@@ -40,8 +42,48 @@ func TestEditServers(t *testing.T) {
 	}
 	for _, odd := range []string{"[mcp]\nnotes = { url = \"https://a.example\" }\n", "mcp.notes.url = \"https://a.example\"\n"} {
 		lethetest.Must(t, os.WriteFile(path, []byte(odd), 0o600))
-		if err := RemoveServer(home, "notes"); err == nil || !strings.Contains(err.Error(), "cannot edit") || text() != odd {
+		if err := RemoveServer(home, "notes"); err == nil || !strings.Contains(err.Error(), "cannot be edited") || text() != odd {
 			t.Errorf("removed from %q: %v", odd, err)
 		}
 	}
+}
+
+// Keys get values where people have written them, and no byte beside them changes; what cannot be edited so is refused.
+func TestSet(t *testing.T) {
+	home := t.TempDir()
+	path := File(home)
+	real := path + ".real" // people may keep the file elsewhere
+	lethetest.Must(t, os.Symlink(real, path))
+	lethetest.Write(t, real, "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 2.00 # enough\n[model]\n  name = \"a#b\" # dear\nmax_tokens = 300\n[serve]\nname = 1")
+	lethetest.Must(t, Set(home, map[string]any{
+		"model.name": "gpt \"x\"", "model.preset": "openai", "model.max_tokens": 0, "budget.day_usd": 0.5, "context.limit": 30000,
+	}))
+	want := "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 0.5 # enough\n[model]\npreset = \"openai\"\nname = \"gpt \\\"x\\\"\" # dear\n[serve]\nname = 1\n\n[context]\nlimit = 30000\n"
+	if got := lethetest.Read(t, real); got != want {
+		t.Errorf("it is\n%s\nwant\n%s", got, want)
+	}
+	lethetest.Must(t, Set(home, map[string]any{"budget.day_usd": 0.0, "model.preset": ""}))
+	var s Settings
+	lethetest.Must(t, Read(home, &s))
+	if s.Budget.Day != 0 || s.Model.Preset != "" || s.Model.Name != `gpt "x"` || s.Context.Limit != 30000 {
+		t.Errorf("read back: %+v", s)
+	}
+	for _, c := range []struct{ before, key, value, want string }{
+		{"", "model.preset", "deep", `model.preset = "deep" is none of deepseek,`}, {"model.name = 'x'\n", "model.name", "x", "cannot be edited here"},
+		{"model = { preset = 'openai' }\n", "model.preset", "openai", "cannot be edited here"}, {"[model]\nfallback = ['''\npreset = 1''']\n", "model.preset", "openai", "cannot be edited here"},
+		{"user = 3\n", "model.name", "x", "read "}, {"", "model.nonsense", "x", "unknown key model.nonsense"}, {"", "context.limit", "x", "has to be of type integer"},
+	} {
+		lethetest.Write(t, real, c.before)
+		err := Set(home, map[string]any{c.key: c.value})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s in %q: %v", c.key, c.before, err)
+		}
+		lethetest.Holds(t, real, c.before)
+	}
+	mended := lethetest.Break(t, home, func(durable.Stage, string, string) error { return syscall.ENOSPC })
+	if Set(home, map[string]any{"model.name": "x"}) == nil {
+		t.Error("a full disk is not told")
+	}
+	mended()
+	lethetest.Holds(t, real, "")
 }
