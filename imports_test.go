@@ -117,8 +117,8 @@ var allowed = map[string][]string{
 	},
 	"lethe/gate": {"lethe/blobs", "lethe/mind", "lethe/tools"},
 	"lethe/home": {
-		"lethe", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret",
-		"lethe/life", "lethe/life/event", "lethe/mind",
+		"lethe", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/must", "lethe/internal/redact",
+		"lethe/internal/secret", "lethe/life", "lethe/life/event", "lethe/mind",
 	},
 	"lethe/hook": {"lethe/internal/sandbox"},
 	"lethe/host": {

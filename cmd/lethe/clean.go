@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"os"
@@ -44,14 +43,9 @@ func (p *program) cleanCommand(c call) error {
 		names = append(names, id.Name)
 	}
 	if !yes {
-		fmt.Fprintf(p.out, "%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
+		what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
 			cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
-		fmt.Fprint(p.out, "Remove all of it for good? Type yes: ")
-		answer, err := bufio.NewReader(p.in).ReadString('\n')
-		if err != nil { // the input has ended, and with it the line of the question
-			fmt.Fprintln(p.out)
-		}
-		if strings.TrimSpace(answer) != "yes" {
+		if !p.confirmed(what, "Remove all of it") {
 			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
 		}
 	}
