@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,9 +68,9 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 func (a *Agent) waits(p mind.Pending) bool {
 	c := a.asHooked(p)
 	hooked := a.call.hooked[p.ID()]
-	args := blobs.Unescape(c.Args)
-	return c.Original == "" && c.Tool != "WAIT" && !hooked.Deny && (hooked.Ask || a.tools.Asks(c.Tool, json.RawMessage(args))) &&
-		!slices.Contains(a.state.Always, mind.ExactCall(c.Tool, args))
+	args := argsOf(c)
+	return c.Original == "" && c.Tool != "WAIT" && !hooked.Deny && (hooked.Ask || a.tools.Asks(c.Tool, args)) &&
+		!slices.Contains(a.state.Always, mind.ExactCall(c.Tool, string(args)))
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
@@ -186,7 +185,7 @@ func (a *Agent) leftOpen(in *intake) (before, after []record) {
 		after = []record{{Event: told}}
 		text += " To what follows, people are told: " + say
 	}
-	return []record{journal.Told(event.Note{Why: "open"}, text, text)}, after
+	return []record{noted("open", text, text)}, after
 }
 
 // takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any

@@ -80,7 +80,7 @@ func (a *Agent) warnRepeats() error {
 		return nil
 	}
 	text := "That was the third identical call in a row with an identical result. Try something else, or say what keeps you."
-	return a.commit(journal.Told(event.Note{Why: "repeat"}, "identical calls", text))
+	return a.commit(noted("repeat", "identical calls", text))
 }
 
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.

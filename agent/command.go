@@ -9,7 +9,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
@@ -86,7 +85,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}
-		note := journal.Told(event.Note{Why: "stop"}, "stopped by "+l.Name, text)
+		note := noted("stop", "stopped by "+l.Name, text)
 		if partial.Text+partial.Reasoning != "" {
 			note.Texts = append(note.Texts, body{Gist: "an answer that " + l.Name + " cut off", Data: partial.Encode()})
 		}

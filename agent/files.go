@@ -148,7 +148,7 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if err := a.state.Amend(edit, put); err != nil {
 		return err
 	}
-	note := journal.Told(event.Note{Why: "edit"}, "context edited by a person", edit.Describe())
+	note := noted("edit", "context edited by a person", edit.Describe())
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}

@@ -12,7 +12,6 @@ import (
 	"lethe/compactor"
 	"lethe/compactor/beside"
 	"lethe/home"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -215,7 +214,7 @@ func (a *Agent) pay(asker *beside.Asker, on string) error {
 		return nil
 	}
 	bill.On, bill.Tokens = on, asker.Pay.Note(bill.Tokens, 0)
-	return inOrder(func() error { return a.happen(bill) }, a.release)
+	return a.paid(record{Event: bill})
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -260,7 +259,7 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		return a.forgot(asked)
 	}
 	if out.Note != "" { // no crash parts it from the epoch
-		fadings = append(fadings, journal.Told(event.Note{Why: "forgotten"}, out.Note, out.Note))
+		fadings = append(fadings, noted("forgotten", out.Note, out.Note))
 	}
 	if err := a.epoch(why, fadings...); err != nil {
 		return err

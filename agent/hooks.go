@@ -9,8 +9,6 @@ import (
 	"lethe/blobs"
 	"lethe/hook"
 	"lethe/internal/status"
-	"lethe/journal"
-	"lethe/life/event"
 	"lethe/mind"
 	"lethe/tools"
 )
@@ -55,7 +53,7 @@ func (a *Agent) beginTurn(ctx context.Context) (ran bool, err error) {
 	}
 	answer, _, err := a.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
 	if a.hookedThrough = last; err == nil && answer.Context != "" {
-		err = a.commit(journal.Told(event.Note{Why: "hook"}, turnGist, answer.Context))
+		err = a.commit(noted("hook", turnGist, answer.Context))
 	}
 	return true, err
 }

@@ -10,7 +10,6 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/llm/message"
@@ -234,7 +233,7 @@ func (a *Agent) commitEntries(in *intake) error {
 			in.io.replaced = false
 		}
 		if e.event.Asleep && e.event.At.From < in.io.history {
-			out = append(out, journal.Told(event.Note{Why: "history"}, "history of room "+in.room, mind.HistoryText))
+			out = append(out, noted("history", "history of room "+in.room, mind.HistoryText))
 		}
 		share := min(in.quota, in.quota/(len(in.entries)-k))
 		if e.event.Show = mind.Fit(e.shown, e.body.Gist, len(e.shown), share, llm.Weight); e.event.Show > 0 {

@@ -28,6 +28,19 @@ func (a *Agent) commit(records ...record) error { return a.log.Commit(records...
 // happen records one event.
 func (a *Agent) happen(e event.Event) error { return a.commit(record{Event: e}) }
 
+// noted is a note to the model.
+func noted(why, gist, text string, kept ...body) record {
+	return journal.Told(event.Note{Why: why}, gist, text, kept...)
+}
+
+// paid records what calls have cost, and then releases what was put aside for them.
+func (a *Agent) paid(costs ...record) error {
+	if err := a.commit(costs...); err != nil {
+		return err
+	}
+	return a.release()
+}
+
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
 func (a *Agent) epoch(why string, before ...record) error {
 	defer a.indexIfFaded() // or was cut out by a person

@@ -26,7 +26,7 @@ func (a *Agent) payLost() error {
 		paid := event.Tokens{USD: h.USD.Dollars(), Day: h.Day, Hold: h.N}
 		lost = append(lost, record{Event: event.Spent{On: "lost", Calls: 1, Estimated: true, Tokens: paid}})
 	}
-	return inOrder(func() error { return a.commit(lost...) }, a.release)
+	return a.paid(lost...)
 }
 
 func (a *Agent) rates() wallet.Rates {

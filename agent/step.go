@@ -42,7 +42,7 @@ func (a *Agent) step(ctx context.Context) error {
 		return err
 	}
 	if live := a.state.Live; last && (len(live) == 0 || live[len(live)-1].Ref.Gist != lastGist) {
-		if err := a.commit(journal.Told(event.Note{Why: "max_steps"}, lastGist, lastAnswer)); err != nil {
+		if err := a.commit(noted("max_steps", lastGist, lastAnswer)); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (a *Agent) step(ctx context.Context) error {
 		v, err = a.examine(ctx, &t)
 	}
 	if t.lost.Calls > 0 {
-		if err := inOrder(func() error { return a.happen(t.lost) }, a.release); err != nil {
+		if err := a.paid(record{Event: t.lost}); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
 	said := ""
 	err = a.during(ctx, func(ctx context.Context) { said = a.tools.WriteDown(ctx, recording) })
 	if err == nil && said != "" {
-		err = a.commit(journal.Told(event.Note{Why: "recording"}, gist, gist+": "+said))
+		err = a.commit(noted("recording", gist, gist+": "+said))
 	}
 	return true, err
 }
@@ -138,7 +138,7 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v gate.Verdict) erro
 	if len(answer.Calls) == 0 {
 		if e.Refused = v.Refuses(a.state, answer.Text); e.Refused {
 			note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
-			return a.commit(said(), journal.Told(event.Note{Why: "refused"}, "answer refused", note))
+			return a.commit(said(), noted("refused", "answer refused", note))
 		}
 		e.Caveat = v.Caveat()
 		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
@@ -199,7 +199,7 @@ func (a *Agent) cutOff(reply llm.Reply) error {
 			kept,
 		)
 	}
-	return a.commit(journal.Told(event.Note{Why: "cut"}, "answer cut off", text, kept))
+	return a.commit(noted("cut", "answer cut off", text, kept))
 }
 
 // giveUp ends a turn that goes nowhere, with a note for the model and a line for
@@ -210,5 +210,5 @@ func (a *Agent) giveUp(why, note, say string, kept ...body) error {
 	if len(a.state.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
 		paused.Notice = a.notice(say, a.audience()...)
 	}
-	return a.commit(journal.Told(event.Note{Why: why}, "turn ended: "+why, note, kept...), record{Event: paused})
+	return a.commit(noted(why, "turn ended: "+why, note, kept...), record{Event: paused})
 }
