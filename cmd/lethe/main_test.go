@@ -18,6 +18,7 @@ import (
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
+	offline "lethe/llm/rehearsal"
 )
 
 func TestMain(m *testing.M) {
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
 		hintTime, rehearsalPace = time.Minute, 0
+		offline.Strict = rehearsal.Strict
 		os.Exit(run(os.Args[1:]))
 	}, "rehearse": rehearse})
 }

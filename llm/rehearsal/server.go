@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,12 +14,10 @@ import (
 	"time"
 )
 
-// Options say how a Server behaves. The zero value is a strict, instant server
-// with DeepSeek's models and window.
+// Options say how a Server behaves. The zero value is an instant server.
 type Options struct {
-	Window int           // context window in tokens, 0: DefaultWindow
-	Pace   time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
-	// Answer says what to answer an accepted request; nil, and what it returns as nil, is the model's own answer.
+	Pace time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
+	// Answer says what to answer a request; nil, and what it returns as nil, is the model's own answer.
 	Answer func(context.Context, *Request) *Answer
 }
 
@@ -47,7 +44,6 @@ type Server struct {
 
 // New returns a server. It starts nothing.
 func New(o Options) *Server {
-	o.Window = cmp.Or(o.Window, DefaultWindow)
 	if o.Answer == nil {
 		o.Answer = func(context.Context, *Request) *Answer { return nil }
 	}
@@ -85,17 +81,16 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/v1")
 	if route != "POST /chat/completions" {
-		(&refusal{http.StatusNotFound, "Not Found: " + route}).write(w)
+		refuse(w, http.StatusNotFound, "Not Found: "+route)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		invalid("Failed to read the request body: %v", err).write(w)
-		return
+	var req *Request
+	if err == nil {
+		req, err = readRequest(body)
 	}
-	req, ref := parseRequest(body, s.opts.Window)
-	if ref != nil {
-		ref.write(w)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	x := &exchange{w: w, ctx: r.Context(), req: req, pace: s.opts.Pace}
@@ -105,26 +100,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.play(x)
 }
 
-// refusal is an answer that is an error: a status and the error object.
-type refusal struct {
-	status  int
-	message string
-}
-
-func invalid(format string, args ...any) *refusal {
-	return &refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
-}
-
-// write sends the error in DeepSeek's shape.
-func (r *refusal) write(w http.ResponseWriter) {
+// refuse answers with an error in DeepSeek's shape.
+func refuse(w http.ResponseWriter, status int, message string) {
 	const kind = "invalid_request_error"
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(r.status)
-	problem := object{"message": r.message, "type": kind, "param": nil, "code": kind}
+	w.WriteHeader(status)
+	problem := object{"message": message, "type": kind, "param": nil, "code": kind}
 	_ = json.NewEncoder(w).Encode(object{"error": problem}) // a client that has left hears nothing
 }
 
-// play streams the answer to an accepted request.
+// play streams the answer to a request.
 func (s *Server) play(x *exchange) {
 	request := x.req.ends()
 	input := request[len(request)-1]

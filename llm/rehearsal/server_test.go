@@ -46,3 +46,15 @@ func TestRefusesOtherRoutes(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusesWhatItCannotAnswer(t *testing.T) {
+	_, url := start(t, Options{})
+	for name, r := range map[string]any{
+		"prose": "hello", "no messages": request(), "no stream": with(request(user("x")), obj{"stream": false}),
+	} {
+		g := send(t, url, r)
+		if message, kind := g.error(t); g.status != 400 || message == "" || kind != "invalid_request_error" {
+			t.Errorf("%s: %d %s", name, g.status, g.raw)
+		}
+	}
+}

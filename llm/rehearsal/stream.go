@@ -16,7 +16,7 @@ import (
 // object is one of JSON.
 type object = map[string]any
 
-// An exchange is one accepted request on its way to an answer.
+// An exchange is one request on its way to an answer.
 type exchange struct {
 	w    http.ResponseWriter
 	ctx  context.Context // done when the client leaves

@@ -2,10 +2,12 @@ package rehearsal
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 )
 
-// Request is a chat/completions request as it was received and accepted.
+// Request is a chat/completions request as it was received.
 type Request struct {
 	Model        string
 	Messages     []Message
@@ -56,7 +58,7 @@ type wireRequest struct {
 	Tools         json.RawMessage
 	Thinking      struct{ Type string }
 	Effort        string `json:"reasoning_effort"`
-	MaxTokens     *int   `json:"max_tokens"`
+	MaxTokens     int    `json:"max_tokens"`
 	Stream        bool
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -66,18 +68,45 @@ type wireRequest struct {
 
 type wireMessage struct {
 	Message
-	Calls *[]wireCall `json:"tool_calls"`
+	Calls []struct {
+		ID       string
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
 }
 
-type wireCall struct {
-	ID, Type string
-	Function struct{ Name, Arguments string }
-}
+// Strict, when set, is asked of each request why the real service would refuse it; nil is for no reason. It exists for
+// tests, which find it in package internal/test/rehearsal. Set it before the first request; it is not guarded.
+var Strict func(body []byte) error
 
-type wireTool struct {
-	Type     string
-	Function struct {
-		Name       string
-		Parameters struct{ Type string }
+// readRequest reads a request that can be answered.
+func readRequest(body []byte) (*Request, error) {
+	if Strict != nil {
+		if err := Strict(body); err != nil {
+			return nil, err
+		}
 	}
+	var w wireRequest
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, err
+	}
+	if !w.Stream || len(w.Messages) == 0 {
+		return nil, errors.New("a request has messages here, and wants its answer as a stream")
+	}
+	r := &Request{
+		Model: w.Model, MaxTokens: w.MaxTokens, Thinking: w.Thinking.Type != "disabled",
+		IncludeUsage: w.StreamOptions.IncludeUsage, tools: string(w.Tools),
+		head: fmt.Sprintf("%q %q %q %d %q", w.Model, w.Thinking.Type, w.Effort, w.MaxTokens, w.UserID),
+	}
+	var tools []struct{ Function struct{ Name string } }
+	_ = json.Unmarshal(w.Tools, &tools) // none, if they are no list of functions
+	for _, t := range tools {
+		r.Tools = append(r.Tools, t.Function.Name)
+	}
+	for _, m := range w.Messages {
+		for _, c := range m.Calls {
+			m.Message.Calls = append(m.Message.Calls, Call{c.ID, c.Function.Name, c.Function.Arguments})
+		}
+		r.Messages = append(r.Messages, m.Message)
+	}
+	return r, nil
 }

@@ -4,9 +4,9 @@ package rehearsal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -69,7 +69,8 @@ type Usage struct {
 // New returns a server. It starts nothing.
 func New(o Options) *Server {
 	s := &Server{opts: o, steps: slices.Clone(o.Script)}
-	s.model = rehearsal.New(rehearsal.Options{Window: o.Window, Answer: s.answer})
+	s.opts.Window = cmp.Or(o.Window, DefaultWindow)
+	s.model = rehearsal.New(rehearsal.Options{Answer: s.answer})
 	return s
 }
 
@@ -133,30 +134,35 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: w}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.r.Body = io.NopCloser(bytes.NewReader(body))
-	var unseen error
+	text, refused := body, error(nil)
 	if s.opts.Sees {
-		text, err := read(body, s.opts.Saw)
-		x.r.Body, unseen = io.NopCloser(bytes.NewReader(text)), err
+		text, refused = read(body, s.opts.Saw)
+		x.r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	if refused == nil && r.Method == http.MethodPost {
+		refused = refusal(text, s.opts.Window)
 	}
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })
 	made := httptest.NewRecorder()
-	if unseen == nil {
+	if refused == nil {
 		s.model.ServeHTTP(made, x.r)
 	} else {
 		made.WriteHeader(http.StatusBadRequest)
-		fmt.Fprintf(made, `{"error":{"message":%q}}`, unseen.Error())
+		const kind = "invalid_request_error"
+		problem := map[string]any{"message": refused.Error(), "type": kind, "param": nil, "code": kind}
+		_ = json.NewEncoder(made).Encode(map[string]any{"error": problem})
 	}
 	if x.r.Context().Err() != nil {
 		return
 	}
 	if made.Code != http.StatusOK {
-		var refused struct{ Error struct{ Message string } }
-		_ = json.Unmarshal(made.Body.Bytes(), &refused)
+		var said struct{ Error struct{ Message string } }
+		_ = json.Unmarshal(made.Body.Bytes(), &said)
 		s.keep(func() {
 			s.usage.Refused++
 			for i := range s.kept {
 				if &s.kept[i].Body[0] == &body[0] {
-					s.kept[i].Refused = refused.Error.Message
+					s.kept[i].Refused = said.Error.Message
 				}
 			}
 		})
