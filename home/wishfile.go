@@ -33,8 +33,13 @@ func WishDir(id Identity) string { return filepath.Join(id.Dir, "wishes") }
 func (w Wish) Path(id Identity) string { return filepath.Join(WishDir(id), string(w)) }
 
 // Ask leaves a wish with an identity. When it returns, the wish survives power loss. An identity that does not run
-// obeys when it does; but a stop is only for the process that runs now.
+// obeys when it does; but a stop is only for the process that runs now, and ends that it is kept running.
 func Ask(id Identity, w Wish) error {
+	if w == WishStop {
+		if err := id.Unstart(); err != nil {
+			return err
+		}
+	}
 	if err := durable.MkdirAll(WishDir(id), 0o700); err != nil {
 		return err
 	}

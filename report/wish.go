@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,11 +44,27 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 	}
 }
 
+// Start has an identity be kept running, and waits until it runs. keep has a process do so, if none does.
+func Start(ctx context.Context, id home.Identity, offline bool, keep func(context.Context) error) error {
+	err := cmp.Or(id.Start(offline), keep(ctx))
+	if err != nil {
+		return err
+	}
+	late := hintedError{fmt.Errorf("start %s: it does not run yet", id.Name), "it is tried again and again; lethe.log in the home tells more"}
+	return until(ctx, stopTime, late, func() (bool, error) {
+		if s, _ := id.Started(); s.Failed != "" {
+			return false, fmt.Errorf("start %s: %s", id.Name, s.Failed)
+		}
+		_, running := home.Running(id)
+		return running, nil
+	})
+}
+
 // Stop asks an identity to stop, and waits until it has. ran is false where it did not run.
 func Stop(ctx context.Context, id home.Identity) (ran bool, err error) {
 	pid, ran := home.Running(id)
 	if !ran {
-		return false, nil
+		return false, id.Unstart()
 	}
 	if err := home.Ask(id, home.WishStop); err != nil {
 		return true, err

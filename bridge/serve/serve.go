@@ -39,6 +39,8 @@ type Config struct {
 
 	Settings
 
+	// RunStarted has a process run what people start on the page; nil leaves that to whoever runs identities.
+	RunStarted func(context.Context) error
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
 }
@@ -59,7 +61,9 @@ func Run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	mux, done := http.NewServeMux(), make(chan struct{})
-	with := &backend.Backend{Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done}
+	with := &backend.Backend{
+		Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done, RunStarted: c.RunStarted,
+	}
 	for _, add := range append(c.Parts, metrics) {
 		add(mux, with)
 	}

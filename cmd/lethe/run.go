@@ -33,6 +33,11 @@ func (p *program) runCommand(c call) error {
 			p.event("ready", id)
 		}
 	}
+	if len(ids) == 0 && c.is("started") {
+		return p.beside(c, bridges, func(ctx context.Context) error {
+			return p.keeping(ctx, o, func(context.Context) error { return nil })
+		})
+	}
 	h, err := host.New(p.home, p.settings.Settings, o)
 	if err != nil {
 		return err
@@ -50,7 +55,9 @@ func (p *program) runCommand(c call) error {
 		defer signal.Stop(hup)
 		o.Retry[id.Self] = hup
 	}
-	return p.beside(c, bridges, func(ctx context.Context) error { return h.Run(ctx, ids) })
+	return p.beside(c, bridges, func(ctx context.Context) error {
+		return p.keeping(ctx, o, func(ctx context.Context) error { return h.Run(ctx, ids) })
+	})
 }
 
 // named finds the identities of a command line, each once.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"syscall"
 
 	"lethe/bridge"
@@ -45,6 +46,7 @@ func (p *program) serveConfig() serve.Config {
 	return serve.Config{
 		Settings: p.settings.Serve.In(p.home.Dir), Home: p.look, User: p.settings.UserName(), Log: log,
 		Watcher: chat.NewWatcher(0, log), Parts: p.serveParts(),
+		RunStarted: p.keep,
 	}
 }
 
@@ -52,7 +54,12 @@ func (p *program) serveConfig() serve.Config {
 func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 	sandbox.HideEnvironment() // the keys in it are nobody else's
 	p.unhurried()
+	ctx, end := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	defer end()
 	c.Ready = func(url string, link func() string) {
+		keeping.Go(func() { p.keepOn(ctx) })
 		p.told("ready", url)
 		if open {
 			p.told("open", link())

@@ -4,6 +4,7 @@ package backend
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -37,6 +38,8 @@ type Backend struct {
 	User    string // who signs where a request names nobody
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
+	// RunStarted has a process run what people have started; nil leaves that to whoever runs identities.
+	RunStarted func(context.Context) error
 
 	streams atomic.Int32 // that are open
 }
