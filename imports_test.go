@@ -42,8 +42,8 @@ var allowed = map[string][]string{
 		"lethe/internal/secret", "lethe/reach", "lethe/report", "lethe/wake",
 	},
 	"lethe/bridge/serve": {
-		"lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat", "lethe/home",
-		"lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/mind", "lethe/report",
+		"lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/bridge/serve/push", "lethe/chat",
+		"lethe/home", "lethe/internal/durable", "lethe/internal/secret", "lethe/internal/status", "lethe/mind", "lethe/report",
 		"lethe/trigger",
 	},
 	"lethe/bridge/serve/api": {
@@ -60,9 +60,12 @@ var allowed = map[string][]string{
 		"lethe/host", "lethe/life", "lethe/mind",
 	},
 	"lethe/bridge/serve/page": {
-		"lethe/blobs", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/home", "lethe/internal/durable",
-		"lethe/internal/markdown", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
+		"lethe/blobs", "lethe/bridge/serve/backend", "lethe/bridge/serve/push", "lethe/chat", "lethe/events", "lethe/home",
+		"lethe/internal/durable", "lethe/internal/markdown", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
 		"lethe/report", "lethe/request",
+	},
+	"lethe/bridge/serve/push": {
+		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/internal/durable", "lethe/report",
 	},
 	"lethe/bridge/telegram": {
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/telegram/markup", "lethe/chat",

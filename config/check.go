@@ -79,9 +79,12 @@ func (s *Settings) Check() error {
 	_, err := time.LoadLocation(s.TZ)
 	f.unless(err == nil, "tz = %q is not a time zone such as \"Europe/Berlin\"", s.TZ)
 	for _, entry := range s.Notify {
-		name, ok := strings.CutPrefix(entry, notifyBy)
-		f.unless(ok && name != "" && chat.ValidRoom(chat.NotifyRoom(name)), "notify has %q, which is not of the form "+
-			"\"telegram:NAME\", with a name of letters a-z, digits, _ and -", entry)
+		name, ok := strings.CutPrefix(entry, ByTelegram+":")
+		if entry == ByPush {
+			name, ok = s.UserName(), true
+		}
+		f.unless(ok && name != "" && chat.ValidRoom(chat.NotifyRoom(name)), "notify has %q, which is neither \"push\" nor "+
+			"of the form \"telegram:NAME\", with a name (for push, user) of letters a-z, digits, _ and -", entry)
 	}
 	f.oneOf("model.preset", s.Model.Preset, llm.Presets()...)
 	if t := s.Fade.Target; t != nil {

@@ -43,7 +43,7 @@ type Settings struct {
 	People          []string `toml:"people"` // who may answer questions, approve calls and raise budgets
 	TZ              string   `toml:"tz"`
 
-	Notify []string `toml:"notify"` // "telegram:ada": who is told of what needs a person
+	Notify []string `toml:"notify"` // "telegram:ada", "push": who is told of what needs a person
 
 	Model struct {
 		Preset        string        `toml:"preset"`
@@ -273,13 +273,18 @@ const (
 	HintsOff       = "off"        // nobody is reminded of what it has forgotten
 )
 
-// notifyBy comes before the name of a person who is told through Telegram.
-const notifyBy = "telegram:"
+// The ways by which people are told of what needs them: through Telegram, and on the devices of who uses the page.
+const (
+	ByTelegram = "telegram"
+	ByPush     = "push"
+)
 
-// Notified are the names of the people that notify lists.
-func (s Settings) Notified() (names []string) {
+// Notified are the names of the people that notify lists for one of these ways.
+func (s Settings) Notified(way string) (names []string) {
 	for _, entry := range s.Notify {
-		names = append(names, strings.TrimPrefix(entry, notifyBy))
+		if by, name, _ := strings.Cut(entry, ":"); by == way {
+			names = append(names, cmp.Or(name, s.UserName()))
+		}
 	}
 	return names
 }

@@ -113,11 +113,14 @@ func TestOnlyTools(t *testing.T) {
 
 // Who is to be told is a name that a room can have.
 func TestNotify(t *testing.T) {
-	s, err := parse(`notify = ["telegram:Ada", "telegram:bob"]`)
-	if err != nil || strings.Join(s.Notified(), " ") != "Ada bob" {
-		t.Errorf("%q, %v", s.Notified(), err)
+	s, err := parse("user = \"Grace\"\nnotify = [\"telegram:Ada\", \"push\", \"telegram:bob\"]")
+	if err != nil || strings.Join(s.Notified(ByTelegram), " ") != "Ada bob" || strings.Join(s.Notified(ByPush), " ") != "Grace" {
+		t.Errorf("%q, %v", s.Notify, err)
 	}
-	for _, entry := range []string{"ada", "telegram:", "telegram:Zoë", "mail:ada", "telegram:../x"} {
+	if _, err := parse("user = \"Zoë\"\nnotify = [\"push\"]"); err == nil || !strings.Contains(err.Error(), "for push, user") {
+		t.Errorf("a room is to be named for Zoë: %v", err)
+	}
+	for _, entry := range []string{"ada", "telegram:", "push:ada", "pushes", "telegram:Zoë", "mail:ada", "telegram:../x"} {
 		if _, err := parse(`notify = ["` + entry + `"]`); err == nil || !strings.Contains(err.Error(), entry) {
 			t.Errorf("%q is taken: %v", entry, err)
 		}

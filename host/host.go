@@ -236,7 +236,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	}
 	askTime, _ := tools.Duration(s.Tools.AskTime) // checked
 	var notify []string
-	for _, name := range s.Notified() {
+	for _, name := range append(s.Notified(config.ByTelegram), s.Notified(config.ByPush)...) {
 		notify = append(notify, chat.NotifyRoom(name))
 	}
 	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)

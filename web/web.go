@@ -71,8 +71,6 @@ type Client struct {
 
 // New makes a client, which opens connections only to fetch and to search.
 func New(s Settings) *Client {
-	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return s.check(address) }}
-	pages := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true}
 	redirect := func(_ *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -80,7 +78,13 @@ func New(s Settings) *Client {
 		return nil
 	}
 	engine := &http.Transport{DisableKeepAlives: true}
-	return &Client{s, &http.Client{Transport: pages, CheckRedirect: redirect}, &http.Client{Transport: engine}}
+	return &Client{s, &http.Client{Transport: s.Transport(), CheckRedirect: redirect}, &http.Client{Transport: engine}}
+}
+
+// Transport connects to public addresses, and to those that are allowed.
+func (s Settings) Transport() *http.Transport {
+	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return s.check(address) }}
+	return &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true}
 }
 
 // check refuses an address, as the dialer found it, that is not public.

@@ -37,15 +37,20 @@ var ErrToken = errors.New("read the token")
 func TokenFile(home string) string { return filepath.Join(dir(home), "token") }
 
 // Token reads the token of a home. At first it makes one.
-func Token(home string) (string, error) { return makeToken(TokenFile(home)) }
+func Token(home string) (string, error) { return makeToken(TokenFile(home), newToken) }
 
-// makeToken reads a token from a file, which it makes if it is missing.
-func makeToken(path string) (string, error) {
+func newToken() string { return "lethe-" + rand.Text() + rand.Text() }
+
+// PushKeyFile is the file with the key by which push services know this server.
+func PushKeyFile(home string) string { return filepath.Join(dir(home), "push.key") }
+
+// makeToken reads a token from a file, which is made if it is missing.
+func makeToken(path string, fresh func() string) (string, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return "", err
 		}
-		if err := durable.WriteFile(path, []byte("lethe-"+rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
+		if err := durable.WriteFile(path, []byte(fresh()+"\n"), 0o600); err != nil {
 			return "", err
 		}
 	}

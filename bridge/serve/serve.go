@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,6 +22,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
+	"lethe/bridge/serve/push"
 	"lethe/chat"
 	"lethe/internal/secret"
 	"lethe/report"
@@ -38,6 +40,8 @@ type Config struct {
 	Parts   []Part
 
 	Settings
+	Notices   []string          // who gets notices on the devices that the page lists: one person, or nobody
+	Transport http.RoundTripper // to the devices
 
 	// RunStarted has a process run what people start on the page; nil leaves that to whoever runs identities.
 	RunStarted func(context.Context) error
@@ -64,6 +68,10 @@ func Run(ctx context.Context, c Config) (err error) {
 	with := &backend.Backend{
 		Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done, RunStarted: c.RunStarted,
 	}
+	notices, err := c.notices(with)
+	if err != nil {
+		return err
+	}
 	for _, add := range append(c.Parts, metrics) {
 		add(mux, with)
 	}
@@ -85,6 +93,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	around, end := context.WithCancel(ctx)
 	defer end()
 	group.Go(func() error { return b.Run(around) })
+	group.Go(func() error { return push.Run(around, notices) })
 	for _, l := range listeners {
 		group.Go(func() error {
 			defer end() // one that fails ends them all
@@ -105,6 +114,20 @@ func Run(ctx context.Context, c Config) (err error) {
 		_ = srv.Close() // a client takes its time
 	}
 	return group.Wait()
+}
+
+// notices says what devices are sent.
+func (c Config) notices(b *backend.Backend) (to push.Config, err error) {
+	to = push.Config{Home: c.Home.Dir, Bridge: b.Bridge, Watcher: c.Watcher, Transport: c.Transport}
+	if len(c.Notices) == 0 {
+		return to, nil
+	}
+	to.Room = chat.NotifyRoom(c.Notices[0])
+	to.Contact = "https://" + append(slices.Clone(c.Hosts), "localhost")[0] // the host of the page is a secret
+	if to.Key, err = makeToken(PushKeyFile(c.Home.Dir), push.NewKey); err == nil {
+		b.PushKey, err = push.Public(to.Key)
+	}
+	return to, err
 }
 
 func (c Config) guard() (*guard.Guard, string, error) {

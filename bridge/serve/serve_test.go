@@ -25,6 +25,7 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/home"
+	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 	"lethe/report"
 )
@@ -84,7 +85,11 @@ func (s *server) get(t *testing.T, path, token string, socket bool) *http.Respon
 func TestServe(t *testing.T) {
 	c := config(t)
 	streaming := make(chan struct{})
+	c.Notices = []string{"Grace"}
 	c.Parts = []serve.Part{func(mux *http.ServeMux, b *backend.Backend) {
+		if len(b.PushKey) != 87 {
+			t.Errorf("browsers subscribe with %q", b.PushKey)
+		}
 		mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") })
 		mux.HandleFunc("POST /only", func(http.ResponseWriter, *http.Request) {})
 		mux.HandleFunc("GET /stream", func(w http.ResponseWriter, _ *http.Request) {
@@ -95,7 +100,10 @@ func TestServe(t *testing.T) {
 	}}
 	s := start(t, c)
 	token := strings.TrimSpace(lethetest.Read(t, serve.TokenFile(s.home)))
-	for _, name := range []string{"token", "socket"} {
+	if key := lethetest.Read(t, serve.PushKeyFile(s.home)); !strings.Contains(secret.Text("it is "+key), "[secret") {
+		t.Error("the key for push is not struck out")
+	}
+	for _, name := range []string{"token", "socket", "push.key"} {
 		if fi, err := os.Stat(filepath.Join(s.home, "bridges/serve", name)); err != nil || fi.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v, %v", name, fi.Mode(), err)
 		}

@@ -54,7 +54,7 @@ func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard)
 		slots: make(chan struct{}, mostHooks), peers: map[netip.Prefix]chan struct{}{},
 	}
 	for name := range c.Hooks {
-		token, err := makeToken(HookTokenFile(c.Home.Dir, name))
+		token, err := makeToken(HookTokenFile(c.Home.Dir, name), newToken)
 		if err != nil {
 			return err
 		}

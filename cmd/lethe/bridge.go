@@ -12,6 +12,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/telegram"
 	"lethe/chat"
+	"lethe/config"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )
@@ -27,7 +28,7 @@ const (
 
 // telegram is what the settings say of the bridge.
 func (s *settings) telegram() telegram.Config {
-	return telegram.Config{Settings: s.Telegram, Notify: s.Notified()}
+	return telegram.Config{Settings: s.Telegram, Notify: s.Notified(config.ByTelegram)}
 }
 
 func (s *settings) checkTelegram() error {

@@ -67,6 +67,7 @@ func (p *program) open(missing bool) error {
 		p.note("the home is for its owner alone; permissions were restored: %s", p.home.Restored)
 	}
 	_, _ = serve.ReadToken(serve.TokenFile(dir)) // so that it is struck out wherever it is written
+	_, _ = serve.ReadToken(serve.PushKeyFile(dir))
 	err = config.Read(p.home.Dir, &p.settings)
 	if keys := p.settings.Ignored; len(keys) > 0 {
 		p.warn("%s: %s no longer has an effect; delete it", config.File(p.home.Dir), strings.Join(keys, ", "))

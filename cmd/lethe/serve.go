@@ -15,6 +15,7 @@ import (
 	"lethe/bridge/serve/openai"
 	"lethe/bridge/serve/page"
 	"lethe/chat"
+	"lethe/config"
 	"lethe/internal/sandbox"
 )
 
@@ -46,6 +47,7 @@ func (p *program) serveConfig() serve.Config {
 	return serve.Config{
 		Settings: p.settings.Serve.In(p.home.Dir), Home: p.look, User: p.settings.UserName(), Log: log,
 		Watcher: chat.NewWatcher(0, log), Parts: p.serveParts(),
+		Notices: p.settings.Notified(config.ByPush), Transport: p.settings.Web.Transport(),
 		RunStarted: p.keep,
 	}
 }

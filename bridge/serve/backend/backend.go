@@ -36,6 +36,7 @@ type Backend struct {
 	Bridge  *bridge.Bridge
 	Watcher *chat.Watcher
 	User    string // who signs where a request names nobody
+	PushKey string // that browsers subscribe to notices with; "" where none are sent
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 	// RunStarted has a process run what people have started; nil leaves that to whoever runs identities.

@@ -20,6 +20,7 @@ import (
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
 	"lethe/internal/test/lethetest"
@@ -83,6 +84,7 @@ type Page struct {
 	mu       sync.Mutex
 	requests []string // URLs
 	console  []string // errors that the page wrote
+	worker   serviceworker.RegistrationID
 }
 
 // Open shows a page in a tab with cookies of its own, which is closed with the test.
@@ -144,6 +146,10 @@ func (p *Page) listen(e any) {
 	case *cdplog.EventEntryAdded:
 		if e.Entry.Level == cdplog.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
 			p.console = append(p.console, e.Entry.Text+" "+e.Entry.URL)
+		}
+	case *serviceworker.EventWorkerRegistrationUpdated:
+		for _, r := range e.Registrations {
+			p.worker = r.RegistrationID
 		}
 	case *runtime.EventExceptionThrown:
 		p.console = append(p.console, e.ExceptionDetails.Text)

@@ -44,7 +44,7 @@ type view struct {
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
-var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &original}
+var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &original, &devices}
 
 // frame is shown by layout.html around a view; templates have it as their dot.
 type frame struct {
@@ -68,13 +68,13 @@ func (f *frame) Agents() []home.Identity {
 //go:embed templates
 var templates embed.FS
 
-//go:embed style.css page.js favicon.svg
+//go:embed style.css page.js worker.js manifest.json favicon.svg icon.png
 var assets embed.FS
 
 // version is the name under which a browser keeps the assets.
 var version = sync.OnceValue(func() string {
 	h := sha256.New()
-	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
+	for _, name := range []string{"style.css", "page.js", "worker.js", "manifest.json", "favicon.svg", "icon.png"} {
 		data, _ := assets.ReadFile(name)
 		h.Write(data)
 	}
@@ -103,6 +103,11 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	mux.HandleFunc("GET /page/"+version()+"/{name}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
+	})
+	mux.HandleFunc("GET /worker.js", func(w http.ResponseWriter, r *http.Request) { // which works where it is: on all pages
+		script, _ := assets.ReadFile("worker.js")
+		w.Header().Set("Content-Type", "text/javascript")
+		_, _ = w.Write(bytes.ReplaceAll(script, []byte("VERSION"), []byte(version()))) // the browser may be gone
 	})
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, assets, "favicon.svg")

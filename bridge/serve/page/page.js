@@ -208,5 +208,23 @@ if (form) {
 	});
 }
 
+// Notices: a browser that can have them makes a subscription, which the server keeps. What is installed keeps the shell, too.
+const notices = document.querySelector("#push");
+if (notices || matchMedia("(display-mode: standalone)").matches) navigator.serviceWorker?.register("/worker.js");
+if (notices && navigator.serviceWorker && window.PushManager) {
+	document.querySelector("#nopush").hidden = !(notices.hidden = false);
+	notices.name.value = navigator.userAgentData?.platform || navigator.platform;
+	notices.onsubmit = async e => {
+		e.preventDefault();
+		try {
+			const {pushManager: push} = await navigator.serviceWorker.ready;
+			await (await push.getSubscription())?.unsubscribe(); // which another key may have made
+			const made = await push.subscribe({userVisibleOnly: true, applicationServerKey: notices.dataset.key});
+			notices.subscription.value = JSON.stringify(made);
+			notices.submit();
+		} catch (err) { tell("This browser refuses: " + err.message); }
+	};
+}
+
 if (main.dataset.live !== undefined && !location.hash && end() > 0) scrollBy(0, end());
 if (main.dataset.live !== undefined) follow(main.dataset.live);

@@ -101,7 +101,7 @@ func remember(t testing.TB, epochs int) *remembered {
 	mux := http.NewServeMux()
 	Routes(mux, b)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'") // as the guard does
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'") // as the guard does
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
