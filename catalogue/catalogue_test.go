@@ -19,15 +19,15 @@ var some = []Item{
 	{Kind: Tool, Name: "github/create_issue", About: "Create a new issue in a GitHub repository."},
 	{Kind: Tool, Name: "github/list_issues", About: "List and filter repository issues."},
 	{Kind: Skill, Name: "plan", About: "Carry out work of many steps over days.", Own: true},
-	{Kind: Tool, Name: "weather/forecast", About: "Tells the weather of the next days at a place."},
+	{Kind: Tool, Name: "weather/getForecast", About: "Tells the weather of the next days at a place."},
 }
 
 // People's own comes first, then what was used most, and the bound holds whatever that leaves out.
 func TestFirst(t *testing.T) {
 	one := func(Item) int { return 1 }
-	used := map[string]int{"weather/forecast": 3, "github/list_issues": 1}
+	used := map[string]int{"weather/getForecast": 3, "github/list_issues": 1}
 	got := names(First(some, used, 4, one))
-	want := []string{"plan", "weather/forecast", "github/list_issues", "files/read_file"}
+	want := []string{"plan", "weather/getForecast", "github/list_issues", "files/read_file"}
 	if !slices.Equal(got, want) {
 		t.Errorf("First: %v, want %v", got, want)
 	}
@@ -41,8 +41,9 @@ func TestFirst(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	for query, first := range map[string]string{
-		"create an issue on github": "github/create_issue", "will it rain? weather for tomorrow": "weather/forecast",
+		"create an issue on github": "github/create_issue", "will it rain? weather for tomorrow": "weather/getForecast",
 		"reading files": "files/read_file", "create_issue": "github/create_issue", "filter issues": "github/list_issues",
+		"repo issues": "github/list_issues", "forecast": "weather/getForecast", "make a new issue": "github/create_issue",
 	} {
 		if got := names(Find(some, query, 3)); len(got) == 0 || got[0] != first || len(got) > 3 {
 			t.Errorf("Find %q: %v, want %s first", query, got, first)

@@ -6,138 +6,203 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/internal/lazy"
 	"lethe/recall/text"
 )
 
-// Parameters of BM25, as Robertson and Zaragoza recommend them (The Probabilistic Relevance Framework, 2009).
+// Parameters of the ranking, which testdata/README.md measures. saturation is that of BM25 (Robertson and Zaragoza, The
+// Probabilistic Relevance Framework, 2009).
 const (
-	saturation = 1.2
-	shortening = 0.5
-	nameWeight = 3   // what a word in a name counts, in words of the first sentence of a description
-	restWeight = 0.2 // what one behind that sentence counts
+	saturation = 0.6
+	restWeight = 0.2 // what a word behind the first sentence of a description counts, in words of the name
 
-	alikeWeight      = 0.5 // what a word counts that is like one of the query
-	serverWeight     = 2   // what a word of the query counts that is the server's name
+	shortWeight      = 0.5 // what a word counts that begins as one of the query does: repo, repository
+	formBonus        = 0.1 // for a word in the very form of the query: issues, not issue
+	serverBonus      = 2   // for a word that is the server's name
+	nameBonus        = 0.3 // for a query that has all words of a name
+	verbBonus        = 0.3 // for an item that does what the query wants done
 	deprecatedWeight = 0.5 // of an item that says that it is
 )
 
-// alike are words that people and descriptions use for the same.
-var alike = strings.Split(`folder directory
-make create add new open start write
-show list get view read display
-look search find query
-remember store save add
-forget delete remove erase
-tell send post message say
-answer reply
-picture screenshot image photo
-watch monitor
-bug issue report ticket
-rename move
-change edit update modify patch
-run execute exec command
-website page site url web
-address location place
-way route direction
-size big info
-people person user member
-fact observation
-approve review
-link connect relation
-undo rollback rollout`, "\n")
+// verbs are those for one kind of deed each, as names of tools and wishes begin with.
+var verbs = strings.Split(`create add new make open insert post write start register put submit save store remember
+read get show view fetch retrieve see look display describe return inspect check
+list
+update edit change modify set patch replace rename alter adjust
+delete remove drop erase destroy clear forget kill
+search find query look locate lookup discover
+run execute exec call invoke perform evaluate
+send post say tell write notify message reply answer
+close stop end cancel abort quit
+upload push attach
+download pull fetch`, "\n")
 
-// wish is one thing that a query asks for: a word, and with less weight those that are used for the same.
-type wish map[string]float64
-
-// wishes returns what a query asks for. Words that are used for the same are one wish.
-func wishes(query string, stems text.Stems) (all []wish) {
-	of := map[string]wish{} // a word of a group of words that are alike
-	for t := range text.Tokens(query) {
-		if t.Stop() {
-			continue
-		}
-		word := stems.Term(t)
-		w := of[word]
-		if w == nil {
-			w = wish{}
-			all = append(all, w)
-		}
-		for _, group := range alike {
-			others := terms(group, stems)
-			if !slices.Contains(others, word) {
-				continue
-			}
-			for _, other := range others {
-				w[other] = max(w[other], alikeWeight)
-				of[other] = w
-			}
-		}
-		w[word] = 1
-	}
-	return all
-}
-
-// terms are the words of a text as they are compared.
-func terms(s string, stems text.Stems) (all []string) {
-	for t := range text.Tokens(strings.NewReplacer("/", " ", "_", " ", "-", " ").Replace(s)) {
-		all = append(all, stems.Term(t))
-	}
-	return all
-}
+// word is a word of a text: as it stands there, and as it is compared.
+type word struct{ form, stem string }
 
 // document is an item as it is searched.
 type document struct {
-	words  map[string]float64 // what each of its words counts
-	length float64            // what all of them do
-	server []string           // the words of its name before the slash
+	words  map[string]float64 // by their stems: what each counts
+	forms  map[string]bool    // words of its name and its first sentence
+	server []string           // stems of its server's name
+	name   []string           // of the rest of its name
+	deeds  uint
+	old    bool // it says that it is deprecated
 }
 
 // add counts the words of a part.
-func (d *document) add(part string, weight float64, stems text.Stems) {
-	for _, w := range terms(part, stems) {
-		d.words[w] += weight
-		d.length += weight
+func (d *document) add(part []word, weight float64) {
+	for _, w := range part {
+		d.words[w.stem] += weight
+		d.forms[w.form] = d.forms[w.form] || weight == 1
 	}
 }
 
-// Find returns up to limit items, those first that fit a query best by BM25 over their names and descriptions. An item
-// gets for each wish what the best of its words is worth.
-func Find(items []Item, query string, limit int) []Item {
-	stems := text.Stems{}
-	documents, have, average := make([]document, len(items)), map[string]float64{}, 0.0
+// index holds the items that are searched.
+type index struct {
+	stems     text.Stems
+	kinds     map[string]uint // of a verb: the deeds that it may stand for, a bit each
+	documents []document
+	have      map[string]float64 // how many documents have a word
+}
+
+func newIndex(items []Item) *index {
+	x := &index{text.Stems{}, map[string]uint{}, make([]document, len(items)), map[string]float64{}}
+	for n, kind := range verbs {
+		for _, w := range x.words(kind) {
+			x.kinds[w.stem] |= 1 << n
+		}
+	}
 	for n, i := range items {
-		d := document{words: map[string]float64{}}
-		first, rest, _ := strings.Cut(i.About, ". ")
-		d.add(i.Name, nameWeight, stems)
-		d.add(first, 1, stems)
-		d.add(rest, restWeight, stems)
-		server, _, _ := strings.Cut(i.Name, "/")
-		d.server = terms(server, stems)
-		for w := range d.words {
-			have[w]++
+		x.documents[n] = x.read(i)
+		for w := range x.documents[n].words {
+			x.have[w]++
 		}
-		documents[n], average = d, average+d.length/float64(len(items))
 	}
-	scores := map[string]float64{}
-	for _, w := range wishes(query, stems) {
-		for n, d := range documents {
-			best := 0.0
-			for word, weight := range w {
-				f := d.words[word]
-				rarity := weight * math.Log(1+(float64(len(items))-have[word]+0.5)/(have[word]+0.5))
-				worth := rarity * f * (saturation + 1) / (f + saturation*(1-shortening+shortening*d.length/average))
-				if slices.Contains(d.server, word) && weight == 1 {
-					worth *= serverWeight
+	return x
+}
+
+// words are those of a text, without those that say nothing by themselves: of a name such as create_issue its parts.
+func (x *index) words(s string) (all []word) {
+	whole := false
+	for t := range text.Tokens(s) {
+		if whole && t.Kind == text.Part {
+			all = all[:len(all)-1]
+		}
+		if whole = t.Kind == text.Ident; !t.Stop() {
+			all = append(all, word{t.Text, x.stems.Term(t)})
+		}
+	}
+	return all
+}
+
+// deeds are those that the first verb of a text may stand for.
+func (x *index) deeds(text []word) uint {
+	for _, w := range text {
+		if kinds := x.kinds[w.stem]; kinds != 0 {
+			return kinds
+		}
+	}
+	return 0
+}
+
+var sentenceEnd = lazy.Regexp(`\n|[.!?]\s`)
+
+// read reads an item.
+func (x *index) read(i Item) document {
+	d := document{words: map[string]float64{}, forms: map[string]bool{}}
+	about := append(sentenceEnd().Split(strings.TrimSpace(i.About), 2), "")
+	first, name := x.words(about[0]), x.words(i.Name)
+	d.add(name, 1)
+	d.add(first, 1)
+	d.add(x.words(about[1]), restWeight)
+	if server, _, of := strings.Cut(i.Name, "/"); of {
+		for _, w := range x.words(server) {
+			d.server = append(d.server, w.stem)
+		}
+	}
+	for _, w := range name {
+		if !slices.Contains(d.server, w.stem) {
+			d.name = append(d.name, w.stem)
+		}
+	}
+	d.deeds = x.deeds(name) | x.deeds(first)
+	d.old = strings.Contains(strings.ToLower(i.About), "deprecated")
+	return d
+}
+
+// rarity is what it says of a document that it has a word.
+func (x *index) rarity(word string) float64 {
+	have := x.have[word] + 0.5
+	return math.Log(1 + (float64(len(x.documents))-x.have[word]+0.5)/have)
+}
+
+// score tells how well an item fits.
+func (x *index) score(d *document, query []word, deeds uint) (score float64) {
+	met := map[string]bool{}
+	worth := func(word string) float64 {
+		f := d.words[word]
+		if f == 0 {
+			return 0
+		}
+		met[word] = true
+		return x.rarity(word) * f / (f + saturation)
+	}
+	for n, w := range query {
+		if slices.ContainsFunc(query[:n], func(before word) bool { return before.stem == w.stem }) {
+			continue
+		}
+		best := worth(w.stem)
+		if slices.Contains(d.server, w.stem) {
+			best *= 1 + serverBonus
+		}
+		if d.forms[w.form] {
+			best *= 1 + formBonus
+		}
+		if best == 0 {
+			for other := range d.words {
+				if begins(w.stem, other, 3) || begins(other, w.stem, 4) {
+					best = max(best, shortWeight*worth(other))
 				}
-				best = max(best, worth)
 			}
-			scores[items[n].Name] += best
+		}
+		score += best
+	}
+	if score == 0 {
+		return 0
+	}
+	all, named := 0.0, 0.0
+	for _, w := range d.name {
+		rarity := x.rarity(w)
+		all += rarity
+		if met[w] {
+			named += rarity
 		}
 	}
-	for _, i := range items {
-		if strings.Contains(strings.ToLower(i.About), "deprecated") {
-			scores[i.Name] *= deprecatedWeight
-		}
+	score *= 1 + nameBonus*named/max(all, 1)
+	if d.deeds&deeds != 0 {
+		score *= 1 + verbBonus
+	}
+	if d.old {
+		score *= deprecatedWeight
+	}
+	return score
+}
+
+// begins reports whether a word of at least so many bytes begins another one.
+func begins(short, long string, least int) bool {
+	return len(short) >= least && strings.HasPrefix(long, short)
+}
+
+// Find returns up to limit items, those first that fit a query best: by the words that they share, those that are rare
+// among the items first; by how much of the item's name the query has; and by what both want done.
+func Find(items []Item, query string, limit int) []Item {
+	x := newIndex(items)
+	asked := x.words(query)
+	deeds := x.deeds(asked)
+	scores := map[string]float64{}
+	for n, i := range items {
+		scores[i.Name] = x.score(&x.documents[n], asked, deeds)
 	}
 	found := slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return scores[i.Name] == 0 })
 	slices.SortStableFunc(found, func(a, b Item) int { return cmp.Compare(scores[b.Name], scores[a.Name]) })
