@@ -52,7 +52,7 @@ func Open(dir string) (Home, error) {
 	}
 	var later durable.Syncs
 	err = durable.MkdirAll(h.Blobs(), 0o700) // the home, too
-	for _, dir := range []string{h.Chats(), h.Agents(), h.Names()} {
+	for _, dir := range []string{h.Chats(), h.Agents(), h.Names(), h.startedDir()} {
 		err = cmp.Or(err, durable.MkdirLater(&later, dir, 0o700))
 	}
 	if err = cmp.Or(err, later.Wait()); err != nil {

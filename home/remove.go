@@ -91,6 +91,7 @@ func (h Home) Remove(id Identity) error {
 			for _, one := range r.family {
 				lock := must.Get(Lock(one))
 				defer lock.Close()
+				must.Do(one.Unstart())
 			}
 			h.setAside(id)
 		}()

@@ -1,11 +1,9 @@
 package home
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/gofrs/flock"
 
@@ -22,36 +20,17 @@ type Started struct {
 	Failed  string // why it could not be run, or ""
 }
 
-const (
-	thinks  = "model"
-	offline = "offline"
-)
-
-// StartedDir is where the files of started identities are.
-func (h Home) StartedDir() string { return filepath.Join(h.Dir, "started") }
+func (h Home) startedDir() string { return filepath.Join(h.Dir, "started") }
 
 func (id Identity) startedFile() string {
 	return filepath.Join(filepath.Dir(filepath.Dir(id.Dir)), "started", id.Self)
 }
 
-// Start has an identity be kept running; one that could not be run is tried again. When it returns, that survives power
-// loss.
-func (id Identity) Start(withoutModel bool) error { return Started{id, withoutModel, ""}.Write() }
-
-// Write writes the file of a started identity.
-func (s Started) Write() error {
-	text := thinks
-	if s.Offline {
-		text = offline
-	}
-	if s.Failed != "" {
-		text += "\n" + secret.Text(s.Failed)
-	}
-	path := s.startedFile()
-	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return durable.WriteFile(path, []byte(text+"\n"), 0o600)
+// Start has an identity be kept running. With failed, that is why it could not be run; without, it is tried again. When
+// Start returns, that survives power loss.
+func (id Identity) Start(offline bool, failed string) error {
+	with := map[bool]string{false: "model\n", true: "offline\n"}[offline]
+	return durable.WriteFile(id.startedFile(), []byte(with+secret.Text(failed)), 0o600)
 }
 
 // Unstart has an identity not be kept running any more; who runs it goes on until it is asked to stop.
@@ -65,48 +44,31 @@ func (id Identity) Unstart() error {
 // Started returns what was asked of an identity, and false where it is not to be kept running.
 func (id Identity) Started() (Started, bool) {
 	text, _, err := durable.ReadRegular(id.startedFile(), 64<<10)
-	first, rest, _ := strings.Cut(string(text), "\n")
-	return Started{id, first == offline, strings.TrimSpace(rest)}, err == nil
+	with, failed, _ := strings.Cut(string(text), "\n")
+	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil
 }
 
-// Started lists the identities that are to be kept running, by name.
-func (h Home) Started() (list []Started, err error) {
-	if files, _ := os.ReadDir(h.StartedDir()); len(files) == 0 {
-		return nil, nil
+// Started lists the identities that are to be kept running, by name, as far as they can be read.
+func (h Home) Started() (list []Started) {
+	if files, _ := os.ReadDir(h.startedDir()); len(files) == 0 {
+		return nil
 	}
-	all, err := h.List()
+	all, _ := h.List()
 	for _, id := range all {
 		if s, ok := id.Started(); ok {
 			list = append(list, s)
 		}
 	}
-	return list, err
+	return list
 }
 
-// Keep makes this process the one that keeps started identities running, until done is called. done is nil where
-// another process is it.
-func (h Home) Keep() (done func(), err error) {
-	if err := durable.MkdirAll(h.StartedDir(), 0o700); err != nil {
-		return nil, err
-	}
-	lock := h.keeper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // who only asks has it for an instant
-	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); !ok {
-		if ctx.Err() != nil {
-			err = nil
-		}
-		return nil, err
-	}
-	return func() { lock.Unlock() }, nil
-}
+// Keeper is the lock of the one process that keeps started identities running. It is not taken yet.
+func (h Home) Keeper() *flock.Flock { return flock.New(h.startedDir(), flock.SetFlag(os.O_RDONLY)) }
 
 // Kept reports whether a process keeps started identities running.
 func (h Home) Kept() bool {
-	lock := h.keeper()
+	lock := h.Keeper()
+	defer lock.Close()
 	free, err := lock.TryRLock()
-	lock.Close()
 	return !free && err == nil
 }
-
-func (h Home) keeper() *flock.Flock { return flock.New(h.StartedDir(), flock.SetFlag(os.O_RDONLY)) }

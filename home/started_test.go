@@ -19,13 +19,13 @@ func TestStarted(t *testing.T) {
 	lethetest.Must(t, err)
 	ada, err := Boot(h, store, BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
-	lethetest.Must(t, ada.Start(false))
+	lethetest.Must(t, ada.Start(false, ""))
 	lethetest.Holds(t, ada.startedFile(), "model\n")
 	lethetest.Write(t, ada.startedFile(), lethetest.Blocks(t, "formats.md", "started")[0])
-	lethetest.Write(t, filepath.Join(h.StartedDir(), strings.Repeat("0", 64)), "model\n") // which is not there any more
-	list, err := h.Started()
-	if err != nil || len(list) != 1 || list[0] != (Started{ada, true, "open ada: its disk is full"}) {
-		t.Errorf("the page's example is %+v, %v", list, err)
+	lethetest.Write(t, filepath.Join(h.startedDir(), strings.Repeat("0", 64)), "model\n") // which is not there any more
+	list := h.Started()
+	if len(list) != 1 || list[0] != (Started{ada, true, "open ada: its disk is full"}) {
+		t.Errorf("the page's example is %+v", list)
 	}
 	// A write that fails, or fails and yet happened, leaves it started as before, or anew.
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
@@ -36,26 +36,24 @@ func TestStarted(t *testing.T) {
 				}
 				return nil
 			}
-			err := ada.Start(true)
+			err := ada.Start(true, "")
 			durable.Fault = nil
 			if s, ok := ada.Started(); err == nil || !ok || !s.Offline {
 				t.Errorf("%s %s: %+v, %v", stage, op, s, err)
 			}
 		}
 	}
-	done, err := h.Keep()
-	lethetest.Must(t, err)
-	other, err := h.Keep()
-	if other != nil || err != nil || !h.Kept() {
-		t.Error("two keep it", err)
+	lock := h.Keeper()
+	if ok, err := lock.TryLock(); !ok || !h.Kept() {
+		t.Error("nobody keeps it", err)
 	}
-	done()
+	lethetest.Must(t, lock.Close())
 	lethetest.Must(t, Ask(ada, WishStop))
 	if _, ok := ada.Started(); ok || h.Kept() {
 		t.Error("it is stopped, and kept running")
 	}
 	durable.Fault = func(durable.Stage, string, string) error { return syscall.ENOSPC }
-	err = errors.Join(ada.Start(true), ada.Unstart())
+	err = errors.Join(ada.Start(true, ""), ada.Unstart())
 	durable.Fault = nil
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +44,11 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 }
 
 // Start has an identity be kept running, and waits until it runs. keep has a process do so, if none does.
-func Start(ctx context.Context, id home.Identity, offline bool, keep func(context.Context) error) error {
-	err := cmp.Or(id.Start(offline), keep(ctx))
+func Start(ctx context.Context, id home.Identity, offline bool, keep func() error) error {
+	err := id.Start(offline, "")
+	if err == nil {
+		err = keep()
+	}
 	if err != nil {
 		return err
 	}

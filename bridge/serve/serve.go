@@ -44,7 +44,7 @@ type Config struct {
 	Transport http.RoundTripper // to the devices
 
 	// RunStarted has a process run what people start on the page; nil leaves that to whoever runs identities.
-	RunStarted func(context.Context) error
+	RunStarted func() error
 	// Ready is told where the server listens, and can make login links. May be nil.
 	Ready func(url string, link func() string)
 }

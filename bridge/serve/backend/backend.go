@@ -4,7 +4,6 @@ package backend
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -40,7 +39,7 @@ type Backend struct {
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 	// RunStarted has a process run what people have started; nil leaves that to whoever runs identities.
-	RunStarted func(context.Context) error
+	RunStarted func() error
 
 	streams atomic.Int32 // that are open
 }
