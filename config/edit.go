@@ -51,13 +51,16 @@ func RemoveServer(home, name string) error {
 	})
 }
 
-// Set gives keys of the config.toml of a home, such as "model.name", their values: strings and numbers, of which empty
+// Set gives keys of the config.toml of a home, such as "user" and "model.name", their values: strings and numbers, of which empty
 // ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is refused.
 func Set(home string, values map[string]any) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			table, key, _ := strings.Cut(name, ".")
-			if err := Parse(File(home), []byte("["+table+"]\n"+assignment(key, values[name])), settings); err != nil {
+			table, key, header := "", name, ""
+			if before, after, dotted := strings.Cut(name, "."); dotted {
+				table, key, header = before, after, "["+before+"]\n"
+			}
+			if err := Parse(File(home), []byte(header+assignment(key, values[name])), settings); err != nil {
 				return "", err
 			}
 			text = Assign(text, table, key, values[name])

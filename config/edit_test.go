@@ -57,8 +57,9 @@ func TestSet(t *testing.T) {
 	lethetest.Write(t, real, "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 2.00 # enough\n[model]\n  name = \"a#b\" # dear\nmax_tokens = 300\n[serve]\nname = 1")
 	lethetest.Must(t, Set(home, map[string]any{
 		"model.name": "gpt \"x\"", "model.preset": "openai", "model.max_tokens": 0, "budget.day_usd": 0.5, "context.limit": 30000,
+		"default_identity": "ada",
 	}))
-	want := "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 0.5 # enough\n[model]\npreset = \"openai\"\nname = \"gpt \\\"x\\\"\" # dear\n[serve]\nname = 1\n\n[context]\nlimit = 30000\n"
+	want := "default_identity = \"ada\"\n# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 0.5 # enough\n[model]\npreset = \"openai\"\nname = \"gpt \\\"x\\\"\" # dear\n[serve]\nname = 1\n\n[context]\nlimit = 30000\n"
 	if got := lethetest.Read(t, real); got != want {
 		t.Errorf("it is\n%s\nwant\n%s", got, want)
 	}

@@ -66,12 +66,17 @@ func readKeys(home string) error {
 	return nil
 }
 
+// ValidKey reports whether a text can be the value of a variable there: one line, without quotes around it.
+func ValidKey(text string) bool {
+	_, value, ok := parseKey("K=" + text)
+	return ok && value == text && !strings.ContainsAny(text, "\r\x00")
+}
+
 // SetKey writes the key of a variable into the file of keys of a home; "" takes it out. Other lines stay as they are.
 // When it returns, the key survives power loss, and this process uses it unless its environment has another one.
 func SetKey(home, name, key string) error {
 	key = strings.TrimSpace(key)
-	got, value, ok := parseKey(name + "=" + key)
-	if !ok || got != name || value != key || strings.ContainsAny(key, "\r\x00") {
+	if got, _, _ := parseKey(name + "=x"); name == "" || got != name || !ValidKey(key) {
 		return Invalid("", "set %s: a key is one line, without quotes around it", name)
 	}
 	path := KeysFile(home)

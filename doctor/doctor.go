@@ -136,7 +136,7 @@ func (x Exam) home(dir string) {
 			x.modes(path)
 		}
 	}
-	if name := x.Settings.DefaultIdentity; name != "" {
+	if name := x.Settings.DefaultIdentity; name != "" && len(all) > 0 { // otherwise the first run boots it
 		_, err := x.Home.Find(name)
 		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
 	}
@@ -224,7 +224,7 @@ func (x Exam) model(ctx context.Context) {
 	s := x.Settings.Model
 	conf := llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, Model: s.Name, MaxRetries: -1}
 	preset, _ := conf.Chosen()
-	export := "export " + preset.KeyEnv + "=…"
+	export := "lethe init    # or: export " + preset.KeyEnv + "=…"
 	client, err := llm.New(conf)
 	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL+llm.ParseName(s.Name).Preset == "" {
 		x.warn(true, "key", export,
@@ -237,14 +237,14 @@ func (x Exam) model(ctx context.Context) {
 	}
 	defer client.Close()
 	name, set := client.Key()
-	from := ""
+	how := "set"
 	switch {
 	case !set:
-		from = "not "
+		how = "not set"
 	case os.Getenv(name) == "":
-		from = "in " + config.KeysFile(x.Home.Dir) + ", "
+		how = "set in " + config.KeysFile(x.Home.Dir)
 	}
-	x.check(nil, "key", "", "%s is %sset", name, from)
+	x.check(nil, "key", "", "%s is %s", name, how)
 	if !x.Request {
 		return
 	}

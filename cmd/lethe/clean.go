@@ -45,7 +45,7 @@ func (p *program) cleanCommand(c call) error {
 	if !yes {
 		what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
 			cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
-		if !p.confirmed(what, "Remove all of it") {
+		if !p.confirmed(c, what, "Remove all of it") {
 			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
 		}
 	}

@@ -82,7 +82,7 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe bridge": p.bridgeCommand, "lethe bridge telegram": p.telegramCommand,
 		"lethe bridge telegram allow": p.allowCommand, "lethe bridge telegram revoke": p.revokeCommand,
 		"lethe bridge telegram who": p.whoCommand, "lethe clean": p.cleanCommand, "lethe erase": p.eraseCommand,
-		"lethe gc": p.gcCommand, "lethe rm": p.rmCommand, "lethe run": p.runCommand, "lethe serve": p.serveCommand, "lethe stop": p.of(p.stopCommand),
+		"lethe gc": p.gcCommand, "lethe init": p.initCommand, "lethe rm": p.rmCommand, "lethe run": p.runCommand, "lethe serve": p.serveCommand, "lethe stop": p.of(p.stopCommand),
 
 		"lethe branch": p.branchCommand, "lethe diff": p.diffCommand, "lethe fork": p.forkCommand,
 		"lethe tree": p.of(p.treeCommand), "lethe export": p.exportCommand, "lethe import": p.importCommand,

@@ -112,7 +112,7 @@ var known = []struct {
 		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, erase.ErrBusy, archive.ErrImporting,
 	}},
 	{exitNoKey, "name a file with the age key: --identity FILE", []any{archive.ErrKey}},
-	{exitNoKey, "set the key in the environment, or add --offline to try without one", []any{llm.ErrNoKey}},
+	{exitNoKey, "‹init› asks for it and keeps it; or set it in the environment, or add --offline to try without one", []any{llm.ErrNoKey}},
 	{exitNoKey, "", []any{serve.ErrToken, telegram.ErrToken}},
 	{exitNewer, "use that one; nothing was changed", []any{home.ErrNewer, event.ErrUnknown}},
 	{exitCorrupt, "nothing was imported; get the archive again from where it comes", []any{archive.ErrDamaged}},

@@ -15,7 +15,7 @@ func (p *program) rehearseCommand(c call) error {
 	server := rehearsal.New(rehearsal.Options{Pace: c.lasts("pace")})
 	url, err := server.Listen(addr)
 	if err != nil {
-		return err
+		return taken(err, "--addr")
 	}
 	p.announce(map[string]string{"serving": url}, "serving %s", url)
 	return server.Serve(c)

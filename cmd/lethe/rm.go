@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"strings"
 
 	"lethe/chat"
 	"lethe/config"
@@ -20,7 +18,7 @@ func (p *program) rmCommand(c call) error {
 	case p.json && !c.is("yes"):
 		return usagef("--json asks nobody; add --yes")
 	case room != "":
-		return p.removeRoom(room, c.is("yes"))
+		return p.removeRoom(c, room)
 	}
 	id, err := p.find(name)
 	if err != nil {
@@ -31,7 +29,7 @@ func (p *program) rmCommand(c call) error {
 		return fmt.Errorf("remove %s: %w", id.Name, err)
 	}
 	isDefault := p.settings.DefaultIdentity == id.Name
-	if !c.is("yes") && !p.confirmed(p.text("removal", r, isDefault), "Remove %s", id.Name) {
+	if !c.is("yes") && !p.confirmed(c, p.text("removal", r, isDefault), "Remove %s", id.Name) {
 		return fmt.Errorf("remove %s: not confirmed, nothing was removed", id.Name)
 	}
 	if err := p.home.Remove(id); err != nil {
@@ -40,14 +38,14 @@ func (p *program) rmCommand(c call) error {
 	return p.print(r, "removed %s %s\n", id.Self, id.Name)
 }
 
-func (p *program) removeRoom(room string, yes bool) error {
+func (p *program) removeRoom(c call, room string) error {
 	_, lines, _, err := chat.Tail(chat.Path(p.home.Dir, room), 0)
 	hearers := []string{}
 	for _, id := range p.look.Hearers(room) {
 		hearers = append(hearers, id.Name)
 	}
 	r := object{"room": room, "lines": lines, "hearers": hearers}
-	if err == nil && lines+len(hearers) > 0 && !yes && !p.confirmed(p.text("removal of a room", r), "Remove room %s", room) {
+	if err == nil && lines+len(hearers) > 0 && !c.is("yes") && !p.confirmed(c, p.text("removal of a room", r), "Remove room %s", room) {
 		return fmt.Errorf("remove room %s: not confirmed, nothing was removed", room)
 	}
 	err = p.home.RemoveRoom(room)
@@ -58,14 +56,4 @@ func (p *program) removeRoom(room string, yes bool) error {
 		return err
 	}
 	return p.print(r, "removed room %s\n", room)
-}
-
-// confirmed says what is about to happen, and reports whether somebody wants it.
-func (p *program) confirmed(what, question string, args ...any) bool {
-	fmt.Fprintf(p.out, "%s%s for good? Type yes: ", what, fmt.Sprintf(question, args...))
-	answer, err := bufio.NewReader(p.in).ReadString('\n')
-	if err != nil { // the input has ended, and with it the line of the question
-		fmt.Fprintln(p.out)
-	}
-	return strings.TrimSpace(answer) == "yes"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 // home once it is open.
 type program struct {
 	in       io.Reader
+	lines    *bufio.Reader // of in, once it is read by lines
 	out, err io.Writer
 
 	homeDir string
@@ -98,7 +100,7 @@ func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	}
 	repair, _ := cmd.Flags().GetBool("repair")
 	p.asIs = name == "check" && !repair
-	makes := []string{"", "run", "serve", "chat", "say", "ask", "acp", "mcp", "mcp add", "mcp import", "import"} // a home; the others only look
+	makes := []string{"", "init", "run", "serve", "chat", "say", "ask", "acp", "mcp", "mcp add", "mcp import", "import"} // a home; the others only look
 	return p.open(slices.Contains(makes, name))
 }
 

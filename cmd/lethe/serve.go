@@ -68,11 +68,15 @@ func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 		}
 	}
 	err := besideWatcher(ctx, c.Watcher, func(ctx context.Context) error { return serve.Run(ctx, c) })
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return hint(err, "another program listens there; "+
-			"name another address with --addr, or address in [serve] of config.toml")
+	return taken(err, "serve.address in config.toml, or lethe serve --addr HOST:PORT,")
+}
+
+// taken says of an address that another program has what names another one.
+func taken(err error, setting string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
 	}
-	return err
+	return hint(err, "another program listens there; %s names another address", setting)
 }
 
 // told prints where the server is.
