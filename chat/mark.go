@@ -59,6 +59,6 @@ func Since(path string, m Mark, before int64) (lines []Line) {
 	if end, err := End(path); err != nil || end.Inode != m.Inode {
 		return nil
 	}
-	lines, _ = scanLines(path, m.From, func(_ []Line, next Line) bool { return next.From < before })
+	lines, _ = scanLines(path, m.From, said, func(_ []Line, next Line) bool { return next.From < before })
 	return lines
 }

@@ -102,16 +102,9 @@ func NoQuestion(text string) string {
 // "No, wait: keep it" is that. cited says that the message begins with the id; without it, only somebody who knows
 // that no other question is open can say that this one is meant. A message that cites another id is no answer.
 func (q Question) Answer(text string) (choice string, cited, ok bool) {
-	text = strings.TrimSpace(text)
-	first, rest := text, ""
-	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
-		first, rest = text[:i], strings.TrimSpace(text[i:])
-	}
-	if id := strings.ToLower(strings.TrimRight(first, ":,.")); ValidQuestionID(id) {
-		if id != q.ID {
-			return "", false, false
-		}
-		text, cited = rest, true
+	id, text := Cited(text)
+	if cited = id != ""; cited && id != q.ID {
+		return "", false, false
 	}
 	said, word := fields(text), ""
 	if refusal().MatchString(said) {
@@ -129,6 +122,19 @@ func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	}
 	n := len(q.Options)
 	return "", cited, text != "" && (n == 0 || strings.HasSuffix(q.Options[n-1], "…"))
+}
+
+// Cited parts the id of a question that a message begins with, if it does, from the answer in words.
+func Cited(text string) (id, words string) {
+	text = strings.TrimSpace(text)
+	first, rest := text, ""
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		first, rest = text[:i], strings.TrimSpace(text[i:])
+	}
+	if id = strings.ToLower(strings.TrimRight(first, ":,.")); ValidQuestionID(id) {
+		return id, rest
+	}
+	return "", text
 }
 
 // Answerers are the users who may answer; people are those of config.toml.

@@ -15,9 +15,28 @@ const maxWindow = 1 << 20
 // After returns up to n whole lines of the room at path that begin at byte from or behind it and
 // are not blank, of together at most 1 MiB, or one. A missing room has none.
 func After(path string, from int64, n int) ([]Line, error) {
-	return scanLines(path, max(from, 0), func(l []Line, next Line) bool {
+	return scanLines(path, max(from, 0), said, func(l []Line, next Line) bool {
 		return len(l) < n && (len(l) == 0 || next.To-l[0].From <= maxWindow)
 	})
+}
+
+// Find returns the last up to n lines of the room at path that end at byte to or before it and that fit, as they stand
+// in the file; with a to below 0 those before the end. It reads backwards, and all of the room where there are fewer.
+func Find(path string, to int64, n int, fits func(raw []byte) bool) (lines []Line, err error) {
+	end, err := End(path)
+	if err != nil {
+		return nil, fmt.Errorf("read room %s: %w", path, err)
+	}
+	if to < 0 || to > end.From {
+		to = end.From
+	}
+	for ; to > 0 && len(lines) < n && err == nil; to -= maxWindow {
+		var some []Line
+		from := max(to-maxWindow, 0)
+		some, err = scanLines(path, from, fits, func(_ []Line, next Line) bool { return next.From < to })
+		lines = append(some, lines...)
+	}
+	return lines[max(0, len(lines)-n):], err
 }
 
 // Before returns the last up to n lines of the room at path that end at byte to or before it and
@@ -31,9 +50,9 @@ func Before(path string, to int64, n int) (lines []Line, err error) {
 	if to < 0 || to > end.From {
 		to = end.From
 	}
-	for reach := int64(64 << 10); ; reach *= 4 {
+	for reach := min(int64(n)<<10, 64<<10); ; reach *= 4 { // most lines have less than a kilobyte
 		from := max(to-reach, 0)
-		lines, err = scanLines(path, from, func(_ []Line, next Line) bool { return next.To <= to })
+		lines, err = scanLines(path, from, said, func(_ []Line, next Line) bool { return next.To <= to })
 		if err != nil || len(lines) >= n || from == 0 || reach > maxWindow && len(lines) > 0 {
 			break
 		}
@@ -45,8 +64,12 @@ func Before(path string, to int64, n int) (lines []Line, err error) {
 	return lines, err
 }
 
-// scanLines returns the lines that begin at or behind from, as long as more wants them.
-func scanLines(path string, from int64, more func(lines []Line, next Line) bool) (lines []Line, err error) {
+func said(raw []byte) bool { return !blank(raw) }
+
+// scanLines returns the lines that begin at or behind from and that fit, as long as more wants them.
+func scanLines(
+	path string, from int64, fits func(raw []byte) bool, more func(lines []Line, next Line) bool,
+) (lines []Line, err error) {
 	f, _, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -61,7 +84,7 @@ func scanLines(path string, from int64, more func(lines []Line, next Line) bool)
 		if !more(lines, l) {
 			break
 		}
-		if blank(s.raw) {
+		if !fits(s.raw) {
 			continue
 		}
 		l = Parse(bytes.Clone(s.raw))

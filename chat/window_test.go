@@ -44,11 +44,18 @@ func TestWindowsMakeTheRoom(t *testing.T) {
 			}
 			backward, to = append(lines, backward...), lines[0].From
 		}
+		found, err := Find(path, -1, n, func(raw []byte) bool { return len(raw) < 60_000 && said(raw) })
+		lethetest.Must(t, err)
+		short := slices.DeleteFunc(slices.Clone(all), func(l Line) bool { return len(l.Raw) >= 60_000 })
+		short = short[max(0, len(short)-n):]
 		place := func(l Line) [2]int64 { return [2]int64{l.From, l.To} }
 		for what, got := range map[string][]Line{"forwards": forward, "backwards": backward} {
 			if !slices.EqualFunc(got, all, func(a, b Line) bool { return place(a) == place(b) && a.Text == b.Text && a.Hash == b.Hash }) {
 				t.Fatalf("%s: %d lines, the room has %d", what, len(got), len(all))
 			}
+		}
+		if !slices.EqualFunc(found, short, func(a, b Line) bool { return place(a) == place(b) && a.Text == b.Text }) {
+			t.Fatalf("%d of the %d newest short lines are found", len(found), len(short))
 		}
 		// From within a line nothing of it is shown.
 		if len(all) > 1 {

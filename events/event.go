@@ -121,6 +121,7 @@ type Fade struct {
 	First       int        `json:"first"`
 	Last        int        `json:"last"`
 	Level       string     `json:"level"` // summary, gist or card
+	Was         string     `json:"was"`   // live, summary, gist or card
 	Relevance   int        `json:"relevance,omitempty"`
 	Original    *blobs.Ref `json:"original,omitempty"`
 	Replacement *blobs.Ref `json:"replacement,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/internal/lazy"
 )
 
@@ -18,7 +19,7 @@ import (
 var wordsText string
 
 // words has a template for each type of event that needs words of its own.
-var words = lazy.Template(wordsText, template.FuncMap{"gist": blobs.Gist, "tokens": tokens})
+var words = lazy.Template(wordsText, template.FuncMap{"gist": blobs.Gist, "tokens": tokens, "uncited": uncited})
 
 // Words tells an event to a person, without its time: of what is said all, of other texts one line.
 func (e Event) Words() string {
@@ -26,9 +27,47 @@ func (e Event) Words() string {
 	if words().Lookup(name) == nil {
 		name = "other"
 	}
+	return e.words(name)
+}
+
+func (e Event) words(name string) string {
 	var text strings.Builder
 	_ = words().ExecuteTemplate(&text, name, e) // every event has the fields that they name
 	return text.String()
+}
+
+// Lead begins the words of what a mind has let go, was reminded of or has opened; its Originals follow.
+func (e Event) Lead() string { return e.words("lead of " + e.Type) }
+
+// Originals are the texts that a mind has let go, was reminded of or has opened.
+func (e Event) Originals() (refs []blobs.Ref) {
+	for _, f := range e.Faded {
+		if f.Original != nil {
+			refs = append(refs, *f.Original)
+		}
+	}
+	if e.Type == Opened {
+		refs = append(refs, blobs.Ref{Hash: e.Hash, Gist: e.Text})
+	}
+	return append(refs, e.Refs...)
+}
+
+// LetGo counts the entries that were live until they faded.
+func (e Event) LetGo() (n int) {
+	for _, f := range e.Faded {
+		if f.Was == "live" {
+			n += f.Last - f.First + 1
+		}
+	}
+	return n
+}
+
+// Cause says in words why an epoch began.
+func Cause(why string) string { return Event{Why: why}.words("cause") }
+
+func uncited(text string) string {
+	_, text = chat.Cited(text)
+	return text
 }
 
 // Where names the rooms of an event.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"lethe/internal/durable"
 )
@@ -75,6 +76,42 @@ func (l *Log) Back(before int64, f func(e Event, offset int64) (more bool)) erro
 		return ErrOtherLog
 	}
 	return verified(l.file, before, l.path, f)
+}
+
+// Seek finds where the first line begins that was written at a moment or later, by halving the log: one of several,
+// where the clock was put back. The zero time is the end.
+func (l *Log) Seek(t time.Time) (int64, error) {
+	found := l.end.Offset
+	if t.IsZero() {
+		return found, nil
+	}
+	for from, to := int64(0), found; from < to; {
+		middle := (from + to) / 2
+		at := max(middle-1, 0)
+		r := bufio.NewReader(io.NewSectionReader(l.file, at, l.end.Offset))
+		if middle > 0 { // the next line begins behind the newline from here on
+			rest, err := ReadLine(r)
+			if err != nil {
+				return 0, failed(l.path, at, err)
+			}
+			at += int64(len(rest))
+		}
+		if at >= to {
+			to = middle
+			continue
+		}
+		line, err := ReadLine(r)
+		e, bad := ParseLine(line)
+		if err = cmp.Or(err, bad); err != nil {
+			return 0, failed(l.path, at, err)
+		}
+		if e.At.Before(t) {
+			from = at + int64(len(line))
+		} else {
+			found, to = at, middle
+		}
+	}
+	return found, nil
 }
 
 // Mark is a place in a log: behind a line, with that line's checksum. The

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -122,6 +123,26 @@ func TestBackward(t *testing.T) {
 }
 
 // A hole in a log is damage, told without reading it into memory.
+// A moment leads to the first line that was written then or later, as reading all lines tells it.
+func TestSeek(t *testing.T) {
+	l, err := Create(filepath.Join(t.TempDir(), "LIFE.md"))
+	lethetest.Must(t, err)
+	defer l.Close()
+	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	begins := map[time.Time]int64{at.Add(-time.Hour): 0}
+	for i := range 200 {
+		begins[at.Add(-time.Millisecond)], begins[at] = l.End().Offset, l.End().Offset
+		appendAll(t, l, Event{At: at, Kind: "stopped", Fields: []Field{{Key: "why", Value: strings.Repeat("x", i*i%700)}}})
+		at = at.Add(time.Duration(1+i%3) * time.Second)
+	}
+	begins[at], begins[time.Time{}] = l.End().Offset, l.End().Offset
+	for moment, want := range begins {
+		if got, err := l.Seek(moment); err != nil || got != want {
+			t.Errorf("%s: %d, %v, want %d", moment, got, err, want)
+		}
+	}
+}
+
 func TestHoleInLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	log, err := Create(path)

@@ -122,6 +122,9 @@ func actOf(e ownEvent) *act {
 	case events.Error:
 		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
 	case events.Forgot, events.Reminded, events.Opened:
+		for _, ref := range e.Originals() {
+			a.text += fmt.Sprintf("%s: lethe cat %.16s\n", ref.Gist, ref.Hash)
+		}
 	case events.FileChanged:
 		if e.By != "" {
 			return nil // a call tells it

@@ -62,12 +62,12 @@ func TestActs(t *testing.T) {
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
 		events.Event{Type: events.Reminded, Turn: 1, Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}},
 		call("e4.1", "BASH", `{"background":"1","command":"go test ./…\ngo vet","seconds":60}`))
-	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it", "reminded of ◱hash=3fa9c0d2e1b4a5f6 gist=the tests◲",
+	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it", "was reminded of: the tests",
 		"↳ BASH go test ./… go vet background=1 seconds=60 · …",
 		s.spin.View()+" lethe runs BASH: ok lethe/mind␛[2J 1m0s · Esc stops")
 
 	s.press("ctrl+o")
-	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "Ctrl+O hides them")
+	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "the tests: lethe cat 3fa9c0d2e1b4a5f6", "Ctrl+O hides them")
 	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Tool: "BASH", Status: "error", Text: "FAIL", Hash: "99", Cut: true}
 	s.happens(news{Agents: lethe()}, result)
 	s.shows("· error 1m40s", "FAIL", "… all of it: lethe cat 99")
@@ -75,11 +75,11 @@ func TestActs(t *testing.T) {
 	s.hides("FAIL", "command:")
 
 	for want, e := range map[string]events.Event{
-		"forgot e1..e21 → 3 summaries, 41k → 9800 tokens": {Type: events.Forgot, Entries: "e1..e21", Summaries: 3, Before: 41_234, After: 9_800},
-		"opened the tests (lethe cat 3fa9c0d2e1)":         {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
-		"somebody edited self/MEMORY.md":                  {Type: events.FileChanged, Path: "self/MEMORY.md"},
-		"error: model · no ␛[2J answer":                   {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
-		"✂ cut off by /stop: not posted":                  {Type: events.MessageDone, Status: "stopped", Text: "half an"},
+		"let go 21 entries, 41k → 9800 tokens": {Type: events.Forgot, Why: "full", Faded: []events.Fade{{First: 1, Last: 21, Was: "live"}}, Before: 41_234, After: 9_800},
+		"opened: the tests":                    {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
+		"somebody edited self/MEMORY.md":       {Type: events.FileChanged, Path: "self/MEMORY.md"},
+		"error: model · no ␛[2J answer":        {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
+		"✂ cut off by /stop: not posted":       {Type: events.MessageDone, Status: "stopped", Text: "half an"},
 	} {
 		s.happens(news{Agents: lethe()}, e)
 		s.shows(want)
@@ -126,7 +126,7 @@ func TestActsOfSeveral(t *testing.T) {
 	s := newStage(t, 80, 24)
 	all := append(lethe(acting), lethe(func(a *agent) { a.Name, a.Self = "bob", "b0b" })...)
 	s.happens(news{Agents: all}, call("e4.1", "BASH", `{"command":"ls"}`), events.Event{Type: events.Opened, Text: "the tests", Hash: "3fa9"})
-	s.shows("   lethe ↳ BASH ls · …", "   lethe opened the tests", "lethe runs BASH: ok lethe/mind␛[2J")
+	s.shows("   lethe ↳ BASH ls · …", "   lethe opened: the tests", "lethe runs BASH: ok lethe/mind␛[2J")
 }
 
 // Scrolled back, Ctrl+O leaves what stands highest on the screen where it is. A call that its row tells
