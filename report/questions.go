@@ -10,6 +10,7 @@ import (
 
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/mind"
 )
 
 // Question is one that an identity waits for an answer to.
@@ -33,13 +34,19 @@ func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 			unread = errors.Join(unread, err)
 			continue
 		}
-		for _, q := range s.Questions {
-			open = append(open, Question{status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}, id.Name, id.Self,
-				q.Ref.Hash.String()})
-		}
+		open = append(open, QuestionsOf(id, s)...)
 	}
 	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
 	return open, unread
+}
+
+// QuestionsOf are those that the state of an identity has open.
+func QuestionsOf(id home.Identity, s *mind.State) (open []Question) {
+	for _, q := range s.Questions {
+		asked := status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}
+		open = append(open, Question{asked, id.Name, id.Self, q.Ref.Hash.String()})
+	}
+	return open
 }
 
 // Answer checks an answer to one of the questions that are open, as somebody gives it,

@@ -21,6 +21,8 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/life"
+	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
 	"lethe/request"
@@ -184,19 +186,48 @@ type Context struct {
 	request.Parts
 	Messages []llm.Message `json:"messages"`
 	State    *mind.State   `json:"-"`
+	Today    spend.USD     `json:"-"` // what the identity has spent on the local day
+	Turn     spend.USD     `json:"-"` // what its newest turn has cost until now
 }
 
 // Context reads the next request of an identity.
-func (h Home) Context(id home.Identity) (Context, error) {
-	s, err := home.Fold(id, h.Store)
+func (h Home) Context(id home.Identity) (c Context, err error) {
+	log, err := home.View(id, h.Store)
 	if err != nil {
-		return Context{}, err
+		return c, err
 	}
+	defer log.Close()
+	s, lines, err := home.FoldLog(id, log, h.Store)
+	if err != nil {
+		return c, err
+	}
+	spent, err := spend.Fold(s.Carried, lines, s.Usage.USD)
+	if err != nil {
+		return c, err
+	}
+	today := spent.On(spend.DateOf(time.Now(), h.Clock())).Sums().Day
 	limit := request.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
 	}
-	return Context{request.PartsOf(id, s, limit), s.Messages(""), s}, nil
+	return Context{request.PartsOf(id, s, limit), s.Messages(""), s, today, turnOf(log)}, nil
+}
+
+// turnOf sums what the calls of the newest turn have cost. It reads a log backwards, no further than that turn.
+func turnOf(log *life.Log) (sum spend.USD) {
+	turn := -1
+	_ = log.Back(0, func(line life.Event, _ int64) bool { // what is damaged ends it
+		reply, replied := event.As[event.Reply](line)
+		if replied && turn < 0 {
+			turn = reply.Turn
+		}
+		if replied && reply.Turn != turn {
+			return false
+		}
+		sum += spend.Of(reply.USD)
+		return true
+	})
+	return sum
 }
 
 // Hearers are the identities that hear a room when they run.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/events"
 	"lethe/life"
 	"lethe/report"
@@ -34,7 +35,11 @@ type happening struct {
 	About  string        // what a call is about
 	Result *events.Event // of a call; nil while it is under way
 	NewDay bool
+
+	Shown, More []blobs.Ref // originals that a mind has let go, was reminded of or has opened
 }
+
+const refsShown = 3
 
 // kinds groups the types of events that one may look for.
 var kinds = map[string][]string{
@@ -152,7 +157,7 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 	}
 }
 
-// join makes a call and its result one.
+// join makes a call and its result one, and so a line and the answer that it is.
 func join(got []events.Event) (list []happening) {
 	calls := map[string]int{}
 	for _, e := range got {
@@ -161,12 +166,30 @@ func join(got []events.Event) (list []happening) {
 			continue
 		}
 		h := happening{Event: e}
-		if e.Type == events.ToolRequest {
+		switch e.Type {
+		case events.ToolRequest:
 			calls[e.Entry], h.About = len(list), blobs.Gist(e.Brief())
+		case events.Answered: // the line before it has the words
+			if last := len(list) - 1; last >= 0 && list[last].Type == events.UserMessage {
+				h.Line, h.Text, list = list[last].Line, answerOf(e.Choice, list[last].Text), list[:last]
+			}
+		}
+		h.Shown = e.Originals()
+		if len(h.Shown) > refsShown {
+			h.Shown, h.More = h.Shown[:refsShown], h.Shown[refsShown:]
 		}
 		list = append(list, h)
 	}
 	return list
+}
+
+// answerOf is an answer in words: those of its line, and for a number or less the option that it chooses.
+func answerOf(choice, line string) string {
+	_, said := chat.Cited(line)
+	if len(said) < len(choice) {
+		return choice
+	}
+	return said
 }
 
 var original = view{Name: "original", Title: "Original", data: originalData, Apart: true}

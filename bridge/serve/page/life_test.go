@@ -1,16 +1,19 @@
 package page
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
+	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
@@ -22,6 +25,15 @@ import (
 func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
 	t.Helper()
 	b := open(t, t.TempDir())
+	age(t, b, lines)
+	mux := http.NewServeMux()
+	Routes(mux, b)
+	return b, mux
+}
+
+// age boots an identity whose LIFE has so many lines, and its room as many.
+func age(t testing.TB, b *backend.Backend, lines int) {
+	t.Helper()
 	id, err := home.Boot(b.Home.Home, b.Store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	at := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
@@ -31,12 +43,14 @@ func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
 		return blobs.Ref{Hash: b.Store.Short(h), Gist: gist}
 	}
 	said := put("dev: how is the build", "[USER:grace 2026-11-20T09:00:00Z] how is the build?\n")
-	reply := put("turn 1", string(mind.Answer{Text: "It is green. " + strings.Repeat("All of its steps have passed. ", 10)}.Encode()))
+	answer := "It is green. " + strings.Repeat("All of its steps have passed. ", 10)
+	reply := put("turn 1", string(mind.Answer{Text: answer}.Encode()))
 	log, err := life.Open(id.LIFE())
 	lethetest.Must(t, err)
 	defer log.Close()
 	s := mind.New()
 	s.Self = id.Self
+	var room bytes.Buffer
 	for range lines / 200 {
 		body, err := json.Marshal(s)
 		lethetest.Must(t, err)
@@ -48,12 +62,15 @@ func old(t testing.TB, lines int) (*backend.Backend, *http.ServeMux) {
 				event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev", At: event.Span{To: 51}}, Lines: 1}, said),
 				event.Line(at, event.Reply{N: s.Next + 1, Turn: s.Turn, Model: "rehearsal", Finish: "stop"}, reply))
 			s.Next += 2
+			for _, agent := range []bool{false, true} {
+				line, err := chat.Format(agent, map[bool]string{true: "ada", false: "grace"}[agent], at, map[bool]string{true: answer, false: "how is the build?"}[agent])
+				lethetest.Must(t, err)
+				room.Write(line)
+			}
 		}
 		lethetest.Must(t, log.Append(chunk...))
 	}
-	mux := http.NewServeMux()
-	Routes(mux, b)
-	return b, mux
+	lethetest.Must(t, os.WriteFile(chat.Path(b.Dir, "dev"), room.Bytes(), 0o600))
 }
 
 func get(t testing.TB, mux http.Handler, path string) string {

@@ -31,6 +31,7 @@ type mindData struct {
 type group struct {
 	Name, Class string
 	Tokens      int
+	X, Share    float64 // as of its blocks
 	Blocks      []*block
 }
 
@@ -100,7 +101,11 @@ func groups(s *mind.State, parts request.Parts) []*group {
 		g := all[b.describe(s)]
 		b.Class = cmp.Or(b.Class, g.Class)
 		g.Tokens += b.Tokens
+		g.Share += b.Share
 		g.Blocks = append(g.Blocks, b)
+	}
+	for i, g := range all[1:] {
+		g.X = all[i].X + all[i].Share
 	}
 	return all
 }

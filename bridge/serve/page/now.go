@@ -13,9 +13,9 @@ import (
 
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/events"
 	"lethe/home"
 	"lethe/internal/status"
+	"lethe/mind"
 	"lethe/report"
 )
 
@@ -28,10 +28,16 @@ var now = view{
 type nowData struct {
 	Room  string
 	Rooms []report.Room // that the identity hears
-	Lines []line
-	Older int64 // lines that end at this byte are not shown; 0 for none
-	End   int64 // where the next line will stand
+	Talk
 	Foot
+	Mind *glance
+}
+
+// glance is the mind in a line.
+type glance struct {
+	report.Context
+	Groups []*group
+	Model  string
 }
 
 // Foot stands below the lines, and changes while one reads.
@@ -48,70 +54,39 @@ func (d Foot) Busy() bool {
 	return d.Running && (d.Status.State == status.Thinking || d.Status.State == status.Acting)
 }
 
-type line struct {
-	chat.Line
-	Own    bool // signed by the identity
-	NewDay bool // of a day on which the line before it is not
-	Long   int  // bytes that are left out
-	Did    []happening
-	Asks   *chat.Question // what the line asks, if it does
-}
-
-const (
-	linesShown = 60
-	lineShown  = 32 << 10 // bytes of one line
-	pageShown  = 64 << 10 // bytes of all lines, where there are several
-	latelySeen = 200      // lines of LIFE
-	didShown   = 20       // calls with one line
-)
-
 func nowOf(f *frame, r *http.Request) (any, error) {
 	d := &nowData{Room: r.FormValue("room")}
-	err := cmp.Or(d.choose(f), f.foot(&d.Foot))
-	if err != nil {
+	if err := d.choose(f); err != nil {
 		return nil, err
+	}
+	part := r.FormValue("part") // which alone is shown
+	if part == "rooms" {
+		return d, nil
+	}
+	if part != "lines" && part != "rest" {
+		if err := d.mind(f); err != nil || part != "" {
+			return d, err
+		}
 	}
 	path := chat.Path(f.Dir, d.Room)
-	at, err1 := place(r, "line")
-	before, err2 := place(r, "before")
-	after, err3 := place(r, "after")
-	if err := cmp.Or(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	if at >= 0 {
-		lines, err := chat.After(path, at, 1)
-		d.show(f, lines, 2<<20)
-		return d, err
-	}
-	var lines []chat.Line
-	if d.End = max(0, after); after >= 0 {
-		lines, err = chat.After(path, after, linesShown)
-	} else {
-		lines, err = chat.Before(path, before, linesShown)
-		if lines = newest(lines); len(lines) > 0 {
-			d.Older = lines[0].From
-		}
-	}
+	lines, err := d.read(path, r)
 	if err != nil {
 		return nil, err
 	}
-	d.show(f, lines, lineShown)
-	lately, turn, err := f.lately() // behind the lines: what is said is recorded before it is posted
-	if d.fold(lately); before < 0 && after < 0 {
-		f.Live = turn
+	if r.FormValue("whole") != "" && len(lines) > 0 {
+		d.show(f, path, lines[:1], 2<<20)
+		return d, nil
+	}
+	d.show(f, path, lines, lineShown)
+	until := time.Time{}
+	if n := len(lines); !d.live && n > 0 {
+		until = lines[n-1].At.Add(2 * time.Second) // lines have whole seconds, and an answer is recorded before
+	}
+	lately, turn, err := f.lately(until) // behind the lines: what is said is recorded before it is posted
+	if unsaid := d.tell(d.Room, lately); d.live && part == "" {
+		f.Live = cmp.Or(unsaid, turn)
 	}
 	return d, err
-}
-
-// newest are the last of several lines, not many more than pageShown.
-func newest(lines []chat.Line) []chat.Line {
-	sum := 0
-	for i, l := range slices.Backward(lines) {
-		if sum += min(len(l.Text), lineShown); sum > pageShown && i < len(lines)-1 {
-			return lines[i+1:]
-		}
-	}
-	return lines
 }
 
 // choose finds the room, and those to choose from.
@@ -139,77 +114,23 @@ func (d *nowData) choose(f *frame) error {
 	return nil
 }
 
-// lately tells the newest events, and the one behind which the turn under way begins, or the last one.
-func (f *frame) lately() (list []happening, turn string, err error) {
-	var w lifeData
-	got, err := f.window(0, latelySeen, &w)
-	turn, before := w.After, strconv.FormatInt(w.Older, 10)
-	for _, e := range got {
-		switch e.Type {
-		case events.TurnStart:
-			turn = before
-		case events.TurnEnd:
-			turn = w.After
-		}
-		before = e.ID
+// mind reads how the identity is, and what is in its mind.
+func (d *nowData) mind(f *frame) error {
+	c, err := f.Context(f.ID)
+	if err != nil {
+		return err
 	}
-	return join(got), turn, err
-}
-
-// fold puts what the identity did before it said a line with the line.
-func (d *nowData) fold(list []happening) {
-	var did []happening
-	for _, h := range list {
-		switch {
-		case h.Type == events.TurnStart:
-			did = nil
-		case h.Type == events.ToolRequest || h.Type == events.ThinkingDone:
-			did = append(did, h)
-		case h.Type == events.MessageDone && h.InRoom(d.Room):
-			said := slices.IndexFunc(d.Lines, func(l line) bool { return l.says(h) })
-			if said >= 0 {
-				d.Lines[said].Did = did[max(0, len(did)-didShown):]
-			}
-			did = nil
-		}
-	}
-}
-
-// says reports whether a line is the message of an event, as far as both show it.
-func (l line) says(h happening) bool {
-	if !l.Own || l.At.Before(h.At.Truncate(time.Second)) {
-		return false
-	}
-	return strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, l.Text))
-}
-
-// show takes lines over, of each at most so many bytes.
-func (d *nowData) show(f *frame, lines []chat.Line, most int) {
-	last := ""
-	for _, l := range lines {
-		s := line{Line: l, Own: l.By(f.ID.Name)}
-		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
-			s.NewDay, last = day != last, day
-		}
-		if cut := short(most, l.Text); len(cut) < len(l.Text) {
-			s.Text, s.Long = cut, len(l.Text)-len(cut)
-		}
-		if q, ok := chat.ParseQuestion(l.Text); ok && l.Agent {
-			s.Asks = &q
-		}
-		d.Lines, d.End = append(d.Lines, s), l.To
-	}
+	d.foot(f.ID, c.State)
+	d.Mind = &glance{c, groups(c.State, c.Parts), c.State.Stable.Params.Model}
+	return nil
 }
 
 // foot reads the foot. What is recorded counts more than the status, which is written at its own pace, and may be older
 // than an event that a client has heard of.
-func (f *frame) foot(d *Foot) error {
-	d.Status, d.Running = report.Live(f.ID)
+func (d *Foot) foot(id home.Identity, s *mind.State) {
+	d.Status, d.Running = report.Live(id)
 	d.Key = fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text())
-	s, err := home.Fold(f.ID, f.Store)
-	if err != nil {
-		return err
-	}
+	d.Questions = report.QuestionsOf(id, s)
 	now, calls := &d.Status, s.Owed().Calls
 	switch {
 	case !d.Busy() && now.State != status.Idle:
@@ -222,8 +143,6 @@ func (f *frame) foot(d *Foot) error {
 	case now.Tool != "check": // of an answer, which is not recorded
 		now.State = status.Thinking
 	}
-	d.Questions, err = f.Questions(f.ID)
-	return err
 }
 
 // say says a line, with what is attached to it.
@@ -234,7 +153,8 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 	}
 	defer r.MultipartForm.RemoveAll()
 	key, room, parts := r.FormValue("key"), r.FormValue("room"), []string{}
-	if text := r.FormValue("text"); strings.TrimSpace(text) != "" {
+	text := strings.TrimLeft(r.FormValue("text"), "\r\n") // a line below one that was left empty may be a command
+	if strings.TrimSpace(text) != "" {
 		parts = append(parts, text)
 	}
 	for _, h := range files {

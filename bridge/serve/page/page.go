@@ -100,10 +100,10 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		}
 		http.Redirect(w, r, "/agents/"+all[0].Name+"/now", http.StatusFound)
 	})
-	mux.HandleFunc("GET /page/"+version()+"/{name}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /page/"+version()+"/{name}", zip(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
 		http.ServeFileFS(w, r, assets, r.PathValue("name"))
-	})
+	}))
 	mux.HandleFunc("GET /worker.js", func(w http.ResponseWriter, r *http.Request) { // which works where it is: on all pages
 		script, _ := assets.ReadFile("worker.js")
 		w.Header().Set("Content-Type", "text/javascript")
@@ -123,7 +123,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	for _, v := range views {
 		v.shown = parse(v.Name)
 		handle := func(do form) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) {
+			return zip(func(w http.ResponseWriter, r *http.Request) {
 				f := &frame{Backend: b, View: v, Title: v.Title}
 				id, err := b.Identity(r)
 				if err == nil {
@@ -133,7 +133,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 				if err != nil {
 					f.fail(w, err)
 				}
-			}
+			})
 		}
 		show := func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
 			if f.Data, err = v.data(f, r); err != nil {

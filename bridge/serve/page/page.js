@@ -105,16 +105,20 @@ async function shown(e) {
 	const here = [e.room, ...(e.rooms ?? [])].includes(parts.lines?.dataset.room);
 	const stands = () => here ? parts.lines.querySelectorAll(".own").length : parts.rooms?.textContent;
 	const before = stands();
-	await refresh("lines", "rooms");
+	await refresh("lines", "rest", "rooms");
 	for (let wait = 50; stands() === before && wait < 2000; wait *= 2) {
 		await new Promise(done => setTimeout(done, wait));
-		await refresh("lines", "rooms");
+		await refresh("lines", "rest", "rooms");
 	}
 }
 
 const happened = {
 	"turn.start": () => { clear(); refresh("foot"); },
-	"user.message": e => { rooms.add(e.room); refresh("lines", "foot", "rooms"); },
+	"user.message": e => { rooms.add(e.room); refresh("lines", "rest", "foot", "rooms"); },
+	"forgot": () => refresh("rest", "mind"),
+	"reminded": () => refresh("rest"),
+	"opened": () => refresh("rest"),
+	"usage": () => refresh("mind"),
 	"thinking.delta": e => stream("thinking", e),
 	"thinking.done": () => delete streams.thinking,
 	"message.delta": e => stream("message", e),
@@ -134,7 +138,7 @@ const happened = {
 	"turn.end": async () => {
 		const turn = rooms;
 		await showing;
-		await refresh("lines", "foot", "rooms");
+		await refresh("lines", "rest", "foot", "rooms");
 		if (turn === rooms) grow(clear);
 	},
 };
@@ -145,7 +149,7 @@ function clear() {
 }
 
 // A browser has six connections to a server, for all tabs: one that nobody sees lets go of its own.
-let source;
+let source, opened = false;
 function follow(after) {
 	source?.close();
 	document.onvisibilitychange = () => follow(after);
@@ -161,7 +165,11 @@ function follow(after) {
 		(happened[type] ?? (() => refresh("foot")))(JSON.parse(m.data));
 		if (!type.endsWith("delta") && type !== "tool.output") refresh("events");
 	});
-	source.onopen = () => { tell(""); refresh(...Object.keys(parts)); };
+	source.onopen = () => {
+		tell("");
+		if (opened) refresh(...Object.keys(parts)); // the page itself is as new as its first stream
+		opened = true;
+	};
 	source.onerror = async e => {
 		if (e.data !== undefined) return; // an event of that name
 		tell("The connection is lost; what happens meanwhile is shown when it is back.");

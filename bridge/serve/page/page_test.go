@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -73,16 +74,17 @@ func open(t testing.TB, dir string) *backend.Backend {
 	lethetest.Must(t, err)
 	store, err := blobs.Open(home.Blobs())
 	lethetest.Must(t, err)
-	b, err := bridge.Open(bridge.Config{Home: dir, Name: backend.Name, Watcher: chat.NewWatcher(0, nil)})
+	watcher := chat.NewWatcher(0, nil)
+	b, err := bridge.Open(bridge.Config{Home: dir, Name: backend.Name, Watcher: watcher})
 	lethetest.Must(t, err)
 	t.Cleanup(func() { b.Close() })
-	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, User: "grace", Log: slog.New(slog.DiscardHandler)}
+	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, Watcher: watcher, User: "grace", Log: slog.New(slog.DiscardHandler)}
 }
 
 // alive runs the identity ada with the offline model in a home until the test ends, in room dev.
 func alive(t testing.TB, dir string) {
 	t.Helper()
-	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
+	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
 	place, err := home.Open(dir)
 	lethetest.Must(t, err)
 	var settings config.Settings
@@ -235,6 +237,20 @@ func use(t *testing.T, b *Browser) {
 		p.Do(chromedp.Click(".question button"))
 		p.Until(`[...document.querySelectorAll("#lines .own")].at(-1)?.innerText.includes("date")`)
 		p.Until(`!document.querySelector(".question")`)
+		said := p.Text("#lines")
+		if lethetest.Words(t, said, "to “Shall I run date?”"); regexp.MustCompile(`q[0-9a-f]{6}`).MatchString(said) {
+			t.Errorf("a question or its answer is shown with its id:\n%s", said)
+		}
+	})
+	t.Run("what is let go is told where it happened, and leads to its original", func(t *testing.T) {
+		p := show(t, Look{})
+		tell(t, p, "count to 600")
+		p.Until(answered)
+		tell(t, p, "/forget e1..e200")
+		p.Until(`document.querySelector(".did.mind")?.innerText.startsWith("ada let go")`)
+		lethetest.Words(t, p.Text(".glance"), "of 20k tokens", "rehearsal")
+		p.Do(chromedp.Click(".did.mind a"))
+		p.Until(`location.pathname.endsWith("/original") && document.querySelector("pre.original")?.innerText.length > 5`)
 	})
 	t.Run("a turn is stopped", func(t *testing.T) {
 		p := show(t, Look{Height: 500})

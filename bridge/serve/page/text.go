@@ -10,13 +10,14 @@ import (
 	"unicode/utf8"
 
 	"lethe/chat"
+	"lethe/events"
 	"lethe/internal/markdown"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 var words = template.FuncMap{
-	"clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
+	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version,
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  shows("15:04"),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/config"
 	"lethe/home"
@@ -100,6 +101,7 @@ func remember(t testing.TB, epochs int) *remembered {
 	r.say("what hangs under the postcard of Naples?")
 	mux := http.NewServeMux()
 	Routes(mux, b)
+	api.Routes(mux, b)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'") // as the guard does
 		mux.ServeHTTP(w, r)
@@ -186,10 +188,12 @@ func looks(t *testing.T, br *Browser) {
 	lethetest.Must(t, err)
 	sentence := fmt.Sprintf("ada has %d of %d entries before it word for word.", len(now.Live), now.Next-1) // not as the epoch began
 	lethetest.Words(t, r.get("forgetting"), sentence, "live → summary", "summary → gist", "was reminded of", "opened", "ref away", "tokens, grown to")
+	lethetest.Words(t, r.get("now"), "was reminded of: <a", "opened: <a", "tokens", "today, $")
+	lethetest.Words(t, r.get("life"), "let go", "was reminded of: <a")
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
-	paths := map[string]string{"mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
+	paths := map[string]string{"now": "now", "mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
 	for look, at := range map[string]Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
 		p := br.Open(t, r.url+"cost", at)
 		for name, path := range paths {

@@ -1,0 +1,226 @@
+package page
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/chat"
+	"lethe/events"
+	"lethe/life"
+)
+
+// Talk is a part of what was said in a room, and what the identity did meanwhile.
+type Talk struct {
+	Lines []line
+	Rest  []happening // in its mind, since the newest line
+	Older int64       // lines that end at this byte are not shown; 0 for none
+	Later int64       // lines that begin at this byte are not shown; 0 for none
+	End   int64       // where the next line will stand
+	live  bool        // it goes to the end of the room
+}
+
+type line struct {
+	chat.Line
+	Own    bool // signed by the identity
+	NewDay bool // of a day on which the line before it is not
+	Long   int  // bytes that are left out
+	Did    []happening
+	Mind   []happening    // what faded or came up before it
+	Asks   *chat.Question // what the line asks, if it does
+	To     *chat.Question // what it answers, if that is known
+}
+
+const (
+	linesShown = 60
+	lineShown  = 32 << 10 // bytes of one line
+	pageShown  = 64 << 10 // bytes of all lines, where there are several
+	latelySeen = 200      // lines of LIFE
+	didShown   = 20       // calls with one line
+)
+
+// read reads the part of the room that a request asks for: around a line, before or from a byte on, or else the newest.
+func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error) {
+	at := map[string]int64{}
+	for _, name := range []string{"line", "before", "from", "after"} {
+		if at[name], err = place(r, name); err != nil {
+			return nil, err
+		}
+	}
+	end, err := chat.End(path)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case at["after"] >= 0: // what a script lacks
+		t.End = at["after"]
+		return chat.After(path, t.End, linesShown)
+	case at["line"] >= 0:
+		lines, err = chat.Before(path, at["line"], linesShown/3)
+		lines = newest(lines)
+		if err == nil {
+			var rest []chat.Line
+			rest, err = chat.After(path, at["line"], linesShown-len(lines))
+			lines = append(lines, first(rest)...)
+		}
+	case at["from"] >= 0:
+		lines, err = chat.After(path, at["from"], linesShown)
+		lines = first(lines)
+	default:
+		lines, err = chat.Before(path, at["before"], linesShown)
+		lines = newest(lines)
+	}
+	if n := len(lines); n > 0 {
+		t.Older, t.Later = lines[0].From, lines[n-1].To
+	}
+	if t.live = t.Later >= end.From || len(lines) == 0; t.live {
+		t.Later = 0
+	}
+	return lines, err
+}
+
+// newest are the last of several lines, not many more than pageShown.
+func newest(lines []chat.Line) []chat.Line {
+	slices.Reverse(lines)
+	lines = first(lines)
+	slices.Reverse(lines)
+	return lines
+}
+
+// first are the first of several lines, not many more than pageShown.
+func first(lines []chat.Line) []chat.Line {
+	sum := 0
+	for i, l := range lines {
+		if sum += min(len(l.Text), lineShown); sum > pageShown && i > 0 {
+			return lines[:i]
+		}
+	}
+	return lines
+}
+
+// show takes lines over, of each at most so many bytes.
+func (t *Talk) show(f *frame, path string, lines []chat.Line, most int) {
+	last, asked := "", map[string]*chat.Question{}
+	for _, l := range lines {
+		s := line{Line: l, Own: l.By(f.ID.Name)}
+		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
+			s.NewDay, last = day != last, day
+		}
+		if cut := short(most, l.Text); len(cut) < len(l.Text) {
+			s.Text, s.Long = cut, len(l.Text)-len(cut)
+		}
+		if q, ok := chat.ParseQuestion(l.Text); ok && l.Agent {
+			s.Asks, asked[q.ID] = &q, &q
+		}
+		if id, words := chat.Cited(s.Text); id != "" && !l.Agent {
+			if _, known := asked[id]; !known && len(asked) < linesShown {
+				asked[id] = f.asked(path, l.From, id)
+			}
+			s.To, s.Text = asked[id], words
+			if s.To != nil {
+				choice, _, _ := s.To.Answer(words)
+				s.Text = answerOf(choice, words)
+			}
+		}
+		t.Lines, t.End = append(t.Lines, s), l.To
+	}
+}
+
+// asked finds the question of an id before a byte of a room, or nil. People mostly answer what stands just above.
+func (f *frame) asked(path string, before int64, id string) *chat.Question {
+	lines, _ := chat.Find(path, before, 1, func(raw []byte) bool { return bytes.Contains(raw, []byte("] ? "+id+":")) })
+	if len(lines) > 0 && lines[0].Agent {
+		if q, ok := chat.ParseQuestion(lines[0].Text); ok {
+			return &q
+		}
+	}
+	return nil
+}
+
+// tell puts what the identity did, and what faded or came up, with the lines that were said then. unsaid is the event
+// before a message that does not stand in the room yet, or "".
+func (t *Talk) tell(room string, list []happening) (unsaid string) {
+	var did, recalled []happening
+	here, before := true, "0"
+	for _, h := range list {
+		at := -1
+		switch h.Type {
+		case events.TurnStart:
+			did, here = nil, false
+		case events.UserMessage, events.Answered:
+			if !h.InRoom(room) {
+				break
+			}
+			here = true
+			at = slices.IndexFunc(t.Lines, func(l line) bool { return l.Hash == h.Line && !l.Own })
+			t.attach(at, nil, recalled)
+			recalled = nil
+		case events.ToolRequest, events.ThinkingDone:
+			did = append(did, h)
+		case events.Forgot, events.Reminded, events.Opened:
+			if here || h.Turn == 0 {
+				recalled = append(recalled, h)
+			}
+		case events.MessageDone:
+			if !h.InRoom(room) {
+				break
+			}
+			at, unsaid = slices.IndexFunc(t.Lines, func(l line) bool { return l.says(h) }), ""
+			if at < 0 {
+				unsaid = before
+			}
+			t.attach(at, did, recalled)
+			did, recalled = nil, nil
+		}
+		before = h.ID
+	}
+	if t.live {
+		t.Rest = recalled
+	}
+	return unsaid
+}
+
+func (t *Talk) attach(at int, did, recalled []happening) {
+	if at >= 0 {
+		t.Lines[at].Did = did[max(0, len(did)-didShown):]
+		t.Lines[at].Mind = recalled
+	}
+}
+
+// says reports whether a line is the message of an event, as far as both show it.
+func (l line) says(h happening) bool {
+	if !l.Own || l.At.Before(h.At.Truncate(time.Second)) {
+		return false
+	}
+	return strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, l.Text))
+}
+
+// lately tells the newest events before a moment, and the one behind which the turn under way begins, or the last one.
+func (f *frame) lately(before time.Time) (list []happening, turn string, err error) {
+	log, err := life.View(f.ID.LIFE())
+	if err != nil {
+		return nil, "", f.ID.Unread(err)
+	}
+	to, err := log.Seek(before)
+	log.Close()
+	if err != nil || to == 0 {
+		return nil, "", err
+	}
+	var w lifeData
+	got, err := f.window(to, latelySeen, &w)
+	turn = w.After
+	last := strconv.FormatInt(w.Older, 10)
+	for _, e := range got {
+		switch e.Type {
+		case events.TurnStart:
+			turn = last
+		case events.TurnEnd:
+			turn = w.After
+		}
+		last = e.ID
+	}
+	return join(got), turn, err
+}
