@@ -247,6 +247,17 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 	return found, nil
 }
 
+// Find reads the blob that Resolve finds. Of one that cannot be read, there is the Hash.
+func (s *Store) Find(prefix string) (Blob, error) {
+	h, err := s.Resolve(prefix)
+	if err != nil {
+		return Blob{}, err
+	}
+	b, err := s.Get(h)
+	b.Hash = h
+	return b, err
+}
+
 // Short returns the beginning of h that a ref shows: 16 digits, or as many more
 // as it takes to be told from every other blob in the store.
 func (s *Store) Short(h Hash) string {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/blobs"
 	"lethe/home"
 	"lethe/internal/durable"
 )
@@ -123,8 +122,7 @@ func (f *folder) beside() {
 func (f *folder) soul() {
 	path := filepath.Join(f.id.Dir, "SOUL.md")
 	soul, _, _ := durable.ReadRegular(path, 1<<28)
-	self, _ := blobs.ParseHash(f.id.Self)
-	boot, err := f.store.Get(self)
+	boot, err := f.store.Find(f.id.Self)
 	if err != nil || bytes.Equal(soul, boot.Body) {
 		return
 	}

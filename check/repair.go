@@ -79,11 +79,11 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
 		m.Parent = parent // what was lost, too, may have its whole address by now
 	}
-	if h, err := f.store.Resolve(short); err == nil {
-		if _, err := f.store.Get(h); err == nil {
-			return nil // another life that shares it came first
-		}
-		if err := f.aside(f.store.Path(h)); err != nil {
+	switch b, err := f.store.Find(short); {
+	case err == nil:
+		return nil // another life that shares it came first
+	case !b.Hash.IsZero():
+		if err := f.aside(f.store.Path(b.Hash)); err != nil {
 			return err
 		}
 	}

@@ -127,15 +127,6 @@ func (f *finder) also(text string) error {
 	return err
 }
 
-// blobOf is the blob that a ref names.
-func (f *finder) blobOf(r blobs.Ref) (blobs.Blob, error) {
-	h, err := f.store.Resolve(r.Hash)
-	if err != nil {
-		return blobs.Blob{}, err
-	}
-	return f.store.Get(h)
-}
-
 // said has go with what a person said the gists of the lines that were heard, and marks their entries. Of one that
 // nobody can read any more, nobody knows.
 func (f *finder) said() {
@@ -144,7 +135,7 @@ func (f *finder) said() {
 		if !ok {
 			continue
 		}
-		if b, err := f.blobOf(line.Refs[0]); err == nil && len(find(b.Body, f.patterns)) > 0 {
+		if b, err := f.store.Find(line.Refs[0].Hash); err == nil && len(find(b.Body, f.patterns)) > 0 {
 			f.entries, f.gists[digits(line.Refs[0].Hash)] = append(f.entries, in.N), true
 		}
 	}
@@ -196,7 +187,7 @@ func (f *finder) derive() error {
 		}
 		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
 		for i, ref := range line.Refs {
-			b, err := f.blobOf(ref)
+			b, err := f.store.Find(ref.Hash)
 			if err != nil && i > 0 {
 				return err
 			}

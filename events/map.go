@@ -295,11 +295,8 @@ func (m *mapping) result(e Event, args string, file event.File) {
 }
 
 func (m *mapping) opened(e event.Result) {
-	opened := m.add(Event{Type: Opened, Entry: e.ID, Hash: e.Opened})
-	if h, err := blobs.ParseHash(e.Opened); err == nil {
-		b, _ := m.store.Get(h) // its gist, if it is there
-		opened.Text = b.Gist
-	}
+	b, _ := m.store.Find(e.Opened) // its gist, if it is there
+	m.add(Event{Type: Opened, Entry: e.ID, Hash: e.Opened, Text: b.Gist})
 }
 
 // note tells what the harness tells the agent, or the end of an approved call.

@@ -187,12 +187,8 @@ func (s *Stream) bodies(line life.Event) []mind.Body {
 		if line.Kind == "fade" { // its texts are not told
 			break
 		}
-		h, err := s.store.Resolve(r.Hash)
-		var b blobs.Blob
-		if err == nil {
-			b, err = s.store.Get(h)
-		}
-		if out[i] = (mind.Body{Hash: h, Data: b.Body}); err != nil && line.Kind == "reply" {
+		b, err := s.store.Find(r.Hash)
+		if out[i] = (mind.Body{Hash: b.Hash, Data: b.Body}); err != nil && line.Kind == "reply" {
 			out[i].Data = mind.Answer{}.Encode()
 		}
 	}

@@ -179,8 +179,7 @@ func (h *Host) know(model string) error {
 
 // blob reads a picture.
 func (h *Host) blob(hash string) ([]byte, error) {
-	address, _ := blobs.ParseHash(hash) // as LIFE has it
-	b, err := h.store.Get(address)
+	b, err := h.store.Find(hash)
 	return b.Body, err
 }
 

@@ -17,17 +17,17 @@ func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (gran
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
 		for _, short := range blobs.Mentions(l.Text) {
-			h, _ := store.Resolve(short) // where it fails, there is no blob either
-			b, err := store.Get(h)
-			known := s.Grants[h.String()] || s.Owns(b)
+			b, err := store.Find(short)
+			address := b.Hash.String()
+			known := s.Grants[address] || s.Owns(b)
 			if err != nil || l.Agent && !known {
 				continue
 			}
 			if !known {
-				granted = append(granted, event.Grant{Hash: h.String(), By: l.Name})
+				granted = append(granted, event.Grant{Hash: address, By: l.Name})
 			}
 			if len(images) < bound {
-				images = append(images, picture.Named(h.String(), b.Body)...)
+				images = append(images, picture.Named(address, b.Body)...)
 			}
 		}
 	}

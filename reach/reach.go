@@ -113,11 +113,8 @@ func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
 		short = refs[0].Hash
 	}
 	short = strings.TrimPrefix(short, "hash=")
-	h, err := b.Store.Resolve(short)
-	if err == nil {
-		found, err = b.Store.Get(h)
-	}
-	if err == nil && !b.Owns(found) && !b.now.Load().Granted[h.String()] && !b.mayOpen(found.Life) {
+	found, err = b.Store.Find(short)
+	if err == nil && !b.Owns(found) && !b.now.Load().Granted[found.Hash.String()] && !b.mayOpen(found.Life) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
 	return found, short, err

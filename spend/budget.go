@@ -86,6 +86,9 @@ const (
 	HomeDay = "home"
 )
 
+// Spoken is how people call the spans of time.
+var Spoken = map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}
+
 // Limits are what may be spent; 0 is no limit.
 type Limits struct {
 	Sums              // of each identity with all its descendants
@@ -116,11 +119,7 @@ type Line struct {
 
 // Left says how much is spent, and how much is left of the limit.
 func (l Line) Left() string {
-	text := fmt.Sprintf(
-		"%s %s USD",
-		map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}[l.Of],
-		l.Spent,
-	)
+	text := fmt.Sprintf("%s %s USD", Spoken[l.Of], l.Spent)
 	if l.Limit > 0 {
 		text += fmt.Sprintf(" of %s, left %s", l.Limit, max(0, l.Limit-l.Spent-l.Held))
 	}
@@ -222,11 +221,11 @@ func (s *Short) Error() string {
 
 // String says how much of the limit is gone.
 func (l Line) String() string {
-	what := map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "today all identities together have"}[l.Of]
+	who := "have"
 	if l.Who != "" {
-		what += " " + l.Who + " has"
+		who = l.Who + " has"
 	}
-	return fmt.Sprintf("%s spent %s of %s USD (budget.%s)", what, l.Spent, l.Limit, l.Key())
+	return fmt.Sprintf("%s %s spent %s of %s USD (budget.%s)", Spoken[l.Of], who, l.Spent, l.Limit, l.Key())
 }
 
 // Key is the setting of the limit.

@@ -22,11 +22,7 @@ func (p *program) catCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	h, err := store.Resolve(ref)
-	if err != nil {
-		return err
-	}
-	b, err := store.Get(h)
+	b, err := store.Find(ref)
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func (p *pass) faded(ref string, cards bool) (out []string) {
 	var state struct {
 		Faded []mind.Range `json:"faded"`
 	}
-	b, err := p.get(ref)
+	b, err := p.store.Find(ref)
 	if err == nil {
 		err = json.Unmarshal(b.Body, &state)
 	}
@@ -174,7 +174,7 @@ func (p *pass) listed(card string, tier int) (out []string) {
 	if tier == 0 {
 		return []string{card}
 	}
-	b, err := p.get(card)
+	b, err := p.store.Find(card)
 	if err != nil || !p.Owns(b) {
 		p.Log.Warn("a card is passed over in the index", "hash", card, "error", err)
 		return nil
@@ -210,21 +210,13 @@ func (p *pass) take(ref string) error {
 		return err
 	}
 	return p.batch.take(p.reader.read(b, func(ref string) time.Time {
-		b, _ := p.get(ref)
+		b, _ := p.store.Find(ref)
 		return b.At
 	}))
 }
 
 // errStranger says that a blob names another life, or none.
 var errStranger = errors.New("of another life")
-
-func (p *pass) get(ref string) (blobs.Blob, error) {
-	h, err := p.store.Resolve(ref)
-	if err != nil {
-		return blobs.Blob{}, err
-	}
-	return p.store.Get(h)
-}
 
 // known reports whether the index has an original.
 func (p *pass) known(h blobs.Hash) (bool, error) {

@@ -24,11 +24,7 @@ func Obey(book spend.Book, self string, people []string, e *event.Command, arg s
 			return "No such limit is set, so there is nothing to raise. " + Obey(book, self, people, e, "")
 		}
 		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day
-		return fmt.Sprintf(
-			"I may spend %s USD more %s.",
-			by,
-			map[string]string{spend.Day: "today", spend.Month: "this month", spend.Life: "in all"}[span],
-		)
+		return fmt.Sprintf("I may spend %s USD more %s.", by, spend.Spoken[span])
 	}
 	var parts []string
 	for _, l := range lines {

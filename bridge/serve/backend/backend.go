@@ -71,11 +71,7 @@ func (b *Backend) Blob(hash string) (blob blobs.Blob, err error) {
 		return blob, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits",
 			hash, blobs.MinPrefix)
 	}
-	h, err := b.Store.Resolve(hash)
-	if err == nil {
-		blob, err = b.Store.Get(h)
-	}
-	return blob, err
+	return b.Store.Find(hash)
 }
 
 // Said is a line that was said.

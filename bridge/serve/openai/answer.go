@@ -77,8 +77,8 @@ func (t *turn) said(e events.Event) {
 
 // whole is the text of an event that may hold only its beginning.
 func (t *turn) whole(e events.Event) string {
-	if h, err := blobs.ParseHash(e.Hash); e.Cut && err == nil {
-		b, _ := t.store.Get(h)
+	if e.Cut {
+		b, _ := t.store.Find(e.Hash)
 		reply, _ := mind.DecodeAnswer(b.Body)
 		if text := strings.TrimSpace(blobs.Unescape(reply.Text)); strings.HasPrefix(text, e.Text) {
 			return text
