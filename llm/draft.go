@@ -212,3 +212,110 @@ func (c *callDraft) uniqueID(used map[string]bool) string {
 	}
 	return id
 }
+
+// back is what goes back in a field; nil for what is no JSON.
+func (p PresetInfo) back(field, s string) json.RawMessage {
+	if p.OpaqueField != field || !json.Valid([]byte(s)) {
+		return nil
+	}
+	return json.RawMessage(s)
+}
+
+// detail adds a piece of OpenRouter's reasoning_details. Those of one text become one.
+func (d *draft) detail(piece object) {
+	n := len(d.opaque) - 1
+	name := func(o object) string { return fmt.Sprint(o["type"], o["index"]) }
+	if n < 0 || piece["data"] != nil || name(piece) != name(d.opaque[n]) {
+		d.opaque, d.thought = append(d.opaque, object{}), d.details.Len()
+		n++
+	}
+	for field, value := range piece {
+		if text, ok := value.(string); ok && (field == "text" || field == "summary") {
+			d.details.WriteString(text)
+			value = d.details.String()[d.thought:]
+		}
+		if value != nil {
+			d.opaque[n][field] = value
+		}
+	}
+}
+
+// marks are written in another way where a reply is kept.
+const marks = "◰◱◲◳◆\x00"
+
+// whole is what the provider wants back. Where nothing is signed, that is nothing; nor where a reply does not go back as
+// it was, and something is signed with what it says.
+func (d *draft) whole() string {
+	said := d.text.String()
+	for _, c := range d.calls {
+		said += c.args.String()
+	}
+	plain, signed, bound := false, false, false
+	for _, o := range d.opaque {
+		proof := word(o["signature"])+word(o["data"]) != ""
+		plain, signed, bound = plain || !proof, signed || proof, bound || plain && proof
+	}
+	if !signed || bound && strings.ContainsAny(said, marks) {
+		return ""
+	}
+	text, _ := encode(d.opaque) // it was decoded: cannot fail
+	return string(text)
+}
+
+// chunk is one event of an answer: the library's types, and in place of some fields what other providers send there.
+type chunk struct {
+	Model   string          `json:"model"`
+	Error   json.RawMessage `json:"error"`
+	Choices []choice        `json:"choices"`
+	Usage   *struct {
+		deepseek.StreamUsage
+		Details struct {
+			Cached  int `json:"cached_tokens"`
+			Written int `json:"cache_write_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+}
+
+type choice struct {
+	deepseek.StreamChoices
+	Delta struct {
+		Content          content         `json:"content"`
+		ReasoningContent content         `json:"reasoning_content"`
+		Reasoning        content         `json:"reasoning"`
+		ToolCalls        []fragment      `json:"tool_calls"`
+		Details          json.RawMessage `json:"reasoning_details"`
+	} `json:"delta"`
+}
+
+// fragment is a piece of a tool call.
+type fragment struct {
+	deepseek.ToolCall
+	Index    *int            `json:"index"`
+	Extra    json.RawMessage `json:"extra_content"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // text, or the JSON itself where text belongs
+	} `json:"function"`
+}
+
+// content is text, or Mistral's list of parts, in which thinking is a part of its own. Any other value says nothing.
+type content struct{ text, thinking string }
+
+func (c *content) UnmarshalJSON(raw []byte) error {
+	if raw[0] != '[' {
+		_ = json.Unmarshal(raw, &c.text)
+		return nil
+	}
+	var parts []struct {
+		Text     string  `json:"text"`
+		Thinking content `json:"thinking"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return nil
+	}
+	for _, p := range parts {
+		c.text += p.Text
+		c.thinking += p.Thinking.text
+	}
+	return nil
+}

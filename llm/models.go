@@ -3,6 +3,8 @@ package llm
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strings"
 )
 
 // Models asks any model by its Name. A name without a preset means one of the Client's own; those of other presets are
@@ -32,4 +34,62 @@ func (m Models) Complete(ctx context.Context, r Request, on func(Delta)) (Reply,
 	}
 	r.Model, r.Effort = n.Model, cmp.Or(n.Effort, r.Effort)
 	return c.Complete(ctx, r, on)
+}
+
+// Name is a model as people name it: preset:model@effort, of which preset and effort may be left out. What stands
+// before a colon and is no preset belongs to the model, as in qwen3:8b.
+type Name struct {
+	Preset string // "" for the one that is configured
+	Model  string // as its provider names it; "" for the preset's default
+	Effort string // low, high or max; "" for the one that is configured
+}
+
+// String is the name as ParseName reads it.
+func (n Name) String() string {
+	s := n.Model
+	if n.Preset != "" {
+		s = n.Preset + ":" + s
+	}
+	if n.Effort != "" {
+		s += "@" + n.Effort
+	}
+	return s
+}
+
+// ParseName reads a name. It understands every text.
+func ParseName(s string) (n Name) {
+	n.Model = s
+	if preset, model, found := strings.Cut(s, ":"); found && slices.Contains(Presets(), preset) {
+		n.Preset, n.Model = preset, model
+	}
+	if i := strings.LastIndexByte(n.Model, '@'); i >= 0 && slices.Contains([]string{"low", "high", "max"}, n.Model[i+1:]) {
+		n.Model, n.Effort = n.Model[:i], n.Model[i+1:]
+	}
+	return n
+}
+
+// Settle returns a name as it is kept: one without a preset means that of the model in use, the configured preset goes
+// without saying, and where a preset is named alone, its default model is meant. "" stays so.
+func Settle(name, inUse, configured string) string {
+	n := ParseName(name)
+	if name == "" {
+		return ""
+	}
+	n.Preset = cmp.Or(n.Preset, ParseName(inUse).Preset)
+	if n.Model == "" {
+		preset, _ := Preset(cmp.Or(n.Preset, configured))
+		n.Model = preset.Model
+	}
+	if n.Preset == configured && ParseName(n.Model).Preset == "" {
+		n.Preset = ""
+	}
+	return n.String()
+}
+
+// Explicit returns a name with its preset, which is the configured one where it names none.
+func Explicit(name, configured string) string {
+	if configured == "" || ParseName(name).Preset != "" {
+		return name
+	}
+	return configured + ":" + name
 }

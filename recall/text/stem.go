@@ -1,8 +1,10 @@
 package text
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
@@ -118,3 +120,20 @@ func (m *Matcher) Find(t Token) (term int, ok bool) {
 // beginning is the first two bytes of a token. Stemming leaves them as they are,
 // but for irregular forms.
 func beginning(s string) string { return s[:min(2, len(s))] }
+
+// irregular maps a form that no rule brings to its base to the stem of that.
+var irregular = sync.OnceValue(func() map[string]string {
+	forms := map[string]string{}
+	for group := range strings.SplitSeq(irregularForms, ",") {
+		words := strings.Fields(group)
+		for _, form := range words[1:] {
+			forms[form] = snowball(words[0])
+		}
+	}
+	return forms
+})
+
+// irregularForms are the irregular verbs and nouns of English, each with its forms.
+//
+//go:embed irregular.txt
+var irregularForms string

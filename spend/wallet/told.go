@@ -3,8 +3,11 @@ package wallet
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
+	"lethe/life/event"
 	"lethe/spend"
 )
 
@@ -48,4 +51,28 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 	}
 	u.Pause, u.Say = short.Error(), fmt.Sprintf("I pause: %s. %s", short, how)
 	return u, true
+}
+
+// Obey runs /budget for an identity, by its book: it says what is left, or raises a limit in e when one of people asks.
+func Obey(book spend.Book, self string, people []string, e *event.Command, arg string) (say string) {
+	lines := OwnLines(book, self)
+	if arg != "" {
+		by, span, err := spend.ParseRaise(arg)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("I cannot read that; %v.", err)
+		case !slices.Contains(people, e.By):
+			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(people, ", "))
+		}
+		if !slices.ContainsFunc(lines, func(l spend.Line) bool { return l.Of == span && l.Limit > 0 }) {
+			return "No such limit is set, so there is nothing to raise. " + Obey(book, self, people, e, "")
+		}
+		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day
+		return fmt.Sprintf("I may spend %s USD more %s.", by, spend.Spoken[span])
+	}
+	var parts []string
+	for _, l := range lines {
+		parts = append(parts, l.Left())
+	}
+	return "Spent: " + strings.Join(parts, "; ") + "."
 }
