@@ -7,95 +7,71 @@ import (
 	"strings"
 
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/internal/secret"
 )
 
 // KeysFile is the path of the file with keys, one NAME=VALUE a line. It has the mode 0600.
 func KeysFile(home string) string { return filepath.Join(home, "keys.env") }
 
-var variable = lazy.Regexp(`^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$`)
-
-// parseKey returns the variable and the value of a line of the file of keys; no variable, of a comment.
+// parseKey returns the variable and the value of a line of the file of keys; none, of a comment.
 func parseKey(line string) (name, value string, ok bool) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
 		return "", "", true
 	}
-	m := variable().FindStringSubmatch(line)
-	if m == nil {
-		return "", "", false
-	}
-	value = strings.TrimSpace(m[2])
-	if n := len(value) - 1; n > 0 && value[0] == value[n] && strings.ContainsRune(`"'`, rune(value[0])) {
-		value = value[1:n]
-	}
-	return m[1], value, true
+	name, value, ok = strings.Cut(line, "=")
+	return name, strings.Trim(value, `"'`), ok && !strings.ContainsAny(name, " \t\"'#") && name != ""
 }
 
-// keysText reads the file of keys, which may be missing.
-func keysText(path string) (string, error) {
+// eachKey calls f with each line of the file of keys, which may be missing, and what stands there.
+func eachKey(home string, f func(line, name, value string)) error {
+	path := KeysFile(home)
 	text, cut, err := durable.ReadRegular(path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil
-	case err != nil:
-		return "", Invalid("it has to be a file, no link", "read keys: %w", err)
-	case cut:
-		return "", Invalid("", "read %s: it has more than %d bytes", path, maxFile)
-	}
-	return string(text), nil
-}
-
-// readKeys has secret.Value find the keys of a home, which are struck out from then on.
-func readKeys(home string) error {
-	path := KeysFile(home)
-	text, err := keysText(path)
-	if err != nil {
-		return err
+		return nil
+	case err != nil || cut:
+		return Invalid("it has to be a file of one key a line, and no link", "read %s: %v", path, err)
 	}
 	number := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		number++
 		name, value, ok := parseKey(line)
 		if !ok { // what stands there may be a key
 			return Invalid("one key a line, such as OPENAI_API_KEY=…", "read %s: line %d is not NAME=VALUE", path, number)
 		}
-		secret.Keep(name, value)
+		f(strings.TrimRight(line, "\r\n")+"\n", name, value)
 	}
 	return nil
 }
 
-// ValidKey reports whether a text can be the value of a variable there: one line, without quotes around it.
-func ValidKey(text string) bool {
-	_, value, ok := parseKey("K=" + text)
-	return ok && value == text && !strings.ContainsAny(text, "\r\x00")
+// readKeys has secret.Value find the keys of a home, which are struck out from then on.
+func readKeys(home string) error {
+	return eachKey(home, func(_, name, value string) { secret.Keep(name, value) })
 }
 
 // SetKey writes the key of a variable into the file of keys of a home; "" takes it out. Other lines stay as they are.
 // When it returns, the key survives power loss, and this process uses it unless its environment has another one.
 func SetKey(home, name, key string) error {
-	key = strings.TrimSpace(key)
-	if got, _, _ := parseKey(name + "=x"); name == "" || got != name || !ValidKey(key) {
-		return Invalid("", "set %s: a key is one line, without quotes around it", name)
-	}
-	path := KeysFile(home)
-	before, err := keysText(path)
-	if err != nil {
-		return err
+	line := name + "=" + strings.TrimSpace(key) + "\n"
+	got, key, ok := parseKey(line)
+	if !ok || got != name || strings.ContainsAny(key, "\n\r\x00") {
+		return Invalid("", "set %s: a key is one line", name)
 	}
 	text := ""
-	for line := range strings.Lines(before) {
-		if was, _, _ := parseKey(line); was != name {
-			text += strings.TrimSuffix(line, "\n") + "\n"
+	err := eachKey(home, func(line, has, _ string) {
+		if has != name {
+			text += line
 		}
-	}
+	})
 	if key != "" {
-		text += name + "=" + key + "\n"
+		text += line
 	}
-	if err := durable.WriteFile(path, []byte(text), 0o600); err != nil {
-		return err
+	if err == nil {
+		err = durable.WriteFile(KeysFile(home), []byte(text), 0o600)
 	}
-	secret.Keep(name, key)
-	return nil
+	if err == nil {
+		secret.Keep(name, key)
+	}
+	return err
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"lethe"
 	"lethe/blobs"
 	"lethe/internal/durable"
@@ -49,11 +51,11 @@ func Boot(home Home, store *blobs.Store, o BootOptions) (id Identity, err error)
 			return id, err
 		}
 	}
-	names, err := home.lockNames()
-	if err != nil {
-		return id, err
-	}
+	names := flock.New(home.Names(), flock.SetFlag(os.O_RDONLY))
 	defer names.Close()
+	if err := names.Lock(); err != nil {
+		return id, fmt.Errorf("lock %s: %w", home.Names(), err)
+	}
 	if id, err := home.Find(o.Name); err == nil && id.Name == o.Name {
 		if _, err := os.Lstat(filepath.Join(home.Names(), o.Name)); err == nil || o.fork != nil {
 			return id, ErrExists

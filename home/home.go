@@ -58,8 +58,9 @@ func Open(dir string) (Home, error) {
 	if err = cmp.Or(err, later.Wait()); err != nil {
 		return Home{}, fmt.Errorf("open home: %w", err)
 	}
-	if dirs, rooms := h.unfinished(); len(dirs)+len(rooms) > 0 {
-		_ = h.alone(h.finishRemovals) // a disk that takes nothing is no reason not to look; the next one tries again
+	gone, _ := filepath.Glob(filepath.Join(h.Agents(), removed+"*"))
+	for _, dir := range gone { // a removal that was cut short
+		_ = h.wipe(dir) // a disk that takes nothing is no reason not to look; the next one tries again
 	}
 	if format < HomeFormat { // a disk that takes nothing is no reason not to look
 		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)

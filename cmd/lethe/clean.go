@@ -14,15 +14,11 @@ import (
 
 // stateDirs is what clean removes.
 var stateDirs = []string{
-	"agents", "names", "chats", "blobs", "bridges", "mcp", "index", "lost+found", "lethe.log", "format", "key",
+	"agents", "names", "chats", "blobs", "bridges", "mcp", "started", "index", "lost+found", "lethe.log", "format", "key",
 }
 
 // cleanCommand removes what is in stateDirs, after asking.
 func (p *program) cleanCommand(c call) error {
-	yes := c.is("yes")
-	if p.json && !yes {
-		return usagef("--json asks nobody; add --yes")
-	}
 	all, err := p.home.List()
 	if err != nil {
 		return err
@@ -42,12 +38,10 @@ func (p *program) cleanCommand(c call) error {
 	for _, id := range all {
 		names = append(names, id.Name)
 	}
-	if !yes {
-		what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
-			cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
-		if !p.confirmed(c, what, "Remove all of it") {
-			return fmt.Errorf("clean %s: not confirmed, nothing was removed", p.home.Dir)
-		}
+	what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
+		cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
+	if err := p.confirmed(c, what, "Remove all of it"); err != nil {
+		return err
 	}
 	if err := p.noneRuns(all); err != nil { // one may have been started during the question
 		return err

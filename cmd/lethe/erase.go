@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,7 @@ func (p *program) eraseCommand(c call) error {
 		err = usagef("say what is to be erased, once: - for a text, a REF, or --person")
 	}
 	if err == nil && len(list) == 1 {
-		err = p.toErase(c, &request, list[0])
+		err = p.toErase(&request, list[0])
 	}
 	for i, id := range ids {
 		if err != nil {
@@ -50,9 +49,9 @@ func (p *program) eraseCommand(c call) error {
 const mostAtOnce = 10_000
 
 // toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
-func (p *program) toErase(ctx context.Context, e *erase.Request, arg string) (err error) {
+func (p *program) toErase(e *erase.Request, arg string) (err error) {
 	if arg == "-" && isTerminal(p.in) {
-		e.Text, err = p.typed(ctx, p.err, "Text to erase (it is not shown): ", true)
+		e.Text, err = p.typed(p.err, "Text to erase (it is not shown): ", true)
 		return err
 	}
 	if arg == "-" {

@@ -13,6 +13,7 @@ import (
 	"lethe/blobs"
 	"lethe/bridge/serve"
 	"lethe/bridge/telegram"
+	"lethe/chat"
 	"lethe/config"
 	"lethe/home"
 	"lethe/host"
@@ -134,6 +135,15 @@ func (p *program) nearest(who string) string {
 	}
 	if near := config.Nearest(who, names); near != "" {
 		return fmt.Sprintf("did you mean %s? ", near)
+	}
+	return ""
+}
+
+// nearestRoom asks whether another room is meant than one that is not there, or is "".
+func (p *program) nearestRoom(room string) string {
+	all := chat.All(p.home.Dir)
+	if near := config.Nearest(room, all); near != "" && !slices.Contains(all, room) {
+		return fmt.Sprintf("did you mean room %s?", near)
 	}
 	return ""
 }

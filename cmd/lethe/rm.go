@@ -1,59 +1,83 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
 
 	"lethe/chat"
-	"lethe/config"
 	"lethe/home"
 )
 
-// rmCommand removes an identity or a room, after asking.
+// rmCommand removes an identity or a room.
 func (p *program) rmCommand(c call) error {
 	name, room := c.arg(0), c.text("room")
-	switch {
-	case (name == "") == (room == ""):
+	if (name == "") == (room == "") {
 		return usagef("name an identity to remove, or a room with --room")
-	case p.json && !c.is("yes"):
-		return usagef("--json asks nobody; add --yes")
-	case room != "":
-		return p.removeRoom(c, room)
+	}
+	if room != "" {
+		_, lines, _, _ := chat.Tail(chat.Path(p.home.Dir, room), 0) // what cannot be read is told when it is removed
+		what := p.text("room goes", p.look.Hearers(room), room, lines)
+		return p.removed(c, "room "+room, what, func() error { return hint(p.home.RemoveRoom(room), "%s", p.nearestRoom(room)) })
 	}
 	id, err := p.find(name)
 	if err != nil {
 		return err
 	}
-	r, err := p.home.Removal(id)
+	if pid, running := home.Running(id); running {
+		return &home.RunningError{Identity: id, PID: pid}
+	}
+	family, err := p.home.Family(p.look.Store, id)
 	if err != nil {
-		return fmt.Errorf("remove %s: %w", id.Name, err)
-	}
-	isDefault := p.settings.DefaultIdentity == id.Name
-	if !c.is("yes") && !p.confirmed(c, p.text("removal", r, isDefault), "Remove %s", id.Name) {
-		return fmt.Errorf("remove %s: not confirmed, nothing was removed", id.Name)
-	}
-	if err := p.home.Remove(id); err != nil {
 		return err
 	}
-	return p.print(r, "removed %s %s\n", id.Self, id.Name)
+	what := p.text("identity goes", family, p.settings.DefaultIdentity == id.Name)
+	return p.removed(c, id.Name, what, func() error { return p.home.Remove(p.look.Store, id) })
 }
 
-func (p *program) removeRoom(c call, room string) error {
-	_, lines, _, err := chat.Tail(chat.Path(p.home.Dir, room), 0)
-	hearers := []string{}
-	for _, id := range p.look.Hearers(room) {
-		hearers = append(hearers, id.Name)
-	}
-	r := object{"room": room, "lines": lines, "hearers": hearers}
-	if err == nil && lines+len(hearers) > 0 && !c.is("yes") && !p.confirmed(c, p.text("removal of a room", r), "Remove room %s", room) {
-		return fmt.Errorf("remove room %s: not confirmed, nothing was removed", room)
-	}
-	err = p.home.RemoveRoom(room)
-	if near := config.Nearest(room, chat.All(p.home.Dir)); errors.Is(err, home.ErrNotFound) && near != "" {
-		err = hint(err, "did you mean: %s", near)
+// removed tells what is about to go, and removes it when that was confirmed.
+func (p *program) removed(c call, name, what string, remove func() error) error {
+	err := p.confirmed(c, what, "Remove "+name)
+	if err == nil {
+		err = remove()
 	}
 	if err != nil {
 		return err
 	}
-	return p.print(r, "removed room %s\n", room)
+	return p.print(object{"removed": name}, "removed %s\n", name)
+}
+
+// confirmed asks whether somebody wants what is about to happen, unless --yes says so.
+func (p *program) confirmed(c call, what, question string) error {
+	switch {
+	case c.is("yes"):
+		return nil
+	case p.json:
+		return usagef("--json asks nobody; add --yes")
+	}
+	answer, _ := p.typed(p.out, what+question+" for good? Type yes: ", false)
+	if answer != "yes" {
+		return fmt.Errorf("%s: not confirmed, nothing was removed", strings.ToLower(question))
+	}
+	return nil
+}
+
+// typed asks on out, and returns the line that somebody types. One that is hidden is not shown on a terminal.
+func (p *program) typed(out io.Writer, question string, hidden bool) (line string, err error) {
+	fmt.Fprint(out, question)
+	f, _ := p.in.(*os.File)
+	if hidden = hidden && isTerminal(p.in); hidden {
+		var text []byte
+		text, err = term.ReadPassword(int(f.Fd()))
+		line = string(text)
+	} else {
+		line, err = p.lines.ReadString('\n')
+	}
+	if hidden || err != nil { // the line of the question has no end yet
+		fmt.Fprintln(out)
+	}
+	return strings.TrimSpace(line), err
 }

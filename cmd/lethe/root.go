@@ -25,7 +25,7 @@ import (
 // home once it is open.
 type program struct {
 	in       io.Reader
-	lines    *bufio.Reader // of in, once it is read by lines
+	lines    *bufio.Reader // of in
 	out, err io.Writer
 
 	homeDir string
@@ -45,7 +45,7 @@ type program struct {
 }
 
 func (p *program) execute(ctx context.Context, args []string) int {
-	p.json = wantsJSON(args)
+	p.json, p.lines = wantsJSON(args), bufio.NewReader(p.in)
 	cmd := p.command()
 	cmd.Version = version(debug.ReadBuildInfo())
 	cmd.SetVersionTemplate("lethe {{.Version}}\n")

@@ -3,93 +3,57 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"lethe/config"
 	"lethe/deploy"
 	"lethe/internal/durable"
+	"lethe/internal/must"
 	"lethe/internal/secret"
 )
 
-func fromEnvironment(variable string) bool { return strings.TrimSpace(os.Getenv(variable)) != "" }
-
-// unitFile is where systemd looks for the service of one person.
-func unitFile() (string, error) {
-	dir, err := os.UserConfigDir()
-	return filepath.Join(dir, "systemd", "user", "lethe.service"), err
+// systemd has the service manager of this person do something. It is a step.
+func systemd(args string) {
+	out, err := exec.Command("systemctl", strings.Fields("--user "+args)...).CombinedOutput()
+	if err != nil {
+		must.Do(hint(fmt.Errorf("systemctl --user %s: %w: %s", args, err, out), "deploy/README.md has it by hand, and other ways"))
+	}
 }
 
-// askService asks whether systemd is to keep the identity running.
-func (s *setup) askService() error {
-	path, err := unitFile()
-	if err != nil {
-		return err
-	}
-	switch {
-	case s.ask && exec.CommandContext(s, "systemctl", "--user", "show-environment").Run() != nil:
-		s.say("5  Service: systemd keeps nothing running for you here; deploy/README.md has other ways.")
-		return nil
-	case !s.online:
-		s.say("5  Service: without a key there is nothing to keep running.")
-		return nil
-	}
+// askService asks whether systemd is to keep the identity running, and reports whether it does.
+func (s *setup) askService() (runs bool) {
+	dir, err := os.UserConfigDir()
+	path := filepath.Join(dir, "systemd", "user", "lethe.service")
 	question := "5  Service: shall systemd keep it running? yes or no"
-	before, err := os.ReadFile(path)
-	unit, uerr := s.unitText()
-	switch {
-	case uerr != nil:
-		return uerr
-	case err == nil && string(before) != unit:
-		question = fmt.Sprintf("5  Service: %s\n   is there, and differs. Shall systemd run it as this would write it? yes or no", path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
+	if _, there := os.Lstat(path); there == nil {
+		question = "5  Service: shall systemd keep it running, by " + path + " written anew? yes or no"
 	}
-	answer, err := s.answer(question, "no", false, func(text string) error {
-		if text != "yes" && text != "no" {
+	s.ask(question, "no", false, func(text string) error {
+		if runs = text == "yes"; !runs && text != "no" {
 			return errors.New("yes or no")
 		}
-		return nil
+		return err
 	})
-	if answer == "yes" {
-		s.unit = unit
+	if !runs {
+		return false
 	}
-	return err
-}
-
-// unitText is the unit of deploy/ for this program, this home, and Telegram if there is a token.
-func (s *setup) unitText() (string, error) {
-	exe, err := os.Executable()
-	quote := strings.NewReplacer(`%`, `%%`, `"`, `\"`, `\`, `\\`, `$`, `$$`)
-	run := fmt.Sprintf(`"%s" run --home "%s"`, quote.Replace(exe), quote.Replace(s.home.Dir))
-	if s.keys[botToken] != "" || secret.Value(botToken) != "" || s.tokenFile() != "" {
+	run := fmt.Sprintf("%q run --home %q", must.Get(os.Executable()), s.home.Dir)
+	if secret.Value(botToken) != "" {
 		run += " --with telegram"
 	}
-	return strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", run), err
-}
-
-// startService writes the unit, and has systemd run it. Where systemd refuses, it says what to do.
-func (s *setup) startService() error {
-	path, err := unitFile()
-	if err == nil {
-		err = durable.MkdirAll(filepath.Dir(path), 0o755)
-	}
-	if err == nil {
-		err = durable.WriteFile(path, []byte(s.unit), 0o644)
-	}
-	if err != nil {
-		return err
-	}
-	s.written = append(s.written, path)
-	for _, args := range []string{"daemon-reload", "enable lethe", "restart lethe"} {
-		out, err := exec.CommandContext(s, "systemctl", append([]string{"--user"}, strings.Fields(args)...)...).CombinedOutput()
-		if err != nil {
-			why := strings.TrimSpace(string(out))
-			return hint(fmt.Errorf("systemctl --user %s: %w: %s", args, err, why), "the rest is set up; when systemd can, do: "+
-				"systemctl --user daemon-reload; systemctl --user enable --now lethe")
+	unit := strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", strings.ReplaceAll(run, "%", "%%"))
+	for _, variable := range []string{s.preset.KeyEnv, botToken} {
+		if value := secret.Value(variable); value != "" { // a service has nothing of the environment of a shell
+			must.Do(config.SetKey(s.home.Dir, variable, value))
 		}
 	}
-	return nil
+	must.Do(durable.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(durable.WriteFile(path, []byte(unit), 0o644))
+	systemd("daemon-reload")
+	systemd("enable lethe")
+	systemd("restart lethe")
+	return true
 }
