@@ -115,19 +115,14 @@ func (p *Wallet) Holds() []spend.Hold {
 	return p.own.Holds
 }
 
-// Lines returns the limits of the identity and of the home as they stand on a day.
-func (p *Wallet) Lines(today string) []spend.Line {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return OwnLines(p.book(today), p.own.Self)
-}
-
-// today returns the limits as they stand, none where no limit is set.
+// today returns the limits of the identity and of the home as they stand, none where no limit is set.
 func (p *Wallet) today(zone *time.Location) []spend.Line {
 	if !p.Limited() {
 		return nil
 	}
-	return p.Lines(spend.DateOf(time.Now(), zone))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return OwnLines(p.book(spend.DateOf(time.Now(), zone)), p.own.Self)
 }
 
 // Near returns the limits of which so much is spent that people are to be warned, and have not been.
