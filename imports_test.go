@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	},
 	"lethe/bridge/serve/backend": {
 		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/home",
-		"lethe/internal/secret", "lethe/life", "lethe/report",
+		"lethe/internal/media", "lethe/internal/secret", "lethe/life", "lethe/report",
 	},
 	"lethe/bridge/serve/guard": {},
 	"lethe/bridge/serve/openai": {
@@ -87,8 +87,9 @@ var allowed = map[string][]string{
 		"lethe/bridge/mcp", "lethe/bridge/serve", "lethe/bridge/serve/api", "lethe/bridge/serve/backend",
 		"lethe/bridge/serve/openai", "lethe/bridge/serve/page", "lethe/bridge/telegram", "lethe/bridge/terminal",
 		"lethe/chat", "lethe/check", "lethe/config", "lethe/deploy", "lethe/doctor", "lethe/erase", "lethe/events",
-		"lethe/home", "lethe/host", "lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable", "lethe/internal/must",
-		"lethe/internal/sandbox", "lethe/internal/secret", "lethe/journal", "lethe/life", "lethe/life/event", "lethe/llm",
+		"lethe/home", "lethe/host", "lethe/internal/child", "lethe/internal/demo", "lethe/internal/durable",
+		"lethe/internal/media", "lethe/internal/must", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/journal",
+		"lethe/life", "lethe/life/event", "lethe/llm",
 		"lethe/llm/rehearsal", "lethe/mcp", "lethe/mind", "lethe/proof", "lethe/report", "lethe/request", "lethe/skills",
 		"lethe/tools",
 	},
@@ -134,6 +135,7 @@ var allowed = map[string][]string{
 	"lethe/internal/durable":  {},
 	lazy:                      {},
 	"lethe/internal/markdown": {"lethe/chat"},
+	"lethe/internal/media":    {},
 	"lethe/internal/must":     {},
 	"lethe/internal/panics":   {},
 	"lethe/internal/picture":  {},
@@ -206,8 +208,8 @@ var allowed = map[string][]string{
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},
 	"lethe/tools": {
-		"lethe/catalogue", "lethe/chat", "lethe/document", "lethe/internal/durable", "lethe/internal/picture",
-		"lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger", "lethe/web",
+		"lethe/blobs", "lethe/catalogue", "lethe/chat", "lethe/document", "lethe/internal/durable", "lethe/internal/media",
+		"lethe/internal/picture", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/trigger", "lethe/web",
 	},
 	"lethe/trigger": {"lethe/chat"},
 	"lethe/wake": {

@@ -35,7 +35,7 @@ func (a *Agent) intents(pending []mind.Pending, sole bool) (records []record) {
 		if !a.waits(p) {
 			in := a.intendAsHooked(p, c, sole)
 			a.call.intent = in
-			e := record{Event: event.Call{ID: p.ID(), Tool: c.Tool, Child: in.child, Posting: in.line.Posting}}
+			e := record{Event: event.Call{ID: p.ID(), Tool: c.Tool, Child: in.child, Posting: in.line.Posting}, Texts: in.files}
 			if in.replaced != "" {
 				e.Texts = []body{{Gist: "arguments of " + p.ID() + " as a hook replaced them", Data: []byte(in.replaced)}}
 			}
@@ -99,7 +99,7 @@ func (a *Agent) whereToAsk() string {
 func (a *Agent) question(call string, w tools.Question, sole bool) (k mind.Ask, err error) {
 	w.Room = cmp.Or(w.Room, a.whereToAsk())
 	unknown := slices.IndexFunc(w.For, func(name string) bool {
-		return !slices.Contains(a.cfg.People, name) && !a.said(name, w.Room, 0, -1)
+		return !slices.Contains(a.cfg.People, name) && !chat.SaidBy(a.path(w.Room), name, 0, -1)
 	})
 	switch {
 	case !sole:
@@ -133,15 +133,6 @@ func askedText(q mind.Question) string {
 	)
 }
 
-// said reports whether a user has said something between two offsets of a room, of its newest 1 MiB before to; -1 is
-// its end. From an offset above 0 on, what nobody can tell counts as said: more than that, and what nobody has signed.
-func (a *Agent) said(name, room string, from, to int64) bool {
-	lines, err := chat.Before(a.path(room), to, 1<<20)
-	return err != nil || from > 0 && to-from > 1<<20 || slices.ContainsFunc(lines, func(l chat.Line) bool {
-		return !l.Agent && l.From >= from && (l.Tagged && strings.EqualFold(l.Name, name) || !l.Tagged && from > 0)
-	})
-}
-
 // answers returns the open question that a line answers, and the choice; the intake gets what the line leaves open.
 // Without the id, a line counts while who says it has said nothing else there since the question was asked: it may be
 // meant for something else. To refuse an approval harms nobody.
@@ -155,7 +146,7 @@ func (a *Agent) answers(in *intake, l chat.Line) (answered mind.Question, choice
 		switch {
 		case q.Room != in.room || fit == mind.Apart || fit != mind.Clear && l.From < a.io(q.Room).history:
 			continue
-		case fit == mind.Clear || fit == mind.Bare && !a.said(l.Name, q.Room, q.After, l.From):
+		case fit == mind.Clear || fit == mind.Bare && !chat.SaidBy(a.path(q.Room), l.Name, q.After, l.From):
 			return q, choice, true
 		case choice != "":
 			cite = append(cite, q.ID+" "+choice)
@@ -266,7 +257,8 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 		return false, err
 	}
 	in := a.intend(q.ID, c, false)
-	if err := a.happen(event.Run{ID: q.ID, Tool: c.Tool, Child: in.child, Notice: in.line}); err != nil {
+	run := event.Run{ID: q.ID, Tool: c.Tool, Child: in.child, Notice: in.line}
+	if err := a.commit(record{Event: run, Texts: in.files}); err != nil {
 		return false, err
 	}
 	a.call.share = a.batchChars()

@@ -16,6 +16,7 @@ type intent struct {
 	effect    tools.Effect
 	err       error        // why it does nothing
 	line      event.Notice // that it posts
+	files     []body       // of the line
 	child     string       // the name of the identity that it makes
 	asks      mind.Ask     // what people are asked
 	withdraws string       // the question that it takes back
@@ -39,7 +40,10 @@ func (a *Agent) intend(id string, c *mind.Call, sole bool) (in intent) {
 			in.err = fmt.Errorf("say in room %s: you are not in it; JOIN it first. %s", e.Room, tools.ListRooms(a.joined()))
 			break
 		}
-		in.line = a.notice(e.Text, e.Room)
+		a.reach.Know(a.known())
+		if in.files, in.err = a.tools.Attach(e.Files, a.id.Name); in.err == nil {
+			in.line = a.notice(e.Text, e.Room)
+		}
 	case tools.Child:
 		name, room, err := a.admit(id, e)
 		if in.err = err; err == nil {

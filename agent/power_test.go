@@ -76,7 +76,7 @@ func powerScript(resumed bool) []rehearsal.Step {
 		{Contains: "second question", Times: -1, Answer: text("the second answer")},
 		{Contains: "long question", Times: -1, Answer: text("the long answer"), Hold: forever},
 		{Contains: "first question", Times: -1, Answer: calls(
-			"BASH", `{"command":"echo ran >> ran.txt"}`, "SAY", `{"room":"ops","message":"half way"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
+			"BASH", `{"command":"echo ran >> ran.txt"}`, "SAY", `{"room":"ops","message":"half way","files":"ran.txt"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
 			"SAY", `{"room":"ops","message":"`+strings.Repeat("a long word ", 100)+`"}`)},
 		{Times: -1, Answer: text("noted")},
 	}

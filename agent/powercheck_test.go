@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -159,6 +160,12 @@ func (l *recorded) checkPosts(id home.Identity, room string) {
 	for _, line := range l.lines(room) {
 		if line.Agent && !bytes.Contains(line.Raw, []byte{0}) {
 			said = append(said, string(line.Raw))
+			for _, hash := range blobs.Mentions(line.Text) {
+				h, err := l.store.Resolve(hash)
+				if b, rerr := l.store.Get(h); cmp.Or(err, rerr) != nil || string(b.Body) != "ran\n" {
+					l.Errorf("lost: the file of %q: %v, %q", line.Raw, cmp.Or(err, rerr), b.Body)
+				}
+			}
 		}
 	}
 	whole := unbroken(said)

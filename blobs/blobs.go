@@ -85,6 +85,12 @@ type Meta struct {
 	Fork    string    // of the boot blob of a fork: the moment that it begins with; see event.Moment
 }
 
+// Text is the body of a blob to be, and its gist.
+type Text struct {
+	Gist string
+	Data []byte
+}
+
 // Blob is a verified blob.
 type Blob struct {
 	Hash Hash

@@ -1,11 +1,8 @@
 package bridge
 
 import (
-	"cmp"
 	"fmt"
-	"mime"
-	"net/http"
-	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,16 +16,6 @@ type File struct {
 	Kind              string // "photo", "document" and the like
 	Emoji, Name, Mime string
 	Duration          int // in seconds
-}
-
-// MediaType is that of a file: as its sender tells it, else by the ending of its name, else by what it holds.
-func MediaType(told, name string, data []byte) string {
-	kind, _, err := mime.ParseMediaType(told)
-	if err != nil || kind == "application/octet-stream" {
-		kind = cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(data))
-		kind, _, _ = strings.Cut(kind, ";")
-	}
-	return kind
 }
 
 // Label names the file as its line does.
@@ -48,25 +35,34 @@ func (f File) Label() string {
 // Put stores what the file holds, and returns the blob's address and what the line says of it. The
 // same file of the same moment and person makes the same blob.
 func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (h blobs.Hash, tag string, err error) {
-	what := strings.TrimSpace(f.Kind + " " + Inert(f.Name))
-	h, err = store.Put(blobs.Meta{
-		At: at, Gist: blobs.Gist(fmt.Sprintf("%s (%s, %d bytes) from %s", what, Inert(f.Mime), len(data), from)),
-	}, data)
-	if err != nil {
+	sent := blobs.File{Kind: f.Kind, Name: Inert(f.Name), Type: Inert(f.Mime), Size: int64(len(data)), From: from}
+	if h, err = store.Put(blobs.Meta{At: at, Gist: sent.Gist()}, data); err != nil {
 		return h, "", fmt.Errorf("store a file: %w", err)
 	}
-	return h, fmt.Sprintf("[%s %s hash=%s]", f.Label(), Size(int64(len(data))), store.Short(h)), nil
+	return h, fmt.Sprintf("[%s %s hash=%s]", f.Label(), blobs.Size(sent.Size), store.Short(h)), nil
 }
 
-// Size formats a number of bytes.
-func Size(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000_000:
-		return fmt.Sprintf("%d KB", (n+500)/1000)
+// Attached is a file that an agent sent with a line.
+type Attached struct {
+	blobs.File
+	Hash blobs.Hash
+	Tag  string // that names it in the line
+}
+
+// Attachments parts the text of an agent's line from the files that the agent sent with it, which the end of the line
+// names. What only looks so stays text.
+func Attachments(store *blobs.Store, by, text string) (rest string, files []Attached) {
+	for {
+		at := strings.LastIndexByte(text, '\n')
+		tag := text[at+1:]
+		_, short, _ := strings.Cut(strings.TrimSuffix(tag, "]"), " hash=")
+		b, _ := store.Find(short)
+		f, _ := blobs.ParseFile(b.Gist)
+		if at < 0 || f.From != by || f.Tag(short) != tag {
+			return text, files
+		}
+		text, files = text[:at], slices.Insert(files, 0, Attached{f, b.Hash, tag})
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // MaxQuote bounds what a line quotes or names beside the person's own words, in runes.

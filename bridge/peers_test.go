@@ -40,19 +40,6 @@ func TestPeersCannotBeListed(t *testing.T) {
 	equal(t, "peers", keys, []string{"p-ada"})
 }
 
-// A file is what its sender says, or its name, or its bytes.
-func TestMediaType(t *testing.T) {
-	ogg := []byte("OggS\x00")
-	for _, test := range [][3]string{
-		{"audio/mpeg; x=1", "a.png", "audio/mpeg"}, {"application/octet-stream", "a.png", "image/png"},
-		{"", "a", "application/ogg"}, {"nonsense;;", "a.PDF", "application/pdf"},
-	} {
-		if got := MediaType(test[0], test[1], ogg); got != test[2] {
-			t.Errorf("%q %s: %s, want %s", test[0], test[1], got, test[2])
-		}
-	}
-}
-
 // Neither a pipe nor a giant in the state keeps a process that asks after a bridge, or opens
 // one, waiting.
 func TestOddFiles(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 )
 
 // maxWindow bounds the bytes of the lines that After and Before return together, as far as they
@@ -62,6 +64,16 @@ func Before(path string, to int64, n int) (lines []Line, err error) {
 		lines = lines[1:]
 	}
 	return lines, err
+}
+
+// SaidBy reports whether a user has said something between two offsets of the room at path, of its newest 1 MiB before to;
+// -1 is its end. From an offset above 0 on, what nobody can tell counts as said: more than that, and what nobody has
+// signed.
+func SaidBy(path, user string, from, to int64) bool {
+	lines, err := Before(path, to, maxWindow)
+	return err != nil || from > 0 && to-from > maxWindow || slices.ContainsFunc(lines, func(l Line) bool {
+		return !l.Agent && l.From >= from && (l.Tagged && strings.EqualFold(l.Name, user) || !l.Tagged && from > 0)
+	})
 }
 
 func said(raw []byte) bool { return !blank(raw) }

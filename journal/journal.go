@@ -53,15 +53,12 @@ type Record struct {
 	Texts  []Text     // that Commit stores
 }
 
-// Text is the text of a blob, and one line about it.
-type Text struct {
-	Gist string
-	Data []byte
-}
+// Text is one that Commit stores.
+type Text = blobs.Text
 
 // Told is a record with a text. What is kept goes into blobs beside it.
 func Told[T string | []byte](e event.Event, gist string, text T, kept ...Text) Record {
-	return Record{Event: e, Texts: append([]Text{{gist, []byte(text)}}, kept...)}
+	return Record{Event: e, Texts: append([]Text{{Gist: gist, Data: []byte(text)}}, kept...)}
 }
 
 // prepared is a line whose blobs are stored.
@@ -120,7 +117,7 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 		}
 		for _, b := range r.Texts {
 			if !epoch {
-				b = Text{secret.Text(b.Gist), secret.Bytes(b.Data)}
+				b = Text{Gist: secret.Text(b.Gist), Data: secret.Bytes(b.Data)}
 			}
 			if ref.Hash.IsZero() || b.Gist != last.Gist || !bytes.Equal(b.Data, last.Data) {
 				var err error

@@ -63,7 +63,7 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Asked:
 		return s.asked(e, from)
 	case event.Run:
-		return s.begins(e)
+		return s.begins(e, from)
 	case event.Grant:
 		s.Grants[e.Hash] = true
 	case event.Command:
@@ -71,7 +71,7 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Reply:
 		return s.reply(e, from)
 	case event.Call:
-		return s.call(e)
+		return s.call(e, from)
 	case event.Result:
 		return s.result(e, from)
 	case event.Posted:
@@ -151,6 +151,16 @@ func kindOf(event string) string {
 // ref is the first ref of a line.
 func (from source) ref() Ref {
 	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
+}
+
+// files names the files that are sent with a line, below its text.
+func (from source) files() (tags string) {
+	for _, r := range from.Refs {
+		if f, ok := blobs.ParseFile(r.Gist); ok {
+			tags += "\n" + f.Tag(r.Hash)
+		}
+	}
+	return tags
 }
 
 // plus, with and without return other lists: copies of a state share theirs.

@@ -79,7 +79,7 @@ func (s *State) endTurn() {
 	s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Heard })
 }
 
-func (s *State) call(e event.Call) error {
+func (s *State) call(e event.Call, from source) error {
 	c, err := s.find(e.ID)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *State) call(e event.Call) error {
 		return nil // no line says it, and the tool will find nothing to post
 	}
 	s.Said = with(s.Said, e.Posts[len(e.Posts)-1].Room)
-	return s.owe(e.ID, message, e.Posting)
+	return s.owe(e.ID, message+from.files(), e.Posting)
 }
 
 // find returns the call e12.1 of the newest reply.

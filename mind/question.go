@@ -266,7 +266,7 @@ func (s *State) answered(e event.Inbound) (Question, error) {
 }
 
 // begins marks the approved call that is about to run. A SAY owes its line.
-func (s *State) begins(e event.Run) error {
+func (s *State) begins(e event.Run, from source) error {
 	if len(s.Approved) == 0 || s.Approved[0].ID != e.ID || s.Approved[0].Began {
 		return errors.New("a call that nobody has approved, or a second time")
 	}
@@ -275,7 +275,7 @@ func (s *State) begins(e event.Run) error {
 	if e.Child != "" {
 		s.spawned(e.ID, e.Child, e.Posting, s.Approved[0].Room)
 	}
-	return s.owe(e.ID, e.Say, e.Posting)
+	return s.owe(e.ID, e.Say+from.files(), e.Posting)
 }
 
 // ran ends an approved call; its output opens a turn.

@@ -192,8 +192,8 @@ func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []
 // maxImages is how many pictures of one line are shown.
 const maxImages = 8
 
-// Named finds the blobs of other lives that users name: naming one gives the identity the right to open it. Of those
-// that it may open it finds most pictures, or fewer.
+// Named finds the blobs of other lives that users name, and agents of what they sent: naming one gives the identity the
+// right to open it. Of those that it may open it finds most pictures, or fewer.
 func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (granted []event.Grant, images []string) {
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
@@ -201,7 +201,8 @@ func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (gran
 			b, err := store.Find(short)
 			address := b.Hash.String()
 			known := s.Grants[address] || s.Owns(b)
-			if err != nil || l.Agent && !known {
+			f, _ := blobs.ParseFile(b.Gist)
+			if err != nil || l.Agent && !known && f.From != l.Name {
 				continue
 			}
 			if !known {

@@ -13,8 +13,8 @@ import (
 // and does all but a Run itself.
 type Effect interface{ effect() }
 
-// Post says a text in a room, exactly once.
-type Post struct{ Room, Text string }
+// Post says a text in a room, exactly once, with files: see Set.Attach.
+type Post struct{ Room, Text, Files string }
 
 // Compaction begins in the background.
 type Compaction struct{}

@@ -42,6 +42,9 @@ func TestNothingEscapes(t *testing.T) {
 		"~/x", "~root/x", "self/../config.toml", "self/lock", "self/workspace/x", "self/", "rooms/", "rooms/private.md",
 		"a\x00b", "", " ", strings.Repeat("a/", 3000),
 	} {
+		if files, err := id.Attach(path, "ada"); err == nil && path != "" {
+			t.Errorf("%q is attached: %q", path, files)
+		}
 		for _, call := range [][]any{
 			{"READ_FILE", "path", path},
 			{"LIST", "path", path},

@@ -46,6 +46,7 @@ type roomArgs struct {
 type sayArgs struct {
 	Room    string `json:"room"`
 	Message string `json:"message"`
+	Files   loose  `json:"files,omitempty" about:"paths, one a line"`
 }
 
 func (a sayArgs) post() (Effect, error) {
@@ -59,7 +60,7 @@ func (a sayArgs) post() (Effect, error) {
 		return nil, fmt.Errorf("message of %d bytes is too long, at most %d: nothing was said. Write it to a "+
 			"file and say where it is, or say it in parts", len(a.Message), maxMessage)
 	}
-	return Post{room, a.Message}, nil
+	return Post{room, a.Message, string(a.Files)}, nil
 }
 
 // inRoom does something in a room and shows what that says.

@@ -16,7 +16,7 @@ func TestRooms(t *testing.T) {
 	id := newIdentity(t, nil)
 	id.fails([]string{"You are in no room"}, "LEAVE", "room", "dev")
 	lethetest.Words(t, id.ok("JOIN", "room", "dev"), "last 20 of 300")
-	id.gives("tools.Post{dev  two\nlines }", "SAY", "room", "#dev", "message", " two\nlines ")
+	id.gives("tools.Post{dev  two\nlines  }", "SAY", "room", "#dev", "message", " two\nlines ")
 	id.fails([]string{"not in room ops", "You are in: dev"}, "LEAVE", "room", "ops")
 	id.fails([]string{"not a valid name"}, "JOIN", "room", "../secret")
 	id.fails([]string{"not a valid name"}, "JOIN", "room", "Dev Room")

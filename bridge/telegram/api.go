@@ -123,8 +123,13 @@ func (a *api) call(ctx context.Context, method string, params, dest any) error {
 	if err != nil {
 		return err
 	}
+	return a.post(ctx, method, "application/json", body, dest)
+}
+
+// post asks method, with parameters in a form that kind names.
+func (a *api) post(ctx context.Context, method, kind string, body []byte, dest any) error {
 	const most = 16 << 20 // a hundred updates are well below 4 MB
-	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, body, most)
+	status, data, err := a.do(ctx, http.MethodPost, "/bot"+a.token+"/"+method, kind, body, most)
 	if err == nil {
 		err = a.decode(status, data, dest)
 	}
@@ -138,7 +143,7 @@ func (a *api) call(ctx context.Context, method string, params, dest any) error {
 // errTooLarge.
 func (a *api) download(ctx context.Context, path string, most int64) ([]byte, error) {
 	at := "/file/bot" + a.token + "/" + (&url.URL{Path: path}).EscapedPath()
-	status, data, err := a.do(ctx, http.MethodGet, at, nil, most)
+	status, data, err := a.do(ctx, http.MethodGet, at, "", nil, most)
 	if err == nil && status != http.StatusOK {
 		err = &apiError{Code: status, Description: http.StatusText(status)}
 	}
@@ -149,12 +154,14 @@ func (a *api) download(ctx context.Context, path string, most int64) ([]byte, er
 var errTooLarge = errors.New("it is larger than a bot can fetch")
 
 // do makes a request, and returns the status and the body of the answer, of at most most bytes.
-func (a *api) do(ctx context.Context, method, path string, body []byte, most int64) (int, []byte, error) {
+func (a *api) do(
+	ctx context.Context, method, path, kind string, body []byte, most int64,
+) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, a.clean(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", kind)
 	resp, err := a.client.Do(req)
 	if err != nil {
 		return 0, nil, a.clean(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
 )
@@ -144,7 +145,7 @@ func (s *session) fetch(ctx, late context.Context, f *file, m *bridge.Message) (
 	}
 	if err != nil {
 		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
-		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.Label(), bridge.Size(f.Size), whyNot(err)), nil
+		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.Label(), blobs.Size(f.Size), whyNot(err)), nil
 	}
 	// All of it is the message's own, so that a message that comes again makes the same blob.
 	_, tag, err := f.Put(s.cfg.Store, m.At, m.User, data)

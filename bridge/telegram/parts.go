@@ -18,6 +18,9 @@ type parcel struct {
 	// Question and Options are those of the buttons under the message.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
+	// Files go out at once, as an album where they are several, with the text below the first.
+	Files  []bridge.Attached `json:"files,omitempty"`
+	Photos bool              `json:"photos,omitempty"` // as pictures
 	// ReplyTo is the message that is quoted, and Chat where it was written: a group that became a
 	// supergroup counts its messages anew.
 	ReplyTo int   `json:"reply_to,omitempty"`
@@ -26,6 +29,8 @@ type parcel struct {
 
 // Parts renders a line of an agent.
 func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
+	var files []bridge.Attached
+	l.Text, files = bridge.Attachments(s.cfg.Store, l.Name, l.Text)
 	text, q, twice := s.shown(p, l)
 	if twice {
 		return nil, nil
@@ -35,8 +40,12 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 		render = markup.Plain
 	}
 	thread, asked := s.threadOf(p, l)
+	words := render(text, markup.Limit)
+	if len(files) > 0 && (len(words) != 1 || markup.Units(words[0].Text) > maxCaption) {
+		words = append(words, markup.Message{}) // the files go behind
+	}
 	var all []parcel
-	for _, m := range render(text, markup.Limit) {
+	for _, m := range words {
 		all = append(all, parcel{Text: m.Text, HTML: m.HTML, Thread: thread})
 	}
 	if len(all) == 0 {
@@ -45,7 +54,9 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if len(l.Open) == 1 {
 		all[0].ReplyTo, all[0].Chat = asked.Message, asked.Chat
 	}
-	all[len(all)-1].Question, all[len(all)-1].Options = q.ID, q.Options
+	last := &all[len(all)-1]
+	last.Question, last.Options = q.ID, q.Options
+	last.Files, last.Photos = files, shown(files)
 	var parts []bridge.Part
 	for _, out := range all {
 		data, _ := json.Marshal(out) // cannot fail

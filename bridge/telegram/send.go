@@ -47,15 +47,7 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 
 // message asks Telegram once to show a message.
 func (s *session) message(ctx context.Context, chat int64, out parcel) error {
-	params := object{
-		"chat_id": chat, "text": out.Text,
-		// The preview of a link is fetched from the address before anybody has looked at it, and an
-		// agent can be talked into an address.
-		"link_preview_options": map[string]bool{"is_disabled": true},
-	}
-	if out.HTML != "" {
-		params["text"], params["parse_mode"] = out.HTML, "HTML"
-	}
+	params := object{"chat_id": chat}
 	if out.Thread != 0 {
 		params["message_thread_id"] = out.Thread
 	}
@@ -65,6 +57,13 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 	if len(out.Options) > 0 {
 		params["reply_markup"] = object{"inline_keyboard": buttons(out.Question, out.Options)}
 	}
+	if len(out.Files) > 0 {
+		return s.upload(ctx, chat, params, out)
+	}
+	out.words(params, "text")
+	// The preview of a link is fetched from the address before anybody has looked at it, and an
+	// agent can be talked into an address.
+	params["link_preview_options"] = map[string]bool{"is_disabled": true}
 	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }
 
@@ -85,6 +84,7 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		}
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
 	}
+	refused := refusal.Code == http.StatusBadRequest || refusal.Code == http.StatusRequestEntityTooLarge
 	switch {
 	case refusal.Code == http.StatusTooManyRequests:
 		return out, &bridge.LaterError{
@@ -100,10 +100,15 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		out.Options = nil
 	case refusal.says(badThread) && topic == 0 && out.Thread != 0: // what is quoted is gone with it
 		out.Thread, out.ReplyTo = 0, 0
+	case refused && out.Photos: // the largest, and the longest, are shown only as documents
+		out.Photos = false
+	case refused && len(out.Files) > 0 && !refusal.says(badThread): // of a chat that takes nothing the text finds that out
+		out = out.unsent(refusal.Error(), out.Files...)
+		out.Files = nil
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
 	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
-	case refusal.Code == http.StatusBadRequest, refusal.Code == http.StatusRequestEntityTooLarge:
+	case refused:
 		return out, fmt.Errorf("%w: %w", bridge.ErrRefused, refusal)
 	default:
 		return out, err

@@ -95,7 +95,7 @@ type Settings struct {
 type tuning struct {
 	poll, grace         time.Duration // how long the server may keep a getUpdates open, and how much longer that may take
 	backoff, maxBackoff time.Duration // after failures of getUpdates
-	call                time.Duration // for any other request
+	call, upload        time.Duration // for any other request; for one with files
 	file, files         time.Duration // for one file with all attempts; for all files of a batch
 	maxFile             int64         // bytes; what a bot may download
 	typing              time.Duration // Telegram shows "typing" for 5 s
@@ -106,7 +106,7 @@ type tuning struct {
 var patient = tuning{
 	poll: 30 * time.Second, grace: 15 * time.Second,
 	backoff: time.Second, maxBackoff: time.Minute,
-	call: 30 * time.Second,
+	call: 30 * time.Second, upload: 5 * time.Minute,
 	file: 20 * time.Second, files: time.Minute, maxFile: 20 << 20,
 	typing: 4500 * time.Millisecond,
 	speed:  1,

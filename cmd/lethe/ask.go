@@ -22,6 +22,7 @@ import (
 	"lethe/home"
 	"lethe/host"
 	"lethe/internal/durable"
+	"lethe/internal/media"
 )
 
 // askCommand asks the identity that the first of several words names, or the one of the flags, or the default one.
@@ -76,7 +77,7 @@ func (p *program) attach(path string) (tag string, err error) {
 	data, err := durable.ReadWhole(path, backend.MaxFile)
 	store, bad := blobs.Open(p.home.Blobs())
 	if err = cmp.Or(err, bad); err == nil {
-		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: bridge.MediaType("", path, data)}
+		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: media.Type("", path, data)}
 		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
 	}
 	return tag, err

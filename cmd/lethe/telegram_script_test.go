@@ -140,7 +140,11 @@ func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) [
 	waitFor(ts, s, func() bool {
 		count := 0
 		for _, m := range s.Sent(dm) {
-			if groups := re.FindStringSubmatch(m.Text); groups != nil {
+			text := m.Text
+			if d := m.Document; d != nil {
+				text = fmt.Sprintf("document %s %q %s", d.FileName, s.Data(d.FileID), m.Caption)
+			}
+			if groups := re.FindStringSubmatch(text); groups != nil {
 				count++
 				found = groups
 			}

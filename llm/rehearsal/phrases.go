@@ -19,7 +19,7 @@ const help = `I am the offline rehearsal model: a small program, not intelligent
 - let somebody else run COMMAND
 - ask me before you run COMMAND
 - find a tool for WORDS, use NAME with {"its": "arguments"}
-- say TEXT in ROOM, join ROOM, leave ROOM, uncompact REF, compact
+- say TEXT in ROOM (with FILE), join ROOM, leave ROOM, uncompact REF, compact
 
 Orders can follow each other: run date and then read notes.txt.`
 

@@ -11,13 +11,13 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/agent"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/home"
+	"lethe/internal/media"
 	"lethe/life"
 	"lethe/report"
 )
@@ -179,12 +179,8 @@ func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Uplo
 	if err != nil {
 		return Upload{}, err
 	}
-	kind := bridge.MediaType(f.Header.Get("Content-Type"), f.Filename, data)
-	file := bridge.File{Kind: "document", Name: f.Filename, Mime: kind}
-	major, _, _ := strings.Cut(kind, "/")
-	if name, ok := map[string]string{"image": "photo", "audio": "audio", "video": "video"}[major]; ok {
-		file.Kind = name
-	}
+	kind := media.Type(f.Header.Get("Content-Type"), f.Filename, data)
+	file := bridge.File{Kind: media.Kind(kind), Name: f.Filename, Mime: kind}
 	h, tag, err := file.Put(b.Store, at, user, data)
 	return Upload{Hash: h, Name: bridge.Inert(f.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag}, err
 }

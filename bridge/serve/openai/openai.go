@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"lethe/blobs"
-	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
@@ -280,7 +279,7 @@ func (h *handler) say(r *http.Request, id home.Identity, room string, q request,
 	}
 	if text = instructed(lines, id.Name, t.system, text); len(text) > maxText {
 		return said, key, refuse("what is new has %s; of a text of more than %s, send a file",
-			bridge.Size(int64(len(text))), bridge.Size(maxText))
+			blobs.Size(int64(len(text))), blobs.Size(maxText))
 	}
 	if said, err = h.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
 		said, _ = h.SaidBefore(key)

@@ -82,7 +82,7 @@ func read(r *http.Request) (q request, messages []message, err error) {
 	body, err := io.ReadAll(r.Body)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return q, nil, fault(http.StatusRequestEntityTooLarge, "",
-			"the body has more than %s; with Content-Type: application/json it may have 16 MiB", bridge.Size(large.Limit))
+			"the body has more than %s; with Content-Type: application/json it may have 16 MiB", blobs.Size(large.Limit))
 	}
 	if err != nil {
 		return q, nil, err
@@ -186,7 +186,7 @@ func put(store *blobs.Store, user string, f bridge.File, data string) (string, e
 		return "", refuse("the %s %.40q is not data:TYPE;base64,…", f.Kind, f.Name)
 	case len(raw) > backend.MaxFile:
 		return "", refuse("the %s %.40q has %s; at most %s", f.Kind, f.Name,
-			bridge.Size(int64(len(raw))), bridge.Size(backend.MaxFile))
+			blobs.Size(int64(len(raw))), blobs.Size(backend.MaxFile))
 	}
 	_, tag, err := f.Put(store, time.Unix(0, 0), user, raw)
 	return tag, err

@@ -1,7 +1,11 @@
 package botapi
 
 import (
+	"bytes"
 	"fmt"
+	"image"
+	_ "image/png" // the only photos of bots
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,6 +29,19 @@ type params struct {
 	MessageID       int                          `json:"message_id"`
 	CallbackQueryID string                       `json:"callback_query_id"`
 	ShowAlert       bool                         `json:"show_alert"`
+
+	Caption  string  `json:"caption"`
+	Photo    string  `json:"photo"`
+	Document string  `json:"document"`
+	Media    []media `json:"media"`
+}
+
+// media is a file of an album.
+type media struct {
+	Type      string           `json:"type"`
+	Media     string           `json:"media"`
+	Caption   string           `json:"caption"`
+	ParseMode models.ParseMode `json:"parse_mode"`
 }
 
 func (s *Server) sendMessage(p params) (any, *answer) {
@@ -105,6 +122,109 @@ func (s *Server) sendChatAction(p params) (any, *answer) {
 	return true, nil
 }
 
+// Bounds of what a bot sends: of a caption in UTF-16 units after its tags are parsed, of a photo and of any other file in
+// bytes, and of the sum of the sides of a photo.
+const (
+	maxCaption = 1024
+	maxPhoto   = 10 << 20
+	maxSent    = 50 << 20
+	maxSides   = 10_000
+)
+
+// sendFiles is sendPhoto, sendDocument and sendMediaGroup, whose answer is a list.
+func (s *Server) sendFiles(req *request) (any, *answer) {
+	defer s.lock()()
+	var p params
+	if ref := s.decode(req, &p); ref != nil {
+		return nil, ref
+	}
+	group := req.name == "sendMediaGroup"
+	if n := len(p.Media); group && (n < 2 || n > 10) || !group && n > 0 {
+		s.violate("%s with %d media", req.name, n)
+		return nil, bad("wrong number of media")
+	}
+	switch req.name {
+	case "sendPhoto":
+		p.Media = []media{{"photo", p.Photo, p.Caption, p.ParseMode}}
+	case "sendDocument":
+		p.Media = []media{{"document", p.Document, p.Caption, p.ParseMode}}
+	}
+	album := ""
+	if group {
+		album = fmt.Sprint("album", len(s.files))
+	}
+	var all []models.Message
+	for _, one := range p.Media {
+		if one.Type != p.Media[0].Type {
+			return nil, bad("documents can't be mixed with other media types")
+		}
+		m, ref := s.attached(req, one)
+		if ref != nil {
+			return nil, ref
+		}
+		m.MediaGroupID = album
+		all = append(all, m)
+	}
+	var out []any
+	for _, m := range all { // an album is there as a whole, or not at all
+		sent, ref := s.post(p, m)
+		if ref != nil {
+			return nil, ref
+		}
+		out = append(out, sent)
+	}
+	if group {
+		return out, nil
+	}
+	return out[0], nil
+}
+
+// attached is the message of a file that came with a request.
+func (s *Server) attached(req *request, one media) (m models.Message, ref *answer) {
+	field, ok := strings.CutPrefix(one.Media, "attach://")
+	in, there := req.files[field]
+	if !ok || !there {
+		return m, bad("wrong file identifier/HTTP URL specified")
+	}
+	data, err := io.ReadAll(in.Data)
+	if err != nil || len(data) == 0 {
+		return m, bad("file must be non-empty")
+	}
+	if m.Caption = one.Caption; one.ParseMode != "" {
+		if m.Caption, m.CaptionEntities, err = ParseHTML(one.Caption); err != nil {
+			return m, bad("can't parse entities: %v", err)
+		}
+	}
+	if units(m.Caption) > maxCaption {
+		return m, bad("message caption is too long")
+	}
+	f := s.stored(data, 0)
+	if one.Type != "photo" {
+		if len(data) > maxSent {
+			return m, refusal(http.StatusRequestEntityTooLarge, nil, "Request Entity Too Large")
+		}
+		m.Document = &models.Document{FileID: f.FileID, FileName: in.Filename, FileSize: int64(len(data))}
+		return m, nil
+	}
+	size, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		return m, bad("IMAGE_PROCESS_FAILED")
+	case len(data) > maxPhoto:
+		return m, bad("file is too big")
+	case size.Width+size.Height > maxSides || size.Width > 20*size.Height || size.Height > 20*size.Width:
+		return m, bad("PHOTO_INVALID_DIMENSIONS")
+	}
+	m.Photo = []models.PhotoSize{{FileID: f.FileID, Width: size.Width, Height: size.Height, FileSize: len(data)}}
+	return m, nil
+}
+
+// Data is what a file holds that somebody has sent.
+func (s *Server) Data(id string) []byte {
+	defer s.lock()()
+	return s.files[id].data
+}
+
 type file struct {
 	models.File
 	data []byte
@@ -114,6 +234,10 @@ type file struct {
 // is that of a file which is never there.
 func (s *Server) Upload(data []byte, size int64) models.File {
 	defer s.lock()()
+	return s.stored(data, size)
+}
+
+func (s *Server) stored(data []byte, size int64) models.File {
 	n := len(s.files)
 	f := &file{data: data, File: models.File{
 		FileID: fmt.Sprintf("BQACAgIAAxkBAAM%06d", n), FileSize: max(size, int64(len(data))), FilePath: fmt.Sprintf("files/file_%d.bin", n),

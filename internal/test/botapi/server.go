@@ -149,6 +149,7 @@ type request struct {
 	name   string
 	texts  map[string]string // the parameters
 	body   []byte
+	files  map[string]models.InputFileUpload // by the names of their fields
 	ctx    context.Context
 	repeat bool // of getUpdates: see Repeat
 }
@@ -184,6 +185,9 @@ var methods = map[string]func(*Server, *request) (result any, ref *answer){
 	"getMe":          on(func(s *Server, _ struct{}) (any, *answer) { return s.bot, nil }),
 	"sendMessage":    on((*Server).sendMessage),
 	"sendChatAction": on((*Server).sendChatAction),
+	"sendPhoto":      (*Server).sendFiles,
+	"sendDocument":   (*Server).sendFiles,
+	"sendMediaGroup": (*Server).sendFiles,
 	"getFile":        on((*Server).getFile),
 	"setMyCommands":  on(func(*Server, struct{ Commands []models.BotCommand }) (any, *answer) { return true, nil }),
 	"file":           (*Server).download,
@@ -251,11 +255,17 @@ func (s *Server) record(req *request, a *answer) {
 	s.calls = append(s.calls, Call{Method: req.name, Params: req.texts})
 }
 
-// read reads a request's parameters, which are one JSON object.
+// read reads a request's parameters, which are one JSON object, or a form with files.
 func (req *request) read(r *http.Request) *answer {
 	body, err := io.ReadAll(r.Body)
 	if err != nil { // it was cut off with its process
 		panic(http.ErrAbortHandler)
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/form-data") {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if body, err = req.form(r); err != nil {
+			return bad("can't parse the form: %v", err)
+		}
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {
@@ -270,6 +280,28 @@ func (req *request) read(r *http.Request) *answer {
 	}
 	req.body = body
 	return nil
+}
+
+// form reads a form, and returns its texts as a JSON object.
+func (req *request) form(r *http.Request) ([]byte, error) {
+	if err := r.ParseMultipartForm(1 << 30); err != nil {
+		return nil, err
+	}
+	req.files = map[string]models.InputFileUpload{}
+	for field, all := range r.MultipartForm.File {
+		in, err := all[0].Open()
+		if err != nil {
+			return nil, err
+		}
+		req.files[field] = models.InputFileUpload{Filename: all[0].Filename, Data: in}
+	}
+	object := map[string]any{}
+	for name, values := range r.MultipartForm.Value {
+		if object[name] = values[0]; json.Valid([]byte(values[0])) && !slices.Contains([]string{"text", "caption"}, name) {
+			object[name] = json.RawMessage(values[0])
+		}
+	}
+	return json.Marshal(object)
 }
 
 // run answers a request as it should be.

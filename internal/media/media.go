@@ -1,0 +1,31 @@
+// Package media tells what files hold.
+package media
+
+import (
+	"cmp"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Type is the media type of a file: as its sender tells it, else by the ending of its name, else by what it holds.
+func Type(told, name string, data []byte) string {
+	kind, _, err := mime.ParseMediaType(told)
+	if err != nil || kind == "application/octet-stream" {
+		kind = cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(data))
+		kind, _, _ = strings.Cut(kind, ";")
+	}
+	return kind
+}
+
+// Kind is the word for a file of a media type in a line of a room.
+func Kind(of string) string {
+	switch major, _, _ := strings.Cut(of, "/"); major {
+	case "image":
+		return "photo"
+	case "audio", "video":
+		return major
+	}
+	return "document"
+}

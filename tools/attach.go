@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/internal/lazy"
+	"lethe/internal/media"
+)
+
+// What one SAY may attach: no more than an album of Telegram holds, and a bot may send at once.
+const (
+	maxFiles    = 10
+	maxAttached = 50 << 20 // bytes, together
+)
+
+// Attach reads the files of a Post, which has a path in each line, as READ_FILE takes them. The gists of the texts say
+// what they are, and that from sent them.
+func (s *Set) Attach(paths, from string) (files []blobs.Text, err error) {
+	left := maxAttached
+	for path := range strings.Lines(paths) {
+		name, data, err := s.content(path)
+		if left -= len(data); err == nil && (left < 0 || len(files) == maxFiles) {
+			most := sizeText(maxAttached)
+			err = fmt.Errorf("attach %s: a message has at most %d files, of %s together", quote(path), maxFiles, most)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w. Nothing was said", err)
+		}
+		files = append(files, blobs.Text{Gist: about(name, from, data).Gist(), Data: data})
+	}
+	return files, nil
+}
+
+// content reads the file at a path, up to a byte more than may be attached.
+func (s *Set) content(path string) (name string, data []byte, err error) {
+	if hash, ok := refOf(path); ok {
+		o, err := s.Past.Open(hash)
+		return fileName(hash, o.Gist, o.Body), o.Body, err
+	}
+	p, err := s.resolve(path)
+	if err != nil {
+		return "", nil, err
+	}
+	file, _, err := p.open()
+	if err != nil {
+		return "", nil, err
+	}
+	defer file.Close()
+	data, err = io.ReadAll(io.LimitReader(file, maxAttached+1))
+	return filepath.Base(p.name), data, err
+}
+
+var notInName = lazy.Regexp(`[^\pL\pN._-]+`)
+
+// maxType is how long a media type may be, in bytes; a longer one, of an office file, is told by the file's name.
+const maxType = 24
+
+// about describes a file in a gist, which is not cut: of a long name the end stays.
+func about(name, from string, data []byte) blobs.File {
+	kind := media.Type("", name, data)
+	if len(kind) > maxType {
+		kind = "application/octet-stream"
+	}
+	f := blobs.File{Kind: media.Kind(kind), Type: kind, Size: int64(len(data)), From: from}
+	clean := []rune(notInName().ReplaceAllString(name, "_"))
+	left := blobs.MaxGist - len([]rune(f.Gist())) - 1 // for the space
+	f.Name = string(clean[max(0, len(clean)-left):])
+	return f
+}
