@@ -11,6 +11,7 @@ import (
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/wake"
 )
 
 // roomIO is how far a room was read and searched, and what keeps it from being
@@ -201,8 +202,8 @@ func (a *Agent) noteWrite(room string, err error) {
 // nextPost is when a line that waits is tried again; zero when none does.
 func (a *Agent) nextPost() (at time.Time) {
 	for _, io := range a.rooms {
-		if io.unwritable != "" && (at.IsZero() || io.retryAt.Before(at)) {
-			at = io.retryAt
+		if io.unwritable != "" {
+			at = wake.Sooner(at, io.retryAt)
 		}
 	}
 	return at
