@@ -14,7 +14,6 @@ import (
 	"lethe/hook"
 	"lethe/internal/durable"
 	"lethe/internal/panics"
-	"lethe/internal/secret"
 	"lethe/internal/status"
 	"lethe/life/event"
 	"lethe/llm"
@@ -118,25 +117,8 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 		err = why
 	}
 	t.lost.Tokens, t.cost = pay.Note(t.lost.Tokens, 0), pay.Note(t.cost, t.call.Open)
-	t.reply = redacted(t.reply)
+	t.reply = t.reply.Redacted() // before anything is cut out of it
 	return t, err
-}
-
-// redacted is a reply without secrets, before anything is cut out of it.
-func redacted(r llm.Reply) llm.Reply {
-	all := r.Text + r.Opaque
-	for i, c := range r.Calls {
-		all += c.Name + c.Arguments + c.Opaque
-		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
-	}
-	if secret.Text(all) != all { // what a provider wants back belongs to what stands beside it
-		r.Opaque = ""
-		for i := range r.Calls {
-			r.Calls[i].Opaque = ""
-		}
-	}
-	r.Text, r.Reasoning = secret.Text(r.Text), secret.Text(r.Reasoning)
-	return r
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for

@@ -43,6 +43,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/internal/secret"
 	"lethe/llm/message"
 )
 
@@ -127,6 +128,23 @@ type Reply struct {
 	Model  string // the model that answered, as the provider names it
 	Usage  Usage
 	Waste  Waste // what came before it and brought no reply; also set beside an error
+}
+
+// Redacted returns the reply without the secrets that this process holds.
+func (r Reply) Redacted() Reply {
+	all := r.Text + r.Opaque
+	for i, c := range r.Calls {
+		all += c.Name + c.Arguments + c.Opaque
+		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
+	}
+	if secret.Text(all) != all { // what a provider wants back belongs to what stands beside it
+		r.Opaque = ""
+		for i := range r.Calls {
+			r.Calls[i].Opaque = ""
+		}
+	}
+	r.Text, r.Reasoning = secret.Text(r.Text), secret.Text(r.Reasoning)
+	return r
 }
 
 // Waste is what attempts without a reply have cost, or may have.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 )
 
@@ -223,5 +225,22 @@ func TestUntrustedCertificateNeedsAPerson(t *testing.T) {
 	defer srv.Close()
 	if e := failed(t, client(t, Config{BaseURL: srv.URL, MaxRetries: -1}), ask); e.Kind != Permanent {
 		t.Errorf("got %v", e)
+	}
+}
+
+// What a provider wants back is not kept where a key stands in it, or in what it was signed with.
+func TestOpaqueWithAKey(t *testing.T) {
+	const key = "~k-of-this-test-0123456789"
+	secret.Add(key) // one test at a time
+	reply := func(text, opaque, args, ofCall string) Reply {
+		return Reply{Text: text, Opaque: opaque, Calls: []ToolCall{{Name: "BASH", Arguments: args, Opaque: ofCall}}}.Redacted()
+	}
+	if r := reply("so", "[1]", "{}", "{}"); r.Opaque != "[1]" || r.Calls[0].Opaque != "{}" {
+		t.Errorf("%+v", r)
+	}
+	for _, r := range []Reply{reply(key, "[1]", "{}", "{}"), reply("so", `["`+key+`"]`, "{}", "{}"), reply("so", "[1]", key, "{}"), reply("so", "[1]", "{}", key)} {
+		if r.Opaque != "" || r.Calls[0].Opaque != "" || strings.Contains(fmt.Sprint(r), key) {
+			t.Errorf("%+v", r)
+		}
 	}
 }
