@@ -43,8 +43,8 @@ func FuzzUpdate(f *testing.F) {
 		_, err = s.policy.Allow("7", "", false)
 		lethetest.Must(t, err)
 		h, err := s.handle(a, "")
-		if err == nil && h.file != nil {
-			h, err = s.handle(a, "["+h.file.Label()+"]")
+		if err == nil && h.files != nil {
+			h, err = s.handle(a, "["+h.files[0].Label()+"]")
 		}
 		if err != nil || h.line == nil {
 			return

@@ -25,20 +25,20 @@ type draft struct {
 	quote string   // a line of its own, or empty
 	marks []string // "(edited)" and the like
 	words string
-	file  *file
+	files []*file
 }
 
-// text is the whole text. tag stands for the file.
+// text is the whole text. tag stands for the files.
 func (d *draft) text(tag string) string {
-	parts := append(d.marks[:len(d.marks):len(d.marks)], tag, strings.TrimSpace(d.words))
+	parts := append(d.marks[:len(d.marks):len(d.marks)], tag, d.words)
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
 // An update has an outcome: a line or none, and actions for when the batch is accepted.
 type outcome struct {
-	line *bridge.Message
-	file *file // it has to be fetched, and the update handled again with its tag
-	then []func()
+	line  *bridge.Message
+	files []*file // they have to be fetched, and the update handled again with their tags
+	then  []func()
 }
 
 // later has f done when the batch is accepted.
@@ -65,7 +65,7 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	return p
 }
 
-// handle decides what becomes of an update; tag stands for its file, once that was fetched.
+// handle decides what becomes of an update; tag stands for its files, once they were fetched.
 // It changes nothing but s.seen; outcome.then does the rest.
 func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
@@ -127,8 +127,8 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	h.line = s.line(id, m, at, rules.NameFor(who.ID, who.Claimed))
 	h.line.Peer, h.line.Room = s.answer(m, d, at)
 	h.line.Text = rules.Obeyed(who.ID, d.text(tag))
-	if tag == "" && d.file != nil {
-		h.file = d.file
+	if tag == "" && d.files != nil {
+		h.files = d.files
 		return h
 	}
 	which, said := messageID{m.Chat.ID, m.ID}, h.line.Text
@@ -157,8 +157,14 @@ func (s *session) line(id string, m *message, at spot, name string) *bridge.Mess
 // draft makes what a message says; nil when it says nothing, as those do that only tell what
 // happened in the chat.
 func (s *session) draft(m *message, rules access.Rules) *draft {
-	d := &draft{words: m.words(), file: m.file()}
-	if d.file == nil && strings.TrimSpace(d.words) == "" {
+	d := &draft{}
+	for _, one := range append([]*message{m}, m.rest...) {
+		d.words = strings.TrimSpace(d.words + "\n" + one.words())
+		if f := one.file(); f != nil {
+			d.files = append(d.files, f)
+		}
+	}
+	if d.files == nil && d.words == "" {
 		if d.words = m.other(); d.words == "" {
 			return nil
 		}

@@ -153,6 +153,48 @@ func TestMedia(t *testing.T) {
 	st.within("an exchange is noted", func() bool { return st.health().Exchanged.After(before) })
 }
 
+// The messages of an album are one line, also when they come one by one; what stands between them is a line of its own,
+// and what is late is, too.
+func TestAlbums(t *testing.T) {
+	st := newStage(t)
+	ada, dm := st.ada()
+	album := func(name, caption string) {
+		f := st.Upload([]byte(caption+name), 0)
+		photo := []models.PhotoSize{{FileID: f.FileID, FileSize: int(f.FileSize)}}
+		st.Send(dm, ada, models.Message{Photo: photo, Caption: caption, MediaGroupID: name})
+	}
+	st.start()
+	st.ready()
+	hold, polls := make(chan struct{}), st.Count("getUpdates")
+	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Slow, Hold: hold})
+	album("7", "the roof")
+	st.within("the bridge looks for more", func() bool { return st.Count("getUpdates") > polls })
+	album("7", "")
+	st.Say(dm, ada, "between")
+	album("7", "from below")
+	album("8", "another")
+	close(hold)
+	const tag = `\[photo image/jpeg \d+ B hash=[0-9a-f]{16}\]`
+	is := func(n int, want ...string) {
+		t.Helper()
+		got := st.hears("dev", n)[n-len(want):]
+		for i, w := range want {
+			if !regexp.MustCompile("^Ada: " + w + "$").MatchString(got[i]) {
+				t.Errorf("line %d is %q, not %s", i, got[i], w)
+			}
+		}
+	}
+	is(3, tag+" "+tag+" "+tag+" the roof\nfrom below", "between", tag+" another")
+	st.quiet()
+	album("7", "late")
+	is(4, tag+" late")
+	st.Fault(botapi.Fault{Method: "getUpdates", Kind: botapi.Repeat})
+	st.Say(dm, ada, "end")
+	is(5, "end")
+	st.quiet()
+	is(5, "end")
+}
+
 // A file that cannot be fetched is said so, and holds up nobody for long.
 func TestMediaFails(t *testing.T) {
 	for _, c := range []struct {

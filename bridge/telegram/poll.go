@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/bridge"
@@ -41,6 +42,7 @@ func (s *session) poll(ctx context.Context) error {
 			sleep(ctx, max(wait.NextBackOff(), s.report(ctx, err)))
 			continue
 		}
+		batch = s.settled(ctx, batch)
 		next, news, err := s.takeIn(ctx, batch)
 		if err != nil { // on our own side: a person who mends it waits for it to end
 			offset = 0
@@ -114,6 +116,17 @@ func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.D
 	return s.readUpdates(raws)
 }
 
+// settled waits for the rest of an album at the end of a batch: its messages come one by one.
+func (s *session) settled(ctx context.Context, batch []update) []update {
+	for n := 0; n < len(batch) && batch[len(batch)-1].album() != "" && sleep(ctx, s.cfg.tune.album); {
+		n = len(batch)
+		if more, err := s.fetchUpdates(ctx, 0, 0); err == nil {
+			batch = more
+		}
+	}
+	return batch
+}
+
 // readUpdates reads the updates of a batch, each once.
 func (s *session) readUpdates(raws []json.RawMessage) (batch []update, err error) {
 	for _, raw := range raws {
@@ -165,21 +178,24 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 		msgs, then = nil, nil
 		return err
 	}
-	for _, u := range batch {
-		if _, taken := s.hub.Taken(s.idOf(u)); taken {
-			continue
-		}
-		news = true
+	fresh := slices.DeleteFunc(slices.Clone(batch), func(u update) bool {
+		_, taken := s.hub.Taken(s.idOf(u))
+		return taken
+	})
+	news = len(fresh) > 0
+	for _, u := range albums(fresh) {
 		h, err := s.handleSafely(u, "")
-		if err == nil && h.file != nil {
+		if err == nil && h.files != nil {
 			// What came before a file does not wait for it. When it has come, its sender may have been
 			// taken off the list.
-			var tag string
-			if err = flush(); err == nil {
-				tag, err = s.fetch(ctx, late, h.file, h.line)
+			var tags []string
+			err = flush()
+			for i := 0; i < len(h.files) && err == nil; i++ {
+				tags = append(tags, "")
+				tags[i], err = s.fetch(ctx, late, h.files[i], h.line)
 			}
 			if err == nil {
-				h, err = s.handleSafely(u, tag)
+				h, err = s.handleSafely(u, strings.Join(tags, " "))
 			}
 		}
 		if err != nil {
@@ -189,6 +205,9 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 			h.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
 		}
 		msgs = append(msgs, *h.line)
+		for _, r := range u.rest {
+			msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
+		}
 		then = append(then, h.then...)
 	}
 	next = batch[len(batch)-1].ID + 1

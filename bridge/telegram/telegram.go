@@ -98,6 +98,7 @@ type tuning struct {
 	call, upload        time.Duration // for any other request; for one with files
 	file, files         time.Duration // for one file with all attempts; for all files of a batch
 	maxFile             int64         // bytes; what a bot may download
+	album               time.Duration // that the messages of an album come after each other, at most
 	typing              time.Duration // Telegram shows "typing" for 5 s
 	speed               float64       // of messages; see newPace
 }
@@ -108,6 +109,7 @@ var patient = tuning{
 	backoff: time.Second, maxBackoff: time.Minute,
 	call: 30 * time.Second, upload: 5 * time.Minute,
 	file: 20 * time.Second, files: time.Minute, maxFile: 20 << 20,
+	album:  time.Second,
 	typing: 4500 * time.Millisecond,
 	speed:  1,
 }

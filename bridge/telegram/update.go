@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +26,8 @@ type (
 		ChannelPost       *message  `json:"channel_post"`
 		EditedChannelPost *message  `json:"edited_channel_post"`
 		Callback          *callback `json:"callback_query"`
+
+		rest []update // with the other messages of its album
 	}
 
 	// callback is a button that somebody has pressed.
@@ -61,6 +65,7 @@ type (
 		MigrateTo       int64     `json:"migrate_to_chat_id"`
 		MigrateFrom     int64     `json:"migrate_from_chat_id"`
 		ReplyTo         *message  `json:"reply_to_message"`
+		Album           string    `json:"media_group_id"`
 		Quote           *textPart `json:"quote"`
 		Forward         *origin   `json:"forward_origin"`
 		ViaBot          *user     `json:"via_bot"`
@@ -87,6 +92,8 @@ type (
 		Game      json.RawMessage `json:"game"`
 		Story     json.RawMessage `json:"story"`
 		PaidMedia json.RawMessage `json:"paid_media"`
+
+		rest []*message // of its album
 	}
 
 	textPart struct {
@@ -141,6 +148,30 @@ func (u update) message() (m *message, edited bool) {
 		return m, false
 	}
 	return cmp.Or(u.EditedMessage, u.EditedChannelPost), true
+}
+
+// album names the album that a new message is of; "" where it is of none.
+func (u update) album() string {
+	m, edited := u.message()
+	if m == nil || edited || m.Album == "" {
+		return ""
+	}
+	return fmt.Sprint(m.Chat.ID, m.Album)
+}
+
+// albums joins the messages of each album, which become one line.
+func albums(batch []update) (all []update) {
+	for _, u := range batch {
+		i := slices.IndexFunc(all, func(first update) bool { return u.album() != "" && u.album() == first.album() })
+		if i < 0 {
+			all = append(all, u)
+			continue
+		}
+		first, _ := all[i].message()
+		m, _ := u.message()
+		first.rest, all[i].rest = append(first.rest, m), append(all[i].rest, u)
+	}
+	return all
 }
 
 // parse reads one update. A member of a type of tomorrow is passed over; the rest is read. Without an id it cannot be
