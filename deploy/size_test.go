@@ -17,7 +17,7 @@ import (
 // command, and keeps the pages of the file that it touches in memory. Tables and regular expressions that
 // a command may never need are made when they are used first (internal/lazy).
 func TestProgramIsSmall(t *testing.T) {
-	const mostSize, mostBytes, mostAllocs = 29_000_000, 1_700_000, 8_500 // a third of it is parsers of pages and documents
+	const mostSize, mostBytes, mostAllocs = 28_000_000, 1_350_000, 6_600
 	fi, err := os.Stat(lethe)
 	lethetest.Must(t, err)
 	cmd := exec.Command(lethe, "--version")

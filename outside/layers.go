@@ -38,8 +38,11 @@ type Layer struct {
 // read brings the text of the layer up to date. Where nothing has changed it costs a look at the directory, and one at
 // the file that is there.
 func (l *Layer) read() {
-	if dir := durable.LookAt(l.Dir); !l.looked.Same(dir) {
-		l.looked, l.file, l.name = dir, durable.Look{}, ""
+	dir := durable.LookAt(l.Dir)
+	if dir.FileInfo == nil {
+		l.name = ""
+	} else if !l.looked.Same(dir) {
+		l.file, l.name = durable.Look{}, ""
 		for _, name := range ruleNames {
 			if fi, err := os.Stat(filepath.Join(l.Dir, name)); err == nil && fi.Mode().IsRegular() {
 				l.name = name
@@ -47,6 +50,7 @@ func (l *Layer) read() {
 			}
 		}
 	}
+	l.looked = dir
 	if l.name == "" {
 		l.text = nil
 		return

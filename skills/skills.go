@@ -154,9 +154,12 @@ func (t tree) Open(name string) (fs.File, error) {
 
 // look returns what lies in a place; what has the stamp that it had before is not read.
 func (s *Shelf) look(p place, before []Entry) (all []Entry) {
+	if _, err := os.Stat(filepath.Join(p.root, p.dir)); err != nil {
+		return nil // what cannot be read is not there
+	}
 	root, err := os.OpenRoot(p.root)
 	if err != nil {
-		return nil // what cannot be read is not there
+		return nil
 	}
 	defer root.Close()
 	t := tree{root, p.dir}

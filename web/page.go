@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	"codeberg.org/readeck/go-readability/v2"
 	markdown "github.com/JohannesKaufmann/html-to-markdown/v2"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
 	"lethe/internal/lazy"
 	"lethe/internal/worker"
@@ -22,8 +21,8 @@ import (
 
 func init() { worker.Register("page", parse) }
 
-// shortest is how much text an article has, in bytes; with less, the whole page is shown.
-const shortest = 250
+// unseen is the style of an element that is not shown.
+var unseen = lazy.Regexp(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
 
 // inline are pictures that stand in the page themselves.
 var inline = lazy.Regexp(`!\[[^\]]*\]\(data:[^)]*\)`)
@@ -41,28 +40,105 @@ func parse(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	decoded, err := charset.NewReader(lines, strings.TrimSpace(kind))
+	raw, err := io.ReadAll(lines)
 	if err != nil {
 		return err
 	}
-	page, err := html.Parse(decoded)
+	page, err := html.Parse(strings.NewReader(decode(strings.TrimSpace(kind), raw)))
 	if err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
-	article, err := readability.FromDocument(page, at)
-	var text []byte
-	var title, date string
-	if err == nil && article.Node != nil {
-		title = article.Title()
-		if published, err := article.PublishedTime(); err == nil {
-			date = published.Format(time.DateOnly)
-		}
-		text, err = markdown.ConvertNode(article.Node)
-	}
-	if err != nil || len(text) < shortest {
-		text, err = markdown.ConvertNode(page, converter.WithDomain(at.String()))
-	}
+	title, date := about(page)
+	text, err := markdown.ConvertNode(mainPart(page), converter.WithDomain(at.String()))
 	text = bytes.ToValidUTF8(inline().ReplaceAll(text, nil), nil)
 	_, werr := fmt.Fprintf(out, "%s\n%s\n%s\n", strings.Join(strings.Fields(title), " "), date, bytes.TrimSpace(text))
 	return cmp.Or(err, werr)
+}
+
+func attribute(n *html.Node, key string) string {
+	i := slices.IndexFunc(n.Attr, func(a html.Attribute) bool { return a.Key == key })
+	if i < 0 {
+		return ""
+	}
+	return n.Attr[i].Val
+}
+
+// published are names under which pages tell their day.
+var published = []string{"article:published_time", "datePublished", "date"}
+
+// about returns the title of a page, and the day on which it was published, like 2026-01-31; "" where it says neither.
+func about(page *html.Node) (title, day string) {
+	for n := range page.Descendants() {
+		if n.Data == "title" && n.FirstChild != nil && title == "" {
+			title = n.FirstChild.Data
+		}
+		name := cmp.Or(attribute(n, "property"), attribute(n, "itemprop"), attribute(n, "name"))
+		if said := cmp.Or(attribute(n, "content"), attribute(n, "datetime")); slices.Contains(published, name) && day == "" {
+			day = said[:min(len(said), len(time.DateOnly))]
+			if _, err := time.Parse(time.DateOnly, day); err != nil {
+				day = ""
+			}
+		}
+	}
+	return title, day
+}
+
+// What a page has beside its text, by elements and by roles, and the elements that are not opened in search of the text.
+var (
+	besides = strings.Fields("script style noscript template svg iframe nav header footer aside button select textarea dialog")
+	roles   = strings.Fields("navigation banner contentinfo complementary search dialog menu")
+	blocks  = strings.Fields("p li td pre blockquote table tbody tr ul ol")
+)
+
+// prune takes out of a page what nobody reads.
+func prune(n *html.Node) {
+	for c, next := n.FirstChild, n.FirstChild; c != nil; c = next {
+		next = c.NextSibling
+		hidden := slices.ContainsFunc(c.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
+			attribute(c, "aria-hidden") == "true" || unseen().MatchString(attribute(c, "style"))
+		beside := c.Type == html.ElementNode && slices.Contains(besides, c.Data) || slices.Contains(roles, attribute(c, "role"))
+		if hidden || beside {
+			n.RemoveChild(c)
+		} else {
+			prune(c)
+		}
+	}
+}
+
+// Of the text of an element so much has to lie in one of the elements in it for that to be opened.
+const share = 0.8
+
+// sentence is how long a text is that counts, in bytes: menus and lists of links have shorter ones.
+const sentence = 80
+
+// weigh finds how many bytes of sentences there are in each part of a page, without links.
+func weigh(n *html.Node, weights map[*html.Node]int) int {
+	if text := strings.TrimSpace(n.Data); n.Type == html.TextNode && len(text) >= sentence {
+		weights[n] = len(text)
+	}
+	for c := range n.ChildNodes() {
+		if c.Data != "a" {
+			weights[n] += weigh(c, weights)
+		}
+	}
+	return weights[n]
+}
+
+// mainPart is the part of a page that is to be read: the smallest one that has nearly all of its sentences.
+func mainPart(page *html.Node) *html.Node {
+	prune(page)
+	weights := map[*html.Node]int{}
+	for weight := weigh(page, weights); ; weight = weights[page] {
+		heaviest := page
+		for c := range page.ChildNodes() {
+			if weights[c] > weights[heaviest] || heaviest == page {
+				heaviest = c
+			}
+		}
+		heavy := weight > 0 && float64(weights[heaviest]) >= share*float64(weight)
+		if heaviest == page || heaviest.Type != html.ElementNode || !heavy || slices.Contains(blocks, heaviest.Data) {
+			return page
+		}
+		page = heaviest
+	}
 }
