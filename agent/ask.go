@@ -208,12 +208,11 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 // remind hints at where people were asked, if that has faded.
 func (a *Agent) remind(call string) error {
 	n, _, _ := mind.ParseID(call)
-	for _, r := range a.state.Faded {
-		if r.From <= n && n <= r.To {
-			return a.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
-		}
+	r := a.state.FadedAt(n)
+	if r.Level == "" {
+		return nil
 	}
-	return nil
+	return a.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
 }
 
 // lateAnswers tells of questions that were not answered in time. What stands in the room unheard may be an answer.

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -355,12 +356,8 @@ func (m *mapping) end(e event.Event) {
 
 // fade notes what has faded, which takes effect with the epoch.
 func (m *mapping) fade(e event.Fade) {
-	f := Fade{First: e.Entries.From, Last: e.Entries.To, Level: e.To, Was: "live", Relevance: e.Relevance}
-	for _, r := range m.state.Faded {
-		if r.From <= f.First && f.First <= r.To {
-			f.Was = r.Level
-		}
-	}
+	f := Fade{First: e.Entries.From, Last: e.Entries.To, Level: e.To, Relevance: e.Relevance}
+	f.Was = cmp.Or(m.state.FadedAt(f.First).Level, "live")
 	refs := m.line.Refs
 	if e.To != mind.Card && len(refs) > 0 {
 		f.Original, refs = &refs[0], refs[1:]

@@ -119,7 +119,7 @@ func (c *comparison) read(f Seen, known map[string]bool) {
 			added = append(added, sec.body)
 		case known[about.key] && !c.has(sec):
 			c.now[about.key] = sec
-		case c.stale && !known[about.key] && c.state.faded(about.n):
+		case c.stale && !known[about.key] && c.state.FadedAt(about.n).Level != "":
 			gone = about.key
 		default:
 			added = append(added, sec.title()+"\n"+sec.body)

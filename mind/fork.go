@@ -82,7 +82,7 @@ func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back.withhold()
 	back.keep(s.Faded...)
 	for _, e := range s.Live {
-		if back.Entry(e.N) == nil && !back.faded(e.N) {
+		if back.Entry(e.N) == nil && back.FadedAt(e.N).Level == "" {
 			left = append(left, e)
 		}
 	}
@@ -129,7 +129,12 @@ func (s *State) keep(ranges ...Range) {
 	}
 }
 
-// faded reports whether an entry has faded.
-func (s *State) faded(n int) bool {
-	return slices.ContainsFunc(s.Faded, func(r Range) bool { return r.From <= n && n <= r.To })
+// FadedAt returns the range with which an entry has faded; it has no Level where the entry has not.
+func (s *State) FadedAt(n int) Range {
+	for _, r := range s.Faded {
+		if r.From <= n && n <= r.To {
+			return r
+		}
+	}
+	return Range{}
 }
