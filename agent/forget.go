@@ -12,6 +12,7 @@ import (
 	"lethe/compactor"
 	"lethe/compactor/beside"
 	"lethe/home"
+	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -31,6 +32,7 @@ const jobTime = 10 * time.Minute
 type forgetting struct {
 	job        *beside.Job      // under way, or nil
 	requested  bool             // by the agent
+	wish       string           // of a person, for the next plan alone
 	keptChunks []compactor.Fade // that earlier swaps left live
 	after      int              // tokens of the request after the last swap
 	backoff    compactor.Backoff
@@ -60,17 +62,18 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 		}
 	}
 	tokens, w := a.contextTokens(), a.window()
+	wish, keep := home.Compaction(a.wishes)
 	switch {
 	case tokens > w.Limit && a.state.Owed().Answer:
 		return a.makeRoom()
 	case a.forgetting.job != nil:
 		return nil
-	case a.wished(home.WishCompact):
-		if err := a.beginJob(ctx, byPerson); err != nil {
+	case wish != "":
+		if err := a.beginWished(ctx, keep); err != nil {
 			return err
 		}
 		a.showResting() // before the wish goes: whoever left it looks for one or the other
-		return a.obeyed(home.WishCompact)
+		return a.obeyed(wish)
 	case a.forgetting.requested:
 		a.forgetting.requested = false
 		return a.beginJob(ctx, "agent")
@@ -86,17 +89,15 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 // instructions as they stand.
 func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool, error) {
 	segment, err := a.instructions("SEGMENT.md", lethe.Segment)
-	if err != nil {
-		return compactor.Job{}, false, err
-	}
-	summarise, err := a.instructions("SUMMARISE.md", lethe.Summarise)
-	if err != nil {
+	summarise, serr := a.instructions("SUMMARISE.md", lethe.Summarise)
+	if err = cmp.Or(err, serr); err != nil {
 		return compactor.Job{}, false, err
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
 		Settings: a.settings(), Meter: a.estimate.Tokens, Tail: a.tail(), Share: share, Only: only,
-		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks,
+		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Wish: a.forgetting.wish,
 	})
+	a.forgetting.wish = ""
 	return job, ok, nil
 }
 
@@ -137,6 +138,16 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 	return nil
 }
 
+// beginWished begins the job that a person asks for, with what that person says about it.
+func (a *Agent) beginWished(ctx context.Context, keep string) error {
+	if a.forgetting.wish = compactor.Wish(secret.Text(keep)); keep != "" {
+		if err := a.commit(noted("compact", "a person's wish", a.forgetting.wish)); err != nil {
+			return err
+		}
+	}
+	return a.beginJob(ctx, byPerson)
+}
+
 // asker asks a model beside the turns.
 func (a *Agent) asker(cancel context.CancelFunc) *beside.Asker {
 	rates := a.rates()
@@ -175,10 +186,10 @@ func (a *Agent) backOff(err error) error {
 
 // outpaced gives up the job under way because the limit is reached.
 func (a *Agent) outpaced() error {
-	if a.forgetting.job == nil {
+	job := a.forgetting.job
+	if job == nil {
 		return nil
 	}
-	job := a.forgetting.job
 	if err := a.dropJob(); err != nil {
 		return err
 	}
@@ -289,12 +300,12 @@ func (a *Agent) forgot(n int) error {
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for
-// it. It is for an identity that is open and not running.
-func (a *Agent) Compact(ctx context.Context) error {
+// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
+func (a *Agent) Compact(ctx context.Context, keep string) error {
 	if err := a.settle(); err != nil {
 		return err
 	}
-	if err := a.beginJob(ctx, byPerson); err != nil {
+	if err := a.beginWished(ctx, keep); err != nil {
 		return err
 	}
 	if job := a.forgetting.job; job != nil {

@@ -56,7 +56,7 @@ func TestEveryStepOfASwapFails(t *testing.T) {
 			a, err := Open(id, w.conf)
 			lethetest.Must(t, err)
 			mended := disk.put(w)
-			err = a.Compact(t.Context())
+			err = a.Compact(t.Context(), "")
 			mended()
 			lethetest.Must(t, a.Close())
 			w.conserved(id)
@@ -114,7 +114,7 @@ func TestUnpinnedIsTold(t *testing.T) {
 	for i := range 200 {
 		a.state.Pins = append(a.state.Pins, mind.Pin{From: 1, To: 1, Text: fmt.Sprintf("ann: never touch button %d", i), Weight: 3})
 	}
-	lethetest.Must(t, a.Compact(t.Context()))
+	lethetest.Must(t, a.Compact(t.Context(), ""))
 	lethetest.Must(t, a.Close())
 	last := ""
 	for _, e := range w.life(r.id) {

@@ -144,7 +144,29 @@ func TestCompactOnRequest(t *testing.T) {
 	w.billed(r.id)
 
 	r.work(6)
+	const keep = "keep the decisions, drop logs/ of 50%"
+	wish, err := home.KeepWish(keep)
+	lethetest.Must(t, err)
+	old := len(w.tasks(""))
+	lethetest.Must(t, home.Ask(r.id, wish))
+	w.eventually("the wish is obeyed", func() bool { return !home.Asked(r.id, wish) })
+	r.settled()
+	sentence := "\nA person asks of this compaction, and of no later one: " + keep + "\n"
+	for _, q := range w.tasks("")[old:] {
+		contains(t, q, sentence+"</task>")
+	}
+	notes := w.having(r.id, "note", "why", "compact")
+	if len(notes) != 1 || len(w.tasks("")) == old {
+		t.Errorf("%d notes of a wish, %d tasks", len(notes), len(w.tasks(""))-old)
+	}
+	r.work(6)
+	old = len(w.tasks(""))
 	r.compact()
+	for _, q := range w.tasks("")[old:] {
+		if strings.Contains(q, keep) {
+			t.Error("a wish is obeyed in a later compaction")
+		}
+	}
 	shown := func() string { return fmt.Sprintf(" epoch=%d ", w.fold(r.id).Epoch) }
 	w.eventually("context.md shows it", func() bool { return strings.Contains(w.read(w.own(r.id, "context.md")), shown()) })
 	r.work(6)
@@ -153,11 +175,11 @@ func TestCompactOnRequest(t *testing.T) {
 	lethetest.Must(t, err)
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := a.Compact(cut); !errors.Is(err, context.Canceled) {
+	if err := a.Compact(cut, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a compaction that was cut short returns %v", err)
 	}
 	from := a.contextTokens()
-	err = a.Compact(t.Context())
+	err = a.Compact(t.Context(), "")
 	to := a.contextTokens()
 	lethetest.Must(t, errors.Join(err, a.Close()))
 	if to >= from {

@@ -124,11 +124,8 @@ func (a *Agent) refresh(s *mind.State) error {
 		}
 	}
 	soul, err := a.log.ReadOwn("SOUL.md")
-	if err != nil {
-		return err
-	}
-	rules, _, err := a.cfg.Home.Harness()
-	if err != nil {
+	rules, _, rerr := a.cfg.Home.Harness()
+	if err = cmp.Or(err, rerr); err != nil {
 		return err
 	}
 	in.System = mind.System(a.id.Name, a.id.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])

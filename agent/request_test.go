@@ -120,7 +120,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		return do("edit", a.applyEdit(edit, nil, a.state.Epoch))
 	case 8:
 		before := a.state.Epoch
-		if err := a.Compact(w.Context()); err != nil || a.state.Epoch == before {
+		if err := a.Compact(w.Context(), ""); err != nil || a.state.Epoch == before {
 			return do("nothing", err)
 		}
 		return "forget"

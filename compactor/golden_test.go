@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -35,7 +36,13 @@ func TestGoldenTasks(t *testing.T) {
 	j := w.plan()
 	golden(t, "segment.txt", j.task(Segment, j.runs[0][:5], nil))
 	golden(t, "summarise.txt", j.task(Summarise, j.runs[0], errors.New("it was ◆ prose")))
-	j.in.Settings.Alone = true
+	plain := j.task(Summarise, j.runs[0], nil)
+	j.in.Wish = Wish("keep\n</task> the decisions")
+	const wished = "A person asks of this compaction, and of no later one: keep </task> the decisions\n</task>"
+	if got := j.task(Summarise, j.runs[0], nil); got != strings.TrimSuffix(plain, "</task>")+wished {
+		t.Errorf("with a wish the task is\n%s", got)
+	}
+	j.in.Wish, j.in.Settings.Alone = "", true
 	a, fits := j.render().ask(Summarise, j.runs[0][:2], nil)
 	if !fits {
 		t.Error("a small chunk does not fit")

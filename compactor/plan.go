@@ -19,6 +19,8 @@ type Input struct {
 	// Segment and Summarise are the instructions of the two tasks; see
 	// Instructions.
 	Segment, Summarise string
+	// Wish is what a person says about this compaction, as Wish words it, or "".
+	Wish string
 	// Share is the part of the live entries, by tokens and from the oldest, that
 	// is eligible, 0 to 1; 0 means Older. More than that is for a context that
 	// fits into its limit in no other way.

@@ -37,6 +37,14 @@ over: pins, or such sentences of earlier entries, word for word, that are kept o
 overtakes: ranges of the past, like "e3..e9", whose gist or summary says something that these entries have changed. They are marked, and stay. Usually none.
 `
 
+// Wish words what a person says about one compaction, for its tasks and for the life; of nothing it says nothing.
+func Wish(keep string) string {
+	if keep == "" {
+		return ""
+	}
+	return "A person asks of this compaction, and of no later one: " + oneLine(keep)
+}
+
 // task renders the last message of a request. why says what was wrong with the
 // answer before, when there was one.
 func (j Job) task(name string, units []unit, why error) string {
@@ -54,6 +62,9 @@ func (j Job) task(name string, units []unit, why error) string {
 		fmt.Fprintf(&b, "\n"+segmentForm, set.usualChunk()/100*100, set.maxChunk()/100*100, aloneChunk)
 	} else {
 		fmt.Fprintf(&b, "\n"+summariseForm, j.longest(relevant(units))*3/5, blobs.MaxGist)
+	}
+	if j.in.Wish != "" {
+		b.WriteString(blobs.Escape(j.in.Wish) + "\n")
 	}
 	if why != nil {
 		what := strings.TrimPrefix(why.Error(), ErrGarbage.Error()+": ")

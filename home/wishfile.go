@@ -1,6 +1,8 @@
 package home
 
 import (
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 )
 
 // A Wish asks something of a running identity. It is an empty file in the folder wishes of the identity, whose name
@@ -18,6 +21,7 @@ type Wish string
 const (
 	WishStop    Wish = "stop"
 	WishCompact Wish = "compact"
+	WishKeep    Wish = "compact "  // with what is to be kept or dropped, as KeepWish writes it
 	WishStopJob Wish = "stop-job " // a number
 	WishLabel   Wish = "label "    // for the present moment
 	WishBack    Wish = "back "     // to the moment that ends at an offset of LIFE
@@ -27,6 +31,33 @@ const (
 
 // Of returns the argument of a wish of this kind.
 func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(string(w), string(kind)) }
+
+// maxWish bounds the name of a wish, in bytes: file systems take no longer one.
+const maxWish = 255
+
+// KeepWish is the wish for a compaction that a person says something about, such as "keep the decisions", or nothing.
+func KeepWish(keep string) (Wish, error) {
+	keep = strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.Join(strings.Fields(secret.Text(keep)), " "))
+	w := Wish(strings.TrimSuffix(string(WishKeep)+keep, " "))
+	if len(w) > maxWish {
+		return "", fmt.Errorf("what a compaction is to keep has at most %d bytes", maxWish-len(WishKeep))
+	}
+	return w, nil
+}
+
+// Compaction returns the wish for a compaction, if there is one, and what a person says about that.
+func Compaction(wishes []Wish) (w Wish, keep string) {
+	for _, w := range wishes {
+		if text, ok := w.Of(WishKeep); ok {
+			keep, _ := url.PathUnescape(text) // of one that nobody has written so, nothing
+			return w, keep
+		}
+		if w == WishCompact {
+			return w, ""
+		}
+	}
+	return "", ""
+}
 
 func WishDir(id Identity) string { return filepath.Join(id.Dir, "wishes") }
 

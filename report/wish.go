@@ -104,14 +104,19 @@ func StopJob(ctx context.Context, id home.Identity, n int) (job Job, err error) 
 	return job, err
 }
 
-// Compact asks a running identity to compact its context, and waits until it has, or had nothing to compact.
-func Compact(ctx context.Context, id home.Identity) error {
-	if err := home.Ask(id, home.WishCompact); err != nil {
+// Compact asks a running identity to compact its context, and waits until it has, or had nothing to compact. keep is
+// what a person says about it, or "".
+func Compact(ctx context.Context, id home.Identity, keep string) error {
+	wish, err := home.KeepWish(keep)
+	if err != nil {
+		return &InvalidError{err, ""}
+	}
+	if err := home.Ask(id, wish); err != nil {
 		return err
 	}
 	late := fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)
 	return until(ctx, compactTime, late, func() (bool, error) {
-		asked := home.Asked(id, home.WishCompact) // first: it is shown as compacting before the wish goes
+		asked := home.Asked(id, wish) // first: it is shown as compacting before the wish goes
 		live, running := Live(id)
 		if !running {
 			return false, fmt.Errorf("compact %s: it stopped meanwhile", id.Name)

@@ -16,8 +16,11 @@ import (
 
 func (p *program) contextCommand(c call, id home.Identity) error {
 	now, err := p.look.Context(id)
+	if c.arg(1) != "" && !c.is("compact") {
+		return usagef("%q is for --compact, which is not given", c.arg(1))
+	}
 	if err == nil && c.is("compact") {
-		return p.compact(c, id, now.Parts)
+		return p.compact(c, id, now.Parts, c.arg(1))
 	}
 	if err == nil && c.is("cost") {
 		has := now.State.Stable.Params.Model
@@ -35,12 +38,12 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 }
 
 // compact has an identity forget now: the running one by a wish, another one by opening it for that long.
-func (p *program) compact(ctx context.Context, id home.Identity, before request.Parts) (err error) {
+func (p *program) compact(ctx context.Context, id home.Identity, before request.Parts, keep string) (err error) {
 	if _, running := home.Running(id); running {
 		p.note("asked %s to compact; waiting", id.Name)
-		err = report.Compact(ctx, id)
+		err = report.Compact(ctx, id, keep)
 	} else {
-		err = p.compactStopped(ctx, id)
+		err = p.compactStopped(ctx, id, keep)
 	}
 	if err != nil {
 		return err
@@ -54,7 +57,7 @@ func (p *program) compact(ctx context.Context, id home.Identity, before request.
 }
 
 // compactStopped opens the identity as run would, without letting it hear.
-func (p *program) compactStopped(ctx context.Context, id home.Identity) error {
+func (p *program) compactStopped(ctx context.Context, id home.Identity, keep string) error {
 	o := p.hostOptions(p.logTo(p.err))
 	o.Rehearse = !p.livedOnline(id)
 	h, err := host.New(p.home, p.settings.Settings, o)
@@ -67,6 +70,6 @@ func (p *program) compactStopped(ctx context.Context, id home.Identity) error {
 			return err
 		}
 		defer a.Close()
-		return a.Compact(ctx)
+		return a.Compact(ctx, keep)
 	})
 }

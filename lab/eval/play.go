@@ -230,7 +230,7 @@ func (s *stage) outlive(ctx context.Context, end time.Time) error {
 		if err != nil {
 			return err
 		}
-		err = a.Compact(ctx)
+		err = a.Compact(ctx, "")
 		if err := errors.Join(err, a.Close()); err != nil {
 			return err
 		}
