@@ -60,9 +60,10 @@ var allowed = map[string][]string{
 		"lethe/host", "lethe/life", "lethe/mind",
 	},
 	"lethe/bridge/serve/page": {
-		"lethe/blobs", "lethe/bridge/serve/backend", "lethe/bridge/serve/push", "lethe/chat", "lethe/events", "lethe/home",
-		"lethe/internal/durable", "lethe/internal/markdown", "lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind",
-		"lethe/report", "lethe/request",
+		"lethe", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/bridge/serve/push", "lethe/chat", "lethe/config",
+		"lethe/events", "lethe/home", "lethe/host", "lethe/internal/durable", "lethe/internal/markdown",
+		"lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report",
+		"lethe/request", "lethe/trigger",
 	},
 	"lethe/bridge/serve/push": {
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/internal/durable", "lethe/report",

@@ -51,8 +51,8 @@ func RemoveServer(home, name string) error {
 	})
 }
 
-// Set gives keys of the config.toml of a home, such as "user" and "model.name", their values: strings and numbers, of which empty
-// ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is refused.
+// Set gives keys of the config.toml of a home, such as "user" and "model.name", their values: strings and numbers, of
+// which empty ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is refused.
 func Set(home string, values map[string]any) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -63,7 +63,7 @@ func Set(home string, values map[string]any) error {
 			if err := Parse(File(home), []byte(header+assignment(key, values[name])), settings); err != nil {
 				return "", err
 			}
-			text = Assign(text, table, key, values[name])
+			text = assign(text, table, key, values[name])
 		}
 		return text, nil
 	})
@@ -75,41 +75,32 @@ func assignment(key string, value any) string {
 	return string(line)
 }
 
-// Assign gives a key of a table its value in a text of TOML: where it has one, or at the beginning of the table, or in a
+// assign gives a key of a table its value in a text of TOML: where it has one, or at the beginning of the table, or in a
 // new one. "" is the table that no header names. An empty value or 0 takes the key's line out. What goes over several
 // lines it does not understand: read what comes of it.
-func Assign(text, table, key string, value any) string {
-	header := regexp.MustCompile(`^\s*\[\s*` + regexp.QuoteMeta(table) + `\s*\]`)
-	own := regexp.MustCompile(`^\s*` + regexp.QuoteMeta(key) + `\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`)
+func assign(text, table, key string, value any) string {
+	const lines, is = `(?:[ \t]*(?:[^\[\s].*)?\n)*?`, `[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`
+	begin := `\A`
+	if table != "" {
+		begin = `(?m)^[ \t]*\[\s*` + regexp.QuoteMeta(table) + `\s*\].*\n`
+	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
 	line, gone := assignment(key, value), reflect.ValueOf(value).IsZero()
-	lines := slices.Collect(strings.Lines(text))
-	within, behind := table == "", 0
-	for i, l := range lines {
-		if strings.HasPrefix(strings.TrimSpace(l), "[") {
-			if within = header.MatchString(l); within {
-				behind = i + 1
-			}
-			continue
-		}
-		end := own.FindStringIndex(l)
-		if !within || end == nil {
-			continue
-		}
-		if lines[i] = strings.TrimSuffix(line, "\n") + l[end[1]:]; gone {
-			lines[i] = ""
-		}
-		return strings.Join(lines, "")
-	}
+	own := regexp.MustCompile(begin + lines + `([ \t]*` + regexp.QuoteMeta(key) + is + `)(.*\n)`).FindStringSubmatchIndex(text)
+	header := regexp.MustCompile(begin).FindStringIndex(text)
 	switch {
+	case own != nil && gone:
+		return text[:own[2]] + text[own[1]:]
+	case own != nil:
+		return text[:own[2]] + strings.TrimSuffix(line, "\n") + text[own[4]:]
 	case gone:
 		return text
-	case behind == 0 && table != "":
-		return strings.TrimPrefix(text+"\n["+table+"]\n"+line, "\n")
+	case header != nil:
+		return text[:header[1]] + line + text[header[1]:]
 	}
-	return strings.Join(slices.Insert(lines, behind, line), "")
+	return strings.TrimPrefix(text+"\n["+table+"]\n"+line, "\n")
 }
 
 // edit replaces the text of config.toml by one that means what the changed settings mean, and nothing else.

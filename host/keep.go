@@ -14,39 +14,34 @@ const keepPace = time.Second
 
 // Keep runs the identities of a home that people have started (home.Started), also those that they start meanwhile,
 // until ctx ends or, once last is closed, none runs any more. Each begins with the settings and keys as they are then;
-// of the options Offline does not count. Why one cannot be run is written down with it. It is tried again when people
-// start it again, and by the next Keep. While another process keeps them, Keep waits for its end. Log is set.
+// of the options Offline does not count. Why one cannot be run is written down with it; it is tried again when people
+// start it again. While another process keeps them, Keep waits for its end. Log is set.
 func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{}) error {
 	lock := place.Keeper()
 	defer lock.Close()
-	runs, alive, ended, alone := map[string]bool{}, 0, make(chan string), false
+	runs, ended, alone := map[string]bool{}, make(chan string), false
 	for stop := ctx.Done(); ; {
 		mine, err := lock.TryLock()
 		if err != nil {
 			return err
 		}
 		for _, s := range place.Started() {
-			now, tried := runs[s.Self]
-			if !mine || ctx.Err() != nil || now || tried && s.Failed != "" {
-				continue
-			}
-			if _, elsewhere := home.Running(s.Identity); elsewhere {
+			_, running := home.Running(s.Identity)
+			if !mine || running || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
 				continue
 			}
 			runs[s.Self] = true
-			alive++
 			go func() { // ends with ctx
 				keep(ctx, place, s, o)
 				ended <- s.Self
 			}()
 		}
-		if alive == 0 && (alone || ctx.Err() != nil) {
+		if len(runs) == 0 && (alone || ctx.Err() != nil) {
 			return nil
 		}
 		select {
 		case self := <-ended:
-			runs[self] = false
-			alive--
+			delete(runs, self)
 		case <-time.After(keepPace):
 		case <-last:
 			last, alone = nil, true

@@ -132,6 +132,8 @@ func (h Home) Agent(id home.Identity) Agent {
 	switch {
 	case !running:
 		a.Status = status.Status{State: status.Stopped, Beside: status.Beside{Questions: live.Questions}}
+		started, _ := id.Started()
+		a.Error = started.Failed
 	case live.State == status.Retrying:
 		a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 	}

@@ -23,6 +23,8 @@ type Trigger struct {
 	When string    `json:"when,omitempty"` // "" where its file is gone or wrong
 	Room string    `json:"room,omitempty"`
 	Next time.Time `json:"next,omitzero"`
+	// Paused says that a dot before the name of its file keeps it from firing.
+	Paused bool `json:"paused,omitempty"`
 	Firings
 	Error string `json:"error,omitempty"`
 }
@@ -51,14 +53,17 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 		if !ok {
 			continue
 		}
-		one := Trigger{Name: name}
+		name, paused := strings.CutPrefix(name, ".")
+		one := Trigger{Name: name, Paused: paused}
 		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), trigger.MaxBytes)
 		if err != nil {
 			one.Error = err.Error()
 		} else if t, err := trigger.Parse(name, data, h.Clock()); err != nil {
 			one.Error = err.Error()
 		} else {
-			one.When, one.Room, one.Next = t.When, t.Room, t.For(id.Self).Next(time.Now())
+			if one.When, one.Room = t.When, t.Room; !paused {
+				one.Next = t.For(id.Self).Next(time.Now())
+			}
 			if f := fired[t.Signer()]; f != nil {
 				one.Firings = *f
 				delete(fired, t.Signer())

@@ -13,6 +13,7 @@ import (
 
 	"lethe/branch"
 	"lethe/home"
+	"lethe/internal/status"
 	"lethe/life"
 	"lethe/tools"
 )
@@ -43,7 +44,7 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 	}
 }
 
-// Start has an identity be kept running, and waits until it runs. keep has a process do so, if none does.
+// Start has an identity be kept running, and waits until it hears its rooms. keep has a process do so, if none does.
 func Start(ctx context.Context, id home.Identity, offline bool, keep func() error) error {
 	err := id.Start(offline, "")
 	if err == nil {
@@ -52,13 +53,15 @@ func Start(ctx context.Context, id home.Identity, offline bool, keep func() erro
 	if err != nil {
 		return err
 	}
-	late := hintedError{fmt.Errorf("start %s: it does not run yet", id.Name), "it is tried again and again; lethe.log in the home tells more"}
+	late := fmt.Errorf("start %s: it does not run yet; lethe.log in the home tells more", id.Name)
 	return until(ctx, stopTime, late, func() (bool, error) {
 		if s, _ := id.Started(); s.Failed != "" {
 			return false, fmt.Errorf("start %s: %s", id.Name, s.Failed)
 		}
-		_, running := home.Running(id)
-		return running, nil
+		pid, running := home.Running(id)
+		live, _ := Live(id)
+		hears := pid == strconv.Itoa(live.PID) && live.State != status.Stopped && live.State != status.Starting
+		return running && hears, nil
 	})
 }
 
@@ -207,6 +210,8 @@ func Fire(id home.Identity, name string, all []Trigger) error {
 		case t.Name != name || t.When == "" && t.Error == "": // another one, or without a file
 		case t.When == "":
 			return Wrong(id, []Trigger{t})
+		case t.Paused:
+			return Invalid("%s is paused", name)
 		case strings.HasPrefix(t.When, "mail "):
 			return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
 		default:

@@ -61,18 +61,22 @@ type Trigger struct {
 	seed     uint64 // see For
 }
 
+// Kinds are the keys of which a file has one, Keys all.
 var (
-	kinds   = []string{"at", "every", "cron", "watch", "mail"}
-	allKeys = append(slices.Clone(kinds), "say", "run", "room", "tz", "quiet", "grace")
+	Kinds = []string{"cron", "every", "at", "watch", "mail"}
+	Keys  = append(slices.Clone(Kinds), "say", "run", "room", "tz", "quiet", "grace")
 )
 
 var nameForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
+
+// ValidName reports whether a trigger may have a name.
+func ValidName(name string) bool { return nameForm().MatchString(name) }
 
 // Parse reads a trigger from its file. Local times are those of zone, unless the file names
 // a tz. The error is one line for whoever wrote the file: key, value, what to write.
 func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	t := Trigger{Name: name, Zone: zone}
-	if !nameForm().MatchString(name) {
+	if !ValidName(name) {
 		return t, fmt.Errorf("the name %.60q: write at most 32 of a-z, 0-9 and -, such as morning-brief.toml", name)
 	}
 	if len(data) > MaxBytes {
@@ -89,8 +93,8 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	delete(k, "slow") // of earlier versions, whose pauses grew up to it
 	for _, key := range slices.Sorted(maps.Keys(k)) {
 		switch {
-		case !slices.Contains(allKeys, key):
-			return t, fmt.Errorf("%.60q is no key of a trigger: the keys are %s", key, strings.Join(allKeys, ", "))
+		case !slices.Contains(Keys, key):
+			return t, fmt.Errorf("%.60q is no key of a trigger: the keys are %s", key, strings.Join(Keys, ", "))
 		case strings.TrimSpace(k[key]) == "" || strings.ContainsRune(k[key], 0):
 			return t, fmt.Errorf("%s = %.60q: write a text in quotes, such as every = \"10m\"", key, k[key])
 		}
@@ -104,9 +108,9 @@ func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 
 // times reads the keys that say when.
 func (t *Trigger) times(k map[string]string) (err error) {
-	found := slices.DeleteFunc(slices.Clone(kinds), func(key string) bool { return k[key] == "" })
+	found := slices.DeleteFunc(slices.Clone(Kinds), func(key string) bool { return k[key] == "" })
 	if len(found) != 1 {
-		return fmt.Errorf("it has %d of the keys %s: write exactly one of them", len(found), strings.Join(kinds, ", "))
+		return fmt.Errorf("it has %d of the keys %s: write exactly one of them", len(found), strings.Join(Kinds, ", "))
 	}
 	t.When = found[0] + " " + k[found[0]]
 	if tz := k["tz"]; tz != "" {

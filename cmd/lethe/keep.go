@@ -50,25 +50,21 @@ func (p *program) keep() error {
 	return nil
 }
 
-// How often it is looked whether a process keeps running what people have started, and at least, when none does.
-const (
-	keeperPace = 5 * time.Second
-	keeperMost = time.Minute
-)
+// keeperPace is how often it is looked whether a process keeps running what people have started.
+const keeperPace = 5 * time.Second
 
 // keepOn has what people have started be run until ctx ends, also after a crash of who runs it.
 func (p *program) keepOn(ctx context.Context) {
 	due := func(s home.Started) bool { return s.Failed == "" }
-	for pause := keeperPace; ctx.Err() == nil; {
-		if p.home.Kept() || !slices.ContainsFunc(p.home.Started(), due) {
-			pause = keeperPace
-		} else if err := p.keep(); err != nil {
-			p.warn("what was started on the page is not run: %v", err)
+	for ctx.Err() == nil {
+		if slices.ContainsFunc(p.home.Started(), due) {
+			if err := p.keep(); err != nil {
+				p.warn("what was started on the page is not run: %v", err)
+			}
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pause):
-			pause = min(2*pause, keeperMost)
+		case <-time.After(keeperPace):
 		}
 	}
 }

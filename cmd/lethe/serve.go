@@ -4,6 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -16,7 +22,9 @@ import (
 	"lethe/bridge/serve/page"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/internal/durable"
 	"lethe/internal/sandbox"
+	"lethe/internal/secret"
 )
 
 // serveParts are what the server is made of.
@@ -37,6 +45,8 @@ func (p *program) serveCommand(call call) error {
 		link, lerr := serve.Link(c)
 		if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
 			p.told("open", link)
+			link, err = serve.Link(c)
+			p.browse(link)
 		}
 	}
 	return err
@@ -65,6 +75,7 @@ func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 		p.told("ready", url)
 		if open {
 			p.told("open", link())
+			p.browse(link())
 		}
 	}
 	err := besideWatcher(ctx, c.Watcher, func(ctx context.Context) error { return serve.Run(ctx, c) })
@@ -82,4 +93,28 @@ func taken(err error, setting string) error {
 // told prints where the server is.
 func (p *program) told(what, url string) {
 	p.announce(map[string]string{"event": what, "bridge": backend.Name, "url": url}, "%s %s %s", what, backend.Name, url)
+}
+
+// browse has the browser of the desktop, if there is one, open a login link. The link is in a file that leads there:
+// commands of agents can read the list of processes, and not the file.
+func (p *program) browse(link string) {
+	name := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		name = "open"
+	}
+	opener, err := exec.LookPath(name)
+	if err != nil {
+		return
+	}
+	file := filepath.Join(p.home.Dir, "bridges", backend.Name, "open.html")
+	page := fmt.Sprintf("<!doctype html><title>Lethe</title><meta http-equiv=refresh content=\"0;url=%s\">", link)
+	cmd := exec.Command(opener, file)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return secret.Text(kv) != kv }) // no key goes there
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                                             // it may be the browser
+	err = durable.Replace(file, []byte(page), 0o600)
+	if err = cmp.Or(err, cmd.Start()); err != nil {
+		p.note("the browser is not opened: %v", err)
+		return
+	}
+	go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
 }

@@ -14,9 +14,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -244,10 +246,20 @@ func Same(a, b string) bool {
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }
 
-// Refuse answers with an error: for programs as JSON, for people in a browser as text.
+//go:embed refused.html
+var refused string
+
+// refusedPolicy lets browsers use nothing there but its style, by the hash.
+const refusedPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'; " +
+	"style-src 'sha256-wwmDWZmeCbEQ/azk0loKWDqB4505MsEhfcBFngja6pg='"
+
+// Refuse answers with an error: for programs as JSON, for people in a browser as a page that says how to get in.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
-		http.Error(w, message+"\n"+hint, status)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", refusedPolicy)
+		w.WriteHeader(status)
+		fmt.Fprintf(w, refused, html.EscapeString(message), html.EscapeString(hint))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

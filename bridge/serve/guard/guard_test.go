@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -266,6 +268,25 @@ func TestBodies(t *testing.T) {
 	} {
 		if resp := s.Do(t, "POST", "/", strings.Repeat("x", c.size), "Content-Type: "+c.kind); resp.StatusCode != c.want {
 			t.Errorf("%d bytes of %s: %s", c.size, c.kind, resp.Status)
+		}
+	}
+}
+
+// A person who is not let in reads how to get in, in a page that uses nothing but its own style.
+func TestRefusedPage(t *testing.T) {
+	s := servetest.Start(t, t.TempDir(), func(*http.ServeMux, *backend.Backend) {})
+	const html = "Accept: text/html"
+	for path, want := range map[string]int{"/": 401, "/login?once=x": 403, "/%3Cb%3Ex": 404} {
+		headers := []string{html, "Authorization:"}[:1+want%2]
+		resp := s.Do(t, "GET", path, "", headers...)
+		page := servetest.Text(t, resp, want)
+		lethetest.Words(t, page, "<!doctype html>", "lethe serve --open")
+		style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(page)[1]
+		sum := sha256.Sum256([]byte(style))
+		policy := resp.Header.Get("Content-Security-Policy")
+		lethetest.Words(t, policy, "default-src 'none'", "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+		if strings.Contains(page, "<b>x") || strings.Contains(page, "%!") {
+			t.Errorf("%s: %s", path, page)
 		}
 	}
 }

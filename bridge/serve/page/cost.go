@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"lethe/config"
 	"lethe/home"
 	"lethe/life"
 	"lethe/life/event"
@@ -58,7 +59,11 @@ func sum(a, b event.Tokens) event.Tokens {
 }
 
 func costOf(f *frame, r *http.Request) (any, error) {
-	budgets, err := f.Budgets()
+	h, s := f.Home, config.Settings{}
+	if config.Read(f.Dir, &s) == nil { // they may be others since the server began
+		h.Limits = s.Budget.Limits()
+	}
+	budgets, err := h.Budgets()
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type part struct {
 
 	path  string
 	file  string // all of it
+	whole bool   // the part is the file
 	looks fs.FileInfo
 }
 
@@ -47,22 +48,33 @@ func (p *part) read() error {
 	return err
 }
 
+// readAll makes all of a file the part.
+func (p *part) readAll() error {
+	err := p.read()
+	p.Text, p.whole = p.file, true
+	return err
+}
+
 // partOf returns what a person may edit of a block, or nil: docs/context.md says what can be edited. Where context.md is
 // missing, it is made as the identity would write it.
 func partOf(f *frame, s *mind.State, id string) (*part, error) {
+	var err error
 	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
 	_, _, unknown := mind.ParseID(first)
 	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md")}
 	switch {
 	case id == "memory":
 		p.path = filepath.Join(f.ID.Dir, "MEMORY.md")
-		err := p.read()
-		p.Text = p.file
+		return p, p.readAll()
+	case strings.HasPrefix(id, triggerPart):
+		if p.path, err = f.triggerFile(id[len(triggerPart):]); err == nil {
+			err = p.readAll()
+		}
 		return p, err
 	case unknown != nil && id != "pins":
 		return nil, nil
 	}
-	err := p.read()
+	err = p.read()
 	if p.looks == nil {
 		p.file = string(s.View())
 	}
@@ -80,7 +92,7 @@ func partOf(f *frame, s *mind.State, id string) (*part, error) {
 
 // with returns the file with another text of the part.
 func (p *part) with(text string) string {
-	if p.ID == "memory" {
+	if p.whole {
 		return text
 	}
 	text = strings.ReplaceAll("\n"+text, "\n◆", "\n◰4")[1:] // it may not begin a section
@@ -140,7 +152,7 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 	}
 	if !p.Left && p.Seen() == r.FormValue("seen") {
 		file := p.with(text)
-		if r.FormValue("do") == "remove" && id != "memory" && id != "pins" {
+		if r.FormValue("do") == "remove" && !p.whole && id != "pins" {
 			file = p.without()
 		}
 		saved, err := p.save(file)
@@ -154,6 +166,6 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	f.Title, f.Data = "Changed meanwhile", map[string]any{"Theirs": p, "Yours": text}
+	f.Title, f.Data = "Changed meanwhile", map[string]any{"Theirs": p, "Yours": text, "Name": r.FormValue("name")}
 	return f.show(w, http.StatusConflict, conflicting(), "")
 }

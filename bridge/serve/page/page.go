@@ -14,7 +14,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -25,6 +24,7 @@ import (
 
 	"lethe/bridge/serve/backend"
 	"lethe/home"
+	"lethe/host"
 	"lethe/report"
 )
 
@@ -35,8 +35,9 @@ type view struct {
 	data func(f *frame, r *http.Request) (any, error)
 	// forms let a person act there: POST /agents/{self}/NAME/FORM. A form that is done
 	// redirects (see frame.done).
-	forms map[string]form
-	Apart bool // it is not in the list of views
+	forms  map[string]form
+	Apart  bool // it is not in the list of views
+	Shared bool // it belongs to no identity: it is at /NAME
 
 	shown *template.Template
 }
@@ -44,7 +45,7 @@ type view struct {
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
-var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &original, &devices}
+var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &manage, &original, &agents, &devices}
 
 // frame is shown by layout.html around a view; templates have it as their dot.
 type frame struct {
@@ -52,7 +53,9 @@ type frame struct {
 	ID    home.Identity // zero where an error is shown that belongs to none
 	View  *view
 	Title string
-	Data  any    // of the view
+	Data  any   // of the view
+	Wrong error // with what was typed into a form, which is shown again
+	R     *http.Request
 	Live  string // the event behind which the page goes on live; "" for what does not
 }
 
@@ -92,13 +95,11 @@ var failed = sync.OnceValue(func() *template.Template { return parse("error") })
 // Routes adds the page to a server: "/", "/agents/…" and "/page/…".
 func Routes(mux *http.ServeMux, b *backend.Backend) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
-		f := &frame{Backend: b}
-		all := f.Agents()
-		if len(all) == 0 {
-			f.fail(w, &report.InvalidError{Err: errors.New("no identities yet"), Advice: "boot one with: lethe run --name ada"})
-			return
+		to := "/agents"
+		if all, _ := host.Grown(b.Home.Home); len(all) == 1 {
+			to += "/" + all[0].Name + "/now"
 		}
-		http.Redirect(w, r, "/agents/"+all[0].Name+"/now", http.StatusFound)
+		http.Redirect(w, r, to, http.StatusFound)
 	})
 	mux.HandleFunc("GET /page/"+version()+"/{name}", zip(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
@@ -122,10 +123,18 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 	})
 	for _, v := range views {
 		v.shown = parse(v.Name)
+		path := "/agents/{self}/" + v.Name
+		if v.Shared {
+			path = "/" + v.Name
+		}
 		handle := func(do form) http.HandlerFunc {
 			return zip(func(w http.ResponseWriter, r *http.Request) {
-				f := &frame{Backend: b, View: v, Title: v.Title}
-				id, err := b.Identity(r)
+				f := &frame{Backend: b, View: v, Title: v.Title, R: r}
+				var id home.Identity
+				var err error
+				if !v.Shared {
+					id, err = b.Identity(r)
+				}
 				if err == nil {
 					f.ID = id
 					err = do(f, w, r)
@@ -135,13 +144,8 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 				}
 			})
 		}
-		show := func(f *frame, w http.ResponseWriter, r *http.Request) (err error) {
-			if f.Data, err = v.data(f, r); err != nil {
-				return err
-			}
-			return f.show(w, http.StatusOK, v.shown, r.FormValue("part"))
-		}
-		mux.HandleFunc("GET /agents/{self}/"+v.Name, handle(show))
+		show := func(f *frame, w http.ResponseWriter, r *http.Request) error { return f.look(w, r, http.StatusOK) }
+		mux.HandleFunc("GET "+path, handle(show))
 		for name, form := range v.forms {
 			do := func(f *frame, w http.ResponseWriter, r *http.Request) error {
 				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
@@ -151,7 +155,7 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 				}
 				return form(f, w, r)
 			}
-			mux.HandleFunc("POST /agents/{self}/"+v.Name+"/"+name, handle(do))
+			mux.HandleFunc("POST "+path+"/"+name, handle(do))
 		}
 	}
 }
@@ -180,6 +184,37 @@ func (f *frame) show(w http.ResponseWriter, status int, t *template.Template, pa
 	w.WriteHeader(status)
 	_, _ = page.WriteTo(w) // the browser may be gone
 	return nil
+}
+
+// look shows the view.
+func (f *frame) look(w http.ResponseWriter, r *http.Request, status int) (err error) {
+	if f.Data, err = f.View.data(f, r); err != nil {
+		return err
+	}
+	return f.show(w, status, f.View.shown, r.FormValue("part"))
+}
+
+// field is what was typed into a form.
+func field(r *http.Request, name string) string {
+	return strings.TrimSpace(lineEnds.Replace(r.FormValue(name)))
+}
+
+// then makes a form of what does something, and names the page that shows it.
+func then(do func(f *frame, r *http.Request) (to string, err error)) form {
+	return func(f *frame, w http.ResponseWriter, r *http.Request) error {
+		to, err := do(f, r)
+		if err != nil {
+			return f.again(w, r, err)
+		}
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return nil
+	}
+}
+
+// again shows the view with what was typed into a form, and what is wrong with it.
+func (f *frame) again(w http.ResponseWriter, r *http.Request, err error) error {
+	f.Wrong = err
+	return f.look(w, r, http.StatusBadRequest)
 }
 
 func (f *frame) fail(w http.ResponseWriter, err error) {

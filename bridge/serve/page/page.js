@@ -236,3 +236,18 @@ if (notices && navigator.serviceWorker && window.PushManager) {
 
 if (main.dataset.live !== undefined && !location.hash && end() > 0) scrollBy(0, end());
 if (main.dataset.live !== undefined) follow(main.dataset.live);
+
+// A form that is checked shows what would come of it as one types.
+const checked = document.querySelector("form[data-check]");
+let checking;
+checked?.addEventListener("input", () => {
+	clearTimeout(checking);
+	checking = setTimeout(async () => {
+		const typed = new URLSearchParams(new FormData(checked));
+		typed.set("do", "check");
+		typed.set("part", "check");
+		const answer = await fetch(checked.action, {method: "POST", body: typed}).catch(() => {});
+		if (answer?.headers.get("Content-Type")?.startsWith("text/html"))
+			checked.querySelector("[data-checked]").replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
+	}, 250);
+});

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -35,7 +36,8 @@ func (d *recallData) Kinds() []string { return report.Kinds }
 
 // triggers shows the triggers and the jobs of the identity.
 var triggers = view{
-	Name: "triggers", Title: "Triggers", data: triggersOf, forms: map[string]form{"fire": fire, "stop": stopJob},
+	Name: "triggers", Title: "Triggers", data: triggersOf,
+	forms: map[string]form{"fire": fire, "stop": stopJob, "edit": saveTrigger, "turn": then(turn)},
 }
 
 type triggersData struct {
@@ -44,14 +46,16 @@ type triggersData struct {
 	Ran      []*report.Ran // the newest commands
 	All      int           // that ever ran
 	Running  bool
-	Fired    string
+	Draft    draft
 }
 
 func triggersOf(f *frame, r *http.Request) (any, error) {
 	all, err := f.Triggers(f.ID)
 	_, running := report.Live(f.ID)
 	ran, total, rerr := f.Commands(f.ID, 100)
-	return &triggersData{all, report.Jobs(f.ID), ran, total, running, r.FormValue("fired")}, errors.Join(err, rerr)
+	draft, derr := draftOf(f, r)
+	f.Wrong = cmp.Or(f.Wrong, derr)
+	return &triggersData{all, report.Jobs(f.ID), ran, total, running, draft}, errors.Join(err, rerr)
 }
 
 func fire(f *frame, w http.ResponseWriter, r *http.Request) error {

@@ -5,20 +5,24 @@ import (
 	"html/template"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/events"
 	"lethe/internal/markdown"
 	"lethe/life/event"
+	"lethe/llm"
 	"lethe/mind"
 )
 
 var words = template.FuncMap{
 	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
-	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version,
+	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version, "hint": backend.Hint,
+	"has": slices.Contains[[]string], "presets": llm.Presets,
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  shows("15:04"),
 	"day":    shows("Monday, 2 January 2006"),

@@ -1,0 +1,71 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"lethe/home"
+	"lethe/report"
+)
+
+// manage tells what an identity is, and has it run, fork, get a label or another model, and go.
+var manage = view{
+	Name: "manage", Title: "Manage", data: func(*frame, *http.Request) (any, error) { return nil, nil },
+	forms: map[string]form{
+		"run": then(run), "fork": then(fork), "label": then(mark), "remove": then(remove),
+	},
+}
+
+// said is the page, which says what was done.
+func said(name, what string) string {
+	return "/agents/" + name + "/manage?said=" + url.QueryEscape(what)
+}
+
+// run has the identity be kept running with a model or offline, anew where it runs, or stop.
+func run(f *frame, r *http.Request) (to string, err error) {
+	do := r.FormValue("do")
+	if do == "stop" || r.FormValue("anew") != "" {
+		_, err = report.Stop(r.Context(), f.ID)
+	}
+	if do != "stop" && err == nil {
+		err = report.Start(r.Context(), f.ID, do == "offline", f.RunStarted)
+	}
+	return said(f.ID.Name, ""), err
+}
+
+// fork boots an identity with the mind that this one had at a moment.
+func fork(f *frame, r *http.Request) (string, error) {
+	moment, err := report.ParseMoment(field(r, "at"), time.Now())
+	if err != nil {
+		return "", err
+	}
+	at, err := home.At(f.ID, f.Store, moment)
+	if err != nil {
+		return "", err
+	}
+	o := home.BootOptions{Name: strings.ToLower(field(r, "name")), Rooms: strings.Fields(field(r, "room"))}
+	made, today, err := home.Fork(f.Home.Home, f.Store, f.ID, at, o)
+	what := "A fork of " + f.ID.Name
+	if len(today) > 0 {
+		what += "; as they are today, since it is not known how they were: " + strings.Join(today, ", ")
+	}
+	return said(made.Name, what), err
+}
+
+func mark(f *frame, r *http.Request) (string, error) {
+	name := field(r, "label")
+	if !report.ValidLabel(name) {
+		return "", report.Invalid("%.40q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _", name)
+	}
+	const what = "The label is given when it runs, and no turn is under way."
+	return said(f.ID.Name, what), home.Ask(f.ID, home.WishLabel+home.Wish(name))
+}
+
+func remove(f *frame, r *http.Request) (string, error) {
+	if field(r, "name") != f.ID.Name {
+		return "", report.Invalid("type the name %s to remove it", f.ID.Name)
+	}
+	return "/agents", f.Remove(f.Store, f.ID)
+}
