@@ -59,7 +59,9 @@ func configure(f *frame, r *http.Request) (string, error) {
 	return "/agents?saved=1#settings", config.Set(f.Dir, values)
 }
 
-func removeRoom(f *frame, r *http.Request) (string, error) { return "/agents", f.RemoveRoom(field(r, "gone")) }
+func removeRoom(f *frame, r *http.Request) (string, error) {
+	return "/agents", f.RemoveRoom(field(r, "gone"))
+}
 
 // boot boots an identity, after a check that it can run, and has it be kept running, with a model or offline. One that
 // is there with the same purpose is meant: the form was sent twice.

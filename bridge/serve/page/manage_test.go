@@ -280,7 +280,9 @@ func TestManageImages(t *testing.T) {
 	p.Goto(m.Page() + "/agents/ada/triggers?name=morning-brief#edit")
 	p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 	p.Picture(filepath.Join(*images, "triggers.png"))
-	lethetest.Eventually(t, "it asks", func() bool { return strings.Contains(m.get("/agents"), "1 open question") && strings.Contains(m.get("/agents"), "I will remember") })
+	lethetest.Eventually(t, "it asks", func() bool {
+		return strings.Contains(m.get("/agents"), "1 open question") && strings.Contains(m.get("/agents"), "I will remember")
+	})
 	p.Goto(m.Page() + "/agents")
 	p.Picture(filepath.Join(*images, "identities.png"))
 }

@@ -101,11 +101,6 @@ func (d *nowData) choose(f *frame) error {
 		}
 		d.Room = cmp.Or(d.Room, room.Name)
 		d.Heard = d.Heard || room.Name == d.Room
-		if room.Last != nil && room.Last.Agent {
-			if q, ok := chat.ParseQuestion(room.Last.Text); ok {
-				room.Last.Text = q.Text
-			}
-		}
 		d.Rooms = append(d.Rooms, room)
 	}
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {

@@ -17,11 +17,12 @@ import (
 	"lethe/life/event"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/report"
 )
 
 var words = template.FuncMap{
 	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
-	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version, "hint": backend.Hint,
+	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version, "hint": backend.Hint, "gist": gist,
 	"has": slices.Contains[[]string], "presets": llm.Presets,
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  shows("15:04"),
@@ -55,6 +56,15 @@ func dollars(usd float64) string {
 		return fmt.Sprintf("$%.4f", usd)
 	}
 	return fmt.Sprintf("$%.2f", usd)
+}
+
+// gist is a line of a room in few words: a question or an answer without its id.
+func gist(s *report.Said) string {
+	_, text := chat.Cited(s.Text)
+	if q, ok := chat.ParseQuestion(s.Text); ok && s.Agent {
+		text = q.Text
+	}
+	return short(160, text)
 }
 
 // entries names those from one to another.
