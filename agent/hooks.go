@@ -116,8 +116,11 @@ func (a *Agent) afterCall(ctx context.Context, in intent, tool string, args json
 	answer, stopped, err := a.consult(ctx, hook.Input{
 		Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body),
 	})
-	if err != nil || stopped {
+	if err != nil {
 		return err
+	}
+	if stopped {
+		answer.Output = "stopped before a hook had answered"
 	}
 	if answer.Output != "" {
 		o.kept = []body{{Gist: "the result of " + tool + " that a hook replaced", Data: o.Body}}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )
@@ -158,6 +159,23 @@ func TestHookOfResult(t *testing.T) {
 		r.checked()
 	}
 	equal(t, "what follows the call", bodies[1], bodies[0])
+}
+
+// A result that a hook was about to look at when it was stopped is not shown either.
+func TestHookOfResultStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Contains: "go", Answer: calls("BASH", `{"command":"echo password"}`)}, always("done"))
+	w.hook("result/mask", "sleep 4")
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	w.say("dev", "ann", "go")
+	w.shows(id, "the hook runs", func(s status.Status) bool { return s.Tool == "hook result" })
+	w.say("dev", "ann", "/stop")
+	equal(t, "answer", w.answered("dev", 1), "Stopped.")
+	r.settled()
+	equal(t, "result", w.results(id)[0].text, "[a hook replaced this result]\nstopped before a hook had answered")
+	contains(t, w.body(w.events(id, "result")[0], 1), "password")
+	r.checked()
 }
 
 // A hook of replies sends an answer back, at most three times a turn.

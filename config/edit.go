@@ -14,27 +14,61 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/internal/durable"
+	"lethe/internal/lazy"
 	"lethe/mcp"
 )
 
-// AddServer appends the table [mcp.NAME] to the config.toml of a home. Comments and all else stay as they are.
+// AddServer appends the table [mcp.NAME] to the config.toml of a home. Comments and all else stay as they are. Keys in the
+// table go into the file of keys, and their names into the table: headers, and what the environment has under a name such
+// as API_KEY.
 func AddServer(home, name string, s mcp.Server) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		if _, there := settings.MCP[name]; there {
 			return "", Invalid("remove it first: lethe mcp remove "+name, "there is a server %s already", name)
+		}
+		if err := hold(home, name, &s); err != nil {
+			return "", err
 		}
 		settings.MCP[name] = s
 		return text + "\n" + tables(map[string]mcp.Server{name: s}), nil
 	})
 }
 
-// RemoveServer takes the table [mcp.NAME] out of the config.toml of a home.
+var isKey = lazy.Regexp(`(?i)key|token|secret|passw|auth|credential`)
+
+// hold puts the keys of a server into the file of keys.
+func hold(home, server string, s *mcp.Server) error {
+	s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
+	for _, values := range []map[string]string{s.Env, s.Headers} {
+		for name, value := range values {
+			key := strings.TrimPrefix(value, "Bearer ")
+			if strings.HasPrefix(key, "$") || s.URL == "" && !isKey().MatchString(name) {
+				continue
+			}
+			variable := heldAs(server, name)
+			if err := SetKey(home, variable, key); err != nil {
+				return err
+			}
+			values[name] = strings.TrimSuffix(value, key) + "$" + variable
+		}
+	}
+	return nil
+}
+
+// heldAs is the name under which the file of keys has one of a server.
+func heldAs(server, name string) string {
+	return "MCP_" + strings.ToUpper(strings.ReplaceAll(server+"_"+name, "-", "_"))
+}
+
+// RemoveServer takes the table [mcp.NAME] out of the config.toml of a home, and its keys out of the file of keys.
 func RemoveServer(home, name string) error {
-	return edit(home, func(text string, settings *Settings) (string, error) {
+	var was mcp.Server
+	err := edit(home, func(text string, settings *Settings) (string, error) {
 		if _, there := settings.MCP[name]; !there {
 			const what = "there is no server %s"
 			return "", Invalid("lethe mcp list shows those that there are", what, name)
 		}
+		was = settings.MCP[name]
 		delete(settings.MCP, name)
 		header := regexp.MustCompile(`^\s*\[\s*mcp\s*\.\s*"?` + regexp.QuoteMeta(name) + `"?\s*[.\]]`)
 		var left []string
@@ -49,6 +83,14 @@ func RemoveServer(home, name string) error {
 		}
 		return strings.Join(left, ""), nil
 	})
+	for _, values := range []map[string]string{was.Env, was.Headers} {
+		for key, value := range values {
+			if held := heldAs(name, key); err == nil && strings.HasSuffix(value, "$"+held) {
+				err = SetKey(home, held, "")
+			}
+		}
+	}
+	return err
 }
 
 // Set gives keys of the config.toml of a home, such as "user" and "model.name", their values: strings and numbers, of

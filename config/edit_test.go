@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 	"lethe/mcp"
 )
@@ -45,6 +46,44 @@ func TestEditServers(t *testing.T) {
 		if err := RemoveServer(home, "notes"); err == nil || !strings.Contains(err.Error(), "cannot be edited") || text() != odd {
 			t.Errorf("removed from %q: %v", odd, err)
 		}
+	}
+}
+
+// A key never stands in config.toml: it is where keys are, and goes with its server.
+func TestServersKeys(t *testing.T) {
+	home := t.TempDir()
+	lethetest.Must(t, SetKey(home, "MINE", "sk-mine-1"))
+	lethetest.Must(t, AddServer(home, "git-hub", mcp.Server{
+		Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "ghp_123456789", "LANG": "de", "API_KEY": "$MINE"},
+	}))
+	lethetest.Must(t, AddServer(home, "far", mcp.Server{
+		URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer far-123456789", "X-Org": "a b"},
+	}))
+	var s Settings
+	lethetest.Must(t, Read(home, &s))
+	want := map[string]mcp.Server{
+		"git-hub": {Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "$MCP_GIT_HUB_GITHUB_TOKEN", "LANG": "de", "API_KEY": "$MINE"}},
+		"far":     {URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer $MCP_FAR_AUTHORIZATION", "X-Org": "$MCP_FAR_X_ORG"}},
+	}
+	if !reflect.DeepEqual(s.MCP, want) {
+		t.Errorf("%+v", s.MCP)
+	}
+	if secret.Value("MCP_FAR_AUTHORIZATION") != "far-123456789" || secret.Value("MCP_FAR_X_ORG") != "a b" {
+		t.Error("the keys of far are not found")
+	}
+	lethetest.Must(t, RemoveServer(home, "far"))
+	if keys := lethetest.Read(t, KeysFile(home)); keys != "MINE=sk-mine-1\nMCP_GIT_HUB_GITHUB_TOKEN=ghp_123456789\n" {
+		t.Errorf("left:\n%s", keys)
+	}
+	if err := AddServer(home, "git-hub", mcp.Server{Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "another-1"}}); err == nil {
+		t.Error("added twice")
+	}
+	if err := AddServer(home, "lines", mcp.Server{URL: "https://a.example", Headers: map[string]string{"A": "b\nc"}}); err == nil {
+		t.Error("a key of two lines is taken")
+	}
+	lethetest.Must(t, RemoveServer(home, "git-hub"))
+	if text := lethetest.Read(t, File(home)) + lethetest.Read(t, KeysFile(home)); strings.Contains(text, "ghp_") || strings.Contains(text, "MCP_") {
+		t.Error(text)
 	}
 }
 

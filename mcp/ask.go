@@ -13,33 +13,55 @@ import (
 )
 
 // question is what a server asks people in the middle of a call. The call waits for the answer, as long as the server
-// lives; a server has one such question at a time.
+// lives; an identity has one such question of a server at a time.
 type question struct {
 	*sdk.ElicitParams
 	answer chan *sdk.ElicitResult
 }
 
-// elicited takes a question to who waits for a call of the server. It is dismissed where nobody does, and while another
-// one is open.
+var dismissed = &sdk.ElicitResult{Action: "cancel"}
+
+// elicited takes a question to who waits for the call of the server that it belongs to. It is dismissed where that is not
+// known.
 func (s *server) elicited(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
-	q := question{r.Params, make(chan *sdk.ElicitResult, 1)}
-	s.mu.Lock()
-	busy := s.waiting != nil || s.live == nil || s.live.calls == 0
-	s.mu.Unlock()
-	if busy {
-		return &sdk.ElicitResult{Action: "cancel"}, nil
+	p := s.asking(ctx)
+	if p == nil {
+		return dismissed, nil
 	}
+	q := question{r.Params, make(chan *sdk.ElicitResult, 1)}
 	select {
-	case s.questions <- q:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case p.asks <- q:
+	case <-p.done:
 	}
 	select {
 	case answer := <-q.answer:
 		return answer, nil
+	case <-p.done:
+		return dismissed, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// callKey is under which the context of a call has it.
+type callKey struct{}
+
+// asking returns the call that a question belongs to: the one that the context tells, as it does by the newest protocol,
+// or one that is under way, if all of these are of one identity; else nil, since another one would be asked.
+func (s *server) asking(ctx context.Context) *pending {
+	if p, told := ctx.Value(callKey{}).(*pending); told {
+		return p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var p *pending
+	for other := range s.open {
+		if p != nil && other.life != p.life {
+			return nil
+		}
+		p = other
+	}
+	return p
 }
 
 // says is a question as an identity reads it.
@@ -59,7 +81,9 @@ func (q question) says(server string) []byte {
 type pending struct {
 	live     *live
 	life     string // who called
-	question question
+	asks     chan question
+	question question    // the one that people are asked
+	late     *time.Timer // until it is dismissed
 	stop     context.CancelCauseFunc
 	limit    context.Context
 	done     chan struct{} // closed with result and err
@@ -69,8 +93,11 @@ type pending struct {
 
 // begun calls a tool, with nobody waiting for it.
 func (s *server) begun(ctx context.Context, l *live, life, tool string, args json.RawMessage) *pending {
-	p := &pending{live: l, life: life, done: make(chan struct{})}
-	p.limit, p.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	p := &pending{live: l, life: life, asks: make(chan question, 1), done: make(chan struct{})}
+	p.limit, p.stop = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), callKey{}, p))
+	s.mu.Lock()
+	s.open[p] = true
+	s.mu.Unlock()
 	go func() { // ends with the call, which ends with limit and with the server
 		defer close(p.done)
 		p.result, p.err = l.session.CallTool(p.limit, &sdk.CallToolParams{Name: tool, Arguments: args})
@@ -85,24 +112,59 @@ func (s *server) await(ctx context.Context, p *pending) (answer catalogue.Answer
 	})
 	defer late.Stop()
 	defer context.AfterFunc(ctx, func() { p.stop(ctx.Err()) })()
-	select {
-	case p.question = <-s.questions:
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		p.live.calls++ // while it waits
-		s.waiting = p
-		return catalogue.Answer{Text: p.question.says(s.name)}, nil
-	case <-p.done:
-	case <-p.limit.Done():
-		deaf := time.AfterFunc(stopGrace, func() { s.stop(p.live, true) }) // it does not even read the call
-		<-p.done
-		deaf.Stop()
+	for answer.Text == nil {
+		select {
+		case q := <-p.asks:
+			answer.Text = s.put(p, q)
+			continue
+		case <-p.done:
+		case <-p.limit.Done():
+			deaf := time.AfterFunc(stopGrace, func() { s.stop(p.live, true) }) // it does not even read the call
+			<-p.done
+			deaf.Stop()
+		}
+		defer s.forget(p)
+		if p.err != nil {
+			return answer, s.failure(ctx, p.limit, p.live, p.err)
+		}
+		return answerOf(p.result), nil
 	}
-	defer p.stop(nil)
-	if p.err != nil {
-		return answer, s.failure(ctx, p.limit, p.live, p.err)
+	return answer, nil
+}
+
+// put puts a question to the identity that called, unless another one is open: that is dismissed.
+func (s *server) put(p *pending, q question) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting[p.life] != nil {
+		q.answer <- dismissed
+		return nil
 	}
-	return answerOf(p.result), nil
+	p.question = q
+	p.live.calls++ // while it waits
+	delete(s.open, p)
+	s.waiting[p.life] = p
+	p.late = time.AfterFunc(s.of.asked, func() { s.dismiss(p) })
+	return q.says(s.name)
+}
+
+// forget ends a call, and reports whether people were being asked.
+func (s *server) forget(p *pending) (asked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, p)
+	if asked = s.waiting[p.life] == p; asked {
+		delete(s.waiting, p.life)
+	}
+	p.stop(nil)
+	return asked
+}
+
+// dismiss ends a call whose question nobody has answered.
+func (s *server) dismiss(p *pending) {
+	if s.forget(p) {
+		s.end(p.live)
+	}
 }
 
 // answer answers the question that is open, if it came to this life, and waits for the call that asked it.
@@ -116,17 +178,19 @@ func (s *server) answer(ctx context.Context, l *live, life string, args json.Raw
 		return catalogue.Answer{}, fmt.Errorf("read args: %w", err)
 	}
 	s.mu.Lock()
-	p := s.waiting
+	p := s.waiting[life]
 	switch {
-	case p == nil || p.live != l || p.life != life:
+	case p == nil || p.live != l:
 		s.mu.Unlock()
 		return catalogue.Answer{}, errors.New("the server asks you nothing (any more): it may have ended. Call the tool again")
 	case a.Question != p.question.Message:
 		s.mu.Unlock()
 		return catalogue.Answer{}, fmt.Errorf("question has to be what the server asks, word for word: %s", p.question.Message)
 	}
-	s.waiting = nil
+	delete(s.waiting, life)
+	s.open[p] = true
 	s.mu.Unlock()
+	p.late.Stop()
 	defer s.end(l)
 	p.question.answer <- &sdk.ElicitResult{Action: a.Action, Content: a.Content}
 	return s.await(ctx, p)

@@ -127,16 +127,16 @@ func (s *server) load() {
 	}
 }
 
-// keep takes over what the server can do, and writes the file if that is new.
-func (s *server) keep(items []catalogue.Item) error {
-	s.mu.Lock()
-	same := s.items != nil && slices.Equal(s.items, items)
-	s.items = items
-	s.mu.Unlock()
-	if same {
-		return nil
+// keep takes over what the server can do, after it has written the file if that is new.
+func (s *server) keep(items []catalogue.Item) (err error) {
+	was, known := s.listed()
+	if !known || !slices.Equal(was, items) {
+		err = s.write(".json", listing{items, s.digest(items)})
 	}
-	return s.write(".json", listing{items, s.digest(items)})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items = items
+	return err
 }
 
 // changed asks the server again after it said that its tools are others.

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
@@ -89,26 +92,47 @@ func (s *server) Authorize(_ context.Context, r *http.Request, answer *http.Resp
 	return nil
 }
 
-// token reads the token, and refreshes it if it has expired or was refused. It returns nil where people have to log in.
-// The file is read each time: they may have done so since, and another process may have refreshed it.
-func (s *server) token(refused string) *oauth2.Token {
-	var g grant
+// grant reads what people allowed at the server's address. The file is read each time: they may have done so since, and
+// another process may have refreshed the token.
+func (s *server) grant() (g grant) {
 	data, err := durable.ReadWhole(s.path(".token.json"), 1<<20)
 	if err != nil || json.Unmarshal(data, &g) != nil || g.URL != s.URL || g.Config == nil {
-		return nil
+		return grant{}
 	}
 	secret.Add(g.ClientSecret, g.AccessToken, g.RefreshToken)
-	if g.Valid() && g.AccessToken != refused {
-		return g.Token
+	return g
+}
+
+// token returns the token, and refreshes it if it has expired or was refused. It returns nil where people have to log in.
+// Most authorities let a token be refreshed once, so one process does at a time.
+func (s *server) token(refused string) *oauth2.Token {
+	for locked := false; ; locked = true {
+		g := s.grant()
+		if g.Config == nil || g.Valid() && g.AccessToken != refused {
+			return g.Token
+		}
+		if locked {
+			return s.refresh(g)
+		}
+		lock := flock.New(filepath.Dir(s.path("")), flock.SetFlag(os.O_RDONLY))
+		if err := lock.Lock(); err != nil {
+			s.log.Warn("a token cannot be refreshed", "error", err)
+			return nil
+		}
+		defer lock.Close()
 	}
+}
+
+func (s *server) refresh(g grant) *oauth2.Token {
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, authority)
-	g.Token, err = g.TokenSource(ctx, &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
+	fresh, err := g.TokenSource(ctx, &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
 	if err == nil {
+		g.Token = fresh
 		secret.Add(g.AccessToken, g.RefreshToken)
 		err = s.write(".token.json", g)
 	}
 	if err != nil {
 		s.log.Warn("a token cannot be refreshed", "error", err)
 	}
-	return g.Token
+	return fresh
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,10 +58,25 @@ func TestLogin(t *testing.T) {
 	if got := use(before, "far/echo", echo); got != "you said hello" || g.Issued.Load() != 2 {
 		t.Error(g.Issued.Load(), got)
 	}
+	// Two processes meet its end in the same instant: one refreshes it.
+	two := []*Servers{before, far(t, g, home)}
+	use(two[1], "far/echo", echo)
+	g.Revoked.Store(2)
+	var both sync.WaitGroup
+	for _, one := range two {
+		both.Go(func() {
+			if got := use(one, "far/echo", echo); got != "you said hello" {
+				t.Error(got)
+			}
+		})
+	}
+	if both.Wait(); g.Issued.Load() != 3 {
+		t.Error(g.Issued.Load(), "tokens")
+	}
 	// From now on each has expired when it comes.
 	g.Lasts.Store(1)
-	g.Revoked.Store(2)
-	if got := use(before, "far/echo", echo); got != "you said hello" || g.Issued.Load() < 3 {
+	g.Revoked.Store(3)
+	if got := use(before, "far/echo", echo); got != "you said hello" || g.Issued.Load() < 4 {
 		t.Error(g.Issued.Load(), got)
 	}
 	old := g.Issued.Load()

@@ -108,13 +108,14 @@ type Servers struct {
 	Config
 	all []*server
 
-	handshake, call, idle time.Duration // bounds; tests have shorter ones
+	handshake, call, idle, asked time.Duration // bounds; tests have shorter ones
 }
 
 const (
 	handshakeTime = 10 * time.Second // of a start
 	callTime      = 10 * time.Minute // of a call
 	idleTime      = 10 * time.Minute // without a call, before a server is closed
+	askedTime     = 24 * time.Hour   // of a question, before it is dismissed
 )
 
 // New makes known which servers there are, and reads what they could do when they were last asked. It starts none. Values
@@ -124,12 +125,12 @@ func New(c Config) *Servers {
 	if real, err := filepath.EvalSymlinks(c.Home); err == nil {
 		c.Home = real
 	}
-	all := &Servers{Config: c, handshake: cmp.Or(c.Handshake, handshakeTime), call: callTime, idle: idleTime}
+	all := &Servers{Config: c, handshake: cmp.Or(c.Handshake, handshakeTime), call: callTime, idle: idleTime, asked: askedTime}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
 		s := &server{
 			Server: c.Servers[name], name: name, of: all,
 			log: c.Log.With("server", name), pause: backoff.NewExponentialBackOff(),
-			questions: make(chan question),
+			open: map[*pending]bool{}, waiting: map[string]*pending{},
 		}
 		s.broken = s.prepare()
 		s.load()

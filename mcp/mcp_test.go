@@ -365,6 +365,17 @@ func TestQuestion(t *testing.T) {
 			t.Error(name, got)
 		}
 	}
+	s.asked = time.Millisecond
+	for _, name := range []string{"new", "old"} { // a question that nobody answers
+		use(s, name+"/confirm", `{"text":"all"}`)
+		lethetest.Eventually(t, "it is dismissed", func() bool {
+			one := s.called(name)
+			one.mu.Lock()
+			defer one.mu.Unlock()
+			return len(one.waiting)+len(one.open) == 0 && (one.live == nil || one.live.calls == 0)
+		})
+	}
+	s.asked = time.Hour
 	use(s, "new/confirm", `{"text":"all"}`)
 	use(s, "new/crash", `{"text":""}`)
 	s.all[0].mu.Lock()
@@ -372,5 +383,36 @@ func TestQuestion(t *testing.T) {
 	s.all[0].mu.Unlock()
 	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got, "asks you nothing (any more)") {
 		t.Error(got)
+	}
+}
+
+// What a server asks reaches the identity whose call it is. Where the protocol does not tell, and two identities call,
+// nobody is asked.
+func TestQuestionOfTwo(t *testing.T) {
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, nil)
+	web := httptest.NewServer(handler)
+	defer web.Close()
+	defer web.CloseClientConnections()
+	s := servers(t, t.TempDir(), map[string]Server{"new": actAs("good"), "old": {URL: web.URL}})
+	defer s.Close() // before the server at the address
+	as := func(life, name, args string) string {
+		a, err := s.Use(t.Context(), name, json.RawMessage(args), catalogue.Call{Life: life})
+		return fmt.Sprint(string(a.Text), err)
+	}
+	for _, name := range []string{"new", "old"} {
+		other := &pending{life: "ann"} // is under way
+		one := s.called(name)
+		one.mu.Lock()
+		one.open[other] = true
+		one.mu.Unlock()
+		got := as("bob", name+"/confirm", `{"text":"his"}`)
+		if name == "new" {
+			lethetest.Words(t, got, "Really delete his?")
+			lethetest.Words(t, as("ann", name+"/confirm", `{"text":"hers"}`), "Really delete hers?")
+			lethetest.Words(t, as("bob", name+"/answer", `{"question":"Really delete his?","action":"decline"}`), "decline")
+			lethetest.Words(t, as("ann", name+"/answer", `{"question":"Really delete hers?","action":"accept"}`), "accept")
+		} else if got != "cancel, since <nil><nil>" {
+			t.Error(got)
+		}
 	}
 }

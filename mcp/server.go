@@ -40,8 +40,8 @@ type server struct {
 	failed error     // why
 	errors tail      // of its standard error
 
-	questions chan question // taken by whoever waits for a call
-	waiting   *pending      // the call that asks people
+	open    map[*pending]bool   // calls that somebody waits for
+	waiting map[string]*pending // by whom they are of: calls that ask people
 }
 
 // live is a run of a server. server.mu guards calls.
@@ -135,9 +135,11 @@ func (s *server) stop(l *live, called bool) {
 	if s.live == l {
 		s.live = nil
 	}
-	if s.waiting != nil && s.waiting.live == l {
-		s.waiting.stop(nil)
-		s.waiting = nil
+	for life, p := range s.waiting {
+		if p.live == l {
+			p.stop(nil)
+			delete(s.waiting, life)
+		}
 	}
 	go l.session.Close() // ends with the session
 	time.AfterFunc(stopGrace, l.cancel)
