@@ -107,11 +107,15 @@ func (h *head) Write(p []byte) (int, error) {
 }
 
 // describe runs a program, confined and without a network, for the line that says what it does; once for all that was
-// taken of it.
+// taken of it, and once an hour where it says nothing.
 func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 	known := s.kept(all) + ".about"
-	if text, err := durable.ReadWhole(known, maxAbout); err == nil {
-		return string(text), nil
+	text, err := durable.ReadWhole(known, maxAbout)
+	if fi, missing := os.Stat(known); err == nil && missing == nil && (len(text) > 0 || time.Since(fi.ModTime()) < time.Hour) {
+		if len(text) == 0 {
+			err = errors.New("it printed no line for --description when it was asked within the last hour")
+		}
+		return string(text), err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
@@ -124,9 +128,9 @@ func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 	odd := len(about) > maxAbout || !utf8.ValidString(about) || strings.ContainsFunc(about, unicode.IsControl)
 	if err = cmp.Or(err, ctx.Err()); err != nil || (end != sandbox.Outcome{}) || about == "" || odd {
 		const say = "it does not print a line of at most %d bytes within %v for --description (%v, exit code %d%s)"
-		return "", fmt.Errorf(say, maxAbout, askTime, err, end.Exit, end.Failed)
+		about, err = "", fmt.Errorf(say, maxAbout, askTime, err, end.Exit, end.Failed)
 	}
-	return about, cmp.Or(durable.MkdirAll(filepath.Dir(known), 0o700), durable.WriteFile(known, []byte(about), 0o600))
+	return about, errors.Join(err, durable.MkdirAll(filepath.Dir(known), 0o700), durable.WriteFile(known, []byte(about), 0o600))
 }
 
 var specifiedName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"lethe/catalogue"
 	"lethe/internal/sandbox"
@@ -219,6 +220,24 @@ func TestHostilePrograms(t *testing.T) {
 	}
 	if len(shelf.all) != 12 {
 		t.Errorf("%d entries", len(shelf.all))
+	}
+	said := func() string { return fmt.Sprint(New(home, "", nil, nil, true).All()) }
+	if got := strings.Count(said(), "asked within the last hour"); got != 2*9 { // and among its faults
+		t.Errorf("%d are not asked again", got)
+	}
+	lethetest.Must(t, os.Remove(filepath.Join(home, "bin", "hangs")))
+	kept, _ := filepath.Glob(home + "/allowed/*.about")
+	for _, file := range kept {
+		lethetest.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(-2*time.Hour)))
+	}
+	if got := strings.Count(said(), "it does not print a line"); got != 2*8 || len(kept) != 9 {
+		t.Errorf("%d are asked again, of %d", got, len(kept))
+	}
+	for i := range maxEntries {
+		lethetest.Must(t, os.WriteFile(filepath.Join(home, "bin", fmt.Sprint("more", i)), nil, 0o700))
+	}
+	if all := New(home, "", nil, nil, true).All(); len(all) != 1 || !strings.Contains(all[0].Why, "more than 1000 entries") {
+		t.Errorf("%d entries: %+v", len(all), all[0])
 	}
 }
 

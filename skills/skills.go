@@ -34,10 +34,11 @@ import (
 
 // What a skill may be.
 const (
-	maxText   = 256 << 10 // bytes of a SKILL.md
-	maxFiles  = 1000      // files of a skill
-	maxBytes  = 64 << 20  // of them, or of a program
-	maxListed = 50        // files that its text names
+	maxText    = 256 << 10 // bytes of a SKILL.md
+	maxEntries = 1000      // in a directory of skills or programs
+	maxFiles   = 1000      // files of a skill
+	maxBytes   = 64 << 20  // of them, or of a program
+	maxListed  = 50        // files that its text names
 
 	maxKept = 4 * maxBytes // of what people allowed
 
@@ -152,6 +153,21 @@ func (t tree) Open(name string) (fs.File, error) {
 	return t.root.OpenFile(path.Join(t.dir, name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
+// entries lists the directory, in order.
+func (t tree) entries() ([]fs.DirEntry, error) {
+	f, err := t.Open(".")
+	if err != nil {
+		return nil, nil // what cannot be read is not there
+	}
+	defer f.Close()
+	entries, err := f.(fs.ReadDirFile).ReadDir(maxEntries + 1)
+	if len(entries) > maxEntries {
+		return nil, fmt.Errorf("it has more than %d entries, and none is read", maxEntries)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, nil
+}
+
 // look returns what lies in a place; what has the stamp that it had before is not read.
 func (s *Shelf) look(p place, before []Entry) (all []Entry) {
 	if _, err := os.Stat(filepath.Join(p.root, p.dir)); err != nil {
@@ -163,7 +179,11 @@ func (s *Shelf) look(p place, before []Entry) (all []Entry) {
 	}
 	defer root.Close()
 	t := tree{root, p.dir}
-	entries, _ := fs.ReadDir(t, ".")
+	entries, err := t.entries()
+	if err != nil {
+		at := filepath.Join(p.root, p.dir)
+		return []Entry{{place: p, Name: filepath.Base(at), Path: at, Why: err.Error(), Faults: []string{err.Error()}}}
+	}
 	for _, d := range entries {
 		fi, err := d.Info()
 		runs := err == nil && !d.IsDir() && fi.Mode()&0o111 != 0
