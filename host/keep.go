@@ -14,7 +14,7 @@ const keepPace = time.Second
 
 // Keep runs the identities of a home that people have started (home.Started), also those that they start meanwhile,
 // until ctx ends or, once last is closed, none runs any more. Each begins with the settings and keys as they are then;
-// of the options Offline does not count. Why one cannot be run is written down with it; it is tried again when people
+// options that stand in for settings are those of other identities. Why one cannot be run is written down with it; it is tried again when people
 // start it again. While another process keeps them, Keep waits for its end. Log is set.
 func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{}) error {
 	lock := place.Keeper()
@@ -55,7 +55,7 @@ func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{})
 func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
 	var settings config.Settings
 	var h *Host
-	o.Offline = s.Offline
+	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = s.Offline, "", "", "", 0, "", nil
 	err := config.Read(place.Dir, &settings)
 	if err == nil {
 		h, err = New(place, settings, o)
