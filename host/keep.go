@@ -14,8 +14,8 @@ const keepPace = time.Second
 
 // Keep runs the identities of a home that people have started (home.Started), also those that they start meanwhile,
 // until ctx ends or, once last is closed, none runs any more. Each begins with the settings and keys as they are then;
-// options that stand in for settings are those of other identities. Why one cannot be run is written down with it; it is tried again when people
-// start it again. While another process keeps them, Keep waits for its end. Log is set.
+// options that stand in for settings are those of other identities. Why one cannot be run is written down with it; it
+// is tried again when people start it again. While another process keeps them, Keep waits for its end. Log is set.
 func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{}) error {
 	lock := place.Keeper()
 	defer lock.Close()
@@ -68,7 +68,5 @@ func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
 		return
 	}
 	o.Log.Error("a started identity cannot be run", "identity", s.Name, "error", err)
-	if err := s.Start(s.Offline, err.Error()); err != nil {
-		o.Log.Error("why it cannot be run is not written down", "identity", s.Name, "error", err)
-	}
+	_ = s.Start(s.Offline, err.Error()) // else it is tried again, and logged again
 }

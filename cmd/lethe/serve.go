@@ -44,8 +44,6 @@ func (p *program) serveCommand(call call) error {
 	if open && errors.Is(err, bridge.ErrRunning) {
 		link, lerr := serve.Link(c)
 		if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
-			p.told("open", link)
-			link, err = serve.Link(c)
 			p.browse(link)
 		}
 	}
@@ -74,7 +72,6 @@ func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
 		keeping.Go(func() { p.keepOn(ctx) })
 		p.told("ready", url)
 		if open {
-			p.told("open", link())
 			p.browse(link())
 		}
 	}
@@ -95,9 +92,10 @@ func (p *program) told(what, url string) {
 	p.announce(map[string]string{"event": what, "bridge": backend.Name, "url": url}, "%s %s %s", what, backend.Name, url)
 }
 
-// browse has the browser of the desktop, if there is one, open a login link. The link is in a file that leads there:
-// commands of agents can read the list of processes, and not the file.
+// browse prints a login link, and has the browser of the desktop, if there is one, open it. That is given a file that
+// leads there: commands of agents can read the list of processes, and not the file.
 func (p *program) browse(link string) {
+	p.told("open", link)
 	name := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		name = "open"
