@@ -31,7 +31,7 @@ const (
 )
 
 // Fault, when set, is asked before and after each step that changes the disk
-// (op is "write", "sync", "rename", "syncdir", "append", "truncate", "mkdir",
+// (op is "write", "sync", "rename", "link", "syncdir", "append", "truncate", "mkdir",
 // "remove", "symlink" or "reserve"; path is the file as the caller names it, never
 // the temporary one, or where a link that Append followed leads); an error it
 // returns is the step's. It exists for tests, which also kill the process from

@@ -72,6 +72,8 @@ func TestOrderOfSteps(t *testing.T) {
 			[]string{"write f", "sync f", "rename f", "syncdir root"}},
 		{"append", func() error { _, _, err := Append(file, []byte("y\n"), 0o600); return err },
 			[]string{"append f", "sync f", "syncdir root"}},
+		{"create", func() error { return Create(file+"1", []byte("x"), 0o600) },
+			[]string{"write f1", "sync f1", "link f1", "syncdir root"}},
 		{"sync", func() error { return Sync(file) }, []string{"sync f", "syncdir root"}},
 		{"mkdir", func() error { return MkdirAll(filepath.Join(root, "a", "b"), 0o700) },
 			[]string{"syncdir " + filepath.Base(filepath.Dir(root)), "mkdir a", "syncdir root", "mkdir b", "syncdir a"}},
