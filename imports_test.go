@@ -156,7 +156,8 @@ var allowed = map[string][]string{
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat",
 		"lethe/home", "lethe/internal/test/lethetest", "lethe/report",
 	},
-	"lethe/internal/worker": {"lethe/internal/sandbox"},
+	"lethe/internal/test/sharetest": {"lethe/internal/test/lethetest", "lethe/share"},
+	"lethe/internal/worker":         {"lethe/internal/sandbox"},
 	"lethe/journal": {
 		"lethe/blobs", "lethe/home", "lethe/internal/durable", "lethe/internal/redact", "lethe/internal/secret",
 		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/proof", "lethe/spend", "lethe/tools",
@@ -205,6 +206,7 @@ var allowed = map[string][]string{
 		"lethe/request", "lethe/spend", "lethe/spend/wallet", "lethe/tools", "lethe/trigger",
 	},
 	"lethe/request":      {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind", "lethe/outside"},
+	"lethe/share":        {"lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/skills":       {"lethe/catalogue", "lethe/internal/durable", "lethe/internal/lazy", "lethe/internal/sandbox"},
 	"lethe/spend":        {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
 	"lethe/spend/wallet": {"lethe/blobs", "lethe/home", "lethe/life/event", "lethe/llm", "lethe/spend"},
@@ -233,6 +235,9 @@ var only = map[string]string{
 	"github.com/blevesearch/snowballstem": "lethe/recall/text",
 	"filippo.io/age":                      "lethe/archive",
 	"github.com/klauspost/compress":       "lethe/archive",
+	"github.com/minio/minio-go":           "lethe/share",
+	"github.com/nats-io/nats.go":          "lethe/share",
+	"github.com/nats-io/nats-server":      "lethe/internal/test/sharetest",
 	"golang.org/x/image":                  "lethe/internal/picture",
 }
 

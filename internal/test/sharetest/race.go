@@ -1,0 +1,228 @@
+package sharetest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	mathrand "math/rand/v2"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"lethe/internal/test/lethetest"
+	"lethe/share"
+)
+
+// acked is a text whose Create has returned nil.
+type acked struct {
+	N    int
+	Text string
+}
+
+// Race is writers of one stream, each a host: goroutines with a store of their own, and processes.
+type Race struct {
+	URL        string
+	Direct     string // the URL without faults
+	Stream     string
+	Goroutines int
+	Processes  int
+	Torment    bool // processes are stopped, and killed and started again
+	For        time.Duration
+	Least      int // texts; the race goes on until there are so many, up to a minute
+
+	mu    sync.Mutex
+	acked map[int]string
+	taken int
+}
+
+// Run runs the race, and fails the test unless each number has one winner, who was told, and each text is there.
+func (r *Race) Run(t *testing.T) {
+	t.Helper()
+	r.acked = map[int]string{}
+	ctx, cancel := context.WithTimeout(t.Context(), r.For+time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() {
+		time.Sleep(r.For)
+		for ctx.Err() == nil && r.count() < r.Least {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	})
+	for i := range r.Goroutines {
+		s := Open(t, r.URL, 0)
+		all.Go(func() {
+			taken, err := writer(ctx, s, r.Stream, fmt.Sprint("g", i), func(a acked) { r.ack(t, a) })
+			r.tell(t, taken, err)
+		})
+	}
+	for i := range r.Processes {
+		all.Go(func() { r.process(ctx, t, fmt.Sprint("p", i)) })
+	}
+	all.Wait()
+	r.check(t)
+}
+
+// count returns how many texts are acked.
+func (r *Race) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.acked)
+}
+
+func (r *Race) ack(t *testing.T, a acked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if was := r.acked[a.N]; was != "" {
+		t.Errorf("number %d was given to two writers: %q and %q", a.N, was, a.Text)
+	}
+	r.acked[a.N] = a.Text
+}
+
+func (r *Race) tell(t *testing.T, taken int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.taken += taken; err != nil {
+		t.Error(err)
+	}
+}
+
+// writer creates the next number, again and again, until ctx ends, as each host does: bytes do not change until it is
+// known what became of them. It returns how often another one was faster.
+func writer(ctx context.Context, s share.Store, stream, who string, ack func(acked)) (taken int, err error) {
+	for count := 0; ctx.Err() == nil; count++ {
+		n, err := s.Newest(ctx, stream, 0)
+		if errors.Is(err, share.ErrAway) {
+			continue
+		}
+		if err != nil {
+			return taken, err
+		}
+		mine := fmt.Sprintf("%s %d %s", who, count, rand.Text())
+		err = share.ErrAway
+		for errors.Is(err, share.ErrAway) && ctx.Err() == nil {
+			err = s.Create(ctx, stream, n+1, []byte(mine))
+		}
+		switch {
+		case err == nil:
+			ack(acked{n + 1, mine})
+			after, err := s.Newest(ctx, stream, 0)
+			if err == nil && after <= n {
+				return taken, fmt.Errorf("%s has created %d, and the newest is %d", who, n+1, after)
+			}
+		case errors.Is(err, share.ErrTaken):
+			taken++
+			time.Sleep(time.Duration(mathrand.Int64N(int64(5 * time.Millisecond))))
+		case !errors.Is(err, share.ErrAway):
+			return taken, err
+		}
+	}
+	return taken, nil
+}
+
+// orders are what a process of writers is told.
+type orders struct{ URL, Stream, Who string }
+
+// write is the role of a writer: it prints what it was acked, a line each, until it is killed.
+func write(role string) {
+	var o orders
+	if err := json.Unmarshal([]byte(role), &o); err != nil {
+		panic(err)
+	}
+	s, err := share.Open(o.URL, 0)
+	if err != nil {
+		panic(err)
+	}
+	out := json.NewEncoder(os.Stdout)
+	if _, err := writer(context.Background(), s, o.Stream, o.Who, func(a acked) { _ = out.Encode(a) }); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// process runs writers, one after the other when they are killed, until ctx ends.
+func (r *Race) process(ctx context.Context, t *testing.T, who string) {
+	for life := 0; ctx.Err() == nil; life++ {
+		role, _ := json.Marshal(orders{r.URL, r.Stream, fmt.Sprint(who, ".", life)})
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		p := run(t, "write "+string(role), in)
+		in.Close()
+		over := context.AfterFunc(ctx, func() { _ = p.Process.Kill() })
+		if r.Torment {
+			go p.torment(ctx)
+		}
+		r.read(t, out)
+		out.Close()
+		over()
+		_ = p.Wait()
+	}
+}
+
+// torment stops a process for a while, some times, and then kills it.
+func (p *process) torment(ctx context.Context) {
+	for range 3 {
+		for _, signal := range []os.Signal{syscall.SIGSTOP, syscall.SIGCONT} {
+			select {
+			case <-ctx.Done():
+			case <-time.After(soon() / 2):
+			}
+			_ = p.Process.Signal(signal)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	_ = p.Process.Kill()
+}
+
+func (r *Race) read(t *testing.T, out io.Reader) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var a acked
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			t.Errorf("a writer says %q", lines.Text())
+			continue
+		}
+		r.ack(t, a)
+	}
+}
+
+func (r *Race) check(t *testing.T) {
+	s := Open(t, r.Direct, time.Minute)
+	newest, err := s.Newest(t.Context(), r.Stream, 0)
+	lethetest.Must(t, err)
+	lost, unsaid := 0, 0
+	for n := 1; n <= newest; n++ {
+		got, err := s.Get(t.Context(), r.Stream, n)
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+		switch was := r.acked[n]; was {
+		case "":
+			unsaid++
+		case string(got):
+		default:
+			lost++
+			t.Errorf("number %d is %q, and %q was told that it had won", n, got, was)
+		}
+		delete(r.acked, n)
+	}
+	for n := range r.acked {
+		lost++
+		t.Errorf("number %d was acked, and the newest is %d", n, newest)
+	}
+	if newest < max(r.Least, 1) {
+		t.Errorf("there are %d texts", newest)
+	}
+	t.Logf("%d texts, %d times another one was faster, %d of writers that were not told, %d lost", newest, r.taken,
+		unsaid, lost)
+}

@@ -1,0 +1,322 @@
+// Package sharetest has the servers to which a store is put, as processes that can be killed and stopped, proxies that
+// lose and delay what passes, and the contract that each store keeps.
+//
+// A test binary that uses it calls Main from TestMain: the processes are the binary itself.
+package sharetest
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"go/build"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"go.uber.org/goleak"
+
+	"lethe/internal/test/lethetest"
+)
+
+const roleVariable = "LETHE_SHARETEST"
+
+// Main runs the tests, after which no goroutine may be left, or the process that one of them started.
+func Main(m *testing.M) {
+	role := os.Getenv(roleVariable)
+	if role == "" {
+		goleak.VerifyTestMain(m)
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	if orders, is := strings.CutPrefix(role, "write "); is {
+		write(orders)
+	} else {
+		serve(role)
+	}
+}
+
+// process is a process of this binary in a role, or another program. It ends with the test, and with this process,
+// however that ends: its standard input ends then.
+type process struct {
+	*exec.Cmd
+	input io.Closer
+}
+
+func start(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	lethetest.Must(t, err)
+	lethetest.Must(t, cmd.Start())
+	return &process{cmd, input}
+}
+
+// run starts a process of this binary, which kill ends. What it prints goes to out.
+func run(t testing.TB, role string, out *os.File) *process {
+	t.Helper()
+	path, err := os.Executable()
+	lethetest.Must(t, err)
+	cmd := exec.Command(path)
+	cmd.Env, cmd.Stdout = append(os.Environ(), roleVariable+"="+role), out
+	return start(t, cmd)
+}
+
+func (p *process) kill() {
+	_ = p.Process.Kill()
+	_ = p.Wait()
+}
+
+// node is how one NATS server is set up.
+type node struct {
+	Name, Dir           string
+	Port, Peer, Monitor int
+	Peers               []int // of all servers of the cluster
+	Lazy                bool  // without sync_interval: always
+	Guard               *Guard
+}
+
+// Guard makes a server insist on TLS and on a user, who may publish and subscribe to what is named.
+type Guard struct {
+	CertFile, KeyFile, User, Password string
+	Publish, Subscribe                []string
+}
+
+func (g *Guard) set(o *server.Options) error {
+	pair, err := tls.LoadX509KeyPair(g.CertFile, g.KeyFile)
+	o.TLSConfig, o.TLS, o.TLSTimeout = &tls.Config{Certificates: []tls.Certificate{pair}}, true, 10
+	o.Users = []*server.User{{Username: g.User, Password: g.Password, Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: g.Publish},
+		Subscribe: &server.SubjectPermission{Allow: g.Subscribe},
+	}}}
+	return err
+}
+
+// serve is the role of a NATS server.
+func serve(role string) {
+	var n node
+	if err := json.Unmarshal([]byte(role), &n); err != nil {
+		panic(err)
+	}
+	options := &server.Options{
+		ServerName: n.Name, Host: "127.0.0.1", Port: n.Port, HTTPHost: "127.0.0.1", HTTPPort: n.Monitor,
+		JetStream: true, StoreDir: n.Dir, SyncAlways: !n.Lazy, NoLog: os.Getenv("LETHE_NATS_LOG") == "", NoSigs: true,
+	}
+	if len(n.Peers) > 0 {
+		options.Cluster = server.ClusterOpts{Name: "home", Host: "127.0.0.1", Port: n.Peer, NoAdvertise: true}
+	}
+	for _, peer := range n.Peers {
+		options.Routes = append(options.Routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", peer)})
+	}
+	if n.Guard != nil {
+		if err := n.Guard.set(options); err != nil {
+			panic(err)
+		}
+	}
+	s, err := server.NewServer(options)
+	if err != nil {
+		panic(err)
+	}
+	s.ConfigureLogger()
+	s.Start()
+	s.WaitForShutdown()
+}
+
+// ports returns ports that are free now.
+func ports(t testing.TB, n int) []int {
+	t.Helper()
+	var out []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		lethetest.Must(t, err)
+		defer l.Close()
+		out = append(out, l.Addr().(*net.TCPAddr).Port)
+	}
+	return out
+}
+
+// Cluster is NATS servers in processes of their own.
+type Cluster struct {
+	t     testing.TB
+	nodes []node
+	runs  []*process
+}
+
+// NATS starts one server or three, which sync each write unless they are lazy, and waits until they serve.
+func NATS(t testing.TB, servers int, lazy bool) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, runs: make([]*process, servers)}
+	free := ports(t, 3*servers)
+	dir := t.TempDir()
+	for i := range servers {
+		n := node{Name: fmt.Sprint("n", i), Dir: filepath.Join(dir, fmt.Sprint(i)), Lazy: lazy}
+		n.Port, n.Peer, n.Monitor = free[i], free[servers+i], free[2*servers+i]
+		if servers > 1 {
+			n.Peers = free[servers : 2*servers]
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	for i := range servers {
+		c.Start(i)
+	}
+	return c
+}
+
+// Guarded starts one server with a guard, and returns its address.
+func Guarded(t testing.TB, g *Guard) string {
+	t.Helper()
+	free := ports(t, 2)
+	c := &Cluster{t: t, runs: make([]*process, 1)}
+	c.nodes = []node{{Name: "n0", Dir: t.TempDir(), Port: free[0], Monitor: free[1], Guard: g}}
+	c.Start(0)
+	return c.Addresses()[0]
+}
+
+// Start starts a server that does not run.
+func (c *Cluster) Start(i int) {
+	role, err := json.Marshal(c.nodes[i])
+	lethetest.Must(c.t, err)
+	c.runs[i] = run(c.t, string(role), nil)
+	c.t.Cleanup(c.runs[i].kill)
+}
+
+// Kill is kill -9.
+func (c *Cluster) Kill(i int) { c.runs[i].kill() }
+
+// Addresses returns where clients reach the servers.
+func (c *Cluster) Addresses() (all []string) {
+	for _, n := range c.nodes {
+		all = append(all, fmt.Sprintf("127.0.0.1:%d", n.Port))
+	}
+	return all
+}
+
+// URL returns that of a home in the cluster, by way of proxies if there are any.
+func (c *Cluster) URL(home string, proxies ...string) string {
+	if len(proxies) == 0 {
+		proxies = c.Addresses()
+	}
+	return fmt.Sprintf("nats://%s/%s?monitor=%d", strings.Join(proxies, ","), home, c.nodes[0].Monitor)
+}
+
+// Keys of the bucket.
+const (
+	user   = "lethe-test"
+	secret = "a-secret-of-tests-0"
+)
+
+// Gateway is an S3 server over a directory.
+type Gateway struct {
+	Address string
+	Dir     string // of the bucket
+}
+
+// Bucket starts versitygw with one bucket, or skips the test with the reason. It sets the keys in the environment.
+func Bucket(t testing.TB) *Gateway {
+	t.Helper()
+	program, err := exec.LookPath("versitygw")
+	if err != nil {
+		program = filepath.Join(build.Default.GOPATH, "bin", "versitygw") // where go install puts it
+		if _, err := os.Stat(program); err != nil {
+			t.Skip("versitygw is not installed: .ci/setup installs it")
+		}
+	}
+	dir := t.TempDir()
+	g := &Gateway{Address: fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0]), Dir: filepath.Join(dir, "home")}
+	lethetest.Must(t, os.Mkdir(g.Dir, 0o700))
+	cmd := exec.Command("sh", "-c", `"$@" & cat; kill -9 $!`, "sh",
+		program, "--port", g.Address, "--access", user, "--secret", secret, "--quiet", "posix", dir)
+	cmd.Dir = t.TempDir()
+	p := start(t, cmd)
+	t.Cleanup(func() {
+		p.input.Close()
+		_ = p.Wait()
+	})
+	lethetest.Eventually(t, "versitygw listens", func() bool {
+		c, err := net.Dial("tcp", g.Address)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return g
+}
+
+// Keys sets the environment so that Open finds the keys of a Bucket.
+func Keys() {
+	os.Setenv("AWS_ACCESS_KEY_ID", user)
+	os.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+}
+
+// URL returns that of a home in the bucket, by way of a proxy if there is one.
+func (g *Gateway) URL(home string, proxy ...string) string {
+	return "s3+http://" + append(proxy, g.Address)[0] + "/home/" + home
+}
+
+// Leader returns the number of the server that leads the JetStream stream of a home, or -1.
+func (c *Cluster) Leader(home string) int {
+	client := http.Client{Timeout: time.Second}
+	for i, n := range c.nodes {
+		var told struct {
+			Accounts []struct {
+				Streams []struct {
+					Name    string
+					Cluster struct{ Leader string }
+				} `json:"stream_detail"`
+			} `json:"account_details"`
+		}
+		got, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/jsz?streams=true", n.Monitor))
+		if err != nil {
+			continue
+		}
+		err = json.NewDecoder(got.Body).Decode(&told)
+		got.Body.Close()
+		for _, account := range told.Accounts {
+			for _, stream := range account.Streams {
+				if err == nil && stream.Name == home && stream.Cluster.Leader == n.Name {
+					return i
+				}
+			}
+		}
+	}
+	return -1
+}
+
+// Torment kills the leader of a home and starts it again, or stops it for a while, in turns until ctx ends.
+func (c *Cluster) Torment(ctx context.Context, home string) {
+	sleep := func(length time.Duration) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(length):
+		}
+	}
+	for kill := true; ctx.Err() == nil; {
+		sleep(time.Second)
+		i := c.Leader(home)
+		if i < 0 || ctx.Err() != nil {
+			continue
+		}
+		if kill {
+			c.Kill(i)
+			sleep(3 * time.Second)
+			c.Start(i)
+		} else {
+			_ = c.runs[i].Process.Signal(syscall.SIGSTOP)
+			sleep(2*time.Second + 10*soon())
+			_ = c.runs[i].Process.Signal(syscall.SIGCONT)
+		}
+		sleep(10 * time.Second)
+		kill = !kill
+	}
+}

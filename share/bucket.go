@@ -1,0 +1,118 @@
+package share
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"lethe/internal/secret"
+)
+
+// bucket is a tree in which PUT with If-None-Match: * creates a key once.
+type bucket struct {
+	client *minio.Core
+	name   string
+	root   string // begins each key
+}
+
+func openBucket(endpoint, at string, tls bool, region string) (e engine, err error) {
+	name, root, _ := strings.Cut(at, "/")
+	if region == "" && !strings.Contains(endpoint, "amazonaws.com") {
+		region = "us-east-1" // which MinIO, versitygw and R2 take; and nobody has to be asked
+	}
+	id := secret.Value("AWS_ACCESS_KEY_ID")
+	keys := credentials.NewStaticV4(id, secret.Value("AWS_SECRET_ACCESS_KEY"), secret.Value("AWS_SESSION_TOKEN"))
+	if id == "" {
+		keys = credentials.NewFileAWSCredentials("", "")
+	}
+	held, err := keys.GetWithContext(nil)
+	if err == nil && held.AccessKeyID == "" {
+		err = errors.New("there is no key")
+	}
+	if err != nil {
+		return e, fmt.Errorf("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", err)
+	}
+	secret.Add(held.SecretAccessKey, held.SessionToken)
+	transport, err := minio.DefaultTransport(tls)
+	if err == nil {
+		err = s3utils.CheckValidBucketName(name)
+	}
+	if err != nil {
+		return e, err
+	}
+	client, err := minio.NewCore(endpoint, &minio.Options{
+		Creds: keys, Secure: tls, Region: region, Transport: transport, MaxRetries: 1,
+	})
+	b := bucket{client, name, cmp.Or(strings.Trim(root, "/"), "lethe") + "/"}
+	t := tree{b.keys, b.forget}
+	return engine{create: b.create, get: b.get, newest: t.newest, remove: t.remove, list: b.list, probe: b.probe,
+		close: transport.CloseIdleConnections}, err
+}
+
+func (b bucket) create(ctx context.Context, stream string, n int, text []byte) error {
+	put := minio.PutObjectOptions{SendContentMd5: true} // on which a bucket that locks its objects insists
+	put.SetMatchETagExcept("*")
+	_, err := b.client.Client.PutObject(ctx, b.name, b.root+key(stream, n), bytes.NewReader(text), int64(len(text)), put)
+	return err
+}
+
+func (b bucket) get(ctx context.Context, stream string, n int) ([]byte, error) {
+	body, _, _, err := b.client.GetObject(ctx, b.name, b.root+key(stream, n), minio.GetObjectOptions{})
+	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+		return nil, ErrMissing
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(io.LimitReader(body, mostFramed))
+}
+
+func (b bucket) keys(ctx context.Context, stream string, page int) iter.Seq2[string, error] {
+	return b.names(ctx, minio.ListObjectsOptions{Prefix: b.root + escape(stream) + "/", Recursive: true, MaxKeys: page})
+}
+
+// names lists the bucket below its root.
+func (b bucket) names(ctx context.Context, options minio.ListObjectsOptions) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for o := range b.client.ListObjectsIter(ctx, b.name, options) {
+			if !yield(strings.TrimPrefix(o.Key, b.root), o.Err) {
+				return
+			}
+		}
+	}
+}
+
+func (b bucket) forget(ctx context.Context, key string) error {
+	return b.client.RemoveObject(ctx, b.name, b.root+key, minio.RemoveObjectOptions{})
+}
+
+func (b bucket) list(ctx context.Context) (streams []string, err error) {
+	for name, err := range b.names(ctx, minio.ListObjectsOptions{Prefix: b.root}) {
+		if err != nil {
+			return nil, err
+		}
+		if dir, is := strings.CutSuffix(name, "/"); is {
+			streams = append(streams, unescape(dir))
+		}
+	}
+	return streams, nil
+}
+
+func (b bucket) probe(ctx context.Context) []Finding {
+	versions, err := b.client.GetBucketVersioning(ctx, b.name)
+	if err != nil || !versions.Enabled() {
+		return nil // not each server answers, nor may everybody ask
+	}
+	return []Finding{{Warning, "the bucket keeps versions, so what is deleted or erased stays in it: give it a " +
+		"lifecycle rule that expires noncurrent versions"}}
+}

@@ -1,0 +1,82 @@
+package share
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"lethe/internal/durable"
+)
+
+// directory is a tree in which link(2) creates a name once.
+type directory string
+
+func openDirectory(path string) engine {
+	d := directory(path)
+	t := tree{d.keys, d.forget}
+	return engine{create: d.create, get: d.get, newest: t.newest, remove: t.remove, list: d.list, close: func() {}}
+}
+
+// there returns an error while the directory is away. Nobody makes it: one that is not mounted is no empty store.
+func (d directory) there() error {
+	if _, err := os.Stat(string(d)); err != nil {
+		return fmt.Errorf("mount the directory, or make it with mkdir: %w", err)
+	}
+	return nil
+}
+
+func (d directory) path(key string) string { return filepath.Join(string(d), key) }
+
+func (d directory) create(_ context.Context, stream string, n int, text []byte) error {
+	path, err := d.path(key(stream, n)), d.there()
+	if err == nil {
+		err = durable.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = durable.Create(path, text, 0o600)
+	}
+	return err
+}
+
+func (d directory) get(_ context.Context, stream string, n int) ([]byte, error) {
+	path := d.path(key(stream, n))
+	text, _, err := durable.ReadRegular(path, mostFramed)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, cmp.Or(d.there(), error(ErrMissing))
+	}
+	if err == nil {
+		err = durable.Sync(path) // who created it may have died before
+	}
+	return text, err
+}
+
+func (d directory) keys(_ context.Context, stream string, _ int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		_ = fs.WalkDir(os.DirFS(string(d)), escape(stream), func(name string, _ fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = d.there()
+			}
+			if !yield(name, err) {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	}
+}
+
+func (d directory) forget(_ context.Context, key string) error { return durable.Remove(d.path(key)) }
+
+func (d directory) list(context.Context) (streams []string, err error) {
+	names, err := os.ReadDir(string(d))
+	for _, name := range names {
+		if name.IsDir() {
+			streams = append(streams, unescape(name.Name()))
+		}
+	}
+	return streams, err
+}

@@ -1,0 +1,61 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// tree is files in a directory or a bucket. Each stream is a directory in it, with "=" for the slashes of its name, and
+// has its texts by the thousand. They count downwards, so the newest is listed first.
+type tree struct {
+	// keys returns the keys of a stream, the lowest first, and asks for so many at once.
+	keys   func(ctx context.Context, stream string, page int) iter.Seq2[string, error]
+	forget func(ctx context.Context, key string) error
+}
+
+func escape(stream string) string { return strings.ReplaceAll(stream, "/", "=") }
+
+func unescape(name string) string { return strings.ReplaceAll(name, "=", "/") }
+
+func key(stream string, n int) string {
+	n = MostNumber - n
+	return path.Join(escape(stream), fmt.Sprintf("%06d/%03d", n/1000, n%1000))
+}
+
+// number returns the number of a key of a stream, 0 for any other name.
+func number(stream, name string) int {
+	n, _ := strconv.Atoi(strings.ReplaceAll(strings.TrimPrefix(name, escape(stream)), "/", ""))
+	if n = MostNumber - n; key(stream, n) != name {
+		return 0
+	}
+	return n
+}
+
+func (t tree) newest(ctx context.Context, stream string) (int, error) {
+	for name, err := range t.keys(ctx, stream, 1) {
+		if n := number(stream, name); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, nil
+}
+
+func (t tree) remove(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
+	newest := 0
+	for name, err := range t.keys(ctx, stream, 1000) {
+		n := number(stream, name)
+		newest = max(n, newest)
+		old := n > 0 && n <= upto && n < newest && !keep(n)
+		if err == nil && (old || strings.Contains(name, "/.tmp-")) { // whose writer died, or tries again
+			err = t.forget(ctx, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package share
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/internal/lazy"
+)
+
+// engine tries each call once. An error that is not known says nothing of what is there. It is functions and no
+// interface: of a library's client inside of an interface the linker keeps all methods, which is 1 MB here.
+type engine struct {
+	create func(ctx context.Context, stream string, n int, text []byte) error
+	get    func(ctx context.Context, stream string, n int) ([]byte, error)
+	newest func(ctx context.Context, stream string) (int, error)
+	remove func(ctx context.Context, stream string, upto int, keep func(n int) bool) error
+	list   func(ctx context.Context) ([]string, error)
+	close  func()
+	// watch tells of news, of which some may get lost. It is nil for engines that do not tell.
+	watch func(ctx context.Context, signal func(), streams []string)
+	probe func(ctx context.Context) []Finding // of what else can be wrong; nil if nothing can
+}
+
+// store checks what callers ask for, and tries until an answer is known.
+type store struct {
+	engine
+	patience time.Duration
+}
+
+var streamName = lazy.Regexp(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
+
+func check(stream string, n int) error {
+	if len(stream) > MostName || !streamName().MatchString(stream) || n < 1 || n > MostNumber {
+		return fmt.Errorf("share: a stream cannot be called %q or have a number %d", stream, n)
+	}
+	return nil
+}
+
+// insist tries until it knows. The first attempt has 2 s, since answers get lost, each other one twice as long as the
+// one before, since lines are slow.
+func (s *store) insist(ctx context.Context, what string, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	var last error
+	for limit, pause := 2*time.Second, 2*time.Millisecond; ; limit, pause = 2*limit, min(2*pause, time.Second) {
+		once, done := context.WithTimeout(ctx, limit)
+		err := try(once)
+		done()
+		if _, is := errors.AsType[known](err); is {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		if err == nil {
+			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err // and not that time is over
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w: %w", what, ErrAway, last)
+		}
+	}
+}
+
+func (s *store) Create(ctx context.Context, stream string, n int, data []byte) error {
+	if len(data) == 0 || len(data) > MostBytes {
+		return fmt.Errorf("share: a text has 1 to %d bytes, not %d", MostBytes, len(data))
+	}
+	if err := check(stream, n); err != nil {
+		return err
+	}
+	text := frame(data)
+	return s.insist(ctx, fmt.Sprintf("create %s %d", stream, n), func(ctx context.Context) error {
+		failed := s.create(ctx, stream, n, text)
+		if failed == nil {
+			return nil
+		}
+		there, err := s.get(ctx, stream, n)
+		newest := 0
+		if err == ErrMissing {
+			newest, _ = s.newest(ctx, stream)
+		}
+		switch {
+		case newest > n, err == nil && !bytes.Equal(there, text): // a pack holds n, or another text has it
+			return ErrTaken
+		case err == nil:
+			return nil
+		}
+		return failed
+	})
+}
+
+// frame puts the length of a text before it, which tells of one that was cut off.
+func frame(data []byte) []byte { return append(fmt.Appendf(nil, "lethe 1 %d\n", len(data)), data...) }
+
+// mostFramed is more bytes than a text has with its frame.
+const mostFramed = MostBytes + 64
+
+func (s *store) Get(ctx context.Context, stream string, n int) (data []byte, err error) {
+	if err := check(stream, n); err != nil {
+		return nil, err
+	}
+	err = s.insist(ctx, fmt.Sprintf("get %s %d", stream, n), func(ctx context.Context) error {
+		text, err := s.get(ctx, stream, n)
+		_, data, _ = bytes.Cut(text, []byte("\n"))
+		if err == nil && !bytes.Equal(frame(data), text) {
+			return ErrDamaged
+		}
+		return err
+	})
+	return data, err
+}
+
+func (s *store) Newest(ctx context.Context, stream string, after int) (n int, err error) {
+	if err := check(stream, 1); err != nil {
+		return 0, err
+	}
+	err = s.insist(ctx, "find the newest of "+stream, func(ctx context.Context) error {
+		n, err = s.newest(ctx, stream)
+		return err
+	})
+	if n > 0 {
+		n = max(n, after)
+	}
+	return n, err
+}
+
+func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
+	look := make(chan struct{}, 1)
+	signal := func() {
+		select {
+		case look <- struct{}{}:
+		default: // one waits already
+		}
+	}
+	go s.look(ctx, signal, streams)
+	return look
+}
+
+// look asks for the newest of streams, the more seldom the longer there is no news, until ctx ends.
+func (s *store) look(ctx context.Context, signal func(), streams []string) {
+	if s.watch != nil {
+		s.watch(ctx, signal, streams)
+	}
+	signal()
+	seen, news := map[string]int{}, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(2*time.Second, min(30*time.Second, time.Since(news)/10))):
+		}
+		for _, stream := range streams {
+			if n, err := s.Newest(ctx, stream, 0); err == nil && n != seen[stream] {
+				seen[stream], news = n, time.Now()
+				signal()
+			}
+		}
+	}
+}
+
+func (s *store) Delete(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
+	if err := check(stream, upto); err != nil {
+		return err
+	}
+	return away("delete texts of "+stream, s.remove(ctx, stream, upto, keep))
+}
+
+func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
+	names, err := s.list(ctx)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || check(name, 1) != nil
+	})
+	slices.Sort(names)
+	return names, away("list streams", err)
+}
+
+func away(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w: %w", what, ErrAway, err)
+	}
+	return err
+}
+
+func (s *store) Close() error {
+	s.close()
+	return nil
+}
