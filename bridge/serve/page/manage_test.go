@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -19,6 +20,7 @@ import (
 	"lethe/config"
 	"lethe/home"
 	"lethe/host"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
 	"lethe/report"
@@ -76,6 +78,11 @@ func TestBegins(t *testing.T) {
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "room", "notices-x y/z"), "y/z")
 	if all, _ := m.Backend.List(); len(all) != 0 {
 		t.Fatalf("booted: %v", all)
+	}
+	for _, place := range []string{"agents", "started"} { // what fails in the middle is done by the next click
+		mended := lethetest.Break(t, filepath.Join(m.dir, place), func(durable.Stage, string, string) error { return syscall.ENOSPC })
+		lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "soul", "Keep the lamp.\nTell nobody.", "room", "lamp"), "no space left on device")
+		mended()
 	}
 	var clicks sync.WaitGroup
 	for range 4 {
@@ -210,6 +217,11 @@ func TestTriggersAreEdited(t *testing.T) {
 	lethetest.Write(t, path("brief.toml"), daily) // by somebody else
 	lethetest.Words(t, m.post("/agents/ada/triggers/turn", 400, "do", "resume", "trigger", "brief"), "another trigger brief")
 	lethetest.Must(t, os.Remove(path("brief.toml")))
+	mended := lethetest.Break(t, report.TriggersDir(id), func(durable.Stage, string, string) error { return syscall.ENOSPC })
+	m.post("/agents/ada/triggers/turn", 400, "do", "resume", "trigger", "brief")
+	m.post("/agents/ada/triggers/edit", 500, "name", "other", "text", daily)
+	mended()
+	lethetest.Holds(t, path(".brief.toml"), "every = '72h'\nsay = 'so'\n")
 	m.post("/agents/ada/triggers/turn", 200, "do", "resume", "trigger", "brief")
 	m.post("/agents/ada/triggers/turn", 400, "do", "remove", "trigger", "../brief")
 	m.post("/agents/ada/triggers/turn", 200, "do", "pause", "trigger", "brief")

@@ -34,7 +34,7 @@ type view struct {
 	// data returns what the template shows.
 	data func(f *frame, r *http.Request) (any, error)
 	// forms let a person act there: POST /agents/{self}/NAME/FORM. A form that is done
-	// redirects (see frame.done).
+	// redirects (see frame.done and then).
 	forms  map[string]form
 	Apart  bool // it is not in the list of views
 	Shared bool // it belongs to no identity: it is at /NAME

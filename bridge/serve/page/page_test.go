@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(mortalServer(strings.Cut(where, " ")))
 		return
 	}
+	lethetest.AskFaults()
 	os.Exit(m.Run())
 }
 
