@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/rogpeppe/go-internal/diff"
 
 	"lethe/events"
 	"lethe/internal/status"
@@ -22,6 +23,7 @@ type act struct {
 	events.Event
 	label   string // what is shown of it before its end
 	args    string // of a call, a line each
+	diff    bool   // args is one
 	running bool
 	failed  bool
 	end     string // how it ended, and how long it took
@@ -119,6 +121,9 @@ func actOf(e ownEvent) *act {
 	case events.ToolRequest:
 		brief, all := e.Arguments()
 		a.label, a.args, a.running = strings.TrimSpace("↳ "+e.Tool+" "+brief), all, true
+		if e.Tool == "EDIT_FILE" || e.Tool == "WRITE_FILE" {
+			a.changes(e.Args)
+		}
 	case events.Error:
 		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
 	case events.Forgot, events.Reminded, events.Opened:
@@ -133,6 +138,23 @@ func actOf(e ownEvent) *act {
 		return nil
 	}
 	return a
+}
+
+// changes has an act show what a call changes in a file, as a diff, in the place of its arguments.
+func (a *act) changes(args []byte) {
+	var file struct{ Path, Old, New, Content string }
+	_ = json.Unmarshal(args, &file) // of what is too long there is only the beginning
+	lines := func(text string) []byte {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return []byte(text)
+	}
+	text := diff.Diff("", lines(file.Old), "", lines(file.New+file.Content))
+	_, hunks, found := strings.Cut(string(text), "\n@@")
+	if found {
+		a.args, a.diff = file.Path+"\n@@"+hunks, true
+	}
 }
 
 // says reports that a call is told by the line that it adds to the room.
@@ -189,7 +211,14 @@ func (a *act) rows(width int, open bool) []string {
 		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
 	}
 	for _, line := range body {
-		rows = append(rows, "      "+dim.Render(line))
+		style := dim
+		switch {
+		case a.diff && strings.HasPrefix(line, "+"):
+			style = good
+		case a.diff && strings.HasPrefix(line, "-"):
+			style = bad
+		}
+		rows = append(rows, "      "+style.Render(line))
 	}
 	return rows
 }

@@ -90,6 +90,25 @@ func TestActs(t *testing.T) {
 	s.hides("elsewhere")
 }
 
+// What is opened of a call that changes a file is the change.
+func TestChanges(t *testing.T) {
+	s := newStage(t, 60, 30)
+	s.hears(lethe(acting), s.line(false, "ada", "mend it"))
+	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
+		call("e4.1", "EDIT_FILE", `{"path":"a.go","old":"one\ntwo\u001b[2J\nthree","new":"one\n2\nthree\n"}`),
+		call("e4.2", "WRITE_FILE", `{"path":"b.md","content":"- fresh"}`),
+		call("e4.3", "BASH", `{"command":"echo\n+no diff"}`), call("e4.4", "WRITE_FILE", `{"path":"c","content":"cut o`))
+	s.hides("+2")
+	s.press("ctrl+o")
+	s.shows("      a.go\n      @@ -1,3 +1,3 @@\n       one\n      -two␛[2J\n      +2\n       three", "      b.md\n      @@ -0,0 +1,1 @@\n      +- fresh")
+	screen := s.View().Content
+	for row, want := range map[string]bool{good.Render("+2"): true, bad.Render("-two␛[2J"): true, good.Render("+- fresh"): true, good.Render("+no diff"): false} {
+		if strings.Contains(screen, row) != want {
+			t.Errorf("the screen has %q: %v", row, !want)
+		}
+	}
+}
+
 // A call whose process has died has no result.
 func TestActOfADeadProcess(t *testing.T) {
 	s := newStage(t, 80, 24)

@@ -26,7 +26,7 @@ const keyHelp = `Keys and commands
 func help() string {
 	var b strings.Builder
 	b.WriteString(keyHelp)
-	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash"}) {
+	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash", ""}) {
 		fmt.Fprintf(&b, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
 	return b.String()
@@ -92,13 +92,19 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// complete completes a command, or the room behind /room, and reports false where the input is no command.
+// complete completes a command, the room behind /room, or the name behind an @, and reports false where there is none.
 func (m *model) complete() bool {
 	typed := m.in.Value()
-	if !strings.HasPrefix(typed, "/") {
+	var all []string
+	at := strings.LastIndexAny(typed, " \n@")
+	switch {
+	case at >= 0 && typed[at] == '@':
+		for _, name := range names(m.agents) {
+			all = append(all, typed[:at+1]+name)
+		}
+	case !strings.HasPrefix(typed, "/"):
 		return false
 	}
-	var all []string
 	for _, c := range commands {
 		all = append(all, c.name)
 	}
@@ -124,7 +130,7 @@ func (m *model) setInput(text string) {
 }
 
 // enter acts on the input; one that cannot be done stays, to be mended.
-func (m *model) enter() tea.Cmd {
+func (m *model) enter() (cmd tea.Cmd) {
 	command, text := understand(m.in.Value())
 	switch command {
 	case "":
@@ -142,11 +148,22 @@ func (m *model) enter() tea.Cmd {
 		}
 	default:
 		m.notice = oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"
-		return nil
+		for _, c := range commands {
+			switch {
+			case c.name != command || c.runs == "":
+			case text == "" && !strings.HasPrefix(c.args+"[", "["):
+				m.notice = c.name + " needs a " + c.args
+			default:
+				cmd, m.notice = m.run(c.runs, text), ""
+			}
+		}
+		if cmd == nil {
+			return nil
+		}
 	}
 	m.typed.add(m.in.Value())
 	m.in.Reset()
-	return nil
+	return cmd
 }
 
 func (m *model) send(text string) {

@@ -83,19 +83,51 @@ func howToAnswer(l message) string {
 	return fmt.Sprintf("\n(to answer, write: %s %s)", q.ID, append(q.Options, "and your answer")[0])
 }
 
-// A command of a chat: its name, what it takes and what it does.
-type command struct{ name, args, what string }
+// A command of a chat: its name, what it takes and what it does. Those that run a command of the program have that, with
+// words that stand for the agent, the room and what was typed.
+type command struct{ name, args, what, runs string }
 
 var commands = []command{
-	{"/stop", "", "stop the agent's turn"},
-	{"/status", "", "ask the agent's harness how it is"},
-	{"/room", "[NAME]", "look at another room; list all there are"},
-	{"/jobs", "", "list the commands that go on beside the talk"},
-	{"/budget", "[+2 today]", "what was spent; two dollars more for today"},
-	{"/model", "NAME", "change the model"},
-	{"/forget", "eA..eB", "let entries fade now"},
-	{"/help", "", "keys and commands"},
-	{"/quit", "", "leave; a daemon goes on"},
+	{"/stop", "", "stop the agent's turn", ""},
+	{"/status", "", "ask the agent's harness how it is", ""},
+	{"/room", "[NAME]", "look at another room; list all there are", ""},
+	{"/who", "", "who hears this room", "rooms -- ROOM"},
+	{"/context", "", "what the agent has before it, and what that costs", "context --cost -- AGENT"},
+	{"/compact", "[WISH]", "have it forget now, and say what to keep or drop", "context --compact -- AGENT TYPED"},
+	{"/recall", "QUERY", "search what it has forgotten", "recall -- AGENT TYPED"},
+	{"/open", "REF", "show a stored text", "cat -- TYPED"},
+	{"/jobs", "", "list the commands that go on beside the talk", ""},
+	{"/budget", "[+2 today]", "what was spent; two dollars more for today", ""},
+	{"/model", "NAME", "change the model", ""},
+	{"/forget", "eA..eB", "let entries fade now", ""},
+	{"/help", "", "keys and commands", ""},
+	{"/quit", "", "leave; a daemon goes on", ""},
+}
+
+// printed is what a command of the program has printed.
+type printed string
+
+// run runs a command of the program beside the screen.
+func (m *model) run(command, typed string) tea.Cmd {
+	var args []string
+	for _, word := range strings.Fields(command) {
+		switch word {
+		case "ROOM":
+			word = m.room
+		case "AGENT":
+			word = m.agent()
+		case "TYPED":
+			word = typed
+		}
+		args = append(args, word)
+	}
+	args = slices.DeleteFunc(args, func(word string) bool { return word == "" })
+	return func() tea.Msg { return printed(m.cfg.Run(args...)) }
+}
+
+// agent is the name of the first agent that listens here; else of the one that the screen was opened for, or "".
+func (m *model) agent() string {
+	return append(names(m.here()), m.cfg.Self)[0]
 }
 
 func (m *model) menuHeight() int { return m.height/2 - 1 }

@@ -104,6 +104,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.in, _ = m.in.Update(nil) // it scrolls to its cursor only in Update
 	case news:
 		m.apply(msg)
+	case printed:
+		m.log.note(strings.TrimRight(string(msg), "\n"), m.now())
+		m.log.end()
 	case unsent:
 		m.notice = "not sent: " + oneLine(msg.Err.Error())
 		if m.in.Value() == "" {

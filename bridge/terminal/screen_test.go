@@ -47,7 +47,7 @@ func TestScreenAsAWhole(t *testing.T) {
 
 ────────────────────────────────────────────────────────────
 ❯ tell me more
- ● lethe idle │ deepseek-v4-pro │ $1.50 │ 12k of 100k tokens`
+ ● lethe idle │ 12k of 100k tokens │ $1.50 │ deepseek-v4-pro`
 	if got := s.text(); got != want {
 		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
 	}
@@ -261,7 +261,7 @@ func TestStatusLine(t *testing.T) {
 }
 
 func TestRoomsAndHelp(t *testing.T) {
-	s := newStage(t, 90, 30)
+	s := newStage(t, 90, 40)
 	s.hears(lethe(), s.line(false, "bob", "in dev"))
 	s.press("/help", "enter")
 	s.shows("Keys and commands", "Alt+Enter", "/model NAME")
@@ -279,6 +279,41 @@ func TestRoomsAndHelp(t *testing.T) {
 	s.press("/room ../x", "enter")
 	s.wants()
 	s.shows("no room can be called ../x")
+}
+
+// Commands of the program run for the agent that listens here, and print between the lines. Names behind an @ are
+// completed.
+func TestCommandsOfTheProgram(t *testing.T) {
+	s := newStage(t, 60, 24)
+	s.hears(lethe())
+	var ran [][]string
+	s.cfg.Run = func(args ...string) string {
+		ran = append(ran, args)
+		return "printed\x1b[2J " + args[0] + "\n"
+	}
+	for typed, want := range map[string]string{
+		"/recall the blue door": "recall -- lethe the blue door", "/compact keep what was decided": "context --compact -- lethe keep what was decided",
+		"/compact": "context --compact -- lethe", "/context": "context --cost -- lethe", "/open hash=3fa9 ": "cat -- hash=3fa9", "/who": "rooms -- dev",
+	} {
+		ran = nil
+		s.press(typed, "enter")
+		if len(ran) != 1 || strings.Join(ran[0], " ") != want || s.in.Value() != "" {
+			t.Errorf("%q runs %q, and %q is left", typed, ran, s.in.Value())
+		}
+		s.shows("printed␛[2J " + ran[0][0])
+	}
+	s.wants() // nothing was said in the room
+	ran = nil
+	s.press("/recall", "enter")
+	s.shows("/recall needs a QUERY", "❯ /recall")
+	s.in.Reset()
+	s.press("thanks @l", "tab")
+	s.shows("❯ thanks @lethe")
+	s.press(" and @x", "tab")
+	s.shows("❯ thanks @lethe and @x")
+	if len(ran) > 0 {
+		t.Errorf("%q ran", ran)
+	}
 }
 
 func TestScrollingBack(t *testing.T) {
@@ -318,7 +353,7 @@ func TestScrollingBack(t *testing.T) {
 func TestForgettingIsShown(t *testing.T) {
 	s := newStage(t, 80, 24)
 	s.hears(lethe(func(a *agent) { a.Compacting = true }))
-	s.shows("lethe idle │ forgetting │ deepseek-v4-pro")
+	s.shows("$1.50 │ forgetting │ deepseek-v4-pro")
 }
 
 // Nothing ticks while nothing happens.
@@ -392,5 +427,8 @@ func TestSmallScreensKeepTheEssentials(t *testing.T) {
 		s.hears(lethe(), s.line(true, "lethe", "short"))
 		s.press("typing")
 		s.shows("short", "❯ typing", "lethe idle")
+		if size[0] >= 40 {
+			s.shows("12k of 100k tokens")
+		}
 	}
 }

@@ -76,8 +76,11 @@ func (s *stage) key1(k tea.Key) {
 	if cmd == nil || s.busy() { // a busy screen's command is the spinner's
 		return
 	}
-	if _, ok := cmd().(tea.QuitMsg); ok {
+	switch msg := cmd().(type) {
+	case tea.QuitMsg:
 		s.quit = true
+	case printed:
+		s.send(msg)
 	}
 }
 

@@ -48,6 +48,10 @@ type Config struct {
 	// Store has the texts of what happened, which Screen tells between the lines; nil: it does not.
 	Store *blobs.Store
 
+	// Run runs a command of the program, such as "context", "ada", and returns what it prints, also of an error.
+	// Any goroutine may call it. Screen shows that between the lines.
+	Run func(args ...string) string
+
 	// Banner is shown once under the history when the screen opens.
 	Banner string
 

@@ -157,15 +157,15 @@ func (m *model) statusRow() string {
 			segments = append(segments, text)
 		}
 	}
+	add(a.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", a.ContextTokens/1000, a.ContextLimit/1000))
+	add(a.CostUSD >= 0.005, fmt.Sprintf("$%.2f", a.CostUSD))
 	add(a.Compacting, "forgetting")
 	brief := oneLine(strings.Join(a.Brief(m.now()), ", "))
 	add(brief != "", brief)
 	add(a.Offline, warn.Render("offline model"))
 	add(!a.Offline && a.Model != "", oneLine(a.Model))
-	add(a.CostUSD >= 0.005, fmt.Sprintf("$%.2f", a.CostUSD))
 	add(len(here) > 1, fmt.Sprintf("+%d more", len(here)-1))
 	add(a.Error != "" && a.State != status.Paused, bad.Render(oneLine(a.Error)))
-	add(a.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", a.ContextTokens/1000, a.ContextLimit/1000))
 	return " " + strings.Join(segments, dim.Render(" │ "))
 }
 

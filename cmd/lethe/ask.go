@@ -151,8 +151,8 @@ func (p *program) askRoom(ctx context.Context, text string, room string) error {
 		return !running
 	})
 	if len(there) == 0 {
-		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "start one with: %s",
-			p.howToHear(room))
+		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "%sstart one with: %s",
+			p.nearestRoom(room), p.howToHear(room))
 	}
 	return p.attached(there, func(all []*host.Identity) error { return p.await(ctx, text, room, all...) })
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,6 +114,7 @@ func (p *program) treeCommand(_ call, id home.Identity) error {
 // diffCommand compares an identity with itself at another moment, or with another identity.
 func (p *program) diffCommand(c call) error {
 	var views [2][]byte
+	var states [2]*mind.State
 	for i, moment := range c.args[1:] {
 		who := c.arg(0)
 		if other, rest, ok := strings.Cut(moment, ":"); ok && home.ValidName(other) {
@@ -122,8 +124,22 @@ func (p *program) diffCommand(c call) error {
 		if err != nil {
 			return err
 		}
+		states[i] = then.State
 		_, views[i], _ = bytes.Cut(then.View(), []byte("\n"))
 	}
 	text := chat.Sanitize(string(diff.Diff(c.arg(1), views[0], c.arg(2), views[1])))
-	return p.print(map[string]string{"a": c.arg(1), "b": c.arg(2), "diff": text}, "%s", text)
+	came, went := liveOnly(states[1], states[0]), liveOnly(states[0], states[1])
+	compared := object{"a": c.arg(1), "b": c.arg(2), "came": came, "went": went, "diff": text}
+	return p.words("diff", compared, nil, home.Shorten(came), home.Shorten(went))
+}
+
+// liveOnly are the entries that are live in a state and not in another one.
+func liveOnly(s, other *mind.State) []string {
+	ids := []string{}
+	for _, e := range s.Live {
+		if !slices.ContainsFunc(other.Live, func(o *mind.Entry) bool { return o.N == e.N }) {
+			ids = append(ids, mind.EntryID(e.N))
+		}
+	}
+	return ids
 }

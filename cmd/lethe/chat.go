@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/term"
 
@@ -29,6 +31,15 @@ func (p *program) bridge(ctx context.Context, c terminal.Config) error {
 	c.Out, c.Err, c.JSON = p.out, p.err, p.json
 	if p.interactive() && !c.JSON {
 		c.Store = p.look.Store
+		c.Run = func(args ...string) string {
+			var out bytes.Buffer
+			beside := &program{in: strings.NewReader(""), out: &out, err: &out}
+			if p.homeDir != "" {
+				args = append([]string{"--home", p.homeDir}, args...)
+			}
+			beside.execute(ctx, args)
+			return out.String()
+		}
 		return terminal.Screen(ctx, c)
 	}
 	p.tell(c.Banner)
@@ -53,7 +64,7 @@ func (p *program) chatCommand(c call) error {
 	}
 	p.timeout = c.lasts("timeout")
 	if !c.is("once") {
-		return p.bridge(c, terminal.Config{Room: room})
+		return p.bridge(c, terminal.Config{Room: room, Banner: strings.TrimSpace(p.nearestRoom(room))})
 	}
 	text, err := p.readMessage("")
 	if err != nil {

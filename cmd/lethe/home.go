@@ -143,7 +143,7 @@ func (p *program) nearest(who string) string {
 func (p *program) nearestRoom(room string) string {
 	all := chat.All(p.home.Dir)
 	if near := config.Nearest(room, all); near != "" && !slices.Contains(all, room) {
-		return fmt.Sprintf("did you mean room %s?", near)
+		return fmt.Sprintf("did you mean room %s? ", near)
 	}
 	return ""
 }

@@ -29,11 +29,10 @@ func (p *program) lifeCommand(c call, id home.Identity) error {
 			return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", near)
 		}
 	}
-	chosen := after != "" || len(types) > 0
 	switch {
-	case raw && (chosen || p.json || follow):
+	case raw && (after != "" || len(types) > 0 || p.json || follow):
 		return usagef("--raw prints all lines of the log as they are; leave out --after, --type, --follow and --json")
-	case raw || !p.json && !chosen && !follow && !isTerminal(p.out):
+	case raw:
 		return p.printLife(id)
 	}
 	stream, err := events.Open(p.look.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)

@@ -62,7 +62,8 @@ func (p *program) modelsCommand(c call) (err error) {
 		}
 	}
 	if len(presets) == 0 {
-		return hint(usagef("%q is no preset", only), "they are %s", strings.Join(llm.Presets(), ", "))
+		return hint(usagef("%q is no preset", only), "did you mean: %s",
+			cmp.Or(config.Nearest(only, llm.Presets()), strings.Join(llm.Presets(), ", ")))
 	}
 	if only != "" {
 		p.served(c, only, known)

@@ -72,7 +72,7 @@ func (p *program) text(name string, v any, more ...any) string {
 
 // part is a row on a part of the next request: its tokens, and a bar of their share.
 func part(name string, tokens, limit int, what string) string {
-	row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, limit, 30), what)
+	row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, limit, 20), what)
 	return strings.TrimRight(row, " ")
 }
 

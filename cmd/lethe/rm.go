@@ -21,7 +21,7 @@ func (p *program) rmCommand(c call) error {
 	if room != "" {
 		_, lines, _, _ := chat.Tail(chat.Path(p.home.Dir, room), 0) // what cannot be read is told when it is removed
 		what := p.text("room goes", p.look.Hearers(room), room, lines)
-		return p.removed(c, "room "+room, what, func() error { return hint(p.home.RemoveRoom(room), "%s", p.nearestRoom(room)) })
+		return p.removed(c, "room "+room, what, func() error { return hint(p.home.RemoveRoom(room), "%s‹rooms› lists them", p.nearestRoom(room)) })
 	}
 	id, err := p.find(name)
 	if err != nil {

@@ -26,12 +26,13 @@ func (p *program) say(room, as, text string) error {
 	if err != nil {
 		return usageError(err)
 	}
+	near := p.nearestRoom(room)
 	if _, _, err = chat.Append(chat.Path(p.home.Dir, room), line); err != nil {
 		return err
 	}
 	heard := len(p.look.Hearers(room)) > 0
 	if !heard {
-		p.note("no identity hears room %s; the line waits there. To have it heard: %s", room, p.howToHear(room))
+		p.note("no identity hears room %s; the line waits there. %sTo have it heard: %s", room, near, p.howToHear(room))
 	}
 	if p.json { // heard: an identity is subscribed to the room
 		return printLine(p.out, object{"room": room, "name": as, "at": now, "heard": heard})
