@@ -100,6 +100,7 @@ type Config struct {
 	pins          []string      // of a child's parent
 	Reviews       home.Identity // that this one is the reviewer of; default none
 	Reviewer      string        // the name of the identity that reviews this one; default none
+	Mentions      bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
 	Notify        []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
 	Warnings      []string      // what weakens the promises here, for the status
 

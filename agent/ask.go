@@ -198,7 +198,7 @@ func (a *Agent) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err
 	in.over = false
 	a.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
-	e.Answers, e.Choice = q.ID, choice
+	e.Answers, e.Choice, e.Asleep = q.ID, choice, false
 	if err := a.commitEntries(in); err != nil {
 		return true, err
 	}

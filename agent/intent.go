@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"lethe/chat"
 	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
@@ -42,7 +43,7 @@ func (a *Agent) intend(id string, c *mind.Call, sole bool) (in intent) {
 		}
 		a.reach.Know(a.known())
 		if in.files, in.err = a.tools.Attach(e.Files, a.id.Name); in.err == nil {
-			in.line = a.notice(e.Text, e.Room)
+			in.line = a.notice(e.Text, chat.Notify(a.cfg.Notify, e.Text, e.Room)...)
 		}
 	case tools.Child:
 		name, room, err := a.admit(id, e)

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -68,12 +67,7 @@ func (a *Agent) notice(text string, rooms ...string) event.Notice {
 // notify returns rooms, and behind them those of Config.Notify: where something is posted
 // that people are to notice wherever they are.
 func (a *Agent) notify(rooms ...string) []string {
-	for _, room := range a.cfg.Notify {
-		if !slices.Contains(rooms, room) {
-			rooms = append(rooms[:len(rooms):len(rooms)], room)
-		}
-	}
-	return rooms
+	return chat.Notify(a.cfg.Notify, "", rooms...)
 }
 
 // A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
@@ -127,6 +121,9 @@ func (a *Agent) refresh(s *mind.State) error {
 	rules, _, rerr := a.cfg.Home.Harness()
 	if err = cmp.Or(err, rerr); err != nil {
 		return err
+	}
+	if a.cfg.Mentions {
+		rules += mind.Called
 	}
 	in.System = mind.System(a.id.Name, a.id.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
 	others, versions, err := a.outside.System(s.Used, a.estimate.Chars(a.limit()), llm.Weight)

@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"lethe/chat"
@@ -278,7 +277,7 @@ func (a *Agent) payPosts() error {
 		if err != nil {
 			continue // it waits now
 		}
-		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at), Torn: a.torn(p, from)}
+		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at), Torn: p.Torn(chat.Since(path, p.Mark, from))}
 		if err := a.happen(posted); err != nil { // it is no longer owed
 			return err
 		}
@@ -291,7 +290,7 @@ func (a *Agent) payPosts() error {
 
 // saidIn tells what became of a post that the log has fixed.
 func (a *Agent) saidIn(call, room string) string {
-	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call }) {
+	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call && p.Room == room }) {
 		return fmt.Sprintf(
 			"room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it",
 			room,
@@ -299,17 +298,4 @@ func (a *Agent) saidIn(call, room string) string {
 		)
 	}
 	return "said in room " + room
-}
-
-// torn finds what an earlier attempt at a post left in the room between the
-// intent and the line itself. It is nobody's message.
-func (a *Agent) torn(p mind.Post, upto int64) []event.Span {
-	var out []event.Span
-	for _, l := range chat.Since(a.path(p.Room), p.Mark, upto) {
-		ours := a.signed(l) || p.Wakes && l.Agent && strings.HasPrefix(p.Line, "[AGENT:"+l.Name+" ")
-		if ours && len(l.Raw) < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
-			out = append(out, event.Span{From: l.From, To: l.To})
-		}
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/gate"
 	"lethe/journal"
 	"lethe/life/event"
@@ -143,7 +144,7 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v gate.Verdict) erro
 		e.Caveat = v.Caveat()
 		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
 		if rooms := a.audience(); len(rooms) > 0 && (text != "" && text != mind.Nothing || a.state.Concludes()) {
-			e.Posting = a.posting(rooms...)
+			e.Posting = a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
 		}
 		return a.commit(said())
 	}

@@ -107,6 +107,9 @@ func (s *Settings) Check() error {
 			f.priced(key, m.Price)
 		}
 	}
+	for name, agent := range s.Agents {
+		f.oneOf("agents."+name+".wake", agent.Wake, "lines", WakeMentions)
+	}
 	r := s.Reviewer
 	f.unless(r.For == "" || home.ValidName(r.For), "reviewer.for = %q is not a name", r.For)
 	f.unless(home.ValidName(r.Called()), "reviewer.name = %q is not a name", r.Name)

@@ -108,6 +108,9 @@ type Settings struct {
 		Hints string `toml:"hints" one:"on off"`
 	} `toml:"recall"`
 	Reviewer Reviewer `toml:"reviewer"`
+	Agents   map[string]struct {
+		Wake string `toml:"wake"` // WakeMentions; default: each line
+	} `toml:"agents"` // by name
 
 	Ignored []string `toml:"-"` // keys that are set and have no effect any more
 }
@@ -271,6 +274,7 @@ const (
 	ModeMechanical = "mechanical" // summaries of heads, tails and keywords, without a model
 	NetworkNone    = "none"       // agents reach no network
 	HintsOff       = "off"        // nobody is reminded of what it has forgotten
+	WakeMentions   = "mentions"   // only lines wake an identity that mention it
 )
 
 // The ways by which people are told of what needs them: through Telegram, and on the devices of who uses the page.
@@ -288,6 +292,9 @@ func (s Settings) Notified(way string) (names []string) {
 	}
 	return names
 }
+
+// Mentions says whether an identity is woken only by lines that mention it.
+func (s Settings) Mentions(name string) bool { return s.Agents[name].Wake == WakeMentions }
 
 // UserName is how the person who runs this program signs.
 func (s Settings) UserName() string {

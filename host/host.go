@@ -259,7 +259,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		},
 		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
 		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
-		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns,
+		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns, Mentions: s.Mentions(id.Name),
 		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		Tools: tools.Config{
 			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,

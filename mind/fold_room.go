@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/chat"
@@ -61,11 +62,13 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 			s.placeQuestions(room, func(q *Question) { q.Cite = q.Cite || q.After != 0 })
 		}
 	}
+	if users {
+		s.room(room).AgentTurns = 0
+	}
 	if asleep {
 		return
 	}
 	if users {
-		s.room(room).AgentTurns = 0
 		s.Paused, s.Until, s.Spoken = "", time.Time{}, true
 		s.hearChildren()
 	}
@@ -219,6 +222,19 @@ func (s *State) post(like Post, by, text string, where event.Posting) (first []b
 		}
 	}
 	return first, nil
+}
+
+// Torn finds what an earlier attempt at a post left in the room, of the lines between the intent and the line itself. It
+// is nobody's message.
+func (p Post) Torn(between []chat.Line) (torn []event.Span) {
+	tag, _, _ := strings.Cut(p.Line, " ")
+	for _, l := range between {
+		n := len(l.Raw)
+		if n > len(tag) && n < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
+			torn = append(torn, event.Span{From: l.From, To: l.To})
+		}
+	}
+	return torn
 }
 
 func (s *State) posted(e event.Posted) error {

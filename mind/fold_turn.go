@@ -99,7 +99,7 @@ func (s *State) call(e event.Call, from source) error {
 	if strings.TrimSpace(message) == "" {
 		return nil // no line says it, and the tool will find nothing to post
 	}
-	s.Said = with(s.Said, e.Posts[len(e.Posts)-1].Room)
+	s.Said = with(s.Said, e.Posts[0].Room)
 	return s.owe(e.ID, message+from.files(), e.Posting)
 }
 

@@ -26,6 +26,10 @@ var Places = []string{"{{name}}", "{{self}}", "{{segment}}", "{{summarise}}"}
 // Rules are those by which identities live, unless people have others.
 func Rules() string { return harness }
 
+// Called follows the rules of an identity that is woken only by lines that mention it.
+const Called = "\n\nCalled by name. You share rooms with others. Only what says @{{name}} or @all there is for you; the rest you " +
+	"hear so that you know it, and you owe it no answer. To call somebody, write @ and the name."
+
 // VersionMark begins a line that says from which version of Rules others were made; the version and --> follow.
 const VersionMark = "<!-- from harness "
 

@@ -38,6 +38,8 @@ type Home struct {
 	People       []string       // who may answer questions and raise budgets
 	ContextLimit int            // tokens; 0 is the default
 	Known        llm.Known      // of models, before the table
+	// Mentions says whether an identity is woken only by lines that mention it; nil: none is.
+	Mentions func(name string) bool
 }
 
 // InvalidError is a request that was made wrongly: Hint says what is right.

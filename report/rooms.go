@@ -11,11 +11,25 @@ import (
 
 // Room is a room of the home.
 type Room struct {
-	Name  string    `json:"name"`
-	Bytes int64     `json:"bytes"` // of its file: where the next line will stand
-	Heard []string  `json:"heard"` // names of the identities that hear it when they run
-	Last  *Said     `json:"last,omitempty"`
-	At    time.Time `json:"changed"`
+	Name  string   `json:"name"`
+	Bytes int64    `json:"bytes"` // of its file: where the next line will stand
+	Heard []string `json:"heard"` // names of the identities that hear it when they run
+	// Wakes says what wakes each of them: lines, mentions or, in the room of another one's child, results.
+	Wakes map[string]string `json:"wakes"`
+	Lines int               `json:"lines,omitempty"` // where they were counted
+	Last  *Said             `json:"last,omitempty"`
+	At    time.Time         `json:"changed"`
+}
+
+// wakes says what in a room wakes an identity that hears it.
+func (h Home) wakes(id home.Identity, room string) string {
+	switch {
+	case chat.ForWork(room) && !id.IsChild():
+		return "results"
+	case h.Mentions != nil && h.Mentions(id.Name):
+		return "mentions"
+	}
+	return "lines"
 }
 
 // Said is a line of a room.
@@ -46,9 +60,10 @@ func (h Home) Rooms() ([]Room, error) {
 		if err != nil || !fi.Mode().IsRegular() { // no file of a room
 			continue
 		}
-		room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, At: fi.ModTime().UTC()}
+		room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, Wakes: map[string]string{}, At: fi.ModTime().UTC()}
 		for _, id := range hearers[name] {
 			room.Heard = append(room.Heard, id.Name)
+			room.Wakes[id.Name] = h.wakes(id, name)
 		}
 		last, err := chat.Before(path, -1, 1)
 		if err != nil {

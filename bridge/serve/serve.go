@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -118,15 +119,14 @@ func Run(ctx context.Context, c Config) (err error) {
 
 // notices says what devices are sent.
 func (c Config) notices(b *backend.Backend) (to push.Config, err error) {
-	to = push.Config{Home: c.Home.Dir, Bridge: b.Bridge, Watcher: c.Watcher, Transport: c.Transport}
+	to = push.Config{Backend: b, Transport: c.Transport}
 	if len(c.Notices) == 0 {
 		return to, nil
 	}
 	to.Room = chat.NotifyRoom(c.Notices[0])
 	to.Contact = "https://" + append(slices.Clone(c.Hosts), "localhost")[0] // the host of the page is a secret
-	if to.Key, err = makeToken(PushKeyFile(c.Home.Dir), push.NewKey); err == nil {
-		b.PushKey, err = push.Public(to.Key)
-	}
+	to.Key, err = makeToken(PushKeyFile(c.Home.Dir), push.NewKey)
+	_, b.PushKey, _ = strings.Cut(to.Key, ".")
 	return to, err
 }
 

@@ -70,7 +70,7 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.of(p.contextCommand),
 		"lethe doctor": p.doctorCommand, "lethe jobs": p.of(p.jobsCommand), "lethe life": p.of(p.lifeCommand),
 		"lethe model": p.of(p.modelCommand), "lethe models": p.modelsCommand,
-		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe top": p.topCommand,
+		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe rooms": p.roomsCommand, "lethe top": p.topCommand,
 		"lethe triggers": p.of(p.triggersCommand),
 
 		"lethe mcp add": p.serverAddCommand, "lethe mcp import": p.serverImportCommand, "lethe mcp list": p.serversCommand,

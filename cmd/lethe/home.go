@@ -80,7 +80,7 @@ func (p *program) open(missing bool) error {
 	store, err := blobs.Open(p.home.Blobs())
 	p.look = report.Home{
 		Home: p.home, Store: store, Limits: p.settings.Budget.Limits(), Zone: p.settings.Zone(),
-		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit, Known: p.known(),
+		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit, Known: p.known(), Mentions: p.settings.Mentions,
 	}
 	if err != nil || p.asIs { // check names what is not finished
 		return err

@@ -28,11 +28,9 @@ import (
 // phone uses the page as a phone does: installs it, gets notices, and loses the server and the login.
 func phone(t *testing.T, b *Browser) {
 	s := servetest.Start(t, lethetest.Dir(t), Routes, api.Routes)
-	key := push.NewKey()
-	var err error
-	s.Backend.PushKey, err = push.Public(key)
-	lethetest.Must(t, err)
-	_, err = home.Boot(s.Backend.Home.Home, s.Backend.Store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
+	_, s.Backend.PushKey, _ = strings.Cut(push.NewKey(), ".")
+	s.Backend.Mentions = func(name string) bool { return name == "ada" }
+	_, err := home.Boot(s.Backend.Home.Home, s.Backend.Store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 	lethetest.Must(t, err)
 	_, err = s.Backend.Say("", "dev", "", "the safe is behind the mirror")
 	lethetest.Must(t, err)
@@ -111,6 +109,9 @@ func phone(t *testing.T, b *Browser) {
 	for _, at := range []string{"/agents/ada/now?room=dev", "/api/rooms", "/agents/ada/life"} {
 		p.Goto(origin + at)
 		p.Until(`document.readyState === "complete"`)
+		if strings.Contains(at, "now") && p.Text(".hear") != "Heard by ada when @ada is named" {
+			t.Errorf("who hears the room, and when: %q", p.Text(".hear"))
+		}
 	}
 	p.Goto(devices)
 	kept := Eval[[]string](p, `(async () => { const kept = []; for (const name of await caches.keys()) for (const r of await (await caches.open(name)).keys()) kept.push(new URL(r.url).pathname); return kept.sort(); })()`)

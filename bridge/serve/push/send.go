@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,17 +17,16 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/serve/backend"
 	"lethe/chat"
 )
 
 // Config says what is sent, and how.
 type Config struct {
-	Home    string
+	*backend.Backend
 	Room    string // whose lines are sent; "" for none
-	Key     string // private, as NewKey makes it
+	Key     string // as NewKey makes it
 	Contact string // an https address for those who run push services
-	Bridge  *bridge.Bridge
-	Watcher *chat.Watcher
 	// Transport decides which addresses are reached.
 	Transport http.RoundTripper
 }
@@ -40,7 +39,7 @@ const (
 
 // Run sends the lines of the room to all devices, as they come and go, until ctx ends.
 func Run(ctx context.Context, c Config) error {
-	changed, cancel := c.Watcher.Subscribe(chat.Scope{Dir: path(c.Home, ""), Names: []string{devicesFile}})
+	changed, cancel := c.Watcher.Subscribe(chat.Scope{Dir: path(c.Dir, ""), Names: []string{devicesFile}})
 	defer cancel()
 	for ctx.Err() == nil {
 		var under sync.WaitGroup
@@ -58,40 +57,37 @@ func Run(ctx context.Context, c Config) error {
 
 // deliver starts what sends to each device, and forgets how far those were that are gone.
 func (c Config) deliver(ctx context.Context, under *sync.WaitGroup) error {
-	devices, err := Devices(c.Home)
-	known, perr := c.Bridge.Peers()
+	devices, err := Devices(c.Dir)
+	gone, perr := c.Bridge.Peers()
 	if err = cmp.Or(err, perr); err != nil {
 		return err
 	}
-	listed := map[string]bool{}
-	if c.Room == "" {
-		devices = nil
-	}
 	for _, d := range devices {
 		peer := bridge.Peer{Key: prefix + d.ID, Room: c.Room}
-		listed[peer.Key] = true
-		to := &sender{c, d}
-		under.Go(func() { _ = c.Bridge.Deliver(ctx, peer, to) }) // which refuses none of these peers
+		if c.Room != "" {
+			gone = slices.DeleteFunc(gone, func(key string) bool { return key == peer.Key })
+			under.Go(func() { _ = c.Bridge.Deliver(ctx, peer, sender{c, d}) }) // which refuses none of these peers
+		}
 	}
-	for _, key := range known {
-		if strings.HasPrefix(key, prefix) && !listed[key] {
-			err = errors.Join(err, c.Bridge.Forget(key))
+	for _, key := range gone {
+		if strings.HasPrefix(key, prefix) {
+			err = cmp.Or(err, c.Bridge.Forget(key))
 		}
 	}
 	return err
 }
 
-// stay follows no redirect.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
 // sender sends to a device.
 type sender struct {
 	Config
-	device Device
+	Device
 }
 
+// Do follows no redirect, and its errors have no address, which is a secret of the device.
+func (s sender) Do(r *http.Request) (*http.Response, error) { return s.Transport.RoundTrip(r) }
+
 // Parts makes a line what the worker of the page shows, in a few words, unless it is too old to be news.
-func (s *sender) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
+func (s sender) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if time.Since(l.At) > lasts {
 		return nil, nil
 	}
@@ -110,40 +106,27 @@ func (s *sender) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 }
 
 // Send encrypts a message and hands it to the push service of the device.
-func (s *sender) Send(ctx context.Context, _ bridge.Peer, part bridge.Part) error {
+func (s sender) Send(ctx context.Context, _ bridge.Peer, part bridge.Part) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	public, err := Public(s.Key)
+	private, public, _ := strings.Cut(s.Key, ".")
+	resp, err := webpush.SendNotificationWithContext(ctx, part.Data, &s.Subscription, &webpush.Options{
+		HTTPClient: s, Subscriber: s.Contact, TTL: int(lasts.Seconds()), Urgency: webpush.UrgencyHigh,
+		VAPIDPublicKey: public, VAPIDPrivateKey: private,
+	})
 	if err != nil {
 		return err
 	}
-	resp, err := webpush.SendNotificationWithContext(ctx, part.Data, &s.device.Subscription, &webpush.Options{
-		HTTPClient: &http.Client{Transport: s.Transport, CheckRedirect: stay},
-		Subscriber: s.Contact, TTL: int(lasts.Seconds()), Urgency: webpush.UrgencyHigh,
-		VAPIDPublicKey: public, VAPIDPrivateKey: s.Key,
-	})
-	if failed, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("reach the push service: %w", failed.Err) // without the address, which is a secret of the device
-	} else if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	return s.taken(resp)
-}
-
-// taken says what an answer means for the message.
-func (s *sender) taken(resp *http.Response) error {
-	err := fmt.Errorf("%s answers %s", resp.Request.URL.Host, resp.Status)
-	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	resp.Body.Close()
+	err = fmt.Errorf("%s answers %s", resp.Request.URL.Host, resp.Status)
 	switch code := resp.StatusCode; {
 	case code/100 == 2:
 		return nil
 	case code == http.StatusNotFound || code == http.StatusGone: // the browser has given the subscription up
-		return cmp.Or(Remove(s.Home, s.device.ID), fmt.Errorf("%w: %w", bridge.ErrUnreachable, err))
-	case code != http.StatusTooManyRequests && code/100 != 5:
-		return fmt.Errorf("%w: %w", bridge.ErrUnreachable, err)
-	case seconds > 0:
+		return cmp.Or(Remove(s.Dir, s.ID), err)
+	case code == http.StatusTooManyRequests || code/100 == 5:
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 		return &bridge.LaterError{After: min(time.Duration(seconds)*time.Second, time.Hour), Err: err}
 	}
-	return err
+	return fmt.Errorf("%w: %w", bridge.ErrUnreachable, err)
 }
