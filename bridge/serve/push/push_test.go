@@ -337,7 +337,7 @@ func TestHostileSubscriptions(t *testing.T) {
 			allow.Allow = []string{settings}
 		}
 		w.to = s.transport(allow)
-		s.answer("secret", "307", "307", "307")
+		s.answer("secret", slices.Repeat([]string{"307"}, 100)...)
 		lethetest.Must(t, push.Add(w.dir, "x", p.subscription(s.URL+"/secret")))
 		w.run()
 		w.ready()
@@ -349,7 +349,7 @@ func TestHostileSubscriptions(t *testing.T) {
 		}
 		w.stop()
 		s.mu.Lock()
-		if asked := map[bool]int{true: 0, false: 1}[settings == ""]; s.asked != asked || len(s.got) > 0 {
+		if (s.asked > 0) != (settings != "") || len(s.got) > 0 { // what stands elsewhere is no phone's, and would fail
 			t.Errorf("allowed %q: it was asked %d times, and has got %q", settings, s.asked, s.got)
 		}
 		s.asked = 0
