@@ -46,10 +46,9 @@ func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (h
 type Attached struct {
 	blobs.File
 	Hash blobs.Hash
-	Tag  string // that names it in the line
 }
 
-// Attachments parts the text of an agent's line from the files that the agent sent with it, which the end of the line
+// Attachments parts the text of an agent's line from the files that the agent sent with it, which the rest of the line
 // names. What only looks so stays text.
 func Attachments(store *blobs.Store, by, text string) (rest string, files []Attached) {
 	for {
@@ -61,7 +60,7 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 		if at < 0 || f.From != by || f.Tag(short) != tag {
 			return text, files
 		}
-		text, files = text[:at], slices.Insert(files, 0, Attached{f, b.Hash, tag})
+		text, files = text[:at], slices.Insert(files, 0, Attached{f, b.Hash})
 	}
 }
 

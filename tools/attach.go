@@ -2,7 +2,6 @@ package tools
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -24,8 +23,7 @@ func (s *Set) Attach(paths, from string) (files []blobs.Text, err error) {
 	for path := range strings.Lines(paths) {
 		name, data, err := s.content(path)
 		if left -= len(data); err == nil && (left < 0 || len(files) == maxFiles) {
-			most := sizeText(maxAttached)
-			err = fmt.Errorf("attach %s: a message has at most %d files, of %s together", quote(path), maxFiles, most)
+			err = fmt.Errorf("attach %s: a message has at most 10 files, of 50 MB together", quote(path))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w. Nothing was said", err)
@@ -42,15 +40,9 @@ func (s *Set) content(path string) (name string, data []byte, err error) {
 		return fileName(hash, o.Gist, o.Body), o.Body, err
 	}
 	p, err := s.resolve(path)
-	if err != nil {
-		return "", nil, err
+	if err == nil {
+		data, err = p.read(maxAttached)
 	}
-	file, _, err := p.open()
-	if err != nil {
-		return "", nil, err
-	}
-	defer file.Close()
-	data, err = io.ReadAll(io.LimitReader(file, maxAttached+1))
 	return filepath.Base(p.name), data, err
 }
 
@@ -67,7 +59,7 @@ func about(name, from string, data []byte) blobs.File {
 	}
 	f := blobs.File{Kind: media.Kind(kind), Type: kind, Size: int64(len(data)), From: from}
 	clean := []rune(notInName().ReplaceAllString(name, "_"))
-	left := blobs.MaxGist - len([]rune(f.Gist())) - 1 // for the space
+	left := blobs.MaxGist - len(f.Gist()) - 1 // for the space
 	f.Name = string(clean[max(0, len(clean)-left):])
 	return f
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
@@ -50,18 +49,13 @@ func (s *Set) edit(_ context.Context, _ Call, a editArgs) (Result, error) {
 }
 
 func (p place) load() (string, error) {
-	file, fi, err := p.open()
+	b, err := p.read(maxEdit)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, maxEdit+1))
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", p.shown, err)
-	}
 	if len(b) > maxEdit {
-		return "", fmt.Errorf("edit %s: it has %s and EDIT_FILE takes at most %s. Use BASH with sed or "+
-			"a script", p.shown, sizeText(fi.Size()), sizeText(maxEdit))
+		return "", fmt.Errorf("edit %s: it has more than EDIT_FILE takes, %s. Use BASH with sed or a script",
+			p.shown, sizeText(maxEdit))
 	}
 	if isBinary(b[:min(len(b), sniffed)]) {
 		return "", fmt.Errorf("edit %s: it is a binary file. Use BASH with a program that knows its format", p.shown)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -191,6 +192,20 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 		return nil, nil, p.explain("open", err, root)
 	}
 	return file, fi, nil
+}
+
+// read reads the regular file at p, up to a byte more than most.
+func (p place) read(most int) ([]byte, error) {
+	file, _, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	b, err := io.ReadAll(io.LimitReader(file, int64(most)+1))
+	if err != nil {
+		err = fmt.Errorf("read %s: %w", p.shown, err)
+	}
+	return b, err
 }
 
 // isRoom says whether p is a room of the identity, which may be a link of its user's.

@@ -94,14 +94,14 @@ func TestFilesGoOut(t *testing.T) {
 	}
 }
 
-// What Telegram refuses, and what was erased, is said in the place of the file; nothing behind it waits.
+// What Telegram refuses, and what goes with a file that was erased, is said in the place of it; nothing behind it waits.
 func TestFilesThatCannotBeSent(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
 	st.greeted(dm, ada)
 	st.Fault(botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: not enough rights to send documents to the chat"})
 	st.answers("dev", "One\n"+st.document("a.txt", "text"))
-	has(t, "refused", st.sent(dm, 1)[0], "One\n[document a.txt text/plain 4 B hash=", "]: not sent, telegram answers 400: Bad Request: not enough rights")
+	has(t, "refused", st.sent(dm, 1)[0], "One\n[document a.txt text/plain 4 B hash=", "]\nnot sent: telegram answers 400: Bad Request: not enough rights")
 
 	gone, kept := st.document("gone.txt", "secret"), st.document("kept.txt", "text")
 	h, err := st.cfg.Store.Resolve(blobs.Mentions(gone)[0])
@@ -113,7 +113,7 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	lethetest.Must(t, os.Remove(st.cfg.Store.Path(h)))
 	close(hold)
 	st.sent(dm, 3)
-	equal(t, "the one that is left", st.content(st.Sent(dm)[2]), `document kept.txt "text" `+gone+": not sent, it was erased, or is damaged")
+	equal(t, "what is left", st.content(st.Sent(dm)[2]), gone+"\n"+kept+"\nnot sent: telegram answers 400: Bad Request: file must be non-empty")
 
 	st.answers("dev", "Two\n"+kept)
 	st.sent(dm, 4)

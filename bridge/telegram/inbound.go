@@ -158,7 +158,8 @@ func (s *session) line(id string, m *message, at spot, name string) *bridge.Mess
 // happened in the chat.
 func (s *session) draft(m *message, rules access.Rules) *draft {
 	d := &draft{}
-	for _, one := range append([]*message{m}, m.rest...) {
+	for _, u := range append([]update{{Message: m}}, m.rest...) {
+		one, _ := u.message()
 		d.words = strings.TrimSpace(d.words + "\n" + one.words())
 		if f := one.file(); f != nil {
 			d.files = append(d.files, f)

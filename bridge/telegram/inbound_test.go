@@ -153,8 +153,7 @@ func TestMedia(t *testing.T) {
 	st.within("an exchange is noted", func() bool { return st.health().Exchanged.After(before) })
 }
 
-// The messages of an album are one line, also when they come one by one; what stands between them is a line of its own,
-// and what is late is, too.
+// The messages of an album are one line, also when they come one by one; what is late is a line of its own.
 func TestAlbums(t *testing.T) {
 	st := newStage(t)
 	ada, dm := st.ada()
@@ -170,8 +169,8 @@ func TestAlbums(t *testing.T) {
 	album("7", "the roof")
 	st.within("the bridge looks for more", func() bool { return st.Count("getUpdates") > polls })
 	album("7", "")
-	st.Say(dm, ada, "between")
 	album("7", "from below")
+	st.Say(dm, ada, "between")
 	album("8", "another")
 	close(hold)
 	const tag = `\[photo image/jpeg \d+ B hash=[0-9a-f]{16}\]`

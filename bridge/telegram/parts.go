@@ -19,8 +19,9 @@ type parcel struct {
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
 	// Files go out at once, as an album where they are several, with the text below the first.
-	Files  []bridge.Attached `json:"files,omitempty"`
-	Photos bool              `json:"photos,omitempty"` // as pictures
+	Files    []bridge.Attached `json:"files,omitempty"`
+	Pictures bool              `json:"pictures,omitempty"` // they are shown as such
+	Tags     string            `json:"tags,omitempty"`     // name them, where they are not sent
 	// ReplyTo is the message that is quoted, and Chat where it was written: a group that became a
 	// supergroup counts its messages anew.
 	ReplyTo int   `json:"reply_to,omitempty"`
@@ -29,8 +30,9 @@ type parcel struct {
 
 // Parts renders a line of an agent.
 func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	var files []bridge.Attached
-	l.Text, files = bridge.Attachments(s.cfg.Store, l.Name, l.Text)
+	rest, files := bridge.Attachments(s.cfg.Store, l.Name, l.Text)
+	tags := l.Text[len(rest):]
+	l.Text = rest
 	text, q, twice := s.shown(p, l)
 	if twice {
 		return nil, nil
@@ -56,7 +58,7 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	}
 	last := &all[len(all)-1]
 	last.Question, last.Options = q.ID, q.Options
-	last.Files, last.Photos = files, shown(files)
+	last.Files, last.Pictures, last.Tags = files, pictures(files), tags
 	var parts []bridge.Part
 	for _, out := range all {
 		data, _ := json.Marshal(out) // cannot fail

@@ -42,7 +42,6 @@ func (s *session) poll(ctx context.Context) error {
 			sleep(ctx, max(wait.NextBackOff(), s.report(ctx, err)))
 			continue
 		}
-		batch = s.settled(ctx, batch)
 		next, news, err := s.takeIn(ctx, batch)
 		if err != nil { // on our own side: a person who mends it waits for it to end
 			offset = 0
@@ -113,18 +112,28 @@ func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.D
 	if err := s.api.call(ctx, "getUpdates", params, &raws); err != nil {
 		return nil, err
 	}
-	return s.readUpdates(raws)
+	batch, err := s.readUpdates(raws)
+	if n := len(batch); n > 0 && timeout > 0 && batch[n-1].album() != "" && sleep(ctx, s.cfg.tune.album) {
+		return s.fetchUpdates(ctx, 0, 0) // with what has come of it meanwhile
+	}
+	return batch, err
 }
 
-// settled waits for the rest of an album at the end of a batch: its messages come one by one.
-func (s *session) settled(ctx context.Context, batch []update) []update {
-	for n := 0; n < len(batch) && batch[len(batch)-1].album() != "" && sleep(ctx, s.cfg.tune.album); {
-		n = len(batch)
-		if more, err := s.fetchUpdates(ctx, 0, 0); err == nil {
-			batch = more
+// fresh are the updates that were not taken yet, those of an album as one.
+func (s *session) fresh(batch []update) (all []update) {
+	for _, u := range batch {
+		_, taken := s.hub.Taken(s.idOf(u))
+		n, album := len(all), u.album()
+		switch {
+		case taken:
+		case n > 0 && album != "" && album == all[n-1].album():
+			first, _ := all[n-1].message()
+			first.rest = append(first.rest, u)
+		default:
+			all = append(all, u)
 		}
 	}
-	return batch
+	return all
 }
 
 // readUpdates reads the updates of a batch, each once.
@@ -178,12 +187,8 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 		msgs, then = nil, nil
 		return err
 	}
-	fresh := slices.DeleteFunc(slices.Clone(batch), func(u update) bool {
-		_, taken := s.hub.Taken(s.idOf(u))
-		return taken
-	})
-	news = len(fresh) > 0
-	for _, u := range albums(fresh) {
+	for _, u := range s.fresh(batch) {
+		news = true
 		h, err := s.handleSafely(u, "")
 		if err == nil && h.files != nil {
 			// What came before a file does not wait for it. When it has come, its sender may have been
@@ -205,8 +210,10 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 			h.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
 		}
 		msgs = append(msgs, *h.line)
-		for _, r := range u.rest {
-			msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
+		if m, _ := u.message(); m != nil {
+			for _, r := range m.rest {
+				msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
+			}
 		}
 		then = append(then, h.then...)
 	}

@@ -58,7 +58,7 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 		params["reply_markup"] = object{"inline_keyboard": buttons(out.Question, out.Options)}
 	}
 	if len(out.Files) > 0 {
-		return s.upload(ctx, chat, params, out)
+		return s.upload(ctx, params, out)
 	}
 	out.words(params, "text")
 	// The preview of a link is fetched from the address before anybody has looked at it, and an
@@ -100,11 +100,11 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		out.Options = nil
 	case refusal.says(badThread) && topic == 0 && out.Thread != 0: // what is quoted is gone with it
 		out.Thread, out.ReplyTo = 0, 0
-	case refused && out.Photos: // the largest, and the longest, are shown only as documents
-		out.Photos = false
-	case refused && len(out.Files) > 0 && !refusal.says(badThread): // of a chat that takes nothing the text finds that out
-		out = out.unsent(refusal.Error(), out.Files...)
-		out.Files = nil
+	case refused && out.Pictures: // the largest, and the longest, are shown only as documents
+		out.Pictures = false
+	case refused && out.Files != nil && !refusal.says(badThread): // of a chat that takes nothing the text finds that out
+		out.Text += out.Tags + "\nnot sent: " + refusal.Error()
+		out.HTML, out.Files = "", nil
 	// Where the topic of a peer that is a topic is gone, its room is not for the others.
 	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)

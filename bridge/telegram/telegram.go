@@ -85,10 +85,6 @@ type Settings struct {
 	// Members says who may speak in a listed group: access.MembersAll ("") or
 	// access.MembersListed.
 	Members string `toml:"members"`
-	// Earlier versions listed here who may speak, and in which room.
-	Users  []string         `toml:"users"`
-	Chats  []string         `toml:"chats"`
-	Routes []map[string]any `toml:"route"`
 }
 
 // tuning holds what only tests change.
@@ -183,12 +179,7 @@ type session struct {
 // sense.
 func Run(ctx context.Context, c Config) error {
 	c = c.defaults()
-	err := errors.Join(CheckToken(c.Token), c.Check())
-	if len(c.Users)+len(c.Chats)+len(c.Routes) > 0 {
-		err = errors.Join(err, errors.New("users, chats and routes are no longer of config.toml: "+
-			"remove them, and allow each: lethe bridge telegram allow ID NAME --room ROOM"))
-	}
-	if err != nil {
+	if err := errors.Join(CheckToken(c.Token), c.Check()); err != nil {
 		err = fmt.Errorf("start the telegram bridge: %w", err)
 		bridge.Failed(c.Home, Name, err)
 		return err

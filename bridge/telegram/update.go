@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +25,6 @@ type (
 		ChannelPost       *message  `json:"channel_post"`
 		EditedChannelPost *message  `json:"edited_channel_post"`
 		Callback          *callback `json:"callback_query"`
-
-		rest []update // with the other messages of its album
 	}
 
 	// callback is a button that somebody has pressed.
@@ -93,7 +90,7 @@ type (
 		Story     json.RawMessage `json:"story"`
 		PaidMedia json.RawMessage `json:"paid_media"`
 
-		rest []*message // of its album
+		rest []update // with the other messages of its album
 	}
 
 	textPart struct {
@@ -157,21 +154,6 @@ func (u update) album() string {
 		return ""
 	}
 	return fmt.Sprint(m.Chat.ID, m.Album)
-}
-
-// albums joins the messages of each album, which become one line.
-func albums(batch []update) (all []update) {
-	for _, u := range batch {
-		i := slices.IndexFunc(all, func(first update) bool { return u.album() != "" && u.album() == first.album() })
-		if i < 0 {
-			all = append(all, u)
-			continue
-		}
-		first, _ := all[i].message()
-		m, _ := u.message()
-		first.rest, all[i].rest = append(first.rest, m), append(all[i].rest, u)
-	}
-	return all
 }
 
 // parse reads one update. A member of a type of tomorrow is passed over; the rest is read. Without an id it cannot be

@@ -224,6 +224,11 @@ func (s *Server) decode(req *request, dest any) *answer {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	rest, file := strings.CutPrefix(r.URL.Path, "/file")
 	token, name, whole := strings.Cut(strings.TrimPrefix(rest, "/bot"), "/")
+	for method := range methods { // which are written in any case
+		if strings.EqualFold(name, method) {
+			name = method
+		}
+	}
 	req := &request{name: name, texts: map[string]string{}, ctx: r.Context()}
 	var a *answer
 	switch {
