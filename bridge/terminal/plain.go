@@ -135,7 +135,7 @@ func (p *plain) show(l message) error {
 		delete(p.own, l.To)
 		return nil
 	}
-	text := chat.Sanitize(l.Name + ": " + l.Text + howToAnswer(l))
+	text := chat.Sanitize(l.Name + ": " + withFiles(l) + howToAnswer(l))
 	out := []byte(strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	if p.cfg.JSON {
 		out = chat.JSON(struct {

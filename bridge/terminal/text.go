@@ -7,6 +7,7 @@ import (
 	xansi "github.com/charmbracelet/x/ansi"
 
 	"lethe/chat"
+	"lethe/internal/lazy"
 )
 
 // clean makes text from outside safe to print, in cells that can be counted:
@@ -20,6 +21,16 @@ func tabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 // oneLine is clean for text that has one row: names, tools, errors.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(clean(s)), " ")
+}
+
+var sentFile = lazy.Regexp(`(?m)^\[\w+ ([\pL\pN_][\pL\pN._-]*) \S+ [\d.]+ [KM]?B hash=([0-9a-f]{16,64})\]$`)
+
+// withFiles is the text of a line, with the command that writes each file that an agent sent with it.
+func withFiles(l message) string {
+	if !l.Agent {
+		return l.Text
+	}
+	return sentFile().ReplaceAllString(l.Text, "$0\n→ lethe cat $2 > $1")
 }
 
 // lastLine is the last line of text that is not blank.

@@ -59,6 +59,7 @@ func (t *transcript) reset(lines []message) {
 // add shows a line; a question to the letter, since it may be a command that is to be approved.
 func (t *transcript) add(l message) {
 	_, asks := chat.ParseQuestion(l.Text)
+	l.Text = withFiles(l)
 	t.push(block{message: l, raw: asks})
 }
 
