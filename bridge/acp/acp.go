@@ -12,7 +12,6 @@ package acp
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -46,12 +45,13 @@ type Config struct {
 	// inside says that it does.
 	Open func(ctx context.Context, cwd string) (i *host.Identity, inside bool, err error)
 
-	Self   home.Identity // session/list shows its rooms; zero where it is not booted yet
-	Home   home.Home
-	Store  *blobs.Store
-	User   string   // who writes in the editor
-	People []string // who may answer questions
-	Log    *slog.Logger
+	Self      home.Identity // session/list shows its rooms; zero where it is not booted yet
+	Workspace string        // of identities, where config.toml names one
+	Home      home.Home
+	Store     *blobs.Store
+	User      string   // who writes in the editor
+	People    []string // who may answer questions
+	Log       *slog.Logger
 
 	In  io.Reader
 	Out io.Writer
@@ -155,22 +155,34 @@ func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: -32602, Message: fmt.Sprintf(format, args...)}
 }
 
-// NewSession makes a room that is called after the folder.
+// NewSession goes to the room of the folder.
 func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.NewSessionResponse, error) {
-	room := bridge.NameRoom(filepath.Base(r.Cwd), strings.ToLower(rand.Text()[:8]))
-	if special(room) {
-		room = Name + "-" + room
-	}
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, refused(s.join(room, r.Cwd))
+	room, err := s.join(filepath.Clean(r.Cwd))
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, refused(err)
 }
 
-// join has the identity hear a new room, and notes the folder that it is for.
-func (s *server) join(room, folder string) error {
+// roomOf names the room of an identity and a folder: the same each time, but another one while the editor has that open.
+func (s *server) roomOf(i *host.Identity, folder string) string {
+	for n := 1; ; n++ {
+		sum := blobs.Sum(fmt.Appendf(nil, "%s %d %s", i.Self, n, folder))
+		room := bridge.NameRoom(filepath.Base(folder), sum.String()[:8])
+		if special(room) {
+			room = Name + "-" + room
+		}
+		if _, err := s.session(sdk.SessionId(room)); err != nil {
+			return room
+		}
+	}
+}
+
+// join has the identity hear the room of a folder, and notes that it is for that.
+func (s *server) join(folder string) (room string, err error) {
 	if !filepath.IsAbs(folder) {
-		return invalid("the folder %.200q is not absolute", folder)
+		return "", invalid("the folder %.200q is not absolute", folder)
 	}
 	i, err := s.identity(folder)
 	if err == nil {
+		room = s.roomOf(i, folder)
 		err = durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700)
 	}
 	if err == nil {
@@ -179,10 +191,10 @@ func (s *server) join(room, folder string) error {
 	if err == nil {
 		err = i.Join(room)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.begin(room, folder, nil)
 	}
-	return s.begin(room, folder, nil)
+	return room, err
 }
 
 // LoadSession shows what was said in the room.
@@ -232,7 +244,33 @@ func (s *server) begin(room, cwd string, said []chat.Line) error {
 	}
 	one.follow()
 	s.put(one.id, one)
+	time.AfterFunc(commandsAfter, func() { one.view.send(commands()) })
 	return nil
+}
+
+// commandsAfter lets the answer go out first: editors pass over what is of a session that they do not know yet.
+const commandsAfter = 100 * time.Millisecond
+
+// known are the commands that a prompt can be: a name, what it takes, and what it does.
+const known = `stop||interrupt what the agent is doing
+status||what the agent is doing
+model|NAME|change the model
+budget|+2 today|what was spent, and what is left
+jobs||the commands that run beside the talk
+forget|e3..e9|let entries fade now`
+
+// commands tells an editor of them.
+func commands() sdk.SessionUpdate {
+	var list []sdk.AvailableCommand
+	for row := range strings.SplitSeq(known, "\n") {
+		cells := strings.Split(row, "|")
+		c := sdk.AvailableCommand{Name: cells[0], Description: cells[2]}
+		if cells[1] != "" {
+			c.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: cells[1]}}
+		}
+		list = append(list, c)
+	}
+	return sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: list}}
 }
 
 func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {

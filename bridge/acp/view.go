@@ -47,7 +47,7 @@ func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(chat.Saniti
 // line shows one that was said before.
 func (v *view) line(l chat.Line) {
 	if l.By(v.self.Name) {
-		v.say(l.Text + "\n")
+		v.said(l.Text)
 	} else {
 		v.hear(v.signed(l.Name, l.Text))
 	}
@@ -104,7 +104,7 @@ func (v *view) message(e events.Event, here bool) {
 	switch {
 	case e.Type == events.MessageDone && !reply:
 		if here {
-			v.say(e.Text + "\n")
+			v.said(e.Text)
 		}
 	case e.Status == "" || e.Type == events.MessageDelta:
 		if more := v.text.More(e, e.Type == events.MessageDone); more != "" {
@@ -135,8 +135,8 @@ func (v *view) call(e events.Event) {
 			kind = sdk.ToolKindOther
 		}
 		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(e.Brief()), 100))
-		v.send(sdk.StartToolCall(id, title, sdk.WithStartKind(kind),
-			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args)))
+		v.send(sdk.StartToolCall(id, title, append(v.touches(e), sdk.WithStartKind(kind),
+			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args))...))
 	case events.ToolOutput:
 		text := e.Text
 		if e.Offset > 0 {
@@ -149,11 +149,14 @@ func (v *view) call(e events.Event) {
 		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateContent(content(text))))
 	case events.ToolResult:
 		delete(v.output, e.Entry)
-		state := sdk.ToolCallStatusFailed
+		state, came := sdk.ToolCallStatusFailed, content(e.Text)
 		if e.Status == "ok" {
 			state = sdk.ToolCallStatusCompleted
+			if kinds[e.Tool] == sdk.ToolKindEdit {
+				came = nil // the diff stays
+			}
 		}
-		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(state), sdk.WithUpdateContent(content(e.Text)),
+		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(state), sdk.WithUpdateContent(came),
 			sdk.WithUpdateRawOutput(map[string]any{"status": e.Status, "hash": e.Hash})))
 	}
 }

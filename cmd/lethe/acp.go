@@ -30,7 +30,7 @@ func (p *program) acpCommand(c call) error {
 			return i, own && err == nil && i.Inside(), err
 		}
 		return acp.Run(c, acp.Config{
-			Self: id, Home: p.home, Store: p.look.Store, User: p.settings.UserName(), People: p.settings.Deciders(),
+			Self: id, Workspace: p.settings.Tools.Workspace, Home: p.home, Store: p.look.Store, User: p.settings.UserName(), People: p.settings.Deciders(),
 			Log: g.log, In: p.in, Out: p.out, Open: open,
 		})
 	})

@@ -32,6 +32,7 @@ type editor struct {
 	shown  strings.Builder // what a person would see, a line each
 	first  bool            // nothing of an answer has come yet
 	usage  *sdk.SessionUsageUpdate
+	knows  []sdk.AvailableCommand
 	asked  chan sdk.RequestPermissionRequest
 	choice chan sdk.RequestPermissionOutcome
 }
@@ -43,6 +44,14 @@ func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) err
 		e.shown.WriteString(kind + strings.TrimSpace(b.Text.Text) + "\n")
 	}
 	switch u := n.Update; {
+	case u.AvailableCommandsUpdate != nil:
+		e.knows = u.AvailableCommandsUpdate.AvailableCommands
+	case u.AgentMessageChunk != nil && u.AgentMessageChunk.Content.Image != nil:
+		i := u.AgentMessageChunk.Content.Image
+		e.shown.WriteString("image: " + i.MimeType + " " + i.Data + "\n")
+	case u.AgentMessageChunk != nil && u.AgentMessageChunk.Content.Resource != nil:
+		r := u.AgentMessageChunk.Content.Resource.Resource.BlobResourceContents
+		e.shown.WriteString("file: " + r.Uri + " " + *r.MimeType + " " + r.Blob + "\n")
 	case u.AgentMessageChunk != nil:
 		if text := u.AgentMessageChunk.Content.Text.Text; e.first && strings.HasPrefix(text, "\n") {
 			e.t.Errorf("an answer begins with %q", text)
@@ -55,8 +64,22 @@ func (e *editor) SessionUpdate(_ context.Context, n sdk.SessionNotification) err
 		put("user: ", u.UserMessageChunk.Content)
 	case u.ToolCall != nil:
 		e.shown.WriteString("call: " + u.ToolCall.Title + " " + string(u.ToolCall.Status) + "\n")
+		for _, at := range u.ToolCall.Locations {
+			e.shown.WriteString("at: " + at.Path + "\n")
+		}
+		for _, c := range u.ToolCall.Content {
+			e.shown.WriteString("diff: " + c.Diff.Path + " +" + c.Diff.NewText)
+			if old := c.Diff.OldText; old != nil {
+				e.shown.WriteString(" -" + *old)
+			}
+			e.shown.WriteString("\n")
+		}
 	case u.ToolCallUpdate != nil && u.ToolCallUpdate.Status != nil:
-		e.shown.WriteString("result: " + string(*u.ToolCallUpdate.Status) + " " + u.ToolCallUpdate.Content[0].Content.Content.Text.Text + "\n")
+		e.shown.WriteString("result: " + string(*u.ToolCallUpdate.Status))
+		for _, c := range u.ToolCallUpdate.Content {
+			e.shown.WriteString(" " + c.Content.Content.Text.Text)
+		}
+		e.shown.WriteString("\n")
 	case u.UsageUpdate != nil:
 		e.usage = u.UsageUpdate
 	}
@@ -192,7 +215,8 @@ func TestEditor(t *testing.T) {
 
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
-	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\n", "result: completed ", "call: READ_FILE greeting.txt", "agent: "} {
+	at := filepath.Join(dir, "greeting.txt") + "\n"
+	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\nat: " + at, "diff: " + strings.TrimSpace(at) + " +hello\nresult: completed\n", "call: READ_FILE greeting.txt in_progress\nat: " + at + "result: completed [", "call: READ_FILE greeting.txt", "agent: "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}
@@ -211,6 +235,19 @@ func TestEditor(t *testing.T) {
 	if one := strings.NewReplacer("agent: ", "", "\n", "", " ", "").Replace(strings.Join(strings.FieldsFunc(shown, func(r rune) bool { return r == '\n' }), "")); strings.Count(one, "50") != 1 || !strings.Contains(one, "4950") && !strings.Contains(one, "49,50") {
 		t.Errorf("shown:\n%s", shown)
 	}
+
+	// files that it sends along, and the commands that there are
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "plot.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
+	_, shown = e.prompt(id, text("say look in "+string(id)+" with plot.png\ngreeting.txt"))
+	if want := "agent: look\nimage: image/png iVBORw0KGgo=\nfile: lethe:greeting.txt text/plain aGVsbG8="; !strings.Contains(shown, want) {
+		t.Errorf("not shown: %q in\n%s", want, shown)
+	}
+	lethetest.Eventually(t, "commands", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		c := e.knows
+		return len(c) == 6 && c[0].Name == "stop" && c[0].Input == nil && c[2].Name == "model" && c[2].Input.Unstructured.Hint == "NAME"
+	})
 
 	// files: as blobs and as text
 	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
@@ -280,6 +317,9 @@ func TestEditor(t *testing.T) {
 
 	// a session that is closed in the middle answers, and what goes on goes on
 	other := e.session(dir)
+	if other == id || !strings.HasPrefix(string(other), "my-project-") {
+		t.Errorf("a session of a folder that is open: %s", other)
+	}
 	e.look()
 	go func() {
 		reason, _ := e.prompt(other, text("run sleep 1"))
@@ -294,6 +334,11 @@ func TestEditor(t *testing.T) {
 	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: other, Prompt: []sdk.ContentBlock{text("hello")}}); err == nil {
 		t.Error("a session that is closed was used")
 	}
+	if again := e.session(dir + "/"); again != other {
+		t.Errorf("a new session of the folder is %s, not %s", again, other)
+	}
+	_, err = e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: other})
+	lethetest.Must(t, err)
 
 	// what others say in the room is shown between prompts
 	if out, err := exec.Command("lethe", "--home", home, "say", "--as", "bob", string(id), "what is 8*8?").CombinedOutput(); err != nil {
@@ -317,6 +362,7 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	}
 	_, err = second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
 	lethetest.Must(t, err)
+	second.shows("image: image/png iVBORw0KGgo=")
 	second.shows("user: what is 2*3?")
 	second.shows("user: bob: what is 8*8?\nagent: ")
 	second.look()

@@ -1,0 +1,63 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"lethe/bridge"
+	"lethe/chat"
+	"lethe/events"
+)
+
+// maxEmbedded bounds the bytes of a file that is shown: an editor may take messages of 10 MB, a third of it for base64.
+const maxEmbedded = 5 << 20
+
+// said shows what the identity has said, and the files that it sent with it.
+func (v *view) said(text string) {
+	text, files := bridge.Attachments(v.Store, v.self.Name, text)
+	v.say(text + "\n")
+	for _, f := range files {
+		b, err := v.Store.Get(f.Hash)
+		data := base64.StdEncoding.EncodeToString(b.Body)
+		file := sdk.ImageBlock(data, f.Type)
+		switch {
+		case err != nil || f.Size > maxEmbedded:
+			file = sdk.TextBlock(fmt.Sprintf("%s: lethe cat %.16s > %[1]s\n", f.Name, f.Hash))
+		case !strings.HasPrefix(f.Type, "image/"):
+			contents := &sdk.BlobResourceContents{Blob: data, MimeType: &f.Type, Uri: "lethe:" + f.Name}
+			file = sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: contents})
+		}
+		v.send(sdk.UpdateAgentMessage(file))
+	}
+}
+
+// touches tells which file a call is about, so that the editor follows, and what it changes there.
+func (v *view) touches(e events.Event) (opts []sdk.ToolCallStartOpt) {
+	var args struct{ Path, Old, New, Content string }
+	_ = json.Unmarshal(e.Args, &args) // what is no text is left out
+	if args.Path == "" {
+		return nil
+	}
+	path, own := strings.CutPrefix(args.Path, "self/")
+	switch {
+	case own:
+		path = filepath.Join(v.self.Dir, path)
+	case !filepath.IsAbs(path):
+		path = filepath.Join(cmp.Or(v.folder, v.Workspace, filepath.Join(v.self.Dir, "workspace")), path)
+	}
+	opts = append(opts, sdk.WithStartLocations([]sdk.ToolCallLocation{{Path: path}}))
+	if kinds[e.Tool] == sdk.ToolKindEdit {
+		diff := sdk.ToolDiffContent(path, chat.Sanitize(args.New+args.Content))
+		if args.Old != "" { // else the whole file is new
+			diff.Diff.OldText = sdk.Ptr(chat.Sanitize(args.Old))
+		}
+		opts = append(opts, sdk.WithStartContent([]sdk.ToolCallContent{diff}))
+	}
+	return opts
+}
