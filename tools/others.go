@@ -70,9 +70,12 @@ func (s *Set) useOther(ctx context.Context, c Call, a useArgs) (Result, error) {
 		args = json.RawMessage("{}")
 	}
 	var names []string
+	server, tool := path.Split(a.Name)
 	for _, source := range s.Others {
 		for _, i := range source.Items() {
-			if i.Name == a.Name || path.Base(a.Name) == catalogue.Answering && path.Dir(i.Name) == path.Dir(a.Name) {
+			of, _ := path.Split(i.Name)
+			unasked := i.Name+"/" == server // what it has shows when it is called
+			if i.Name == a.Name || unasked || tool == catalogue.Answering && of == server {
 				answer, err := source.Use(ctx, a.Name, args, catalogue.Call{ID: c.ID, Life: c.Life, Output: c.Output})
 				return Result{Body: answer.Text, Err: answer.Err, Files: answer.Files}, err
 			}

@@ -59,6 +59,7 @@ func (s Settings) Check() error {
 
 const (
 	maxPage      = 10 << 20 // bytes, unpacked
+	maxHeader    = 1 << 20  // bytes
 	maxTime      = 20 * time.Second
 	maxRedirects = 5
 )
@@ -84,7 +85,9 @@ func New(s Settings) *Client {
 // Transport connects to public addresses, and to those that are allowed.
 func (s Settings) Transport() *http.Transport {
 	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return s.check(address) }}
-	return &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true}
+	return &http.Transport{
+		DialContext: dialer.DialContext, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
+	}
 }
 
 // check refuses an address, as the dialer found it, that is not public.

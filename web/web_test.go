@@ -57,6 +57,7 @@ func site(t *testing.T) (*Client, string) {
 	page("/picture", "image/png", picture.String())
 	page("/huge", "text/plain", strings.Repeat("x", maxPage+1))
 	page("/zero", "text/plain", "a\x00b")
+	mux.HandleFunc("/head", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", maxHeader)) })
 	for from, to := range map[string]string{
 		"/moved": "/text", "/loop": "/loop", "/inside": "http://127.0.0.2:1/", "/six": "http://[::1]:1/", "/file": "file:///etc/passwd",
 		"/named": "http://localhost:1/",
@@ -101,6 +102,7 @@ func TestRefused(t *testing.T) {
 	client, at := site(t)
 	for address, want := range map[string]string{
 		at + "/nothing": "answers 404", at + "/loop": "more than 5 redirects", at + "/huge": "more than 10 MB",
+		at + "/head":   "headers exceeded",
 		at + "/inside": "127.0.0.2 is an address of this machine", at + "/six": "::1 is an address of this machine",
 		at + "/file": "unsupported protocol", "ftp://example.com": "unsupported protocol", "example.com": "unsupported protocol",
 		at + "/deep": "damaged", "http://0x7f.2/": "", "http://[::ffff:127.0.0.2]/": "127.0.0.2 is an address",

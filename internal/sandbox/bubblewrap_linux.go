@@ -67,7 +67,7 @@ func bubblewrap(o order) []string {
 			args = append(args, "--symlink", real, path)
 		}
 	}
-	seal := []string{"--remount-ro", "/dev", "--remount-ro", "/"}
+	seal := []string{"--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"} // /proc: else root sets the kernel
 	for _, path := range hide {
 		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			args = append(args, "--tmpfs", path)

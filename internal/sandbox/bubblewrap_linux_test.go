@@ -35,6 +35,7 @@ func TestBubblewrap(t *testing.T) {
 		"echo x > /etc/f", "echo x > ../f", "echo x >> ../LIFE.md", "rm ../SOUL.md", "mv ../workspace ../elsewhere", "echo x > " + open + "/f",
 		"cat " + outside + "/f", "cat " + b.home + "/config.toml", "cat link", "cat ../LIFE.md", "cat /etc/passwd", "ls /home",
 		"mount -t tmpfs none .", "unshare -r true && unshare -rm mount -t tmpfs none . && touch /etc/f", "cp /bin/sh sh && chmod u+s sh",
+		"f=/proc/sys/kernel/core_pattern; v=$(cat $f) && echo \"$v\" > $f", "echo 0 > /proc/sysrq-trigger",
 	} {
 		if out, ok := b.run(line); ok || strings.Contains(out, "SECRET") {
 			b.Errorf("%s: %s", line, out)

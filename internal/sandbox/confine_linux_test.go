@@ -141,6 +141,7 @@ func TestPrivileges(t *testing.T) {
 	b := newBox(t, true)
 	got := b.succeeds("grep -E 'CapEff|CapBnd|NoNewPrivs|Seccomp:' /proc/self/status; ulimit -c")
 	lethetest.Words(t, got, "NoNewPrivs:\t1", "Seccomp:\t2", "\n0\n")
+	b.fails(`f=/proc/sys/kernel/core_pattern; v=$(cat $f) && echo "$v" > $f`, "ermission denied")
 	if os.Geteuid() == 0 {
 		lethetest.Words(t, got, "CapEff:\t0000000000000002", "CapBnd:\t0000000000000002")
 	}
