@@ -60,6 +60,9 @@ func heldAs(server, name string) string {
 	return "MCP_" + strings.ToUpper(strings.ReplaceAll(server+"_"+name, "-", "_"))
 }
 
+// within matches a line that begins no table.
+const within = `(?:[ \t]*(?:[^\[\s].*)?\n)`
+
 // RemoveServer takes the table [mcp.NAME] out of the config.toml of a home, and its keys out of the file of keys.
 func RemoveServer(home, name string) error {
 	var was mcp.Server
@@ -70,18 +73,8 @@ func RemoveServer(home, name string) error {
 		}
 		was = settings.MCP[name]
 		delete(settings.MCP, name)
-		header := regexp.MustCompile(`^\s*\[\s*mcp\s*\.\s*"?` + regexp.QuoteMeta(name) + `"?\s*[.\]]`)
-		var left []string
-		within := false
-		for line := range strings.Lines(text) {
-			if strings.HasPrefix(strings.TrimSpace(line), "[") {
-				within = header.MatchString(line)
-			}
-			if !within {
-				left = append(left, line)
-			}
-		}
-		return strings.Join(left, ""), nil
+		header := `(?m)^[ \t]*\[\s*mcp\s*\.\s*"?` + regexp.QuoteMeta(name) + `"?\s*[.\]].*\n`
+		return regexp.MustCompile(header+within+`*`).ReplaceAllString(text, ""), nil
 	})
 	for _, values := range []map[string]string{was.Env, was.Headers} {
 		for key, value := range values {
@@ -102,7 +95,11 @@ func Set(home string, values map[string]any) error {
 			if before, after, dotted := strings.Cut(name, "."); dotted {
 				table, key, header = before, after, "["+before+"]\n"
 			}
-			if err := Parse(File(home), []byte(header+assignment(key, values[name])), settings); err != nil {
+			line := assignment(key, values[name])
+			if line == "" {
+				return "", Invalid("", "%s = %q is not a number", name, values[name])
+			}
+			if err := Parse(File(home), []byte(header+line), settings); err != nil {
 				return "", err
 			}
 			text = assign(text, table, key, values[name])
@@ -111,9 +108,12 @@ func Set(home string, values map[string]any) error {
 	})
 }
 
-// assignment is the line of a key.
+// assignment is the line of a key, or "" for a json.Number that is none.
 func assignment(key string, value any) string {
-	line, _ := toml.Marshal(map[string]any{key: value}) // of a string or a number: cannot fail
+	line, err := toml.Marshal(map[string]any{key: value})
+	if err != nil {
+		return ""
+	}
 	return string(line)
 }
 
@@ -121,13 +121,10 @@ func assignment(key string, value any) string {
 // new one. "" is the table that no header names. An empty value or 0 takes the key's line out. What goes over several
 // lines it does not understand: read what comes of it.
 func assign(text, table, key string, value any) string {
-	const lines, is = `(?:[ \t]*(?:[^\[\s].*)?\n)*?`, `[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`
+	const lines, is = within + `*?`, `[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`
 	begin := `\A`
 	if table != "" {
 		begin = `(?m)^[ \t]*\[\s*` + regexp.QuoteMeta(table) + `\s*\].*\n`
-	}
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
 	}
 	line, gone := assignment(key, value), reflect.ValueOf(value).IsZero()
 	own := regexp.MustCompile(begin + lines + `([ \t]*` + regexp.QuoteMeta(key) + is + `)(.*\n)`).FindStringSubmatchIndex(text)
@@ -158,6 +155,9 @@ func edit(home string, change func(text string, settings *Settings) (string, err
 	meant, means := Settings{MCP: map[string]mcp.Server{}}, Settings{}
 	if err := Parse(path, before, &meant); err != nil {
 		return err
+	}
+	if len(before) > 0 && !bytes.HasSuffix(before, []byte("\n")) {
+		before = append(before, '\n')
 	}
 	text, err := change(string(before), &meant)
 	if err != nil {

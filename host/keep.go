@@ -12,19 +12,20 @@ import (
 // keepPace is how often Keep looks for what people have started, and for what another process has let go of.
 const keepPace = time.Second
 
-// Keep runs the identities of a home that people have started (home.Started), also those that they start meanwhile,
-// until ctx ends or, once last is closed, none runs any more. Each begins with the settings and keys as they are then;
-// options that stand in for settings are those of other identities. Why one cannot be run is written down with it; it
-// is tried again when people start it again. While another process keeps them, Keep waits for its end. Log is set.
-func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{}) error {
+// Keep runs f, and beside it, and on until none runs any more, the identities of a home that people have started
+// (home.Started), also those that they start meanwhile. An error of f ends them, as ctx does. Each begins with the
+// settings and keys as they are then; options that stand in for settings are those of other identities. Why one cannot
+// be run is written down with it; it is tried again when people start it again. While another process keeps them, Keep
+// waits for its end. Log is set.
+func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	lock := place.Keeper()
 	defer lock.Close()
-	runs, ended, alone := map[string]bool{}, make(chan string), false
-	for stop := ctx.Done(); ; {
-		mine, err := lock.TryLock()
-		if err != nil {
-			return err
-		}
+	runs, ended, other := map[string]bool{}, make(chan string), make(chan error, 1)
+	go func() { other <- f(ctx) }() // ends with ctx
+	for alone := false; ; {
+		mine, _ := lock.TryLock() // where it cannot be taken, nobody has started any
 		for _, s := range place.Started() {
 			_, running := home.Running(s.Identity)
 			if !mine || running || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
@@ -36,17 +37,17 @@ func Keep(ctx context.Context, place home.Home, o Options, last <-chan struct{})
 				ended <- s.Self
 			}()
 		}
-		if len(runs) == 0 && (alone || ctx.Err() != nil) {
-			return nil
+		if len(runs) == 0 && alone {
+			return err
 		}
 		select {
 		case self := <-ended:
 			delete(runs, self)
 		case <-time.After(keepPace):
-		case <-last:
-			last, alone = nil, true
-		case <-stop:
-			stop = nil
+		case err = <-other:
+			if alone = true; err != nil {
+				cancel()
+			}
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"slices"
@@ -11,22 +10,7 @@ import (
 	"time"
 
 	"lethe/home"
-	"lethe/host"
 )
-
-// keeping runs f, and beside it, and on until they are stopped, what people have started on the page. An error of f ends
-// both.
-func (p *program) keeping(ctx context.Context, o host.Options, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	alone, kept := make(chan struct{}), make(chan error, 1)
-	go func() { kept <- host.Keep(ctx, p.home, o, alone) }() // ends with ctx, or after alone
-	err := f(ctx)
-	if close(alone); err != nil {
-		cancel()
-	}
-	return errors.Join(err, <-kept)
-}
 
 // keep has a process of its own run what people have started on the page, unless one does: it outlives this one, has
 // this one's environment, and writes into the home's log.

@@ -33,10 +33,11 @@ func (p *program) runCommand(c call) error {
 			p.event("ready", id)
 		}
 	}
+	all := func(f func(context.Context) error) error {
+		return p.beside(c, bridges, func(ctx context.Context) error { return host.Keep(ctx, p.home, o, f) })
+	}
 	if len(ids) == 0 && c.is("started") {
-		return p.beside(c, bridges, func(ctx context.Context) error {
-			return p.keeping(ctx, o, func(context.Context) error { return nil })
-		})
+		return all(func(context.Context) error { return nil })
 	}
 	h, err := host.New(p.home, p.settings.Settings, o)
 	if err != nil {
@@ -55,9 +56,7 @@ func (p *program) runCommand(c call) error {
 		defer signal.Stop(hup)
 		o.Retry[id.Self] = hup
 	}
-	return p.beside(c, bridges, func(ctx context.Context) error {
-		return p.keeping(ctx, o, func(ctx context.Context) error { return h.Run(ctx, ids) })
-	})
+	return all(func(ctx context.Context) error { return h.Run(ctx, ids) })
 }
 
 // named finds the identities of a command line, each once.

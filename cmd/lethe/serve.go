@@ -96,23 +96,16 @@ func (p *program) told(what, url string) {
 // leads there: commands of agents can read the list of processes, and not the file.
 func (p *program) browse(link string) {
 	p.told("open", link)
-	name := "xdg-open"
+	opener := "xdg-open"
 	if runtime.GOOS == "darwin" {
-		name = "open"
-	}
-	opener, err := exec.LookPath(name)
-	if err != nil {
-		return
+		opener = "open"
 	}
 	file := filepath.Join(p.home.Dir, "bridges", backend.Name, "open.html")
 	page := fmt.Sprintf("<!doctype html><title>Lethe</title><meta http-equiv=refresh content=\"0;url=%s\">", link)
 	cmd := exec.Command(opener, file)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return secret.Text(kv) != kv }) // no key goes there
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                                             // it may be the browser
-	err = durable.Replace(file, []byte(page), 0o600)
-	if err = cmp.Or(err, cmd.Start()); err != nil {
-		p.note("the browser is not opened: %v", err)
-		return
+	if durable.Replace(file, []byte(page), 0o600) == nil && cmd.Start() == nil {                     // else the link is there to be pasted
+		go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
 	}
-	go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"lethe"
@@ -40,12 +39,10 @@ func configure(f *frame, r *http.Request) (string, error) {
 	values := map[string]any{}
 	for _, key := range changed {
 		text := strings.TrimSpace(r.FormValue(key))
-		switch _, err := strconv.ParseFloat(cmp.Or(text, "0"), 64); {
+		switch {
 		case !r.Form.Has(key):
 		case strings.HasPrefix(key, "model."):
 			values[key] = text
-		case err != nil:
-			return "", report.Invalid("%s = %q is not a number", key, text)
 		default:
 			values[key] = json.Number(text)
 		}

@@ -45,7 +45,7 @@ func manages(t testing.TB) *managed {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { // ends with ctx
-		ended <- host.Keep(ctx, m.Backend.Home.Home, host.Options{Log: slog.New(slog.DiscardHandler)}, nil)
+		ended <- host.Keep(ctx, m.Backend.Home.Home, host.Options{Log: slog.New(slog.DiscardHandler)}, func(ctx context.Context) error { <-ctx.Done(); return nil })
 	}()
 	t.Cleanup(func() { cancel(); lethetest.Must(t, <-ended) })
 	m.Backend.RunStarted = func() error { return nil }
