@@ -145,8 +145,7 @@ func TestCompactOnRequest(t *testing.T) {
 
 	r.work(6)
 	const keep = "keep the decisions, drop logs/ of 50%"
-	wish, err := home.KeepWish(keep)
-	lethetest.Must(t, err)
+	wish := home.CompactWish(keep)
 	old := len(w.tasks(""))
 	lethetest.Must(t, home.Ask(r.id, wish))
 	w.eventually("the wish is obeyed", func() bool { return !home.Asked(r.id, wish) })

@@ -1,7 +1,6 @@
 package home
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,28 +31,18 @@ const (
 // Of returns the argument of a wish of this kind.
 func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(string(w), string(kind)) }
 
-// maxWish bounds the name of a wish, in bytes: file systems take no longer one.
-const maxWish = 255
-
-// KeepWish is the wish for a compaction that a person says something about, such as "keep the decisions", or nothing.
-func KeepWish(keep string) (Wish, error) {
+// CompactWish is the wish for a compaction of which a person says something, such as "keep the decisions", or nothing.
+func CompactWish(keep string) Wish {
 	keep = strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.Join(strings.Fields(secret.Text(keep)), " "))
-	w := Wish(strings.TrimSuffix(string(WishKeep)+keep, " "))
-	if len(w) > maxWish {
-		return "", fmt.Errorf("what a compaction is to keep has at most %d bytes", maxWish-len(WishKeep))
-	}
-	return w, nil
+	return WishCompact + Wish(strings.TrimRight(" "+keep, " "))
 }
 
-// Compaction returns the wish for a compaction, if there is one, and what a person says about that.
+// Compaction returns the first wish for a compaction, or "", and what a person says of it.
 func Compaction(wishes []Wish) (w Wish, keep string) {
 	for _, w := range wishes {
-		if text, ok := w.Of(WishKeep); ok {
-			keep, _ := url.PathUnescape(text) // of one that nobody has written so, nothing
+		if text, ok := w.Of(WishCompact); ok {
+			keep, _ := url.PathUnescape(strings.TrimSpace(text)) // of what this program did not write, nothing
 			return w, keep
-		}
-		if w == WishCompact {
-			return w, ""
 		}
 	}
 	return "", ""

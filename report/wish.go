@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"lethe/branch"
@@ -110,11 +111,12 @@ func StopJob(ctx context.Context, id home.Identity, n int) (job Job, err error) 
 // Compact asks a running identity to compact its context, and waits until it has, or had nothing to compact. keep is
 // what a person says about it, or "".
 func Compact(ctx context.Context, id home.Identity, keep string) error {
-	wish, err := home.KeepWish(keep)
-	if err != nil {
-		return &InvalidError{err, ""}
+	wish := home.CompactWish(keep)
+	err := home.Ask(id, wish)
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		err = &InvalidError{fmt.Errorf("what a compaction is to keep has %d bytes; say it in 240", len(keep)), ""}
 	}
-	if err := home.Ask(id, wish); err != nil {
+	if err != nil {
 		return err
 	}
 	late := fmt.Errorf("compact %s: no answer within %s; it goes on in the background", id.Name, compactTime)

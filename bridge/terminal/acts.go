@@ -144,14 +144,8 @@ func actOf(e ownEvent) *act {
 func (a *act) changes(args []byte) {
 	var file struct{ Path, Old, New, Content string }
 	_ = json.Unmarshal(args, &file) // of what is too long there is only the beginning
-	lines := func(text string) []byte {
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		return []byte(text)
-	}
-	text := diff.Diff("", lines(file.Old), "", lines(file.New+file.Content))
-	_, hunks, found := strings.Cut(string(text), "\n@@")
+	text := string(diff.Diff("", []byte(file.Old), "", []byte(file.New+file.Content)))
+	_, hunks, found := strings.Cut(strings.ReplaceAll(text, "\n\\ No newline at end of file", ""), "\n@@")
 	if found {
 		a.args, a.diff = file.Path+"\n@@"+hunks, true
 	}

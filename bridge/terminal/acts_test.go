@@ -95,7 +95,7 @@ func TestChanges(t *testing.T) {
 	s := newStage(t, 60, 30)
 	s.hears(lethe(acting), s.line(false, "ada", "mend it"))
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
-		call("e4.1", "EDIT_FILE", `{"path":"a.go","old":"one\ntwo\u001b[2J\nthree","new":"one\n2\nthree\n"}`),
+		call("e4.1", "EDIT_FILE", `{"path":"a.go","old":"one\ntwo\u001b[2J\nthree","new":"one\n2\nthree"}`),
 		call("e4.2", "WRITE_FILE", `{"path":"b.md","content":"- fresh"}`),
 		call("e4.3", "BASH", `{"command":"echo\n+no diff"}`), call("e4.4", "WRITE_FILE", `{"path":"c","content":"cut o`))
 	s.hides("+2")

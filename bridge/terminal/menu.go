@@ -107,27 +107,21 @@ var commands = []command{
 // printed is what a command of the program has printed.
 type printed string
 
-// run runs a command of the program beside the screen.
+// run runs a command of the program beside the screen. Its agent is the first that listens here, or the one that the
+// screen was opened for.
 func (m *model) run(command, typed string) tea.Cmd {
+	agent := append(names(m.here()), m.cfg.Self)[0]
+	stands := map[string]string{"AGENT": agent, "ROOM": m.room, "TYPED": typed}
 	var args []string
 	for _, word := range strings.Fields(command) {
-		switch word {
-		case "ROOM":
-			word = m.room
-		case "AGENT":
-			word = m.agent()
-		case "TYPED":
-			word = typed
+		if text, ok := stands[word]; ok {
+			word = text
 		}
-		args = append(args, word)
+		if word != "" {
+			args = append(args, word)
+		}
 	}
-	args = slices.DeleteFunc(args, func(word string) bool { return word == "" })
 	return func() tea.Msg { return printed(m.cfg.Run(args...)) }
-}
-
-// agent is the name of the first agent that listens here; else of the one that the screen was opened for, or "".
-func (m *model) agent() string {
-	return append(names(m.here()), m.cfg.Self)[0]
 }
 
 func (m *model) menuHeight() int { return m.height/2 - 1 }

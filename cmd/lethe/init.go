@@ -2,10 +2,7 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +37,6 @@ func (p *program) initCommand(c call) error {
 			next = p.lethe("run --with telegram")
 		}
 	})
-	if errors.Is(err, io.EOF) { // Ctrl+D
-		err = context.Canceled
-	}
 	return p.words("set up", object{"home": p.home.Dir, "next": next}, err, s.online(), secret.Value(botToken) != "")
 }
 
@@ -109,9 +103,7 @@ func (s *setup) askModel() {
 		return nil
 	}
 	_ = choose(usual) // of an endpoint in config.toml, which is none of the presets'
-	half := len(presets) / 2
-	list := strings.Join(presets[:half], " ") + "\n   " + strings.Join(presets[half:], " ")
-	isNew = s.ask("1  Model: PROVIDER or PROVIDER:MODEL, of\n   "+list+"\n  ", usual, false, choose) != usual || isNew
+	isNew = s.ask(s.program.text("which model", presets), usual, false, choose) != usual || isNew
 	if s.preset.KeyRequired {
 		s.askKey("   Its key", s.preset.KeyEnv, func(string) error { return nil })
 	}

@@ -1,15 +1,14 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
-
-	"lethe/chat"
-	"lethe/home"
 )
 
 // rmCommand removes an identity or a room.
@@ -19,16 +18,12 @@ func (p *program) rmCommand(c call) error {
 		return usagef("name an identity to remove, or a room with --room")
 	}
 	if room != "" {
-		_, lines, _, _ := chat.Tail(chat.Path(p.home.Dir, room), 0) // what cannot be read is told when it is removed
-		what := p.text("room goes", p.look.Hearers(room), room, lines)
+		what := p.text("room goes", p.look.Hearers(room), room)
 		return p.removed(c, "room "+room, what, func() error { return hint(p.home.RemoveRoom(room), "%s‹rooms› lists them", p.nearestRoom(room)) })
 	}
 	id, err := p.find(name)
 	if err != nil {
 		return err
-	}
-	if pid, running := home.Running(id); running {
-		return &home.RunningError{Identity: id, PID: pid}
 	}
 	family, err := p.home.Family(p.look.Store, id)
 	if err != nil {
@@ -78,6 +73,9 @@ func (p *program) typed(out io.Writer, question string, hidden bool) (line strin
 	}
 	if hidden || err != nil { // the line of the question has no end yet
 		fmt.Fprintln(out)
+	}
+	if errors.Is(err, io.EOF) { // Ctrl+D
+		err = context.Canceled
 	}
 	return strings.TrimSpace(line), err
 }

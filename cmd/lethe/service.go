@@ -52,8 +52,7 @@ func (s *setup) askService() (runs bool) {
 	}
 	must.Do(durable.MkdirAll(filepath.Dir(path), 0o755))
 	must.Do(durable.WriteFile(path, []byte(unit), 0o644))
-	systemd("daemon-reload")
-	systemd("enable lethe")
+	systemd("enable lethe") // reads the units anew, too
 	systemd("restart lethe")
 	return true
 }
