@@ -61,9 +61,9 @@ var allowed = map[string][]string{
 	},
 	"lethe/bridge/serve/page": {
 		"lethe", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/bridge/serve/push", "lethe/chat", "lethe/config",
-		"lethe/events", "lethe/home", "lethe/host", "lethe/internal/durable", "lethe/internal/markdown",
-		"lethe/internal/status", "lethe/life", "lethe/life/event", "lethe/llm", "lethe/mind", "lethe/report",
-		"lethe/request", "lethe/trigger",
+		"lethe/events", "lethe/home", "lethe/host", "lethe/internal/durable", "lethe/internal/lazy",
+		"lethe/internal/markdown", "lethe/internal/picture", "lethe/internal/status", "lethe/life", "lethe/life/event",
+		"lethe/llm", "lethe/mind", "lethe/report", "lethe/request", "lethe/trigger",
 	},
 	"lethe/bridge/serve/push": {
 		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/internal/durable", "lethe/report",

@@ -57,6 +57,27 @@ func TestPageExample(t *testing.T) {
 	}
 }
 
+// What the page says about a room is read, and written so that it is read again; of a title one line counts.
+func TestPageAbout(t *testing.T) {
+	home := t.TempDir()
+	write(t, filepath.Join(Dir(home), "dev.toml"), page(t, "toml"))
+	want := About{"The build", true}
+	if a, err := ReadAbout(home, "dev"); a != want || err != nil {
+		t.Errorf("the page says %+v, %v", a, err)
+	}
+	lethetest.Must(t, About{Title: " a\u2028b\n\x1b[2J" + strings.Repeat("é", 100)}.Write(home, "ops"))
+	if a, err := ReadAbout(home, "ops"); err != nil || a.Title != "a b ␛[2J"+strings.Repeat("é", 72) || a.Archived {
+		t.Errorf("read is %+v, %v", a, err)
+	}
+	if a, err := ReadAbout(home, "none"); a != (About{}) || err != nil {
+		t.Errorf("about a room of which nothing is written: %+v, %v", a, err)
+	}
+	write(t, filepath.Join(Dir(home), "bad.toml"), "title = ")
+	if a, err := ReadAbout(home, "bad"); a != (About{}) || err == nil {
+		t.Errorf("of what is no TOML: %+v, %v", a, err)
+	}
+}
+
 // The page's bridge, one line of shell, is a bridge.
 func TestPageBridge(t *testing.T) {
 	home := t.TempDir()

@@ -136,13 +136,15 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 			break
 		}
 	}
-	room, isRoom := strings.CutPrefix(strings.TrimSuffix(rel, ".md"), "chats/")
+	beside, inRooms := strings.CutPrefix(rel, "chats/")
+	room, isRoom := strings.CutSuffix(strings.TrimSuffix(beside, ".toml"), ".md")
+	isRoom = isRoom && inRooms
 	switch {
 	case err != nil && rel == ".":
 		return err
 	case doc.how == "" || err == nil && !d.Type().IsRegular() && !(isRoom && d.Type() == fs.ModeSymlink):
 		return nil
-	case isRoom && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
+	case inRooms && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
 		doc.how = Left
 	}
 	if err == nil {
@@ -242,7 +244,7 @@ var treatments = []struct {
 	{lazy.Regexp(`^blobs/`), Erased, blob},
 	{lazy.Regexp(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
 	{lazy.Regexp(`^config\.toml$`), Left, raw},
-	{lazy.Regexp(`^chats/.*\.md$`), Erased, raw},
+	{lazy.Regexp(`^chats/.*\.(md|toml)$`), Erased, raw},
 	{lazy.Regexp(`^chats/`), "", ""},
 	{lazy.Regexp(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
 	{lazy.Regexp(`^bridges/`), bridging, state},

@@ -94,6 +94,7 @@ func newWorld(t testing.TB) *world {
 	for _, path := range []string{"home/stray", "home/agents/stray", "home/blobs/stray", "home/chats/stray", "home/bridges/stray", "home/blobs/abc/stray"} {
 		lethetest.Write(t, filepath.Join(dir, path), "whatever")
 	}
+	lethetest.Write(t, filepath.Join(dir, "home/chats/ops.toml"), fmt.Sprintf("title = %q\n", word))
 	return open(t, filepath.Join(dir, "home"))
 }
 

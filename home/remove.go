@@ -88,6 +88,7 @@ func (h Home) RemoveRoom(room string) error {
 		}
 		all := must.Get(h.List())
 		must.Do(durable.Remove(path))
+		must.Do(durable.Remove(filepath.Join(h.Chats(), room+".toml")))
 		must.Do(durable.Remove(filepath.Join(h.Chats(), room+".erased")))
 		for _, id := range all {
 			rooms, _ := chat.Rooms(id.Subs())

@@ -70,6 +70,7 @@ func TestRemoveKilledAtAnyStep(t *testing.T) {
 	store, err := blobs.Open(first.Blobs())
 	lethetest.Must(t, err)
 	lethetest.Must(t, ids["ada"].Start(true, ""))
+	lethetest.Must(t, chat.About{Title: "The build"}.Write(first.Dir, "dev"))
 	closed := filepath.Join(ids["ada"].Dir, "workspace", "mod")
 	lethetest.Write(t, filepath.Join(closed, "x"), "x")
 	lethetest.Must(t, os.Chmod(closed, 0o500)) // as Go's cache of modules is
@@ -79,11 +80,12 @@ func TestRemoveKilledAtAnyStep(t *testing.T) {
 		remove func(Home) error
 	}{
 		{[]string{
-			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md", "ada:dev ada-1:dev bea:dev ada ada-1 bea dev.md",
-			"ada:dev bea:dev ada bea dev.md", "bea:dev bea dev.md",
+			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml", "ada:dev ada-1:dev bea:dev ada ada-1 bea dev.md dev.toml",
+			"ada:dev bea:dev ada bea dev.md dev.toml", "bea:dev bea dev.md dev.toml",
 		}, func(h Home) error { return h.Remove(store, h.Identity(ids["ada"].Self, "ada")) }},
 		{[]string{
-			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md", "ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea",
+			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml", "ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.toml",
+			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1: ada-2: bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2: bea: ada ada-1 ada-2 bea",
 		}, func(h Home) error { return h.RemoveRoom("dev") }},

@@ -11,9 +11,12 @@ import (
 
 // Room is a room of the home.
 type Room struct {
-	Name  string   `json:"name"`
-	Bytes int64    `json:"bytes"` // of its file: where the next line will stand
-	Heard []string `json:"heard"` // names of the identities that hear it when they run
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"` // for people
+	// Archived rooms are put away from lists, and heard as before.
+	Archived bool     `json:"archived,omitempty"`
+	Bytes    int64    `json:"bytes"` // of its file: where the next line will stand
+	Heard    []string `json:"heard"` // names of the identities that hear it when they run
 	// Wakes says what wakes each of them: lines, mentions or, in the room of another one's child, results.
 	Wakes map[string]string `json:"wakes"`
 	Lines int               `json:"lines,omitempty"` // where they were counted
@@ -60,7 +63,10 @@ func (h Home) Rooms() ([]Room, error) {
 		if err != nil || !fi.Mode().IsRegular() { // no file of a room
 			continue
 		}
-		room := Room{Name: name, Bytes: fi.Size(), Heard: []string{}, Wakes: map[string]string{}, At: fi.ModTime().UTC()}
+		about, _ := chat.ReadAbout(h.Dir, name) // where it cannot be read, the name says enough
+		room := Room{Name: name, Title: about.Title, Archived: about.Archived}
+		room.Bytes, room.Heard, room.At = fi.Size(), []string{}, fi.ModTime().UTC()
+		room.Wakes = map[string]string{}
 		for _, id := range hearers[name] {
 			room.Heard = append(room.Heard, id.Name)
 			room.Wakes[id.Name] = h.wakes(id, name)

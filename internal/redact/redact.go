@@ -175,7 +175,7 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 		return true, durable.Sync(path)
 	case f.Mask(data) != f.Sum:
 		return false, nil
-	case filepath.Dir(path) == chat.Dir(home):
+	case filepath.Dir(path) == chat.Dir(home) && filepath.Ext(path) == ".md":
 		err = chat.Erase(path, f.pieces()...)
 	default:
 		err = durable.Patch(path, f.pieces()...)

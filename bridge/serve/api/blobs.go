@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"lethe/bridge/serve/backend"
 	"lethe/report"
 )
-
-// images are the kinds that a browser may show. SVG is none of them: it can hold scripts.
-var images = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // blob prints a blob so that no browser runs what is in it, whatever its sender said that it is.
 func (s server) blob(w http.ResponseWriter, c call[none, none]) error {
@@ -25,9 +21,9 @@ func (s server) blob(w http.ResponseWriter, c call[none, none]) error {
 		return err
 	}
 	h := w.Header()
-	kind := http.DetectContentType(b.Body)
+	kind := backend.ImageType(b.Body)
 	switch {
-	case slices.Contains(images, kind):
+	case kind != "":
 	case utf8.Valid(b.Body) && !bytes.ContainsRune(b.Body, 0):
 		kind = "text/plain; charset=utf-8"
 	default:

@@ -22,6 +22,16 @@ import (
 	"lethe/report"
 )
 
+// ImageType is the media type of a picture that browsers may show, by what it holds, or "". SVG is none: it can hold
+// scripts.
+func ImageType(body []byte) string {
+	kind := http.DetectContentType(body)
+	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
+		return ""
+	}
+	return kind
+}
+
 // MaxBody bounds the JSON of a request, in bytes.
 const MaxBody = 2 << 20
 

@@ -95,7 +95,7 @@ func TestLifeByWindows(t *testing.T) {
 			seen[n]++
 		}
 		at = ""
-		if _, rest, more := strings.Cut(page, `<a href="?kind=&amp;before=`); more {
+		if _, rest, more := strings.Cut(page, `href="?kind=&amp;before=`); more {
 			to, _, _ := strings.Cut(rest, `"`)
 			at = "/agents/ada/life?before=" + to
 		}

@@ -22,12 +22,16 @@ import (
 // now shows the talk in a room, and the turn under way.
 var now = view{
 	Name: "now", Title: "Now", data: nowOf,
-	forms: map[string]form{"say": say, "answer": answer, "stop": stop, "hear": hear, "model": model},
+	forms: map[string]form{
+		"say": say, "answer": answer, "stop": stop, "hear": hear, "model": model, "about": about,
+	},
 }
 
 type nowData struct {
 	Room  string
+	This  report.Room   // the room, as far as it is there
 	Rooms []report.Room // that the identity hears
+	Away  []report.Room // of these, which people have put away
 	Talk
 	Foot
 	Mind *glance
@@ -96,18 +100,30 @@ func (d *nowData) choose(f *frame) error {
 		return err
 	}
 	for _, room := range all {
-		if !slices.Contains(room.Heard, f.ID.Name) {
-			continue
+		switch heard := slices.Contains(room.Heard, f.ID.Name); {
+		case !heard:
+		case room.Archived:
+			d.Away = append(d.Away, room)
+		default:
+			d.Rooms = append(d.Rooms, room)
 		}
-		d.Room = cmp.Or(d.Room, room.Name)
-		d.Heard = d.Heard || room.Name == d.Room
-		d.Rooms = append(d.Rooms, room)
 	}
+	hears := slices.Concat(d.Rooms, d.Away)
+	if len(hears) > 0 {
+		d.Room = cmp.Or(d.Room, hears[0].Name)
+	}
+	d.Heard = slices.ContainsFunc(hears, func(room report.Room) bool { return room.Name == d.Room })
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
 		return report.Invalid("%q is not the name of a room", d.Room)
 	}
+	if i := slices.IndexFunc(all, func(room report.Room) bool { return room.Name == d.Room }); i >= 0 {
+		d.This = all[i]
+	}
 	return nil
 }
+
+// Title names the room for people.
+func (d *nowData) Title() string { return cmp.Or(d.This.Title, d.Room) }
 
 // mind reads how the identity is, and what is in its mind.
 func (d *nowData) mind(f *frame) error {
@@ -217,4 +233,17 @@ func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return f.done(w, r, "?room="+url.QueryEscape(room))
+}
+
+// about changes what people say about a room.
+func about(f *frame, w http.ResponseWriter, r *http.Request) error {
+	room := r.FormValue("room")
+	if !slices.Contains(chat.All(f.Dir), room) {
+		return fmt.Errorf("find room %.80q: %w", room, home.ErrNotFound)
+	}
+	a := chat.About{Title: r.FormValue("title"), Archived: r.FormValue("archived") != ""}
+	if err := a.Write(f.Dir, room); err != nil {
+		return err
+	}
+	return f.done(w, r, "?room="+url.QueryEscape(room)+"#rooms")
 }

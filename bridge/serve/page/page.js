@@ -7,6 +7,9 @@ const main = document.querySelector("main");
 const agent = location.pathname.split("/")[2];
 const parts = Object.fromEntries([...document.querySelectorAll("[data-part]")].map(e => [e.dataset.part, e]));
 const live = document.querySelector("#live");
+const room = parts.lines?.dataset.room;
+document.documentElement.classList.add("script", ...navigator.clipboard ? ["copies"] : []);
+const kept = (() => { try { return localStorage; } catch { return {}; } })(); // what this browser keeps, if it does
 const make = (tag, className, text = "") => Object.assign(document.createElement(tag), {className, textContent: text});
 
 // The end is that of what grows, and of the form below it.
@@ -31,27 +34,59 @@ function refresh(...names) {
 	})().catch(() => {}).finally(() => fetching = null); // when the server is back, all is refreshed
 }
 
+// fragment is the element that the server makes of an address.
+async function fragment(address) {
+	const answer = await fetch(address);
+	if (!answer.ok) throw new Error(answer.statusText);
+	return new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+}
+
+// tidy leaves the first of the same day's headings, since each fragment begins with one.
+function tidy(part) {
+	let last;
+	for (const day of part.querySelectorAll(".day:not(.new)"))
+		if (day.textContent === last) (day.closest("li") ?? day).remove();
+		else last = day.textContent;
+}
+
+// What is older or newer than what is shown comes when one scrolls near to the link that leads there.
+const near = new IntersectionObserver(all => all.forEach(e => e.isIntersecting && more(e.target)), {rootMargin: "300px"});
+async function more(link) {
+	near.unobserve(link);
+	const part = link.closest("[data-part]"), box = link.closest(".more"), root = document.documentElement;
+	const fresh = await fragment(link.href + "&part=" + part.dataset.part).catch(() => {}); // the link is left
+	if (!fresh) return;
+	const older = !box.previousElementSibling, below = root.scrollHeight - scrollY;
+	const live = part.ariaLive;
+	part.ariaLive = "off"; // nobody is read what is old
+	setTimeout(() => part.ariaLive = live, 500);
+	box.replaceWith(...fresh.children);
+	tidy(part);
+	if (older) scrollTo(0, root.scrollHeight - below);
+	observe();
+}
+const observe = () => document.querySelectorAll("[data-more]").forEach(e => near.observe(e));
+
 // load brings a part up to date, and says whether there may be more of it.
 async function load(part) {
 	const after = part.firstElementChild.dataset.after;
 	const query = new URLSearchParams(part.dataset.query);
 	query.set("part", part.dataset.part);
 	if (after !== undefined) query.set("after", after);
-	const answer = await fetch("?" + query);
-	if (!answer.ok) throw new Error(answer.statusText);
-	const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+	const fresh = await fragment("?" + query);
 	if (after === undefined) {
 		if (!part.contains(document.activeElement) && fresh.innerHTML.replace(/value="\d+-[^"]*"/g, "") !== part.firstElementChild.innerHTML.replace(/value="\d+-[^"]*"/g, ""))
 			grow(() => part.replaceChildren(fresh));
 		say(part.querySelector("#state"));
+		unread();
 		return false;
 	}
 	grow(() => {
-		const day = fresh.querySelector(".day"); // a fragment begins with one, as a page does
-		if (day?.textContent === [...part.querySelectorAll(".day")].at(-1)?.textContent) (day?.closest("li") ?? day)?.remove();
 		part.firstElementChild.append(...fresh.children);
 		part.firstElementChild.dataset.after = fresh.dataset.after;
+		tidy(part);
 	});
+	unread();
 	return fresh.dataset.after !== after;
 }
 
@@ -61,9 +96,18 @@ function say(state) {
 	if (state && news.textContent !== state.textContent) news.textContent = state.textContent;
 }
 
+// Rooms with lines that this browser has not shown are marked. How far it has shown a room is what it keeps of it.
+function unread() {
+	if (main.dataset.live !== undefined && room && !document.hidden && end() < 48) kept["seen " + room] = parts.lines.firstElementChild.dataset.after;
+	for (const li of document.querySelectorAll("[data-room][data-end]")) {
+		const seen = kept["seen " + li.dataset.room] ??= li.dataset.end;
+		li.querySelector("b").hidden = +seen >= li.dataset.end;
+	}
+}
+
 // The turn under way: what streams, until its lines stand in the room.
 let rooms = new Set(), streams = {}, calls = {};
-const mine = () => rooms.size === 0 || rooms.has(parts.lines?.dataset.room);
+const mine = () => rooms.size === 0 || rooms.has(room);
 
 function stream(kind, e) {
 	if (!live || !mine()) return;
@@ -102,7 +146,7 @@ function call(e) {
 // shown waits until a message stands in its room, or in the list of rooms: it is decided before it is posted.
 let showing = Promise.resolve();
 async function shown(e) {
-	const here = [e.room, ...(e.rooms ?? [])].includes(parts.lines?.dataset.room);
+	const here = [e.room, ...(e.rooms ?? [])].includes(room);
 	const stands = () => here ? parts.lines.querySelectorAll(".own").length : parts.rooms?.textContent;
 	const before = stands();
 	await refresh("lines", "rest", "rooms");
@@ -154,6 +198,7 @@ function follow(after) {
 	source?.close();
 	document.onvisibilitychange = () => follow(after);
 	if (document.hidden) return;
+	unread();
 	const events = () => `/api/agents/${agent}/events?after=${encodeURIComponent(after)}`;
 	source = new EventSource(events());
 	const types = ["turn.start", "user.message", "thinking.delta", "thinking.done", "message.delta", "message.done", "tool.request", "tool.output",
@@ -190,7 +235,9 @@ const tell = text => { if (wrong && wrong.textContent !== text) wrong.textConten
 // Saying a line: once, since the form keeps its key until the server has taken it.
 const form = document.querySelector("#say");
 if (form) {
-	document.querySelectorAll("[data-script]").forEach(e => e.hidden = false);
+	const draft = "draft " + room;
+	form.text.value ||= kept[draft] ?? "";
+	form.text.addEventListener("input", () => { kept[draft] = form.text.value; });
 	form.text.addEventListener("keydown", e => {
 		if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); form.requestSubmit(); }
 	});
@@ -204,6 +251,7 @@ if (form) {
 			if (!answer.ok) throw new Error(new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".trouble")?.textContent.trim());
 			const key = form.key.value;
 			form.reset();
+			delete kept[draft];
 			form.key.value = Math.floor(Date.now() / 1000) + "-" + key.slice(-8) + Math.random().toString(36).slice(2);
 			scrollBy(0, end());
 			tell("");
@@ -234,9 +282,6 @@ if (notices && navigator.serviceWorker && window.PushManager) {
 	};
 }
 
-if (main.dataset.live !== undefined && !location.hash && end() > 0) scrollBy(0, end());
-if (main.dataset.live !== undefined) follow(main.dataset.live);
-
 // A form that is checked shows what would come of it as one types.
 const checked = document.querySelector("form[data-check]");
 let checking;
@@ -251,3 +296,25 @@ checked?.addEventListener("input", () => {
 			checked.querySelector("[data-checked]").replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
 	}, 250);
 });
+
+document.addEventListener("click", async e => {
+	const button = e.target.closest(".copy");
+	if (!button) return;
+	const from = button.closest(".line").id.slice(1);
+	try {
+		const said = await (await fetch(`/api/rooms/${room}/lines?limit=1&after=${from}`)).json();
+		await navigator.clipboard.writeText(said.items[0].text);
+		button.textContent = "Copied";
+	} catch { button.textContent = "Not copied"; }
+	setTimeout(() => button.textContent = "Copy", 2000);
+});
+
+if (main.dataset.live !== undefined) {
+	// One begins at the first line that this browser has not shown, or at the end.
+	const seen = kept["seen " + room], fresh = [...document.querySelectorAll(".line")].find(e => +e.id.slice(1) >= seen);
+	fresh?.before(make("p", "day new", "New"));
+	if (!location.hash && end() > 0) scrollBy(0, Math.min(end(), fresh ? fresh.previousElementSibling.getBoundingClientRect().top - 48 : end()));
+	follow(main.dataset.live);
+	onscroll = unread;
+} else unread();
+addEventListener("load", observe); // by then one is where the address leads

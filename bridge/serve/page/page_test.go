@@ -123,7 +123,7 @@ func TestInBrowser(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	b := startBrowser(t)
-	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks, "other sites": otherSites, "begins": begins, "phone": phone} {
+	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks, "other sites": otherSites, "begins": begins, "phone": phone, "rooms": rooms} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, b)

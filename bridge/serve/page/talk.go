@@ -28,6 +28,7 @@ type line struct {
 	Own    bool // signed by the identity
 	NewDay bool // of a day on which the line before it is not
 	Long   int  // bytes that are left out
+	Files  []attached
 	Did    []happening
 	Mind   []happening    // what faded or came up before it
 	Asks   *chat.Question // what the line asks, if it does
@@ -45,6 +46,7 @@ const (
 // read reads the part of the room that a request asks for: around a line, before or from a byte on, or else the newest.
 func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error) {
 	at := map[string]int64{}
+	alone := r.FormValue("part") != "" // it goes where some lines are shown
 	for _, name := range []string{"line", "before", "from", "after"} {
 		if at[name], err = place(r, name); err != nil {
 			return nil, err
@@ -76,8 +78,12 @@ func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error)
 	if n := len(lines); n > 0 {
 		t.Older, t.Later = lines[0].From, lines[n-1].To
 	}
-	if t.live = t.Later >= end.From || len(lines) == 0; t.live {
+	t.live = t.Later >= end.From || len(lines) == 0
+	if t.live || alone && at["from"] < 0 {
 		t.Later = 0
+	}
+	if alone && at["before"] < 0 {
+		t.Older = 0
 	}
 	return lines, err
 }
@@ -125,6 +131,7 @@ func (t *Talk) show(f *frame, path string, lines []chat.Line, most int) {
 				s.Text = answerOf(choice, words)
 			}
 		}
+		s.Text, s.Files = f.files(s.Text)
 		t.Lines, t.End = append(t.Lines, s), l.To
 	}
 }

@@ -24,6 +24,7 @@ var words = template.FuncMap{
 	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "version": version, "hint": backend.Hint, "gist": gist,
 	"has": slices.Contains[[]string], "presets": llm.Presets,
+	"pair":   func(of, in any) map[string]any { return map[string]any{"Of": of, "In": in} },
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  shows("15:04"),
 	"day":    shows("Monday, 2 January 2006"),
@@ -58,13 +59,13 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// gist is a line of a room in few words: a question or an answer without its id.
+// gist is a line of a room in few words: a question or an answer without its id, files without their hashes.
 func gist(s *report.Said) string {
 	_, text := chat.Cited(s.Text)
 	if q, ok := chat.ParseQuestion(s.Text); ok && s.Agent {
 		text = q.Text
 	}
-	return short(160, text)
+	return short(160, fileTag().ReplaceAllString(text, "[$1] "))
 }
 
 // entries names those from one to another.
