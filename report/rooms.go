@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"os"
 	"slices"
 	"time"
@@ -83,6 +84,47 @@ func (h Home) Rooms() ([]Room, error) {
 	}
 	slices.SortStableFunc(list, func(a, b Room) int { return b.At.Compare(a.At) })
 	return list, nil
+}
+
+// Heard is a line of a room, and where it stands.
+type Heard struct {
+	Said
+	In Room
+}
+
+// Said looks for lines of rooms that hold all words of a search, whatever their case, the newest first. A search for a
+// kind that is no chat finds none.
+func (h Home) Said(s Search) (list []Heard, err error) {
+	q, err := s.query(time.Now())
+	if err != nil || s.Kind != "" && s.Kind != "chat" || s.Tool != "" {
+		return nil, err
+	}
+	rooms, err := h.Rooms()
+	if err != nil {
+		return nil, err
+	}
+	words := bytes.Fields(bytes.ToLower([]byte(s.Text)))
+	fits := func(raw []byte) bool {
+		line := bytes.ToLower(raw[bytes.IndexByte(raw, ':')+1:]) // behind the role of who says it
+		return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(line, word) })
+	}
+	for _, room := range rooms {
+		if s.Room != "" && s.Room != room.Name {
+			continue
+		}
+		lines, err := chat.Find(chat.Path(h.Dir, room.Name), -1, s.Limit, fits)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			late := !q.Until.IsZero() && l.At.After(q.Until)
+			if !late && !l.At.Before(q.Since) {
+				list = append(list, Heard{SaidOf(l), room})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Heard) int { return b.At.Compare(a.At) })
+	return list[:min(len(list), s.Limit)], nil
 }
 
 // hearers are the identities that hear each room.

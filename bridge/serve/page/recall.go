@@ -5,34 +5,117 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	"lethe/home"
 	"lethe/report"
 )
 
-var recall = view{Name: "recall", Title: "Recall", data: recallOf}
+// recall searches what was said in rooms, and what identities have forgotten.
+var recall = view{Name: "recall", Title: "Search", data: recallOf}
 
 type recallData struct {
 	report.Search
-	report.Found
-	Wrong error // with the search
+	Of      string // the only identity whose past is searched; all of them for ""
+	Said    []report.Heard
+	Matches []match
+	Absent  []string // words that are in no original
+	Wrong   error    // with the search
+	Notes   []string // what could not be searched
+}
+
+// match is an original that fits, and whose it is.
+type match struct {
+	Name string
+	report.Match
+	rank int
 }
 
 func recallOf(f *frame, r *http.Request) (any, error) {
-	d := &recallData{Search: report.Search{
+	d := &recallData{Of: r.FormValue("of"), Search: report.Search{
 		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 20,
 	}}
 	if !r.URL.Query().Has("q") {
 		return d, nil
 	}
-	found, err := f.Recall(r.Context(), f.ID, d.Search, f.Log)
-	if d.Found = found; errors.Is(err, report.ErrNoMatch) || errors.As(err, new(*report.InvalidError)) {
-		d.Wrong, err = err, nil
+	said, err := f.Said(d.Search)
+	if errors.As(err, new(*report.InvalidError)) {
+		d.Wrong = err
+		return d, nil
 	}
+	d.Said = said
+	for _, id := range f.Agents() {
+		if d.Of == "" || d.Of == id.Name {
+			d.forgotten(f, r, id)
+		}
+	}
+	slices.SortStableFunc(d.Matches, func(a, b match) int { return a.rank - b.rank }) // each identity's order stays
+	d.Matches = d.Matches[:min(len(d.Matches), d.Limit)]
 	return d, err
 }
 
+// forgotten searches what one identity has forgotten.
+func (d *recallData) forgotten(f *frame, r *http.Request, id home.Identity) {
+	found, err := f.Recall(r.Context(), id, d.Search, f.Log)
+	for rank, m := range found.Matches {
+		d.Matches = append(d.Matches, match{id.Name, m, rank})
+	}
+	if d.Absent = found.Absent; d.Of == "" {
+		d.Absent = nil // others may have them
+	}
+	if errors.Is(err, report.ErrNoMatch) || errors.As(err, new(*report.InvalidError)) { // as where no word is left to look for
+		err = nil
+	}
+	if err != nil {
+		d.Notes = append(d.Notes, err.Error())
+	}
+	if found.Behind != "" {
+		d.Notes = append(d.Notes, "The index of "+id.Name+" is not up to date: "+found.Behind)
+	}
+}
+
 func (d *recallData) Kinds() []string { return report.Kinds }
+
+// From is an identity whose page has the room: that of the page, if it hears the room.
+func (d *recallData) From(own string, h report.Heard) string {
+	if len(h.In.Heard) == 0 || slices.Contains(h.In.Heard, own) {
+		return own
+	}
+	return h.In.Heard[0]
+}
+
+// piece is a part of a text, that holds a word of a search or lies between two.
+type piece struct {
+	Text string
+	Hit  bool
+}
+
+// pieces takes a text apart at the words of a search, from a little before the first.
+func pieces(query, text string) (list []piece) {
+	var words []string
+	for _, word := range strings.Fields(query) {
+		words = append(words, regexp.QuoteMeta(word))
+	}
+	at := regexp.MustCompile("(?i)" + strings.Join(words, "|"))
+	hits := at.FindAllStringIndex(text, 20)
+	if len(hits) > 0 && hits[0][0] > 200 {
+		from := hits[0][0] - 100
+		for !utf8.RuneStart(text[from]) {
+			from--
+		}
+		return append([]piece{{Text: "…"}}, pieces(query, text[from:])...)
+	}
+	last := 0
+	for _, hit := range hits {
+		list = append(list, piece{Text: text[last:hit[0]]}, piece{text[hit[0]:hit[1]], true})
+		last = hit[1]
+	}
+	return append(list, piece{Text: short(300, text[last:])})
+}
 
 // triggers shows the triggers and the jobs of the identity.
 var triggers = view{

@@ -16,6 +16,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/serve/api"
 	"lethe/chat"
+	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
 )
@@ -133,6 +134,21 @@ func rooms(t *testing.T, b *Browser) {
 		if got := Eval[string](p, `document.querySelector("#text").value`); got != "" {
 			t.Errorf("what was said is still a draft: %q", got)
 		}
+	})
+	t.Run("one field finds what was said, in rooms of all identities, and leads to the line", func(t *testing.T) {
+		eve, err := home.Boot(s.Backend.Home.Home, s.Backend.Store, home.BootOptions{Name: "eve", Rooms: []string{"attic"}})
+		lethetest.Must(t, err)
+		lethetest.Must(t, s.Backend.MakeRoom("attic", eve))
+		for i := range 200 {
+			_, err := s.Backend.Say("", "attic", "bob", map[bool]string{true: "the <i>Étude</i> lies in the blue box", false: "dust"}[i == 20])
+			lethetest.Must(t, err)
+		}
+		p := b.Open(t, s.Link(), Look{NoScript: true, Width: 390})
+		p.Goto(s.Page() + "/agents/ada/life")
+		p.Do(chromedp.Focus("#find"), chromedp.KeyEvent("étude BOX bob\r"))
+		p.Until(`document.querySelector(".fades a mark")?.innerText === "Étude"`)
+		p.Do(chromedp.Click(".fades a"))
+		p.Until(`location.pathname === "/agents/eve/now" && document.querySelector(":target .said")?.innerText === "the <i>Étude</i> lies in the blue box"`)
 	})
 	t.Run("a room has a title, and is put away and brought back", func(t *testing.T) {
 		p := b.Open(t, s.Link(), Look{Width: 390, Height: 1500})

@@ -192,6 +192,8 @@ func looks(t *testing.T, br *Browser) {
 	lethetest.Words(t, r.get("life"), "let go", "was reminded of: <a")
 	lethetest.Words(t, r.get("recall?q=postcard+of+Naples"), "behind the barometer")
 	lethetest.Words(t, r.get("recall?q=zebra"), "nothing that has faded matches")
+	lethetest.Words(t, r.get("recall?q=POSTCARD&since=1d&kind=chat"), `/now?room=dev&amp;line=`, "under a <mark>postcard</mark> of Naples")
+	lethetest.Words(t, r.get("recall?q=postcard&since=nonsense"), "since is")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
 	paths := map[string]string{"now": "now", "mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
 	for look, at := range map[string]Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
