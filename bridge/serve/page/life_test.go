@@ -110,28 +110,32 @@ func TestLifeByWindows(t *testing.T) {
 // The page is small, and short addresses lead to Now.
 func TestWeight(t *testing.T) {
 	_, mux := old(t, 200)
-	sum := 0
-	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
-		sum += len(get(t, mux, "/page/"+version()+"/"+name))
+	sent := func(path string) int {
+		r, w := httptest.NewRequest("GET", path, nil), httptest.NewRecorder()
+		r.Header.Set("Accept-Encoding", "gzip, br")
+		mux.ServeHTTP(w, r)
+		if w.Code != 200 || w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %d, %v", path, w.Code, w.Header())
+		}
+		return w.Body.Len()
 	}
-	assets, counted := sum, map[string]bool{}
+	shared, scripts := 0, 0
+	for _, name := range []string{"style.css", "page.js", "favicon.svg"} {
+		shared += sent("/page/" + version() + "/" + name)
+	}
+	for _, name := range []string{"page.js", "worker.js"} {
+		scripts += len(get(t, mux, "/page/"+version()+"/"+name))
+	}
 	for _, v := range views {
 		if !v.Apart {
-			page := get(t, mux, "/agents/ada/"+v.Name)
-			if t.Logf("%s: %d bytes, and %d of style and script", v.Name, len(page), assets); len(page)+assets > 120_000 {
+			page := sent("/agents/ada/" + v.Name)
+			if t.Logf("%s: %d bytes, and %d of style and script", v.Name, page, shared); page+shared > 50_000 {
 				t.Errorf("%s is too large", v.Name)
 			}
 		}
-		for _, part := range v.shown.Templates() {
-			if part.Tree == nil || counted[part.Tree.Root.String()] { // several views have it
-				continue
-			}
-			counted[part.Tree.Root.String()] = true
-			sum += len(part.Tree.Root.String())
-		}
 	}
-	if t.Logf("style, script and templates: %d bytes", sum); sum > 120<<10 {
-		t.Errorf("style, script and templates have %d bytes", sum)
+	if scripts > 16_000 {
+		t.Errorf("all scripts together have %d bytes", scripts)
 	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", "/agents/nobody/now", nil))

@@ -88,7 +88,7 @@ func TestBegins(t *testing.T) {
 	for range 4 {
 		clicks.Go(func() {
 			page := m.post("/agents/boot", 200, "name", " Ada ", "soul", "Keep the lamp.\r\nTell nobody.", "room", "lamp")
-			lethetest.Words(t, page, "<h1>lamp</h1>", "ada waits for a line")
+			lethetest.Words(t, page, "lamp</bdi></h1>", "ada waits for a line")
 		})
 	}
 	clicks.Wait()

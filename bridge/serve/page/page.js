@@ -201,9 +201,8 @@ function follow(after) {
 	unread();
 	const events = () => `/api/agents/${agent}/events?after=${encodeURIComponent(after)}`;
 	source = new EventSource(events());
-	const types = ["turn.start", "user.message", "thinking.delta", "thinking.done", "message.delta", "message.done", "tool.request", "tool.output",
-		"tool.result", "file.changed", "usage", "turn.end", "error", "forgot", "reminded", "opened", "asked", "answered", "fired", "note", "joined",
-		"left", "paused", "booted", "resumed", "stopped"];
+	const types = ("turn.start user.message thinking.delta thinking.done message.delta message.done tool.request tool.output tool.result file.changed usage turn.end error " +
+		"forgot reminded opened asked answered fired note joined left paused booted resumed stopped").split(" ");
 	for (const type of types) source.addEventListener(type, m => {
 		if (m.data === undefined) return; // the connection's own error
 		after = m.lastEventId || after;
