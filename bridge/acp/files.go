@@ -25,15 +25,16 @@ func (v *view) said(text string) {
 	for _, f := range files {
 		b, err := v.Store.Get(f.Hash)
 		data := base64.StdEncoding.EncodeToString(b.Body)
-		file := sdk.ImageBlock(data, f.Type)
-		switch {
-		case err != nil || f.Size > maxEmbedded:
-			file = sdk.TextBlock(fmt.Sprintf("%s: lethe cat %.16s > %[1]s\n", f.Name, f.Hash))
-		case !strings.HasPrefix(f.Type, "image/"):
-			contents := &sdk.BlobResourceContents{Blob: data, MimeType: &f.Type, Uri: "lethe:" + f.Name}
-			file = sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: contents})
+		shown := err == nil && f.Size <= maxEmbedded
+		if shown && f.Kind == "photo" {
+			v.send(sdk.UpdateAgentMessage(sdk.ImageBlock(data, f.Type)))
+			continue
 		}
-		v.send(sdk.UpdateAgentMessage(file))
+		v.say(fmt.Sprintf("%s: lethe cat %.16s > %[1]s\n", f.Name, f.Hash)) // many editors pass over a resource
+		if shown {
+			contents := &sdk.BlobResourceContents{Blob: data, MimeType: &f.Type, Uri: "lethe:" + f.Name}
+			v.send(sdk.UpdateAgentMessage(sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: contents})))
+		}
 	}
 }
 
