@@ -31,9 +31,9 @@ func TestJetStream(t *testing.T) {
 			sharetest.Away(t, url, func() { f.Away.Store(true) }, func() { f.Away.Store(false) })
 		},
 		"race": func(t *testing.T) {
-			f := sharetest.Each(20, 20)
+			f := sharetest.Each(10, 20)
 			r := sharetest.Race{URL: c.URL("race", f.NATS(t, c.Addresses()[0])), Direct: c.URL("race"), Stream: "race",
-				Goroutines: 4, Processes: 2, Torment: true, For: 2 * span()}
+				Goroutines: 4, Processes: 2, Torment: true, For: 2 * span(), Least: 40}
 			r.Run(t)
 			f.Tell(t)
 		},

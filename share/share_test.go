@@ -102,7 +102,7 @@ func TestBucket(t *testing.T) {
 		"race": func(t *testing.T) {
 			f := sharetest.Each(10, 20)
 			r := sharetest.Race{URL: b.URL("race", f.HTTP(t, b.Address)), Direct: b.URL("race"), Stream: "race",
-				Goroutines: 4, Processes: 2, Torment: true, For: span()}
+				Goroutines: 4, Processes: 2, Torment: true, For: span(), Least: 40}
 			r.Run(t)
 			f.Tell(t)
 		},
@@ -111,7 +111,6 @@ func TestBucket(t *testing.T) {
 			h := sharetest.Holders{URL: b.URL("life", f.HTTP(t, b.Address)), Direct: b.URL("life"), Stream: "life", Hosts: 4,
 				For: span()}
 			h.Run(t)
-			f.Tell(t)
 		},
 		"damaged": func(t *testing.T) { damaged(t, b.URL("damaged"), filepath.Join(b.Dir, "damaged")) },
 		"strays":  func(t *testing.T) { strays(t, b.URL("strays"), filepath.Join(b.Dir, "strays")) },

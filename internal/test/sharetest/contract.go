@@ -170,6 +170,8 @@ func deleted(t *testing.T, a, b share.Store) {
 	}
 	lethetest.Must(t, b.Delete(ctx, "deleted", newest+5, func(int) bool { return false })) // never the newest
 	Newest(t, a, "deleted", newest)
+	_, err := b.Get(ctx, "deleted", newest-1)
+	want(t, "get the one before", err, share.ErrMissing)
 	if got, err := b.Get(ctx, "deleted", newest); err != nil || !bytes.Equal(got, mine[newest]) {
 		t.Errorf("the newest text is %q, %v", got, err)
 	}

@@ -19,10 +19,11 @@ import (
 	"lethe/share"
 )
 
-// acked is a text whose Create has returned nil.
-type acked struct {
-	N    int
-	Text string
+// told is what Create has returned for a text: nil or ErrTaken.
+type told struct {
+	N     int
+	Text  string
+	Taken bool
 }
 
 // Race is writers of one stream, each a host: goroutines with a store of their own, and processes.
@@ -38,13 +39,13 @@ type Race struct {
 
 	mu    sync.Mutex
 	acked map[int]string
-	taken int
+	taken map[string]bool // texts
 }
 
 // Run runs the race, and fails the test unless each number has one winner, who was told, and each text is there.
 func (r *Race) Run(t *testing.T) {
 	t.Helper()
-	r.acked = map[int]string{}
+	r.acked, r.taken = map[int]string{}, map[string]bool{}
 	ctx, cancel := context.WithTimeout(t.Context(), r.For+time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
@@ -58,8 +59,9 @@ func (r *Race) Run(t *testing.T) {
 	for i := range r.Goroutines {
 		s := Open(t, r.URL, 0)
 		all.Go(func() {
-			taken, err := writer(ctx, s, r.Stream, fmt.Sprint("g", i), func(a acked) { r.ack(t, a) })
-			r.tell(t, taken, err)
+			if err := writer(ctx, s, r.Stream, fmt.Sprint("g", i), func(x told) { r.tell(t, x) }); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 	for i := range r.Processes {
@@ -76,33 +78,29 @@ func (r *Race) count() int {
 	return len(r.acked)
 }
 
-func (r *Race) ack(t *testing.T, a acked) {
+func (r *Race) tell(t *testing.T, x told) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if was := r.acked[a.N]; was != "" {
-		t.Errorf("number %d was given to two writers: %q and %q", a.N, was, a.Text)
+	if x.Taken {
+		r.taken[x.Text] = true
+		return
 	}
-	r.acked[a.N] = a.Text
-}
-
-func (r *Race) tell(t *testing.T, taken int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.taken += taken; err != nil {
-		t.Error(err)
+	if was := r.acked[x.N]; was != "" {
+		t.Errorf("number %d was given to two writers: %q and %q", x.N, was, x.Text)
 	}
+	r.acked[x.N] = x.Text
 }
 
 // writer creates the next number, again and again, until ctx ends, as each host does: bytes do not change until it is
-// known what became of them. It returns how often another one was faster.
-func writer(ctx context.Context, s share.Store, stream, who string, ack func(acked)) (taken int, err error) {
+// known what became of them.
+func writer(ctx context.Context, s share.Store, stream, who string, tell func(told)) error {
 	for count := 0; ctx.Err() == nil; count++ {
 		n, err := s.Newest(ctx, stream, 0)
 		if errors.Is(err, share.ErrAway) {
 			continue
 		}
 		if err != nil {
-			return taken, err
+			return err
 		}
 		mine := fmt.Sprintf("%s %d %s", who, count, rand.Text())
 		err = share.ErrAway
@@ -111,25 +109,25 @@ func writer(ctx context.Context, s share.Store, stream, who string, ack func(ack
 		}
 		switch {
 		case err == nil:
-			ack(acked{n + 1, mine})
+			tell(told{n + 1, mine, false})
 			after, err := s.Newest(ctx, stream, 0)
 			if err == nil && after <= n {
-				return taken, fmt.Errorf("%s has created %d, and the newest is %d", who, n+1, after)
+				return fmt.Errorf("%s has created %d, and the newest is %d", who, n+1, after)
 			}
 		case errors.Is(err, share.ErrTaken):
-			taken++
+			tell(told{n + 1, mine, true})
 			time.Sleep(time.Duration(mathrand.Int64N(int64(5 * time.Millisecond))))
 		case !errors.Is(err, share.ErrAway):
-			return taken, err
+			return err
 		}
 	}
-	return taken, nil
+	return nil
 }
 
 // orders are what a process of writers is told.
 type orders struct{ URL, Stream, Who string }
 
-// write is the role of a writer: it prints what it was acked, a line each, until it is killed.
+// write is the role of a writer: it prints what it was told, a line each, until it is killed.
 func write(role string) {
 	var o orders
 	if err := json.Unmarshal([]byte(role), &o); err != nil {
@@ -140,7 +138,7 @@ func write(role string) {
 		panic(err)
 	}
 	out := json.NewEncoder(os.Stdout)
-	if _, err := writer(context.Background(), s, o.Stream, o.Who, func(a acked) { _ = out.Encode(a) }); err != nil {
+	if err := writer(context.Background(), s, o.Stream, o.Who, func(x told) { _ = out.Encode(x) }); err != nil {
 		fmt.Println(err)
 	}
 }
@@ -187,12 +185,12 @@ func (p *process) torment(ctx context.Context) {
 func (r *Race) read(t *testing.T, out io.Reader) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var a acked
-		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+		var x told
+		if err := json.Unmarshal(lines.Bytes(), &x); err != nil {
 			t.Errorf("a writer says %q", lines.Text())
 			continue
 		}
-		r.ack(t, a)
+		r.tell(t, x)
 	}
 }
 
@@ -214,6 +212,9 @@ func (r *Race) check(t *testing.T) {
 			lost++
 			t.Errorf("number %d is %q, and %q was told that it had won", n, got, was)
 		}
+		if r.taken[string(got)] {
+			t.Errorf("number %d is %q, whose writer was told that another one was faster", n, got)
+		}
 		delete(r.acked, n)
 	}
 	for n := range r.acked {
@@ -223,6 +224,6 @@ func (r *Race) check(t *testing.T) {
 	if newest < max(r.Least, 1) {
 		t.Errorf("there are %d texts", newest)
 	}
-	t.Logf("%d texts, %d times another one was faster, %d of writers that were not told, %d lost", newest, r.taken,
+	t.Logf("%d texts, %d times another one was faster, %d of writers that were not told, %d lost", newest, len(r.taken),
 		unsaid, lost)
 }
