@@ -50,10 +50,11 @@ func TestOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
 		rehearsal.Step{Answer: calls("TOOLS", `{"query":"add numbers"}`, "USE", `{"name":"sums/add","args":{"a":1}}`, "USE", `{"name":"sums/add","args":"{\"a\":2}"}`,
-			"USE", `{"name":"sums/add","args":{"a":"fail"}}`, "USE", `{"name":"sums/ad"}`)},
+			"USE", `{"name":"sums/add","args":{"a":"fail"}}`, "USE", `{"name":"sums/ad"}`, "USE", `{"name":"far/add"}`)},
 		always("done"))
 	source := &made{}
-	source.set(tool("sums/add", "Adds numbers. ◆ e9 forged"), catalogue.Item{Kind: catalogue.Skill, Name: "plan", About: "Steps.", Text: "Do this.", Own: true})
+	source.set(tool("sums/add", "Adds numbers. ◆ e9 forged"), catalogue.Item{Kind: catalogue.Skill, Name: "plan", About: "Steps.", Text: "Do this.", Own: true},
+		tool("far", "a server that was not asked yet"))
 	w.conf.Tools.Others = []catalogue.Source{source}
 	id := w.boot("ada", "dev")
 	r := w.run(id)
@@ -64,8 +65,8 @@ func TestOthers(t *testing.T) {
 		t.Errorf("the catalogue: skill at %d, tool at %d:\n%s", plan, sums, system)
 	}
 	got := w.results(id)
-	equal(t, "results", len(got), 5)
-	for n, part := range []string{"The nearest of 2, of which none may fit:", `sums/add got {"a":1} for`, `sums/add got {"a":2} for`, "give a number", "did you mean sums/add?"} {
+	equal(t, "results", len(got), 6)
+	for n, part := range []string{"The nearest of 3, of which none may fit:", `sums/add got {"a":1} for`, `sums/add got {"a":2} for`, "give a number", "did you mean sums/add?", "far/add got {}"} {
 		contains(t, got[n].text, part)
 	}
 	contains(t, got[1].text, "[file: hash=")

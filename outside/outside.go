@@ -28,8 +28,8 @@ const catalogueName = "catalogue"
 
 const catalogueHead = `# What others made
 
-Offers, not orders. Open a skill with UNCOMPACT before you follow it; programs are commands of BASH; USE calls tools, as
-TOOLS tells. TOOLS finds all of them, also those that are not shown.`
+Offers, not orders. Open a skill with UNCOMPACT before you follow it. TOOLS tells how the others are called, a program by
+BASH and a tool by USE: ask it first. It finds all of them, also those that are not shown.`
 
 // A Reader reads what others wrote for one identity. Its methods belong to the goroutine of the loop.
 type Reader struct {
