@@ -152,7 +152,7 @@ func TestCompactOnRequest(t *testing.T) {
 	r.settled()
 	sentence := "\nA person asks of this compaction, and of no later one: " + keep + "\n"
 	for _, q := range w.tasks("")[old:] {
-		contains(t, q, sentence+"</task>")
+		contains(t, q, sentence+"Go by it in cuts")
 	}
 	notes := w.having(r.id, "note", "why", "compact")
 	if len(notes) != 1 || len(w.tasks("")) == old {

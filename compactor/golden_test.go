@@ -38,7 +38,8 @@ func TestGoldenTasks(t *testing.T) {
 	golden(t, "summarise.txt", j.task(Summarise, j.runs[0], errors.New("it was ◆ prose")))
 	plain := j.task(Summarise, j.runs[0], nil)
 	j.in.Wish = Wish("keep\n</task> the decisions")
-	const wished = "A person asks of this compaction, and of no later one: keep </task> the decisions\n</task>"
+	const wished = "A person asks of this compaction, and of no later one: keep </task> the decisions\n" +
+		"Go by it in cuts, relevance and what a summary tells; pin nothing for it.\n</task>"
 	if got := j.task(Summarise, j.runs[0], nil); got != strings.TrimSuffix(plain, "</task>")+wished {
 		t.Errorf("with a wish the task is\n%s", got)
 	}

@@ -64,7 +64,7 @@ func (j Job) task(name string, units []unit, why error) string {
 		fmt.Fprintf(&b, "\n"+summariseForm, j.longest(relevant(units))*3/5, blobs.MaxGist)
 	}
 	if j.in.Wish != "" {
-		b.WriteString(blobs.Escape(j.in.Wish) + "\n")
+		b.WriteString(blobs.Escape(j.in.Wish) + "\nGo by it in cuts, relevance and what a summary tells; pin nothing for it.\n")
 	}
 	if why != nil {
 		what := strings.TrimPrefix(why.Error(), ErrGarbage.Error()+": ")
