@@ -15,7 +15,7 @@ const keyHelp = `Keys and commands
   Up, Down              what you sent before, at the edges of the input
   PgUp, PgDn, wheel     scroll, as far back as 2000 lines
   Ctrl+End              back to the newest line
-  Tab                   answer a question that an agent asks here; complete what begins with /
+  Tab                   answer a question; complete what begins with / or @
   Ctrl+O                open what happened: commands and output; and close it
   Esc                   stop the agent's turn
   Ctrl+C twice, Ctrl+D  leave; a daemon goes on

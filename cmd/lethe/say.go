@@ -32,7 +32,7 @@ func (p *program) say(room, as, text string) error {
 	}
 	heard := len(p.look.Hearers(room)) > 0
 	if !heard {
-		p.note("no identity hears room %s; the line waits there. %sTo have it heard: %s", room, near, p.howToHear(room))
+		p.note("%sno identity hears room %s; the line waits there. To have it heard: %s", near, room, p.howToHear(room))
 	}
 	if p.json { // heard: an identity is subscribed to the room
 		return printLine(p.out, object{"room": room, "name": as, "at": now, "heard": heard})
