@@ -20,9 +20,9 @@ func (f File) Gist() string {
 	return Gist(fmt.Sprintf("%s %s (%s, %d bytes) from %s", f.Kind, f.Name, f.Type, f.Size, f.From))
 }
 
-var fileGist = lazy.Regexp(`^(\S+) (.+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
+var fileGist = lazy.Regexp(`^(\S+) ([\pL\pN._-]+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
 
-// ParseFile reads what Gist wrote; false for another gist, one that was cut, and a file without a name.
+// ParseFile reads what Gist wrote of a file with a name that needs no quotes, as SAY gives it; false for another gist.
 func ParseFile(gist string) (f File, ok bool) {
 	m := fileGist().FindStringSubmatch(gist)
 	if m == nil {

@@ -46,7 +46,8 @@ func (s *Set) content(path string) (name string, data []byte, err error) {
 	return filepath.Base(p.name), data, err
 }
 
-var notInName = lazy.Regexp(`[^\pL\pN._-]+`)
+// notInName is what the name of a file may not have: people write it into shells.
+var notInName = lazy.Regexp(`^[.-]+|[^\pL\pN._-]+`)
 
 // maxType is how long a media type may be, in bytes; a longer one, of an office file, is told by the file's name.
 const maxType = 24

@@ -20,12 +20,14 @@ func TestAttach(t *testing.T) {
 	})
 	id.file("plot.png", "\x89PNG\r\n\x1a\n")
 	id.file("a [b] $(c).txt", "text")
+	id.file(".bashrc", "text")
 	id.file(strings.Repeat("long", 30)+".docx", "PK")
 	long := strings.Repeat("d", 32)
 	for paths, want := range map[string]string{
 		"plot.png":                           "photo plot.png (image/png, 8 bytes) from ada",
 		"a [b] $(c).txt":                     "document a_b_c_.txt (text/plain, 4 bytes) from ada",
 		"self/MEMORY.md\n./plot.png\n":       "document MEMORY.md (",
+		".bashrc":                            "document _bashrc (text/plain, 4 bytes) from ada",
 		"hash=3f9c":                          "photo 3f9c-cat.png (image/png, 4 bytes) from ada",
 		strings.Repeat("long", 30) + ".docx": "ong.docx (application/octet-stream, 2 bytes) from ada",
 	} {
