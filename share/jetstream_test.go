@@ -116,21 +116,17 @@ func TestJetStreamCluster(t *testing.T) {
 	if lethetest.Long() {
 		length = 10 * time.Minute
 	}
-	each(t, map[string]func(t *testing.T){
-		"holders": func(t *testing.T) {
-			h := sharetest.Holders{URL: c.URL("home"), Direct: c.URL("home"), Stream: "life", Hosts: 4, For: length,
-				Keep: func(bool) bool { return false }, Once: true}
-			h.Run(t)
-		},
-		"race": func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), length)
-			defer cancel()
-			var torment sync.WaitGroup
-			torment.Go(func() { c.Torment(ctx, "home") })
-			r := sharetest.Race{URL: c.URL("home", proxies...), Direct: c.URL("home"), Stream: "race", Goroutines: 4,
-				Processes: 2, Torment: true, For: length, Least: 100}
-			r.Run(t)
-			torment.Wait()
-		},
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { c.Torment(ctx, "home") })
+	all.Go(func() {
+		h := sharetest.Holders{URL: c.URL("home"), Direct: c.URL("home"), Stream: "life", Hosts: 4, For: length,
+			Keep: func(bool) bool { return false }, Once: true}
+		h.Run(t)
 	})
+	r := sharetest.Race{URL: c.URL("home", proxies...), Direct: c.URL("home"), Stream: "race", Goroutines: 4,
+		Processes: 2, Torment: true, For: length, Least: 100}
+	r.Run(t)
+	all.Wait()
 }

@@ -26,7 +26,7 @@ type Finding struct{ State, Text string }
 
 // Probe finds out whether the store at a URL does as a Store promises. It writes a text twice, and leaves one.
 func Probe(ctx context.Context, at string) []Finding {
-	const stream, patience = "doctor", 5 * time.Second
+	const stream, patience = "doctor", 3 * time.Second
 	s, err := Open(at, patience)
 	if err != nil {
 		return []Finding{{Trouble, err.Error()}}

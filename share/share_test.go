@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // span is how long a race runs.
 func span() time.Duration {
-	return time.Duration(lethetest.Sample(1, 2, 60)) * time.Second
+	return time.Duration(lethetest.Sample(1, 1, 60)) * time.Second
 }
 
 func directory(t *testing.T) (url, path string) {
