@@ -17,6 +17,7 @@ import (
 // that the identity cannot go on after. It closes the agent.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
+	a.log.Until(ctx)
 	a.startIndexer()
 	a.tools.LoseJobs()
 	a.watch()
@@ -97,7 +98,7 @@ func (a *Agent) scopes() []chat.Scope {
 		{Dir: a.id.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
 	}
 	if len(a.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
-		files := chat.Scope{Dir: a.cfg.Home.Chats()}
+		files := chat.Scope{Dir: filepath.Dir(a.path(a.subs.rooms[0]))}
 		for _, room := range a.subs.rooms {
 			files.Names = append(files.Names, chat.FileName(room))
 		}

@@ -125,6 +125,9 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 // commands and so changes the state: f reads a copy instead. f's context ends with ctx, at a /stop and when
 // a stop is asked for. It returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
+	if err := a.log.Check(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	defer func() { cancel(); <-done }() // also when this panics: f writes to the wallet

@@ -48,7 +48,7 @@ func (a *Agent) lookInto(room string) durable.Look {
 	return now
 }
 
-func (a *Agent) path(room string) string { return chat.Path(a.cfg.Home.Dir, room) }
+func (a *Agent) path(room string) string { return a.cfg.Home.Room(room) }
 
 // joined returns the rooms that are heard, sorted.
 func (a *Agent) joined() []string {
@@ -265,7 +265,7 @@ func (a *Agent) payPosts() error {
 			continue
 		}
 		path := a.path(p.Room)
-		from, to, err := chat.Post(path, []byte(p.Line), p.Mark)
+		from, to, err := a.cfg.Home.Post(p.Room, []byte(p.Line), p.Mark)
 		var at chat.Cursor
 		if err == nil {
 			at, err = chat.At(path, to)

@@ -93,6 +93,27 @@ func (s *Store) PutLater(later *durable.Syncs, m Meta, body []byte) (Hash, error
 	return h, nil
 }
 
+// Adopt stores the file of a blob that was written elsewhere, and leaves its syncs to a set. A tombstone takes the place
+// of the text that it is for.
+func (s *Store) Adopt(later *durable.Syncs, data []byte) (Hash, error) {
+	h := Sum(data)
+	b, err := Decode(data)
+	if err == nil && b.Gone != nil {
+		_, err = s.Bury(*b.Gone, b.Meta, b.Body)
+		return b.Gone.Of, err
+	}
+	if _, is := s.Get(h); is == nil { // or its tombstone, which stays
+		return h, later.Sync(s.Path(h))
+	}
+	if err == nil {
+		err = s.put(later, h, data)
+	}
+	if err != nil {
+		return h, fmt.Errorf("put blob %s: %w", h, err)
+	}
+	return h, nil
+}
+
 func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
 	path := s.Path(h)
 	if known := &s.shards[shardOf(h)]; !known.Load() {

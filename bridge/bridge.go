@@ -58,6 +58,7 @@ type Config struct {
 	Log  *slog.Logger // may be nil
 	// Watcher tells Deliver of new lines. The caller runs it.
 	Watcher *chat.Watcher
+	Shared  Shared // nil where no other host shares the home
 }
 
 // ErrRunning is in Open's error when another process has the bridge.
@@ -90,6 +91,9 @@ func Open(c Config) (b *Bridge, err error) {
 	if !chat.ValidRoom(c.Name) {
 		return nil, errors.New("that is not a bridge's name")
 	}
+	if c.Shared == nil {
+		c.Shared = alone(c.Home)
+	}
 	b = &Bridge{
 		cfg: c, dir: filepath.Join(c.Home, "bridges", c.Name), peers: map[string]*peer{},
 		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("bridge", c.Name),
@@ -102,7 +106,10 @@ func Open(c Config) (b *Bridge, err error) {
 	}
 	b.health = newRecorder(b.dir, b.log)
 	b.health.write()
-	if b.inbox, err = openJournal(filepath.Join(b.dir, "inbox.jsonl"), b.log); err != nil {
+	if err = c.Shared.Begin(); err == nil {
+		b.inbox, err = openJournal(filepath.Join(b.dir, "inbox.jsonl"), c.Shared, b.log)
+	}
+	if err != nil {
 		b.Fail(err)
 		b.health.close()
 		b.lock.Close()

@@ -67,7 +67,7 @@ func FuzzPeer(f *testing.F) {
 		for _, o := range st.open() {
 			_ = o.Room
 		}
-		p := &peer{path: path}
+		p := &peer{shared: alone(""), path: path}
 		lethetest.Must(t, p.write(st))
 		again, err := readPeer(path)
 		a, _ := json.Marshal(again)

@@ -146,7 +146,7 @@ func (b *Bridge) intent(msgs []Message) (r record, err error) {
 			return record{}, err
 		}
 		// Of a room that cannot be looked at, all is searched before the line is posted.
-		t.Mark, _ = chat.End(chat.Path(b.cfg.Home, m.Room))
+		t.Mark, _ = chat.End(b.cfg.Shared.Room(m.Room))
 		r.Take = append(r.Take, t)
 	}
 	return r, nil
@@ -203,7 +203,7 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 		if perr != nil {
 			stuckPeers[it.Peer] = true
 		} else {
-			d.From, d.To, perr = chat.Post(chat.Path(b.cfg.Home, it.Room), []byte(it.Line+"\n"), it.Mark)
+			d.From, d.To, perr = b.cfg.Shared.Post(it.Room, []byte(it.Line+"\n"), it.Mark)
 			stuckRooms[it.Room] = perr != nil
 		}
 		if perr != nil {

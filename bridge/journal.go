@@ -196,17 +196,18 @@ type journal struct {
 	anew    bool  // the next write makes the file anew
 	base    int64 // its size when it was made
 	size    int64
+	shared  Shared
 }
 
 // openJournal reads the file at path. What it cannot read is kept beside it.
-func openJournal(path string, log *slog.Logger) (*journal, error) {
+func openJournal(path string, shared Shared, log *slog.Logger) (*journal, error) {
 	data, err := durable.ReadWhole(path, maxState)
 	missing := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !missing {
 		return nil, err
 	}
 	l, torn, err := foldInbox(data)
-	j := &journal{ledger: l, path: path, anew: missing || torn, base: int64(len(data)), size: int64(len(data))}
+	j := &journal{ledger: l, path: path, anew: missing || torn, base: int64(len(data)), size: int64(len(data)), shared: shared}
 	switch {
 	case missing:
 	case err != nil:
@@ -248,13 +249,18 @@ func (j *journal) write(r record) (err error) {
 	if j.anew || j.size-j.base+int64(len(line)) > max(least, j.base) {
 		return j.rewrite(append(j.snapshot(), line...))
 	}
-	_, j.size, err = durable.Append(j.path, line, 0o600)
+	if _, j.size, err = durable.Append(j.path, line, 0o600); err == nil {
+		err = j.shared.Wrote("inbox.jsonl", line, true)
+	}
 	j.anew = err != nil
 	return err
 }
 
 func (j *journal) rewrite(data []byte) error {
 	err := durable.WriteFile(j.path, data, 0o600)
+	if err == nil {
+		err = j.shared.Wrote("inbox.jsonl", data, false)
+	}
 	j.anew, j.base, j.size = err != nil, int64(len(data)), int64(len(data))
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -43,7 +44,8 @@ func (b *Bridge) Deliver(ctx context.Context, p Peer, t Sender) error {
 		return fmt.Errorf("deliver to %s: it is being delivered to already", p.Key)
 	}
 	defer there.running.Store(false)
-	room := chat.Scope{Dir: chat.Dir(b.cfg.Home), Names: []string{chat.FileName(p.Room)}}
+	path := b.cfg.Shared.Room(p.Room)
+	room := chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}
 	changed, cancel := b.cfg.Watcher.Subscribe(room)
 	defer cancel()
 	b.delivery(p, t).run(ctx, changed)
@@ -65,7 +67,7 @@ type delivery struct {
 
 func (b *Bridge) delivery(p Peer, t Sender) *delivery {
 	wait := Backoff(750*time.Millisecond, 45*time.Second)
-	return &delivery{b: b, p: p, t: t, there: b.peer(p.Key), path: chat.Path(b.cfg.Home, p.Room), wait: wait}
+	return &delivery{b: b, p: p, t: t, there: b.peer(p.Key), path: b.cfg.Shared.Room(p.Room), wait: wait}
 }
 
 // Backoff gives the times between attempts, on average from first to most. They are random, so that what failed

@@ -101,12 +101,18 @@ func (p *peer) write(st peerState) error {
 	if err != nil {
 		return fmt.Errorf("write the position of peer %s: %w", p.key, err)
 	}
-	return durable.WriteFile(p.path, append(data, '\n'), 0o600)
+	data = append(data, '\n')
+	err = durable.WriteFile(p.path, data, 0o600)
+	if err == nil {
+		err = p.shared.Wrote(filepath.Join("peers", p.key+".json"), data, false)
+	}
+	return err
 }
 
 // peer is the state of one peer in memory.
 type peer struct {
 	key, path string
+	shared    Shared
 	wake      chan struct{} // capacity 1
 
 	mu      sync.Mutex  // over the look at the file, and its change by others than Deliver
@@ -128,7 +134,7 @@ func (b *Bridge) peer(key string) *peer {
 	defer b.mu.Unlock()
 	p := b.peers[key]
 	if p == nil {
-		p = &peer{key: key, path: filepath.Join(peersDir(b.dir), key+".json"), wake: make(chan struct{}, 1)}
+		p = &peer{key: key, path: filepath.Join(peersDir(b.dir), key+".json"), shared: b.cfg.Shared, wake: make(chan struct{}, 1)}
 		b.peers[key] = p
 	}
 	return p
@@ -189,7 +195,7 @@ func (p *peer) attach(b *Bridge, room string) error {
 		next.Line = p.state.Line
 	}
 	var err error
-	if next.Cursor, next.Newest, err = roomEnd(chat.Path(b.cfg.Home, room)); err != nil {
+	if next.Cursor, next.Newest, err = roomEnd(b.cfg.Shared.Room(room)); err != nil {
 		return err
 	}
 	if damage != nil {

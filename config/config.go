@@ -26,6 +26,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/llm"
 	"lethe/mcp"
+	"lethe/share/hosts"
 	"lethe/tools"
 	"lethe/web"
 )
@@ -44,6 +45,8 @@ type Settings struct {
 	TZ              string   `toml:"tz"`
 
 	Notify []string `toml:"notify"` // "telegram:ada", "push": who is told of what needs a person
+
+	Share hosts.Config `toml:"share"`
 
 	Model struct {
 		Preset        string        `toml:"preset"`

@@ -236,7 +236,7 @@ func Supervise[L Life](
 func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 	log := t.log.With("identity", id.Name)
 	life, err := t.opened(id)
-	if err != nil {
+	if err != nil && !errors.Is(err, home.ErrAway) {
 		return err
 	}
 	var failing time.Time // since when
@@ -246,6 +246,10 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 			err = guard(ctx, life, log)
 		}
 		if err == nil || errors.Is(err, home.ErrCorrupt) || errors.As(err, new(*home.RunningError)) || ctx.Err() != nil {
+			return err
+		}
+		if errors.As(err, new(*home.ElsewhereError)) {
+			log.Warn("it has stopped here", "error", err)
 			return err
 		}
 		if time.Since(began) > 2*longestWait {

@@ -26,6 +26,8 @@ import (
 	"lethe/internal/sandbox"
 	"lethe/llm"
 	"lethe/mind"
+	"lethe/share"
+	"lethe/share/streams"
 	"lethe/tools"
 )
 
@@ -87,7 +89,21 @@ func (x Exam) Run(ctx context.Context) {
 	x.hooks()
 	x.sandbox()
 	x.web()
+	x.share(ctx)
 	x.model(ctx)
+}
+
+// share asks the store that hosts share whether it is one.
+func (x Exam) share(ctx context.Context) {
+	conf := x.Settings.Share
+	if conf.URL == "" {
+		return
+	}
+	for _, f := range share.Probe(ctx, conf.URL) {
+		x.Tell(Finding{f.State, "share", f.Text, ""})
+	}
+	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
+		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
 }
 
 func (x Exam) web() {

@@ -136,9 +136,9 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 			break
 		}
 	}
-	beside, inRooms := strings.CutPrefix(rel, "chats/")
+	beside, inRooms := strings.CutPrefix(strings.TrimPrefix(rel, "share/rooms/"), "chats/")
 	room, isRoom := strings.CutSuffix(strings.TrimSuffix(beside, ".toml"), ".md")
-	isRoom = isRoom && inRooms
+	isRoom = isRoom && (inRooms || beside != rel)
 	switch {
 	case err != nil && rel == ".":
 		return err
@@ -244,8 +244,8 @@ var treatments = []struct {
 	{lazy.Regexp(`^blobs/`), Erased, blob},
 	{lazy.Regexp(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
 	{lazy.Regexp(`^config\.toml$`), Left, raw},
-	{lazy.Regexp(`^chats/.*\.(md|toml)$`), Erased, raw},
-	{lazy.Regexp(`^chats/`), "", ""},
+	{lazy.Regexp(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
+	{lazy.Regexp(`^(chats|share)/`), "", ""},
 	{lazy.Regexp(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
 	{lazy.Regexp(`^bridges/`), bridging, state},
 	{lazy.Regexp(`^self/SOUL\.md$`), soul, raw},

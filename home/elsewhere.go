@@ -10,14 +10,19 @@ import (
 	"lethe/mind"
 )
 
-// ElsewhereError says that a life goes on in another home: it was moved there, or what is here is a mirror of it.
+// ElsewhereError says that a life goes on at another host of this home, or in another home: it was moved there, or what is
+// here is a mirror of it.
 type ElsewhereError struct {
 	Identity Identity
+	Host     string // of this home; "" for another home
 	Mirror   bool
 }
 
 func (e *ElsewhereError) Error() string {
-	if e.Mirror {
+	switch {
+	case e.Host != "":
+		return fmt.Sprintf("open %s: it goes on at %s", e.Identity.Name, e.Host)
+	case e.Mirror:
 		return fmt.Sprintf("open %s: it is a mirror of a life that goes on in another home", e.Identity.Name)
 	}
 	return fmt.Sprintf("open %s: it was moved to another home", e.Identity.Name)
@@ -31,12 +36,15 @@ func (id Identity) MarkMirror(custody int) error {
 	return durable.WriteFile(filepath.Join(id.Dir, mirrorFile), fmt.Appendf(nil, "%d\n", custody), 0o600)
 }
 
+// UnmarkMirror has the life go on here.
+func (id Identity) UnmarkMirror() error { return durable.Remove(filepath.Join(id.Dir, mirrorFile)) }
+
 // Elsewhere returns an *ElsewhereError if the life, whose log says s, goes on in another home.
 func (id Identity) Elsewhere(s *mind.State) error {
 	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, mirrorFile), 32)
 	custody, _ := strconv.Atoi(strings.TrimSpace(string(text)))
 	if mirror := err == nil && s.Custody <= custody; mirror || s.Moved {
-		return &ElsewhereError{id, mirror}
+		return &ElsewhereError{Identity: id, Mirror: mirror}
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type Home struct {
 	// Restored says which permissions Open has restored, and what they were; ""
 	// where none did harm.
 	Restored string
+	Shared   Sharing // nil where no other host shares the home
 }
 
 // Open makes the directory and its fixed parts where they are missing, and

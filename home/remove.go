@@ -42,6 +42,9 @@ func (h Home) Remove(store *blobs.Store, id Identity) error {
 		}
 		for _, one := range slices.Backward(family) { // itself last: after a kill, the same call goes on
 			gone := filepath.Join(h.Agents(), removed+one.Self)
+			if h.Shared != nil {
+				must.Do(h.Shared.Removed(one))
+			}
 			must.Do(durable.Rename(one.Dir, gone))
 			must.Do(durable.SyncDir(h.Agents()))
 			must.Do(h.wipe(gone))
@@ -83,6 +86,9 @@ func (h Home) RemoveRoom(room string) error {
 	path := chat.Path(h.Dir, room)
 	_, missing := os.Lstat(path)
 	return must.Run(func() {
+		if h.Shared != nil {
+			must.Do(fmt.Errorf("remove room %s: other hosts have it, too, and what they share stays", room))
+		}
 		if !chat.ValidRoom(room) {
 			must.Do(fmt.Errorf("%q is not the name of a room", room))
 		}

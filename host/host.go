@@ -42,6 +42,7 @@ import (
 	"lethe/llm/rehearsal"
 	"lethe/mcp"
 	"lethe/mind"
+	"lethe/share/hosts"
 	"lethe/tools"
 )
 
@@ -56,6 +57,7 @@ type Options struct {
 	Limit     int      // tokens of a request with its answer
 	Workspace string   // that the tools work in
 	Rooms     []string // that identities are subscribed to when they first run here
+	Standby   bool     // Run goes on for what other hosts leave, where the home is shared
 
 	Secrets []string     // files that agents must not read
 	Log     *slog.Logger // may be nil
@@ -90,6 +92,8 @@ type Host struct {
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
 	others   *mcp.Servers                // nil: none is configured
+	shared   *hosts.Shared               // nil: no other host shares the home
+	drained  chan error                  // gets hosts.ErrDrained
 	warnings []string                    // what weakens the promises here
 }
 
@@ -106,7 +110,20 @@ func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	}
 	HideKeys()
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &Host{home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log)}, nil
+	h := &Host{
+		home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log),
+		drained: make(chan error, 1),
+	}
+	h.shared = Share(&h.home, settings, store, log)
+	return h, nil
+}
+
+// Share has a home be shared with other hosts, if its settings say so; otherwise it returns nil.
+func Share(h *home.Home, settings config.Settings, store *blobs.Store, log *slog.Logger) *hosts.Shared {
+	if shared, ok := h.Shared.(*hosts.Shared); ok || settings.Share.URL == "" {
+		return shared
+	}
+	return hosts.New(h, settings.Share, store, log)
 }
 
 // Beside prepares a host like that of Look over a store that is open and a watcher that the caller runs. It
@@ -275,10 +292,32 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 	return c, h.review(id, &c)
 }
 
-// Run runs identities until ctx ends or every one has stopped.
+// Run runs identities until ctx ends or every one has stopped. With Standby it also runs what this host has, and takes from
+// others, and goes on until it is drained.
 func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	h.warn()
-	return h.Serving(ctx, func(ctx context.Context) error { return h.supervise(ctx, ids) })
+	return h.Serving(ctx, func(ctx context.Context) error {
+		if !h.options.Standby || h.shared == nil {
+			return h.supervise(ctx, ids)
+		}
+		var taken sync.WaitGroup
+		defer taken.Wait()
+		h.shared.StandBy(ids, func(id home.Identity) {
+			taken.Go(func() { // ends with ctx
+				if err := h.supervise(ctx, []home.Identity{id}); err != nil && ctx.Err() == nil {
+					h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
+				}
+			})
+		})
+		defer h.shared.StandBy(nil, nil)
+		err := h.supervise(ctx, ids)
+		select {
+		case <-ctx.Done():
+			return err
+		case derr := <-h.drained:
+			return errors.Join(err, derr)
+		}
+	})
 }
 
 // warn says what weakens the promises here.
@@ -301,6 +340,9 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 	around, end := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
 	group.Go(func() error { return h.watcher.Run(around) })
+	if h.shared != nil {
+		group.Go(func() error { return h.serveOthers(around) })
+	}
 	if h.serve != nil {
 		group.Go(func() error { return h.serve(around) })
 	}
@@ -313,6 +355,18 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 	}
 	end()
 	return errors.Join(err, group.Wait())
+}
+
+// serveOthers shares the rooms with other hosts, and says that this one is there.
+func (h *Host) serveOthers(ctx context.Context) error {
+	changed, cancel := h.watcher.Subscribe(chat.Scope{Dir: h.home.Chats()})
+	defer cancel()
+	err := h.shared.Serve(ctx, changed)
+	if errors.Is(err, hosts.ErrDrained) {
+		h.drained <- err
+		err = nil
+	}
+	return err
 }
 
 // opener is open, for the supervisor. At first it subscribes the identity to the
@@ -345,6 +399,11 @@ func (h *Host) opener(ids []home.Identity) func(home.Identity) (*agent.Agent, er
 func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
 	if len(o.Rooms) == 0 {
 		o.Rooms = []string{config.DefaultRoom}
+	}
+	if h.shared != nil {
+		if err := h.shared.Unknown(o.Name); err != nil {
+			return home.Identity{}, err
+		}
 	}
 	o.Check = func(id home.Identity) error {
 		config, err := h.config(id)

@@ -57,6 +57,7 @@ func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
 	var settings config.Settings
 	var h *Host
 	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = s.Offline, "", "", "", 0, "", nil
+	o.Standby = false
 	err := config.Read(place.Dir, &settings)
 	if err == nil {
 		h, err = New(place, settings, o)

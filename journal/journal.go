@@ -5,6 +5,7 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,10 @@ type Journal struct {
 	lock *flock.Flock
 	last time.Time // of the newest event
 	err  error     // why State is behind the log, which then takes no more
+
+	custody home.Custody    // nil where no other host shares the home
+	put     []blobs.Hash    // texts that the store of the hosts may lack
+	until   context.Context // it is waited for that store until this ends
 }
 
 // Record is an event to be committed, with its texts in the order of its refs. An entry and a notice that have no number
@@ -149,6 +154,9 @@ func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	if err != nil {
 		return mind.Ref{}, err
 	}
+	if j.custody != nil {
+		j.put = append(j.put, h)
+	}
 	return mind.Ref{Hash: h, Short: j.Store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
 }
 
@@ -182,6 +190,9 @@ func (j *Journal) append(events []prepared, sealed bool) error {
 	} else {
 		err = j.Log.Append(lines...)
 	}
+	if err == nil && j.custody != nil {
+		err = j.ship(events)
+	}
 	if err != nil {
 		return fmt.Errorf("record %s: %w", events[0].Kind, err)
 	}
@@ -189,6 +200,41 @@ func (j *Journal) append(events []prepared, sealed bool) error {
 		j.Tell(e)
 	}
 	return nil
+}
+
+// lastWait bounds how long a process that ends waits for the store of the hosts.
+const lastWait = 1500 * time.Millisecond
+
+// ship makes what was appended durable for the other hosts of the home.
+func (j *Journal) ship(events []prepared) error {
+	for _, e := range events {
+		for _, address := range e.All("hash") { // of a grant: a file that somebody has attached
+			if h, err := blobs.ParseHash(address); err == nil && j.Store.Has(h) {
+				j.put = append(j.put, h)
+			}
+		}
+	}
+	ctx := j.until
+	if ctx.Err() != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
+		defer cancel()
+		ctx = last
+	}
+	if j.err = j.custody.Ship(ctx, j.Log, j.put); j.err == nil {
+		j.put = nil
+	}
+	return j.err
+}
+
+// Until has Commit wait for a store of the hosts that is away until ctx ends.
+func (j *Journal) Until(ctx context.Context) { j.until = ctx }
+
+// Check makes sure that this host still has the life, before something is done that cannot be undone.
+func (j *Journal) Check(ctx context.Context) error {
+	if j.custody == nil {
+		return nil
+	}
+	return j.custody.Check(ctx)
 }
 
 // apply folds events into the state.

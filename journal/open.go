@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
+	"lethe/proof"
 	"lethe/spend"
 )
 
@@ -40,16 +42,24 @@ func hold(
 		return nil, err
 	}
 	log = cmp.Or(log, slog.New(slog.DiscardHandler))
-	j := &Journal{Home: h, ID: id, Store: store, log: log, lock: lock, Tell: func(life.Event) {}}
+	j := &Journal{
+		Home: h, ID: id, Store: store, log: log, lock: lock, Tell: func(life.Event) {}, until: context.Background(),
+	}
 	plan, err := j.erase()
 	if err == nil {
 		err = home.WishStop.Drop(id)
+	}
+	if err == nil && h.Shared != nil {
+		j.custody, err = h.Shared.Hold(j.until, id, store)
 	}
 	if err == nil {
 		err = j.open()
 	}
 	if err == nil {
 		err = check(j.State)
+	}
+	if err == nil && j.custody != nil {
+		err = j.receive()
 	}
 	if err == nil && plan != nil {
 		err = j.erased(plan)
@@ -59,6 +69,19 @@ func hold(
 		return nil, err
 	}
 	return j, nil
+}
+
+// receive shares a life that was not shared before, or has its log say that this host has taken it.
+func (j *Journal) receive() error {
+	custody, err := j.custody.Open(j.until, j.Log, j.State)
+	if err != nil || custody <= j.State.Custody {
+		return err
+	}
+	key, err := proof.LoadKey(j.Home.Dir)
+	if err != nil {
+		return err
+	}
+	return j.Epoch("taken", nil, Record{Event: event.Received{Custody: custody, Key: key.Public()}})
 }
 
 // open opens the log and folds it into a state. It sets aside what a crash has torn, and checks the soul.
@@ -79,6 +102,9 @@ func (j *Journal) open() (err error) {
 
 // Close releases the lock and the log.
 func (j *Journal) Close() error {
+	if j.custody != nil {
+		j.custody.Close()
+	}
 	if j.Log != nil {
 		j.Log.Close()
 	}
@@ -170,13 +196,23 @@ func (j *Journal) erase() (*redact.Plan, error) {
 // erased has the log say what was erased, unless it does already, and ends the erasure.
 func (j *Journal) erased(plan *redact.Plan) error {
 	if last := j.Last(); len(last) > 0 && last[0].Get("why") == "erased" && j.Size() > plan.End {
-		return redact.Done(j.ID.Dir) // nothing is written between what tells of an erasure and this
+		return j.erasedElsewhere() // nothing is written between what tells of an erasure and this
 	}
 	text := fmt.Sprintf("Your owner has had something erased from your life, for good: %d places. "+
 		"Where it stood, [erased...] or dots stand now. What it was is not to be told, guessed or asked for.", plan.Places)
 	gone := event.Erased{Why: "erased", Blobs: plan.Blobs, Lines: plan.Lines}
 	if err := j.TellGone(gone, j.withoutErased, "something was erased", text); err != nil {
 		return err
+	}
+	return j.erasedElsewhere()
+}
+
+// erasedElsewhere ends an erasure that the log tells of.
+func (j *Journal) erasedElsewhere() error {
+	if j.custody != nil {
+		if err := j.custody.Erased(j.until); err != nil {
+			return err
+		}
 	}
 	return redact.Done(j.ID.Dir)
 }

@@ -2,8 +2,11 @@ package life
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -179,4 +182,56 @@ func (l *Log) SetAside() error {
 		return err
 	}
 	return durable.Truncate(l.file, l.end.Offset)
+}
+
+// Graft has the log at path, which is made where it is missing, go on from a mark with lines that were written elsewhere.
+// What stands there already stays; what differs is set aside first, as Open does with a torn end. It returns where the
+// lines end. ErrOtherLog says that the log does not have the mark. Only the holder of the identity's lock may call it.
+func Graft(path string, from Mark, lines []byte) (Mark, error) {
+	l, err := Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if l, err = Create(path); err == nil {
+			err = durable.SyncDir(filepath.Dir(path))
+		}
+	}
+	if err != nil {
+		return from, err
+	}
+	defer l.Close()
+	r := newReader(l.file, l.end.Offset, path, from)
+	if err := r.find(from); err != nil {
+		return from, err
+	}
+	there := make([]byte, min(int64(len(lines)), l.end.Offset-from.Offset))
+	if _, err := l.file.ReadAt(there, from.Offset); err != nil {
+		return from, failed(path, from.Offset, err)
+	}
+	to, same := from, true
+	for line := range strings.Lines(string(lines)) {
+		rec, bad := r.chain.verify(to, line)
+		if bad != nil {
+			return from, &CorruptError{path, to.Offset, bad.Error()}
+		}
+		if at := int(to.Offset - from.Offset); at < len(there) {
+			here := string(there[at:min(at+len(line), len(there))])
+			same = same && (here == line || r.chain.erased(to.Offset, here))
+		}
+		to = Mark{to.Offset + int64(len(line)), rec.sum}
+	}
+	if !same {
+		there = nil
+		if err := l.EndAt(from); err != nil {
+			return from, err
+		}
+	}
+	if rest := lines[len(there):]; len(rest) > 0 {
+		err = cmp.Or(durable.AppendLater(&l.Syncs, l.file, rest), l.Syncs.Wait())
+	}
+	return to, err
+}
+
+// EndAt sets aside what follows a mark of the log.
+func (l *Log) EndAt(m Mark) error {
+	l.end, l.last.events = m, nil
+	return l.SetAside()
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,7 @@ func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
 type Agent struct {
 	status.Status
 	Parent    string `json:"parent,omitempty"` // of a child
+	Host      string `json:"host,omitempty"`   // of the home that has the life, if that is another one
 	Work      *Work  `json:"work,omitempty"`
 	Turns     int    `json:"turns"`
 	Entries   int    `json:"entries"`
@@ -98,7 +100,25 @@ func (h Home) Agents() ([]Agent, error) {
 	for _, id := range all {
 		list = append(list, h.Agent(id))
 	}
-	return family(list), nil
+	return family(h.withOthers(list)), nil
+}
+
+// withOthers adds the lives that other hosts have.
+func (h Home) withOthers(list []Agent) []Agent {
+	if h.Shared == nil {
+		return list
+	}
+	for _, e := range h.Shared.Elsewhere() {
+		a := Agent{Status: status.Status{Name: e.Identity.Name, Self: e.Identity.Self, Rooms: []string{}}}
+		at := slices.IndexFunc(list, func(a Agent) bool { return a.Self == e.Identity.Self })
+		if at < 0 {
+			at = len(list)
+			list = append(list, a)
+		}
+		list[at].State, list[at].Host = "elsewhere", e.Host
+	}
+	slices.SortStableFunc(list, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // family puts children behind their parents, and those whose parent is gone, or themselves, where the others begin.

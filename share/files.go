@@ -49,7 +49,7 @@ func (t tree) remove(ctx context.Context, stream string, upto int, keep func(n i
 	for name, err := range t.keys(ctx, stream, 1000) {
 		n := number(stream, name)
 		newest = max(n, newest)
-		old := n > 0 && n <= upto && n < newest && !keep(n)
+		old := n > 0 && n <= upto && (keep == nil || n < newest && !keep(n))
 		if err == nil && (old || strings.Contains(name, "/.tmp-")) { // whose writer died, or tries again
 			err = t.forget(ctx, name)
 		}

@@ -254,7 +254,12 @@ func (j *jetStream) newest(ctx context.Context, stream string) (int, error) {
 	return m.n, err
 }
 
-func (j *jetStream) remove(ctx context.Context, stream string, upto int, _ func(n int) bool) error {
+func (j *jetStream) remove(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
+	if keep == nil {
+		j.cursors.Delete(stream)
+		_, err := j.api(ctx, "PURGE", `{"filter": %q}`, j.subject(stream))
+		return err
+	}
 	newest, err := j.newest(ctx, stream)
 	if err != nil || newest == 0 {
 		return err

@@ -39,6 +39,8 @@ type Store interface {
 	// create such a number again: callers read it from the pack that holds it, and keep the first text of each holder,
 	// which stops that host. JetStream refuses it by itself, and keep is not asked. After an error Delete may be repeated.
 	Delete(ctx context.Context, stream string, upto int, keep func(n int) bool) error
+	// Drop removes a stream, the newest text too.
+	Drop(ctx context.Context, stream string) error
 	// List returns the names of streams that begin with prefix, sorted.
 	List(ctx context.Context, prefix string) ([]string, error)
 	Close() error

@@ -173,6 +173,13 @@ func (s *store) Delete(ctx context.Context, stream string, upto int, keep func(n
 	return away("delete texts of "+stream, s.remove(ctx, stream, upto, keep))
 }
 
+func (s *store) Drop(ctx context.Context, stream string) error {
+	if err := check(stream, 1); err != nil {
+		return err
+	}
+	return away("drop "+stream, s.remove(ctx, stream, MostNumber, nil))
+}
+
 func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
 	names, err := s.list(ctx)
 	names = slices.DeleteFunc(names, func(name string) bool {

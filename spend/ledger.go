@@ -100,12 +100,24 @@ func (a Account) held(day string) (s Sums) {
 // lock.
 type Ledger struct {
 	Accounts map[string]Account // by Self, as far as it is read
+	Remote   Remote             // nil where no other host shares the home
 
 	home  string
 	at    int64  // how far the file is read
 	end   []byte // the line before
 	lines int
 }
+
+// Remote is the ledger that several hosts of a home share. The file here has what it had when it was last read.
+type Remote interface {
+	// Pull calls f with lines that were added. whole says that they take the place of all.
+	Pull(f func(lines []byte, whole bool) error) error
+	// Push adds lines, durably. The error is ErrChanged where other hosts have added something that was not pulled.
+	Push(lines []byte, whole bool) error
+}
+
+// ErrChanged says that the ledger has to be read, and what was decided by it decided again.
+var ErrChanged = errors.New("another host has written the ledger")
 
 // NewLedger returns the ledger of a home. It has read nothing yet.
 func NewLedger(home string) *Ledger { return &Ledger{home: home, Accounts: map[string]Account{}} }
@@ -132,15 +144,33 @@ const maxLedger = 1 << 28
 
 // Read reads what is new in the file. The error wraps fs.ErrNotExist where there is none, or one that says nothing.
 func (l *Ledger) Read() error {
+	if l.Remote != nil {
+		if err := l.Remote.Pull(l.write); err != nil {
+			return err
+		}
+	}
+	return l.read()
+}
+
+// write adds lines to the file, or has it have no others.
+func (l *Ledger) write(lines []byte, whole bool) error {
+	if !whole {
+		_, _, err := durable.Append(l.path(), lines, 0o600)
+		return err
+	}
+	return durable.WriteFile(l.path(), lines, 0o600)
+}
+
+func (l *Ledger) read() error {
 	f, _, err := durable.OpenRegular(l.path(), os.O_RDONLY, 0)
 	if err != nil {
-		*l = *NewLedger(l.home)
+		*l = Ledger{Accounts: map[string]Account{}, Remote: l.Remote, home: l.home}
 		return fmt.Errorf("read the ledger: %w", err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.NewSectionReader(f, l.at-int64(len(l.end)), maxLedger))
 	if err == nil && !bytes.HasPrefix(data, l.end) { // it was made anew
-		*l = *NewLedger(l.home)
+		*l = Ledger{Accounts: map[string]Account{}, Remote: l.Remote, home: l.home}
 		data, err = io.ReadAll(io.NewSectionReader(f, 0, maxLedger))
 	}
 	if err != nil {
@@ -160,18 +190,10 @@ func (l *Ledger) Read() error {
 	return nil
 }
 
-// Put appends what is true of an identity now. It is durable when Put returns.
+// Put appends what is true of an identity now. It is durable when Put returns. The error is ErrChanged where another host
+// was faster.
 func (l *Ledger) Put(a Account) error {
-	line, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	f, fi, err := durable.OpenRegular(l.path(), os.O_RDWR|os.O_APPEND, 0)
-	if err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
-	}
-	defer f.Close()
-	_, _, err = durable.AppendShared(f, fi, append(line, '\n'))
+	err := l.put(false, a)
 	if err == nil {
 		l.Accounts[a.Self] = a
 	}
@@ -180,6 +202,13 @@ func (l *Ledger) Put(a Account) error {
 
 // Replace has the ledger say what these accounts say, and nothing else.
 func (l *Ledger) Replace(all []Account) error {
+	if err := l.put(true, all...); err != nil {
+		return err
+	}
+	return l.read()
+}
+
+func (l *Ledger) put(whole bool, all ...Account) (err error) {
 	var text []byte
 	for _, a := range all {
 		line, err := json.Marshal(a)
@@ -188,10 +217,16 @@ func (l *Ledger) Replace(all []Account) error {
 		}
 		text = append(append(text, line...), '\n')
 	}
-	if err := durable.WriteFile(l.path(), text, 0o600); err != nil {
-		return fmt.Errorf("write the ledger: %w", err)
+	if l.Remote != nil {
+		err = l.Remote.Push(text, whole)
 	}
-	return l.Read()
+	if err == nil {
+		err = l.write(text, whole)
+	}
+	if err != nil {
+		err = fmt.Errorf("write the ledger: %w", err)
+	}
+	return err
 }
 
 // NewBook is the book of a day, or of the next one if an account counts for that already. A clock that was further

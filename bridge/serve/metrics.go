@@ -14,6 +14,7 @@ import (
 	"lethe/internal/status"
 	"lethe/mind"
 	"lethe/report"
+	"lethe/share/hosts"
 )
 
 //go:embed metrics.txt
@@ -56,6 +57,8 @@ func metrics(mux *http.ServeMux, b *backend.Backend) {
 			all = append(all, one)
 		}
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_ = samples().Execute(w, map[string]any{"Agents": all, "Bridges": bridges, "Unread": unread}) // who asks may be gone
+		_ = samples().Execute(w, map[string]any{ // who asks may be gone
+			"Agents": all, "Bridges": bridges, "Unread": unread, "Shared": b.Shared != nil, "Share": hosts.ReadStatus(b.Dir),
+		})
 	})
 }

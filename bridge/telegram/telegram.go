@@ -59,6 +59,7 @@ type Config struct {
 	Home    string
 	Store   *blobs.Store  // takes what people send
 	Watcher *chat.Watcher // the caller runs it
+	Shared  bridge.Shared // nil where no other host shares the home
 	Log     *slog.Logger  // may be nil
 
 	Token string // 123456:ABC-def, from BotFather
@@ -191,7 +192,7 @@ func Run(ctx context.Context, c Config) error {
 }
 
 func run(ctx context.Context, c Config) (err error) {
-	hub, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher})
+	hub, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher, Shared: c.Shared})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"lethe/bridge/telegram"
 	"lethe/chat"
 	"lethe/config"
+	"lethe/home"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )
@@ -105,7 +106,27 @@ func (p *program) telegramCommand(call call) error {
 		p.announce(map[string]string{"event": "ready", "bridge": telegram.Name, "bot": account}, "ready telegram @%s",
 			account)
 	}
-	return besideWatcher(call, watcher, func(ctx context.Context) error { return telegram.Run(ctx, c) })
+	lost := make(chan error)
+	if p.shared != nil {
+		shared := p.shared.Bridge(telegram.Name)
+		c.Shared, lost = shared, shared.Lost
+	}
+	return besideWatcher(call, watcher, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() { // ends with ctx
+			select {
+			case err := <-lost:
+				cancel(err)
+			case <-ctx.Done():
+			}
+		}()
+		err := telegram.Run(ctx, c)
+		if cause := context.Cause(ctx); errors.As(cause, new(*home.ElsewhereError)) {
+			err = cause
+		}
+		return err
+	})
 }
 
 // besideWatcher runs f, and a watcher as long as it lasts.

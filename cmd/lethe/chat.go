@@ -29,21 +29,27 @@ func (p *program) bridge(ctx context.Context, c terminal.Config) error {
 	c.Timeout = p.timeout
 	c.Home, c.User, c.Start = p.home.Dir, p.settings.UserName(), p.howToHear(c.Room)
 	c.Out, c.Err, c.JSON = p.out, p.err, p.json
-	if p.interactive() && !c.JSON {
-		c.Store = p.look.Store
-		c.Run = func(args ...string) string {
-			var out bytes.Buffer
-			beside := &program{in: strings.NewReader(""), out: &out, err: &out}
-			if p.homeDir != "" {
-				args = append([]string{"--home", p.homeDir}, args...)
-			}
-			beside.execute(ctx, args)
-			return out.String()
+	return p.besideHosts(ctx, func(ctx context.Context) error {
+		if p.interactive() && !c.JSON {
+			c.Store, c.Run = p.look.Store, p.run(ctx)
+			return terminal.Screen(ctx, c)
 		}
-		return terminal.Screen(ctx, c)
+		p.tell(c.Banner)
+		return terminal.Plain(ctx, c)
+	})
+}
+
+// run runs commands on the same home, and returns what they print.
+func (p *program) run(ctx context.Context) func(args ...string) string {
+	return func(args ...string) string {
+		var out bytes.Buffer
+		beside := &program{in: strings.NewReader(""), out: &out, err: &out}
+		if p.homeDir != "" {
+			args = append([]string{"--home", p.homeDir}, args...)
+		}
+		beside.execute(ctx, args)
+		return out.String()
 	}
-	p.tell(c.Banner)
-	return terminal.Plain(ctx, c)
 }
 
 // tell says on standard error which identity runs, if one was started.
@@ -101,6 +107,9 @@ func (p *program) meant() (id home.Identity, err error) {
 		id, err = home.Identity{}, fmt.Errorf("find identity %q: %w", name, home.ErrNotFound)
 	}
 	_, none := host.Default(p.home, p.settings.Settings)
+	if name == "" && errors.As(err, new(*home.ElsewhereError)) {
+		return id, err
+	}
 	switch {
 	case errors.Is(err, home.ErrNotFound) && errors.Is(none, home.ErrNotFound):
 		err = nil

@@ -87,6 +87,9 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe branch": p.branchCommand, "lethe diff": p.diffCommand, "lethe fork": p.forkCommand,
 		"lethe tree": p.of(p.treeCommand), "lethe export": p.exportCommand, "lethe import": p.importCommand,
 		"lethe rehearse": p.rehearseCommand,
+
+		"lethe hosts": p.hostsCommand, "lethe hosts drain": p.drainCommand, "lethe restore": p.restoreCommand,
+		"lethe take": p.takeCommand,
 	}
 }
 

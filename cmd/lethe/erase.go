@@ -99,6 +99,9 @@ func (p *program) erase(c call, id home.Identity, request erase.Request) error {
 		return p.showFinding(id, f, c, "nothing was changed. The same command with "+again+" erases it for good")
 	}
 	stopped, err := report.Stop(c, id)
+	if err == nil && p.shared != nil {
+		err = p.shared.Settle(c)
+	}
 	if err != nil {
 		return err
 	}

@@ -160,7 +160,9 @@ func (p *program) advice(err error) string {
 	case errors.As(err, &running):
 		return fmt.Sprintf("talk to it with: ‹chat %s›; stop it with: ‹stop %s›", p.roomOf(running.Identity),
 			running.Identity.Name)
-	case errors.As(err, &elsewhere) && elsewhere.Mirror:
+	case errors.As(err, &elsewhere) && elsewhere.Host != "":
+		return fmt.Sprintf("run it there; or have it go on here: ‹take %s›", elsewhere.Identity.Name)
+	case elsewhere != nil && elsewhere.Mirror:
 		return fmt.Sprintf("begin another life with it: ‹fork %s›; or, if the life that it mirrors is no more: "+
 			"lethe import ARCHIVE --restore", elsewhere.Identity.Name)
 	case elsewhere != nil:

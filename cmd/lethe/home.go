@@ -78,6 +78,9 @@ func (p *program) open(missing bool) error {
 	}
 	secret.Add(p.settings.Web.Key())
 	store, err := blobs.Open(p.home.Blobs())
+	if err == nil && !p.asIs {
+		p.shared = host.Share(&p.home, p.settings.Settings, store, p.logTo(p.err))
+	}
 	p.look = report.Home{
 		Home: p.home, Store: store, Limits: p.settings.Budget.Limits(), Zone: p.settings.Zone(),
 		People: p.settings.Deciders(), ContextLimit: p.settings.Context.Limit, Known: p.known(), Mentions: p.settings.Mentions,
@@ -120,6 +123,13 @@ func (p *program) find(who string) (home.Identity, error) {
 		return p.defaultIdentity()
 	}
 	id, err := p.home.Find(who)
+	if errors.Is(err, home.ErrNotFound) && p.shared != nil {
+		for _, e := range p.shared.Elsewhere() {
+			if e.Identity.Name == who || e.Identity.Self == who {
+				return id, e
+			}
+		}
+	}
 	if errors.Is(err, home.ErrNotFound) {
 		return id, hint(err, "%s‹agents› lists them", p.nearest(who))
 	}
@@ -151,6 +161,11 @@ func (p *program) nearestRoom(room string) string {
 // defaultIdentity is host.Default, with what to do where there is none.
 func (p *program) defaultIdentity() (home.Identity, error) {
 	id, err := host.Default(p.home, p.settings.Settings)
+	if errors.Is(err, home.ErrNotFound) && p.shared != nil {
+		for _, e := range p.shared.Elsewhere() {
+			return id, e
+		}
+	}
 	switch {
 	case errors.As(err, new(*host.SeveralError)):
 		err = hint(usageError(err), "name one, as the command's argument or with --name, or set default_identity in %s",

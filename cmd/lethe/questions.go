@@ -42,5 +42,5 @@ func (p *program) answerCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	return p.say(room, as, line)
+	return p.say(c, room, as, line)
 }

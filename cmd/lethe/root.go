@@ -19,6 +19,7 @@ import (
 	"lethe/home"
 	"lethe/host"
 	"lethe/report"
+	"lethe/share/hosts"
 )
 
 // program is what every command shares: the streams, the global flags, and the
@@ -40,6 +41,7 @@ type program struct {
 	home     home.Home
 	look     report.Home // all there is to see of it
 	settings settings
+	shared   *hosts.Shared // nil: no other host shares the home
 
 	outlets []*outlet // of a program that stays
 }
@@ -84,8 +86,8 @@ func wantsJSON(args []string) bool {
 func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	group, _, _ := strings.Cut(name, " ")
-	homeless := []string{"demo", "completion", "rehearse", "help", "doctor", "models"} // they need no home
-	if cmd.Hidden || slices.Contains(homeless, group) {                                // hidden ones complete words
+	homeless := []string{"demo", "completion", "rehearse", "help", "doctor", "models", "restore"} // they need no home
+	if cmd.Hidden || slices.Contains(homeless, group) {                                           // hidden ones complete words
 		return nil
 	}
 	p.noteFlags(cmd)

@@ -33,6 +33,7 @@ func (p *program) runCommand(c call) error {
 			p.event("ready", id)
 		}
 	}
+	o.Standby = p.settings.Share.Standby && !c.is("started")
 	all := func(f func(context.Context) error) error {
 		return p.beside(c, bridges, func(ctx context.Context) error { return host.Keep(ctx, p.home, o, f) })
 	}
@@ -43,7 +44,7 @@ func (p *program) runCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 && !o.Standby {
 		id, _, err := p.identity(h)
 		if err != nil {
 			return err

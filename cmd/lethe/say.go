@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"time"
 
@@ -14,10 +15,10 @@ func (p *program) sayCommand(c call) error {
 	if err := checkRooms(c.arg(0)); err != nil {
 		return err
 	}
-	return p.say(c.arg(0), cmp.Or(c.text("as"), p.settings.UserName()), strings.Join(c.args[1:], " "))
+	return p.say(c, c.arg(0), cmp.Or(c.text("as"), p.settings.UserName()), strings.Join(c.args[1:], " "))
 }
 
-func (p *program) say(room, as, text string) error {
+func (p *program) say(ctx context.Context, room, as, text string) error {
 	if err := checkSigner(as); err != nil {
 		return err
 	}
@@ -29,6 +30,11 @@ func (p *program) say(room, as, text string) error {
 	near := p.nearestRoom(room)
 	if _, _, err = chat.Append(chat.Path(p.home.Dir, room), line); err != nil {
 		return err
+	}
+	if p.shared != nil { // no daemon need run here
+		if err := p.shared.Sync(ctx); err != nil {
+			return err
+		}
 	}
 	heard := len(p.look.Hearers(room)) > 0
 	if !heard {

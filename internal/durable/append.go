@@ -94,3 +94,29 @@ func Truncate(f *os.File, size int64) error {
 	}
 	return nil
 }
+
+// WriteEnd has the file at path, which is made where it is missing, end at an offset and go on with data, with its sync
+// left to a set. Done again after a crash it ends the same. It is for the one writer of a file.
+func WriteEnd(s *Syncs, path string, at int64, data []byte, perm fs.FileMode) error {
+	f, fi, err := OpenRegular(path, os.O_RDWR|os.O_CREATE, perm)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	switch {
+	case fi.Size() < at:
+		err = fmt.Errorf("write %s: it has %d bytes, and %d are expected", path, fi.Size(), at)
+	case fi.Size() > at:
+		err = Truncate(f, at)
+	}
+	if err == nil {
+		_, err = f.Seek(at, io.SeekStart)
+	}
+	if err == nil {
+		err = write("write", path, f, data)
+	}
+	if err != nil {
+		f.Close()
+		return err
+	}
+	return s.add(path, f)
+}

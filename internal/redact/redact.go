@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"lethe/blobs"
@@ -175,7 +176,7 @@ func (f *File) apply(home string, at time.Time) (done bool, err error) {
 		return true, durable.Sync(path)
 	case f.Mask(data) != f.Sum:
 		return false, nil
-	case filepath.Dir(path) == chat.Dir(home) && filepath.Ext(path) == ".md":
+	case filepath.Ext(path) == ".md" && (filepath.Dir(path) == chat.Dir(home) || strings.HasPrefix(f.Path, "share/rooms/")):
 		err = chat.Erase(path, f.pieces()...)
 	default:
 		err = durable.Patch(path, f.pieces()...)

@@ -40,6 +40,9 @@ func Open(
 		home: h, store: store, limits: limits, limited: limits.Any(),
 		ledger: spend.NewLedger(h.Dir), own: newAccount(id, store),
 	}
+	if h.Shared != nil {
+		p.ledger.Remote = h.Shared.Ledger()
+	}
 	for _, self := range append(home.Ancestry(store, id.Self), id.Self) {
 		child, err := h.Identity(self, "").Child()
 		if err != nil {
@@ -69,7 +72,7 @@ func (p *Wallet) open(says spend.Spending) error {
 	})
 }
 
-// locked runs f with the ledger, as it is now, while nobody else has it. Where there is none it is made, or f does
+// locked runs f with the ledger, as it is now, while nobody else has it; again, where another host has changed it. Where there is none it is made, or f does
 // not run if nothing is limited.
 func (p *Wallet) locked(f func() error) error {
 	if !p.limited && p.ledger.Missing() {
@@ -80,16 +83,18 @@ func (p *Wallet) locked(f func() error) error {
 		return err
 	}
 	defer unlock()
-	if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
-		if !p.limited {
-			return nil
+	for again := true; again; again = errors.Is(err, spend.ErrChanged) {
+		if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
+			if !p.limited {
+				return nil
+			}
+			err = makeLedger(p.home, p.store, p.ledger)
 		}
-		err = makeLedger(p.home, p.store, p.ledger)
+		if err == nil {
+			err = f()
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return f()
+	return err
 }
 
 // agree has the ledger, as it was read, say what the wallet does; others may have made it anew.

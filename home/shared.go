@@ -1,0 +1,68 @@
+package home
+
+import (
+	"context"
+	"errors"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// Sharing is what several hosts of a home share.
+type Sharing interface {
+	// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. The error is
+	// an *ElsewhereError where another host has the life.
+	Hold(ctx context.Context, id Identity, store *blobs.Store) (Custody, error)
+	// Room is the file in which a room stands in the order that all hosts have.
+	Room(room string) string
+	// Post has a line stand in a room once, at all hosts, however often it is called with the same line and mark, of a
+	// place before it. It returns the bytes of the line in the file of Room.
+	Post(room string, line []byte, from chat.Mark) (at, to int64, err error)
+	// Elsewhere lists the lives that other hosts have.
+	Elsewhere() []*ElsewhereError
+	// Removed has the other hosts and the store forget a life that is about to be removed here.
+	Removed(id Identity) error
+	// Ledger is what all hosts spend.
+	Ledger() Ledger
+}
+
+// Ledger is spend.Remote.
+type Ledger interface {
+	Pull(f func(lines []byte, whole bool) error) error
+	Push(lines []byte, whole bool) error
+}
+
+// ErrAway says that what the hosts share cannot be reached.
+var ErrAway = errors.New("the store of [share] is away")
+
+// Custody is the right of this host to go on with a life.
+type Custody interface {
+	// Open shares a life that was not shared before. It returns how often the life was handed over.
+	Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error)
+	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing rests on a line
+	// before.
+	Ship(ctx context.Context, log *life.Log, texts []blobs.Hash) error
+	// Check makes sure that no other host has taken the life since the store was last asked, unless that was just now.
+	Check(ctx context.Context) error
+	// Erased has the store hold what this host does, from which something was erased, and nothing else.
+	Erased(ctx context.Context) error
+	Close() error
+}
+
+// Room is the file in which a room is heard and posted to.
+func (h Home) Room(room string) string {
+	if h.Shared != nil {
+		return h.Shared.Room(room)
+	}
+	return chat.Path(h.Dir, room)
+}
+
+// Post is chat.Post for the rooms of the home.
+func (h Home) Post(room string, line []byte, from chat.Mark) (at, to int64, err error) {
+	if h.Shared != nil {
+		return h.Shared.Post(room, line, from)
+	}
+	return chat.Post(chat.Path(h.Dir, room), line, from)
+}

@@ -1,0 +1,187 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"lethe/blobs"
+	"lethe/home"
+	"lethe/internal/durable"
+	"lethe/share"
+	"lethe/share/streams"
+)
+
+// Bridge is what a bridge shares: a book of what is written into its files. Who wrote last has the bridge, and whoever
+// begins says so by a text of its own. It is bridge.Shared.
+type Bridge struct {
+	*Shared
+	Lost chan error // gets the error when another host has the bridge
+	name string
+
+	mu     sync.Mutex // held over each use of the book
+	writes int        // since all files were written
+}
+
+// Bridge returns what a bridge of the home shares.
+func (s *Shared) Bridge(name string) *Bridge {
+	return &Bridge{Shared: s, Lost: make(chan error, 1), name: name}
+}
+
+// written is the head of a text of the book: which files what stands behind it was written into.
+type written struct {
+	Host   streams.Host `json:"host"`
+	Files  []string     `json:"files,omitempty"`
+	Append bool         `json:"append,omitempty"`
+	Large  blobs.Hash   `json:"large,omitzero"` // of the whole text, where it is stored by itself
+}
+
+func (b *Bridge) dir() string { return filepath.Join(b.home.Dir, "bridges", b.name) }
+
+func (b *Bridge) book() streams.Book {
+	return streams.Book{
+		Streams: b.lives.Streams, Stream: "bridges/" + b.name, File: filepath.Join(b.home.Dir, "share", "bridge-"+b.name),
+	}
+}
+
+// Begin brings the files of the bridge up to date, and has this host have it. The error is a *home.ElsewhereError where
+// another host has it and is there.
+func (b *Bridge) Begin() error {
+	if err := b.connect(); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if err := b.book().Pull(ctx, b.apply); err != nil {
+		return err
+	}
+	last, err := b.book().Last(ctx)
+	var holder written
+	if err == nil && last != nil {
+		_, err = streams.Split(last, &holder)
+	}
+	if err != nil {
+		return err
+	}
+	if holder.Host.ID != "" && holder.Host.ID != b.Host.ID && !b.silent(ctx, holder.Host.ID) {
+		return b.elsewhere(holder.Host.Label)
+	}
+	return b.writeAll()
+}
+
+func (b *Bridge) elsewhere(host string) error {
+	return &home.ElsewhereError{Identity: home.Identity{Name: "bridge " + b.name}, Host: host}
+}
+
+// apply brings what another host has written to this disk.
+func (b *Bridge) apply(text []byte, _ bool) error {
+	var w written
+	parts, err := streams.Split(text, &w)
+	if err == nil && !w.Large.IsZero() {
+		if text, err = b.lives.Streams.Large(context.Background(), w.Large); err == nil {
+			parts, err = streams.Split(text, &w)
+		}
+	}
+	if err == nil && len(parts) != len(w.Files) {
+		err = streams.ErrDamaged
+	}
+	for k, name := range w.Files {
+		if err == nil {
+			err = b.place(name, parts[k], w.Append)
+		}
+	}
+	return err
+}
+
+func (b *Bridge) place(name string, data []byte, appended bool) error {
+	if !filepath.IsLocal(name) {
+		return fmt.Errorf("bridge %s: a host has written %q", b.name, name)
+	}
+	path := filepath.Join(b.dir(), name)
+	err := durable.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil && appended {
+		_, _, err = durable.Append(path, data, 0o600)
+	} else if err == nil {
+		err = durable.WriteFile(path, data, 0o600)
+	}
+	return err
+}
+
+// wholeEvery is after how many writes all files are written anew.
+const wholeEvery = 500
+
+// Wrote is bridge.Shared's.
+func (b *Bridge) Wrote(file string, data []byte, appended bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.writes++; b.writes > wholeEvery {
+		return b.writeAll()
+	}
+	return b.push(written{Files: []string{file}, Append: appended}, false, data)
+}
+
+// writeAll pushes all that the bridge must not forget.
+func (b *Bridge) writeAll() error {
+	var w written
+	var all [][]byte
+	names, err := fs.Glob(os.DirFS(b.dir()), "peers/*.json")
+	for _, name := range append(names, "inbox.jsonl", "people.json", "chats.json") {
+		data, rerr := os.ReadFile(filepath.Join(b.dir(), name))
+		if rerr == nil {
+			w.Files, all = append(w.Files, name), append(all, data)
+		} else if !errors.Is(rerr, fs.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	if err == nil {
+		err = b.push(w, true, all...)
+	}
+	if err == nil {
+		b.writes = 0
+	}
+	return err
+}
+
+func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
+	w.Host = b.Host
+	ctx := context.Background()
+	text := streams.Join(w, parts...)
+	if len(text) > streams.MaxText {
+		large := blobs.Sum(text)
+		if err := b.lives.Streams.PutLarge(ctx, large, text); err != nil {
+			return err
+		}
+		text = streams.Join(written{Host: b.Host, Large: large})
+	}
+	err := b.book().Push(ctx, text, whole)
+	if errors.Is(err, share.ErrTaken) {
+		err = b.elsewhere("another host")
+		select {
+		case b.Lost <- err:
+		default: // it is known
+		}
+	}
+	return err
+}
+
+// silent reports whether a host does not say any more that it is there. It looks until the host says so, or for so long
+// as it takes.
+func (s *Shared) silent(ctx context.Context, host string) bool {
+	first, err := s.store.Newest(ctx, leaseStream(host), 0)
+	for end := time.Now().Add(silentFor); err == nil && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(renewEvery / 5):
+		}
+		var now int
+		if now, err = s.store.Newest(ctx, leaseStream(host), first); now != first {
+			return false
+		}
+	}
+	return err == nil
+}

@@ -1,0 +1,209 @@
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/home"
+	"lethe/journal"
+	"lethe/share/lives"
+	"lethe/share/rooms"
+	"lethe/share/streams"
+)
+
+// The hosts say in two rooms of their own which lives there are and where, and what they ask of each other.
+const (
+	rosterRoom = ".lives"
+	askedRoom  = ".asked"
+)
+
+// Life is a life of the home, and where it goes on.
+type Life struct {
+	Self    string       `json:"self"`
+	Name    string       `json:"name"`
+	Parent  string       `json:"parent,omitempty"` // Self of the one that it works for
+	Custody int          `json:"custody"`
+	Host    streams.Host `json:"host"`
+	Free    bool         `json:"free,omitempty"` // its host was drained: whoever stands by takes it
+	Gone    bool         `json:"gone,omitempty"` // it was removed
+}
+
+// roster is which lives there are, as far as the hosts have told.
+type roster struct {
+	lives map[string]Life // by Self
+	read  int64           // bytes of its room
+	news  map[string]bool // by Self: of which nobody has looked at the newest
+}
+
+// Lives returns the lives of the home, by name, as this host was told last.
+func (s *Shared) Lives() ([]Life, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := os.Open(rooms.Path(s.home.Dir, rosterRoom))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if s.roster.lives == nil {
+		s.roster.lives, s.roster.news = map[string]Life{}, map[string]bool{}
+	}
+	text := make([]byte, max(0, fi.Size()-s.roster.read))
+	if _, err := f.ReadAt(text, s.roster.read); err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var l Life
+		if json.Unmarshal(line, &l) != nil || !home.ValidName(l.Name) {
+			continue
+		}
+		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= s.roster.lives[l.Self].Custody {
+			s.roster.lives[l.Self] = l
+			s.roster.news[l.Self] = true
+		}
+	}
+	s.roster.read += int64(len(text))
+	out := make([]Life, 0, len(s.roster.lives))
+	for _, l := range s.roster.lives {
+		if !l.Gone {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Elsewhere is home.Sharing's: as this host was told last.
+func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
+	all, err := s.Lives()
+	if err != nil {
+		s.log.Warn("the lives of other hosts are not listed", "error", err)
+	}
+	known, _ := thisHost(s.home.Dir)
+	for _, l := range all {
+		if l.Host.ID != known.ID {
+			out = append(out, &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label})
+		}
+	}
+	return out
+}
+
+// took tells the other hosts that a life goes on here.
+func (s *Shared) took(id home.Identity, custody int) {
+	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: s.Host}
+	if child, err := id.Child(); err == nil && child != nil {
+		if self, ok := s.find(child.Of); ok {
+			l.Parent = self.Self
+		}
+	}
+	if err := s.tell(rosterRoom, l); err != nil {
+		s.log.Warn("other hosts were not told where a life goes on; the next start tells them", "identity", id.Name, "error", err)
+	}
+}
+
+// Removed is home.Sharing's.
+func (s *Shared) Removed(id home.Identity) error {
+	if err := s.Sync(context.Background()); err != nil {
+		return err
+	}
+	l, ok := s.find(id.Self)
+	switch {
+	case !ok:
+		return nil
+	case l.Host.ID != s.Host.ID:
+		return &home.ElsewhereError{Identity: id, Host: l.Host.Label}
+	}
+	l.Gone = true
+	if err := s.tell(rosterRoom, l); err != nil {
+		return err
+	}
+	return s.lives.Streams.DropAll(context.Background(), lives.Stream(id.Self))
+}
+
+// tell adds a line to a room of the hosts.
+func (s *Shared) tell(room string, what any) error {
+	line, err := json.Marshal(what)
+	if err == nil {
+		_, _, err = s.rooms.Post(context.Background(), room, append(line, '\n'), chat.Mark{})
+	}
+	return err
+}
+
+// find returns the life of a name or the beginning of a hash.
+func (s *Shared) find(who string) (Life, bool) {
+	all, _ := s.Lives()
+	i := slices.IndexFunc(all, func(l Life) bool {
+		return l.Name == who || len(who) >= 4 && strings.HasPrefix(l.Self, who)
+	})
+	if i < 0 {
+		return Life{}, false
+	}
+	return all[i], true
+}
+
+// Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
+func (s *Shared) Unknown(name string) error {
+	err := s.Sync(context.Background())
+	if l, is := s.find(name); err == nil && is && l.Host.ID != s.Host.ID {
+		err = &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
+	}
+	return err
+}
+
+// Take has a life go on here, with those that work for it.
+func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
+	if err := s.Sync(ctx); err != nil {
+		return home.Identity{}, err
+	}
+	l, ok := s.find(who)
+	if !ok {
+		return home.Identity{}, fmt.Errorf("take %s: %w: no host has a life of that name", who, home.ErrNotFound)
+	}
+	return s.take(ctx, l, "")
+}
+
+// take takes a life and those that work for it, from one host alone if that is named.
+func (s *Shared) take(ctx context.Context, l Life, from string) (home.Identity, error) {
+	id := s.home.Identity(l.Self, l.Name)
+	all, err := s.Lives()
+	for _, child := range all {
+		if err == nil && child.Parent == l.Self && child.Host.ID != s.Host.ID {
+			_, err = s.take(ctx, child, from)
+		}
+	}
+	if err != nil {
+		return id, err
+	}
+	if err := os.MkdirAll(id.Dir, 0o700); err != nil {
+		return id, err
+	}
+	lock, err := home.Lock(id)
+	if err != nil {
+		return id, err
+	}
+	err = s.lives.Take(ctx, id, s.texts, from)
+	lock.Close()
+	if err != nil {
+		return id, err
+	}
+	j, err := journal.Hold(s.home, id, s.texts, s.log) // which has the log say so
+	if err == nil {
+		err = j.Close()
+	}
+	return id, err
+}

@@ -1,0 +1,377 @@
+// Package lives keeps lives as streams that several hosts of a home share: a life goes on at one host at a time.
+//
+// A life is a stream of segments (docs/share.md). Whoever creates the next number holds it: the log is shipped behind its
+// own sync and before anything rests on it, so what a host has that the store lacks had no effect. A host that was
+// asleep finds its next number taken, and can do nothing any more.
+//
+//	c, err := l.Hold(id, store)  // brings the log up to date; *home.ElsewhereError: another host has it
+//	err = c.Ship(log, texts)     // behind each append
+//	err = l.Take(ctx, id, store) // has the life go on here
+package lives
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/home"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/mind"
+	"lethe/share"
+	"lethe/share/streams"
+)
+
+// Lives are the lives of a home, on one of its hosts.
+type Lives struct {
+	Streams *streams.Streams
+	Home    home.Home
+	Host    streams.Host
+	Log     *slog.Logger
+	Most    int64                               // bytes of a workspace that is stored; 0: none is
+	Shipped func(took time.Duration)            // called for each segment; may be nil
+	Took    func(id home.Identity, custody int) // called when a life has begun here, or was taken
+}
+
+// Stream is that of the life of an identity.
+func Stream(self string) string { return "lives/" + self }
+
+// Custody is the right of this host to go on with a life, while nobody has taken it.
+type Custody struct {
+	lives *Lives
+	id    home.Identity
+	store *blobs.Store
+	files files
+	at    position
+
+	workspace workspace
+	acked     time.Time // when the store last said that this host has the life
+	beside    sync.WaitGroup
+	packing   atomic.Bool
+	closed    context.Context // ends with Close
+	close     context.CancelFunc
+}
+
+// position is how far the log here and the stream agree. It is kept in a file, a cache: without it the stream is read
+// from its beginning.
+type position struct {
+	N       int                   `json:"n"`
+	Mark    life.Mark             `json:"mark"`
+	Host    streams.Host          `json:"host"` // that has the life
+	Custody int                   `json:"custody"`
+	Files   map[string]blobs.Hash `json:"files"`
+	Packed  int                   `json:"packed,omitempty"`
+	Stale   map[string]bool       `json:"stale,omitempty"` // files of the workspace that lists before have told of
+}
+
+func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
+
+// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is here and
+// nowhere else is set aside. The error is a *home.ElsewhereError where another host has the life.
+func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
+	c, err := l.catchUp(ctx, id, store)
+	if err == nil && c.at.N > 0 && c.at.Host.ID != l.Host.ID {
+		err = c.leave()
+	}
+	return c, err
+}
+
+// leave makes what is here a mirror, also for who does not ask the store, and says who has the life.
+func (c *Custody) leave() error {
+	err := c.id.MarkMirror(c.at.Custody)
+	return cmp.Or(err, error(&home.ElsewhereError{Identity: c.id, Host: c.at.Host.Label}))
+}
+
+func (l *Lives) custody(ctx context.Context, id home.Identity, store *blobs.Store) *Custody {
+	c := &Custody{
+		lives: l, id: id, store: store, files: files{id: id},
+		workspace: workspace{filepath.Join(id.Dir, "workspace"), l.Most},
+	}
+	c.closed, c.close = context.WithCancel(context.WithoutCancel(ctx))
+	return c
+}
+
+// catchUp applies what the stream has more than the log here.
+func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
+	c := l.custody(ctx, id, store)
+	text, _, _ := durable.ReadRegular(positionFile(id), maxFile)
+	if err := json.Unmarshal(text, &c.at); err != nil {
+		c.at = position{}
+	}
+	if c.at.Files == nil {
+		c.at.Files = map[string]blobs.Hash{}
+	}
+	c.files.known = c.at.Files
+	if err := c.readOn(ctx); err != nil {
+		return c, fmt.Errorf("read the life of %s from the store: %w", id.Name, err)
+	}
+	return c, nil
+}
+
+func (c *Custody) readOn(ctx context.Context) (err error) {
+	stream := Stream(c.id.Self)
+	c.at.N, err = c.lives.Streams.Scan(ctx, stream, c.at.N, func(n int, text []byte) error {
+		s, err := decode(text)
+		if err == nil && s.Self != c.id.Self {
+			err = errors.New("it is of another life")
+		}
+		if err == nil {
+			err = c.apply(ctx, s)
+		}
+		if err != nil {
+			err = fmt.Errorf("segment %d: %w", n, err)
+		}
+		return err
+	})
+	if err != nil || c.at.N == 0 {
+		return err
+	}
+	c.acked = time.Now()
+	if err := c.endLog(); err != nil {
+		return err
+	}
+	return c.save()
+}
+
+// endLog sets aside what the log has behind the stream: nobody has acted upon it.
+func (c *Custody) endLog() error {
+	log, err := life.Open(c.id.LIFE())
+	if errors.Is(err, fs.ErrNotExist) && c.at.Mark.Offset == 0 {
+		return nil
+	}
+	if err != nil {
+		return c.id.Unread(err)
+	}
+	defer log.Close()
+	switch end := log.End(); {
+	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
+		c.at = position{Files: map[string]blobs.Hash{}}
+		return c.forgotten()
+	case end.Offset > c.at.Mark.Offset:
+		err = log.EndAt(c.at.Mark)
+		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
+	}
+	return err
+}
+
+// forgotten says that the log here has less than was known of it. The next Hold reads all.
+func (c *Custody) forgotten() error {
+	return cmp.Or(c.save(), fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name))
+}
+
+// apply brings what one segment says to this disk: texts, then lines, then files.
+func (c *Custody) apply(ctx context.Context, s Segment) error {
+	if s.Begins {
+		c.at.Host, c.at.Custody = s.Host, s.Custody
+		return nil
+	}
+	if err := c.placeTexts(ctx, s); err != nil {
+		return err
+	}
+	for k := range s.Files {
+		f := &s.Files[k]
+		if f.Large.IsZero() {
+			continue
+		}
+		data, err := c.lives.Streams.Large(ctx, f.Large)
+		if err != nil {
+			return err
+		}
+		f.Data = data
+	}
+	for _, f := range s.Files {
+		if f.Name == "LIFE.erased" { // which the lines are read with
+			if err := c.files.place(f, c.lives.Log); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.Lines) > 0 {
+		end, err := life.Graft(c.id.LIFE(), s.After, s.Lines)
+		if err != nil {
+			return home.ReadError(err)
+		}
+		c.at.Mark = end
+	}
+	for _, f := range s.Files {
+		if f.Name == workspaceFile {
+			c.passOver()
+		}
+		if err := c.files.place(f, c.lives.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passOver notes the files of a list that another one replaces.
+func (c *Custody) passOver() {
+	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	for name := range parseList(list) {
+		if c.at.Stale == nil {
+			c.at.Stale = map[string]bool{}
+		}
+		c.at.Stale[name] = true
+	}
+}
+
+// settle makes what a life that has come here needs beside its log: its soul, its name, the links to its rooms, and the
+// files of its workspace.
+func (c *Custody) settle(ctx context.Context) error {
+	state, err := home.Fold(c.id, c.store)
+	if err != nil {
+		return err
+	}
+	self, err := blobs.ParseHash(c.id.Self)
+	if err != nil {
+		return err
+	}
+	boot, err := c.store.Get(self)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(c.id.Dir, "SOUL.md"), boot.Body, 0o400)
+	}
+	if err == nil {
+		err = c.relink(state)
+	}
+	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	if err == nil && rerr == nil {
+		get := func(h blobs.Hash) ([]byte, error) { return c.lives.Streams.Large(ctx, h) }
+		err = c.workspace.restore(list, c.at.Stale, get)
+	}
+	if err != nil {
+		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
+	}
+	c.at.Stale = nil
+	return cmp.Or(c.save(), c.id.UnmarkMirror(), c.lives.Home.Link(c.id))
+}
+
+// relink has the links to rooms say what the life does.
+func (c *Custody) relink(state *mind.State) error {
+	linked, err := chat.Rooms(c.id.Subs())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, room := range linked {
+		if r := state.Rooms[room]; r == nil || !r.Joined {
+			err = cmp.Or(err, chat.Unsubscribe(c.id.Subs(), room))
+		}
+	}
+	for room, r := range state.Rooms {
+		if r.Joined {
+			err = cmp.Or(err, chat.Subscribe(c.id.Subs(), c.lives.Home.Chats(), room))
+		}
+	}
+	return err
+}
+
+func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
+	var later durable.Syncs
+	for _, text := range s.Texts {
+		if _, err := c.store.Adopt(&later, text); err != nil {
+			return err
+		}
+	}
+	for _, h := range s.Large {
+		if c.store.Has(h) {
+			continue
+		}
+		text, err := c.lives.Streams.Large(ctx, h)
+		if err == nil {
+			_, err = c.store.Adopt(&later, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return later.Wait()
+}
+
+// save writes down how far the log and the stream agree.
+func (c *Custody) save() error {
+	c.at.Files = c.files.known
+	text, err := json.Marshal(c.at)
+	if err == nil {
+		err = durable.Replace(positionFile(c.id), text, 0o600)
+	}
+	return err
+}
+
+// ErrBusy says that a life could not be taken.
+var ErrBusy = errors.New("its host is too busy; stop it there, and try again")
+
+// tries bounds how often a host that writes is to be faster.
+const tries = 30
+
+// Take has a life go on here: of an identity that does not run here, and of which the caller has the lock. Where from names
+// a host, it is taken from that one alone: otherwise the error is a *home.ElsewhereError.
+func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, from string) error {
+	for range tries {
+		c, err := l.catchUp(ctx, id, store)
+		switch {
+		case err != nil:
+			return err
+		case c.at.N == 0:
+			return fmt.Errorf("take %s: %w: no host shares a life of that name", id.Name, home.ErrNotFound)
+		case c.at.Host.ID == l.Host.ID: // a take that was cut short
+			return c.settle(ctx)
+		case from != "" && c.at.Host.ID != from:
+			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+		}
+		err = c.begin(ctx, c.at.Custody+1)
+		if err == nil {
+			err = c.settle(ctx)
+		}
+		if !errors.Is(err, share.ErrTaken) {
+			return err
+		}
+		time.Sleep(rand.N(100 * time.Millisecond))
+	}
+	return fmt.Errorf("take %s: %w", id.Name, ErrBusy)
+}
+
+// Stopped reports whether somebody has stopped a life, and nothing has happened since.
+func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
+	n, err := l.Streams.Newest(ctx, Stream(self), 0)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	text, err := l.Streams.Get(ctx, Stream(self), n)
+	if err != nil {
+		return false, err
+	}
+	s, err := decode(text)
+	for line := range strings.Lines(string(s.Lines)) {
+		if e, perr := life.ParseLine(line); perr == nil && e.Kind == "stopped" && e.Get("why") == "request" {
+			return true, err
+		}
+	}
+	return false, err
+}
+
+// begin creates the segment with which this host has the life.
+func (c *Custody) begin(ctx context.Context, custody int) error {
+	l := c.lives
+	s := Segment{Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce()}
+	n, stream := c.at.N+1, Stream(c.id.Self)
+	if err := l.Streams.CreateNewest(ctx, stream, n, s.encode()); err != nil {
+		return err
+	}
+	c.at.N, c.at.Host, c.at.Custody, c.acked = n, l.Host, custody, time.Now()
+	if l.Took != nil {
+		l.Took(c.id, custody)
+	}
+	return c.save()
+}

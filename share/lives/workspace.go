@@ -1,0 +1,174 @@
+package lives
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	ignore "github.com/sabhiram/go-gitignore"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+)
+
+// A workspace is stored at each epoch and at a stop: what is new in it as large texts, and a list of all in workspace.list.
+// What git ignores is left out, and so are links.
+
+// workspace is that of one identity.
+type workspace struct {
+	dir  string
+	most int64 // bytes; 0: it is not stored
+}
+
+// ErrLargeWorkspace says that a workspace has more than share.workspace allows.
+var ErrLargeWorkspace = errors.New("the workspace is larger than share.workspace allows, and is not stored")
+
+// list returns the lines of workspace.list for the workspace as it is now, and calls put for each text that the list before
+// has not told of.
+func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]byte, error) {
+	root, err := os.OpenRoot(w.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	known := map[blobs.Hash]bool{}
+	for _, f := range parseList(before) {
+		known[f.hash] = true
+	}
+	var lines bytes.Buffer
+	left := w.most
+	rules := map[string]*ignore.GitIgnore{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name != "." && ignored(rules, name, d.IsDir()):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			if text, err := root.ReadFile(path.Join(name, ".gitignore")); err == nil {
+				rules[name] = ignore.CompileIgnoreLines(strings.Split(string(text), "\n")...)
+			}
+			return nil
+		case !d.Type().IsRegular() || !listable(name):
+			return nil
+		}
+		data, mode, err := readIn(root, name, left)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it went meanwhile
+		}
+		hash := blobs.Sum(data)
+		if err == nil && !known[hash] {
+			err = put(hash, data)
+		}
+		known[hash], left = true, left-int64(len(data))
+		fmt.Fprintf(&lines, "%s %o %s\n", hash, mode&0o700, name)
+		return err
+	})
+	return lines.Bytes(), err
+}
+
+// readIn reads a file of a workspace, which has at most so many bytes.
+func readIn(root *os.Root, name string, most int64) (data []byte, mode fs.FileMode, err error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err == nil && (fi.Size() > most || !fi.Mode().IsRegular()) {
+		err = ErrLargeWorkspace
+	}
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(f, most))
+		mode = fi.Mode().Perm()
+	}
+	return data, mode, err
+}
+
+// ignored reports whether a .gitignore above a file ignores it.
+func ignored(rules map[string]*ignore.GitIgnore, name string, dir bool) bool {
+	for above := path.Dir(name); ; above = path.Dir(above) {
+		below := strings.TrimPrefix(name, above+"/")
+		if dir {
+			below += "/"
+		}
+		if r := rules[above]; r != nil && r.MatchesPath(below) {
+			return true
+		}
+		if above == "." {
+			return false
+		}
+	}
+}
+
+// listable reports whether a file can have a line in workspace.list.
+func listable(name string) bool { return filepath.IsLocal(name) && !strings.ContainsAny(name, "\n\r") }
+
+// restore brings the files of a list into the workspace, and removes those that were in lists before.
+func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.Hash) ([]byte, error)) error {
+	if err := durable.MkdirAll(w.dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	files := parseList(list)
+	for name := range stale {
+		if _, stays := files[name]; !stays {
+			_ = root.Remove(name)
+		}
+	}
+	for name, f := range files {
+		here, err := root.ReadFile(name)
+		if err == nil && blobs.Sum(here) == f.hash {
+			continue
+		}
+		text, err := get(f.hash)
+		if err == nil && blobs.Sum(text) != f.hash {
+			err = errors.New("it is another text")
+		}
+		if err == nil {
+			err = cmp.Or(root.MkdirAll(path.Dir(name), 0o700), root.WriteFile(name, text, f.mode))
+		}
+		if err != nil {
+			return fmt.Errorf("restore %s in the workspace: %w", name, err)
+		}
+	}
+	return nil
+}
+
+type listed struct {
+	hash blobs.Hash
+	mode fs.FileMode
+}
+
+func parseList(text []byte) map[string]listed {
+	out := map[string]listed{}
+	for line := range strings.Lines(string(text)) {
+		words := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+		if len(words) < 3 || !listable(words[2]) {
+			continue
+		}
+		h, err := blobs.ParseHash(words[0])
+		var mode fs.FileMode
+		if _, merr := fmt.Sscanf(words[1], "%o", &mode); err == nil && merr == nil {
+			out[words[2]] = listed{h, mode & 0o700}
+		}
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"lethe/internal/durable"
+)
+
+// Book is a stream of which the newest texts are enough: from time to time one says all that those before it said, and
+// these are forgotten. One process of a host uses it at a time.
+type Book struct {
+	*Streams
+	Stream string
+	File   string // that keeps how far this host has read
+}
+
+type bookHead struct {
+	Whole int    `json:"whole"` // the number of the newest text that says all
+	Nonce string `json:"nonce"`
+}
+
+// bookAt is how far a host has read.
+type bookAt struct {
+	N     int `json:"n"`
+	Whole int `json:"whole"`
+}
+
+func (b Book) at() (p bookAt, err error) {
+	text, _, err := durable.ReadRegular(b.File, 1<<10)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	return p, errors.Join(err, json.Unmarshal(text, &p))
+}
+
+func (b Book) keep(p bookAt) error {
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = durable.WriteFile(b.File, text, 0o600)
+	}
+	return err
+}
+
+// Pull calls f with each text that was not pulled or pushed here. whole says that it takes the place of all before it.
+func (b Book) Pull(ctx context.Context, f func(text []byte, whole bool) error) error {
+	p, err := b.at()
+	if err != nil {
+		return err
+	}
+	newest, err := b.Newest(ctx, b.Stream, p.N)
+	if err != nil || newest <= p.N {
+		return err
+	}
+	_, head, err := b.read(ctx, newest)
+	for n := max(p.N+1, head.Whole); err == nil && n <= newest; n++ {
+		var text []byte
+		text, _, err = b.read(ctx, n)
+		if err == nil {
+			err = f(text, n == head.Whole)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s from the store: %w", b.Stream, err)
+	}
+	return b.keep(bookAt{newest, head.Whole})
+}
+
+func (b Book) read(ctx context.Context, n int) (text []byte, head bookHead, err error) {
+	text, err = b.Get(ctx, b.Stream, n)
+	var parts [][]byte
+	if err == nil {
+		parts, err = Split(text, &head)
+	}
+	if err == nil && len(parts) != 1 {
+		err = fmt.Errorf("read text %d of %s: %w", n, b.Stream, ErrDamaged)
+	}
+	if err != nil {
+		return nil, head, err
+	}
+	return parts[0], head, nil
+}
+
+// Push adds a text, which says all if it is the whole. The error is share.ErrTaken where another host has added one that
+// was not pulled.
+func (b Book) Push(ctx context.Context, text []byte, whole bool) error {
+	p, err := b.at()
+	if err != nil {
+		return err
+	}
+	p.N++
+	if whole || p.Whole == 0 {
+		p.Whole = p.N
+	}
+	err = b.CreateNewest(ctx, b.Stream, p.N, Join(bookHead{p.Whole, Nonce()}, text))
+	if err == nil {
+		err = b.keep(p)
+	}
+	if err == nil && whole && p.N > 1 {
+		err = b.Delete(ctx, b.Stream, p.N-1, func(int) bool { return false })
+	}
+	return err
+}
+
+// Last returns the newest text; nil where there is none.
+func (b Book) Last(ctx context.Context) ([]byte, error) {
+	newest, err := b.Newest(ctx, b.Stream, 0)
+	if err != nil || newest == 0 {
+		return nil, err
+	}
+	text, _, err := b.read(ctx, newest)
+	return text, err
+}

@@ -1,0 +1,132 @@
+package streams
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+)
+
+// KeyFile is where the hosts of a home keep the key to what they share: an age identity, the same on each host.
+func KeyFile(home string) string { return filepath.Join(home, "share.key") }
+
+// ErrKey says that no key here opens a text.
+var ErrKey = errors.New("no key in share.key opens it")
+
+// Keys seal and open texts.
+type Keys struct {
+	open []age.Identity
+	seal []age.Recipient
+	salt blobs.Hash // of names that say nothing of what they name
+}
+
+// LoadKeys reads the key of a home, and makes one where there is none. Texts are sealed for it and for more age
+// recipients.
+func LoadKeys(home string, more []string) (*Keys, error) {
+	text, _, err := durable.ReadRegular(KeyFile(home), 1<<16)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = makeKey(KeyFile(home))
+	}
+	var k *Keys
+	if err == nil {
+		k, err = ParseKeys(string(text))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", KeyFile(home), err)
+	}
+	if len(more) > 0 {
+		others, err := age.ParseRecipients(strings.NewReader(strings.Join(more, "\n")))
+		if err != nil {
+			return nil, fmt.Errorf("share.to: %w", err)
+		}
+		k.seal = slices.Concat(k.seal, others)
+	}
+	return k, nil
+}
+
+// ParseKeys reads what a KeyFile holds.
+func ParseKeys(text string) (*Keys, error) {
+	text = strings.TrimSpace(text)
+	own, err := age.ParseIdentities(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	secret.Add(text)
+	k := &Keys{open: own, salt: blobs.Sum([]byte(text))}
+	for _, identity := range own {
+		switch own := identity.(type) {
+		case *age.X25519Identity:
+			k.seal = append(k.seal, own.Recipient())
+		case *age.HybridIdentity:
+			k.seal = append(k.seal, own.Recipient())
+		}
+	}
+	return k, nil
+}
+
+func makeKey(path string) ([]byte, error) {
+	own, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	text := []byte(own.String() + "\n")
+	return text, durable.WriteFile(path, text, 0o600)
+}
+
+var (
+	compressor = sync.OnceValue(func() *zstd.Encoder {
+		z, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20)) // options that are right
+		return z
+	})
+	decompressor = sync.OnceValue(func() *zstd.Decoder {
+		z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		return z
+	})
+)
+
+// sealed returns a text that only hosts of the home can read, compressed. Nil keys leave it as it is.
+func (k *Keys) sealed(text []byte) ([]byte, error) {
+	if k == nil {
+		return text, nil
+	}
+	var b bytes.Buffer
+	w, err := age.Encrypt(&b, k.seal...)
+	if err == nil {
+		_, err = w.Write(compressor().EncodeAll(text, nil))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return b.Bytes(), err
+}
+
+// opened returns the text that was sealed.
+func (k *Keys) opened(data []byte) ([]byte, error) {
+	if k == nil {
+		return data, nil
+	}
+	r, err := age.Decrypt(bytes.NewReader(data), k.open...)
+	if errors.As(err, new(*age.NoIdentityMatchError)) {
+		return nil, ErrKey
+	}
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(r)
+	}
+	if err == nil {
+		text, err = decompressor().DecodeAll(text, nil)
+	}
+	return text, err
+}
