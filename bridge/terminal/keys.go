@@ -246,7 +246,7 @@ func forHarness(text string) bool {
 	return name != ""
 }
 
-// maxInput bounds the bytes of the input; a key takes the time of all of them.
+// maxInput bounds the bytes of the input, and of what a command prints; a key takes the time of all of them.
 const maxInput = 64 << 10
 
 // typed has the inputs that were sent, oldest first, and the place of the cursor keys among them.

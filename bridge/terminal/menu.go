@@ -83,8 +83,8 @@ func howToAnswer(l message) string {
 	return fmt.Sprintf("\n(to answer, write: %s %s)", q.ID, append(q.Options, "and your answer")[0])
 }
 
-// A command of a chat: its name, what it takes and what it does. Those that run a command of the program have that, with
-// words that stand for the agent, the room and what was typed.
+// A command of a chat: its name, what it takes and what it does. Those that run a command of the program have that,
+// with words that stand for the agent, the room and what was typed.
 type command struct{ name, args, what, runs string }
 
 var commands = []command{

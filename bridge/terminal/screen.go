@@ -105,7 +105,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case news:
 		m.apply(msg)
 	case printed:
-		m.log.note(strings.TrimRight(string(msg), "\n"), m.now())
+		text := strings.TrimRight(string(msg), "\n")
+		if len(text) > maxInput {
+			text = text[:maxInput] + "\n… there is more: run the command outside of the chat"
+		}
+		m.log.note(text, m.now())
 		m.log.end()
 	case unsent:
 		m.notice = "not sent: " + oneLine(msg.Err.Error())

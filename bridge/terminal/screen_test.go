@@ -303,6 +303,8 @@ func TestCommandsOfTheProgram(t *testing.T) {
 		s.shows("printed␛[2J " + ran[0][0])
 	}
 	s.wants() // nothing was said in the room
+	s.send(printed(strings.Repeat("long ", maxInput)))
+	s.shows("… there is more")
 	ran = nil
 	s.press("/recall", "enter")
 	s.shows("/recall needs a QUERY", "❯ /recall")

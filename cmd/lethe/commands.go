@@ -70,8 +70,8 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe cat": p.catCommand, "lethe check": p.checkCommand, "lethe context": p.of(p.contextCommand),
 		"lethe doctor": p.doctorCommand, "lethe jobs": p.of(p.jobsCommand), "lethe life": p.of(p.lifeCommand),
 		"lethe model": p.of(p.modelCommand), "lethe models": p.modelsCommand,
-		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe rooms": p.roomsCommand, "lethe top": p.topCommand,
-		"lethe triggers": p.of(p.triggersCommand),
+		"lethe questions": p.questionsCommand, "lethe recall": p.recallCommand, "lethe rooms": p.roomsCommand,
+		"lethe top": p.topCommand, "lethe triggers": p.of(p.triggersCommand),
 
 		"lethe mcp add": p.serverAddCommand, "lethe mcp import": p.serverImportCommand, "lethe mcp list": p.serversCommand,
 		"lethe mcp login": p.serverLoginCommand, "lethe mcp remove": p.serverRemoveCommand, "lethe mcp test": p.serverTestCommand,
@@ -82,7 +82,8 @@ func (p *program) actions() map[string]func(call) error {
 		"lethe bridge": p.bridgeCommand, "lethe bridge telegram": p.telegramCommand,
 		"lethe bridge telegram allow": p.allowCommand, "lethe bridge telegram revoke": p.revokeCommand,
 		"lethe bridge telegram who": p.whoCommand, "lethe clean": p.cleanCommand, "lethe erase": p.eraseCommand,
-		"lethe gc": p.gcCommand, "lethe init": p.initCommand, "lethe rm": p.rmCommand, "lethe run": p.runCommand, "lethe serve": p.serveCommand, "lethe stop": p.of(p.stopCommand),
+		"lethe gc": p.gcCommand, "lethe init": p.initCommand, "lethe rm": p.rmCommand, "lethe run": p.runCommand,
+		"lethe serve": p.serveCommand, "lethe stop": p.of(p.stopCommand),
 
 		"lethe branch": p.branchCommand, "lethe diff": p.diffCommand, "lethe fork": p.forkCommand,
 		"lethe tree": p.of(p.treeCommand), "lethe export": p.exportCommand, "lethe import": p.importCommand,

@@ -102,8 +102,9 @@ func (s *setup) askModel() {
 		}
 		return nil
 	}
-	_ = choose(usual) // of an endpoint in config.toml, which is none of the presets'
-	isNew = s.ask(s.program.text("which model", presets), usual, false, choose) != usual || isNew
+	answer := s.ask(s.program.text("which model", presets), usual, false, choose)
+	_ = choose(answer) // the usual one may be at an address in config.toml, and no preset's
+	isNew = isNew || answer != usual
 	if s.preset.KeyRequired {
 		s.askKey("   Its key", s.preset.KeyEnv, func(string) error { return nil })
 	}

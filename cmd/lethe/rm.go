@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 
 	"golang.org/x/term"
@@ -19,7 +20,9 @@ func (p *program) rmCommand(c call) error {
 	}
 	if room != "" {
 		what := p.text("room goes", p.look.Hearers(room), room)
-		return p.removed(c, "room "+room, what, func() error { return hint(p.home.RemoveRoom(room), "%s‹rooms› lists them", p.nearestRoom(room)) })
+		return p.removed(c, "room "+room, what, func() error {
+			return hint(p.home.RemoveRoom(room), "%s‹rooms› lists them", p.nearestRoom(room))
+		})
 	}
 	id, err := p.find(name)
 	if err != nil {
@@ -63,6 +66,7 @@ func (p *program) confirmed(c call, what, question string) error {
 // typed asks on out, and returns the line that somebody types. One that is hidden is not shown on a terminal.
 func (p *program) typed(out io.Writer, question string, hidden bool) (line string, err error) {
 	fmt.Fprint(out, question)
+	signal.Reset(os.Interrupt) // Ctrl+C ends it at once: nothing is under way
 	f, _ := p.in.(*os.File)
 	if hidden = hidden && isTerminal(p.in); hidden {
 		var text []byte

@@ -19,12 +19,16 @@ import (
 func systemd(args string) {
 	out, err := exec.Command("systemctl", strings.Fields("--user "+args)...).CombinedOutput()
 	if err != nil {
-		must.Do(hint(fmt.Errorf("systemctl --user %s: %w: %s", args, err, out), "deploy/README.md has it by hand, and other ways"))
+		err = fmt.Errorf("systemctl --user %s: %w: %s", args, err, out)
+		must.Do(hint(err, "deploy/README.md has it by hand, and other ways"))
 	}
 }
 
 // askService asks whether systemd is to keep the identity running, and reports whether it does.
 func (s *setup) askService() (runs bool) {
+	if !s.online() {
+		return false // there is nothing to keep running
+	}
 	dir, err := os.UserConfigDir()
 	path := filepath.Join(dir, "systemd", "user", "lethe.service")
 	question := "5  Service: shall systemd keep it running? yes or no"
@@ -44,7 +48,8 @@ func (s *setup) askService() (runs bool) {
 	if secret.Value(botToken) != "" {
 		run += " --with telegram"
 	}
-	unit := strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", strings.ReplaceAll(run, "%", "%%"))
+	run = strings.NewReplacer("%", "%%", "$", "$$").Replace(run)
+	unit := strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", run)
 	for _, variable := range []string{s.preset.KeyEnv, botToken} {
 		if value := secret.Value(variable); value != "" { // a service has nothing of the environment of a shell
 			must.Do(config.SetKey(s.home.Dir, variable, value))
