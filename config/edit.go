@@ -42,7 +42,7 @@ func hold(home, server string, s *mcp.Server) error {
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range values {
 			key := strings.TrimPrefix(value, "Bearer ")
-			if strings.HasPrefix(key, "$") || s.URL == "" && !isKey().MatchString(name) {
+			if key == "" || key[0] == '$' || s.URL == "" && !isKey().MatchString(name) {
 				continue
 			}
 			variable := heldAs(server, name)

@@ -54,7 +54,7 @@ func TestServersKeys(t *testing.T) {
 	home := t.TempDir()
 	lethetest.Must(t, SetKey(home, "MINE", "sk-mine-1"))
 	lethetest.Must(t, AddServer(home, "git-hub", mcp.Server{
-		Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "ghp_123456789", "LANG": "de", "API_KEY": "$MINE"},
+		Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "ghp_123456789", "LANG": "de", "API_KEY": "$MINE", "NO_KEY": ""},
 	}))
 	lethetest.Must(t, AddServer(home, "far", mcp.Server{
 		URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer far-123456789", "X-Org": "a b"},
@@ -62,7 +62,7 @@ func TestServersKeys(t *testing.T) {
 	var s Settings
 	lethetest.Must(t, Read(home, &s))
 	want := map[string]mcp.Server{
-		"git-hub": {Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "$MCP_GIT_HUB_GITHUB_TOKEN", "LANG": "de", "API_KEY": "$MINE"}},
+		"git-hub": {Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "$MCP_GIT_HUB_GITHUB_TOKEN", "LANG": "de", "API_KEY": "$MINE", "NO_KEY": ""}},
 		"far":     {URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer $MCP_FAR_AUTHORIZATION", "X-Org": "$MCP_FAR_X_ORG"}},
 	}
 	if !reflect.DeepEqual(s.MCP, want) {

@@ -123,7 +123,7 @@ func (s *server) await(ctx context.Context, p *pending) (answer catalogue.Answer
 			<-p.done
 			deaf.Stop()
 		}
-		defer s.forget(p)
+		defer s.over(p)
 		if p.err != nil {
 			return answer, s.failure(ctx, p.limit, p.live, p.err)
 		}
@@ -148,23 +148,26 @@ func (s *server) put(p *pending, q question) []byte {
 	return q.says(s.name)
 }
 
-// forget ends a call, and reports whether people were being asked.
-func (s *server) forget(p *pending) (asked bool) {
+// dismiss ends a call whose question nobody has answered.
+func (s *server) dismiss(p *pending) {
+	s.mu.Lock()
+	waits := s.waiting[p.life] == p
+	if waits {
+		delete(s.waiting, p.life)
+	}
+	s.mu.Unlock()
+	if waits {
+		p.stop(nil)
+		s.end(p.live)
+	}
+}
+
+// over ends a call that somebody has waited for.
+func (s *server) over(p *pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, p)
-	if asked = s.waiting[p.life] == p; asked {
-		delete(s.waiting, p.life)
-	}
 	p.stop(nil)
-	return asked
-}
-
-// dismiss ends a call whose question nobody has answered.
-func (s *server) dismiss(p *pending) {
-	if s.forget(p) {
-		s.end(p.live)
-	}
 }
 
 // answer answers the question that is open, if it came to this life, and waits for the call that asked it.
