@@ -30,9 +30,8 @@ const Version = 1
 
 // Kinds of archives.
 const (
-	Move  = "move"  // the life goes on where it is taken in
-	Copy  = "copy"  // it goes on where it came from
-	Delta = "delta" // a copy, without the blobs that it had before a seal
+	Move = "move" // the life goes on where it is taken in
+	Copy = "copy" // it goes on where it came from
 )
 
 // ErrDamaged is wrapped when an archive is not as Write wrote it.
@@ -82,9 +81,11 @@ func parse(text string) (m Manifest, total int64, err error) {
 	head, rest, _ := strings.Cut(text, "\n\n")
 	_, _ = fmt.Sscanf(head, "lethe archive 1\nkind %s\nself %s\nname %s", &m.Kind, &m.Self, &m.Name)
 	_, bad := blobs.ParseHash(m.Self)
-	kinds := []string{Move, Copy, Delta}
-	if bad != nil || m.String() != head+"\n\n" || !home.ValidName(m.Name) || !slices.Contains(kinds, m.Kind) {
+	if bad != nil || m.String() != head+"\n\n" || !home.ValidName(m.Name) {
 		return m, 0, errors.New("its MANIFEST does not begin as one does")
+	}
+	if m.Kind != Move && m.Kind != Copy {
+		return m, 0, fmt.Errorf("it is a %q; only a move or a copy can be taken in", m.Kind)
 	}
 	last := ""
 	for line := range strings.Lines(rest) {

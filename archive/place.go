@@ -87,9 +87,6 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 		i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
 		i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(h.Agents(), i.Self)}
 		i.staged = must.Get(blobs.Open(filepath.Join(dir, "blobs")))
-		if i.Kind == Delta {
-			i.staged.Over(store)
-		}
 		held, err := i.meet()
 		if held != nil {
 			defer held.Close()
@@ -113,11 +110,8 @@ func (i *importer) meet() (*journal.Journal, error) {
 	is, err := i.home.Find(i.Self)
 	if _, there := os.Lstat(i.here.LIFE()); there != nil {
 		other, err := i.home.Find(i.here.Name)
-		switch {
-		case err == nil && other.Name == i.here.Name:
+		if err == nil && other.Name == i.here.Name {
 			return nil, fmt.Errorf("%s: %w", other.Name, home.ErrExists)
-		case i.Kind == Delta:
-			return nil, fmt.Errorf("this goes on from another archive of %s: import that one first", i.here.Name)
 		}
 		return nil, nil
 	}

@@ -34,8 +34,7 @@ const shortLen = 16
 
 // Store is a directory of blobs.
 type Store struct {
-	dir  string
-	base *Store // has what is not here; may be nil
+	dir string
 	// shards tells which shard directories are known to be durable: made, or
 	// listed and synced, by this Store. Indexed by the first MinPrefix digits.
 	shards [1 << (4 * MinPrefix)]atomic.Bool
@@ -57,17 +56,8 @@ func Open(dir string) (*Store, error) {
 // Path returns where the blob h is or would be.
 func (s *Store) Path(h Hash) string {
 	name := h.String()
-	path := filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
-	if s.base != nil {
-		if _, err := os.Lstat(path); err != nil {
-			return s.base.Path(h)
-		}
-	}
-	return path
+	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
 }
-
-// Over has the store find in base what is not in its own directory. It is for reading.
-func (s *Store) Over(base *Store) { s.base = base }
 
 // maxBlob bounds what is read of a blob, in bytes: far above what an identity hears or does.
 const maxBlob = 1 << 30
@@ -261,9 +251,6 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 		if err == nil && strings.HasPrefix(name.Name(), prefix[MinPrefix:]) { // and no temporary file
 			found = append(found, h)
 		}
-	}
-	if len(found) == 0 && s.base != nil {
-		return s.base.candidates(prefix)
 	}
 	return found, nil
 }

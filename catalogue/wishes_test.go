@@ -42,7 +42,7 @@ func TestWishes(t *testing.T) {
 	t.Parallel()
 	items := real(t)
 	for file, least := range map[string]struct{ first, shown int }{
-		"wishes-first": {35, 40}, "wishes-tuned": {42, 49}, "wishes-unseen": {41, 46},
+		"wishes-first": {35, 40}, "wishes-tuned": {42, 49}, "wishes-unseen": {41, 46}, "wishes-later": {74, 89},
 	} {
 		text, err := os.ReadFile("testdata/" + file + ".txt")
 		if err != nil {
@@ -62,7 +62,7 @@ func TestWishes(t *testing.T) {
 			place := slices.IndexFunc(found, func(name string) bool { return slices.Contains(right, name) })
 			if place == 0 {
 				first++
-			} else if file != "wishes-unseen" { // whoever reads those cannot tune without them any more
+			} else if file != "wishes-unseen" && file != "wishes-later" { // nobody is to tune on those
 				t.Logf("%q: place %d, first %v", wish, place+1, found[:min(3, len(found))])
 			}
 			if place >= 0 {
