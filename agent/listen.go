@@ -181,7 +181,7 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 	var e entry
 	var text []byte
 	var own []event.Span
-	agents, woken, called := 0, false, false
+	agents, woken, called := 0, false, !a.cfg.Mentions
 	for _, l := range in.run {
 		at := int64(len(text))
 		text = append(append(text, l.Raw...), '\n')
@@ -202,7 +202,7 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 		return
 	}
 	peers := a.state.Rooms[in.room].AgentTurns >= a.cfg.MaxAgentTurns // have talked enough
-	asleep := agents == heard && peers || a.cfg.Mentions && !called
+	asleep := agents == heard && peers || !called
 	if c := a.state.Child(in.room); c != nil { // nothing but a result wakes
 		asleep = !c.Results(e.heard) || peers
 		if slices.ContainsFunc(e.heard, func(l chat.Line) bool { return l.Name != c.Name }) {

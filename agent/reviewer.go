@@ -92,6 +92,9 @@ func (a *Agent) isAnother(name string) bool {
 // over reports whether a line owes nothing any more: a /stop behind it was obeyed, or others have answered it. What
 // wakes this identity alone is nobody else's to answer.
 func (a *Agent) over(room string, l chat.Line, moved bool) bool {
-	own := a.state.Waking(room, l.Hash) || a.cfg.Mentions && chat.Mentions(l.Text, a.id.Name)
-	return !moved && l.From < a.state.Rooms[room].Stopped || l.From < a.io(room).history && !own
+	history := l.From < a.io(room).history && !a.state.Waking(room, l.Hash)
+	if history && a.cfg.Mentions {
+		history = !chat.Mentions(l.Text, a.id.Name)
+	}
+	return history || !moved && l.From < a.state.Rooms[room].Stopped
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,9 @@ func phone(t *testing.T, b *Browser) {
 	p.Do(chromedp.Click("#push button"))
 	p.Until(`document.querySelector(".devices li b")?.innerText === "<b>my</b> phone"`)
 	p.Check()
+	if *pictures != "" {
+		p.Picture(filepath.Join(*pictures, "devices-narrow.png"))
+	}
 	listed, err := push.Devices(s.Backend.Dir)
 	if err != nil || len(listed) != 1 || listed[0].Endpoint != "https://push.example.org/"+s.Backend.PushKey+"true" {
 		t.Errorf("listed is %+v, %v", listed, err)

@@ -44,8 +44,8 @@ const (
 	maxFile     = 16 << 20 // bytes
 )
 
-// files guards what is in the directory of the server against other goroutines: one process serves a home.
-var files sync.Mutex
+// changes keeps changes of the list apart; one process serves a home.
+var changes sync.Mutex
 
 func path(home, name string) string { return filepath.Join(home, "bridges", backend.Name, name) }
 
@@ -67,9 +67,9 @@ func Devices(home string) (all []Device, err error) {
 // Add lists a device by the subscription of its browser, in JSON. One that is listed already is listed anew.
 func Add(home, name, subscription string) error {
 	d := Device{Name: cmp.Or(blobs.Gist(name), "a device"), At: time.Now().UTC().Truncate(time.Second)}
-	err := json.Unmarshal([]byte(subscription), &d.Subscription)
+	_ = json.Unmarshal([]byte(subscription), &d.Subscription) // what makes no sense names no address
 	if !strings.HasPrefix(d.Endpoint, "https://") {
-		return report.Invalid("the browser names no push service at an https address: %v", err)
+		return report.Invalid("the browser names no push service at an https address")
 	}
 	sum := sha256.Sum256([]byte(d.Endpoint))
 	d.ID = hex.EncodeToString(sum[:8])
@@ -81,8 +81,8 @@ func Remove(home, id string) error { return replace(home, id) }
 
 // replace lists devices in the place of the one with this id, durably.
 func replace(home, id string, by ...Device) error {
-	files.Lock()
-	defer files.Unlock()
+	changes.Lock()
+	defer changes.Unlock()
 	all, err := Devices(home)
 	if err != nil {
 		return err

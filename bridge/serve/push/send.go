@@ -119,14 +119,16 @@ func (s sender) Send(ctx context.Context, _ bridge.Peer, part bridge.Part) error
 	}
 	resp.Body.Close()
 	err = fmt.Errorf("%s answers %s", resp.Request.URL.Host, resp.Status)
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
 	switch code := resp.StatusCode; {
 	case code/100 == 2:
 		return nil
 	case code == http.StatusNotFound || code == http.StatusGone: // the browser has given the subscription up
 		return cmp.Or(Remove(s.Dir, s.ID), err)
-	case code == http.StatusTooManyRequests || code/100 == 5:
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+	case seconds > 0:
 		return &bridge.LaterError{After: min(time.Duration(seconds)*time.Second, time.Hour), Err: err}
+	case code == http.StatusTooManyRequests || code/100 == 5:
+		return err
 	}
 	return fmt.Errorf("%w: %w", bridge.ErrUnreachable, err)
 }
