@@ -84,7 +84,7 @@ type Page struct {
 	mu       sync.Mutex
 	requests []string // URLs
 	console  []string // errors that the page wrote
-	worker   serviceworker.RegistrationID
+	worker   serviceworker.Version // the one that is active
 }
 
 // Open shows a page in a tab with cookies of its own, which is closed with the test.
@@ -147,9 +147,11 @@ func (p *Page) listen(e any) {
 		if e.Entry.Level == cdplog.EntryLevelError && !strings.Contains(e.Entry.Text, "net::ERR_") { // a server that a test kills
 			p.console = append(p.console, e.Entry.Text+" "+e.Entry.URL)
 		}
-	case *serviceworker.EventWorkerRegistrationUpdated:
-		for _, r := range e.Registrations {
-			p.worker = r.RegistrationID
+	case *serviceworker.EventWorkerVersionUpdated:
+		for _, v := range e.Versions {
+			if v.Status == "activated" {
+				p.worker = *v
+			}
 		}
 	case *runtime.EventExceptionThrown:
 		p.console = append(p.console, e.ExceptionDetails.Text)
@@ -189,6 +191,7 @@ func Eval[T any](p *Page, script string) T {
 
 // Text returns the text of an element as it shows.
 func (p *Page) Text(selector string) string {
+	p.t.Helper()
 	return Eval[string](p, fmt.Sprintf("(document.querySelector(%q) || {innerText: ''}).innerText", selector))
 }
 
@@ -198,10 +201,13 @@ const patience = 30 * time.Second
 // Until waits until a JavaScript condition holds, in this document or in one that follows it.
 func (p *Page) Until(condition string) {
 	p.t.Helper()
+	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	for {
-		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("!!("+condition+")"))
+		once, end := context.WithTimeout(ctx, 3*time.Second) // Chromium answers nothing that it is asked while it changes the process of a tab
+		ok, err := chromedp.Run(once, chromedp.Evaluate[bool]("!!("+condition+")"))
+		end()
 		if err == nil && ok {
 			return
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -91,20 +89,22 @@ func phone(t *testing.T, b *Browser) {
 	}
 
 	// A notice is shown, once where it comes twice, and opens the room.
-	worker := func() serviceworker.RegistrationID {
+	worker := func() serviceworker.Version {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.worker
 	}
-	lethetest.Eventually(t, "the worker is registered", func() bool { return worker() != "" })
-	p.Until(`navigator.serviceWorker.controller || location.reload()`)
+	lethetest.Eventually(t, "the worker is registered", func() bool { return worker().ScriptURL != "" })
+	p.Goto(devices)
+	p.Until(`navigator.serviceWorker.controller`)
 	notice, err := json.Marshal(map[string]string{"title": "ada asks", "body": "Deploy? · yes · no", "url": "/agents/ada/now?room=dev", "tag": "3fa9c0d2e1b4a5f6"})
 	lethetest.Must(t, err)
-	for range 2 {
-		p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: worker(), Data: string(notice)}))
-	}
 	const shown = `navigator.serviceWorker.ready.then(w => w.getNotifications()).then(all => all.map(n => [n.title, n.body, n.data, n.tag].join("|")))`
-	lethetest.Eventually(t, "the notice is shown", func() bool { return len(Eval[[]string](p, shown)) > 0 })
+	lethetest.Eventually(t, "the notice is shown", func() bool { // a busy Chromium drops one
+		p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: worker().RegistrationID, Data: string(notice)}))
+		return len(Eval[[]string](p, shown)) > 0
+	})
+	p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: worker().RegistrationID, Data: string(notice)}))
 	if got := Eval[[]string](p, shown); !slices.Equal(got, []string{"ada asks|Deploy? · yes · no|/agents/ada/now?room=dev|3fa9c0d2e1b4a5f6"}) {
 		t.Errorf("shown is %q", got)
 	}
@@ -122,21 +122,14 @@ func phone(t *testing.T, b *Browser) {
 	if shell := "/page/" + version() + "/"; !slices.Equal(kept, []string{shell + "favicon.svg", shell + "page.js", shell + "style.css"}) {
 		t.Errorf("kept is %q", kept)
 	}
-	if got := Eval[string](p, `(async () => { await caches.open("/page/older/");
-		const fresh = await navigator.serviceWorker.register("/worker.js?2"), w = fresh.installing ?? fresh.active;
-		while (w.state !== "activated") await new Promise(done => w.onstatechange = done); return (await caches.keys()).join(); })()`); got != "/page/"+version()+"/" {
+	// A new version takes its place when no page is open any more, and what older ones have kept goes.
+	Eval[bool](p, `caches.open("/page/older/").then(() => navigator.serviceWorker.register("/worker.js?2")).then(() => true)`)
+	lethetest.Eventually(t, "the new version waits", func() bool { return Eval[bool](p, `navigator.serviceWorker.getRegistration().then(r => r.waiting !== null)`) })
+	p.Goto("about:blank")
+	lethetest.Eventually(t, "the new version takes over", func() bool { return strings.HasSuffix(worker().ScriptURL, "?2") })
+	p.Goto(origin + "/agents/ada/life")
+	if got := Eval[string](p, "caches.keys().then(String)"); got != "/page/"+version()+"/" {
 		t.Errorf("beside a new version stays %q", got)
-	}
-
-	// With the worker, too, another site leads nobody here.
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `<!doctype html><a href="%s/agents/ada/now">go</a><form method="post" action="%[1]s/agents/ada/now/stop"><button>post</button></form>`, origin)
-	}))
-	t.Cleanup(other.Close)
-	for _, click := range []string{"a", "button"} {
-		p.Goto(other.URL)
-		p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector(%q).click()`, click)))
-		p.Until(`location.pathname.startsWith("/agents") && /another site|needs the token/.test(document.body.innerText)`)
 	}
 
 	p.Goto(devices)

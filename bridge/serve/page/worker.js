@@ -6,11 +6,9 @@ const away = () => new Response(`<!doctype html><html lang="en"><meta charset="u
 <title>Lethe</title><link rel="stylesheet" href="${shell}style.css"><main class="book"><h1>Lethe is not reached</h1>
 <p>Does its server run, and is this device in its network? <a href="">Try again</a></p></main>`, {status: 503, headers: {"Content-Type": "text/html"}});
 
-oninstall = e => e.waitUntil((async () => {
-	await (await caches.open(shell)).addAll(["style.css", "page.js", "favicon.svg"].map(name => shell + name));
-	await skipWaiting();
-})());
+oninstall = e => e.waitUntil(caches.open(shell).then(kept => kept.addAll(["style.css", "page.js", "favicon.svg"].map(name => shell + name))));
 
+// The next version takes over when no page is open any more: a worker that is replaced in the middle can leave a page hanging.
 onactivate = e => e.waitUntil((async () => {
 	for (const name of await caches.keys()) if (name !== shell) await caches.delete(name);
 	await registration.navigationPreload?.enable();
