@@ -82,8 +82,8 @@ type Page struct {
 	axe  string
 
 	mu       sync.Mutex
-	requests []string // URLs
-	console  []string // errors that the page wrote
+	requests []string              // URLs
+	console  []string              // errors that the page wrote
 	worker   serviceworker.Version // the one that is active
 }
 

@@ -124,7 +124,9 @@ func phone(t *testing.T, b *Browser) {
 	}
 	// A new version takes its place when no page is open any more, and what older ones have kept goes.
 	Eval[bool](p, `caches.open("/page/older/").then(() => navigator.serviceWorker.register("/worker.js?2")).then(() => true)`)
-	lethetest.Eventually(t, "the new version waits", func() bool { return Eval[bool](p, `navigator.serviceWorker.getRegistration().then(r => r.waiting !== null)`) })
+	lethetest.Eventually(t, "the new version waits", func() bool {
+		return Eval[bool](p, `navigator.serviceWorker.getRegistration().then(r => r.waiting !== null)`)
+	})
 	p.Goto("about:blank")
 	lethetest.Eventually(t, "the new version takes over", func() bool { return strings.HasSuffix(worker().ScriptURL, "?2") })
 	p.Goto(origin + "/agents/ada/life")
