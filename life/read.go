@@ -79,12 +79,9 @@ func (l *Log) Back(before int64, f func(e Event, offset int64) (more bool)) erro
 }
 
 // Seek finds where the first line begins that was written at a moment or later, by halving the log: one of several,
-// where the clock was put back. The zero time is the end.
+// where the clock was put back, and the end where nothing was.
 func (l *Log) Seek(t time.Time) (int64, error) {
 	found := l.end.Offset
-	if t.IsZero() {
-		return found, nil
-	}
 	for from, to := int64(0), found; from < to; {
 		middle := (from + to) / 2
 		at := max(middle-1, 0)

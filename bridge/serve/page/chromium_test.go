@@ -274,6 +274,18 @@ func (p *Page) Fits() {
 	}
 }
 
+// Touch fails the test where something that fingers touch is less than 44 pixels high. A link in a text is as high as the
+// text.
+func (p *Page) Touch() {
+	p.t.Helper()
+	for _, small := range Eval[[]string](p, `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")].filter(e => {
+		const box = e.getBoundingClientRect(), inText = e.matches("a") && getComputedStyle(e).display === "inline" && e.closest("p, li, td, dd, figcaption, pre") && !e.closest("nav");
+		return e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && box.width > 1 && box.right > 0 && !inText && !e.closest("svg") && box.height < 43.5;
+	}).map(e => Math.round(e.getBoundingClientRect().height) + " pixels: " + e.outerHTML.slice(0, 150))`) {
+		p.t.Errorf("too small to touch, %s", small)
+	}
+}
+
 // Picture writes what shows as PNG.
 func (p *Page) Picture(path string) {
 	p.t.Helper()

@@ -158,6 +158,7 @@ func rooms(t *testing.T, b *Browser) {
 		p.Do(chromedp.Click("button[name=archived]"))
 		p.Until(`document.querySelector("[data-part=rooms] details")?.innerText.includes("pager") && document.readyState === "complete"`)
 		p.Check()
+		p.Touch()
 		if *pictures != "" {
 			p.Picture(filepath.Join(*pictures, "rooms-away.png"))
 		}

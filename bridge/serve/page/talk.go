@@ -205,16 +205,23 @@ func (l line) says(h happening) bool {
 	return strings.TrimSpace(short(200, h.Text)) == strings.TrimSpace(short(200, l.Text))
 }
 
-// lately tells the newest events before a moment, and the one behind which the turn under way begins, or the last one.
-func (f *frame) lately(before time.Time) (list []happening, turn string, err error) {
+// seek finds where in LIFE a moment is.
+func (f *frame) seek(moment time.Time) (int64, error) {
 	log, err := life.View(f.ID.LIFE())
 	if err != nil {
-		return nil, "", f.ID.Unread(err)
+		return 0, f.ID.Unread(err)
 	}
-	to, err := log.Seek(before)
-	log.Close()
-	if err != nil || to == 0 {
-		return nil, "", err
+	defer log.Close()
+	return log.Seek(moment)
+}
+
+// lately tells the newest events before a moment, and the one behind which the turn under way begins, or the last one.
+func (f *frame) lately(before time.Time) (list []happening, turn string, err error) {
+	to := int64(-1)
+	if !before.IsZero() {
+		if to, err = f.seek(before); err != nil || to == 0 {
+			return nil, "", err
+		}
 	}
 	var w lifeData
 	got, err := f.window(to, latelySeen, &w)

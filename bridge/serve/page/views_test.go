@@ -204,6 +204,7 @@ func looks(t *testing.T, br *Browser) {
 				p.Check()
 			} else {
 				p.Contrast()
+				p.Touch()
 			}
 			if n := Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main form form").length`); n > 0 || Eval[string](p, "document.title") == "owned" {
 				t.Errorf("%s: what was said is part of the page", name)
