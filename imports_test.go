@@ -47,8 +47,7 @@ var allowed = map[string][]string{
 		"lethe/mind", "lethe/report", "lethe/share/hosts", "lethe/trigger",
 	},
 	"lethe/bridge/serve/api": {
-		"lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/home",
-		"lethe/report",
+		"lethe/blobs", "lethe/bridge/serve/backend", "lethe/chat", "lethe/events", "lethe/home", "lethe/report",
 	},
 	"lethe/bridge/serve/backend": {
 		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/events", "lethe/home",

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"mime"
 	"net/http"
 	"reflect"
 	"time"
 	"unicode/utf8"
 
+	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/report"
 )
@@ -28,7 +30,11 @@ func (s server) blob(w http.ResponseWriter, c call[none, none]) error {
 		kind = "text/plain; charset=utf-8"
 	default:
 		kind = "application/octet-stream"
-		h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%.16s"`, b.Hash))
+		name := fmt.Sprintf("%.16s", b.Hash)
+		if file, ok := blobs.ParseFile(b.Gist); ok {
+			name = file.Name
+		}
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	}
 	h.Set("Content-Type", kind)
 	h.Set("X-Content-Type-Options", "nosniff")

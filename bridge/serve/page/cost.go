@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"maps"
+	"math"
 	"net/http"
 	"reflect"
 	"slices"
@@ -34,24 +35,34 @@ type day struct {
 
 const daysShown = 30
 
-// daysOf sums the calls of a life by days, the newest first.
-func daysOf(id home.Identity, zone *time.Location) (list []day, err error) {
+// daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads no more of LIFE than these
+// have.
+func daysOf(id home.Identity, zone *time.Location, most int) (list []day, older bool, err error) {
+	log, err := life.View(id.LIFE())
+	if err != nil {
+		return nil, false, id.Unread(err)
+	}
+	defer log.Close()
 	days := map[string]event.Tokens{}
-	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
+	err = log.Back(0, func(line life.Event, _ int64) bool {
 		spent, used := event.As[event.Spent](line)
 		if reply, ok := event.As[event.Reply](line); ok {
 			spent.Tokens, used = reply.Tokens, true
 		}
 		if used {
 			date := cmp.Or(spent.Day, line.At.In(zone).Format(time.DateOnly))
+			if _, known := days[date]; !known && len(days) == most {
+				older = true
+				return false
+			}
 			days[date] = sum(days[date], spent.Tokens)
 		}
-		return nil
+		return true
 	})
 	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
 		list = append(list, day{date, days[date]})
 	}
-	return list, id.Unread(err)
+	return list, older, id.Unread(err)
 }
 
 func sum(a, b event.Tokens) event.Tokens {
@@ -68,15 +79,16 @@ func costOf(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	d := &costData{Budget: budgets.Of(f.ID.Self)}
-	if d.Days, err = daysOf(f.ID, f.Clock()); err != nil {
+	most := daysShown
+	if r.FormValue("all") != "" {
+		most = math.MaxInt
+	}
+	if d.Days, d.Older, err = daysOf(f.ID, f.Clock(), most); err != nil {
 		return nil, err
 	}
 	for _, one := range d.Days {
 		d.Total.Tokens = sum(d.Total.Tokens, one.Tokens)
 		d.Most = max(d.Most, one.USD)
-	}
-	if len(d.Days) > daysShown && r.FormValue("all") == "" {
-		d.Days, d.Older = d.Days[:daysShown], true
 	}
 	return d, nil
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"image"
 	"strings"
 	"sync"
 
@@ -13,12 +12,12 @@ import (
 
 // attached is a file that a line names.
 type attached struct {
-	Label         string // in the words of who sent it
+	Label         string
 	Hash          blobs.Hash
 	Width, Height int // in which a picture is shown; 0 for other files
 }
 
-// Bounds of the sizes in a talk, in pixels, and of the files of a line.
+// Bounds of the pictures in a talk, in pixels, and of the files of a line.
 const (
 	mostWide, mostHigh = 480, 320
 	mostFiles          = 16
@@ -35,36 +34,36 @@ func (f *frame) files(text string) (rest string, list []attached) {
 		if err != nil || len(list) == mostFiles {
 			return tag
 		}
-		size := f.shown(h)
-		list = append(list, attached{named[1], h, size.X, size.Y})
+		list = append(list, f.attached(h, named[1]))
 		return ""
 	})
 	return strings.TrimSpace(rest), list
 }
 
-// sizes are the sizes in which files are shown, by their hashes: reading one takes milliseconds.
-var sizes sync.Map
+// unhashed is a text that names files without their hashes.
+func unhashed(text string) string { return fileTag().ReplaceAllString(text, "[$1] ") }
 
-// shown is the size in which a file is shown; zero if it is no picture.
-func (f *frame) shown(h blobs.Hash) (size image.Point) {
-	if known, ok := sizes.Load(h); ok {
-		return known.(image.Point)
+// known are files that were shown, by their hashes: reading one takes milliseconds.
+var known sync.Map
+
+// attached tells of a file by what is stored; told is what its line says.
+func (f *frame) attached(h blobs.Hash, told string) attached {
+	if a, ok := known.Load(h); ok {
+		return a.(attached)
 	}
+	a := attached{Label: told, Hash: h}
 	b, err := f.Store.Get(h)
 	if err != nil {
-		return size
+		return a
 	}
-	if backend.ImageType(b.Body) != "" {
-		if size, err = picture.Size(b.Body); err != nil {
-			size = image.Point{}
-		}
+	if file, ok := blobs.ParseFile(b.Gist); ok {
+		a.Label = file.Name + ", " + blobs.Size(file.Size)
 	}
-	if size.X > mostWide {
-		size.X, size.Y = mostWide, max(1, size.Y*mostWide/size.X)
+	size, err := picture.Size(b.Body)
+	if err == nil && backend.ImageType(b.Body) != "" {
+		less := min(1, mostWide/float64(size.X), mostHigh/float64(size.Y))
+		a.Width, a.Height = max(1, int(less*float64(size.X))), max(1, int(less*float64(size.Y)))
 	}
-	if size.Y > mostHigh {
-		size.X, size.Y = max(1, size.X*mostHigh/size.Y), mostHigh
-	}
-	sizes.Store(h, size)
-	return size
+	known.Store(h, a)
+	return a
 }

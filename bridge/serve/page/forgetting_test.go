@@ -168,7 +168,7 @@ func BenchmarkForgetting(b *testing.B) {
 func BenchmarkCost(b *testing.B) {
 	_, id := long(b, 400, 125)
 	cpu(b, func() {
-		_, err := daysOf(id, time.UTC)
+		_, _, err := daysOf(id, time.UTC, daysShown)
 		lethetest.Must(b, err)
 	})
 }
@@ -188,8 +188,11 @@ func TestDays(t *testing.T) {
 	zone := time.FixedZone("", 13*3600)
 	check := func(want ...string) {
 		t.Helper()
-		list, err := daysOf(id, zone)
+		list, older, err := daysOf(id, zone, 3)
 		lethetest.Must(t, err)
+		if older {
+			t.Error("there are older days")
+		}
 		var got []string
 		for _, d := range list {
 			got = append(got, fmt.Sprintf("%s %d %d %d %.1f", d.Date, d.In, d.Cached, d.Out, d.USD))
@@ -207,6 +210,9 @@ func TestDays(t *testing.T) {
 	_, _ = half.WriteString("[2026-11-20T12:00:00.000000Z] reply e4 in=9")
 	lethetest.Must(t, half.Close())
 	check("2026-11-24 100 80 5 0.5", "2026-11-21 100 80 5 0.5", "2026-11-19 100 80 5 0.5")
+	if list, older, err := daysOf(id, zone, 2); err != nil || !older || len(list) != 2 || list[1].Date != "2026-11-21" {
+		t.Errorf("of two days: %v, %v, %v", list, older, err)
+	}
 	lethetest.Must(t, os.Remove(id.LIFE()))
 	lethetest.Write(t, id.LIFE(), "")
 	check()

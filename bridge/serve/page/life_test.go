@@ -57,7 +57,7 @@ func age(t testing.TB, b *backend.Backend, lines int) {
 		lethetest.Must(t, err)
 		chunk := []life.Event{event.Line(at, event.Epoch{Why: "count"}, put("epoch", string(body)))}
 		for range 100 {
-			at = at.Add(time.Minute)
+			at = at.Add(5 * time.Minute)
 			s.Turn++
 			chunk = append(chunk,
 				event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev", At: event.Span{To: 51}}, Lines: 1}, said),
@@ -161,7 +161,7 @@ func TestWeight(t *testing.T) {
 // BenchmarkViews opens views of an identity whose LIFE has 100,000 lines.
 func BenchmarkViews(b *testing.B) {
 	_, mux := old(b, 100_000)
-	for _, view := range []string{"now", "life", "life?kind=trouble", "mind", "forgetting", "triggers"} {
+	for _, view := range []string{"now", "life", "life?kind=trouble", "mind", "forgetting", "cost", "triggers"} {
 		b.Run(view, func(b *testing.B) {
 			cpu(b, func() { get(b, mux, "/agents/ada/"+view) })
 		})

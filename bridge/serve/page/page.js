@@ -296,6 +296,7 @@ checked?.addEventListener("input", () => {
 	}, 250);
 });
 
+document.addEventListener("submit", () => { if (room) kept["seen " + room] = 1e15; }); // what follows is no news
 document.addEventListener("click", async e => {
 	const button = e.target.closest(".copy");
 	if (!button) return;

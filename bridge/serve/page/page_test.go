@@ -85,7 +85,7 @@ func open(t testing.TB, dir string) *backend.Backend {
 // alive runs the identity ada with the offline model in a home until the test ends, in room dev.
 func alive(t testing.TB, dir string) {
 	t.Helper()
-	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n")
+	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n[prices.rehearsal]\nhit = 0.06\nmiss = 1.2\noutput = 4.0\n")
 	place, err := home.Open(dir)
 	lethetest.Must(t, err)
 	var settings config.Settings
@@ -433,9 +433,15 @@ func TestImages(t *testing.T) {
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)
 	now := s.Page() + "/agents/ada/now"
-	p := b.Open(t, s.Link(), Look{Width: 1280, Height: 840})
+	p := b.Open(t, s.Link(), Look{Width: 1280, Height: 960})
 	p.Goto(now)
-	for _, text := range []string{"remember that the deploy key is in vault 7", "write the build takes 4 minutes to notes.txt", "run uname -sm and then read notes.txt", "what did I say about the deploy key?"} {
+	night := new(strings.Builder)
+	for i := range 60 {
+		fmt.Fprintf(night, "%02d:%02d the build of commit %x is green in %d.%d minutes, on runner %d; ", i/3, i%3*20, 0xabc1+i*i*977, 3+i%2, i%7, i%5)
+	}
+	for _, text := range []string{
+		"remember that the deploy key is in vault 7, behind the blue door", strings.TrimRight(night.String(), "; "), "write the build takes 4 minutes to notes.txt", "/forget e1..e12", "where is the deploy key?",
+	} {
 		tell(t, p, text)
 		p.Until(answered)
 	}
@@ -447,9 +453,9 @@ func TestImages(t *testing.T) {
 	lethetest.Must(t, err)
 	tell(t, p, "ask me before you run date")
 	p.Until(`document.querySelector(".question button")`)
-	for name, look := range map[string]Look{"now": {Width: 1280, Height: 840}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "now-narrow": {Width: 320, Height: 640}} {
+	for name, look := range map[string]Look{"now": {Width: 1280, Height: 960}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "search": {Width: 1280, Height: 640}, "now-narrow": {Width: 320, Height: 640}} {
 		p := b.Open(t, s.Link(), look)
-		view, _, _ := strings.Cut(name, "-")
+		view, _, _ := strings.Cut(strings.Replace(name, "search", "recall?q=deploy+key", 1), "-")
 		p.Goto(s.Page() + "/agents/ada/" + view)
 		p.Picture(filepath.Join(*images, name+".png"))
 	}

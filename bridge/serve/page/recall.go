@@ -37,7 +37,7 @@ type match struct {
 
 func recallOf(f *frame, r *http.Request) (any, error) {
 	d := &recallData{Of: r.FormValue("of"), Search: report.Search{
-		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 20,
+		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 10,
 	}}
 	if !r.URL.Query().Has("q") {
 		return d, nil

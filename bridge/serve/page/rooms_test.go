@@ -180,7 +180,7 @@ func rooms(t *testing.T, b *Browser) {
 		p := b.Open(t, s.Link(), Look{Width: 320})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
 		p.Until(`document.querySelector(".line:last-child img")?.complete`)
-		if got := Eval[string](p, `[...document.querySelectorAll(".line:last-child .file")].map(e => e.querySelector("img")?.naturalWidth ?? e.innerText.split(" ")[1]).sort().join()`); got != "960,fake.png,x.svg" {
+		if got := Eval[string](p, `[...document.querySelectorAll(".line:last-child .file")].map(e => e.querySelector("img")?.naturalWidth ?? e.innerText).sort().join(" · ")`); got != "960 · fake.png, 33 B · x.svg, 79 B" {
 			t.Errorf("shown is %s", got)
 		}
 		if *pictures != "" {

@@ -22,7 +22,7 @@ import (
 
 var words = template.FuncMap{
 	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
-	"share": share, "part": hundredths, "linked": linked, "entries": entries, "pieces": pieces, "version": version, "hint": backend.Hint, "gist": gist,
+	"share": share, "part": hundredths, "linked": linked, "entries": entries, "pieces": pieces, "unhashed": unhashed, "version": version, "hint": backend.Hint, "gist": gist,
 	"has": slices.Contains[[]string], "presets": llm.Presets,
 	"pair":   func(of, in any) map[string]any { return map[string]any{"Of": of, "In": in} },
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
@@ -65,7 +65,7 @@ func gist(s *report.Said) string {
 	if q, ok := chat.ParseQuestion(s.Text); ok && s.Agent {
 		text = q.Text
 	}
-	return short(160, fileTag().ReplaceAllString(text, "[$1] "))
+	return short(160, unhashed(text))
 }
 
 // entries names those from one to another.
