@@ -3,7 +3,43 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"lethe/blobs"
+	"lethe/home"
+	"lethe/internal/test/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+	"lethe/spend"
 )
+
+// The day and the newest turn cost what the calls of models did that count for them.
+func TestContextTellsTheCost(t *testing.T) {
+	place, err := home.Open(t.TempDir())
+	lethetest.Must(t, err)
+	store, err := blobs.Open(place.Blobs())
+	lethetest.Must(t, err)
+	id, err := home.Boot(place, store, home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	now := time.Now()
+	answer, err := store.Put(blobs.Meta{At: now, Gist: "so", Life: id.Self}, mind.Answer{Text: "so"}.Encode())
+	lethetest.Must(t, err)
+	log, err := life.Open(id.LIFE())
+	lethetest.Must(t, err)
+	defer log.Close()
+	for i, paid := range []event.Tokens{{USD: 4, Day: "2026-01-01"}, {USD: 1}, {USD: 0.25}, {USD: 0.5}} {
+		if paid.Day == "" {
+			paid.Day = now.In(time.UTC).Format(time.DateOnly)
+		}
+		reply := event.Reply{N: i + 1, Turn: i / 2, Tokens: paid, Finish: "stop"}
+		lethetest.Must(t, log.Append(event.Line(now, reply, blobs.Ref{Hash: store.Short(answer), Gist: "so"})))
+	}
+	c, err := Home{Home: place, Store: store, Zone: time.UTC}.Context(id)
+	if err != nil || c.Today != spend.Of(1.75) || c.Turn != spend.Of(0.75) {
+		t.Errorf("the day has cost %v, the turn %v, %v", c.Today, c.Turn, err)
+	}
+}
 
 // Everybody is listed once: also who is its own parent, or whose parent is gone.
 func TestFamily(t *testing.T) {

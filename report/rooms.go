@@ -86,15 +86,15 @@ func (h Home) Rooms() ([]Room, error) {
 	return list, nil
 }
 
-// Heard is a line of a room, and where it stands.
-type Heard struct {
+// Line is a line, and the room that it stands in.
+type Line struct {
 	Said
 	In Room
 }
 
-// Said looks for lines of rooms that hold all words of a search, whatever their case, the newest first. A search for a
+// Lines looks for lines of rooms that hold all words of a search, whatever their case, the newest first. A search for a
 // kind that is no chat finds none.
-func (h Home) Said(s Search) (list []Heard, err error) {
+func (h Home) Lines(s Search) (list []Line, err error) {
 	q, err := s.query(time.Now())
 	if err != nil || s.Kind != "" && s.Kind != "chat" || s.Tool != "" {
 		return nil, err
@@ -119,11 +119,11 @@ func (h Home) Said(s Search) (list []Heard, err error) {
 		for _, l := range lines {
 			late := !q.Until.IsZero() && l.At.After(q.Until)
 			if !late && !l.At.Before(q.Since) {
-				list = append(list, Heard{SaidOf(l), room})
+				list = append(list, Line{SaidOf(l), room})
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Heard) int { return b.At.Compare(a.At) })
+	slices.SortStableFunc(list, func(a, b Line) int { return b.At.Compare(a.At) })
 	return list[:min(len(list), s.Limit)], nil
 }
 

@@ -279,7 +279,7 @@ func (p *Page) Fits() {
 func (p *Page) Touch() {
 	p.t.Helper()
 	for _, small := range Eval[[]string](p, `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")].filter(e => {
-		const box = e.getBoundingClientRect(), inText = e.matches("a") && getComputedStyle(e).display === "inline" && e.closest("p, li, td, dd, figcaption, pre") && !e.closest("nav");
+		const box = e.getBoundingClientRect(), inText = e.matches("a") && getComputedStyle(e).display === "inline" && e.closest("p, li, td, dd, figcaption, pre, .mind") && !e.closest("nav");
 		return e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && box.width > 1 && box.right > 0 && !inText && !e.closest("svg") && box.height < 43.5;
 	}).map(e => Math.round(e.getBoundingClientRect().height) + " pixels: " + e.outerHTML.slice(0, 150))`) {
 		p.t.Errorf("too small to touch, %s", small)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 
@@ -34,7 +35,9 @@ func (f *frame) files(text string) (rest string, list []attached) {
 		if err != nil || len(list) == mostFiles {
 			return tag
 		}
-		list = append(list, f.attached(h, named[1]))
+		a := f.attached(h)
+		a.Label = cmp.Or(a.Label, named[1])
+		list = append(list, a)
 		return ""
 	})
 	return strings.TrimSpace(rest), list
@@ -46,12 +49,12 @@ func unhashed(text string) string { return fileTag().ReplaceAllString(text, "[$1
 // known are files that were shown, by their hashes: reading one takes milliseconds.
 var known sync.Map
 
-// attached tells of a file by what is stored; told is what its line says.
-func (f *frame) attached(h blobs.Hash, told string) attached {
+// attached tells of a file by what is stored.
+func (f *frame) attached(h blobs.Hash) attached {
 	if a, ok := known.Load(h); ok {
 		return a.(attached)
 	}
-	a := attached{Label: told, Hash: h}
+	a := attached{Hash: h}
 	b, err := f.Store.Get(h)
 	if err != nil {
 		return a

@@ -158,6 +158,23 @@ func TestWeight(t *testing.T) {
 	}
 }
 
+// A room whose last line is not finished, or blank, goes on live; a window into its past does not.
+func TestLiveAtTheEnd(t *testing.T) {
+	b, mux := old(t, 200)
+	room, err := os.OpenFile(chat.Path(b.Dir, "dev"), os.O_APPEND|os.O_WRONLY, 0)
+	lethetest.Must(t, err)
+	defer room.Close()
+	for _, end := range []string{"", "\n \n", "[USER:bob 2026-11-21T09:00:00Z] half a"} {
+		_, err = room.WriteString(end)
+		lethetest.Must(t, err)
+		for query, live := range map[string]bool{"": true, "line=0": false, "before=20000": false, "from=35000": true} {
+			if page := get(t, mux, "/agents/ada/now?room=dev&"+query); strings.Contains(page, "data-live") != live {
+				t.Errorf("%q behind %q: live is not %v", query, end, live)
+			}
+		}
+	}
+}
+
 // BenchmarkViews opens views of an identity whose LIFE has 100,000 lines.
 func BenchmarkViews(b *testing.B) {
 	_, mux := old(b, 100_000)

@@ -108,17 +108,16 @@ func (d *nowData) choose(f *frame) error {
 			d.Rooms = append(d.Rooms, room)
 		}
 	}
-	hears := slices.Concat(d.Rooms, d.Away)
-	if len(hears) > 0 {
-		d.Room = cmp.Or(d.Room, hears[0].Name)
+	for _, room := range slices.Concat(d.Rooms, d.Away) {
+		d.Room = cmp.Or(d.Room, room.Name)
 	}
-	d.Heard = slices.ContainsFunc(hears, func(room report.Room) bool { return room.Name == d.Room })
 	if d.Room = cmp.Or(d.Room, "dev"); !chat.ValidRoom(d.Room) {
 		return report.Invalid("%q is not the name of a room", d.Room)
 	}
 	if i := slices.IndexFunc(all, func(room report.Room) bool { return room.Name == d.Room }); i >= 0 {
 		d.This = all[i]
 	}
+	d.Heard = slices.Contains(d.This.Heard, f.ID.Name)
 	return nil
 }
 

@@ -3,17 +3,19 @@
 // change is fetched as HTML that the server makes: an element with data-part either grows by what came
 // behind its data-after, or is made anew. So nothing is lost or doubled, whatever is cut off when.
 
-const main = document.querySelector("main");
+const one = selector => document.querySelector(selector);
+const parse = text => new DOMParser().parseFromString(text, "text/html");
+const main = one("main");
 const agent = location.pathname.split("/")[2];
 const parts = Object.fromEntries([...document.querySelectorAll("[data-part]")].map(e => [e.dataset.part, e]));
-const live = document.querySelector("#live");
+const live = one("#live");
 const room = parts.lines?.dataset.room;
 document.documentElement.classList.add("script", ...navigator.clipboard ? ["copies"] : []);
 const kept = (() => { try { return localStorage; } catch { return {}; } })(); // what this browser keeps, if it does
 const make = (tag, className, text = "") => Object.assign(document.createElement(tag), {className, textContent: text});
 
 // The end is that of what grows, and of the form below it.
-const end = () => (document.querySelector("#say")?.closest(".text") ?? main).getBoundingClientRect().bottom - innerHeight;
+const end = () => (one("#say")?.closest(".text") ?? main).getBoundingClientRect().bottom - innerHeight;
 
 // grow changes what stands at the end; only who was there is taken along.
 function grow(change) {
@@ -38,7 +40,7 @@ function refresh(...names) {
 async function fragment(address) {
 	const answer = await fetch(address);
 	if (!answer.ok) throw new Error(answer.statusText);
-	return new DOMParser().parseFromString(await answer.text(), "text/html").body.firstElementChild;
+	return parse(await answer.text()).body.firstElementChild;
 }
 
 // tidy leaves the first of the same day's headings, since each fragment begins with one.
@@ -57,13 +59,13 @@ async function more(link) {
 	const fresh = await fragment(link.href + "&part=" + part.dataset.part).catch(() => {}); // the link is left
 	if (!fresh) return;
 	const older = !box.previousElementSibling, below = root.scrollHeight - scrollY;
-	const live = part.ariaLive;
+	const live = part.ariaLive, some = [...fresh.children];
 	part.ariaLive = "off"; // nobody is read what is old
 	setTimeout(() => part.ariaLive = live, 500);
-	box.replaceWith(...fresh.children);
+	box.replaceWith(...some);
 	tidy(part);
 	if (older) scrollTo(0, root.scrollHeight - below);
-	observe();
+	if (some.length > 1) observe(); // else one looks for what is rare, and asks for each part
 }
 const observe = () => document.querySelectorAll("[data-more]").forEach(e => near.observe(e));
 
@@ -75,7 +77,9 @@ async function load(part) {
 	if (after !== undefined) query.set("after", after);
 	const fresh = await fragment("?" + query);
 	if (after === undefined) {
-		if (!part.contains(document.activeElement) && fresh.innerHTML.replace(/value="\d+-[^"]*"/g, "") !== part.firstElementChild.innerHTML.replace(/value="\d+-[^"]*"/g, ""))
+		const folds = part.querySelectorAll("details"), bare = e => e.innerHTML.replace(/value="\d+-[^"]*"/g, "");
+		fresh.querySelectorAll("details").forEach((e, i) => e.open ||= folds[i]?.open);
+		if (!part.contains(document.activeElement) && bare(fresh) !== bare(part.firstElementChild))
 			grow(() => part.replaceChildren(fresh));
 		say(part.querySelector("#state"));
 		unread();
@@ -91,7 +95,7 @@ async function load(part) {
 }
 
 // say has a screen reader say how things stand: once, where that has changed.
-const news = document.querySelector("#news");
+const news = one("#news");
 function say(state) {
 	if (state && news.textContent !== state.textContent) news.textContent = state.textContent;
 }
@@ -117,11 +121,7 @@ function stream(kind, e) {
 			text = streams[kind] = make(kind === "thinking" ? "pre" : "div", "streams said");
 			const box = kind === "thinking" ? make("details", "did") : make("article", "line own");
 			if (kind === "thinking") box.append(make("summary", "", "thinks"));
-			else {
-				const header = make("header", "");
-				header.append(make("b", "", agent));
-				box.append(header);
-			}
+			else box.appendChild(make("header", "")).append(make("b", "", agent));
 			box.append(text);
 			live.append(box);
 		}
@@ -135,9 +135,9 @@ function call(e) {
 	const box = calls[e.entry] ??= make("details", "did");
 	if (!box.isConnected) grow(() => {
 		const about = e.args?.command ?? e.args?.path ?? e.args?.query ?? e.args?.room ?? "";
-		const head = make("summary", "", "");
+		const head = make("summary", "");
 		head.append(make("b", "", e.tool), " ", make("code", "", String(about).split("\n")[0].slice(0, 120)), " ", make("span", "soft", "runs"));
-		box.append(head, make("pre", "", ""));
+		box.append(head, make("pre", ""));
 		live.append(box);
 	});
 	return box;
@@ -228,15 +228,15 @@ function follow(after) {
 	onpageshow = e => e.persisted && location.reload();
 }
 
-const wrong = document.querySelector("#wrong");
+const wrong = one("#wrong");
 const tell = text => { if (wrong && wrong.textContent !== text) wrong.textContent = text; };
 
 // Saying a line: once, since the form keeps its key until the server has taken it.
-const form = document.querySelector("#say");
+const form = one("#say");
 if (form) {
 	const draft = "draft " + room;
 	form.text.value ||= kept[draft] ?? "";
-	form.text.addEventListener("input", () => { kept[draft] = form.text.value; });
+	form.text.addEventListener("input", () => { kept[draft] = form.text.value.slice(0, 1e5); });
 	form.text.addEventListener("keydown", e => {
 		if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); form.requestSubmit(); }
 	});
@@ -247,7 +247,7 @@ if (form) {
 		button.disabled = true;
 		try {
 			const answer = await fetch(form.action, {method: "POST", body: new FormData(form), headers: {Accept: "application/json"}});
-			if (!answer.ok) throw new Error(new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".trouble")?.textContent.trim());
+			if (!answer.ok) throw new Error(parse(await answer.text()).querySelector(".trouble")?.textContent.trim());
 			const key = form.key.value;
 			form.reset();
 			delete kept[draft];
@@ -264,10 +264,10 @@ if (form) {
 }
 
 // Notices: a browser that can have them makes a subscription, which the server keeps. What is installed keeps the shell, too.
-const notices = document.querySelector("#push");
+const notices = one("#push");
 if (notices || matchMedia("(display-mode: standalone)").matches) navigator.serviceWorker?.register("/worker.js");
 if (notices && navigator.serviceWorker && window.PushManager) {
-	document.querySelector("#nopush").hidden = !(notices.hidden = false);
+	one("#nopush").hidden = !(notices.hidden = false);
 	notices.name.value = navigator.userAgentData?.platform || navigator.platform;
 	notices.onsubmit = async e => {
 		e.preventDefault();
@@ -282,7 +282,7 @@ if (notices && navigator.serviceWorker && window.PushManager) {
 }
 
 // A form that is checked shows what would come of it as one types.
-const checked = document.querySelector("form[data-check]");
+const checked = one("form[data-check]");
 let checking;
 checked?.addEventListener("input", () => {
 	clearTimeout(checking);
@@ -292,7 +292,7 @@ checked?.addEventListener("input", () => {
 		typed.set("part", "check");
 		const answer = await fetch(checked.action, {method: "POST", body: typed}).catch(() => {});
 		if (answer?.headers.get("Content-Type")?.startsWith("text/html"))
-			checked.querySelector("[data-checked]").replaceChildren(...new DOMParser().parseFromString(await answer.text(), "text/html").body.childNodes);
+			checked.querySelector("[data-checked]").replaceChildren(...parse(await answer.text()).body.childNodes);
 	}, 250);
 });
 

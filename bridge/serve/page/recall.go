@@ -21,7 +21,7 @@ var recall = view{Name: "recall", Title: "Search", data: recallOf}
 type recallData struct {
 	report.Search
 	Of      string // the only identity whose past is searched; all of them for ""
-	Said    []report.Heard
+	Said    []report.Line
 	Matches []match
 	Absent  []string // words that are in no original
 	Wrong   error    // with the search
@@ -42,7 +42,7 @@ func recallOf(f *frame, r *http.Request) (any, error) {
 	if !r.URL.Query().Has("q") {
 		return d, nil
 	}
-	said, err := f.Said(d.Search)
+	said, err := f.Lines(d.Search)
 	if errors.As(err, new(*report.InvalidError)) {
 		d.Wrong = err
 		return d, nil
@@ -81,7 +81,7 @@ func (d *recallData) forgotten(f *frame, r *http.Request, id home.Identity) {
 func (d *recallData) Kinds() []string { return report.Kinds }
 
 // From is an identity whose page has the room: that of the page, if it hears the room.
-func (d *recallData) From(own string, h report.Heard) string {
+func (d *recallData) From(own string, h report.Line) string {
 	if len(h.In.Heard) == 0 || slices.Contains(h.In.Heard, own) {
 		return own
 	}

@@ -41,6 +41,7 @@ const (
 	pageShown  = 64 << 10 // bytes of all lines, where there are several
 	latelySeen = 200      // lines of LIFE
 	didShown   = 20       // calls with one line
+	mostSought = 5        // questions that are answered here and were asked before; who makes ids up has all of a room read
 )
 
 // read reads the part of the room that a request asks for: around a line, before or from a byte on, or else the newest.
@@ -51,10 +52,6 @@ func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error)
 		if at[name], err = place(r, name); err != nil {
 			return nil, err
 		}
-	}
-	end, err := chat.End(path)
-	if err != nil {
-		return nil, err
 	}
 	switch {
 	case at["after"] >= 0: // what a script lacks
@@ -75,11 +72,13 @@ func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error)
 		lines, err = chat.Before(path, at["before"], linesShown)
 		lines = newest(lines)
 	}
-	if n := len(lines); n > 0 {
-		t.Older, t.Later = lines[0].From, lines[n-1].To
+	if err != nil || len(lines) == 0 {
+		t.live = true
+		return nil, err
 	}
-	t.live = t.Later >= end.From || len(lines) == 0
-	if t.live || alone && at["from"] < 0 {
+	t.Older, t.Later = lines[0].From, lines[len(lines)-1].To
+	behind, err := chat.After(path, t.Later, 1)
+	if t.live = len(behind) == 0; t.live || alone && at["from"] < 0 {
 		t.Later = 0
 	}
 	if alone && at["before"] < 0 {
@@ -109,7 +108,7 @@ func first(lines []chat.Line) []chat.Line {
 
 // show takes lines over, of each at most so many bytes.
 func (t *Talk) show(f *frame, path string, lines []chat.Line, most int) {
-	last, asked := "", map[string]*chat.Question{}
+	last, asked, sought := "", map[string]*chat.Question{}, 0
 	for _, l := range lines {
 		s := line{Line: l, Own: l.By(f.ID.Name)}
 		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
@@ -122,8 +121,9 @@ func (t *Talk) show(f *frame, path string, lines []chat.Line, most int) {
 			s.Asks, asked[q.ID] = &q, &q
 		}
 		if id, words := chat.Cited(s.Text); id != "" && !l.Agent {
-			if _, known := asked[id]; !known && len(asked) < linesShown {
+			if _, known := asked[id]; !known && sought < mostSought {
 				asked[id] = f.asked(path, l.From, id)
+				sought++
 			}
 			s.To, s.Text = asked[id], words
 			if s.To != nil {
