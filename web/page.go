@@ -92,8 +92,7 @@ var (
 
 // prune takes out of a page what nobody reads.
 func prune(n *html.Node) {
-	for c, next := n.FirstChild, n.FirstChild; c != nil; c = next {
-		next = c.NextSibling
+	for _, c := range slices.Collect(n.ChildNodes()) {
 		hidden := slices.ContainsFunc(c.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
 			attribute(c, "aria-hidden") == "true" || unseen().MatchString(attribute(c, "style"))
 		beside := c.Type == html.ElementNode && slices.Contains(besides, c.Data) || slices.Contains(roles, attribute(c, "role"))
