@@ -96,8 +96,8 @@ func (b bucket) forget(ctx context.Context, key string) error {
 	return b.client.RemoveObject(ctx, b.name, b.root+key, minio.RemoveObjectOptions{})
 }
 
-func (b bucket) list(ctx context.Context) (streams []string, err error) {
-	for name, err := range b.names(ctx, minio.ListObjectsOptions{Prefix: b.root}) {
+func (b bucket) list(ctx context.Context, prefix string) (streams []string, err error) {
+	for name, err := range b.names(ctx, minio.ListObjectsOptions{Prefix: b.root + escape(prefix)}) {
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func (d directory) keys(_ context.Context, stream string, _ int) iter.Seq2[strin
 
 func (d directory) forget(_ context.Context, key string) error { return durable.Remove(d.path(key)) }
 
-func (d directory) list(context.Context) (streams []string, err error) {
+func (d directory) list(context.Context, string) (streams []string, err error) {
 	names, err := os.ReadDir(string(d))
 	for _, name := range names {
 		if name.IsDir() {

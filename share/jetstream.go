@@ -274,10 +274,11 @@ func (j *jetStream) remove(ctx context.Context, stream string, upto int, keep fu
 	return err
 }
 
-func (j *jetStream) list(ctx context.Context) (streams []string, err error) {
+func (j *jetStream) list(ctx context.Context, prefix string) (streams []string, err error) {
+	below := prefix[:strings.LastIndexByte(prefix, '/')+1]
 	for err = j.open(ctx); err == nil; {
 		var a answer
-		a, err = j.api(ctx, "INFO", `{"subjects_filter": %q, "offset": %d}`, j.subject(">"), len(streams))
+		a, err = j.api(ctx, "INFO", `{"subjects_filter": %q, "offset": %d}`, j.subject(below)+">", len(streams))
 		for subject := range a.State.Subjects {
 			streams = append(streams, swap.Replace(strings.TrimPrefix(subject, j.subject(""))))
 		}

@@ -20,7 +20,7 @@ type engine struct {
 	get    func(ctx context.Context, stream string, n int) ([]byte, error)
 	newest func(ctx context.Context, stream string) (int, error)
 	remove func(ctx context.Context, stream string, upto int, keep func(n int) bool) error
-	list   func(ctx context.Context) ([]string, error)
+	list   func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
 	close  func()
 	// watch tells of news, of which some may get lost. It is nil for engines that do not tell.
 	watch func(ctx context.Context, signal func(), streams []string)
@@ -181,7 +181,7 @@ func (s *store) Drop(ctx context.Context, stream string) error {
 }
 
 func (s *store) List(ctx context.Context, prefix string) ([]string, error) {
-	names, err := s.list(ctx)
+	names, err := s.list(ctx, prefix)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return !strings.HasPrefix(name, prefix) || check(name, 1) != nil
 	})

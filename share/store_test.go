@@ -62,7 +62,7 @@ func (m *memory) newest(context.Context, string) (newest int, err error) {
 
 func (m *memory) remove(context.Context, string, int, func(int) bool) error { return nil }
 
-func (m *memory) list(context.Context) ([]string, error) { return nil, nil }
+func (m *memory) list(context.Context, string) ([]string, error) { return nil, nil }
 
 func (m *memory) store(patience time.Duration) *store {
 	e := engine{create: m.create, get: m.get, newest: m.newest, remove: m.remove, list: m.list, close: func() {}}

@@ -82,7 +82,7 @@ func (b *Bridge) apply(text []byte, _ bool) error {
 	var w written
 	parts, err := streams.Split(text, &w)
 	if err == nil && !w.Large.IsZero() {
-		if text, err = b.lives.Streams.Large(context.Background(), w.Large); err == nil {
+		if text, err = b.lives.Streams.Large(context.Background(), b.book().Stream, w.Large); err == nil {
 			parts, err = streams.Split(text, &w)
 		}
 	}
@@ -152,7 +152,7 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 	text := streams.Join(w, parts...)
 	if len(text) > streams.MaxText {
 		large := blobs.Sum(text)
-		if err := b.lives.Streams.PutLarge(ctx, large, text); err != nil {
+		if err := b.lives.Streams.PutLarge(ctx, b.book().Stream, large, text); err != nil {
 			return err
 		}
 		text = streams.Join(written{Host: b.Host, Large: large})

@@ -22,7 +22,7 @@ func (c *Custody) Erased(ctx context.Context) error {
 	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
 	kept, gone := parseList(list), map[blobs.Hash]bool{}
 	first := true
-	err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
+	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
 		s, err := decode(text)
 		if err != nil || s.Begins {
 			return text, err
@@ -53,7 +53,7 @@ func (c *Custody) Erased(ctx context.Context) error {
 			s.Files[k] = File{Name: f.Name, Data: data, Gone: rerr != nil}
 			if len(data) > segmentSize {
 				s.Files[k] = File{Name: f.Name, Large: blobs.Sum(data)}
-				if err := c.lives.Streams.PutLarge(ctx, s.Files[k].Large, data); err != nil {
+				if err := c.putLarge(ctx, s.Files[k].Large, data); err != nil {
 					return nil, err
 				}
 			}
@@ -65,7 +65,7 @@ func (c *Custody) Erased(ctx context.Context) error {
 	}
 	for h, is := range gone {
 		if is && err == nil {
-			err = c.lives.Streams.DropLarge(ctx, h)
+			err = c.lives.Streams.DropLarge(ctx, Stream(c.id.Self), h)
 		}
 	}
 	if err != nil {
@@ -91,10 +91,10 @@ func (c *Custody) replace(ctx context.Context, h blobs.Hash) error {
 	if err != nil || addressOf(text) == blobs.Sum(text) {
 		return err
 	}
-	if err := c.lives.Streams.DropLarge(ctx, h); err != nil {
+	if err := c.lives.Streams.DropLarge(ctx, Stream(c.id.Self), h); err != nil {
 		return err
 	}
-	return c.lives.Streams.PutLarge(ctx, h, text)
+	return c.putLarge(ctx, h, text)
 }
 
 // Forget removes what this host has of a life that another one has, to read it anew: something was erased from it. The

@@ -68,7 +68,7 @@ type Custody struct {
 // position is how far the log here and the stream agree. It is kept in a file, a cache: without it the stream is read
 // from its beginning.
 type position struct {
-	N       int                   `json:"n"`
+	streams.At
 	Mark    life.Mark             `json:"mark"`
 	Host    streams.Host          `json:"host"` // that has the life
 	Custody int                   `json:"custody"`
@@ -123,7 +123,7 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 
 func (c *Custody) readOn(ctx context.Context) (err error) {
 	stream := Stream(c.id.Self)
-	c.at.N, err = c.lives.Streams.Scan(ctx, stream, c.at.N, func(n int, text []byte) error {
+	c.at.At, err = c.lives.Streams.Scan(ctx, stream, c.at.At, func(n int, text []byte) error {
 		s, err := decode(text)
 		if err == nil && s.Self != c.id.Self {
 			err = errors.New("it is of another life")
@@ -186,7 +186,7 @@ func (c *Custody) apply(ctx context.Context, s Segment) error {
 		if f.Large.IsZero() {
 			continue
 		}
-		data, err := c.lives.Streams.Large(ctx, f.Large)
+		data, err := c.large(ctx, f.Large)
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (c *Custody) settle(ctx context.Context) error {
 	}
 	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
 	if err == nil && rerr == nil {
-		get := func(h blobs.Hash) ([]byte, error) { return c.lives.Streams.Large(ctx, h) }
+		get := func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) }
 		err = c.workspace.restore(list, c.at.Stale, get)
 	}
 	if err != nil {
@@ -288,7 +288,7 @@ func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
 		if c.store.Has(h) {
 			continue
 		}
-		text, err := c.lives.Streams.Large(ctx, h)
+		text, err := c.large(ctx, h)
 		if err == nil {
 			_, err = c.store.Adopt(&later, text)
 		}
@@ -297,6 +297,15 @@ func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
 		}
 	}
 	return later.Wait()
+}
+
+// large returns a text that putLarge stored.
+func (c *Custody) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
+	return c.lives.Streams.Large(ctx, Stream(c.id.Self), h)
+}
+
+func (c *Custody) putLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), h, text)
 }
 
 // save writes down how far the log and the stream agree.

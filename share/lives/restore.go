@@ -12,6 +12,7 @@ import (
 	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/life"
+	"lethe/share/streams"
 )
 
 // Restore brings a life as it was at a time into a home that shares nothing. There it is another one than the hosts have,
@@ -20,7 +21,7 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 	c := l.custody(ctx, id, store)
 	c.at.Files = map[string]blobs.Hash{}
 	c.files.known = c.at.Files
-	_, err := l.Streams.Scan(ctx, Stream(id.Self), 0, func(n int, text []byte) error {
+	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
 		s, err := decode(text)
 		if err != nil {
 			return fmt.Errorf("segment %d: %w", n, err)

@@ -121,7 +121,7 @@ func (c *Custody) segments(ctx context.Context, lines []line, texts []blobs.Hash
 		text, err := os.ReadFile(c.store.Path(h))
 		if err == nil && len(text) > segmentSize {
 			now.Large = append(now.Large, h)
-			err = c.lives.Streams.PutLarge(ctx, h, text)
+			err = c.putLarge(ctx, h, text)
 		} else if err == nil {
 			make(len(text))
 			now.Texts = append(now.Texts, text)
@@ -133,7 +133,7 @@ func (c *Custody) segments(ctx context.Context, lines []line, texts []blobs.Hash
 	for _, f := range changed {
 		if len(f.Data) > segmentSize {
 			f.Large = blobs.Sum(f.Data)
-			if err := c.lives.Streams.PutLarge(ctx, f.Large, f.Data); err != nil {
+			if err := c.putLarge(ctx, f.Large, f.Data); err != nil {
 				return nil, fmt.Errorf("ship: %w", err)
 			}
 			f.Data = nil
@@ -252,7 +252,7 @@ func (c *Custody) storeWorkspace(ctx context.Context) error {
 	}
 	file := filepath.Join(c.id.Dir, workspaceFile)
 	was, _ := os.ReadFile(file)
-	list, err := c.workspace.list(was, func(h blobs.Hash, text []byte) error { return c.lives.Streams.PutLarge(ctx, h, text) })
+	list, err := c.workspace.list(was, func(h blobs.Hash, text []byte) error { return c.putLarge(ctx, h, text) })
 	if err == nil && !bytes.Equal(list, was) {
 		err = durable.WriteFile(file, list, 0o600)
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/share/streams"
 )
 
 // Settle has the file of steps hold no lines: what is to be erased from rooms stands in the rooms alone then.
@@ -30,7 +32,7 @@ func (r *Rooms) Erased(ctx context.Context) error {
 		size := map[string]int{}
 		var large []blobs.Hash
 		if err == nil {
-			err = s.Streams.Rewrite(ctx, Stream, never, func(text []byte) ([]byte, error) {
+			s.step.Gen, err = s.Streams.Rewrite(ctx, Stream, never, func(text []byte) ([]byte, error) {
 				e, err := decode(text)
 				if err == nil {
 					err = s.fetch(e.Items)
@@ -44,6 +46,10 @@ func (r *Rooms) Erased(ctx context.Context) error {
 				}
 				return e.encode(), err
 			})
+		}
+		if err == nil {
+			s.step.Rooms = nil
+			err = s.write()
 		}
 		for _, h := range large {
 			if err == nil {
@@ -74,11 +80,11 @@ func (s *round) masked(i *item, size map[string]int) error {
 	if i.Large.IsZero() || same {
 		return nil
 	}
-	if err := s.Streams.DropLarge(s.ctx, i.Large); err != nil {
+	if err := s.Streams.DropLarge(s.ctx, Stream, i.Large); err != nil {
 		return err
 	}
 	i.Large = blobs.Sum(i.lines)
-	return s.Streams.PutLarge(s.ctx, i.Large, i.lines)
+	return s.Streams.PutLarge(s.ctx, Stream, i.Large, i.lines)
 }
 
 // replace has the store hold of a file that a line names what this disk does.
@@ -87,10 +93,10 @@ func (s *round) replace(h blobs.Hash) error {
 	if err != nil || blobs.Sum(text) == h {
 		return nil // it is not here, or as it was
 	}
-	if err := s.Streams.DropLarge(s.ctx, h); err != nil {
+	if err := s.Streams.DropLarge(s.ctx, Stream, h); err != nil {
 		return err
 	}
-	return s.Streams.PutLarge(s.ctx, h, text)
+	return s.Streams.PutLarge(s.ctx, Stream, h, text)
 }
 
 // Reread takes out of the rooms here what was erased from them elsewhere.
@@ -99,24 +105,35 @@ func (r *Rooms) Reread(ctx context.Context) error {
 		if err := s.sync(nil); err != nil {
 			return err
 		}
-		size := map[string]int{}
-		_, err := s.Streams.Scan(ctx, Stream, 0, func(n int, text []byte) error {
-			e, err := decode(text)
-			if err == nil {
-				err = s.fetch(e.Items)
-			}
-			for _, i := range e.Items {
-				at := size[i.Room]
-				size[i.Room] += len(i.lines)
-				for _, path := range []string{Path(s.Dir, i.Room), chat.Path(s.Dir, i.Room)} {
-					there, _, terr := tail(path, int64(at))
-					if err == nil && terr == nil && len(there) >= len(i.lines) && !bytes.HasPrefix(there, i.lines) {
-						err = chat.Erase(path, durable.Piece{At: int64(at), Data: i.lines})
-					}
+		return s.reread()
+	})
+}
+
+func (s *round) reread() error {
+	size := map[string]int{}
+	at, err := s.Streams.Scan(s.ctx, Stream, streams.At{}, func(n int, text []byte) error {
+		if n > s.step.N {
+			return io.EOF
+		}
+		e, err := decode(text)
+		if err == nil {
+			err = s.fetch(e.Items)
+		}
+		for _, i := range e.Items {
+			at := size[i.Room]
+			size[i.Room] += len(i.lines)
+			for _, path := range []string{Path(s.Dir, i.Room), chat.Path(s.Dir, i.Room)} {
+				there, _, terr := tail(path, int64(at))
+				if err == nil && terr == nil && len(there) >= len(i.lines) && !bytes.HasPrefix(there, i.lines) {
+					err = chat.Erase(path, durable.Piece{At: int64(at), Data: i.lines})
 				}
 			}
-			return err
-		})
+		}
 		return err
 	})
+	if err == nil || err == io.EOF {
+		s.step = step{At: streams.At{N: s.step.N, Gen: at.Gen}}
+		err = s.write()
+	}
+	return err
 }

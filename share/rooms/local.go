@@ -105,7 +105,7 @@ func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
 	}
 	if len(lines) > maxAdded {
 		i.Large = blobs.Sum(lines)
-		err = s.Streams.PutLarge(s.ctx, i.Large, lines)
+		err = s.Streams.PutLarge(s.ctx, Stream, i.Large, lines)
 	}
 	return i, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/share/streams"
 )
 
 // Restore writes the rooms as they were at a time, by the clocks of those who wrote, into the chats of a home that shares
@@ -15,7 +16,7 @@ import (
 func (r *Rooms) Restore(ctx context.Context, at time.Time, private func(room string, lines []byte)) error {
 	s := &round{Rooms: r, ctx: ctx}
 	size := map[string]int64{}
-	_, err := r.Streams.Scan(ctx, Stream, 0, func(n int, text []byte) error {
+	_, err := r.Streams.Scan(ctx, Stream, streams.At{}, func(n int, text []byte) error {
 		e, err := decode(text)
 		if err == nil && e.At.After(at) {
 			return io.EOF

@@ -14,6 +14,7 @@ package rooms
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,8 +64,8 @@ func Path(home, room string) string { return filepath.Join(Dir(home), chat.FileN
 // step is what is being written, in share/rooms.json: it is durable before any file of a room is touched, and done again
 // after a crash, to the same end.
 type step struct {
-	N     int             `json:"n"` // entries that it ends with
-	Rooms map[string]*add `json:"rooms,omitempty"`
+	streams.At                 // the entry that it ends with
+	Rooms      map[string]*add `json:"rooms,omitempty"`
 }
 
 // add is what a step adds to one room.
@@ -164,14 +165,14 @@ const stepSize = 4 << 20
 // pull applies what the stream has more than this host.
 func (s *round) pull() error {
 	for more := true; more; {
-		next := step{N: s.step.N, Rooms: map[string]*add{}}
+		next := step{At: s.step.At, Rooms: map[string]*add{}}
 		size := 0
 		full := errors.New("full")
 		scan, began := s.Streams.Scan, time.Now()
 		if s.lately() {
 			scan = s.Streams.ScanLately
 		}
-		_, err := scan(s.ctx, Stream, s.step.N, func(n int, text []byte) error {
+		at, err := scan(s.ctx, Stream, s.step.At, func(n int, text []byte) error {
 			e, err := decode(text)
 			if err != nil {
 				return fmt.Errorf("entry %d of the rooms: %w", n, err)
@@ -186,10 +187,14 @@ func (s *round) pull() error {
 			s.brought(e)
 			return next.take(s, e.Items, e.Host.ID == s.Host.ID)
 		})
+		if errors.Is(err, streams.ErrAnew) {
+			err = cmp.Or(s.reread(), error(full))
+		}
 		if more = err == full; err != nil && !more {
 			return fmt.Errorf("read the rooms from the store: %w", err)
 		}
 		if next.N > s.step.N {
+			next.Gen = at.Gen
 			s.step = next
 			if err := s.write(); err != nil {
 				return err
@@ -237,7 +242,7 @@ func (s *round) fetch(items []item) error {
 	for k := range items {
 		i := &items[k]
 		if !i.Large.IsZero() {
-			lines, err := s.Streams.Large(s.ctx, i.Large)
+			lines, err := s.Streams.Large(s.ctx, Stream, i.Large)
 			if err != nil {
 				return err
 			}
@@ -247,7 +252,7 @@ func (s *round) fetch(items []item) error {
 			if s.Store.Has(h) {
 				continue
 			}
-			text, err := s.Streams.Large(s.ctx, h)
+			text, err := s.Streams.Large(s.ctx, Stream, h)
 			if err == nil {
 				_, err = s.Store.Adopt(&later, text)
 			}
@@ -348,7 +353,7 @@ func (s *round) add(items []item) error {
 		for _, h := range i.Files {
 			text, err := os.ReadFile(s.Store.Path(h))
 			if err == nil {
-				err = s.Streams.PutLarge(s.ctx, h, text)
+				err = s.Streams.PutLarge(s.ctx, Stream, h, text)
 			}
 			if err != nil {
 				return fmt.Errorf("share a file that room %s names: %w", i.Room, err)
@@ -361,7 +366,7 @@ func (s *round) add(items []item) error {
 	if err := s.Streams.CreateNewest(s.ctx, Stream, n, e.encode()); err != nil {
 		return err
 	}
-	next := step{N: n, Rooms: map[string]*add{}}
+	next := step{At: streams.At{N: n, Gen: s.step.Gen}, Rooms: map[string]*add{}}
 	if err := next.take(s, items, true); err != nil {
 		return err
 	}

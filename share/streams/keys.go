@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
 
-	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -23,13 +23,12 @@ import (
 func KeyFile(home string) string { return filepath.Join(home, "share.key") }
 
 // ErrKey says that no key here opens a text.
-var ErrKey = errors.New("no key in share.key opens it")
+var ErrKey = errors.New("no key in share.key opens it: copy share.key from a host that shares the home")
 
 // Keys seal and open texts.
 type Keys struct {
 	open []age.Identity
 	seal []age.Recipient
-	salt blobs.Hash // of names that say nothing of what they name
 }
 
 // LoadKeys reads the key of a home, and makes one where there is none. Texts are sealed for it and for more age
@@ -52,25 +51,28 @@ func LoadKeys(home string, more []string) (*Keys, error) {
 			return nil, fmt.Errorf("share.to: %w", err)
 		}
 		k.seal = slices.Concat(k.seal, others)
+		if _, err := k.sealed(nil); err != nil { // such as one key of the time after quantum computers beside one of before
+			return nil, fmt.Errorf("share.to: %w", err)
+		}
 	}
 	return k, nil
 }
 
 // ParseKeys reads what a KeyFile holds.
 func ParseKeys(text string) (*Keys, error) {
-	text = strings.TrimSpace(text)
 	own, err := age.ParseIdentities(strings.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
-	secret.Add(text)
-	k := &Keys{open: own, salt: blobs.Sum([]byte(text))}
+	k := &Keys{open: own}
 	for _, identity := range own {
 		switch own := identity.(type) {
 		case *age.X25519Identity:
 			k.seal = append(k.seal, own.Recipient())
+			secret.Add(own.String())
 		case *age.HybridIdentity:
 			k.seal = append(k.seal, own.Recipient())
+			secret.Add(own.String())
 		}
 	}
 	return k, nil
@@ -81,8 +83,11 @@ func makeKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := []byte(own.String() + "\n")
-	return text, durable.WriteFile(path, text, 0o600)
+	err = durable.Create(path, []byte(own.String()+"\n"), 0o600)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 var (

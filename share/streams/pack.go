@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 
 	"lethe/share"
 )
@@ -73,34 +75,30 @@ func (h *shelf) pack(ctx context.Context, k int) (p pack, err error) {
 	return p, err
 }
 
-// scan is Scan of what packs hold. It reads them from the newest down to the one that has the first text wanted.
+// scan is Scan of what packs hold.
 func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) (int, error) {
-	first := h.last
-	if after == 0 {
-		first = 1
-	}
-	for ; first > 1; first-- {
-		p, err := h.pack(ctx, first)
-		if err != nil {
-			return after, err
+	var err error
+	first := 1 + sort.Search(h.last-1, func(before int) bool { // the first pack that has a text wanted
+		if after == 0 || err != nil {
+			return true
 		}
-		if p.From <= after+1 {
-			break
-		}
-	}
-	for ; first <= h.last && after < h.to; first++ {
-		p, err := h.pack(ctx, first)
-		for k, text := range p.texts {
-			if n := p.From + k; err == nil && n > after {
+		var p pack
+		p, err = h.pack(ctx, before+1)
+		return p.To > after
+	})
+	for k := first; err == nil && k <= h.last && after < h.to; k++ {
+		var p pack
+		p, err = h.pack(ctx, k)
+		for i, text := range p.texts {
+			if n := p.From + i; err == nil && n > after {
 				err = f(n, text)
 			}
 		}
-		if err != nil {
-			return after, err
+		if err == nil {
+			after = p.To
 		}
-		after = p.To
 	}
-	return after, nil
+	return after, err
 }
 
 // put adds a text to the pack that is being made, which is stored when it is full.
@@ -151,26 +149,27 @@ func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(t
 }
 
 // Rewrite has the texts of a stream before its newest one be what f makes of them, and nothing be left of what they were.
-// Cut short, it is done again. No other host may write the stream meanwhile. What keep wants stays where it is, too.
+// Cut short, it is done again. No other host may write the stream meanwhile. What keep wants stays where it is, too. It
+// returns the generation of the packs.
 func (s *Streams) Rewrite(
 	ctx context.Context, stream string, keep func([]byte) bool, f func(text []byte) ([]byte, error),
-) error {
+) (gen int, err error) {
 	old, err := s.shelf(ctx, stream)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	newest, err := s.Newest(ctx, stream, 0)
 	if err != nil || newest < 2 {
-		return err
+		return old.gen, err
 	}
 	h := shelf{Streams: s, stream: stream, gen: old.gen + 1, name: packs(stream, old.gen+1)}
 	if err := s.Drop(ctx, h.name); err != nil { // what was cut short
-		return err
+		return old.gen, err
 	}
 	var p pack
 	kept := map[int]bool{}
-	_, err = s.Scan(ctx, stream, 0, func(n int, text []byte) error {
-		if n == newest {
+	_, err = s.Scan(ctx, stream, At{}, func(n int, text []byte) error {
+		if n >= newest {
 			return nil
 		}
 		kept[n] = keep(text)
@@ -186,22 +185,32 @@ func (s *Streams) Rewrite(
 	if err == nil {
 		err = s.Create(ctx, generations(stream), h.gen, []byte("packs were made anew\n"))
 	}
-	if err == nil {
-		err = s.Drop(ctx, old.name)
+	if err != nil {
+		return old.gen, err
 	}
+	err = s.dropBelow(ctx, generations(stream)+"/", h.name)
 	if err == nil {
 		err = s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
+	}
+	return h.gen, err
+}
+
+// dropBelow removes the streams below a name, but for some.
+func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) error {
+	all, err := s.List(ctx, name)
+	for _, stream := range all {
+		if err == nil && !slices.Contains(but, stream) {
+			err = s.Drop(ctx, stream)
+		}
 	}
 	return err
 }
 
-// DropAll removes a stream and its packs.
+// DropAll removes a stream, its packs and its large texts.
 func (s *Streams) DropAll(ctx context.Context, stream string) error {
-	h, err := s.shelf(ctx, stream)
-	for _, name := range []string{h.name, generations(stream), stream} {
-		if err == nil {
-			err = s.Drop(ctx, name)
-		}
+	err := s.dropBelow(ctx, stream+"/")
+	if err == nil {
+		err = s.Drop(ctx, stream)
 	}
 	return err
 }

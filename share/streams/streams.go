@@ -3,7 +3,7 @@
 //
 //	s := &streams.Streams{Store: store, Keys: keys}
 //	err := s.Create(ctx, "lives/51c0…", 7, text)      // share.ErrTaken: somebody else made number 7
-//	err = s.Scan(ctx, "lives/51c0…", 6, func(n int, text []byte) error { … })
+//	at, err := s.Scan(ctx, "lives/51c0…", at, func(n int, text []byte) error { … })
 //
 // A sealed text begins with its stream and its number, so that a store cannot pass one off as another. docs/share.md
 // specifies the forms.
@@ -12,8 +12,11 @@ package streams
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"lethe/blobs"
 	"lethe/share"
@@ -29,6 +32,9 @@ type Host struct {
 type Streams struct {
 	share.Store
 	Keys *Keys // nil: texts are stored as they are
+
+	salted sync.Mutex
+	secret []byte // in the names of large texts, once it is known
 }
 
 // MaxText bounds a text, in bytes, so that it fits into a message of an engine when it is sealed. What may be longer is
@@ -89,95 +95,159 @@ func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error)
 	return data, nil
 }
 
-// Scan calls f for each text of a stream behind number after, in order, and returns the number of the last one.
-func (s *Streams) Scan(ctx context.Context, stream string, after int, f func(n int, text []byte) error) (int, error) {
-	newest, err := s.Newest(ctx, stream, after)
-	if err != nil || newest <= after {
-		return after, err
-	}
-	h, err := s.shelf(ctx, stream)
-	if err == nil && h.to > after {
-		after, err = h.scan(ctx, after, f)
-	}
-	if err == nil {
-		after, err = s.scanOn(ctx, stream, after, newest, f)
-	}
-	return after, err
+// At is how far a stream was read: to a number, of packs of one generation.
+type At struct {
+	N   int `json:"n"`
+	Gen int `json:"gen,omitempty"`
 }
 
-// ScanLately is Scan for who knows that nothing behind after is in a pack; it asks the store for less.
-func (s *Streams) ScanLately(ctx context.Context, stream string, after int, f func(n int, text []byte) error) (int, error) {
-	newest, err := s.Newest(ctx, stream, after)
-	if err == nil {
-		after, err = s.scanOn(ctx, stream, after, newest, f)
+// ErrAnew says that what was read of a stream is not what it has now, since something was erased from it: the caller
+// forgets what it has and reads all.
+var ErrAnew = errors.New("the stream was made anew")
+
+// Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
+func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	newest, err := s.Newest(ctx, stream, from.N)
+	if err != nil || newest <= from.N {
+		return from, err
 	}
-	return after, err
+	h, err := s.shelf(ctx, stream)
+	if err == nil && from.N > 0 && from.Gen != h.gen {
+		err = fmt.Errorf("read %s: %w", stream, ErrAnew)
+	}
+	if err != nil {
+		return from, err
+	}
+	from.Gen = h.gen
+	if h.to > from.N {
+		if from.N, err = h.scan(ctx, from.N, f); err != nil {
+			return from, err
+		}
+	}
+	return s.scanOn(ctx, stream, from, newest, f)
+}
+
+// ScanLately is Scan for who knows that nothing behind a place is in a pack; it asks the store for less.
+func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	newest, err := s.Newest(ctx, stream, from.N)
+	if err != nil {
+		return from, err
+	}
+	return s.scanOn(ctx, stream, from, newest, f)
+}
+
+// ErrLess says that the store has less than it had.
+var ErrLess = errors.New("the store has less than it had: it was emptied, or is another one")
+
+// Holds returns ErrLess unless the store has the text with number n of a stream.
+func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
+	_, err := s.Get(ctx, stream, n)
+	if !errors.Is(err, share.ErrMissing) {
+		return err
+	}
+	h, err := s.shelf(ctx, stream)
+	if err == nil && h.to < n {
+		err = fmt.Errorf("look for text %d of %s: %w", n, stream, ErrLess)
+	}
+	return err
 }
 
 func (s *Streams) scanOn(
-	ctx context.Context, stream string, after, newest int, f func(n int, text []byte) error,
-) (int, error) {
-	for ; after < newest; after++ {
-		text, err := s.Get(ctx, stream, after+1)
+	ctx context.Context, stream string, from At, newest int, f func(n int, text []byte) error,
+) (At, error) {
+	for ; from.N < newest; from.N++ {
+		n := from.N + 1
+		text, err := s.Get(ctx, stream, n)
 		if errors.Is(err, share.ErrMissing) { // it was packed meanwhile
-			if h, herr := s.shelf(ctx, stream); herr == nil && h.to > after {
-				return s.Scan(ctx, stream, after, f)
+			if h, herr := s.shelf(ctx, stream); herr == nil && h.to >= n {
+				return s.Scan(ctx, stream, from, f)
 			}
-			err = fmt.Errorf("read text %d of %s: %w: it is missing", after+1, stream, ErrDamaged)
+			err = fmt.Errorf("read text %d of %s: %w: it is missing", n, stream, ErrDamaged)
 		}
 		if err == nil {
-			err = f(after+1, text)
+			err = f(n, text)
 		}
 		if err != nil {
-			return after, err
+			return from, err
 		}
 	}
-	return after, nil
+	return from, nil
 }
 
-// large is the stream of one text that is stored in pieces. Who cannot open it cannot tell from the name what it is.
-func (s *Streams) large(h blobs.Hash) string {
-	name := h[:]
-	if s.Keys != nil {
-		name = append(s.Keys.salt[:], name...)
+// large is the stream of one text of another stream that is stored in pieces. Who cannot open it cannot tell from the name
+// what it is.
+func (s *Streams) large(ctx context.Context, stream string, h blobs.Hash) (string, error) {
+	salt, err := s.salt(ctx)
+	return stream + "/texts/" + blobs.Sum(append(salt, h[:]...)).String(), err
+}
+
+const saltStream = "salt"
+
+// salt returns what is secret in the names of large texts: the one text of a stream. It is empty where nothing is secret.
+func (s *Streams) salt(ctx context.Context) ([]byte, error) {
+	s.salted.Lock()
+	defer s.salted.Unlock()
+	if s.Keys == nil || s.secret != nil {
+		return slices.Clip(s.secret), nil
 	}
-	return "texts/" + blobs.Sum(name).String()
+	secret, err := s.Get(ctx, saltStream, 1)
+	if errors.Is(err, share.ErrMissing) {
+		err = s.Create(ctx, saltStream, 1, []byte(rand.Text()))
+		if err == nil || errors.Is(err, share.ErrTaken) {
+			secret, err = s.Get(ctx, saltStream, 1)
+		}
+	}
+	if err == nil {
+		s.secret = slices.Clip(secret)
+	}
+	return s.secret, err
 }
 
-// PutLarge stores a text of any length under its hash. Done again, it goes on where it was cut short.
-func (s *Streams) PutLarge(ctx context.Context, h blobs.Hash, text []byte) error {
-	for n := 1; ; n++ {
+// PutLarge stores a text of any length, to which a stream refers by its hash. Done again, it goes on where it was cut short.
+func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, text []byte) error {
+	name, err := s.large(ctx, stream, h)
+	for n := 1; err == nil; n++ {
 		piece := text[:min(len(text), MaxText)]
 		text = text[len(piece):]
 		end := byte('+')
 		if len(text) == 0 {
 			end = '.'
 		}
-		err := s.Create(ctx, s.large(h), n, append([]byte{end}, piece...))
-		if err != nil && !errors.Is(err, share.ErrTaken) || end == '.' {
-			if errors.Is(err, share.ErrTaken) {
-				err = nil
-			}
-			return err
+		err = s.Create(ctx, name, n, append([]byte{end}, piece...))
+		if errors.Is(err, share.ErrTaken) {
+			err = nil
+		}
+		if end == '.' {
+			break
 		}
 	}
+	return err
 }
 
 // Large returns the text that PutLarge stored.
-func (s *Streams) Large(ctx context.Context, h blobs.Hash) (text []byte, err error) {
-	for n := 1; ; n++ {
-		piece, err := s.Get(ctx, s.large(h), n)
-		if err != nil {
-			return nil, err
-		}
+func (s *Streams) Large(ctx context.Context, stream string, h blobs.Hash) (text []byte, err error) {
+	name, err := s.large(ctx, stream, h)
+	for n := 1; err == nil; n++ {
+		var piece []byte
+		piece, err = s.Get(ctx, name, n)
 		if len(piece) > 0 {
 			text = append(text, piece[1:]...)
 		}
 		if !bytes.HasPrefix(piece, []byte("+")) {
-			return text, nil
+			break
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
 }
 
 // DropLarge removes what PutLarge stored.
-func (s *Streams) DropLarge(ctx context.Context, h blobs.Hash) error { return s.Drop(ctx, s.large(h)) }
+func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) error {
+	name, err := s.large(ctx, stream, h)
+	if err == nil {
+		err = s.Drop(ctx, name)
+	}
+	return err
+}
