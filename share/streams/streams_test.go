@@ -220,7 +220,9 @@ func TestPackedWhileScanned(t *testing.T) {
 // A Rewrite may be cut short at any call: done again, all is as it was to become, and nothing is left of what it was.
 func TestRewriteCutShort(t *testing.T) {
 	shout := func(text []byte) ([]byte, error) { return append([]byte("!"), text...), nil }
-	once := func(text []byte) ([]byte, error) { return append([]byte("!"), bytes.TrimPrefix(text, []byte("!"))...), nil }
+	once := func(text []byte) ([]byte, error) {
+		return append([]byte("!"), bytes.TrimPrefix(text, []byte("!"))...), nil
+	}
 	want := append(strings.Split("!1 !2 !3 !4 !5 !6 !7 !8 !9", " "), "10")
 	for cut := 1; ; cut++ {
 		s, store := newStreams(t)
