@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -218,8 +217,7 @@ func (v *verifier) sealedLast(address string) {
 
 // signer checks whose the newest seal is.
 func (v *verifier) signer() error {
-	_, err := os.Lstat(filepath.Join(v.id.Dir, "mirror"))
-	if err == nil || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+	if v.id.Mirrored() || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
 		return nil
 	}
 	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)

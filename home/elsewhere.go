@@ -2,6 +2,7 @@ package home
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +35,12 @@ const mirrorFile = "mirror"
 // one until it is received.
 func (id Identity) MarkMirror(custody int) error {
 	return durable.WriteFile(filepath.Join(id.Dir, mirrorFile), fmt.Appendf(nil, "%d\n", custody), 0o600)
+}
+
+// Mirrored reports whether what is here was marked as a mirror.
+func (id Identity) Mirrored() bool {
+	_, err := os.Lstat(filepath.Join(id.Dir, mirrorFile))
+	return err == nil
 }
 
 // UnmarkMirror has the life go on here.

@@ -9,27 +9,66 @@ import (
 	"lethe/blobs"
 	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/life"
 )
 
-// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. The newest
-// segment, which tells of it, was shipped before. Cut short, it is done again.
+// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What tells
+// of it was shipped before. Cut short, it is done again.
 func (c *Custody) Erased(ctx context.Context) error {
+	c.beside.Wait()
+	old := c.at.N
+	c.files.known = map[string]blobs.Hash{} // those of before are left out
+	_, err := c.send(ctx, nil)
+	if err == nil {
+		err = c.create(ctx, c.empty()) // the newest one stays as it is
+	}
+	if err == nil {
+		err = c.rewrite(ctx, old)
+	}
+	if err == nil {
+		err = c.save()
+	}
+	if err == nil {
+		err = c.create(ctx, c.empty()) // with which other hosts notice
+	}
+	if err != nil {
+		return fmt.Errorf("erase from what is stored of %s: %w", c.id.Name, err)
+	}
+	return nil
+}
+
+// rewrite has segments be as this disk has them, up to a number without own files.
+func (c *Custody) rewrite(ctx context.Context, old int) error {
 	log, err := os.ReadFile(c.id.LIFE())
 	if err != nil {
 		return err
 	}
+	erased, err := c.files.read("LIFE.erased")
+	if err == nil {
+		err = c.shorten(ctx, &erased, segmentSize/8) // it stands beside what fills a segment
+	}
+	if err != nil {
+		return err
+	}
 	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
-	kept, gone := parseList(list), map[blobs.Hash]bool{}
-	first := true
+	keep := []blobs.Hash{}
+	for _, f := range parseList(list) {
+		keep = append(keep, f.hash)
+	}
+	for _, sum := range c.files.known {
+		keep = append(keep, sum)
+	}
+	n, first := 0, true
 	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
+		n++
 		s, err := decode(text)
 		if err != nil || s.Begins {
 			return text, err
 		}
+		if n <= old {
+			s.Files = nil
+		}
 		if first { // whoever reads the lines has to know which of them were changed
-			first = false
-			s.Files = append([]File{{Name: "LIFE.erased"}}, s.Files...)
+			first, s.Files = false, append([]File{erased}, s.Files...)
 		}
 		from := s.After.Offset
 		s.Lines = log[from : from+int64(len(s.Lines))]
@@ -38,40 +77,18 @@ func (c *Custody) Erased(ctx context.Context) error {
 				return nil, err
 			}
 		}
-		for _, h := range s.Large {
-			if err := c.replace(ctx, h); err != nil {
+		for k, h := range s.Large {
+			if s.Large[k], err = c.replace(ctx, h); err != nil {
 				return nil, err
 			}
 		}
-		for k, f := range s.Files {
-			if f.Name == workspaceFile {
-				for name, was := range parseList(f.Data) {
-					gone[was.hash] = kept[name].hash != was.hash
-				}
-			}
-			data, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, f.Name), maxFile)
-			s.Files[k] = File{Name: f.Name, Data: data, Gone: rerr != nil}
-			if len(data) > segmentSize {
-				s.Files[k] = File{Name: f.Name, Large: blobs.Sum(data)}
-				if err := c.putLarge(ctx, s.Files[k].Large, data); err != nil {
-					return nil, err
-				}
-			}
-		}
+		keep = append(keep, s.Large...)
 		return s.encode(), nil
 	})
-	for _, f := range kept {
-		gone[f.hash] = false
+	if err == nil {
+		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
 	}
-	for h, is := range gone {
-		if is && err == nil {
-			err = c.lives.Streams.DropLarge(ctx, Stream(c.id.Self), h)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("erase from what is stored of %s: %w", c.id.Name, err)
-	}
-	return nil
+	return err
 }
 
 // addressOf returns the address of the file of a blob.
@@ -85,40 +102,64 @@ func addressOf(text []byte) blobs.Hash {
 // here returns the file of a blob as it is on this disk.
 func (c *Custody) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
 
-// replace has the store hold of a large text what this disk does.
-func (c *Custody) replace(ctx context.Context, h blobs.Hash) error {
-	text, err := c.here(h)
-	if err != nil || addressOf(text) == blobs.Sum(text) {
-		return err
+// replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays until
+// nothing refers to it.
+func (c *Custody) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
+	address := h
+	if !c.store.Has(h) { // something was erased from it before
+		text, err := c.large(ctx, h)
+		if err != nil {
+			return h, err
+		}
+		address = addressOf(text)
 	}
-	if err := c.lives.Streams.DropLarge(ctx, Stream(c.id.Self), h); err != nil {
-		return err
+	text, err := c.here(address)
+	if now := blobs.Sum(text); err == nil && now != h {
+		h, err = now, c.putLarge(ctx, now, text)
 	}
-	return c.putLarge(ctx, h, text)
+	return h, err
 }
 
-// Forget removes what this host has of a life that another one has, to read it anew: something was erased from it. The
-// caller has the lock.
+// Forget reads anew what this host has of a life from which another one has erased something. The caller has the lock.
 func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store) error {
-	derived, _ := filepath.Glob(filepath.Join(id.Dir, "recall.db*"))
-	for _, name := range []string{home.ContextFile, "status.json", "live.json"} {
-		derived = append(derived, filepath.Join(id.Dir, name))
+	_, err := l.catchUp(ctx, id, store)
+	return err
+}
+
+// copies are what repeats a life, and what came of it: LIFE itself goes behind them.
+var copies = []string{
+	"recall.db*", home.ContextFile, "status.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
+	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile, "LIFE.md", "LIFE.erased",
+}
+
+// wipe removes what this host has of the life, to read it anew.
+func (c *Custody) wipe() error {
+	c.passOver() // the store has those, too
+	if err := c.workspace.restore(nil, c.at.Stale, nil); err != nil {
+		return err
 	}
-	path := id.LIFE()
-	for _, file := range append(derived, path, life.ErasedPath(path), positionFile(id)) {
-		if data, err := os.ReadFile(file); err == nil {
-			err = durable.Patch(file, durable.Piece{Data: make([]byte, len(data))})
-			if err == nil {
-				err = durable.Remove(file)
-			}
-			if err != nil {
+	for _, pattern := range copies {
+		files, _ := filepath.Glob(filepath.Join(c.id.Dir, pattern))
+		for _, file := range files {
+			if err := shred(file); err != nil {
 				return err
 			}
 		}
 	}
-	c, err := l.catchUp(ctx, id, store)
-	if err == nil && c.at.Host.ID != l.Host.ID {
-		err = id.MarkMirror(c.at.Custody)
+	c.at = position{Files: map[string]blobs.Hash{}}
+	c.files.known = c.at.Files
+	return durable.Remove(positionFile(c.id))
+}
+
+// shred removes a file, and first what stands in it.
+func shred(file string) error {
+	fi, err := os.Lstat(file)
+	if err != nil || !fi.Mode().IsRegular() {
+		return err
+	}
+	err = durable.Patch(file, durable.Piece{Data: make([]byte, fi.Size())})
+	if err == nil {
+		err = durable.Remove(file)
 	}
 	return err
 }

@@ -56,8 +56,8 @@ func (f *files) read(name string) (File, error) {
 }
 
 func (f File) sum() blobs.Hash {
-	if f.Gone {
-		return blobs.Hash{}
+	if f.Gone || !f.Large.IsZero() {
+		return f.Large
 	}
 	return blobs.Sum(f.Data)
 }

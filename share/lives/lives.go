@@ -20,7 +20,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,28 +71,33 @@ type position struct {
 	Mark    life.Mark             `json:"mark"`
 	Host    streams.Host          `json:"host"` // that has the life
 	Custody int                   `json:"custody"`
+	Nonce   string                `json:"nonce"`             // of segment N
+	Opening bool                  `json:"opening,omitempty"` // as Segment has it
+	Stopped bool                  `json:"stopped,omitempty"`
 	Files   map[string]blobs.Hash `json:"files"`
 	Packed  int                   `json:"packed,omitempty"`
-	Stale   map[string]bool       `json:"stale,omitempty"` // files of the workspace that lists before have told of
+	Stale   map[string]bool       `json:"stale,omitempty"` // hashes and names of files that workspace.list has told of before
 }
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
 
 // Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is here and
-// nowhere else is set aside. The error is a *home.ElsewhereError where another host has the life.
+// nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error is a
+// *home.ElsewhereError where another host has the life.
 func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
 	c, err := l.catchUp(ctx, id, store)
-	if err == nil && c.at.N > 0 && c.at.Host.ID != l.Host.ID {
-		err = c.leave()
+	switch {
+	case err != nil || c.at.N == 0:
+	case !c.mine():
+		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+	case id.Mirrored(): // a take was cut short
+		err = c.settle(ctx)
 	}
 	return c, err
 }
 
-// leave makes what is here a mirror, also for who does not ask the store, and says who has the life.
-func (c *Custody) leave() error {
-	err := c.id.MarkMirror(c.at.Custody)
-	return cmp.Or(err, error(&home.ElsewhereError{Identity: c.id, Host: c.at.Host.Label}))
-}
+// mine reports whether this host has the life, as far as was read.
+func (c *Custody) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
 
 func (l *Lives) custody(ctx context.Context, id home.Identity, store *blobs.Store) *Custody {
 	c := &Custody{
@@ -115,14 +119,26 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 		c.at.Files = map[string]blobs.Hash{}
 	}
 	c.files.known = c.at.Files
-	if err := c.readOn(ctx); err != nil {
+	err := c.readOn(ctx)
+	for errors.Is(err, streams.ErrAnew) {
+		if id.Erasing() != nil { // this host made it so
+			c.at.Gen++
+		} else if err = c.wipe(); err != nil {
+			break
+		}
+		err = c.readOn(ctx)
+	}
+	if err != nil {
 		return c, fmt.Errorf("read the life of %s from the store: %w", id.Name, err)
 	}
 	return c, nil
 }
 
 func (c *Custody) readOn(ctx context.Context) (err error) {
-	stream := Stream(c.id.Self)
+	stream, asked := Stream(c.id.Self), time.Now()
+	if err := c.found(ctx); err != nil {
+		return err
+	}
 	c.at.At, err = c.lives.Streams.Scan(ctx, stream, c.at.At, func(n int, text []byte) error {
 		s, err := decode(text)
 		if err == nil && s.Self != c.id.Self {
@@ -139,14 +155,35 @@ func (c *Custody) readOn(ctx context.Context) (err error) {
 	if err != nil || c.at.N == 0 {
 		return err
 	}
-	c.acked = time.Now()
+	c.acked = asked
 	if err := c.endLog(); err != nil {
 		return err
 	}
 	return c.save()
 }
 
-// endLog sets aside what the log has behind the stream: nobody has acted upon it.
+// found makes sure that the store is the one that was read last.
+func (c *Custody) found(ctx context.Context) error {
+	if c.at.N == 0 {
+		return nil
+	}
+	stream := Stream(c.id.Self)
+	text, err := c.lives.Streams.Get(ctx, stream, c.at.N)
+	if errors.Is(err, share.ErrMissing) {
+		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
+	} else if err == nil {
+		var s Segment
+		if s, err = decode(text); err == nil && s.Nonce != c.at.Nonce {
+			err = streams.ErrLess
+		}
+	}
+	if errors.Is(err, streams.ErrLess) {
+		err = fmt.Errorf("%w; if this is meant, remove %s, and the life is shared anew", err, positionFile(c.id))
+	}
+	return err
+}
+
+// endLog sets aside what the log has behind the stream where another host has the life: nobody has acted upon it.
 func (c *Custody) endLog() error {
 	log, err := life.Open(c.id.LIFE())
 	if errors.Is(err, fs.ErrNotExist) && c.at.Mark.Offset == 0 {
@@ -160,7 +197,7 @@ func (c *Custody) endLog() error {
 	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
 		c.at = position{Files: map[string]blobs.Hash{}}
 		return c.forgotten()
-	case end.Offset > c.at.Mark.Offset:
+	case end.Offset > c.at.Mark.Offset && !c.mine() && !c.at.Opening:
 		err = log.EndAt(c.at.Mark)
 		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
 	}
@@ -174,8 +211,11 @@ func (c *Custody) forgotten() error {
 
 // apply brings what one segment says to this disk: texts, then lines, then files.
 func (c *Custody) apply(ctx context.Context, s Segment) error {
+	c.at.Nonce, c.at.Opening, c.at.Stopped = s.Nonce, s.Opening, s.Stopped
 	if s.Begins {
-		c.at.Host, c.at.Custody = s.Host, s.Custody
+		if c.at.Host, c.at.Custody = s.Host, s.Custody; !c.mine() {
+			return c.id.MarkMirror(s.Custody) // until it is settled here
+		}
 		return nil
 	}
 	if err := c.placeTexts(ctx, s); err != nil {
@@ -220,18 +260,23 @@ func (c *Custody) apply(ctx context.Context, s Segment) error {
 // passOver notes the files of a list that another one replaces.
 func (c *Custody) passOver() {
 	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
-	for name := range parseList(list) {
+	for name, f := range parseList(list) {
 		if c.at.Stale == nil {
 			c.at.Stale = map[string]bool{}
 		}
-		c.at.Stale[name] = true
+		c.at.Stale[f.as(name)] = true
 	}
 }
 
 // settle makes what a life that has come here needs beside its log: its soul, its name, the links to its rooms, and the
 // files of its workspace.
 func (c *Custody) settle(ctx context.Context) error {
-	state, err := home.Fold(c.id, c.store)
+	log, err := life.View(c.id.LIFE())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	state, _, err := home.FoldLog(c.id, log, c.store)
 	if err != nil {
 		return err
 	}
@@ -248,8 +293,7 @@ func (c *Custody) settle(ctx context.Context) error {
 	}
 	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
 	if err == nil && rerr == nil {
-		get := func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) }
-		err = c.workspace.restore(list, c.at.Stale, get)
+		err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
 	}
 	if err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
@@ -334,12 +378,16 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 			return err
 		case c.at.N == 0:
 			return fmt.Errorf("take %s: %w: no host shares a life of that name", id.Name, home.ErrNotFound)
-		case c.at.Host.ID == l.Host.ID: // a take that was cut short
+		case c.mine() && id.Mirrored(): // a take was cut short
 			return c.settle(ctx)
+		case c.mine():
+			return nil
+		case c.at.Opening:
+			return fmt.Errorf("take %s: %s has not stored all of it yet", id.Name, c.at.Host.Label)
 		case from != "" && c.at.Host.ID != from:
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 		}
-		err = c.begin(ctx, c.at.Custody+1)
+		err = c.begin(ctx, c.at.Custody+1, false)
 		if err == nil {
 			err = c.settle(ctx)
 		}
@@ -351,7 +399,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 	return fmt.Errorf("take %s: %w", id.Name, ErrBusy)
 }
 
-// Stopped reports whether somebody has stopped a life, and nothing has happened since.
+// Stopped reports whether somebody has stopped a life, and it was not resumed since.
 func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 	n, err := l.Streams.Newest(ctx, Stream(self), 0)
 	if err != nil || n == 0 {
@@ -362,25 +410,29 @@ func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 		return false, err
 	}
 	s, err := decode(text)
-	for line := range strings.Lines(string(s.Lines)) {
-		if e, perr := life.ParseLine(line); perr == nil && e.Kind == "stopped" && e.Get("why") == "request" {
-			return true, err
-		}
-	}
-	return false, err
+	return s.Stopped, err
 }
 
 // begin creates the segment with which this host has the life.
-func (c *Custody) begin(ctx context.Context, custody int) error {
-	l := c.lives
-	s := Segment{Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce()}
+func (c *Custody) begin(ctx context.Context, custody int, opening bool) error {
+	l, asked := c.lives, time.Now()
+	s := Segment{
+		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
+		Opening: opening, Stopped: c.at.Stopped,
+	}
 	n, stream := c.at.N+1, Stream(c.id.Self)
 	if err := l.Streams.CreateNewest(ctx, stream, n, s.encode()); err != nil {
 		return err
 	}
-	c.at.N, c.at.Host, c.at.Custody, c.acked = n, l.Host, custody, time.Now()
-	if l.Took != nil {
-		l.Took(c.id, custody)
+	c.at.N, c.at.Nonce, c.at.Host, c.at.Custody, c.at.Opening, c.acked = n, s.Nonce, l.Host, custody, opening, asked
+	if !opening {
+		c.took()
 	}
 	return c.save()
+}
+
+func (c *Custody) took() {
+	if c.lives.Took != nil {
+		c.lives.Took(c.id, c.at.Custody)
+	}
 }

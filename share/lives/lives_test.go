@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"lethe/blobs"
@@ -35,10 +36,12 @@ type host struct {
 	testing.TB
 	*Lives
 	store *blobs.Store
+	last  *Custody // that was held
 }
 
 func (h *host) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Custody, error) {
 	c, err := h.Lives.Hold(ctx, id, store)
+	h.last = c
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +70,7 @@ func newHost(t testing.TB, store share.Store, keys *streams.Keys, name string) *
 		Streams: &streams.Streams{Store: store, Keys: keys}, Host: streams.Host{ID: name, Label: name}, Most: 1 << 20,
 		Log: slog.New(slog.DiscardHandler),
 	}
-	h := &host{t, l, texts}
+	h := &host{TB: t, Lives: l, store: texts}
 	dir.Shared = h
 	l.Home = dir
 	return h
@@ -237,7 +240,10 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 	ada, err := home.Boot(hosts[0].Home, hosts[0].store, home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
 	hosts[0].held(ada, func(*journal.Journal) {})
+	var one sync.Mutex // of what goes on beside, too
 	store.Fault = func(op, stream string, n int) (bool, error) {
+		one.Lock()
+		defer one.Unlock()
 		if rng.IntN(12) == 0 {
 			return rng.IntN(2) == 0, share.ErrAway
 		}
@@ -252,6 +258,8 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 		left := rng.IntN(60)
 		if rng.IntN(3) == 0 {
 			durable.Fault = func(durable.Stage, string, string) error {
+				one.Lock()
+				defer one.Unlock()
 				if left--; left < 0 {
 					return os.ErrPermission
 				}
@@ -284,6 +292,9 @@ func takenAtAnyStep(t *testing.T, rng *rand.Rand) {
 				j.Close()
 				open[k] = nil
 			}
+		}
+		if h.last != nil {
+			h.last.beside.Wait()
 		}
 		durable.Fault = nil
 	}

@@ -14,11 +14,17 @@ import (
 // mentions are what a snapshot names.
 var mentions = lazy.Regexp(`\b[0-9a-f]{64}\b|hash=([0-9a-f]{12,64})`)
 
-// reached returns the blobs that a life refers to: those that its lines and snapshots name, and each one's parents.
-func reached(id home.Identity, store *blobs.Store) ([]blobs.Hash, error) {
+// reached returns the blobs that a life refers to from an offset of its log on, and not before: those that its lines and
+// snapshots name, and each one's parents.
+func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, error) {
 	known := map[blobs.Hash]bool{}
 	var out, next []blobs.Hash
+	var at int64
 	visit := func(h blobs.Hash) error {
+		if at < from {
+			known[h] = true
+			return nil
+		}
 		for next = append(next, h); len(next) > 0; {
 			h, next = next[0], next[1:]
 			if h.IsZero() || known[h] {
@@ -40,7 +46,8 @@ func reached(id home.Identity, store *blobs.Store) ([]blobs.Hash, error) {
 		}
 		return nil
 	}
-	err := life.Scan(id.LIFE(), func(e life.Event, _ int64) (err error) {
+	err := life.Scan(id.LIFE(), func(e life.Event, offset int64) (err error) {
+		at = offset
 		for _, ref := range e.Refs {
 			h, rerr := store.Resolve(ref.Hash)
 			if rerr == nil {

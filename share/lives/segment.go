@@ -19,6 +19,8 @@ type Segment struct {
 	Custody int          `json:"custody"`          // how often the life was handed over to another host or home
 	Begins  bool         `json:"begins,omitempty"` // the custody of Host
 	Nonce   string       `json:"nonce"`
+	Opening bool         `json:"opening,omitempty"` // the life is not whole in the stream: Host goes on to store it
+	Stopped bool         `json:"stopped,omitempty"` // somebody has stopped the life
 
 	After life.Mark    `json:"after"` // where the log ended before Lines
 	Blobs int          `json:"blobs"` // how many Texts there are

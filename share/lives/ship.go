@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,132 +23,162 @@ import (
 // segmentSize is how many bytes a segment has at most, as long as its parts are smaller.
 const segmentSize = 512 << 10
 
-// Open begins the stream of a life that has none, with all that the life refers to. It returns how often the life was
-// handed over.
+// Open stores what the log has more than the store: of a life that has no stream, all that it refers to. Cut short, it
+// goes on. It returns how often the life was handed over.
 func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
-	if c.at.N > 0 {
-		return c.at.Custody, nil
+	opening := c.at.N == 0 || c.at.Opening
+	if c.at.N == 0 {
+		err = c.begin(ctx, s.Custody, true)
 	}
-	texts, err := reached(c.id, c.store)
-	if err == nil {
-		err = c.begin(ctx, s.Custody)
-	}
-	if err == nil {
-		err = c.Ship(ctx, log, texts)
+	if err == nil && c.at.Mark.Offset < log.End().Offset {
+		var texts []blobs.Hash
+		if texts, err = reached(c.id, c.store, c.at.Mark.Offset); err == nil {
+			_, err = c.send(ctx, texts)
+		}
 	}
 	if err != nil {
-		err = fmt.Errorf("share the life of %s: %w", c.id.Name, err)
+		return c.at.Custody, fmt.Errorf("share the life of %s: %w", c.id.Name, err)
 	}
-	return c.at.Custody, err
+	if opening {
+		c.took()
+	}
+	return c.at.Custody, nil
 }
 
 // Ship makes what the log has more than the store durable there, with texts that it names. Its error is a
 // *home.ElsewhereError where another host has the life by now: what the log has more then counts for nothing. While the
 // store is away it waits until ctx ends or somebody stops the identity; where ctx never ends, it waits once.
-func (c *Custody) Ship(ctx context.Context, log *life.Log, texts []blobs.Hash) error {
-	fresh, err := c.fresh(log)
-	if err == nil && fresh.stops {
+func (c *Custody) Ship(ctx context.Context, _ *life.Log, texts []blobs.Hash) error {
+	sent, err := c.send(ctx, texts)
+	switch {
+	case err != nil:
+	case sent["stopped"]:
 		c.close()
 		c.beside.Wait()
-		if err := c.storeWorkspace(ctx); err != nil {
+		err := c.storeWorkspace(ctx)
+		if err == nil {
+			_, err = c.send(ctx, nil)
+		}
+		if err != nil {
 			c.lives.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
 		}
-	}
-	var parts []Segment
-	if err == nil {
-		parts, err = c.segments(ctx, fresh.lines, texts)
-	}
-	for _, s := range parts {
-		if err == nil {
-			err = c.create(ctx, s)
-		}
-	}
-	if err == nil && fresh.seals {
+	case sent[life.Sealed]:
 		c.sealed()
 	}
 	return err
 }
 
-// fresh is what the log has more than the store.
-type fresh struct {
-	lines []line
-	seals bool // an epoch has begun
-	stops bool // the identity stops
+// shipment cuts what is new into segments: texts before the lines that name them.
+type shipment struct {
+	*Custody
+	ctx context.Context
+	now Segment
 }
 
-type line struct {
-	text    string
-	follows bool // it belongs to the line before
-	end     life.Mark
-}
-
-func (c *Custody) fresh(log *life.Log) (f fresh, err error) {
-	r, err := life.ReadFrom(c.id.LIFE(), c.at.Mark)
-	if err != nil {
-		return f, err
-	}
-	defer r.Close()
-	for r.At.Offset < log.End().Offset {
-		e, follows, err := r.Next()
-		if err != nil {
-			return f, err
-		}
-		f.lines = append(f.lines, line{r.Line, follows, r.At})
-		f.seals = f.seals || e.Kind == life.Sealed
-		f.stops = f.stops || e.Kind == "stopped"
-	}
-	return f, nil
-}
-
-// segments cuts what is new into segments: texts before the lines that name them.
-func (c *Custody) segments(ctx context.Context, lines []line, texts []blobs.Hash) (out []Segment, err error) {
+// send ships what the log and the own files have more than the store, with texts that the lines name. It returns which
+// kinds of lines it sent.
+func (c *Custody) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
+	p := &shipment{Custody: c, ctx: ctx, now: c.empty()}
 	changed, err := c.files.changed()
-	if err != nil {
-		return nil, err
-	}
-	now := Segment{After: c.at.Mark, end: c.at.Mark}
-	make := func(room int) {
-		if size := now.size(); size > 0 && size+room > segmentSize {
-			out = append(out, now)
-			now = Segment{After: now.end, end: now.end}
-		}
-	}
-	sent := map[blobs.Hash]bool{}
+	known := map[blobs.Hash]bool{}
 	for _, h := range texts {
-		if sent[h] {
-			continue
-		}
-		sent[h] = true
-		text, err := os.ReadFile(c.store.Path(h))
-		if err == nil && len(text) > segmentSize {
-			now.Large = append(now.Large, h)
-			err = c.putLarge(ctx, h, text)
-		} else if err == nil {
-			make(len(text))
-			now.Texts = append(now.Texts, text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ship: %w", err)
+		if err == nil && !known[h] {
+			known[h], err = true, p.text(h)
 		}
 	}
 	for _, f := range changed {
-		if len(f.Data) > segmentSize {
-			f.Large = blobs.Sum(f.Data)
-			if err := c.putLarge(ctx, f.Large, f.Data); err != nil {
-				return nil, fmt.Errorf("ship: %w", err)
-			}
-			f.Data = nil
+		if err == nil {
+			err = p.file(f)
 		}
-		make(len(f.Data))
-		now.Files = append(now.Files, f)
 	}
-	for _, l := range lines {
-		if !l.follows {
-			make(len(l.text))
+	if err == nil {
+		sent, err = p.lines()
+	}
+	if now := p.now; err == nil && (now.size() > 0 || now.Files != nil || now.Large != nil || c.at.Opening) {
+		now.Opening = false
+		err = c.create(ctx, now)
+	}
+	if err != nil {
+		err = fmt.Errorf("ship: %w", err)
+	}
+	return sent, err
+}
+
+// empty is a segment that says nothing.
+func (c *Custody) empty() Segment {
+	return Segment{After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped}
+}
+
+// room ships what there is if more does not fit beside it.
+func (p *shipment) room(size int) error {
+	if p.now.size() == 0 || p.now.size()+size <= segmentSize {
+		return nil
+	}
+	err := p.create(p.ctx, p.now)
+	p.now = p.empty()
+	return err
+}
+
+func (p *shipment) text(h blobs.Hash) error {
+	text, err := os.ReadFile(p.store.Path(h))
+	if err == nil && len(text) > segmentSize {
+		h = blobs.Sum(text)
+		p.now.Large = append(p.now.Large, h)
+		return p.insistLarge(p.ctx, h, text)
+	}
+	if err == nil {
+		err = p.room(len(text))
+	}
+	p.now.Texts = append(p.now.Texts, text)
+	return err
+}
+
+func (p *shipment) file(f File) error {
+	err := p.shorten(p.ctx, &f, segmentSize)
+	if err == nil {
+		err = p.room(len(f.Data))
+	}
+	p.now.Files = append(p.now.Files, f)
+	return err
+}
+
+// shorten stores the bytes of a file by themselves, if they are more than so many.
+func (c *Custody) shorten(ctx context.Context, f *File, most int) (err error) {
+	if len(f.Data) > most {
+		f.Large = blobs.Sum(f.Data)
+		err = c.insistLarge(ctx, f.Large, f.Data)
+		f.Data = nil
+	}
+	return err
+}
+
+// lines adds what the log has more.
+func (p *shipment) lines() (sent map[string]bool, err error) {
+	r, err := life.ReadFrom(p.id.LIFE(), p.at.Mark)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	sent = map[string]bool{}
+	for {
+		e, follows, err := r.Next()
+		if err == io.EOF {
+			return sent, nil
 		}
-		now.Lines, now.end = append(now.Lines, l.text...), l.end
+		if err == nil && !follows {
+			err = p.room(len(r.Line))
+		}
+		if err != nil {
+			return sent, err
+		}
+		switch sent[e.Kind] = true; e.Kind {
+		case "stopped":
+			p.now.Stopped = e.Get("why") == "request"
+		case "resumed", "inbound", "reply":
+			p.now.Stopped = false
+		}
+		p.now.Lines, p.now.end = append(p.now.Lines, r.Line...), r.At
 	}
-	return append(out, now), nil
 }
 
 // create ships one segment.
@@ -159,36 +190,61 @@ func (c *Custody) create(ctx context.Context, s Segment) error {
 		return err
 	}
 	began := time.Now()
+	asked, err := c.insist(ctx, func() error { return l.Streams.Store.Create(ctx, stream, n, data) })
+	if errors.Is(err, share.ErrTaken) {
+		err = c.taken(ctx, n, s.Nonce)
+	}
+	if err != nil {
+		return err
+	}
+	c.at.N, c.at.Mark, c.at.Nonce, c.at.Opening, c.at.Stopped, c.acked = n, s.end, s.Nonce, s.Opening, s.Stopped, asked
+	c.files.learn(s.Files)
+	if l.Shipped != nil {
+		l.Shipped(time.Since(began))
+	}
+	return nil
+}
+
+// insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once. It
+// returns when it asked.
+func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
 	for away := false; ; away = true {
-		err := l.Streams.Store.Create(ctx, stream, n, data)
-		switch {
-		case err == nil:
-			c.at.N, c.at.Mark, c.acked = n, s.end, time.Now()
-			c.files.learn(s.Files)
-			if l.Shipped != nil {
-				l.Shipped(time.Since(began))
-			}
-			return nil
-		case errors.Is(err, share.ErrTaken):
-			return c.taken(ctx, n)
-		case !errors.Is(err, share.ErrAway) || ctx.Done() == nil || ctx.Err() != nil || home.Asked(c.id, home.WishStop):
-			return fmt.Errorf("ship: %w", err)
-		case !away:
-			l.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
-			shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
-			shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
-			_ = status.Write(c.id.Dir, shown) // a view
+		asked = time.Now()
+		err = ask()
+		if !errors.Is(err, share.ErrAway) || ctx.Done() == nil || ctx.Err() != nil || home.Asked(c.id, home.WishStop) {
+			return asked, err
 		}
+		if away {
+			continue
+		}
+		c.lives.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
+		shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
+		shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
+		_ = status.Write(c.id.Dir, shown) // a view
 	}
 }
 
-// taken says which host has the life.
-func (c *Custody) taken(ctx context.Context, n int) error {
+func (c *Custody) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+	_, err := c.insist(ctx, func() error { return c.putLarge(ctx, h, text) })
+	return err
+}
+
+// taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host did.
+func (c *Custody) taken(ctx context.Context, n int, nonce string) error {
 	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
-	if text, err := c.lives.Streams.Get(ctx, Stream(c.id.Self), n); err == nil {
-		if s, err := decode(text); err == nil {
-			elsewhere.Host = s.Host.Label
-		}
+	var s Segment
+	text, err := c.lives.Streams.Get(ctx, Stream(c.id.Self), n)
+	if err == nil {
+		s, err = decode(text)
+	}
+	switch {
+	case err != nil:
+	case s.Nonce == nonce:
+		return nil
+	case s.Host.ID == c.lives.Host.ID:
+		return fmt.Errorf("%w: this host sent it before; open %s again", share.ErrTaken, c.id.Name)
+	default:
+		elsewhere.Host = s.Host.Label
 	}
 	return elsewhere
 }
@@ -204,12 +260,16 @@ func (c *Custody) Check(ctx context.Context) error {
 	if max(time.Since(c.acked), slept) < freshFor {
 		return nil
 	}
-	newest, err := c.lives.Streams.Newest(ctx, Stream(c.id.Self), c.at.N)
+	newest := 0
+	asked, err := c.insist(ctx, func() (err error) {
+		newest, err = c.lives.Streams.Newest(ctx, Stream(c.id.Self), c.at.N)
+		return err
+	})
 	if err == nil && newest > c.at.N {
-		err = c.taken(ctx, c.at.N+1)
+		err = c.taken(ctx, c.at.N+1, "")
 	}
 	if err == nil {
-		c.acked = time.Now()
+		c.acked = asked
 	}
 	return err
 }

@@ -117,7 +117,11 @@ func ignored(rules map[string]*ignore.GitIgnore, name string, dir bool) bool {
 // listable reports whether a file can have a line in workspace.list.
 func listable(name string) bool { return filepath.IsLocal(name) && !strings.ContainsAny(name, "\n\r") }
 
-// restore brings the files of a list into the workspace, and removes those that were in lists before.
+// restored is where a file stands in a workspace until it is whole.
+const restored = ".lethe-restored"
+
+// restore brings the files of a list into the workspace, and removes those that are as a list before has them. What is here
+// and was not stored is kept. Where one file fails, the others are restored.
 func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.Hash) ([]byte, error)) error {
 	if err := durable.MkdirAll(w.dir, 0o700); err != nil {
 		return err
@@ -128,34 +132,83 @@ func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.H
 	}
 	defer root.Close()
 	files := parseList(list)
-	for name := range stale {
-		if _, stays := files[name]; !stays {
+	for old := range stale {
+		_, name, _ := strings.Cut(old, " ")
+		if _, stays := files[name]; !stays && hashIn(root, name).as(name) == old {
 			_ = root.Remove(name)
 		}
 	}
 	for name, f := range files {
-		here, err := root.ReadFile(name)
-		if err == nil && blobs.Sum(here) == f.hash {
+		here := hashIn(root, name)
+		if here.hash == f.hash {
 			continue
 		}
-		text, err := get(f.hash)
-		if err == nil && blobs.Sum(text) != f.hash {
-			err = errors.New("it is another text")
+		text, ferr := get(f.hash)
+		if ferr == nil && blobs.Sum(text) != f.hash {
+			ferr = errors.New("it is another text")
 		}
-		if err == nil {
-			err = cmp.Or(root.MkdirAll(path.Dir(name), 0o700), root.WriteFile(name, text, f.mode))
+		if ferr == nil {
+			ferr = makeWay(root, name, stale[here.as(name)])
 		}
-		if err != nil {
-			return fmt.Errorf("restore %s in the workspace: %w", name, err)
+		if ferr == nil {
+			ferr = place(root, name, text, f.mode)
+		}
+		if ferr != nil {
+			err = errors.Join(err, fmt.Errorf("restore %s in the workspace: %w", name, ferr))
+		}
+	}
+	return err
+}
+
+// hashIn returns the hash of what stands in a workspace, zero where that is no file.
+func hashIn(root *os.Root, name string) (l listed) {
+	if fi, err := root.Lstat(name); err == nil && fi.Mode().IsRegular() {
+		if text, err := root.ReadFile(name); err == nil {
+			l.hash = blobs.Sum(text)
+		}
+	}
+	return l
+}
+
+// makeWay renames what is in the way of a file: the file itself, unless it is stored, and what is not a directory above it.
+func makeWay(root *os.Root, name string, isStored bool) error {
+	for at := name; at != "."; at = path.Dir(at) {
+		fi, err := root.Lstat(at)
+		if err != nil || at != name && fi.IsDir() || at == name && isStored {
+			continue
+		}
+		aside := at + ".here"
+		for _, err := root.Lstat(aside); err == nil; _, err = root.Lstat(aside) {
+			aside += ".here"
+		}
+		if err := root.Rename(at, aside); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func place(root *os.Root, name string, text []byte, mode fs.FileMode) error {
+	_ = root.Remove(restored)
+	f, err := root.OpenFile(restored, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = cmp.Or(err, f.Sync(), f.Close(), root.MkdirAll(path.Dir(name), 0o700))
+	if err == nil {
+		err = root.Rename(restored, name)
+	}
+	return err
 }
 
 type listed struct {
 	hash blobs.Hash
 	mode fs.FileMode
 }
+
+// as is what position.Stale has of a file.
+func (l listed) as(name string) string { return l.hash.String() + " " + name }
 
 func parseList(text []byte) map[string]listed {
 	out := map[string]listed{}

@@ -251,3 +251,16 @@ func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) er
 	}
 	return err
 }
+
+// KeepLarge removes the large texts of a stream, but for some.
+func (s *Streams) KeepLarge(ctx context.Context, stream string, keep []blobs.Hash) error {
+	var names []string
+	for _, h := range keep {
+		name, err := s.large(ctx, stream, h)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return s.dropBelow(ctx, stream+"/texts/", names...)
+}
