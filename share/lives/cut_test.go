@@ -91,7 +91,9 @@ func TestFirstShareCutShort(t *testing.T) {
 		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
 		lethetest.Must(t, err)
 		large := strings.Repeat("large ", 100_000)
-		a.alone(ada, func(j *journal.Journal) { a.notes(j, strings.Repeat("one ", 90_000), strings.Repeat("two ", 90_000), large) })
+		a.alone(ada, func(j *journal.Journal) {
+			a.notes(j, strings.Repeat("one ", 90_000), strings.Repeat("two ", 90_000), large)
+		})
 		was := a.life(ada)
 		cuts(store, k/2, k%2 == 1, creates)
 		j, err := a.hold(ada)
