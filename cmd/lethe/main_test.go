@@ -18,13 +18,16 @@ import (
 	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
+	"lethe/internal/test/sharetest"
 	offline "lethe/llm/rehearsal"
 )
 
 func TestMain(m *testing.M) {
 	host.Main()
+	sharetest.Serve()
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
+		hurry()
 		hintTime, rehearsalPace = time.Minute, 0
 		offline.Strict = rehearsal.Strict
 		os.Exit(run(os.Args[1:]))

@@ -22,6 +22,7 @@ type Faults struct {
 	Lose atomic.Int64 // each so many answers are lost; none if 0
 	Late atomic.Int64 // each so many requests get no answer, and arrive up to a second later, some of them twice
 	Away atomic.Bool  // connections are refused, and those there are end
+	Deaf atomic.Bool  // requests do not arrive; answers do
 	// Before, if set, sees each HTTP request first.
 	Before func(*http.Request)
 
@@ -68,7 +69,7 @@ func (f *Faults) HTTP(t testing.TB, server string) string {
 	}
 	p := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || f.Away.Load() {
+		if err != nil || f.Away.Load() || f.Deaf.Load() {
 			panic(http.ErrAbortHandler)
 		}
 		if f.Before != nil {
@@ -122,6 +123,9 @@ func (f *Faults) NATS(t testing.TB, server string) string {
 			}
 			t.Cleanup(func() { client.Close(); behind.Close() })
 			go f.pass(client, behind, func(frame []byte) bool {
+				if f.Deaf.Load() && bytes.Contains(frame[:5], []byte("PUB ")) {
+					return false
+				}
 				late := bytes.HasPrefix(frame, []byte("HPUB ")) && each(&f.Late, &f.late)
 				if late {
 					for range 1 + rand.IntN(2) {

@@ -1,7 +1,7 @@
 // Package sharetest has the servers to which a store is put, as processes that can be killed and stopped, proxies that
 // lose and delay what passes, and the contract that each store keeps.
 //
-// A test binary that uses it calls Main from TestMain: the processes are the binary itself.
+// A test binary that uses it calls Main or Serve from TestMain: the processes are the binary itself.
 package sharetest
 
 import (
@@ -32,9 +32,15 @@ const roleVariable = "LETHE_SHARETEST"
 
 // Main runs the tests, after which no goroutine may be left, or the process that one of them started.
 func Main(m *testing.M) {
+	Serve()
+	goleak.VerifyTestMain(m)
+}
+
+// Serve does not return in a process that a test has started.
+func Serve() {
 	role := os.Getenv(roleVariable)
 	if role == "" {
-		goleak.VerifyTestMain(m)
+		return
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
