@@ -209,8 +209,9 @@ var allowed = map[string][]string{
 	"lethe/request": {"lethe/compactor", "lethe/home", "lethe/life", "lethe/llm", "lethe/mind", "lethe/outside"},
 	"lethe/share":   {"lethe/internal/durable", "lethe/internal/secret"},
 	"lethe/share/hosts": {
-		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life/event",
-		"lethe/proof", "lethe/share", "lethe/share/lives", "lethe/share/rooms", "lethe/share/streams", "lethe/spend",
+		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/journal", "lethe/life",
+		"lethe/life/event", "lethe/mind", "lethe/proof", "lethe/share", "lethe/share/lives", "lethe/share/rooms",
+		"lethe/share/streams", "lethe/spend",
 	},
 	"lethe/share/lives": {
 		"lethe/blobs", "lethe/chat", "lethe/home", "lethe/internal/durable", "lethe/internal/status", "lethe/life",

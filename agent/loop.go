@@ -181,14 +181,14 @@ func (a *Agent) stopReason(ctx context.Context) string {
 		return "signal"
 	}
 	if a.wished(home.WishStop) {
-		return "request"
+		return home.StopReason(a.id)
 	}
 	return ""
 }
 
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
-	if why == "request" {
+	if why != "done" {
 		a.team.Forget()
 	}
 	return inOrder(a.endJobs, a.settle, a.writeContext, a.dropJob,

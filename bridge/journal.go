@@ -243,14 +243,15 @@ func SetAside(path string) (kept string, err error) {
 
 // write makes r durable, which the caller applies. After an error the record may be in the
 // file or not, and the next write makes the file anew.
-func (j *journal) write(r record) (err error) {
+func (j *journal) write(r record) error {
 	line := r.encode()
 	const least = 256 << 10 // bytes that may be appended before the file is made anew; no less than it had when it was
 	if j.anew || j.size-j.base+int64(len(line)) > max(least, j.base) {
 		return j.rewrite(append(j.snapshot(), line...))
 	}
-	if _, j.size, err = durable.Append(j.path, line, 0o600); err == nil {
-		err = j.shared.Wrote("inbox.jsonl", line, true)
+	at, size, err := durable.Append(j.path, line, 0o600)
+	if err == nil {
+		j.size, err = size, j.shared.Wrote("inbox.jsonl", line, at)
 	}
 	j.anew = err != nil
 	return err
@@ -259,7 +260,7 @@ func (j *journal) write(r record) (err error) {
 func (j *journal) rewrite(data []byte) error {
 	err := durable.WriteFile(j.path, data, 0o600)
 	if err == nil {
-		err = j.shared.Wrote("inbox.jsonl", data, false)
+		err = j.shared.Wrote("inbox.jsonl", data, 0)
 	}
 	j.anew, j.base, j.size = err != nil, int64(len(data)), int64(len(data))
 	return err

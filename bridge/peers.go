@@ -104,7 +104,7 @@ func (p *peer) write(st peerState) error {
 	data = append(data, '\n')
 	err = durable.WriteFile(p.path, data, 0o600)
 	if err == nil {
-		err = p.shared.Wrote(filepath.Join("peers", p.key+".json"), data, false)
+		err = p.shared.Wrote(filepath.Join("peers", p.key+".json"), data, 0)
 	}
 	return err
 }

@@ -6,9 +6,9 @@ import "lethe/chat"
 type Shared interface {
 	// Begin brings the files of the bridge to what they are at the other hosts. It fails where one of them has the bridge.
 	Begin() error
-	// Wrote makes durable for the other hosts what was written into a file of the bridge, or appended to it. It fails
-	// where one of them has the bridge by now: then nothing may rest on it.
-	Wrote(file string, data []byte, appended bool) error
+	// Wrote makes durable for the other hosts that a file of the bridge ends with data, from an offset on. It fails where
+	// one of them has the bridge by now: then nothing may rest on it.
+	Wrote(file string, data []byte, at int64) error
 	// Room is the file in which a room is heard.
 	Room(room string) string
 	// Post is chat.Post.
@@ -18,9 +18,9 @@ type Shared interface {
 // alone is that of a home that no other host shares.
 type alone string
 
-func (alone) Begin() error                     { return nil }
-func (alone) Wrote(string, []byte, bool) error { return nil }
-func (home alone) Room(room string) string     { return chat.Path(string(home), room) }
+func (alone) Begin() error                      { return nil }
+func (alone) Wrote(string, []byte, int64) error { return nil }
+func (home alone) Room(room string) string      { return chat.Path(string(home), room) }
 func (home alone) Post(room string, line []byte, from chat.Mark) (at, to int64, err error) {
 	return chat.Post(home.Room(room), line, from)
 }

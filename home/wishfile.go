@@ -13,7 +13,7 @@ import (
 )
 
 // A Wish asks something of a running identity. It is an empty file in the folder wishes of the identity, whose name
-// says all of it: "stop", or "stop-job 3". The identity removes it when it has obeyed.
+// says all of it: "stop", or "stop-job 3". A stop says inside why, if no person wants it. The identity removes it when it has obeyed.
 type Wish string
 
 // Wishes; those that end in a space need an argument.
@@ -56,14 +56,36 @@ func (w Wish) Path(id Identity) string { return filepath.Join(WishDir(id), strin
 // obeys when it does; but a stop is only for the process that runs now, and ends that it is kept running.
 func Ask(id Identity, w Wish) error {
 	if w == WishStop {
-		if err := id.Unstart(); err != nil {
-			return err
-		}
+		return AskStop(id, "")
 	}
+	return leave(id, w, nil)
+}
+
+// Drained is why an identity stops that another host is to go on with.
+const Drained = "drained"
+
+// AskStop is Ask for a stop, and says why; "" is that a person wants it.
+func AskStop(id Identity, why string) error {
+	if err := id.Unstart(); err != nil {
+		return err
+	}
+	return leave(id, WishStop, []byte(why))
+}
+
+// StopReason returns why a stop was asked for.
+func StopReason(id Identity) string {
+	text, _, _ := durable.ReadRegular(WishStop.Path(id), 32)
+	if string(text) == Drained {
+		return Drained
+	}
+	return "request"
+}
+
+func leave(id Identity, w Wish, text []byte) error {
 	if err := durable.MkdirAll(WishDir(id), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(w.Path(id), nil, 0o600)
+	return durable.WriteFile(w.Path(id), text, 0o600)
 }
 
 // Asked reports whether an identity has yet to obey a wish. What is no file, such as a directory, asks for nothing.

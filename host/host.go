@@ -93,7 +93,6 @@ type Host struct {
 	serve    func(context.Context) error // the offline model, or nil
 	others   *mcp.Servers                // nil: none is configured
 	shared   *hosts.Shared               // nil: no other host shares the home
-	drained  chan error                  // gets hosts.ErrDrained
 	warnings []string                    // what weakens the promises here
 }
 
@@ -112,7 +111,6 @@ func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	h := &Host{
 		home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log),
-		drained: make(chan error, 1),
 	}
 	h.shared = Share(&h.home, settings, store, log)
 	return h, nil
@@ -300,23 +298,14 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 		if !h.options.Standby || h.shared == nil {
 			return h.supervise(ctx, ids)
 		}
-		var taken sync.WaitGroup
-		defer taken.Wait()
-		h.shared.StandBy(ids, func(id home.Identity) {
-			taken.Go(func() { // ends with ctx
-				if err := h.supervise(ctx, []home.Identity{id}); err != nil && ctx.Err() == nil {
-					h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
-				}
-			})
-		})
-		defer h.shared.StandBy(nil, nil)
-		err := h.supervise(ctx, ids)
-		select {
-		case <-ctx.Done():
+		h.shared.StandBy(ctx, ids, func(id home.Identity) error {
+			err := h.supervise(ctx, []home.Identity{id})
+			if err != nil && ctx.Err() == nil {
+				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
+			}
 			return err
-		case derr := <-h.drained:
-			return errors.Join(err, derr)
-		}
+		})
+		return nil
 	})
 }
 
@@ -341,6 +330,7 @@ func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error
 	var group errgroup.Group
 	group.Go(func() error { return h.watcher.Run(around) })
 	if h.shared != nil {
+		h.shared.Until(ctx)
 		group.Go(func() error { return h.serveOthers(around) })
 	}
 	if h.serve != nil {
@@ -363,7 +353,7 @@ func (h *Host) serveOthers(ctx context.Context) error {
 	defer cancel()
 	err := h.shared.Serve(ctx, changed)
 	if errors.Is(err, hosts.ErrDrained) {
-		h.drained <- err
+		h.log.Warn(err.Error())
 		err = nil
 	}
 	return err

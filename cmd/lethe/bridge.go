@@ -111,7 +111,7 @@ func (p *program) telegramCommand(call call) error {
 		shared := p.shared.Bridge(telegram.Name)
 		c.Shared, lost = shared, shared.Lost
 	}
-	return besideWatcher(call, watcher, func(ctx context.Context) error {
+	run := func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		go func() { // ends with ctx
@@ -126,7 +126,8 @@ func (p *program) telegramCommand(call call) error {
 			err = cause
 		}
 		return err
-	})
+	}
+	return p.besideHosts(call, true, func(ctx context.Context) error { return besideWatcher(ctx, watcher, run) })
 }
 
 // besideWatcher runs f, and a watcher as long as it lasts.

@@ -29,7 +29,7 @@ func (p *program) bridge(ctx context.Context, c terminal.Config) error {
 	c.Timeout = p.timeout
 	c.Home, c.User, c.Start = p.home.Dir, p.settings.UserName(), p.howToHear(c.Room)
 	c.Out, c.Err, c.JSON = p.out, p.err, p.json
-	return p.besideHosts(ctx, func(ctx context.Context) error {
+	return p.besideHosts(ctx, false, func(ctx context.Context) error {
 		if p.interactive() && !c.JSON {
 			c.Store, c.Run = p.look.Store, p.run(ctx)
 			return terminal.Screen(ctx, c)

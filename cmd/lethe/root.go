@@ -103,7 +103,11 @@ func (p *program) prepare(cmd *cobra.Command, _ []string) error {
 	repair, _ := cmd.Flags().GetBool("repair")
 	p.asIs = name == "check" && !repair
 	makes := []string{"", "init", "run", "serve", "chat", "say", "ask", "acp", "mcp", "mcp add", "mcp import", "import"} // a home; the others only look
-	return p.open(slices.Contains(makes, name))
+	err := p.open(slices.Contains(makes, name))
+	if p.shared != nil {
+		p.shared.Until(cmd.Context())
+	}
+	return err
 }
 
 // mainCommand is lethe alone, or with a question.

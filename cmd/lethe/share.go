@@ -26,7 +26,8 @@ func (p *program) others() (*hosts.Shared, error) {
 }
 
 // besideHosts runs f, and as long as it lasts shares the rooms with other hosts, if there are any and no daemon does so here.
-func (p *program) besideHosts(ctx context.Context, f func(context.Context) error) error {
+// If it attends, it says that this host is there, and ends when that is drained.
+func (p *program) besideHosts(ctx context.Context, attends bool, f func(context.Context) error) error {
 	if p.shared == nil {
 		return f(ctx)
 	}
@@ -34,11 +35,19 @@ func (p *program) besideHosts(ctx context.Context, f func(context.Context) error
 	changed, cancel := watcher.Subscribe(chat.Scope{Dir: p.home.Chats()})
 	defer cancel()
 	return besideWatcher(ctx, watcher, func(ctx context.Context) error {
-		serving, stop := context.WithCancel(ctx)
+		ctx, end := context.WithCancel(ctx)
 		done := make(chan error, 1)
-		go func() { done <- p.shared.Serve(serving, changed) }() // ends with serving
+		go func() { // ends with ctx
+			err := p.shared.Follow(ctx, changed, attends)
+			if errors.Is(err, hosts.ErrDrained) {
+				p.note("%v", err)
+				end()
+				err = nil
+			}
+			done <- err
+		}()
 		err := f(ctx)
-		stop()
+		end()
 		return errors.Join(err, <-done)
 	})
 }

@@ -1,14 +1,13 @@
 package hosts
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"lethe/blobs"
 	"lethe/home"
@@ -35,10 +34,10 @@ func (s *Shared) Bridge(name string) *Bridge {
 
 // written is the head of a text of the book: which files what stands behind it was written into.
 type written struct {
-	Host   streams.Host `json:"host"`
-	Files  []string     `json:"files,omitempty"`
-	Append bool         `json:"append,omitempty"`
-	Large  blobs.Hash   `json:"large,omitzero"` // of the whole text, where it is stored by itself
+	Host  streams.Host `json:"host"`
+	Files []string     `json:"files,omitempty"`
+	At    int64        `json:"at,omitempty"`   // where they are written; what was there behind is gone
+	Large blobs.Hash   `json:"large,omitzero"` // of the whole text, where it is stored by itself
 }
 
 func (b *Bridge) dir() string { return filepath.Join(b.home.Dir, "bridges", b.name) }
@@ -55,7 +54,7 @@ func (b *Bridge) Begin() error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	ctx := context.Background()
+	ctx := b.untilEnd()
 	if err := b.book().Pull(ctx, b.apply); err != nil {
 		return err
 	}
@@ -81,8 +80,11 @@ func (b *Bridge) elsewhere(host string) error {
 func (b *Bridge) apply(text []byte, _ bool) error {
 	var w written
 	parts, err := streams.Split(text, &w)
+	if err == nil && w.Host.ID == b.Host.ID { // an answer was lost: it was written here before
+		return nil
+	}
 	if err == nil && !w.Large.IsZero() {
-		if text, err = b.lives.Streams.Large(context.Background(), b.book().Stream, w.Large); err == nil {
+		if text, err = b.lives.Streams.Large(b.untilEnd(), b.book().Stream, w.Large); err == nil {
 			parts, err = streams.Split(text, &w)
 		}
 	}
@@ -91,37 +93,36 @@ func (b *Bridge) apply(text []byte, _ bool) error {
 	}
 	for k, name := range w.Files {
 		if err == nil {
-			err = b.place(name, parts[k], w.Append)
+			err = b.place(name, parts[k], w.At)
 		}
 	}
 	return err
 }
 
-func (b *Bridge) place(name string, data []byte, appended bool) error {
+func (b *Bridge) place(name string, data []byte, at int64) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("bridge %s: a host has written %q", b.name, name)
 	}
 	path := filepath.Join(b.dir(), name)
 	err := durable.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil && appended {
-		_, _, err = durable.Append(path, data, 0o600)
-	} else if err == nil {
-		err = durable.WriteFile(path, data, 0o600)
+	if err != nil || at == 0 {
+		return cmp.Or(err, durable.WriteFile(path, data, 0o600))
 	}
-	return err
+	var later durable.Syncs
+	return cmp.Or(durable.WriteEnd(&later, path, at, data, 0o600), later.Wait())
 }
 
 // wholeEvery is after how many writes all files are written anew.
 const wholeEvery = 500
 
 // Wrote is bridge.Shared's.
-func (b *Bridge) Wrote(file string, data []byte, appended bool) error {
+func (b *Bridge) Wrote(file string, data []byte, at int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.writes++; b.writes > wholeEvery {
 		return b.writeAll()
 	}
-	return b.push(written{Files: []string{file}, Append: appended}, false, data)
+	return b.push(written{Files: []string{file}, At: at}, false, data)
 }
 
 // writeAll pushes all that the bridge must not forget.
@@ -148,7 +149,7 @@ func (b *Bridge) writeAll() error {
 
 func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 	w.Host = b.Host
-	ctx := context.Background()
+	ctx := b.untilEnd()
 	text := streams.Join(w, parts...)
 	if len(text) > streams.MaxText {
 		large := blobs.Sum(text)
@@ -158,6 +159,9 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 		text = streams.Join(written{Host: b.Host, Large: large})
 	}
 	err := b.book().Push(ctx, text, whole)
+	if errors.Is(err, share.ErrTaken) && b.book().Pull(ctx, b.ours) == nil {
+		err = b.book().Push(ctx, text, whole)
+	}
 	if errors.Is(err, share.ErrTaken) {
 		err = b.elsewhere("another host")
 		select {
@@ -168,20 +172,12 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 	return err
 }
 
-// silent reports whether a host does not say any more that it is there. It looks until the host says so, or for so long
-// as it takes.
-func (s *Shared) silent(ctx context.Context, host string) bool {
-	first, err := s.store.Newest(ctx, leaseStream(host), 0)
-	for end := time.Now().Add(silentFor); err == nil && time.Now().Before(end); {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(renewEvery / 5):
-		}
-		var now int
-		if now, err = s.store.Newest(ctx, leaseStream(host), first); now != first {
-			return false
-		}
+// ours returns an error unless a text is of this host, whose answer was lost.
+func (b *Bridge) ours(text []byte, _ bool) error {
+	var w written
+	_, err := streams.Split(text, &w)
+	if err == nil && w.Host.ID != b.Host.ID {
+		err = b.elsewhere(w.Host.Label)
 	}
-	return err == nil
+	return err
 }

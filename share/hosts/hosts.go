@@ -9,25 +9,26 @@
 package hosts
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/home"
 	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/mind"
 	"lethe/share"
 	"lethe/share/lives"
 	"lethe/share/rooms"
@@ -53,19 +54,22 @@ type Shared struct {
 	log    *slog.Logger
 	rooms  *rooms.Rooms
 	lives  *lives.Lives
-	asked  int // bytes of the room in which hosts are asked something, as far as they were obeyed
 	counts counts
 
-	mu     sync.Mutex
-	store  share.Store // nil until it is needed
-	roster roster
-	run    func(home.Identity) // nil: this process does not stand by
-	runs   map[string]bool     // by Self: what run was called for, or need not be
+	alone    atomic.Bool // no other host says that it is there
+	renewed  int         // the number of the newest lease of this host; 0: it is not known
+	drains   int         // bytes of askedRoom that hold no drain for this process; -1: it has not looked
+	standing standing
+
+	mu      sync.Mutex
+	lasting context.Context // ends a moment after the program
+	store   share.Store     // nil until it is needed
+	roster  roster
 }
 
 // New has a home be shared as its configuration says.
 func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Shared {
-	s := &Shared{conf: conf, texts: store, log: log}
+	s := &Shared{conf: conf, texts: store, log: log, lasting: context.Background()}
 	h.Shared = s
 	s.home = *h
 	most := int64(64)
@@ -76,6 +80,30 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Share
 	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, Took: s.took, Shipped: s.counts.committed}
 	return s
 }
+
+// lastWait is how long what has begun may go on when the program ends.
+const lastWait = 2 * time.Second
+
+// Until has calls that are given no context end a moment after ctx.
+func (s *Shared) Until(ctx context.Context) {
+	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(lastWait, cancel) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lasting = lasting
+}
+
+// lasts returns a context that ends: ctx, or one of the program.
+func (s *Shared) lasts(ctx context.Context) context.Context {
+	if ctx.Done() != nil {
+		return ctx
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lasting
+}
+
+func (s *Shared) untilEnd() context.Context { return s.lasts(context.Background()) }
 
 // connect opens the store, at first use.
 func (s *Shared) connect() error {
@@ -113,39 +141,26 @@ func (s *Shared) Close() error {
 	return s.store.Close()
 }
 
-// known is what the file share/host says of this host. A copy of the home has another inode, and is another host.
-type known struct {
-	ID    string `json:"id"`
-	Inode uint64 `json:"inode"`
-}
-
-// thisHost returns the name of this host in the home, and gives it one at first.
-func thisHost(dir string) (streams.Host, error) {
-	label, err := os.Hostname()
-	if err != nil {
-		return streams.Host{}, err
+// thisHost returns the name of this host in the home, and gives it one at first. A copy of the home has another inode, and
+// is another host.
+func thisHost(dir string) (h streams.Host, err error) {
+	if h.Label, err = os.Hostname(); err != nil {
+		return h, err
 	}
 	share := filepath.Join(dir, "share")
 	if err := durable.MkdirAll(share, 0o700); err != nil {
-		return streams.Host{}, err
+		return h, err
 	}
-	lock := durable.Lock(filepath.Join(share, "host.lock"))
-	if err := lock.Lock(); err != nil {
-		return streams.Host{}, err
-	}
-	defer lock.Close()
-	path := filepath.Join(share, "host")
+	path := fmt.Sprintf("%s/host-%d", share, inode(share))
 	text, _, err := durable.ReadRegular(path, 1<<10)
-	var k known
-	if err == nil && json.Unmarshal(text, &k) == nil && k.Inode == inode(share) {
-		return streams.Host{ID: k.ID, Label: label}, nil
+	for errors.Is(err, fs.ErrNotExist) { // of processes that begin together, one creates it
+		err = durable.Create(path, []byte(streams.Nonce()), 0o600)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			text, _, err = durable.ReadRegular(path, 1<<10)
+		}
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return streams.Host{}, err
-	}
-	k = known{strconv.FormatUint(rand.Uint64(), 36), inode(share)}
-	text, err = json.Marshal(k)
-	return streams.Host{ID: k.ID, Label: label}, cmp.Or(err, durable.WriteFile(path, text, 0o600))
+	h.ID = string(text)
+	return h, err
 }
 
 func inode(path string) uint64 {
@@ -157,8 +172,9 @@ func inode(path string) uint64 {
 	return st.Ino
 }
 
-// Hold is home.Sharing's.
+// Hold is home.Sharing's. It has the other hosts know what the store says of the life.
 func (s *Shared) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Custody, error) {
+	ctx = s.lasts(ctx)
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
@@ -166,19 +182,34 @@ func (s *Shared) Hold(ctx context.Context, id home.Identity, store *blobs.Store)
 	if err == nil {
 		err = s.rooms.Sync(ctx) // the life has heard what another host had
 	}
-	if errors.Is(err, share.ErrAway) {
-		err = fmt.Errorf("open %s: %w: %w", id.Name, home.ErrAway, err)
+	if err == nil && c.Whole() {
+		s.took(id, c.Number())
+	} else if err == nil {
+		err = s.alike(id)
 	}
 	if err != nil {
-		return nil, err
+		return nil, away("open "+id.Name, err)
 	}
 	return &custody{c, s}, nil
+}
+
+// away has an error say that the store is away, if it does.
+func away(what string, err error) error {
+	if errors.Is(err, share.ErrAway) {
+		err = fmt.Errorf("%s: %w: %w", what, home.ErrAway, err)
+	}
+	return err
 }
 
 // custody is that of a life, in whose home rooms are shared, too.
 type custody struct {
 	*lives.Custody
 	shared *Shared
+}
+
+// Open is home.Custody's.
+func (c *custody) Open(ctx context.Context, log *life.Log, state *mind.State) (int, error) {
+	return c.Custody.Open(c.shared.lasts(ctx), log, state)
 }
 
 // Erased is home.Custody's. It asks the other hosts to read anew what they have.
@@ -188,7 +219,7 @@ func (c *custody) Erased(ctx context.Context) error {
 		err = c.shared.rooms.Erased(ctx)
 	}
 	if err == nil {
-		err = c.shared.tell(askedRoom, asked{Reread: c.Custody.Self(), From: c.shared.Host.ID, At: time.Now().UTC()})
+		err = c.shared.tell(ctx, askedRoom, asked{Reread: c.Custody.Self(), From: c.shared.Host.ID, At: time.Now().UTC()})
 	}
 	return err
 }
@@ -206,7 +237,7 @@ func (s *Shared) Settle(ctx context.Context) error {
 func (s *Shared) Sync(ctx context.Context) error {
 	err := s.connect()
 	if err == nil {
-		err = s.rooms.Sync(ctx)
+		err = away("share the rooms", s.rooms.Sync(ctx))
 	}
 	return err
 }
@@ -219,49 +250,105 @@ func (s *Shared) Post(room string, line []byte, from chat.Mark) (at, to int64, e
 	if err := s.connect(); err != nil {
 		return 0, 0, err
 	}
-	return s.rooms.Post(context.Background(), room, line, from)
+	return s.rooms.Post(s.untilEnd(), room, line, from)
 }
 
 // Ledger is home.Sharing's.
 func (s *Shared) Ledger() home.Ledger { return ledger{s} }
 
-// Serve keeps the rooms, says that this host is there, and takes lives where it stands by, until ctx ends or the host is
-// drained. One process of a host does so at a time. changed is raised when something was appended to a room.
+// serving is the lock of the one process of this host that serves. It is not taken yet.
+func (s *Shared) serving() *flock.Flock {
+	return durable.Lock(filepath.Join(s.home.Dir, "share", "serving.lock"))
+}
+
+// served reports whether a process of this host serves.
+func (s *Shared) served() bool {
+	lock := s.serving()
+	defer lock.Close()
+	free, err := lock.TryRLock()
+	return !free && err == nil
+}
+
+// Serve keeps the rooms, says that this host is there, shares all lives, and takes some where it stands by, until ctx ends
+// or the host is drained. One process of a host does so at a time. changed is raised when something was appended to a room.
 func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
-	lock := durable.Lock(filepath.Join(s.home.Dir, "share", "serving.lock"))
+	lock := s.serving()
 	if _, err := lock.TryLockContext(ctx, 2*time.Second); err != nil {
 		return nil // ctx has ended
 	}
 	defer lock.Close()
-	if fi, err := os.Stat(rooms.Path(s.home.Dir, askedRoom)); err == nil {
-		s.asked = int(fi.Size())
-	}
-	ctx, cancel := context.WithCancel(ctx)
+	s.drains = -1
+	serving, end := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
-	defer cancel()
-	beside.Go(func() { s.keepLease(ctx) }) // ends with ctx
-	told, trouble := s.store.Watch(ctx, rooms.Stream), ""
-	for {
+	defer end()
+	for _, f := range []func(context.Context){s.keepLease, s.lookAround, s.shareAll} {
+		beside.Go(func() { f(serving) })
+	}
+	err := s.rounds(ctx, changed, func(ctx context.Context) error {
 		err := s.rooms.Sync(ctx)
+		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, &now.Synced) })
 		if err == nil {
-			s.counts.change(s.home.Dir, func(now *Status) { now.Synced = time.Now().UTC() })
 			err = s.obey(ctx)
 		}
-		pause := time.Minute
-		switch {
-		case ctx.Err() != nil:
+		return err
+	})
+	if errors.Is(err, ErrDrained) {
+		end()
+		beside.Wait()
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
+		defer cancel()
+		if err := s.renew(last, renewEvery, true); err != nil {
+			s.log.Warn("other hosts take what was here when this one is silent", "error", err)
+		}
+	}
+	return err
+}
+
+// Follow shares the rooms while no process of this host serves, until ctx ends. If it attends, it also says that the host
+// is there, until that is drained.
+func (s *Shared) Follow(ctx context.Context, changed <-chan struct{}, attends bool) error {
+	if err := s.connect(); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer end(nil)
+	if attends {
+		beside.Go(func() { end(s.attend(ctx)) })
+	}
+	err := s.rounds(ctx, changed, func(ctx context.Context) error {
+		if s.served() {
 			return nil
+		}
+		return s.rooms.Sync(ctx)
+	})
+	if errors.Is(context.Cause(ctx), ErrDrained) {
+		err = ErrDrained
+	}
+	return err
+}
+
+// rounds calls f whenever there may be something new in a room, until ctx ends or the host is drained.
+func (s *Shared) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context) error) error {
+	told, trouble := s.store.Watch(ctx, rooms.Stream), ""
+	for {
+		err := f(ctx)
+		wait := time.Minute
+		switch {
 		case errors.Is(err, ErrDrained):
 			return err
+		case ctx.Err() != nil:
+			return nil
 		case err != nil:
 			if err.Error() != trouble {
 				s.log.Warn("this host is behind others", "error", err)
 			}
-			pause = time.Second
+			wait = time.Second
 		}
 		trouble = ""
 		if err != nil {
@@ -271,7 +358,7 @@ func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 		case <-ctx.Done():
 		case <-changed:
 		case <-told:
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 	}
 }

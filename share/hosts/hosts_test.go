@@ -25,7 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	renewEvery, silentFor = 50*time.Millisecond, 400*time.Millisecond
+	renewEvery, aloneEvery, silentFor = 50*time.Millisecond, 300*time.Millisecond, 400*time.Millisecond
 	os.Exit(m.Run())
 }
 
@@ -35,6 +35,8 @@ type host struct {
 	*Shared
 	store *blobs.Store
 	home  home.Home
+
+	standby bool
 
 	mu  sync.Mutex
 	ran []string // names of what it was to run
@@ -55,15 +57,15 @@ func newHost(t testing.TB, store, name string, standby bool) *host {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := New(&dir, Config{URL: "file://" + store}, texts, log.With("host", name))
 	t.Cleanup(func() { s.Close() })
-	h := &host{TB: t, Shared: s, store: texts, home: dir}
-	if standby {
-		s.StandBy(nil, func(id home.Identity) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.ran = append(h.ran, id.Name)
-		})
-	}
-	return h
+	return &host{TB: t, Shared: s, store: texts, home: dir, standby: standby}
+}
+
+// run is what a host that stands by has identities do.
+func (h *host) run(id home.Identity) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ran = append(h.ran, id.Name)
+	return nil
 }
 
 // join gives a host the key of another one.
@@ -80,10 +82,14 @@ func (h *host) join(o *host) *host {
 func (h *host) serve() (stop func()) {
 	ctx, cancel := context.WithCancel(h.Context())
 	done := make(chan error, 1)
-	changed := make(chan struct{})
-	go func() { done <- h.Serve(ctx, changed) }()
+	var stands sync.WaitGroup
+	if h.standby {
+		stands.Go(func() { h.StandBy(ctx, nil, h.run) })
+	}
+	go func() { done <- h.Serve(ctx, nil) }()
 	return func() {
 		cancel()
+		stands.Wait()
 		if err := <-done; err != nil && !errors.Is(err, ErrDrained) {
 			h.Error(err)
 		}
@@ -257,13 +263,13 @@ func TestBridge(t *testing.T) {
 		return filepath.Join(h.home.Dir, "bridges", "telegram", name)
 	}
 	write := func(h *host, bridge *Bridge, name, text string, appended bool) error {
-		err := durable.MkdirAll(filepath.Dir(there(h, name)), 0o700)
+		err, at := durable.MkdirAll(filepath.Dir(there(h, name)), 0o700), int64(0)
 		if err == nil && appended {
-			_, _, err = durable.Append(there(h, name), []byte(text), 0o600)
+			at, _, err = durable.Append(there(h, name), []byte(text), 0o600)
 		} else if err == nil {
 			err = durable.WriteFile(there(h, name), []byte(text), 0o600)
 		}
-		return errors.Join(err, bridge.Wrote(name, []byte(text), appended))
+		return errors.Join(err, bridge.Wrote(name, []byte(text), at))
 	}
 	at := a.Bridge("telegram")
 	lethetest.Must(t, at.Begin())
@@ -302,7 +308,7 @@ func TestRoster(t *testing.T) {
 	lethetest.Must(t, a.connect())
 	self := strings.Repeat("ab", 32)
 	for _, l := range []Life{{Self: self, Name: "ada", Custody: 1}, {Self: self, Name: "ada", Custody: 0}, {Self: "x", Name: "bob"}, {Self: self, Name: "../x", Custody: 9}} {
-		lethetest.Must(t, a.tell(rosterRoom, l))
+		lethetest.Must(t, a.tell(t.Context(), rosterRoom, l))
 	}
 	all, err := a.Lives()
 	if err != nil || len(all) != 1 || all[0].Custody != 1 {

@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"lethe/home"
+	"lethe/share"
 	"lethe/share/streams"
 )
 
@@ -19,164 +15,143 @@ import (
 // is silent when its stream has not grown for so long by the clock of who looks.
 var (
 	renewEvery = 10 * time.Second
+	aloneEvery = time.Minute // while no other host is there
 	silentFor  = 30 * time.Second
 )
 
-const leases = "hosts/"
+// forgetAfter is when a host that is silent is none any more.
+const forgetAfter = 30 * 24 * time.Hour
 
-func leaseStream(host string) string { return leases + host }
+func leaseStream(host string) string { return "hosts/" + host }
 
 // lease is what a host says of itself.
 type lease struct {
-	Label string    `json:"label"`
-	At    time.Time `json:"at"` // by its own clock: for people
+	Label string        `json:"label"`
+	At    time.Time     `json:"at"`             // by its own clock: for people
+	Every time.Duration `json:"every_ns"`       // when it says so again; it is silent after three times that
+	Left  bool          `json:"left,omitempty"` // it was drained: whoever stands by takes what it had
 }
 
-// keepLease says again and again that this host is there, and looks whether others are, until ctx ends.
+// keepLease says again and again that this host is there, until ctx ends.
 func (s *Shared) keepLease(ctx context.Context) {
-	seen := map[string]*sighting{}
-	for last := time.Now(); ; last = time.Now() {
-		if err := s.renew(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
-			s.counts.change(s.home.Dir, func(now *Status) { now.Away = err.Error() })
-		} else if s.standsBy() {
-			if err := s.standBy(ctx, seen); err != nil && ctx.Err() == nil {
-				s.log.Warn("what silent hosts had could not be taken", "error", err)
-			}
+	for {
+		every := renewEvery
+		if s.alone.Load() {
+			every = aloneEvery
 		}
-		select {
-		case <-ctx.Done():
+		s.renews(ctx, every)
+		if !pause(ctx, every) {
 			return
-		case <-time.After(renewEvery):
-		}
-		if slept := time.Now().Round(0).Sub(last.Round(0)); slept > 2*renewEvery { // others may have said it meanwhile
-			clear(seen)
 		}
 	}
 }
 
-func (s *Shared) renew(ctx context.Context) error {
-	stream := leaseStream(s.Host.ID)
-	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC()})
+// attend says that this host is there while no process of it serves, until ctx ends or the host is drained.
+func (s *Shared) attend(ctx context.Context) error {
+	for was := ReadStatus(s.home.Dir).Left; ; {
+		served := s.served() // if not, the process that served has told why
+		left := ReadStatus(s.home.Dir).Left
+		if left && !was {
+			return ErrDrained
+		}
+		if was = left; !served {
+			s.renews(ctx, renewEvery)
+		}
+		if !pause(ctx, renewEvery) {
+			return nil
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (s *Shared) renews(ctx context.Context, every time.Duration) {
+	if err := s.renew(ctx, every, false); err != nil && ctx.Err() == nil {
+		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, nil) })
+	}
+}
+
+// renew creates the next lease of this host.
+func (s *Shared) renew(ctx context.Context, every time.Duration, left bool) error {
+	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
 	if err != nil {
 		return err
 	}
-	n, err := s.store.Newest(ctx, stream, 0)
+	stream, n := leaseStream(s.Host.ID), s.renewed
+	if n == 0 {
+		n, err = s.store.Newest(ctx, stream, 0)
+	}
 	if err == nil {
 		err = s.lives.Streams.Create(ctx, stream, n+1, text)
 	}
-	if err == nil && n > 0 {
-		err = s.store.Delete(ctx, stream, n, func(int) bool { return false })
+	if err != nil {
+		s.renewed = 0
+		return err
 	}
-	if err == nil {
-		s.counts.change(s.home.Dir, func(now *Status) { now.Renewed, now.Away = time.Now().UTC(), "" })
+	if s.renewed = n + 1; n > 0 {
+		_ = s.store.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
 	}
-	return err
+	s.counts.change(s.home.Dir, func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
+	return nil
 }
 
 // sighting is the newest that was seen of a host.
 type sighting struct {
+	lease
 	n     int
-	since time.Time
+	since time.Time // zero: it was never looked for
 }
 
-// StandBy has Serve call run for identities that this host has, but for some, and for those that it takes from hosts that
-// are silent or drained; not for those that somebody has stopped. A nil run ends that.
-func (s *Shared) StandBy(but []home.Identity, run func(home.Identity)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.run, s.runs = run, map[string]bool{}
-	for _, id := range but {
-		s.runs[id.Self] = true
-	}
-}
+func (g sighting) patience() time.Duration { return max(silentFor, 3*g.Every) }
 
-func (s *Shared) standsBy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.run != nil
-}
+func (g sighting) silent() bool { return g.Left || time.Since(g.since) > g.patience() }
 
-// start has an identity run that this host has, once.
-func (s *Shared) start(id home.Identity) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.run != nil && !s.runs[id.Self] {
-		s.runs[id.Self] = true
-		s.run(id)
-	}
-}
-
-// standBy takes what is free, and what hosts have that are silent, and starts it.
-func (s *Shared) standBy(ctx context.Context, seen map[string]*sighting) error {
-	all, err := s.Lives()
-	if err != nil {
-		return err
-	}
-	silent := map[string]bool{s.Host.ID: true}
-	for _, l := range all {
-		host := l.Host.ID
-		if _, looked := silent[host]; looked {
+// sight looks for a host again.
+func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting, error) {
+	for stream := leaseStream(host); ; {
+		n, err := s.store.Newest(ctx, stream, 0)
+		if err != nil || n == was.n && !was.since.IsZero() {
+			return was, err
+		}
+		now := sighting{n: n, since: time.Now()}
+		if n == 0 {
+			return now, nil
+		}
+		text, err := s.lives.Streams.Get(ctx, stream, n)
+		if errors.Is(err, share.ErrMissing) { // it has said so again
 			continue
 		}
-		n, err := s.store.Newest(ctx, leaseStream(host), 0)
-		if err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(text, &now.lease)
 		}
-		if was := seen[host]; was == nil || was.n != n {
-			seen[host] = &sighting{n, time.Now()}
-		}
-		silent[host] = time.Since(seen[host].since) > silentFor
+		return now, err
 	}
-	var group errgroup.Group
-	group.SetLimit(8)
-	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share what there is
-		if l := all[k]; l.Parent == "" && (l.Free || silent[l.Host.ID]) {
-			group.Go(func() error { return s.takeOver(ctx, l) })
-		}
-	}
-	return group.Wait()
 }
 
-// takeOver has a life go on here that this host has, or one that is silent or drained, unless somebody has stopped it.
-func (s *Shared) takeOver(ctx context.Context, l Life) error {
-	id, mine := s.home.Identity(l.Self, l.Name), l.Host.ID == s.Host.ID
-	if _, runs := home.Running(id); runs || mine && s.started(id) {
-		return nil
+// silent reports whether a host does not say any more that it is there. It looks until the host says so, or for as long
+// as it takes.
+func (s *Shared) silent(ctx context.Context, host string) bool {
+	first, err := s.sight(ctx, host, sighting{})
+	if err == nil && !first.silent() {
+		s.log.Info("looking whether a host is there", "host", first.Label, "for", first.patience())
 	}
-	if !l.Free {
-		stopped, err := s.lives.Stopped(ctx, l.Self)
-		if stopped || err != nil {
-			return err
+	for now := first; err == nil && !now.silent(); {
+		if !pause(ctx, renewEvery/5) {
+			return false
+		}
+		if now, err = s.sight(ctx, host, now); now.n != first.n {
+			return now.Left
 		}
 	}
-	if mine && l.Free { // it was drained, and is back
-		l.Free = false
-		if err := s.tell(rosterRoom, l); err != nil {
-			return err
-		}
-	}
-	if !mine {
-		began := time.Now()
-		_, err := s.take(ctx, l, l.Host.ID)
-		if errors.As(err, new(*home.ElsewhereError)) {
-			return nil // another host was faster
-		}
-		if err != nil {
-			return err
-		}
-		took := time.Since(began).Round(time.Millisecond)
-		s.log.Warn("took a life over", "identity", l.Name, "from", l.Host.Label, "in", took)
-		s.counts.change(s.home.Dir, func(now *Status) { now.Takeovers++ })
-	}
-	s.start(id)
-	return nil
-}
-
-func (s *Shared) started(id home.Identity) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.runs[id.Self]
+	return err == nil
 }
 
 // Seen is a host, and when it last said that it is there.
@@ -184,37 +159,26 @@ type Seen struct {
 	streams.Host
 	At    time.Time `json:"at"` // by its own clock
 	Here  bool      `json:"here"`
+	Left  bool      `json:"left,omitempty"` // it was drained
 	Lives []Life    `json:"lives"`
 }
 
-// Hosts returns the hosts of the home, and what each has.
+// Hosts returns the hosts of the home that were there in the last 30 days, and what each has.
 func (s *Shared) Hosts(ctx context.Context) (out []Seen, err error) {
 	if err := s.Sync(ctx); err != nil {
-		return nil, err
-	}
-	names, err := s.store.List(ctx, leases)
-	if err != nil {
 		return nil, err
 	}
 	all, err := s.Lives()
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		id := strings.TrimPrefix(name, leases)
-		var text []byte
-		n, err := s.store.Newest(ctx, name, 0)
-		if err == nil {
-			text, err = s.lives.Streams.Get(ctx, name, n)
+	ids, err := s.known()
+	for _, id := range ids {
+		g, serr := s.sight(ctx, id, sighting{})
+		if err = errors.Join(err, serr); time.Since(g.At) > forgetAfter {
+			continue
 		}
-		var l lease
-		if err == nil {
-			err = json.Unmarshal(text, &l)
-		}
-		if err != nil {
-			return nil, err
-		}
-		h := Seen{Host: streams.Host{ID: id, Label: l.Label}, At: l.At, Here: id == s.Host.ID}
+		h := Seen{Host: streams.Host{ID: id, Label: g.Label}, At: g.At, Here: id == s.Host.ID, Left: g.Left}
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)
@@ -222,5 +186,5 @@ func (s *Shared) Hosts(ctx context.Context) (out []Seen, err error) {
 		}
 		out = append(out, h)
 	}
-	return out, nil
+	return out, err
 }

@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 
@@ -21,7 +20,7 @@ func (l ledger) book() (streams.Book, error) {
 func (l ledger) Pull(f func(lines []byte, whole bool) error) error {
 	b, err := l.book()
 	if err == nil {
-		err = b.Pull(context.Background(), f)
+		err = b.Pull(l.untilEnd(), f)
 	}
 	return err
 }
@@ -29,7 +28,7 @@ func (l ledger) Pull(f func(lines []byte, whole bool) error) error {
 func (l ledger) Push(lines []byte, whole bool) error {
 	b, err := l.book()
 	if err == nil {
-		err = b.Push(context.Background(), lines, whole)
+		err = b.Push(l.untilEnd(), lines, whole)
 	}
 	if errors.Is(err, share.ErrTaken) {
 		err = spend.ErrChanged

@@ -15,7 +15,6 @@ import (
 	"lethe/chat"
 	"lethe/home"
 	"lethe/journal"
-	"lethe/share/lives"
 	"lethe/share/rooms"
 	"lethe/share/streams"
 )
@@ -33,7 +32,6 @@ type Life struct {
 	Parent  string       `json:"parent,omitempty"` // Self of the one that it works for
 	Custody int          `json:"custody"`
 	Host    streams.Host `json:"host"`
-	Free    bool         `json:"free,omitempty"` // its host was drained: whoever stands by takes it
 	Gone    bool         `json:"gone,omitempty"` // it was removed
 }
 
@@ -103,43 +101,83 @@ func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
 	return out
 }
 
-// took tells the other hosts that a life goes on here.
+// told reports whether the roster ever had a life.
+func (s *Shared) told(self string) bool {
+	_, _ = s.Lives() // what cannot be read now is looked at later
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, told := s.roster.lives[self]
+	return told
+}
+
+// news returns what the roster says of lives of which it has said something since the last call.
+func (s *Shared) news() (out []Life, err error) {
+	_, err = s.Lives()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for self := range s.roster.news {
+		out = append(out, s.roster.lives[self])
+	}
+	clear(s.roster.news)
+	return out, err
+}
+
+// again has news tell of a life once more.
+func (s *Shared) again(l Life) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.roster.news[l.Self] = true
+}
+
+// took tells the other hosts that a life goes on here, unless they know.
 func (s *Shared) took(id home.Identity, custody int) {
+	if l, ok := s.find(id.Self); ok && l.Host.ID == s.Host.ID && l.Custody == custody {
+		return
+	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: s.Host}
 	if child, err := id.Child(); err == nil && child != nil {
-		if self, ok := s.find(child.Of); ok {
-			l.Parent = self.Self
+		if parent, ok := s.find(child.Of); ok {
+			l.Parent = parent.Self
 		}
 	}
-	if err := s.tell(rosterRoom, l); err != nil {
+	if err := s.tell(s.untilEnd(), rosterRoom, l); err != nil {
 		s.log.Warn("other hosts were not told where a life goes on; the next start tells them", "identity", id.Name, "error", err)
 	}
 }
 
-// Removed is home.Sharing's.
-func (s *Shared) Removed(id home.Identity) error {
-	if err := s.Sync(context.Background()); err != nil {
-		return err
-	}
-	l, ok := s.find(id.Self)
-	switch {
-	case !ok:
+// alike returns an error where another life of the home has the name of one that is not shared yet.
+func (s *Shared) alike(id home.Identity) error {
+	l, ok := s.find(id.Name)
+	if !ok || l.Self == id.Self {
 		return nil
-	case l.Host.ID != s.Host.ID:
-		return &home.ElsewhereError{Identity: id, Host: l.Host.Label}
 	}
-	l.Gone = true
-	if err := s.tell(rosterRoom, l); err != nil {
-		return err
-	}
-	return s.lives.Streams.DropAll(context.Background(), lives.Stream(id.Self))
+	return fmt.Errorf("share %s: %s has another life of that name, %.12s; give this one another name: lethe fork %[1]s NAME, "+
+		"and then lethe rm %[1]s", id.Name, l.Host.Label, l.Self)
 }
 
-// tell adds a line to a room of the hosts.
-func (s *Shared) tell(room string, what any) error {
-	line, err := json.Marshal(what)
+// Removed is home.Sharing's.
+func (s *Shared) Removed(id home.Identity) error {
+	ctx := s.untilEnd()
+	err := s.Sync(ctx)
 	if err == nil {
-		_, _, err = s.rooms.Post(context.Background(), room, append(line, '\n'), chat.Mark{})
+		err = s.lives.End(ctx, id)
+	}
+	if l, ok := s.find(id.Self); ok && err == nil {
+		l.Gone = true
+		err = s.tell(ctx, rosterRoom, l)
+	}
+	return err
+}
+
+// tell adds a line to a room of the hosts, also one that was said before.
+func (s *Shared) tell(ctx context.Context, room string, what any) error {
+	line, err := json.Marshal(what)
+	var end chat.Mark
+	if err == nil {
+		end, err = chat.End(rooms.Path(s.home.Dir, room))
+	}
+	if err == nil {
+		_, _, err = s.rooms.Post(ctx, room, append(line, '\n'), end)
 	}
 	return err
 }
@@ -158,7 +196,7 @@ func (s *Shared) find(who string) (Life, bool) {
 
 // Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
 func (s *Shared) Unknown(name string) error {
-	err := s.Sync(context.Background())
+	err := s.Sync(s.untilEnd())
 	if l, is := s.find(name); err == nil && is && l.Host.ID != s.Host.ID {
 		err = &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
 	}
@@ -168,6 +206,9 @@ func (s *Shared) Unknown(name string) error {
 // Take has a life go on here, with those that work for it.
 func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
 	if err := s.Sync(ctx); err != nil {
+		return home.Identity{}, err
+	}
+	if err := s.reread(ctx); err != nil {
 		return home.Identity{}, err
 	}
 	l, ok := s.find(who)

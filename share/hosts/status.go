@@ -2,12 +2,13 @@ package hosts
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"lethe/internal/durable"
+	"lethe/share"
 )
 
 // Status is what the process that serves a home to other hosts says of it, in share/status.json: a view, for screens.
@@ -15,9 +16,9 @@ type Status struct {
 	Renewed   time.Time     `json:"renewed"`        // when this host last said that it is there
 	Synced    time.Time     `json:"synced"`         // when the rooms here were last what all hosts have
 	Away      string        `json:"away,omitempty"` // why the store cannot be reached
+	Left      bool          `json:"left,omitempty"` // this host was drained
 	Commits   int64         `json:"commits"`        // segments of lives that were shipped
-	CommitP50 time.Duration `json:"commit_p50_ns"`  // of the newest of them
-	CommitP99 time.Duration `json:"commit_p99_ns"`
+	CommitSum time.Duration `json:"commit_sum_ns"`  // what they took
 	Takeovers int64         `json:"takeovers"`
 }
 
@@ -34,7 +35,16 @@ func ReadStatus(home string) (s Status) {
 type counts struct {
 	mu     sync.Mutex
 	status Status
-	took   []time.Duration // by the newest commits
+}
+
+// reached notes whether the store was, and then sets a time.
+func (s *Status) reached(err error, at *time.Time) {
+	switch {
+	case errors.Is(err, share.ErrAway):
+		s.Away = err.Error()
+	case err == nil:
+		s.Away, *at = "", time.Now().UTC()
+	}
 }
 
 // change changes what is told, and tells it.
@@ -42,22 +52,14 @@ func (c *counts) change(home string, f func(*Status)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.status)
-	if n := len(c.took); n > 0 {
-		sorted := slices.Sorted(slices.Values(c.took))
-		c.status.CommitP50, c.status.CommitP99 = sorted[n/2], sorted[n*99/100]
-	}
 	if text, err := json.Marshal(c.status); err == nil {
 		_ = durable.Replace(statusFile(home), text, 0o600) // a view
 	}
 }
 
-// commitsKept is how many commits the quantiles are of.
-const commitsKept = 512
-
 func (c *counts) committed(took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.Commits++
-	c.took = append(c.took, took)
-	c.took = c.took[max(0, len(c.took)-commitsKept):]
+	c.status.CommitSum += took
 }

@@ -128,7 +128,7 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 		}
 		err = c.readOn(ctx)
 	}
-	if err != nil {
+	if err = c.removed(ctx, err); err != nil {
 		return c, fmt.Errorf("read the life of %s from the store: %w", id.Name, err)
 	}
 	return c, nil

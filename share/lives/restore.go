@@ -37,7 +37,7 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 		return err
 	})
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("restore %s: %w", id.Name, err)
+		return fmt.Errorf("restore %s: %w", id.Name, c.removed(ctx, err))
 	}
 	if c.at.Mark.Offset == 0 {
 		return fmt.Errorf("restore %s: %w: it was not booted at that time", id.Name, home.ErrNotFound)

@@ -206,11 +206,15 @@ func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) err
 	return err
 }
 
-// DropAll removes a stream, its packs and its large texts.
-func (s *Streams) DropAll(ctx context.Context, stream string) error {
-	err := s.dropBelow(ctx, stream+"/")
+// Forget has the store forget the texts of a stream, its packs and its large texts, but for the newest text and those that
+// keep wants.
+func (s *Streams) Forget(ctx context.Context, stream string, keep func(text []byte) bool) error {
+	newest, err := s.Newest(ctx, stream, 0)
 	if err == nil {
-		err = s.Drop(ctx, stream)
+		err = s.Pack(ctx, stream, newest-1, keep)
+	}
+	if err == nil {
+		err = s.dropBelow(ctx, stream+"/")
 	}
 	return err
 }

@@ -265,17 +265,24 @@ func TestRewriteCutShort(t *testing.T) {
 	}
 }
 
-func TestDropAll(t *testing.T) {
+func TestForget(t *testing.T) {
 	s, store := newStreams(t)
+	second := func(text []byte) bool { return string(text) == "2" }
 	for _, stream := range []string{"lives/a", "lives/ab"} {
 		fill(t, s, stream, 1, 6)
-		lethetest.Must(t, s.Pack(t.Context(), stream, 5, never))
+		lethetest.Must(t, s.Pack(t.Context(), stream, 4, second))
 		lethetest.Must(t, s.PutLarge(t.Context(), stream, blobs.Sum(nil), nil))
 	}
-	lethetest.Must(t, s.DropAll(t.Context(), "lives/a"))
-	left, err := store.List(t.Context(), "lives/")
+	lethetest.Must(t, s.Forget(t.Context(), "lives/a", second))
+	left, err := store.List(t.Context(), "lives/a/")
 	lethetest.Must(t, err)
-	if slices.ContainsFunc(left, func(name string) bool { return name == "lives/a" || strings.HasPrefix(name, "lives/a/") }) {
+	for n := 1; n <= 6; n++ {
+		_, err := s.Get(t.Context(), "lives/a", n)
+		if kept := err == nil; kept != (n == 2 || n == 6) {
+			t.Errorf("text %d: %v", n, err)
+		}
+	}
+	if len(left) > 0 {
 		t.Errorf("the store has %q", left)
 	}
 	if got, _ := texts(t, s, "lives/ab", At{}); !slices.Equal(got, numbers(1, 6)) {
