@@ -39,7 +39,8 @@ type Verdict struct {
 	Sealed     int64            `json:"sealed"`         // lines before the newest seal
 	Unsealed   int64            `json:"unsealed"`       // lines behind it
 	Own        bool             `json:"own"`            // the newest seal is by this home's key
-	Fault      error            `json:"-"`              // the first; nil if the life was not altered
+	Mirror     bool             `json:"mirror,omitempty"`
+	Fault      error            `json:"-"` // the first; nil if the life was not altered
 	Altered    string           `json:"fault,omitempty"`
 
 	// Reached are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of
@@ -89,7 +90,7 @@ type text struct {
 
 func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifier {
 	return &verifier{
-		Store: store, VerifyOptions: o, Verdict: Verdict{Name: id.Name, Self: id.Self}, id: id,
+		Store: store, VerifyOptions: o, Verdict: Verdict{Name: id.Name, Self: id.Self, Mirror: id.Mirrored()}, id: id,
 		left: map[string]string{}, sealed: map[string]string{}, lasts: map[blobs.Hash]bool{},
 		parent: map[blobs.Hash]blobs.Hash{}, followed: map[blobs.Hash]bool{}, named: map[blobs.Hash]bool{},
 		own: map[string]bool{id.Self: true}, ancestors: map[string]map[string]string{},
@@ -217,7 +218,7 @@ func (v *verifier) sealedLast(address string) {
 
 // signer checks whose the newest seal is.
 func (v *verifier) signer() error {
-	if v.id.Mirrored() || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+	if v.Mirror || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
 		return nil
 	}
 	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)

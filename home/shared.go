@@ -39,11 +39,12 @@ var ErrAway = errors.New("the store of [share] is away")
 
 // Custody is the right of this host to go on with a life.
 type Custody interface {
-	// Open shares a life that was not shared before. It returns how often the life was handed over.
+	// Open stores what the log has more than the store: all of a life that was not shared before. It returns how often the
+	// life was handed over.
 	Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error)
 	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing rests on a line
 	// before.
-	Ship(ctx context.Context, log *life.Log, texts []blobs.Hash) error
+	Ship(ctx context.Context, texts []blobs.Hash) error
 	// Check makes sure that no other host has taken the life since the store was last asked, unless that was just now.
 	Check(ctx context.Context) error
 	// Erased has the store hold what this host does, from which something was erased, and nothing else.

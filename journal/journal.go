@@ -220,7 +220,7 @@ func (j *Journal) ship(events []prepared) error {
 		defer cancel()
 		ctx = last
 	}
-	if j.err = j.custody.Ship(ctx, j.Log, j.put); j.err == nil {
+	if j.err = j.custody.Ship(ctx, j.put); j.err == nil {
 		j.put = nil
 	}
 	return j.err

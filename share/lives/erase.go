@@ -2,6 +2,7 @@ package lives
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,9 +16,15 @@ import (
 // of it was shipped before. Cut short, it is done again.
 func (c *Custody) Erased(ctx context.Context) error {
 	c.beside.Wait()
+	err := c.storeWorkspace(ctx)
+	if errors.Is(err, ErrLargeWorkspace) {
+		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile))
+	}
 	old := c.at.N
 	c.files.known = map[string]blobs.Hash{} // those of before are left out
-	_, err := c.send(ctx, nil)
+	if err == nil {
+		_, err = c.send(ctx, nil)
+	}
 	if err == nil {
 		err = c.create(ctx, c.empty()) // the newest one stays as it is
 	}

@@ -5,7 +5,7 @@
 // asleep finds its next number taken, and can do nothing any more.
 //
 //	c, err := l.Hold(id, store)  // brings the log up to date; *home.ElsewhereError: another host has it
-//	err = c.Ship(log, texts)     // behind each append
+//	err = c.Ship(ctx, texts)     // behind each append
 //	err = l.Take(ctx, id, store) // has the life go on here
 package lives
 
@@ -294,6 +294,10 @@ func (c *Custody) settle(ctx context.Context) error {
 	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
 	if err == nil && rerr == nil {
 		err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
+		if errors.Is(err, share.ErrMissing) {
+			c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
+			err = nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
@@ -387,7 +391,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case from != "" && c.at.Host.ID != from:
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 		}
-		err = c.begin(ctx, c.at.Custody+1, false)
+		err = c.begin(ctx, c.at.Custody+1)
 		if err == nil {
 			err = c.settle(ctx)
 		}
@@ -414,8 +418,8 @@ func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 }
 
 // begin creates the segment with which this host has the life.
-func (c *Custody) begin(ctx context.Context, custody int, opening bool) error {
-	l, asked := c.lives, time.Now()
+func (c *Custody) begin(ctx context.Context, custody int) error {
+	l, asked, opening := c.lives, time.Now(), c.at.N == 0
 	s := Segment{
 		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
 		Opening: opening, Stopped: c.at.Stopped,

@@ -28,7 +28,13 @@ const segmentSize = 512 << 10
 func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
 	opening := c.at.N == 0 || c.at.Opening
 	if c.at.N == 0 {
-		err = c.begin(ctx, s.Custody, true)
+		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile)) // another store may have what it lists
+		if err == nil {
+			err = c.begin(ctx, s.Custody)
+		}
+	}
+	if err == nil && opening {
+		c.took()
 	}
 	if err == nil && c.at.Mark.Offset < log.End().Offset {
 		var texts []blobs.Hash
@@ -37,18 +43,15 @@ func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custo
 		}
 	}
 	if err != nil {
-		return c.at.Custody, fmt.Errorf("share the life of %s: %w", c.id.Name, err)
+		err = fmt.Errorf("share the life of %s: %w", c.id.Name, err)
 	}
-	if opening {
-		c.took()
-	}
-	return c.at.Custody, nil
+	return c.at.Custody, err
 }
 
 // Ship makes what the log has more than the store durable there, with texts that it names. Its error is a
 // *home.ElsewhereError where another host has the life by now: what the log has more then counts for nothing. While the
 // store is away it waits until ctx ends or somebody stops the identity; where ctx never ends, it waits once.
-func (c *Custody) Ship(ctx context.Context, _ *life.Log, texts []blobs.Hash) error {
+func (c *Custody) Ship(ctx context.Context, texts []blobs.Hash) error {
 	sent, err := c.send(ctx, texts)
 	switch {
 	case err != nil:
