@@ -249,6 +249,12 @@ func Same(a, b string) bool {
 //go:embed refused.html
 var refused string
 
+// howIn tells a person in a browser how to get in.
+const howIn = `<p>Behind this address live agents, for those who hold its token. To get in, type in a terminal of the machine where they run:</p>
+<p><code>lethe serve --open</code></p>
+<p>It opens the page, and prints the link by which a browser gets in, once, within a minute; also while the server runs already. Type the token into no page and no address.</p>
+`
+
 // refusedPolicy lets browsers use nothing there but its style, by the hash.
 const refusedPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'; " +
 	"style-src 'sha256-wwmDWZmeCbEQ/azk0loKWDqB4505MsEhfcBFngja6pg='"
@@ -259,7 +265,11 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", refusedPolicy)
 		w.WriteHeader(status)
-		fmt.Fprintf(w, refused, html.EscapeString(message), html.EscapeString(hint))
+		way := howIn
+		if status == http.StatusNotFound || status == http.StatusMethodNotAllowed { // who reads this is in
+			way = ""
+		}
+		fmt.Fprintf(w, refused, html.EscapeString(message), html.EscapeString(hint), way)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -280,7 +280,10 @@ func TestRefusedPage(t *testing.T) {
 		headers := []string{html, "Authorization:"}[:1+want%2]
 		resp := s.Do(t, "GET", path, "", headers...)
 		page := servetest.Text(t, resp, want)
-		lethetest.Words(t, page, "<!doctype html>", "lethe serve --open")
+		lethetest.Words(t, page, "<!doctype html>", "To the page")
+		if strings.Contains(page, "lethe serve --open</code>") == (want == 404) {
+			t.Errorf("%s tells wrongly how to get in: %s", path, page)
+		}
 		style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindStringSubmatch(page)[1]
 		sum := sha256.Sum256([]byte(style))
 		policy := resp.Header.Get("Content-Security-Policy")
