@@ -47,17 +47,38 @@ func configure(f *frame, r *http.Request) (string, error) {
 			values[key] = json.Number(text)
 		}
 	}
-	if key := r.FormValue("key"); key != "" {
-		preset, _ := llm.Preset(cmp.Or(r.FormValue("model.preset"), llm.Presets()[0])) // another one is refused below
-		if err := config.SetKey(f.Dir, preset.KeyEnv, key); err != nil {
-			return "", err
-		}
+	err := keepKey(f, r)
+	if err == nil {
+		err = config.Set(f.Dir, values)
 	}
-	return "/agents?saved=1#settings", config.Set(f.Dir, values)
+	return "/agents?saved=1#settings", err
+}
+
+// keepKey writes the key that a form has into the file of keys.
+func keepKey(f *frame, r *http.Request) error {
+	key := r.FormValue("key")
+	if key == "" {
+		return nil
+	}
+	preset, _ := llm.Preset(cmp.Or(r.FormValue("model.preset"), llm.Presets()[0])) // another one is refused later
+	return config.SetKey(f.Dir, preset.KeyEnv, key)
+}
+
+// Keyless names the provider of the settings that has no key, as far as this process knows; "" where none is lacking.
+func (f *frame) Keyless() string {
+	var s config.Settings
+	_ = config.Read(f.Dir, &s) // what is wrong there, is shown
+	conf := llm.Config{Preset: s.Model.Preset, BaseURL: s.Model.BaseURL, Model: s.Model.Name}
+	if _, err := llm.New(conf); !errors.Is(err, llm.ErrNoKey) {
+		return ""
+	}
+	preset, _ := conf.Chosen()
+	return preset.Name
 }
 
 func removeRoom(f *frame, r *http.Request) (string, error) {
-	return "/agents", f.RemoveRoom(field(r, "gone"))
+	room := field(r, "gone")
+	return removed("Room " + room), f.RemoveRoom(room)
 }
 
 // boot boots an identity, after a check that it can run, and has it be kept running, with a model or offline. One that
@@ -67,14 +88,26 @@ func boot(f *frame, r *http.Request) (string, error) {
 		Name: strings.ToLower(field(r, "name")), Soul: field(r, "soul"), Rooms: strings.Fields(field(r, "room")),
 	}
 	offline := field(r, "model.preset")+field(r, "with") == ""
+	run := host.Options{
+		Offline: offline, Preset: field(r, "model.preset"), BaseURL: field(r, "model.base_url"),
+		Model: field(r, "model.name"), Log: f.Log,
+	}
 	if !offline {
-		if _, err := configure(f, r); err != nil {
+		if err := keepKey(f, r); err != nil {
 			return "", err
 		}
 	}
-	h, err := host.Open(f.Dir, host.Options{Offline: offline, Log: f.Log})
+	h, err := host.Open(f.Dir, run)
+	if errors.Is(err, llm.ErrNoKey) {
+		err = &report.InvalidError{Err: err, Advice: "give it a key below, or choose the offline model"}
+	}
 	if err != nil {
 		return "", err
+	}
+	if !offline { // and that model can be opened
+		if _, err := configure(f, r); err != nil {
+			return "", errors.Join(err, h.Close())
+		}
 	}
 	id, err := h.Boot(o)
 	soul, _ := id.ReadOwn("SOUL.md", f.Log)

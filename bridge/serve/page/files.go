@@ -13,7 +13,7 @@ import (
 
 // attached is a file that a line names.
 type attached struct {
-	Label         string
+	Label, Name   string
 	Hash          blobs.Hash
 	Width, Height int // in which a picture is shown; 0 for other files
 }
@@ -60,7 +60,7 @@ func (f *frame) attached(h blobs.Hash) attached {
 		return a
 	}
 	if file, ok := blobs.ParseFile(b.Gist); ok {
-		a.Label = file.Name + ", " + blobs.Size(file.Size)
+		a.Name, a.Label = file.Name, file.Name+", "+blobs.Size(file.Size)
 	}
 	size, err := picture.Size(b.Body)
 	if err == nil && backend.ImageType(b.Body) != "" {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,12 +26,17 @@ func said(name, what string) string {
 
 // run has the identity be kept running with a model or offline, anew where it runs, or stop.
 func run(f *frame, r *http.Request) (to string, err error) {
-	do := r.FormValue("do")
+	do, was, ran := r.FormValue("do"), f.Agent(f.ID), false
 	if do == "stop" || r.FormValue("anew") != "" {
-		_, err = report.Stop(r.Context(), f.ID)
+		ran, err = report.Stop(r.Context(), f.ID)
 	}
 	if do != "stop" && err == nil {
 		err = report.Start(r.Context(), f.ID, do == "offline", f.RunStarted)
+	}
+	if do == "model" && err != nil && ran && was.Endpoint == "offline" { // another model cannot: it goes on as it was
+		if report.Start(r.Context(), f.ID, true, f.RunStarted) == nil {
+			err = fmt.Errorf("%w; it runs with the offline model, as before", err)
+		}
 	}
 	return said(f.ID.Name, ""), err
 }
@@ -59,13 +65,16 @@ func mark(f *frame, r *http.Request) (string, error) {
 	if !report.ValidLabel(name) {
 		return "", report.Invalid("%.40q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _", name)
 	}
-	const what = "The label is given when it runs, and no turn is under way."
+	what := "The label " + name + " is given when it runs, and no turn is under way."
 	return said(f.ID.Name, what), home.Ask(f.ID, home.WishLabel+home.Wish(name))
 }
 
+// removed is the list of identities, which says what is not there any more.
+func removed(what string) string { return "/agents?said=" + url.QueryEscape(what+" is removed.") }
+
 func remove(f *frame, r *http.Request) (string, error) {
-	if field(r, "name") != f.ID.Name {
+	if field(r, "sure") != f.ID.Name {
 		return "", report.Invalid("type the name %s to remove it", f.ID.Name)
 	}
-	return "/agents", f.Remove(f.Store, f.ID)
+	return removed(f.ID.Name), f.Remove(f.Store, f.ID)
 }

@@ -74,7 +74,10 @@ func TestBegins(t *testing.T) {
 	lethetest.Words(t, m.get("/"), "Welcome to Lethe", "offline: a script", `name="key" type="password"`)
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "cron-x", "soul", "to <b>err</b>"), "names that begin with cron-", `value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai", "key", "two\nlines"), "a key is one line")
-	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai"), "OPENAI_API_KEY is not set", `<option selected>openai</option>`)
+	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai"), "OPENAI_API_KEY is not set", "give it a key below", `<option selected>openai</option>`)
+	if _, err := os.Stat(config.File(m.dir)); err == nil {
+		t.Error("what was refused stands in config.toml")
+	}
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "room", "notices-x y/z"), "y/z")
 	if all, _ := m.Backend.List(); len(all) != 0 {
 		t.Fatalf("booted: %v", all)
@@ -104,8 +107,8 @@ func TestBegins(t *testing.T) {
 			t.Fatal("it runs")
 		}
 	}
-	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model"), "start ada: open model: no api key for openai: OPENAI_API_KEY is not set")
-	lethetest.Words(t, m.get("/agents"), "no api key for openai")
+	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model"), "start ada: open model: no api key for deepseek: DEEPSEEK_API_KEY is not set")
+	lethetest.Words(t, m.get("/agents"), "no api key for deepseek", "deepseek has no key yet", `<option value="" selected>the offline model`, "There is none yet.")
 	for range 2 {
 		lethetest.Words(t, m.post("/agents/ada/manage/run", 200, "do", "offline"), "Start anew")
 	}
@@ -114,16 +117,22 @@ func TestBegins(t *testing.T) {
 	if after := lethetest.Read(t, filepath.Join(id.Dir, "LIFE.md")); strings.Count(after, " resumed ") != strings.Count(before, " resumed ")+1 {
 		t.Errorf("it was not started anew once:\n%s", after)
 	}
+	lethetest.Words(t, m.get("/agents/ada/manage"), "deepseek has no <a")
+	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model", "anew", "1"), "no api key", "it runs with the offline model, as before", "Start anew")
+	if now := m.get("/agents/ada/now"); !strings.Contains(now, "the offline model; <a") || strings.Contains(now, `id="model"`) {
+		t.Error("a model is asked for that would not think")
+	}
+	lethetest.Words(t, m.get("/agents/ada/triggers"), `room = "lamp"`)
 
 	m.post("/agents/ada/manage/label", 400, "label", "No Label")
-	lethetest.Words(t, m.post("/agents/ada/manage/label", 200, "label", "first"), "The label is given")
-	m.post("/agents/ada/manage/fork", 400, "name", "bea", "at", "e999", "room", "lamp")
+	lethetest.Words(t, m.post("/agents/ada/manage/label", 200, "label", "first"), "The label first is given")
+	lethetest.Words(t, m.post("/agents/ada/manage/fork", 400, "name", "bea", "at", "e999", "room", "lamp"), `value="bea"`, `value="e999"`, `value="lamp"`)
 	m.post("/agents/ada/manage/fork", 400, "name", "ada", "room", "lamp")
 	lethetest.Words(t, m.post("/agents/ada/manage/fork", 200, "name", "Bea", "at", "now", "room", "bees"), "<h1>bea</h1>", "A fork of ada", "Its files go for good.")
 	lethetest.Words(t, m.get("/"), "<b>ada</b>", "<b>bea</b>")
-	lethetest.Words(t, m.post("/agents/bea/manage/remove", 400, "name", "ada"), "type the name bea")
-	m.post("/agents/ada/manage/remove", 400, "name", "ada") // it runs
-	m.post("/agents/bea/manage/remove", 200, "name", "bea")
+	lethetest.Words(t, m.post("/agents/bea/manage/remove", 400, "sure", "ada"), "type the name bea")
+	m.post("/agents/ada/manage/remove", 400, "sure", "ada") // it runs
+	lethetest.Words(t, m.post("/agents/bea/manage/remove", 200, "sure", "bea"), "bea is removed.")
 	if all, _ := m.Backend.List(); len(all) != 1 {
 		t.Errorf("left: %v", all)
 	}
@@ -142,6 +151,43 @@ func TestBegins(t *testing.T) {
 	}
 	if _, running := home.Running(id); !running {
 		t.Error("it was stopped by GET, or by another site")
+	}
+}
+
+// away is what hosts share, where another one has a life.
+type away struct{ home.Sharing }
+
+func (away) Elsewhere() []*home.ElsewhereError {
+	return []*home.ElsewhereError{{Identity: home.Identity{Name: "bea", Self: strings.Repeat("b", 64)}, Host: "<i>laptop"}}
+}
+
+// An identity that lives at another host stands in the list with that host, and leads nowhere.
+func TestListsHosts(t *testing.T) {
+	m := manages(t)
+	m.Backend.Home.Shared = away{}
+	page := m.get("/agents")
+	lethetest.Words(t, page, "<b>bea</b>", "at <bdi>&lt;i&gt;laptop</bdi>", "lethe take bea")
+	if strings.Contains(page, "/agents/bea") || strings.Contains(page, "elsewhere") {
+		t.Errorf("it is shown as one of this host:\n%s", page)
+	}
+}
+
+// What is saved of MEMORY is said where it was typed; a reply is named by what it says, not by what was thought.
+func TestSavedIsSaid(t *testing.T) {
+	m := manages(t)
+	m.post("/agents/boot", 200, "name", "ada")
+	page := m.post("/agents/ada/mind/edit", 200, "part", "memory", "seen", new(part).Seen(), "text", "# mine")
+	_, opened, _ := strings.Cut(page, `class="opened"`)
+	lethetest.Words(t, opened, "Saved.", "<details open>", "# mine</textarea>")
+	if strings.Count(page, "Saved.") != 1 {
+		t.Error("it is said elsewhere, too")
+	}
+	for text, want := range map[string]string{
+		"<reasoning>\nhm\n</reasoning>\n\nyes\nno": "yes", "<reasoning>\nhm\n</reasoning>\n": "hm", "\n one": "one",
+	} {
+		if got := firstLine(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 }
 
@@ -169,8 +215,8 @@ func TestShares(t *testing.T) {
 		{"context.limit", "many"}: `context.limit = &#34;many&#34; is not a number`, {"budget.day_usd", "-1"}: "budget.day_usd = -1 is not an amount",
 		{"budget.day_usd", "nan"}: "is not an amount", {"model.preset", "deep"}: "model.preset = &#34;deep&#34; is none of", {"context.limit", "2.5"}: "integer",
 	} {
-		page += m.post("/agents/settings", 400, fields[0], fields[1], "key", "")
-		lethetest.Words(t, page, want)
+		page += m.post("/agents/settings", 400, fields[0], fields[1], "budget.month_usd", "7.25", "key", "")
+		lethetest.Words(t, page, want, `value="7.25"`)
 	}
 	if got := lethetest.Read(t, file); got != want || strings.Contains(page+got, key) {
 		t.Errorf("it is\n%s", got)

@@ -26,6 +26,7 @@ type mindData struct {
 	Groups  []*group
 	Waiting bool // an edit of context.md that the identity has not read yet
 	Saved   bool
+	Opened  bool // a block is
 }
 
 type group struct {
@@ -68,6 +69,7 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 	for _, g := range d.Groups {
 		for _, b := range g.Blocks {
 			if b.Open = b.ID == open; b.Open {
+				d.Opened = true
 				b.Edit, err = partOf(f, s, b.ID)
 			}
 		}
@@ -141,7 +143,11 @@ func (b *block) describe(s *mind.State) int {
 	return 3
 }
 
+// firstLine is the first line of a text; of a reply, of what it says where it says something.
 func firstLine(text string) string {
+	if _, said, ok := strings.Cut(text, "</reasoning>"); ok && strings.TrimSpace(said) != "" {
+		text = said
+	}
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line != "<reasoning>" {
 			return line

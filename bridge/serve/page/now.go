@@ -34,7 +34,8 @@ type nowData struct {
 	Away  []report.Room // of these, which people have put away
 	Talk
 	Foot
-	Mind *glance
+	Mind    *glance
+	Offline bool // the identity thinks with the offline model
 }
 
 // glance is the mind in a line.
@@ -131,7 +132,11 @@ func (d *nowData) mind(f *frame) error {
 		return err
 	}
 	d.foot(f.ID, c.State)
-	d.Mind = &glance{c, groups(c.State, c.Parts), c.State.Stable.Params.Model}
+	params := c.State.Stable.Params
+	d.Mind = &glance{c, groups(c.State, c.Parts), params.Model}
+	if d.Offline = params.Endpoint == "offline"; d.Offline {
+		d.Mind.Model = "offline model"
+	}
 	return nil
 }
 

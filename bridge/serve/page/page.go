@@ -194,6 +194,17 @@ func (f *frame) look(w http.ResponseWriter, r *http.Request, status int) (err er
 	return f.show(w, status, f.View.shown, r.FormValue("part"))
 }
 
+// Typed is what was typed into a form that was refused; otherwise what is there, or "" for nothing.
+func (f *frame) Typed(name string, there any) any {
+	switch {
+	case f.R.Method == http.MethodPost && f.R.Form.Has(name):
+		return f.R.FormValue(name)
+	case there == 0 || there == 0.0:
+		return ""
+	}
+	return there
+}
+
 // field is what was typed into a form.
 func field(r *http.Request, name string) string {
 	return strings.TrimSpace(lineEnds.Replace(r.FormValue(name)))

@@ -94,13 +94,13 @@ async function load(part) {
 	return fresh.dataset.after !== after;
 }
 
-// say has a screen reader say how things stand: once, where that has changed.
+// say has a screen reader say how things stand, once.
 const news = one("#news");
 function say(state) {
 	if (state && news.textContent !== state.textContent) news.textContent = state.textContent;
 }
 
-// Rooms with lines that this browser has not shown are marked. How far it has shown a room is what it keeps of it.
+// Rooms with lines that this browser has not shown are marked; it keeps how far it has shown each.
 function unread() {
 	if (main.dataset.live !== undefined && room && !document.hidden && end() < 48) kept["seen " + room] = parts.lines.firstElementChild.dataset.after;
 	for (const li of document.querySelectorAll("[data-room][data-end]")) {
@@ -263,7 +263,7 @@ if (form) {
 	});
 }
 
-// Notices: a browser that can have them makes a subscription, which the server keeps. What is installed keeps the shell, too.
+// Notices: a browser makes a subscription, which the server keeps. What is installed keeps the shell, too.
 const notices = one("#push");
 if (notices || matchMedia("(display-mode: standalone)").matches) navigator.serviceWorker?.register("/worker.js");
 if (notices && navigator.serviceWorker && window.PushManager) {
@@ -296,7 +296,6 @@ checked?.addEventListener("input", () => {
 	}, 250);
 });
 
-document.addEventListener("submit", () => { if (room) kept["seen " + room] = 1e15; }); // what follows is no news
 document.addEventListener("click", async e => {
 	const button = e.target.closest(".copy");
 	if (!button) return;
@@ -311,6 +310,7 @@ document.addEventListener("click", async e => {
 
 if (main.dataset.live !== undefined) {
 	// One begins at the first line that this browser has not shown, or at the end.
+	if (location.hash === "#end") kept["seen " + room] = 1e15, history.replaceState(0, "", location.search); // one acted: no news
 	const seen = kept["seen " + room], fresh = [...document.querySelectorAll(".line")].find(e => +e.id.slice(1) >= seen);
 	fresh?.before(make("p", "day new", "New"));
 	if (!location.hash && end() > 0) scrollBy(0, Math.min(end(), fresh ? fresh.previousElementSibling.getBoundingClientRect().top - 48 : end()));

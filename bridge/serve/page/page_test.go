@@ -3,6 +3,7 @@ package page
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -31,6 +32,7 @@ import (
 	"lethe/host"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
+	"lethe/llm/rehearsal"
 	"lethe/report"
 )
 
@@ -82,7 +84,7 @@ func open(t testing.TB, dir string) *backend.Backend {
 	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, Watcher: watcher, User: "grace", Log: slog.New(slog.DiscardHandler)}
 }
 
-// alive runs the identity ada with the offline model in a home until the test ends, in room dev.
+// alive runs the identity ada in a home until the test ends, in room dev, with the offline model at an address of its own.
 func alive(t testing.TB, dir string) {
 	t.Helper()
 	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n[prices.rehearsal]\nhit = 0.06\nmiss = 1.2\noutput = 4.0\n")
@@ -91,16 +93,20 @@ func alive(t testing.TB, dir string) {
 	var settings config.Settings
 	lethetest.Must(t, config.Read(dir, &settings))
 	ready := make(chan home.Identity, 1)
-	h, err := host.New(place, settings, host.Options{Offline: true, Rooms: []string{"dev"}, Pace: 20 * time.Millisecond, Ready: func(id home.Identity) { ready <- id }})
+	model := rehearsal.New(rehearsal.Options{Pace: 20 * time.Millisecond})
+	url, err := model.Listen("127.0.0.1:0")
+	lethetest.Must(t, err)
+	h, err := host.New(place, settings, host.Options{BaseURL: url, Model: "rehearsal", Rooms: []string{"dev"}, Ready: func(id home.Identity) { ready <- id }})
 	lethetest.Must(t, err)
 	id, err := h.Boot(home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- h.Run(ctx, []home.Identity{id}) }() // ends with ctx
+	ended := make(chan error, 2)
+	go func() { ended <- h.Run(ctx, []home.Identity{id}) }() // both end with ctx
+	go func() { ended <- model.Serve(ctx) }()
 	t.Cleanup(func() {
 		cancel()
-		lethetest.Must(t, <-ended)
+		lethetest.Must(t, errors.Join(<-ended, <-ended))
 	})
 	<-ready
 }
@@ -242,6 +248,7 @@ func use(t *testing.T, b *Browser) {
 		if regexp.MustCompile(`q[0-9a-f]{6}`).MatchString(said) {
 			t.Errorf("a question or its answer is shown with its id:\n%s", said)
 		}
+		p.Until(`end() < 48 && !location.hash && !document.querySelector(".day.new") && document.querySelector(".rooms [aria-current] + b").hidden`)
 	})
 	t.Run("what is let go is told where it happened, and leads to its original", func(t *testing.T) {
 		p := show(t, Look{})

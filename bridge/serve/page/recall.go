@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/home"
+	"lethe/host"
 	"lethe/report"
 )
 
@@ -130,6 +131,7 @@ type triggersData struct {
 	All      int           // that ever ran
 	Running  bool
 	Draft    draft
+	Room     string // to say something in, of a new trigger
 }
 
 func triggersOf(f *frame, r *http.Request) (any, error) {
@@ -138,7 +140,7 @@ func triggersOf(f *frame, r *http.Request) (any, error) {
 	ran, total, rerr := f.Commands(f.ID, 100)
 	draft, derr := draftOf(f, r)
 	f.Wrong = cmp.Or(f.Wrong, derr)
-	return &triggersData{all, report.Jobs(f.ID), ran, total, running, draft}, errors.Join(err, rerr)
+	return &triggersData{all, report.Jobs(f.ID), ran, total, running, draft, host.RoomOf(f.ID)}, errors.Join(err, rerr)
 }
 
 func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
