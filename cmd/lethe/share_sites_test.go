@@ -153,10 +153,17 @@ func newSites(t testing.TB, e *engine, count int, settings string) (all []*site)
 	lethetest.Must(t, err)
 	for k := range count {
 		s := &site{TB: t, dir: filepath.Join(lethetest.Dir(t), fmt.Sprint("host", k)), program: program}
-		lethetest.Write(t, filepath.Join(s.dir, "config.toml"), settings+fmt.Sprintf("[share]\nurl = %q\nstandby = true\n", e.url(k)))
+		if e.url != nil {
+			settings := settings + fmt.Sprintf("[share]\nurl = %q\nstandby = true\n", e.url(k))
+			lethetest.Write(t, filepath.Join(s.dir, "config.toml"), settings)
+		}
 		s.env = append(os.Environ(), "HOME="+s.dir, "LETHE_HOME="+s.dir, "GORACE="+raceOptions)
 		all = append(all, s)
-		if k == 0 {
+		switch {
+		case e.url == nil:
+			lethetest.Write(t, filepath.Join(s.dir, "config.toml"), settings)
+			continue
+		case k == 0:
 			s.lethe("hosts")
 			continue
 		}
@@ -185,10 +192,11 @@ func (s *site) lethe(args ...string) string {
 	return string(out)
 }
 
-func (s *site) start() {
+// start starts the daemon: of all that this host has, unless some are named.
+func (s *site) start(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cmd, gone := exec.Command(s.program, "run", "--offline"), make(chan struct{})
+	cmd, gone := exec.Command(s.program, append([]string{"run", "--offline"}, names...)...), make(chan struct{})
 	cmd.Env, cmd.Stderr, cmd.Stdout = s.env, &s.err, &s.err
 	lethetest.Must(s, cmd.Start())
 	s.daemon, s.gone, s.ends = cmd, gone, false
@@ -230,6 +238,9 @@ func (s *site) open() (home.Home, *blobs.Store, *hosts.Shared) {
 	lethetest.Must(s, err)
 	var settings config.Settings
 	lethetest.Must(s, config.Read(s.dir, &settings))
+	if settings.Share.URL == "" {
+		return h, texts, nil
+	}
 	shared := hosts.New(&h, settings.Share, texts, slog.New(slog.NewTextHandler(&s.err, nil)))
 	return h, texts, shared
 }
@@ -238,7 +249,9 @@ func (s *site) open() (home.Home, *blobs.Store, *hosts.Shared) {
 func (s *site) boot(names []string, room func(name string) string) {
 	s.Helper()
 	h, texts, shared := s.open()
-	defer shared.Close()
+	if shared != nil {
+		defer shared.Close()
+	}
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, name := range names {

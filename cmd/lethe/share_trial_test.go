@@ -37,9 +37,6 @@ var (
 // that are an hour apart.
 func TestShareTrial(t *testing.T) {
 	lethetest.Unraced(t)
-	if !lethetest.Long() {
-		t.Skip("what it has found is being mended")
-	}
 	const hosts = 3
 	t.Run("directory", func(t *testing.T) { runTrial(t, directoryEngine(t, hosts)) })
 	if !lethetest.Long() {
@@ -203,8 +200,10 @@ func (x *trial) answered(at *site) map[string]bool {
 	done := map[string]bool{}
 	for name, w := range x.waits {
 		text, _ := os.ReadFile(chat.Path(at.dir, x.room(name)))
-		if bytes.Contains(text, []byte(x.answer(w.n))) {
-			done[name] = true
+		for line := range bytes.Lines(text) {
+			if bytes.HasPrefix(line, []byte("[AGENT:"+name+" ")) && bytes.Contains(line, []byte(x.answer(w.n))) {
+				done[name] = true
+			}
 		}
 	}
 	return done

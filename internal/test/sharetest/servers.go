@@ -326,3 +326,19 @@ func (c *Cluster) Torment(ctx context.Context, home string) {
 		kill = !kill
 	}
 }
+
+// Messages returns how many messages clients have sent to the servers and got from them.
+func (c *Cluster) Messages() (all int64) {
+	for _, n := range c.nodes {
+		var told struct {
+			In  int64 `json:"in_msgs"`
+			Out int64 `json:"out_msgs"`
+		}
+		got, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/varz", n.Monitor))
+		lethetest.Must(c.t, err)
+		lethetest.Must(c.t, json.NewDecoder(got.Body).Decode(&told))
+		got.Body.Close()
+		all += told.In + told.Out
+	}
+	return all
+}
