@@ -228,6 +228,17 @@ func TestFindings(t *testing.T) {
 	w.mended("all of it")
 }
 
+// What was read of a life that another host has lacks what only its host needs.
+func TestMirrorWithoutSoul(t *testing.T) {
+	w := newWorld(t)
+	dir := w.id("ada").Dir
+	lethetest.Must(t, w.id("ada").MarkMirror(1))
+	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada")))
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
 // What no repair can mend is told, and left.
 func TestFaultsThatStay(t *testing.T) {
 	for kind, hurt := range map[string]func(w *world, dir string){

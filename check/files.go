@@ -112,6 +112,9 @@ func (f *folder) beside() {
 		what := fmt.Sprintf("%d bytes follow this line", f.v.Torn)
 		f.find("torn end", f.where(), what, func() error { return f.recordLost(nil) })
 	}
+	if f.id.Mirrored() { // who takes it makes what is missing
+		return
+	}
 	f.soul()
 	if f.id.Mirrored() { // it gets its name when it comes here
 		return
