@@ -1,6 +1,8 @@
 package durable
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -95,24 +97,32 @@ func Truncate(f *os.File, size int64) error {
 	return nil
 }
 
-// WriteEnd has the file at path, which is made where it is missing, end at an offset and go on with data, with its sync
-// left to a set. Done again after a crash it ends the same. It is for the one writer of a file.
+// ErrShort is wrapped by WriteEnd where the file ends before the offset.
+var ErrShort = errors.New("it is shorter than it was")
+
+// WriteEnd has the file at path, which is made where it is missing, go on with data at an offset, with its sync left to a
+// set. What stands there already stays, and what is behind it; other bytes there are cut off. It is for the one writer of
+// a file.
 func WriteEnd(s *Syncs, path string, at int64, data []byte, perm fs.FileMode) error {
 	f, fi, err := OpenRegular(path, os.O_RDWR|os.O_CREATE, perm)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err == nil && fi.Size() < at {
+		f.Close()
+		err = ErrShort
 	}
-	switch {
-	case fi.Size() < at:
-		err = fmt.Errorf("write %s: it has %d bytes, and %d are expected", path, fi.Size(), at)
-	case fi.Size() > at:
+	if err != nil {
+		return fmt.Errorf("write %s at %d: %w", path, at, err)
+	}
+	there := make([]byte, min(int64(len(data)), fi.Size()-at))
+	_, err = f.ReadAt(there, at)
+	rest, begun := bytes.CutPrefix(data, there)
+	if err == nil && !begun {
 		err = Truncate(f, at)
 	}
 	if err == nil {
-		_, err = f.Seek(at, io.SeekStart)
+		_, err = f.Seek(at+int64(len(data)-len(rest)), io.SeekStart)
 	}
-	if err == nil {
-		err = write("write", path, f, data)
+	if err == nil && len(rest) > 0 {
+		err = write("write", path, f, rest)
 	}
 	if err != nil {
 		f.Close()

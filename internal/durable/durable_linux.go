@@ -52,6 +52,16 @@ func exchange(a, b string) error {
 	return err
 }
 
+// writers reports whether a file is open for writing anywhere: nobody gets a lease to read it then.
+func writers(f *os.File) (held, known bool) {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if err == nil {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+		return false, err == nil
+	}
+	return true, err == unix.EAGAIN
+}
+
 // ownLink returns where the link at path leads. The owner that it checks and the
 // target that it returns are of the same link, whatever path is replaced by.
 func ownLink(path string) (string, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -28,6 +29,9 @@ func allocate(string, int) error { return errors.ErrUnsupported }
 
 // exchange is not to be had everywhere.
 func exchange(_, _ string) error { return errors.ErrUnsupported }
+
+// writers cannot be told everywhere.
+func writers(*os.File) (held, known bool) { return false, false }
 
 // ownLink cannot tell safely here who made a link.
 func ownLink(path string) (string, error) {

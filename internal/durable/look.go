@@ -40,3 +40,14 @@ func (l Look) Same(now Look) bool {
 func Unchanged(was, now fs.FileInfo) bool {
 	return was != nil && now != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
+
+// Held reports whether somebody may have a file, which f has open for reading alone, open for writing. Where the system
+// does not tell, that is until a minute after its last change.
+func Held(f *os.File) bool {
+	held, known := writers(f)
+	if known {
+		return held
+	}
+	fi, err := f.Stat()
+	return err != nil || time.Since(fi.ModTime()) < time.Minute
+}

@@ -126,6 +126,15 @@ func Remove(path string) error {
 	return SyncDir(filepath.Dir(path))
 }
 
+// Link gives a file a further name, durably.
+func Link(path, to string) error {
+	err := step("link", to, func() error { return traced(os.Link(path, to), Op{Kind: "link", Path: path, To: to}) })
+	if err == nil {
+		err = SyncDir(filepath.Dir(to))
+	}
+	return err
+}
+
 // Rename gives a file or directory another name on the same file system. It is durable when SyncAll or SyncDir has
 // returned.
 func Rename(from, to string) error {

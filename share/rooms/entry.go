@@ -12,17 +12,20 @@ import (
 
 // entry is one text of the stream of rooms: what one host adds to some of them.
 type entry struct {
-	Lethe int          `json:"lethe"` // the version of the form
-	Host  streams.Host `json:"host"`
-	Nonce string       `json:"nonce"`
-	At    time.Time    `json:"at"` // by the clock of the host: for who restores what was at a time
-	Items []item       `json:"items"`
+	Lethe  int          `json:"lethe"` // the version of the form
+	Host   streams.Host `json:"host"`
+	Nonce  string       `json:"nonce"`
+	At     time.Time    `json:"at"`               // by the clock of the host: for who restores what was at a time
+	Erased int          `json:"erased,omitempty"` // the generation of packs that an erasure by the host has made
+	Items  []item       `json:"items"`
 }
 
 // item is what an entry adds to one room: whole lines.
 type item struct {
 	Room  string       `json:"room"`
 	Here  bool         `json:"here,omitempty"` // they come from the file of the room at the host
+	From  string       `json:"from,omitempty"` // or from this one in share/late
+	Upto  int64        `json:"upto,omitempty"` // which was read so far with them
 	Large blobs.Hash   `json:"large,omitzero"` // of lines that are stored by themselves, for their size
 	Files []blobs.Hash `json:"files,omitempty"`
 
@@ -30,10 +33,6 @@ type item struct {
 }
 
 const version = 1
-
-func newEntry(host streams.Host, items []item) entry {
-	return entry{Lethe: version, Host: host, Nonce: streams.Nonce(), At: time.Now().UTC(), Items: items}
-}
 
 func (e entry) encode() []byte {
 	var parts [][]byte

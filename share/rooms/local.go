@@ -6,9 +6,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
-	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -24,19 +24,26 @@ func (s *round) appended() (items []item, err error) {
 	if items, err = s.drained(); err != nil {
 		return nil, err
 	}
+	rooms := maps.Clone(s.step.Sizes)
 	for _, room := range chat.All(s.Dir) {
+		rooms[room] = 0
+	}
+	for _, room := range slices.Sorted(maps.Keys(rooms)) {
 		now := durable.LookAt(chat.Path(s.Dir, room))
-		if was, looked := s.looks[room]; looked && was.Same(now) {
+		if !chat.ValidRoom(room) || s.looks[room].Same(now) {
 			continue
 		}
 		lines, sound, err := s.behind(room)
-		s.read[room] = now.FileInfo
-		if err == nil && len(lines) > 0 {
+		switch {
+		case err != nil:
+		case len(lines) > 0:
 			var i item
 			i, err = s.item(room, lines, sound)
 			items = append(items, i)
-		} else if s.looks[room] = now; err == nil && !sound {
-			_, err = s.rewrite(room, nil, now.FileInfo) // somebody changed the past
+		case sound:
+			s.looks[room] = now
+		default: // somebody changed the past, or removed the file
+			_, err = s.rewrite(room, nil, now.FileInfo)
 		}
 		if err != nil {
 			return nil, err
@@ -50,34 +57,57 @@ func (s *round) appended() (items []item, err error) {
 func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	mine, theirs := Path(s.Dir, room), chat.Path(s.Dir, room)
 	end, err := chat.End(mine)
+	if err == nil && end.Size() != s.step.Sizes[room] {
+		err = durable.ErrShort
+	}
 	if err != nil {
 		return nil, false, err
 	}
-	var at chat.Cursor
-	if end.Size() > 0 {
-		last, err := chat.Before(mine, end.Size(), 20)
-		if err == nil {
-			at, err = chat.At(mine, end.Size())
-		}
-		if err != nil {
-			return nil, false, err
-		}
-		for _, l := range last {
-			at = at.Remember(l.Raw)
+	if s.sound(room, end.Size()) {
+		text, _, err := tail(theirs, end.Size())
+		return whole(text), true, err
+	}
+	_, _, at, err := chat.Tail(mine, 0)
+	var batch chat.Batch
+	if err == nil {
+		batch, err = chat.Read(theirs, at, maxAdded)
+	}
+	if batch.Restarted {
+		lines, _, _, err = s.only(room)
+		return lines, false, err
+	}
+	for _, l := range batch.Lines {
+		lines = append(append(lines, l.Raw...), '\n')
+	}
+	return lines, false, err
+}
+
+// whole returns the whole lines that a text begins with, at most maxAdded bytes or one line.
+func whole(text []byte) []byte {
+	end := bytes.LastIndexByte(text[:min(len(text), maxAdded)], '\n') + 1
+	if end == 0 {
+		end = bytes.IndexByte(text, '\n') + 1
+	}
+	return text[:end]
+}
+
+// only returns the whole lines of the file of a room in chats, without blank ones, that the one in share has nowhere.
+// sound says that they stand behind all others.
+func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo, err error) {
+	mine, err := os.ReadFile(Path(s.Dir, room))
+	theirs, looked, terr := tail(chat.Path(s.Dir, room), 0)
+	left := map[string]int{}
+	for l := range bytes.Lines(mine) {
+		left[string(l)]++
+	}
+	for l := range bytes.Lines(theirs) {
+		known := left[string(l)] > 0
+		left[string(l)]--
+		if !known && bytes.HasSuffix(l, []byte("\n")) && len(bytes.TrimSpace(l)) > 0 {
+			lines = append(lines, l...)
 		}
 	}
-	batch, err := chat.Read(theirs, at, maxAdded)
-	if err != nil || batch.Missing {
-		return nil, true, err
-	}
-	if batch.Realigned || batch.Restarted {
-		for _, l := range batch.Lines {
-			lines = append(append(lines, l.Raw...), '\n')
-		}
-		return lines, false, nil
-	}
-	text, _, err := tail(theirs, end.Size()) // with its blank lines
-	return text[:min(int64(len(text)), batch.Next.Offset-end.Size())], true, err
+	return lines, bytes.HasPrefix(theirs, mine), looked, cmp.Or(err, terr)
 }
 
 // tail returns what a file has behind an offset, and how it looked; nothing of one that is missing or shorter.
@@ -110,19 +140,19 @@ func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
 	return i, err
 }
 
-// deliver brings what a step adds to a room into its file in chats.
+// deliver brings what a step adds to a room into its file in chats; again, if that may have been done.
 func (s *round) deliver(room string, a *add, again bool) error {
 	path := chat.Path(s.Dir, room)
 	rest, whole := bytes.CutPrefix(a.Lines, a.Mine)
 	done := slices.Concat(a.Lines, a.Waits)
-	for appended := false; ; {
+	appended := again && whole && len(a.Waits) == 0
+	for {
 		there, looked, err := tail(path, a.At)
 		switch {
 		case err != nil:
 			return err
-		case !s.sound(room, a.At): // what somebody changed: what is new in it was published, if it is as it was read
-			_, err = s.rewrite(room, nil, s.read[room])
-			return err
+		case !s.sound(room, a.At): // what somebody changed: the next look finds out what is new in it
+			return nil
 		case whole && len(rest) == 0 || again && bytes.HasPrefix(there, done):
 			return nil
 		case whole && bytes.Equal(there, a.Mine):
@@ -136,6 +166,8 @@ func (s *round) deliver(room string, a *add, again bool) error {
 		pending := bytes.TrimPrefix(there, a.Mine)
 		if before, after, found := bytes.Cut(pending, rest); appended && found {
 			pending = append(bytes.Clone(before), after...)
+		} else if appended && bytes.HasPrefix(rest, pending) { // cut short
+			pending = nil
 		}
 		if done, err := s.rewrite(room, pending, looked); done || err != nil {
 			return err
@@ -150,69 +182,4 @@ func (s *round) sound(room string, at int64) bool {
 	theirs, _, terr := tail(chat.Path(s.Dir, room), from)
 	n := int(at - from)
 	return cmp.Or(err, terr) == nil && len(mine) >= n && len(theirs) >= n && bytes.Equal(mine[:n], theirs[:n])
-}
-
-// rewrite has the file of a room in chats hold what the one in share does and lines behind it that are not published yet,
-// if it still looks so. What somebody appends to the file that had its name is not lost: drained looks for it.
-func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done bool, err error) {
-	path := chat.Path(s.Dir, room)
-	text, err := os.ReadFile(Path(s.Dir, room))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	old, _, oerr := durable.OpenRegular(path, os.O_RDONLY, 0)
-	now, err := durable.Swap(path, append(text, pending...), 0o600, func(fi fs.FileInfo) bool {
-		return looked == nil && fi == nil || durable.Unchanged(looked, fi)
-	})
-	switch {
-	case oerr != nil:
-	case now == nil || looked == nil:
-		old.Close()
-	default:
-		s.late = append(s.late, &replaced{room, old, looked.Size(), looked.Size(), time.Now().Add(time.Minute)})
-	}
-	return now != nil, err
-}
-
-// replaced is a file that was that of a room. Who has opened it before may append to it still.
-type replaced struct {
-	room  string
-	file  *os.File
-	size  int64 // of what is known of it
-	next  int64 // and of what is being published
-	until time.Time
-}
-
-// drained returns what was appended to files that were replaced.
-func (s *round) drained() (items []item, err error) {
-	var left []*replaced
-	for _, r := range s.late {
-		text, err := io.ReadAll(io.NewSectionReader(r.file, r.size, 1<<30))
-		if err != nil {
-			return nil, err
-		}
-		if lines := text[:bytes.LastIndexByte(text, '\n')+1]; len(lines) > 0 {
-			i, err := s.item(r.room, lines, false)
-			if err != nil {
-				return nil, err
-			}
-			items, r.next = append(items, i), r.size+int64(len(lines))
-		}
-		if r.next == r.size && time.Now().After(r.until) {
-			r.file.Close()
-			continue
-		}
-		left = append(left, r)
-	}
-	s.late = left
-	return items, nil
-}
-
-// brought notes that what drained returned last is in the stream, if this entry brought it.
-func (s *round) brought(e entry) {
-	if e.Nonce == s.tried {
-		for _, r := range s.late {
-			r.size = r.next
-		}
-	}
 }

@@ -14,14 +14,12 @@ package rooms
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -48,11 +46,9 @@ type Rooms struct {
 
 	mu     sync.Mutex              // held with the lock
 	pulled time.Time               // when the stream was last read to its end
-	done   *step                   // the newest that was carried out here
-	looks  map[string]durable.Look // at files in chats that had nothing new
-	read   map[string]fs.FileInfo  // of those that had
-	late   []*replaced
-	tried  string // the nonce of the entry that was to bring them
+	packed time.Time               // when it was last asked whether entries are to be packed
+	done   int                     // the number of the newest step that was carried out here
+	looks  map[string]durable.Look // at files in chats that had nothing new; nil before the first round
 }
 
 // Dir is the directory of the files of rooms in the order of the stream.
@@ -64,8 +60,18 @@ func Path(home, room string) string { return filepath.Join(Dir(home), chat.FileN
 // step is what is being written, in share/rooms.json: it is durable before any file of a room is touched, and done again
 // after a crash, to the same end.
 type step struct {
-	streams.At                 // the entry that it ends with
-	Rooms      map[string]*add `json:"rooms,omitempty"`
+	streams.At                  // the entry that it ends with
+	Host       string           `json:"host"`           // that reads
+	Sizes      map[string]int64 `json:"sizes"`          // of the files in share behind it
+	Late       map[string]int64 `json:"late"`           // how far files that were replaced have been read
+	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
+	Rooms      map[string]*add  `json:"rooms,omitempty"`
+}
+
+// next begins a step behind one.
+func (p step) next() step {
+	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}
+	return p
 }
 
 // add is what a step adds to one room.
@@ -81,6 +87,7 @@ type round struct {
 	*Rooms
 	ctx  context.Context
 	step step
+	anew string // where files of rooms are written while the stream is read from its beginning
 }
 
 // locked begins a round. What an earlier one left undone is done first.
@@ -96,29 +103,61 @@ func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 	}
 	defer lock.Close()
 	s := &round{Rooms: r, ctx: ctx}
+	err := s.begin()
+	if err == nil {
+		err = f(s)
+	}
+	if errors.Is(err, durable.ErrShort) {
+		if err = s.readAnew(); err == nil {
+			err = f(s)
+		}
+	}
+	return err
+}
+
+// begin reads the step that was taken last, and carries it out again if another process took it, which may have been
+// killed. It is durable.ErrShort where the files in share are not those that the step knows.
+func (s *round) begin() error {
+	if s.looks == nil {
+		s.sweep()
+	}
 	text, err := os.ReadFile(s.stepFile())
 	if err == nil {
 		err = json.Unmarshal(text, &s.step)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read %s: %w", s.stepFile(), err)
+	if err != nil || s.step.Host != s.Host.ID {
+		return durable.ErrShort
 	}
-	if r.done == nil {
-		r.looks, r.read = map[string]durable.Look{}, map[string]fs.FileInfo{}
+	if s.looks != nil && s.done == s.step.N {
+		return nil
 	}
-	if r.done == nil || r.done.N != s.step.N { // another process took it, which may have been killed
-		if err := s.carryOut(true); err != nil {
-			return err
+	return s.carryOut(true)
+}
+
+// sweep removes what processes that were killed have left: their lines are to be in no other file.
+func (s *round) sweep() {
+	_ = os.RemoveAll(s.freshDir())
+	for _, dir := range []string{"share", "share/rooms", "chats"} {
+		left, _ := filepath.Glob(filepath.Join(s.Dir, dir, ".tmp-*"))
+		for _, path := range left {
+			if fi, err := os.Stat(path); err == nil && time.Since(fi.ModTime()) > time.Minute {
+				_ = os.Remove(path)
+			}
 		}
 	}
-	return f(s)
 }
+
+func (s *round) freshDir() string { return filepath.Join(s.Dir, "share", "anew") }
 
 func (s *round) stepFile() string { return Dir(s.Dir) + ".json" }
 
 // Sync publishes what was appended here to rooms, and brings what others have said.
 func (r *Rooms) Sync(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return s.sync(nil) })
+	err := r.locked(ctx, func(s *round) error { return s.sync(nil) })
+	if err == nil {
+		err = r.pack(ctx)
+	}
+	return err
 }
 
 // sync reads the stream to its end, and adds what is new in chats and what more returns, until there is nothing.
@@ -136,7 +175,7 @@ func (s *round) sync(more func() ([]item, error)) error {
 		if err != nil || len(items) == 0 {
 			return err
 		}
-		err = s.add(fitting(items))
+		err = s.add(fitting(items), 0)
 		if errors.Is(err, share.ErrTaken) {
 			time.Sleep(rand.N(20 * time.Millisecond)) // hosts that meet are not to meet again
 		} else if err != nil {
@@ -165,17 +204,19 @@ const stepSize = 4 << 20
 // pull applies what the stream has more than this host.
 func (s *round) pull() error {
 	for more := true; more; {
-		next := step{At: s.step.At, Rooms: map[string]*add{}}
-		size := 0
+		next, size := s.step.next(), 0
 		full := errors.New("full")
 		scan, began := s.Streams.Scan, time.Now()
-		if s.lately() {
+		if s.lately() && s.anew == "" {
 			scan = s.Streams.ScanLately
 		}
 		at, err := scan(s.ctx, Stream, s.step.At, func(n int, text []byte) error {
 			e, err := decode(text)
 			if err != nil {
 				return fmt.Errorf("entry %d of the rooms: %w", n, err)
+			}
+			if s.step.N > 0 && e.Erased > s.step.Gen {
+				return streams.ErrAnew
 			}
 			if size += len(text); size > stepSize && next.N > s.step.N {
 				return full
@@ -184,13 +225,14 @@ func (s *round) pull() error {
 				return err
 			}
 			next.N = n
-			s.brought(e)
-			return next.take(s, e.Items, e.Host.ID == s.Host.ID)
+			next.take(e.Items, e.Host.ID == s.Host.ID)
+			return nil
 		})
-		if errors.Is(err, streams.ErrAnew) {
-			err = cmp.Or(s.reread(), error(full))
-		}
-		if more = err == full; err != nil && !more {
+		more = err == full
+		switch {
+		case errors.Is(err, streams.ErrAnew) && s.anew == "":
+			return s.readAnew()
+		case err != nil && !more:
 			return fmt.Errorf("read the rooms from the store: %w", err)
 		}
 		if next.N > s.step.N {
@@ -215,25 +257,22 @@ const (
 func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)) < lately }
 
 // take adds items of an entry to a step.
-func (p *step) take(s *round, items []item, ours bool) error {
+func (p *step) take(items []item, ours bool) {
 	for _, i := range items {
 		a := p.Rooms[i.Room]
 		if a == nil {
-			a = &add{}
-			fi, err := os.Stat(Path(s.Dir, i.Room))
-			if err == nil {
-				a.At = fi.Size()
-			} else if !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+			a = &add{At: p.Sizes[i.Room]}
 			p.Rooms[i.Room] = a
 		}
 		if i.Here && ours {
 			a.Mine = append(a.Mine, i.lines...)
 		}
+		if i.From != "" && ours {
+			p.Late[i.From] = i.Upto
+		}
 		a.Lines = append(a.Lines, i.lines...)
+		p.Sizes[i.Room] += int64(len(i.lines))
 	}
-	return nil
 }
 
 // fetch gets what items name and this host lacks.
@@ -256,7 +295,7 @@ func (s *round) fetch(items []item) error {
 			if err == nil {
 				_, err = s.Store.Adopt(&later, text)
 			}
-			if err != nil {
+			if err != nil && !errors.Is(err, share.ErrMissing) { // it is, where an erasure was cut short
 				return err
 			}
 		}
@@ -266,30 +305,49 @@ func (s *round) fetch(items []item) error {
 
 // write makes the step durable, and carries it out.
 func (s *round) write() error {
+	if s.anew != "" {
+		return s.extend(s.anew)
+	}
 	for room, a := range s.step.Rooms {
 		there, _, _ := tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)))
 		a.Waits = there[:min(len(there), maxAdded)]
 	}
-	text, err := json.Marshal(s.step)
-	if err == nil {
-		err = durable.WriteFile(s.stepFile(), text, 0o600)
-	}
+	err := s.save()
 	if err == nil {
 		err = s.carryOut(false)
 	}
 	return err
 }
 
-// carryOut has the files in share have the lines of the step, and then those in chats; again, if that may have been done.
-func (s *round) carryOut(again bool) error {
+// save makes the step durable.
+func (s *round) save() error {
+	text, err := json.Marshal(s.step)
+	if err == nil {
+		err = durable.WriteFile(s.stepFile(), text, 0o600)
+	}
+	return err
+}
+
+// extend has the files in a directory have the lines of the step.
+func (s *round) extend(dir string) error {
 	var later durable.Syncs
 	for room, a := range s.step.Rooms {
-		if err := durable.WriteEnd(&later, Path(s.Dir, room), a.At, a.Lines, 0o600); err != nil {
+		if err := durable.WriteEnd(&later, filepath.Join(dir, chat.FileName(room)), a.At, a.Lines, 0o600); err != nil {
 			return err
 		}
 	}
-	if err := later.Wait(); err != nil {
+	return later.Wait()
+}
+
+// carryOut has the files in share have the lines of the step, and then those in chats; again, if that may have been done.
+func (s *round) carryOut(again bool) error {
+	if err := s.extend(Dir(s.Dir)); err != nil {
 		return err
+	}
+	for room, size := range s.step.Sizes {
+		if end, err := chat.End(Path(s.Dir, room)); again && (err != nil || end.Size() != size) {
+			return durable.ErrShort
+		}
 	}
 	for room, a := range s.step.Rooms {
 		if !chat.ValidRoom(room) {
@@ -299,8 +357,9 @@ func (s *round) carryOut(again bool) error {
 			return fmt.Errorf("bring room %s what was said elsewhere: %w", room, err)
 		}
 	}
-	done := s.step
-	s.done = &done
+	if s.done = s.step.N; s.looks == nil {
+		s.looks = map[string]durable.Look{}
+	}
 	return nil
 }
 
@@ -324,19 +383,7 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 
 // find looks for a line in the file of a room in share, from an offset on. to is 0 where it is not there.
 func (s *round) find(room string, line []byte, from int64) (at, to int64, err error) {
-	f, err := os.Open(Path(s.Dir, room))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
-	} else if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	from = min(from, size)
-	text := make([]byte, size-from)
-	if err == nil && len(text) > 0 {
-		_, err = f.ReadAt(text, from)
-	}
+	text, _, err := tail(Path(s.Dir, room), from)
 	for l := range bytes.Lines(text) {
 		if bytes.Equal(l, line) {
 			return from, from + int64(len(l)), err
@@ -346,8 +393,8 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 	return 0, 0, err
 }
 
-// add creates the next entry.
-func (s *round) add(items []item) error {
+// add creates the next entry; erased is the generation of packs that an erasure has made.
+func (s *round) add(items []item, erased int) error {
 	n := s.step.N + 1
 	for _, i := range items {
 		for _, h := range i.Files {
@@ -360,17 +407,13 @@ func (s *round) add(items []item) error {
 			}
 		}
 	}
+	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items}
 	// Where another entry came behind it, the next look finds it there, unless the number was a forgotten one.
-	e := newEntry(s.Host, items)
-	s.tried = e.Nonce
 	if err := s.Streams.CreateNewest(s.ctx, Stream, n, e.encode()); err != nil {
 		return err
 	}
-	next := step{At: streams.At{N: n, Gen: s.step.Gen}, Rooms: map[string]*add{}}
-	if err := next.take(s, items, true); err != nil {
-		return err
-	}
-	s.step = next
-	s.brought(e)
+	s.step = s.step.next()
+	s.step.N = n
+	s.step.take(items, true)
 	return s.write()
 }

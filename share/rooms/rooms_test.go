@@ -141,6 +141,9 @@ func conserved(t *testing.T, rng *rand.Rand) {
 	defer func() { durable.Fault = nil }()
 	store := memstore.New()
 	hosts := []*Rooms{newHost(t, store, "a"), newHost(t, store, "b"), newHost(t, store, "c")}
+	for _, r := range hosts {
+		r.sync(t) // what a host has before, others may have told it
+	}
 	store.Fault = func(op, stream string, n int) (bool, error) {
 		if rng.IntN(8) == 0 {
 			return rng.IntN(2) == 0, share.ErrAway

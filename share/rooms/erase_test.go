@@ -1,0 +1,166 @@
+package rooms
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+	"lethe/internal/test/memstore"
+	"lethe/share"
+	"lethe/share/streams"
+)
+
+// masked is a text as an erasure of a word leaves it.
+func masked(text, word string) string {
+	return strings.ReplaceAll(text, word, "[erased"+strings.Repeat(".", len(word)-8)+"]")
+}
+
+// erase erases a word from a room of a host, as package redact does.
+func (r *Rooms) erase(t testing.TB, room, word string) {
+	t.Helper()
+	lethetest.Must(t, r.Settle(t.Context()))
+	for _, path := range []string{chat.Path(r.Dir, room), Path(r.Dir, room)} {
+		text := lethetest.Read(t, path)
+		at := strings.Index(text, word)
+		lethetest.Must(t, chat.Erase(path, durable.Piece{At: int64(at), Data: []byte(masked(word, word))}))
+	}
+}
+
+const word = "a very secret word"
+
+// What is erased at one host goes from the others by itself, at their next look, and from the store; what they have not
+// published yet stays, and who hears there hears nothing again. A room that a person has changed stays as it was said.
+func TestErased(t *testing.T) {
+	store := memstore.New()
+	a, b, c := newHost(t, store, "a"), newHost(t, store, "b"), newHost(t, store, "c")
+	const text = "one\n" + word + " and more\nlast\n"
+	a.echo(t, "dev", text)
+	a.echo(t, "other", "this was said\n")
+	for _, r := range []*Rooms{a, b, c} {
+		r.sync(t)
+	}
+	heard, err := chat.Read(Path(b.Dir, "dev"), chat.Cursor{}, 0)
+	lethetest.Must(t, err)
+	b.echo(t, "dev", "not whole")
+	for _, path := range []string{chat.Path(a.Dir, "other"), Path(a.Dir, "other")} {
+		lethetest.Must(t, os.WriteFile(path, []byte("this was SAID\n"), 0o600))
+	}
+	a.erase(t, "dev", word)
+	lethetest.Must(t, a.Erased(t.Context()))
+	b.sync(t)
+	c.again().sync(t)
+	c.holds(t, "dev", masked(text, word))
+	c.holds(t, "other", "this was said\n")
+	lethetest.Holds(t, chat.Path(b.Dir, "dev"), masked(text, word)+"not whole")
+	if batch, err := chat.Read(Path(b.Dir, "dev"), heard.Next, 0); err != nil || len(batch.Lines) > 0 || batch.Realigned {
+		t.Errorf("heard again: %+v, %v", batch, err)
+	}
+	all, err := store.List(t.Context(), "")
+	lethetest.Must(t, err)
+	for _, stream := range all {
+		for n := range 9 {
+			if bytes.Contains(store.Bytes(stream, n), []byte(word)) {
+				t.Errorf("text %d of %s has it", n, stream)
+			}
+		}
+	}
+}
+
+// Hosts that write while another one erases do not stop it.
+func TestErasedBesideOthers(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	a.echo(t, "dev", word+"\n")
+	a.sync(t)
+	b.sync(t)
+	a.erase(t, "dev", word)
+	faster, within := 0, false
+	store.Fault = func(op, stream string, n int) (bool, error) {
+		if op == "create" && stream == Stream && !within && faster < 6 {
+			faster, within = faster+1, true
+			b.echo(t, "dev", fmt.Sprintf("%d\n", faster))
+			b.sync(t)
+			within = false
+		}
+		return true, nil
+	}
+	lethetest.Must(t, a.Erased(t.Context()))
+	store.Fault = nil
+	b.sync(t)
+	a.sync(t)
+	text := lethetest.Read(t, Path(a.Dir, "dev"))
+	b.holds(t, "dev", text)
+	if faster != 6 || strings.Count(text, "\n") != 7 || !strings.HasPrefix(text, "[erased") {
+		t.Errorf("b was faster %d times, and there is\n%s", faster, text)
+	}
+}
+
+// An erasure from lines that are stored by themselves may be cut short at any call: the room can be read all the time, and
+// done again it leaves nothing.
+func TestErasedCutShort(t *testing.T) {
+	long := strings.Repeat("x", maxAdded) + word + "\n"
+	for cut := 0; ; cut += lethetest.Sample(15, 7, 1) {
+		store := memstore.New()
+		a := newHost(t, store, "a")
+		a.echo(t, "dev", long)
+		a.sync(t)
+		a.erase(t, "dev", word)
+		calls := 0
+		store.Fault = func(string, string, int) (bool, error) {
+			calls++
+			return cut%2 == 0, map[bool]error{true: share.ErrAway}[calls > cut/2]
+		}
+		err := a.Erased(t.Context())
+		store.Fault = nil
+		c := newHost(t, store, "c")
+		c.sync(t)
+		a = a.again()
+		lethetest.Must(t, a.Erased(t.Context()))
+		c.sync(t)
+		c.holds(t, "dev", masked(long, word))
+		left, lerr := store.List(t.Context(), Stream+"/texts/")
+		if lerr != nil || len(left) != 1 || t.Failed() {
+			t.Fatalf("cut at %d: %d large texts, %v", cut, len(left), lerr)
+		}
+		if err == nil {
+			break
+		}
+	}
+}
+
+// Old entries are packed when there are many, once an hour, and who reads later reads them from there.
+func TestPacked(t *testing.T) {
+	store := memstore.New()
+	a := newHost(t, store, "a")
+	const old, young = mostLoose + 100, 7
+	want := ""
+	for n := 1; n <= old+young; n++ {
+		at := time.Now().Add(-unpacked - time.Hour)
+		if n > old {
+			at = time.Now()
+		}
+		line := fmt.Sprintf("%d\n", n)
+		want += line
+		e := entry{version, a.Host, streams.Nonce(), at, 0, []item{{Room: "dev", lines: []byte(line)}}}
+		lethetest.Must(t, a.Streams.Create(context.Background(), Stream, n, e.encode()))
+	}
+	a.sync(t)
+	if store.Bytes(Stream, old) == nil {
+		t.Error("a process that has just begun packs")
+	}
+	a.packed = time.Now().Add(-2 * time.Hour)
+	a.sync(t)
+	if store.Bytes(Stream, old) != nil || store.Bytes(Stream, old+1) == nil {
+		t.Error("not what is old is packed")
+	}
+	c := newHost(t, store, "c")
+	c.sync(t)
+	c.holds(t, "dev", want)
+}
