@@ -144,7 +144,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		return err
 	case doc.how == "" || err == nil && !d.Type().IsRegular() && !(isRoom && d.Type() == fs.ModeSymlink):
 		return nil
-	case inRooms && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
+	case (inRooms || isRoom) && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
 		doc.how = Left
 	}
 	if err == nil {

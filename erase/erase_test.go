@@ -213,6 +213,19 @@ func TestNothingElseGoes(t *testing.T) {
 	}
 }
 
+// A room that hosts share loses a text where the identity hears it, and nowhere else.
+func TestSharedRooms(t *testing.T) {
+	w := newWorld(t)
+	for _, room := range []string{"dev", "elsewhere"} {
+		lethetest.Write(t, filepath.Join(w.home.Dir, "share", "rooms", room+".md"), word+"\n")
+	}
+	f, err := w.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	if left := holding(t, filepath.Join(w.home.Dir, "share"), word); len(left) != 1 || !strings.Contains(left[0], "elsewhere") {
+		t.Errorf("it is in %q; %+v", left, f)
+	}
+}
+
 // A wish that waits says in its name what is to go: it goes, and the plan does not say it.
 func TestPendingWish(t *testing.T) {
 	w := newWorld(t)

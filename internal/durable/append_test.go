@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Each Append opens the file anew, as another process does: every record is
@@ -106,5 +107,51 @@ func TestShortWrite(t *testing.T) {
 	from, to, err := Append(room, []byte("next\n"), 0o600)
 	if got := mustRead(t, room); err != nil || got != "old\nne\nnext\n" || from != 7 || to != 12 {
 		t.Errorf("after a torn line: %q, range %d..%d, %v", got, from, to, err)
+	}
+}
+
+// What stands at the offset stays: it is gone on with, or nothing is done. Other bytes there are cut off.
+func TestWriteEnd(t *testing.T) {
+	for _, c := range []struct{ was, want, ops string }{
+		{"old\n", "old\nnew\n", "write"},
+		{"old\nne", "old\nnew\n", "write"},
+		{"old\nnew\n", "old\nnew\n", ""},
+		{"old\nnew\nmore\n", "old\nnew\nmore\n", ""},
+		{"old\nno\nmore\n", "old\nnew\n", "truncate write"},
+	} {
+		path := filepath.Join(t.TempDir(), "room")
+		must(t, os.WriteFile(path, []byte(c.was), 0o600))
+		var ops []string
+		Trace = func(op Op) {
+			if op.Kind == "truncate" || op.Kind == "write" {
+				ops = append(ops, op.Kind)
+			}
+		}
+		var s Syncs
+		err := WriteEnd(&s, path, 4, []byte("new\n"), 0o600)
+		Trace = nil
+		must(t, errors.Join(err, s.Wait()))
+		if got := mustRead(t, path); got != c.want || strings.Join(ops, " ") != c.ops {
+			t.Errorf("%q becomes %q by %q", c.was, got, ops)
+		}
+		if err := WriteEnd(&s, path, 99, nil, 0o600); !errors.Is(err, ErrShort) {
+			t.Errorf("behind its end: %v", err)
+		}
+	}
+}
+
+// A file is held while a descriptor anywhere can write to it.
+func TestHeld(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "room")
+	f, err := os.Create(path)
+	must(t, err)
+	if !Held(path) {
+		t.Error("it is open, and not held")
+	}
+	must(t, f.Close())
+	old := time.Now().Add(-2 * time.Minute) // for systems that do not tell
+	must(t, os.Chtimes(path, old, old))
+	if Held(path) {
+		t.Error("it is closed, and held")
 	}
 }

@@ -52,7 +52,8 @@ func exchange(a, b string) error {
 	return err
 }
 
-// writers reports whether a file is open for writing anywhere: nobody gets a lease to read it then.
+// writers reports whether a file, which f has open for reading alone, is open for writing anywhere: nobody gets a lease to
+// read it then.
 func writers(f *os.File) (held, known bool) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err == nil {

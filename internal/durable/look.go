@@ -41,13 +41,14 @@ func Unchanged(was, now fs.FileInfo) bool {
 	return was != nil && now != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
 }
 
-// Held reports whether somebody may have a file, which f has open for reading alone, open for writing. Where the system
-// does not tell, that is until a minute after its last change.
-func Held(f *os.File) bool {
-	held, known := writers(f)
-	if known {
-		return held
+// Held reports whether somebody may have a file open for writing. Where the system does not tell, that is until a minute
+// after its last change.
+func Held(path string) bool {
+	f, fi, err := OpenRegular(path, os.O_RDONLY, 0)
+	if err != nil {
+		return true
 	}
-	fi, err := f.Stat()
-	return err != nil || time.Since(fi.ModTime()) < time.Minute
+	defer f.Close()
+	held, known := writers(f)
+	return held || !known && time.Since(fi.ModTime()) < time.Minute
 }

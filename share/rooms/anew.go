@@ -2,18 +2,20 @@ package rooms
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
 	"lethe/share/streams"
 )
+
+const anew = "anew"
 
 // Reread takes out of the rooms here what was erased from them elsewhere.
 func (r *Rooms) Reread(ctx context.Context) error {
@@ -22,25 +24,8 @@ func (r *Rooms) Reread(ctx context.Context) error {
 
 // readAnew has the files in share be what the stream says from its beginning. Those in chats go on with what they alone
 // have, without what was erased.
-func (s *round) readAnew() (err error) {
-	s.anew = s.freshDir()
-	for try := true; try; try = errors.Is(err, streams.ErrAnew) { // once more, where something is erased meanwhile
-		s.step = step{Host: s.Host.ID, Sizes: map[string]int64{}, Late: map[string]int64{}, Gone: s.step.Gone}
-		err = os.RemoveAll(s.anew)
-		if err == nil {
-			err = durable.MkdirAll(s.anew, 0o700)
-		}
-		if err == nil {
-			err = s.pull()
-		}
-	}
-	old, _ := filepath.Glob(Path(s.Dir, "*"))
-	for _, path := range old {
-		room := strings.TrimSuffix(filepath.Base(path), ".md")
-		if _, is := s.step.Sizes[room]; !is && err == nil {
-			err = durable.Remove(path)
-		}
-	}
+func (s *round) readAnew() error {
+	err := s.gather()
 	for room := range s.step.Sizes {
 		if err == nil {
 			err = s.place(room)
@@ -50,16 +35,20 @@ func (s *round) readAnew() (err error) {
 		err = durable.SyncDir(Dir(s.Dir))
 	}
 	if err == nil {
-		s.step.Rooms, s.looks = nil, nil
-		err = s.save()
+		s.anew, s.step.Rooms, s.looks = "", nil, nil
+		err = s.write()
 	}
-	dir := s.anew
-	s.anew = ""
-	if err == nil {
-		err = s.carryOut(false)
-	}
-	if err == nil {
-		err = os.RemoveAll(dir)
+	return err
+}
+
+// gather reads the stream from its beginning, and writes the files of rooms into a directory of their own.
+func (s *round) gather() (err error) {
+	s.anew = s.in(anew)
+	for try := true; try; try = errors.Is(err, streams.ErrAnew) { // once more, where something is erased meanwhile
+		s.step = step{Host: s.Host.ID, Sizes: map[string]int64{}, Late: map[string]int64{}, Gone: s.step.Gone}
+		if err = cmp.Or(os.RemoveAll(s.anew), os.Mkdir(s.anew, 0o700)); err == nil {
+			err = s.pull()
+		}
 	}
 	return err
 }
@@ -69,8 +58,11 @@ func (s *round) place(room string) error {
 	fresh := filepath.Join(s.anew, chat.FileName(room))
 	now, err := os.ReadFile(fresh)
 	for _, path := range []string{chat.Path(s.Dir, room), Path(s.Dir, room)} {
-		if was, _, werr := tail(path, 0); err == nil && werr == nil && len(was) > 0 {
+		if was, _, werr := tail(path, 0, all); err == nil && werr == nil && len(was) > 0 {
 			err = chat.Erase(path, erased(was, now)...)
+			if err == nil && path == Path(s.Dir, room) { // what was erased here and is not yet in the stream
+				err = durable.Patch(fresh, erased(now, was)...)
+			}
 		}
 	}
 	if err == nil {

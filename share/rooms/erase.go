@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/share"
 )
 
@@ -18,8 +20,10 @@ func (r *Rooms) Settle(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error {
 		s.step.Rooms = nil
 		err := s.save()
-		if err == nil {
-			err = s.blank()
+		for name, known := range s.replaced() {
+			if err == nil {
+				err = durable.Patch(filepath.Join(s.in(late), name), durable.Piece{Data: make([]byte, known)})
+			}
 		}
 		return err
 	})
@@ -100,17 +104,12 @@ func never([]byte) bool { return false }
 // masked gives an item the lines that stand in the file of the room now, at an offset, if they are its own but for what
 // was erased.
 func (s *round) masked(i *item, at int64) error {
-	f, err := os.Open(Path(s.Dir, i.Room))
-	if err != nil {
+	now, _, err := tail(Path(s.Dir, i.Room), at, int64(len(i.lines)))
+	if err == nil && len(now) < len(i.lines) {
+		err = durable.ErrShort
+	}
+	if err != nil || bytes.Equal(now, i.lines) || !masks(i.lines, now) {
 		return err
-	}
-	defer f.Close()
-	now := make([]byte, len(i.lines))
-	if _, err := f.ReadAt(now, at); err != nil {
-		return fmt.Errorf("room %s is shorter than it was: %w", i.Room, err)
-	}
-	if bytes.Equal(now, i.lines) || !masks(i.lines, now) {
-		return nil
 	}
 	i.lines = now
 	if i.Large.IsZero() {

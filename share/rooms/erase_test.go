@@ -73,6 +73,25 @@ func TestErased(t *testing.T) {
 	}
 }
 
+// Two hosts that erase at once, and one that has lost what it knew, undo nothing of each other.
+func TestErasedByTwo(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	const other = "another secret"
+	a.echo(t, "dev", word+"\n"+other+"\n")
+	a.sync(t)
+	b.sync(t)
+	a.erase(t, "dev", word)
+	b.erase(t, "dev", other)
+	lethetest.Must(t, b.Erased(t.Context()))
+	lethetest.Must(t, os.Remove(a.Dir+"/share/rooms.json"))
+	lethetest.Must(t, a.again().Erased(t.Context()))
+	b.sync(t)
+	for _, r := range []*Rooms{a, b} {
+		r.holds(t, "dev", masked(word, word)+"\n"+masked(other, other)+"\n")
+	}
+}
+
 // Hosts that write while another one erases do not stop it.
 func TestErasedBesideOthers(t *testing.T) {
 	store := memstore.New()

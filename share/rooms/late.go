@@ -1,9 +1,8 @@
 package rooms
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,53 +14,47 @@ import (
 	"lethe/share/streams"
 )
 
-// lateDir has files of rooms that were replaced, for what is appended to them by those who had opened them before:
+// late is where files of rooms stand that were replaced, for what is appended to them by those who had opened them before:
 // ROOM.SIZE.NONCE, of which SIZE bytes were known.
-func (s *round) lateDir() string { return filepath.Join(s.Dir, "share", "late") }
+const late = "late"
 
 // rewrite has the file of a room in chats hold what the one in share does and lines behind it that are not published yet,
-// if it still looks so. The file that had its name stands in lateDir then.
+// if it still looks so. The file that had its name stands in late then.
 func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done bool, err error) {
-	path, late := chat.Path(s.Dir, room), ""
-	text, err := os.ReadFile(Path(s.Dir, room))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+	path, aside := chat.Path(s.Dir, room), ""
+	text, _, err := tail(Path(s.Dir, room), 0, all)
+	if err == nil && looked != nil {
+		s.replaced() // for what a process began that was killed
+		aside = filepath.Join(s.in(late), fmt.Sprintf("%s.%d.%s", room, looked.Size(), streams.Nonce()))
+		err = cmp.Or(durable.MkdirAll(s.in(late), 0o700), durable.Link(path, aside))
 	}
-	if looked != nil {
-		s.replaced() // which a process began that was killed
-		err = durable.MkdirAll(s.lateDir(), 0o700)
-		late = filepath.Join(s.lateDir(), fmt.Sprintf("%s.%d.%s", room, looked.Size(), streams.Nonce()))
-		if err == nil {
-			err = durable.Link(path, late)
-		}
-		if err != nil {
-			return false, err
-		}
+	if err != nil {
+		return false, err
 	}
 	now, err := durable.Swap(path, append(text, pending...), 0o600, func(fi fs.FileInfo) bool {
 		return looked == nil && fi == nil || durable.Unchanged(looked, fi)
 	})
-	if now == nil && err == nil && late != "" {
-		err = durable.Remove(late)
+	if now == nil && err == nil && looked != nil {
+		err = durable.Remove(aside)
 	}
 	return now != nil, err
 }
 
-// replaced returns the files in lateDir with how far they were read. It removes names of those that rooms have still.
+// replaced returns the files in late with how far they were read. It removes names of those that rooms have still.
 func (s *round) replaced() map[string]int64 {
 	read := map[string]int64{}
-	all, _ := os.ReadDir(s.lateDir())
+	all, _ := os.ReadDir(s.in(late))
 	for _, d := range all {
 		var size int64
 		room, rest, _ := strings.Cut(d.Name(), ".")
-		_, _ = fmt.Sscan(strings.Replace(rest, ".", " ", 1), &size)
-		late, err := d.Info()
-		now, nerr := os.Lstat(chat.Path(s.Dir, room))
-		if err == nil && nerr == nil && os.SameFile(late, now) {
-			_ = os.Remove(filepath.Join(s.lateDir(), d.Name()))
-			continue
+		_, err := fmt.Sscanf(rest, "%d.", &size)
+		was, _ := d.Info()
+		now, _ := os.Lstat(chat.Path(s.Dir, room))
+		if os.SameFile(was, now) {
+			_ = os.Remove(filepath.Join(s.in(late), d.Name()))
+		} else if err == nil {
+			read[d.Name()] = max(size, s.step.Late[d.Name()])
 		}
-		read[d.Name()] = max(size, s.step.Late[d.Name()])
 	}
 	maps.DeleteFunc(s.step.Late, func(name string, _ int64) bool { return read[name] == 0 })
 	return read
@@ -70,14 +63,9 @@ func (s *round) replaced() map[string]int64 {
 // drained returns what was appended to files that were replaced, and removes those to which nobody can append any more.
 func (s *round) drained() (items []item, err error) {
 	for name, from := range s.replaced() {
-		path := filepath.Join(s.lateDir(), name)
-		f, _, err := durable.OpenRegular(path, os.O_RDONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		held := durable.Held(f) // if not, it stays as it is
-		text, err := io.ReadAll(io.NewSectionReader(f, from, 1<<30))
-		f.Close()
+		path := filepath.Join(s.in(late), name)
+		held := durable.Held(path) // if not, it stays as it is
+		text, _, err := tail(path, from, all)
 		lines := whole(text)
 		end := len(lines)
 		if end == 0 && len(text) > 0 && !held { // nobody will finish it
@@ -97,15 +85,4 @@ func (s *round) drained() (items []item, err error) {
 		}
 	}
 	return items, nil
-}
-
-// blank has files in lateDir hold nothing that they held when they were replaced, or that was published since.
-func (s *round) blank() error {
-	for name, from := range s.replaced() {
-		err := durable.Patch(filepath.Join(s.lateDir(), name), durable.Piece{Data: make([]byte, from)})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

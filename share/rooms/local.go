@@ -57,14 +57,15 @@ func (s *round) appended() (items []item, err error) {
 func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	mine, theirs := Path(s.Dir, room), chat.Path(s.Dir, room)
 	end, err := chat.End(mine)
-	if err == nil && end.Size() != s.step.Sizes[room] {
+	size := s.step.Sizes[room]
+	if err == nil && size > 0 && end.Size() != size {
 		err = durable.ErrShort
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	if s.sound(room, end.Size()) {
-		text, _, err := tail(theirs, end.Size())
+	if s.sound(room, size) {
+		text, _, err := tail(theirs, size, all)
 		return whole(text), true, err
 	}
 	_, _, at, err := chat.Tail(mine, 0)
@@ -94,8 +95,8 @@ func whole(text []byte) []byte {
 // only returns the whole lines of the file of a room in chats, without blank ones, that the one in share has nowhere.
 // sound says that they stand behind all others.
 func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo, err error) {
-	mine, err := os.ReadFile(Path(s.Dir, room))
-	theirs, looked, terr := tail(chat.Path(s.Dir, room), 0)
+	mine, _, err := tail(Path(s.Dir, room), 0, all)
+	theirs, looked, terr := tail(chat.Path(s.Dir, room), 0, all)
 	left := map[string]int{}
 	for l := range bytes.Lines(mine) {
 		left[string(l)]++
@@ -110,8 +111,12 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 	return lines, bytes.HasPrefix(theirs, mine), looked, cmp.Or(err, terr)
 }
 
-// tail returns what a file has behind an offset, and how it looked; nothing of one that is missing or shorter.
-func tail(path string, from int64) (text []byte, looked fs.FileInfo, err error) {
+// all is more than a file has.
+const all = 1 << 60
+
+// tail returns what a file has behind an offset, at most so many bytes, and how it looked; nothing of one that is missing
+// or shorter.
+func tail(path string, from, most int64) (text []byte, looked fs.FileInfo, err error) {
 	f, fi, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -119,7 +124,7 @@ func tail(path string, from int64) (text []byte, looked fs.FileInfo, err error) 
 		return nil, nil, err
 	}
 	defer f.Close()
-	text, err = io.ReadAll(io.NewSectionReader(f, from, max(0, fi.Size()-from)))
+	text, err = io.ReadAll(io.NewSectionReader(f, from, min(most, max(0, fi.Size()-from))))
 	return text, fi, err
 }
 
@@ -147,7 +152,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 	done := slices.Concat(a.Lines, a.Waits)
 	appended := again && whole && len(a.Waits) == 0
 	for {
-		there, looked, err := tail(path, a.At)
+		there, looked, err := tail(path, a.At, all)
 		switch {
 		case err != nil:
 			return err
@@ -178,8 +183,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 // sound reports whether the file of a room in chats has before an offset what the one in share has.
 func (s *round) sound(room string, at int64) bool {
 	from := max(0, at-4096)
-	mine, _, err := tail(Path(s.Dir, room), from)
-	theirs, _, terr := tail(chat.Path(s.Dir, room), from)
-	n := int(at - from)
-	return cmp.Or(err, terr) == nil && len(mine) >= n && len(theirs) >= n && bytes.Equal(mine[:n], theirs[:n])
+	mine, _, err := tail(Path(s.Dir, room), from, at-from)
+	theirs, _, terr := tail(chat.Path(s.Dir, room), from, at-from)
+	return cmp.Or(err, terr) == nil && int64(len(mine)) == at-from && bytes.Equal(mine, theirs)
 }

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -87,7 +88,9 @@ type round struct {
 	*Rooms
 	ctx  context.Context
 	step step
-	anew string // where files of rooms are written while the stream is read from its beginning
+
+	anew  string    // where files of rooms are written while the stream is read from its beginning
+	until time.Time // when entries were made that are not read, if there is a bound
 }
 
 // locked begins a round. What an earlier one left undone is done first.
@@ -121,7 +124,7 @@ func (s *round) begin() error {
 	if s.looks == nil {
 		s.sweep()
 	}
-	text, err := os.ReadFile(s.stepFile())
+	text, err := os.ReadFile(s.in(stepFile))
 	if err == nil {
 		err = json.Unmarshal(text, &s.step)
 	}
@@ -136,7 +139,7 @@ func (s *round) begin() error {
 
 // sweep removes what processes that were killed have left: their lines are to be in no other file.
 func (s *round) sweep() {
-	_ = os.RemoveAll(s.freshDir())
+	_ = os.RemoveAll(s.in(anew))
 	for _, dir := range []string{"share", "share/rooms", "chats"} {
 		left, _ := filepath.Glob(filepath.Join(s.Dir, dir, ".tmp-*"))
 		for _, path := range left {
@@ -147,9 +150,10 @@ func (s *round) sweep() {
 	}
 }
 
-func (s *round) freshDir() string { return filepath.Join(s.Dir, "share", "anew") }
+// in is a file in share, of which stepFile is one.
+func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", name) }
 
-func (s *round) stepFile() string { return Dir(s.Dir) + ".json" }
+const stepFile = "rooms.json"
 
 // Sync publishes what was appended here to rooms, and brings what others have said.
 func (r *Rooms) Sync(ctx context.Context) error {
@@ -215,8 +219,11 @@ func (s *round) pull() error {
 			if err != nil {
 				return fmt.Errorf("entry %d of the rooms: %w", n, err)
 			}
-			if s.step.N > 0 && e.Erased > s.step.Gen {
+			switch {
+			case s.step.N > 0 && e.Erased > s.step.Gen:
 				return streams.ErrAnew
+			case !s.until.IsZero() && e.At.After(s.until):
+				return io.EOF
 			}
 			if size += len(text); size > stepSize && next.N > s.step.N {
 				return full
@@ -232,7 +239,7 @@ func (s *round) pull() error {
 		switch {
 		case errors.Is(err, streams.ErrAnew) && s.anew == "":
 			return s.readAnew()
-		case err != nil && !more:
+		case err != nil && !more && err != io.EOF:
 			return fmt.Errorf("read the rooms from the store: %w", err)
 		}
 		if next.N > s.step.N {
@@ -309,8 +316,7 @@ func (s *round) write() error {
 		return s.extend(s.anew)
 	}
 	for room, a := range s.step.Rooms {
-		there, _, _ := tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)))
-		a.Waits = there[:min(len(there), maxAdded)]
+		a.Waits, _, _ = tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)), maxAdded)
 	}
 	err := s.save()
 	if err == nil {
@@ -323,7 +329,7 @@ func (s *round) write() error {
 func (s *round) save() error {
 	text, err := json.Marshal(s.step)
 	if err == nil {
-		err = durable.WriteFile(s.stepFile(), text, 0o600)
+		err = durable.WriteFile(s.in(stepFile), text, 0o600)
 	}
 	return err
 }
@@ -383,7 +389,7 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 
 // find looks for a line in the file of a room in share, from an offset on. to is 0 where it is not there.
 func (s *round) find(room string, line []byte, from int64) (at, to int64, err error) {
-	text, _, err := tail(Path(s.Dir, room), from)
+	text, _, err := tail(Path(s.Dir, room), from, all)
 	for l := range bytes.Lines(text) {
 		if bytes.Equal(l, line) {
 			return from, from + int64(len(l)), err

@@ -254,7 +254,7 @@ func TestEntryOnThePage(t *testing.T) {
 	text := lethetest.Blocks(t, "share.md", "entry")[0]
 	_, rest, _ := strings.Cut(text, "\n")
 	e, err := decode([]byte(rest))
-	if err != nil || e.Items[0].Room != "dev" || !e.Items[0].Here || string(e.encode()) != rest {
+	if err != nil || e.Items[0].Room != "dev" || !e.Items[0].Here || e.Items[1].Upto != 3117 || string(e.encode()) != rest {
 		t.Errorf("%+v, %v; it is written as\n%s", e, err, e.encode())
 	}
 }
