@@ -15,8 +15,6 @@ import (
 	"lethe/share/streams"
 )
 
-const anew = "anew"
-
 // Reread takes out of the rooms here what was erased from them elsewhere.
 func (r *Rooms) Reread(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error { return s.readAnew() })
@@ -43,7 +41,7 @@ func (s *round) readAnew() error {
 
 // gather reads the stream from its beginning, and writes the files of rooms into a directory of their own.
 func (s *round) gather() (err error) {
-	s.anew = s.in(anew)
+	s.anew = s.in("anew")
 	for try := true; try; try = errors.Is(err, streams.ErrAnew) { // once more, where something is erased meanwhile
 		s.step = step{Host: s.Host.ID, Sizes: map[string]int64{}, Late: map[string]int64{}, Gone: s.step.Gone}
 		if err = cmp.Or(os.RemoveAll(s.anew), os.Mkdir(s.anew, 0o700)); err == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +55,6 @@ func (s *round) replaced() map[string]int64 {
 			read[d.Name()] = max(size, s.step.Late[d.Name()])
 		}
 	}
-	maps.DeleteFunc(s.step.Late, func(name string, _ int64) bool { return read[name] == 0 })
 	return read
 }
 
@@ -79,6 +77,7 @@ func (s *round) drained() (items []item, err error) {
 			items = append(items, i)
 		} else if err == nil && !held {
 			err = durable.Remove(path)
+			delete(s.step.Late, name)
 		}
 		if err != nil {
 			return nil, err

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,4 +191,40 @@ func killedAt(t *testing.T, step int, lost string) bool {
 		t.Errorf("killed at %d: %d lines, and there are %q:\n%s", step, n, b.late(t), text)
 	}
 	return died
+}
+
+// Two processes of one host and one of another race: they post, and programs append to files that they have open all the
+// time. Each line stands there once.
+func TestProcesses(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	const each = 30
+	var all sync.WaitGroup
+	for n, r := range []*Rooms{a, a.again(), b} {
+		f := r.opened(t, "dev")
+		all.Go(func() {
+			for k := range each {
+				write(t, f, fmt.Sprintf("%d appends %d\n", n, k))
+				_, _, err := r.Post(context.Background(), "dev", fmt.Appendf(nil, "%d posts %d\n", n, k), chat.Mark{})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for range 2 {
+		a.sync(t)
+		b.sync(t)
+	}
+	text := lethetest.Read(t, Path(a.Dir, "dev"))
+	a.holds(t, "dev", text)
+	b.holds(t, "dev", text)
+	lines := slices.Sorted(strings.Lines(text))
+	if len(lines) != 6*each || len(slices.Compact(lines)) != 6*each {
+		t.Errorf("%d lines, %d of them other ones", len(lines), len(slices.Compact(lines)))
+	}
 }

@@ -55,14 +55,9 @@ func (s *round) appended() (items []item, err error) {
 // behind returns the whole lines that the file of a room in chats has more than the one in share, at most maxAdded bytes
 // or one line. sound says that what stands before them is as it was.
 func (s *round) behind(room string) (lines []byte, sound bool, err error) {
-	mine, theirs := Path(s.Dir, room), chat.Path(s.Dir, room)
-	end, err := chat.End(mine)
-	size := s.step.Sizes[room]
-	if err == nil && size > 0 && end.Size() != size {
-		err = durable.ErrShort
-	}
-	if err != nil {
-		return nil, false, err
+	mine, theirs, size := Path(s.Dir, room), chat.Path(s.Dir, room), s.step.Sizes[room]
+	if end, err := chat.End(mine); err != nil || size > 0 && end.Size() != size {
+		return nil, false, cmp.Or(err, durable.ErrShort)
 	}
 	if s.sound(room, size) {
 		text, _, err := tail(theirs, size, all)

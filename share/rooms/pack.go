@@ -2,7 +2,6 @@ package rooms
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"sort"
 	"time"
@@ -13,22 +12,20 @@ import (
 // mostLoose is how many old entries stay out of packs, so that packs are large.
 const mostLoose = 1000
 
-// pack gathers the entries that are older than unpacked, when there are many. It looks for them once an hour, and
-// not in a process that has just begun.
-func (r *Rooms) pack(ctx context.Context) error {
-	r.mu.Lock()
-	newest, last := r.done, r.packed
-	if time.Since(last) > time.Hour {
-		r.packed = time.Now()
+// pack gathers the entries that are older than unpacked, when there are many. It looks for them once an hour, and not in a
+// process that has just begun.
+func (s *round) pack() error {
+	last := s.packed
+	if time.Since(last) < time.Hour {
+		return nil
 	}
-	r.mu.Unlock()
-	if last.IsZero() || time.Since(last) < time.Hour {
+	if s.packed = time.Now(); last.IsZero() {
 		return nil
 	}
 	young, failed := time.Now().Add(-unpacked), error(nil)
-	old := sort.Search(newest, func(k int) bool {
+	old := sort.Search(s.step.N, func(k int) bool {
 		var e entry
-		text, err := r.Streams.Get(ctx, Stream, k+1)
+		text, err := s.Streams.Get(s.ctx, Stream, k+1)
 		if err == nil {
 			e, err = decode(text)
 		}
@@ -40,8 +37,8 @@ func (r *Rooms) pack(ctx context.Context) error {
 	if old <= mostLoose || failed != nil {
 		return failed
 	}
-	if _, err := r.Streams.Get(ctx, Stream, old-mostLoose); err == nil {
-		failed = r.Streams.Pack(ctx, Stream, old, never)
+	if _, err := s.Streams.Get(s.ctx, Stream, old-mostLoose); err == nil {
+		failed = s.Streams.Pack(s.ctx, Stream, old, never)
 	}
 	return failed
 }

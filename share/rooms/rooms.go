@@ -14,13 +14,13 @@ package rooms
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -57,31 +57,6 @@ func Dir(home string) string { return filepath.Join(home, "share", "rooms") }
 
 // Path is the file of a room in the order of the stream.
 func Path(home, room string) string { return filepath.Join(Dir(home), chat.FileName(room)) }
-
-// step is what is being written, in share/rooms.json: it is durable before any file of a room is touched, and done again
-// after a crash, to the same end.
-type step struct {
-	streams.At                  // the entry that it ends with
-	Host       string           `json:"host"`           // that reads
-	Sizes      map[string]int64 `json:"sizes"`          // of the files in share behind it
-	Late       map[string]int64 `json:"late"`           // how far files that were replaced have been read
-	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
-	Rooms      map[string]*add  `json:"rooms,omitempty"`
-}
-
-// next begins a step behind one.
-func (p step) next() step {
-	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}
-	return p
-}
-
-// add is what a step adds to one room.
-type add struct {
-	At    int64  `json:"at"`              // where Lines begin in the file in share
-	Lines []byte `json:"lines"`           // of the stream
-	Mine  []byte `json:"mine,omitempty"`  // those of them that the file in chats has there: they come from it
-	Waits []byte `json:"waits,omitempty"` // how it went on: with what is not published yet
-}
 
 // round is one look at the rooms, while no other process of this host has one.
 type round struct {
@@ -139,7 +114,6 @@ func (s *round) begin() error {
 
 // sweep removes what processes that were killed have left: their lines are to be in no other file.
 func (s *round) sweep() {
-	_ = os.RemoveAll(s.in(anew))
 	for _, dir := range []string{"share", "share/rooms", "chats"} {
 		left, _ := filepath.Glob(filepath.Join(s.Dir, dir, ".tmp-*"))
 		for _, path := range left {
@@ -153,15 +127,9 @@ func (s *round) sweep() {
 // in is a file in share, of which stepFile is one.
 func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", name) }
 
-const stepFile = "rooms.json"
-
 // Sync publishes what was appended here to rooms, and brings what others have said.
 func (r *Rooms) Sync(ctx context.Context) error {
-	err := r.locked(ctx, func(s *round) error { return s.sync(nil) })
-	if err == nil {
-		err = r.pack(ctx)
-	}
-	return err
+	return r.locked(ctx, func(s *round) error { return cmp.Or(s.sync(nil), s.pack()) })
 }
 
 // sync reads the stream to its end, and adds what is new in chats and what more returns, until there is nothing.
@@ -263,25 +231,6 @@ const (
 
 func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)) < lately }
 
-// take adds items of an entry to a step.
-func (p *step) take(items []item, ours bool) {
-	for _, i := range items {
-		a := p.Rooms[i.Room]
-		if a == nil {
-			a = &add{At: p.Sizes[i.Room]}
-			p.Rooms[i.Room] = a
-		}
-		if i.Here && ours {
-			a.Mine = append(a.Mine, i.lines...)
-		}
-		if i.From != "" && ours {
-			p.Late[i.From] = i.Upto
-		}
-		a.Lines = append(a.Lines, i.lines...)
-		p.Sizes[i.Room] += int64(len(i.lines))
-	}
-}
-
 // fetch gets what items name and this host lacks.
 func (s *round) fetch(items []item) error {
 	var later durable.Syncs
@@ -308,65 +257,6 @@ func (s *round) fetch(items []item) error {
 		}
 	}
 	return later.Wait()
-}
-
-// write makes the step durable, and carries it out.
-func (s *round) write() error {
-	if s.anew != "" {
-		return s.extend(s.anew)
-	}
-	for room, a := range s.step.Rooms {
-		a.Waits, _, _ = tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)), maxAdded)
-	}
-	err := s.save()
-	if err == nil {
-		err = s.carryOut(false)
-	}
-	return err
-}
-
-// save makes the step durable.
-func (s *round) save() error {
-	text, err := json.Marshal(s.step)
-	if err == nil {
-		err = durable.WriteFile(s.in(stepFile), text, 0o600)
-	}
-	return err
-}
-
-// extend has the files in a directory have the lines of the step.
-func (s *round) extend(dir string) error {
-	var later durable.Syncs
-	for room, a := range s.step.Rooms {
-		if err := durable.WriteEnd(&later, filepath.Join(dir, chat.FileName(room)), a.At, a.Lines, 0o600); err != nil {
-			return err
-		}
-	}
-	return later.Wait()
-}
-
-// carryOut has the files in share have the lines of the step, and then those in chats; again, if that may have been done.
-func (s *round) carryOut(again bool) error {
-	if err := s.extend(Dir(s.Dir)); err != nil {
-		return err
-	}
-	for room, size := range s.step.Sizes {
-		if end, err := chat.End(Path(s.Dir, room)); again && (err != nil || end.Size() != size) {
-			return durable.ErrShort
-		}
-	}
-	for room, a := range s.step.Rooms {
-		if !chat.ValidRoom(room) {
-			continue
-		}
-		if err := s.deliver(room, a, again); err != nil {
-			return fmt.Errorf("bring room %s what was said elsewhere: %w", room, err)
-		}
-	}
-	if s.done = s.step.N; s.looks == nil {
-		s.looks = map[string]durable.Look{}
-	}
-	return nil
 }
 
 // Post has a line stand in a room once, at all hosts, however often it is called with the same line and mark. It returns
