@@ -90,6 +90,10 @@ func (s *Settings) Check() error {
 	if t := s.Fade.Target; t != nil {
 		f.unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
+	shared := s.Share
+	f.unless(shared.URL != "" || !shared.Standby && !shared.Plain && shared.To == nil && shared.Workspace == nil,
+		"share has no url: it names the store that standby, plain, to and workspace are about")
+	f.unless(shared.Workspace == nil || *shared.Workspace >= 0, "share.workspace is in megabytes, 0 or more")
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)
 	f.unless(s.Web.Check() == nil, "%w", s.Web.Check())

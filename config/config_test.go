@@ -140,3 +140,15 @@ func TestTableOfABridge(t *testing.T) {
 		t.Errorf("%v, %+v", err, into)
 	}
 }
+
+func TestShare(t *testing.T) {
+	for text, want := range map[string]string{
+		"standby = true": "share has no url", "to = [\"age1x\"]": "share has no url", "plain = true": "share has no url",
+		"url = \"file:///x\"\nworkspace = -1": "share.workspace", "url = \"file:///x\"\nworkspace = 0\nstandby = true": "",
+	} {
+		_, err := parse("[share]\n" + text)
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

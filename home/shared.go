@@ -22,6 +22,8 @@ type Sharing interface {
 	Post(room string, line []byte, from chat.Mark) (at, to int64, err error)
 	// Elsewhere lists the lives that other hosts have.
 	Elsewhere() []*ElsewhereError
+	// Away reports whether the identities that run here wait, since what is shared cannot be reached.
+	Away() bool
 	// Removed has the other hosts and the store forget a life that is about to be removed here.
 	Removed(id Identity) error
 	// Ledger is what all hosts spend.

@@ -103,10 +103,15 @@ func (h Home) Agents() ([]Agent, error) {
 	return family(h.withOthers(list)), nil
 }
 
-// withOthers adds the lives that other hosts have.
+// withOthers adds the lives that other hosts have, and says which wait for what the hosts share.
 func (h Home) withOthers(list []Agent) []Agent {
 	if h.Shared == nil {
 		return list
+	}
+	for k := range list {
+		if state := &list[k].State; (*state == status.Idle || *state == status.Retrying) && h.Shared.Away() {
+			*state = "waits for the store"
+		}
 	}
 	for _, e := range h.Shared.Elsewhere() {
 		a := Agent{Status: status.Status{Name: e.Identity.Name, Self: e.Identity.Self, Rooms: []string{}}}

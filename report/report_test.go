@@ -1,12 +1,14 @@
 package report
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/blobs"
 	"lethe/home"
+	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
@@ -56,5 +58,33 @@ func TestFamily(t *testing.T) {
 	}
 	if got := strings.Join(names, " "); got != "eve eve-1 bob ada ada-1" {
 		t.Error(got)
+	}
+}
+
+// sharing is what hosts share, as one sees it that cannot reach it.
+type sharing struct{ home.Sharing }
+
+func (sharing) Away() bool { return true }
+
+func (sharing) Elsewhere() []*home.ElsewhereError {
+	return []*home.ElsewhereError{{Identity: home.Identity{Name: "bob", Self: "b0"}, Host: "laptop"}}
+}
+
+// An identity of another host is listed with it, and one that waits for the store says so.
+func TestAgentsOfHosts(t *testing.T) {
+	place, err := home.Open(t.TempDir())
+	lethetest.Must(t, err)
+	store, err := blobs.Open(place.Blobs())
+	lethetest.Must(t, err)
+	id, err := home.Boot(place, store, home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	lock, err := home.Lock(id)
+	lethetest.Must(t, err)
+	defer lock.Close()
+	lethetest.Must(t, status.Write(id.Dir, status.Status{Name: "ada", Self: id.Self, PID: os.Getpid(), State: status.Idle}))
+	place.Shared = sharing{}
+	all, err := Home{Home: place, Store: store}.Agents()
+	if err != nil || len(all) != 2 || all[0].State != "waits for the store" || all[1].Host != "laptop" {
+		t.Errorf("%+v, %v", all, err)
 	}
 }

@@ -24,7 +24,7 @@ type Store interface {
 	// Create makes text n of a stream durable, or returns ErrTaken where another text has that number. An answer that
 	// was lost or says nothing is settled by looking at what is there: equal bytes are ours, so callers put a nonce into
 	// them. Until it knows, Create tries again, for 15 s or until ctx ends, and then returns ErrAway: the text may be
-	// there, or may yet arrive. Nobody creates n before n-1 is there, or other bytes as n before it is settled.
+	// there, or may yet arrive. For the next 15 s each call tries for 3 s. Nobody creates n before n-1 is there, or other bytes as n before it is settled.
 	Create(ctx context.Context, stream string, n int, data []byte) error
 	// Get returns what was created, or ErrMissing. It is durable then.
 	Get(ctx context.Context, stream string, n int) ([]byte, error)
@@ -100,5 +100,5 @@ func Open(at string, patience time.Duration) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s share: %w", scheme, err)
 	}
-	return &store{e, cmp.Or(patience, 15*time.Second)}, nil
+	return &store{engine: e, patience: cmp.Or(patience, 15*time.Second)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"lethe/internal/lazy"
@@ -31,6 +32,7 @@ type engine struct {
 type store struct {
 	engine
 	patience time.Duration
+	away     atomic.Int64 // when a call had no answer for all of the patience
 }
 
 var streamName = lazy.Regexp(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
@@ -45,14 +47,23 @@ func check(stream string, n int) error {
 // insist tries until it knows. The first attempt has 2 s, since answers get lost, each other one twice as long as the
 // one before, since lines are slow.
 func (s *store) insist(ctx context.Context, what string, try func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, s.patience)
+	patience := s.patience
+	if since := time.Since(time.Unix(0, s.away.Load())); since < patience {
+		patience /= 5 // others do not wait for as long as the one that found out
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
 	for limit, pause := 2*time.Second, 2*time.Millisecond; ; limit, pause = 2*limit, min(2*pause, time.Second) {
 		once, done := context.WithTimeout(ctx, limit)
 		err := try(once)
 		done()
-		if _, is := errors.AsType[known](err); is {
+		_, answered := errors.AsType[known](err)
+		if answered || err == nil {
+			s.away.Store(0)
+		}
+		if answered {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		if err == nil {
@@ -64,6 +75,9 @@ func (s *store) insist(ctx context.Context, what string, try func(context.Contex
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-ctx.Done():
+			if caller.Err() == nil && patience == s.patience {
+				s.away.Store(time.Now().UnixNano())
+			}
 			return fmt.Errorf("%s: %w: %w", what, ErrAway, last)
 		}
 	}

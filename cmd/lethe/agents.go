@@ -8,7 +8,12 @@ import (
 // topPace is how often lethe top looks.
 const topPace = time.Second
 
-func (p *program) agentsCommand(call) error {
+func (p *program) agentsCommand(c call) error {
+	p.refresh(c)
+	return p.agents()
+}
+
+func (p *program) agents() error {
 	all, err := p.look.Agents()
 	return p.words("agents", all, err)
 }
@@ -18,9 +23,10 @@ func (p *program) topCommand(c call) error {
 	if p.json || !p.interactive() {
 		return p.agentsCommand(c)
 	}
+	p.refresh(c)
 	for {
 		fmt.Fprint(p.out, "\x1b[H\x1b[J") // to the top of the screen, and clear it
-		if err := p.agentsCommand(c); err != nil {
+		if err := p.agents(); err != nil {
 			return err
 		}
 		select {

@@ -37,6 +37,7 @@ const (
 	exitNoKey     = 5
 	exitCorrupt   = 6
 	exitNewer     = 7
+	exitElsewhere = 8
 	exitInterrupt = 130
 )
 
@@ -132,11 +133,14 @@ var known = []struct {
 // codeOf is the exit code of an error.
 func codeOf(err error) int {
 	var coded codedError
+	var elsewhere *home.ElsewhereError
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &elsewhere) && elsewhere.Host != "":
+		return exitElsewhere
 	}
 	for _, k := range known {
 		if is(err, k.errs...) {

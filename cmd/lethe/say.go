@@ -31,11 +31,7 @@ func (p *program) say(ctx context.Context, room, as, text string) error {
 	if _, _, err = chat.Append(chat.Path(p.home.Dir, room), line); err != nil {
 		return err
 	}
-	if p.shared != nil { // no daemon need run here
-		if err := p.shared.Sync(ctx); err != nil {
-			return err
-		}
-	}
+	p.refresh(ctx) // no daemon need run here
 	heard := len(p.look.Hearers(room)) > 0
 	if !heard {
 		p.note("%sno identity hears room %s; the line waits there. To have it heard: %s", near, room, p.howToHear(room))

@@ -52,6 +52,16 @@ func (p *program) besideHosts(ctx context.Context, attends bool, f func(context.
 	})
 }
 
+// refresh brings what other hosts have said, if there are any.
+func (p *program) refresh(ctx context.Context) {
+	if p.shared == nil {
+		return
+	}
+	if err := p.shared.Refresh(ctx); err != nil {
+		p.note("what is said here waits, and what other hosts have said is missing: %v", err)
+	}
+}
+
 // takeCommand has a life go on at this host.
 func (p *program) takeCommand(c call) error {
 	s, err := p.others()
@@ -108,6 +118,15 @@ func (p *program) restoreCommand(c call) error {
 		}
 		at = m.At
 	}
+	here, err := p.restoreInto(c, dir, at)
+	if err != nil && here == 0 {
+		err = errors.Join(err, os.RemoveAll(dir)) // it is no home
+	}
+	return err
+}
+
+// restoreInto returns how many identities are here now.
+func (p *program) restoreInto(c call, dir string, at time.Time) (here int, err error) {
 	conf := hosts.Config{URL: c.arg(0), Plain: c.is("plain")}
 	if !conf.Plain {
 		key, err := p.keyToStore(c, c.text("key"))
@@ -115,25 +134,28 @@ func (p *program) restoreCommand(c call) error {
 			err = hosts.PutKey(dir, key)
 		}
 		if err != nil {
-			return err
+			return 0, err
 		}
 	}
 	h, err := home.Open(dir)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	store, err := blobs.Open(h.Blobs())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	return p.restore(c, &h, store, conf, at)
 }
 
-func (p *program) restore(c context.Context, h *home.Home, store *blobs.Store, conf hosts.Config, at time.Time) error {
+func (p *program) restore(
+	c context.Context, h *home.Home, store *blobs.Store, conf hosts.Config, at time.Time,
+) (here int, err error) {
 	s := hosts.New(h, conf, store, p.logTo(p.err))
 	defer s.Close()
 	tell := func(r hosts.Restored) {
 		if r.Here {
+			here++
 			p.event("restored", h.Identity(r.Self, r.Name))
 		} else {
 			p.warn("%s: %s", r.Name, r.Why)
@@ -141,19 +163,20 @@ func (p *program) restore(c context.Context, h *home.Home, store *blobs.Store, c
 	}
 	if !at.IsZero() {
 		if err := s.RestoreAt(c, store, at, tell); err != nil {
-			return err
+			return here, err
 		}
 		p.note("this home is as it was at %s, and shares nothing: its hosts go on with theirs", p.at(at))
-		return os.RemoveAll(filepath.Join(h.Dir, "share"))
+		return here, os.RemoveAll(filepath.Join(h.Dir, "share"))
 	}
 	settings := map[string]any{"share.url": conf.URL}
 	if conf.Plain {
 		settings["share.plain"] = true
 	}
-	if err := config.Set(h.Dir, settings); err != nil {
-		return err
+	err = config.Set(h.Dir, settings)
+	if err == nil {
+		err = s.Restore(c, tell)
 	}
-	return s.Restore(c, tell)
+	return here, err
 }
 
 // keyToStore reads the key that opens a store: from a file, or as a person types it.

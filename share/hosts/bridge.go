@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"lethe/blobs"
@@ -23,8 +24,9 @@ type Bridge struct {
 	Lost chan error // gets the error when another host has the bridge
 	name string
 
-	mu     sync.Mutex // held over each use of the book
-	writes int        // since all files were written
+	mu      sync.Mutex // held over each use of the book
+	writes  int        // since all files were written
+	stamped string     // what files looked like then that other processes write
 }
 
 // Bridge returns what a bridge of the home shares.
@@ -119,18 +121,33 @@ const wholeEvery = 500
 func (b *Bridge) Wrote(file string, data []byte, at int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.writes++; b.writes > wholeEvery {
+	b.writes++
+	if b.writes > wholeEvery || b.stamp() != b.stamped {
 		return b.writeAll()
 	}
 	return b.push(written{Files: []string{file}, At: at}, false, data)
+}
+
+// others are the files of a bridge that other processes write: who may speak, and where.
+var others = []string{"people.json", "chats.json"}
+
+// stamp tells whether they were changed.
+func (b *Bridge) stamp() (stamp string) {
+	for _, name := range others {
+		if fi, err := os.Stat(filepath.Join(b.dir(), name)); err == nil {
+			stamp += fmt.Sprintln(name, fi.Size(), fi.ModTime().UnixNano())
+		}
+	}
+	return stamp
 }
 
 // writeAll pushes all that the bridge must not forget.
 func (b *Bridge) writeAll() error {
 	var w written
 	var all [][]byte
+	stamp := b.stamp()
 	names, err := fs.Glob(os.DirFS(b.dir()), "peers/*.json")
-	for _, name := range append(names, "inbox.jsonl", "people.json", "chats.json") {
+	for _, name := range slices.Concat(names, []string{"inbox.jsonl"}, others) {
 		data, rerr := os.ReadFile(filepath.Join(b.dir(), name))
 		if rerr == nil {
 			w.Files, all = append(w.Files, name), append(all, data)
@@ -142,7 +159,7 @@ func (b *Bridge) writeAll() error {
 		err = b.push(w, true, all...)
 	}
 	if err == nil {
-		b.writes = 0
+		b.writes, b.stamped = 0, stamp
 	}
 	return err
 }

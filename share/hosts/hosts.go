@@ -242,6 +242,22 @@ func (s *Shared) Sync(ctx context.Context) error {
 	return err
 }
 
+// refreshTime is how long somebody waits who wants to look.
+const refreshTime = 3 * time.Second
+
+// Refresh is Sync for who does not wait for long, unless a process of this host serves.
+func (s *Shared) Refresh(ctx context.Context) error {
+	if s.served() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+	defer cancel()
+	return s.Sync(ctx)
+}
+
+// Away is home.Sharing's: as the process that serves has found it last.
+func (s *Shared) Away() bool { return ReadStatus(s.home.Dir).Away != "" }
+
 // Room is home.Sharing's.
 func (s *Shared) Room(room string) string { return rooms.Path(s.home.Dir, room) }
 

@@ -412,3 +412,41 @@ func TestOneHost(t *testing.T) {
 		}
 	}
 }
+
+// What was removed later is told, and the rest is as it was.
+func TestRestoreWithoutTheRemoved(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	bob := a.boot("bob")
+	a.boot("ada")
+	then := time.Now()
+	lethetest.Must(t, a.home.Remove(a.store, bob))
+	c := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "c", false).join(a)
+	got := map[string]Restored{}
+	lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, func(r Restored) { got[r.Name] = r }))
+	if !got["ada"].Here || got["bob"].Here || !strings.Contains(got["bob"].Why, "it was removed") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(c.home.Identity(bob.Self, "bob").Dir); err == nil {
+		t.Error("half of bob is there")
+	}
+}
+
+// A home says that its store is away, and that it is back.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	lethetest.Must(t, a.connect())
+	dir := strings.TrimPrefix(a.conf.URL, "file://")
+	store, err := share.Open(a.conf.URL, 50*time.Millisecond)
+	lethetest.Must(t, err)
+	a.Shared.store, a.lives.Streams.Store = store, store
+	defer a.serve()()
+	lethetest.Must(t, os.Rename(dir, dir+"-gone"))
+	lethetest.Eventually(t, "it is away", a.Away)
+	if err := a.Refresh(t.Context()); err != nil {
+		t.Errorf("while a process serves: %v", err)
+	}
+	lethetest.Must(t, os.Rename(dir+"-gone", dir))
+	lethetest.Eventually(t, "it is back", func() bool { return !a.Away() })
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -90,6 +91,9 @@ func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time
 			if room == rosterRoom && json.Unmarshal([]byte(line), &l) == nil && home.ValidName(l.Name) {
 				known[l.Self] = l
 			}
+			if l.Gone {
+				delete(known, l.Self)
+			}
 		}
 	})
 	if err == nil && len(known) == 0 {
@@ -98,6 +102,8 @@ func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time
 	if err != nil {
 		return err
 	}
+	var gone error // of those of which nothing is stored any more, since they were removed later
+	here := false
 	for _, l := range known {
 		id := s.home.Identity(l.Self, l.Name)
 		r := Restored{Life: l, Here: true}
@@ -107,11 +113,19 @@ func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time
 		if r.Err == nil {
 			r.Err = s.receive(id, store)
 		}
-		if r.Err != nil {
+		if here = here || r.Err == nil; r.Err != nil {
 			r.Here, r.Why = false, r.Err.Error()
+			r.Err = errors.Join(r.Err, os.RemoveAll(id.Dir))
+		}
+		if errors.Is(r.Err, home.ErrNotFound) {
+			gone = errors.Join(gone, r.Err)
+		} else {
 			err = errors.Join(err, r.Err)
 		}
 		tell(r)
+	}
+	if !here {
+		err = errors.Join(err, gone)
 	}
 	return err
 }

@@ -56,6 +56,8 @@ func (h *host) Post(room string, line []byte, from chat.Mark) (int64, int64, err
 
 func (h *host) Elsewhere() []*home.ElsewhereError { return nil }
 
+func (h *host) Away() bool { return false }
+
 func (h *host) Removed(home.Identity) error { return nil }
 
 func (h *host) Ledger() home.Ledger { return nil }
