@@ -153,8 +153,7 @@ func (c *Custody) wipe() error {
 			}
 		}
 	}
-	c.at = position{Files: map[string]blobs.Hash{}}
-	c.files.known = c.at.Files
+	c.at, c.files.known = position{}, map[string]blobs.Hash{}
 	return durable.Remove(positionFile(c.id))
 }
 

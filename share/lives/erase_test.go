@@ -58,7 +58,8 @@ func TestErasedCutShort(t *testing.T) {
 	t.Parallel()
 	for k, ended := 0, false; !ended; k += lethetest.Sample(7, 3, 1) {
 		store := memstore.New()
-		a, b, c := newHost(t, store, nil, "a"), newHost(t, store, nil, "b"), newHost(t, store, nil, "c")
+		a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
+		c, d := newHost(t, store, nil, "c"), newHost(t, store, nil, "d")
 		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
 		lethetest.Must(t, err)
 		large := strings.Repeat("large ", 100_000) + secret
@@ -75,10 +76,20 @@ func TestErasedCutShort(t *testing.T) {
 			lethetest.Write(t, filepath.Join(there.Dir, name), secret)
 		}
 		lethetest.Must(t, a.take(ada))
+		a.held(ada, func(*journal.Journal) {})
+		lethetest.Write(t, filepath.Join(ada.Dir, "jobs", "1", "log"), "stays\n")
+		position := lethetest.Read(t, positionFile(ada))
 		f, err := erase.Find(a.Home, a.store, ada, erase.Request{Text: secret, Workspace: true})
 		lethetest.Must(t, err)
 		lethetest.Must(t, f.Plan.Save(ada.Dir))
-		cuts(store, k/2, k%2 == 1, func(op, _ string) bool { return op == "create" || op == "drop" || op == "delete" })
+		looked := false
+		cuts(store, k/2, k%2 == 1, func(op, stream string) bool {
+			if op == "create" && strings.HasSuffix(stream, "/packs") && !looked {
+				looked = true
+				d.mirrors(ada) // the last one that reads what is to go
+			}
+			return op == "create" || op == "drop" || op == "delete"
+		})
 		err = journal.FinishErasure(a.Home, ada, a.Lives.Log)
 		store.Fault = nil
 		if ended = err == nil; !ended {
@@ -86,6 +97,7 @@ func TestErasedCutShort(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.mirrors(ada)
+			lethetest.Must(t, os.WriteFile(positionFile(ada), []byte(position), 0o600)) // it was killed
 			lethetest.Must(t, journal.FinishErasure(a.Home, ada, a.Lives.Log))
 		}
 		if places := left(t, store, a); len(places) > 0 {
@@ -93,7 +105,9 @@ func TestErasedCutShort(t *testing.T) {
 		}
 		b.mirrors(ada)
 		c.mirrors(ada)
-		if places := left(t, store, b, c); len(places) > 0 {
+		d.mirrors(ada)
+		lethetest.Holds(t, filepath.Join(ada.Dir, "jobs", "1", "log"), "stays\n")
+		if places := left(t, store, b, c, d); len(places) > 0 {
 			t.Fatalf("cut %d: it stands in %q", k, places)
 		}
 		lethetest.Must(t, b.take(ada))

@@ -115,10 +115,9 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 	if err := json.Unmarshal(text, &c.at); err != nil {
 		c.at = position{}
 	}
-	if c.at.Files == nil {
-		c.at.Files = map[string]blobs.Hash{}
+	if c.files.known = c.at.Files; c.at.Files == nil {
+		c.files.known = map[string]blobs.Hash{}
 	}
-	c.files.known = c.at.Files
 	err := c.readOn(ctx)
 	for errors.Is(err, streams.ErrAnew) {
 		if id.Erasing() != nil { // this host made it so
@@ -195,18 +194,13 @@ func (c *Custody) endLog() error {
 	defer log.Close()
 	switch end := log.End(); {
 	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
-		c.at = position{Files: map[string]blobs.Hash{}}
-		return c.forgotten()
+		c.at = position{}
+		return cmp.Or(c.save(), fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name))
 	case end.Offset > c.at.Mark.Offset && !c.mine() && !c.at.Opening:
 		err = log.EndAt(c.at.Mark)
 		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
 	}
 	return err
-}
-
-// forgotten says that the log here has less than was known of it. The next Hold reads all.
-func (c *Custody) forgotten() error {
-	return cmp.Or(c.save(), fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name))
 }
 
 // apply brings what one segment says to this disk: texts, then lines, then files.

@@ -60,6 +60,9 @@ func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, er
 				err = errors.Join(err, visit(h))
 			}
 		}
+		if at < from {
+			err = nil
+		}
 		return err
 	})
 	return out, err

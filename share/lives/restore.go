@@ -19,8 +19,7 @@ import (
 // which go on with theirs.
 func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Store, at time.Time) error {
 	c := l.custody(ctx, id, store)
-	c.at.Files = map[string]blobs.Hash{}
-	c.files.known = c.at.Files
+	c.files.known = map[string]blobs.Hash{}
 	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
 		s, err := decode(text)
 		if err != nil {

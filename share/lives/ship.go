@@ -217,13 +217,12 @@ func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time
 		if !errors.Is(err, share.ErrAway) || ctx.Done() == nil || ctx.Err() != nil || home.Asked(c.id, home.WishStop) {
 			return asked, err
 		}
-		if away {
-			continue
+		if !away {
+			c.lives.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
+			shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
+			shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
+			_ = status.Write(c.id.Dir, shown) // a view
 		}
-		c.lives.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
-		shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
-		shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
-		_ = status.Write(c.id.Dir, shown) // a view
 	}
 }
 
