@@ -90,10 +90,10 @@ func rooms(t *testing.T, b *Browser) {
 		p.Goto(now)
 		newest := Eval[[]int64](p, shown)
 		p.Do(chromedp.Click("#lines .more a"))
-		p.Until(`location.search.includes("before=")`)
+		p.Until(`location.search.includes("before=") && document.readyState === "complete"`)
 		whole(t, p, linesShown)
 		p.Do(chromedp.Click("#lines .more:last-child a"))
-		p.Until(`location.search.includes("from=")`)
+		p.Until(`location.search.includes("from=") && document.readyState === "complete"`)
 		if got := Eval[[]int64](p, shown); !slices.Equal(got, newest) {
 			t.Errorf("behind the older lines stand %v, not %v", got, newest)
 		}
