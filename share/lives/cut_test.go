@@ -15,6 +15,7 @@ import (
 	"lethe/chat"
 	"lethe/check"
 	"lethe/home"
+	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 	"lethe/journal"
@@ -302,7 +303,28 @@ func TestCheckWaits(t *testing.T) {
 		if err := j.Check(ctx); err != nil || left >= 0 || a.last.acked.After(answered) {
 			t.Errorf("%v; asked %d times", err, 3-left)
 		}
+		shown, _ := status.Read(ada.Dir)
+		lethetest.Words(t, shown.Error, "waits for the store")
 		store.Fault = nil
+	})
+}
+
+// Segments go to the store as they are cut: what a life has is never in memory as a whole.
+func TestSegmentsOneByOne(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	a := newHost(t, store, nil, "a")
+	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	a.held(ada, func(j *journal.Journal) {
+		one, err := a.store.Put(blobs.Meta{}, bytes.Repeat([]byte("1"), 400_000))
+		lethetest.Must(t, err)
+		two, err := a.store.Put(blobs.Meta{}, bytes.Repeat([]byte("2"), 400_000))
+		lethetest.Must(t, err)
+		before := a.last.at.N
+		if _, err := a.last.send(t.Context(), []blobs.Hash{one, two, {}}); err == nil || a.last.at.N != before+1 {
+			t.Errorf("%d segments before one that fails: %v", a.last.at.N-before, err)
+		}
 	})
 }
 
