@@ -116,9 +116,6 @@ func (f *folder) beside() {
 		return
 	}
 	f.soul()
-	if f.id.Mirrored() { // it gets its name when it comes here
-		return
-	}
 	link, target := filepath.Join(f.home.Names(), f.id.Name), filepath.Join("..", "agents", f.id.Self)
 	if to, _ := os.Readlink(link); to != target {
 		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
@@ -127,9 +124,9 @@ func (f *folder) beside() {
 
 func (f *folder) soul() {
 	path := filepath.Join(f.id.Dir, "SOUL.md")
-	soul, _, serr := durable.ReadRegular(path, 1<<28)
+	soul, _, _ := durable.ReadRegular(path, 1<<28)
 	boot, err := f.store.Find(f.id.Self)
-	if f.id.Mirrored() && errors.Is(serr, fs.ErrNotExist) || err != nil || bytes.Equal(soul, boot.Body) {
+	if err != nil || bytes.Equal(soul, boot.Body) {
 		return
 	}
 	f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {
