@@ -91,8 +91,8 @@ func (s *Settings) Check() error {
 		f.unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
 	shared := s.Share
-	f.unless(shared.URL != "" || !shared.Standby && !shared.Plain && shared.To == nil && shared.Workspace == nil,
-		"share has no url: it names the store that standby, plain, to and workspace are about")
+	f.unless(shared.URL != "" || !shared.Standby && !shared.Plain && len(shared.To) == 0,
+		"share has no url: it names the store that standby, plain and to are about")
 	f.unless(shared.Workspace == nil || *shared.Workspace >= 0, "share.workspace is in megabytes, 0 or more")
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)

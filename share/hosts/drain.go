@@ -185,22 +185,22 @@ func (s *Shared) drain(ctx context.Context) error {
 	all, err := s.Lives()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	var ids []home.Identity
+	all = slices.DeleteFunc(all, func(l Life) bool { return l.Host.ID != s.Host.ID })
+	runs := func(l Life) bool {
+		_, runs := home.Running(s.home.Identity(l.Self, l.Name))
+		return runs
+	}
 	for _, l := range all {
 		id := s.home.Identity(l.Self, l.Name)
-		if _, runs := home.Running(id); l.Host.ID == s.Host.ID && runs {
-			ids = append(ids, id)
+		if runs(l) {
 			err = errors.Join(err, home.AskStop(id, home.Drained))
-		} else if l.Host.ID == s.Host.ID {
-			err = errors.Join(err, id.Unstart())
 		}
+		err = errors.Join(err, id.Unstart())
 	}
-	for _, id := range ids {
-		for _, runs := home.Running(id); runs && err == nil; _, runs = home.Running(id) {
-			if !pause(ctx, 100*time.Millisecond) {
-				s.log.Warn("it has not stopped yet", "identity", id.Name)
-				break
-			}
+	for err == nil && slices.ContainsFunc(all, runs) {
+		if !pause(ctx, 100*time.Millisecond) {
+			s.log.Warn("not all identities have stopped yet")
+			break
 		}
 	}
 	return cmp.Or(err, ErrDrained)

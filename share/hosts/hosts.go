@@ -82,7 +82,7 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Share
 }
 
 // lastWait is how long what has begun may go on when the program ends.
-const lastWait = 2 * time.Second
+var lastWait = 2 * time.Second
 
 // Until has calls that are given no context end a moment after ctx.
 func (s *Shared) Until(ctx context.Context) {
@@ -144,32 +144,27 @@ func (s *Shared) Close() error {
 // thisHost returns the name of this host in the home, and gives it one at first. A copy of the home has another inode, and
 // is another host.
 func thisHost(dir string) (h streams.Host, err error) {
-	if h.Label, err = os.Hostname(); err != nil {
-		return h, err
-	}
 	share := filepath.Join(dir, "share")
 	if err := durable.MkdirAll(share, 0o700); err != nil {
 		return h, err
 	}
-	path := fmt.Sprintf("%s/host-%d", share, inode(share))
-	text, _, err := durable.ReadRegular(path, 1<<10)
-	for errors.Is(err, fs.ErrNotExist) { // of processes that begin together, one creates it
+	fi, err := os.Stat(share)
+	if err == nil {
+		h.Label, err = os.Hostname()
+	}
+	if err != nil {
+		return h, err
+	}
+	path := fmt.Sprintf("%s/host-%d", share, fi.Sys().(*syscall.Stat_t).Ino)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) { // of processes that begin together, one creates it
 		err = durable.Create(path, []byte(streams.Nonce()), 0o600)
 		if err == nil || errors.Is(err, fs.ErrExist) {
-			text, _, err = durable.ReadRegular(path, 1<<10)
+			text, err = os.ReadFile(path)
 		}
 	}
 	h.ID = string(text)
 	return h, err
-}
-
-func inode(path string) uint64 {
-	fi, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	st, _ := fi.Sys().(*syscall.Stat_t)
-	return st.Ino
 }
 
 // Hold is home.Sharing's. It has the other hosts know what the store says of the life.

@@ -101,15 +101,6 @@ func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
 	return out
 }
 
-// told reports whether the roster ever had a life.
-func (s *Shared) told(self string) bool {
-	_, _ = s.Lives() // what cannot be read now is looked at later
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, told := s.roster.lives[self]
-	return told
-}
-
 // news returns what the roster says of lives of which it has said something since the last call.
 func (s *Shared) news() (out []Life, err error) {
 	_, err = s.Lives()

@@ -20,9 +20,10 @@ type standing struct {
 	mu    sync.Mutex
 	run   func(home.Identity) error // nil: nothing is started
 	ended context.CancelFunc
-	runs  map[string]bool // by Self: what was started, and has not gone elsewhere since
-	rests map[string]int  // by Self: what somebody has stopped, when its host said so often that it is there
+	seen  map[string]int // by Self: started, or the newest lease of the host of one that somebody has stopped
 }
+
+const started = -1
 
 // StandBy has run run identities: ids, and those that this host has or takes from hosts that are silent or drained, unless
 // somebody has stopped them. It returns when ctx ends or this host is drained, and all of them have ended.
@@ -30,7 +31,7 @@ func (s *Shared) StandBy(ctx context.Context, ids []home.Identity, run func(home
 	ctx, cancel := context.WithCancel(ctx)
 	p := &s.standing
 	p.mu.Lock()
-	p.run, p.ended, p.runs, p.rests = run, cancel, map[string]bool{}, map[string]int{}
+	p.run, p.ended, p.seen = run, cancel, map[string]int{}
 	p.mu.Unlock()
 	for _, id := range ids {
 		p.start(id)
@@ -55,10 +56,10 @@ func (p *standing) start(id home.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	run := p.run
-	if run == nil || p.runs[id.Self] {
+	if run == nil || p.seen[id.Self] == started {
 		return
 	}
-	p.runs[id.Self] = true
+	p.seen[id.Self] = started
 	p.all.Go(func() {
 		if err := run(id); errors.As(err, new(*home.ElsewhereError)) {
 			p.gone(id.Self)
@@ -70,24 +71,21 @@ func (p *standing) start(id home.Identity) {
 func (p *standing) gone(self string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.runs, self)
-	delete(p.rests, self)
+	delete(p.seen, self)
 }
 
 // due reports whether a life is to be looked at, whose host has said so often that it is there.
 func (p *standing) due(self string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rests, known := p.rests[self]
-	return p.run != nil && !p.runs[self] && !(known && rests == n)
+	seen, known := p.seen[self]
+	return p.run != nil && !(known && (seen == started || seen == n))
 }
 
 func (p *standing) rest(self string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.rests != nil {
-		p.rests[self] = n
-	}
+	p.seen[self] = n // not of one that stands by no more: due has said so
 }
 
 // lookAround looks whether other hosts are there, and takes what those had that are not, until ctx ends.
@@ -196,7 +194,10 @@ func (s *Shared) shareAll(ctx context.Context) {
 		}
 		for _, id := range ids {
 			_, runs := home.Running(id)
-			if runs || ctx.Err() != nil || tried[id.Self] || s.told(id.Self) {
+			if runs || ctx.Err() != nil || tried[id.Self] {
+				continue
+			}
+			if _, told := s.find(id.Self); told {
 				continue
 			}
 			tried[id.Self] = true
