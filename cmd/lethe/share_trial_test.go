@@ -152,7 +152,7 @@ func (x *trial) talk(ctx context.Context) {
 		}
 		free := x.tries
 		for _, w := range x.waits {
-			if !w.at.down.Load() {
+			if !w.at.down.Load() && time.Since(w.since) < 5*time.Second {
 				free--
 			}
 		}
