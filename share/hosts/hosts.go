@@ -178,7 +178,7 @@ func (s *Shared) Hold(ctx context.Context, id home.Identity, store *blobs.Store)
 		err = s.rooms.Sync(ctx) // the life has heard what another host had
 	}
 	if err == nil && c.Whole() {
-		s.took(id, c.Number())
+		s.took(id, s.Host, c.Number())
 	} else if err == nil {
 		err = s.alike(id)
 	}

@@ -120,12 +120,15 @@ func (s *Shared) again(l Life) {
 	s.roster.news[l.Self] = true
 }
 
-// took tells the other hosts that a life goes on here, unless they know.
-func (s *Shared) took(id home.Identity, custody int) {
-	if l, ok := s.find(id.Self); ok && l.Host.ID == s.Host.ID && l.Custody == custody {
+// took tells the other hosts where a life goes on, unless they know.
+func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
+	if host.ID != s.Host.ID {
+		_ = s.Sync(s.untilEnd()) // that host may have told; what cannot be read is told again
+	}
+	if l, ok := s.find(id.Self); ok && (l.Custody > custody || l.Custody == custody && l.Host.ID == host.ID) {
 		return
 	}
-	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: s.Host}
+	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
 	if child, err := id.Child(); err == nil && child != nil {
 		if parent, ok := s.find(child.Of); ok {
 			l.Parent = parent.Self

@@ -107,7 +107,7 @@ func TestToldLater(t *testing.T) {
 	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
 	ada := a.boot("ada")
 	lethetest.Must(t, b.Sync(t.Context()))
-	b.lives.Took = func(home.Identity, int) {}
+	b.lives.Took = func(home.Identity, streams.Host, int) {}
 	_, err := b.Take(t.Context(), "ada")
 	lethetest.Must(t, err)
 	lethetest.Must(t, a.Sync(t.Context()))
@@ -119,6 +119,36 @@ func TestToldLater(t *testing.T) {
 	}
 	if l := a.all()[0]; l.Host.ID != a.Host.ID {
 		t.Errorf("the newest does not count: %+v", l)
+	}
+}
+
+// A host that died when it had taken a life, and had not told, is found by who is said to have it, and by who takes it.
+func TestFoundByOthers(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	store := strings.TrimPrefix(a.conf.URL, "file://")
+	b, c := newHost(t, store, "b", false).join(a), newHost(t, store, "c", false).join(a)
+	ada := a.boot("ada")
+	for k, find := range []func(from string) error{
+		func(string) error { _, err := journal.Hold(a.home, ada, a.store, nil); return err },
+		func(from string) error { _, err := c.take(t.Context(), c.all()[0], from); return err },
+	} {
+		lethetest.Must(t, errors.Join(b.Sync(t.Context()), c.Sync(t.Context())))
+		tells := b.lives.Took
+		b.lives.Took = func(home.Identity, streams.Host, int) {}
+		id := b.home.Identity(ada.Self, "ada")
+		lethetest.Must(t, os.MkdirAll(id.Dir, 0o700))
+		lethetest.Must(t, b.lives.Take(t.Context(), id, b.store, ""))
+		b.lives.Took = tells
+		if err := find(a.Host.ID); !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("%d: %v", k, err)
+		}
+		lethetest.Must(t, c.Sync(t.Context()))
+		if l := c.all()[0]; l.Host.ID != b.Host.ID {
+			t.Errorf("%d: c knows %+v", k, l)
+		}
+		_, err := a.Take(t.Context(), "ada")
+		lethetest.Must(t, err)
 	}
 }
 

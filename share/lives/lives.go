@@ -40,9 +40,10 @@ type Lives struct {
 	Home    home.Home
 	Host    streams.Host
 	Log     *slog.Logger
-	Most    int64                               // bytes of a workspace that is stored; 0: none is
-	Shipped func(took time.Duration)            // called for each segment; may be nil
-	Took    func(id home.Identity, custody int) // called when a life has begun here, or was taken
+	Most    int64                    // bytes of a workspace that is stored; 0: none is
+	Shipped func(took time.Duration) // called for each segment; may be nil
+	// Took is called when a life has begun here, was taken, or is seen at another host, which may have died before it said so.
+	Took func(id home.Identity, host streams.Host, custody int)
 }
 
 // Stream is that of the life of an identity.
@@ -89,6 +90,7 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	switch {
 	case err != nil || c.at.N == 0:
 	case !c.mine():
+		c.took()
 		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 	case id.Mirrored(): // a take was cut short
 		err = c.settle(ctx)
@@ -383,6 +385,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case c.at.Opening:
 			return fmt.Errorf("take %s: %s has not stored all of it yet", id.Name, c.at.Host.Label)
 		case from != "" && c.at.Host.ID != from:
+			c.took()
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 		}
 		err = c.begin(ctx, c.at.Custody+1)
@@ -431,6 +434,6 @@ func (c *Custody) begin(ctx context.Context, custody int) error {
 
 func (c *Custody) took() {
 	if c.lives.Took != nil {
-		c.lives.Took(c.id, c.at.Custody)
+		c.lives.Took(c.id, c.at.Host, c.at.Custody)
 	}
 }
