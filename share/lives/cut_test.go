@@ -389,21 +389,3 @@ func TestOwnComesLate(t *testing.T) {
 	a.held(ada, func(j *journal.Journal) { a.notes(j, "three") })
 	a.sound(ada, "one", "two", "three")
 }
-
-// A check says which lives are mirrors, and finds no fault with them.
-func TestCheckMirror(t *testing.T) {
-	t.Parallel()
-	store := memstore.New()
-	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	a.held(ada, func(j *journal.Journal) {
-		a.notes(j, "one")
-		lethetest.Must(t, j.Stop("request"))
-	})
-	b.mirrors(ada)
-	r, err := check.Home(b.Home, b.store, check.Options{})
-	if err != nil || len(r.Findings) > 0 || len(r.Proofs) != 1 || !r.Proofs[0].Mirror {
-		t.Errorf("%+v, %v", r, err)
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/check"
 	"lethe/erase"
 	"lethe/home"
 	"lethe/internal/test/lethetest"
@@ -117,5 +118,23 @@ func TestErasedCutShort(t *testing.T) {
 		if memory := lethetest.Read(t, filepath.Join(there.Dir, "MEMORY.md")); !strings.HasPrefix(memory, "large ") {
 			t.Fatalf("cut %d: it has no MEMORY", k)
 		}
+	}
+}
+
+// A check says which lives are mirrors, and finds no fault with them.
+func TestCheckMirror(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
+	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	a.held(ada, func(j *journal.Journal) {
+		a.notes(j, "one")
+		lethetest.Must(t, j.Stop("request"))
+	})
+	b.mirrors(ada)
+	r, err := check.Home(b.Home, b.store, check.Options{})
+	if err != nil || len(r.Findings) > 0 || len(r.Proofs) != 1 || !r.Proofs[0].Mirror {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
