@@ -196,7 +196,7 @@ func TestTakeCutShort(t *testing.T) {
 	work := filepath.Join(ada.Dir, "workspace", "work")
 	lethetest.Write(t, work, "stored\n")
 	a.held(ada, func(j *journal.Journal) {
-		lethetest.Must(t, j.Commit(journal.Record{Event: event.Joined{Room: "dev", First: &event.First{}}, Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}}}))
+		lethetest.Must(t, j.Commit(journal.Told(event.Joined{Room: "dev", First: &event.First{}}, "joined", "You hear dev.")))
 		lethetest.Must(t, j.Stop("request"))
 	})
 	lethetest.Write(t, work, "changed since\n")
@@ -328,7 +328,8 @@ func TestSegmentsOneByOne(t *testing.T) {
 	})
 }
 
-// That somebody has stopped a life stands in each segment behind it until it is resumed. It is stored before the workspace.
+// That somebody has stopped a life stands in each segment behind it until it is resumed. It is stored before the
+// workspace.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	store := memstore.New()

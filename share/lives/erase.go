@@ -12,8 +12,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What tells
-// of it was shipped before. Cut short, it is done again.
+// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What
+// tells of it was shipped before. Cut short, it is done again.
 func (c *Custody) Erased(ctx context.Context) error {
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
@@ -109,8 +109,8 @@ func addressOf(text []byte) blobs.Hash {
 // here returns the file of a blob as it is on this disk.
 func (c *Custody) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
 
-// replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays until
-// nothing refers to it.
+// replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays
+// until nothing refers to it.
 func (c *Custody) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
 	address := h
 	if !c.store.Has(h) { // something was erased from it before

@@ -74,14 +74,14 @@ type position struct {
 	Stopped bool                  `json:"stopped,omitempty"`
 	Files   map[string]blobs.Hash `json:"files"`
 	Packed  int                   `json:"packed,omitempty"`
-	Stale   map[string]bool       `json:"stale,omitempty"` // hashes and names of files that workspace.list has told of before
+	Stale   map[string]bool       `json:"stale,omitempty"` // hashes and names in workspace.list before
 }
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
 
-// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is here and
-// nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error is a
-// *home.ElsewhereError where another host has the life.
+// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is
+// here and nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error
+// is a *home.ElsewhereError where another host has the life.
 func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
 	c, err := l.catchUp(ctx, id, store)
 	switch {

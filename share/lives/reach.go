@@ -14,8 +14,8 @@ import (
 // mentions are what a snapshot names.
 var mentions = lazy.Regexp(`\b[0-9a-f]{64}\b|hash=([0-9a-f]{12,64})`)
 
-// reached returns the blobs that a life refers to from an offset of its log on, and not before: those that its lines and
-// snapshots name, and each one's parents.
+// reached returns the blobs that a life refers to from an offset of its log on, and not before: those that its lines
+// and snapshots name, and each one's parents.
 func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, error) {
 	known := map[blobs.Hash]bool{}
 	var out, next []blobs.Hash

@@ -208,8 +208,8 @@ func (c *Custody) create(ctx context.Context, s Segment) error {
 	return nil
 }
 
-// insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once. It
-// returns when it asked.
+// insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once.
+// It returns when it asked.
 func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
 	for away := false; ; away = true {
 		asked = time.Now()
@@ -231,7 +231,8 @@ func (c *Custody) insistLarge(ctx context.Context, h blobs.Hash, text []byte) er
 	return err
 }
 
-// taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host did.
+// taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host
+// did.
 func (c *Custody) taken(ctx context.Context, n int, nonce string) error {
 	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
 	var s Segment

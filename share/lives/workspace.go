@@ -120,8 +120,8 @@ func listable(name string) bool { return filepath.IsLocal(name) && !strings.Cont
 // restored is where a file stands in a workspace until it is whole.
 const restored = ".lethe-restored"
 
-// restore brings the files of a list into the workspace, and removes those that are as a list before has them. What is here
-// and was not stored is kept. Where one file fails, the others are restored.
+// restore brings the files of a list into the workspace, and removes those that are as a list before has them. What
+// is here and was not stored is kept. Where one file fails, the others are restored.
 func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.Hash) ([]byte, error)) error {
 	if err := durable.MkdirAll(w.dir, 0o700); err != nil {
 		return err
@@ -170,7 +170,8 @@ func hashIn(root *os.Root, name string) (l listed) {
 	return l
 }
 
-// makeWay renames what is in the way of a file: the file itself, unless it is stored, and what is not a directory above it.
+// makeWay renames what is in the way of a file: the file itself, unless it is stored, and what is not a directory
+// above it.
 func makeWay(root *os.Root, name string, isStored bool) error {
 	for at := name; at != "."; at = path.Dir(at) {
 		fi, err := root.Lstat(at)
