@@ -72,6 +72,10 @@ func lost(t *testing.T, harm func(t *testing.T, share, old string), restarted, o
 	want += many(b, "y")
 	a.sync(t)
 	want += many(a, "z")
+	b.sync(t)
+	if restarted {
+		want += many(a, "w")
+	}
 	b.echo(t, "dev", "pending\n")
 	harm(t, filepath.Join(b.Dir, "share"), old)
 	if restarted || other {
@@ -126,4 +130,33 @@ func TestLeftovers(t *testing.T) {
 	if _, err := os.Stat(young); err != nil {
 		t.Error(err)
 	}
+}
+
+// What stood in chats before the stream was read is said, also where lines of others are like some of it.
+func TestJoined(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	a.echo(t, "dev", "from a\nthe same\n")
+	a.sync(t)
+	b.echo(t, "dev", "from b\nthe same\n")
+	b.sync(t)
+	b.holds(t, "dev", "from a\nthe same\nfrom b\n")
+}
+
+// Who edits a room, of which much is said elsewhere meanwhile, says nothing again but what is new.
+func TestEditedMeanwhile(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	a.echo(t, "dev", "one\ntwo\nthree\n")
+	a.sync(t)
+	b.sync(t)
+	lethetest.Must(t, durable.WriteFile(chat.Path(b.Dir, "dev"), []byte("one\nthree\nnew\n"), 0o600))
+	text := ""
+	for n := range 30 {
+		text += strings.Repeat("x", n+1) + "\n"
+	}
+	a.echo(t, "dev", text)
+	a.sync(t)
+	b.sync(t)
+	b.holds(t, "dev", "one\ntwo\nthree\n"+text+"new\n")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
@@ -49,17 +50,30 @@ func TestErased(t *testing.T) {
 	heard, err := chat.Read(Path(b.Dir, "dev"), chat.Cursor{}, 0)
 	lethetest.Must(t, err)
 	b.echo(t, "dev", "not whole")
+	c.echo(t, "dev", "from c\n")
+	open := a.opened(t, "dev")
+	write(t, open, "not") // so the file is replaced, and stays while it is open
+	c.sync(t)
+	a.sync(t)
 	for _, path := range []string{chat.Path(a.Dir, "other"), Path(a.Dir, "other")} {
 		lethetest.Must(t, os.WriteFile(path, []byte("this was SAID\n"), 0o600))
 	}
 	a.erase(t, "dev", word)
 	lethetest.Must(t, a.Erased(t.Context()))
+	for _, path := range a.late(t) {
+		if strings.Contains(lethetest.Read(t, path), word) {
+			t.Errorf("%s has it", path)
+		}
+	}
 	b.sync(t)
 	c.again().sync(t)
-	c.holds(t, "dev", masked(text, word))
+	c.holds(t, "dev", masked(text, word)+"from c\n")
 	c.holds(t, "other", "this was said\n")
-	lethetest.Holds(t, chat.Path(b.Dir, "dev"), masked(text, word)+"not whole")
-	if batch, err := chat.Read(Path(b.Dir, "dev"), heard.Next, 0); err != nil || len(batch.Lines) > 0 || batch.Realigned {
+	lethetest.Holds(t, chat.Path(b.Dir, "dev"), masked(text, word)+"from c\nnot whole")
+	if len(a.late(t)) != 1 {
+		t.Errorf("there are %q", a.late(t))
+	}
+	if batch, err := chat.Read(Path(b.Dir, "dev"), heard.Next, 0); err != nil || len(batch.Lines) != 1 || batch.Realigned {
 		t.Errorf("heard again: %+v, %v", batch, err)
 	}
 	all, err := store.List(t.Context(), "")
@@ -152,6 +166,20 @@ func TestErasedCutShort(t *testing.T) {
 			break
 		}
 	}
+}
+
+// A room is read though a file that it names is not in the store: an erasure was cut short when it was to be replaced.
+func TestFileMissing(t *testing.T) {
+	store := memstore.New()
+	a, c := newHost(t, store, "a"), newHost(t, store, "c")
+	h, err := a.Store.Put(blobs.Meta{At: time.Now(), Gist: "a picture", Life: "ada"}, []byte("a picture"))
+	lethetest.Must(t, err)
+	line := fmt.Sprintf("see hash=%s\n", h)
+	a.echo(t, "dev", line)
+	a.sync(t)
+	lethetest.Must(t, a.Streams.DropLarge(t.Context(), Stream, h))
+	c.sync(t)
+	c.holds(t, "dev", line)
 }
 
 // Old entries are packed when there are many, once an hour, and who reads later reads them from there.

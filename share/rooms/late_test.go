@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -191,6 +192,50 @@ func killedAt(t *testing.T, step int, lost string) bool {
 		t.Errorf("killed at %d: %d lines, and there are %q:\n%s", step, n, b.late(t), text)
 	}
 	return died
+}
+
+// What others said is appended once: where the disk fills up in the middle, and where somebody is faster and the process
+// is killed then.
+func TestAppendedOnce(t *testing.T) {
+	for name, fault := range map[string]func(b *Rooms, stage durable.Stage) error{
+		"full": func(_ *Rooms, stage durable.Stage) error { return &durable.Short{Bytes: 8, Err: syscall.ENOSPC} },
+		"faster": func(b *Rooms, stage durable.Stage) error {
+			if stage == durable.After {
+				panic(killed{})
+			}
+			b.echo(t, "dev", "faster\n")
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := memstore.New()
+			a, b := newHost(t, store, "a"), newHost(t, store, "b")
+			a.echo(t, "dev", "one\n")
+			a.sync(t)
+			b.sync(t)
+			a.echo(t, "dev", "two\nthree\nfour\n")
+			a.sync(t)
+			func() {
+				defer func() { durable.Fault, _ = nil, recover() }()
+				durable.Fault = func(stage durable.Stage, op, _ string) error {
+					if op != "append" {
+						return nil
+					}
+					return fault(b, stage)
+				}
+				if b.Sync(t.Context()) == nil {
+					t.Error("nothing was appended")
+				}
+			}()
+			b = b.again()
+			b.sync(t)
+			want := "one\ntwo\nthree\nfour\n"
+			if name == "faster" {
+				want += "faster\n"
+			}
+			b.holds(t, "dev", want)
+		})
+	}
 }
 
 // Two processes of one host and one of another race: they post, and programs append to files that they have open all the

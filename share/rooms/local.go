@@ -70,7 +70,7 @@ func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	}
 	if batch.Restarted {
 		lines, _, _, err = s.only(room)
-		return lines, false, err
+		return whole(lines), false, err
 	}
 	for _, l := range batch.Lines {
 		lines = append(append(lines, l.Raw...), '\n')
@@ -87,7 +87,7 @@ func whole(text []byte) []byte {
 	return text[:end]
 }
 
-// only returns the whole lines of the file of a room in chats, without blank ones, that the one in share has nowhere.
+// only returns the lines of the file of a room in chats, without blank ones, that the one in share has nowhere.
 // sound says that they stand behind all others.
 func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo, err error) {
 	mine, _, err := tail(Path(s.Dir, room), 0, all)
@@ -99,7 +99,7 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 	for l := range bytes.Lines(theirs) {
 		known := left[string(l)] > 0
 		left[string(l)]--
-		if !known && bytes.HasSuffix(l, []byte("\n")) && len(bytes.TrimSpace(l)) > 0 {
+		if !known && len(bytes.TrimSpace(l)) > 0 && !bytes.HasPrefix(mine, theirs) {
 			lines = append(lines, l...)
 		}
 	}
