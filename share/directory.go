@@ -34,6 +34,9 @@ func (d directory) path(key string) string { return filepath.Join(string(d), key
 
 func (d directory) create(_ context.Context, stream string, n int, text []byte) error {
 	path, err := d.path(key(stream, n)), d.there()
+	if err == nil && n > 1 {
+		err = directory(d.path(escape(stream))).there() // or it was unmounted, and an empty one is in its place
+	}
 	if err == nil {
 		err = durable.MkdirAll(filepath.Dir(path), 0o700)
 	}

@@ -57,6 +57,17 @@ func TestDirectory(t *testing.T) {
 			sharetest.Away(t, url,
 				func() { lethetest.Must(t, os.Rename(path, aside)) }, func() { lethetest.Must(t, os.Rename(aside, path)) })
 		},
+		"not mounted": func(t *testing.T) {
+			url, path := directory(t)
+			s, err := share.Open(url, 50*time.Millisecond)
+			lethetest.Must(t, err)
+			lethetest.Must(t, s.Create(t.Context(), "life", 1, []byte("one")))
+			lethetest.Must(t, os.Rename(path, path+"2"))
+			lethetest.Must(t, os.Mkdir(path, 0o700))
+			if err := s.Create(t.Context(), "life", 2, []byte("two")); !errors.Is(err, share.ErrAway) {
+				t.Errorf("an empty directory in its place takes the next text: %v", err)
+			}
+		},
 		"race": func(t *testing.T) {
 			r := sharetest.Race{URL: url, Direct: url, Stream: "race", Goroutines: 4, Processes: 4, Torment: true, For: span()}
 			r.Run(t)

@@ -88,6 +88,9 @@ func (s *Shared) renew(ctx context.Context, every time.Duration, left bool) erro
 	stream, n := leaseStream(s.Host.ID), s.renewed
 	if n == 0 {
 		n, err = s.store.Newest(ctx, stream, 0)
+		if err == nil && n > 0 {
+			_, err = s.lives.Streams.Get(ctx, stream, n) // or others could not read what this host says
+		}
 	}
 	if err == nil {
 		err = s.lives.Streams.Create(ctx, stream, n+1, text)

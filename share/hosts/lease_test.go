@@ -270,3 +270,22 @@ func TestEndWhileAway(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// A host whose key is another one than before leaves what it said of itself to be read by the others.
+func TestLeaseOfAnotherKey(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	lethetest.Must(t, a.connect())
+	lethetest.Must(t, a.renew(t.Context(), time.Minute, false))
+	keys := a.lives.Streams.Keys
+	var err error
+	a.lives.Streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
+	lethetest.Must(t, err)
+	a.renewed = 0
+	if err := a.renew(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
+		t.Error(err)
+	}
+	a.lives.Streams.Keys = keys
+	_, err = a.sight(t.Context(), a.Host.ID, sighting{})
+	lethetest.Must(t, err)
+}

@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
+	"lethe/share/streams"
 )
 
 // A file of a room that somebody has removed from chats comes back, by the process that knew it and by another one.
@@ -159,4 +161,46 @@ func TestEditedMeanwhile(t *testing.T) {
 	a.sync(t)
 	b.sync(t)
 	b.holds(t, "dev", "one\ntwo\nthree\n"+text+"new\n")
+}
+
+// A host says nothing into a store that is empty, as one that is not mounted, and nothing with a key that is not the others'.
+func TestAnotherStore(t *testing.T) {
+	store := memstore.New()
+	a := newHost(t, store, "a")
+	a.echo(t, "dev", "one\n")
+	a.sync(t)
+	a.echo(t, "dev", "two\n")
+	here := a.Streams
+	key := func() *streams.Keys {
+		keys, err := streams.LoadKeys(lethetest.Dir(t), nil)
+		lethetest.Must(t, err)
+		return keys
+	}
+	fails := func(want error) {
+		t.Helper()
+		if err := a.Sync(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	a.Streams = &streams.Streams{Store: memstore.New()}
+	fails(streams.ErrLess)
+	a = a.again()
+	fails(streams.ErrLess)
+	a.Streams = &streams.Streams{Store: store, Keys: key()}
+	fails(streams.ErrKey)
+	a.Streams = here
+	a.sync(t)
+	a.holds(t, "dev", "one\ntwo\n")
+
+	sealed := &streams.Streams{Store: memstore.New(), Keys: key()}
+	lethetest.Must(t, os.Remove(filepath.Join(a.Dir, "share", stepFile))) // it is meant
+	a = a.again()
+	a.Streams = sealed
+	a.sync(t)
+	a.holds(t, "dev", "one\ntwo\n")
+	for _, keys := range []*streams.Keys{nil, key()} {
+		a = a.again()
+		a.Streams = &streams.Streams{Store: sealed.Store, Keys: keys}
+		fails(streams.ErrKey)
+	}
 }

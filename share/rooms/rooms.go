@@ -106,6 +106,11 @@ func (s *round) begin() error {
 	if err != nil || s.step.Host != s.Host.ID {
 		return durable.ErrShort
 	}
+	if s.looks == nil && s.step.N > 0 { // the store is the one that was read, and the key is the one of the others
+		if err := s.Streams.Holds(s.ctx, Stream, s.step.N); err != nil {
+			return s.unread(err)
+		}
+	}
 	if s.looks != nil && s.done == s.step.N {
 		return nil
 	}
@@ -208,7 +213,7 @@ func (s *round) pull() error {
 		case errors.Is(err, streams.ErrAnew) && s.anew == "":
 			return s.readAnew()
 		case err != nil && !more && err != io.EOF:
-			return fmt.Errorf("read the rooms from the store: %w", err)
+			return s.unread(err)
 		}
 		if next.N > s.step.N {
 			next.Gen = at.Gen
@@ -220,6 +225,13 @@ func (s *round) pull() error {
 		s.pulled = began
 	}
 	return nil
+}
+
+func (s *round) unread(err error) error {
+	if errors.Is(err, streams.ErrLess) {
+		err = fmt.Errorf("%w; if this is meant, remove %s, and the rooms are shared anew", err, s.in(stepFile))
+	}
+	return fmt.Errorf("read the rooms from the store: %w", err)
 }
 
 // Entries stay out of packs for unpacked, and a host that has read the stream to its end trusts its own clock for lately

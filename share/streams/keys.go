@@ -25,6 +25,9 @@ func KeyFile(home string) string { return filepath.Join(home, "share.key") }
 // ErrKey says that no key here opens a text.
 var ErrKey = errors.New("no key in share.key opens it: copy share.key from a host that shares the home")
 
+// errPlain says that a text is stored in the other way.
+var errPlain = fmt.Errorf("%w; or share.plain is not as it was when the store was first used", ErrKey)
+
 // Keys seal and open texts.
 type Keys struct {
 	open []age.Identity
@@ -119,7 +122,10 @@ func (k *Keys) sealed(text []byte) ([]byte, error) {
 
 // opened returns the text that was sealed.
 func (k *Keys) opened(data []byte) ([]byte, error) {
-	if k == nil {
+	switch sealed := bytes.HasPrefix(data, []byte("age-encryption.org/")); {
+	case sealed != (k != nil):
+		return nil, errPlain
+	case k == nil:
 		return data, nil
 	}
 	r, err := age.Decrypt(bytes.NewReader(data), k.open...)

@@ -107,7 +107,7 @@ var ErrAnew = errors.New("the stream was made anew")
 
 // Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
 func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
-	newest, err := s.Newest(ctx, stream, from.N)
+	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil || newest <= from.N {
 		return from, err
 	}
@@ -129,7 +129,7 @@ func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int
 
 // ScanLately is Scan for who knows that nothing behind a place is in a pack; it asks the store for less.
 func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
-	newest, err := s.Newest(ctx, stream, from.N)
+	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil {
 		return from, err
 	}
@@ -137,7 +137,16 @@ func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func
 }
 
 // ErrLess says that the store has less than it had.
-var ErrLess = errors.New("the store has less than it had: it was emptied, or is another one")
+var ErrLess = errors.New("the store has less than it had: it is not mounted, was emptied, or is another one")
+
+// newestBehind is Newest of a stream that was read so far. A directory that is not mounted has none.
+func (s *Streams) newestBehind(ctx context.Context, stream string, from At) (int, error) {
+	newest, err := s.Newest(ctx, stream, from.N)
+	if err == nil && newest == 0 && from.N > 0 {
+		err = fmt.Errorf("read %s: %w", stream, ErrLess)
+	}
+	return newest, err
+}
 
 // Holds returns ErrLess unless the store has the text with number n of a stream.
 func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
