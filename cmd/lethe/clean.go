@@ -15,6 +15,7 @@ import (
 // stateDirs is what clean removes.
 var stateDirs = []string{
 	"agents", "names", "chats", "blobs", "bridges", "mcp", "started", "index", "lost+found", "lethe.log", "format", "key",
+	"share",
 }
 
 // cleanCommand removes what is in stateDirs, after asking.
@@ -40,6 +41,9 @@ func (p *program) cleanCommand(c call) error {
 	}
 	what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
 		cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
+	if p.shared != nil {
+		what += "The store of [share] keeps what it has: lethe take brings an identity back from it.\n"
+	}
 	if err := p.confirmed(c, what, "Remove all of it"); err != nil {
 		return err
 	}

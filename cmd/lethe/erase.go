@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"lethe/config"
 	"lethe/erase"
 	"lethe/home"
 	"lethe/journal"
@@ -97,6 +100,11 @@ func (p *program) erase(c call, id home.Identity, request erase.Request) error {
 	}
 	if !c.is("yes") || f.Count > mostAtOnce && !c.is("many") {
 		return p.showFinding(id, f, c, "nothing was changed. The same command with "+again+" erases it for good")
+	}
+	share := filepath.Join(p.home.Dir, "share")
+	if _, err := os.Stat(share); err == nil && p.shared == nil {
+		err := usagef("erase from %s: this home was shared, and the store has it, too", id.Name)
+		return hint(err, "put [share] back into %s; or remove %s, where the store is gone", config.File(p.home.Dir), share)
 	}
 	stopped, err := report.Stop(c, id)
 	if err == nil && p.shared != nil {
