@@ -244,16 +244,14 @@ const (
 func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)) < lately }
 
 // fetch gets what items name and this host lacks.
-func (s *round) fetch(items []item) error {
+func (s *round) fetch(items []item) (err error) {
 	var later durable.Syncs
 	for k := range items {
 		i := &items[k]
 		if !i.Large.IsZero() {
-			lines, err := s.Streams.Large(s.ctx, Stream, i.Large)
-			if err != nil {
+			if i.lines, err = s.Streams.Large(s.ctx, Stream, i.Large); err != nil {
 				return err
 			}
-			i.lines = lines
 		}
 		for _, h := range i.Files {
 			if s.Store.Has(h) {

@@ -66,11 +66,10 @@ func (s *round) write() error {
 	for room, a := range s.step.Rooms {
 		a.Waits, _, _ = tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)), maxAdded)
 	}
-	err := s.save()
-	if err == nil {
-		err = s.carryOut(false)
+	if err := s.save(); err != nil {
+		return err
 	}
-	return err
+	return s.carryOut(false)
 }
 
 // save makes the step durable.
