@@ -296,10 +296,14 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	h.warn()
 	return h.Serving(ctx, func(ctx context.Context) error {
 		if !h.options.Standby || h.shared == nil {
-			return h.supervise(ctx, ids)
+			return h.supervise(ctx, ids, h.options.Rooms)
 		}
 		h.shared.StandBy(ctx, ids, func(id home.Identity) error {
-			err := h.supervise(ctx, []home.Identity{id})
+			rooms := h.options.Rooms
+			if !slices.Contains(ids, id) {
+				rooms = nil
+			}
+			err := h.supervise(ctx, []home.Identity{id}, rooms)
 			if err != nil && ctx.Err() == nil {
 				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
 			}
@@ -359,17 +363,17 @@ func (h *Host) serveOthers(ctx context.Context) error {
 	return err
 }
 
-// opener is open, for the supervisor. At first it subscribes the identity to the
-// rooms of the flags. Where others go on running, it reports at once that one
+// opener is open, for the supervisor. At first it subscribes the identity to some
+// rooms. Where others go on running, it reports at once that one
 // cannot be opened. Children of ids, which come later, hear their own rooms.
-func (h *Host) opener(ids []home.Identity) func(home.Identity) (*agent.Agent, error) {
+func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (*agent.Agent, error) {
 	var seen sync.Map
 	return func(id home.Identity) (*agent.Agent, error) {
 		_, again := seen.LoadOrStore(id.Self, true)
 		a, err := h.OpenAgent(id)
 		again = again || !slices.Contains(ids, id)
 		if err == nil && !again {
-			for _, room := range h.options.Rooms {
+			for _, room := range rooms {
 				err = errors.Join(err, h.home.Subscribe(id, room))
 			}
 			if err != nil {

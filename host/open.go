@@ -198,7 +198,7 @@ func (i *Identity) Resume(ctx context.Context) error {
 	done := i.done
 	h.members.all.Go(func() { // ends with life
 		defer stop()
-		i.err = h.supervise(life, []home.Identity{i.Identity})
+		i.err = h.supervise(life, []home.Identity{i.Identity}, h.options.Rooms)
 		close(done)
 	})
 	select {

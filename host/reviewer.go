@@ -42,14 +42,14 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 	return nil
 }
 
-// supervise runs identities, and the reviewer of one of them for as long.
-func (h *Host) supervise(ctx context.Context, ids []home.Identity) error {
+// supervise runs identities, which hear rooms, and the reviewer of one of them for as long.
+func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []string) error {
 	r := h.settings.Reviewer
 	named := func(name string) bool {
 		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
 	if r.For == "" || !named(r.For) || named(r.Called()) {
-		return crew.Supervise(ctx, ids, h.opener(ids), h.log)
+		return crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	}
 	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
 	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
@@ -66,7 +66,7 @@ func (h *Host) supervise(ctx context.Context, ids []home.Identity) error {
 			h.log.Error("the reviewer does not run", "identity", id.Name, "error", err)
 		}
 	})
-	err = crew.Supervise(ctx, ids, h.opener(ids), h.log)
+	err = crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	cancel()
 	beside.Wait()
 	return err

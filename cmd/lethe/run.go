@@ -44,7 +44,8 @@ func (p *program) runCommand(c call) error {
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 && !o.Standby {
+	named := p.runs.name+p.runs.soul != "" || p.runs.fresh
+	if len(ids) == 0 && (named || !o.Standby) {
 		id, _, err := p.identity(h)
 		if err != nil {
 			return err

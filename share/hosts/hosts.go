@@ -348,22 +348,18 @@ func (s *Shared) Follow(ctx context.Context, changed <-chan struct{}, attends bo
 func (s *Shared) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context) error) error {
 	told, trouble := s.store.Watch(ctx, rooms.Stream), ""
 	for {
-		err := f(ctx)
-		wait := time.Minute
-		switch {
+		err, wait := f(ctx), time.Minute
+		switch was := trouble; {
 		case errors.Is(err, ErrDrained):
 			return err
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			if err.Error() != trouble {
+			if trouble, wait = err.Error(), time.Second; trouble != was {
 				s.log.Warn("this host is behind others", "error", err)
 			}
-			wait = time.Second
-		}
-		trouble = ""
-		if err != nil {
-			trouble = err.Error()
+		default:
+			trouble = ""
 		}
 		select {
 		case <-ctx.Done():

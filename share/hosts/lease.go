@@ -32,13 +32,18 @@ type lease struct {
 	Left  bool          `json:"left,omitempty"` // it was drained: whoever stands by takes what it had
 }
 
+// pace is how often this host says so, and looks for others.
+func (s *Shared) pace() time.Duration {
+	if s.alone.Load() {
+		return aloneEvery
+	}
+	return renewEvery
+}
+
 // keepLease says again and again that this host is there, until ctx ends.
 func (s *Shared) keepLease(ctx context.Context) {
 	for {
-		every := renewEvery
-		if s.alone.Load() {
-			every = aloneEvery
-		}
+		every := s.pace()
 		s.renews(ctx, every)
 		if !pause(ctx, every) {
 			return
@@ -142,16 +147,16 @@ func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting
 // silent reports whether a host does not say any more that it is there. It looks until the host says so, or for as long
 // as it takes.
 func (s *Shared) silent(ctx context.Context, host string) bool {
-	first, err := s.sight(ctx, host, sighting{})
-	if err == nil && !first.silent() {
-		s.log.Info("looking whether a host is there", "host", first.Label, "for", first.patience())
+	g, err := s.sight(ctx, host, sighting{})
+	if err == nil && !g.silent() {
+		s.log.Warn("looking whether a host is there", "host", g.Label, "for", g.patience())
 	}
-	for now := first; err == nil && !now.silent(); {
+	for first := g.n; err == nil && !g.silent(); {
 		if !pause(ctx, renewEvery/5) {
 			return false
 		}
-		if now, err = s.sight(ctx, host, now); now.n != first.n {
-			return now.Left
+		if g, err = s.sight(ctx, host, g); g.n != first {
+			return g.Left
 		}
 	}
 	return err == nil

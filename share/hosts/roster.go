@@ -199,10 +199,11 @@ func (s *Shared) Unknown(name string) error {
 
 // Take has a life go on here, with those that work for it.
 func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
-	if err := s.Sync(ctx); err != nil {
-		return home.Identity{}, err
+	err := s.Sync(ctx)
+	if err == nil {
+		err = s.reread(ctx)
 	}
-	if err := s.reread(ctx); err != nil {
+	if err != nil {
 		return home.Identity{}, err
 	}
 	l, ok := s.find(who)

@@ -95,10 +95,7 @@ func (s *Shared) lookAround(ctx context.Context) {
 		if err := s.look(ctx, seen); err != nil && ctx.Err() == nil {
 			s.log.Warn("looking for other hosts, and taking what silent ones had, failed", "error", err)
 		}
-		every, began := renewEvery, time.Now().Round(0)
-		if s.alone.Load() {
-			every = aloneEvery
-		}
+		every, began := s.pace(), time.Now().Round(0)
 		if !pause(ctx, every) {
 			return
 		}

@@ -61,15 +61,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 
 // Stopped reports whether somebody has stopped a life, and it was not resumed since.
 func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
-	n, err := l.Streams.Newest(ctx, Stream(self), 0)
-	if err != nil || n == 0 {
-		return false, err
-	}
-	text, err := l.Streams.Get(ctx, Stream(self), n)
-	if err != nil {
-		return false, err
-	}
-	s, err := decode(text)
+	_, s, err := l.newest(ctx, self)
 	return s.Stopped, err
 }
 
