@@ -20,9 +20,13 @@ const late = "late"
 // rewrite has the file of a room in chats hold what the one in share does and lines behind it that are not published yet,
 // if it still looks so. The file that had its name stands in late then.
 func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done bool, err error) {
-	path, aside := chat.Path(s.Dir, room), ""
+	path, aside, perm := chat.Path(s.Dir, room), "", fs.FileMode(0o600)
+	if target, err := filepath.EvalSymlinks(path); err == nil { // which the link goes on to name
+		path = target
+	}
 	text, _, err := tail(Path(s.Dir, room), 0, all)
 	if err == nil && looked != nil {
+		perm = looked.Mode().Perm()
 		s.replaced() // for what a process began that was killed
 		aside = filepath.Join(s.in(late), fmt.Sprintf("%s.%d.%s", room, looked.Size(), streams.Nonce()))
 		err = cmp.Or(durable.MkdirAll(s.in(late), 0o700), durable.Link(path, aside))
@@ -30,7 +34,7 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 	if err != nil {
 		return false, err
 	}
-	now, err := durable.Swap(path, append(text, pending...), 0o600, func(fi fs.FileInfo) bool {
+	now, err := durable.Swap(path, append(text, pending...), perm, func(fi fs.FileInfo) bool {
 		return looked == nil && fi == nil || durable.Unchanged(looked, fi)
 	})
 	if now == nil && err == nil && looked != nil {
@@ -48,7 +52,7 @@ func (s *round) replaced() map[string]int64 {
 		room, rest, _ := strings.Cut(d.Name(), ".")
 		_, err := fmt.Sscanf(rest, "%d.", &size)
 		was, _ := d.Info()
-		now, _ := os.Lstat(chat.Path(s.Dir, room))
+		now, _ := os.Stat(chat.Path(s.Dir, room))
 		if os.SameFile(was, now) {
 			_ = os.Remove(filepath.Join(s.in(late), d.Name()))
 		} else if err == nil {

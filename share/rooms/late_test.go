@@ -104,6 +104,31 @@ func TestLate(t *testing.T) {
 // killed is what a process dies of.
 type killed struct{}
 
+// A room that is a link to a file of several users stays one, also where others were faster.
+func TestLinked(t *testing.T) {
+	store := memstore.New()
+	a, b := newHost(t, store, "a"), newHost(t, store, "b")
+	target := filepath.Join(lethetest.Dir(t), "team.md")
+	lethetest.Must(t, os.WriteFile(target, nil, 0o600))
+	lethetest.Must(t, os.Chmod(target, 0o660))
+	lethetest.Must(t, os.Symlink(target, chat.Path(b.Dir, "dev")))
+	b.sync(t)
+	b.echo(t, "dev", "not whole")
+	a.echo(t, "dev", "faster\n")
+	a.sync(t)
+	b.sync(t)
+	b.echo(t, "dev", " yet\n")
+	b.sync(t)
+	a.sync(t)
+	a.holds(t, "dev", "faster\nnot whole yet\n")
+	b.holds(t, "dev", "faster\nnot whole yet\n")
+	fi, err := os.Lstat(target)
+	lethetest.Must(t, err)
+	if to, err := os.Readlink(chat.Path(b.Dir, "dev")); err != nil || to != target || fi.Mode() != 0o660 {
+		t.Errorf("the room is a link to %q, %v, of mode %v", to, err, fi.Mode())
+	}
+}
+
 // dies has a process do something and die at a step, before or behind it, and reports whether it came to that.
 func dies(step int, do func()) (died bool) {
 	durable.Fault = func(durable.Stage, string, string) error {
