@@ -11,7 +11,7 @@ import (
 // 4,000, documents 3,700. What people see and hold may add 14,000, many machines 18,000. These two constants only fall:
 // whoever has to raise one says in the commit what was tried instead, and what the rise buys.
 const (
-	mostTokens        = 458_460 // of all packages but lab and internal/test
+	mostTokens        = 462_000 // of all packages but lab and internal/test
 	mostPackageTokens = 30_000  // of the largest one
 )
 
