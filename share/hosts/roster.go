@@ -145,8 +145,8 @@ func (s *Shared) alike(id home.Identity) error {
 	if !ok || l.Self == id.Self {
 		return nil
 	}
-	return fmt.Errorf("share %s: %s has another life of that name, %.12s; give this one another name: lethe fork %[1]s NAME, "+
-		"and then lethe rm %[1]s", id.Name, l.Host.Label, l.Self)
+	return fmt.Errorf("share %s: %s has another life of that name, %.12s; give this one another name: lethe fork %[1]s "+
+		"--name NAME, and then lethe rm %[1]s", id.Name, l.Host.Label, l.Self)
 }
 
 // Removed is home.Sharing's.

@@ -161,9 +161,10 @@ func TestOneName(t *testing.T) {
 	lethetest.Must(t, err)
 	a.boot("ada")
 	_, err = journal.Hold(b.home, other, b.store, nil)
-	if err == nil || !strings.Contains(err.Error(), a.Host.Label+" has another life of that name") {
-		t.Errorf("shared: %v", err)
+	if err == nil {
+		t.Fatal("it is shared")
 	}
+	lethetest.Words(t, err.Error(), a.Host.Label+" has another life of that name", "lethe fork ada --name NAME")
 	if n, err := b.Shared.store.Newest(t.Context(), lives.Stream(other.Self), 0); n > 0 || err != nil {
 		t.Errorf("it has a stream: %d, %v", n, err)
 	}
