@@ -93,7 +93,7 @@ func (p *program) drainCommand(c call) error {
 		err = s.Drain(c, c.arg(0))
 	}
 	if err == nil {
-		p.note("asked %s; ‹hosts› tells where its lives go on", c.arg(0))
+		p.note("asked %s; lethe hosts tells where its lives go on", c.arg(0))
 	}
 	return err
 }
