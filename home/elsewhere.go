@@ -32,7 +32,7 @@ func (e *ElsewhereError) Error() string {
 const mirrorFile = "mirror"
 
 // MarkMirror makes what is in the identity's directory a mirror of a life that was handed over so often. It is
-// one until it is received.
+// one until it is received. A mark of -1 is of a life that has come here, and whose log does not say so yet.
 func (id Identity) MarkMirror(custody int) error {
 	return durable.WriteFile(filepath.Join(id.Dir, mirrorFile), fmt.Appendf(nil, "%d\n", custody), 0o600)
 }

@@ -74,14 +74,16 @@ func hold(
 // receive shares a life that was not shared before, or has its log say that this host has taken it.
 func (j *Journal) receive() error {
 	custody, err := j.custody.Open(j.until, j.Log, j.State)
-	if err != nil || custody <= j.State.Custody {
-		return err
+	if err == nil && custody > j.State.Custody {
+		var key proof.Key
+		if key, err = proof.LoadKey(j.Home.Dir); err == nil {
+			err = j.Epoch("taken", nil, Record{Event: event.Received{Custody: custody, Key: key.Public()}})
+		}
 	}
-	key, err := proof.LoadKey(j.Home.Dir)
-	if err != nil {
-		return err
+	if err == nil && j.ID.Mirrored() {
+		err = j.ID.UnmarkMirror()
 	}
-	return j.Epoch("taken", nil, Record{Event: event.Received{Custody: custody, Key: key.Public()}})
+	return err
 }
 
 // open opens the log and folds it into a state. It sets aside what a crash has torn, and checks the soul.

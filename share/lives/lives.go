@@ -89,8 +89,10 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	case !c.mine():
 		c.took()
 		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
-	case id.Mirrored(): // a take was cut short
-		err = c.settle(ctx)
+	case id.Mirrored(): // it was taken, and the log does not say so yet
+		if err = c.settle(ctx); err == nil {
+			err = id.MarkMirror(-1)
+		}
 	}
 	return c, err
 }

@@ -2,6 +2,7 @@ package lives
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 		return fmt.Errorf("restore %s: %w: it was not booted at that time", id.Name, home.ErrNotFound)
 	}
 	if err = c.settle(ctx); err == nil {
-		err = durable.Remove(positionFile(id))
+		err = cmp.Or(id.UnmarkMirror(), durable.Remove(positionFile(id)))
 	}
 	return err
 }

@@ -27,8 +27,8 @@ var ErrBusy = errors.New("its host is too busy; stop it there, and try again")
 // tries bounds how often a host that writes is to be faster.
 const tries = 30
 
-// Take has a life go on here: of an identity that does not run here, and of which the caller has the lock. Where from names
-// a host, it is taken from that one alone: otherwise the error is a *home.ElsewhereError.
+// Take has a life go on here: of an identity that does not run here, and of which the caller has the lock. It goes on when
+// it is held. Where from names a host, it is taken from that one alone: otherwise the error is a *home.ElsewhereError.
 func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, from string) error {
 	for range tries {
 		c, err := l.catchUp(ctx, id, store)
@@ -37,8 +37,6 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 			return err
 		case c.at.N == 0:
 			return fmt.Errorf("take %s: %w: no host shares a life of that name", id.Name, home.ErrNotFound)
-		case c.mine() && id.Mirrored(): // a take was cut short
-			return c.settle(ctx)
 		case c.mine():
 			return nil
 		case c.at.Opening:
@@ -47,11 +45,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 			c.took()
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 		}
-		err = c.begin(ctx, c.at.Custody+1)
-		if err == nil {
-			err = c.settle(ctx)
-		}
-		if !errors.Is(err, share.ErrTaken) {
+		if err = c.begin(ctx, c.at.Custody+1); !errors.Is(err, share.ErrTaken) {
 			return err
 		}
 		time.Sleep(rand.N(100 * time.Millisecond))
@@ -124,7 +118,7 @@ func (c *Custody) settle(ctx context.Context) error {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
 	c.at.Stale = nil
-	return cmp.Or(c.save(), c.id.UnmarkMirror(), c.lives.Home.Link(c.id))
+	return cmp.Or(c.save(), c.lives.Home.Link(c.id))
 }
 
 // relink has the links to rooms say what the life does.
