@@ -177,6 +177,9 @@ func (c *Custody) found(ctx context.Context) error {
 			err = streams.ErrLess
 		}
 	}
+	if err == nil { // a bucket may have a rule that expires what is old
+		err = c.lives.Streams.Holds(ctx, stream, 1)
+	}
 	if errors.Is(err, streams.ErrLess) {
 		err = fmt.Errorf("%w; if this is meant, remove %s, and the life is shared anew", err, positionFile(c.id))
 	}
