@@ -187,21 +187,6 @@ func TestAnotherStore(t *testing.T) {
 	b.sound(ada, "one", "two")
 }
 
-// A bucket that lost what is old, as by a rule that expires it, is told of at the next opening.
-func TestStoreLostTheBeginning(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, memstore.New(), nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	a.held(ada, func(j *journal.Journal) {
-		a.Streams.Store = memstore.New()
-		a.notes(j, "one")
-	})
-	if _, err := a.hold(ada); !errors.Is(err, streams.ErrLess) {
-		t.Errorf("what no host could restore is gone on with: %v", err)
-	}
-}
-
 // Taking a life that is here changes nothing. One that was cut short is sound, and is settled at its next opening.
 func TestTakeCutShort(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"lethe/internal/test/memstore"
 	"lethe/journal"
 	"lethe/share"
+	"lethe/share/streams"
 )
 
 const secret = "the word is marzipan"
@@ -136,5 +137,20 @@ func TestCheckMirror(t *testing.T) {
 	r, err := check.Home(b.Home, b.store, check.Options{})
 	if err != nil || len(r.Findings) > 0 || len(r.Proofs) != 1 || !r.Proofs[0].Mirror {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A bucket that lost what is old, as by a rule that expires it, is told of at the next opening.
+func TestStoreLostTheBeginning(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, memstore.New(), nil, "a")
+	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	a.held(ada, func(j *journal.Journal) {
+		a.Streams.Store = memstore.New()
+		a.notes(j, "one")
+	})
+	if _, err := a.hold(ada); !errors.Is(err, streams.ErrLess) {
+		t.Errorf("what no host could restore is gone on with: %v", err)
 	}
 }
