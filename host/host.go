@@ -304,7 +304,7 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 				rooms = nil
 			}
 			err := h.supervise(ctx, []home.Identity{id}, rooms)
-			if err != nil && ctx.Err() == nil {
+			if moved := errors.As(err, new(*home.ElsewhereError)); err != nil && !moved && ctx.Err() == nil {
 				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
 			}
 			return err

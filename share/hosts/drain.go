@@ -83,7 +83,7 @@ func (s *Shared) Drain(ctx context.Context, who string) error {
 	case 1:
 		return s.tell(ctx, askedRoom, asked{Drain: ids[0], At: time.Now().UTC()})
 	}
-	return fmt.Errorf("drain %s: %w: name it by its number: %s", who, home.ErrAmbiguous, strings.Join(ids, ", "))
+	return fmt.Errorf("drain %s: several hosts have that name: give the number of one: %s", who, strings.Join(ids, ", "))
 }
 
 // obey does what was said in the rooms of the hosts since the last look.

@@ -167,7 +167,8 @@ type Seen struct {
 	streams.Host
 	At    time.Time `json:"at"` // by its own clock
 	Here  bool      `json:"here"`
-	Left  bool      `json:"left,omitempty"` // it was drained
+	Left  bool      `json:"left,omitempty"`  // it was drained
+	Alike bool      `json:"alike,omitempty"` // another one has the same label
 	Lives []Life    `json:"lives"`
 }
 
@@ -190,6 +191,11 @@ func (s *Shared) Hosts(ctx context.Context) (out []Seen, err error) {
 		for _, life := range all {
 			if life.Host.ID == id {
 				h.Lives = append(h.Lives, life)
+			}
+		}
+		for k := range out {
+			if out[k].Label == h.Label {
+				out[k].Alike, h.Alike = true, true
 			}
 		}
 		out = append(out, h)

@@ -181,7 +181,7 @@ func (c *Custody) found(ctx context.Context) error {
 		err = c.lives.Streams.Holds(ctx, stream, 1)
 	}
 	if errors.Is(err, streams.ErrLess) {
-		err = fmt.Errorf("%w; if this is meant, remove %s, and the life is shared anew", err, positionFile(c.id))
+		err = fmt.Errorf("%w; to share the life anew, empty the store or name another one, and remove %s", err, positionFile(c.id))
 	}
 	return err
 }

@@ -51,7 +51,10 @@ func (b Book) Pull(ctx context.Context, f func(text []byte, whole bool) error) e
 	if err != nil {
 		return err
 	}
-	newest, err := b.Newest(ctx, b.Stream, p.N)
+	newest, err := b.newestBehind(ctx, b.Stream, At{N: p.N})
+	if errors.Is(err, ErrLess) {
+		err = fmt.Errorf("%w; if this is meant, remove %s", err, b.File)
+	}
 	if err != nil || newest <= p.N {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -287,5 +288,18 @@ func TestForget(t *testing.T) {
 	}
 	if got, _ := texts(t, s, "lives/ab", At{}); !slices.Equal(got, numbers(1, 6)) {
 		t.Errorf("another stream has %q", got)
+	}
+}
+
+// A book that was read has no news in a store that was emptied: it says so.
+func TestBookOfAnotherStore(t *testing.T) {
+	s, store := newStreams(t)
+	b := Book{Streams: s, Stream: "ledger", File: filepath.Join(lethetest.Dir(t), "ledger")}
+	lethetest.Must(t, b.Push(t.Context(), []byte("spent"), true))
+	nothing := func([]byte, bool) error { return nil }
+	lethetest.Must(t, b.Pull(t.Context(), nothing))
+	lethetest.Must(t, store.Drop(t.Context(), "ledger"))
+	if err := b.Pull(t.Context(), nothing); !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), b.File) {
+		t.Errorf("got %v", err)
 	}
 }
