@@ -62,7 +62,7 @@ func BenchmarkTakeover(b *testing.B) {
 	onEach(b, func(b *testing.B, e *engine) {
 		x := &trial{TB: b, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}, acts: map[string]int{}}
 		for k := range 30 {
-			x.names = append(x.names, fmt.Sprintf("a%04d", k))
+			x.names = append(x.names, fmt.Sprintf("i%04d", k))
 		}
 		x.sites = newSites(b, e, 3, trialSettings(x.names))
 		x.boot()
@@ -145,7 +145,7 @@ func BenchmarkSharedTurns(b *testing.B) {
 		}
 		x := &trial{TB: b, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}}
 		for k := range 20 {
-			x.names = append(x.names, fmt.Sprintf("a%04d", 2*k))
+			x.names = append(x.names, fmt.Sprintf("i%04d", 2*k))
 		}
 		x.sites = newSites(b, e, 1, trialSettings(x.names))
 		x.boot()
@@ -201,7 +201,7 @@ func BenchmarkHostsAtRest(b *testing.B) {
 	e := &engine{name: "nats3", url: func(int) string { return cluster.URL("home") }}
 	x := &trial{TB: b, engine: e}
 	for k := range *restSize {
-		x.names = append(x.names, fmt.Sprintf("a%05d", k))
+		x.names = append(x.names, fmt.Sprintf("i%05d", k))
 	}
 	x.sites = newSites(b, e, 3, trialSettings(nil))
 	began := time.Now()

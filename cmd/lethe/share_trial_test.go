@@ -70,7 +70,7 @@ func runTrial(t *testing.T, e *engine) {
 	}
 	x.tries = sayers
 	for k := range size {
-		x.names = append(x.names, fmt.Sprintf("a%04d", k))
+		x.names = append(x.names, fmt.Sprintf("i%04d", k))
 	}
 	x.sites = newSites(t, e, 3, trialSettings(x.names))
 	x.prepare()
@@ -352,7 +352,7 @@ func (x *trial) rooms() (all []string) {
 }
 
 var (
-	asksSum  = regexp.MustCompile(`@(a\d+) what is (\d+)\+1\?`)
+	asksSum  = regexp.MustCompile(`@(i\d+) what is (\d+)\+1\?`)
 	tellsSum = regexp.MustCompile(`\d+\+1 = \d+`)
 )
 

@@ -130,7 +130,7 @@ func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
 	if child, err := id.Child(); err == nil && child != nil {
-		if parent, ok := s.find(child.Of); ok {
+		if parent, ok := s.named(child.Of); ok {
 			l.Parent = parent.Self
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
 
 // alike returns an error where another life of the home has the name of one that is not shared yet.
 func (s *Shared) alike(id home.Identity) error {
-	l, ok := s.find(id.Name)
+	l, ok := s.named(id.Name)
 	if !ok || l.Self == id.Self {
 		return nil
 	}
@@ -176,22 +176,31 @@ func (s *Shared) tell(ctx context.Context, room string, what any) error {
 	return err
 }
 
-// find returns the life of a name or the beginning of a hash.
+// find returns the life of a name, or else of the beginning of a hash.
 func (s *Shared) find(who string) (Life, bool) {
-	all, _ := s.Lives()
-	i := slices.IndexFunc(all, func(l Life) bool {
-		return l.Name == who || len(who) >= 4 && strings.HasPrefix(l.Self, who)
-	})
-	if i < 0 {
-		return Life{}, false
+	l, ok := s.named(who)
+	if !ok && len(who) >= 4 {
+		l, ok = s.first(func(l Life) bool { return strings.HasPrefix(l.Self, who) })
 	}
-	return all[i], true
+	return l, ok
+}
+
+func (s *Shared) named(name string) (Life, bool) {
+	return s.first(func(l Life) bool { return l.Name == name })
+}
+
+func (s *Shared) first(is func(Life) bool) (Life, bool) {
+	all, _ := s.Lives()
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
+	}
+	return Life{}, false
 }
 
 // Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
 func (s *Shared) Unknown(name string) error {
 	err := s.Sync(s.untilEnd())
-	if l, is := s.find(name); err == nil && is && l.Host.ID != s.Host.ID {
+	if l, is := s.named(name); err == nil && is && l.Host.ID != s.Host.ID {
 		err = &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
 	}
 	return err
