@@ -51,7 +51,7 @@ func (r *Rooms) Erased(ctx context.Context) error {
 // mark adds an entry without lines.
 func (s *round) mark(erased int) (err error) {
 	for range 20 {
-		if err = s.sync(nil); err == nil {
+		if err = s.sync("", nil); err == nil {
 			err = s.add(nil, erased)
 		}
 		if !errors.Is(err, share.ErrTaken) {

@@ -19,14 +19,17 @@ import (
 // maxAdded bounds the lines of one item, in bytes, as long as one line is shorter.
 const maxAdded = 256 << 10
 
-// appended returns what people and programs have appended to rooms here since the last round.
-func (s *round) appended() (items []item, err error) {
+// appended returns what people and programs have appended to rooms here, or to only one, since the last round.
+func (s *round) appended(only string) (items []item, err error) {
 	if items, err = s.drained(); err != nil {
 		return nil, err
 	}
-	rooms := maps.Clone(s.step.Sizes)
-	for _, room := range chat.All(s.Dir) {
-		rooms[room] = 0
+	rooms := map[string]int64{only: 0}
+	if only == "" {
+		rooms = maps.Clone(s.step.Sizes)
+		for _, room := range chat.All(s.Dir) {
+			rooms[room] = 0
+		}
 	}
 	for _, room := range slices.Sorted(maps.Keys(rooms)) {
 		now := durable.LookAt(chat.Path(s.Dir, room))

@@ -134,16 +134,17 @@ func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", na
 
 // Sync publishes what was appended here to rooms, and brings what others have said.
 func (r *Rooms) Sync(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return cmp.Or(s.sync(nil), s.pack()) })
+	return r.locked(ctx, func(s *round) error { return cmp.Or(s.sync("", nil), s.pack()) })
 }
 
-// sync reads the stream to its end, and adds what is new in chats and what more returns, until there is nothing.
-func (s *round) sync(more func() ([]item, error)) error {
+// sync reads the stream to its end, and adds what is new in chats, of one room or of all, and what more returns, until there
+// is nothing.
+func (s *round) sync(room string, more func() ([]item, error)) error {
 	for {
 		err := s.pull()
 		var items, others []item
 		if err == nil {
-			items, err = s.appended()
+			items, err = s.appended(room)
 		}
 		if err == nil && more != nil {
 			others, err = more()
@@ -273,7 +274,7 @@ func (s *round) fetch(items []item) (err error) {
 // the bytes of the line in the file in share.
 func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Mark) (at, to int64, err error) {
 	err = r.locked(ctx, func(s *round) error {
-		return s.sync(func() (items []item, err error) {
+		return s.sync(room, func() (items []item, err error) {
 			if at, to, err = s.find(room, line, from.Size()); err != nil || to > 0 {
 				return nil, err
 			}

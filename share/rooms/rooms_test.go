@@ -56,6 +56,21 @@ func (r *Rooms) holds(t testing.TB, room, want string) {
 	}
 }
 
+// A post looks at its own room alone: what was said before it in that room stands before it.
+func TestPostLooksAtItsRoom(t *testing.T) {
+	r := newHost(t, memstore.New(), "a")
+	r.echo(t, "dev", "one\n")
+	r.echo(t, "ops", "other\n")
+	_, _, err := r.Post(t.Context(), "dev", []byte("two\n"), chat.Mark{})
+	lethetest.Must(t, err)
+	r.holds(t, "dev", "one\ntwo\n")
+	if text, _ := os.ReadFile(Path(r.Dir, "ops")); len(text) > 0 {
+		t.Errorf("ops was looked at: %q", text)
+	}
+	r.sync(t)
+	r.holds(t, "ops", "other\n")
+}
+
 // What is appended at one host stands at all, in one order, also with blank lines, and where hosts were faster.
 func TestSync(t *testing.T) {
 	store := memstore.New()
