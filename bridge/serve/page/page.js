@@ -216,7 +216,7 @@ function follow(after) {
 	};
 	source.onerror = async e => {
 		if (e.data !== undefined) return; // an event of that name
-		tell("The connection is lost; what happens meanwhile is shown when it is back.");
+		wrong?.textContent || tell("The connection is lost; what happens meanwhile is shown when it is back.");
 		if (source.readyState !== EventSource.CLOSED) return;
 		const answer = await fetch(events(), {method: "HEAD"}).catch(() => {});
 		if ([401, 421].includes(answer?.status)) return tell("You are not logged in any more: open a new link, which lethe serve --open prints, and reload.");
