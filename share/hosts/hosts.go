@@ -175,7 +175,7 @@ func (s *Shared) Hold(ctx context.Context, id home.Identity, store *blobs.Store)
 	}
 	c, err := s.lives.Hold(ctx, id, store)
 	if err == nil {
-		err = s.rooms.Sync(ctx) // the life has heard what another host had
+		err = s.rooms.Pull(ctx) // the life has heard what another host had
 	}
 	if err == nil && c.Whole() {
 		s.took(id, s.Host, c.Number())

@@ -137,6 +137,11 @@ func (r *Rooms) Sync(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error { return cmp.Or(s.sync("", nil), s.pack()) })
 }
 
+// Pull brings what others have said, and looks at no room where they said nothing.
+func (r *Rooms) Pull(ctx context.Context) error {
+	return r.locked(ctx, func(s *round) error { return s.pull() })
+}
+
 // sync reads the stream to its end, and adds what is new in chats, of one room or of all, and what more returns, until there
 // is nothing.
 func (s *round) sync(room string, more func() ([]item, error)) error {

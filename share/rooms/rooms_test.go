@@ -56,7 +56,7 @@ func (r *Rooms) holds(t testing.TB, room, want string) {
 	}
 }
 
-// A post looks at its own room alone: what was said before it in that room stands before it.
+// A post looks at its own room alone, and pulling at none: what was said before it in that room stands before it.
 func TestPostLooksAtItsRoom(t *testing.T) {
 	r := newHost(t, memstore.New(), "a")
 	r.echo(t, "dev", "one\n")
@@ -64,6 +64,7 @@ func TestPostLooksAtItsRoom(t *testing.T) {
 	_, _, err := r.Post(t.Context(), "dev", []byte("two\n"), chat.Mark{})
 	lethetest.Must(t, err)
 	r.holds(t, "dev", "one\ntwo\n")
+	lethetest.Must(t, r.Pull(t.Context()))
 	if text, _ := os.ReadFile(Path(r.Dir, "ops")); len(text) > 0 {
 		t.Errorf("ops was looked at: %q", text)
 	}
