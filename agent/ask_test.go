@@ -313,6 +313,7 @@ func TestTwoAsk(t *testing.T) {
 	first := w.question("dev", 1)
 	r.settled()
 	e := w.run(eve)
+	e.settled() // or ada's answer is there when eve joins, and the line is history
 	w.say("dev", "ann", "eve, ask")
 	second := w.question("dev", 2)
 	e.settled()
