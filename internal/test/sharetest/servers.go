@@ -327,18 +327,22 @@ func (c *Cluster) Torment(ctx context.Context, home string) {
 	}
 }
 
-// Messages returns how many messages clients have sent to the servers and got from them.
+// Messages returns how many messages the clients that are connected have sent to the servers and got from them.
 func (c *Cluster) Messages() (all int64) {
 	for _, n := range c.nodes {
 		var told struct {
-			In  int64 `json:"in_msgs"`
-			Out int64 `json:"out_msgs"`
+			Connections []struct {
+				In  int64 `json:"in_msgs"`
+				Out int64 `json:"out_msgs"`
+			}
 		}
-		got, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/varz", n.Monitor))
+		got, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/connz", n.Monitor))
 		lethetest.Must(c.t, err)
 		lethetest.Must(c.t, json.NewDecoder(got.Body).Decode(&told))
 		got.Body.Close()
-		all += told.In + told.Out
+		for _, client := range told.Connections {
+			all += client.In + client.Out
+		}
 	}
 	return all
 }
