@@ -14,7 +14,6 @@ package rooms
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,7 +133,12 @@ func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", na
 
 // Sync publishes what was appended here to rooms, and brings what others have said.
 func (r *Rooms) Sync(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return cmp.Or(s.sync("", nil), s.pack()) })
+	return r.locked(ctx, func(s *round) error {
+		if err := s.sync("", nil); err != nil {
+			return err
+		}
+		return s.pack()
+	})
 }
 
 // Pull brings what others have said, and looks at no room where they said nothing.
