@@ -9,7 +9,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
-	"go/build"
 	"io"
 	"net"
 	"net/http"
@@ -214,60 +213,6 @@ func (c *Cluster) URL(home string, proxies ...string) string {
 		proxies = c.Addresses()
 	}
 	return fmt.Sprintf("nats://%s/%s?monitor=%d", strings.Join(proxies, ","), home, c.nodes[0].Monitor)
-}
-
-// Keys of the bucket.
-const (
-	user   = "lethe-test"
-	secret = "a-secret-of-tests-0"
-)
-
-// Gateway is an S3 server over a directory.
-type Gateway struct {
-	Address string
-	Dir     string // of the bucket
-}
-
-// Bucket starts versitygw with one bucket, or skips the test with the reason. It sets the keys in the environment.
-func Bucket(t testing.TB) *Gateway {
-	t.Helper()
-	program, err := exec.LookPath("versitygw")
-	if err != nil {
-		program = filepath.Join(build.Default.GOPATH, "bin", "versitygw") // where go install puts it
-		if _, err := os.Stat(program); err != nil {
-			t.Skip("versitygw is not installed: .ci/setup installs it")
-		}
-	}
-	dir := t.TempDir()
-	g := &Gateway{Address: fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0]), Dir: filepath.Join(dir, "home")}
-	lethetest.Must(t, os.Mkdir(g.Dir, 0o700))
-	cmd := exec.Command("sh", "-c", `"$@" & cat; kill -9 $!`, "sh",
-		program, "--port", g.Address, "--access", user, "--secret", secret, "--quiet", "posix", dir)
-	cmd.Dir = t.TempDir()
-	p := start(t, cmd)
-	t.Cleanup(func() {
-		p.input.Close()
-		_ = p.Wait()
-	})
-	lethetest.Eventually(t, "versitygw listens", func() bool {
-		c, err := net.Dial("tcp", g.Address)
-		if err == nil {
-			c.Close()
-		}
-		return err == nil
-	})
-	return g
-}
-
-// Keys sets the environment so that Open finds the keys of a Bucket.
-func Keys() {
-	os.Setenv("AWS_ACCESS_KEY_ID", user)
-	os.Setenv("AWS_SECRET_ACCESS_KEY", secret)
-}
-
-// URL returns that of a home in the bucket, by way of a proxy if there is one.
-func (g *Gateway) URL(home string, proxy ...string) string {
-	return "s3+http://" + append(proxy, g.Address)[0] + "/home/" + home
 }
 
 // Leader returns the number of the server that leads the JetStream stream of a home, or -1.
