@@ -27,7 +27,7 @@ var ErrDrained = errors.New("this host was drained: its identities have stopped,
 type asked struct {
 	Came   string    `json:"came,omitempty"`   // a host that is new, by its number
 	Drain  string    `json:"drain,omitempty"`  // a host, by its number
-	Reread string    `json:"reread,omitempty"` // a life, from which something was erased, and all rooms
+	Reread string    `json:"reread,omitempty"` // a life, from which something was erased
 	From   string    `json:"from,omitempty"`   // the host that asks
 	At     time.Time `json:"at"`
 }
@@ -147,9 +147,6 @@ func (s *Shared) reread(ctx context.Context) error {
 		if a.Reread == "" || a.From == s.Host.ID || done[a.Reread] {
 			continue
 		}
-		if len(done) == 0 {
-			err = s.rooms.Reread(ctx)
-		}
 		done[a.Reread] = true
 		err = errors.Join(err, s.forget(ctx, a.Reread))
 	}
@@ -185,7 +182,7 @@ func (s *Shared) drain(ctx context.Context) error {
 	all, err := s.Lives()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	all = slices.DeleteFunc(all, func(l Life) bool { return l.Host.ID != s.Host.ID })
+	all = slices.DeleteFunc(slices.Clone(all), func(l Life) bool { return l.Host.ID != s.Host.ID })
 	runs := func(l Life) bool {
 		_, runs := home.Running(s.home.Identity(l.Self, l.Name))
 		return runs

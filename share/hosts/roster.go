@@ -38,11 +38,12 @@ type Life struct {
 // roster is which lives there are, as far as the hosts have told.
 type roster struct {
 	lives map[string]Life // by Self
+	order []Life          // those that are not gone, by name
 	read  int64           // bytes of its room
 	news  map[string]bool // by Self: of which nobody has looked at the newest
 }
 
-// Lives returns the lives of the home, by name, as this host was told last.
+// Lives returns the lives of the home, by name, as this host was told last. They are for reading.
 func (s *Shared) Lives() ([]Life, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,15 +76,16 @@ func (s *Shared) Lives() ([]Life, error) {
 			s.roster.news[l.Self] = true
 		}
 	}
-	s.roster.read += int64(len(text))
-	out := make([]Life, 0, len(s.roster.lives))
-	for _, l := range s.roster.lives {
-		if !l.Gone {
-			out = append(out, l)
+	if s.roster.read += int64(len(text)); len(text) > 0 {
+		s.roster.order = make([]Life, 0, len(s.roster.lives))
+		for _, l := range s.roster.lives {
+			if !l.Gone {
+				s.roster.order = append(s.roster.order, l)
+			}
 		}
+		slices.SortFunc(s.roster.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
 	}
-	slices.SortFunc(out, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	return s.roster.order, nil
 }
 
 // Elsewhere is home.Sharing's: as this host was told last.

@@ -3,7 +3,6 @@ package rooms
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,11 +13,6 @@ import (
 	"lethe/internal/lazy"
 	"lethe/share/streams"
 )
-
-// Reread takes out of the rooms here what was erased from them elsewhere.
-func (r *Rooms) Reread(ctx context.Context) error {
-	return r.locked(ctx, func(s *round) error { return s.readAnew() })
-}
 
 // readAnew has the files in share be what the stream says from its beginning. Those in chats go on with what they alone
 // have, without what was erased.
