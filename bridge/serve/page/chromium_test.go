@@ -28,7 +28,7 @@ import (
 
 // The tests show pages in a real Chromium:
 //
-//	b := startBrowser(t)                // one for all; skips where there is no Chromium
+//	b := startBrowser(t, shell)         // one for all; skips where there is no Chromium
 //	p := b.Open(t, url, Look{Width: 320, Dark: true})
 //	p.Do(chromedp.Click("button"))
 //	p.Until(`document.querySelector("#live") === null`)
@@ -42,11 +42,14 @@ type Browser struct {
 	axe string // the script of axe-core
 }
 
-// startBrowser starts a Chromium that ends with the test.
-func startBrowser(t testing.TB) *Browser {
+// shell is the Chromium without windows, which shows pages for half of the processor's time, but no notices.
+const shell = "chromium-headless-shell"
+
+// startBrowser starts a Chromium that ends with the test, one of those preferred where there is one.
+func startBrowser(t testing.TB, preferred ...string) *Browser {
 	t.Helper()
 	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range append(preferred, "chromium", "chromium-browser", "google-chrome") {
 		if p, err := exec.LookPath(name); err == nil && path == "" {
 			path = p
 		}

@@ -327,7 +327,7 @@ func TestManageImages(t *testing.T) {
 		t.Skip("makes images when -images names a directory")
 	}
 	m := manages(t)
-	p := startBrowser(t).Open(t, m.Link(), Look{Width: 1100, Height: 780})
+	p := startBrowser(t, shell).Open(t, m.Link(), Look{Width: 1100, Height: 780})
 	p.Picture(filepath.Join(*images, "welcome.png"))
 	for name, said := range map[string]string{"ada": "ask me before you run date", "bea": "remember that the deploy key is in vault 7"} {
 		m.post("/agents/boot", 200, "name", name, "room", name)

@@ -128,7 +128,7 @@ const answered = `document.querySelector("#lines .line:last-child")?.classList.c
 func TestInBrowser(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	b := startBrowser(t)
+	b := startBrowser(t, shell)
 	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks, "other sites": otherSites, "begins": begins, "phone": phone, "rooms": rooms} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -435,7 +435,7 @@ func TestImages(t *testing.T) {
 	if *images == "" {
 		t.Skip("makes images when -images names a directory")
 	}
-	b := startBrowser(t)
+	b := startBrowser(t, shell)
 	dir := lethetest.Dir(t)
 	alive(t, dir)
 	s := servetest.Start(t, dir, Routes, api.Routes)

@@ -25,7 +25,8 @@ import (
 )
 
 // phone uses the page as a phone does: installs it, gets notices, and loses the server and the login.
-func phone(t *testing.T, b *Browser) {
+func phone(t *testing.T, _ *Browser) {
+	b := startBrowser(t)
 	s := servetest.Start(t, lethetest.Dir(t), Routes, api.Routes)
 	_, s.Backend.PushKey, _ = strings.Cut(push.NewKey(), ".")
 	s.Backend.Mentions = func(name string) bool { return name == "ada" }

@@ -42,7 +42,7 @@ func load(t testing.TB, b *Browser, s *servetest.Server, path string) loaded {
 
 // BenchmarkFirstLine opens views of an identity whose LIFE has 100,000 lines, in a browser: go test -bench FirstLine -benchtime 5x
 func BenchmarkFirstLine(b *testing.B) {
-	br, s := startBrowser(b), servetest.Start(b, lethetest.Dir(b), Routes, api.Routes)
+	br, s := startBrowser(b, shell), servetest.Start(b, lethetest.Dir(b), Routes, api.Routes)
 	age(b, s.Backend, 100_000)
 	for _, view := range []string{"now", "mind", "life", "forgetting", "cost", "recall", "triggers"} {
 		b.Run(view, func(b *testing.B) {
