@@ -55,15 +55,17 @@ def point(data):
     x = pow(xx, (P + 3) // 8, P)
     if (x * x - xx) % P: x = x * pow(2, (P - 1) // 4, P) % P
     if (x * x - xx) % P: raise ValueError("not a point")
-    return (P - x if x & 1 != odd else x), y
+    x = P - x if x & 1 != odd else x
+    return x, y, 1, x * y % P
 
-def add(p, q):
-    (a, b), (c, d) = p, q
-    t = D * a * b * c * d
-    return (a * d + b * c) * pow(1 + t, -1, P) % P, (b * d + a * c) * pow(1 - t, -1, P) % P
+def add(p, q):  # in extended coordinates: x/z, y/z, z, xy/z
+    (a, b, z, t), (c, d, w, u) = p, q
+    t, z, less, more = 2 * D * t * u, 2 * z * w, (b - a) * (d - c) % P, (b + a) * (d + c) % P
+    a, b, c, d = more - less, more + less, (z - t) % P, (z + t) % P
+    return a * c % P, b * d % P, c * d % P, a * b % P
 
 def multiply(n, p):
-    out = (0, 1)
+    out = (0, 1, 1, 0)
     while n:
         if n & 1: out = add(out, p)
         n, p = n >> 1, add(p, p)
@@ -75,7 +77,8 @@ def ed25519(key, message, signature):
     try: r, a = point(signature[:32]), point(key)
     except ValueError: return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little")
-    return multiply(int.from_bytes(signature[32:], "little"), base) == add(r, multiply(h, a))
+    left, right = multiply(int.from_bytes(signature[32:], "little"), base), add(r, multiply(h, a))
+    return all(left[i] * right[2] % P == right[i] * left[2] % P for i in (0, 1))
 
 # ---- Checking all of a life
 
