@@ -221,7 +221,9 @@ func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 2)
 	re, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
+	began := time.Now()
 	scriptWait(ts, args[1]+" prints "+args[0], func() bool {
+		time.Sleep(min(time.Since(began)/10, time.Second)) // a start of a program takes more than a look
 		ts.Check(ts.Exec(args[1], args[2:]...))
 		return re.MatchString(ts.ReadFile("stdout"))
 	})
