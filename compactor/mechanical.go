@@ -120,9 +120,11 @@ func mechanicalGist(units []unit, words []said, source string) string {
 		}
 		return weight
 	}
-	what := did(units)
-	if len(words) > 0 {
-		what = slices.MaxFunc(words, func(a, b said) int { return telltale(a) - telltale(b) }).String()
+	what, most := did(units), -1
+	for _, s := range words {
+		if weight := telltale(s); weight > most {
+			what, most = s.String(), weight
+		}
 	}
 	what = blobs.Unescape(what)
 	for _, id := range telling(identifiers(source, 12)) {

@@ -53,14 +53,14 @@ func talk(units []unit) []said {
 // roomLine splits a line of a room as it is rendered: USER:ada, and the text. A
 // line without a tag goes on with the message above it.
 func roomLine(line string) (tag, text string, ok bool) {
-	m := tagged().FindStringSubmatch(line)
-	if m == nil {
+	head, text, closed := strings.Cut(line, "]")
+	tag, _, _ = strings.Cut(head, " ")
+	tag, open := strings.CutPrefix(tag, "[")
+	if !closed || !open || !strings.HasPrefix(tag, "USER:") && !strings.HasPrefix(tag, "AGENT:") {
 		return "", "", false
 	}
-	return m[1], m[2], true
+	return tag, strings.TrimPrefix(text, " "), true
 }
-
-var tagged = lazy.Regexp(`(?s)^\[((?:USER|AGENT):[^ \]]*)[^\]]*\] ?(.*)`)
 
 func sayings(who, text string) []said {
 	var out []said
@@ -111,12 +111,24 @@ func breaks(r rune) bool {
 
 // names reports whether a word is a name rather than a word of a language: it
 // holds a digit, a joint, or capitals only.
-func names(s string) bool { return letters().MatchString(s) && distinctive().MatchString(s) }
-
-var (
-	letters     = lazy.Regexp(`(?:[\pL\d].*){3}`)
-	distinctive = lazy.Regexp(`\d|[^._/:@-][._/:@-]|^\p{Lu}{3,11}$`)
-)
+func names(s string) bool {
+	letters, capitals, digits, joints, joint := 0, 0, 0, 0, true
+	for _, r := range s {
+		was := joint
+		joint = strings.ContainsRune("._/:@-", r)
+		switch {
+		case '0' <= r && r <= '9':
+			digits++
+		case unicode.IsUpper(r):
+			capitals++
+		case unicode.IsLetter(r):
+			letters++
+		case joint && !was:
+			joints++
+		}
+	}
+	return letters+capitals+digits >= 3 && (digits+joints > 0 || capitals == utf8.RuneCountInString(s) && capitals <= 11)
+}
 
 // telling leaves out the identifiers that were cut, and those that are only numbers, times, dates or hashes: out of its
 // sentence a size reads like a year.
@@ -133,10 +145,7 @@ func frequent(text string, n int, counts func(word string) bool) []string {
 	var order []string
 	for _, s := range strings.FieldsFunc(blobs.Unescape(text), breaks) {
 		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
-		if len(s) > 200 || utf8.RuneCountInString(s) > 60 || !counts(s) {
-			continue
-		}
-		if count[s]++; count[s] == 1 {
+		if count[s]++; count[s] == 1 && len(s) <= 200 && utf8.RuneCountInString(s) <= 60 && counts(s) {
 			order = append(order, s)
 		}
 	}
