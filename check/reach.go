@@ -105,6 +105,16 @@ func (v *verifier) visit(h blobs.Hash) {
 var names = lazy.Regexp(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|` +
 	`◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
+// mayName tells where names, which is slow, is worth trying.
+func mayName(line []byte) bool {
+	for i := range max(0, len(line)-65) {
+		if line[i] == '"' && line[i+65] == '"' {
+			return true
+		}
+	}
+	return bytes.Contains(line, []byte("hash="))
+}
+
 // follow takes in a blob, what its text names, and its parents. Trusted is a text by Lethe itself; one
 // that anybody could have written names blobs of the life and its ancestors only.
 func (v *verifier) follow(b blobs.Blob, trusted bool) {
@@ -122,9 +132,14 @@ func (v *verifier) follow(b blobs.Blob, trusted bool) {
 			v.name(self, true)
 		}
 		epoch := isSnapshot(b)
-		for _, m := range names().FindAllSubmatch(b.Body, -1) {
-			if len(m[1]) == 0 || epoch {
-				v.name(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
+		for line := range bytes.Lines(b.Body) {
+			if !mayName(line) {
+				continue
+			}
+			for _, m := range names().FindAllSubmatch(line, -1) {
+				if len(m[1]) == 0 || epoch {
+					v.name(string(bytes.Join(m[1:], nil)), epoch && len(m[1])+len(m[2]) > 0)
+				}
 			}
 		}
 		if b.Parent.IsZero() || v.known(b.Parent) {
