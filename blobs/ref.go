@@ -42,6 +42,9 @@ var grantPattern = lazy.Regexp(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
 // can tell whether they mean anything.
 func Mentions(text string) []string {
 	var out []string
+	if !strings.Contains(text, "hash=") { // mostly: the pattern reads more slowly
+		return nil
+	}
 	seen := map[string]bool{}
 	for _, m := range grantPattern().FindAllStringSubmatch(text, -1) {
 		if !seen[m[1]] {
@@ -79,7 +82,10 @@ var (
 // stand in a prompt: it can forge no ref and no entry header. Invalid UTF-8
 // becomes U+FFFD.
 func Escape(s string) string {
-	return escaper.Replace(strings.ToValidUTF8(s, "\uFFFD"))
+	if !utf8.ValidString(s) { // rarely
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return escaper.Replace(s)
 }
 
 // Unescape is the way back, for tool arguments and for display:
