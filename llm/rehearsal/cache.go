@@ -23,13 +23,18 @@ type end struct {
 // text. The ids of calls are no part of it: the service's own rendering has none, and clients rename them.
 func ends(head, tools string, messages ...Message) (out []end) {
 	h, tokens := sha256.New(), Tokens(tools)
-	fmt.Fprintf(h, "%q %q", head, tools)
+	put := func(texts ...string) {
+		for _, s := range texts {
+			fmt.Fprintf(h, "%d %s", len(s), s)
+		}
+	}
+	put(head, tools)
 	for _, m := range messages {
 		reasoning := *cmp.Or(m.Reasoning, new(string))
-		fmt.Fprintf(h, " %q %q %q", m.Role, reasoning, m.Text())
+		put(m.Role, reasoning, m.Text())
 		tokens += messageTokens + Tokens(reasoning) + Tokens(m.Text())
 		for _, c := range m.Calls {
-			fmt.Fprintf(h, " %q %q", c.Name, c.Arguments)
+			put("call", c.Name, c.Arguments)
 			tokens += Tokens(c.Name) + Tokens(c.Arguments)
 		}
 		out = append(out, end{[sha256.Size]byte(h.Sum(nil)), tokens})
