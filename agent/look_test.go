@@ -71,19 +71,33 @@ func (w *world) say(room, who string, texts ...string) {
 	w.put(room, string(all))
 }
 
+// parsed are the whole lines of a room as far as they were read.
+type parsed struct {
+	text  []byte
+	lines []chat.Line
+}
+
 func (w *world) lines(room string) []chat.Line {
 	w.Helper()
 	text, err := os.ReadFile(w.path(room))
 	if !errors.Is(err, os.ErrNotExist) {
 		lethetest.Must(w, err)
 	}
-	var out []chat.Line
-	for raw := range bytes.Lines(text) {
-		if l := chat.Parse(raw); !l.Blank() && bytes.HasSuffix(raw, []byte("\n")) {
-			out = append(out, l)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.rooms[room] // which is waited for again and again
+	if !bytes.HasPrefix(text, p.text) {
+		p = parsed{}
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	for raw := range bytes.Lines(whole[len(p.text):]) {
+		if l := chat.Parse(raw); !l.Blank() {
+			p.lines = append(p.lines, l)
 		}
 	}
-	return out
+	p.text = whole
+	w.rooms[room] = p
+	return slices.Clone(p.lines)
 }
 
 // said returns the texts that agents have said in a room.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,13 +61,16 @@ type world struct {
 	conf    Config // of every identity; tests change it before they open one
 	limit   time.Duration
 	remarks int // that talk has made
+
+	mu    sync.Mutex
+	rooms map[string]parsed
 }
 
 func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	lethetest.Must(t, err)
-	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute}
+	w := &world{TB: t, gauge: &gauge{}, limit: 2 * time.Minute, rooms: map[string]parsed{}}
 	w.home, err = home.Open(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	w.store, err = blobs.Open(w.home.Blobs())
