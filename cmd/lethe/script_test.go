@@ -30,6 +30,7 @@ func setUp(e *testscript.Env) error {
 	e.Defer(js.end)
 	e.Setenv("HOME", e.WorkDir)
 	e.Setenv("GORACE", raceOptions)
+	e.Setenv("GOGC", "400") // what lives for moments has nothing to collect
 	e.Setenv("LETHE_HOME", filepath.Join(e.WorkDir, "home"))
 	return nil
 }
@@ -148,7 +149,7 @@ func scriptStart(ts *testscript.TestScript, neg bool, args []string) {
 
 // passed are the variables that a script's background processes get: testscript
 // does not tell all of its own.
-var passed = []string{"PATH", "HOME", "GORACE", "LETHE_HOME", "TELEGRAM_BOT_TOKEN", "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
+var passed = []string{"PATH", "HOME", "GORACE", "GOGC", "LETHE_HOME", "TELEGRAM_BOT_TOKEN", "TMPDIR", "DEEPSEEK_API_KEY", "LETHE_API_KEY", killAt, hangWhen}
 
 func environment(ts *testscript.TestScript) []string {
 	var env []string
