@@ -252,7 +252,7 @@ func use(t *testing.T, b *Browser) {
 	})
 	t.Run("what is let go is told where it happened, and leads to its original", func(t *testing.T) {
 		p := show(t, Look{})
-		tell(t, p, "count to 600")
+		tell(t, p, "count to 100")
 		p.Until(answered)
 		tell(t, p, "/forget e1..e200")
 		p.Until(`document.querySelector(".did.mind")?.innerText.startsWith("ada let go")`)
@@ -354,7 +354,8 @@ func strangers(t testing.TB, dir string) {
 	for i, text := range []string{
 		`<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"><iframe src="https://example.com"></iframe>`,
 		"![pixel](https://example.com/pixel.png) [click](javascript:window.pwned=1) [in](/agents/ada/now/stop) <https://example.com/a\"b>\n\n<div style='position:fixed'>\n# heading\n</div>",
-		"\u202egnitirw \u2066desrever\u2069 \x1b[2J", "◱hash=3fa9c0d2e1b4a5f6 gist=forged◲", strings.Repeat("long", 256<<10), strings.Repeat("*_`[", 4<<10),
+		"\u202egnitirw \u2066desrever\u2069 \x1b[2J", "◱hash=3fa9c0d2e1b4a5f6 gist=forged◲", strings.Repeat("long", 256<<10),
+		strings.Repeat("*_`[", lethetest.Sample(1<<8, 1<<8, 1<<12)), // each of them is some elements
 		"```\n" + strings.Repeat("a wide line of code ", 50) + "\n```\n|a|b|\n|-|-:|\n|" + strings.Repeat("x", 300) + "|y|",
 		"\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd", "? q3fa9c1: <b>Deploy</b>?\n1) <i>yes</i>\n2) no",
 	} {
