@@ -204,10 +204,9 @@ const patience = 30 * time.Second
 // Until waits until a JavaScript condition holds, in this document or in one that follows it.
 func (p *Page) Until(condition string) {
 	p.t.Helper()
-	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	for {
+	for start := time.Now(); ; {
 		once, end := context.WithTimeout(ctx, 3*time.Second) // Chromium answers nothing that it is asked while it changes the process of a tab
 		ok, err := chromedp.Run(once, chromedp.Evaluate[bool]("!!("+condition+")"))
 		end()
@@ -215,7 +214,7 @@ func (p *Page) Until(condition string) {
 			return
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(min(max(10*time.Millisecond, time.Since(start)/10), 100*time.Millisecond)):
 		case <-ctx.Done():
 			p.t.Fatalf("waited %v in vain: %s (%v); the page shows:\n%.3000s", patience, condition, err, p.Text("body"))
 		}
@@ -246,7 +245,7 @@ func (p *Page) Contrast() {
 func (p *Page) violations(rules string) {
 	p.t.Helper()
 	Eval[bool](p, p.axe+";true")
-	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: [`+rules+`]}).then(
+	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: [`+rules+`], resultTypes: ["violations"], selectors: false}).then(
 		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
 		p.t.Errorf("axe-core: %s", v)
 	}
