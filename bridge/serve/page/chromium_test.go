@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"lethe/internal/test/lethetest"
@@ -40,6 +40,16 @@ import (
 type Browser struct {
 	ctx context.Context
 	axe string // the script of axe-core
+
+	mu    sync.Mutex
+	hosts map[string]*profile
+}
+
+// profile is what the browser keeps for one server, since a cookie would be sent to those at other ports, too. The tests
+// of a server follow each other.
+type profile struct {
+	id       cdp.BrowserContextID
+	loggedIn bool
 }
 
 // shell is the Chromium without windows, which shows pages for half of the processor's time, but no notices.
@@ -67,14 +77,13 @@ func startBrowser(t testing.TB, preferred ...string) *Browser {
 	ctx, cancel := chromedp.NewContext(allocator)
 	t.Cleanup(func() { cancel(); end() })
 	lethetest.Must(t, chromedp.Do(ctx))
-	return &Browser{ctx, string(axe)}
+	return &Browser{ctx: ctx, axe: string(axe), hosts: map[string]*profile{}}
 }
 
 // Look is how a page is looked at.
 type Look struct {
 	Width, Height  int64 // default 1280 × 800
 	Dark, NoScript bool
-	Cookie         *http.Cookie
 }
 
 // Page is an open tab.
@@ -90,35 +99,54 @@ type Page struct {
 	worker   serviceworker.Version // the one that is active
 }
 
-// Open shows a page in a tab with cookies of its own, which is closed with the test.
+// profile returns the one of a host.
+func (b *Browser) profile(t testing.TB, host string) *profile {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.hosts[host] == nil {
+		browser := chromedp.FromContext(b.ctx).Browser
+		made, err := cdp.Call(b.ctx, browser, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+		lethetest.Must(t, err)
+		b.hosts[host] = &profile{id: made.BrowserContextID}
+	}
+	return b.hosts[host]
+}
+
+// Open shows a page in a tab, which is closed with the test. It logs in where no tab of the server has.
 func (b *Browser) Open(t testing.TB, address string, look Look) *Page {
 	t.Helper()
-	p := &Page{t: t, axe: b.axe}
 	at, err := url.Parse(address)
 	lethetest.Must(t, err)
-	p.host = at.Host
-	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithNewBrowserContext(), chromedp.WithListener(p.listen))
+	p, own := &Page{t: t, host: at.Host, axe: b.axe}, b.profile(t, at.Host)
+	ctx, cancel := chromedp.NewContext(b.ctx, chromedp.WithExistingBrowserContext(own.id), chromedp.WithListener(p.listen))
 	t.Cleanup(cancel)
 	lethetest.Must(t, chromedp.Do(ctx)) // a deadline of the first call would be that of the tab
 	p.ctx = ctx
+	p.Do(call(network.Enable, network.EnableParams{}), call(cdplog.Enable, cdp.Empty{}))
+	p.Look(look)
+	login := at.Path == "/login"
+	if !login || !own.loggedIn {
+		p.Goto(address)
+		p.Until(`location.pathname !== "/login" && document.readyState === "complete"`) // which leads on by itself
+		own.loggedIn = login || own.loggedIn
+	}
+	return p
+}
+
+// Look has the page looked at otherwise.
+func (p *Page) Look(look Look) {
+	p.t.Helper()
 	scheme := "light"
 	if look.Dark {
 		scheme = "dark"
 	}
 	p.Do(
-		call(network.Enable, network.EnableParams{}),
-		call(cdplog.Enable, cdp.Empty{}),
 		chromedp.EmulateViewport(cmp.Or(look.Width, 1280), cmp.Or(look.Height, 800)),
 		call(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}),
 		call(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: look.NoScript}),
 	)
-	if c := look.Cookie; c != nil {
-		p.Do(call(network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: address}))
-	}
-	p.Goto(address)
-	p.Until(`location.pathname !== "/login" && document.readyState === "complete"`) // which leads on by itself
-	return p
 }
 
 // Goto shows another page in the tab.

@@ -302,7 +302,7 @@ func begins(t *testing.T, b *Browser) {
 	p.Until(`location.search.startsWith("?saved=1") && document.querySelector("table")`)
 	small := `[...document.querySelectorAll("button, input:not([type=hidden]):not([type=file]), select, summary, nav a, .row > a")].filter(e => { const r = e.getBoundingClientRect(); return r.height > 0 && r.height < 44; }).map(e => e.outerHTML.slice(0, 100)).join(" ")`
 	for _, look := range []Look{{Width: 1600}, {Width: 390, Dark: true}, {Width: 320}} {
-		p := b.Open(t, m.Link(), look)
+		p.Look(look)
 		for _, path := range []string{"/agents", "/agents/ada/manage", "/agents/ada/triggers?name=brief"} {
 			p.Goto(m.Page() + path)
 			p.Fits()

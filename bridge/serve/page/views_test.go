@@ -196,8 +196,9 @@ func looks(t *testing.T, br *Browser) {
 	lethetest.Words(t, r.get("recall?q=postcard&since=nonsense"), "since is")
 	lethetest.Words(t, r.get("triggers"), "good-morning", "cron 0 9 * * *")
 	paths := map[string]string{"now": "now", "mind": "mind?open=pins", "forgetting": "forgetting", "cost": "cost", "recall": "recall?q=postcard+of+Naples", "triggers": "triggers"}
+	p := br.Open(t, r.url+"cost", Look{})
 	for look, at := range map[string]Look{"light": {Width: 1400, Height: 900}, "narrow": {Width: 320, Height: 900, Dark: true}} {
-		p := br.Open(t, r.url+"cost", at)
+		p.Look(at)
 		for name, path := range paths {
 			p.Goto(r.url + path)
 			if p.Fits(); look == "light" {
