@@ -10,24 +10,21 @@ IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x
 ORDER = [list(range(16))]
 for _ in range(6): ORDER.append([ORDER[-1][i] for i in (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)])
 START, END, PARENT, ROOT, M = 1, 2, 4, 8, 0xFFFFFFFF
-LANES = M | M << 64 | M << 128 | M << 192
+LANES, ROWS = M | M << 64 | M << 128 | M << 192, (1 << 256) - 1
 
 def row(a, b, c, d): return a | b << 64 | c << 128 | d << 192  # four words in one number, which are mixed at once
-def turn(x, n): return (x >> n | x << 32 - n) & LANES
-def shift(x, n): return (x >> 64 * n | x << 256 - 64 * n) & (1 << 256) - 1
-def mix(a, b, c, d, x, y):
-    a = a + b + x & LANES; d = turn(d ^ a, 16); c = c + d & LANES; b = turn(b ^ c, 12)
-    a = a + b + y & LANES; d = turn(d ^ a, 8); c = c + d & LANES
-    return a, turn(b ^ c, 7), c, d
 
 def compress(cv, block, chunk, flags):
     m = struct.unpack("<16I", block.ljust(64, b"\0"))
     a, b, c, d = row(*cv[:4]), row(*cv[4:]), row(*IV[:4]), row(chunk & M, chunk >> 32, len(block), flags)
     for order in ORDER:
         w = [m[i] for i in order]
-        a, b, c, d = mix(a, b, c, d, row(*w[0:8:2]), row(*w[1:8:2]))
-        a, b, c, d = mix(a, shift(b, 1), shift(c, 2), shift(d, 3), row(*w[8::2]), row(*w[9::2]))
-        b, c, d = shift(b, 3), shift(c, 2), shift(d, 1)
+        for i, left, right in ((0, 64, 192), (8, 192, 64)):  # columns, and diagonals
+            for j, p, q in ((i, 16, 12), (i + 1, 8, 7)):
+                a = a + b + (w[j] | w[j + 2] << 64 | w[j + 4] << 128 | w[j + 6] << 192) & LANES
+                d = d ^ a; d = (d >> p | d << 32 - p) & LANES; c = c + d & LANES
+                b = b ^ c; b = (b >> q | b << 32 - q) & LANES
+            b, c, d = (b >> left | b << right) & ROWS, (c >> 128 | c << 128) & ROWS, (d >> right | d << left) & ROWS
     return [x >> 64 * i & M for x in (a ^ c, b ^ d) for i in range(4)]
 
 def subtree(data, chunk, root):
