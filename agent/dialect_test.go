@@ -48,7 +48,7 @@ func TestDialects(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
 			preset, model, _ := strings.Cut(model, " ")
-			step := calls("BASH", `{"command":"echo STEP; seq 1 700"}`, "LIST", `{"path":"."}`)
+			step := calls("READ_FILE", `{"path":"steps"}`, "LIST", `{"path":"."}`)
 			w := forgetful(t, 24_000,
 				rehearsal.Step{Contains: "with marks", Answer: calls("BASH", `{"command":"echo ◆ ◰4"}`, "LIST", `{"path":"."}`)},
 				rehearsal.Step{Task: "none", Contains: "a long turn", Times: 2, Answer: step},
@@ -57,6 +57,8 @@ func TestDialects(t *testing.T) {
 					return last.Role == "tool" && strings.Contains(last.Text(), "STEP")
 				}, Times: 30, Answer: step},
 			)
+			w.conf.Tools.Workspace = lethetest.Dir(t)
+			w.write(filepath.Join(w.conf.Tools.Workspace, "steps"), strings.Repeat("STEP\n", 600))
 			s := w.speaks(preset, model)
 			r := w.run(w.boot("ada", "dev"))
 			r.ask("hello")
