@@ -163,13 +163,18 @@ func TestStopReachesChildren(t *testing.T) {
 func TestChildFails(t *testing.T) {
 	t.Parallel()
 	refused := who("ada,", "try", nil)
-	refused.Status, refused.Times = 402, 1
-	w := newWorld(t, refused, who("ada,", "once more", text("it went well")), who("", "failed 1: ", text("it has failed")),
+	first, second := make(chan struct{}), make(chan struct{}) // closed when the parent has answered
+	refused.Status, refused.Times, refused.Hold = 402, 1, first
+	more := who("ada,", "once more", text("it went well"))
+	more.Hold = second
+	w := newWorld(t, refused, more, who("", "failed 1: ", text("it has failed")),
 		who("", "result 2: ", text("it is done")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
 	w.conf.Notify = []string{"notify-ann"}
 	id := w.boot("ada", "dev")
 	w.supervise(id)
 	w.say("dev", "ann", "start")
+	w.answered("dev", 1)
+	close(first)
 	equal(t, "answer", w.answered("dev", 2), "it has failed")
 	room := w.workrooms()[0]
 	contains(t, w.answered("notify-ann", 1), "My work in room "+room+" has failed: ")
@@ -178,6 +183,8 @@ func TestChildFails(t *testing.T) {
 	}
 	w.model.Push(who("", "again", calls("SAY", `{"room":"`+room+`","message":"once more"}`)), who("", "said in room", text("I have told it")))
 	w.say("dev", "ann", "again")
+	w.answered("dev", 3)
+	close(second)
 	equal(t, "answer", w.answered("dev", 4), "it is done")
 }
 
