@@ -25,7 +25,7 @@ func (w *world) copied(t testing.TB) *world {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.CopyFS(filepath.Join(dir, "home"), os.DirFS(w.home.Dir)))
-	c := &world{TB: t, limit: w.limit, conf: w.conf}
+	c := &world{TB: t, limit: w.limit, conf: w.conf, rooms: map[string]parsed{}, lives: map[string]lived{}}
 	c.home, err = home.Open(filepath.Join(dir, "home"))
 	lethetest.Must(t, err)
 	c.store, err = blobs.Open(c.home.Blobs())
