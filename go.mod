@@ -2,6 +2,8 @@ module lethe
 
 go 1.26.0
 
+ignore ./internal/js/node_modules
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.0.9
