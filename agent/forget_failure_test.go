@@ -52,8 +52,14 @@ func TestGarbage(t *testing.T) {
 					r.rested()
 				}
 			}
+			told := c.step.Fault != rehearsal.Hang && c.step.Fault != rehearsal.Truncate // whose cost is estimated
+			if told {
+				w.eventually("no call is under way", func() bool {
+					return w.fold(r.id).Usage.Input == int64(w.model.Usage().Input)
+				})
+			}
 			r.checked()
-			if c.step.Fault != rehearsal.Hang && c.step.Fault != rehearsal.Truncate { // whose cost is estimated
+			if told {
 				w.billed(r.id)
 			}
 			errs := w.having(r.id, "error", "what", "compactor")
