@@ -293,7 +293,7 @@ func TestNotices(t *testing.T) {
 	got("tablet", want[:2]...)
 	lethetest.Eventually(t, "the phone's service refuses", func() bool {
 		h := bridge.HealthOf(w.dir, backend.Name)
-		return len(h.Unreachable) == 1 && strings.Contains(h.Error, "403 Forbidden")
+		return len(h.Unreachable) == 1 && (strings.Contains(h.Error, "403 Forbidden") || strings.Contains(h.Error, "307"))
 	})
 	w.stop()
 	s.answer("phone")
