@@ -82,10 +82,7 @@ var (
 // stand in a prompt: it can forge no ref and no entry header. Invalid UTF-8
 // becomes U+FFFD.
 func Escape(s string) string {
-	if !utf8.ValidString(s) { // rarely
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return escaper.Replace(s)
+	return escaper.Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // Unescape is the way back, for tool arguments and for display:

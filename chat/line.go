@@ -114,9 +114,7 @@ var newlines = strings.NewReplacer("\r\n", lineSep, "\n", lineSep, "\r", lineSep
 // cleanUTF8 puts U+FFFD for each run of bytes that is not UTF-8 and each NUL,
 // which JSON carries but several databases behind an API do not.
 func cleanUTF8(s string) string {
-	if !utf8.ValidString(s) { // rarely
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\uFFFD")
 }
 

@@ -105,16 +105,6 @@ func (v *verifier) visit(h blobs.Hash) {
 var names = lazy.Regexp(`"([0-9a-f]{64})"[,\n]|◱hash=([0-9a-f]{16,64}) gist=(?:SEGMENT|SUMMARISE)\.md◲|` +
 	`◱hash=([0-9a-f]{12,64}) |(?m:^)hash=([0-9a-f]{12,64}) gist=`)
 
-// mayName tells where names, which is slow, is worth trying.
-func mayName(line []byte) bool {
-	for i := range max(0, len(line)-65) {
-		if line[i] == '"' && line[i+65] == '"' {
-			return true
-		}
-	}
-	return bytes.Contains(line, []byte("hash="))
-}
-
 // follow takes in a blob, what its text names, and its parents. Trusted is a text by Lethe itself; one
 // that anybody could have written names blobs of the life and its ancestors only.
 func (v *verifier) follow(b blobs.Blob, trusted bool) {
@@ -133,8 +123,8 @@ func (v *verifier) follow(b blobs.Blob, trusted bool) {
 		}
 		epoch := isSnapshot(b)
 		for line := range bytes.Lines(b.Body) {
-			if !mayName(line) {
-				continue
+			if !epoch && !bytes.Contains(line, []byte("hash=")) {
+				continue // the pattern is slow
 			}
 			for _, m := range names().FindAllSubmatch(line, -1) {
 				if len(m[1]) == 0 || epoch {

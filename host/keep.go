@@ -5,11 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"lethe/chat"
 	"lethe/config"
 	"lethe/home"
 )
 
-// keepPace is how often Keep looks for what people have started, and for what another process has let go of.
+// keepPace is how often Keep looks for what another process has let go of.
 const keepPace = time.Second
 
 // Keep runs f, and beside it, and on until none runs any more, the identities of a home that people have started
@@ -22,13 +23,21 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 	defer cancel()
 	lock := place.Keeper()
 	defer lock.Close()
+	watcher := chat.NewWatcher(0, o.Log)
+	changed, _ := watcher.Subscribe(chat.Scope{Dir: lock.Path()})
+	go func() { _ = watcher.Run(ctx) }() // ends with ctx
 	runs, ended, other := map[string]bool{}, make(chan string), make(chan error, 1)
 	go func() { other <- f(ctx) }() // ends with ctx
 	for alone := false; ; {
-		mine, _ := lock.TryLock() // where it cannot be taken, nobody has started any
+		mine, _ := lock.TryLock()
+		elsewhere := !mine
 		for _, s := range place.Started() {
 			_, running := home.Running(s.Identity)
-			if !mine || running || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
+			if !mine || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
+				continue
+			}
+			if running {
+				elsewhere = true
 				continue
 			}
 			runs[s.Self] = true
@@ -40,10 +49,15 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 		if len(runs) == 0 && alone {
 			return err
 		}
+		var again <-chan time.Time
+		if elsewhere {
+			again = time.After(keepPace)
+		}
 		select {
 		case self := <-ended:
 			delete(runs, self)
-		case <-time.After(keepPace):
+		case <-changed:
+		case <-again:
 		case err = <-other:
 			if alone = true; err != nil {
 				cancel()

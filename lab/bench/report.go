@@ -31,7 +31,7 @@ var rows = []row{
 	{"syncs turn", "syncs of a turn without a call", "", '<', 8},
 	{"files round", "calls on files a round", "", '<', 60},
 	{"files turn", "calls on files of a turn without a call", "", 0, 0},
-	{"files idle", "calls on files a second at rest", "", 0, 0},
+	{"files idle", "calls on files a second at rest", "", '<', 0.5},
 	{"line", "line in a room → request, p50", "ms", '<', 3},
 	{"line p99", "… p99", "ms", '<', 6},
 	{"recalling", "… with an index, p50", "ms", '<', 3},
