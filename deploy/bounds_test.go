@@ -29,6 +29,9 @@ func TestCallsOfARound(t *testing.T) {
 			t.Errorf("%s: %.1f, at most %.1f are meant", row, got, bound)
 		}
 	}
+	if got := r.Figures["files idle"]["lethe"]; got > 1 {
+		t.Errorf("at rest it looks at files %.1f times a second", got)
+	}
 }
 
 // A daemon that has just become ready holds little memory of its own. What is resident of its file follows from its size.
