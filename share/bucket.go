@@ -89,6 +89,9 @@ func (b bucket) names(ctx context.Context, options minio.ListObjectsOptions) ite
 				return
 			}
 		}
+		if err := ctx.Err(); err != nil { // of which the client says nothing
+			yield("", err)
+		}
 	}
 }
 

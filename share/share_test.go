@@ -2,6 +2,7 @@ package share_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -125,6 +126,13 @@ func TestBucket(t *testing.T) {
 		},
 		"damaged": func(t *testing.T) { damaged(t, b.URL("damaged"), filepath.Join(b.Dir, "damaged")) },
 		"strays":  func(t *testing.T) { strays(t, b.URL("strays"), filepath.Join(b.Dir, "strays")) },
+		"cancelled": func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if n, err := sharetest.Open(t, b.URL("cancelled"), 0).Newest(ctx, "race", 0); err == nil {
+				t.Errorf("the newest is %d, as far as nobody waited for", n)
+			}
+		},
 		"probe": func(t *testing.T) {
 			found(t, b.URL("probe"), []string{share.OK}, "a text is written once")
 			careless := sharetest.Faults{Before: func(r *http.Request) { // as a bucket that does not heed If-None-Match
