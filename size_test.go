@@ -13,7 +13,7 @@ import (
 // third of it for what two reviews and a trial of three hosts broke. These two constants only fall: whoever has to raise
 // one says in the commit what was tried instead, and what the rise buys.
 const (
-	mostTokens        = 459_100 // of all packages but lab and internal/test
+	mostTokens        = 459_000 // of all packages but lab and internal/test
 	mostPackageTokens = 30_000  // of the largest one
 )
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -77,12 +78,8 @@ func (s *Shared) Lives() ([]Life, error) {
 		}
 	}
 	if s.roster.read += int64(len(text)); len(text) > 0 {
-		s.roster.order = make([]Life, 0, len(s.roster.lives))
-		for _, l := range s.roster.lives {
-			if !l.Gone {
-				s.roster.order = append(s.roster.order, l)
-			}
-		}
+		s.roster.order = slices.Collect(maps.Values(s.roster.lives))
+		s.roster.order = slices.DeleteFunc(s.roster.order, func(l Life) bool { return l.Gone })
 		slices.SortFunc(s.roster.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return s.roster.order, nil
