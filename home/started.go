@@ -1,6 +1,8 @@
 package home
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +15,8 @@ import (
 
 // Started is an identity that people have started on the page. One process of a home keeps those running, over crashes
 // and restarts, until somebody stops them. Each has a file in started/ of the home, named by its hash: the first line
-// is "model" or "offline", the others tell why it could not be run.
+// is "model" or "offline", the others tell why it could not be run. The file counts once its first line is whole, so
+// that whoever writes it in place, as echo does, is not read half-way.
 type Started struct {
 	Identity
 	Offline bool
@@ -35,7 +38,7 @@ func (id Identity) Start(offline bool, failed string) error {
 
 // Unstart has an identity not be kept running any more; who runs it goes on until it is asked to stop.
 func (id Identity) Unstart() error {
-	if _, ok := id.Started(); !ok {
+	if _, err := os.Lstat(id.startedFile()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return durable.Remove(id.startedFile())
@@ -44,8 +47,8 @@ func (id Identity) Unstart() error {
 // Started returns what was asked of an identity, and false where it is not to be kept running.
 func (id Identity) Started() (Started, bool) {
 	text, _, err := durable.ReadRegular(id.startedFile(), 64<<10)
-	with, failed, _ := strings.Cut(string(text), "\n")
-	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil
+	with, failed, whole := strings.Cut(string(text), "\n")
+	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil && whole
 }
 
 // Started lists the identities that are to be kept running, by name, as far as they can be read.

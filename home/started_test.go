@@ -27,6 +27,15 @@ func TestStarted(t *testing.T) {
 	if len(list) != 1 || list[0] != (Started{ada, true, "open ada: its disk is full"}) {
 		t.Errorf("the page's example is %+v", list)
 	}
+	// Who creates the file and writes it then, as echo does, is not taken at their half word.
+	for _, half := range []string{"", "off", "offline"} {
+		lethetest.Write(t, ada.startedFile(), half)
+		if s, ok := ada.Started(); ok || len(h.Started()) != 0 {
+			t.Errorf("%q counts: %+v", half, s)
+		}
+	}
+	lethetest.Must(t, ada.Unstart()) // half a file goes, too
+	lethetest.Must(t, ada.Start(true, ""))
 	// A write that fails, or fails and yet happened, leaves it started as before, or anew.
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for _, op := range []string{"write", "sync", "rename"} {

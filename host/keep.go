@@ -79,8 +79,10 @@ func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
 	if err == nil {
 		err = h.Run(ctx, []home.Identity{s.Identity})
 	}
-	_, still := s.Started()
-	if err == nil || ctx.Err() != nil || !still || errors.As(err, new(*home.RunningError)) {
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*home.RunningError)) {
+		return
+	}
+	if now, still := s.Started(); !still || now != s { // it was stopped, or started otherwise, meanwhile
 		return
 	}
 	o.Log.Error("a started identity cannot be run", "identity", s.Name, "error", err)
