@@ -2,7 +2,7 @@ module lethe
 
 go 1.26.0
 
-ignore ./internal/js/node_modules
+ignore ./internal/test/js/node_modules
 
 require (
 	charm.land/bubbles/v2 v2.2.1

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/status"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/internal/status"
-	"lethe/journal"
+	"lethe/compactor/recall"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/recall"
-	"lethe/tools"
-	"lethe/wake"
 )
 
 // Questions to people: those of WAIT, and those before calls that people are to approve.

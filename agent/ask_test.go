@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/journal"
+	"lethe/agent/llm"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/journal"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // asking is a world in which people are ann and bob, and before some calls they are asked.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 )
 
 // gauge measures requests on their way.

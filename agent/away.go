@@ -11,12 +11,12 @@ import (
 	"time"
 	"unicode"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/spend/wallet"
 	"lethe/compactor"
-	"lethe/home"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend/wallet"
 )
 
 const (

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/spend"
 	"lethe/internal/must"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life"
-	"lethe/llm"
-	"lethe/spend"
 )
 
 // weather says with which status models refuse; those that it does not name answer.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life"

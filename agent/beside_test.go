@@ -7,10 +7,10 @@ import (
 	"os"
 	"testing"
 
+	"lethe/agent/tools"
+	"lethe/agent/wake"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
-	"lethe/tools"
-	"lethe/wake"
 )
 
 // What tools that run beside the loop know of its rooms and children is a copy: meanwhile the loop obeys commands,

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/spend"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm"
-	"lethe/spend"
 )
 
 // billed compares what the server has billed with what the life has written down.

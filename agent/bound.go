@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/request"
+	"lethe/agent/tools"
 	"lethe/compactor"
-	"lethe/home"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/request"
-	"lethe/tools"
 )
 
 // The bound: no request is larger than the limit, whatever arrives. What comes in

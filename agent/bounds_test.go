@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/gate"
+	"lethe/agent/gate"
+	"lethe/agent/llm"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/branch"
-	"lethe/home"
+	"lethe/agent/branch"
+	"lethe/agent/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"

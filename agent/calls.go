@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"lethe/agent/journal"
+	"lethe/agent/llm"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/picture"
 	"lethe/internal/secret"
-	"lethe/internal/status"
-	"lethe/journal"
 	"lethe/life/event"
-	"lethe/llm"
-	"lethe/llm/message"
 	"lethe/mind"
-	"lethe/tools"
+	"lethe/mind/message"
 )
 
 // maxCalls is how many calls of one reply are run.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

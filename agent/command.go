@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/llm"
+	"lethe/agent/spend/wallet"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend/wallet"
 )
 
 // maxCommand is how many bytes of a command's line LIFE keeps; of a longer one, the hash.

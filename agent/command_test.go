@@ -9,14 +9,14 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/llm"
+	"lethe/agent/spend"
+	"lethe/agent/status"
 	"lethe/compactor"
 	"lethe/internal/secret"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend"
 )
 
 // half is a model that does not come to the end of its first answer, of which it

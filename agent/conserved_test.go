@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/agent/status"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/rehearsal"
 )
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/llm"
 	"lethe/internal/test/dialect"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 	"lethe/mind"
 )
 

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
-	"lethe/recall"
 )
 
 // viewed waits until context.md shows all that has happened, and returns it.

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )

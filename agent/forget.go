@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"lethe"
+	"lethe/agent/beside"
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/compactor"
-	"lethe/compactor/beside"
-	"lethe/home"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"

@@ -9,13 +9,13 @@ import (
 	"syscall"
 	"testing"
 
+	"lethe/agent/home"
+	"lethe/agent/tools"
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // copied is a home of its own with what another one holds, for an identity that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"

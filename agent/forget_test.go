@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"

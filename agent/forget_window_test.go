@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/request"
+	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm"
-	"lethe/request"
 )
 
 // With another model comes its window, and its largest answer.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
 )

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // The line that the log fixes for a SAY is the one that the tool then says, whatever

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"lethe/agent/gate"
+	"lethe/agent/hook"
+	"lethe/agent/llm"
+	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/gate"
-	"lethe/hook"
-	"lethe/internal/status"
-	"lethe/llm"
 )
 
 const checkTime = 10 * time.Minute

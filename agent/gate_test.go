@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/gate"
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/gate"
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/internal/test/rehearsal"
 )
 

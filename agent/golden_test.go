@@ -11,9 +11,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/tools"
 )
 
 var update = flag.Bool("update", false, "write testdata anew")

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"lethe/journal"
+	"lethe/agent/hint"
+	"lethe/agent/journal"
+	"lethe/agent/llm"
+	"lethe/compactor/recall"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/recall"
-	"lethe/recall/hint"
 )
 
 // Recall says how an identity is reminded of what it has forgotten.

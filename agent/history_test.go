@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"

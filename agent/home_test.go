@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 )
 
 // Of boots of one name at once one makes the identity, and the others find it.

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"strings"
 
+	"lethe/agent/hook"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/blobs"
-	"lethe/hook"
-	"lethe/internal/status"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // Hooks are people's own programs. What they say is recorded before it is used.

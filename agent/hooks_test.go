@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

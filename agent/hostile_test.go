@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
-	"lethe/recall"
 )
 
 // The index is a cache: whoever holds it up holds up no turn, and whatever happens to it,

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"lethe/agent/journal"
+	"lethe/agent/tools"
 	"lethe/chat"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // intent is what a call is to do. What it names here, the log holds before the call runs: so a crash repeats nothing.

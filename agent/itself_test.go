@@ -18,16 +18,16 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/crew"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/chat"
-	"lethe/crew"
-	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // A life of everything that happens by itself. Each line that wakes it has a token; the model

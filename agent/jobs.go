@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/branch"
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
 	"lethe/blobs"
-	"lethe/branch"
-	"lethe/home"
-	"lethe/internal/status"
-	"lethe/tools"
-	"lethe/wake"
 )
 
 // endJobs stops all jobs and records their ends, when the daemon stops in good order.

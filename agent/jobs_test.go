@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // background is a reply with a job.

@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/spend"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend"
-	"lethe/tools"
 )
 
 // childEnv names the home, and childURL the model, of a test binary that is run

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/llm"
+	"lethe/agent/reach"
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
 	"lethe/life/event"
-	"lethe/llm"
-	"lethe/llm/message"
 	"lethe/mind"
-	"lethe/reach"
+	"lethe/mind/message"
 )
 
 // firstHeard is how many lines a first subscription hears.

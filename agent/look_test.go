@@ -12,17 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/spend"
+	"lethe/agent/spend/wallet"
+	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/mind"
-	"lethe/spend"
-	"lethe/spend/wallet"
 )
 
 func (w *world) path(room string) string { return chat.Path(w.home.Dir, room) }

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"lethe"
+	"lethe/agent/home"
+	"lethe/agent/wake"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/life/event"
-	"lethe/wake"
 )
 
 // Run lives until ctx ends, until a stop is asked for, or until something fails

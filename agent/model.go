@@ -10,15 +10,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lethe/home"
-	"lethe/hook"
+	"lethe/agent/home"
+	"lethe/agent/hook"
+	"lethe/agent/llm"
+	"lethe/agent/spend/wallet"
+	"lethe/agent/status"
 	"lethe/internal/durable"
 	"lethe/internal/panics"
-	"lethe/internal/status"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend/wallet"
 )
 
 // call is what one call of the model or of a tool needs and leaves. The call's own

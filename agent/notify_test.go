@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
 )

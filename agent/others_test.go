@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"lethe/catalogue"
+	"lethe/agent/tools/catalogue"
 	"lethe/internal/test/rehearsal"
 )
 

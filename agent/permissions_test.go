@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 )
 
 // drawn is a picture of one colour.

@@ -14,15 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/crashdisk"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 )
 
 // Traces are kept by home, as faults are.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/crashdisk"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/llm"
 )
 
 // resume lets the identity go on in a home as a power loss has left it, and

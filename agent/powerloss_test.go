@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/llm"
+	"lethe/agent/request"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/request"
 )
 
 // docs/reader.py makes the same notes at the end of a request, also where the limit is small and only a part of them has room.

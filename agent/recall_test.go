@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/hint"
+	"lethe/agent/home"
+	"lethe/agent/llm"
 	"lethe/blobs"
-	"lethe/home"
+	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/recall"
-	"lethe/recall/hint"
 )
 
 // forgotten runs an identity that was told of a lighthouse and of a barometer, and has

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/llm"
+	"lethe/agent/request"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/home"
-	"lethe/journal"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/request"
 )
 
 type (

@@ -11,13 +11,13 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/branch"
-	"lethe/gate"
-	"lethe/home"
+	"lethe/agent/branch"
+	"lethe/agent/gate"
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
-	"lethe/journal"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
 )
 

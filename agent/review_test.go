@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"lethe/agent/journal"
+	"lethe/agent/wake"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/journal"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/wake"
 )
 
 // roomIO is how far a room was read and searched, and what keeps it from being

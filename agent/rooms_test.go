@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/home"
+	"lethe/agent/request"
+	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/request"
 )
 
 // What comes in during a turn is heard before the next call, behind the unit.

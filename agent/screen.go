@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"lethe/internal/status"
-	"lethe/llm"
+	"lethe/agent/llm"
+	"lethe/agent/status"
 	"lethe/mind"
 )
 

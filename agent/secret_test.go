@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"lethe/agent/wake"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/wake"
 )
 
 // wakeView is what sources see of the identity now.

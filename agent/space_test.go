@@ -7,9 +7,9 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

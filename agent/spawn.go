@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"lethe/agent/crew"
+	"lethe/agent/gate"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/chat"
-	"lethe/crew"
-	"lethe/gate"
-	"lethe/home"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // keptRooms are so many rooms of children that the identity goes on hearing.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
 )
 

@@ -9,15 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/reach"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
-	"lethe/reach"
-	"lethe/tools"
-	"lethe/wake"
 )
 
 // child returns the only child of the home.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"lethe"
+	"lethe/agent/spend"
+	"lethe/agent/spend/wallet"
 	"lethe/life/event"
-	"lethe/spend"
-	"lethe/spend/wallet"
 )
 
 // Money: what a call may cost is put aside before it begins, where a limit is set, and

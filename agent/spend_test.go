@@ -13,15 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/spend"
+	"lethe/agent/spend/wallet"
+	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
-	"lethe/llm"
-	"lethe/spend"
-	"lethe/spend/wallet"
 )
 
 // paid is what the model of these tests costs, at any hour.

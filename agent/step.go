@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/gate"
+	"lethe/agent/journal"
+	"lethe/agent/llm"
+	"lethe/agent/spend/wallet"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/gate"
-	"lethe/journal"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/spend/wallet"
 )
 
 // step is one call to the model and everything that follows from it.

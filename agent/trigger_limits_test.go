@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

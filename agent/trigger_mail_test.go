@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
-	"lethe/internal/status"
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 )

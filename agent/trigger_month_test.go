@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 // noModel counts what it is asked.

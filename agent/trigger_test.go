@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/agent/wake"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/wake"
 )
 
 // trigger puts a trigger into the directory of an identity, as a person does.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 	"lethe/internal/test/rehearsal"
 )
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
-	"lethe/llm"
-	"lethe/tools"
 )
 
 // A turn that reaches its bound ends with what the model says of it, whatever the bound cut short.

@@ -16,20 +16,20 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/agent/crew"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/status"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/crew"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/panics"
 	"lethe/internal/sandbox"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/tools"
 )
 
 func TestMain(m *testing.M) {

@@ -18,9 +18,9 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 )
 
 // State says whether a bridge works.

@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 )
 

@@ -30,8 +30,8 @@ import (
 	"slices"
 
 	"lethe/blobs"
-	"lethe/llm/message"
 	"lethe/mind"
+	"lethe/mind/message"
 )
 
 // Settings say how much is forgotten, and how.

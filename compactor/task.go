@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"lethe/blobs"
-	"lethe/llm/message"
 	"lethe/mind"
+	"lethe/mind/message"
 )
 
 // The names of the tasks, as they stand in their prompts.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/cmd/lab/bench"
 	"lethe/internal/test/lethetest"
-	"lethe/lab/bench"
 )
 
-// What a round and a turn of the program ask of the system, counted by go run ./lab bench in processes of their own.
+// What a round and a turn of the program ask of the system, counted by go run ./cmd/lab bench in processes of their own.
 func TestCallsOfARound(t *testing.T) {
 	lethetest.Unraced(t)
 	if _, err := exec.LookPath("strace"); err != nil {

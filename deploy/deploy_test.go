@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/cmd/lab/bench"
 	"lethe/internal/test/lethetest"
-	"lethe/lab/bench"
 )
 
 var units = []string{"lethe.service", "lethe-telegram.service", "user/lethe.service", "without-telegram.conf"}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"lethe/internal/test/lethetest"
-	"lethe/proof"
+	"lethe/life/proof"
 )
 
 // The page's example is a sound log, as this package writes it. (Package event tests

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"lethe/internal/durable"
-	"lethe/proof"
+	"lethe/life/proof"
 )
 
 // Sealed is the kind of the event that states the tree over the lines before it.

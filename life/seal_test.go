@@ -11,7 +11,7 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/proof"
+	"lethe/life/proof"
 )
 
 // sealing makes lines of a seal, and counts the hashes that were asked for.

@@ -11,7 +11,7 @@ import (
 
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
-	"lethe/llm/message"
+	"lethe/mind/message"
 )
 
 var update = flag.Bool("update", false, "write testdata/golden anew")

@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/llm"
 )
 
 // save makes the files of the life in a home.

@@ -9,7 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/llm/message"
+	"lethe/mind/message"
 )
 
 // Message is one message of a request.

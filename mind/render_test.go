@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"lethe/internal/test/lethetest"
-	"lethe/llm/message"
+	"lethe/mind/message"
 )
 
 var aRef = Ref{Short: "0123456789abcdef", Gist: "a gist ◲ of it"}

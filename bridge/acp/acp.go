@@ -25,14 +25,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"lethe"
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/durable"
-	"lethe/report"
 )
 
 // Name names the directory under bridges/.

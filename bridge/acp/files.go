@@ -10,9 +10,9 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"lethe/agent/events"
 	"lethe/bridge"
 	"lethe/chat"
-	"lethe/events"
 )
 
 // maxEmbedded bounds the bytes of a file that is shown: an editor may take messages of 10 MB, a third of it for base64.

@@ -11,11 +11,11 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"lethe/agent/events"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/host"
 )
 
 // session is a room that the editor has open. Either a prompt or follow reads the events, one

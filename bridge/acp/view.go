@@ -7,10 +7,10 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"lethe/agent/events"
+	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/internal/status"
 )
 
 // view makes updates of events. An editor appends chunks, so a text that grows is sent piece by

@@ -7,10 +7,10 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
-	"lethe/host"
 )
 
 func TestOptions(t *testing.T) {

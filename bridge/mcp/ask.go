@@ -11,9 +11,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"lethe/agent/events"
+	"lethe/agent/host"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/host"
 )
 
 type sayArgs struct {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/catalogue"
+	"lethe/agent/tools/catalogue"
+	client "lethe/agent/tools/mcp"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
-	client "lethe/mcp"
 )
 
 // The client of the protocol in JavaScript, on which most agents are built.
@@ -19,11 +19,11 @@ func TestJavaScript(t *testing.T) {
 	lethetest.Unraced(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is missing: install it, and run npm ci in internal/js")
+		t.Skip("node is missing: install it, and run npm ci in internal/test/js")
 	}
-	js := filepath.Join(lethetest.Root(t), "internal/js")
+	js := filepath.Join(lethetest.Root(t), "internal/test/js")
 	if _, err := os.Stat(filepath.Join(js, "node_modules/@modelcontextprotocol/sdk")); err != nil {
-		t.Skip("the package @modelcontextprotocol/sdk is missing: run npm ci in internal/js")
+		t.Skip("the package @modelcontextprotocol/sdk is missing: run npm ci in internal/test/js")
 	}
 	w := newWorld(t)
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "mcp.mjs"))

@@ -13,14 +13,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"lethe/agent/home"
+	"lethe/agent/reach"
+	"lethe/agent/wake"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/secret"
-	"lethe/reach"
-	"lethe/report"
-	"lethe/wake"
 )
 
 func (c Config) agents(context.Context, *sdk.CallToolRequest, struct{}) (any, error) {

@@ -20,13 +20,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"lethe"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/secret"
-	"lethe/report"
 )
 
 // instructions tell a model how the tools go together.

@@ -11,12 +11,12 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge/mcp"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"

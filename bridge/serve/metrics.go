@@ -7,14 +7,14 @@ import (
 	"text/template"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/share/hosts"
+	"lethe/agent/status"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/home"
 	"lethe/internal/lazy"
-	"lethe/internal/status"
 	"lethe/mind"
-	"lethe/report"
-	"lethe/share/hosts"
 )
 
 //go:embed metrics.txt

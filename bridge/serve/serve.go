@@ -21,12 +21,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/bridge/serve/push"
 	"lethe/chat"
 	"lethe/internal/secret"
-	"lethe/report"
 )
 
 // Part adds its handlers to the server.

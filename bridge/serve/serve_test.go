@@ -20,14 +20,14 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
-	"lethe/report"
 )
 
 // server is one that runs in a test.

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"lethe/home"
+	"lethe/agent/home"
 	"lethe/internal/lazy"
 )
 

@@ -11,11 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/report"
 )
 
 // peers is a listener in memory, whose time is the test's.

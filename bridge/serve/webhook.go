@@ -17,13 +17,13 @@ import (
 	"sync"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/wake/trigger"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/lazy"
-	"lethe/report"
-	"lethe/trigger"
 )
 
 const (

@@ -22,9 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge/serve"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/bridge"
-	"lethe/internal/status"
 )
 
 // commands are shown by Telegram's clients as one types.

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/botapi"
 )
 

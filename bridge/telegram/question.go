@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
-	"lethe/internal/status"
 )
 
 // A question that an identity asks goes out with a button for each option. A button says no more

@@ -8,8 +8,8 @@ import (
 
 	"github.com/go-telegram/bot/models"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/internal/test/botapi"
 	"lethe/internal/test/lethetest"
 )

@@ -12,8 +12,8 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/rogpeppe/go-internal/diff"
 
-	"lethe/events"
-	"lethe/internal/status"
+	"lethe/agent/events"
+	"lethe/agent/status"
 	"lethe/life"
 )
 

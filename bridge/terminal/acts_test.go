@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/events"
+	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/events"
-	"lethe/internal/status"
 )
 
 // happens delivers what happened to lethe, a second each.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 )
 
 // doing says in a row what an identity does, or what it waits for.

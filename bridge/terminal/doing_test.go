@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 )
 
 func TestWhatAnIdentityDoes(t *testing.T) {

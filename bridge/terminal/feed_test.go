@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lethe/agent/events"
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/events"
 	"lethe/internal/secret"
-	"lethe/internal/status"
 )
 
 // message is one line of a room.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/events"
+	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/events"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 )
 

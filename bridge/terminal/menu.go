@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 )
 
 // question is one that is open in the viewed room, and who asks it.

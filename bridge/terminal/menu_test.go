@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 )
 
 func asking(all ...status.Question) func(*agent) {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 )
 
 // maxMessage bounds one message of Plain, in bytes.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 )
 
 // Screen is a full-screen chat in cfg.Room until the person leaves, ctx ends or

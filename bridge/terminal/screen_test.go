@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
 
-	"lethe/events"
-	"lethe/internal/status"
+	"lethe/agent/events"
+	"lethe/agent/status"
 )
 
 func TestScreenAsAWhole(t *testing.T) {

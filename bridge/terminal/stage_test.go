@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 )
 
 var today = time.Date(2026, 11, 20, 12, 57, 0, 0, time.UTC)

@@ -9,7 +9,7 @@
 // the agents say.
 //
 // Both are ordinary bridges: they append lines to the room's file and read it,
-// and see agents only through that file and the two files of internal/status.
+// and see agents only through that file and the two files of agent/status.
 // They can start, stop and crash at any time without an agent noticing.
 //
 // What the package guarantees: messages are appended in the order they were

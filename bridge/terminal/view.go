@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 
-	"lethe/internal/status"
+	"lethe/agent/status"
 )
 
 // frame lays out the rows above and below the history, and returns the row of

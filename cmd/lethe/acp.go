@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"lethe/agent/host"
 	"lethe/bridge/acp"
-	"lethe/host"
 )
 
 // acpCommand talks with an editor about the identity that is meant, which runs meanwhile.

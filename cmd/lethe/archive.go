@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lethe/archive"
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/cmd/lethe/archive"
 	"lethe/internal/durable"
 )
 

@@ -15,8 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/home"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

@@ -13,14 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/config"
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/events"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/media"
 )

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )

@@ -15,10 +15,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/mind"
-	"lethe/report"
 )
 
 // then is an identity, and how it was at a moment.

@@ -9,11 +9,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
 	"lethe/bridge"
 	"lethe/bridge/telegram"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/home"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"
 )

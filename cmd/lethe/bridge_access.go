@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"lethe/agent/config"
 	"lethe/bridge/access"
 	"lethe/bridge/telegram"
-	"lethe/config"
 )
 
 // policy is the bridge's list of who may speak.

@@ -11,12 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"lethe/agent/tools"
 	"lethe/bridge"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/telegram"
 	"lethe/internal/child"
-	"lethe/tools"
 )
 
 func (p *program) bridgesCommand(call) error {

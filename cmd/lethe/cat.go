@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/report"
 )
 
 func (p *program) catCommand(c call) error {

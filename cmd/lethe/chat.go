@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/term"
 
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/bridge/terminal"
-	"lethe/home"
-	"lethe/host"
 )
 
 func (p *program) interactive() bool { return isTerminal(p.in) && isTerminal(p.out) }

@@ -6,10 +6,10 @@ import (
 	"io"
 	"time"
 
-	"lethe/check"
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
-	"lethe/proof"
+	"lethe/life/proof"
 )
 
 func (p *program) checkCommand(c call) error {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/home"
 	"lethe/bridge"
-	"lethe/home"
 )
 
 // stateDirs is what clean removes.

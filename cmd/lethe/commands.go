@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
 	"lethe/internal/must"
-	"lethe/llm"
-	"lethe/report"
 )
 
 // manual has a chapter for each group of commands, and in it a page for each command: how it is used, a line on what it

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/agent/request"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/host"
-	"lethe/llm"
-	"lethe/report"
-	"lethe/request"
 )
 
 func (p *program) contextCommand(c call, id home.Identity) error {

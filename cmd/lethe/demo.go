@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"lethe/internal/demo"
+	"lethe/cmd/lethe/demo"
 )
 
 func (p *program) demoCommand(c call) error {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"lethe/config"
-	"lethe/doctor"
+	"lethe/agent/config"
+	"lethe/cmd/lethe/doctor"
 	"lethe/mind"
 )
 

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/config"
-	"lethe/erase"
-	"lethe/home"
-	"lethe/journal"
-	"lethe/report"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/bridge/report"
+	"lethe/cmd/lethe/erase"
 )
 
 // eraseCommand erases from the life of an identity, or of all.

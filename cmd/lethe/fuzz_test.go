@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/config"
+	"lethe/agent/config"
 )
 
 // Any config.toml is refused by name, or says something that the program can use.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"lethe/check"
+	"lethe/cmd/lethe/check"
 )
 
 func (p *program) gcCommand(c call) error {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"lethe/host"
-	"lethe/llm"
+	"lethe/agent/host"
+	"lethe/agent/llm"
 )
 
 // guest is a program of others that has started this one to talk with identities, which run here while nobody else

@@ -10,17 +10,17 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/journal"
+	"lethe/agent/llm"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve"
 	"lethe/bridge/telegram"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/secret"
-	"lethe/journal"
-	"lethe/llm"
-	"lethe/report"
 )
 
 // roomOf is the room to talk to an identity in.

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
 	"lethe/bridge/telegram"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/must"
 	"lethe/internal/secret"
-	"lethe/llm"
 )
 
 // setup is a use of init. Its methods are steps.

@@ -3,8 +3,8 @@ package main
 import (
 	"errors"
 
-	"lethe/home"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 )
 
 func (p *program) jobsCommand(c call, id home.Identity) error {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
 )
 
 // keep has a process of its own run what people have started on the page, unless one does: it outlives this one, has

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/config"
+	"lethe/agent/events"
+	"lethe/agent/home"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/events"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/life"
 )

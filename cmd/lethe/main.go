@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/host"
+	"lethe/agent/host"
 	"lethe/internal/secret"
 )
 

@@ -15,11 +15,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"lethe/host"
+	"lethe/agent/host"
+	offline "lethe/agent/llm/rehearsal"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
 	"lethe/internal/test/sharetest"
-	offline "lethe/llm/rehearsal"
 )
 
 func TestMain(m *testing.M) {

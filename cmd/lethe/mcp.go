@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/bridge/mcp"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/host"
 )
 
 // mcpCommand serves the home to an agent of others. An identity that it asks runs here, if it does not elsewhere.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"lethe/config"
-	"lethe/home"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/bridge/report"
 	"lethe/internal/secret"
-	"lethe/llm"
-	"lethe/report"
 )
 
 // presetRow is a provider, without its key's value.

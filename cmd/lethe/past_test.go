@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/life"
 )
 

@@ -11,12 +11,12 @@ import (
 	"text/template"
 	"time"
 
+	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/bridge/terminal"
 	"lethe/chat"
 	"lethe/internal/must"
-	"lethe/llm"
-	"lethe/tools"
 )
 
 // object is one of JSON.

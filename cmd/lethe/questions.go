@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"lethe/home"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 )
 
 func (p *program) questionsCommand(c call) error {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"lethe/report"
+	"lethe/bridge/report"
 )
 
 func (p *program) recallCommand(c call) error {

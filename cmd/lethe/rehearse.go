@@ -3,7 +3,7 @@ package main
 import (
 	"net"
 
-	"lethe/llm/rehearsal"
+	"lethe/agent/llm/rehearsal"
 )
 
 // rehearseCommand serves the offline model.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/report"
 )
 
 // roomsCommand shows the rooms, or the one of a name.

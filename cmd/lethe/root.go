@@ -15,11 +15,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
-	"lethe/report"
-	"lethe/share/hosts"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/share/hosts"
+	"lethe/bridge/report"
 )
 
 // program is what every command shares: the streams, the global flags, and the

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
-	"lethe/home"
-	"lethe/host"
+	"lethe/agent/home"
+	"lethe/agent/host"
 )
 
 // runCommand runs identities, and bridges beside them, until it is told to stop.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"syscall"
 
+	"lethe/agent/config"
 	"lethe/bridge"
 	"lethe/bridge/mcp"
 	"lethe/bridge/serve"
@@ -21,7 +22,6 @@ import (
 	"lethe/bridge/serve/openai"
 	"lethe/bridge/serve/page"
 	"lethe/chat"
-	"lethe/config"
 	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 	"lethe/internal/secret"

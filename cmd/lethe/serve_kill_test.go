@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 )
 

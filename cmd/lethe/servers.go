@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"lethe/config"
-	"lethe/mcp"
-	"lethe/tools"
+	"lethe/agent/config"
+	"lethe/agent/tools"
+	"lethe/agent/tools/mcp"
 )
 
 // testTime is how long lethe mcp test waits for a server to start: npx may have to fetch it first.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"lethe/config"
+	"lethe/agent/config"
 	"lethe/deploy"
 	"lethe/internal/durable"
 	"lethe/internal/must"

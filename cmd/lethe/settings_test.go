@@ -7,9 +7,9 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"lethe/config"
+	"lethe/agent/config"
+	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
-	"lethe/llm"
 )
 
 // TestDocumentedConfiguration reads the example of docs/configuration.md, and

@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/share/hosts"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/home"
-	"lethe/report"
-	"lethe/share/hosts"
 )
 
 // others are the hosts that share the home.

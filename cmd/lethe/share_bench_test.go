@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"lethe/home"
+	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/sharetest"
-	"lethe/journal"
 	"lethe/life/event"
 )
 

@@ -18,14 +18,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/share/hosts"
+	"lethe/agent/share/streams"
 	"lethe/blobs"
-	"lethe/config"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/sharetest"
-	"lethe/journal"
-	"lethe/share/hosts"
-	"lethe/share/streams"
 )
 
 // paceOf has a daemon say more often than others do that it is there: "200ms 1s", as hosts.Pace takes them.

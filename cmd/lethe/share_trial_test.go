@@ -19,9 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 )

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"lethe/host"
-	"lethe/skills"
+	"lethe/agent/host"
+	"lethe/agent/tools/skills"
 )
 
 // shelf has the skills and programs of the home and of a workspace: the one that is named or configured, or else each

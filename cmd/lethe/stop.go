@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"lethe/home"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 )
 
 func (p *program) stopCommand(c call, id home.Identity) error {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	_ "time/tzdata" // schedules know their zones on any machine
 
-	"lethe/home"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 )
 
 func (p *program) triggersCommand(c call, id home.Identity) error {

@@ -21,11 +21,11 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/llm"
 	"lethe/blobs"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/llm"
 	"lethe/mind"
 )
 

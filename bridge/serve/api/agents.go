@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/events"
-	"lethe/home"
-	"lethe/report"
 )
 
 func (s server) agents(call[none, none]) (l List[report.Agent], err error) {

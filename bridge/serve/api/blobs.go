@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/report"
 )
 
 // blob prints a blob so that no browser runs what is in it, whatever its sender said that it is.

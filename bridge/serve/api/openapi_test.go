@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"lethe/agent/spend"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/internal/test/lethetest"
-	"lethe/llm/message"
-	"lethe/spend"
+	"lethe/mind/message"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")

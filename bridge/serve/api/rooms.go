@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/report"
 )
 
 func (s server) rooms(call[none, none]) (l List[report.Room], err error) {

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/home"
-	"lethe/report"
 )
 
 // route is one resource with one method. The Go types of its parameters, body and answer also

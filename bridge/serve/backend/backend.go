@@ -17,13 +17,13 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
 	"lethe/internal/secret"
-	"lethe/report"
 )
 
 // Name is the bridge's: of its directory under bridges/, and of its table in config.toml.

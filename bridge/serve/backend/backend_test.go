@@ -10,12 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/report"
 )
 
 func open(t *testing.T, dir string) *Backend {

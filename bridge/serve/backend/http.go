@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"lethe/agent"
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
-	"lethe/home"
+	"lethe/bridge/report"
 	"lethe/internal/media"
 	"lethe/life"
-	"lethe/report"
 )
 
 // ImageType is the media type of a picture that browsers may show, by what it holds, or "". SVG is none: it can hold

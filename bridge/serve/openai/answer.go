@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"lethe/agent/events"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
-	"lethe/events"
-	"lethe/host"
 	"lethe/mind"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/events"
-	"lethe/host"
+	"lethe/agent/events"
+	"lethe/agent/host"
 )
 
 // What happens in a turn, as a stream tells it and as an answer does.

@@ -21,11 +21,11 @@ func TestJavaScript(t *testing.T) {
 	lethetest.Unraced(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Skip("node is missing: install it, and run npm ci in internal/js")
+		t.Skip("node is missing: install it, and run npm ci in internal/test/js")
 	}
-	js := filepath.Join(lethetest.Root(t), "internal/js")
+	js := filepath.Join(lethetest.Root(t), "internal/test/js")
 	if _, err := os.Stat(filepath.Join(js, "node_modules/openai")); err != nil {
-		t.Skip("the package openai is missing: run npm ci in internal/js")
+		t.Skip("the package openai is missing: run npm ci in internal/test/js")
 	}
 	w := begin(t, "")
 	cmd := exec.CommandContext(t.Context(), node, filepath.Join(js, "openai.mjs"))

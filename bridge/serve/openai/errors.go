@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/host"
 	"lethe/bridge/serve/backend"
-	"lethe/host"
 )
 
 // apiError is an error with its status and perhaps a word of OpenAI's for it.

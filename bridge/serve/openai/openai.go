@@ -21,12 +21,12 @@ import (
 	"sync"
 	"time"
 
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/events"
-	"lethe/home"
-	"lethe/host"
 	"lethe/life"
 )
 

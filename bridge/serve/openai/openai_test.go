@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/host"
 	"lethe/bridge/serve/openai"
 	"lethe/chat"
-	"lethe/host"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/internal/test/servetest"

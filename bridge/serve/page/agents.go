@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"lethe"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
-	"lethe/llm"
-	"lethe/report"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/bridge/report"
 )
 
 // agents lists the identities of the home, boots them, and has the settings that they share. It is at /agents; where

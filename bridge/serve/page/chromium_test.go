@@ -34,7 +34,7 @@ import (
 //	p.Until(`document.querySelector("#live") === null`)
 //	p.Check()                           // axe-core, foreign requests, the console, scrolling sideways
 //
-// axe-core comes from internal/js, where `npm ci` puts it.
+// axe-core comes from internal/test/js, where `npm ci` puts it.
 
 // Browser is a running Chromium.
 type Browser struct {
@@ -67,9 +67,9 @@ func startBrowser(t testing.TB, preferred ...string) *Browser {
 	if path == "" {
 		t.Skip("there is no Chromium: apt-get install chromium")
 	}
-	axe, err := os.ReadFile(filepath.Join(lethetest.Root(t), "internal", "js", "node_modules", "axe-core", "axe.min.js"))
+	axe, err := os.ReadFile(filepath.Join(lethetest.Root(t), "internal", "test", "js", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		t.Skip("there is no axe-core: run npm ci in internal/js")
+		t.Skip("there is no axe-core: run npm ci in internal/test/js")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("hide-scrollbars", true), chromedp.Flag("font-render-hinting", "none"))

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"lethe/config"
-	"lethe/home"
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/report"
 )
 
 // cost shows the tokens and dollars that calls of the model have used, day by day.

@@ -14,9 +14,9 @@ import (
 	"sync"
 
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/internal/durable"
 	"lethe/mind"
-	"lethe/report"
 )
 
 // An edit is made where an editor would make it: in context.md or MEMORY.md, which the identity reads before

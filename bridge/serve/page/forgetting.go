@@ -8,13 +8,13 @@ import (
 	"slices"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/request"
 	"lethe/blobs"
-	"lethe/home"
+	"lethe/bridge/report"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/report"
-	"lethe/request"
 )
 
 // forgetting shows how the context has changed from epoch to epoch, and where the things went that left it.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/blobs"
-	"lethe/home"
+	"lethe/bridge/report"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
-	"lethe/report"
 )
 
 var dawn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

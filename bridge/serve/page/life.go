@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/events"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/chat"
-	"lethe/events"
 	"lethe/life"
-	"lethe/report"
 )
 
 // log is all that happened, by windows from the end.

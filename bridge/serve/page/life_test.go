@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"lethe/home"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/bridge/report"
 )
 
 // manage tells what an identity is, and has it run, fork, get a label or another model, and go.

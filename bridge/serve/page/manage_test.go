@@ -14,16 +14,16 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/api"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
-	"lethe/report"
 )
 
 // managed is a server over an empty home, in which what is started on the page runs until the test ends.

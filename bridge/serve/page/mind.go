@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/llm"
+	"lethe/agent/request"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/lazy"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/request"
 )
 
 // mindView is the context as its blocks, each as large as its tokens. A block is a section of context.md, and

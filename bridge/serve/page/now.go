@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/home"
-	"lethe/internal/status"
 	"lethe/mind"
-	"lethe/report"
 )
 
 // now shows the talk in a room, and the turn under way.

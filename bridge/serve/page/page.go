@@ -22,10 +22,10 @@ import (
 	"strings"
 	"sync"
 
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/home"
-	"lethe/host"
-	"lethe/report"
 )
 
 // view is one of the views of an identity: GET /agents/{self}/NAME.

@@ -20,20 +20,20 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"lethe/agent/config"
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm/rehearsal"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/config"
-	"lethe/events"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
-	"lethe/llm/rehearsal"
-	"lethe/report"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of the views to this `directory`")

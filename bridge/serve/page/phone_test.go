@@ -17,9 +17,9 @@ import (
 	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
+	"lethe/agent/home"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/push"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
 )

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"lethe/home"
-	"lethe/host"
-	"lethe/report"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/bridge/report"
 )
 
 // recall searches what was said in rooms, and what identities have forgotten.

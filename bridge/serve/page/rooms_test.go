@@ -13,10 +13,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"lethe/agent/home"
 	"lethe/bridge"
 	"lethe/bridge/serve/api"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"lethe/llm"
+	"lethe/agent/llm"
 	"lethe/mind"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/events"
 	"lethe/chat"
-	"lethe/events"
 	"lethe/life"
 )
 

@@ -10,14 +10,14 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"lethe/agent/events"
+	"lethe/agent/llm"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/events"
 	"lethe/internal/markdown"
 	"lethe/life/event"
-	"lethe/llm"
 	"lethe/mind"
-	"lethe/report"
 )
 
 var words = template.FuncMap{

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/wake/trigger"
+	"lethe/bridge/report"
 	"lethe/internal/durable"
-	"lethe/report"
-	"lethe/trigger"
 )
 
 // draft is a trigger in the form, as its file is or as it was typed. The name of one that is paused begins with a dot,

@@ -16,11 +16,11 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
-	"lethe/config"
-	"lethe/home"
-	"lethe/host"
 	"lethe/internal/markdown"
 	"lethe/internal/test/lethetest"
 	"lethe/life"

@@ -26,9 +26,9 @@ import (
 	webpush "github.com/SherClockHolmes/webpush-go"
 
 	"lethe/blobs"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/internal/durable"
-	"lethe/report"
 )
 
 // Device is a browser that is told of notices.

@@ -29,15 +29,15 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
+	"lethe/agent/tools/web"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/push"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/report"
-	"lethe/web"
 )
 
 var b64 = base64.RawURLEncoding

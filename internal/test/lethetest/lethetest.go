@@ -58,7 +58,7 @@ func Sample(short, usual, all int) int {
 	return usual
 }
 
-// Tried says that a sweep tries so many more states; go run ./lab vitals adds them up.
+// Tried says that a sweep tries so many more states; go run ./cmd/lab vitals adds them up.
 func Tried(t testing.TB, states int) {
 	t.Helper()
 	t.Logf("tried %d states", states)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"lethe/share"
+	"lethe/agent/share"
 )
 
 // Store keeps streams in memory. It is safe for concurrent use.

@@ -1,4 +1,4 @@
-// Package rehearsal is the offline model, as package llm/rehearsal has it, with a script for tests: what it says to
+// Package rehearsal is the offline model, as package agent/llm/rehearsal has it, with a script for tests: what it says to
 // which request, and how a provider misbehaves.
 package rehearsal
 
@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"lethe/llm/rehearsal"
+	"lethe/agent/llm/rehearsal"
 )
 
 // Those of the offline model.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/llm/rehearsal"
+	"lethe/agent/llm/rehearsal"
 )
 
 // A Step is done instead of the model's answer, for the requests it matches. For

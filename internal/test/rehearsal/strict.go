@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/llm/rehearsal"
+	"lethe/agent/llm/rehearsal"
 )
 
 // Bounds of the service, from DeepSeek's pricing and API pages.

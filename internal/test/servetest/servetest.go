@@ -14,14 +14,14 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/chat"
-	"lethe/home"
 	"lethe/internal/test/lethetest"
-	"lethe/report"
 )
 
 // Token is the one that a test server asks for.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/share"
 	"lethe/internal/test/lethetest"
-	"lethe/share"
 )
 
 // Open opens a store, and closes it with the test.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/share"
 	"lethe/internal/test/lethetest"
-	"lethe/share"
 )
 
 // Holders are hosts that take one life from each other, write to it while they hold it, and pack and delete what is

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/share"
 	"lethe/internal/test/lethetest"
-	"lethe/share"
 )
 
 // told is what Create has returned for a text: nil or ErrTaken.

@@ -1,0 +1,306 @@
+// Package crew runs identities side by side, and with each of them the children that it spawns. One that fails is
+// opened again from its log.
+package crew
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/internal/panics"
+)
+
+// Life is the running form of an identity.
+type Life interface {
+	// Run lives until ctx ends, somebody stops it, or it fails. It is called once.
+	Run(ctx context.Context) error
+	// Join tells, before Run, the team that runs the children of the identity.
+	Join(*Team)
+	// Stir makes the loop look around soon. Any goroutine may call it.
+	Stir()
+}
+
+// MaxAlive is how many children run at once in a tree.
+const MaxAlive = 8
+
+// crew is the identities that one Supervise runs, with the children that they spawn.
+type crew struct {
+	open func(home.Identity) (Life, error)
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	members map[string]*member // by name
+}
+
+// member is an identity that runs, or a child that is about to.
+type member struct {
+	tree   string // the name of the identity at the top
+	by     string // the name of a child's parent
+	runs   bool
+	idle   bool // it is about to stop, unless it is called again
+	called bool // something was said to it since it looked
+}
+
+// Team runs the children of one identity; their lives end before its own does. A nil Team runs none.
+type Team struct {
+	*crew
+	name  string
+	tree  string // the name of the identity at the top
+	ctx   context.Context
+	lives sync.WaitGroup   // of children
+	life  Life             // as it was opened last; under mu
+	lost  map[string]error // children that cannot be run, by name; under mu
+}
+
+// run lets an identity live under supervision, and its children with it.
+func (c *crew) run(ctx context.Context, id home.Identity, tree string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	t := &Team{crew: c, name: id.Name, tree: tree, ctx: ctx, lost: map[string]error{}}
+	defer t.lives.Wait()
+	defer cancel()
+	return t.supervise(ctx, id)
+}
+
+// Admit takes a place for a child in the tree, and reports whether there is one.
+func (t *Team) Admit(name string) bool {
+	if t == nil {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	alive := 0
+	for _, m := range t.members {
+		if m.tree == t.tree && m.by != "" && !m.idle {
+			alive++
+		}
+	}
+	if alive >= MaxAlive {
+		return false
+	}
+	t.members[name] = &member{tree: t.tree, by: t.name}
+	return true
+}
+
+// opened opens the team's identity, and frees the places of children that were never started, since their parent has
+// failed.
+func (t *Team) opened(id home.Identity) (Life, error) {
+	life, err := t.open(id)
+	if err != nil {
+		return nil, err
+	}
+	life.Join(t)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.life = life
+	for name, m := range t.members {
+		if m.by == t.name && !m.runs {
+			delete(t.members, name)
+		}
+	}
+	return life, nil
+}
+
+// Start runs a child, until it has nothing left to do. One that runs looks again before
+// it stops.
+func (t *Team) Start(child home.Identity) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.lost, child.Name)
+	m := t.members[child.Name]
+	if m != nil && m.runs {
+		m.called, m.idle = true, false
+		return
+	}
+	m = &member{tree: t.tree, by: t.name, runs: true}
+	t.members[child.Name] = m
+	t.lives.Go(func() { t.keep(child, m) })
+}
+
+// keep runs a child as often as it is called.
+func (t *Team) keep(child home.Identity, m *member) {
+	for again := true; again; {
+		err := t.run(t.ctx, child, t.tree)
+		if err != nil && t.ctx.Err() == nil {
+			t.Lose(child.Name, err)
+		}
+		t.mu.Lock()
+		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
+			delete(t.members, child.Name)
+			if err == nil && t.ctx.Err() == nil { // it did not stop with its parent, to go on with it
+				t.lost[child.Name] = ErrStopped
+			}
+		}
+		m.called, m.idle = false, false
+		t.life.Stir() // it may have waited for that
+		t.mu.Unlock()
+	}
+}
+
+// ErrStopped is of a child that has stopped. Its result is in its room, unless a person has
+// stopped it, or removed that.
+var ErrStopped = errors.New("it has stopped without a result")
+
+// Forget has a child not go on for what was said to it before a person stopped it.
+func (t *Team) Forget() {
+	if t != nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if m := t.members[t.name]; m != nil {
+			m.called = false
+		}
+	}
+}
+
+// Lose notes that a child cannot be run. One that another process runs is not lost.
+func (t *Team) Lose(child string, err error) {
+	if t == nil || errors.As(err, new(*home.RunningError)) {
+		return
+	}
+	t.log.Error("a child cannot be run", "identity", child, "error", err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lost[child] = err
+	t.life.Stir()
+}
+
+// Leave reports whether the team's identity may stop: its parent called it, and has said nothing to it since it
+// last looked, and none of its own children runs.
+func (t *Team) Leave() bool {
+	if t == nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range t.members {
+		if m.by == t.name {
+			return false
+		}
+	}
+	m := t.members[t.name]
+	if m == nil || m.by == "" {
+		return false
+	}
+	if m.idle = !m.called; !m.idle {
+		m.called = false
+		t.life.Stir() // it looks again
+	}
+	return m.idle
+}
+
+// Lost returns why a child cannot be run, until it is called again; nil while it can.
+func (t *Team) Lost(child string) error {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost[child]
+}
+
+// Supervise runs identities side by side until ctx ends or all have stopped,
+// each isolated from the others' failures. open is asked for the running form of
+// an identity: its first error is that identity's end; after that, one that fails
+// (a full disk, a panic) is opened again, more and more slowly, since its log
+// holds everything. Corruption is final, and so is another process that took the
+// identity up meanwhile. The error joins those of all identities. The children that an
+// identity spawns run with it, and end before it.
+func Supervise[L Life](
+	ctx context.Context, ids []home.Identity, open func(home.Identity) (L, error), log *slog.Logger,
+) error {
+	errs := make([]error, len(ids))
+	c := &crew{open: func(id home.Identity) (Life, error) { return open(id) }, log: log, members: map[string]*member{}}
+	for _, id := range ids {
+		c.members[id.Name] = &member{tree: id.Name, runs: true}
+	}
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() {
+			errs[i] = c.run(ctx, id, id.Name)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.members, id.Name)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+func (t *Team) supervise(ctx context.Context, id home.Identity) error {
+	log := t.log.With("identity", id.Name)
+	life, err := t.opened(id)
+	if err != nil && !errors.Is(err, home.ErrAway) {
+		return err
+	}
+	var failing time.Time // since when
+	for wait := time.Duration(0); ; {
+		began := time.Now()
+		if err == nil {
+			err = guard(ctx, life, log)
+		}
+		if err == nil || errors.Is(err, home.ErrCorrupt) || errors.As(err, new(*home.RunningError)) || ctx.Err() != nil {
+			return err
+		}
+		if errors.As(err, new(*home.ElsewhereError)) {
+			log.Warn("it has stopped here", "error", err)
+			return err
+		}
+		if time.Since(began) > 2*longestWait {
+			wait = 0
+		}
+		if wait == 0 {
+			failing = time.Now().UTC()
+		}
+		wait = min(max(2*wait, time.Second), longestWait)
+		log.Error("the identity failed; it is opened again from its log", "error", err, "in", wait)
+		if !holdOut(ctx, id, err, failing, wait) {
+			return err
+		}
+		life, err = t.opened(id)
+	}
+}
+
+// longestWait is the longest time between two attempts at opening an identity.
+const longestWait = time.Minute
+
+// holdOut waits until an identity that fails is to be opened again, and shows what
+// is tried since when. It holds the lock meanwhile, so the identity is not taken
+// for stopped. It reports false when the identity is to stop instead.
+func holdOut(ctx context.Context, id home.Identity, err error, failing time.Time, wait time.Duration) bool {
+	show := func(string) {}
+	lock := home.LockOf(id)
+	if locked, _ := lock.TryLock(); locked { // otherwise another process has it, and shows what it does
+		defer lock.Unlock()
+		show = func(state string) {
+			s, _ := status.Read(id.Dir) // what else it shows stays
+			s.Name, s.Self, s.PID, s.State, s.Since, s.Error = id.Name, id.Self, os.Getpid(), state, failing, err.Error()
+			_ = status.Write(id.Dir, s) // a view
+		}
+	}
+	show(status.Retrying)
+	for end := time.Now().Add(wait); ctx.Err() == nil && !home.Asked(id, home.WishStop); {
+		if time.Now().After(end) {
+			return true
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+	_ = home.WishStop.Drop(id)
+	show(status.Stopped)
+	return false
+}
+
+// guard runs a life and makes a panic an error.
+func guard(ctx context.Context, life Life, log *slog.Logger) (err error) {
+	defer panics.Recover(log, &err)
+	return life.Run(ctx)
+}

@@ -1,0 +1,92 @@
+// Package gate says what a final answer of an identity has to pass before it counts.
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/mind"
+)
+
+// Gate is what a final answer has to pass before it counts: what is posted, and ends
+// the turn. The daemon holds it, so no model can turn it off.
+type Gate struct {
+	Check  string          // a command that has to exit 0; it has the answer as its standard input
+	Schema json.RawMessage // a JSON Schema that the answer has to fit
+}
+
+// ReadSchema reads the schema of a gate, nil where there is none. A model may have written it: one with references can
+// lead back to itself, or be endlessly large when each is followed.
+func ReadSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
+	if len(schema) == 0 {
+		return nil, nil
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, errors.New("the schema is not a JSON Schema: it has to be one JSON object")
+	}
+	text, err := json.Marshal(s) // with its keys as the library reads them
+	if err != nil {
+		return nil, fmt.Errorf("the schema is not a JSON Schema: %w", err)
+	}
+	if bytes.Contains(text, []byte(`"$ref":`)) || bytes.Contains(text, []byte(`"$dynamicRef":`)) {
+		return nil, errors.New("the schema has a $ref: write it without")
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		err = fmt.Errorf("the schema is not a JSON Schema: %w", err)
+	}
+	return r, err
+}
+
+// Fits returns why a text does not fit the schema, or "".
+func (g Gate) Fits(text string) string {
+	schema, err := ReadSchema(g.Schema)
+	switch {
+	case err != nil:
+		return err.Error()
+	case schema == nil:
+		return ""
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return "it has to be one JSON value with nothing around it: " + err.Error()
+	}
+	if err := schema.Validate(v); err != nil {
+		return "it does not fit the schema: " + err.Error()
+	}
+	return ""
+}
+
+// maxRefusals bounds the answers that are refused in one turn.
+const maxRefusals = 3
+
+// Verdict is what is said of a final answer.
+type Verdict struct {
+	Why    string // it does not pass; "" when it does
+	Broken bool   // the check could not be run, which no answer mends
+}
+
+// Refuses reports whether an answer is refused: the same one is not refused twice in a
+// turn, and none when maxRefusals were.
+func (v Verdict) Refuses(s *mind.State, text string) bool {
+	return v.Why != "" && !v.Broken && len(s.Refusals) < maxRefusals &&
+		!slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
+}
+
+// Caveat tells whoever reads an answer that counts although it does not pass.
+func (v Verdict) Caveat() string {
+	if v.Why == "" {
+		return ""
+	}
+	why, _, _ := strings.Cut(v.Why, tools.CheckOutput)
+	return fmt.Sprintf("(This answer did not pass: %s.)", why)
+}

@@ -1,0 +1,410 @@
+// Package host runs identities inside a program. All of it is what the commands do: the same
+// files, the same order of writing, so the lethe command may look at the same home meanwhile.
+//
+//	func main() {
+//		host.Main() // first: BASH runs this program again, to confine commands
+//		h, err := host.Open("", host.Options{}) // ~/.lethe, its config.toml, keys from the environment
+//		defer h.Close()
+//		ada, err := h.Start(ctx, home.BootOptions{Name: "ada"}) // resumes it, or boots it
+//		reply, err := ada.Say(ctx, "dev", "hello")               // when its turn has ended
+//		for e, err := range ada.Events(ctx, reply.After) { … }   // what happens from then on
+//	}
+//
+// An identity runs in one process at a time. Where another one runs it already, Start leaves it
+// there, and Say and Events work all the same; Resume takes it up when that process has ended.
+//
+// A context that ends, ends the wait, and not the turn: the answer is in the room. Close stops
+// what runs here, within two seconds and with everything saved; a kill loses nothing either.
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent"
+	"lethe/agent/config"
+	"lethe/agent/gate"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/llm/rehearsal"
+	"lethe/agent/share/hosts"
+	"lethe/agent/tools"
+	"lethe/agent/tools/catalogue"
+	"lethe/agent/tools/mcp"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// Options say how identities run. All of them may be left out; what is set wins over
+// config.toml.
+type Options struct {
+	Offline   bool   // with the offline rehearsal model, which is not intelligent
+	Rehearse  bool   // likewise, where there is no key and no provider is named
+	Preset    string // the provider: deepseek, openai, …
+	BaseURL   string // of another OpenAI-compatible endpoint
+	Model     string
+	Limit     int      // tokens of a request with its answer
+	Workspace string   // that the tools work in
+	Rooms     []string // that identities are subscribed to when they first run here
+	Standby   bool     // Run goes on for what other hosts leave, where the home is shared
+
+	Secrets []string     // files that agents must not read
+	Log     *slog.Logger // may be nil
+
+	Ready    func(home.Identity)             // called when an identity hears its rooms
+	Tell     func(home.Identity, life.Event) // called for each event that has happened
+	Report   func(error)                     // called when one of several identities cannot be opened
+	Webhooks []string                        // see agent.Config
+
+	Retry map[string]chan os.Signal // by hash: a person asks a paused identity to try again
+
+	HintTime time.Duration // the longest that a turn waits for a hint; 0 leaves that to the agent
+	Pace     time.Duration // between the pieces of an answer of the offline model
+}
+
+// Host is what identities of a home run in: the store, the watcher, the model.
+type Host struct {
+	Offline  bool   // the model is the offline one
+	Endpoint string // of the model, for people: a host name, or "offline"
+
+	home     home.Home
+	settings config.Settings
+	options  Options
+	store    *blobs.Store
+	watcher  *chat.Watcher
+	log      *slog.Logger
+
+	members  members                     // those that Start runs
+	client   *llm.Client                 // of all identities, which share its connections
+	known    llm.Known                   // of models
+	preset   string                      // that models go to where their names say none; "" for the offline one's
+	model    string                      // of an identity that has none
+	serve    func(context.Context) error // the offline model, or nil
+	others   *mcp.Servers                // nil: none is configured
+	shared   *hosts.Shared               // nil: no other host shares the home
+	warnings []string                    // what weakens the promises here
+}
+
+const offlineModel = "rehearsal"
+
+// tellTime bounds how long a start waits for an endpoint to tell the window of a model that nobody knows.
+const tellTime = 700 * time.Millisecond
+
+// Look prepares a host that runs no identities: to talk with those that other processes run.
+func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
+	store, err := blobs.Open(home.Blobs())
+	if err != nil {
+		return nil, err
+	}
+	HideKeys()
+	log := cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	h := &Host{
+		home: home, settings: settings, options: o, store: store, log: log, watcher: chat.NewWatcher(0, log),
+	}
+	h.shared = Share(&h.home, settings, store, log)
+	return h, nil
+}
+
+// Share has a home be shared with other hosts, if its settings say so; otherwise it returns nil.
+func Share(h *home.Home, settings config.Settings, store *blobs.Store, log *slog.Logger) *hosts.Shared {
+	if shared, ok := h.Shared.(*hosts.Shared); ok || settings.Share.URL == "" {
+		return shared
+	}
+	return hosts.New(h, settings.Share, store, log)
+}
+
+// Beside prepares a host like that of Look over a store that is open and a watcher that the caller runs. It
+// needs no Close.
+func Beside(home home.Home, store *blobs.Store, watcher *chat.Watcher) *Host {
+	h := &Host{home: home, store: store, watcher: watcher, log: slog.New(slog.DiscardHandler)}
+	h.members.begin.Do(func() { h.members.ctx = context.Background() })
+	return h
+}
+
+// New prepares a host for identities of a home; it starts nothing. A provider without a key
+// is llm.ErrNoKey.
+func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
+	h, err := Look(home, settings, o)
+	if err != nil {
+		return nil, err
+	}
+	log := h.log
+	h.others = h.servers()
+	if o.Offline {
+		return h, h.rehearse()
+	}
+	named := cmp.Or(o.Model, settings.Model.Name)
+	conf := llm.Config{
+		Preset: cmp.Or(o.Preset, settings.Model.Preset), BaseURL: cmp.Or(o.BaseURL, settings.Model.BaseURL), Model: named,
+		Log:           log,
+		AnswerTimeout: settings.Model.AnswerTimeout, Blob: h.blob,
+		// The room is told after some seven seconds, since a person is waiting; the identity goes on trying by itself.
+		MaxRetries: 3,
+		OnRetry: func(err error, wait time.Duration) {
+			log.Warn("the model did not answer; asking again", "error", err, "in", wait.Round(time.Millisecond))
+		},
+	}
+	h.client, err = llm.New(conf)
+	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset+conf.BaseURL+llm.ParseName(named).Preset == "" {
+		return h, h.rehearse()
+	}
+	if err != nil && !errors.Is(err, llm.ErrNoKey) {
+		err = config.Invalid("", "%w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range settings.Model.Fallback {
+		if _, _, err := (llm.Models{Client: h.client}).Of(name); err != nil {
+			log.Warn("a model of model.fallback cannot stand in", "error", err)
+		}
+	}
+	h.Endpoint, h.preset, h.model = h.client.Host(), h.client.Preset().Name, h.client.Preset().Model
+	if cmp.Or(llm.ParseName(named).Model, h.model) == "" {
+		const hint = "name one with --model, or model.name in config.toml"
+		return nil, config.Invalid(hint, "no model is named for %s", h.Endpoint)
+	}
+	return h, h.know(cmp.Or(named, h.model))
+}
+
+// know finds out what is known of models; where nobody knows the window of the one in use, the endpoint may.
+func (h *Host) know(model string) error {
+	h.known = h.settings.Known(h.preset)
+	info, _ := h.known.Of(model)
+	if info.Window == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		defer cancel()
+		_, _, models, _ := h.client.Look(ctx)
+		h.known.Learn(h.preset, models)
+		info, _ = h.known.Of(model)
+	}
+	return config.Fits(cmp.Or(h.options.Limit, h.settings.Context.Limit), model, info)
+}
+
+// blob reads a picture.
+func (h *Host) blob(hash string) ([]byte, error) {
+	b, err := h.store.Find(hash)
+	return b.Body, err
+}
+
+// rehearse starts listening for the offline model, over HTTP like any other.
+func (h *Host) rehearse() error {
+	server := rehearsal.New(rehearsal.Options{Pace: h.options.Pace})
+	url, err := server.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	h.Offline, h.Endpoint, h.model, h.known = true, "offline", offlineModel, h.settings.Known("")
+	// The client wants a key. Keys are struck out of errors, so it is no word that an error could hold.
+	h.client, err = llm.New(llm.Config{Preset: "deepseek", BaseURL: url, Key: "no-key-is-needed", Log: h.log})
+	h.serve = server.Serve
+	return err
+}
+
+// OpenAgent makes the running form of an identity.
+func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
+	config, err := h.config(id)
+	if err != nil {
+		return nil, err
+	}
+	return agent.Open(id, config)
+}
+
+// config is what an identity runs with.
+func (h *Host) config(id home.Identity) (agent.Config, error) {
+	s, r := h.settings, h.options
+	bash := s.Tools.Bash
+	if !confines.Load() {
+		bash = tools.BashOff
+	}
+	params := mind.Params{
+		MaxTokens: s.Model.MaxTokens,
+		Thinking:  s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
+	}
+	var fallback []string
+	var model agent.Model = h.client // the offline one gets names as they are
+	if h.Offline {
+		params.Model = offlineModel
+	} else {
+		model = llm.Models{Client: h.client}
+		for _, name := range s.Model.Fallback {
+			fallback = append(fallback, llm.Settle(name, "", h.preset))
+		}
+		params.Model = llm.Settle(cmp.Or(r.Model, s.Model.Name), "", h.preset)
+	}
+	var ask []tools.Rule
+	for _, text := range s.Tools.Ask {
+		rule, _ := tools.ParseRule(text) // checked
+		ask = append(ask, rule)
+	}
+	askTime, _ := tools.Duration(s.Tools.AskTime) // checked
+	var notify []string
+	for _, name := range append(s.Notified(config.ByTelegram), s.Notified(config.ByPush)...) {
+		notify = append(notify, chat.NotifyRoom(name))
+	}
+	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
+	var rulesDir string
+	if dir, err := os.UserConfigDir(); err == nil {
+		rulesDir = filepath.Join(dir, "lethe")
+	}
+	s.Tools.Bash = bash
+	shelf := h.shelf(id, s, workspace)
+	others := []catalogue.Source{shelf}
+	if h.others != nil {
+		others = append(others, h.others)
+	}
+	c := agent.Config{
+		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
+		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
+		Preset: h.preset, Fallback: fallback, Switchers: s.People,
+		Forgetting: agent.Forgetting{
+			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
+			Mechanical: s.Compactor.Mode == config.ModeMechanical,
+		},
+		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
+		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
+		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns, Mentions: s.Mentions(id.Name),
+		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
+		Tools: tools.Config{
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
+			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
+			Others: others, Read: shelf.Dirs,
+		}.Narrowed(s.Tools.Only),
+		Budget: s.Budget.Limits(), Known: h.known,
+		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
+		RulesDir: rulesDir,
+		Gate:     gate.Gate{Check: s.Gate.Check},
+		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
+	}
+	return c, h.review(id, &c)
+}
+
+// Run runs identities until ctx ends or every one has stopped. With Standby it also runs what this host has, and takes from
+// others, and goes on until it is drained.
+func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
+	h.warn()
+	return h.Serving(ctx, func(ctx context.Context) error {
+		if !h.options.Standby || h.shared == nil {
+			return h.supervise(ctx, ids, h.options.Rooms)
+		}
+		h.shared.StandBy(ctx, ids, func(id home.Identity) error {
+			rooms := h.options.Rooms
+			if !slices.Contains(ids, id) {
+				rooms = nil
+			}
+			err := h.supervise(ctx, []home.Identity{id}, rooms)
+			if moved := errors.As(err, new(*home.ElsewhereError)); err != nil && !moved && ctx.Err() == nil {
+				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
+			}
+			return err
+		})
+		return nil
+	})
+}
+
+// warn says what weakens the promises here.
+func (h *Host) warn() {
+	h.warnings = nil
+	for _, w := range Warnings(h.home.Dir, h.settings.Tools.Bash) {
+		h.warnings = append(h.warnings, w.Text)
+	}
+	if !confines.Load() {
+		h.warnings = append(h.warnings, "BASH and programs of [mcp] are refused: this program does not call host.Main first")
+	}
+	for _, what := range h.warnings {
+		h.log.Warn(what)
+	}
+}
+
+// Serving runs f, and as long as it lasts the watcher and the offline model, if that is
+// the one: they outlive identities, which may be in the middle of a call.
+func (h *Host) Serving(ctx context.Context, f func(context.Context) error) error {
+	around, end := context.WithCancel(context.WithoutCancel(ctx))
+	var group errgroup.Group
+	group.Go(func() error { return h.watcher.Run(around) })
+	if h.shared != nil {
+		h.shared.Until(ctx)
+		group.Go(func() error { return h.serveOthers(around) })
+	}
+	if h.serve != nil {
+		group.Go(func() error { return h.serve(around) })
+	}
+	err := f(ctx)
+	if h.others != nil {
+		h.others.Close()
+	}
+	if h.client != nil { // Look runs nothing that asks a model
+		h.client.Close()
+	}
+	end()
+	return errors.Join(err, group.Wait())
+}
+
+// serveOthers shares the rooms with other hosts, and says that this one is there.
+func (h *Host) serveOthers(ctx context.Context) error {
+	changed, cancel := h.watcher.Subscribe(chat.Scope{Dir: h.home.Chats()})
+	defer cancel()
+	err := h.shared.Serve(ctx, changed)
+	if errors.Is(err, hosts.ErrDrained) {
+		h.log.Warn(err.Error())
+		err = nil
+	}
+	return err
+}
+
+// opener is open, for the supervisor. At first it subscribes the identity to some
+// rooms. Where others go on running, it reports at once that one
+// cannot be opened. Children of ids, which come later, hear their own rooms.
+func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (*agent.Agent, error) {
+	var seen sync.Map
+	return func(id home.Identity) (*agent.Agent, error) {
+		_, again := seen.LoadOrStore(id.Self, true)
+		a, err := h.OpenAgent(id)
+		again = again || !slices.Contains(ids, id)
+		if err == nil && !again {
+			for _, room := range rooms {
+				err = errors.Join(err, h.home.Subscribe(id, room))
+			}
+			if err != nil {
+				a.Close()
+			}
+		}
+		if err != nil && len(ids) > 1 && !again && h.options.Report != nil {
+			h.options.Report(err)
+		}
+		return a, err
+	}
+}
+
+// Boot boots an identity, which hears the room dev where none is named, after a check that it can run with its
+// settings. Where there is one
+// of that name, the error is home.ErrExists, and the identity is that one.
+func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
+	if len(o.Rooms) == 0 {
+		o.Rooms = []string{config.DefaultRoom}
+	}
+	if h.shared != nil {
+		if err := h.shared.Unknown(o.Name); err != nil {
+			return home.Identity{}, err
+		}
+	}
+	o.Check = func(id home.Identity) error {
+		config, err := h.config(id)
+		if err != nil {
+			return err
+		}
+		return agent.Check(id, config)
+	}
+	return home.Boot(h.home, h.store, o)
+}

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/chat"
+)
+
+// keepPace is how often Keep looks for what another process has let go of.
+const keepPace = time.Second
+
+// Keep runs f, and beside it, and on until none runs any more, the identities of a home that people have started
+// (home.Started), also those that they start meanwhile. An error of f ends them, as ctx does. Each begins with the
+// settings and keys as they are then; options that stand in for settings are those of other identities. Why one cannot
+// be run is written down with it; it is tried again when people start it again. While another process keeps them, Keep
+// waits for its end. Log is set.
+func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lock := place.Keeper()
+	defer lock.Close()
+	watcher := chat.NewWatcher(0, o.Log)
+	changed, _ := watcher.Subscribe(chat.Scope{Dir: lock.Path()})
+	go func() { _ = watcher.Run(ctx) }() // ends with ctx
+	runs, ended, other := map[string]bool{}, make(chan string), make(chan error, 1)
+	go func() { other <- f(ctx) }() // ends with ctx
+	for alone := false; ; {
+		mine, _ := lock.TryLock()
+		elsewhere := !mine
+		for _, s := range place.Started() {
+			_, running := home.Running(s.Identity)
+			if !mine || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
+				continue
+			}
+			if running {
+				elsewhere = true
+				continue
+			}
+			runs[s.Self] = true
+			go func() { // ends with ctx
+				keep(ctx, place, s, o)
+				ended <- s.Self
+			}()
+		}
+		if len(runs) == 0 && alone {
+			return err
+		}
+		var again <-chan time.Time
+		if elsewhere {
+			again = time.After(keepPace)
+		}
+		select {
+		case self := <-ended:
+			delete(runs, self)
+		case <-changed:
+		case <-again:
+		case err = <-other:
+			if alone = true; err != nil {
+				cancel()
+			}
+		}
+	}
+}
+
+// keep runs a started identity until it is stopped, or writes down why it cannot be run.
+func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
+	var settings config.Settings
+	var h *Host
+	o.Offline, o.Preset, o.BaseURL, o.Model, o.Limit, o.Workspace, o.Rooms = s.Offline, "", "", "", 0, "", nil
+	o.Standby = false
+	err := config.Read(place.Dir, &settings)
+	if err == nil {
+		h, err = New(place, settings, o)
+	}
+	if err == nil {
+		err = h.Run(ctx, []home.Identity{s.Identity})
+	}
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*home.RunningError)) {
+		return
+	}
+	if now, still := s.Started(); !still || now != s { // it was stopped, or started otherwise, meanwhile
+		return
+	}
+	o.Log.Error("a started identity cannot be run", "identity", s.Name, "error", err)
+	_ = s.Start(s.Offline, err.Error()) // else it is tried again, and logged again
+}

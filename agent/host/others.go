@@ -1,0 +1,48 @@
+package host
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/tools"
+	"lethe/agent/tools/mcp"
+	"lethe/agent/tools/skills"
+)
+
+// Shelf returns the skills and programs of identities with these settings and workspaces.
+func Shelf(h home.Home, s config.Settings, workspaces ...string) *skills.Shelf {
+	user, _ := os.UserHomeDir() // without one, there is nothing of theirs
+	return skills.New(h.Dir, user, workspaces, s.Tools.Roots, s.Tools.Bash != tools.BashOff)
+}
+
+// shelf is Shelf for an identity, whose workspace is that of its eldest ancestor unless one is named.
+func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *skills.Shelf {
+	if workspace == "" {
+		eldest := append([]string{id.Self}, home.Ancestry(h.store, id.Self)...)
+		workspace = filepath.Join(h.home.Agents(), eldest[len(eldest)-1], "workspace")
+	}
+	workspace, _ = filepath.Abs(workspace) // else there is no working directory
+	shelf := Shelf(h.home, s, workspace)
+	shelf.Tell = func(waiting []string) {
+		h.log.Warn(fmt.Sprintf("not offered until people allow them: %s; lethe skills allow --workspace %s NAME shows and "+
+			"allows one", home.Shorten(waiting), workspace))
+	}
+	return shelf
+}
+
+// servers returns the servers of tools that are configured, or nil.
+func (h *Host) servers() *mcp.Servers {
+	all := maps.Clone(h.settings.MCP)
+	maps.DeleteFunc(all, func(_ string, s mcp.Server) bool { return s.URL == "" && !confines.Load() })
+	if len(all) == 0 {
+		return nil
+	}
+	return mcp.New(mcp.Config{
+		Servers: all, Home: h.home.Dir, Secrets: h.options.Secrets, Log: h.log,
+		Trusted: h.settings.Tools.Bash == tools.BashTrusted,
+	})
+}

@@ -1,0 +1,73 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"lethe/agent"
+	"lethe/agent/crew"
+	"lethe/agent/gate"
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
+)
+
+// review completes what an identity runs with: as the reviewer, or as the one reviewed.
+func (h *Host) review(id home.Identity, c *agent.Config) error {
+	r := h.settings.Reviewer
+	switch {
+	case r.For == "":
+	case id.Name == r.For:
+		c.Reviewer = r.Called()
+	case r.Is(id):
+		of, err := h.home.Find(r.For)
+		if errors.Is(err, home.ErrNotFound) {
+			return nil // it may be booted later
+		}
+		if err != nil {
+			return err
+		}
+		// It looks at a life, not at a workspace: no check holds for what it says.
+		c.Reviews, c.Gate = of, gate.Gate{}
+		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
+			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
+		if r.Model != "" && !h.Offline {
+			c.Params.Model = llm.Settle(r.Model, "", h.preset)
+		}
+	}
+	return nil
+}
+
+// supervise runs identities, which hear rooms, and the reviewer of one of them for as long.
+func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []string) error {
+	r := h.settings.Reviewer
+	named := func(name string) bool {
+		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
+	}
+	if r.For == "" || !named(r.For) || named(r.Called()) {
+		return crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
+	}
+	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
+	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
+	if err != nil && !errors.Is(err, home.ErrExists) {
+		return err
+	}
+	if err := h.home.Subscribe(id, home.ReviewRoom(r.For)); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { // ends with them
+		if err := crew.Supervise(ctx, []home.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
+			h.log.Error("the reviewer does not run", "identity", id.Name, "error", err)
+		}
+	})
+	err = crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
+	cancel()
+	beside.Wait()
+	return err
+}

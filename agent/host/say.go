@@ -1,0 +1,320 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/config"
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/chat"
+	"lethe/internal/secret"
+)
+
+// Reply is what an identity has made of a line.
+type Reply struct {
+	Room  string    `json:"room"`
+	Agent bool      `json:"agent"`          // true, as in a line of a room
+	Name  string    `json:"name"`           // of the identity
+	At    time.Time `json:"at"`             // of what it said last
+	Text  string    `json:"text"`           // what it said in the room, messages parted by newlines
+	Turn  int       `json:"turn"`           // 0 where none has answered: to a command, or to what wakes nobody
+	Hash  string    `json:"hash,omitempty"` // of the blob with the answer
+
+	Question *chat.Question `json:"question,omitempty"` // that it has asked, and waits for the answer to
+
+	Calls  int     `json:"calls"` // of the model in this turn
+	In     int64   `json:"in"`    // tokens
+	Cached int64   `json:"cached"`
+	Out    int64   `json:"out"`
+	USD    float64 `json:"cost_usd"`
+
+	After string `json:"-"` // the ID of the last event of it, to give to Events
+
+	// Ended is how the turn ended where the identity has not ended it: stop, or why it was
+	// given up. Text then has what it had begun to say.
+	Ended string `json:"ended,omitempty"`
+}
+
+var (
+	// ErrNotHeard says that an identity is not subscribed to a room: see Join.
+	ErrNotHeard = errors.New("it does not hear the room")
+	// ErrStopped says that an identity has stopped before it answered. What was said is
+	// there, and it is heard at the next start.
+	ErrStopped = errors.New("it has stopped; what was said is heard at its next start")
+	// ErrDismissed is an ErrStopped by a person's request.
+	ErrDismissed = fmt.Errorf("somebody has stopped it: %w", ErrStopped)
+)
+
+// PausedError says why an identity does not go on before somebody mends something. It goes on
+// by itself then, and the answer is in the room.
+type PausedError struct {
+	Name, Why string
+	Until     time.Time // when it tries again; zero where it does not
+}
+
+func (e *PausedError) Error() string { return "wait for an answer: " + e.Name + " is paused: " + e.Why }
+
+// Post appends a line that somebody says to a room. In text are no secrets of this process.
+func Post(home home.Home, room, user, text string) (chat.Line, error) {
+	raw, err := chat.Format(false, user, time.Now(), secret.Text(text))
+	if err != nil {
+		return chat.Line{}, config.Invalid("", "%w", err)
+	}
+	line, path := chat.Parse(raw), chat.Path(home.Dir, room)
+	line.From, line.To, err = chat.Append(path, raw)
+	if there, err := chat.After(path, line.From, 1); err == nil && len(there) > 0 && there[0].To == line.To {
+		line = there[0] // as it is heard: of a very long one that is the beginning
+	}
+	return line, err
+}
+
+// Say says something in a room as the user of config.toml, and returns what the identity has
+// made of it: when its turn has ended, or when it asks something back, which a later Say
+// answers. room may be empty: see RoomOf.
+//
+// The error is ErrNotHeard, ErrStopped, a *PausedError or the context's; what was said stays
+// said, except with ErrNotHeard.
+func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
+	room = cmp.Or(room, RoomOf(i.Identity))
+	asked, err := i.Ask(room)
+	if err != nil {
+		return Reply{}, err
+	}
+	line, err := Post(i.host.home, room, i.host.settings.UserName(), text)
+	if err != nil {
+		return Reply{}, err
+	}
+	return asked.Await(ctx, line, nil)
+}
+
+// Asked waits for what an identity makes of a line that is about to be said.
+type Asked struct {
+	*Identity
+	Room  string
+	After string // the newest event that Await has seen
+
+	turn turn
+}
+
+// Ask prepares to say something in a room.
+func (i *Identity) Ask(room string) (*Asked, error) {
+	if !i.Hears(room) {
+		return nil, fmt.Errorf("say something to %s in room %s: %w", i.Name, room, ErrNotHeard)
+	}
+	after, err := events.End(i.LIFE())
+	return &Asked{Identity: i, Room: room, After: after}, err
+}
+
+// Await returns when the turn that hears the line has ended; see Say. on, if not nil, is called
+// for each event meanwhile, deltas too. After an ErrStopped and Resume, a *PausedError or a context that
+// ended, it may be called again, and goes on.
+func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event) error) (Reply, error) {
+	t := &a.turn
+	if errors.As(t.err, new(*PausedError)) {
+		t.entry = "" // its notice was the end of the call before
+	}
+	t.Room, t.Agent, t.Name, t.line, t.err = a.Room, true, a.Name, line.Hash, nil
+	following, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go a.untilStopped(following, end)
+	see := func(e events.Event, err error) (done bool, _ error) {
+		if err == nil && on != nil {
+			err = on(e)
+		}
+		if err != nil {
+			return true, err
+		}
+		a.After = cmp.Or(e.ID, a.After)
+		t.After = a.After
+		return t.take(e), t.err
+	}
+	for e, err := range a.Events(following, a.After) {
+		if done, err := see(e, err); done {
+			if errors.Is(err, ErrStopped) {
+				a.ended(ctx)
+			}
+			var paused *PausedError
+			if t.said > 0 && (err == nil && t.Ended == "" || errors.As(err, &paused)) {
+				a.posted(ctx, line)
+			}
+			return t.Reply, err
+		}
+	}
+	if err := context.Cause(following); !errors.Is(err, ErrStopped) {
+		return t.Reply, err
+	}
+	// What has happened at the end may not have been read yet.
+	rest, err := events.Open(a.host.store, events.Log{Path: a.LIFE(), Name: a.Name}, a.After)
+	if err != nil {
+		return t.Reply, err
+	}
+	defer rest.Close()
+	for e, err := range rest.All() {
+		if done, err := see(e, err); done {
+			return t.Reply, err
+		}
+	}
+	return t.Reply, context.Cause(following)
+}
+
+// posted waits until what the identity said stands in the room: its log says it a moment before. A room that
+// cannot be written is not waited for longer.
+func (a *Asked) posted(ctx context.Context, line chat.Line) {
+	path := chat.Path(a.host.home.Dir, a.Room)
+	changed, cancel := a.host.watcher.Subscribe(chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}})
+	defer cancel()
+	for late := time.After(alivePace); ; {
+		select {
+		case <-changed:
+		case <-late:
+			return
+		case <-ctx.Done():
+			return
+		}
+		lines, err := chat.Before(path, -1, 1000) // so many may have been said since
+		lines = slices.DeleteFunc(lines, func(l chat.Line) bool { return !l.By(a.Name) || l.From < line.From })
+		if err != nil || len(lines) >= a.turn.said {
+			return
+		}
+	}
+}
+
+// ended waits for the end of a run in this program that has said that it stops, so that Resume begins another one.
+func (i *Identity) ended(ctx context.Context) {
+	i.mu.Lock()
+	done := i.done
+	i.mu.Unlock()
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-time.After(alivePace): // it was an earlier run
+	}
+}
+
+// alivePace is how often it is looked whether another process still lives; it may die without a word.
+const alivePace = 2 * time.Second
+
+// untilStopped ends the wait for an identity that does not run any more.
+func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
+	i.mu.Lock()
+	done := i.done
+	i.mu.Unlock()
+	look := time.NewTicker(alivePace)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-done:
+			done = nil // perhaps it was opened by another process before this one
+		case <-look.C:
+		}
+		if _, running := home.Running(i.Identity); !running {
+			end(fmt.Errorf("wait for %s: %w", i.Name, ErrStopped))
+		}
+	}
+}
+
+// Events tells what happens to the identity, behind the event with the ID after: from the
+// beginning of its life for "", and from now on for events.End. It goes on until ctx ends.
+func (i *Identity) Events(ctx context.Context, after string) iter.Seq2[events.Event, error] {
+	return func(yield func(events.Event, error) bool) {
+		i.host.started() // the watcher
+		s, err := events.Open(i.host.store, events.Log{Path: i.LIFE(), Name: i.Name}, after)
+		if err != nil {
+			yield(events.Event{}, err)
+			return
+		}
+		defer s.Close()
+		enough := errors.New("the reader has enough")
+		err = s.Follow(ctx, i.host.watcher, func(e events.Event) error {
+			if !yield(e, nil) {
+				return enough
+			}
+			return nil
+		})
+		if err != nil && err != enough {
+			yield(events.Event{}, err)
+		}
+	}
+}
+
+// turn gathers the reply to a line.
+type turn struct {
+	Reply
+	line  string // its hash
+	heard bool
+	said  int    // messages of Text that are said in the room
+	entry string // what the harness says next is the end: the answer to a command, or why it pauses
+	err   error  // at the end
+}
+
+// take reports whether an event is the last that has to do with the line.
+func (t *turn) take(e events.Event) (done bool) {
+	here := e.InRoom(t.Room)
+	switch {
+	case e.Type == events.Stopped:
+		why := ErrStopped
+		if e.Why == "request" {
+			why = ErrDismissed
+		}
+		t.err = fmt.Errorf("wait for %s: %w", t.Name, why)
+		return true
+	case e.Type == events.Paused:
+		t.err, t.entry = &PausedError{t.Name, e.Text, e.Until}, e.Entry
+		return !strings.Contains(e.ID, ".") // unless more of this line follows, which says so
+	case t.entry != "":
+		if e.Type == events.MessageDone && e.Entry == t.entry && here {
+			t.say(e, e.Text)
+			return true
+		}
+		return false
+	case !t.heard:
+		if e.Type == events.UserMessage && here && e.Line == t.line {
+			t.heard, t.Turn = true, e.Turn
+			if strings.HasPrefix(e.Entry, "k") {
+				t.entry, t.Turn = e.Entry, 0
+				return false
+			}
+			return t.Turn == 0
+		}
+		return false
+	case e.Turn != t.Turn:
+		return false
+	}
+	switch {
+	case e.Type == events.MessageDone && strings.HasPrefix(e.Entry, "k"): // a notice, as that the model is not reached
+	case e.Type == events.MessageDone && (here || e.Status == "cut" || e.Status == "stopped"):
+		t.say(e, e.Text)
+		t.Hash = e.Hash
+	case e.Type == events.Asked && here && e.Question != nil:
+		t.Question = e.Question
+		t.say(e, e.Question.String())
+	case e.Type == events.Usage:
+		t.Calls, t.In, t.Cached, t.Out, t.USD = t.Calls+e.Calls, t.In+e.In, t.Cached+e.Cached, t.Out+e.Out, t.USD+e.USD
+	case e.Type == events.TurnEnd:
+		if e.Why != "asked" {
+			t.Ended = e.Why
+		}
+		return true
+	}
+	return false
+}
+
+func (t *turn) say(e events.Event, text string) {
+	t.At, t.Text = e.At, strings.TrimPrefix(t.Text+"\n"+text, "\n")
+	if e.Status == "" {
+		t.said++
+	}
+}

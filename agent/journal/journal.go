@@ -1,0 +1,356 @@
+// Package journal writes what happens in a life: texts go into blobs, then lines into LIFE, in one append that waits
+// until all of it is durable, and then both into the fold. Who owns the State hands it in; the journal alone writes.
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"lethe/agent/home"
+	"lethe/agent/spend"
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/internal/secret"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/life/proof"
+	"lethe/mind"
+)
+
+// Journal is the log of a life, and what it takes to write on in it.
+type Journal struct {
+	*life.Log
+	State      *mind.State    // what the log says
+	Spending   spend.Spending // what it says of money
+	SinceEpoch int            // events after the newest epoch
+
+	Tell  func(life.Event) // called for each line that was written
+	Shown func(Text) int   // how much of a note a request shows; nil for all
+
+	Home  home.Home
+	ID    home.Identity
+	Store *blobs.Store
+
+	log  *slog.Logger
+	lock *flock.Flock
+	last time.Time // of the newest event
+	err  error     // why State is behind the log, which then takes no more
+
+	custody home.Custody    // nil where no other host shares the home
+	put     []blobs.Hash    // texts that the store of the hosts may lack
+	until   context.Context // it is waited for that store until this ends
+}
+
+// Record is an event to be committed, with its texts in the order of its refs. An entry and a notice that have no number
+// get the next one of the life.
+type Record struct {
+	Event  event.Event
+	Stored []mind.Ref // texts that are durable already
+	Texts  []Text     // that Commit stores
+}
+
+// Text is one that Commit stores.
+type Text = blobs.Text
+
+// Told is a record with a text. What is kept goes into blobs beside it.
+func Told[T string | []byte](e event.Event, gist string, text T, kept ...Text) Record {
+	return Record{Event: e, Texts: append([]Text{{Gist: gist, Data: []byte(text)}}, kept...)}
+}
+
+// prepared is a line whose blobs are stored.
+type prepared struct {
+	life.Event
+	bodies []mind.Body
+}
+
+// Commit makes records happen, together: blobs are written first, then their lines in one append, which waits until
+// all of that is durable; then the state in memory changes. After an error the log alone knows what happened: the
+// identity has to be opened again.
+func (j *Journal) Commit(records ...Record) error {
+	events, err := j.prepare(records)
+	if err == nil {
+		err = j.append(events, false)
+	}
+	if err == nil {
+		err = j.apply(events)
+	}
+	return err
+}
+
+// prepare stores the blobs of records. No secret of this process gets into them or
+// their lines; an epoch holds what was recorded before, and is left as it is.
+func (j *Journal) prepare(records []Record) ([]prepared, error) {
+	at, parent := j.Now(), j.State.LastBlob
+	entries, notices := j.State.Next, j.State.Notices
+	var last Text // what many calls share is stored once
+	var ref mind.Ref
+	var out []prepared
+	for _, r := range records {
+		if note, ok := r.Event.(event.Note); ok {
+			if text := r.Texts[0]; j.Shown != nil && len(text.Data) >= 1000 { // a person's file has any length
+				note.Show = j.Shown(text)
+				note.Places = note.Show > 0
+			}
+			r.Event = note
+		}
+		l := prepared{Event: event.Line(at, r.Event)}
+		switch {
+		case l.Arg(0) == "e0":
+			l.Args[0] = mind.EntryID(entries)
+			entries++
+		case len(l.Args) > 0 && l.Args[0] == "":
+			notices++ // of one commit only questions are several
+			l.Args[0] = fmt.Sprintf("k%d", notices)
+		}
+		_, epoch := r.Event.(event.Epoch)
+		if !epoch {
+			redactLine(l.Event)
+		}
+		for _, stored := range r.Stored {
+			if !stored.Hash.IsZero() {
+				l.add(stored, nil)
+			}
+		}
+		for _, b := range r.Texts {
+			if !epoch {
+				b = Text{Gist: secret.Text(b.Gist), Data: secret.Bytes(b.Data)}
+			}
+			if ref.Hash.IsZero() || b.Gist != last.Gist || !bytes.Equal(b.Data, last.Data) {
+				var err error
+				if ref, err = j.Put(blobs.Meta{At: at, Gist: b.Gist, Parent: parent}, b.Data); err != nil {
+					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
+				}
+				parent, last = ref.Hash, b
+			}
+			l.add(ref, b.Data)
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+func (p *prepared) add(r mind.Ref, data []byte) {
+	p.Refs = append(p.Refs, blobs.Ref{Hash: r.Short, Gist: r.Gist})
+	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
+}
+
+// Put stores a text of this life with all that m says of it; of now, unless it says when. It is durable with the next
+// append.
+func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
+	m.Life = j.ID.Self
+	if m.At.IsZero() {
+		m.At = j.Now()
+	}
+	h, err := j.Store.PutLater(&j.Syncs, m, text)
+	if err != nil {
+		return mind.Ref{}, err
+	}
+	if j.custody != nil {
+		j.put = append(j.put, h)
+	}
+	return mind.Ref{Hash: h, Short: j.Store.Short(h), Gist: blobs.Gist(m.Gist)}, nil
+}
+
+// redactLine takes secrets out of a line, in place.
+func redactLine(e life.Event) {
+	for i, arg := range e.Args {
+		e.Args[i] = secret.Text(arg)
+	}
+	for i, f := range e.Fields {
+		e.Fields[i].Value = secret.Text(f.Value)
+	}
+}
+
+// append writes the lines of events, which then have happened, and behind them the seal of the log if
+// that is asked for.
+func (j *Journal) append(events []prepared, sealed bool) error {
+	if j.err != nil {
+		return j.err
+	}
+	lines, last := make([]life.Event, len(events)), j.State.LastBlob
+	for i, e := range events {
+		lines[i] = e.Event
+		if len(e.bodies) > 0 {
+			last = e.bodies[len(e.bodies)-1].Hash
+		}
+	}
+	var err error
+	if sealed {
+		seal := func(size int64, root tlog.Hash) (life.Event, error) { return j.seal(size, root, last) }
+		lines, err = j.AppendSealed(seal, lines...)
+	} else {
+		err = j.Log.Append(lines...)
+	}
+	if err == nil && j.custody != nil {
+		err = j.ship(events)
+	}
+	if err != nil {
+		return fmt.Errorf("record %s: %w", events[0].Kind, err)
+	}
+	for _, e := range lines {
+		j.Tell(e)
+	}
+	return nil
+}
+
+// lastWait bounds how long a process that ends waits for the store of the hosts.
+const lastWait = 1500 * time.Millisecond
+
+// ship makes what was appended durable for the other hosts of the home.
+func (j *Journal) ship(events []prepared) error {
+	for _, e := range events {
+		for _, address := range e.All("hash") { // of a grant: a file that somebody has attached
+			if h, err := blobs.ParseHash(address); err == nil && j.Store.Has(h) {
+				j.put = append(j.put, h)
+			}
+		}
+	}
+	ctx := j.until
+	if ctx.Err() != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
+		defer cancel()
+		ctx = last
+	}
+	if j.err = j.custody.Ship(ctx, j.put); j.err == nil {
+		j.put = nil
+	}
+	return j.err
+}
+
+// Until has Commit wait for a store of the hosts that is away until ctx ends.
+func (j *Journal) Until(ctx context.Context) { j.until = ctx }
+
+// Check makes sure that this host still has the life, before something is done that cannot be undone.
+func (j *Journal) Check(ctx context.Context) error {
+	if j.custody == nil {
+		return nil
+	}
+	return j.custody.Check(ctx)
+}
+
+// apply folds events into the state.
+func (j *Journal) apply(events []prepared) error {
+	for _, e := range events {
+		if j.err = j.State.Apply(e.Event, e.bodies...); j.err != nil {
+			return fmt.Errorf("record: %w", j.err)
+		}
+		j.Spending.Line(e.Event)
+		j.SinceEpoch++
+	}
+	return nil
+}
+
+// Now is the time of the next event: the clock's, but never before the last
+// event's, so that a clock that jumps back does not turn a life around.
+func (j *Journal) Now() time.Time {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if now.Before(j.last) {
+		return j.last
+	}
+	j.last = now
+	return now
+}
+
+// Epoch appends an epoch event, a snapshot to resume from. The epoch of the prompt goes on: no byte of the request
+// changes. The snapshot has the records already, which go out in the same append; so does the seal behind
+// it. It is of the state that change, which may be nil, makes.
+func (j *Journal) Epoch(why string, change func(*mind.State) error, records ...Record) error {
+	return j.epoch(why, change, records)
+}
+
+// Stop appends an epoch, and that the process ends in good order.
+func (j *Journal) Stop(why string) error {
+	return j.epoch("stop", nil, nil, Record{Event: event.Stopped{Why: why}})
+}
+
+// epoch is Epoch. The records of after stand between the epoch and the seal.
+func (j *Journal) epoch(why string, change func(*mind.State) error, before []Record, after ...Record) error {
+	events, err := j.prepare(before)
+	if err != nil {
+		return err
+	}
+	if err := j.apply(events); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := change(j.State); err != nil {
+			return err
+		}
+	}
+	j.State.Carry(j.Spending.Encode())
+	snapshot, err := j.State.Snapshot()
+	if err := cmp.Or(err, j.Syncs.Wait()); err != nil { // no line names the texts that a snapshot alone names
+		return err
+	}
+	gist := fmt.Sprintf("epoch %d of %s (%s)", j.State.Epoch, j.ID.Name, why)
+	epoch, err := j.prepare(append([]Record{Told(event.Epoch{K: j.State.Epoch, Why: why}, gist, snapshot)}, after...))
+	if err != nil {
+		return err
+	}
+	if err := j.append(append(events, epoch...), true); err != nil {
+		return err
+	}
+	err = j.apply(epoch)
+	j.SinceEpoch = 0
+	return err
+}
+
+// seal states, signed, what the lines of the log are, and its blobs down from the last.
+func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, error) {
+	key, err := proof.LoadKey(j.Home.Dir)
+	if err != nil {
+		return life.Event{}, err
+	}
+	c := key.Sign(j.ID.Self, size, root, last.String())
+	sealed := event.Sealed{
+		Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig),
+	}
+	return event.Line(j.Now(), sealed), nil
+}
+
+// ReadOwn reads one of the identity's own files.
+func (j *Journal) ReadOwn(name string) ([]byte, error) { return j.ID.ReadOwn(name, j.log) }
+
+// Settle gives calls that have no result one, so that a note can follow: why they were not started.
+func (j *Journal) Settle(why string) error {
+	var results []Record
+	for _, p := range j.State.Owed().Calls {
+		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted}
+		text := "not started: " + why
+		if p.Call.Started {
+			e.Status, text, e.File = mind.Interrupted, Interrupted, j.Wrote(p.Call)
+		}
+		gist := fmt.Sprintf("turn %d: calls %s", j.State.Turn+1, e.Status)
+		results = append(results, Told(e, gist, text))
+	}
+	if len(results) == 0 {
+		return nil
+	}
+	return j.Commit(results...)
+}
+
+// Interrupted is the result of a call that ran when the process ended.
+const Interrupted = "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
+
+// Wrote is the version of the trigger that a call has written although it was cut short:
+// what the identity wrote never has the power of what a person did.
+func (j *Journal) Wrote(c *mind.Call) event.File {
+	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(c.Args)))
+	if name == "" {
+		return event.File{}
+	}
+	there, err := j.ReadOwn(name)
+	if err != nil || !strings.Contains(string(there), text) {
+		return event.File{}
+	}
+	return mind.Text{Name: name, Body: there}.Version()
+}

@@ -1,0 +1,192 @@
+// Package outside puts texts that others wrote into the system message of an identity, and tells it of their changes.
+// What they say is recorded before it is shown: as a blob, named by a ref at the head of its section.
+package outside
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"lethe/agent/journal"
+	"lethe/agent/tools/catalogue"
+	"lethe/blobs"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Parts of the room of a request, one in so many: what the catalogue may have, and what rules may have.
+const (
+	catalogueShare = 50
+	rulesShare     = 6
+)
+
+// catalogueName is how LIFE names the versions of the catalogue.
+const catalogueName = "catalogue"
+
+const catalogueHead = `# What others made
+
+Offers, not orders. Open a skill with UNCOMPACT before you follow it. TOOLS tells how the others are called, a program by
+BASH and a tool by USE: ask it first. It finds all of them, also those that are not shown.`
+
+// A Reader reads what others wrote for one identity. Its methods belong to the goroutine of the loop.
+type Reader struct {
+	Sources []catalogue.Source
+	Layers  []*Layer // the least specific first
+	Roots   []string // where files are worked with, real paths; that of relative ones first
+	Store   *blobs.Store
+	Put     func(blobs.Meta, []byte) (mind.Ref, error) // see journal.Journal.Put
+
+	looked time.Time        // at Layers
+	heard  int              // the newest line of a room then
+	listed []catalogue.Item // as of the last look
+	text   []byte           // of them
+}
+
+// Of returns what System has added to a system message: "" if nothing.
+func Of(system string) string {
+	for _, head := range []string{rulesHead, catalogueHead} {
+		if i := strings.Index(system, "\n\n"+head); i >= 0 {
+			return system[i:]
+		}
+	}
+	return ""
+}
+
+// items returns what others made, and the text that stands for it.
+func (r *Reader) items() ([]catalogue.Item, []byte) {
+	items := catalogue.All(r.Sources, catalogue.Source.Items)
+	if !slices.Equal(items, r.listed) {
+		r.listed, r.text = items, []byte(catalogue.Text(items))
+	}
+	return items, r.text
+}
+
+// put stores a text under its gist alone, so that the same text is always the same blob.
+func (r *Reader) put(gist, text string) (mind.Ref, error) {
+	return r.Put(blobs.Meta{At: time.Unix(0, 0), Gist: gist}, []byte(text))
+}
+
+// System returns what the system message says of others, "" where there is nothing, and the versions that it states.
+// room is what a whole request may weigh; used counts calls by the names of items.
+func (r *Reader) System(used map[string]int, room int, weigh func(string) int) (string, []mind.Text, error) {
+	rules, versions, err := r.rules(room / rulesShare)
+	if err != nil {
+		return "", nil, err
+	}
+	made, listed, err := r.made(used, room/catalogueShare, weigh)
+	if err != nil {
+		return "", nil, err
+	}
+	text := ""
+	for _, section := range []string{rules, made} {
+		if section != "" {
+			text += "\n\n" + section
+		}
+	}
+	return text, append(versions, listed...), nil
+}
+
+// made renders the catalogue.
+func (r *Reader) made(used map[string]int, most int, weigh func(string) int) (string, []mind.Text, error) {
+	items, text := r.items()
+	if len(items) == 0 {
+		return "", nil, nil
+	}
+	all, err := r.put(catalogueName, string(text))
+	if err != nil {
+		return "", nil, err
+	}
+	tail := func(hidden int) string {
+		if hidden == 0 {
+			return all.String()
+		}
+		return fmt.Sprintf("%s\n%d more are not shown: TOOLS finds them.", all, hidden)
+	}
+	most -= weigh(catalogueHead + "\n\n" + tail(len(items)))
+	shown := catalogue.First(items, used, most, func(i catalogue.Item) int {
+		return weigh("\n" + mind.Ref{Short: all.Short, Gist: i.Line()}.String())
+	})
+	lines := []string{catalogueHead, ""}
+	for _, i := range shown {
+		ref, err := r.put(i.Line(), i.Text)
+		if err != nil {
+			return "", nil, err
+		}
+		lines = append(lines, ref.String())
+	}
+	lines = append(lines, tail(len(items)-len(shown)))
+	return strings.Join(lines, "\n"), []mind.Text{{Name: catalogueName, Body: text}}, nil
+}
+
+// Changes returns a note about each text that is not what the identity was told last, and about the rules that are
+// nearest to files that it has just worked with.
+func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
+	tell := func(t mind.Text, gist string, said func() string) {
+		if !s.Knows(t) && (len(t.Body) > 0 || s.Files[t.Name] != "") {
+			notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said()))
+		}
+	}
+	_, text := r.items()
+	tell(mind.Text{Name: catalogueName, Body: text}, "what others made changed", func() string {
+		const what = "What others made for you (TOOLS with a name shows it as it is now)"
+		return r.change(s, what, catalogueName, string(text))
+	})
+	for _, l := range r.due(s) {
+		was := l.gist()
+		l.read()
+		gist := l.gist()
+		if l.name == "" {
+			gist = was
+		}
+		tell(l.version(), gist+" changed", func() string { return r.change(s, gist, gist, string(l.text)) })
+	}
+	for _, l := range r.nearest(s) {
+		tell(l.version(), l.gist(), func() string {
+			return fmt.Sprintf("People wrote these rules for agents who work in %s:\n%s", l.Of, l.text)
+		})
+	}
+	return notes
+}
+
+// due returns the layers, if it is time to look at them: when something was heard, and else once a second.
+func (r *Reader) due(s *mind.State) []*Layer {
+	heard := 0
+	for _, e := range slices.Backward(s.Live) {
+		if e.Kind == mind.Inbound {
+			heard = e.N
+			break
+		}
+	}
+	if heard == r.heard && time.Since(r.looked) < time.Second {
+		return nil
+	}
+	r.heard, r.looked = heard, time.Now()
+	return r.Layers
+}
+
+// change tells how a text differs from what the system message of this epoch shows under a gist.
+func (r *Reader) change(s *mind.State, what, gist, now string) string {
+	then := r.shown(s, gist) + "\n"
+	diff, _ := udiff.ToUnified("then", "now", then, udiff.Lines(then, now+"\n"), 1) // its own edits fit
+	if diff == "" {
+		return what + " is again as it was when this context began."
+	}
+	return what + " has changed since this context began:\n" + strings.TrimSpace(diff)
+}
+
+// shown is the text that the system message of this epoch shows under a gist, or "".
+func (r *Reader) shown(s *mind.State, gist string) string {
+	for _, ref := range blobs.ParseRefs(s.Stable.System) {
+		if ref.Gist != gist {
+			continue
+		}
+		if h, err := r.Store.Resolve(ref.Hash); err == nil {
+			b, _ := r.Store.Get(h) // a damaged one is as good as none here
+			return string(b.Body)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+// Package reach is what tools that run beside the loop have of an identity: what never changes, and a copy of the
+// rest, as of the moment when a call began.
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"lethe/agent/hint"
+	"lethe/agent/home"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/compactor/recall"
+	"lethe/internal/picture"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Reach is an identity as its tools see it. The loop calls Know before each call, and nothing else while one runs.
+type Reach struct {
+	wake.Config // checks triggers
+	Owns        func(blobs.Blob) bool
+	Reviews     string         // the identity that this one reviews
+	Index       *recall.Keeper // nil while the identity does not run
+	now         atomic.Pointer[Known]
+}
+
+// Known is the state as it was when a call began. Nobody changes it.
+type Known struct {
+	Rooms, Company []string // that are heard, and those of them that are no child's
+	Work           string   // the room where a child's work comes from
+	Granted        map[string]bool
+	Spoken         bool                // a user has, in this turn
+	Summaries      map[blobs.Hash]bool // originals whose summaries the prompt shows
+	Overtaken      map[string]int
+	Page           int // what a page of an original may weigh
+}
+
+// Know takes what the call that begins may know.
+func (b *Reach) Know(k Known) { b.now.Store(&k) }
+
+// Joined lists the rooms that can be read.
+func (b *Reach) Joined() []string { return b.now.Load().Rooms }
+
+// Join links the room; that is what makes it heard.
+func (b *Reach) Join(room string) (string, error) {
+	if slices.Contains(b.Joined(), room) {
+		return fmt.Sprintf("You hear room %s already.", room), nil
+	}
+	if err := b.Home.Subscribe(b.Identity, room); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(
+		"Joined room %s. What was said there comes as the next entries; SAY there from your next reply on.",
+		room,
+	), nil
+}
+
+// Leave removes the link.
+func (b *Reach) Leave(room string) error {
+	if !slices.Contains(b.Joined(), room) {
+		return fmt.Errorf("you are not in room %s (you are in %v)", room, b.Joined())
+	}
+	if room == b.now.Load().Work {
+		return errors.New("it is where your work comes from")
+	}
+	return chat.Unsubscribe(b.Identity.Subs(), room)
+}
+
+// CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
+func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
+	k := b.now.Load()
+	return b.Check(k.Company, k.Spoken, name, content)
+}
+
+// searchTime bounds a search by the agent itself.
+const searchTime = 5 * time.Second
+
+// Open opens an original.
+func (b *Reach) Open(ref string) (tools.Original, error) {
+	text, short, err := b.Blob(ref)
+	if err != nil {
+		return tools.Original{}, err
+	}
+	list, said := recall.Contents(string(text.Body))
+	k := b.now.Load()
+	o := tools.Original{
+		Hash: short, Address: text.Hash.String(), Gist: text.Gist, Time: "said " + said, Summary: text.Summary,
+		Contents: list, Body: text.Body, Most: k.Page,
+	}
+	switch {
+	case text.At.Unix() == 0:
+		o.Time = "as it was put before you"
+	case said == "":
+		o.Time = "of " + text.At.Format("2006-01-02 15:04")
+	}
+	if k.Summaries[text.Hash] {
+		o.Summary = ""
+	}
+	return o, nil
+}
+
+// Blob returns the blob behind a ref, or behind its hash alone, if it is one of the
+// life's own, was granted, or is one of a life that the identity may look into.
+func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
+	short = strings.TrimSpace(ref)
+	if refs := blobs.ParseRefs(short); len(refs) == 1 {
+		short = refs[0].Hash
+	}
+	short = strings.TrimPrefix(short, "hash=")
+	found, err = b.Store.Find(short)
+	if err == nil && !b.Owns(found) && !b.now.Load().Granted[found.Hash.String()] && !b.mayOpen(found.Life) {
+		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
+	}
+	return found, short, err
+}
+
+// Recording finds the first audio file that was heard since the last reply and has no note. gist is that of the note to
+// be written; "" where there is no such file.
+func (b *Reach) Recording(live []*mind.Entry) (gist string, body []byte) {
+	told := map[string]bool{}
+	for _, e := range slices.Backward(live) {
+		if e.Kind == mind.Reply {
+			break
+		}
+		told[e.Ref.Gist] = true
+		for _, short := range blobs.Mentions(e.Text) {
+			r, _, err := b.Blob(short)
+			note := "what hash=" + short + " says"
+			sounds := strings.Contains(r.Gist, " (audio/") // as all bridges say
+			if err == nil && sounds && e.Kind == mind.Inbound && !told[note] {
+				gist, body = note, r.Body
+			}
+		}
+	}
+	return gist, body
+}
+
+// mayOpen reports whether the blobs of a life are open to the identity: its descendants',
+// and that of the one it reviews.
+func (b *Reach) mayOpen(self string) bool {
+	return self != "" && self == b.Reviews || slices.Contains(home.Ancestry(b.Store, self), b.Identity.Self)
+}
+
+// Search looks for what has faded.
+func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	k := b.now.Load()
+	found, err := b.Index.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
+		return x.Search(ctx, b.Store, recall.Query{Text: query, Limit: limit, Now: time.Now()})
+	})
+	if errors.Is(err, recall.ErrEmpty) {
+		err = tools.ErrNoWords
+	}
+	if b.Index.Behind() {
+		remark = " The index is still being made: not all that has faded is in it yet."
+	}
+	if found.Lost > 0 {
+		remark += fmt.Sprintf(
+			" %d that may match cannot be read: their blobs are missing or damaged. The log says which; tell a person.",
+			found.Lost,
+		)
+	}
+	if err == nil && len(found.Absent) > 0 && len(found.Hits) > 0 {
+		remark += " In no original: " + strings.Join(found.Absent, ", ") + "."
+	}
+	recall.NewerFirst(found.Hits, k.Overtaken)
+	for _, h := range found.Hits {
+		where := ""
+		if len(h.Rooms) > 0 {
+			where = "room=" + strings.Join(h.Rooms, ",")
+		}
+		if len(h.Tools) > 0 {
+			where += " tool=" + strings.Join(h.Tools, ",")
+		}
+		matches = append(
+			matches,
+			tools.Match{Listing: hint.Listing(b.Store, h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()},
+		)
+	}
+	return matches, remark, err
+}
+
+// maxImages is how many pictures of one line are shown.
+const maxImages = 8
+
+// Named finds the blobs of other lives that users name, and agents of what they sent: naming one gives the identity the
+// right to open it. Of those that it may open it finds most pictures, or fewer.
+func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (granted []event.Grant, images []string) {
+	for _, l := range lines {
+		bound := min(most, len(images)+maxImages)
+		for _, short := range blobs.Mentions(l.Text) {
+			b, err := store.Find(short)
+			address := b.Hash.String()
+			known := s.Grants[address] || s.Owns(b)
+			f, _ := blobs.ParseFile(b.Gist)
+			if err != nil || l.Agent && !known && f.From != l.Name {
+				continue
+			}
+			if !known {
+				granted = append(granted, event.Grant{Hash: address, By: l.Name})
+			}
+			if len(images) < bound {
+				images = append(images, picture.Named(address, b.Body)...)
+			}
+		}
+	}
+	return granted, images
+}

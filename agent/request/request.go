@@ -1,0 +1,231 @@
+// Package request renders the next request of an identity and counts it: what it begins with, what comes last, and
+// what its parts cost.
+package request
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+	"unicode/utf8"
+
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/outside"
+	"lethe/compactor"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// DefaultLimit is the largest request in tokens, where nobody has configured another.
+const DefaultLimit = 100_000
+
+// Bound is the largest request in tokens, its answer included: what was configured, or the model's window, if that is
+// less.
+func Bound(known llm.Known, model string, configured int) int {
+	info, _ := known.Of(model)
+	limit := cmp.Or(configured, DefaultLimit)
+	return min(limit, cmp.Or(info.Window, limit))
+}
+
+// Limit is no more than the provider has been seen to take.
+func Limit(s *mind.State, bound int) int { return min(cmp.Or(s.Window, bound), bound) }
+
+// Estimator knows what the last reply of a life has told of the length of tokens.
+func Estimator(s *mind.State) (e llm.Estimator) {
+	if w := s.Usage.LastWeight; w > 0 {
+		e = e.Observe(int(w), int(s.Usage.LastInput))
+	}
+	return e
+}
+
+// Window divides a limit.
+func Window(e llm.Estimator, stable mind.Stable, limit int) compactor.Window {
+	system := llm.Message{Role: "system", Content: llm.Text(stable.System)}
+	return compactor.Window{
+		Limit:  limit,
+		Fixed:  e.Tokens(system.Weight() + llm.Weight(stable.Tools)),
+		Answer: stable.Params.MaxTokens,
+	}
+}
+
+// Rendering is what the requests of an epoch have in common: an entry stays as it is until the next epoch, once no
+// result is awaited.
+type Rendering struct {
+	epoch   int
+	stable  mind.Stable
+	tools   json.RawMessage
+	weight  int // of the tools
+	entries int // of State.Live that are in prefix
+	prefix  llm.Prefix
+}
+
+// follow brings the rendering up to date.
+func (r *Rendering) follow(s *mind.State) {
+	if r.epoch != s.Epoch || r.stable != s.Stable || r.entries > len(s.Live) {
+		tools := s.Stable.Tools
+		*r = Rendering{epoch: s.Epoch, stable: s.Stable, tools: json.RawMessage(tools), weight: llm.Weight(tools)}
+		r.prefix.Add((&mind.State{Stable: s.Stable}).Messages("")...)
+	}
+	for ; r.entries < len(s.Live) && !s.Live[r.entries].Waits(); r.entries++ {
+		r.prefix.Add(s.Live[r.entries].Messages(s.Stable)...)
+	}
+}
+
+// Request renders the next call to the model. tail goes last.
+func (r *Rendering) Request(s *mind.State, tail string) llm.Request {
+	r.follow(s)
+	p := s.Stable.Params
+	q := llm.Request{
+		Model: p.Model, Tools: r.tools, MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: p.Effort,
+		UserID: s.Self[:32], Messages: r.prefix.Messages(), Prefix: r.prefix,
+	}
+	if tail != "" {
+		q.Messages = append(q.Messages, llm.Message{Role: "user", Content: llm.Text(tail), Aside: true})
+	}
+	return q
+}
+
+// Tokens estimates the next request.
+func (r *Rendering) Tokens(s *mind.State, tail string, e llm.Estimator) int {
+	r.follow(s)
+	weight := r.weight + r.prefix.Weight()
+	if tail != "" {
+		weight += llm.Message{Content: llm.Text(tail)}.Weight()
+	}
+	return e.Tokens(weight) + r.stable.Params.MaxTokens
+}
+
+// A Frame is what a request has beside the state, and what bounds it.
+type Frame struct {
+	ID       home.Identity
+	Life     *life.Log
+	Lines    int // newest lines of LIFE that a prompt shows
+	Limit    int
+	Estimate llm.Estimator
+	Log      *slog.Logger
+}
+
+// Notes reads MEMORY and the lines of LIFE that were asked for, each within its share of what is free. Their own bounds
+// are less unless the limit is small.
+func (f Frame) Notes(stable mind.Stable) (memory string, lines []string, err error) {
+	text, err := f.ID.ReadOwn(home.MemoryFile, f.Log)
+	if err != nil {
+		return "", nil, err
+	}
+	if lines, err = f.Life.Lines(f.Lines); err != nil {
+		return "", nil, err
+	}
+	free := f.Estimate.Chars(Window(f.Estimate, stable, f.Limit).Free())
+	lines = compactor.Recent(lines, min(mind.MaxLife, free/compactor.LifeShare), llm.Weight)
+	return CutMemory(string(text), free/compactor.MemoryShare), lines, nil
+}
+
+// Tail is what goes last in the classic order.
+func (f Frame) Tail(stable mind.Stable) string {
+	memory, lines, err := f.Notes(stable)
+	if err != nil { // a request without them is better than none
+		return ""
+	}
+	return mind.Notes(memory, lines)
+}
+
+// CutMemory shortens a MEMORY that weighs more than so many characters, as
+// package mind does with one that has more.
+func CutMemory(text string, most int) string {
+	weight := 0
+	for i, r := range text {
+		if weight += llm.Weight(string(r)); weight > most {
+			return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", text[:i], utf8.RuneCountInString(text[i:]))
+		}
+	}
+	return text
+}
+
+// Parts is what the parts of the next request cost, in estimated tokens.
+type Parts struct {
+	Epoch   int `json:"epoch"`
+	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
+	Total   int `json:"total"`
+	System  int `json:"system"`
+	Others  int `json:"others,omitempty"` // of System, what others wrote: rules of people, and the catalogue
+	Past    int `json:"past"`             // faded entries, pins and MEMORY
+	Live    int `json:"live"`             // live entries
+	Entries int `json:"entries"`          // how many those are
+	Tools   int `json:"tools"`
+	Answer  int `json:"answer"` // what is kept free for the answer
+}
+
+// Free is what is left of the limit.
+func (p Parts) Free() int { return max(p.Limit-p.Total, 0) }
+
+// PartsOf estimates the parts for the state of an identity; of the limit it is bound by.
+func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
+	e, tail := Estimator(s), ""
+	limit = Limit(s, limit)
+	if s.Stable.Params.Order == mind.OrderTail {
+		log, err := life.View(id.LIFE())
+		if err != nil { // and s has just been read from it
+			return Parts{}
+		}
+		defer log.Close()
+		tail = Frame{ID: id, Life: log, Limit: limit, Estimate: e, Log: slog.New(slog.DiscardHandler)}.Tail(s.Stable)
+	}
+	r := new(Rendering).Request(s, tail)
+	p := Parts{
+		Epoch: s.Epoch, Limit: limit, Total: e.Tokens(r.Weight()) + r.MaxTokens, Entries: len(s.Live), Answer: r.MaxTokens,
+		Tools: e.Tokens(llm.Weight(string(r.Tools))),
+	}
+	messages := s.Messages("")
+	p.System = e.Tokens(messages[0].Weight())
+	if others := outside.Of(s.Stable.System); others != "" {
+		p.Others = e.Tokens(llm.Weight(others))
+	}
+	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past
+		p.Live += e.Tokens(m.Weight())
+	}
+	p.Past = max(0, p.Total-p.System-p.Live-p.Tools-p.Answer) // the rest, so that the parts make the total
+	return p
+}
+
+// Cost is what the next request would cost, as far as can be told without sending it.
+type Cost struct {
+	Model  string  `json:"model"`
+	Input  int     `json:"input"`             // estimated tokens
+	Cached int     `json:"cached"`            // of Input, what the last request of the epoch had: the provider's cache serves it
+	USD    float64 `json:"usd,omitzero"`      // of Input
+	Most   float64 `json:"most_usd,omitzero"` // with the longest answer
+}
+
+// CostOf tells what the request of these parts would cost with a model. Another than that of the epoch has seen nothing.
+func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time) Cost {
+	c := Cost{Model: model, Input: p.Total - p.Answer}
+	weight := llm.Weight(s.Stable.Tools)
+	for _, m := range s.Messages("") {
+		if m.Role == "assistant" && weight == int(s.Usage.LastWeight) && model == s.Stable.Params.Model {
+			c.Cached = Estimator(s).Tokens(weight)
+		}
+		weight += m.Weight()
+	}
+	u := llm.Usage{Input: c.Input, Cached: c.Cached, Written: c.Input - c.Cached}
+	c.USD, _ = known.Cost(model, u, at)
+	u.Output = p.Answer
+	c.Most, _ = known.Cost(model, u, at)
+	return c
+}
+
+// Check refuses a limit that leaves no room for a conversation; answer is how many tokens of an answer were asked for. The
+// limit that it asks for is enough. What a provider counts or takes refuses no life.
+func Check(stable mind.Stable, limit, answer int) error {
+	w := Window(llm.Estimator{}, stable, limit)
+	if w.Free() >= compactor.MinFree {
+		return nil
+	}
+	least, answer := compactor.LeastLimit(w.Fixed, answer)
+	return fmt.Errorf(
+		"context limit %d is too small: needs at least %d tokens: prompt and tools %d, answer %d, conversation %d; "+
+			"set context.limit = %d, for a model whose window is no smaller",
+		w.Limit, least, w.Fixed, answer, compactor.MinFree, (least+499)/500*500,
+	)
+}

@@ -1,0 +1,62 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"lethe/agent/share"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+)
+
+// lossy is a store that loses the answer to the next text that it creates in a stream.
+type lossy struct {
+	share.Store
+	stream string
+	lose   atomic.Bool
+}
+
+func (l *lossy) Create(ctx context.Context, stream string, n int, data []byte) error {
+	err := l.Store.Create(ctx, stream, n, data)
+	if err == nil && stream == l.stream && l.lose.CompareAndSwap(true, false) {
+		err = fmt.Errorf("create: %w", share.ErrAway)
+	}
+	return err
+}
+
+// A bridge knows its own text for its own after a lost answer, and no line of it stands twice.
+func TestBridgeLosesAnAnswer(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+	loses := &lossy{Store: a.Shared.store, stream: "bridges/telegram"}
+	a.lives.Streams.Store = loses
+	inbox := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", "inbox.jsonl") }
+	lethetest.Must(t, durable.MkdirAll(filepath.Dir(inbox(a)), 0o700))
+	lethetest.Must(t, durable.WriteFile(inbox(a), []byte("first\n"), 0o600))
+	at := a.Bridge("telegram")
+	lethetest.Must(t, at.Begin())
+	write := func(line string) error {
+		from, _, err := durable.Append(inbox(a), []byte(line), 0o600)
+		lethetest.Must(t, err)
+		return at.Wrote("inbox.jsonl", []byte(line), from)
+	}
+	loses.lose.Store(true)
+	if err := write("one\n"); !errors.Is(err, share.ErrAway) {
+		t.Errorf("the answer is not lost: %v", err)
+	}
+	lethetest.Must(t, write("two\n"))
+	loses.lose.Store(true)
+	if err := write("three\n"); err == nil {
+		t.Error("the answer is not lost")
+	}
+	lethetest.Must(t, a.Bridge("telegram").Begin()) // as after a kill
+	lethetest.Holds(t, inbox(a), "first\none\ntwo\nthree\n")
+	lethetest.Must(t, b.Bridge("telegram").Begin())
+	lethetest.Holds(t, inbox(b), "first\none\ntwo\nthree\n")
+}

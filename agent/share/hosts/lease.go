@@ -1,0 +1,204 @@
+package hosts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+)
+
+// Each host says that it is there by the next text of a stream of its own. No clock is compared with another one's: a host
+// is silent when its stream has not grown for so long by the clock of who looks.
+var (
+	renewEvery = 10 * time.Second
+	aloneEvery = time.Minute // while no other host is there
+	silentFor  = 30 * time.Second
+)
+
+// forgetAfter is when a host that is silent is none any more.
+const forgetAfter = 30 * 24 * time.Hour
+
+func leaseStream(host string) string { return "hosts/" + host }
+
+// lease is what a host says of itself.
+type lease struct {
+	Label string        `json:"label"`
+	At    time.Time     `json:"at"`             // by its own clock: for people
+	Every time.Duration `json:"every_ns"`       // when it says so again; it is silent after three times that
+	Left  bool          `json:"left,omitempty"` // it was drained: whoever stands by takes what it had
+}
+
+// pace is how often this host says so, and looks for others.
+func (s *Shared) pace() time.Duration {
+	if s.alone.Load() {
+		return aloneEvery
+	}
+	return renewEvery
+}
+
+// keepLease says again and again that this host is there, until ctx ends.
+func (s *Shared) keepLease(ctx context.Context) {
+	for {
+		every := s.pace()
+		s.renews(ctx, every)
+		if !pause(ctx, every) {
+			return
+		}
+	}
+}
+
+// attend says that this host is there while no process of it serves, until ctx ends or the host is drained.
+func (s *Shared) attend(ctx context.Context) error {
+	for was := ReadStatus(s.home.Dir).Left; ; {
+		served := s.served() // if not, the process that served has told why
+		left := ReadStatus(s.home.Dir).Left
+		if left && !was {
+			return ErrDrained
+		}
+		if was = left; !served {
+			s.renews(ctx, renewEvery)
+		}
+		if !pause(ctx, renewEvery) {
+			return nil
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (s *Shared) renews(ctx context.Context, every time.Duration) {
+	if err := s.renew(ctx, every, false); err != nil && ctx.Err() == nil {
+		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
+		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, nil) })
+	}
+}
+
+// renew creates the next lease of this host.
+func (s *Shared) renew(ctx context.Context, every time.Duration, left bool) error {
+	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
+	if err != nil {
+		return err
+	}
+	stream, n := leaseStream(s.Host.ID), s.renewed
+	if n == 0 {
+		n, err = s.store.Newest(ctx, stream, 0)
+		if err == nil && n > 0 {
+			_, err = s.lives.Streams.Get(ctx, stream, n) // or others could not read what this host says
+		}
+	}
+	if err == nil {
+		err = s.lives.Streams.Create(ctx, stream, n+1, text)
+	}
+	if err != nil {
+		s.renewed = 0
+		return err
+	}
+	if s.renewed = n + 1; n > 0 {
+		_ = s.store.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
+	}
+	s.counts.change(s.home.Dir, func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
+	return nil
+}
+
+// sighting is the newest that was seen of a host.
+type sighting struct {
+	lease
+	n     int
+	since time.Time // zero: it was never looked for
+}
+
+func (g sighting) patience() time.Duration { return max(silentFor, 3*g.Every) }
+
+func (g sighting) silent() bool { return g.Left || time.Since(g.since) > g.patience() }
+
+// sight looks for a host again.
+func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting, error) {
+	for stream := leaseStream(host); ; {
+		n, err := s.store.Newest(ctx, stream, 0)
+		if err != nil || n == was.n && !was.since.IsZero() {
+			return was, err
+		}
+		now := sighting{n: n, since: time.Now()}
+		if n == 0 {
+			return now, nil
+		}
+		text, err := s.lives.Streams.Get(ctx, stream, n)
+		if errors.Is(err, share.ErrMissing) { // it has said so again
+			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &now.lease)
+		}
+		return now, err
+	}
+}
+
+// silent reports whether a host does not say any more that it is there. It looks until the host says so, or for as long
+// as it takes.
+func (s *Shared) silent(ctx context.Context, host string) bool {
+	g, err := s.sight(ctx, host, sighting{})
+	if err == nil && !g.silent() {
+		s.log.Warn("looking whether a host is there", "host", g.Label, "for", g.patience())
+	}
+	for first := g.n; err == nil && !g.silent(); {
+		if !pause(ctx, renewEvery/5) {
+			return false
+		}
+		if g, err = s.sight(ctx, host, g); g.n != first {
+			return g.Left
+		}
+	}
+	return err == nil
+}
+
+// Seen is a host, and when it last said that it is there.
+type Seen struct {
+	streams.Host
+	At    time.Time `json:"at"` // by its own clock
+	Here  bool      `json:"here"`
+	Left  bool      `json:"left,omitempty"`  // it was drained
+	Alike bool      `json:"alike,omitempty"` // another one has the same label
+	Lives []Life    `json:"lives"`
+}
+
+// Hosts returns the hosts of the home that were there in the last 30 days, and what each has.
+func (s *Shared) Hosts(ctx context.Context) (out []Seen, err error) {
+	if err := s.Sync(ctx); err != nil {
+		return nil, err
+	}
+	all, err := s.Lives()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.known()
+	for _, id := range ids {
+		g, serr := s.sight(ctx, id, sighting{})
+		if err = errors.Join(err, serr); time.Since(g.At) > forgetAfter {
+			continue
+		}
+		h := Seen{Host: streams.Host{ID: id, Label: g.Label}, At: g.At, Here: id == s.Host.ID, Left: g.Left}
+		for _, life := range all {
+			if life.Host.ID == id {
+				h.Lives = append(h.Lives, life)
+			}
+		}
+		for k := range out {
+			if out[k].Label == h.Label {
+				out[k].Alike, h.Alike = true, true
+			}
+		}
+		out = append(out, h)
+	}
+	return out, err
+}

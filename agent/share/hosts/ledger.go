@@ -1,0 +1,37 @@
+package hosts
+
+import (
+	"errors"
+	"path/filepath"
+
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+	"lethe/agent/spend"
+)
+
+// ledger is what all hosts spend, as spend.Remote: a book of lines of accounts. Its callers hold the lock of the ledger.
+type ledger struct{ *Shared }
+
+func (l ledger) book() (streams.Book, error) {
+	err := l.connect()
+	return streams.Book{Streams: l.lives.Streams, Stream: "ledger", File: filepath.Join(l.home.Dir, "share", "ledger")}, err
+}
+
+func (l ledger) Pull(f func(lines []byte, whole bool) error) error {
+	b, err := l.book()
+	if err == nil {
+		err = b.Pull(l.untilEnd(), f)
+	}
+	return err
+}
+
+func (l ledger) Push(lines []byte, whole bool) error {
+	b, err := l.book()
+	if err == nil {
+		err = b.Push(l.untilEnd(), lines, whole)
+	}
+	if errors.Is(err, share.ErrTaken) {
+		err = spend.ErrChanged
+	}
+	return err
+}

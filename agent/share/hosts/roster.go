@@ -1,0 +1,253 @@
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/share/rooms"
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/chat"
+)
+
+// The hosts say in two rooms of their own which lives there are and where, and what they ask of each other.
+const (
+	rosterRoom = ".lives"
+	askedRoom  = ".asked"
+)
+
+// Life is a life of the home, and where it goes on.
+type Life struct {
+	Self    string       `json:"self"`
+	Name    string       `json:"name"`
+	Parent  string       `json:"parent,omitempty"` // Self of the one that it works for
+	Custody int          `json:"custody"`
+	Host    streams.Host `json:"host"`
+	Gone    bool         `json:"gone,omitempty"` // it was removed
+}
+
+// roster is which lives there are, as far as the hosts have told.
+type roster struct {
+	lives map[string]Life // by Self
+	order []Life          // those that are not gone, by name
+	read  int64           // bytes of its room
+	news  map[string]bool // by Self: of which nobody has looked at the newest
+}
+
+// Lives returns the lives of the home, by name, as this host was told last. They are for reading.
+func (s *Shared) Lives() ([]Life, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, err := os.Open(rooms.Path(s.home.Dir, rosterRoom))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if s.roster.lives == nil {
+		s.roster.lives, s.roster.news = map[string]Life{}, map[string]bool{}
+	}
+	text := make([]byte, max(0, fi.Size()-s.roster.read))
+	if _, err := f.ReadAt(text, s.roster.read); err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(text) {
+		var l Life
+		if json.Unmarshal(line, &l) != nil || !home.ValidName(l.Name) {
+			continue
+		}
+		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= s.roster.lives[l.Self].Custody {
+			s.roster.lives[l.Self] = l
+			s.roster.news[l.Self] = true
+		}
+	}
+	if s.roster.read += int64(len(text)); len(text) > 0 {
+		s.roster.order = slices.Collect(maps.Values(s.roster.lives))
+		s.roster.order = slices.DeleteFunc(s.roster.order, func(l Life) bool { return l.Gone })
+		slices.SortFunc(s.roster.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return s.roster.order, nil
+}
+
+// Elsewhere is home.Sharing's: as this host was told last.
+func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
+	all, err := s.Lives()
+	if err != nil {
+		s.log.Warn("the lives of other hosts are not listed", "error", err)
+	}
+	known, _ := thisHost(s.home.Dir)
+	for _, l := range all {
+		if l.Host.ID != known.ID {
+			out = append(out, &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label})
+		}
+	}
+	return out
+}
+
+// news returns what the roster says of lives of which it has said something since the last call.
+func (s *Shared) news() (out []Life, err error) {
+	_, err = s.Lives()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for self := range s.roster.news {
+		out = append(out, s.roster.lives[self])
+	}
+	clear(s.roster.news)
+	return out, err
+}
+
+// again has news tell of a life once more.
+func (s *Shared) again(l Life) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.roster.news[l.Self] = true
+}
+
+// took tells the other hosts where a life goes on, unless they know.
+func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
+	if host.ID != s.Host.ID {
+		_ = s.Sync(s.untilEnd()) // that host may have told; what cannot be read is told again
+	}
+	if l, ok := s.find(id.Self); ok && (l.Custody > custody || l.Custody == custody && l.Host.ID == host.ID) {
+		return
+	}
+	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
+	if child, err := id.Child(); err == nil && child != nil {
+		if parent, ok := s.named(child.Of); ok {
+			l.Parent = parent.Self
+		}
+	}
+	if err := s.tell(s.untilEnd(), rosterRoom, l); err != nil {
+		s.log.Warn("other hosts were not told where a life goes on; the next start tells them", "identity", id.Name, "error", err)
+	}
+}
+
+// alike returns an error where another life of the home has the name of one that is not shared yet.
+func (s *Shared) alike(id home.Identity) error {
+	l, ok := s.named(id.Name)
+	if !ok || l.Self == id.Self {
+		return nil
+	}
+	return fmt.Errorf("share %s: %s has another life of that name, %.12s; give this one another name: lethe fork %[1]s "+
+		"--name NAME, and then lethe rm %[1]s", id.Name, l.Host.Label, l.Self)
+}
+
+// Removed is home.Sharing's.
+func (s *Shared) Removed(id home.Identity) error {
+	ctx := s.untilEnd()
+	err := s.Sync(ctx)
+	if err == nil {
+		err = s.lives.End(ctx, id)
+	}
+	if l, ok := s.find(id.Self); ok && err == nil {
+		l.Gone = true
+		err = s.tell(ctx, rosterRoom, l)
+	}
+	return err
+}
+
+// tell adds a line to a room of the hosts, also one that was said before.
+func (s *Shared) tell(ctx context.Context, room string, what any) error {
+	line, err := json.Marshal(what)
+	var end chat.Mark
+	if err == nil {
+		end, err = chat.End(rooms.Path(s.home.Dir, room))
+	}
+	if err == nil {
+		_, _, err = s.rooms.Post(ctx, room, append(line, '\n'), end)
+	}
+	return err
+}
+
+// find returns the life of a name, or else of the beginning of a hash.
+func (s *Shared) find(who string) (Life, bool) {
+	l, ok := s.named(who)
+	if !ok && len(who) >= 4 {
+		l, ok = s.first(func(l Life) bool { return strings.HasPrefix(l.Self, who) })
+	}
+	return l, ok
+}
+
+func (s *Shared) named(name string) (Life, bool) {
+	return s.first(func(l Life) bool { return l.Name == name })
+}
+
+func (s *Shared) first(is func(Life) bool) (Life, bool) {
+	all, _ := s.Lives()
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
+	}
+	return Life{}, false
+}
+
+// Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
+func (s *Shared) Unknown(name string) error {
+	err := s.Sync(s.untilEnd())
+	if l, is := s.named(name); err == nil && is && l.Host.ID != s.Host.ID {
+		err = &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
+	}
+	return err
+}
+
+// Take has a life go on here, with those that work for it.
+func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
+	err := s.Sync(ctx)
+	if err == nil {
+		err = s.reread(ctx)
+	}
+	if err != nil {
+		return home.Identity{}, err
+	}
+	l, ok := s.find(who)
+	if !ok {
+		return home.Identity{}, fmt.Errorf("take %s: %w: no host has a life of that name", who, home.ErrNotFound)
+	}
+	return s.take(ctx, l, "")
+}
+
+// take takes a life and those that work for it, from one host alone if that is named.
+func (s *Shared) take(ctx context.Context, l Life, from string) (home.Identity, error) {
+	id := s.home.Identity(l.Self, l.Name)
+	all, err := s.Lives()
+	for _, child := range all {
+		if err == nil && child.Parent == l.Self && child.Host.ID != s.Host.ID {
+			_, err = s.take(ctx, child, from)
+		}
+	}
+	if err != nil {
+		return id, err
+	}
+	if err := os.MkdirAll(id.Dir, 0o700); err != nil {
+		return id, err
+	}
+	lock, err := home.Lock(id)
+	if err != nil {
+		return id, err
+	}
+	err = s.lives.Take(ctx, id, s.texts, from)
+	lock.Close()
+	if err != nil {
+		return id, err
+	}
+	j, err := journal.Hold(s.home, id, s.texts, s.log) // which has the log say so
+	if err == nil {
+		err = j.Close()
+	}
+	return id, err
+}

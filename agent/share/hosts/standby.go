@@ -1,0 +1,210 @@
+package hosts
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+)
+
+// standing is what a process runs that stands by.
+type standing struct {
+	all sync.WaitGroup // that run
+
+	mu    sync.Mutex
+	run   func(home.Identity) error // nil: nothing is started
+	ended context.CancelFunc
+	seen  map[string]int // by Self: started, or the newest lease of the host of one that somebody has stopped
+}
+
+const started = -1
+
+// StandBy has run run identities: ids, and those that this host has or takes from hosts that are silent or drained, unless
+// somebody has stopped them. It returns when ctx ends or this host is drained, and all of them have ended.
+func (s *Shared) StandBy(ctx context.Context, ids []home.Identity, run func(home.Identity) error) {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &s.standing
+	p.mu.Lock()
+	p.run, p.ended, p.seen = run, cancel, map[string]int{}
+	p.mu.Unlock()
+	for _, id := range ids {
+		p.start(id)
+	}
+	<-ctx.Done()
+	p.end()
+	p.all.Wait()
+}
+
+// end has nothing be started any more.
+func (p *standing) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.run != nil {
+		p.run = nil
+		p.ended()
+	}
+}
+
+// start has an identity run, once.
+func (p *standing) start(id home.Identity) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	run := p.run
+	if run == nil || p.seen[id.Self] == started {
+		return
+	}
+	p.seen[id.Self] = started
+	p.all.Go(func() {
+		if err := run(id); errors.As(err, new(*home.ElsewhereError)) {
+			p.gone(id.Self)
+		}
+	})
+}
+
+// gone notes that a life goes on elsewhere: it is started again when it is back.
+func (p *standing) gone(self string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.seen, self)
+}
+
+// due reports whether a life is to be looked at, whose host has said so often that it is there.
+func (p *standing) due(self string, n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen, known := p.seen[self]
+	return p.run != nil && !(known && (seen == started || seen == n))
+}
+
+func (p *standing) rest(self string, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[self] = n // not of one that stands by no more: due has said so
+}
+
+// lookAround looks whether other hosts are there, and takes what those had that are not, until ctx ends.
+func (s *Shared) lookAround(ctx context.Context) {
+	seen := map[string]sighting{}
+	for {
+		if err := s.look(ctx, seen); err != nil && ctx.Err() == nil {
+			s.log.Warn("looking for other hosts, and taking what silent ones had, failed", "error", err)
+		}
+		every, began := s.pace(), time.Now().Round(0)
+		if !pause(ctx, every) {
+			return
+		}
+		if time.Now().Round(0).Sub(began) > 2*every { // this machine slept; others may have said it meanwhile
+			clear(seen)
+		}
+	}
+}
+
+// look looks once.
+func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
+	ids, err := s.known()
+	if err != nil {
+		return err
+	}
+	here, alone := false, true
+	for _, host := range ids {
+		if host == s.Host.ID {
+			here = true
+			continue
+		}
+		if seen[host], err = s.sight(ctx, host, seen[host]); err != nil {
+			return err
+		}
+		g := seen[host]
+		alone = alone && g.silent()
+		if g.silent() && g.n > 0 && time.Since(g.At) > forgetAfter {
+			if err := s.store.Drop(ctx, leaseStream(host)); err != nil {
+				return err
+			}
+		}
+	}
+	s.alone.Store(alone)
+	if !here {
+		if err := s.tell(ctx, askedRoom, asked{Came: s.Host.ID, At: time.Now().UTC()}); err != nil {
+			return err
+		}
+	}
+	all, err := s.Lives()
+	if err != nil {
+		return err
+	}
+	var group errgroup.Group
+	group.SetLimit(8)
+	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share what there is
+		l := all[k]
+		g, known := seen[l.Host.ID]
+		if l.Parent != "" || l.Host.ID != s.Host.ID && !(known && g.silent()) || !s.standing.due(l.Self, g.n) {
+			continue
+		}
+		group.Go(func() error { return s.takeOver(ctx, l, g.n) })
+	}
+	return group.Wait()
+}
+
+// takeOver has a life go on here that this host has, or one that is silent or drained, unless somebody has stopped it.
+func (s *Shared) takeOver(ctx context.Context, l Life, seen int) error {
+	id := s.home.Identity(l.Self, l.Name)
+	if _, runs := home.Running(id); runs {
+		return nil
+	}
+	stopped, err := s.lives.Stopped(ctx, l.Self)
+	if stopped {
+		s.standing.rest(l.Self, seen)
+	}
+	if stopped || err != nil {
+		return err
+	}
+	if l.Host.ID != s.Host.ID {
+		began := time.Now()
+		_, err := s.take(ctx, l, l.Host.ID)
+		if errors.As(err, new(*home.ElsewhereError)) {
+			return nil // another host was faster
+		}
+		if err != nil {
+			return err
+		}
+		took := time.Since(began).Round(time.Millisecond)
+		s.log.Warn("took a life over", "identity", l.Name, "from", l.Host.Label, "in", took)
+		s.counts.change(s.home.Dir, func(now *Status) { now.Takeovers++ })
+	}
+	s.standing.start(id)
+	return nil
+}
+
+// shareAll shares the lives of this disk that are not shared, as those that did not run since [share] was set, until ctx
+// ends. Those that are to run have begun to before it looks first.
+func (s *Shared) shareAll(ctx context.Context) {
+	for tried := map[string]bool{}; pause(ctx, aloneEvery); {
+		ids, err := s.home.List()
+		if err != nil {
+			s.log.Warn("what is not shared yet is not listed", "error", err)
+		}
+		for _, id := range ids {
+			_, runs := home.Running(id)
+			if runs || ctx.Err() != nil || tried[id.Self] {
+				continue
+			}
+			if _, told := s.find(id.Self); told {
+				continue
+			}
+			tried[id.Self] = true
+			j, err := journal.Hold(s.home, id, s.texts, s.log)
+			if err == nil {
+				err = j.Close()
+			}
+			if err != nil && !errors.As(err, new(*home.ElsewhereError)) {
+				s.log.Warn("an identity is not shared", "identity", id.Name, "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package lives
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"lethe/agent/home"
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+)
+
+// Whole reports whether all of the life is shared.
+func (c *Custody) Whole() bool { return c.at.N > 0 && !c.at.Opening }
+
+// Number is how often the life was handed over.
+func (c *Custody) Number() int { return c.at.Custody }
+
+// newest returns the newest segment of a life, and its number, which is 0 where there is none.
+func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err error) {
+	n, err = l.Streams.Newest(ctx, Stream(self), 0)
+	if err != nil || n == 0 {
+		return n, s, err
+	}
+	text, err := l.Streams.Get(ctx, Stream(self), n)
+	if err == nil {
+		s, err = decode(text)
+	}
+	return n, s, err
+}
+
+// End ends a life that this host has, of which the caller has the lock: no host goes on with it, and what is stored of it
+// is forgotten. What stays begins custodies, the last one of no host. Cut short, it is done again.
+func (l *Lives) End(ctx context.Context, id home.Identity) error {
+	stream := Stream(id.Self)
+	n, last, err := l.newest(ctx, id.Self)
+	if err != nil || n == 0 {
+		return err
+	}
+	if last.Host.ID != "" {
+		if last.Host.ID != l.Host.ID {
+			return &home.ElsewhereError{Identity: id, Host: last.Host.Label}
+		}
+		end := Segment{Self: id.Self, Custody: last.Custody + 1, Begins: true, Nonce: streams.Nonce()}
+		if err := l.Streams.CreateNewest(ctx, stream, n+1, end.encode()); err != nil {
+			return err
+		}
+	}
+	return l.Streams.Forget(ctx, stream, begins)
+}
+
+// removed returns an error that says so where a life was ended that was read with err.
+func (c *Custody) removed(ctx context.Context, err error) error {
+	ended := err == nil && c.at.N > 0 && c.at.Host.ID == ""
+	if err != nil && !errors.Is(err, share.ErrAway) { // texts are missing since it was ended
+		_, last, lerr := c.lives.newest(ctx, c.id.Self)
+		ended = lerr == nil && last.Begins && last.Host.ID == ""
+	}
+	if ended {
+		err = fmt.Errorf("%w: it was removed", home.ErrNotFound)
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package lives
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"lethe/agent/home"
+	"lethe/blobs"
+	"lethe/internal/durable"
+)
+
+// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What
+// tells of it was shipped before. Cut short, it is done again.
+func (c *Custody) Erased(ctx context.Context) error {
+	c.beside.Wait()
+	err := c.storeWorkspace(ctx)
+	if errors.Is(err, ErrLargeWorkspace) {
+		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile))
+	}
+	old := c.at.N
+	c.files.known = map[string]blobs.Hash{} // those of before are left out
+	if err == nil {
+		_, err = c.send(ctx, nil)
+	}
+	if err == nil {
+		err = c.create(ctx, c.empty()) // the newest one stays as it is
+	}
+	if err == nil {
+		err = c.rewrite(ctx, old)
+	}
+	if err == nil {
+		err = c.save()
+	}
+	if err == nil {
+		err = c.create(ctx, c.empty()) // with which other hosts notice
+	}
+	if err != nil {
+		return fmt.Errorf("erase from what is stored of %s: %w", c.id.Name, err)
+	}
+	return nil
+}
+
+// rewrite has segments be as this disk has them, up to a number without own files.
+func (c *Custody) rewrite(ctx context.Context, old int) error {
+	log, err := os.ReadFile(c.id.LIFE())
+	if err != nil {
+		return err
+	}
+	erased, err := c.files.read("LIFE.erased")
+	if err == nil {
+		err = c.shorten(ctx, &erased, segmentSize/8) // it stands beside what fills a segment
+	}
+	if err != nil {
+		return err
+	}
+	list, _ := os.ReadFile(filepath.Join(c.id.Dir, workspaceFile))
+	keep := []blobs.Hash{}
+	for _, f := range parseList(list) {
+		keep = append(keep, f.hash)
+	}
+	for _, sum := range c.files.known {
+		keep = append(keep, sum)
+	}
+	n, first := 0, true
+	c.at.Gen, err = c.lives.Streams.Rewrite(ctx, Stream(c.id.Self), begins, func(text []byte) ([]byte, error) {
+		n++
+		s, err := decode(text)
+		if err != nil || s.Begins {
+			return text, err
+		}
+		if n <= old {
+			s.Files = nil
+		}
+		if first { // whoever reads the lines has to know which of them were changed
+			first, s.Files = false, append([]File{erased}, s.Files...)
+		}
+		from := s.After.Offset
+		s.Lines = log[from : from+int64(len(s.Lines))]
+		for k, text := range s.Texts {
+			if s.Texts[k], err = c.here(addressOf(text)); err != nil {
+				return nil, err
+			}
+		}
+		for k, h := range s.Large {
+			if s.Large[k], err = c.replace(ctx, h); err != nil {
+				return nil, err
+			}
+		}
+		keep = append(keep, s.Large...)
+		return s.encode(), nil
+	})
+	if err == nil {
+		err = c.lives.Streams.KeepLarge(ctx, Stream(c.id.Self), keep)
+	}
+	return err
+}
+
+// addressOf returns the address of the file of a blob.
+func addressOf(text []byte) blobs.Hash {
+	if b, err := blobs.Decode(text); err == nil && b.Gone != nil {
+		return b.Gone.Of
+	}
+	return blobs.Sum(text)
+}
+
+// here returns the file of a blob as it is on this disk.
+func (c *Custody) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
+
+// replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays
+// until nothing refers to it.
+func (c *Custody) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
+	address := h
+	if !c.store.Has(h) { // something was erased from it before
+		text, err := c.large(ctx, h)
+		if err != nil {
+			return h, err
+		}
+		address = addressOf(text)
+	}
+	text, err := c.here(address)
+	if now := blobs.Sum(text); err == nil && now != h {
+		h, err = now, c.putLarge(ctx, now, text)
+	}
+	return h, err
+}
+
+// Forget reads anew what this host has of a life from which another one has erased something. The caller has the lock.
+func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store) error {
+	_, err := l.catchUp(ctx, id, store)
+	return err
+}
+
+// copies are what repeats a life, and what came of it: LIFE itself goes behind them.
+var copies = []string{
+	"recall.db*", home.ContextFile, "status.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
+	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile, "LIFE.md", "LIFE.erased",
+}
+
+// wipe removes what this host has of the life, to read it anew.
+func (c *Custody) wipe() error {
+	c.passOver() // the store has those, too
+	if err := c.workspace.restore(nil, c.at.Stale, nil); err != nil {
+		return err
+	}
+	for _, pattern := range copies {
+		files, _ := filepath.Glob(filepath.Join(c.id.Dir, pattern))
+		for _, file := range files {
+			if err := shred(file); err != nil {
+				return err
+			}
+		}
+	}
+	c.at, c.files.known = position{}, map[string]blobs.Hash{}
+	return durable.Remove(positionFile(c.id))
+}
+
+// shred removes a file, and first what stands in it.
+func shred(file string) error {
+	fi, err := os.Lstat(file)
+	if err != nil || !fi.Mode().IsRegular() {
+		return err
+	}
+	err = durable.Patch(file, durable.Piece{Data: make([]byte, fi.Size())})
+	if err == nil {
+		err = durable.Remove(file)
+	}
+	return err
+}

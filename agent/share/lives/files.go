@@ -1,0 +1,95 @@
+package lives
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"lethe/agent/home"
+	"lethe/blobs"
+	"lethe/internal/durable"
+)
+
+// maxFile bounds one of an identity's own files, in bytes.
+const maxFile = 32 << 20
+
+// files are the own files of an identity, and what the store has of them: the hash of each, the zero hash where it is gone.
+type files struct {
+	id    home.Identity
+	known map[string]blobs.Hash
+}
+
+// changed returns the files that are not as the store has them.
+func (f *files) changed() (out []File, err error) {
+	triggers, err := filepath.Glob(filepath.Join(f.id.Dir, "triggers", "*.toml"))
+	names := map[string]bool{}
+	for _, path := range triggers {
+		names["triggers/"+filepath.Base(path)] = true
+	}
+	for _, name := range own {
+		names[name] = true
+	}
+	for name := range f.known {
+		names[name] = true
+	}
+	for name := range names {
+		now, rerr := f.read(name)
+		switch sum, known := f.known[name]; {
+		case rerr != nil:
+			err = errors.Join(err, rerr)
+		case sum != now.sum() && shared(name) && (known || !now.Gone):
+			out = append(out, now)
+		}
+	}
+	return out, err
+}
+
+// read reads a file; what is none, or too large, is gone.
+func (f *files) read(name string) (File, error) {
+	data, cut, err := durable.ReadRegular(filepath.Join(f.id.Dir, name), maxFile)
+	gone := cut || errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular)
+	if gone {
+		data, err = nil, nil
+	}
+	return File{Name: name, Data: data, Gone: gone}, err
+}
+
+func (f File) sum() blobs.Hash {
+	if f.Gone || !f.Large.IsZero() {
+		return f.Large
+	}
+	return blobs.Sum(f.Data)
+}
+
+// learn notes what the store has.
+func (f *files) learn(has []File) {
+	for _, file := range has {
+		f.known[file.Name] = file.sum()
+	}
+}
+
+// place writes a file of another host. What somebody has changed here meanwhile is kept beside it.
+func (f *files) place(come File, log *slog.Logger) error {
+	path := filepath.Join(f.id.Dir, come.Name)
+	here, err := f.read(come.Name)
+	if err != nil {
+		return err
+	}
+	was, known := f.known[come.Name]
+	if known && here.sum() != was && here.sum() != come.sum() && len(here.Data) > 0 {
+		log.Warn("a file was changed on another host and here; what was here is kept", "file", path, "kept", path+".here")
+		err = durable.WriteFile(path+".here", here.Data, 0o600)
+	}
+	switch {
+	case err != nil, here.sum() == come.sum():
+	case come.Gone:
+		err = durable.Remove(path)
+	default:
+		if err = durable.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			err = durable.WriteFile(path, come.Data, 0o600)
+		}
+	}
+	f.learn([]File{come})
+	return err
+}

@@ -1,0 +1,308 @@
+// Package lives keeps lives as streams that several hosts of a home share: a life goes on at one host at a time.
+//
+// A life is a stream of segments (docs/share.md). Whoever creates the next number holds it: the log is shipped behind its
+// own sync and before anything rests on it, so what a host has that the store lacks had no effect. A host that was
+// asleep finds its next number taken, and can do nothing any more.
+//
+//	c, err := l.Hold(id, store)  // brings the log up to date; *home.ElsewhereError: another host has it
+//	err = c.Ship(ctx, texts)     // behind each append
+//	err = l.Take(ctx, id, store) // has the life go on here
+package lives
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+)
+
+// Lives are the lives of a home, on one of its hosts.
+type Lives struct {
+	Streams *streams.Streams
+	Home    home.Home
+	Host    streams.Host
+	Log     *slog.Logger
+	Most    int64                    // bytes of a workspace that is stored; 0: none is
+	Shipped func(took time.Duration) // called for each segment; may be nil
+	// Took is called when a life has begun here, was taken, or is seen at another host, which may have died before it said so.
+	Took func(id home.Identity, host streams.Host, custody int)
+}
+
+// Stream is that of the life of an identity.
+func Stream(self string) string { return "lives/" + self }
+
+// Custody is the right of this host to go on with a life, while nobody has taken it.
+type Custody struct {
+	lives *Lives
+	id    home.Identity
+	store *blobs.Store
+	files files
+	at    position
+
+	workspace workspace
+	acked     time.Time // when the store last said that this host has the life
+	beside    sync.WaitGroup
+	packing   atomic.Bool
+	closed    context.Context // ends with Close
+	close     context.CancelFunc
+}
+
+// position is how far the log here and the stream agree. It is kept in a file, a cache: without it the stream is read
+// from its beginning.
+type position struct {
+	streams.At
+	Mark    life.Mark             `json:"mark"`
+	Host    streams.Host          `json:"host"` // that has the life
+	Custody int                   `json:"custody"`
+	Nonce   string                `json:"nonce"`             // of segment N
+	Opening bool                  `json:"opening,omitempty"` // as Segment has it
+	Stopped bool                  `json:"stopped,omitempty"`
+	Files   map[string]blobs.Hash `json:"files"`
+	Packed  int                   `json:"packed,omitempty"`
+	Stale   map[string]bool       `json:"stale,omitempty"` // hashes and names in workspace.list before
+}
+
+func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
+
+// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is
+// here and nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error
+// is a *home.ElsewhereError where another host has the life.
+func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
+	c, err := l.catchUp(ctx, id, store)
+	switch {
+	case err != nil || c.at.N == 0:
+	case !c.mine():
+		c.took()
+		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+	case id.Mirrored(): // it was taken, and the log does not say so yet
+		if err = c.settle(ctx); err == nil {
+			err = id.MarkMirror(-1)
+		}
+	}
+	return c, err
+}
+
+// mine reports whether this host has the life, as far as was read.
+func (c *Custody) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
+
+func (l *Lives) custody(ctx context.Context, id home.Identity, store *blobs.Store) *Custody {
+	c := &Custody{
+		lives: l, id: id, store: store, files: files{id: id},
+		workspace: workspace{filepath.Join(id.Dir, "workspace"), l.Most},
+	}
+	c.closed, c.close = context.WithCancel(context.WithoutCancel(ctx))
+	return c
+}
+
+// catchUp applies what the stream has more than the log here.
+func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
+	c := l.custody(ctx, id, store)
+	text, _, _ := durable.ReadRegular(positionFile(id), maxFile)
+	if err := json.Unmarshal(text, &c.at); err != nil {
+		c.at = position{}
+	}
+	if c.files.known = c.at.Files; c.at.Files == nil {
+		c.files.known = map[string]blobs.Hash{}
+	}
+	err := c.readOn(ctx)
+	for errors.Is(err, streams.ErrAnew) {
+		if id.Erasing() != nil { // this host made it so
+			c.at.Gen++
+		} else if err = c.wipe(); err != nil {
+			break
+		}
+		err = c.readOn(ctx)
+	}
+	if err = c.removed(ctx, err); err != nil {
+		return c, fmt.Errorf("read the life of %s from the store: %w", id.Name, err)
+	}
+	return c, nil
+}
+
+func (c *Custody) readOn(ctx context.Context) (err error) {
+	stream, asked := Stream(c.id.Self), time.Now()
+	if err := c.found(ctx); err != nil {
+		return err
+	}
+	c.at.At, err = c.lives.Streams.Scan(ctx, stream, c.at.At, func(n int, text []byte) error {
+		s, err := decode(text)
+		if err == nil && s.Self != c.id.Self {
+			err = errors.New("it is of another life")
+		}
+		if err == nil {
+			err = c.apply(ctx, s)
+		}
+		if err != nil {
+			err = fmt.Errorf("segment %d: %w", n, err)
+		}
+		return err
+	})
+	if err != nil || c.at.N == 0 {
+		return err
+	}
+	c.acked = asked
+	if err := c.endLog(); err != nil {
+		return err
+	}
+	return c.save()
+}
+
+// found makes sure that the store is the one that was read last.
+func (c *Custody) found(ctx context.Context) error {
+	if c.at.N == 0 {
+		return nil
+	}
+	stream := Stream(c.id.Self)
+	text, err := c.lives.Streams.Get(ctx, stream, c.at.N)
+	if errors.Is(err, share.ErrMissing) {
+		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
+	} else if err == nil {
+		var s Segment
+		if s, err = decode(text); err == nil && s.Nonce != c.at.Nonce {
+			err = streams.ErrLess
+		}
+	}
+	if err == nil { // a bucket may have a rule that expires what is old
+		err = c.lives.Streams.Holds(ctx, stream, 1)
+	}
+	if errors.Is(err, streams.ErrLess) {
+		err = fmt.Errorf("%w; to share the life anew, empty the store or name another one, and remove %s", err, positionFile(c.id))
+	}
+	return err
+}
+
+// endLog sets aside what the log has behind the stream where another host has the life: nobody has acted upon it.
+func (c *Custody) endLog() error {
+	log, err := life.Open(c.id.LIFE())
+	if errors.Is(err, fs.ErrNotExist) && c.at.Mark.Offset == 0 {
+		return nil
+	}
+	if err != nil {
+		return c.id.Unread(err)
+	}
+	defer log.Close()
+	switch end := log.End(); {
+	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
+		c.at = position{}
+		return cmp.Or(c.save(), fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name))
+	case end.Offset > c.at.Mark.Offset && !c.mine() && !c.at.Opening:
+		err = log.EndAt(c.at.Mark)
+		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
+	}
+	return err
+}
+
+// apply brings what one segment says to this disk: texts, then lines, then files.
+func (c *Custody) apply(ctx context.Context, s Segment) error {
+	c.at.Nonce, c.at.Opening, c.at.Stopped = s.Nonce, s.Opening, s.Stopped
+	if s.Begins {
+		if c.at.Host, c.at.Custody = s.Host, s.Custody; !c.mine() {
+			return c.id.MarkMirror(s.Custody) // until it is settled here
+		}
+		return nil
+	}
+	if err := c.placeTexts(ctx, s); err != nil {
+		return err
+	}
+	for k := range s.Files {
+		f := &s.Files[k]
+		if f.Large.IsZero() {
+			continue
+		}
+		data, err := c.large(ctx, f.Large)
+		if err != nil {
+			return err
+		}
+		f.Data = data
+	}
+	for _, f := range s.Files {
+		if f.Name == "LIFE.erased" { // which the lines are read with
+			if err := c.files.place(f, c.lives.Log); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.Lines) > 0 {
+		end, err := life.Graft(c.id.LIFE(), s.After, s.Lines)
+		if err != nil {
+			return home.ReadError(err)
+		}
+		c.at.Mark = end
+	}
+	for _, f := range s.Files {
+		if f.Name == workspaceFile {
+			c.passOver()
+		}
+		if err := c.files.place(f, c.lives.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// passOver notes the files of a list that another one replaces.
+func (c *Custody) passOver() {
+	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	for name, f := range parseList(list) {
+		if c.at.Stale == nil {
+			c.at.Stale = map[string]bool{}
+		}
+		c.at.Stale[f.as(name)] = true
+	}
+}
+
+func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
+	var later durable.Syncs
+	for _, text := range s.Texts {
+		if _, err := c.store.Adopt(&later, text); err != nil {
+			return err
+		}
+	}
+	for _, h := range s.Large {
+		if c.store.Has(h) {
+			continue
+		}
+		text, err := c.large(ctx, h)
+		if err == nil {
+			_, err = c.store.Adopt(&later, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return later.Wait()
+}
+
+// large returns a text that putLarge stored.
+func (c *Custody) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
+	return c.lives.Streams.Large(ctx, Stream(c.id.Self), h)
+}
+
+func (c *Custody) putLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), h, text)
+}
+
+// save writes down how far the log and the stream agree.
+func (c *Custody) save() error {
+	c.at.Files = c.files.known
+	text, err := json.Marshal(c.at)
+	if err == nil {
+		err = durable.Replace(positionFile(c.id), text, 0o600)
+	}
+	return err
+}

@@ -1,0 +1,62 @@
+package lives
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+)
+
+// Restore brings a life as it was at a time into a home that shares nothing. There it is another one than the hosts have,
+// which go on with theirs.
+func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Store, at time.Time) error {
+	c := l.custody(ctx, id, store)
+	c.files.known = map[string]blobs.Hash{}
+	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
+		s, err := decode(text)
+		if err != nil {
+			return fmt.Errorf("segment %d: %w", n, err)
+		}
+		lines := upto(s.Lines, at)
+		whole := len(lines) == len(s.Lines)
+		if s.Lines = lines; !whole {
+			s.Files = nil
+		}
+		if err = c.apply(ctx, s); err == nil && !whole {
+			err = io.EOF
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("restore %s: %w", id.Name, c.removed(ctx, err))
+	}
+	if c.at.Mark.Offset == 0 {
+		return fmt.Errorf("restore %s: %w: it was not booted at that time", id.Name, home.ErrNotFound)
+	}
+	if err = c.settle(ctx); err == nil {
+		err = cmp.Or(id.UnmarkMirror(), durable.Remove(positionFile(id)))
+	}
+	return err
+}
+
+// upto returns the lines that were written by a time, in whole appends.
+func upto(lines []byte, at time.Time) []byte {
+	end := 0
+	for line := range bytes.Lines(lines) {
+		e, err := life.ParseLine(string(line))
+		if err == nil && e.At.After(at) {
+			return lines[:end]
+		}
+		end += len(line)
+	}
+	return lines
+}

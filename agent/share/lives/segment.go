@@ -1,0 +1,94 @@
+package lives
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/life"
+)
+
+// Segment is one text of the stream of a life. The one that begins a custody has nothing but who has it from then on.
+type Segment struct {
+	Lethe   int          `json:"lethe"` // the version of the form
+	Self    string       `json:"self"`
+	Host    streams.Host `json:"host"`
+	Custody int          `json:"custody"`          // how often the life was handed over to another host or home
+	Begins  bool         `json:"begins,omitempty"` // the custody of Host
+	Nonce   string       `json:"nonce"`
+	Opening bool         `json:"opening,omitempty"` // the life is not whole in the stream: Host goes on to store it
+	Stopped bool         `json:"stopped,omitempty"` // somebody has stopped the life
+
+	After life.Mark    `json:"after"` // where the log ended before Lines
+	Blobs int          `json:"blobs"` // how many Texts there are
+	Large []blobs.Hash `json:"large,omitempty"`
+	Files []File       `json:"files,omitempty"` // of the identity's own that were changed
+
+	Lines []byte    `json:"-"` // of LIFE
+	Texts [][]byte  `json:"-"` // files of blobs that the lines name
+	end   life.Mark // behind Lines, where they were cut from the log
+}
+
+// File is one of an identity's own files.
+type File struct {
+	Name  string     `json:"name"`           // below the directory of the identity
+	Large blobs.Hash `json:"large,omitzero"` // of Data that is stored by itself, for its size
+	Gone  bool       `json:"gone,omitempty"`
+	Data  []byte     `json:"-"`
+}
+
+const version = 1
+
+func (s Segment) encode() []byte {
+	s.Lethe, s.Blobs = version, len(s.Texts)
+	parts := append([][]byte{s.Lines}, s.Texts...)
+	for _, f := range s.Files {
+		parts = append(parts, f.Data)
+	}
+	return streams.Join(s, parts...)
+}
+
+func (s Segment) size() int {
+	n := len(s.Lines)
+	for _, text := range s.Texts {
+		n += len(text)
+	}
+	for _, f := range s.Files {
+		n += len(f.Data)
+	}
+	return n
+}
+
+func decode(text []byte) (s Segment, err error) {
+	parts, err := streams.Split(text, &s)
+	switch {
+	case err != nil:
+		return s, err
+	case s.Lethe > version:
+		return s, errors.New("a newer Lethe wrote it")
+	case s.Blobs < 0 || len(parts) != 1+s.Blobs+len(s.Files):
+		return s, errors.New("it has not the parts that it says")
+	}
+	s.Lines, s.Texts = parts[0], parts[1:1+s.Blobs]
+	for k := range s.Files {
+		if s.Files[k].Data = parts[1+s.Blobs+k]; !shared(s.Files[k].Name) {
+			return s, fmt.Errorf("it has a file %.99q", s.Files[k].Name)
+		}
+	}
+	return s, nil
+}
+
+// own are the identity's files that go with its life, beside LIFE, SOUL and its triggers.
+var own = []string{"LIFE.erased", "MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile}
+
+// shared reports whether a file of that name goes with a life.
+func shared(name string) bool {
+	trigger, _ := path.Match("triggers/[^.]*.toml", name)
+	return trigger && path.Clean(name) == name || slices.Contains(own, name)
+}
+
+// workspaceFile lists the files of the workspace as they were last stored.
+const workspaceFile = "workspace.list"

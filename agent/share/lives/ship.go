@@ -1,0 +1,336 @@
+package lives
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+	"lethe/agent/status"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// segmentSize is how many bytes a segment has at most, as long as its parts are smaller.
+const segmentSize = 512 << 10
+
+// Open stores what the log has more than the store: of a life that has no stream, all that it refers to. Cut short, it
+// goes on. It returns how often the life was handed over.
+func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
+	opening := c.at.N == 0 || c.at.Opening
+	if c.at.N == 0 {
+		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile)) // another store may have what it lists
+		if err == nil {
+			err = c.begin(ctx, s.Custody)
+		}
+	}
+	if err == nil && opening {
+		c.took()
+	}
+	if err == nil && c.at.Mark.Offset < log.End().Offset {
+		var texts []blobs.Hash
+		if texts, err = reached(c.id, c.store, c.at.Mark.Offset); err == nil {
+			_, err = c.send(ctx, texts)
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("share the life of %s: %w", c.id.Name, err)
+	}
+	return c.at.Custody, err
+}
+
+// Ship makes what the log has more than the store durable there, with texts that it names. Its error is a
+// *home.ElsewhereError where another host has the life by now: what the log has more then counts for nothing. While the
+// store is away it waits until ctx ends or somebody stops the identity; where ctx never ends, it waits once.
+func (c *Custody) Ship(ctx context.Context, texts []blobs.Hash) error {
+	sent, err := c.send(ctx, texts)
+	switch {
+	case err != nil:
+	case sent["stopped"]:
+		c.close()
+		c.beside.Wait()
+		err := c.storeWorkspace(ctx)
+		if err == nil {
+			_, err = c.send(ctx, nil)
+		}
+		if err != nil {
+			c.lives.Log.Warn("the workspace is not stored as it is now", "identity", c.id.Name, "error", err)
+		}
+	case sent[life.Sealed]:
+		c.sealed()
+	}
+	return err
+}
+
+// shipment cuts what is new into segments: texts before the lines that name them.
+type shipment struct {
+	*Custody
+	ctx context.Context
+	now Segment
+}
+
+// send ships what the log and the own files have more than the store, with texts that the lines name. It returns which
+// kinds of lines it sent.
+func (c *Custody) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
+	p := &shipment{Custody: c, ctx: ctx, now: c.empty()}
+	changed, err := c.files.changed()
+	known := map[blobs.Hash]bool{}
+	for _, h := range texts {
+		if err == nil && !known[h] {
+			known[h], err = true, p.text(h)
+		}
+	}
+	for _, f := range changed {
+		if err == nil {
+			err = p.file(f)
+		}
+	}
+	if err == nil {
+		sent, err = p.lines()
+	}
+	if now := p.now; err == nil && (now.size() > 0 || now.Files != nil || now.Large != nil || c.at.Opening) {
+		now.Opening = false
+		err = c.create(ctx, now)
+	}
+	if err != nil {
+		err = fmt.Errorf("ship: %w", err)
+	}
+	return sent, err
+}
+
+// empty is a segment that says nothing.
+func (c *Custody) empty() Segment {
+	return Segment{After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped}
+}
+
+// room ships what there is if more does not fit beside it.
+func (p *shipment) room(size int) error {
+	if p.now.size() == 0 || p.now.size()+size <= segmentSize {
+		return nil
+	}
+	err := p.create(p.ctx, p.now)
+	p.now = p.empty()
+	return err
+}
+
+func (p *shipment) text(h blobs.Hash) error {
+	text, err := os.ReadFile(p.store.Path(h))
+	if err == nil && len(text) > segmentSize {
+		h = blobs.Sum(text)
+		p.now.Large = append(p.now.Large, h)
+		return p.insistLarge(p.ctx, h, text)
+	}
+	if err == nil {
+		err = p.room(len(text))
+	}
+	p.now.Texts = append(p.now.Texts, text)
+	return err
+}
+
+func (p *shipment) file(f File) error {
+	err := p.shorten(p.ctx, &f, segmentSize)
+	if err == nil {
+		err = p.room(len(f.Data))
+	}
+	p.now.Files = append(p.now.Files, f)
+	return err
+}
+
+// shorten stores the bytes of a file by themselves, if they are more than so many.
+func (c *Custody) shorten(ctx context.Context, f *File, most int) (err error) {
+	if len(f.Data) > most {
+		f.Large = blobs.Sum(f.Data)
+		err = c.insistLarge(ctx, f.Large, f.Data)
+		f.Data = nil
+	}
+	return err
+}
+
+// lines adds what the log has more.
+func (p *shipment) lines() (sent map[string]bool, err error) {
+	r, err := life.ReadFrom(p.id.LIFE(), p.at.Mark)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	sent = map[string]bool{}
+	for {
+		e, follows, err := r.Next()
+		if err == io.EOF {
+			return sent, nil
+		}
+		if err == nil && !follows {
+			err = p.room(len(r.Line))
+		}
+		if err != nil {
+			return sent, err
+		}
+		switch sent[e.Kind] = true; e.Kind {
+		case "stopped":
+			p.now.Stopped = e.Get("why") == "request"
+		case "resumed", "inbound", "reply":
+			p.now.Stopped = false
+		}
+		p.now.Lines, p.now.end = append(p.now.Lines, r.Line...), r.At
+	}
+}
+
+// create ships one segment.
+func (c *Custody) create(ctx context.Context, s Segment) error {
+	l, stream, n := c.lives, Stream(c.id.Self), c.at.N+1
+	s.Self, s.Host, s.Custody, s.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
+	data, err := l.Streams.Sealed(stream, n, s.encode())
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	asked, err := c.insist(ctx, func() error { return l.Streams.Store.Create(ctx, stream, n, data) })
+	if errors.Is(err, share.ErrTaken) {
+		err = c.taken(ctx, n, s.Nonce)
+	}
+	if err != nil {
+		return err
+	}
+	c.at.N, c.at.Mark, c.at.Nonce, c.at.Opening, c.at.Stopped, c.acked = n, s.end, s.Nonce, s.Opening, s.Stopped, asked
+	c.files.learn(s.Files)
+	if l.Shipped != nil {
+		l.Shipped(time.Since(began))
+	}
+	return nil
+}
+
+// insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once.
+// It returns when it asked.
+func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
+	for away := false; ; away = true {
+		asked = time.Now()
+		err = ask()
+		if !errors.Is(err, share.ErrAway) || ctx.Done() == nil || ctx.Err() != nil || home.Asked(c.id, home.WishStop) {
+			return asked, err
+		}
+		if !away {
+			c.lives.Log.Warn("the store of [share] is away: the identity waits", "identity", c.id.Name, "error", err)
+			shown, _ := status.Read(c.id.Dir) // what else it shows stays, until it shows something again
+			shown.State, shown.Error = status.Retrying, "it waits for the store of [share]: "+err.Error()
+			_ = status.Write(c.id.Dir, shown) // a view
+		}
+	}
+}
+
+func (c *Custody) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+	_, err := c.insist(ctx, func() error { return c.putLarge(ctx, h, text) })
+	return err
+}
+
+// taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host
+// did.
+func (c *Custody) taken(ctx context.Context, n int, nonce string) error {
+	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
+	var s Segment
+	text, err := c.lives.Streams.Get(ctx, Stream(c.id.Self), n)
+	if err == nil {
+		s, err = decode(text)
+	}
+	switch {
+	case err != nil:
+	case s.Nonce == nonce:
+		return nil
+	case s.Host.ID == c.lives.Host.ID:
+		return fmt.Errorf("%w: this host sent it before; open %s again", share.ErrTaken, c.id.Name)
+	default:
+		elsewhere.Host = s.Host.Label
+	}
+	return elsewhere
+}
+
+// freshFor is how long this host may act after the store said that it has the life: less than the time after which a
+// host that is silent loses it.
+const freshFor = 10 * time.Second
+
+// Check asks the store whether this host still has the life, if it has not said so lately: the machine may have slept
+// since. It is for the moment before something is done that cannot be undone.
+func (c *Custody) Check(ctx context.Context) error {
+	slept := time.Now().Round(0).Sub(c.acked.Round(0))
+	if max(time.Since(c.acked), slept) < freshFor {
+		return nil
+	}
+	newest := 0
+	asked, err := c.insist(ctx, func() (err error) {
+		newest, err = c.lives.Streams.Newest(ctx, Stream(c.id.Self), c.at.N)
+		return err
+	})
+	if err == nil && newest > c.at.N {
+		err = c.taken(ctx, c.at.N+1, "")
+	}
+	if err == nil {
+		c.acked = asked
+	}
+	return err
+}
+
+// packEvery is how many segments are packed together at least.
+var packEvery = 32
+
+// sealed packs what was shipped before, and stores the workspace, beside the identity.
+func (c *Custody) sealed() {
+	if !c.packing.CompareAndSwap(false, true) {
+		return
+	}
+	upto := c.at.N - 1
+	due := upto-c.at.Packed >= packEvery
+	if due {
+		c.at.Packed = upto
+	}
+	c.beside.Go(func() { // ends with Close
+		defer c.packing.Store(false)
+		err := c.storeWorkspace(c.closed)
+		if due && err == nil {
+			err = c.lives.Streams.Pack(c.closed, Stream(c.id.Self), upto, begins)
+		}
+		if err != nil && c.closed.Err() == nil {
+			c.lives.Log.Warn("what goes on beside a shared life failed; it is tried again", "identity", c.id.Name, "error", err)
+		}
+	})
+}
+
+// begins reports whether a segment begins a custody: it stays where others are forgotten.
+func begins(text []byte) bool {
+	s, err := decode(text)
+	return err != nil || s.Begins
+}
+
+// storeWorkspace stores what is new in the workspace, and lists it for the next segment. One at a time.
+func (c *Custody) storeWorkspace(ctx context.Context) error {
+	if c.workspace.most == 0 {
+		return nil
+	}
+	file := filepath.Join(c.id.Dir, workspaceFile)
+	was, _ := os.ReadFile(file)
+	list, err := c.workspace.list(was, func(h blobs.Hash, text []byte) error { return c.putLarge(ctx, h, text) })
+	if err == nil && !bytes.Equal(list, was) {
+		err = durable.WriteFile(file, list, 0o600)
+	}
+	return err
+}
+
+// Self is whose life it is.
+func (c *Custody) Self() string { return c.id.Self }
+
+// Close ends what goes on beside the identity.
+func (c *Custody) Close() error {
+	c.close()
+	c.beside.Wait()
+	if c.at.N == 0 {
+		return nil
+	}
+	return c.save()
+}

@@ -1,0 +1,141 @@
+package lives
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// ErrBusy says that a life could not be taken.
+var ErrBusy = errors.New("its host is too busy; stop it there, and try again")
+
+// tries bounds how often a host that writes is to be faster.
+const tries = 30
+
+// Take has a life go on here: of an identity that does not run here, and of which the caller has the lock. It goes on when
+// it is held. Where from names a host, it is taken from that one alone: otherwise the error is a *home.ElsewhereError.
+func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, from string) error {
+	for range tries {
+		c, err := l.catchUp(ctx, id, store)
+		switch {
+		case err != nil:
+			return err
+		case c.at.N == 0:
+			return fmt.Errorf("take %s: %w: no host shares a life of that name", id.Name, home.ErrNotFound)
+		case c.mine():
+			return nil
+		case c.at.Opening:
+			return fmt.Errorf("take %s: %s has not stored all of it yet", id.Name, c.at.Host.Label)
+		case from != "" && c.at.Host.ID != from:
+			c.took()
+			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
+		}
+		if err = c.begin(ctx, c.at.Custody+1); !errors.Is(err, share.ErrTaken) {
+			return err
+		}
+		time.Sleep(rand.N(100 * time.Millisecond))
+	}
+	return fmt.Errorf("take %s: %w", id.Name, ErrBusy)
+}
+
+// Stopped reports whether somebody has stopped a life, and it was not resumed since.
+func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
+	_, s, err := l.newest(ctx, self)
+	return s.Stopped, err
+}
+
+// begin creates the segment with which this host has the life.
+func (c *Custody) begin(ctx context.Context, custody int) error {
+	l, asked, opening := c.lives, time.Now(), c.at.N == 0
+	s := Segment{
+		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
+		Opening: opening, Stopped: c.at.Stopped,
+	}
+	n, stream := c.at.N+1, Stream(c.id.Self)
+	if err := l.Streams.CreateNewest(ctx, stream, n, s.encode()); err != nil {
+		return err
+	}
+	c.at.N, c.at.Nonce, c.at.Host, c.at.Custody, c.at.Opening, c.acked = n, s.Nonce, l.Host, custody, opening, asked
+	if !opening {
+		c.took()
+	}
+	return c.save()
+}
+
+func (c *Custody) took() {
+	if c.lives.Took != nil {
+		c.lives.Took(c.id, c.at.Host, c.at.Custody)
+	}
+}
+
+// settle makes what a life that has come here needs beside its log: its soul, its name, the links to its rooms, and the
+// files of its workspace.
+func (c *Custody) settle(ctx context.Context) error {
+	log, err := life.View(c.id.LIFE())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	state, _, err := home.FoldLog(c.id, log, c.store)
+	if err != nil {
+		return err
+	}
+	self, err := blobs.ParseHash(c.id.Self)
+	if err != nil {
+		return err
+	}
+	boot, err := c.store.Get(self)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(c.id.Dir, "SOUL.md"), boot.Body, 0o400)
+	}
+	if err == nil {
+		err = c.relink(state)
+	}
+	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	if err == nil && rerr == nil {
+		err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
+		if errors.Is(err, share.ErrMissing) {
+			c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
+			err = nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
+	}
+	c.at.Stale = nil
+	return cmp.Or(c.save(), c.lives.Home.Link(c.id))
+}
+
+// relink has the links to rooms say what the life does.
+func (c *Custody) relink(state *mind.State) error {
+	linked, err := chat.Rooms(c.id.Subs())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, room := range linked {
+		if r := state.Rooms[room]; r == nil || !r.Joined {
+			err = cmp.Or(err, chat.Unsubscribe(c.id.Subs(), room))
+		}
+	}
+	for room, r := range state.Rooms {
+		if r.Joined {
+			err = cmp.Or(err, chat.Subscribe(c.id.Subs(), c.lives.Home.Chats(), room))
+		}
+	}
+	return err
+}

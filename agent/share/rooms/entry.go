@@ -1,0 +1,65 @@
+package rooms
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/chat"
+)
+
+// entry is one text of the stream of rooms: what one host adds to some of them.
+type entry struct {
+	Lethe  int          `json:"lethe"` // the version of the form
+	Host   streams.Host `json:"host"`
+	Nonce  string       `json:"nonce"`
+	At     time.Time    `json:"at"`               // by the clock of the host: for who restores what was at a time
+	Erased int          `json:"erased,omitempty"` // the generation of packs that an erasure by the host has made
+	Items  []item       `json:"items"`
+}
+
+// item is what an entry adds to one room: whole lines.
+type item struct {
+	Room  string       `json:"room"`
+	Here  bool         `json:"here,omitempty"` // they come from the file of the room at the host
+	From  string       `json:"from,omitempty"` // or from this one in share/late
+	Upto  int64        `json:"upto,omitempty"` // which was read so far with them
+	Large blobs.Hash   `json:"large,omitzero"` // of lines that are stored by themselves, for their size
+	Files []blobs.Hash `json:"files,omitempty"`
+
+	lines []byte
+}
+
+const version = 1
+
+func (e entry) encode() []byte {
+	var parts [][]byte
+	for _, i := range e.Items {
+		if !i.Large.IsZero() {
+			i.lines = nil
+		}
+		parts = append(parts, i.lines)
+	}
+	return streams.Join(e, parts...)
+}
+
+func decode(text []byte) (e entry, err error) {
+	parts, err := streams.Split(text, &e)
+	switch {
+	case err != nil:
+		return e, err
+	case e.Lethe > version:
+		return e, errors.New("a newer Lethe wrote it")
+	case len(parts) != len(e.Items):
+		return e, errors.New("it has not the parts that it says")
+	}
+	for k := range e.Items {
+		i := &e.Items[k]
+		if i.lines = parts[k]; !chat.ValidRoom(strings.TrimPrefix(i.Room, ".")) {
+			return e, errors.New("it is no entry of rooms")
+		}
+	}
+	return e, nil
+}

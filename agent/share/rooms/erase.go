@@ -1,0 +1,136 @@
+package rooms
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"lethe/agent/share"
+	"lethe/blobs"
+	"lethe/internal/durable"
+)
+
+// Settle has no lines be anywhere but in the rooms, from which some are to be erased.
+func (r *Rooms) Settle(ctx context.Context) error {
+	return r.locked(ctx, func(s *round) error {
+		s.step.Rooms = nil
+		err := s.save()
+		for name, known := range s.replaced() {
+			if err == nil {
+				err = durable.Patch(filepath.Join(s.in(late), name), durable.Piece{Data: make([]byte, known)})
+			}
+		}
+		return err
+	})
+}
+
+// Erased has the store hold of rooms what the files in share do, from which something was erased, and nothing else. An
+// entry tells other hosts of it. Cut short, it is done again.
+func (r *Rooms) Erased(ctx context.Context) error {
+	err := r.locked(ctx, func(s *round) error {
+		err := s.mark(0) // the newest entry stays as it is: this one has no lines
+		if err == nil {
+			err = s.rewriteAll()
+		}
+		if err == nil {
+			err = s.mark(s.step.Gen)
+		}
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("erase from what is stored of rooms: %w", err)
+	}
+	return err
+}
+
+// mark adds an entry without lines.
+func (s *round) mark(erased int) (err error) {
+	for range 20 {
+		if err = s.sync("", nil); err == nil {
+			err = s.add(nil, erased)
+		}
+		if !errors.Is(err, share.ErrTaken) {
+			break
+		}
+		time.Sleep(rand.N(20 * time.Millisecond))
+	}
+	return err
+}
+
+// rewriteAll writes the stream anew, and then drops the large texts that it does not need any more.
+func (s *round) rewriteAll() error {
+	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
+	var files []blobs.Hash
+	gen, err := s.Streams.Rewrite(s.ctx, Stream, never, func(text []byte) ([]byte, error) {
+		e, err := decode(text)
+		if err == nil {
+			err = s.fetch(e.Items)
+		}
+		for k := range e.Items {
+			i := &e.Items[k]
+			if err == nil {
+				err = s.masked(i, size[i.Room])
+			}
+			size[i.Room] += int64(len(i.lines))
+			needed[i.Large] = true
+			files = append(files, i.Files...)
+		}
+		return e.encode(), err
+	})
+	for _, h := range files {
+		if err == nil {
+			err = s.replace(h)
+		}
+	}
+	for _, h := range s.step.Gone {
+		if err == nil && !needed[h] {
+			err = s.Streams.DropLarge(s.ctx, Stream, h)
+		}
+	}
+	if err == nil {
+		s.step.Gen, s.step.Gone, s.step.Rooms = gen, nil, nil
+		err = s.save()
+	}
+	return err
+}
+
+func never([]byte) bool { return false }
+
+// masked gives an item the lines that stand in the file of the room now, at an offset, if they are its own but for what
+// was erased.
+func (s *round) masked(i *item, at int64) error {
+	now, _, err := tail(Path(s.Dir, i.Room), at, int64(len(i.lines)))
+	if err == nil && len(now) < len(i.lines) {
+		err = durable.ErrShort
+	}
+	if err != nil || bytes.Equal(now, i.lines) || !masks(i.lines, now) {
+		return err
+	}
+	i.lines = now
+	if i.Large.IsZero() {
+		return nil
+	}
+	s.step.Gone = append(s.step.Gone, i.Large)
+	i.Large = blobs.Sum(now)
+	if err := s.save(); err != nil {
+		return err
+	}
+	return s.Streams.PutLarge(s.ctx, Stream, i.Large, now)
+}
+
+// replace has the store hold of a file that a line names what this disk does.
+func (s *round) replace(h blobs.Hash) error {
+	text, err := os.ReadFile(s.Store.Path(h))
+	if err != nil || blobs.Sum(text) == h {
+		return nil // it is not here, or as it was
+	}
+	if err := s.Streams.DropLarge(s.ctx, Stream, h); err != nil {
+		return err
+	}
+	return s.Streams.PutLarge(s.ctx, Stream, h, text)
+}

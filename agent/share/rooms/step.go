@@ -1,0 +1,117 @@
+package rooms
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+
+	"lethe/agent/share/streams"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+const stepFile = "rooms.json"
+
+// step is what is being written, in share/rooms.json: it is durable before any file of a room is touched, and done again
+// after a crash, to the same end.
+type step struct {
+	streams.At                  // the entry that it ends with
+	Host       string           `json:"host"`           // that reads
+	Sizes      map[string]int64 `json:"sizes"`          // of the files in share behind it
+	Late       map[string]int64 `json:"late"`           // how far files that were replaced have been read
+	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
+	Rooms      map[string]*add  `json:"rooms,omitempty"`
+}
+
+// next begins a step behind one.
+func (p step) next() step {
+	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}
+	return p
+}
+
+// add is what a step adds to one room.
+type add struct {
+	At    int64  `json:"at"`              // where Lines begin in the file in share
+	Lines []byte `json:"lines"`           // of the stream
+	Mine  []byte `json:"mine,omitempty"`  // those of them that the file in chats has there: they come from it
+	Waits []byte `json:"waits,omitempty"` // how it went on: with what is not published yet
+}
+
+// take adds items of an entry to a step.
+func (p *step) take(items []item, ours bool) {
+	for _, i := range items {
+		a := p.Rooms[i.Room]
+		if a == nil {
+			a = &add{At: p.Sizes[i.Room]}
+			p.Rooms[i.Room] = a
+		}
+		if i.Here && ours {
+			a.Mine = append(a.Mine, i.lines...)
+		}
+		if i.From != "" && ours {
+			p.Late[i.From] = i.Upto
+		}
+		a.Lines = append(a.Lines, i.lines...)
+		p.Sizes[i.Room] += int64(len(i.lines))
+	}
+}
+
+// write makes the step durable, and carries it out.
+func (s *round) write() error {
+	if s.anew != "" {
+		return s.extend(s.anew)
+	}
+	for room, a := range s.step.Rooms {
+		a.Waits, _, _ = tail(chat.Path(s.Dir, room), a.At+int64(len(a.Mine)), maxAdded)
+	}
+	if err := s.save(); err != nil {
+		return err
+	}
+	return s.carryOut(false)
+}
+
+// save makes the step durable.
+func (s *round) save() error {
+	text, err := json.Marshal(s.step)
+	if err == nil {
+		err = durable.WriteFile(s.in(stepFile), text, 0o600)
+	}
+	return err
+}
+
+// extend has the files in a directory have the lines of the step.
+func (s *round) extend(dir string) error {
+	var later durable.Syncs
+	for room, a := range s.step.Rooms {
+		if err := durable.WriteEnd(&later, filepath.Join(dir, chat.FileName(room)), a.At, a.Lines, 0o600); err != nil {
+			return err
+		}
+	}
+	return later.Wait()
+}
+
+// carryOut has the files in share have the lines of the step, and then those in chats; again, if that may have been done.
+func (s *round) carryOut(again bool) error {
+	if err := s.extend(Dir(s.Dir)); err != nil {
+		return err
+	}
+	for room, size := range s.step.Sizes {
+		if end, err := chat.End(Path(s.Dir, room)); again && (err != nil || end.Size() != size) {
+			return durable.ErrShort
+		}
+	}
+	for room, a := range s.step.Rooms {
+		if !chat.ValidRoom(room) {
+			continue
+		}
+		if err := s.deliver(room, a, again); err != nil {
+			return fmt.Errorf("bring room %s what was said elsewhere: %w", room, err)
+		}
+	}
+	if s.done = s.step.N; s.looks == nil {
+		s.looks = map[string]durable.Look{}
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"lethe/agent/share"
+)
+
+// A pack is a text of a stream of its own: it holds those of another stream from one number to another. Once
+// it is there, the numbers that it holds are read from it alone: a store that has forgotten a number would let a host that
+// was asleep create it anew.
+
+// Which packs are those of a stream its newest text of another stream says by its number: an erasure makes them anew.
+func generations(stream string) string { return stream + "/packs" }
+
+func packs(stream string, generation int) string {
+	return fmt.Sprintf("%s/packs/%d", stream, generation)
+}
+
+// pack gathers texts.
+type pack struct {
+	From  int `json:"from"`
+	To    int `json:"to"`
+	texts [][]byte
+	size  int
+}
+
+func (p *pack) add(n int, text []byte) {
+	if p.From == 0 {
+		p.From = n
+	}
+	p.To, p.size, p.texts = n, p.size+len(text), append(p.texts, text)
+}
+
+// shelf is the packs of a stream.
+type shelf struct {
+	*Streams
+	stream string
+	name   string // of the stream of packs
+	gen    int
+	last   int // the newest pack
+	to     int // and the last text in it
+}
+
+// shelf finds the packs of a stream.
+func (s *Streams) shelf(ctx context.Context, stream string) (h shelf, err error) {
+	h = shelf{Streams: s, stream: stream}
+	if h.gen, err = s.Newest(ctx, generations(stream), 0); err != nil {
+		return h, err
+	}
+	h.name = packs(stream, h.gen)
+	if h.last, err = s.Newest(ctx, h.name, 0); err != nil || h.last == 0 {
+		return h, err
+	}
+	p, err := h.pack(ctx, h.last)
+	h.to = p.To
+	return h, err
+}
+
+func (h *shelf) pack(ctx context.Context, k int) (p pack, err error) {
+	text, err := h.Get(ctx, h.name, k)
+	if err == nil {
+		p.texts, err = Split(text, &p)
+	}
+	if err == nil && len(p.texts) != p.To-p.From+1 {
+		err = ErrDamaged
+	}
+	if err != nil {
+		err = fmt.Errorf("read pack %d of %s: %w", k, h.stream, err)
+	}
+	return p, err
+}
+
+// scan is Scan of what packs hold.
+func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) (int, error) {
+	var err error
+	first := 1 + sort.Search(h.last-1, func(before int) bool { // the first pack that has a text wanted
+		if after == 0 || err != nil {
+			return true
+		}
+		var p pack
+		p, err = h.pack(ctx, before+1)
+		return p.To > after
+	})
+	for k := first; err == nil && k <= h.last && after < h.to; k++ {
+		var p pack
+		p, err = h.pack(ctx, k)
+		for i, text := range p.texts {
+			if n := p.From + i; err == nil && n > after {
+				err = f(n, text)
+			}
+		}
+		if err == nil {
+			after = p.To
+		}
+	}
+	return after, err
+}
+
+// put adds a text to the pack that is being made, which is stored when it is full.
+func (h *shelf) put(ctx context.Context, p *pack, n int, text []byte) (err error) {
+	if p.size > 0 && p.size+len(text) > MaxText {
+		err = h.close(ctx, p)
+	}
+	p.add(n, text)
+	return err
+}
+
+// close stores the pack that is being made.
+func (h *shelf) close(ctx context.Context, p *pack) error {
+	if p.size == 0 {
+		return nil
+	}
+	err := h.Create(ctx, h.name, h.last+1, Join(p, p.texts...))
+	if err == nil {
+		h.last, h.to = h.last+1, p.To
+	}
+	*p = pack{}
+	return err
+}
+
+// Pack gathers the texts of a stream up to a number that no pack holds yet, and has the store forget them, but for those
+// that keep wants. Any host may do so at any time: what is there never changes.
+func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(text []byte) bool) error {
+	h, err := s.shelf(ctx, stream)
+	var p pack
+	first, kept := h.to+1, map[int]bool{}
+	for n := first; err == nil && n <= upto; n++ {
+		var text []byte
+		if text, err = s.Get(ctx, stream, n); err == nil {
+			kept[n] = keep(text)
+			err = h.put(ctx, &p, n, text)
+		}
+	}
+	if err == nil {
+		err = h.close(ctx, &p)
+	}
+	if errors.Is(err, share.ErrTaken) || errors.Is(err, share.ErrMissing) {
+		return nil // another host packs them
+	}
+	if err == nil && upto >= first {
+		err = s.Delete(ctx, stream, upto, func(n int) bool { return n < first || kept[n] })
+	}
+	return err
+}
+
+// Rewrite has the texts of a stream before its newest one be what f makes of them, and nothing be left of what they were.
+// Cut short, it is done again. No other host may write the stream meanwhile. What keep wants stays where it is, too. It
+// returns the generation of the packs.
+func (s *Streams) Rewrite(
+	ctx context.Context, stream string, keep func([]byte) bool, f func(text []byte) ([]byte, error),
+) (gen int, err error) {
+	old, err := s.shelf(ctx, stream)
+	if err != nil {
+		return 0, err
+	}
+	newest, err := s.Newest(ctx, stream, 0)
+	if err != nil || newest < 2 {
+		return old.gen, err
+	}
+	h := shelf{Streams: s, stream: stream, gen: old.gen + 1, name: packs(stream, old.gen+1)}
+	if err := s.Drop(ctx, h.name); err != nil { // what was cut short
+		return old.gen, err
+	}
+	var p pack
+	kept := map[int]bool{}
+	_, err = s.Scan(ctx, stream, At{}, func(n int, text []byte) error {
+		if n >= newest {
+			return nil
+		}
+		kept[n] = keep(text)
+		now, err := f(text)
+		if err == nil {
+			err = h.put(ctx, &p, n, now)
+		}
+		return err
+	})
+	if err == nil {
+		err = h.close(ctx, &p)
+	}
+	if err == nil {
+		err = s.Create(ctx, generations(stream), h.gen, []byte("packs were made anew\n"))
+	}
+	if err != nil {
+		return old.gen, err
+	}
+	err = s.dropBelow(ctx, generations(stream)+"/", h.name)
+	if err == nil {
+		err = s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
+	}
+	return h.gen, err
+}
+
+// dropBelow removes the streams below a name, but for some.
+func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) error {
+	all, err := s.List(ctx, name)
+	for _, stream := range all {
+		if err == nil && !slices.Contains(but, stream) {
+			err = s.Drop(ctx, stream)
+		}
+	}
+	return err
+}
+
+// Forget has the store forget the texts of a stream, its packs and its large texts, but for the newest text and those that
+// keep wants.
+func (s *Streams) Forget(ctx context.Context, stream string, keep func(text []byte) bool) error {
+	newest, err := s.Newest(ctx, stream, 0)
+	if err == nil {
+		err = s.Pack(ctx, stream, newest-1, keep)
+	}
+	if err == nil {
+		err = s.dropBelow(ctx, stream+"/")
+	}
+	return err
+}

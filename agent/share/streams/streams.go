@@ -1,0 +1,275 @@
+// Package streams keeps the streams of a home in a store of package share: sealed so that its hosts alone can read them,
+// with old texts gathered in packs, and large ones in pieces.
+//
+//	s := &streams.Streams{Store: store, Keys: keys}
+//	err := s.Create(ctx, "lives/51c0…", 7, text)      // share.ErrTaken: somebody else made number 7
+//	at, err := s.Scan(ctx, "lives/51c0…", at, func(n int, text []byte) error { … })
+//
+// A sealed text begins with its stream and its number, so that a store cannot pass one off as another. docs/share.md
+// specifies the forms.
+package streams
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"lethe/agent/share"
+	"lethe/blobs"
+)
+
+// Host names one of the hosts of a home: a number that no other has, and what people call the machine.
+type Host struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+// Streams are the streams of a home.
+type Streams struct {
+	share.Store
+	Keys *Keys // nil: texts are stored as they are
+
+	salted sync.Mutex
+	secret []byte // in the names of large texts, once it is known
+}
+
+// MaxText bounds a text, in bytes, so that it fits into a message of an engine when it is sealed. What may be longer is
+// stored with PutLarge.
+const MaxText = 640 << 10
+
+// ErrDamaged is wrapped when a text is not as it was written.
+var ErrDamaged = errors.New("a text of the store is damaged")
+
+func head(stream string, n int) []byte { return fmt.Appendf(nil, "lethe %s %d\n", stream, n) }
+
+// Sealed returns a text as it is stored with number n of a stream: other bytes each time.
+func (s *Streams) Sealed(stream string, n int, text []byte) ([]byte, error) {
+	return s.Keys.sealed(append(head(stream, n), text...))
+}
+
+// Create makes a text the one with number n of a stream, durably. It is share.ErrTaken where there is another one. After
+// share.ErrAway it may be there or not, and Create again does not know it for its own: see Sealed.
+func (s *Streams) Create(ctx context.Context, stream string, n int, text []byte) error {
+	data, err := s.Sealed(stream, n, text)
+	if err != nil {
+		return err
+	}
+	return s.Store.Create(ctx, stream, n, data)
+}
+
+// CreateNewest is Create where numbers are forgotten: the text has to be the newest then, or one that a host that was
+// asleep has created anew is taken for it.
+func (s *Streams) CreateNewest(ctx context.Context, stream string, n int, text []byte) error {
+	err := s.Create(ctx, stream, n, text)
+	if err != nil {
+		return err
+	}
+	newest, err := s.Newest(ctx, stream, n)
+	if err == nil && newest > n {
+		err = share.ErrTaken
+	}
+	return err
+}
+
+// Get returns the text with number n of a stream, which no pack holds.
+func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error) {
+	data, err := s.Store.Get(ctx, stream, n)
+	if err == nil {
+		data, err = s.Keys.opened(data)
+		text, ours := bytes.CutPrefix(data, head(stream, n))
+		if err == nil && !ours {
+			err = errors.New("it is another text")
+		}
+		if err != nil && !errors.Is(err, ErrKey) {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		data = text
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read text %d of %s: %w", n, stream, err)
+	}
+	return data, nil
+}
+
+// At is how far a stream was read: to a number, of packs of one generation.
+type At struct {
+	N   int `json:"n"`
+	Gen int `json:"gen,omitempty"`
+}
+
+// ErrAnew says that what was read of a stream is not what it has now, since something was erased from it: the caller
+// forgets what it has and reads all.
+var ErrAnew = errors.New("the stream was made anew")
+
+// Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
+func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	newest, err := s.newestBehind(ctx, stream, from)
+	if err != nil || newest <= from.N {
+		return from, err
+	}
+	h, err := s.shelf(ctx, stream)
+	if err == nil && from.N > 0 && from.Gen != h.gen {
+		err = fmt.Errorf("read %s: %w", stream, ErrAnew)
+	}
+	if err != nil {
+		return from, err
+	}
+	from.Gen = h.gen
+	if h.to > from.N {
+		if from.N, err = h.scan(ctx, from.N, f); err != nil {
+			return from, err
+		}
+	}
+	return s.scanOn(ctx, stream, from, newest, f)
+}
+
+// ScanLately is Scan for who knows that nothing behind a place is in a pack; it asks the store for less.
+func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+	newest, err := s.newestBehind(ctx, stream, from)
+	if err != nil {
+		return from, err
+	}
+	return s.scanOn(ctx, stream, from, newest, f)
+}
+
+// ErrLess says that the store has less than it had.
+var ErrLess = errors.New("the store has less than it had: it is not mounted, was emptied, or is another one")
+
+// newestBehind is Newest of a stream that was read so far. A directory that is not mounted has none.
+func (s *Streams) newestBehind(ctx context.Context, stream string, from At) (int, error) {
+	newest, err := s.Newest(ctx, stream, from.N)
+	if err == nil && newest == 0 && from.N > 0 {
+		err = fmt.Errorf("read %s: %w", stream, ErrLess)
+	}
+	return newest, err
+}
+
+// Holds returns ErrLess unless the store has the text with number n of a stream.
+func (s *Streams) Holds(ctx context.Context, stream string, n int) error {
+	_, err := s.Get(ctx, stream, n)
+	if !errors.Is(err, share.ErrMissing) {
+		return err
+	}
+	h, err := s.shelf(ctx, stream)
+	if err == nil && h.to < n {
+		err = fmt.Errorf("look for text %d of %s: %w", n, stream, ErrLess)
+	}
+	return err
+}
+
+func (s *Streams) scanOn(
+	ctx context.Context, stream string, from At, newest int, f func(n int, text []byte) error,
+) (At, error) {
+	for ; from.N < newest; from.N++ {
+		n := from.N + 1
+		text, err := s.Get(ctx, stream, n)
+		if errors.Is(err, share.ErrMissing) { // it was packed meanwhile
+			if h, herr := s.shelf(ctx, stream); herr == nil && h.to >= n {
+				return s.Scan(ctx, stream, from, f)
+			}
+			err = fmt.Errorf("read text %d of %s: %w: it is missing", n, stream, ErrDamaged)
+		}
+		if err == nil {
+			err = f(n, text)
+		}
+		if err != nil {
+			return from, err
+		}
+	}
+	return from, nil
+}
+
+// large is the stream of one text of another stream that is stored in pieces. Who cannot open it cannot tell from the name
+// what it is.
+func (s *Streams) large(ctx context.Context, stream string, h blobs.Hash) (string, error) {
+	salt, err := s.salt(ctx)
+	return stream + "/texts/" + blobs.Sum(append(salt, h[:]...)).String(), err
+}
+
+const saltStream = "salt"
+
+// salt returns what is secret in the names of large texts: the one text of a stream. It is empty where nothing is secret.
+func (s *Streams) salt(ctx context.Context) ([]byte, error) {
+	s.salted.Lock()
+	defer s.salted.Unlock()
+	if s.Keys == nil || s.secret != nil {
+		return slices.Clip(s.secret), nil
+	}
+	secret, err := s.Get(ctx, saltStream, 1)
+	if errors.Is(err, share.ErrMissing) {
+		err = s.Create(ctx, saltStream, 1, []byte(rand.Text()))
+		if err == nil || errors.Is(err, share.ErrTaken) {
+			secret, err = s.Get(ctx, saltStream, 1)
+		}
+	}
+	if err == nil {
+		s.secret = slices.Clip(secret)
+	}
+	return s.secret, err
+}
+
+// PutLarge stores a text of any length, to which a stream refers by its hash. Done again, it goes on where it was cut short.
+func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, text []byte) error {
+	name, err := s.large(ctx, stream, h)
+	for n := 1; err == nil; n++ {
+		piece := text[:min(len(text), MaxText)]
+		text = text[len(piece):]
+		end := byte('+')
+		if len(text) == 0 {
+			end = '.'
+		}
+		err = s.Create(ctx, name, n, append([]byte{end}, piece...))
+		if errors.Is(err, share.ErrTaken) {
+			err = nil
+		}
+		if end == '.' {
+			break
+		}
+	}
+	return err
+}
+
+// Large returns the text that PutLarge stored.
+func (s *Streams) Large(ctx context.Context, stream string, h blobs.Hash) (text []byte, err error) {
+	name, err := s.large(ctx, stream, h)
+	for n := 1; err == nil; n++ {
+		var piece []byte
+		piece, err = s.Get(ctx, name, n)
+		if len(piece) > 0 {
+			text = append(text, piece[1:]...)
+		}
+		if !bytes.HasPrefix(piece, []byte("+")) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text, nil
+}
+
+// DropLarge removes what PutLarge stored.
+func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) error {
+	name, err := s.large(ctx, stream, h)
+	if err == nil {
+		err = s.Drop(ctx, name)
+	}
+	return err
+}
+
+// KeepLarge removes the large texts of a stream, but for some.
+func (s *Streams) KeepLarge(ctx context.Context, stream string, keep []blobs.Hash) error {
+	var names []string
+	for _, h := range keep {
+		name, err := s.large(ctx, stream, h)
+		if err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	return s.dropBelow(ctx, stream+"/texts/", names...)
+}

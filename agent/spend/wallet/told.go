@@ -1,0 +1,78 @@
+package wallet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/spend"
+	"lethe/life/event"
+)
+
+// Unpaid is what follows from a call that may not begin: at most one of Waits and Pause is set, and with neither it is
+// tried again at once.
+type Unpaid struct {
+	Waits string // for calls under way: until they have ended
+	Pause string // why the identity pauses
+	Say   string // that, to people
+	Until time.Time
+}
+
+// Why reads the error of a payment for a model, of the identity called name. ok is false for other errors.
+func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool) {
+	if errors.Is(err, ErrNewDay) {
+		return u, true
+	}
+	if errors.Is(err, ErrUnpriced) {
+		u.Pause = err.Error() + ", and a budget is set"
+		u.Say = fmt.Sprintf("A budget is set, and nobody has told me what the model %s costs. Give its price in config.toml, "+
+			"[prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".", model, model)
+		return u, true
+	}
+	short, ok := errors.AsType[*spend.Short](err)
+	switch {
+	case !ok:
+		return u, false
+	case short.Waits:
+		return Unpaid{Waits: short.Error()}, true
+	}
+	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
+		u.Until = short.Renews(zone)
+	}
+	more := "a larger limit"
+	if short.Who == name {
+		more = "/budget +1 " + map[string]string{spend.Day: "today", spend.Month: "month", spend.Life: "life"}[short.Of]
+	}
+	how := "I go on after " + more + "."
+	if !u.Until.IsZero() {
+		how = fmt.Sprintf("I go on by myself on %s, or now after %s.", u.Until.Format("2006-01-02 at 15:04 MST"), more)
+	}
+	u.Pause, u.Say = short.Error(), fmt.Sprintf("I pause: %s. %s", short, how)
+	return u, true
+}
+
+// Obey runs /budget for an identity, by its book: it says what is left, or raises a limit in e when one of people asks.
+func Obey(book spend.Book, self string, people []string, e *event.Command, arg string) (say string) {
+	lines := OwnLines(book, self)
+	if arg != "" {
+		by, span, err := spend.ParseRaise(arg)
+		switch {
+		case err != nil:
+			return fmt.Sprintf("I cannot read that; %v.", err)
+		case !slices.Contains(people, e.By):
+			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(people, ", "))
+		}
+		if !slices.ContainsFunc(lines, func(l spend.Line) bool { return l.Of == span && l.Limit > 0 }) {
+			return "No such limit is set, so there is nothing to raise. " + Obey(book, self, people, e, "")
+		}
+		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day
+		return fmt.Sprintf("I may spend %s USD more %s.", by, spend.Spoken[span])
+	}
+	var parts []string
+	for _, l := range lines {
+		parts = append(parts, l.Left())
+	}
+	return "Spent: " + strings.Join(parts, "; ") + "."
+}

@@ -1,0 +1,238 @@
+// Package wallet pays for the calls of one identity: what a call may cost is put aside before it begins, and what it
+// has cost is in LIFE before that is released.
+package wallet
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/spend"
+	"lethe/blobs"
+)
+
+// Wallet is what an identity spends from. It is safe for concurrent use.
+type Wallet struct {
+	home    home.Home
+	store   *blobs.Store
+	limits  spend.Limits
+	limited bool // by any limit; otherwise it only writes what it has spent, and that where there is a ledger
+
+	mu     sync.Mutex
+	ledger *spend.Ledger
+	own    spend.Account // what the ledger is to say
+	last   int           // the number of the newest hold
+}
+
+// Open opens the wallet of an identity whose LIFE says what it has spent.
+func Open(
+	h home.Home,
+	store *blobs.Store,
+	id home.Identity,
+	limits spend.Limits,
+	says spend.Spending,
+) (*Wallet, error) {
+	p := &Wallet{
+		home: h, store: store, limits: limits, limited: limits.Any(),
+		ledger: spend.NewLedger(h.Dir), own: newAccount(id, store),
+	}
+	if h.Shared != nil {
+		p.ledger.Remote = h.Shared.Ledger()
+	}
+	for _, self := range append(home.Ancestry(store, id.Self), id.Self) {
+		child, err := h.Identity(self, "").Child()
+		if err != nil {
+			return nil, err
+		}
+		p.limited = p.limited || child != nil && child.USD > 0
+	}
+	return p, p.open(says)
+}
+
+// open takes over the holds of the process before, which lines have not paid.
+func (p *Wallet) open(says spend.Spending) error {
+	return p.locked(func() error {
+		was, known := p.ledger.Accounts[p.own.Self]
+		p.own.Spending, p.own.Holds = was.Spending, was.Holds
+		p.own.Says(says)
+		p.last = slices.Max(append(says.Settled, 0))
+		for _, h := range p.own.Holds {
+			p.last = max(p.last, h.N)
+		}
+		if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
+			if err := makeLedger(p.home, p.store, p.ledger); err != nil {
+				return err
+			}
+		}
+		return p.agree()
+	})
+}
+
+// locked runs f with the ledger, as it is now, while nobody else has it; again, where another host has changed it. Where there is none it is made, or f does
+// not run if nothing is limited.
+func (p *Wallet) locked(f func() error) error {
+	if !p.limited && p.ledger.Missing() {
+		return nil
+	}
+	unlock, err := p.ledger.Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for again := true; again; again = errors.Is(err, spend.ErrChanged) {
+		if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
+			if !p.limited {
+				return nil
+			}
+			err = makeLedger(p.home, p.store, p.ledger)
+		}
+		if err == nil {
+			err = f()
+		}
+	}
+	return err
+}
+
+// agree has the ledger, as it was read, say what the wallet does; others may have made it anew.
+func (p *Wallet) agree() error {
+	if a, known := p.ledger.Accounts[p.own.Self]; known && a.Same(p.own) {
+		p.own = a
+		return nil
+	}
+	return p.ledger.Put(p.own)
+}
+
+// tell is agree with the ledger as it is now.
+func (p *Wallet) tell() error { return p.locked(p.agree) }
+
+// Limited reports whether any limit is set. A nil wallet has none.
+func (p *Wallet) Limited() bool { return p != nil && p.limited }
+
+// Holds are those that no line has paid.
+func (p *Wallet) Holds() []spend.Hold {
+	if p == nil {
+		return nil
+	}
+	return p.own.Holds
+}
+
+// today returns the limits of the identity and of the home as they stand, none where no limit is set.
+func (p *Wallet) today(zone *time.Location) []spend.Line {
+	if !p.Limited() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return OwnLines(p.book(spend.DateOf(time.Now(), zone)), p.own.Self)
+}
+
+// Near returns the limits of which so much is spent that people are to be warned, and have not been.
+func (p *Wallet) Near(zone *time.Location, warned []string) []spend.Line {
+	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
+		return l.Limit == 0 || l.Spent*100 < l.Limit*spend.WarnAt || slices.Contains(warned, l.Warning())
+	})
+}
+
+// Shown returns the limits as screens show them for the identity called name, those of its ancestors left out.
+func (p *Wallet) Shown(name string, zone *time.Location) []spend.Line {
+	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
+		return l.Limit == 0 || l.Who != name && l.Who != ""
+	})
+}
+
+// book is that of the ledger, as it was read.
+func (p *Wallet) book(today string) spend.Book {
+	return spend.NewBook(p.limits, today, p.ledger.Accounts)
+}
+
+// ReadBook returns what all identities of a home have spent: what the ledger says, and of those that it does not name
+// what their lives say.
+func ReadBook(
+	h home.Home,
+	store *blobs.Store,
+	limits spend.Limits,
+	now time.Time,
+	zone *time.Location,
+) (b spend.Book, err error) {
+	l := spend.NewLedger(h.Dir)
+	unlock, err := l.Lock()
+	if err != nil {
+		return b, err
+	}
+	err = l.Read()
+	unlock()
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = addLives(h, store, l)
+	}
+	return spend.NewBook(limits, spend.DateOf(now, zone), l.Accounts), err
+}
+
+// addLives adds what the lives of a home say to what a ledger does, in memory. A damaged life counts for nobody: what
+// it has spent is not known.
+func addLives(h home.Home, store *blobs.Store, l *spend.Ledger) error {
+	ids, err := h.List()
+	for _, id := range ids {
+		if _, known := l.Accounts[id.Self]; known {
+			continue
+		}
+		spent, err := Spending(id, store)
+		if errors.Is(err, home.ErrCorrupt) || errors.Is(err, home.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		a := newAccount(id, store)
+		a.Says(spent)
+		l.Accounts[id.Self] = a
+	}
+	return err
+}
+
+// Spending is what the life of an identity says that it has spent.
+func Spending(id home.Identity, store *blobs.Store) (spend.Spending, error) {
+	log, err := home.View(id, store)
+	if err != nil {
+		return spend.Spending{}, err
+	}
+	defer log.Close()
+	s, lines, err := home.FoldLog(id, log, store)
+	if err != nil {
+		return spend.Spending{}, err
+	}
+	return spend.Fold(s.Carried, lines, s.Usage.USD)
+}
+
+// newAccount is one of an identity that has spent nothing.
+func newAccount(id home.Identity, store *blobs.Store) spend.Account {
+	a := spend.Account{Self: id.Self, Name: id.Name}
+	if up := home.Ancestry(store, id.Self); len(up) > 0 {
+		a.Parent = up[0]
+	}
+	if child, err := id.Child(); child != nil && err == nil {
+		a.Limit = spend.Of(child.USD)
+	}
+	return a
+}
+
+// makeLedger has the ledger say of all identities of a home what it does, and of others what their lives say.
+func makeLedger(h home.Home, store *blobs.Store, l *spend.Ledger) error {
+	if err := addLives(h, store, l); err != nil {
+		return err
+	}
+	return l.Replace(slices.Collect(maps.Values(l.Accounts)))
+}
+
+// OwnLines returns what the identity with its descendants has spent, and its limits; and last,
+// if it has a limit, the home.
+func OwnLines(book spend.Book, self string) []spend.Line {
+	lines := book.Own(self)
+	if book.HomeDay > 0 {
+		lines = append(lines, book.Home())
+	}
+	return lines
+}

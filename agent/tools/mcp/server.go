@@ -1,0 +1,265 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"lethe/agent/tools/catalogue"
+	"lethe/internal/durable"
+	"lethe/internal/sandbox"
+)
+
+// server is one of Servers.
+type server struct {
+	Server // complete
+	name   string
+	of     *Servers
+	log    *slog.Logger
+	broken error // what keeps it from being started until somebody changes the configuration
+
+	turn  sync.Mutex  // held while it is started
+	stale atomic.Bool // it will be asked again what it can do
+
+	mu     sync.Mutex
+	items  []catalogue.Item // nil: it was never asked
+	live   *live            // nil: it does not run
+	pause  *backoff.ExponentialBackOff
+	resume time.Time // it is not started before
+	failed error     // why
+	errors tail      // of its standard error
+
+	open    map[*pending]bool   // calls that somebody waits for
+	waiting map[string]*pending // by whom they are of: calls that ask people
+}
+
+// live is a run of a server. server.mu guards calls.
+type live struct {
+	session *sdk.ClientSession
+	cancel  context.CancelFunc
+	ended   chan struct{} // closed when the process is gone, with all that it started
+	gone    chan struct{} // closed when the session is over
+	calls   int           // under way
+	idle    *time.Timer
+}
+
+// stopGrace is how long a server may take to end once its input has.
+const stopGrace = 500 * time.Millisecond
+
+// with does something with the server, which is started if it does not run. What shows that it does not work stops it,
+// and begins a pause.
+func (s *server) with(ctx context.Context, do func(*live) error) error {
+	s.turn.Lock()
+	l, err := s.begin(ctx)
+	s.turn.Unlock()
+	if err == nil {
+		err = do(l)
+		s.end(l)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, dead := errors.AsType[*deadError](err); !dead || ctx.Err() != nil {
+		if err == nil {
+			s.pause.Reset()
+		}
+		return err
+	}
+	wait := s.pause.NextBackOff()
+	s.resume, s.failed = time.Now().Add(wait), fmt.Errorf("the server %s does not work: %w.%s", s.name, err, s.errors.text())
+	s.log.Warn("a server of tools does not work", "error", err, "pause", wait)
+	return s.failed
+}
+
+// deadError is why a server has to be started again.
+type deadError struct{ error }
+
+// begin returns the server as it runs, with one call more.
+func (s *server) begin(ctx context.Context) (*live, error) {
+	s.mu.Lock()
+	l, wait := s.live, time.Until(s.resume)
+	if l != nil {
+		l.calls++
+		l.idle.Stop()
+	}
+	s.mu.Unlock()
+	switch {
+	case l != nil:
+		return l, nil
+	case s.broken != nil:
+		return nil, s.broken
+	case wait > 0:
+		return nil, fmt.Errorf("%w\nIt can be started again in %v", s.failed, wait.Round(time.Second/10))
+	}
+	l, err := s.start(ctx)
+	if err != nil {
+		return nil, &deadError{err}
+	}
+	l.calls, l.idle = 1, time.AfterFunc(s.of.idle, func() { s.stop(l, false) })
+	s.mu.Lock()
+	s.live = l
+	s.mu.Unlock()
+	go func() { // ends with the session
+		_ = l.session.Wait()
+		s.stop(l, true)
+		close(l.gone)
+	}()
+	return l, nil
+}
+
+func (s *server) end(l *live) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.calls--; l.calls == 0 {
+		l.idle.Reset(s.of.idle)
+	}
+}
+
+// stop ends a run unless calls keep it: first its input, then, if that was not enough, all of it.
+func (s *server) stop(l *live, called bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.calls > 0 && !called {
+		return
+	}
+	if s.live == l {
+		s.live = nil
+	}
+	for life, p := range s.waiting {
+		if p.live == l {
+			p.stop(nil)
+			delete(s.waiting, life)
+		}
+	}
+	go l.session.Close() // ends with the session
+	time.AfterFunc(stopGrace, l.cancel)
+}
+
+// start runs the server, and asks what it can do.
+func (s *server) start(ctx context.Context) (*live, error) {
+	limit, stop := context.WithTimeoutCause(ctx, s.of.handshake,
+		fmt.Errorf("it did not answer within %v of its start", s.of.handshake))
+	defer stop()
+	run, cancel := context.WithCancel(context.Background())
+	l := &live{cancel: cancel, ended: make(chan struct{}), gone: make(chan struct{})}
+	transport, err := s.transport(run, l)
+	if err == nil {
+		client := sdk.NewClient(&sdk.Implementation{Name: "lethe", Version: "1"}, &sdk.ClientOptions{
+			Capabilities:           &sdk.ClientCapabilities{},
+			ElicitationHandler:     s.elicited,
+			ToolListChangedHandler: func(_ context.Context, r *sdk.ToolListChangedRequest) { s.changed(r.Session) },
+		})
+		l.session, err = client.Connect(limit, transport, nil)
+	}
+	if err == nil {
+		if err = s.list(limit, l.session); err == nil {
+			return l, nil
+		}
+		s.stop(l, true)
+	}
+	if limit.Err() != nil {
+		err = context.Cause(limit)
+	}
+	cancel()
+	<-l.ended
+	return nil, err
+}
+
+// transport begins to run a program, or returns what connects to an address.
+func (s *server) transport(run context.Context, l *live) (sdk.Transport, error) {
+	if s.URL != "" {
+		close(l.ended)
+		return s.dial(run), nil
+	}
+	private := filepath.Join(s.of.Home, "mcp", s.name)
+	c := sandbox.Command{
+		Args: s.Command, Dir: filepath.Join(private, "home"), Private: private,
+		Confine: !s.of.Trusted, Offline: !s.Network, Read: s.Read, Write: s.Write,
+		Hide: append([]string{s.of.Home}, s.of.Secrets...), Errors: &s.errors,
+	}
+	for key, value := range s.Env {
+		c.Env = append(c.Env, key+"="+value)
+	}
+	err := durable.MkdirAll(c.Dir, 0o700)
+	if err == nil {
+		err = durable.MkdirAll(filepath.Join(private, "tmp"), 0o700)
+	}
+	if err != nil {
+		close(l.ended)
+		return nil, err
+	}
+	s.errors.text() // of the run before
+	in, feed := io.Pipe()
+	out, fill := io.Pipe()
+	c.Input = in
+	go func() { // ends with the program, which ends with run
+		defer close(l.ended)
+		end, err := sandbox.Run(run, c, fill)
+		if err == nil {
+			err = fmt.Errorf("it ended with exit code %d", end.Exit)
+		}
+		if end.Failed != "" {
+			err = errors.New(end.Failed)
+		}
+		in.Close()
+		fill.CloseWithError(err)
+	}()
+	return &sdk.IOTransport{Reader: out, Writer: feed, MaxLineLength: maxMessage}, nil
+}
+
+// close stops the server, and waits for that.
+func (s *server) close() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.mu.Lock()
+	l := s.live
+	s.mu.Unlock()
+	if l == nil {
+		return
+	}
+	s.stop(l, true)
+	<-l.ended
+	select {
+	case <-l.gone:
+	case <-time.After(stopGrace): // a server elsewhere does not answer
+	}
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	last []byte
+}
+
+const tailBytes = 1000
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := append(t.last, b...)
+	t.last = slices.Clone(all[max(0, len(all)-tailBytes):])
+	return len(b), nil
+}
+
+// text returns what there is, and forgets it.
+func (t *tail) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := strings.TrimSpace(strings.ToValidUTF8(string(t.last), ""))
+	t.last = nil
+	if last == "" {
+		return ""
+	}
+	return " The last that it wrote:\n" + last
+}

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"lethe/agent/tools/catalogue"
+	"lethe/blobs"
+)
+
+// maxMessage bounds one message of a server, in bytes: an answer with all of its files.
+const maxMessage = 10 << 20
+
+// use calls a tool.
+func (s *server) use(ctx context.Context, life, tool string, args json.RawMessage) (answer catalogue.Answer, err error) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(args, &object) != nil || object == nil {
+		return answer, errors.New("args have to be a JSON object: TOOLS with the name shows what it has to hold")
+	}
+	err = s.with(ctx, func(l *live) (err error) {
+		named := func(i catalogue.Item) bool { return i.Name == s.name+"/"+tool }
+		items, _ := s.listed()
+		switch {
+		case slices.ContainsFunc(items, named):
+			answer, err = s.await(ctx, s.begun(ctx, l, life, tool, args))
+		case tool == catalogue.Answering:
+			answer, err = s.answer(ctx, l, life, args)
+		default:
+			err = fmt.Errorf("%s has no %s (any more): TOOLS finds what it has", s.name, tool)
+		}
+		return err
+	})
+	return answer, err
+}
+
+// failure tells an answer that is an error from a server that does not work, which is stopped.
+func (s *server) failure(ctx, limit context.Context, l *live, err error) error {
+	if _, refused := errors.AsType[*jsonrpc.Error](err); refused || ctx.Err() != nil {
+		return err
+	}
+	s.stop(l, true)
+	if limit.Err() != nil {
+		err = context.Cause(limit)
+	}
+	return &deadError{err}
+}
+
+// answerOf sorts what a tool returned.
+func answerOf(result *sdk.CallToolResult) catalogue.Answer {
+	var texts []string
+	a := catalogue.Answer{Err: result.IsError}
+	file := func(name, media string, data []byte) {
+		a.Files = append(a.Files, catalogue.File{Name: blobs.Gist(name), Type: blobs.Gist(media), Data: data})
+	}
+	for _, content := range result.Content {
+		switch c := content.(type) {
+		case *sdk.TextContent:
+			texts = append(texts, c.Text)
+		case *sdk.ImageContent:
+			file("", c.MIMEType, c.Data)
+		case *sdk.AudioContent:
+			file("", c.MIMEType, c.Data)
+		case *sdk.EmbeddedResource:
+			file(path.Base(c.Resource.URI), c.Resource.MIMEType, slices.Concat([]byte(c.Resource.Text), c.Resource.Blob))
+		case *sdk.ResourceLink:
+			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %s: %s", c.URI, c.Name, c.Description)))
+		}
+	}
+	if len(texts) == 0 && result.StructuredContent != nil {
+		text, _ := json.Marshal(result.StructuredContent) // it was read from JSON
+		texts = []string{string(text)}
+	}
+	a.Text = []byte(strings.Join(texts, "\n"))
+	return a
+}
+
+// dial returns what connects to the server's address, until ctx ends.
+func (s *server) dial(ctx context.Context) sdk.Transport {
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	context.AfterFunc(ctx, base.CloseIdleConnections)
+	client := &http.Client{Transport: &carrier{s.Headers, base}, CheckRedirect: sameHost}
+	t := &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: maxMessage}
+	if s.Headers["Authorization"] == "" {
+		t.OAuthHandler = s
+	}
+	return t
+}
+
+// sameHost refuses to be redirected to another host.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if first := via[0].URL; len(via) > 5 || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+		return fmt.Errorf("refuse its redirect to %s: if that is the server, name it in config.toml", r.URL.Host)
+	}
+	return nil
+}
+
+// carrier adds headers to requests, and bounds answers.
+type carrier struct {
+	headers map[string]string
+	base    http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for key, value := range c.headers {
+		r.Header.Set(key, value)
+	}
+	answer, err := c.base.RoundTrip(r)
+	if err == nil && !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+		answer.Body = http.MaxBytesReader(nil, answer.Body, maxMessage)
+	}
+	return answer, err
+}

@@ -1,0 +1,35 @@
+package trigger
+
+import (
+	"os"
+	"regexp"
+	"testing"
+	"time"
+)
+
+// The triggers that people and identities are shown can be written as they stand.
+func TestExamples(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/triggers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, text := range []string{string(page), Guide} {
+		for _, m := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(text, -1) {
+			n++
+			if _, err := Parse("example", []byte(m[1]), time.UTC); err != nil {
+				t.Errorf("%s: %v", m[1], err)
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)^(?:\\||-) `((at|every|cron|watch|mail|tz|quiet|grace) = \"[^`]*)`").FindAllStringSubmatch(text, -1) {
+			n++
+			when := map[string]string{"tz": "every = '1h'\n", "quiet": "every = '1h'\n", "grace": "every = '1h'\n"}[m[2]]
+			if _, err := Parse("example", []byte(when+"say = 'x'\n"+m[1]), time.UTC); err != nil {
+				t.Errorf("%s: %v", m[1], err)
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d examples were found", n)
+	}
+}

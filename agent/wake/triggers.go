@@ -1,0 +1,273 @@
+package wake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/agent/tools"
+	"lethe/agent/wake/trigger"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Triggers is the source of what the files of self/triggers/ say: see files.go.
+// LIFE holds what they have done, and so View.Fires does, by their signers. A moment that has
+// passed there never comes again; nothing else is remembered over a restart.
+type Triggers struct {
+	Config
+	there  bool // their directory
+	all    map[string]*loaded
+	ctx    context.Context // of the commands
+	cancel context.CancelFunc
+	slots  chan struct{} // how many of them run at once
+	runs   sync.WaitGroup
+}
+
+// loaded is a trigger as its file has it.
+type loaded struct {
+	trigger.Trigger
+	file    fs.FileInfo // as it was read
+	own     bool        // the identity wrote it
+	version string      // of the file
+	heard   string      // the rooms that it was read for
+	err     error       // why it cannot run
+	wake    time.Time   // when it is to be looked at again; zero: at a signal
+	request string      // names the file with which a person asks that it fires now, or ""
+	progress
+}
+
+// progress is what is known of a trigger beside LIFE.
+type progress struct {
+	since   time.Time // it counts from when its file came to be as it is
+	noticed time.Time // when the clock was found to have been wrong, or zero
+	failure string    // what keeps it from running now, or how its command failed
+	stuck   []string  // the files that LIFE has told of and that cannot be moved, as of its last look
+
+	run     *run      // of its command, until what it printed has fired, or nil
+	checked time.Time // the newest moment for which the command printed nothing
+
+	look    string    // what is watched, as it looked last
+	base    string    // its content then, when no firing tells of one
+	changed time.Time // when it began to look so, if nothing has come of that yet
+
+	entered bool // the identity was subscribed to its room
+}
+
+// moment is when and why a trigger fires.
+type moment struct {
+	at     time.Time
+	missed int
+	manual string // the request for it
+	seen   string
+}
+
+// run is a command that runs beside the loop; printed and failure are set when done is closed.
+type run struct {
+	moment
+	done             chan struct{}
+	printed, failure string
+}
+
+const (
+	settleTime  = 2 * time.Second // an editor's or a copy's many writes are one change
+	mostRuns    = 4               // commands at once
+	retryLater  = time.Minute
+	leastPause  = time.Minute    // of a trigger that the identity wrote
+	clockJumped = 24 * time.Hour // what is so far ahead was told by a clock that was wrong
+)
+
+// NewTriggers returns the triggers of an identity; Stop ends their commands.
+func NewTriggers(c Config) *Triggers {
+	t := &Triggers{Config: c, all: map[string]*loaded{}, slots: make(chan struct{}, mostRuns)}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t
+}
+
+// Stop ends the commands. It returns when they have ended.
+func (t *Triggers) Stop() {
+	t.cancel()
+	t.runs.Wait()
+}
+
+// Due returns what the triggers have to say now, and when one is to be looked at again.
+func (t *Triggers) Due(v View) (out []Commit, next time.Time, err error) {
+	if err := t.reload(v); err != nil {
+		return nil, next, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		r := t.all[name]
+		if r.err == nil {
+			r.wake = time.Time{}
+			if r.Mail != "" {
+				if out, err = t.mail(r, v, out); err != nil {
+					return nil, next, err
+				}
+			} else if m, printed, ok := t.firing(r, v); ok && t.enter(r, v) {
+				out = append(out, t.fire(r, m, printed))
+			}
+		}
+		if r.err != nil {
+			out = append(out, t.tell(r, v)...)
+		}
+		next = Sooner(next, r.wake)
+	}
+	return out, next, nil
+}
+
+// firing returns why a trigger fires now, with what its command has printed, if it does.
+func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool) {
+	now := v.Now
+	if c := r.run; c != nil {
+		select {
+		case <-c.done:
+		default:
+			return m, "", false
+		}
+		r.failure = c.failure
+		if m, printed, ok = c.moment, c.printed, c.printed != ""; !ok {
+			r.run = nil
+			t.nothing(r, c.moment)
+		}
+	}
+	fired := v.Fires[r.Signer()]
+	switch {
+	case ok:
+	case mind.Awaits(v.Wakes, r.Signer()) > 0:
+	case r.request != "":
+		m, ok = moment{at: now, manual: r.request, seen: cmp.Or(r.base, fired.Seen)}, true
+	case r.Watch != "":
+		m, ok = t.watched(r, fired, now)
+	default:
+		m, ok = r.scheduled(fired.Last, now)
+	}
+	if until := r.Loud(now); ok && m.manual == "" && until.After(now) { // it is late
+		r.wake, ok = until, false
+	}
+	if ok && r.Run != "" && r.run == nil {
+		t.start(r, m)
+		return m, "", false
+	}
+	return m, printed, ok
+}
+
+// scheduled finds the moment that has come, after the last one that fired.
+func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
+	last = r.obeyed(last, now)
+	if r.wake = r.Next(last); r.wake.IsZero() || now.Before(r.wake) {
+		return m, false
+	}
+	if m.missed, m.at = r.Missed(last, now); m.at.IsZero() { // it is too late for all of them
+		if r.wake = r.Next(now); !r.At.IsZero() {
+			r.err = fmt.Errorf("its time has passed, longer ago than its grace of %s", tools.Span(r.Grace))
+		}
+		return m, false
+	}
+	if r.Run != "" { // which of them found nothing is not recorded
+		m.missed = 0
+	}
+	return m, true
+}
+
+// obeyed is the moment after which the next one is looked for: the newest that was obeyed, or when
+// the trigger was written. What a wrong clock has told counts as now, from when that is noticed.
+func (r *loaded) obeyed(fired, now time.Time) (newest time.Time) {
+	known := []time.Time{fired, r.checked, r.since}
+	if !r.At.IsZero() {
+		known = known[:2]
+	}
+	for _, at := range known {
+		if at.After(now.Add(clockJumped)) {
+			if r.noticed.IsZero() || r.noticed.After(now) {
+				r.noticed = now
+			}
+			at = r.noticed
+		}
+		if at.After(newest) {
+			newest = at
+		}
+	}
+	return newest
+}
+
+// start runs the command of a trigger beside the loop.
+func (t *Triggers) start(r *loaded, m moment) {
+	c := &run{moment: m, done: make(chan struct{})}
+	r.run, r.changed = c, time.Time{}
+	t.runs.Go(func() { // ends a minute after it has a slot, or with t
+		defer t.Stir()
+		defer close(c.done)
+		select {
+		case t.slots <- struct{}{}:
+			defer func() { <-t.slots }()
+			c.printed, c.failure = t.Config.Run(t.ctx, r.Signer(), r.Run)
+		case <-t.ctx.Done():
+		}
+	})
+}
+
+// nothing notes that a command has printed nothing: no line is posted, and none is written.
+func (t *Triggers) nothing(r *loaded, m moment) {
+	if m.manual != "" {
+		_ = (home.WishFire + home.Wish(r.Name)).Drop(t.Identity)
+		r.request = ""
+		return
+	}
+	r.checked, r.base = m.at, m.seen
+}
+
+// fire is the line of a trigger.
+func (t *Triggers) fire(r *loaded, m moment, printed string) Commit {
+	text := r.Say
+	if text == "" && r.Watch != "" {
+		text = r.Watch + " has changed."
+	}
+	if m.missed > 0 {
+		text += fmt.Sprintf("\n(times before this one that were missed: %d)", m.missed)
+	}
+	if m.manual != "" {
+		text += "\n(a person has had this fire now; its times stay as they are)"
+	}
+	r.changed, r.base, r.run = time.Time{}, m.seen, nil
+	fired := event.Fired{By: r.Signer(), Missed: m.missed, Manual: m.manual, Seen: m.seen}
+	return Commit{t.Fire(fired, strings.TrimSpace(text+"\n"+printed), m.at, r.Room)}
+}
+
+// enter has the identity hear the room of a trigger of a person's, and reports whether it does already. Its own
+// triggers run only while it hears their rooms.
+func (t *Triggers) enter(r *loaded, v View) bool {
+	r.failure = ""
+	if slices.Contains(v.Joined, r.Room) {
+		return true
+	}
+	r.wake = v.Now.Add(retryLater)
+	if err := t.Home.Subscribe(t.Identity, r.Room); err != nil {
+		r.failure = err.Error()
+	}
+	if !r.entered { // the next view has the room
+		t.Stir()
+	}
+	r.entered = true
+	return false
+}
+
+// Status tells when triggers fire next, and what is wrong with them.
+func (t *Triggers) Status() (all []status.Trigger) {
+	for _, name := range slices.Sorted(maps.Keys(t.all)) {
+		r := t.all[name]
+		s := status.Trigger{Name: name, Next: r.wake.UTC(), Error: r.failure}
+		if r.err != nil {
+			s = status.Trigger{Name: name, Error: r.err.Error()}
+		}
+		all = append(all, s)
+	}
+	return all
+}

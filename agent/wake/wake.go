@@ -1,0 +1,95 @@
+// Package wake holds what wakes an identity by itself: its triggers, its jobs, and the life that it reviews.
+//
+//	t := wake.NewTriggers(config)        // one goroutine calls it
+//	commits, next, err := t.Due(view)    // what it has to say now, and when the clock makes more of it due
+//
+// A source knows the identity by a View, which nobody changes, and returns what the loop of the identity is to commit.
+package wake
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// View is the part of a mind that sources look at, as of a moment. It shares nothing that changes.
+type View struct {
+	Now     time.Time
+	Joined  []string               // rooms that the identity hears
+	Company []string               // those of them that are no child's
+	Fires   map[string]mind.Firing // the newest firing of each signer
+	Wakes   []mind.Wake            // lines that woke it and are unanswered
+	Files   map[string]string      // digests of own files that LIFE knows
+	Jobs    []mind.Job             // those whose end is not recorded
+	Last    blobs.Hash             // the newest blob of the life
+	Wishes  []home.Wish            // of people, that are not obeyed yet
+}
+
+// HeardFor returns a room in which something is told that belongs into room: another one where that is no longer
+// heard, and "" where none is.
+func (v View) HeardFor(room string) string {
+	switch {
+	case slices.Contains(v.Joined, room):
+		return room
+	case len(v.Joined) > 0:
+		return v.Joined[0]
+	}
+	return ""
+}
+
+// Commit is what is recorded together.
+type Commit []journal.Record
+
+// Source is something that wakes the identity. The goroutine of the loop alone calls it.
+type Source interface {
+	// Due returns what is to be recorded now, and when the clock makes more of it due: zero when only Config.Stir tells.
+	// It waits for nothing but files.
+	Due(View) (commits []Commit, next time.Time, err error)
+}
+
+// Config is what sources run with. Its functions may be called from Due; Stir from any goroutine.
+type Config struct {
+	Home        home.Home
+	Identity    home.Identity
+	Store       *blobs.Store
+	Log         *slog.Logger
+	Tools       *tools.Set
+	AddTriggers string   // AddSpoken (the default) or AddAlways
+	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
+
+	// Stir makes the loop ask its sources soon.
+	Stir func()
+	// Notice is a line in rooms, and Notify are rooms with those in which people are told wherever they are.
+	Notice func(text string, rooms ...string) event.Notice
+	Notify func(rooms ...string) []string
+	// Put stores a text behind another one; it is durable with the record that refers to it.
+	Put func(m blobs.Meta, text []byte) (mind.Ref, error)
+	// Run runs the command of a trigger in the sandbox, beside the loop.
+	Run func(ctx context.Context, name, command string) (printed, failure string)
+}
+
+// Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms for
+// notices may follow that.
+func (c *Config) Fire(e event.Fired, text string, due time.Time, rooms ...string) journal.Record {
+	e.Notice = c.Notice(text, rooms...)
+	e.TS = due.UTC().Truncate(time.Second)
+	return journal.Record{Event: e}
+}
+
+// Sooner is the earliest of some times; a zero one never comes.
+func Sooner(times ...time.Time) (at time.Time) {
+	for _, t := range times {
+		if at.IsZero() || !t.IsZero() && t.Before(at) {
+			at = t
+		}
+	}
+	return at
+}

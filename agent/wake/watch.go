@@ -1,0 +1,284 @@
+package wake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/lazy"
+	"lethe/internal/secret"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+const (
+	maxWatched = 16 << 20 // bytes: of a larger file the size and the time are its content
+	maxListed  = 10_000   // names of a watched directory
+)
+
+// open opens what a trigger watches, and waits for no pipe: of the identity's own only what is in the workspace,
+// whatever links are there.
+func (t *Triggers) open(r *loaded) (*os.File, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	if !r.own {
+		return os.OpenFile(t.leads(r.Watch), flags, 0)
+	}
+	work, err := os.OpenRoot(t.Tools.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer work.Close()
+	return work.OpenFile(filepath.Clean(r.Watch), flags, 0)
+}
+
+// watched reports whether what a trigger watches is another thing than known tells, once
+// it has been left alone for a while.
+func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m moment, ok bool) {
+	known := fired.Seen
+	look, newest, err := t.look(r, false)
+	if err != nil {
+		r.failure = err.Error()
+		return m, false
+	}
+	switch {
+	case r.look == look:
+	case r.look == "" && known == "" && !newest.After(r.since): // as it was when the trigger was made
+		r.base, _, _ = t.look(r, true)
+		fallthrough // what changes it in the same step of its clock looks the same
+	default:
+		r.changed = now
+	}
+	r.look = look
+	if r.changed.IsZero() {
+		return m, false
+	}
+	at := r.changed.Add(settleTime)
+	if least := fired.Last.Add(leastPause); r.own && at.Before(least) && least.Before(now.Add(clockJumped)) {
+		at = least // what it does in a turn may change what it watches
+	}
+	if r.wake = at; now.Before(at) { // in quiet hours it waits on
+		return m, false
+	}
+	r.wake = time.Time{}
+	content, _, err := t.look(r, true)
+	known = cmp.Or(r.base, known)
+	if err != nil || content == known {
+		r.changed, r.base = time.Time{}, known
+		return m, false
+	}
+	return moment{at: now, seen: content}, true
+}
+
+// look returns what tells a watched thing from how it was, by names, sizes and times or
+// by its content, and when it last changed. It waits for nothing.
+func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, err error) {
+	f, err := t.open(r)
+	if os.IsNotExist(err) {
+		return "none", newest, nil
+	}
+	if err != nil {
+		return "", newest, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return "", newest, err
+	}
+	var text strings.Builder
+	add := func(fi fs.FileInfo) {
+		fmt.Fprintf(&text, "%s %d %d\n", fi.Name(), fi.Size(), fi.ModTime().UnixNano())
+		if fi.ModTime().After(newest) {
+			newest = fi.ModTime()
+		}
+	}
+	switch {
+	case fi.IsDir():
+		all, err := list(f, nil)
+		if err != nil {
+			return "", newest, err
+		}
+		for _, fi := range all {
+			add(fi)
+		}
+		if fi.ModTime().After(newest) { // of a name that went, too
+			newest = fi.ModTime()
+		}
+	case content && fi.Mode().IsRegular() && fi.Size() <= maxWatched:
+		data, err := io.ReadAll(io.LimitReader(f, maxWatched))
+		return blobs.Sum(data).String()[:16], fi.ModTime(), err
+	default:
+		add(fi)
+	}
+	return mind.Digest([]byte(text.String())), newest, nil
+}
+
+// list closes a directory, after it has read what is in it, in the order of names: at most maxListed.
+func list(dir *os.File, err error) ([]fs.FileInfo, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	all, err := dir.Readdir(maxListed)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	slices.SortFunc(all, func(x, y fs.FileInfo) int { return strings.Compare(x.Name(), y.Name()) })
+	return all, err
+}
+
+const (
+	maxMail     = 10 << 20 // bytes of a file that is taken
+	mailPreview = 1000     // characters of a text that its line shows
+	mostMail    = 8        // lines of one sender that are unanswered at once
+
+	mailDone, mailFailed = "processed", "failed" // directories in the mail drop
+)
+
+// mail makes a line of a file in the directory of a trigger, signed with its owner's name, and moves those that LIFE
+// has told of: it says what was seen of each owner there. Its record goes behind those of out. Its text follows the
+// newest blob of the life, so only the first record of a look has any: a seal names the newest one, and all that it
+// leads to.
+func (t *Triggers) mail(r *loaded, v View, out []Commit) ([]Commit, error) {
+	r.failure, r.stuck = "", nil
+	dir, err := os.OpenRoot(t.leads(r.Mail))
+	if err != nil {
+		r.failure = err.Error()
+		return out, nil
+	}
+	defer dir.Close()
+	files, err := list(dir.Open("."))
+	if err != nil {
+		r.failure = err.Error()
+		return out, nil
+	}
+	var next fs.FileInfo
+	quiet := r.Loud(v.Now)
+	for _, fi := range files {
+		if fi.IsDir() || strings.HasPrefix(fi.Name(), ".") {
+			continue
+		}
+		by := t.sender(r, fi)
+		seen := v.Fires[by+" "+r.Name].Seen
+		switch settled := durable.Changed(fi).Add(settleTime); {
+		case slices.Contains(strings.Fields(seen), identify(fi)):
+			t.putAway(r, dir, fi)
+		case settled.After(v.Now) && settled.Before(v.Now.Add(2*settleTime)):
+			r.wake = Sooner(r.wake, settled)
+		case quiet.After(v.Now):
+			r.wake = Sooner(r.wake, quiet)
+		case next == nil && mind.Awaits(v.Wakes, by) < mostMail: // what is answered calls for the next look
+			next = fi
+		}
+	}
+	if next == nil {
+		return out, nil
+	}
+	if len(out) > 0 {
+		t.Stir()
+		return out, nil
+	}
+	if !t.enter(r, v) {
+		return nil, nil
+	}
+	letter, err := t.letter(r, v, dir, next)
+	t.Stir() // to move it, and for the next one
+	return []Commit{{letter}}, err
+}
+
+// letter is the line of a file.
+func (t *Triggers) letter(r *loaded, v View, dir *os.Root, fi fs.FileInfo) (rec journal.Record, err error) {
+	var stored []mind.Ref
+	text := fmt.Sprintf("%s\nmail: %s, %d bytes", r.Say, fi.Name(), fi.Size())
+	if data, why := readMailed(dir, fi); why != "" {
+		text += fmt.Sprintf(": it is not read, since %s; moved to %s/", why, mailFailed)
+	} else {
+		ref, err := t.Put(blobs.Meta{Gist: secret.Text(fi.Name()) + " (mail)", Parent: v.Last}, secret.Bytes(data))
+		if err != nil {
+			return rec, err
+		}
+		stored = []mind.Ref{ref}
+		text += ", hash=" + ref.Short + preview(data)
+	}
+	fired := event.Fired{By: t.sender(r, fi), Trigger: r.Name, Seen: strings.Join(append(r.stuck, identify(fi)), " ")}
+	rec = t.Fire(fired, strings.TrimSpace(text), v.Now, r.Room)
+	rec.Stored = stored
+	return rec, nil
+}
+
+// putAway moves a file that LIFE has told of. One that cannot be moved is among what the next line has seen.
+func (t *Triggers) putAway(r *loaded, dir *os.Root, fi fs.FileInfo) {
+	name := mailDone + "/" + fi.Name()
+	if _, why := readMailed(dir, fi); why != "" {
+		name = mailFailed + "/" + fi.Name()
+	}
+	if _, err := dir.Lstat(name); err == nil {
+		name += "." + identify(fi)
+	}
+	if err := durable.Move(dir, fi.Name(), name); err != nil {
+		r.failure, r.stuck = err.Error(), append(r.stuck, identify(fi))
+	}
+}
+
+// readMailed reads a file that anybody may have put there, or says why it is not taken.
+func readMailed(dir *os.Root, fi fs.FileInfo) (data []byte, why string) {
+	switch {
+	case !fi.Mode().IsRegular():
+		return nil, "it is no regular file"
+	case fi.Size() > maxMail:
+		return nil, fmt.Sprintf("it is larger than %d bytes", maxMail)
+	}
+	f, err := dir.OpenFile(fi.Name(), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, "it cannot be opened"
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !durable.Unchanged(fi, now) {
+		return nil, "it changed while it was read"
+	}
+	if data, err = io.ReadAll(io.LimitReader(f, maxMail)); err != nil {
+		return nil, "it cannot be read"
+	}
+	return data, ""
+}
+
+// preview is the beginning of a text; nothing of anything else.
+func preview(data []byte) string {
+	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+		return ""
+	}
+	text := strings.TrimSpace(string(data))
+	if cut := mind.CutRunes(text, mailPreview); len(cut) < len(text) {
+		text = cut + "…"
+	}
+	return "\n" + text
+}
+
+var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
+
+// sender signs for the owner of a file. What is owned by the user that the identity runs as is a webhook's where one
+// is delivered.
+func (t *Triggers) sender(r *loaded, fi fs.FileInfo) string {
+	owner := fi.Sys().(*syscall.Stat_t).Uid
+	if int(owner) == os.Geteuid() && slices.Contains(t.Webhooks, t.Identity.Name+"/"+r.Name) {
+		return "webhook-" + r.Name
+	}
+	name := fmt.Sprint("uid", owner)
+	if u, err := user.LookupId(name[len("uid"):]); err == nil {
+		name = u.Username
+	}
+	return "mail-" + chat.CleanName(unsafeInSigner().ReplaceAllString(strings.ToLower(name), "-"))
+}

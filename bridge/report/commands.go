@@ -1,0 +1,200 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/lazy"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Ran is a command that an identity has run: by a BASH call, after people approved it, or by a trigger, of which
+// LIFE knows those that woke it.
+type Ran struct {
+	At       time.Time `json:"at"`
+	ID       string    `json:"id"` // the call, e5.1; or who signs the trigger's line
+	Job      int       `json:"job,omitempty"`
+	Command  string    `json:"command"` // its first line
+	End      string    `json:"end"`     // like "exit 2, 1.3 s"
+	Bytes    int       `json:"bytes"`   // of output, as they are kept
+	Took     float64   `json:"took"`    // seconds, 0 where it has not ended
+	Question string    `json:"question,omitempty"`
+	By       string    `json:"by,omitempty"` // who said yes to it
+
+	call, end, answer []blobs.Ref // texts that the line was made of
+}
+
+// Commands tells the newest of the commands that an identity ever ran, newest first, at most so many, and how many
+// there are. It reads LIFE once, and the texts of what it returns.
+func (h Home) Commands(id home.Identity, most int) (list []*Ran, all int, err error) {
+	a := audit{open: map[string]*Ran{}, answers: map[string][]blobs.Ref{}}
+	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
+		if !slices.Contains([]string{"reply", "call", "result", "asked", "inbound", "run", "note", "fired"}, line.Kind) {
+			return nil
+		}
+		if line.Kind == "reply" {
+			a.reply = line.Refs
+			return nil
+		}
+		e, err := event.Parse(line)
+		if err == nil {
+			a.apply(line, e)
+		}
+		return err
+	})
+	list = a.all[max(0, len(a.all)-most):]
+	slices.Reverse(list)
+	for _, r := range list {
+		h.describe(r)
+	}
+	return list, len(a.all), err
+}
+
+// audit follows LIFE from commands to their ends.
+type audit struct {
+	all     []*Ran
+	open    map[string]*Ran // by call, question, or the signer of a job
+	reply   []blobs.Ref
+	asked   []blobs.Ref
+	answers map[string][]blobs.Ref // by question
+}
+
+func (a *audit) begin(at time.Time, id string, call []blobs.Ref) *Ran {
+	r := &Ran{At: at, ID: id, call: call}
+	a.all, a.open[id] = append(a.all, r), r
+	return r
+}
+
+func (a *audit) apply(line life.Event, e event.Event) {
+	switch e := e.(type) {
+	case event.Call:
+		if e.Tool == "BASH" {
+			a.begin(line.At, e.ID, a.reply)
+		}
+	case event.Result:
+		a.ended(line, e.ID, e.Job, "")
+	case event.Asked:
+		a.asked = append(a.asked, line.Refs...)
+	case event.Inbound:
+		if e.Answers != "" {
+			a.answers[e.Answers] = line.Refs
+		}
+	case event.Run:
+		if e.Tool != "BASH" {
+			return
+		}
+		for _, ref := range slices.Backward(a.asked) {
+			if strings.Contains(ref.Hash, e.ID[1:]) { // as a question is named
+				r := a.begin(line.At, e.ID, []blobs.Ref{ref})
+				r.Question, r.answer = e.ID, a.answers[e.ID]
+				return
+			}
+		}
+	case event.Note:
+		a.ended(line, e.Run, e.Job, "")
+	case event.Fired:
+		end := e.Say[strings.LastIndex(e.Say, jobEnds)+1:]
+		a.ended(line, e.By, 0, strings.TrimPrefix(end, jobEnds[1:]))
+		if byTrigger().MatchString(e.By) && e.Again == "" {
+			r := a.begin(line.At, e.By, nil)
+			r.Command, r.End, r.Bytes = "(the trigger's own, if it has one)", "it woke the identity", len(e.Say)
+		}
+	}
+}
+
+// byTrigger are the signers of triggers that may have a command.
+var byTrigger = lazy.Regexp(`^(?:at|every|cron|watch)-`)
+
+// jobEnds stands before how a job ended.
+const jobEnds = ") has ended: "
+
+// ended ends a command, or begins its job.
+func (a *audit) ended(line life.Event, id string, job int, end string) {
+	r := a.open[id]
+	delete(a.open, id)
+	switch {
+	case r == nil:
+	case job > 0:
+		r.Job, a.open[mind.Job{ID: job}.Signer()] = job, r
+	default:
+		r.end, r.Took = line.Refs, line.At.Sub(r.At).Seconds()
+		r.End, _, _ = strings.Cut(end, ". It")
+	}
+}
+
+// describe reads the texts of a command. What was erased is said to be gone.
+func (h Home) describe(r *Ran) {
+	if body := h.text(r.call); body != nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(commandOf(r, body)), "\n")
+		r.Command = mind.CutRunes(line, 200)
+	}
+	if body := bytes.TrimSpace(h.text(r.end)); body != nil {
+		at := bytes.LastIndexByte(body, '\n') + 1
+		r.Bytes, r.End = at, strings.Trim(string(body[at:]), "[]")
+	}
+	if body := h.text(r.answer); body != nil {
+		r.By = chat.Parse(body).Name
+	}
+	if r.Command == "" {
+		r.Command = "(its text is gone)"
+	}
+	if r.End == "" {
+		r.End = "runs, or its end is unknown"
+	}
+}
+
+// commandOf finds the command in a reply or in a question.
+func commandOf(r *Ran, body []byte) string {
+	if ask, err := mind.DecodeAsk(body); r.Question != "" && err == nil {
+		return (&mind.Call{Args: ask.Args}).Arg("command")
+	}
+	answer, err := mind.DecodeAnswer(body)
+	_, k, _ := mind.ParseID(r.ID)
+	if err != nil || k > len(answer.Calls) || k < 1 {
+		return ""
+	}
+	return (&mind.Call{Args: answer.Calls[k-1].Args}).Arg("command")
+}
+
+// text is that of the first ref, or nil.
+func (h Home) text(refs []blobs.Ref) []byte {
+	bodies, err := home.Load(life.Event{Refs: refs[:min(1, len(refs))]}, h.Store)
+	if err != nil || len(bodies) == 0 {
+		return nil
+	}
+	return bodies[0].Data
+}
+
+// Job is a command that goes on beside the talk, or did.
+type Job struct {
+	tools.JobState
+	State string `json:"state"` // running, ended or lost
+}
+
+func jobOf(id home.Identity, s tools.JobState) Job {
+	_, running := home.Running(id)
+	switch {
+	case s.End == tools.Lost, s.Ended.IsZero() && !running:
+		return Job{s, "lost"}
+	case s.Ended.IsZero():
+		return Job{s, "running"}
+	}
+	return Job{s, "ended"}
+}
+
+// Jobs are those of an identity, the newest first.
+func Jobs(id home.Identity) []Job {
+	list := []Job{}
+	for _, s := range slices.Backward(tools.ReadJobs(id.Dir)) {
+		list = append(list, jobOf(id, s))
+	}
+	return list
+}

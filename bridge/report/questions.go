@@ -1,0 +1,84 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/status"
+	"lethe/mind"
+)
+
+// Question is one that an identity waits for an answer to.
+type Question struct {
+	status.Question
+	Identity string `json:"identity"`
+	Self     string `json:"self"`
+	Hash     string `json:"hash"` // of its blob, which holds the call that is to be approved
+}
+
+// ErrNoQuestion says that there is no such open question.
+var ErrNoQuestion = errors.New("no such open question; it may have been answered, or its time is over")
+
+// Questions are those that identities have open, oldest first. The error names the
+// identities that cannot be read; those of the others are there all the same.
+func (h Home) Questions(of ...home.Identity) ([]Question, error) {
+	open, unread := []Question{}, error(nil)
+	for _, id := range of {
+		s, err := home.Fold(id, h.Store)
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		open = append(open, QuestionsOf(id, s)...)
+	}
+	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
+	return open, unread
+}
+
+// QuestionsOf are those that the state of an identity has open.
+func QuestionsOf(id home.Identity, s *mind.State) (open []Question) {
+	for _, q := range s.Questions {
+		asked := status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}
+		open = append(open, Question{asked, id.Name, id.Self, q.Ref.Hash.String()})
+	}
+	return open
+}
+
+// Answer checks an answer to one of the questions that are open, as somebody gives it,
+// and returns the room and the line that give it there. An answer that may not be given
+// is an *InvalidError or wraps ErrNoQuestion or home.ErrAmbiguous.
+func (h Home) Answer(open []Question, qid, as, text string) (room, line string, err error) {
+	fits := slices.DeleteFunc(slices.Clone(open), func(q Question) bool {
+		return !strings.EqualFold(q.ID, qid) && !strings.EqualFold(q.ID, "q"+qid)
+	})
+	if len(fits) > 1 {
+		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid,
+			fits[0].Identity, fits[1].Identity, home.ErrAmbiguous)
+	}
+	if len(fits) == 0 {
+		return "", "", fmt.Errorf("answer %s: %w", qid, ErrNoQuestion)
+	}
+	q := fits[0]
+	if !q.MayAnswer(as, h.People) {
+		who := cmp.Or(strings.Join(q.Answerers(h.People), ", "), "nobody; see people in config.toml")
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", q.ID, as), "who may: " + who}
+	}
+	if !q.Until.IsZero() && time.Now().After(q.Until) {
+		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID,
+			q.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
+	}
+	choice, _, ok := q.Answer(q.ID + " " + text)
+	if !ok {
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text),
+			"its options: " + strings.Join(q.Options, ", ")}
+	}
+	if len(text) > len(choice) { // as "no, keep it": the words are heard, too
+		choice = text
+	}
+	return q.Room, q.ID + " " + choice, nil
+}

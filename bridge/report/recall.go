@@ -1,0 +1,162 @@
+package report
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/chat"
+	"lethe/compactor/recall"
+	"lethe/internal/lazy"
+	"lethe/mind"
+)
+
+// Kinds of entries that a search can be narrowed to.
+var Kinds = []string{"chat", "reply", "tool", "note"}
+
+// Search is what to look for in what an identity has forgotten. The tags describe it to clients of the API.
+type Search struct {
+	Text  string `name:"q" required:"true" about:"Words to look for."`
+	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`
+	Until string `name:"until" about:"Only what was said before."`
+	Room  string `name:"room" about:"Only what was heard in this room."`
+	Tool  string `name:"tool" about:"Only passages with a call of this tool."`
+	Kind  string `name:"kind" about:"Only passages with this kind of entry: chat, reply, tool or note."`
+	Limit int    `name:"limit" default:"10" min:"1" max:"50" about:"How many at most."`
+}
+
+func (s Search) query(now time.Time) (recall.Query, error) {
+	q := recall.Query{Text: s.Text, Limit: s.Limit, Room: s.Room, Tool: strings.ToUpper(s.Tool), Kind: s.Kind, Now: now}
+	switch {
+	case strings.TrimSpace(s.Text) == "":
+		return q, Invalid("the query is empty; give words to look for")
+	case s.Limit < 1 || s.Limit > 50:
+		return q, Invalid("limit is %d; it is 1 to 50", s.Limit)
+	case s.Room != "" && !chat.ValidRoom(s.Room):
+		return q, Invalid("%q is not the name of a room", s.Room)
+	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
+		return q, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
+	}
+	var err error
+	if q.Since, err = moment("since", s.Since, now); err != nil {
+		return q, err
+	}
+	q.Until, err = moment("until", s.Until, now)
+	return q, err
+}
+
+// moment reads a time: how long ago it was, a day, or a time of RFC 3339.
+func moment(what, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	last := len(text) - 1
+	unit := map[byte]int64{'m': 60, 'h': 3600, 'd': 24 * 3600, 'w': 7 * 24 * 3600}[text[last]] // in seconds
+	if n, err := strconv.ParseUint(text[:last], 10, 20); err == nil && unit > 0 {
+		return time.Unix(now.Unix()-int64(n)*unit, 0), nil
+	}
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04", time.DateTime, time.RFC3339} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, Invalid("%s is %q; it is like 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z", what, text)
+}
+
+// Match is one original that fits.
+type Match struct {
+	recall.Hit
+	From string `json:"from"` // first and last entry
+	To   string `json:"to"`
+}
+
+// Found is the answer to a search.
+type Found struct {
+	Matches []Match  `json:"items"`
+	Absent  []string `json:"absent,omitempty"` // words of the query that occur in no original
+	Lost    int      `json:"lost,omitempty"`   // how many originals that may match cannot be read
+	Behind  string   `json:"behind,omitempty"` // why the index is not up to date
+}
+
+// ErrNoMatch says that a search has found nothing.
+var ErrNoMatch = errors.New("nothing that has faded matches")
+
+// Recall brings the index of an identity up to date, as far as it can be, and searches it.
+// The error wraps ErrNoMatch where nothing fits.
+func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.Logger) (f Found, err error) {
+	f.Matches = []Match{}
+	q, err := s.query(time.Now())
+	if err != nil {
+		return f, err
+	}
+	state, err := home.Fold(id, h.Store)
+	if err != nil { // what can be read of a damaged life is found, but for what it has of ancestors
+		state = &mind.State{Self: id.Self}
+	}
+	index := recall.Open(id.RecallPath(), state.Owns, log)
+	_, behind := index.Sync(ctx, h.Store, id.LIFE())
+	if behind != nil {
+		f.Behind = behind.Error()
+	}
+	found, err := index.Search(ctx, h.Store, q)
+	f.Absent, f.Lost = found.Absent, found.Lost
+	switch {
+	case ctx.Err() != nil:
+		return f, ctx.Err()
+	case errors.Is(err, recall.ErrEmpty):
+		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
+	case len(found.Hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy): // there may be no index yet
+		return f, id.Unread(behind)
+	case err != nil:
+		return f, err
+	case len(found.Hits) == 0 && f.Lost > 0:
+		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, home.ErrCorrupt, f.Lost)
+	case len(found.Hits) == 0:
+		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
+	}
+	recall.NewerFirst(found.Hits, state.Overtaken)
+	for _, hit := range found.Hits {
+		f.Matches = append(f.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
+	}
+	return f, nil
+}
+
+var (
+	numbered = lazy.Regexp(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
+	labels   = lazy.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+)
+
+// ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
+func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
+	m.Text = text
+	switch at := numbered().FindStringSubmatch(text); {
+	case text == "", text == "now":
+	case ValidLabel(text):
+		m.Label = text
+	case at != nil && at[1] == "e" && at[2] != "0":
+		m.Entry, err = strconv.Atoi(at[2])
+	case at != nil && at[1] != "e":
+		k, _ := strconv.Atoi(at[2]) // digits, by the pattern
+		m.Epoch = &k
+	default:
+		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
+			err = &InvalidError{fmt.Errorf("%q is no moment", text),
+				"it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
+		}
+		if err == nil && m.At.After(now) {
+			err = &InvalidError{fmt.Errorf("%s is still to come", text), "the present moment is: now"}
+		}
+	}
+	return m, err
+}
+
+// ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.
+func ValidLabel(text string) bool {
+	return labels().MatchString(text) && text != "now" && !numbered().MatchString(text)
+}

@@ -1,0 +1,266 @@
+// Package report is what there is to see of a home: its identities, rooms, questions,
+// budgets, triggers and jobs, as the commands print it, the API sends it and the page
+// shows it. It reads the files that identities write, and changes none.
+//
+//	h := report.Home{Home: home, Store: store}
+//	all, err := h.Agents()
+//
+// What a person may ask of an identity besides (fire a trigger, stop a job, take an
+// answer) is checked here, in one place for all doors.
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/request"
+	"lethe/agent/spend"
+	"lethe/agent/status"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// Home is a home and what its configuration says of it.
+type Home struct {
+	home.Home
+	Store        *blobs.Store
+	Limits       spend.Limits
+	Zone         *time.Location // nil is that of the machine
+	People       []string       // who may answer questions and raise budgets
+	ContextLimit int            // tokens; 0 is the default
+	Known        llm.Known      // of models, before the table
+	// Mentions says whether an identity is woken only by lines that mention it; nil: none is.
+	Mentions func(name string) bool
+}
+
+// InvalidError is a request that was made wrongly: Hint says what is right.
+type InvalidError struct {
+	Err    error
+	Advice string
+}
+
+func (e *InvalidError) Error() string { return e.Err.Error() }
+func (e *InvalidError) Unwrap() error { return e.Err }
+
+// Hint says what to do about it, or "".
+func (e *InvalidError) Hint() string { return e.Advice }
+
+// hintedError is an error with what to do about it.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Hint() string { return e.hint }
+
+// Invalid is an InvalidError without advice.
+func Invalid(format string, args ...any) error {
+	return &InvalidError{Err: fmt.Errorf(format, args...)}
+}
+
+// Clock decides when a day begins.
+func (h Home) Clock() *time.Location { return cmp.Or(h.Zone, time.Local) }
+
+// Agent is an identity: what it shows while it runs, and what its log says.
+type Agent struct {
+	status.Status
+	Parent    string `json:"parent,omitempty"` // of a child
+	Host      string `json:"host,omitempty"`   // of the home that has the life, if that is another one
+	Work      *Work  `json:"work,omitempty"`
+	Turns     int    `json:"turns"`
+	Entries   int    `json:"entries"`
+	LifeBytes int64  `json:"life_bytes"`
+	Indent    string `json:"-"` // below its parent
+}
+
+// Work is how far a child is.
+type Work struct {
+	Room   string `json:"room"`
+	State  string `json:"state"` // working, waiting, done, failed, stopped
+	Result string `json:"result,omitempty"`
+}
+
+// Agents are the identities of the home, each child behind its parent.
+func (h Home) Agents() ([]Agent, error) {
+	all, err := h.List()
+	if err != nil {
+		return nil, err
+	}
+	list := []Agent{}
+	for _, id := range all {
+		list = append(list, h.Agent(id))
+	}
+	return family(h.withOthers(list)), nil
+}
+
+// withOthers adds the lives that other hosts have, and says which wait for what the hosts share.
+func (h Home) withOthers(list []Agent) []Agent {
+	if h.Shared == nil {
+		return list
+	}
+	for k := range list {
+		if state := &list[k].State; (*state == status.Idle || *state == status.Retrying) && h.Shared.Away() {
+			*state = "waits for the store"
+		}
+	}
+	for _, e := range h.Shared.Elsewhere() {
+		a := Agent{Status: status.Status{Name: e.Identity.Name, Self: e.Identity.Self, Rooms: []string{}}}
+		at := slices.IndexFunc(list, func(a Agent) bool { return a.Self == e.Identity.Self })
+		if at < 0 {
+			at = len(list)
+			list = append(list, a)
+		}
+		list[at].State, list[at].Host = "elsewhere", e.Host
+	}
+	slices.SortStableFunc(list, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// family puts children behind their parents, and those whose parent is gone, or themselves, where the others begin.
+func family(list []Agent) []Agent {
+	known, children := map[string]bool{}, map[string][]Agent{}
+	for _, a := range list {
+		known[a.Name] = true
+	}
+	for _, a := range list {
+		parent := a.Parent
+		if parent == a.Name || !known[parent] {
+			parent = ""
+		}
+		children[parent] = append(children[parent], a)
+	}
+	out := []Agent{}
+	var add func(parent, indent string)
+	add = func(parent, indent string) {
+		for _, a := range children[parent] {
+			a.Indent = indent
+			out = append(out, a)
+			add(a.Name, indent+"  ")
+		}
+	}
+	add("", "")
+	return out
+}
+
+// Agent reads what is known of an identity; what cannot be read is said in it.
+func (h Home) Agent(id home.Identity) Agent {
+	live, running := Live(id)
+	a := Agent{Status: live}
+	switch {
+	case !running:
+		a.Status = status.Status{State: status.Stopped, Beside: status.Beside{Questions: live.Questions}}
+		started, _ := id.Started()
+		a.Error = started.Failed
+	case live.State == status.Retrying:
+		a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
+	}
+	a.Name, a.Self, a.Rooms, a.State = id.Name, id.Self, []string{}, cmp.Or(a.State, status.Starting)
+	if fi, err := os.Stat(id.LIFE()); err == nil {
+		a.LifeBytes = fi.Size()
+	}
+	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
+		a.Rooms = rooms
+	}
+	s, err := home.Fold(id, h.Store)
+	if err != nil {
+		a.State, a.Error = "damaged", err.Error()
+		return a
+	}
+	u := s.Usage
+	a.InputTokens, a.CachedTokens, a.OutputTokens, a.CostUSD = u.Input, u.Cached, u.Output, u.USD
+	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
+	a.Turns, a.Entries = s.Turn, s.Next-1
+	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(s)); ok && !running {
+		a.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
+	}
+	if t := s.Task; t != nil {
+		a.Parent, a.Work = t.Parent, &Work{t.Room, cmp.Or(t.How, "new"), t.Gist}
+		switch {
+		case t.Open() && running && live.State == status.Idle:
+			a.Work.State = "waiting"
+		case t.Open() && running:
+			a.Work.State = "working"
+		case t.Open():
+			a.Work.State = "unfinished"
+		}
+	}
+	return a
+}
+
+// Doing is what the agent does in few words, but for its questions and jobs.
+func (a Agent) Doing() string {
+	a.Questions, a.Jobs = nil, nil
+	return strings.Join(a.Brief(time.Now()), ", ")
+}
+
+// Live reads the status of an identity, and whether a process runs it.
+func Live(id home.Identity) (status.Status, bool) {
+	s, _ := status.Read(id.Dir) // zero, where it has not shown one yet
+	_, running := home.Running(id)
+	return s, running
+}
+
+// Context is the next request of an identity, and what its parts cost as the daemon counts it.
+type Context struct {
+	request.Parts
+	Messages []llm.Message `json:"messages"`
+	State    *mind.State   `json:"-"`
+	Today    spend.USD     `json:"-"` // what the identity has spent on the local day
+	Turn     spend.USD     `json:"-"` // what its newest turn has cost until now
+}
+
+// Context reads the next request of an identity.
+func (h Home) Context(id home.Identity) (c Context, err error) {
+	log, err := home.View(id, h.Store)
+	if err != nil {
+		return c, err
+	}
+	defer log.Close()
+	s, lines, err := home.FoldLog(id, log, h.Store)
+	if err != nil {
+		return c, err
+	}
+	spent, err := spend.Fold(s.Carried, lines, s.Usage.USD)
+	if err != nil {
+		return c, err
+	}
+	today := spent.On(spend.DateOf(time.Now(), h.Clock())).Sums().Day
+	limit := request.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
+	if live, running := Live(id); running {
+		limit = cmp.Or(live.ContextLimit, limit)
+	}
+	return Context{request.PartsOf(id, s, limit), s.Messages(""), s, today, turnOf(log)}, nil
+}
+
+// turnOf sums what the calls of the newest turn have cost. It reads a log backwards, no further than that turn.
+func turnOf(log *life.Log) (sum spend.USD) {
+	turn := -1
+	_ = log.Back(0, func(line life.Event, _ int64) bool { // what is damaged ends it
+		reply, replied := event.As[event.Reply](line)
+		if replied && turn < 0 {
+			turn = reply.Turn
+		}
+		if replied && reply.Turn != turn {
+			return false
+		}
+		sum += spend.Of(reply.USD)
+		return true
+	})
+	return sum
+}
+
+// Hearers are the identities that hear a room when they run.
+func (h Home) Hearers(room string) []home.Identity {
+	all, _ := h.hearers()
+	return all[room]
+}

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/chat"
+)
+
+// Room is a room of the home.
+type Room struct {
+	Name  string `json:"name"`
+	Title string `json:"title,omitempty"` // for people
+	// Archived rooms are put away from lists, and heard as before.
+	Archived bool     `json:"archived,omitempty"`
+	Bytes    int64    `json:"bytes"` // of its file: where the next line will stand
+	Heard    []string `json:"heard"` // names of the identities that hear it when they run
+	// Wakes says what wakes each of them: lines, mentions or, in the room of another one's child, results.
+	Wakes map[string]string `json:"wakes"`
+	Lines int               `json:"lines,omitempty"` // where they were counted
+	Last  *Said             `json:"last,omitempty"`
+	At    time.Time         `json:"changed"`
+}
+
+// wakes says what in a room wakes an identity that hears it.
+func (h Home) wakes(id home.Identity, room string) string {
+	switch {
+	case chat.ForWork(room) && !id.IsChild():
+		return "results"
+	case h.Mentions != nil && h.Mentions(id.Name):
+		return "mentions"
+	}
+	return "lines"
+}
+
+// Said is a line of a room.
+type Said struct {
+	From  int64     `json:"from"` // the bytes of the room that it has
+	To    int64     `json:"to"`
+	Agent bool      `json:"agent"` // an identity says so, or somebody who signs as one
+	Name  string    `json:"name"`
+	At    time.Time `json:"at,omitzero"`
+	Text  string    `json:"text"`
+}
+
+// SaidOf is a line as clients are told of it.
+func SaidOf(l chat.Line) Said {
+	return Said{From: l.From, To: l.To, Agent: l.Agent, Name: l.Name, At: l.At, Text: l.Text}
+}
+
+// Rooms lists the rooms of the home, that which changed last first.
+func (h Home) Rooms() ([]Room, error) {
+	hearers, err := h.hearers()
+	if err != nil {
+		return nil, err
+	}
+	list := []Room{}
+	for _, name := range chat.All(h.Dir) {
+		path := chat.Path(h.Dir, name)
+		fi, err := os.Stat(path)
+		if err != nil || !fi.Mode().IsRegular() { // no file of a room
+			continue
+		}
+		about, _ := chat.ReadAbout(h.Dir, name) // where it cannot be read, the name says enough
+		room := Room{Name: name, Title: about.Title, Archived: about.Archived}
+		room.Bytes, room.Heard, room.At = fi.Size(), []string{}, fi.ModTime().UTC()
+		room.Wakes = map[string]string{}
+		for _, id := range hearers[name] {
+			room.Heard = append(room.Heard, id.Name)
+			room.Wakes[id.Name] = h.wakes(id, name)
+		}
+		last, err := chat.Before(path, -1, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(last) > 0 {
+			said := SaidOf(last[0])
+			room.Last = &said
+		}
+		list = append(list, room)
+	}
+	slices.SortStableFunc(list, func(a, b Room) int { return b.At.Compare(a.At) })
+	return list, nil
+}
+
+// Line is a line, and the room that it stands in.
+type Line struct {
+	Said
+	In Room
+}
+
+// Lines looks for lines of rooms that hold all words of a search, whatever their case, the newest first. A search for a
+// kind that is no chat finds none.
+func (h Home) Lines(s Search) (list []Line, err error) {
+	q, err := s.query(time.Now())
+	if err != nil || s.Kind != "" && s.Kind != "chat" || s.Tool != "" {
+		return nil, err
+	}
+	rooms, err := h.Rooms()
+	if err != nil {
+		return nil, err
+	}
+	words := bytes.Fields(bytes.ToLower([]byte(s.Text)))
+	fits := func(raw []byte) bool {
+		line := bytes.ToLower(raw[bytes.IndexByte(raw, ':')+1:]) // behind the role of who says it
+		return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(line, word) })
+	}
+	for _, room := range rooms {
+		if s.Room != "" && s.Room != room.Name {
+			continue
+		}
+		lines, err := chat.Find(chat.Path(h.Dir, room.Name), -1, s.Limit, fits)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range lines {
+			late := !q.Until.IsZero() && l.At.After(q.Until)
+			if !late && !l.At.Before(q.Since) {
+				list = append(list, Line{SaidOf(l), room})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Line) int { return b.At.Compare(a.At) })
+	return list[:min(len(list), s.Limit)], nil
+}
+
+// hearers are the identities that hear each room.
+func (h Home) hearers() (map[string][]home.Identity, error) {
+	all, err := h.List()
+	hearers := map[string][]home.Identity{}
+	for _, id := range all {
+		rooms, _ := chat.Rooms(id.Subs())
+		for _, room := range rooms {
+			hearers[room] = append(hearers[room], id)
+		}
+	}
+	return hearers, err
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/wake/trigger"
+	"lethe/chat"
+	"lethe/internal/durable"
+)
+
+// Trigger is what wakes an identity by itself, and what has.
+type Trigger struct {
+	Name string    `json:"name"`
+	When string    `json:"when,omitempty"` // "" where its file is gone or wrong
+	Room string    `json:"room,omitempty"`
+	Next time.Time `json:"next,omitzero"`
+	// Paused says that a dot before the name of its file keeps it from firing.
+	Paused bool `json:"paused,omitempty"`
+	Firings
+	Error string `json:"error,omitempty"`
+}
+
+// TriggersDir is where the files of an identity's triggers are.
+func TriggersDir(id home.Identity) string { return filepath.Join(id.Dir, "triggers") }
+
+// Triggers reads the files, and what is new in the log; what has fired and has no file any more is
+// there, too.
+func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
+	fired, err := firingsOf(id.LIFE())
+	if err != nil {
+		return nil, id.Unread(err)
+	}
+	files, err := os.ReadDir(TriggersDir(id))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	live, running := Live(id)
+	if !running {
+		live.Triggers = nil
+	}
+	all := []Trigger{}
+	for _, file := range files {
+		name, ok := strings.CutSuffix(file.Name(), ".toml")
+		if !ok {
+			continue
+		}
+		name, paused := strings.CutPrefix(name, ".")
+		one := Trigger{Name: name, Paused: paused}
+		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), trigger.MaxBytes)
+		if err != nil {
+			one.Error = err.Error()
+		} else if t, err := trigger.Parse(name, data, h.Clock()); err != nil {
+			one.Error = err.Error()
+		} else {
+			if one.When, one.Room = t.When, t.Room; !paused {
+				one.Next = t.For(id.Self).Next(time.Now())
+			}
+			if f := fired[t.Signer()]; f != nil {
+				one.Firings = *f
+				delete(fired, t.Signer())
+			}
+			for _, l := range live.Triggers { // what only the identity knows, such as that it may not
+				if l.Name == name {
+					one.Error = l.Error
+				}
+			}
+		}
+		all = append(all, one)
+	}
+	for by, f := range fired {
+		if chat.ByTrigger(by) {
+			all = append(all, Trigger{Name: by, Firings: *f})
+		}
+	}
+	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// Wrong says what is wrong with the files of triggers; nil where nothing is.
+func Wrong(id home.Identity, all []Trigger) error {
+	var faults []string
+	for _, t := range all {
+		if t.Error != "" {
+			faults = append(faults, fmt.Sprintf("%s: %s", t.Name, strings.Join(strings.Fields(t.Error), " ")))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	where := fmt.Sprintf("they are in %s; see docs/triggers.md", TriggersDir(id))
+	return hintedError{fmt.Errorf("triggers of %s: %s", id.Name, strings.Join(faults, "; ")), where}
+}

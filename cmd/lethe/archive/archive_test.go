@@ -1,0 +1,589 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/secret"
+	"lethe/internal/test/lethetest"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+func TestMain(m *testing.M) {
+	lethetest.AskFaults()
+	os.Exit(m.Run())
+}
+
+// world is a home.
+type world struct {
+	testing.TB
+	home  home.Home
+	store *blobs.Store
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	home, err := home.Open(filepath.Join(lethetest.Dir(t), "home"))
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	return &world{t, home, store}
+}
+
+// boot makes a sealed life with some notes, a trigger and a file.
+func (w *world) boot(name string) home.Identity {
+	w.Helper()
+	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: []string{"dev"}})
+	lethetest.Must(w, err)
+	lethetest.Write(w, filepath.Join(id.Dir, "MEMORY.md"), "remember\n")
+	lethetest.Write(w, filepath.Join(id.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
+	lethetest.Write(w, filepath.Join(id.Dir, "workspace", "src", "a b.txt"), "work\n")
+	lethetest.Must(w, os.Symlink("/etc/passwd", filepath.Join(id.Dir, "workspace", "link")))
+	w.held(id, func(held *journal.Journal) {
+		_, total, at, err := chat.Tail(chat.Path(w.home.Dir, "dev"), 0)
+		lethetest.Must(w, err)
+		lethetest.Must(w, held.Commit(journal.Record{
+			Event: event.Joined{N: held.State.Next, Room: "dev", First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
+			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}},
+		}))
+	})
+	w.live(id, 5)
+	return id
+}
+
+func (w *world) held(id home.Identity, f func(*journal.Journal)) {
+	w.Helper()
+	held, err := journal.Hold(w.home, id, w.store, nil)
+	lethetest.Must(w, err)
+	defer held.Close()
+	f(held)
+}
+
+// live adds entries to a life, and seals it.
+func (w *world) live(id home.Identity, n int) {
+	w.Helper()
+	w.held(id, func(held *journal.Journal) {
+		for range n {
+			text := strings.Repeat("what happened ", held.State.Next)
+			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
+		}
+		lethetest.Must(w, held.Epoch("stop", nil))
+	})
+}
+
+func (w *world) export(id home.Identity, o WriteOptions) []byte {
+	w.Helper()
+	var b bytes.Buffer
+	_, err := Write(&b, w.home, w.store, id, o)
+	lethetest.Must(w, err)
+	return b.Bytes()
+}
+
+func (w *world) read(archive []byte, o ReadOptions) (Result, error) {
+	return Read(bytes.NewReader(archive), w.home, w.store, o)
+}
+
+func (w *world) state(id home.Identity) *mind.State {
+	w.Helper()
+	s, err := home.Fold(id, w.store)
+	lethetest.Must(w, err)
+	_, err = s.Conserved()
+	lethetest.Must(w, err)
+	return s
+}
+
+// part is a file of an archive that a test takes apart.
+type part struct {
+	tar.Header
+	text string
+}
+
+func open(t testing.TB, archive []byte) (parts []part) {
+	t.Helper()
+	z, err := zstd.NewReader(bytes.NewReader(archive))
+	lethetest.Must(t, err)
+	defer z.Close()
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			return parts
+		}
+		lethetest.Must(t, err)
+		text, err := io.ReadAll(r)
+		lethetest.Must(t, err)
+		parts = append(parts, part{*h, string(text)})
+	}
+}
+
+// plain is what an archive says before it is compressed, as far as it can be read.
+func plain(archive []byte) []byte {
+	z, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil
+	}
+	defer z.Close()
+	all, err := io.ReadAll(z)
+	if err != nil {
+		return nil
+	}
+	return all
+}
+
+func shut(t testing.TB, parts []part) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b)
+	lethetest.Must(t, err)
+	w := tar.NewWriter(z)
+	for _, p := range parts {
+		if p.Size == 0 && p.Typeflag == tar.TypeReg {
+			p.Size = int64(len(p.text))
+		}
+		lethetest.Must(t, w.WriteHeader(&p.Header))
+		_, err := io.WriteString(w, p.text)
+		lethetest.Must(t, err)
+	}
+	lethetest.Must(t, errors.Join(w.Close(), z.Close()))
+	return b.Bytes()
+}
+
+// files are those of a home, with what is in them, but for what a lock or a room's touch leaves.
+func (w *world) files() (all string) {
+	w.Helper()
+	lethetest.Must(w, filepath.WalkDir(w.home.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && d.Name() != "lock" && !strings.HasPrefix(path, w.home.Chats()) {
+			text, rerr := os.ReadFile(path)
+			err, all = rerr, all+path+" "+blobs.Sum(text).String()+"\n"
+		}
+		return err
+	}))
+	return all
+}
+
+// A life moves to another home, lives there, and comes back; each time all that it is comes along, and a life is
+// lived in one place.
+func TestMoveAndReturn(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	before := a.state(ada)
+	first := a.export(ada, WriteOptions{Workspace: true})
+	if again := a.export(ada, WriteOptions{Workspace: true}); !bytes.Equal(first, again) {
+		t.Error("the same life gives other bytes")
+	}
+	elsewhere := new(home.ElsewhereError)
+	if _, err := journal.Hold(a.home, ada, a.store, nil); !errors.As(err, &elsewhere) || elsewhere.Mirror {
+		t.Errorf("a life that was moved is held: %v", err)
+	}
+	got, err := b.read(first, ReadOptions{})
+	lethetest.Must(t, err)
+	there := got.Identity
+	lethetest.Holds(t, filepath.Join(there.Dir, "MEMORY.md"), "remember\n")
+	lethetest.Holds(t, filepath.Join(there.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
+	lethetest.Holds(t, filepath.Join(there.Dir, "workspace", "src", "a b.txt"), "work\n")
+	lethetest.Holds(t, filepath.Join(there.Dir, "SOUL.md"), lethetest.Read(t, filepath.Join(ada.Dir, "SOUL.md")))
+	after := b.state(there)
+	if after.Custody != 1 || after.Moved || after.Next != before.Next || after.Stable != before.Stable || !after.Rooms["dev"].Joined {
+		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
+	}
+	was := lethetest.Read(t, there.LIFE())
+	if again, err := b.read(first, ReadOptions{}); err != nil || !again.Known {
+		t.Errorf("an import is not finished already: %+v, %v", again, err)
+	}
+	lethetest.Holds(t, there.LIFE(), was)
+	b.live(there, 3)
+	_, err = a.read(b.export(there, WriteOptions{}), ReadOptions{})
+	lethetest.Must(t, err)
+	if back := a.state(ada); back.Custody != 2 || back.Moved || back.Next != before.Next+3 {
+		t.Errorf("back: %+v", back)
+	}
+	lethetest.Holds(t, filepath.Join(ada.Dir, "workspace", "src", "a b.txt"), "work\n")
+	a.live(ada, 1)
+	if _, err := a.read(first, ReadOptions{}); err == nil {
+		t.Error("an old archive is imported over a life")
+	}
+}
+
+// A copy is a mirror, which a later copy replaces; it becomes the life when its owner says so.
+func TestMirror(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	whole := a.export(ada, WriteOptions{Copy: true})
+	a.live(ada, 4)
+	later := a.export(ada, WriteOptions{Copy: true})
+	_, err := b.read(whole, ReadOptions{})
+	lethetest.Must(t, err)
+	for range 2 {
+		got, err := b.read(later, ReadOptions{})
+		lethetest.Must(t, err)
+		elsewhere := new(home.ElsewhereError)
+		if _, err := journal.Hold(b.home, got.Identity, b.store, nil); !errors.As(err, &elsewhere) || !elsewhere.Mirror {
+			t.Errorf("a mirror is held: %v", err)
+		}
+		lethetest.Holds(t, got.Identity.LIFE(), lethetest.Read(t, ada.LIFE()))
+	}
+	if _, err := b.read(whole, ReadOptions{}); err == nil || !strings.Contains(err.Error(), "the archive is older") {
+		t.Errorf("an older copy: %v", err)
+	}
+	got, err := b.read(later, ReadOptions{Restore: true})
+	lethetest.Must(t, err)
+	if s := b.state(got.Identity); s.Custody != 1 || got.Identity.Elsewhere(s) != nil {
+		t.Errorf("restored: %+v", s)
+	}
+	if _, err := b.read(a.export(ada, WriteOptions{}), ReadOptions{}); err == nil {
+		t.Error("a life that was restored is overwritten by the one that it was copied from")
+	}
+}
+
+// A seal whose append a power loss has torn is not what an archive ends with.
+func TestTornText(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	whole := lethetest.Read(t, ada.LIFE())
+	a.live(ada, 1)
+	lines := strings.SplitAfter(lethetest.Read(t, ada.LIFE()), " epoch ")
+	_, ref, _ := strings.Cut(lines[len(lines)-1], "◱hash=")
+	h, err := a.store.Resolve(ref[:16])
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(a.store.Path(h)))
+	got, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+	lethetest.Must(t, err)
+	lethetest.Holds(t, got.Identity.LIFE(), whole)
+}
+
+// What a life that is here has linked in its workspace, an archive does not write through.
+func TestImportFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada, outside := a.boot("ada"), lethetest.Dir(t)
+	got, err := b.read(a.export(ada, WriteOptions{Workspace: true}), ReadOptions{})
+	lethetest.Must(t, err)
+	src := filepath.Join(ada.Dir, "workspace", "src")
+	lethetest.Must(t, errors.Join(os.RemoveAll(src), os.Symlink(outside, src)))
+	if _, err := a.read(b.export(got.Identity, WriteOptions{Workspace: true}), ReadOptions{}); err == nil || !strings.Contains(err.Error(), `workspace/src: is no directory here`) {
+		t.Errorf("imported through a link: %v", err)
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("written outside: %v", left)
+	}
+	lethetest.Holds(t, filepath.Join(ada.Dir, "triggers", "brief.toml"), "at = \"09:00\"\n")
+}
+
+// An identity is called in a home what one could be booted as.
+func TestImportedName(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	archive := a.export(a.boot("ada"), WriteOptions{Copy: true})
+	for _, name := range []string{"../../evil", "Ada", "cron-x"} {
+		if _, err := b.read(archive, ReadOptions{Name: name}); err == nil {
+			t.Errorf("imported as %s", name)
+		}
+	}
+}
+
+// A life that is here keeps the name that it has here.
+func TestImportKeepsTheName(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	archive := a.export(a.boot("ada"), WriteOptions{Copy: true})
+	for _, name := range []string{"bea", "", "carl"} {
+		got, err := b.read(archive, ReadOptions{Name: name})
+		lethetest.Must(t, err)
+		if names, _ := os.ReadDir(b.home.Names()); got.Identity.Name != "bea" || len(names) != 1 {
+			t.Errorf("imported as %q: %s, %v", name, got.Identity.Name, names)
+		}
+	}
+}
+
+// What was erased since goes from a mirror, too, also what was erased before in part.
+func TestMirrorOfAnErasure(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	first := a.state(ada).Live[0].Ref.Hash
+	for _, left := range []string{"You hear dev.", "once", "twice"} {
+		was, err := a.store.Get(first)
+		lethetest.Must(t, err)
+		if left != string(was.Body) {
+			tomb, err := a.store.Bury(blobs.Tombstone{Of: first, Why: blobs.Erased, At: time.Now()}, was.Meta, []byte(left))
+			lethetest.Must(t, err)
+			a.held(ada, func(held *journal.Journal) {
+				lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
+			})
+		}
+		_, err = b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+		lethetest.Must(t, err)
+		if got, err := b.store.Get(first); err != nil || string(got.Body) != left {
+			t.Errorf("%q, %v, want %q", got.Body, err, left)
+		}
+	}
+}
+
+// Killed at any step, or with one that fails, an import leaves no life or a whole one, and can be done again.
+func TestEveryStepOfAnImportFails(t *testing.T) {
+	t.Parallel()
+	a := newWorld(t)
+	ada := a.boot("ada")
+	archive := a.export(ada, WriteOptions{Workspace: true})
+	for n, done := 0, false; !done; n += lethetest.Sample(7, 3, 1) {
+		for _, stage := range []durable.Stage{durable.Before, durable.After} {
+			lethetest.Tried(t, 1)
+			b := newWorld(t)
+			left, failed := n, false
+			mended := lethetest.Break(t, b.home.Dir, func(s durable.Stage, _, _ string) error {
+				if left--; s == stage && left < 0 && !failed {
+					failed = true
+					return errors.New("injected")
+				}
+				return nil
+			})
+			_, err := b.read(archive, ReadOptions{})
+			mended()
+			if done = !failed; done {
+				lethetest.Must(t, err)
+			}
+			all, lerr := b.home.List()
+			lethetest.Must(t, lerr)
+			if len(all) == 1 { // it is whole
+				b.live(all[0], 1)
+				continue
+			}
+			_, err = b.read(archive, ReadOptions{})
+			lethetest.Must(t, err)
+			b.live(b.id("ada"), 1)
+		}
+	}
+}
+
+func (w *world) id(name string) home.Identity {
+	w.Helper()
+	id, err := w.home.Find(name)
+	lethetest.Must(w, err)
+	return id
+}
+
+// What is not an archive as Write writes it is refused with one line, and nothing is left of it.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	a.boot("bob")
+	good := a.export(ada, WriteOptions{Workspace: true})
+	bob := b.boot("bob")
+	manifest := func(old, new string) func([]part) []part {
+		return func(p []part) []part {
+			p[0].text, p[0].Size = strings.Replace(p[0].text, old, new, 1), 0
+			return p
+		}
+	}
+	find := func(p []part, prefix string) *part {
+		for i := range p {
+			if strings.HasPrefix(p[i].Name, prefix) {
+				return &p[i]
+			}
+		}
+		t.Fatalf("no %s", prefix)
+		return nil
+	}
+	add := func(name string, kind byte) func([]part) []part {
+		return func(p []part) []part {
+			extra := part{text: "x"}
+			extra.Name, extra.Mode, extra.Typeflag = name, 0o4777, kind
+			if kind != tar.TypeReg {
+				extra.text, extra.Linkname = "", "/etc/passwd"
+			}
+			p[0].text, p[0].Size = p[0].text+file{blobs.Sum([]byte(extra.text)), int64(len(extra.text)), name}.String(), 0
+			return append(p, extra)
+		}
+	}
+	rows := map[string]struct {
+		change func([]part) []part
+		want   string
+	}{
+		"traversal":       {add("workspace/../../../x", tar.TypeReg), "which no archive has there"},
+		"absolute":        {add("/etc/x", tar.TypeReg), "which no archive has there"},
+		"other file":      {add("zz", tar.TypeReg), "which no archive has there"},
+		"config":          {add("../../config.toml", tar.TypeReg), "which no archive has there"},
+		"task":            {add("task.toml", tar.TypeReg), "which no archive has there"},
+		"control":         {add("workspace/z\x1b[2J", tar.TypeReg), "which no archive has there"},
+		"long":            {add("workspace/"+strings.Repeat("z/", maxPath)+"z", tar.TypeReg), "which no archive has there"},
+		"long name":       {add("workspace/"+strings.Repeat("z", 300), tar.TypeReg), "file name too long"},
+		"link":            {add("workspace/z", tar.TypeSymlink), "where its MANIFEST lists"},
+		"hard link":       {add("workspace/z", tar.TypeLink), "where its MANIFEST lists"},
+		"device":          {add("workspace/z", tar.TypeChar), "where its MANIFEST lists"},
+		"pipe":            {add("workspace/z", tar.TypeFifo), "where its MANIFEST lists"},
+		"file as dir":     {add("workspace/src/a b.txt/x", tar.TypeReg), "file exists"},
+		"twice":           {func(p []part) []part { return add(p[len(p)-1].Name, tar.TypeReg)(p) }, "which no archive has there"},
+		"not listed":      {func(p []part) []part { return append(p, part{tar.Header{Name: "zz", Typeflag: tar.TypeReg}, "x"}) }, "does not list"},
+		"missing":         {func(p []part) []part { return p[:len(p)-1] }, "it ends before"},
+		"order":           {func(p []part) []part { p[3], p[4] = p[4], p[3]; return p }, "where its MANIFEST lists"},
+		"no MANIFEST":     {func(p []part) []part { return p[1:] }, "not with a MANIFEST"},
+		"empty":           {func([]part) []part { return nil }, "it ends early"},
+		"bytes":           {func(p []part) []part { f := find(p, "MEMORY"); f.text = "R" + f.text[1:]; return p }, "not what its MANIFEST says"},
+		"size":            {func(p []part) []part { f := find(p, "MEMORY"); f.text += "x"; f.Size++; return p }, "where its MANIFEST lists"},
+		"huge":            {manifest(" 9 MEMORY.md", " 9223372036854775800 MEMORY.md"), "which no archive has there"},
+		"large":           {manifest(" 9 MEMORY.md", " 1125899906842624 MEMORY.md"), "no space left"},
+		"negative":        {manifest(" 9 MEMORY.md", " -9 MEMORY.md"), "which no archive has there"},
+		"spelling":        {manifest(" 9 MEMORY.md", " 09 MEMORY.md"), "which no archive has there"},
+		"newer":           {manifest("archive 1", "archive 2"), "knows formats up to 1"},
+		"kind":            {manifest("kind move", "kind gift"), "only a move or a copy"},
+		"name":            {manifest("name ada", "name ../../x"), "does not begin as one does"},
+		"self":            {manifest("self "+ada.Self, "self "+strings.Repeat("0", 64)), "damaged"},
+		"other self":      {manifest("self "+ada.Self, "self "+bob.Self), "damaged"},
+		"name is taken":   {manifest("name ada", "name bob"), "already"},
+		"copy for a move": {manifest("kind move", "kind copy"), ""},
+		"checkpoint": {func(p []part) []part {
+			f := find(p, "CHECKPOINT")
+			old := blobs.Sum([]byte(f.text))
+			f.text = strings.Replace(f.text, "\n", "\n9", 1)
+			f.Size = 0
+			return manifest(old.String()+" "+"", blobs.Sum([]byte(f.text)).String()+" ")(p)
+		}, "MANIFEST"},
+	}
+	for name, more := range map[string]string{"behind the seal": "[2026-11-20T12:57:16Z] labelled label=x #000000000000\n", "torn end": "x"} {
+		rows[name] = struct {
+			change func([]part) []part
+			want   string
+		}{func(p []part) []part {
+			f := find(p, "LIFE.md")
+			line := file{blobs.Sum([]byte(f.text)), int64(len(f.text)), "LIFE.md"}
+			f.text, f.Size = f.text+more, 0
+			return manifest(line.String(), file{blobs.Sum([]byte(f.text)), int64(len(f.text)), "LIFE.md"}.String())(p)
+		}, "damaged"}
+	}
+	rows["no LIFE"] = struct {
+		change func([]part) []part
+		want   string
+	}{manifest(" LIFE.md\n", " LIFE.erased\n"), "lists no LIFE.md"}
+	before := b.files()
+	for name, row := range rows {
+		if row.want == "" {
+			continue
+		}
+		_, err := b.read(shut(t, row.change(open(t, good))), ReadOptions{})
+		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "\x1b") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := b.files(); after != before {
+			t.Fatalf("%s left something:\n%s\nbefore:\n%s", name, after, before)
+		}
+	}
+	for n := 0; n < len(good); n += max(1, len(good)/lethetest.Sample(5, 40, 4000)) {
+		if _, err := b.read(good[:n], ReadOptions{}); err == nil {
+			t.Fatalf("the first %d bytes are an archive", n)
+		}
+		bad := bytes.Clone(good)
+		if bad[n] ^= 0x10; bytes.Equal(plain(bad), plain(good)) {
+			continue // a bit that means nothing to zstd
+		}
+		_, _ = b.read(bad, ReadOptions{})
+		if len(b.files()) != len(before) {
+			t.Fatalf("with another byte %d it was imported, or something is left", n)
+		}
+	}
+	if _, err := b.read(append(good[:len(good):len(good)], good...), ReadOptions{}); err == nil {
+		t.Error("two archives are one")
+	}
+	if b.files() != before {
+		t.Error("something is left")
+	}
+	_, err := b.read(good, ReadOptions{})
+	lethetest.Must(t, err)
+}
+
+// An encrypted archive opens with the key, of either kind, and with no other.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	a := newWorld(t)
+	ada := a.boot("ada")
+	old, err := age.GenerateX25519Identity()
+	lethetest.Must(t, err)
+	hybrid, err := age.GenerateHybridIdentity()
+	lethetest.Must(t, err)
+	if _, err := Write(io.Discard, a.home, a.store, ada, WriteOptions{To: []string{"age1nobody"}}); err == nil {
+		t.Errorf("encrypted to nobody: %v", err)
+	}
+	if a.state(ada).Moved {
+		t.Error("a life was moved into no archive")
+	}
+	for _, key := range []struct{ to, key, other string }{{old.Recipient().String(), old.String(), hybrid.String()}, {hybrid.Recipient().String(), hybrid.String(), old.String()}} {
+		b := newWorld(t)
+		archive := a.export(ada, WriteOptions{Copy: true, To: []string{key.to}})
+		if bytes.Contains(archive, []byte("MANIFEST")) {
+			t.Error("not encrypted")
+		}
+		for _, wrong := range []string{"", key.other, "AGE-SECRET-KEY-1NOT"} {
+			if _, err := b.read(archive, ReadOptions{Keys: []byte(wrong)}); !errors.Is(err, ErrKey) || wrong != "" && strings.Contains(err.Error(), wrong) {
+				t.Errorf("with %q: %v", wrong, err)
+			}
+		}
+		if _, err := b.read(archive[:len(archive)-1], ReadOptions{Keys: []byte(key.key)}); !errors.Is(err, ErrDamaged) {
+			t.Errorf("cut: %v", err)
+		}
+		_, err := b.read(archive, ReadOptions{Keys: []byte("# a comment\n" + key.key + "\n")})
+		lethetest.Must(t, err)
+	}
+}
+
+// A key of this machine leaves it in no archive that anybody can read, wherever a chunk of the file ends.
+func TestKeyOfTheMachine(t *testing.T) {
+	const key = "sk-0123456789abcdef"
+	secret.Add(key)
+	a := newWorld(t)
+	ada := a.boot("ada")
+	lethetest.Write(t, filepath.Join(ada.Dir, "MEMORY.md"), strings.Repeat("x", 32<<10-5)+key)
+	if _, err := Write(io.Discard, a.home, a.store, ada, WriteOptions{}); !errors.Is(err, ErrSecret) || a.state(ada).Moved {
+		t.Errorf("%v, moved: %v", err, a.state(ada).Moved)
+	}
+	own, err := age.GenerateX25519Identity()
+	lethetest.Must(t, err)
+	a.export(ada, WriteOptions{To: []string{own.Recipient().String()}})
+}
+
+// docs/archive.md has a MANIFEST as Write writes it.
+func TestManifestOnThePage(t *testing.T) {
+	text := lethetest.Blocks(t, "archive.md", "manifest")[0]
+	m, total, err := parse(text)
+	if err != nil || m.String() != text || total != 0 || m.Files() != 4 || m.Kind != Copy || m.Name != "ada" {
+		t.Errorf("%+v, %d, %v", m, total, err)
+	}
+}
+
+// What is no MANIFEST is refused, and what is one is written as it was read.
+func FuzzManifest(f *testing.F) {
+	f.Add(Manifest{Kind: Move, Self: strings.Repeat("ab", 32), Name: "ada", files: []file{{path: "LIFE.md", size: 7}, {path: "workspace/x"}}}.String())
+	f.Add("lethe archive 9\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		m, _, err := parse(text)
+		if err != nil {
+			return
+		}
+		if m.String() != text {
+			t.Errorf("%q is read as %q", text, m.String())
+		}
+		for _, f := range m.files {
+			if !filepath.IsLocal(f.path) || strings.Contains(f.path, "\n") {
+				t.Errorf("%q", f.path)
+			}
+		}
+	})
+}

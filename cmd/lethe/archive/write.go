@@ -1,0 +1,242 @@
+package archive
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/blake3"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/cmd/lethe/check"
+	"lethe/internal/secret"
+	"lethe/life/event"
+	"lethe/life/proof"
+)
+
+// WriteOptions say what is written, and for whom.
+type WriteOptions struct {
+	Copy      bool // the life goes on here
+	Workspace bool
+	To        []string // age recipients, who alone can read the archive
+}
+
+// Summary describes an archive.
+type Summary struct {
+	Manifest
+	Checkpoint proof.Checkpoint
+	Bytes      int64 // unpacked
+}
+
+// Files counts the files behind the MANIFEST.
+func (m Manifest) Files() int { return len(m.files) }
+
+// Triggers are the files in it that wake the life when it runs.
+func (m Manifest) Triggers() (names []string) {
+	for _, f := range m.files {
+		if name, ok := strings.CutPrefix(f.path, "triggers/"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// exporter writes one archive.
+type exporter struct {
+	Summary
+	home  home.Home
+	id    home.Identity
+	store *blobs.Store
+	end   int64 // of LIFE: behind the newest seal
+	open  bool  // it is not encrypted
+}
+
+// ErrRecipient says that an archive cannot be encrypted to whom it is for.
+var ErrRecipient = errors.New("not a recipient of age")
+
+// ErrSecret says that an archive that is not encrypted would have a key that this machine uses.
+var ErrSecret = errors.New("it has a key of this machine, and would not be encrypted")
+
+// Write writes an archive of a life that does not run, which then goes on elsewhere; with Copy, of any life up to
+// its newest seal. After an error the archive is not whole: write it again.
+func Write(w io.Writer, home home.Home, store *blobs.Store, id home.Identity, o WriteOptions) (sum Summary, err error) {
+	e := &exporter{home: home, id: id, store: store, open: len(o.To) == 0}
+	defer func() {
+		if sum = e.Summary; err != nil {
+			err = fmt.Errorf("export %s: %w", id.Name, err)
+		}
+	}()
+	recipients, err := age.ParseRecipients(strings.NewReader(strings.Join(o.To, "\n")))
+	if err != nil && !e.open {
+		return sum, fmt.Errorf("%w: %w", ErrRecipient, err)
+	}
+	e.Self, e.Name, e.Kind = id.Self, id.Name, Copy
+	if id.IsChild() {
+		return sum, errors.New("it works for another identity, in whose workspace: export that one")
+	}
+	if !o.Copy {
+		if err := e.gather(o); errors.Is(err, ErrSecret) { // before it can go on nowhere but elsewhere
+			return sum, err
+		}
+		e.Kind = Move
+		held, err := leave(home, store, id)
+		if err != nil {
+			return sum, err
+		}
+		defer held.Close() // nothing is written into it meanwhile
+	}
+	if err := e.gather(o); err != nil {
+		return sum, err
+	}
+	if e.open {
+		return sum, e.pack(w)
+	}
+	out, err := age.Encrypt(w, recipients...)
+	if err == nil {
+		err = cmp.Or(e.pack(out), out.Close())
+	}
+	return sum, err
+}
+
+// leave records that the life goes on elsewhere, unless that is recorded.
+func leave(home home.Home, store *blobs.Store, id home.Identity) (*journal.Journal, error) {
+	held, err := journal.HoldMoved(home, id, store)
+	if err != nil {
+		return nil, err
+	}
+	s := held.State
+	if err = id.Elsewhere(s); err == nil {
+		err = held.Epoch("stop", nil, journal.Record{Event: event.Moved{Custody: s.Custody + 1}})
+	} else if s.Moved {
+		err = nil
+	}
+	if err != nil {
+		held.Close()
+	}
+	return held, err
+}
+
+// gather finds the files of the archive, and reads each for the MANIFEST.
+func (e *exporter) gather(o WriteOptions) (err error) {
+	v, err := check.Verify(e.id, e.store, check.VerifyOptions{})
+	if err = cmp.Or(err, v.Fault); err == nil && v.Seals == 0 {
+		err = errors.New("nothing of it is sealed yet: run it, and stop it")
+	}
+	if err != nil {
+		return err
+	}
+	e.Checkpoint, e.end, e.Bytes = v.Checkpoint, v.End, 0
+	e.files = []file{{path: "CHECKPOINT"}}
+	for _, h := range v.Reached[:v.Archived] {
+		hex := h.String()
+		e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
+	}
+	err = fs.WalkDir(os.DirFS(e.id.Dir), ".", func(path string, d fs.DirEntry, err error) error {
+		top, _, _ := strings.Cut(path, "/")
+		switch {
+		case err != nil:
+		case d.IsDir() && path != "." && top != "triggers" && (top != "workspace" || !o.Workspace):
+			return fs.SkipDir
+		case d.Type().IsRegular() && known(path):
+			e.files = append(e.files, file{path: path})
+		}
+		return err
+	})
+	slices.SortFunc(e.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
+	for i := range e.files {
+		if err == nil {
+			err = e.look(&e.files[i])
+		}
+	}
+	return err
+}
+
+// look reads a file for the MANIFEST.
+func (e *exporter) look(f *file) (err error) {
+	f.size = math.MaxInt64
+	if f.path == "LIFE.md" {
+		f.size = e.end
+	}
+	w := io.Discard
+	if e.open {
+		w = new(keyless)
+	}
+	f.sum, f.size, err = e.copy(w, *f)
+	e.Bytes += f.size
+	return err
+}
+
+// keyless is a text in which no key of this machine is; of what was written it keeps as much as may be the beginning of
+// one.
+type keyless []byte
+
+func (k *keyless) Write(p []byte) (int, error) {
+	text := append(*k, p...)
+	if !bytes.Equal(secret.Bytes(text), text) {
+		return 0, ErrSecret
+	}
+	*k = bytes.Clone(text[max(0, len(text)-1000):])
+	return len(p), nil
+}
+
+// copy writes a file as far as its size, and returns what its bytes hash to, and how many they are.
+func (e *exporter) copy(w io.Writer, f file) (blobs.Hash, int64, error) {
+	var r io.Reader
+	switch f.path {
+	case "MANIFEST":
+		r = strings.NewReader(e.Manifest.String())
+	case "CHECKPOINT":
+		r = strings.NewReader(e.Checkpoint.String())
+	default:
+		dir := e.id.Dir
+		if f.isBlob() {
+			dir = e.home.Dir
+		}
+		disk, err := os.Open(filepath.Join(dir, f.path))
+		if err != nil {
+			return blobs.Hash{}, 0, err
+		}
+		defer disk.Close()
+		r = disk
+	}
+	sum := blake3.New()
+	n, err := io.Copy(io.MultiWriter(sum, w), io.LimitReader(r, f.size))
+	return blobs.Hash(sum.Sum(nil)), n, err
+}
+
+// pack writes the archive.
+func (e *exporter) pack(w io.Writer) error {
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	if err != nil {
+		return err
+	}
+	t, text := tar.NewWriter(z), []byte(e.Manifest.String())
+	for _, f := range append([]file{{blobs.Sum(text), int64(len(text)), "MANIFEST"}}, e.files...) {
+		h := tar.Header{Name: f.path, Mode: 0o600, Size: f.size, ModTime: time.Unix(0, 0), Typeflag: tar.TypeReg}
+		if err := t.WriteHeader(&h); err != nil {
+			return err
+		}
+		sum, _, err := e.copy(t, f)
+		if err == nil && sum != f.sum {
+			err = fmt.Errorf("%s was changed meanwhile: export it again", f.path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return cmp.Or(t.Close(), z.Close())
+}

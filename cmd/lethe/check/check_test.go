@@ -1,0 +1,336 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+	"lethe/life"
+	"lethe/life/proof"
+)
+
+// fsck checks the home, and returns the kinds of what it finds.
+func (w *world) fsck() (kinds []string) {
+	w.Helper()
+	r, err := Home(w.home, w.store, Options{})
+	lethetest.Must(w, err)
+	for _, f := range r.Findings {
+		w.Logf("%s %s: %s %s", f.Level, f.Kind, f.Where, f.What)
+		kinds = append(kinds, f.Kind)
+	}
+	return kinds
+}
+
+func TestFsckOfWhatIsWhole(t *testing.T) {
+	w := newWorld(t)
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// What people keep in their own directories has any form and mode; only what others could change is told and closed.
+func TestPeoplesOwn(t *testing.T) {
+	w := newWorld(t)
+	old := time.Now().Add(-time.Hour)
+	for dir, mode := range map[string]os.FileMode{"hooks": 0o755, "skills": 0o750, "bin": 0o711, "prompts": 0o700} {
+		below := filepath.Join(w.home.Dir, dir, "own")
+		for name, text := range map[string]string{"settings.json": "// no JSON\n{}", "a.tmp-b": "x"} {
+			lethetest.Write(t, filepath.Join(below, name), text)
+			lethetest.Must(t, errors.Join(
+				os.Chmod(filepath.Join(below, name), 0o755), os.Chtimes(filepath.Join(below, name), old, old)))
+		}
+		lethetest.Must(t, errors.Join(os.Chmod(below, mode), os.Chmod(filepath.Dir(below), mode)))
+	}
+	for name, mode := range map[string]os.FileMode{"home": 0o700, "home/open": 0o777} { // of a server of tools
+		path := filepath.Join(w.home.Dir, "mcp/notes", name)
+		lethetest.Must(t, errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
+	}
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+	file, dir := filepath.Join(w.home.Dir, "bin/own/a.tmp-b"), filepath.Join(w.home.Dir, "hooks/own")
+	lethetest.Must(t, errors.Join(os.Chmod(file, 0o775), os.Chmod(dir, 0o757)))
+	if found := w.fsck(); !slices.Equal(found, []string{"wrong mode", "wrong mode"}) {
+		t.Errorf("found %q", found)
+	}
+	w.mended("what others could change")
+	for _, path := range []string{file, dir} {
+		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v %v", path, fi.Mode(), err)
+		}
+	}
+}
+
+// hurt loses a blob, or damages it.
+func (w *world) hurt(h blobs.Hash, lose bool) {
+	w.Helper()
+	path := w.store.Path(h)
+	if lose {
+		lethetest.Must(w, os.Remove(path))
+		return
+	}
+	lethetest.Must(w, os.Chmod(path, 0o600))
+	lethetest.Must(w, os.Truncate(path, 3))
+	lethetest.Must(w, os.Chmod(path, 0o400))
+}
+
+// mended repairs the home, after which nothing is left to find.
+func (w *world) mended(what string) {
+	w.Helper()
+	mended, left, err := Repair(w.home, w.store, Options{})
+	if err != nil || len(left.Findings) > 0 {
+		w.Errorf("%s: %v", what, err)
+		for _, f := range append(mended, left.Findings...) {
+			w.Logf("%s %s %s", f.Kind, f.Where, f.What)
+		}
+	}
+}
+
+// Whichever text is lost or damaged: after a repair nothing is left to find, the identity goes on and knows.
+func TestRepairOfEachBlob(t *testing.T) {
+	lethetest.Unraced(t)
+	whole := newWorld(t)
+	all := whole.verify(whole.id("ada"), nil).Reached
+	step := lethetest.Sample(150, 150, 1)
+	for i := time.Now().YearDay() % step; i < len(all); i += step {
+		w := newWorld(t)
+		b, err := w.store.Get(all[i])
+		lethetest.Must(t, err)
+		w.hurt(b.Hash, i/step%2 == 0)
+		if len(w.fsck()) == 0 {
+			t.Fatalf("%s %q is lost, and nothing is found", b.Hash, b.Gist)
+		}
+		w.mended(b.Gist)
+		after, err := w.store.Get(b.Hash)
+		if torn, _ := filepath.Glob(w.id("ada").LIFE() + ".torn-*"); errors.Is(err, blobs.ErrNotFound) && len(torn) > 0 { // it was of the last append
+			continue
+		}
+		lethetest.Must(t, err)
+		s, err := home.Fold(w.id("ada"), w.store)
+		lethetest.Must(t, err)
+		note := s.Live[len(s.Live)-1]
+		if lost := after.Gone != nil; lost != strings.Contains(note.Text, "missing or damaged") {
+			t.Errorf("%q is lost: %v, and the newest entry is %q", b.Gist, lost, note.Text)
+		}
+		lethetest.Must(t, os.RemoveAll(w.home.Dir))
+	}
+}
+
+// A life that lost an answer, its newest snapshot and what it heard goes on, and its next request says so.
+func TestLifeGoesOnAfterRepair(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	for _, kind := range []string{"reply", "inbound", life.Epoch, "result", "joined"} {
+		all := refs(t, ada, kind)
+		h, err := w.store.Resolve(all[len(all)-1])
+		lethetest.Must(t, err)
+		w.hurt(h, kind != "reply")
+	}
+	w.mended("five texts")
+	heard := refs(t, ada, "inbound")
+	if h, err := w.store.Resolve(heard[len(heard)-1]); err != nil {
+		t.Error(err)
+	} else if b, err := w.store.Get(h); err != nil || b.Gone != nil { // the room has its lines
+		t.Errorf("what was heard is %+v, %v", b.Meta, err)
+	}
+	h, err := host.Open(w.home.Dir, host.Options{Offline: true, Limit: 16_000})
+	lethetest.Must(t, err)
+	defer h.Close()
+	again, err := h.Start(t.Context(), home.BootOptions{Name: "ada"})
+	lethetest.Must(t, err)
+	if r, err := again.Say(t.Context(), "dev", "what is 12*7?"); err != nil || !strings.Contains(r.Text, "12*7 = 84") {
+		t.Errorf("it answers %q, %v", r.Text, err)
+	}
+	lethetest.Must(t, again.Stop())
+	s, err := home.Fold(ada, w.store)
+	lethetest.Must(t, err)
+	request := fmt.Sprint(s.Messages(""))
+	lethetest.Words(t, request, "could not be restored", LostText)
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// A repair that fails at any step, and is said again, ends the same.
+func TestRepairIsCutOff(t *testing.T) {
+	lethetest.Unraced(t)
+	step := lethetest.Sample(100, 100, 1)
+	for n := time.Now().YearDay() % step; ; n += step {
+		lethetest.Tried(t, 1)
+		w := newWorld(t)
+		ada := w.id("ada")
+		for i, kind := range []string{"reply", life.Epoch, "result"} {
+			all := refs(t, ada, kind)
+			h, err := w.store.Resolve(all[len(all)-2])
+			lethetest.Must(t, err)
+			w.hurt(h, i == 2)
+		}
+		lethetest.Must(t, os.Remove(filepath.Join(ada.Dir, "SOUL.md")))
+		steps := 0
+		whole := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
+			if steps++; steps > n {
+				return errors.New("cut off")
+			}
+			return nil
+		})
+		_, _, err := Repair(w.home, w.store, Options{})
+		whole()
+		w.mended(fmt.Sprintf("cut off at step %d", n))
+		lethetest.Must(t, os.RemoveAll(w.home.Dir))
+		if err == nil {
+			return
+		}
+	}
+}
+
+// Whatever is left over, open or in the way is found and mended, all at once.
+func TestFindings(t *testing.T) {
+	w, long := newWorld(t), time.Now().Add(-time.Hour)
+	dir := w.id("ada").Dir
+	add(t, dir+"/LIFE.md", "[2026-11-20T12:57:16.1")
+	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada"), os.Chmod(w.home.Dir+"/key", 0o644)))
+	for path, text := range map[string]string{dir + "/.tmp-1": "x", w.home.Dir + "/bridges/telegram/health.json": "{"} {
+		lethetest.Write(t, path, text)
+		lethetest.Must(t, os.Chtimes(path, long, long))
+	}
+	lethetest.Must(t, os.Chtimes(w.home.Dir+"/key", long, long))
+	all := refs(t, w.id("ada"), "reply") // whatever stands in the place of a text
+	for i, put := range []func(path string) error{
+		func(path string) error { return os.Mkdir(path, 0o700) },
+		func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		func(path string) error { return os.Symlink("/dev/zero", path) },
+	} {
+		h, err := w.store.Resolve(all[i+2])
+		lethetest.Must(t, err)
+		lethetest.Must(t, errors.Join(os.Remove(w.store.Path(h)), put(w.store.Path(h))))
+	}
+	_, err := home.Open(w.home.Dir) // as another command does, which does not hide the key
+	lethetest.Must(t, errors.Join(err, os.Chmod(dir, 0o755)))
+	found := w.fsck()
+	slices.Sort(found)
+	if got := strings.Join(slices.Compact(found), ", "); got != "damaged file, missing blob, no name, open key, stray file, torn end, wrong SOUL, wrong mode" {
+		t.Errorf("found %s", got)
+	}
+	w.mended("all of it")
+}
+
+// What was read of a life that another host has lacks what only its host needs.
+func TestMirrorWithoutSoul(t *testing.T) {
+	w := newWorld(t)
+	dir := w.id("ada").Dir
+	lethetest.Must(t, w.id("ada").MarkMirror(1))
+	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada")))
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// What no repair can mend is told, and left.
+func TestFaultsThatStay(t *testing.T) {
+	for kind, hurt := range map[string]func(w *world, dir string){
+		"altered life": func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Dir+"/key")); other(w) },
+		"damaged LIFE": func(w *world, dir string) { swap(w, dir+"/LIFE.md", "why=full", "why=fuel") },
+		"damaged LIFE ": func(w *world, dir string) { // and nobody says its name any more
+			swap(w, dir+"/LIFE.md", "[", "{")
+			lethetest.Must(w, os.Remove(w.home.Names()+"/ada"))
+		},
+	} {
+		w := newWorld(t)
+		hurt(w, w.id("ada").Dir)
+		_, left, err := Repair(w.home, w.store, Options{})
+		if lethetest.Must(t, err); len(left.Findings) == 0 || left.Findings[0].Kind != strings.TrimSpace(kind) {
+			t.Errorf("%s: left %+v", kind, left.Findings)
+		}
+	}
+}
+
+// other gives the home another key than the one that its lives are sealed with.
+func other(w *world) {
+	_, err := proof.LoadKey(w.home.Dir)
+	lethetest.Must(w, err)
+}
+
+func add(t testing.TB, path, text string) { lethetest.Write(t, path, lethetest.Read(t, path)+text) }
+
+func swap(t testing.TB, path, old, new string) {
+	lethetest.Must(t, os.WriteFile(path, []byte(strings.Replace(lethetest.Read(t, path), old, new, 1)), 0o600))
+}
+
+func TestRepairRefusesWhatRuns(t *testing.T) {
+	w := newWorld(t)
+	held, err := journal.Hold(w.home, w.id("bob"), w.store, nil)
+	lethetest.Must(t, err)
+	defer held.Close()
+	if _, _, err := Repair(w.home, w.store, Options{}); !errors.As(err, new(*home.RunningError)) {
+		t.Errorf("it repairs: %v", err)
+	}
+	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
+		t.Errorf("it collects: %v", err)
+	}
+}
+
+func TestFindingsOnThePage(t *testing.T) {
+	page := strings.Join(strings.Fields(lethetest.Page(t, "check.md")), " ")
+	for _, k := range kinds {
+		lethetest.Words(t, page, fmt.Sprintf("- %s, *%s*: %s. Repair: %s.", k.Level, k.Kind, k.Means, k.Repair))
+	}
+}
+
+// What no life refers to goes, and nothing else; what a room names stays, and what was moved can come back.
+func TestCollect(t *testing.T) {
+	w := newWorld(t)
+	long := time.Now().Add(-2 * keepFor)
+	put := func(m blobs.Meta, text string) blobs.Hash {
+		h, err := w.store.Put(m, []byte(text))
+		lethetest.Must(t, err)
+		return h
+	}
+	lost, named := put(blobs.Meta{At: long, Life: w.id("ada").Self}, "left by a crash"), put(blobs.Meta{At: long}, "a file")
+	other, upload := put(blobs.Meta{At: long, Life: strings.Repeat("0", 64)}, "of another life"), put(blobs.Meta{At: time.Now()}, "an upload")
+	add(t, chat.Path(w.home.Dir, "dev"), "[USER:eve 2026-11-20T12:57:16Z] see hash="+w.store.Short(named)+"\n")
+	old := filepath.Join(w.home.Dir, lostFound, long.Format(gcDay))
+	lethetest.Write(t, filepath.Join(old, "x"), "x")
+	count := func() (n int) {
+		lethetest.Must(t, w.store.Each(func(h blobs.Hash) error {
+			lethetest.Must(t, os.Chtimes(w.store.Path(h), long, long))
+			n++
+			return nil
+		}))
+		return n
+	}
+	before := count()
+	dry, err := Collect(w.home, w.store, false)
+	lethetest.Must(t, err)
+	if _, err := os.Stat(old); err != nil || count() != before || dry.Blobs != 2 {
+		t.Errorf("a dry run: %+v, %v", dry, err)
+	}
+	importing, err := os.Open(w.home.Blobs())
+	lethetest.Must(t, err)
+	lethetest.Must(t, syscall.Flock(int(importing.Fd()), syscall.LOCK_EX))
+	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
+		t.Errorf("it collects under an import: %v", err)
+	}
+	lethetest.Must(t, importing.Close())
+	done, err := Collect(w.home, w.store, true)
+	lethetest.Must(t, err)
+	if _, err := os.Stat(old); err == nil || count() != before-2 || w.store.Has(lost) || w.store.Has(other) || !w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {
+		t.Errorf("moved %+v of %d, left %d", done, before, count())
+	}
+	if found := w.fsck(); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+}

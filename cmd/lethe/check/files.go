@@ -1,0 +1,138 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/internal/durable"
+)
+
+// foreign are directories whose content is not Lethe's, or not any more.
+var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
+
+// peoples are directories of the home in which people keep their own files, of any form and mode.
+var peoples = []string{"bin", "hooks", "prompts", "skills"}
+
+// temporary are in the names of files that a crash or an editor leaves behind.
+var temporary = []string{".tmp-", ".torn-", ".kept-"}
+
+// young is the age below which a file may still be being written: it is passed over.
+const young = time.Minute
+
+// valid reports whether a file holds what files of its name do.
+func valid(name string, data []byte) bool {
+	switch filepath.Ext(name) {
+	case ".json":
+		return json.Valid(data)
+	case ".jsonl":
+		for line := range bytes.Lines(data) { // the last line may be cut off
+			if bytes.HasSuffix(line, []byte("\n")) && !json.Valid(line) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// files checks the files in a directory of the home and below: modes, what is left over, and forms.
+func (c *checker) files(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
+		if err != nil || inBlobs && (d.IsDir() || len(d.Name()) == 61) { // those are held against their names
+			return err
+		}
+		servers := filepath.Dir(path) == filepath.Join(c.home.Dir, "mcp") // what is theirs, they know
+		if d.IsDir() && (servers || slices.Contains(foreign, d.Name())) {
+			return fs.SkipDir
+		}
+		fi, err := d.Info()
+		if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+			return nil
+		}
+		below, _ := filepath.Rel(c.home.Dir, path)
+		top, _, _ := strings.Cut(below, "/")
+		own := slices.Contains(peoples, top)
+		c.mode(path, fi, own)
+		if !own && !d.IsDir() && time.Since(fi.ModTime()) >= young {
+			c.file(path, fi, inBlobs)
+		}
+		return nil
+	})
+}
+
+// file checks one file; one that is left over is not needed any more.
+func (c *checker) file(path string, fi fs.FileInfo, left bool) {
+	name, aside := fi.Name(), func() error { return c.aside(path) }
+	if left || slices.ContainsFunc(temporary, func(part string) bool { return strings.Contains(name, part) }) {
+		c.find("stray file", path, fmt.Sprintf("%d bytes of %s", fi.Size(), fi.ModTime().Format(time.DateTime)), aside)
+		return
+	}
+	data, _, err := durable.ReadRegular(path, 1<<28)
+	if err == nil && !valid(name, data) {
+		c.find("damaged file", path, "it is not what such a file holds", aside)
+	}
+}
+
+// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory. What is
+// people's own has the mode that they gave it, but others may not change it.
+func (c *checker) mode(path string, fi fs.FileInfo, own bool) {
+	has, want, kind := fi.Mode().Perm(), fs.FileMode(0o700), "wrong mode"
+	wrong := fi.IsDir() && (has&0o077 != 0 || has&want != want)
+	switch {
+	case own:
+		want = has &^ 0o022
+		wrong = has != want
+	case path == filepath.Join(c.home.Dir, "key"):
+		want, kind = 0o600, "open key"
+		wrong = has&0o077 != 0 || has&want != want
+	}
+	if wrong {
+		c.find(kind, path, fmt.Sprintf("it is %#o, not %#o", has, want), func() error {
+			if err := os.Chmod(path, want); !errors.Is(err, fs.ErrNotExist) { // it was damaged, and moved meanwhile
+				return err
+			}
+			return nil
+		})
+	}
+}
+
+// beside checks what stands beside a log, with the state that it folds to.
+func (f *folder) beside() {
+	_, running := home.Running(f.id)
+	if f.v.Torn > 0 && !running {
+		what := fmt.Sprintf("%d bytes follow this line", f.v.Torn)
+		f.find("torn end", f.where(), what, func() error { return f.recordLost(nil) })
+	}
+	if f.id.Mirrored() { // who takes it makes what is missing
+		return
+	}
+	f.soul()
+	link, target := filepath.Join(f.home.Names(), f.id.Name), filepath.Join("..", "agents", f.id.Self)
+	if to, _ := os.Readlink(link); to != target {
+		f.find("no name", link, "it does not lead to "+target, func() error { return durable.Symlink(target, link) })
+	}
+}
+
+func (f *folder) soul() {
+	path := filepath.Join(f.id.Dir, "SOUL.md")
+	soul, _, _ := durable.ReadRegular(path, 1<<28)
+	boot, err := f.store.Find(f.id.Self)
+	if err != nil || bytes.Equal(soul, boot.Body) {
+		return
+	}
+	f.find("wrong SOUL", path, "it is not the soul that the identity was booted with", func() error {
+		if err := f.aside(path); err != nil {
+			return err
+		}
+		return durable.WriteFile(path, boot.Body, 0o400)
+	})
+}

@@ -1,0 +1,228 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"lethe/agent/home"
+	"lethe/agent/spend"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/internal/durable"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// LostText stands where a text was that is lost.
+const LostText = "This text is lost: its file was missing or damaged."
+
+// folder folds a life from its first line on, as its resumes did, while it is verified.
+type folder struct {
+	*checker
+	id        home.Identity
+	v         *verifier
+	s         *mind.State
+	spending  spend.Spending
+	senseless bool               // a line did not follow from those before it
+	altered   bool               // since the last epoch a text was folded that is not what it was
+	stand     map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
+}
+
+// life checks one life.
+func (c *checker) life(id home.Identity) {
+	v := newVerifier(id, c.store, VerifyOptions{Against: c.o.Against, Key: c.key})
+	f := &folder{checker: c, id: id, v: v, s: mind.New(), stand: map[[8]byte][]byte{}}
+	v.f = f
+	faults := c.Faults
+	if err := id.Erasing(); err != nil {
+		f.find("unfinished erasure", id.Dir, err.Error(), nil)
+	}
+	err := v.verify()
+	c.Lives, c.Lines = c.Lives+1, c.Lines+int(v.Lines)
+	c.Proofs = append(c.Proofs, v.Verdict)
+	switch {
+	case err != nil:
+		f.find("damaged LIFE", id.LIFE(), err.Error(), nil)
+		return
+	case v.damaged:
+		f.find("damaged LIFE", fmt.Sprintf("%s:%d", id.LIFE(), v.Lines+1), v.Altered, nil)
+		return
+	case f.senseless:
+		return
+	}
+	lost := slices.DeleteFunc(v.tombs, func(h blobs.Hash) bool { return v.sealed[h.String()] == v.left[h.String()] })
+	if len(lost) > 0 {
+		what := fmt.Sprintf("%d, the first %s", len(lost), lost[0])
+		f.find("unrecorded loss", id.LIFE(), what, func() error { return f.recordLost(lost) })
+	}
+	if _, err := f.s.Conserved(); err != nil {
+		f.find("lost entry", id.LIFE(), err.Error(), nil)
+	}
+	if v.Fault != nil && (c.Faults == faults || c.o.Against != nil) { // otherwise it would tell of the same
+		f.find("altered life", id.LIFE(), v.Altered, nil)
+	}
+	f.beside()
+}
+
+func (f *folder) where() string { return fmt.Sprintf("%s:%d", f.id.LIFE(), f.v.Lines) }
+
+// line folds a line, as long as each follows from those before it.
+func (f *folder) line(e life.Event, texts []text) {
+	if f.senseless {
+		return
+	}
+	if err := f.fold(e, texts); err != nil {
+		f.senseless = true
+		f.find("senseless line", f.where(), err.Error(), nil)
+	}
+}
+
+// fold applies a line. Where a text is missing, another one stands in, so that what follows is checked, too.
+func (f *folder) fold(e life.Event, texts []text) error {
+	var bodies []mind.Body
+	parent, changed := f.s.LastBlob, false
+	for i, t := range texts {
+		body := t.Body
+		if t.err != nil {
+			body = f.standIn(e)
+			m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
+			if e.Kind == "boot" {
+				m.Life = ""
+			}
+			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err), blobs.Encode(m, f.lines(e)))
+		}
+		changed = changed || t.err != nil || t.Gone != nil
+		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
+		parent = t.Hash
+	}
+	f.altered = f.altered || changed
+	if e.Kind == life.Epoch && len(bodies) == 1 {
+		if err := f.epoch(e, bodies[0].Data); err != nil {
+			return err
+		}
+		f.altered = changed
+	}
+	f.spending.Line(e)
+	return f.s.Apply(e, bodies...)
+}
+
+// epoch holds a snapshot against the state that the lines before it make, and goes on from it. Programs from before
+// seals kept some of it otherwise.
+func (f *folder) epoch(e life.Event, snapshot []byte) error {
+	f.s.Carry(f.spending.Encode())
+	folded, err := f.s.Snapshot()
+	if err != nil || bytes.Equal(folded, snapshot) {
+		return err
+	}
+	before := f.s
+	if f.s, err = mind.Restore(snapshot, f.text); err != nil {
+		return err
+	}
+	if f.spending, err = spend.Fold(f.s.Carried, nil, f.s.Usage.USD); err != nil {
+		return err
+	}
+	why := e.Get("why")
+	all := why == "count" || why == "stop"
+	free := why == "fork" || why == blobs.Erased || f.altered || f.v.Seals == 0
+	if !free && !bytes.Equal(before.Determined(all), f.s.Determined(all)) {
+		f.find("differing epoch", f.where(), "epoch "+e.Arg(0)+" is not what the lines before it make", nil)
+	}
+	return nil
+}
+
+// text is the text that a snapshot names, or what stands for it: a person's edit is named by the snapshot alone.
+func (f *folder) text(h blobs.Hash) ([]byte, error) {
+	b, err := f.store.Get(h)
+	if err == nil {
+		return b.Body, nil
+	}
+	if stands, ok := f.stand[[8]byte(h[:8])]; ok {
+		return stands, nil
+	}
+	return mind.Answer{Text: LostText}.Encode(), nil
+}
+
+// miss notes a text that is named and that nobody has. Of it is known what m says, and body can stand in its place; the
+// files of candidates may be the same.
+func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
+	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
+		return
+	}
+	fix := func() error { return f.replace(h, m, body, candidates...) }
+	if isSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
+		fix = nil
+	}
+	f.stand[[8]byte(h[:8])] = body
+	f.find("missing blob", f.where(), what, fix)
+}
+
+// standIn is a text that folds in the place of a missing one.
+func (f *folder) standIn(line life.Event) []byte {
+	body := []byte(LostText)
+	switch e, _ := event.Parse(line); e := e.(type) {
+	case event.Boot:
+		body, _, _ = durable.ReadRegular(filepath.Join(f.id.Dir, "SOUL.md"), 1<<28)
+	case event.Epoch:
+		body, _ = f.s.StandIn(e.K)
+	case event.Reply:
+		body = mind.Answer{Text: LostText, Calls: f.calls(e.N)}.Encode()
+	case event.Asked:
+		body = f.ask(e).Encode()
+	}
+	return body
+}
+
+// ask is a question of which the text is lost: the call has what is asked.
+func (f *folder) ask(e event.Asked) mind.Ask {
+	k := mind.Ask{Text: LostText}
+	for _, p := range f.s.Owed().Calls {
+		if p.ID() != e.Call {
+			continue
+		}
+		args := blobs.Unescape(p.Call.Args)
+		if _ = json.Unmarshal([]byte(args), &k); k.Text == LostText { // it asks nothing itself: people are to approve it
+			k.Tool, k.Args = p.Call.Tool, args
+		}
+	}
+	k.Self, k.Call, k.Room = f.id.Self, e.Call, "lost"
+	if len(e.Posts) > 0 {
+		k.Room = e.Posts[0].Room
+	}
+	return k
+}
+
+// calls are the calls of a reply, as far as later lines tell.
+func (f *folder) calls(n int) (calls []mind.AnswerCall) {
+	at := f.v.behind
+	_ = life.ReadOn(f.id.LIFE(), &at, func(e life.Event, _ bool) error {
+		if e.Kind == mind.Reply {
+			return io.EOF
+		}
+		for entry, k, _ := mind.ParseID(e.Arg(0)); entry == n && len(calls) < k; {
+			calls = append(calls, mind.AnswerCall{Tool: cmp.Or(e.Arg(1), "LOST"), Args: `{"message":"lost","brief":"lost"}`})
+		}
+		return nil
+	})
+	return calls
+}
+
+// lines reads from its room the lines that an inbound entry came from.
+func (f *folder) lines(e life.Event) (body []byte) {
+	in, _ := event.As[event.Inbound](e)
+	text, err := durable.ReadWhole(chat.Path(f.home.Dir, in.Room), 1<<30)
+	if err != nil || in.At.To > int64(len(text)) {
+		return nil
+	}
+	for line := range bytes.Lines(text[in.At.From:in.At.To]) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			body = append(body, line...)
+		}
+	}
+	return body
+}

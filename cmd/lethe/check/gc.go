@@ -1,0 +1,143 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"lethe/agent/home"
+	"lethe/blobs"
+)
+
+// Garbage counts the blobs that nothing refers to.
+type Garbage struct {
+	Blobs   int      `json:"blobs"`
+	Bytes   int64    `json:"bytes"`
+	Removed []string `json:"removed,omitempty"` // directories that have waited for their time
+}
+
+const (
+	keepFor = 30 * 24 * time.Hour // what was moved away, and an upload that nothing names
+	fresh   = time.Hour           // what may be part of something under way
+	gcDay   = "gc-2006-01-02"
+)
+
+// ErrInUse is wrapped by Collect's error while something in the home runs.
+var ErrInUse = errors.New("running")
+
+// Collect finds the blobs that no life, room or bridge's state names. With move it moves them to
+// lost+found/gc-DATE, and removes for good what has been there for 30 days. It holds the locks of all identities
+// and bridges meanwhile, and nobody is booted. Where a life refers to what is missing, it refuses.
+func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) {
+	release, err := holdAll(h)
+	defer release()
+	if err != nil {
+		return g, err
+	}
+	keep, err := referred(h, store)
+	if err != nil {
+		return g, fmt.Errorf("what is referred to is not all known: %w", err)
+	}
+	now := time.Now()
+	err = store.Each(func(hash blobs.Hash) error {
+		path := store.Path(hash)
+		fi, err := os.Lstat(path)
+		if err != nil || keep[hash] || now.Sub(fi.ModTime()) < fresh {
+			return nil
+		}
+		b, err := store.Get(hash)
+		upload := b.Life == "" && now.Sub(b.At) < keepFor
+		if err != nil || upload { // Home tells of the damaged
+			return nil
+		}
+		g.Blobs, g.Bytes = g.Blobs+1, g.Bytes+fi.Size()
+		if !move {
+			return nil
+		}
+		return moveAside(h, path, now.UTC().Format(gcDay))
+	})
+	old, _ := filepath.Glob(filepath.Join(h.Dir, lostFound, "gc-*"))
+	for _, dir := range old {
+		day, bad := time.Parse(gcDay, filepath.Base(dir))
+		if bad != nil || now.Sub(day) <= keepFor {
+			continue
+		}
+		g.Removed = append(g.Removed, strings.TrimPrefix(dir, h.Dir+"/"))
+		if move {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	return g, err
+}
+
+// referred are the blobs that lives, rooms and bridges' state name.
+func referred(h home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
+	keep := map[blobs.Hash]bool{}
+	err := mentioned(h, store, keep)
+	lives, lerr := h.List()
+	for _, id := range lives {
+		v, verr := Verify(id, store, VerifyOptions{})
+		err = errors.Join(err, id.Erasing(), verr, v.Unknown)
+		for _, hash := range v.Reached {
+			keep[hash] = true
+		}
+	}
+	return keep, errors.Join(err, lerr)
+}
+
+// holdAll takes the locks of a boot, of an import, and of all identities and bridges.
+func holdAll(h home.Home) (release func(), err error) {
+	var held []*flock.Flock
+	release = func() {
+		for _, lock := range held {
+			lock.Close()
+		}
+	}
+	lock := func(path string) error {
+		lock := flock.New(path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW))
+		free, err := lock.TryLock()
+		if err == nil && free {
+			held = append(held, lock)
+			return nil
+		}
+		who := filepath.Base(strings.TrimSuffix(path, "/lock"))
+		if id, ferr := h.Find(who); ferr == nil {
+			who = id.Name
+		}
+		return errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
+	}
+	err = cmp.Or(lock(h.Names()), lock(h.Blobs()))
+	agents, _ := filepath.Glob(filepath.Join(h.Agents(), "*", "lock"))
+	bridges, _ := filepath.Glob(filepath.Join(h.Dir, "bridges", "*", "lock"))
+	for _, path := range append(agents, bridges...) {
+		if err == nil {
+			err = lock(path)
+		}
+	}
+	return release, err
+}
+
+// mentioned keeps the blobs that rooms and bridges' state name.
+func mentioned(h home.Home, store *blobs.Store, keep map[blobs.Hash]bool) error {
+	look := func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, short := range blobs.Mentions(string(text)) {
+			if h, err := store.Resolve(short); err == nil {
+				keep[h] = true
+			}
+		}
+		return err
+	}
+	return errors.Join(filepath.WalkDir(h.Chats(), look), filepath.WalkDir(filepath.Join(h.Dir, "bridges"), look))
+}

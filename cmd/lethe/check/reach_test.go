@@ -1,0 +1,62 @@
+package check
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"lethe/agent/home"
+	"lethe/blobs"
+	"lethe/internal/test/lethetest"
+)
+
+// reached are the blobs that a life refers to.
+func (w *world) reached(id home.Identity) map[blobs.Hash]bool {
+	w.Helper()
+	own := map[blobs.Hash]bool{}
+	for _, h := range w.verify(id, nil).Reached {
+		if own[h] {
+			w.Errorf("%s reaches %s twice", id.Name, h)
+		}
+		own[h] = true
+	}
+	return own
+}
+
+// What a life refers to is all that is stored of it, and what it comes from.
+func TestReach(t *testing.T) {
+	w := newWorld(t)
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	granted, err := w.store.Resolve(refs(t, w.id("bob"), "epoch")[0])
+	lethetest.Must(t, err)
+	for _, id := range all {
+		own, n := w.reached(id), 0
+		lethetest.Must(t, w.store.Each(func(h blobs.Hash) error {
+			b, err := w.store.Get(h)
+			lethetest.Must(t, err)
+			boot := h.String() == id.Self || id.Name != "ada" && id.Name != "bob" && h.String() == w.id("ada").Self
+			if want := b.Life == id.Self || boot || id.Name == "ada" && h == granted; own[h] != want {
+				t.Errorf("%s reaches %s, %q: %v, want %v", id.Name, h, b.Gist, own[h], want)
+			}
+			n++
+			return nil
+		}))
+		if n < 100 {
+			t.Errorf("there are only %d blobs", n)
+		}
+	}
+}
+
+// What is missing is told at the end, when all else was reached.
+func TestReachBeyondWhatIsLost(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	whole := w.reached(ada)
+	epoch, err := w.store.Resolve(refs(t, ada, "epoch")[1])
+	lethetest.Must(t, err)
+	lethetest.Must(t, os.Remove(w.store.Path(epoch)))
+	if v := w.verify(ada, nil); !errors.Is(v.Unknown, blobs.ErrNotFound) || len(v.Reached) != len(whole)-1 {
+		t.Errorf("of %d reached %d, %v", len(whole), len(v.Reached), v.Unknown)
+	}
+}

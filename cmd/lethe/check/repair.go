@@ -1,0 +1,142 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/life/event"
+)
+
+// lostFound is the directory of a home to which files are moved, under the paths that they had.
+const lostFound = "lost+found"
+
+// Repair checks and mends until nothing is left that can be mended, and returns what it has mended and what
+// is left. It deletes nothing, and where it was killed the next one goes on. While an identity of the
+// home runs it does nothing: an *home.RunningError.
+func Repair(h home.Home, store *blobs.Store, o Options) (mended []Finding, left *Report, err error) {
+	all, err := h.List()
+	for _, id := range all {
+		if pid, running := home.Running(id); running {
+			return nil, nil, &home.RunningError{Identity: id, PID: pid}
+		}
+		// Nothing of what is to go may be moved, or put back from where it was moved to.
+		if err := journal.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
+			return nil, nil, err
+		}
+	}
+	for more := true; err == nil && more; {
+		if left, err = Home(h, store, o); err != nil {
+			break
+		}
+		more = false
+		for _, f := range left.Findings {
+			again := slices.ContainsFunc(mended, func(m Finding) bool { return m.Where == f.Where && m.What == f.What })
+			if f.fix == nil || again {
+				continue
+			}
+			if err := f.fix(); err != nil {
+				return mended, left, fmt.Errorf("mend %s: %w", f.Where, err)
+			}
+			mended, more = append(mended, f), true
+		}
+	}
+	return mended, left, err
+}
+
+// moveAside moves a file, if it is there, to a directory of lost+found.
+func moveAside(home home.Home, path, below string) error {
+	name, err := filepath.Rel(home.Dir, path)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(home.Dir, lostFound, below, name)
+	if err := durable.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	if err := durable.Rename(path, to); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
+}
+
+// replace puts a missing blob back, if it is in lost+found or what m and body make, or one of candidates; else a
+// tombstone with that. Of the address, zeros at the end are not known.
+func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
+	short := address.String()[:16]
+	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
+		m.Parent = parent // what was lost, too, may have its whole address by now
+	}
+	switch b, err := f.store.Find(short); {
+	case err == nil:
+		return nil // another life that shares it came first
+	case !b.Hash.IsZero():
+		if err := f.aside(f.store.Path(b.Hash)); err != nil {
+			return err
+		}
+	}
+	candidates = append(candidates, blobs.Encode(m, body))
+	for _, name := range []string{"SEGMENT.md", "SUMMARISE.md"} { // of these, texts name a part of the address
+		text, _, _ := durable.ReadRegular(filepath.Join(f.id.Dir, name), 1<<28)
+		own := blobs.Meta{At: time.Unix(0, 0), Gist: name, Life: f.id.Self}
+		candidates = append(candidates, blobs.Encode(own, text))
+	}
+	kept, _ := filepath.Glob(filepath.Join(f.home.Dir, lostFound, "*", "blobs", short[:3], short[3:]+"*"))
+	for _, path := range kept {
+		data, _, _ := durable.ReadRegular(path, 1<<30)
+		candidates = append(candidates, data)
+		address, _ = find(f.store, short[:3]+filepath.Base(path))
+	}
+	for _, data := range candidates {
+		if b, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
+			_, err := f.store.Put(b.Meta, b.Body)
+			return err
+		}
+	}
+	// A seal, whoever came next, or a snapshot names its whole address.
+	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.parent)))
+	for _, h := range named {
+		if strings.HasPrefix(h.String(), short) && h.String() > address.String() {
+			address = h
+		}
+	}
+	_, err := f.store.Bury(blobs.Tombstone{Of: address, Why: blobs.Lost, At: time.Now()}, m, body)
+	return err
+}
+
+// maxNamed bounds the tombstones that a note names.
+const maxNamed = 20
+
+// recordLost has LIFE state which texts are lost, and the identity know.
+func (f *folder) recordLost(lost []blobs.Hash) error {
+	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
+		"Where one stood you read now: %s", len(lost), LostText)
+	gone := event.Erased{Why: blobs.Lost}
+	for i, h := range lost {
+		gone.Blobs = append(gone.Blobs, event.Buried{Address: h.String(), Tombstone: f.v.left[h.String()]})
+		if b, err := f.store.Get(h); err == nil && i < maxNamed {
+			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
+		}
+	}
+	held, err := journal.Hold(f.home, f.id, f.store, nil) // which sets a torn end aside
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	if len(lost) == 0 {
+		return nil
+	}
+	return held.TellGone(gone, nil, "texts that are lost", text)
+}

@@ -1,0 +1,311 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"lethe/agent/home"
+	"lethe/blobs"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/life/proof"
+)
+
+// VerifyOptions say against which checkpoint and key a life is held.
+type VerifyOptions struct {
+	Against *proof.Checkpoint // one that was kept elsewhere; may be nil
+	// Key is the home's public key, by which the newest seal has to be while the life goes on here; "" takes any.
+	Key string
+}
+
+// Verdict says whether a life was altered, and what it refers to.
+type Verdict struct {
+	Name       string           `json:"name"`
+	Self       string           `json:"self"`
+	Lines      int64            `json:"lines"`          // of LIFE, up to the fault if that is one of them
+	Seals      int64            `json:"seals"`          // that hold
+	Signer     string           `json:"key,omitempty"`  // the public key of the newest of them
+	Checkpoint proof.Checkpoint `json:"checkpoint"`     // that it states; its Size counts the sealed lines
+	Torn       int64            `json:"torn,omitempty"` // bytes of a torn end, or that somebody made look so
+	Erased     int              `json:"erased"`         // lines and blobs of which bytes are gone, as sealed lines say
+	Blobs      int              `json:"blobs"`          // that the life refers to
+	Sealed     int64            `json:"sealed"`         // lines before the newest seal
+	Unsealed   int64            `json:"unsealed"`       // lines behind it
+	Own        bool             `json:"own"`            // the newest seal is by this home's key
+	Mirror     bool             `json:"mirror,omitempty"`
+	Fault      error            `json:"-"` // the first; nil if the life was not altered
+	Altered    string           `json:"fault,omitempty"`
+
+	// Reached are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of
+	// what was taken over from an ancestor, in the order of LIFE. Unknown tells why some may not be among them.
+	Reached []blobs.Hash `json:"-"`
+	Unknown error        `json:"-"`
+	// End is where LIFE ends behind the newest seal, and Archived how many of Reached lines before it name.
+	End      int64 `json:"-"`
+	Archived int   `json:"-"`
+}
+
+// verifier reads one life. It knows a line of which bytes are gone by its offset, and a blob by its address.
+type verifier struct {
+	*blobs.Store
+	VerifyOptions
+	Verdict
+	id home.Identity
+	f  *folder // that folds the life meanwhile; may be nil
+
+	damaged bool      // LIFE has a line that is not as it was written
+	behind  life.Mark // the line that was read last
+	tree    proof.Tree
+	next    string                 // the key that seals from here on; "" takes any
+	same    bool                   // the root of Against is that of these lines
+	signed  bool                   // a key that seals this life has signed Against
+	erased  map[int64]life.Erasure // lines, by LIFE.erased
+	left    map[string]string      // hashes of what stands in the place of what is gone
+	sealed  map[string]string      // the same as lines state it, of appends that end with a seal
+	last    life.Append            // as far as it was read
+	newest  blobs.Hash             // blob that a line names
+	lasts   map[blobs.Hash]bool    // the newest blobs, as seals name them
+	lost    []blobs.Hash           // blobs that could not be read
+	tombs   []blobs.Hash           // of lost texts
+
+	parent    map[blobs.Hash]blobs.Hash    // of each blob that was reached
+	followed  map[blobs.Hash]bool          // blobs of which the text was searched for names
+	own       map[string]bool              // the identity and its ancestors
+	named     map[blobs.Hash]bool          // by lines
+	ancestors map[string]map[string]string // what those that were asked sealed; nil for one that is not in this home
+}
+
+// text is what a ref of a line leads to.
+type text struct {
+	blobs.Blob // of one that is missing the Hash ends in zeros
+	err        error
+}
+
+func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifier {
+	return &verifier{
+		Store: store, VerifyOptions: o, Verdict: Verdict{Name: id.Name, Self: id.Self, Mirror: id.Mirrored()}, id: id,
+		left: map[string]string{}, sealed: map[string]string{}, lasts: map[blobs.Hash]bool{},
+		parent: map[blobs.Hash]blobs.Hash{}, followed: map[blobs.Hash]bool{}, named: map[blobs.Hash]bool{},
+		own: map[string]bool{id.Self: true}, ancestors: map[string]map[string]string{},
+	}
+}
+
+// Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
+// sealed lines tell of what was erased, and that the blobs are there, down to the boot. It changes
+// nothing, and the life may run. An error says that it could not find out.
+func Verify(id home.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
+	v := newVerifier(id, store, o)
+	err := v.verify()
+	return v.Verdict, err
+}
+
+func (v *verifier) verify() error {
+	err := v.lines()
+	v.Sealed, v.Own = v.Checkpoint.Size, v.Signer == v.Key
+	v.Unsealed = v.Lines - v.Sealed - min(v.Seals, 1)
+	if bad, ok := errors.AsType[*life.CorruptError](err); ok {
+		v.damaged, v.Unknown, err = true, err, nil
+		v.Fault = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why)
+	}
+	if err == nil && v.Fault == nil {
+		v.Fault = cmp.Or(v.signer(), v.against(), v.erasures(), v.chain())
+	}
+	if v.Fault != nil {
+		v.Altered = v.Fault.Error()
+	}
+	v.Blobs = len(v.Reached)
+	return err
+}
+
+// lines goes through LIFE. A line whose checksum does not fit ends it: it comes before a seal that does not hold.
+func (v *verifier) lines() (err error) {
+	if v.erased, err = life.ReadErased(v.id.LIFE()); err != nil {
+		return err
+	}
+	log, err := life.ReadFrom(v.id.LIFE(), life.Mark{})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	log.Until(v.end())
+	for {
+		line, follows, err := log.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at := v.behind.Offset
+		v.behind = log.At
+		v.Torn = max(0, log.Size-log.At.Offset)
+		v.Lines++
+		v.last.Add(line, follows)
+		if e, ok := event.As[event.Sealed](line); ok {
+			if err := v.seal(e); err != nil && v.Fault == nil {
+				v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
+			}
+		}
+		leaf := life.Leaf(log.Line)
+		if e, ok := v.erased[at]; ok && e.Now == leaf {
+			v.left[fmt.Sprint(at)] = fmt.Sprintf("%x:%x", e.Before, e.Now)
+			leaf = e.Before
+		}
+		v.tree.Add(leaf)
+		if a := v.Against; a != nil && a.Size == v.tree.Size {
+			v.same = a.Root == v.tree.Root()
+		}
+		v.reach(line)
+	}
+}
+
+// end finds the end of the log, before a torn end. Of a damaged log it is unknown: its reader meets the damage.
+func (v *verifier) end() int64 {
+	log, err := home.View(v.id, v.Store)
+	if err != nil {
+		return math.MaxInt64
+	}
+	defer log.Close()
+	return log.Size()
+}
+
+func (v *verifier) seal(e event.Sealed) error {
+	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: proof.Binary(e.Sig)}
+	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
+	received := slices.ContainsFunc(v.last, func(line life.Event) bool { // its home has written the line and the seal
+		return line.Kind == "received" && line.Get("key") == e.Key
+	})
+	switch {
+	case e.Size != c.Size || e.Root != proof.Text(c.Root[:]):
+		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
+	case c.Verify(e.Key) != nil:
+		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
+	case v.next != "" && v.next != e.Key && !received:
+		return fmt.Errorf("this seal is by another key than the one before, and no line says that another home "+
+			"received the life: %s may be anybody's", lines)
+	}
+	v.Seals++
+	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
+	v.End, v.Archived = v.behind.Offset, len(v.Reached)
+	for _, line := range v.last { // what it says is left of lines and blobs of which bytes are gone
+		e, _ := event.As[event.Erased](line)
+		for _, l := range e.Lines {
+			v.sealed[fmt.Sprint(l.Offset)] = l.Leaf + ":" + l.Now
+		}
+		for _, b := range e.Blobs {
+			v.sealed[b.Address] = b.Tombstone
+		}
+	}
+	v.sealedLast(e.Last)
+	v.signed = v.signed || v.Against != nil && v.Against.Verify(e.Key) == nil
+	return nil
+}
+
+// sealedLast notes which blob was the newest at a seal. Seals of older programs do not say it.
+func (v *verifier) sealedLast(address string) {
+	if address != "" {
+		h, _ := blobs.ParseHash(address)
+		v.lasts[h] = true
+	}
+}
+
+// signer checks whose the newest seal is.
+func (v *verifier) signer() error {
+	if v.Mirror || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
+		return nil
+	}
+	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)
+}
+
+// against checks the checkpoint that was kept.
+func (v *verifier) against() error {
+	switch a := v.Against; {
+	case a == nil:
+		return nil
+	case v.same && v.signed:
+		v.sealedLast(a.Last)
+		return nil
+	case a.Size > v.tree.Size:
+		return fmt.Errorf("it has %d lines, and the checkpoint is of %d: LIFE was cut back", v.tree.Size, a.Size)
+	case !v.same:
+		return fmt.Errorf("lines 1 to %d are not those of the checkpoint: they were altered and sealed anew", a.Size)
+	}
+	return errors.New("the checkpoint is not signed by a key that seals this life")
+}
+
+// erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
+func (v *verifier) erasures() error {
+	v.Erased = len(v.left)
+	for _, what := range slices.Sorted(maps.Keys(v.left)) {
+		address, err := blobs.ParseHash(what)
+		switch left := v.left[what]; {
+		case v.sealed[what] == left:
+		case err != nil:
+			return fmt.Errorf("the line at byte %s was altered, and no sealed line says "+
+				"that it was erased, and what was left", what)
+		case !v.inherited(address, left):
+			return fmt.Errorf("blob %s has a tombstone, and no sealed line says "+
+				"that it was erased, and what was left", what)
+		}
+	}
+	return nil
+}
+
+// inherited reports whether the log of a fork's ancestor states a tombstone. Of an ancestor that is not in this home
+// nobody knows, unless a line of the fork names the blob.
+func (v *verifier) inherited(address blobs.Hash, left string) bool {
+	for self := range v.own {
+		a, asked := v.ancestors[self]
+		if self == v.Self {
+			continue
+		}
+		if !asked {
+			dir := filepath.Join(filepath.Dir(v.id.Dir), self)
+			ancestor := newVerifier(home.Identity{Self: self, Dir: dir}, v.Store, VerifyOptions{})
+			if err := ancestor.verify(); !errors.Is(err, fs.ErrNotExist) {
+				a = ancestor.sealed
+			}
+			v.ancestors[self] = a
+		}
+		if a == nil && !v.named[address] || a[address.String()] == left {
+			return true
+		}
+	}
+	return false
+}
+
+// chain follows the parents from the newest blob down to the boot.
+func (v *verifier) chain() error {
+	if v.Lines == 0 {
+		return errors.New("LIFE has no lines")
+	}
+	linked := map[blobs.Hash]bool{}
+	h := v.newest
+	for ; v.Unknown == nil && h.String() != v.id.Self; h = v.parent[h] {
+		if h.IsZero() || linked[h] { // as tombstones could have it
+			return errors.New("the parents of its newest blob do not lead to its boot")
+		}
+		linked[h] = true
+		v.visit(h)
+		if v.left[h.String()] != "" && v.parent[h].IsZero() { // nobody knows
+			return nil
+		}
+	}
+	if v.Unknown != nil {
+		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.Unknown)
+	}
+	linked[h] = true
+	for last := range v.lasts {
+		if !linked[last] {
+			return fmt.Errorf("a seal names the blob %s, and the parents of its newest blob do not lead there", last)
+		}
+	}
+	return nil
+}

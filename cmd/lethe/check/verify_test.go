@@ -1,0 +1,311 @@
+package check
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zeebo/blake3"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/blobs"
+	"lethe/internal/durable"
+	"lethe/internal/test/lethetest"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/life/proof"
+)
+
+func (w *world) verify(id home.Identity, against *proof.Checkpoint) Verdict {
+	w.Helper()
+	key, err := proof.ReadKey(w.home.Dir)
+	lethetest.Must(w, err)
+	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public()})
+	lethetest.Must(w, err)
+	return v
+}
+
+// fails checks that a life is found to be altered, and what is said of it.
+func (w *world) fails(id home.Identity, against *proof.Checkpoint, want string) {
+	w.Helper()
+	if v := w.verify(id, against); v.Fault == nil || !strings.Contains(v.Fault.Error(), want) {
+		w.Errorf("got %v, want %q", v.Fault, want)
+	}
+}
+
+// forged is a log with lines changed and all checksums, and with a key also all seals, made anew.
+func forged(t testing.TB, self string, key *proof.Key, lines []string) string {
+	t.Helper()
+	var out strings.Builder
+	var tree proof.Tree
+	prev := ""
+	for _, line := range lines {
+		text := line[:strings.LastIndex(line, " #")]
+		if e, err := life.ParseLine(line); key != nil && err == nil && e.Kind == life.Sealed {
+			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
+			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: proof.Text(c.Root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig)}).String() + " +"
+		}
+		sum := blake3.Sum256([]byte(prev + text))
+		prev = hex.EncodeToString(sum[:6])
+		line = text + " #" + prev + "\n"
+		tree.Add(life.Leaf(line))
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// write puts another log in place, or rather other bytes.
+func write(t testing.TB, id home.Identity, text string) {
+	t.Helper()
+	lethetest.Must(t, os.WriteFile(id.LIFE(), []byte(text), 0o600))
+}
+
+func TestVerify(t *testing.T) {
+	w := newWorld(t)
+	all, err := w.home.List()
+	lethetest.Must(t, err)
+	for _, id := range all {
+		v := w.verify(id, nil)
+		if v.Fault != nil || v.Unsealed != 0 || v.Seals < 2 || v.Blobs == 0 || v.Checkpoint.Verify(v.Signer) != nil {
+			t.Errorf("%s: %+v", id.Name, v)
+		}
+		if again := w.verify(id, &v.Checkpoint); again.Fault != nil {
+			t.Errorf("%s against its own checkpoint: %v", id.Name, again.Fault)
+		}
+	}
+}
+
+// Whatever byte of a log is changed, it is found; where the last line was cut by that, with a checkpoint.
+func TestVerifyFindsEachByte(t *testing.T) {
+	lethetest.Unraced(t)
+	w := newWorld(t)
+	bob := w.id("bob")
+	kept, text := w.verify(bob, nil).Checkpoint, lethetest.Read(t, bob.LIFE())
+	for at := 0; at < len(text); at += lethetest.Sample(31, 7, 1) {
+		data := []byte(text)
+		data[at] ^= 1
+		write(t, bob, string(data))
+		if v := w.verify(bob, &kept); v.Fault == nil && v.Lines >= kept.Size {
+			if at < strings.LastIndex(text, "[") {
+				t.Fatalf("byte %d was changed, and nothing was found", at)
+			}
+		}
+	}
+}
+
+// Who computes the checksums anew is found by the seals; who seals anew with another key, by the key;
+// who has the key, or cuts the log back to a seal, by a checkpoint that was kept.
+func TestVerifyFindsForgery(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	whole := w.verify(ada, nil)
+	text := lethetest.Read(t, ada.LIFE())
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	var seals []int
+	for i, line := range lines {
+		if strings.Contains(line, "] sealed ") {
+			seals = append(seals, i)
+		}
+	}
+	if forged(t, ada.Self, nil, lines) != text {
+		t.Fatal("the log is not made again as it is")
+	}
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "] reply ") })
+	altered := slices.Clone(lines)
+	altered[at] = strings.Replace(altered[at], "turn=", "turn=1", 1)
+	own, err := proof.ReadKey(w.home.Dir)
+	lethetest.Must(t, err)
+	other, err := proof.LoadKey(t.TempDir())
+	lethetest.Must(t, err)
+	blob := slices.Clone(lines)
+	blob[seals[1]] = regexp.MustCompile("last=[0-9a-f]{64}").ReplaceAllString(blob[seals[1]], "last="+strings.Repeat("0", 64))
+	next := seals[slices.IndexFunc(seals, func(s int) bool { return s > at })]
+	for name, tt := range map[string]struct {
+		text, want string
+		against    *proof.Checkpoint
+	}{
+		"a line":          {strings.Join(altered, ""), fmt.Sprintf("line %d, at byte ", at+1), nil},
+		"checksums":       {forged(t, ada.Self, nil, altered), fmt.Sprintf("line %d, at byte", next+1), nil},
+		"lines it covers": {forged(t, ada.Self, nil, altered), fmt.Sprintf("to %d at least one was altered", next), nil},
+		"a line left out": {forged(t, ada.Self, nil, slices.Delete(slices.Clone(lines), at, at+1)), "at least one was altered", nil},
+		"another key":     {forged(t, ada.Self, &other, altered), "which is not this home's", nil},
+		"the home's key":  {forged(t, ada.Self, &own, altered), "were altered and sealed anew", &whole.Checkpoint},
+		"cut back":        {strings.Join(lines[:seals[1]+1], ""), "was cut back", &whole.Checkpoint},
+		"another signature": {text, "not signed by a key", func() *proof.Checkpoint {
+			c := other.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, whole.Checkpoint.Last)
+			return &c
+		}()},
+		"a false signature": {forged(t, ada.Self, nil, replaced(lines, seals[1], " sig=", " sig=AAAA")), "no signature of the key", nil},
+		"another blob":      {forged(t, ada.Self, &own, blob), "the parents of its newest blob do not lead there", nil},
+		"a checkpoint of other blobs": {text, "the parents of its newest blob do not lead there", func() *proof.Checkpoint {
+			c := own.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, strings.Repeat("0", 64))
+			return &c
+		}()},
+		"no lines": {"", "LIFE has no lines", nil},
+		"no seals": {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
+	} {
+		write(t, ada, tt.text)
+		t.Log(name)
+		w.fails(ada, tt.against, tt.want)
+	}
+}
+
+func replaced(lines []string, at int, old, text string) []string {
+	lines = slices.Clone(lines)
+	lines[at] = strings.Replace(lines[at], old, text, 1)
+	return lines
+}
+
+// A life that another home took over is sealed by two keys, and a line between them says so.
+func TestVerifyOverHomes(t *testing.T) {
+	w := newWorld(t)
+	bob := w.id("bob")
+	lethetest.Must(t, os.Rename(filepath.Join(w.home.Dir, "key"), filepath.Join(w.home.Dir, "key.old")))
+	key, err := proof.LoadKey(w.home.Dir)
+	lethetest.Must(t, err)
+	w.fails(bob, nil, "which is not this home's")
+	epoch := func(records ...journal.Record) {
+		held, err := journal.Hold(w.home, bob, w.store, nil)
+		lethetest.Must(t, err)
+		lethetest.Must(t, held.Epoch("count", nil, records...))
+		lethetest.Must(t, held.Close())
+	}
+	before := lethetest.Read(t, bob.LIFE())
+	epoch()
+	w.fails(bob, nil, "no line says that another home received the life")
+	write(t, bob, before)
+	held, err := journal.Hold(w.home, bob, w.store, nil)
+	lethetest.Must(t, err)
+	lethetest.Must(t, held.Commit(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
+	lethetest.Must(t, held.Close())
+	epoch()
+	w.fails(bob, nil, "no line says that another home received the life")
+	write(t, bob, before)
+	epoch(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})
+	if v := w.verify(bob, nil); v.Fault != nil || v.Signer != key.Public() {
+		t.Errorf("%+v", v)
+	}
+}
+
+// Blobs are as LIFE names them, and their parents lead to the boot.
+func TestVerifyBlobs(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	for _, ref := range []string{refs(t, ada, "reply")[3], refs(t, ada, "boot")[0], refs(t, ada, life.Epoch)[2]} {
+		h, err := w.store.Resolve(ref)
+		lethetest.Must(t, err)
+		data := lethetest.Read(t, w.store.Path(h))
+		lethetest.Must(t, os.Remove(w.store.Path(h)))
+		w.fails(ada, nil, "missing or damaged")
+		lethetest.Must(t, os.WriteFile(w.store.Path(h), []byte(data+" "), 0o400))
+		w.fails(ada, nil, h.String()[:16])
+		lethetest.Must(t, os.Chmod(w.store.Path(h), 0o600))
+		lethetest.Must(t, os.WriteFile(w.store.Path(h), []byte(data), 0o400))
+	}
+	write(t, ada, strings.TrimSuffix(lethetest.Read(t, ada.LIFE()), "\n"))
+	if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 {
+		t.Error(v.Fault, v.Torn)
+	}
+}
+
+// What was erased is proven as long as a sealed line says what was there, and what is left.
+func TestVerifyErased(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	text := lethetest.Read(t, ada.LIFE())
+	at := int64(strings.LastIndex(text[:strings.Index(text, "gist=turn 2")], "\n") + 1)
+	line, _, _ := strings.Cut(text[at:], "\n")
+	now := strings.Replace(line, "gist=turn 2", "gist=......", 1)
+	e := life.Erasure{Before: life.Leaf(line), Now: life.Leaf(now)}
+	h, err := w.store.Resolve(refs(t, ada, "reply")[2])
+	lethetest.Must(t, err)
+	b, err := w.store.Get(h)
+	lethetest.Must(t, err)
+	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, b.Body[:9])
+	lethetest.Must(t, err)
+	lethetest.Must(t, durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(now)}))
+	w.fails(ada, nil, "checksum does not fit")
+	lethetest.Must(t, os.WriteFile(life.ErasedPath(ada.LIFE()), []byte(life.EncodeErasure(at, e)), 0o600))
+	w.fails(ada, nil, "no sealed line")
+	held, err := journal.Hold(w.home, ada, w.store, nil)
+	lethetest.Must(t, err)
+	erased := journal.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
+	lethetest.Must(t, held.Commit(erased))
+	lethetest.Must(t, held.Epoch("count", nil)) // the line before could be anybody's
+	w.fails(ada, nil, "no sealed line")
+	lethetest.Must(t, held.Epoch("erased", nil, erased))
+	w.fails(ada, nil, "has a tombstone, and no sealed line")
+	lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Close())
+	if v := w.verify(ada, nil); v.Fault != nil || v.Erased != 2 {
+		t.Errorf("%+v", v)
+	}
+	path, file := w.store.Path(h), lethetest.Read(t, w.store.Path(h))
+	lethetest.Must(t, os.Chmod(path, 0o600))
+	lethetest.Must(t, os.WriteFile(path, []byte(strings.Replace(file, "\nwhy:", "\nx: y\nwhy:", 1)), 0o400))
+	w.fails(ada, nil, "has a tombstone, and no sealed line")
+	lethetest.Must(t, os.WriteFile(path, []byte(file), 0o400))
+	other := strings.Replace(now, "......", ":-)...", 1)
+	lethetest.Must(t, durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(other)}))
+	e.Now = life.Leaf(other)
+	lethetest.Must(t, os.WriteFile(life.ErasedPath(ada.LIFE()), []byte(life.EncodeErasure(at, e)), 0o600))
+	w.fails(ada, nil, fmt.Sprintf("the line at byte %d was altered, and no sealed line says that it was erased, and what was left", at))
+}
+
+// A hostile log is refused, or verified; it is no panic.
+func FuzzVerify(f *testing.F) {
+	f.Add([]byte(lethetest.Blocks(f, "life.md", "life")[0]))
+	for _, line := range []string{"sealed size=0 root= key=AQ sig=", "sealed size=9223372036854775807 root=AA key=AA sig=AA", "erased why=x line=0:a:b", "moved custody=-1", "received custody=0 key=="} {
+		f.Add([]byte("[2026-11-20T12:57:16.123456Z] " + line + " #000000000000\n"))
+	}
+	id := home.Identity{Self: strings.Repeat("ab", 32), Name: "ada", Dir: f.TempDir()}
+	store, err := blobs.Open(filepath.Join(id.Dir, "blobs"))
+	lethetest.Must(f, err)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var lines []string
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, " #") {
+				lines = append(lines, line)
+			}
+		}
+		for _, text := range []string{string(data), forged(t, id.Self, nil, lines)} {
+			write(t, id, text)
+			if v, err := Verify(id, store, VerifyOptions{}); err == nil && v.Fault == nil && v.Blobs > 0 {
+				t.Error("it refers to blobs that are not there")
+			}
+		}
+	})
+}
+
+// What a fork has taken over and is gone, its ancestor tells of.
+func TestVerifyForkOfErased(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	then, err := home.At(ada, w.store, home.Moment{})
+	lethetest.Must(t, err)
+	bea, _, err := home.Fork(w.home, w.store, ada, then, home.BootOptions{Name: "bea"})
+	lethetest.Must(t, err)
+	heard := refs(t, ada, "inbound")
+	h, err := w.store.Resolve(heard[len(heard)-1])
+	lethetest.Must(t, err)
+	b, err := w.store.Get(h)
+	lethetest.Must(t, err)
+	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, []byte("forged"))
+	lethetest.Must(t, err)
+	w.fails(bea, nil, "has a tombstone, and no sealed line")
+	held, err := journal.Hold(w.home, ada, w.store, nil)
+	if err == nil {
+		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
+	}
+	lethetest.Must(t, err)
+	lethetest.Must(t, held.Close())
+	if v := w.verify(bea, nil); v.Fault != nil || v.Erased != 1 {
+		t.Errorf("%+v", v)
+	}
+}

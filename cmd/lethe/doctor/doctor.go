@@ -1,0 +1,322 @@
+// Package doctor looks for what keeps Lethe from working well on a machine, and says how to mend it. It
+// changes nothing, makes no home, and tells no secret.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/hook"
+	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/agent/share"
+	"lethe/agent/share/streams"
+	"lethe/agent/tools"
+	"lethe/bridge"
+	"lethe/internal/durable"
+	"lethe/internal/sandbox"
+	"lethe/mind"
+)
+
+// States of a Finding.
+const (
+	OK      = "ok"
+	Warning = "warning" // it works, less well or less safely
+	Trouble = "trouble"
+)
+
+// Finding is what was found of one thing.
+type Finding struct {
+	State  string `json:"state"`
+	What   string `json:"what"`
+	Text   string `json:"text"`
+	Remedy string `json:"remedy,omitempty"` // a command
+}
+
+// Exam is one look at a home, which need not exist, and at its machine.
+type Exam struct {
+	Home     home.Home
+	Settings config.Settings
+	Request  bool          // whether the endpoint may be asked
+	Tell     func(Finding) // also of a request that costs something, before it is sent
+}
+
+// check tells of an error as trouble, or else that a thing is in order, and reports that.
+func (x Exam) check(err error, what, remedy, text string, args ...any) bool {
+	if err != nil {
+		x.Tell(Finding{Trouble, what, err.Error(), remedy})
+	} else {
+		x.Tell(Finding{OK, what, fmt.Sprintf(text, args...), ""})
+	}
+	return err == nil
+}
+
+func (x Exam) warn(when bool, what, remedy, text string, args ...any) {
+	if when {
+		x.Tell(Finding{Warning, what, fmt.Sprintf(text, args...), remedy})
+	}
+}
+
+// Run tells of one thing after the other.
+func (x Exam) Run(ctx context.Context) {
+	dir := x.Home.Dir
+	if _, err := os.Stat(dir); err == nil {
+		x.home(dir)
+	} else {
+		x.check(nil, "home", "", "%s is not there yet: the first run makes it", dir)
+	}
+	for _, w := range host.Warnings(dir, tools.BashOff) { // the sandbox comes below
+		x.warn(true, "machine", w.Remedy, "%s", w.Text)
+	}
+	for _, err := os.Stat(dir); err != nil && dir != "/"; _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	x.disk(dir)
+	x.harness()
+	x.hooks()
+	x.sandbox()
+	x.web()
+	x.share(ctx)
+	x.model(ctx)
+}
+
+// share asks the store that hosts share whether it is one.
+func (x Exam) share(ctx context.Context) {
+	conf := x.Settings.Share
+	if conf.URL == "" {
+		return
+	}
+	for _, f := range share.Probe(ctx, conf.URL) {
+		x.Tell(Finding{f.State, "share", f.Text, ""})
+	}
+	x.warn(!conf.Plain && len(conf.To) == 0, "share", "",
+		"whoever loses %s loses what is stored: keep a copy of it elsewhere", streams.KeyFile(x.Home.Dir))
+}
+
+func (x Exam) web() {
+	w := x.Settings.Web
+	noKey := w.Search != "" && w.Search != "searxng" && w.Key() == ""
+	x.warn(noKey, "web", "export "+w.Variable()+"=…", "%s is not set: SEARCH will be refused", w.Variable())
+	text := "off: fetch = true and search in [web] of config.toml give agents FETCH and SEARCH"
+	switch {
+	case x.Settings.Tools.Network == config.NetworkNone:
+		text = `off: tools.network = "none"`
+	case w.Fetch || w.Search != "":
+		text = fmt.Sprintf("FETCH is offered: %v; SEARCH asks %s", w.Fetch, cmp.Or(w.Search, "nobody"))
+	}
+	x.check(nil, "web", "", "%s", text)
+}
+
+// edit is the command that changes the settings.
+func (x Exam) edit() string { return "${EDITOR:-vi} " + config.File(x.Home.Dir) }
+
+func (x Exam) sandbox() {
+	mode := cmp.Or(x.Settings.Tools.Bash, tools.BashSandbox)
+	if mode != tools.BashSandbox {
+		x.warn(mode == tools.BashTrusted, "sandbox", x.edit(),
+			"tools.bash = %q: commands of agents may do whatever you can", mode)
+		return
+	}
+	by, err := sandbox.Confiner()
+	network := map[bool]string{true: "no network", false: "the network"}[x.Settings.Tools.Network == config.NetworkNone]
+	x.check(err, "sandbox", "uname -r; sudo apt install bubblewrap",
+		"%s confines commands: each reaches its workspace, the system's programs and %s, no other file and no local "+
+			"socket", by, network)
+}
+
+func (x Exam) home(dir string) {
+	format, err := home.Format(dir)
+	all, lerr := x.Home.List()
+	bridges, berr := bridge.ReadHealth(dir)
+	err = cmp.Or(err, lerr, berr)
+	if !x.check(err, "home", "ls -la "+dir, "%s has format %d; identities: %d", dir, format, len(all)) {
+		return
+	}
+	secrets := []string{dir, dir + "/*", dir + "/bridges/*/token", "/etc/lethe/*.env"}
+	for _, pattern := range append(secrets, filepath.Dir(dir)+"/.config/lethe/*.env") {
+		paths, _ := filepath.Glob(pattern)
+		for _, path := range paths {
+			x.modes(path)
+		}
+	}
+	if name := x.Settings.DefaultIdentity; name != "" && len(all) > 0 { // otherwise the first run boots it
+		_, err := x.Home.Find(name)
+		x.check(err, "identity", "lethe run --name "+name, "%s is the default one", name)
+	}
+	for _, h := range bridges {
+		var err error
+		if why := h.Ailment(); why != "" {
+			err = fmt.Errorf("%s is %s: %s", h.Name, why, h.Error)
+		}
+		x.check(err, "bridges", "lethe bridges", "%s: %s", h.Name, h.State)
+	}
+}
+
+// harness looks at people's own version of the rules by which identities live.
+func (x Exam) harness() {
+	file := x.Home.HarnessFile()
+	rules, madeFrom, err := x.Home.Harness()
+	if err != nil {
+		x.check(err, "harness", "ls -l "+file, "")
+		return
+	}
+	for _, place := range mind.Places {
+		x.warn(!strings.Contains(rules, place), "harness", "lethe doctor --harness", "%s does not have %s", file, place)
+	}
+	x.warn(madeFrom != mind.RulesVersion(), "harness", "lethe doctor --harness | diff "+file+" -",
+		"%s was not made from the rules of this version: compare them, and take over their first line", file)
+}
+
+// hooks tells of people's own programs, and of those that never run.
+func (x Exam) hooks() {
+	dir := filepath.Join(x.Home.Dir, "hooks")
+	names, warnings := hook.Check(dir)
+	for _, w := range warnings {
+		x.warn(true, "hooks", "ls -lR "+dir, "%s", w)
+	}
+	if len(names) > 0 {
+		x.check(nil, "hooks", "", "these are asked: %s", strings.Join(names, ", "))
+	}
+}
+
+// modes looks at who can open a file that may hold a secret.
+func (x Exam) modes(path string) {
+	fi, err := os.Lstat(path)
+	if err != nil || fi.Mode()&fs.ModeSymlink != 0 {
+		return
+	}
+	x.warn(fi.Mode()&0o077 != 0, "modes", "chmod go-rwx "+path,
+		"others can open %s (mode %04o): a key or token in it may have been read, so have a new one", path, fi.Mode().Perm())
+}
+
+func (x Exam) disk(dir string) {
+	var disk unix.Statfs_t
+	_ = unix.Statfs(dir, &disk) // what fails here fails below
+	free := disk.Bavail * uint64(disk.Bsize) >> 20
+	x.warn(free < 1<<10 || disk.Files > 0 && disk.Ffree < 10_000, "disk", "df -h "+dir+"; df -i "+dir,
+		"%d MiB and %d inodes are free", free, disk.Ffree)
+	temp, err := os.MkdirTemp(dir, ".tmp-doctor-")
+	defer os.RemoveAll(temp)
+	began := time.Now()
+	if err == nil {
+		err = cmp.Or(behaves(temp), durable.Space(temp, 1<<20)) // the latter as before each call of a model
+	}
+	write := (time.Since(began) / 5).Round(100 * time.Microsecond)
+	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir,
+		"it renames, links, appends and syncs; a durable write takes %s; %d MiB are free", write, free)
+}
+
+// behaves tries in an empty directory, with five writes, what package durable relies on.
+func behaves(dir string) error {
+	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	err := durable.WriteFile(path, []byte("old\n"), 0o600)
+	err = cmp.Or(err, durable.WriteFile(path, []byte("new\n"), 0o600), os.Link(path, link))
+	for range 3 { // each by an opening of its own
+		_, _, failed := durable.Append(path, []byte("more\n"), 0o600)
+		err = cmp.Or(err, failed)
+	}
+	text, _ := os.ReadFile(link)
+	if err == nil && (string(text) != "new\nmore\nmore\nmore\n" || os.Link(path, link) == nil) {
+		err = fmt.Errorf("files here do not behave as Lethe needs it: %q", text)
+	}
+	return err
+}
+
+// model looks at the key, the endpoint, its clock and its models.
+func (x Exam) model(ctx context.Context) {
+	s := x.Settings.Model
+	conf := llm.Config{Preset: s.Preset, BaseURL: s.BaseURL, Model: s.Name, MaxRetries: -1}
+	preset, _ := conf.Chosen()
+	export := "lethe init    # or: export " + preset.KeyEnv + "=…"
+	client, err := llm.New(conf)
+	if errors.Is(err, llm.ErrNoKey) && s.Preset+s.BaseURL+llm.ParseName(s.Name).Preset == "" {
+		x.warn(true, "key", export,
+			"%s is not set: identities talk with the offline model, which is not intelligent", preset.KeyEnv)
+		return
+	}
+	if err != nil {
+		x.check(err, "key", export, "")
+		return
+	}
+	defer client.Close()
+	name, set := client.Key()
+	how := "set"
+	switch {
+	case !set:
+		how = "not set"
+	case os.Getenv(name) == "":
+		how = "set in " + config.KeysFile(x.Home.Dir)
+	}
+	x.check(nil, "key", "", "%s is %s", name, how)
+	if !x.Request {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if model := x.endpoint(ctx, client); model != "" {
+		x.ask(ctx, client, model)
+	}
+}
+
+// endpoint looks at a provider without a cost, and returns the model to be asked, if it serves that.
+func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
+	began := time.Now()
+	status, date, models, err := client.Look(ctx)
+	if !x.check(err, "endpoint", x.curl(client), "%s answers with HTTP status %d after %d ms",
+		client.Host(), status, time.Since(began).Milliseconds()) {
+		return ""
+	}
+	off := time.Since(date).Round(time.Second)
+	x.warn(!date.IsZero() && off.Abs() > 30*time.Second, "clock", "sudo timedatectl set-ntp true",
+		"it is %s off that of %s", off, client.Host())
+	model = cmp.Or(llm.ParseName(x.Settings.Model.Name).Model, client.Preset().Model)
+	if _, served := models[model]; model != "" && (served || len(models) == 0) {
+		known := x.Settings.Known(client.Preset().Name)
+		known.Learn(client.Preset().Name, models)
+		info, _ := known.Of(model)
+		x.warn(info.Window == 0, "window", x.edit(),
+			"nobody has told how many tokens %s takes: say so as window in [models]", model)
+		if info.Window > 0 {
+			x.check(config.Fits(x.Settings.Context.Limit, model, info), "window", x.edit(),
+				"%s takes %d tokens", model, info.Window)
+		}
+		return model
+	}
+	names := slices.Sorted(maps.Keys(models))
+	near := cmp.Or(config.Nearest(model, names), strings.Join(names, " "))
+	err = fmt.Errorf("%s serves no model %q: set model.name to one such as %.100q", client.Host(), model, near)
+	x.check(err, "model", x.edit(), "")
+	return ""
+}
+
+// curl is the command that shows how an endpoint answers.
+func (x Exam) curl(client *llm.Client) string {
+	return "curl -v " + cmp.Or(x.Settings.Model.BaseURL, client.Preset().BaseURL)
+}
+
+// ask asks a model for one word.
+func (x Exam) ask(ctx context.Context, client *llm.Client, model string) {
+	cost := "at a price that is not known"
+	if usd, known := x.Settings.Known(client.Preset().Name).Worst(model, 32, 16, time.Now()); known {
+		cost = fmt.Sprintf("for $%.5f at most", usd)
+	}
+	x.check(nil, "model", "", "asking %s for one word, %s; --no-request leaves it out", model, cost)
+	_, err := client.Complete(ctx, llm.Request{
+		Model: model, MaxTokens: 16, Thinking: "disabled",
+		Messages: []llm.Message{{Role: "user", Content: llm.Text("Say ok.")}},
+	}, nil)
+	x.check(err, "model", x.curl(client), "%s answered", model)
+}

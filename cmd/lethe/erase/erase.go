@@ -1,0 +1,261 @@
+// Package erase finds what is to be forgotten for good, in every form and place of a life, and plans
+// how it goes: package agent/redact carries that out.
+//
+//	f, err := erase.Find(home, store, id, erase.Request{Text: "swordfish"})
+//	err = f.Plan.Save(id.Dir)           // of an identity that is held
+//
+// What is found is counted and never repeated. The promises are in docs/erase.md.
+package erase
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"lethe/agent/home"
+	"lethe/agent/redact"
+	"lethe/blobs"
+	"lethe/bridge"
+	"lethe/internal/durable"
+	"lethe/internal/lazy"
+	"lethe/mind"
+)
+
+// Request says what is to be erased: one of Text, Ref and Person.
+type Request struct {
+	Text   string
+	Ref    blobs.Hash // of a text of the life, with what was made of it
+	Person string     // what this person has said
+
+	Derived   bool // with what a model wrote of what Person has said
+	Workspace bool // in the files of the tools, too
+	Ownerless bool // in texts of no identity, too
+}
+
+// Finding lists the places where it stands, and holds the plan that erases it there.
+type Finding struct {
+	Plan   *redact.Plan `json:"-"`
+	Count  int          `json:"count"` // of places where it goes
+	Places []Place      `json:"places"`
+}
+
+// Place is a file, a stored text, a sort of them or an identity, how often it is there, and what becomes of it.
+type Place struct {
+	What  string `json:"what"`
+	How   string `json:"how"`
+	Count int    `json:"count"`
+}
+
+// What becomes of a place.
+const (
+	Erased  = "erased"
+	Removed = "removed" // the whole file, which is made anew
+	Left    = "left"    // to the owner, or to the tools
+	Kept    = "kept"    // as it is no text, but a name, an address or a number
+	Unread  = "unread"  // nobody knows whether it is there
+	Other   = "other"   // an identity that has it, too
+	Unowned = "unowned" // texts of no identity: they go with Ownerless
+)
+
+// noText names the places that are kept.
+const noText = "names, addresses and numbers"
+
+// MinText and MaxText bound a text that is to be erased, in characters.
+const (
+	MinText = 4
+	MaxText = 10_000
+)
+
+// Errors of Find.
+var (
+	ErrNowhere = errors.New("it stands nowhere")
+	ErrText    = errors.New("this cannot be erased")
+	ErrSoul    = fmt.Errorf("%w: it is in SOUL.md, which is the identity itself; boot another one", ErrText)
+	ErrBusy    = errors.New("a bridge that runs is sending it at this moment")
+)
+
+// Find looks for it in the whole home. Nothing is changed.
+func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *Finding, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("erase from %s: %w", id.Name, err)
+		}
+	}()
+	f := newFinder(home, store, id, r)
+	if err := cmp.Or(f.readLife(), f.prepare(), filepath.WalkDir(home.Dir, f.visit)); err != nil {
+		return nil, err
+	}
+	out := &Finding{Plan: &f.plan}
+	for p, n := range f.places {
+		p.Count = n
+		out.Places = append(out.Places, p)
+		if p.How == Erased || p.How == Removed {
+			out.Count += n
+		}
+	}
+	slices.SortFunc(out.Places, func(a, b Place) int {
+		return cmp.Or(strings.Compare(a.How, b.How), strings.Compare(a.What, b.What))
+	})
+	if f.plan.Places = out.Count; out.Count > 0 {
+		f.plan.Files = append(f.plan.Files, f.anew...)
+	}
+	slices.SortFunc(f.plan.Files, func(a, b redact.File) int { // blobs first
+		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
+	})
+	if len(out.Places) == 0 && f.plan.Empty() {
+		err = ErrNowhere
+	}
+	return out, err
+}
+
+// document is a file that is looked into.
+type document struct {
+	redact.File
+	what, how string
+	kind      string // of its text
+	data      []byte
+	head      int // bytes of frontmatter before the text
+}
+
+// visit looks into one file of the home.
+func (f *finder) visit(path string, d fs.DirEntry, err error) error {
+	rel, _ := filepath.Rel(f.home.Dir, path)
+	own := rel
+	if name, inside := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); inside {
+		own = "self/" + name
+	}
+	doc := &document{File: redact.File{Path: rel}, what: strings.TrimPrefix(own, "self/")}
+	for _, t := range treatments {
+		if t.files().MatchString(own) {
+			doc.how, doc.kind = t.how, t.kind
+			break
+		}
+	}
+	beside, inRooms := strings.CutPrefix(strings.TrimPrefix(rel, "share/rooms/"), "chats/")
+	room, isRoom := strings.CutSuffix(strings.TrimSuffix(beside, ".toml"), ".md")
+	isRoom = isRoom && (inRooms || beside != rel)
+	switch {
+	case err != nil && rel == ".":
+		return err
+	case doc.how == "" || err == nil && !d.Type().IsRegular() && !(isRoom && d.Type() == fs.ModeSymlink):
+		return nil
+	case (inRooms || isRoom) && !f.heard[room], doc.how == mayGo && !f.req.Workspace:
+		doc.how = Left
+	}
+	if err == nil {
+		doc.data, err = durable.ReadWhole(path, redact.MaxFile)
+	}
+	if err != nil {
+		f.count(rel, Unread, 1)
+		return nil
+	}
+	found := f.found(doc.data)
+	switch doc.kind {
+	case blob:
+		found = f.blob(doc, found)
+	case log:
+		f.plan.End = int64(len(doc.data))
+	case wish: // the name is all that there is, and no plan says it
+		doc.Path, doc.what, found = filepath.Dir(rel), "wishes", find([]byte(d.Name()), f.patterns)
+	case mine:
+		if view, ok := mind.ReadView(doc.data); !ok || !view.Intact { // a person is editing it
+			doc.how, doc.kind = Erased, raw
+		}
+	}
+	if isRoom && doc.how == Erased {
+		found = append(found, f.rooms[room]...)
+	}
+	if doc.how == anew {
+		f.anew = append(f.anew, redact.File{Path: rel, Remove: true})
+		return nil
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return f.plans(doc, found)
+}
+
+// plans plans what becomes of a file in which something was found.
+func (f *finder) plans(doc *document, found []span) error {
+	switch doc.how {
+	case soul:
+		return ErrSoul
+	case bridging:
+		name := strings.Split(doc.Path, "/")[1]
+		locked, _, err := bridge.Holder(filepath.Join(f.home.Dir, "bridges", name))
+		if err == nil && locked {
+			return fmt.Errorf("%w: stop the bridge %s first", ErrBusy, name)
+		}
+		return f.cut(doc, found)
+	case Erased, mayGo:
+		return f.cut(doc, found)
+	case Removed:
+		doc.Remove = true
+		f.plan.Files = append(f.plan.Files, doc.File)
+	case Other:
+		doc.of(f, strings.Split(doc.Path, "/")[1])
+	}
+	f.count(doc.what, doc.how, len(found))
+	return nil
+}
+
+func (f *finder) count(what, how string, n int) {
+	for self, name := range f.names {
+		what = strings.ReplaceAll(what, self, name)
+	}
+	if n > 0 && how != "" {
+		f.places[Place{What: what, How: how}] += n
+	}
+}
+
+// of says how what belongs to another identity is told of, or to none. That a ref's entries have namesakes elsewhere is
+// not.
+func (d *document) of(f *finder, self string) {
+	switch d.what, d.how = f.names[self], Other; {
+	case !f.req.Ref.IsZero():
+		d.how = ""
+	case d.what != "":
+	case f.req.Ownerless:
+		d.what, d.how = "blobs of no identity", Removed
+	default:
+		d.what, d.how = "blobs of no identity", Unowned
+	}
+}
+
+// What becomes of files, beside what becomes of places.
+const (
+	soul     = "soul"     // the text may not be there
+	bridging = "bridging" // erased, unless the bridge runs
+	mayGo    = "may go"   // left, unless the owner says otherwise
+	anew     = "anew"     // removed if anything is erased, since it repeats what stands elsewhere
+)
+
+// treatments say what becomes of files, and of which kind they are: the first one that fits. A file of which nothing
+// becomes never holds a text. The directory of the identity is self.
+var treatments = []struct {
+	files     func() *regexp.Regexp
+	how, kind string
+}{
+	{lazy.Regexp(`^blobs/`), Erased, blob},
+	{lazy.Regexp(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
+	{lazy.Regexp(`^config\.toml$`), Left, raw},
+	{lazy.Regexp(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
+	{lazy.Regexp(`^(chats|share)/`), "", ""},
+	{lazy.Regexp(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
+	{lazy.Regexp(`^bridges/`), bridging, state},
+	{lazy.Regexp(`^self/SOUL\.md$`), soul, raw},
+	{lazy.Regexp(`^self/LIFE\.md$`), Erased, log},
+	{lazy.Regexp(`^self/context\.md$`), anew, mine},
+	{lazy.Regexp(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
+	{lazy.Regexp(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
+	{lazy.Regexp(`^self/wishes/`), Removed, wish},
+	{lazy.Regexp(`^self/.*\.json$`), Erased, state},
+	{lazy.Regexp(`^self/`), Erased, raw},
+	{lazy.Regexp(`^agents/[^/]*/`), Other, raw},
+	{lazy.Regexp(``), Erased, raw},
+}

@@ -1,0 +1,539 @@
+package erase
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/journal"
+	"lethe/agent/redact"
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/cmd/lethe/check"
+	"lethe/internal/durable"
+	"lethe/internal/test/crashdisk"
+	"lethe/internal/test/lethetest"
+	"lethe/life"
+)
+
+func TestMain(m *testing.M) {
+	lethetest.AskFaults()
+	os.Exit(m.Run())
+}
+
+// A text is found as it is and as JSON and prompts escape it, and in no other text.
+func TestLiteral(t *testing.T) {
+	for text, forms := range map[string][]string{
+		"swordfish": {"swordfish", "the swordfish.", `\nswordfish`},
+		`a"b\c <é>`: {`a"b\c <é>`, `a\"b\\c <é>`, `a\"b\\c \u003c\u00e9\u003e`, `a\\\"b\\\\c <é>`},
+		"one\ntwo  three": {"one two three", "one\n    two\tthree", "one\u2028two  three", `one\ntwo  three`, `one\u2028two\u00a0three`,
+			"one\n[USER:unknown] two three"},
+		"über\u00a0one　two": {"über\u00a0one　two", "über one two", `\u00fcber\u00a0one\u3000two`},
+		"◆ key 😀":           {"◆ key 😀", "◰4 key 😀", `◆ key \ud83d\ude00`},
+	} {
+		f := finder{}
+		lethetest.Must(t, f.also(text))
+		for _, form := range forms {
+			if len(find([]byte("so: "+form), f.patterns)) != 1 {
+				t.Errorf("%q is not found as %q", text, form)
+			}
+		}
+		for _, other := range []string{"sword fish", "swo", "swor…", "Swordfish", "a/b/c", "one two"} {
+			if found := find([]byte(other), f.patterns); len(found) > 0 {
+				t.Errorf("%q is found in %q", text, other)
+			}
+		}
+	}
+}
+
+// What is no text stays, and what is left can be read.
+func TestCuts(t *testing.T) {
+	for _, c := range []struct{ kind, word, data, want string }{
+		{raw, "4711", "[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b is 4711\n4711", "[USER:u4711 2026-11-20T12:57:16Z] .... hash=a4711b is ....\n...."},
+		{state, "4711", `{"at": 4711, "hash": "4711", "text": "is 4711"}`, `{"at": 4711, "hash": "4711", "text": "is ...."}`},
+		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
+		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
+			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
+	} {
+		f, d := &finder{}, &document{kind: c.kind, data: []byte(c.data)}
+		lethetest.Must(t, f.also(c.word))
+		d.cuts(find(d.data, f.patterns))
+		got := []byte(c.data)
+		d.Mask(got)
+		if string(got) != c.want {
+			t.Errorf("%s of %q becomes\n%s, want\n%s", c.kind, c.word, got, c.want)
+		}
+		if err := d.readable(got); err != nil && c.kind != log {
+			t.Errorf("%s cannot be read: %v", got, err)
+		}
+	}
+}
+
+const word = "deploy key is in vault 7"
+
+type world struct {
+	home  home.Home
+	store *blobs.Store
+	id    home.Identity
+}
+
+// newWorld is the home of an older program, in which ada was told the word, and forgot it.
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	dir := lethetest.Dir(t)
+	lethetest.Unpack(t, "../../../agent/testdata/november/home.tar.gz", dir)
+	for _, path := range []string{"home/stray", "home/agents/stray", "home/blobs/stray", "home/chats/stray", "home/bridges/stray", "home/blobs/abc/stray"} {
+		lethetest.Write(t, filepath.Join(dir, path), "whatever")
+	}
+	lethetest.Write(t, filepath.Join(dir, "home/chats/ops.toml"), fmt.Sprintf("title = %q\n", word))
+	return open(t, filepath.Join(dir, "home"))
+}
+
+func open(t testing.TB, dir string) *world {
+	t.Helper()
+	home, err := home.Open(dir)
+	lethetest.Must(t, err)
+	store, err := blobs.Open(home.Blobs())
+	lethetest.Must(t, err)
+	id, err := home.Find("ada")
+	lethetest.Must(t, err)
+	return &world{home, store, id}
+}
+
+func (w *world) hold() error {
+	held, err := journal.Hold(w.home, w.id, w.store, nil)
+	if err == nil {
+		err = held.Close()
+	}
+	return err
+}
+
+func (w *world) erase(r Request) (*Finding, error) {
+	f, err := Find(w.home, w.store, w.id, r)
+	if err == nil {
+		err = f.Plan.Save(w.id.Dir)
+	}
+	if err == nil {
+		err = w.hold()
+	}
+	return f, err
+}
+
+// files are all files of a directory, by path.
+func files(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	lethetest.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			out[strings.TrimPrefix(path, dir+"/")], err = os.ReadFile(path)
+		}
+		return err
+	}))
+	return out
+}
+
+// holding are the files that hold a text.
+func holding(t testing.TB, dir, text string) (out []string) {
+	t.Helper()
+	for path, data := range files(t, dir) {
+		if bytes.Contains(data, []byte(text)) {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// What a person said goes from where a hint or RECALL shows it, and what others said there stays.
+func TestPassagesOfAPerson(t *testing.T) {
+	const at = " 2026-11-20T12:57:16Z] "
+	shown := "hash=0123456789abcdef gist=… (e1..e4)" + tools.Indented("[USER:ann"+at+"one\n    two\n[USER:bob"+at+"three\n…\n[USER:ann"+at+"… four") + "\nend"
+	var got []string
+	for _, s := range find([]byte(shown), saidBy("ann")) {
+		got = append(got, shown[s.from:s.to])
+	}
+	if fmt.Sprintf("%q", got) != `["one\n        two" "… four"]` {
+		t.Errorf("%q", got)
+	}
+}
+
+// Of all bytes of the home only those change that were listed; all lives go on from there.
+func TestNothingElseGoes(t *testing.T) {
+	w := newWorld(t)
+	before := files(t, w.home.Dir)
+	f, err := w.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	if f.Count < 10 || other(f) != "" {
+		t.Fatalf("%+v", f)
+	}
+	planned := map[string]redact.File{}
+	for _, p := range f.Plan.Files {
+		planned[p.Path] = p
+	}
+	after := files(t, w.home.Dir)
+	for path, was := range before {
+		p, ok := planned[path]
+		now, there := after[path]
+		switch {
+		case p.Remove:
+			if there && !strings.HasSuffix(path, "context.md") {
+				t.Errorf("%s is still there", path)
+			}
+			continue
+		case !ok && strings.HasSuffix(path, "/lock") || strings.HasSuffix(path, "/recall.db-lock"):
+			continue
+		}
+		p.Mask(was)
+		if p.Of != "" {
+			was, err = redact.Tombstone(p.Of, f.Plan.At, was)
+			lethetest.Must(t, err)
+		}
+		if strings.HasSuffix(path, "LIFE.md") {
+			now = now[:min(len(now), len(was))]
+		}
+		if !bytes.Equal(now, was) {
+			t.Errorf("%s is not what was planned", path)
+		}
+	}
+	w.whole(t)
+	if left := holding(t, w.home.Dir, word); len(left) > 0 {
+		t.Errorf("it is still in %q", left)
+	}
+	if f, err := Find(w.home, w.store, w.id, Request{Text: word}); !errors.Is(err, ErrNowhere) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+// A room that hosts share loses a text where the identity hears it, and nowhere else.
+func TestSharedRooms(t *testing.T) {
+	w := newWorld(t)
+	for _, room := range []string{"dev", "elsewhere"} {
+		lethetest.Write(t, filepath.Join(w.home.Dir, "share", "rooms", room+".md"), word+"\n")
+	}
+	f, err := w.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	if left := holding(t, filepath.Join(w.home.Dir, "share"), word); len(left) != 1 || !strings.Contains(left[0], "elsewhere") {
+		t.Errorf("it is in %q; %+v", left, f)
+	}
+}
+
+// A wish that waits says in its name what is to go: it goes, and the plan does not say it.
+func TestPendingWish(t *testing.T) {
+	w := newWorld(t)
+	lethetest.Must(t, home.Ask(w.id, "label "+word))
+	f, err := Find(w.home, w.store, w.id, Request{Text: word})
+	lethetest.Must(t, err)
+	lethetest.Must(t, f.Plan.Save(w.id.Dir))
+	if left := holding(t, w.id.Dir, word); slices.Contains(left, "erase.json") {
+		t.Error("the plan says what is to go")
+	}
+	lethetest.Must(t, w.hold())
+	if left := home.Wishes(w.id); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// other is the first other identity that has it, too.
+func other(f *Finding) string {
+	for _, p := range f.Places {
+		if p.How == Other {
+			return p.What
+		}
+	}
+	return ""
+}
+
+// What two lives hold goes from each of them alone; the second of them was killed in the middle of a call.
+func TestOtherLives(t *testing.T) {
+	const word = "rehearsal model"
+	w := newWorld(t)
+	for range 2 {
+		f, err := w.erase(Request{Text: word})
+		lethetest.Must(t, err)
+		w.whole(t)
+		if name := other(f); name != "" {
+			if len(holding(t, w.home.Dir, word)) == 0 {
+				t.Error("the other life has forgotten it, too")
+			}
+			w.id, err = w.home.Find(name)
+			lethetest.Must(t, err)
+		}
+	}
+	if left := holding(t, w.home.Dir, word); w.id.Name != "bob" || len(left) > 0 {
+		t.Errorf("after an erasure from ada and %s it is still in %q", w.id.Name, left)
+	}
+}
+
+// whole checks that a life is there with all that it refers to, and can be opened.
+func (w *world) whole(t testing.TB) {
+	t.Helper()
+	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
+	v, err := check.Verify(w.id, w.store, check.VerifyOptions{})
+	lethetest.Must(t, errors.Join(err, v.Fault))
+	s, err := home.Fold(w.id, w.store)
+	lethetest.Must(t, err)
+	_, err = s.Conserved()
+	lethetest.Must(t, err)
+}
+
+// finished checks that an erasure that was cut short is over at the next start, or was never begun.
+func (w *world) finished(t testing.TB, when string, before map[string][]byte) {
+	t.Helper()
+	if err := w.hold(); err != nil {
+		t.Errorf("%s: %v", when, err)
+		return
+	}
+	left := slices.DeleteFunc(holding(t, w.home.Dir, word), func(path string) bool {
+		return !strings.Contains(path, w.id.Self) && !strings.HasPrefix(path, "chats") && !w.mine(path)
+	})
+	erased := 0
+	err := life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+		if e.Kind == "note" && e.Get("why") == "erased" {
+			erased++
+		}
+		return nil
+	})
+	switch {
+	case err != nil || erased > 1:
+		t.Errorf("%s: LIFE tells of %d erasures, %v", when, erased, err)
+	case erased == 1 && len(left) > 0:
+		t.Errorf("%s: it is over, and still in %q", when, left)
+	case erased == 0:
+		now := files(t, w.home.Dir)
+		for path, was := range before {
+			if !strings.HasSuffix(path, "lock") && !bytes.Equal(now[path], was) {
+				t.Errorf("%s: it was not begun, and %s has changed", when, path)
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(w.id.Dir, "erase*")); len(left) > 0 {
+		t.Errorf("%s: %q are left", when, left)
+	}
+	w.whole(t)
+}
+
+// mine reports whether a path is that of a blob of the life.
+func (w *world) mine(path string) bool {
+	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(path, "blobs/"), "/", ""))
+	b, gerr := w.store.Get(h)
+	return err == nil && (gerr != nil || b.Life == w.id.Self)
+}
+
+// Each step that changes the disk fails, before or after it was done.
+func TestEveryStepFails(t *testing.T) {
+	lethetest.Unraced(t)
+	whole, steps := newWorld(t), 0
+	mended := lethetest.Break(t, whole.home.Dir, func(durable.Stage, string, string) error { steps++; return nil })
+	_, err := whole.erase(Request{Text: word})
+	lethetest.Must(t, err)
+	mended()
+	every := lethetest.Sample(97, 41, 1)
+	for n := time.Now().YearDay() % every; n < steps; n += every {
+		lethetest.Tried(t, 1)
+		w := newWorld(t)
+		before := files(t, w.home.Dir)
+		at, what := 0, ""
+		mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+			if at++; at <= n {
+				return nil
+			}
+			what = fmt.Sprintf("step %d: %s %s %s", n, stage, op, filepath.Base(path))
+			return errors.New("the disk fails")
+		})
+		if _, err := w.erase(Request{Text: word}); err == nil {
+			t.Errorf("%s did not fail", what)
+		}
+		mended()
+		w.finished(t, what, before)
+	}
+}
+
+// What a power loss leaves at any moment is an erasure that can be finished, or none.
+func TestPowerLossOfAnErasure(t *testing.T) {
+	lethetest.Unraced(t)
+	w := newWorld(t)
+	before, disk := files(t, w.home.Dir), load(t, w.home.Dir)
+	var ops []durable.Op
+	durable.Trace = func(op durable.Op) {
+		if op, ok := crashdisk.In(w.home.Dir, op); ok {
+			ops = append(ops, op)
+		}
+	}
+	_, err := w.erase(Request{Text: word})
+	durable.Trace = nil
+	lethetest.Must(t, err)
+	r := rand.New(rand.NewPCG(1, uint64(time.Now().YearDay())))
+	every := lethetest.Sample(41, 23, 1)
+	for n, op := range ops {
+		if disk.Do(op); n%every != 0 {
+			continue
+		}
+		lethetest.Tried(t, 1)
+		dir := filepath.Join(lethetest.Dir(t), "home")
+		lethetest.Must(t, os.MkdirAll(dir, 0o700))
+		lethetest.Must(t, disk.PowerLoss([]float64{0, 1, 0.5}[r.IntN(3)], r).Write(dir))
+		open(t, dir).finished(t, fmt.Sprintf("power loss after %d: %s %s", n, op.Kind, op.Path), before)
+	}
+}
+
+// Until an erasure that was cut short is finished, nothing of the life is shown, copied or collected; whatever repairs the
+// home finishes it first, and moves nothing away of what is to go.
+func TestUnfinished(t *testing.T) {
+	for _, stage := range []durable.Stage{durable.Before, durable.After} {
+		w := newWorld(t)
+		broken := 0
+		mended := lethetest.Break(t, w.home.Dir, func(s durable.Stage, op, path string) error {
+			if s == stage && strings.Contains(path, "/blobs/") {
+				broken++
+			}
+			if broken > 0 {
+				return errors.New("the disk fails")
+			}
+			return nil
+		})
+		if _, err := w.erase(Request{Text: word}); err == nil {
+			t.Fatal("it has not failed")
+		}
+		mended()
+		_, ferr := home.Fold(w.id, w.store)
+		_, aerr := home.At(w.id, w.store, home.Moment{})
+		_, gerr := check.Collect(w.home, w.store, true)
+		for _, err := range []error{ferr, aerr, gerr} {
+			if !errors.Is(err, home.ErrErasing) {
+				t.Errorf("it is shown: %v", err)
+			}
+		}
+		found, err := check.Home(w.home, w.store, check.Options{})
+		lethetest.Must(t, err)
+		if !slices.ContainsFunc(found.Findings, func(f check.Finding) bool { return f.Kind == "unfinished erasure" }) {
+			t.Errorf("it is not found: %v", found.Findings)
+		}
+		_, left, err := check.Repair(w.home, w.store, check.Options{})
+		lethetest.Must(t, err)
+		if now := holding(t, w.home.Dir, word); len(now) > 0 || w.id.Erasing() != nil {
+			t.Errorf("after a repair it is still in %q: %v", now, left.Findings)
+		}
+		if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
+			t.Errorf("%v, %v", v.Fault, err)
+		}
+		w.whole(t)
+	}
+}
+
+// An erasure whose end failed is told once, and the one behind it is told, too.
+func TestToldOnce(t *testing.T) {
+	w := newWorld(t)
+	mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+		if op == "remove" && filepath.Base(path) == "erase.json" {
+			return errors.New("the disk fails")
+		}
+		return nil
+	})
+	if _, err := w.erase(Request{Text: word}); err == nil {
+		t.Fatal("it has not failed")
+	}
+	mended()
+	told := lethetest.Read(t, w.id.LIFE())
+	lethetest.Must(t, w.hold())
+	lethetest.Holds(t, w.id.LIFE(), told)
+	_, err := w.erase(Request{Text: "my cat is called Tom"})
+	lethetest.Must(t, err)
+	if more := lethetest.Read(t, w.id.LIFE())[len(told):]; !strings.Contains(more, "] erased why=erased") {
+		t.Errorf("the second one is not told: %q", more)
+	}
+	if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
+		t.Errorf("%v, %v", v.Fault, err)
+	}
+}
+
+// load is a disk that holds a directory, durably.
+func load(t testing.TB, dir string) *crashdisk.Disk {
+	t.Helper()
+	disk := crashdisk.New()
+	var dirs []string
+	lethetest.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			dirs = append(dirs, rel)
+			if rel != "." {
+				disk.Do(durable.Op{Kind: "mkdir", Path: rel})
+			}
+		case d.Type()&fs.ModeSymlink != 0:
+			to, err := os.Readlink(path)
+			lethetest.Must(t, err)
+			disk.Do(durable.Op{Kind: "symlink", Path: rel, To: to})
+		default:
+			data, err := os.ReadFile(path)
+			lethetest.Must(t, err)
+			disk.Do(durable.Op{Kind: "write", Path: rel, Data: data})
+			disk.Do(durable.Op{Kind: "sync", Path: rel})
+		}
+		return nil
+	}))
+	for _, d := range dirs {
+		disk.Do(durable.Op{Kind: "syncdir", Path: d})
+	}
+	return disk
+}
+
+// A ref goes with its gist, its part of originals and its summaries; a person's words with theirs. What was
+// said beside them stays.
+func TestRefAndPerson(t *testing.T) {
+	for _, c := range []struct {
+		gone, stays string
+		request     func(*world) Request
+	}{
+		{"remember that the deploy key", "my cat is called Tom", func(w *world) Request { return Request{Ref: w.heard(t, "vault 7")} }},
+		{"my cat is called Tom", "Noted, “cat Tom”", func(*world) Request { return Request{Person: "ann", Derived: true} }},
+	} {
+		w := newWorld(t)
+		_, err := w.erase(c.request(w))
+		lethetest.Must(t, err)
+		w.whole(t)
+		for _, path := range holding(t, w.home.Dir, c.gone) {
+			t.Errorf("%q is still in %s", c.gone, path)
+		}
+		if len(holding(t, w.home.Dir, c.stays)) == 0 {
+			t.Errorf("%q is gone with %q", c.stays, c.gone)
+		}
+	}
+}
+
+// A text that is lost keeps no other from being erased.
+func TestLostText(t *testing.T) {
+	w := newWorld(t)
+	lethetest.Must(t, os.Remove(w.store.Path(w.heard(t, "vault 7"))))
+	_, err := w.erase(Request{Person: "ann", Derived: true})
+	lethetest.Must(t, err)
+	for _, path := range holding(t, w.home.Dir, "my cat is called Tom") {
+		t.Errorf("it is still in %s", path)
+	}
+}
+
+// heard is the blob of the first line heard that holds a text.
+func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
+	t.Helper()
+	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+		for _, r := range e.Refs {
+			if e.Kind == "inbound" && strings.Contains(r.Gist, text) && found.IsZero() {
+				h, err := w.store.Resolve(r.Hash)
+				found = h
+				return err
+			}
+		}
+		return nil
+	}))
+	return found
+}

@@ -1,0 +1,321 @@
+package erase
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"lethe/agent/home"
+	"lethe/agent/redact"
+	"lethe/blobs"
+	"lethe/cmd/lethe/check"
+	"lethe/life"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// finder looks through a home.
+type finder struct {
+	home  home.Home
+	store *blobs.Store
+	id    home.Identity
+	req   Request
+	names map[string]string // of identities
+
+	// Of LIFE. An address is known by its beginning, as digits has it.
+	events []life.Event
+	kinds  map[string]string      // the kind of event that first named a blob
+	stated map[string]string      // tombstones that LIFE tells of, by whole address
+	heard  map[string]bool        // rooms
+	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
+	erased map[int64]life.Erasure // lines
+
+	// What to look for: all that an expression matches, or its group.
+	patterns []*regexp.Regexp
+	rooms    map[string][]span // ranges
+	gists    map[string]bool   // blobs whose gists go
+	entries  []int             // of which what was made goes, too
+
+	places map[Place]int
+	anew   []redact.File
+	plan   redact.Plan
+}
+
+func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
+	f := &finder{
+		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
+		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
+		rooms: map[string][]span{}, gists: map[string]bool{},
+		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
+	}
+	all, _ := home.List() // without it, hashes have to do
+	for _, other := range all {
+		f.names[other.Self] = other.Name
+	}
+	return f
+}
+
+// digits are as much of an address as each ref shows.
+func digits(address string) string { return address[:min(12, len(address))] }
+
+func (f *finder) readLife() error {
+	err := life.Scan(f.id.LIFE(), func(e life.Event, _ int64) error {
+		for _, r := range e.Refs {
+			f.kinds[digits(r.Hash)] = cmp.Or(f.kinds[digits(r.Hash)], e.Kind)
+		}
+		for _, field := range e.Fields {
+			if field.Key == "room" || field.Key == "post" {
+				room, _, _ := strings.Cut(field.Value, "@")
+				f.heard[room] = true
+			}
+		}
+		parsed, err := event.Parse(e)
+		switch parsed := parsed.(type) {
+		case event.Erased:
+			for _, b := range parsed.Blobs {
+				f.stated[b.Address] = b.Tombstone
+			}
+		case event.Boot:
+			if parsed.Fork.Self != "" {
+				v, err := check.Verify(f.id, f.store, check.VerifyOptions{})
+				for _, h := range v.Reached {
+					f.taken[h] = true
+				}
+				return cmp.Or(err, v.Unknown)
+			}
+		}
+		f.events = append(f.events, e)
+		return err
+	})
+	if err == nil {
+		f.erased, err = life.ReadErased(f.id.LIFE())
+	}
+	return err
+}
+
+// prepare finds out what to look for.
+func (f *finder) prepare() error {
+	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
+	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
+		return fmt.Errorf("%w: a text has %d to %d characters of UTF-8", ErrText, MinText, MaxText)
+	case f.req.Text != "":
+		return f.also(f.req.Text)
+	case f.req.Person != "":
+		f.patterns = saidBy(f.req.Person)
+		if f.said(); !f.req.Derived {
+			return nil
+		}
+	case f.req.Ref.String() == f.id.Self:
+		return ErrSoul
+	default:
+		if err := f.target(); err != nil {
+			return err
+		}
+	}
+	return f.derive()
+}
+
+// also looks for a text, too.
+func (f *finder) also(text string) error {
+	re, err := literal(text)
+	f.patterns = append(f.patterns, re)
+	return err
+}
+
+// said has go with what a person said the gists of the lines that were heard, and marks their entries. Of one that
+// nobody can read any more, nobody knows.
+func (f *finder) said() {
+	for _, line := range f.events {
+		in, ok := event.As[event.Inbound](line)
+		if !ok {
+			continue
+		}
+		if b, err := f.store.Find(line.Refs[0].Hash); err == nil && len(find(b.Body, f.patterns)) > 0 {
+			f.entries, f.gists[digits(line.Refs[0].Hash)] = append(f.entries, in.N), true
+		}
+	}
+}
+
+// target has go with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
+func (f *finder) target() error {
+	h := f.req.Ref.String()
+	if f.kinds[digits(h)] == life.Epoch {
+		return fmt.Errorf("%w: %s is a snapshot of the mind, and not something said or done", ErrText, h)
+	}
+	f.gists[digits(h)] = true
+	var heads []string
+	var replies []int
+	for _, line := range f.events {
+		n, _, _ := mind.ParseID(line.Arg(0))
+		head := regexp.QuoteMeta(line.Arg(0)) + " " + line.Kind
+		parsed, _ := event.Parse(line)
+		if e, ok := parsed.(event.Posted); ok && slices.Contains(replies, n) {
+			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
+		}
+		if !slices.ContainsFunc(line.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
+			continue
+		}
+		switch e := parsed.(type) {
+		case event.Inbound:
+			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
+		case event.Reply:
+			replies, head = append(replies, n), mind.EntryID(n)+`(?: reply|\.\d+ call)`
+		case event.Result, event.Note:
+		default:
+			continue
+		}
+		f.entries, heads = append(f.entries, n), append(heads, head)
+	}
+	if len(heads) > 0 {
+		f.patterns = append(f.patterns, sectionOf(heads))
+	}
+	return nil
+}
+
+// derive has go what was made of the entries: gists, summaries, pins.
+func (f *finder) derive() error {
+	for _, line := range f.events {
+		e, ok := event.As[event.Fade](line)
+		within := func(n int) bool { return e.Entries.From <= n && n <= e.Entries.To }
+		if !ok || e.To == mind.Card || !slices.ContainsFunc(f.entries, within) {
+			continue
+		}
+		f.patterns = append(f.patterns, pinsOf(e.Entries)...)
+		for i, ref := range line.Refs {
+			b, err := f.store.Find(ref.Hash)
+			if err != nil && i > 0 {
+				return err
+			}
+			f.gists[digits(ref.Hash)] = true
+			summary := b.Summary
+			if i > 0 {
+				summary = string(b.Body)
+			}
+			if summary = strings.TrimSpace(summary); len(summary) >= MinText {
+				err = f.also(summary)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find returns what patterns match in data.
+func find(data []byte, patterns []*regexp.Regexp) (out []span) {
+	for _, re := range patterns {
+		for _, m := range re.FindAllSubmatchIndex(data, -1) {
+			if s := (span{m[2*re.NumSubexp()], m[2*re.NumSubexp()+1]}); s.from < s.to {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// found is find, with the gists of marked blobs.
+func (f *finder) found(data []byte) []span {
+	out := find(data, f.patterns)
+	for _, re := range refs {
+		if len(f.gists) == 0 {
+			break
+		}
+		for _, m := range re().FindAllSubmatchIndex(data, -1) {
+			if f.gists[digits(string(data[m[2]:m[3]]))] {
+				out = append(out, span{m[4], m[5]})
+			}
+		}
+	}
+	return out
+}
+
+// blob says what becomes of a stored text, and returns what goes of it.
+func (f *finder) blob(doc *document, found []span) []span {
+	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
+	b, derr := blobs.Decode(doc.data)
+	sum, tomb := blobs.Sum(doc.data), b.Gone != nil && b.Gone.Of == h
+	owner := cmp.Or(b.Life, h.String())
+	switch {
+	case err != nil: // what a crash left
+		doc.of(f, "")
+		return found
+	case derr != nil || sum != h && !tomb: // damage
+		doc.how = Left
+		return found
+	case owner != f.id.Self && !f.taken[h] && !(f.req.Ownerless && f.names[owner] == ""):
+		doc.of(f, owner)
+		return found
+	}
+	if tomb && f.stated[h.String()] != sum.String() { // another life had it erased
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: h.String(), Tombstone: sum.String()})
+		f.count("blobs, erased by another life", Erased, 1)
+	}
+	named := cmp.Or(f.kinds[digits(h.String())], "text")
+	doc.head, doc.Of, doc.kind, doc.what = len(doc.data)-len(b.Body), h.String(), raw, "blobs: "+named
+	if named == life.Epoch || named == "asked" {
+		doc.kind = state
+	} else if _, _, err := mind.AnswerParts(b.Body); err == nil {
+		doc.kind = reply
+	}
+	if h == f.req.Ref {
+		found = append(found, span{doc.head, len(doc.data)})
+	}
+	if f.gists[digits(h.String())] {
+		found = append(found, groups(inHead(), doc.data[:doc.head], 0)...)
+	}
+	if h.String() == f.id.Self {
+		doc.how = soul
+	}
+	return found
+}
+
+// cut plans what goes of a file.
+func (f *finder) cut(doc *document, found []span) error {
+	kept := doc.cuts(found)
+	f.count(doc.what, Erased, len(found)-kept)
+	f.count(noText, Kept, kept)
+	if len(doc.Cuts) == 0 {
+		return nil
+	}
+	after := bytes.Clone(doc.data)
+	doc.Sum = doc.Mask(after)
+	err := doc.readable(after)
+	if err == nil && doc.Of != "" {
+		var tomb []byte
+		tomb, err = redact.Tombstone(doc.Of, f.plan.At, after)
+		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == doc.Of })
+		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: doc.Of, Tombstone: blobs.Sum(tomb).String()})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s could not be read any more (%w)", ErrText, doc.Path, err)
+	}
+	f.plan.Files = append(f.plan.Files, doc.File)
+	if doc.kind == log {
+		f.lines(doc.data, after)
+	}
+	return nil
+}
+
+// lines plans the lines of LIFE that change, with their leaves as they were at first and will be.
+func (f *finder) lines(data, after []byte) {
+	at := int64(0)
+	for line := range bytes.Lines(data) {
+		now := after[at : at+int64(len(line))]
+		if !bytes.Equal(line, now) {
+			e, before := f.erased[at]
+			if !before {
+				e.Before = life.Leaf(string(line))
+			}
+			e.Now = life.Leaf(string(now))
+			line := event.ErasedLine{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}
+			f.plan.Lines = append(f.plan.Lines, line)
+		}
+		at += int64(len(line))
+	}
+}

@@ -1,0 +1,236 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"lethe/blobs"
+	"lethe/compactor/recall/text"
+)
+
+// A run is a file that never changes: segments that follow each other, with
+//
+//	a record for each segment, a Doc
+//	an entry for each term in each class, in the order of their keys: the key and how many postings follow, in 8 bytes,
+//	and the postings, the segments counted from the first of the run, in 2 bytes each
+//	for each beginning of a key, at which byte the entries that begin so do
+//
+// So to look up a term is to read two numbers, and then about a kilobyte.
+type run struct {
+	File  string `json:"file"`  // what follows the index's path and a hyphen
+	First int64  `json:"first"` // segment
+	N     int64  `json:"n"`     // segments
+	Size  int64  `json:"size"`  // bytes of the records and the entries
+	Bits  int    `json:"bits"`  // of a key by which its entry is found
+
+	file *os.File
+}
+
+const (
+	recordBytes = 64
+	keyBits     = 48
+	segmentBits = 64 - keyBits // of a posting, while it is collected
+	bucketBytes = 1 << 10      // of entries whose keys begin alike, about
+)
+
+// keyOf is what a term is known by, with room for its class: a hash, of which one among a thousand indexes of
+// a million terms has the same twice. A match that comes of it is none for stage two.
+func keyOf(term string) uint64 { return hashOf(term) >> (64 - keyBits) &^ (Classes | About) }
+
+// hashOf is FNV-1a, mixed.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	h = (h ^ h>>29) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// open opens the file of a run that begins with a segment.
+func (r *run) open(path string, first int64) (err error) {
+	outside := strings.ContainsRune(r.File, filepath.Separator)
+	if outside || r.First != first || r.N <= 0 || r.Bits < 0 || r.Bits > 32 || r.Size < r.N*recordBytes {
+		return fmt.Errorf("%w: run %s", errDamaged, r.File)
+	}
+	if r.file, err = os.Open(path + "-" + r.File); errors.Is(err, fs.ErrNotExist) {
+		return errRunGone
+	}
+	if err != nil {
+		return err
+	}
+	fi, err := r.file.Stat()
+	if err == nil && fi.Size() != r.Size+4<<r.Bits+4 {
+		err = fmt.Errorf("%w: run %s has %d bytes", errDamaged, r.File, fi.Size())
+	}
+	return err
+}
+
+// read returns n bytes of the file.
+func (r *run) read(at, n int64) ([]byte, error) {
+	data := make([]byte, n)
+	_, err := r.file.ReadAt(data, at)
+	if err == io.EOF {
+		err = fmt.Errorf("%w: run %s ends", errDamaged, r.File)
+	}
+	return data, err
+}
+
+// doc reads the record of a segment.
+func (r *run) doc(segment int64) (d Doc, err error) {
+	data, err := r.read((segment-r.First)*recordBytes, recordBytes)
+	if err == nil {
+		_, err = binary.Decode(data, binary.LittleEndian, &d)
+	}
+	return d, err
+}
+
+// lists returns the postings of a key in each class, nil where there are none.
+func (r *run) lists(key uint64) (out [Classes + 1][]byte, err error) {
+	data, err := r.bucket(key >> (keyBits - r.Bits))
+	for k, list := range entries(data) {
+		if k >= key && k <= key|Classes {
+			out[k-key] = list
+		}
+	}
+	return out, err
+}
+
+// with yields the segments with a filter's term, counted from the run's first segment.
+func (r *run) with(term string) (iter.Seq[int64], error) {
+	lists, err := r.lists(keyOf(term))
+	return r.segments(lists[About]), err
+}
+
+// bucket reads the entries whose keys begin alike.
+func (r *run) bucket(prefix uint64) ([]byte, error) {
+	ends, err := r.read(r.Size+4*int64(prefix), 8)
+	if err != nil {
+		return nil, err
+	}
+	from := int64(binary.LittleEndian.Uint32(ends))
+	to := int64(binary.LittleEndian.Uint32(ends[4:]))
+	if from > to || r.N*recordBytes+to > r.Size {
+		return nil, fmt.Errorf("%w: run %s", errDamaged, r.File)
+	}
+	return r.read(r.N*recordBytes+from, to-from)
+}
+
+// segments yields the postings of a list, the newest first.
+func (r *run) segments(list []byte) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for i := len(list) - 2; i >= 0; i -= 2 {
+			at := int64(binary.LittleEndian.Uint16(list[i:]))
+			if at < r.N && !yield(at) {
+				return
+			}
+		}
+	}
+}
+
+// entries yields keys with their postings, as far as these are not damaged.
+func entries(data []byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		for len(data) >= 8 {
+			head := binary.LittleEndian.Uint64(data)
+			size := 8 + 2*int(head&(1<<segmentBits-1))
+			if size > len(data) || !yield(head>>segmentBits, data[8:size]) {
+				return
+			}
+			data = data[size:]
+		}
+	}
+}
+
+// batch collects segments for a run.
+type batch struct {
+	first    int64
+	records  []byte
+	postings []uint64            // each a key, and a segment counted from first
+	hashes   map[blobs.Hash]bool // of originals
+}
+
+const mostPostings = 1 << 20 // of a batch: 8 MB
+
+func (b *batch) segments() int { return len(b.records) / recordBytes }
+
+// full reports whether there is enough for a run, or the segments of another original may be too many.
+func (b *batch) full() bool {
+	return len(b.postings) >= mostPostings || b.segments() >= 1<<segmentBits-text.MaxSegments
+}
+
+// take adds an original.
+func (b *batch) take(d document) (err error) {
+	for i, keys := range d.rows {
+		for _, key := range keys {
+			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
+		}
+		d.Segment = int64(i)
+		if b.records, err = binary.Append(b.records, binary.LittleEndian, d.Doc); err != nil {
+			return err
+		}
+	}
+	b.hashes[d.Hash] = true
+	return nil
+}
+
+// join puts the segments of the run before into the batch, too.
+func (b *batch) join(r run) error {
+	data, err := r.read(0, r.Size)
+	if err != nil {
+		return err
+	}
+	for i := range b.postings {
+		b.postings[i] += uint64(r.N)
+	}
+	records := data[:r.N*recordBytes]
+	for key, list := range entries(data[len(records):]) {
+		for at := range r.segments(list) {
+			b.postings = append(b.postings, key<<segmentBits|uint64(at))
+		}
+	}
+	b.records = slices.Concat(records, b.records)
+	b.first = r.First
+	return nil
+}
+
+// write writes the run of a batch beside the index at a path, and makes it durable.
+func (b *batch) write(path string) (r run, err error) {
+	slices.Sort(b.postings)
+	b.postings = slices.Compact(b.postings) // what is written about an original says some words twice
+	r = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(4 * len(b.postings) / bucketBytes))}
+	data, starts := b.records, []byte(nil)
+	start := func(prefix uint64) { // the entries up to a beginning of a key do not begin before here
+		for len(starts) <= 4*int(prefix) {
+			starts = binary.LittleEndian.AppendUint32(starts, uint32(len(data)-len(b.records)))
+		}
+	}
+	for from, to := 0, 0; from < len(b.postings); from = to {
+		key := b.postings[from] >> segmentBits
+		for to < len(b.postings) && b.postings[to]>>segmentBits == key {
+			to++
+		}
+		start(key >> (keyBits - r.Bits))
+		data = binary.LittleEndian.AppendUint64(data, key<<segmentBits|uint64(to-from))
+		for _, p := range b.postings[from:to] {
+			data = binary.LittleEndian.AppendUint16(data, uint16(p))
+		}
+	}
+	start(1 << r.Bits)
+	r.Size = int64(len(data))
+	if r.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-"); err != nil {
+		return r, err
+	}
+	r.File = strings.TrimPrefix(filepath.Base(r.file.Name()), filepath.Base(path)+"-")
+	_, err = r.file.Write(append(data, starts...))
+	return r, errors.Join(err, r.file.Sync())
+}

@@ -1,0 +1,95 @@
+package recall
+
+import (
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"lethe/blobs"
+	"lethe/compactor/recall/text"
+)
+
+// query is a text as something to look for.
+type query struct {
+	terms   []term
+	periods []text.Period
+}
+
+// term is one word or identifier of a query, each once.
+type term struct {
+	text  string // folded
+	stem  string // as the index has it
+	parts bool   // an identifier whose parts are terms too
+	part  bool   // such a part
+	dated bool   // looked up as a time too: a word for a month or a year, or a day
+}
+
+// What is read of a query.
+const (
+	mostQuery   = 4000 // bytes
+	mostWords   = 96
+	mostPeriods = 16
+)
+
+// analyse reads a text as a query. now is what "yesterday" counts from. It is pure,
+// and cheap enough for each message that comes in.
+func analyse(said string, now time.Time) query {
+	// What is structure in stored text is not in a text from outside.
+	said = norm.NFC.String(blobs.Escape(strings.ToValidUTF8(text.Cut(said, mostQuery), " ")))
+	q := query{periods: text.Periods(said, now)}
+	q.periods = q.periods[:min(len(q.periods), mostPeriods)]
+	q.collect(said)
+	return q
+}
+
+// matcher finds the terms in a text.
+func (q query) matcher() *text.Matcher {
+	stems := make([]string, len(q.terms))
+	for i, t := range q.terms {
+		stems[i] = t.stem
+	}
+	return text.NewMatcher(stems)
+}
+
+// collect adds the terms of a text.
+func (q *query) collect(said string) {
+	at := map[string]int{}
+	stems := text.Stems{}
+	ident := 0
+	for t := range text.Tokens(said) {
+		day, dated := q.dated(t)
+		if day && t.Kind != text.Day || t.Stop() {
+			continue
+		}
+		if t.Kind == text.Part {
+			q.terms[ident].parts = true
+		}
+		add := term{
+			text:  t.Text,
+			stem:  stems.Term(t),
+			part:  t.Kind == text.Part,
+			dated: dated,
+		}
+		i, ok := at[add.stem]
+		if !ok && len(q.terms) < mostWords {
+			i, ok = len(q.terms), true
+			at[add.stem] = i
+			q.terms = append(q.terms, add)
+		}
+		if t.Kind == text.Ident && ok {
+			ident = i
+		}
+	}
+}
+
+// dated reports whether a token is part of a date that is looked up as a time, and
+// whether that is a day: then its day token stands for all of it.
+func (q *query) dated(t text.Token) (day, dated bool) {
+	for _, p := range q.periods {
+		if p.Words.From <= t.From && t.To <= p.Words.To {
+			return p.Until.Sub(p.Since) < 48*time.Hour, true
+		}
+	}
+	return false, t.Kind == text.Day
+}

@@ -1,0 +1,186 @@
+// Package recall searches everything that a life has faded, so that what was
+// forgotten can be found again.
+//
+//	x := recall.Open(filepath.Join(dir, "recall.db"), state.Owns, log)
+//	added, err := x.Sync(ctx, store, lifePath)
+//	hits, err := x.Search(ctx, store, recall.Query{Text: "the retry backoff", Limit: 10, Now: time.Now()})
+//
+// The index is a cache, kept by package index: deleting it loses nothing. A search
+// reads posting lists for candidates, and then reads and verifies the blob of each
+// candidate and ranks it by what it says. So nothing is a hit because the index
+// says so. What a search may cost is bounded, whatever is asked and whatever was
+// said, and it ends soon after its context.
+//
+// docs/recall.md says how to use it, docs/internals/recall.md how it works and what
+// was measured.
+package recall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"lethe/blobs"
+	"lethe/compactor/recall/index"
+	"lethe/compactor/recall/text"
+)
+
+// ErrEmpty says that a query has no word to look for.
+var ErrEmpty = errors.New("the query has no word to look for")
+
+// ErrBusy says that another process is bringing the index up to date. What is in it
+// can be searched meanwhile.
+var ErrBusy = index.ErrBusy
+
+// ErrRebuilding says that there is no index that can be used: it is new, it was
+// removed, or it turned out to be damaged. The next Sync makes it.
+var ErrRebuilding = index.ErrRebuilding
+
+// Query is what to look for.
+type Query struct {
+	// Text is plain words: nothing in it is syntax. Only the first 4000 bytes are
+	// read.
+	Text  string
+	Limit int // hits at most, from 1
+	// Since and Until bound the time of the content, both included; zero is no
+	// bound. The time is that of a line's tag, and where nothing has one, that of
+	// the entry.
+	Since, Until time.Time
+	Room         string    // only what was heard in this room
+	Tool         string    // only calls of this tool, and their results
+	Kind         string    // only this: chat, reply, tool or note
+	Now          time.Time // what "last week" counts from
+}
+
+// Found is what a search has found.
+type Found struct {
+	Hits   []Hit    // best first
+	Absent []string // words of the query that are in no original
+	Lost   int      // originals that may fit and cannot be read, since their blobs are missing or damaged
+}
+
+// Hit is one faded original that fits a query.
+type Hit struct {
+	Hash     blobs.Hash `json:"hash"`
+	From, To int        `json:"-"`  // its entries, both included
+	At       time.Time  `json:"at"` // when the last of it was said
+	Gist     string     `json:"gist"`
+	Rooms    []string   `json:"rooms,omitempty"`
+	Tools    []string   `json:"tools,omitempty"`
+	Kinds    []string   `json:"kinds,omitempty"`
+	Passage  string     `json:"passage"`        // raw text, at most 400 characters on one to three lines
+	Also     string     `json:"also,omitempty"` // another passage: what else fits best, or how the turn ended
+	// Offset is where the passage's message begins in the body, or the passage itself where that is
+	// far before; in characters, for UNCOMPACT.
+	Offset     int     `json:"offset"`
+	Score      float64 `json:"-"`          // higher is better; comparable within one answer only
+	Confidence float64 `json:"confidence"` // 0 to 1: how likely it is what was asked for
+	// Overtaken is the last entry of what has overtaken the original, or 0; see NewerFirst.
+	Overtaken int `json:"overtaken_by,omitempty"`
+}
+
+// Shown is what a reader is shown: the passage, and the other one if there is one.
+func (h Hit) Shown() string {
+	if h.Also == "" {
+		return h.Passage
+	}
+	return h.Passage + "\n…\n" + h.Also
+}
+
+// Index is an index, which is kept by Sync. It is safe for concurrent use.
+type Index struct {
+	index.Index
+	told sync.Map // originals that cannot be read and that the log names
+}
+
+// Open returns the index at path, of the life that owns blobs. It is read when it
+// is first used, and made or made again by Sync.
+func Open(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
+	return &Index{Index: index.Index{Path: path, Owns: owns, Log: log}}
+}
+
+const (
+	mostHints = 3
+	nearRunes = 600 // from where a message begins to its passage
+)
+
+// Search returns the best hits for a query. Each was read from the
+// store and verified. With no word to look for the error is ErrEmpty; without an
+// index that can be used, ErrRebuilding.
+func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) (f Found, err error) {
+	a := analyse(q.Text, q.Now)
+	if len(a.terms) == 0 && len(a.periods) == 0 {
+		return f, ErrEmpty
+	}
+	var list *shortlist
+	err = x.View(ctx, func(v *index.View) (err error) {
+		list, err = stageOne(ctx, v, a, q)
+		return err
+	})
+	var cands []candidate
+	if err == nil {
+		f.Absent = list.absent(a)
+		cands, f.Lost, err = x.candidates(ctx, store, affordable(list.docs), q)
+	}
+	if err == nil {
+		f.Hits, err = rank(ctx, a, cands, list)
+	}
+	if err != nil {
+		return f, fmt.Errorf("search: %w", err)
+	}
+	f.Hits = f.Hits[:min(q.Limit, len(f.Hits))]
+	return f, nil
+}
+
+// Hints returns at most three hits that match a text well, best first, and
+// mostly none: as Hinted chooses them of the best three. The text is what somebody
+// has said, or what a tool has printed. A text without a word to look for has no
+// hints.
+func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) (Found, error) {
+	f, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
+	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
+		return f, nil
+	}
+	f.Hits = Hinted(f.Hits, least)
+	return f, err
+}
+
+// lost tells the log of an original that cannot be read, once.
+func (x *Index) lost(h blobs.Hash, err error) {
+	if _, told := x.told.LoadOrStore(h, true); !told {
+		x.Log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
+			"hash", h, "error", err)
+	}
+}
+
+// start is the byte at which to open an original for a line of it: where its message begins,
+// or the whole of a line that came in pieces, if that is near.
+func start(body string, l text.Line) int {
+	at := strings.LastIndex(body[:l.From], "\n") + 1
+	if l.Message != nil {
+		at = strings.LastIndex(body[:min(l.From+len(l.Tag), len(body))], l.Tag)
+	}
+	if at < 0 || utf8.RuneCountInString(body[at:l.From]) > nearRunes {
+		return l.From
+	}
+	return at
+}
+
+// NewerFirst marks the hits that something has overtaken, as mind.Context has it, and has what has done so, where it is
+// a hit, change places with them.
+func NewerFirst(hits []Hit, overtaken map[string]int) {
+	for i := 0; i < len(hits); i++ {
+		by := overtaken[fmt.Sprintf("e%d..e%d", hits[i].From, hits[i].To)]
+		hits[i].Overtaken = by
+		if k := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To }); k > 0 && by > hits[i].To {
+			hits[i], hits[i+k] = hits[i+k], hits[i]
+			i-- // something newer may have overtaken that one
+		}
+	}
+}
