@@ -5,312 +5,148 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
 
-// allowed lists, for each package, what it may import of ours. It is the map of
-// the code: what a package is not given here it has to do without.
-var allowed = map[string][]string{
-	"lethe": {},
-	"lethe/agent": {
-		"lethe", "lethe/blobs", "lethe/agent/branch", "lethe/chat", "lethe/compactor", "lethe/agent/beside", "lethe/agent/crew",
-		"lethe/agent/gate", "lethe/agent/home", "lethe/agent/hook", "lethe/internal/durable", "lethe/internal/panics",
-		"lethe/internal/picture", "lethe/internal/secret", "lethe/agent/status", "lethe/agent/journal", "lethe/life",
-		"lethe/life/event", "lethe/agent/llm", "lethe/mind/message", "lethe/mind", "lethe/agent/outside", "lethe/agent/reach", "lethe/compactor/recall",
-		"lethe/agent/hint", "lethe/agent/request", "lethe/agent/spend", "lethe/agent/spend/wallet", "lethe/agent/tools", "lethe/agent/wake",
-	},
-	"lethe/cmd/lethe/archive": {
-		"lethe/blobs", "lethe/chat", "lethe/cmd/lethe/check", "lethe/agent/home", "lethe/internal/durable", "lethe/internal/must",
-		"lethe/internal/secret", "lethe/agent/journal", "lethe/life/event", "lethe/mind", "lethe/life/proof",
-	},
-	"lethe/blobs": {"lethe/internal/durable"},
-	"lethe/agent/branch": {
-		"lethe/blobs", "lethe/agent/home", "lethe/agent/journal", "lethe/life/event", "lethe/agent/llm", "lethe/mind", "lethe/agent/request",
-	},
-	"lethe/bridge": {
-		"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/secret", "lethe/agent/status",
-	},
-	"lethe/bridge/access": {"lethe/chat", "lethe/internal/durable"},
-	"lethe/bridge/acp": {
-		"lethe", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/agent/events", "lethe/agent/home", "lethe/agent/host",
-		"lethe/internal/durable", "lethe/agent/status", "lethe/bridge/report",
-	},
-	"lethe/bridge/mcp": {
-		"lethe", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/chat", "lethe/agent/events", "lethe/agent/home", "lethe/agent/host",
-		"lethe/internal/secret", "lethe/agent/reach", "lethe/bridge/report", "lethe/agent/wake",
-	},
-	"lethe/bridge/serve": {
-		"lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/bridge/serve/push",
-		"lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/internal/secret", "lethe/agent/status",
-		"lethe/mind", "lethe/bridge/report", "lethe/agent/share/hosts", "lethe/agent/wake/trigger",
-	},
-	"lethe/bridge/serve/api": {
-		"lethe/blobs", "lethe/bridge/serve/backend", "lethe/chat", "lethe/agent/events", "lethe/agent/home", "lethe/bridge/report",
-	},
-	"lethe/bridge/serve/backend": {
-		"lethe/agent", "lethe/blobs", "lethe/bridge", "lethe/chat", "lethe/agent/events", "lethe/agent/home",
-		"lethe/internal/media", "lethe/internal/secret", "lethe/life", "lethe/bridge/report",
-	},
-	"lethe/bridge/serve/guard": {},
-	"lethe/bridge/serve/openai": {
-		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/agent/events", "lethe/agent/home",
-		"lethe/agent/host", "lethe/life", "lethe/mind",
-	},
-	"lethe/bridge/serve/page": {
-		"lethe", "lethe/blobs", "lethe/bridge/serve/backend", "lethe/bridge/serve/push", "lethe/chat", "lethe/agent/config",
-		"lethe/agent/events", "lethe/agent/home", "lethe/agent/host", "lethe/internal/durable", "lethe/internal/lazy",
-		"lethe/internal/markdown", "lethe/internal/picture", "lethe/agent/status", "lethe/life", "lethe/life/event",
-		"lethe/agent/llm", "lethe/mind", "lethe/bridge/report", "lethe/agent/request", "lethe/agent/wake/trigger",
-	},
-	"lethe/bridge/serve/push": {
-		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/chat", "lethe/internal/durable", "lethe/bridge/report",
-	},
-	"lethe/bridge/telegram": {
-		"lethe/blobs", "lethe/bridge", "lethe/bridge/access", "lethe/bridge/telegram/markup", "lethe/chat",
-		"lethe/internal/durable", "lethe/agent/status",
-	},
-	"lethe/bridge/telegram/markup": {"lethe/internal/markdown"},
-	"lethe/bridge/terminal": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/events", "lethe/internal/markdown", "lethe/internal/secret",
-		"lethe/agent/status", "lethe/life",
-	},
-	"lethe/agent/tools/catalogue": {"lethe/blobs", "lethe/compactor/recall/text"},
-	"lethe/chat":                  {"lethe/internal/durable"},
-	"lethe/cmd/lethe/check": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/journal", "lethe/life",
-		"lethe/life/event", "lethe/mind", "lethe/life/proof", "lethe/agent/spend",
-	},
-	"lethe/cmd/lethe": {
-		"lethe", "lethe/agent", "lethe/cmd/lethe/archive", "lethe/blobs", "lethe/bridge", "lethe/bridge/access",
-		"lethe/bridge/acp", "lethe/bridge/mcp", "lethe/bridge/serve", "lethe/bridge/serve/api",
-		"lethe/bridge/serve/backend", "lethe/bridge/serve/openai", "lethe/bridge/serve/page",
-		"lethe/bridge/telegram", "lethe/bridge/terminal", "lethe/chat", "lethe/cmd/lethe/check", "lethe/agent/config",
-		"lethe/deploy", "lethe/cmd/lethe/doctor", "lethe/cmd/lethe/erase", "lethe/agent/events", "lethe/agent/home", "lethe/agent/host",
-		"lethe/internal/child", "lethe/cmd/lethe/demo", "lethe/internal/durable", "lethe/internal/media",
-		"lethe/internal/must", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/agent/journal", "lethe/life",
-		"lethe/life/event", "lethe/agent/llm", "lethe/agent/llm/rehearsal", "lethe/agent/tools/mcp", "lethe/mind", "lethe/life/proof",
-		"lethe/bridge/report", "lethe/agent/request", "lethe/agent/share/hosts", "lethe/agent/tools/skills", "lethe/agent/tools",
-	},
-	"lethe/compactor": {"lethe/blobs", "lethe/chat", "lethe/life/event", "lethe/mind/message", "lethe/mind"},
-	"lethe/agent/beside": {
-		"lethe/compactor", "lethe/internal/panics", "lethe/internal/secret", "lethe/life/event", "lethe/agent/llm",
-		"lethe/agent/spend/wallet",
-	},
-	"lethe/agent/config": {
-		"lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/internal/secret", "lethe/agent/llm", "lethe/agent/tools/mcp",
-		"lethe/agent/share/hosts", "lethe/agent/spend", "lethe/agent/tools", "lethe/agent/tools/web",
-	},
-	"lethe/agent/crew": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/panics", "lethe/agent/status", "lethe/mind",
-		"lethe/agent/tools",
-	},
-	"lethe/deploy":               {},
-	"lethe/agent/tools/document": {"lethe/internal/lazy", "lethe/internal/worker"},
-	"lethe/cmd/lethe/doctor": {
-		"lethe/bridge", "lethe/agent/config", "lethe/agent/home", "lethe/agent/hook", "lethe/agent/host", "lethe/internal/durable",
-		"lethe/internal/sandbox", "lethe/agent/llm", "lethe/mind", "lethe/agent/share", "lethe/agent/share/streams", "lethe/agent/tools",
-	},
-	"lethe/cmd/lethe/erase": {
-		"lethe/blobs", "lethe/bridge", "lethe/cmd/lethe/check", "lethe/agent/home", "lethe/internal/durable",
-		"lethe/agent/redact", "lethe/life", "lethe/life/event", "lethe/mind",
-	},
-	"lethe/agent/events": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/status", "lethe/life", "lethe/life/event", "lethe/agent/llm", "lethe/mind",
-	},
-	"lethe/agent/gate": {"lethe/blobs", "lethe/mind", "lethe/agent/tools"},
-	"lethe/agent/home": {
-		"lethe", "lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/internal/must",
-		"lethe/agent/redact", "lethe/internal/secret", "lethe/life", "lethe/life/event", "lethe/mind",
-	},
-	"lethe/agent/hook": {"lethe/internal/sandbox"},
-	"lethe/agent/host": {
-		"lethe/agent", "lethe/blobs", "lethe/agent/tools/catalogue", "lethe/chat", "lethe/agent/config", "lethe/agent/crew", "lethe/agent/events",
-		"lethe/agent/gate", "lethe/agent/home", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/life", "lethe/agent/llm",
-		"lethe/agent/llm/rehearsal", "lethe/agent/tools/mcp", "lethe/mind", "lethe/agent/share/hosts", "lethe/agent/tools/skills", "lethe/agent/tools",
-		"lethe/agent/wake",
-	},
-	"lethe/internal/child":    {},
-	"lethe/cmd/lethe/demo":    {"lethe/chat", "lethe/internal/must", "lethe/agent/status"},
-	"lethe/internal/durable":  {},
-	lazy:                      {},
-	"lethe/internal/markdown": {"lethe/chat"},
-	"lethe/internal/media":    {},
-	"lethe/internal/must":     {},
-	"lethe/internal/panics":   {},
-	"lethe/internal/picture":  {},
-	"lethe/agent/redact":      {"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/life", "lethe/life/event"},
-	"lethe/internal/sandbox":  {},
-	"lethe/internal/secret":   {},
-	"lethe/agent/status": {
-		"lethe/chat", "lethe/internal/durable", "lethe/internal/lazy", "lethe/internal/secret", "lethe/agent/spend",
-	},
-	"lethe/internal/test/botapi":    {},
-	"lethe/internal/test/crashdisk": {"lethe/internal/durable"},
-	"lethe/internal/test/dialect":   {},
-	"lethe/internal/test/lethetest": {"lethe/internal/durable"},
-	"lethe/internal/test/memstore":  {"lethe/agent/share"},
-	"lethe/internal/test/oauthtest": {},
-	"lethe/internal/test/rehearsal": {"lethe/agent/llm/rehearsal"},
-	"lethe/internal/test/servetest": {
-		"lethe/blobs", "lethe/bridge", "lethe/bridge/serve/backend", "lethe/bridge/serve/guard", "lethe/chat",
-		"lethe/agent/home", "lethe/internal/test/lethetest", "lethe/bridge/report",
-	},
-	"lethe/internal/test/sharetest": {"lethe/internal/test/lethetest", "lethe/agent/share"},
-	"lethe/internal/worker":         {"lethe/internal/sandbox"},
-	"lethe/agent/journal": {
-		"lethe/blobs", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/redact", "lethe/internal/secret",
-		"lethe/life", "lethe/life/event", "lethe/mind", "lethe/life/proof", "lethe/agent/spend", "lethe/agent/tools",
-	},
-	"lethe/cmd/lab": {"lethe/agent/host", "lethe/cmd/lab/bench", "lethe/cmd/lab/eval", "lethe/cmd/lab/replay", "lethe/cmd/lab/vitals"},
-	"lethe/cmd/lab/bench": {
-		"lethe/blobs", "lethe/chat", "lethe/internal/must", "lethe/life", "lethe/life/event", "lethe/compactor/recall",
-	},
-	"lethe/cmd/lab/eval": {
-		"lethe/agent", "lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/status",
-		"lethe/life", "lethe/life/event", "lethe/agent/llm", "lethe/mind", "lethe/compactor/recall", "lethe/compactor/recall/text", "lethe/agent/tools",
-	},
-	"lethe/cmd/lab/replay": {
-		"lethe", "lethe/blobs", "lethe/chat", "lethe/compactor", "lethe/life/event", "lethe/agent/llm", "lethe/mind/message",
-		"lethe/agent/llm/rehearsal", "lethe/mind", "lethe/compactor/recall/text", "lethe/agent/tools",
-	},
-	"lethe/cmd/lab/size":        {},
-	"lethe/cmd/lab/vitals":      {"lethe/cmd/lab/bench", "lethe/cmd/lab/eval", "lethe/cmd/lab/replay", "lethe/cmd/lab/size"},
-	"lethe/life":                {"lethe/blobs", "lethe/internal/durable", "lethe/life/proof"},
-	"lethe/life/event":          {"lethe/blobs", "lethe/chat", "lethe/life"},
-	"lethe/agent/llm":           {"lethe/internal/picture", "lethe/internal/secret", "lethe/mind/message"},
-	"lethe/mind/message":        {},
-	"lethe/agent/llm/rehearsal": {"lethe/compactor", "lethe/mind", "lethe/compactor/recall/text"},
-	"lethe/agent/tools/mcp": {"lethe/internal/lazy",
-		"lethe/blobs", "lethe/agent/tools/catalogue", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/internal/secret",
-	},
-	"lethe/mind": {"lethe/blobs", "lethe/chat", "lethe/life", "lethe/life/event", "lethe/mind/message"},
-	"lethe/agent/outside": {
-		"lethe/blobs", "lethe/agent/tools/catalogue", "lethe/internal/durable", "lethe/internal/sandbox", "lethe/agent/journal",
-		"lethe/life/event", "lethe/mind",
-	},
-	"lethe/life/proof": {"lethe/internal/durable"},
-	"lethe/agent/reach": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/picture", "lethe/life/event", "lethe/mind",
-		"lethe/compactor/recall", "lethe/agent/hint", "lethe/agent/tools", "lethe/agent/wake",
-	},
-	"lethe/compactor/recall": {"lethe/blobs", "lethe/internal/panics", "lethe/compactor/recall/index", "lethe/compactor/recall/text"},
-	"lethe/agent/hint":       {"lethe/blobs", "lethe/chat", "lethe/mind", "lethe/compactor/recall", "lethe/agent/tools"},
-	"lethe/compactor/recall/index": {
-		"lethe/blobs", "lethe/internal/durable", "lethe/life", "lethe/life/event", "lethe/mind", "lethe/compactor/recall/text",
-	},
-	"lethe/compactor/recall/text": {"lethe/blobs", "lethe/chat", "lethe/mind"},
-	"lethe/bridge/report": {
-		"lethe/blobs", "lethe/agent/branch", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/status",
-		"lethe/life", "lethe/life/event", "lethe/agent/llm", "lethe/mind", "lethe/compactor/recall", "lethe/agent/request", "lethe/agent/spend",
-		"lethe/agent/spend/wallet", "lethe/agent/tools", "lethe/agent/wake/trigger",
-	},
-	"lethe/agent/request": {"lethe/compactor", "lethe/agent/home", "lethe/life", "lethe/agent/llm", "lethe/mind", "lethe/agent/outside"},
-	"lethe/agent/share":   {"lethe/internal/durable", "lethe/internal/secret"},
-	"lethe/agent/share/hosts": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/journal", "lethe/life",
-		"lethe/life/event", "lethe/mind", "lethe/life/proof", "lethe/agent/share", "lethe/agent/share/lives", "lethe/agent/share/rooms",
-		"lethe/agent/share/streams", "lethe/agent/spend",
-	},
-	"lethe/agent/share/lives": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/agent/status", "lethe/life",
-		"lethe/mind", "lethe/agent/share", "lethe/agent/share/streams",
-	},
-	"lethe/agent/share/rooms":   {"lethe/blobs", "lethe/chat", "lethe/internal/durable", "lethe/agent/share", "lethe/agent/share/streams"},
-	"lethe/agent/share/streams": {"lethe/blobs", "lethe/internal/durable", "lethe/internal/secret", "lethe/agent/share"},
-	"lethe/agent/tools/skills":  {"lethe/agent/tools/catalogue", "lethe/internal/durable", "lethe/internal/lazy", "lethe/internal/sandbox"},
-	"lethe/agent/spend":         {"lethe/internal/durable", "lethe/life", "lethe/life/event"},
-	"lethe/agent/spend/wallet":  {"lethe/blobs", "lethe/agent/home", "lethe/life/event", "lethe/agent/llm", "lethe/agent/spend"},
-	"lethe/agent/tools": {
-		"lethe/blobs", "lethe/agent/tools/catalogue", "lethe/chat", "lethe/agent/tools/document", "lethe/internal/durable", "lethe/internal/media",
-		"lethe/internal/picture", "lethe/internal/sandbox", "lethe/internal/secret", "lethe/agent/wake/trigger", "lethe/agent/tools/web",
-	},
-	"lethe/agent/wake/trigger": {"lethe/chat"},
-	"lethe/agent/wake": {
-		"lethe/blobs", "lethe/chat", "lethe/agent/home", "lethe/internal/durable", "lethe/internal/secret",
-		"lethe/agent/status", "lethe/agent/journal", "lethe/life/event", "lethe/mind", "lethe/agent/tools", "lethe/agent/wake/trigger",
-	},
-	"lethe/agent/tools/web": {"lethe/agent/tools/document", "lethe/internal/lazy", "lethe/internal/secret", "lethe/internal/worker"},
+// floors returns the floor of each room in a block of docs/design.md with the given name: 0 is the highest. Rooms between
+// two arrows stand on one floor.
+func floors(t *testing.T, name string) map[string]int {
+	t.Helper()
+	design, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(design), "\n```"+name+"\n")
+	block, _, _ = strings.Cut(block, "\n```")
+	rooms := map[string]int{}
+	for n, floor := range strings.Split(block, "→") {
+		for room := range strings.SplitSeq(floor, ",") {
+			rooms[strings.TrimSpace(room)] = n
+		}
+	}
+	if len(rooms) < 5 {
+		t.Fatalf("docs/design.md has no %s", name)
+	}
+	return rooms
 }
-
-// lazy may be imported by all.
-const lazy = "lethe/internal/lazy"
 
 // only lists libraries that belong to one package each, or what is under it; the test server
 // of the Bot API speaks with the same types as the bridge.
 var only = map[string]string{
-	"github.com/coder/acp-go-sdk":         "lethe/bridge/acp",
-	"github.com/cohesion-org/deepseek-go": "lethe/agent/llm",
-	"github.com/fsnotify/fsnotify":        "lethe/chat",
-	"github.com/go-telegram/bot":          "lethe/bridge/telegram",
-	"github.com/blevesearch/snowballstem": "lethe/compactor/recall/text",
-	"github.com/minio/minio-go":           "lethe/agent/share",
-	"github.com/nats-io/nats.go":          "lethe/agent/share",
-	"github.com/nats-io/nats-server":      "lethe/internal/test/sharetest",
-	"golang.org/x/image":                  "lethe/internal/picture",
+	"github.com/coder/acp-go-sdk":         "bridge/acp",
+	"github.com/cohesion-org/deepseek-go": "agent/llm",
+	"github.com/fsnotify/fsnotify":        "chat",
+	"github.com/go-telegram/bot":          "bridge/telegram",
+	"github.com/blevesearch/snowballstem": "compactor/recall/text",
+	"github.com/minio/minio-go":           "agent/share",
+	"github.com/nats-io/nats.go":          "agent/share",
+	"github.com/nats-io/nats-server":      "internal/test/sharetest",
+	"golang.org/x/image":                  "internal/picture",
 }
 
+// A package imports rooms below its own, and its own. Tests and internal/test stand outside: nothing that is built imports
+// internal/test.
 func TestImportsRunDownwards(t *testing.T) {
-	seen := map[string]bool{}
+	house, agent := floors(t, "house"), floors(t, "agent")
+	design, err := os.ReadFile("docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, imports := range packages(t) {
+		if path != "" && !strings.Contains(string(design), "`"+path+"`") {
+			t.Errorf("%s is not in docs/design.md", path)
+		}
+		for _, imp := range imports {
+			for lib, owner := range only {
+				if strings.HasPrefix(imp, lib) && !strings.HasPrefix(path+"/", owner+"/") && path != "internal/test/botapi" {
+					t.Errorf("%s imports %s, which belongs to %s", path, imp, owner)
+				}
+			}
+			if imp, ours := strings.CutPrefix(imp+"/", "lethe/"); ours {
+				imp = strings.TrimSuffix(imp, "/")
+				holds(t, path, imp, house, roomOf)
+				if roomOf(path) == "agent" && roomOf(imp) == "agent" {
+					holds(t, path, imp, agent, roomOfAgent)
+				}
+			}
+		}
+	}
+}
+
+// roomOf returns the folder at the root that holds a package, and "lethe" for the root itself.
+func roomOf(path string) string {
+	room, _, _ := strings.Cut(path, "/")
+	if room == "" {
+		return "lethe"
+	}
+	return room
+}
+
+// roomOfAgent returns the folder below agent that holds a package, and "loop" for agent itself.
+func roomOfAgent(path string) string {
+	path, below := strings.CutPrefix(path, "agent/")
+	if !below {
+		return "loop"
+	}
+	return roomOf(path)
+}
+
+// holds fails unless imp is of the same room as path, or of one on a lower floor.
+func holds(t *testing.T, path, imp string, floor map[string]int, room func(string) string) {
+	t.Helper()
+	const outside = "internal/test/"
+	if strings.HasPrefix(path, outside) {
+		return
+	}
+	from, to := room(path), room(imp)
+	for _, name := range []string{from, to} {
+		if _, known := floor[name]; !known {
+			t.Errorf("%s has no floor in docs/design.md", name)
+		}
+	}
+	if strings.HasPrefix(imp, outside) || from != to && floor[from] >= floor[to] {
+		t.Errorf("%s imports %s, which does not stand below it in docs/design.md", path, imp)
+	}
+}
+
+// packages returns what each package of the tree imports, without its tests, by its path below the root.
+func packages(t *testing.T) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
 	err := filepath.WalkDir(".", func(dir string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		if name := d.Name(); dir != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "docs") {
+		name := d.Name()
+		if dir != "." && (strings.HasPrefix(name, ".") || name == "testdata" || name == "docs" || name == "node_modules") {
 			return filepath.SkipDir
 		}
 		pkg, err := build.ImportDir(dir, 0)
 		if _, none := err.(*build.NoGoError); none {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-		path := "lethe"
-		if dir != "." {
-			path += "/" + filepath.ToSlash(dir)
-		}
-		seen[path] = true
-		check(t, path, pkg.Imports)
-		return nil
+		all[strings.TrimPrefix(filepath.ToSlash(dir), ".")] = pkg.Imports
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(all) < 20 {
+		t.Fatal(len(all), err)
 	}
-	design, err := os.ReadFile("docs/design.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path := range allowed {
-		if !seen[path] {
-			t.Errorf("%s is on the map and not in the tree", path)
-		}
-		name, ours := strings.CutPrefix(path, "lethe/")
-		if ours && name != "deploy" && !strings.Contains(string(design), "`"+name+"`") {
-			t.Errorf("%s is not in docs/design.md", name)
-		}
-	}
+	return all
 }
 
-func check(t *testing.T, path string, imports []string) {
-	may, known := allowed[path]
-	if !known {
-		t.Errorf("%s is not on the map of packages: add it, with what it may import", path)
+// The root holds the rooms of the house, what is no code, and files.
+func TestRoot(t *testing.T) {
+	house := floors(t, "house")
+	house["docs"], house["findings"] = 0, 0
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, imp := range may {
-		if !slices.Contains(imports, imp) {
-			t.Errorf("%s may import %s, and does not: take it out of the map", path, imp)
-		}
-	}
-	for _, imp := range imports {
-		if (imp == "lethe" || strings.HasPrefix(imp, "lethe/")) && imp != lazy && !slices.Contains(may, imp) {
-			t.Errorf("%s imports %s, which the map does not allow", path, imp)
-		}
-		for lib, owner := range only {
-			if strings.HasPrefix(imp, lib) && path != owner && path != "lethe/internal/test/botapi" && !strings.HasPrefix(path, owner+"/") {
-				t.Errorf("%s imports %s, which belongs to %s", path, imp, owner)
-			}
+	for _, e := range entries {
+		_, known := house[e.Name()]
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !known {
+			t.Errorf("%s is no room of the house in docs/design.md", e.Name())
 		}
 	}
 }

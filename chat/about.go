@@ -10,6 +10,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"lethe/internal/durable"
+	"lethe/internal/screen"
 )
 
 // About is what people have written about a room, in chats/<room>.toml. Any program may read and write it.
@@ -55,6 +56,6 @@ func (a About) Write(home, room string) error {
 
 // title makes one line of what may be a title.
 func title(text string) string {
-	runes := []rune(Sanitize(fields(cleanUTF8(text))))
+	runes := []rune(screen.Sanitize(fields(cleanUTF8(text))))
 	return string(runes[:min(len(runes), maxTitle)])
 }

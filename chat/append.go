@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"lethe/internal/durable"
+	"lethe/internal/screen"
 )
 
 // Append adds line, one whole line with its newline as Format makes it, to the
@@ -84,7 +85,7 @@ func find(f *os.File, size int64, line []byte, from int64) (at, to int64, found,
 	want := trimEOL(line)
 	s, atLine := newLineScanner(f, from, max(maxLine, len(want)))
 	equal := func(raw []byte) bool {
-		return bytes.Equal(raw, want) || len(raw) < len(want) && visible(string(raw), unsafeInRoom) == string(want)
+		return bytes.Equal(raw, want) || len(raw) < len(want) && screen.SanitizeControls(string(raw)) == string(want)
 	}
 	for atLine && s.next() {
 		if equal(trimEOL(s.raw)) {

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"lethe/internal/screen"
 	"lethe/internal/test/lethetest"
 )
 
@@ -35,14 +36,14 @@ func FuzzFormat(f *testing.F) {
 			return
 		}
 		l := Parse(line)
-		if bytes.IndexByte(line, '\n') != len(line)-1 || strings.ContainsFunc(string(line[:len(line)-1]), unsafeInRoom) || !utf8.Valid(line) {
+		if bytes.IndexByte(line, '\n') != len(line)-1 || screen.SanitizeControls(string(line[:len(line)-1])) != string(line[:len(line)-1]) || !utf8.Valid(line) {
 			t.Fatalf("%q is not one clean line", line)
 		}
 		if !l.Tagged || l.Agent != agent || l.Name != CleanName(name) || !ValidName(l.Name) || !l.At.Equal(at) || l.Blank() {
 			t.Fatalf("%q, %q at %v reads back as %+v", name, text, at, l)
 		}
 		plain := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimRight(text, "\r\n"))
-		if Sanitize(plain) == plain && l.Text != plain {
+		if screen.Sanitize(plain) == plain && l.Text != plain {
 			t.Fatalf("%q was said, %q is heard", plain, l.Text)
 		}
 		if again, err := Format(agent, l.Name, l.At, l.Text); err != nil || !bytes.Equal(again, line) {
@@ -78,7 +79,7 @@ func FuzzParse(f *testing.F) {
 		if l.Command != "" && (l.Agent || !strings.HasPrefix(l.Text, "/"+l.Command) || strings.ContainsAny(l.Arg, " \t\n\r")) {
 			t.Fatalf("%q is the command %q %q", raw, l.Command, l.Arg)
 		}
-		if safe := Sanitize(string(raw)); Sanitize(safe) != safe || strings.ContainsFunc(safe, unsafeOnScreen) || !utf8.ValidString(safe) {
+		if safe := screen.Sanitize(string(raw)); screen.Sanitize(safe) != safe || !utf8.ValidString(safe) {
 			t.Fatalf("%q is shown as %q", raw, safe)
 		}
 	})

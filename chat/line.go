@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"lethe/internal/screen"
 	"slices"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func Format(agent bool, name string, at time.Time, text string) ([]byte, error) 
 		role = "AGENT:"
 	}
 	stamp := at.UTC().Format("2006-01-02T15:04:05Z")
-	return fmt.Appendf(nil, "[%s%s %s] %s\n", role, CleanName(name), stamp, visible(text, unsafeInRoom)), nil
+	return fmt.Appendf(nil, "[%s%s %s] %s\n", role, CleanName(name), stamp, screen.SanitizeControls(text)), nil
 }
 
 var newlines = strings.NewReplacer("\r\n", lineSep, "\n", lineSep, "\r", lineSep)

@@ -9,6 +9,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/life/event"
+	"lethe/mind/message"
 )
 
 //go:embed harness.md
@@ -88,10 +89,27 @@ func wholeMemory(memory string) string { return cmp.Or(outside(strings.TrimSpace
 func memoryText(memory string) string {
 	memory = strings.TrimSpace(memory)
 	shown := CutRunes(memory, MaxMemory)
-	if more := utf8.RuneCountInString(memory) - utf8.RuneCountInString(shown); more > 0 {
-		return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", outside(shown), more)
+	if rest := memory[len(shown):]; rest != "" {
+		return moreMemory(outside(shown), rest)
 	}
 	return wholeMemory(memory)
+}
+
+// moreMemory tells behind the shown part of a MEMORY how much is left out.
+func moreMemory(shown, rest string) string {
+	return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", shown, utf8.RuneCountInString(rest))
+}
+
+// CutMemory shortens a MEMORY that weighs more than so many characters, as message.Weight counts them; a prompt bounds it
+// to MaxMemory besides.
+func CutMemory(text string, most int) string {
+	weight := 0
+	for i, r := range text {
+		if weight += message.Weight(string(r)); weight > most {
+			return moreMemory(text[:i], text[i:])
+		}
+	}
+	return text
 }
 
 // Text is a named text that an identity goes by and that comes from elsewhere, such as MEMORY.md. The log records

@@ -11,7 +11,6 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
-	"lethe/agent/request"
 	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
@@ -113,7 +112,7 @@ func goBack(j *journal.Journal, offset string) error {
 		if err != nil {
 			return err
 		}
-		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + request.CutMemory(string(now), mind.MaxMemory)
+		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + mind.CutMemory(string(now), mind.MaxMemory)
 	}
 	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
 	*s = *next

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-	"unicode/utf8"
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
@@ -119,7 +118,7 @@ func (f Frame) Notes(stable mind.Stable) (memory string, lines []string, err err
 	}
 	free := f.Estimate.Chars(Window(f.Estimate, stable, f.Limit).Free())
 	lines = compactor.Recent(lines, min(mind.MaxLife, free/compactor.LifeShare), llm.Weight)
-	return CutMemory(string(text), free/compactor.MemoryShare), lines, nil
+	return mind.CutMemory(string(text), free/compactor.MemoryShare), lines, nil
 }
 
 // Tail is what goes last in the classic order.
@@ -129,18 +128,6 @@ func (f Frame) Tail(stable mind.Stable) string {
 		return ""
 	}
 	return mind.Notes(memory, lines)
-}
-
-// CutMemory shortens a MEMORY that weighs more than so many characters, as
-// package mind does with one that has more.
-func CutMemory(text string, most int) string {
-	weight := 0
-	for i, r := range text {
-		if weight += llm.Weight(string(r)); weight > most {
-			return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", text[:i], utf8.RuneCountInString(text[i:]))
-		}
-	}
-	return text
 }
 
 // Parts is what the parts of the next request cost, in estimated tokens.

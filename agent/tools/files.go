@@ -1,6 +1,7 @@
 package tools
 
 import (
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,11 @@ const (
 		"self/SUMMARISE.md and self/triggers/NAME.toml"
 	onlyStop = "of a job you may write only stop, which stops it"
 )
+
+// guide tells an identity all about triggers.
+//
+//go:embed TRIGGERS.md
+var guide string
 
 // ownFiles are those of the identity, by patterns of path.Match, and why they cannot be written.
 var ownFiles = []struct{ pattern, readOnly string }{

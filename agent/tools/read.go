@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"lethe/agent/tools/document"
-	"lethe/agent/wake/trigger"
 )
 
 const (
@@ -40,7 +39,7 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 		return Result{}, err
 	}
 	if p.own == guideName {
-		return s.render(ctx, c, strings.NewReader(trigger.Guide), int64(len(trigger.Guide)), p.shown, a)
+		return s.render(ctx, c, strings.NewReader(guide), int64(len(guide)), p.shown, a)
 	}
 	file, fi, err := p.open()
 	if err != nil {

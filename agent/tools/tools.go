@@ -44,8 +44,8 @@ import (
 	"time"
 
 	"lethe/agent/tools/catalogue"
-	"lethe/chat"
 	"lethe/internal/sandbox"
+	"lethe/internal/screen"
 )
 
 // Call is one tool call of a reply.
@@ -249,7 +249,7 @@ func (s *Set) Schemas() json.RawMessage {
 			list = append(list, entry{"function", t})
 		}
 	}
-	return bytes.TrimSpace(chat.JSON(list))
+	return bytes.TrimSpace(screen.JSON(list))
 }
 
 // textf is a result of a call that went well.

@@ -33,6 +33,7 @@ import (
 	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/screen"
 )
 
 // Name names the directory under bridges/.
@@ -147,7 +148,7 @@ func refused(err error) error {
 	if h, ok := err.(interface{ Hint() string }); ok && h.Hint() != "" {
 		text += " (" + h.Hint() + ")"
 	}
-	return &sdk.RequestError{Code: -32603, Message: chat.Sanitize(text)}
+	return &sdk.RequestError{Code: -32603, Message: screen.Sanitize(text)}
 }
 
 // invalid says what of a request makes no sense.

@@ -12,7 +12,7 @@ import (
 
 	"lethe/agent/events"
 	"lethe/bridge"
-	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 // maxEmbedded bounds the bytes of a file that is shown: an editor may take messages of 10 MB, a third of it for base64.
@@ -54,9 +54,9 @@ func (v *view) touches(e events.Event) (opts []sdk.ToolCallStartOpt) {
 	}
 	opts = append(opts, sdk.WithStartLocations([]sdk.ToolCallLocation{{Path: path}}))
 	if kinds[e.Tool] == sdk.ToolKindEdit {
-		diff := sdk.ToolDiffContent(path, chat.Sanitize(args.New+args.Content))
+		diff := sdk.ToolDiffContent(path, screen.Sanitize(args.New+args.Content))
 		if args.Old != "" { // else the whole file is new
-			diff.Diff.OldText = sdk.Ptr(chat.Sanitize(args.Old))
+			diff.Diff.OldText = sdk.Ptr(screen.Sanitize(args.Old))
 		}
 		opts = append(opts, sdk.WithStartContent([]sdk.ToolCallContent{diff}))
 	}

@@ -16,6 +16,7 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 // session is a room that the editor has open. Either a prompt or follow reads the events, one
@@ -212,7 +213,7 @@ var optionKinds = map[string]sdk.PermissionOptionKind{
 func options(q chat.Question) (list []sdk.PermissionOption) {
 	for _, o := range q.Options {
 		kind := cmp.Or(optionKinds[strings.ToLower(o)], sdk.PermissionOptionKindAllowOnce)
-		list = append(list, sdk.PermissionOption{Kind: kind, Name: chat.Sanitize(o), OptionId: sdk.PermissionOptionId(o)})
+		list = append(list, sdk.PermissionOption{Kind: kind, Name: screen.Sanitize(o), OptionId: sdk.PermissionOptionId(o)})
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 // view makes updates of events. An editor appends chunks, so a text that grows is sent piece by
@@ -40,9 +41,9 @@ func (v *view) send(u sdk.SessionUpdate) {
 
 // What is shown is others' text: no control character gets through.
 
-func (v *view) say(text string)   { v.send(sdk.UpdateAgentMessageText(chat.Sanitize(text))) }
-func (v *view) think(text string) { v.send(sdk.UpdateAgentThoughtText(chat.Sanitize(text))) }
-func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(chat.Sanitize(text))) }
+func (v *view) say(text string)   { v.send(sdk.UpdateAgentMessageText(screen.Sanitize(text))) }
+func (v *view) think(text string) { v.send(sdk.UpdateAgentThoughtText(screen.Sanitize(text))) }
+func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(screen.Sanitize(text))) }
 
 // line shows one that was said before.
 func (v *view) line(l chat.Line) {
@@ -123,7 +124,7 @@ var kinds = map[string]sdk.ToolKind{
 }
 
 func content(text string) []sdk.ToolCallContent {
-	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(chat.Sanitize(text)))}
+	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(screen.Sanitize(text)))}
 }
 
 func (v *view) call(e events.Event) {
@@ -134,7 +135,7 @@ func (v *view) call(e events.Event) {
 		if !known {
 			kind = sdk.ToolKindOther
 		}
-		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(chat.Sanitize(e.Brief()), 100))
+		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(screen.Sanitize(e.Brief()), 100))
 		v.send(sdk.StartToolCall(id, title, append(v.touches(e), sdk.WithStartKind(kind),
 			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args))...))
 	case events.ToolOutput:

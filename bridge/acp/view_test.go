@@ -11,6 +11,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 func TestOptions(t *testing.T) {
@@ -44,9 +45,9 @@ func TestTouches(t *testing.T) {
 				t.Errorf("%s: the diff is of %s", c[1], d.Diff.Path)
 			}
 			if d.Diff.OldText != nil {
-				got += " " + string(chat.JSON(*d.Diff.OldText))
+				got += " " + string(screen.JSON(*d.Diff.OldText))
 			}
-			got += " becomes " + string(chat.JSON(d.Diff.NewText))
+			got += " becomes " + string(screen.JSON(d.Diff.NewText))
 		}
 		if got = strings.TrimSpace(strings.ReplaceAll(got, "\n", "")); got != c[3] {
 			t.Errorf("%s %s: %s, want %s", c[0], c[1], got, c[3])

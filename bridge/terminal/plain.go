@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lethe/agent/status"
-	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 // maxMessage bounds one message of Plain, in bytes.
@@ -96,7 +96,7 @@ func (p *plain) look(r request) error {
 	p.agents = n.Agents
 	failed := fmt.Sprint(n.Err)
 	if n.Err != nil && failed != p.failed { // once per reason
-		fmt.Fprintln(p.cfg.Err, chat.Sanitize(failed))
+		fmt.Fprintln(p.cfg.Err, screen.Sanitize(failed))
 	}
 	p.failed = failed
 	for _, l := range n.Lines {
@@ -135,10 +135,10 @@ func (p *plain) show(l message) error {
 		delete(p.own, l.To)
 		return nil
 	}
-	text := chat.Sanitize(l.Name + ": " + withFiles(l) + howToAnswer(l))
+	text := screen.Sanitize(l.Name + ": " + withFiles(l) + howToAnswer(l))
 	out := []byte(strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	if p.cfg.JSON {
-		out = chat.JSON(struct {
+		out = screen.JSON(struct {
 			Room  string    `json:"room"`
 			Agent bool      `json:"agent"`
 			Name  string    `json:"name"`

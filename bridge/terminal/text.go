@@ -6,14 +6,14 @@ import (
 	"charm.land/lipgloss/v2"
 	xansi "github.com/charmbracelet/x/ansi"
 
-	"lethe/chat"
 	"lethe/internal/lazy"
+	"lethe/internal/screen"
 )
 
 // clean makes text from outside safe to print, in cells that can be counted:
-// what chat.Sanitize does, and tabs become spaces.
+// what screen.Sanitize does, and tabs become spaces.
 func clean(s string) string {
-	return tabs(chat.Sanitize(strings.ReplaceAll(s, "\r\n", "\n")))
+	return tabs(screen.Sanitize(strings.ReplaceAll(s, "\r\n", "\n")))
 }
 
 func tabs(s string) string { return strings.ReplaceAll(s, "\t", "    ") }

@@ -20,9 +20,9 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
-	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/media"
+	"lethe/internal/screen"
 )
 
 // askCommand asks the identity that the first of several words names, or the one of the flags, or the default one.
@@ -231,7 +231,7 @@ func (p *program) printReply(r host.Reply) (err error) {
 	case p.json:
 		printLine(p.out, r)
 	default:
-		_, err = fmt.Fprintln(p.out, chat.Sanitize(r.Text))
+		_, err = fmt.Fprintln(p.out, screen.Sanitize(r.Text))
 	}
 	return err
 }

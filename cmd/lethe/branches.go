@@ -17,7 +17,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/bridge/report"
-	"lethe/chat"
+	"lethe/internal/screen"
 	"lethe/mind"
 )
 
@@ -127,7 +127,7 @@ func (p *program) diffCommand(c call) error {
 		states[i] = then.State
 		_, views[i], _ = bytes.Cut(then.View(), []byte("\n"))
 	}
-	text := chat.Sanitize(string(diff.Diff(c.arg(1), views[0], c.arg(2), views[1])))
+	text := screen.Sanitize(string(diff.Diff(c.arg(1), views[0], c.arg(2), views[1])))
 	came, went := liveOnly(states[1], states[0]), liveOnly(states[0], states[1])
 	compared := object{"a": c.arg(1), "b": c.arg(2), "came": came, "went": went, "diff": text}
 	return p.words("diff", compared, nil, home.Shorten(came), home.Shorten(went))

@@ -6,7 +6,7 @@ import (
 
 	"lethe/blobs"
 	"lethe/bridge/report"
-	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 func (p *program) catCommand(c call) error {
@@ -27,7 +27,7 @@ func (p *program) catCommand(c call) error {
 		return err
 	}
 	if meta {
-		return p.print(report.BlobOf(b), "hash: %s\n%s", b.Hash, chat.Sanitize(string(blobs.Encode(b.Meta, nil))))
+		return p.print(report.BlobOf(b), "hash: %s\n%s", b.Hash, screen.Sanitize(string(blobs.Encode(b.Meta, nil))))
 	}
 	read := report.Read(b)
 	text := cmp.Or(read.Text, read.Body)
@@ -35,7 +35,7 @@ func (p *program) catCommand(c call) error {
 		text = read.Body
 	}
 	if isTerminal(p.out) { // a pipe gets the bytes as they are
-		text = chat.Sanitize(text)
+		text = screen.Sanitize(text)
 	}
 	return p.print(read, "%s", text)
 }

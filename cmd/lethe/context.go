@@ -11,7 +11,7 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/request"
 	"lethe/bridge/report"
-	"lethe/chat"
+	"lethe/internal/screen"
 )
 
 func (p *program) contextCommand(c call, id home.Identity) error {
@@ -32,7 +32,7 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 	}
 	return p.show(now, err, func() error {
 		fmt.Fprint(p.err, p.text("parts", now.Parts, id.Name))
-		_, err := fmt.Fprint(p.out, chat.Sanitize(string(now.State.View())))
+		_, err := fmt.Fprint(p.out, screen.Sanitize(string(now.State.View())))
 		return err
 	})
 }

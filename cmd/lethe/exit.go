@@ -23,6 +23,7 @@ import (
 	"lethe/cmd/lethe/archive"
 	"lethe/cmd/lethe/check"
 	"lethe/cmd/lethe/erase"
+	"lethe/internal/screen"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -235,5 +236,5 @@ func plain(err error) string {
 
 func oneLine(s string) string {
 	breaks := func(r rune) bool { return r == '\n' || r == '\r' }
-	return chat.Sanitize(strings.Join(strings.FieldsFunc(s, breaks), "; "))
+	return screen.Sanitize(strings.Join(strings.FieldsFunc(s, breaks), "; "))
 }

@@ -17,6 +17,7 @@ import (
 	"lethe/agent/home"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/screen"
 	"lethe/life"
 )
 
@@ -82,7 +83,7 @@ func (p *program) tellTo() func(events.Event) error {
 			text = day + "\n"
 		}
 		begin := at.Format(time.TimeOnly)
-		for line := range strings.Lines(chat.Sanitize(e.Words())) {
+		for line := range strings.Lines(screen.Sanitize(e.Words())) {
 			text += fmt.Sprintf("%8s  %s\n", begin, strings.TrimRight(line, "\n"))
 			begin = ""
 		}
@@ -106,7 +107,7 @@ func (p *program) printLife(id home.Identity) error {
 		case err != nil:
 			return fmt.Errorf("%w: read %s: %w", home.ErrCorrupt, f.Name(), err)
 		}
-		if _, err := io.WriteString(p.out, chat.Sanitize(line)); err != nil {
+		if _, err := io.WriteString(p.out, screen.Sanitize(line)); err != nil {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/bridge/terminal"
-	"lethe/chat"
 	"lethe/internal/must"
+	"lethe/internal/screen"
 )
 
 // object is one of JSON.
@@ -103,7 +103,7 @@ func line(text string) string { return safe("", oneLine(text)) }
 
 // safe is what others wrote, with a prefix for each line.
 func safe(prefix, text string) string {
-	text = strings.ReplaceAll(strings.TrimSuffix(chat.Sanitize(text), "\n"), "\n", "\n"+prefix)
+	text = strings.ReplaceAll(strings.TrimSuffix(screen.Sanitize(text), "\n"), "\n", "\n"+prefix)
 	return fmt.Sprintf("\xff%s%s\xff", prefix, text) // between which a tabwriter takes text as it is
 }
 
@@ -150,6 +150,6 @@ func (p *program) announce(v map[string]string, format string, args ...any) {
 
 // printLine writes a value for programs as one line.
 func printLine(w io.Writer, v any) error {
-	_, err := w.Write(chat.JSON(v))
+	_, err := w.Write(screen.JSON(v))
 	return err
 }

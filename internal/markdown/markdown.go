@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"fmt"
 	"html"
+	"lethe/internal/screen"
 	"slices"
 	"strings"
 	"sync"
@@ -30,8 +31,6 @@ import (
 	gmhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
-
-	"lethe/chat"
 )
 
 // Kind says which fields of a Block are set.
@@ -120,7 +119,7 @@ func deep(source string) bool {
 }
 
 // Clean makes each line end \n, and what a terminal could obey visible.
-func Clean(s string) string { return chat.Sanitize(lineEnds.Replace(s)) }
+func Clean(s string) string { return screen.Sanitize(lineEnds.Replace(s)) }
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
 	"\u2028", "\n", "\u2029", "\n", "\uFEFF", "")

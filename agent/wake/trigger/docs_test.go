@@ -1,7 +1,8 @@
 package trigger
 
 import (
-	"os"
+	"lethe/internal/test/lethetest"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -9,12 +10,9 @@ import (
 
 // The triggers that people and identities are shown can be written as they stand.
 func TestExamples(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/triggers.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for _, text := range []string{string(page), Guide} {
+	for _, page := range []string{"docs/triggers.md", "agent/tools/TRIGGERS.md"} {
+		text := lethetest.Read(t, filepath.Join(lethetest.Root(t), page))
 		for _, m := range regexp.MustCompile("(?s)```toml\n(.*?)```").FindAllStringSubmatch(text, -1) {
 			n++
 			if _, err := Parse("example", []byte(m[1]), time.UTC); err != nil {

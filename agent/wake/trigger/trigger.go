@@ -6,11 +6,10 @@
 //	n, due := t.Missed(last, time.Now())         // after an hour, or a week, without power
 //
 // It is pure: no clock, no file, no state. What a trigger has done is in LIFE, under its
-// Signer. docs/triggers.md has the form of the files, Guide what an identity is told of it.
+// Signer. docs/triggers.md has the form of the files, agent/tools/TRIGGERS.md what an identity is told of it.
 package trigger
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,11 +23,6 @@ import (
 	"lethe/chat"
 	"lethe/internal/lazy"
 )
-
-// Guide is what an identity reads as self/TRIGGERS.md.
-//
-//go:embed TRIGGERS.md
-var Guide string
 
 const (
 	MaxTriggers = 100      // of one identity

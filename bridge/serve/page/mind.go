@@ -11,8 +11,8 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/request"
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/internal/lazy"
+	"lethe/internal/screen"
 	"lethe/mind"
 )
 
@@ -160,6 +160,6 @@ var hashes = lazy.Regexp(`hash=([0-9a-f]{12,64})\b`)
 
 // linked links the hashes in a text to their blobs.
 func linked(text string) template.HTML {
-	safe := template.HTMLEscapeString(chat.Sanitize(text))
+	safe := template.HTMLEscapeString(screen.Sanitize(text))
 	return template.HTML(hashes().ReplaceAllString(safe, `<a href="original?hash=$1">$0</a>`))
 }

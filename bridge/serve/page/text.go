@@ -16,12 +16,13 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
 	"lethe/internal/markdown"
+	"lethe/internal/screen"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 var words = template.FuncMap{
-	"cause": events.Cause, "clean": chat.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
+	"cause": events.Cause, "clean": screen.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
 	"share": share, "part": hundredths, "linked": linked, "entries": entries, "pieces": pieces, "unhashed": unhashed, "version": version, "hint": backend.Hint, "gist": gist,
 	"has": slices.Contains[[]string], "presets": llm.Presets,
 	"pair":   func(of, in any) map[string]any { return map[string]any{"Of": of, "In": in} },

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"lethe/internal/screen"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-
-	"lethe/chat"
 )
 
 // teller narrates. It leaves time to read what was told before it goes on.
@@ -76,12 +75,12 @@ func (t *teller) command(format string, args ...any) {
 func (t *teller) excerpt(text string, most int) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines[:min(len(lines), most)] {
-		t.print(dim.Render("  │ ") + ansi.Truncate(chat.Sanitize(line), wide-4, "…") + "\n")
+		t.print(dim.Render("  │ ") + ansi.Truncate(screen.Sanitize(line), wide-4, "…") + "\n")
 	}
 }
 
 // line shows a line of the room.
 func (t *teller) line(who, text string) {
-	text = strings.ReplaceAll(ansi.Wrap(chat.Sanitize(text), wide-8, ""), "\n", "\n        ")
+	text = strings.ReplaceAll(ansi.Wrap(screen.Sanitize(text), wide-8, ""), "\n", "\n        ")
 	t.print("  " + strong.Render(fmt.Sprintf("%-5s", who)) + " " + text + "\n")
 }

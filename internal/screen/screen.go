@@ -1,4 +1,5 @@
-package chat
+// Package screen makes what strangers wrote safe to show: nothing in it moves a cursor or reorders text.
+package screen
 
 import (
 	"bytes"
@@ -15,18 +16,21 @@ import (
 // no sequence begins), C1 controls and characters that reorder text become
 // \u escapes, invalid UTF-8 becomes U+FFFD. Newlines and tabs stay. It is for
 // screens; what others wrote into a room is stored and sent to a model as it is.
-func Sanitize(s string) string { return visible(s, unsafeOnScreen) }
+func Sanitize(s string) string { return visible(s, unsafe) }
 
-// visible writes the runes that are unsafe so that they can be seen.
-func visible(s string, unsafe func(rune) bool) string {
-	if !strings.ContainsFunc(s, unsafe) && utf8.ValidString(s) {
+// SanitizeControls is Sanitize for lines of a room: they keep U+2028 and U+2029, which only some terminals take for a
+// newline.
+func SanitizeControls(s string) string { return visible(s, control) }
+
+func visible(s string, escaped func(rune) bool) string {
+	if !strings.ContainsFunc(s, escaped) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	for _, r := range s { // invalid bytes arrive as U+FFFD
 		switch {
-		case !unsafe(r):
+		case !escaped(r):
 			b.WriteRune(r)
 		case r < 0x20:
 			b.WriteRune(0x2400 + r) // Control Pictures: ␀ is U+2400
@@ -39,9 +43,8 @@ func visible(s string, unsafe func(rune) bool) string {
 	return b.String()
 }
 
-// unsafeInRoom lists C0 and C1 controls, DEL, and the embeddings, overrides and
-// isolates of bidirectional text: what changes how a terminal shows a room.
-func unsafeInRoom(r rune) bool {
+// control reports C0 and C1 controls, DEL, and the embeddings, overrides and isolates of bidirectional text.
+func control(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
 		return false
@@ -51,8 +54,7 @@ func unsafeInRoom(r rune) bool {
 	return 0x202a <= r && r <= 0x202e || 0x2066 <= r && r <= 0x2069
 }
 
-// unsafeOnScreen adds the two separators that some terminals take for a newline.
-func unsafeOnScreen(r rune) bool { return unsafeInRoom(r) || r == 0x2028 || r == 0x2029 }
+func unsafe(r rune) bool { return control(r) || r == 0x2028 || r == 0x2029 }
 
 // JSON is a value of ours as one line of JSON, with what some terminals obey as escapes, too.
 func JSON(v any) []byte {
