@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,7 +17,6 @@ import (
 	"lethe/agent/spend/wallet"
 	"lethe/agent/status"
 	"lethe/internal/durable"
-	"lethe/internal/panics"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -134,7 +134,12 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	var crash error
 	go func() { // ends with f, which ends soon after its context
 		defer close(done)
-		defer panics.Recover(a.cfg.Log, &crash)
+		defer func() {
+			if p := recover(); p != nil {
+				a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				crash = fmt.Errorf("panic: %v", p)
+			}
+		}()
 		f(ctx)
 	}()
 	for { // what was there before, the look at the beginning of the round has found

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -24,7 +25,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/panics"
 	"lethe/internal/sandbox"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -370,6 +370,11 @@ func (w *world) supervise(ids ...home.Identity) *supervised {
 
 // guarded is Run with a panic as an error, as under supervision.
 func guarded(ctx context.Context, a *Agent) (err error) {
-	defer panics.Recover(a.cfg.Log, &err)
+	defer func() {
+		if p := recover(); p != nil {
+			a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	return a.Run(ctx)
 }

@@ -2,9 +2,9 @@ package blobs
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // File is a file that was sent with a line of a room. The line names it, and the gist of its blob says the same.
@@ -20,7 +20,9 @@ func (f File) Gist() string {
 	return Gist(fmt.Sprintf("%s %s (%s, %d bytes) from %s", f.Kind, f.Name, f.Type, f.Size, f.From))
 }
 
-var fileGist = lazy.Regexp(`^(\S+) ([\pL\pN._-]+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
+var fileGist = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\S+) ([\pL\pN._-]+) \((\S*), (\d{1,18}) bytes\) from (\S+)$`)
+})
 
 // ParseFile reads what Gist wrote of a file with a name that needs no quotes, as SAY gives it; false for another gist.
 func ParseFile(gist string) (f File, ok bool) {

@@ -1,11 +1,11 @@
 package blobs
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"lethe/internal/lazy"
 )
 
 // Ref is how an address stands in a prompt or a log.
@@ -23,7 +23,9 @@ func (r Ref) String() string {
 	return "◱hash=" + r.Hash + " gist=" + Escape(Gist(r.Gist)) + "◲"
 }
 
-var refPattern = lazy.Regexp(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
+var refPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`◱hash=([0-9a-f]{3,64}) gist=([^◱◲\n]*)◲`)
+})
 
 // ParseRefs finds the refs in rendered text, in order.
 func ParseRefs(text string) []Ref {
@@ -35,7 +37,9 @@ func ParseRefs(text string) []Ref {
 }
 
 // Escaped text can have the digit of an escape right before the word.
-var grantPattern = lazy.Regexp(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
+var grantPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
+})
 
 // Mentions returns the short hashes that a text from outside, raw or escaped,
 // names as hash=<hex>, each once, in order, 16 digits or more. Only the reader

@@ -2,12 +2,13 @@ package bridge
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 )
 
 // File is something that somebody sent. It becomes a blob, and the line that it came with names
@@ -91,4 +92,4 @@ func NameRoom(text, tail string) string {
 	return strings.TrimLeft(name[:min(len(name), 40)]+"-"+tail, "-")
 }
 
-var notInRoom = lazy.Regexp(`[^a-z0-9]+`)
+var notInRoom = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })

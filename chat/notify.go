@@ -1,9 +1,9 @@
 package chat
 
 import (
+	"regexp"
 	"strings"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // notifyPrefix begins the names of the rooms that hold notices for one person.
@@ -16,7 +16,9 @@ func NotifyRoom(person string) string { return notifyPrefix + strings.ToLower(pe
 // ForNotices says whether a room holds notices for one person.
 func ForNotices(room string) bool { return strings.HasPrefix(room, notifyPrefix) }
 
-var noticeForm = lazy.Regexp(`(?s)^\(([a-z0-9][a-z0-9_-]{0,63})\) (.*)$`)
+var noticeForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^\(([a-z0-9][a-z0-9_-]{0,63})\) (.*)$`)
+})
 
 // Notice is the text of a line of room as a room for notices has it. Without a room, the
 // text stands there for itself and cannot be taken for a notice of another room.

@@ -2,10 +2,10 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // Outcome is the line by which a child ends the work that its parent gave it;
@@ -31,7 +31,9 @@ const TaskPrefix = "task-"
 // ForWork says whether a child works in a room.
 func ForWork(room string) bool { return strings.HasPrefix(room, TaskPrefix) }
 
-var outcome = lazy.Regexp(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
+var outcome = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(result|failed) ([1-9][0-9]{0,8}): (.*)$`)
+})
 
 // ParseOutcome reads the text of a line.
 func ParseOutcome(text string) (Outcome, bool) {

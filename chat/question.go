@@ -2,12 +2,12 @@ package chat
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
-
-	"lethe/internal/lazy"
 )
 
 // Question is what the line of an identity asks of people. docs/rooms.md has the form of the
@@ -25,12 +25,17 @@ type Question struct {
 const MaxOptions = 8
 
 var (
-	questionID    = lazy.Regexp(`^q[0-9a-f]{6}$`)
-	questionBegin = lazy.Regexp(`^\? q[0-9a-f]{6}:`)
-	refusal       = lazy.Regexp(`(?i)^no(?:[^\pL\pN'’-]|$)`)
-	questionForm  = lazy.Regexp(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)` +
-		`(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
-	questionTail = lazy.Regexp(`(?m)^(?:[1-8]\) |for: |until: )`) // begins a line that is no text
+	questionID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^q[0-9a-f]{6}$`) })
+	questionBegin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\? q[0-9a-f]{6}:`) })
+	refusal       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^no(?:[^\pL\pN'’-]|$)`) })
+	questionForm  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^\? (q[0-9a-f]{6}):(.*?)((?:\n[1-8]\) [^\n]*)*)` +
+			`(?:\nfor: ([^\n]*))?(?:\nuntil: ([^\n]+))?$`)
+	})
+
+	questionTail = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^(?:[1-8]\) |for: |until: )`)
+	}) // begins a line that is no text
 )
 
 // ValidQuestionID says whether id has the form of a question's id.

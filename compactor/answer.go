@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 )
 
 // jsonAnswer is what a model may say to a task. What is there in another form than asked for
@@ -70,7 +71,9 @@ func readSegments(text string) (out []entryRange, err error) {
 	return out, nil
 }
 
-var entryNumber = lazy.Regexp(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
+var entryNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\W*e?(\d{1,15})(?:[._]\d+)?\W*$`)
+})
 
 // entry reads the number of an entry: "e3", "e3.1" (a call of it), 3.
 func entry(raw json.RawMessage) (int, bool) {

@@ -1,13 +1,14 @@
 package compactor
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -73,12 +74,16 @@ func sayings(who, text string) []said {
 }
 
 // sentence matches a sentence or a line.
-var sentence = lazy.Regexp(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
+var sentence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
+})
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
-var rule = lazy.Regexp(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
+var rule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(@\S+ )?(please )?(always|never|remember|from now on|(new )?rules?)\b.*[^?]$`)
+})
 
 // rule reports whether a person states a rule.
 func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }

@@ -15,7 +15,7 @@ import (
 
 // What the program costs before it has done anything: each start initialises all packages, for whatever
 // command, and keeps the pages of the file that it touches in memory. Tables and regular expressions that
-// a command may never need are made when they are used first (internal/lazy).
+// a command may never need are made when they are used first.
 func TestProgramIsSmall(t *testing.T) {
 	const mostSize, mostBytes, mostAllocs = 30_900_000, 1_750_000, 9_400
 	fi, err := os.Stat(lethe)

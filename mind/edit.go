@@ -2,11 +2,13 @@ package mind
 
 import (
 	_ "embed"
+	"html/template"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 )
 
 // Edit is what a person changed in context.md.
@@ -86,7 +88,7 @@ func clean(text string) string {
 // editors take away.
 func same(a, b string) bool { return a == b || trimLines(a) == trimLines(b) }
 
-var lineEnds = lazy.Regexp(`(?m)[ \t\r]+$`)
+var lineEnds = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)[ \t\r]+$`) })
 
 func trimLines(s string) string {
 	return strings.TrimRight(lineEnds().ReplaceAllString(s, ""), "\n")
@@ -201,7 +203,9 @@ func lost(old, now string) string {
 //go:embed edited.txt
 var editedText string
 
-var edited = lazy.Template(editedText, nil)
+var edited = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Parse(editedText))
+})
 
 // Describe tells the agent what a person did to its context.
 func (edit Edit) Describe() string {

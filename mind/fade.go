@@ -3,12 +3,13 @@ package mind
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/life/event"
 )
 
@@ -32,7 +33,7 @@ func (p Pin) String() string {
 	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
 }
 
-var listMark = lazy.Regexp(`^[-*]? ?`)
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-*]? ?`) })
 
 // readPins reads what a person left of the list. A line that was there keeps
 // what is known of it; another one is a pin of theirs.
@@ -173,8 +174,10 @@ func (l Listing) String() string {
 	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, gist, l.From, l.To, at, overtaken(l.Overtaken))
 }
 
-var listingLine = lazy.Regexp(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
-	`\(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+var listingLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
+		`\(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+})
 
 // ReadCard returns the ranges that the body of a card lists, oldest first. They
 // are ranges of entries, or cards again.

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 )
 
 // Answer is what a model said, as it is recorded: one blob.
@@ -185,7 +186,7 @@ func RepairCall(name, args string) AnswerCall {
 // InvalidArgs is the one argument of a call whose own arguments were not JSON.
 const InvalidArgs = "invalid_arguments"
 
-var unsafeInName = lazy.Regexp(`[^A-Za-z0-9_-]`)
+var unsafeInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
 
 func safeName(s string) string {
 	s = cmp.Or(unsafeInName().ReplaceAllString(s, "_"), "unnamed")

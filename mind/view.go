@@ -2,10 +2,10 @@ package mind
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // section is one part of context.md: a line that begins with ◆, and the text
@@ -32,8 +32,10 @@ type subject struct {
 	n, k int // the entry, or the first one of a range, and the call; 0 for none
 }
 
-var headPattern = lazy.Regexp(`^◆\s+(context|system|past|pins|memory|life|end` +
-	`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
+var headPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^◆\s+(context|system|past|pins|memory|life|end` +
+		`|e(\d+)(?:\.\.e\d+|\.(\d+)\s+(?:call|result))?)(?:[:\s]|$)`)
+})
 
 func (sec section) about() (sub subject) {
 	m := headPattern().FindStringSubmatch(sec.head)
@@ -166,7 +168,7 @@ func joinReply(reasoning, text string) string {
 	return strings.TrimRight(reasonOpen+"\n"+reasoning+"\n"+reasonClose+"\n"+text, "\n")
 }
 
-var closeLine = lazy.Regexp(`(?m)^</reasoning>[ \t]*$\n?`)
+var closeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`) })
 
 // splitReply reads what joinReply wrote. Where a person broke the tags, all of
 // it is text.
@@ -234,8 +236,10 @@ type Seen struct {
 	text  string // what follows it
 }
 
-var viewPattern = lazy.Regexp(
-	`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
+var viewPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
+})
 
 // ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte:
 // then it is what a power loss left of a view, or an editor that died of an edit, and nobody is to obey it.
@@ -252,4 +256,4 @@ func ReadView(file []byte) (Seen, bool) {
 	return Seen{through, intact, epoch, m[2], above, text}, endLine().MatchString(text)
 }
 
-var endLine = lazy.Regexp(`(?m)^` + endHeader + `[ \t\r]*$`)
+var endLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`) })

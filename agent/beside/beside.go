@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 
 	"lethe/agent/llm"
 	"lethe/agent/spend/wallet"
 	"lethe/compactor"
-	"lethe/internal/panics"
 	"lethe/internal/secret"
 	"lethe/life/event"
 )
@@ -98,7 +98,12 @@ func Start(ctx context.Context, plan compactor.Job, asker *Asker, log *slog.Logg
 	go func() {
 		defer close(j.Done)
 		defer asker.Cancel()
-		defer panics.Recover(log, &j.Failure)
+		defer func() {
+			if p := recover(); p != nil {
+				log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				j.Failure = fmt.Errorf("panic: %v", p)
+			}
+		}()
 		j.Fades, j.Failure = plan.Run(ctx, asker)
 		j.Cancelled = errors.Is(ctx.Err(), context.Canceled)
 	}()

@@ -5,14 +5,15 @@ package crew
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/status"
-	"lethe/internal/panics"
 )
 
 // Life is the running form of an identity.
@@ -301,6 +302,11 @@ func holdOut(ctx context.Context, id home.Identity, err error, failing time.Time
 
 // guard runs a life and makes a panic an error.
 func guard(ctx context.Context, life Life, log *slog.Logger) (err error) {
-	defer panics.Recover(log, &err)
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	return life.Run(ctx)
 }

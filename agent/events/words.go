@@ -7,19 +7,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"text/template"
 	"unicode"
 
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lazy"
 )
 
 //go:embed words.txt
 var wordsText string
 
 // words has a template for each type of event that needs words of its own.
-var words = lazy.Template(wordsText, template.FuncMap{"gist": blobs.Gist, "tokens": tokens, "uncited": uncited})
+var words = sync.OnceValue(func() *template.Template {
+	funcs := template.FuncMap{"gist": blobs.Gist, "tokens": tokens, "uncited": uncited}
+	return template.Must(template.New("").Funcs(funcs).Parse(wordsText))
+})
 
 // Words tells an event to a person, without its time: of what is said all, of other texts one line.
 func (e Event) Words() string {

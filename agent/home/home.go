@@ -14,13 +14,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -100,7 +101,7 @@ var ErrNotFound = errors.New("not found")
 // ErrAmbiguous is wrapped when the beginning of a hash fits several identities, or texts.
 var ErrAmbiguous = blobs.ErrAmbiguous
 
-var namePattern = lazy.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
 // ValidName reports whether name may name an identity.
 func ValidName(name string) bool { return namePattern().MatchString(name) }

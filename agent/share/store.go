@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 // engine tries each call once. An error that is not known says nothing of what is there. It is functions and no
@@ -35,7 +35,9 @@ type store struct {
 	away     atomic.Int64 // when a call had no answer for all of the patience
 }
 
-var streamName = lazy.Regexp(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
+var streamName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_-][a-z0-9._-]*(/[a-z0-9_-][a-z0-9._-]*)*$`)
+})
 
 func check(stream string, n int) error {
 	if len(stream) > MostName || !streamName().MatchString(stream) || n < 1 || n > MostNumber {

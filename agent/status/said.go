@@ -3,16 +3,18 @@ package status
 import (
 	_ "embed"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 //go:embed said.txt
 var saidText string
 
-var saidAnswer = lazy.Template(saidText, template.FuncMap{"since": time.Since})
+var saidAnswer = sync.OnceValue(func() *template.Template {
+	funcs := template.FuncMap{"since": time.Since}
+	return template.Must(template.New("").Funcs(funcs).Parse(saidText))
+})
 
 // Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is what it has
 // cost, in words.

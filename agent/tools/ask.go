@@ -8,8 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // Rule names calls before which people are asked: "SAY ops", "BASH rm *", "WRITE_FILE".
@@ -86,11 +85,18 @@ func forms(name, value, work string) []string {
 
 // What separates the simple commands of a shell line, and what may stand before one.
 var (
-	between = lazy.Regexp("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
-	before  = lazy.Regexp(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|` +
-		`command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
-	redirects = lazy.Regexp(`^\s*\d*[<>]+\s*[^\s<>]+\s`) // >log rm x
-	quotes    = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
+	between = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("[;&|\n`(){}]|\\s-(?:exec|execdir|ok)\\s|\\sxargs\\s")
+	})
+	before = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[A-Za-z_]\w*=.*|-.*|\d+[smhd]?|!|if|then|else|elif|do|while|until|sudo|doas|env|` +
+			`command|builtin|exec|eval|nohup|nice|time|timeout|xargs|setsid|sh|bash|dash|busybox)$`)
+	})
+
+	redirects = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\d*[<>]+\s*[^\s<>]+\s`)
+	}) // >log rm x
+	quotes = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
 
 // simpleCommands finds the simple commands of a shell line, without quotes, in all the ways in which

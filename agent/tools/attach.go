@@ -3,10 +3,11 @@ package tools
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/internal/media"
 )
 
@@ -47,7 +48,7 @@ func (s *Set) content(path string) (name string, data []byte, err error) {
 }
 
 // notInName is what the name of a file may not have: people write it into shells.
-var notInName = lazy.Regexp(`^[.-]+|[^\pL\pN._-]+`)
+var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]+|[^\pL\pN._-]+`) })
 
 // maxType is how long a media type may be, in bytes; a longer one, of an office file, is told by the file's name.
 const maxType = 24

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
-	"lethe/internal/lazy"
 	"lethe/internal/picture"
 )
 
@@ -91,7 +92,9 @@ type recallArgs struct {
 }
 
 // headed matches the header of an entry in an original. Its ref leads to the text below it, and its gist repeats that.
-var headed = lazy.Regexp(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
+var headed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
+})
 
 // Page shows characters of an original below a line that says which. What is shown before them
 // is a part of the page, at most half of it, and tells only of what stands behind it.

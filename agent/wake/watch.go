@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -19,7 +21,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
@@ -267,7 +268,7 @@ func preview(data []byte) string {
 	return "\n" + text
 }
 
-var unsafeInSigner = lazy.Regexp(`[^a-z0-9-]+`)
+var unsafeInSigner = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9-]+`) })
 
 // sender signs for the owner of a file. What is owned by the user that the identity runs as is a webhook's where one
 // is delivered.

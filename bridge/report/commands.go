@@ -2,15 +2,16 @@ package report
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -111,7 +112,7 @@ func (a *audit) apply(line life.Event, e event.Event) {
 }
 
 // byTrigger are the signers of triggers that may have a command.
-var byTrigger = lazy.Regexp(`^(?:at|every|cron|watch)-`)
+var byTrigger = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:at|every|cron|watch)-`) })
 
 // jobEnds stands before how a job ended.
 const jobEnds = ") has ended: "

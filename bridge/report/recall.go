@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/chat"
 	"lethe/compactor/recall"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -128,8 +129,8 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 }
 
 var (
-	numbered = lazy.Regexp(`^(e|epoch ?)(0|[1-9]\d{0,8})$`)
-	labels   = lazy.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+	numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(e|epoch ?)(0|[1-9]\d{0,8})$`) })
+	labels   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`) })
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"net/http"
+	"sync"
 	"text/template"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/report"
 	"lethe/bridge/serve/backend"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -22,9 +22,12 @@ var metricsText string
 
 // samples is the page of /metrics, in the text format of Prometheus, which is plainer than its client library is
 // large. docs/serve.md lists what it tells. The names in it are those of identities and rooms: they need no escapes.
-var samples = lazy.Template(metricsText, template.FuncMap{
-	"sub": func(a, b int64) int64 { return a - b },
-	"age": func(since time.Time) float64 { return max(0, time.Since(since).Seconds()) },
+var samples = sync.OnceValue(func() *template.Template {
+	funcs := template.FuncMap{
+		"sub": func(a, b int64) int64 { return a - b },
+		"age": func(since time.Time) float64 { return max(0, time.Since(since).Seconds()) },
+	}
+	return template.Must(template.New("").Funcs(funcs).Parse(metricsText))
 })
 
 // sampled is an identity at a scrape.

@@ -7,9 +7,10 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
+	"sync"
 
 	"lethe/agent/home"
-	"lethe/internal/lazy"
 )
 
 // Settings are the table serve of config.toml.
@@ -32,8 +33,10 @@ type Hook struct {
 }
 
 var (
-	hookForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
-	hostForm = lazy.Regexp(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+	hookForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
+	hostForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+	})
 )
 
 // ErrUnencrypted refuses an address that others reach, without TLS.

@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"time"
 
@@ -23,7 +24,6 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/bridge/serve/guard"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 )
 
 const (
@@ -131,8 +131,8 @@ func (h *webhooks) placesOf(peer netip.Prefix) chan struct{} {
 }
 
 var (
-	plainID    = lazy.Regexp(`^[A-Za-z0-9_-]{1,64}$`)
-	plainEvent = lazy.Regexp(`^[A-Za-z0-9_-]{1,40}$`)
+	plainID    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
+	plainEvent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`) })
 )
 
 // fileName names the file of a delivery: the same for the same one, whenever it comes again.

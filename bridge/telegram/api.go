@@ -12,19 +12,22 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/bridge"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 )
 
 // ErrToken is wrapped by the error of Run when Telegram does not know the
 // token: it was mistyped, or revoked. Nothing but another token helps.
 var ErrToken = errors.New("telegram does not accept the token")
 
-var tokenForm = lazy.Regexp(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
+})
 
 // ReadToken reads the bot's token from a file that nobody but its owner can
 // open: a regular file, no link, of mode 0600 or 0400 or less, that holds one

@@ -3,11 +3,12 @@ package telegram
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
+	"sync"
 
 	"lethe/bridge"
 	"lethe/bridge/telegram/markup"
 	"lethe/chat"
-	"lethe/internal/lazy"
 )
 
 // parcel is one message on its way out, as it waits in the peer's file.
@@ -105,7 +106,7 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) (thread int, newest not
 	return cmp.Or(own, thread), newest
 }
 
-var escaped = lazy.Regexp("[!-/:-@[-`{-~]")
+var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[!-/:-@[-`{-~]") })
 
 // signed puts an agent's name above its text, in Markdown.
 func signed(name, text string) string {

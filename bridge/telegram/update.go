@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"lethe/internal/lazy"
+	"sync"
 )
 
 // The bridge asks for allowedUpdates each time: Telegram keeps the list of the request
@@ -192,7 +192,9 @@ func (u user) author() author {
 // command is a text that begins like /name@bot rest. The name is in lower case.
 type command struct{ Name, Bot, Rest string }
 
-var commandForm = lazy.Regexp(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
+var commandForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^/(\w{1,64})(?:@(\w{0,64}))?(?:[\s\pZ\x85](.*))?$`)
+})
 
 // commandOf reads a text as a command.
 func commandOf(text string) (c command, ok bool) {

@@ -3,11 +3,12 @@ package recall
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
 	"lethe/blobs"
-	"lethe/internal/panics"
 )
 
 // A Keeper keeps the index of an identity that runs. A goroutine of its own reads the log, so that no turn waits
@@ -75,7 +76,12 @@ func (k *Keeper) run(ctx context.Context) {
 // sync lets the index read the log. A panic is an error: a cache must not take the
 // life with it.
 func (k *Keeper) sync(ctx context.Context) (err error) {
-	defer panics.Recover(k.Index.Log, &err)
+	defer func() {
+		if p := recover(); p != nil {
+			k.Index.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	added, err := k.Index.Sync(ctx, k.store, k.life)
 	if err == nil {
 		k.behind.Store(false)
@@ -108,7 +114,12 @@ func (k *Keeper) Ask(ctx context.Context, ask func(*Index) (Found, error)) (Foun
 	answered := make(chan struct{})
 	go func() { // ends with ask, which ends with ctx or soon after
 		defer close(answered)
-		defer panics.Recover(k.Index.Log, &err)
+		defer func() {
+			if p := recover(); p != nil {
+				k.Index.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
 		found, err = ask(k.Index)
 	}()
 	select {

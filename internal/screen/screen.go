@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
-
-	"lethe/internal/lazy"
 )
 
 // Sanitize makes text of strangers safe to show on a terminal, and visible:
@@ -68,4 +68,4 @@ func JSON(v any) []byte {
 }
 
 // controls are those that encoding/json leaves as they are.
-var controls = lazy.Regexp("[\x7f\u0080-\u009f]")
+var controls = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("[\x7f\u0080-\u009f]") })

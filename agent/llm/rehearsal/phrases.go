@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"lethe/internal/lazy"
 )
 
 const help = `I am the offline rehearsal model: a small program, not intelligent, that follows plain phrases. Try:
@@ -55,7 +53,7 @@ var follows = map[string]func(t *turn, m []string) string{
 }
 
 // whole finds orders that hold others.
-var whole = lazy.Regexp(`(?i)^(?:remember|every|let|ask) `)
+var whole = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:remember|every|let|ask) `) })
 
 // follow follows the orders of a text, one after the other.
 func (t *turn) follow(text string) string {
@@ -122,7 +120,7 @@ func count(_ *turn, m []string) string {
 	return strings.TrimSpace(numbers.String())
 }
 
-var notInNames = lazy.Regexp(`[^a-z0-9]+`)
+var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
 // daily writes a trigger, as self/TRIGGERS.md tells.
 func (t *turn) daily(m []string) string {

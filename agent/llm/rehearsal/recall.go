@@ -1,18 +1,23 @@
 package rehearsal
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/compactor/recall/text"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
 var (
-	refRE  = lazy.Regexp(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
-	hintRE = lazy.Regexp(`(?m)^◱?hash=([0-9a-f]{8,64}) `)
-	keepRE = lazy.Regexp(`(?i)^(?:i will )?remember(?: that|:| )+`)
+	refRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`◱hash=([0-9a-f]{8,64}) gist=([^◲\n]*)◲`)
+	})
+	hintRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^◱?hash=([0-9a-f]{8,64}) `) })
+	keepRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:i will )?remember(?: that|:| )+`)
+	})
 )
 
 // plainRefs puts refs into words, for text that goes out.

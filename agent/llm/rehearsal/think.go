@@ -2,10 +2,11 @@ package rehearsal
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -39,9 +40,15 @@ func think(r *Request) Answer {
 }
 
 var (
-	atWork    = lazy.Regexp(`works for you in room (\S+)\. Its results`)
-	outcome   = lazy.Regexp(`(?s)^(?:result|failed) \d+: (.*)$`) // the line by which a child ends its work
-	triggered = lazy.Regexp(`^(?:cron|watch)-.`)                 // nobody else can have such a name
+	atWork = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`works for you in room (\S+)\. Its results`)
+	})
+	outcome = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^(?:result|failed) \d+: (.*)$`)
+	}) // the line by which a child ends its work
+	triggered = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:cron|watch)-.`)
+	}) // nobody else can have such a name
 )
 
 func newTurn(r *Request) *turn {
@@ -151,7 +158,9 @@ func (t *turn) call(tool string, args map[string]string) string {
 
 const shallI = "Shall I "
 
-var answerTo = lazy.Regexp(`^answer to ◱hash=[0-9a-f]+ gist=question: (?:` + shallI + `([^\n]*)\?)?[^\n]*◲: ([^\n]*)\n`)
+var answerTo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^answer to ◱hash=[0-9a-f]+ gist=question: (?:` + shallI + `([^\n]*)\?)?[^\n]*◲: ([^\n]*)\n`)
+})
 
 // answered reads a line that answers a question as what is to be done now.
 func answered(entry string, l line) line {

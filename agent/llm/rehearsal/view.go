@@ -2,11 +2,12 @@ package rehearsal
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/compactor/recall/text"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -88,7 +89,9 @@ type line struct {
 	now       bool // it belongs to the turn that is under way
 }
 
-var roomLine = lazy.Regexp(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
+var roomLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[(USER|AGENT):([^\]\s]+)(?: [^\]]*)?\] ?(.*)$`)
+})
 
 // linesOf reads an entry. What is indented continues the line above it.
 func linesOf(e *mind.Entry) (out []line) {

@@ -2,17 +2,20 @@ package lives
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/agent/home"
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/life"
 )
 
 // mentions are what a snapshot names.
-var mentions = lazy.Regexp(`\b[0-9a-f]{64}\b|hash=([0-9a-f]{12,64})`)
+var mentions = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b[0-9a-f]{64}\b|hash=([0-9a-f]{12,64})`)
+})
 
 // reached returns the blobs that a life refers to from an offset of its log on, and not before: those that its lines
 // and snapshots name, and each one's parents.

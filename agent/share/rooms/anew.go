@@ -7,11 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"sync"
 
 	"lethe/agent/share/streams"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 )
 
 // readAnew has the files in share be what the stream says from its beginning. Those in chats go on with what they alone
@@ -84,7 +85,7 @@ func erased(was, now []byte) (pieces []durable.Piece) {
 	return pieces
 }
 
-var filled = lazy.Regexp(`\[erased\.*\]|\.`)
+var filled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[erased\.*\]|\.`) })
 
 // masks reports whether a text is another one of its length with parts erased.
 func masks(was, now []byte) bool {

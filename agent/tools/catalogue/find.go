@@ -3,11 +3,12 @@ package catalogue
 import (
 	"cmp"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/compactor/recall/text"
-	"lethe/internal/lazy"
 )
 
 // Parameters of the ranking, which testdata/README.md measures. saturation is that of BM25 (Robertson and Zaragoza, The
@@ -106,7 +107,7 @@ func (x *index) deeds(text []word) uint {
 	return 0
 }
 
-var sentenceEnd = lazy.Regexp(`\n|[.!?]\s`)
+var sentenceEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n|[.!?]\s`) })
 
 // read reads an item.
 func (x *index) read(i Item) document {

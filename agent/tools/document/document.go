@@ -17,10 +17,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
-	"lethe/internal/lazy"
 	"lethe/internal/worker"
 )
 
@@ -34,7 +35,9 @@ const (
 
 func init() { worker.Register("document", extract) }
 
-var begins = lazy.Regexp(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/))`)
+var begins = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:%PDF-|PK\x03\x04(?s:.*)(?:\[Content_Types\]\.xml|_rels/|word/|xl/|ppt/))`)
+})
 
 // Is reports whether a file that begins with head, 8 KiB of it, may be a document.
 func Is(head []byte) bool { return begins().Match(head) }

@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 // workbook is what the parts of an Excel file have in common.
@@ -120,7 +120,9 @@ func (c cell) column() int {
 }
 
 // dateFormat has a letter of days or times outside of quotes and brackets.
-var dateFormat = lazy.Regexp(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
+var dateFormat = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
+})
 
 // shown is what a cell shows in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored.
 func (b *workbook) shown(c cell) string {

@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -19,7 +21,6 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/internal/sandbox"
 )
 
@@ -133,7 +134,7 @@ func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 	return about, errors.Join(err, durable.MkdirAll(filepath.Dir(known), 0o700), durable.WriteFile(known, []byte(about), 0o600))
 }
 
-var specifiedName = lazy.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var specifiedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // faults returns what is wrong with an entry.
 func (e *Entry) faults() (faults []string) {

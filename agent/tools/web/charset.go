@@ -6,12 +6,12 @@ import (
 	_ "embed"
 	"io"
 	"mime"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"lethe/internal/lazy"
 )
 
 // charsets has a line for each charset of old pages: its names, a tab, and its characters. Those come first that one byte
@@ -40,7 +40,9 @@ func characters(name string) []rune {
 }
 
 // declared finds the charset that a page names near its beginning.
-var declared = lazy.Regexp(`(?i)<meta[^>]+charset\s*=\s*["']?([\w-]+)`)
+var declared = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<meta[^>]+charset\s*=\s*["']?([\w-]+)`)
+})
 
 // decode makes text of a page: by what it is if that is UTF-8, else by the charset of its type or the one that it names,
 // and where it names none, by windows-1252, as browsers do.

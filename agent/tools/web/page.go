@@ -7,25 +7,28 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	markdown "github.com/JohannesKaufmann/html-to-markdown/v2"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
 	"golang.org/x/net/html"
 
-	"lethe/internal/lazy"
 	"lethe/internal/worker"
 )
 
 func init() { worker.Register("page", parse) }
 
 // unseen is the style of an element that is not shown.
-var unseen = lazy.Regexp(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
+var unseen = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
+})
 
 // inline are pictures that stand in the page themselves.
-var inline = lazy.Regexp(`!\[[^\]]*\]\(data:[^)]*\)`)
+var inline = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!\[[^\]]*\]\(data:[^)]*\)`) })
 
 // parse is what the worker runs: from the type, the address and the page, a line each, to a line with the title, one
 // with the date, and the text.

@@ -13,15 +13,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/BurntSushi/toml"
 
 	"lethe/chat"
-	"lethe/internal/lazy"
 )
 
 const (
@@ -61,7 +62,7 @@ var (
 	Keys  = append(slices.Clone(Kinds), "say", "run", "room", "tz", "quiet", "grace")
 )
 
-var nameForm = lazy.Regexp(`^[a-z0-9][a-z0-9-]{0,31}$`)
+var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,31}$`) })
 
 // ValidName reports whether a trigger may have a name.
 func ValidName(name string) bool { return nameForm().MatchString(name) }

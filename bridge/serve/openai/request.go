@@ -9,15 +9,16 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/chat"
-	"lethe/internal/lazy"
 )
 
 // request is the body of a completion, as far as it means something here. What else a client
@@ -256,7 +257,9 @@ func taskOf(r *http.Request, t talk) (prompt string, ok bool) {
 	return prompt, alone || header(r, "X-OpenWebUI-Task") != ""
 }
 
-var taskTalk = lazy.Regexp(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
+var taskTalk = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
+})
 
 // doTask answers what can be answered by rule, with the members of every task: a title is how the conversation begins,
 // and there are no tags, questions that may follow, queries for a search, or ends of a sentence.
@@ -272,7 +275,9 @@ func doTask(prompt string) string {
 // searched limits the lines of a room in which the instructions that hold are looked for.
 const searched = 500
 
-var systemMark = lazy.Regexp(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
+var systemMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A\(System message of the client \[([0-9a-f]{8}|none)\]`)
+})
 
 // instructed puts a client's system message before a text, where another one holds in the room. A command, and the
 // answer to a question that the newest answer asks, have to stand alone.

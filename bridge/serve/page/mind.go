@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"lethe/agent/llm"
 	"lethe/agent/request"
 	"lethe/blobs"
-	"lethe/internal/lazy"
 	"lethe/internal/screen"
 	"lethe/mind"
 )
@@ -156,7 +157,7 @@ func firstLine(text string) string {
 	return ""
 }
 
-var hashes = lazy.Regexp(`hash=([0-9a-f]{12,64})\b`)
+var hashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})\b`) })
 
 // linked links the hashes in a text to their blobs.
 func linked(text string) template.HTML {

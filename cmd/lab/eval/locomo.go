@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 // Conversation is one file of the LoCoMo data set (Maharana et al., ACL 2024).
@@ -139,7 +139,7 @@ func parseSession(file map[string]json.RawMessage, key string, n int) (out []Lin
 var assistants = []string{"assistant", "agent", "bot", "ai"}
 
 // lineID finds ids in what may also be "D8:6; D9:17", "D:11:26" or junk.
-var lineID = lazy.Regexp(`D:?0*(\d+):0*(\d+)`)
+var lineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`D:?0*(\d+):0*(\d+)`) })
 
 func (c *Conversation) parseQuestions(raw json.RawMessage) error {
 	var list []struct {

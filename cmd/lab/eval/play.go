@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +23,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -48,7 +49,9 @@ var (
 // summaries say nothing, so that only what people said is found.
 type listener struct{}
 
-var segmentTask = lazy.Regexp(`(?m)^<task name="segment" from="e(\d+)" to="e(\d+)">`)
+var segmentTask = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^<task name="segment" from="e(\d+)" to="e(\d+)">`)
+})
 
 func (listener) Complete(ctx context.Context, r llm.Request, _ func(llm.Delta)) (llm.Reply, error) {
 	if err := ctx.Err(); err != nil {

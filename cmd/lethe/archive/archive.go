@@ -15,14 +15,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"lethe/agent/home"
 	"lethe/blobs"
-	"lethe/internal/lazy"
 )
 
 // Version is the format of the archives that this program writes, and the newest that it reads.
@@ -108,8 +109,10 @@ func parse(text string) (m Manifest, total int64, err error) {
 	return m, total, nil
 }
 
-var paths = lazy.Regexp(`^(CHECKPOINT|LIFE\.md|LIFE\.erased|MEMORY\.md|SEGMENT\.md|SUMMARISE\.md|` +
-	`blobs/[0-9a-f]{3}/[0-9a-f]{61}|triggers/[^/\\\pC]+\.toml|workspace/[^\\\pC]+)$`)
+var paths = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(CHECKPOINT|LIFE\.md|LIFE\.erased|MEMORY\.md|SEGMENT\.md|SUMMARISE\.md|` +
+		`blobs/[0-9a-f]{3}/[0-9a-f]{61}|triggers/[^/\\\pC]+\.toml|workspace/[^\\\pC]+)$`)
+})
 
 // known reports whether an archive may have a file of that path.
 func known(path string) bool {

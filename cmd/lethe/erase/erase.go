@@ -16,13 +16,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"lethe/agent/home"
 	"lethe/agent/redact"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/internal/durable"
-	"lethe/internal/lazy"
 	"lethe/mind"
 )
 
@@ -241,21 +241,31 @@ var treatments = []struct {
 	files     func() *regexp.Regexp
 	how, kind string
 }{
-	{lazy.Regexp(`^blobs/`), Erased, blob},
-	{lazy.Regexp(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`), "", ""},
-	{lazy.Regexp(`^config\.toml$`), Left, raw},
-	{lazy.Regexp(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`), Erased, raw},
-	{lazy.Regexp(`^(chats|share)/`), "", ""},
-	{lazy.Regexp(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`), Erased, state}, // an inbox is only appended to
-	{lazy.Regexp(`^bridges/`), bridging, state},
-	{lazy.Regexp(`^self/SOUL\.md$`), soul, raw},
-	{lazy.Regexp(`^self/LIFE\.md$`), Erased, log},
-	{lazy.Regexp(`^self/context\.md$`), anew, mine},
-	{lazy.Regexp(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`), anew, raw},
-	{lazy.Regexp(`^self/(workspace|sandbox|gate)/`), mayGo, raw},
-	{lazy.Regexp(`^self/wishes/`), Removed, wish},
-	{lazy.Regexp(`^self/.*\.json$`), Erased, state},
-	{lazy.Regexp(`^self/`), Erased, raw},
-	{lazy.Regexp(`^agents/[^/]*/`), Other, raw},
-	{lazy.Regexp(``), Erased, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^blobs/`) }), Erased, blob},
+	{sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(key|format)$|^self/(LIFE\.erased|erase\.json|lock|tree|recall\.db.*-lock)$`)
+	}), "", ""},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^config\.toml$`) }), Left, raw},
+	{sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^chats/.*\.(md|toml)$|^share/rooms/.*\.md$`)
+	}), Erased, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(chats|share)/`) }), "", ""},
+	{sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^bridges/.*inbox\.jsonl$|^bridges/[^/]*$`)
+	}), Erased, state}, // an inbox is only appended to
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^bridges/`) }), bridging, state},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/SOUL\.md$`) }), soul, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/LIFE\.md$`) }), Erased, log},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/context\.md$`) }), anew, mine},
+	{sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^self/(status\.json|live\.md|live\.json|recall\.db.*)$`)
+	}), anew, raw},
+	{sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^self/(workspace|sandbox|gate)/`)
+	}), mayGo, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/wishes/`) }), Removed, wish},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/.*\.json$`) }), Erased, state},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^self/`) }), Erased, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^agents/[^/]*/`) }), Other, raw},
+	{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(``) }), Erased, raw},
 }

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
-	"lethe/internal/lazy"
 	"lethe/life"
 	"lethe/mind"
 )
@@ -27,22 +27,34 @@ const (
 type span struct{ from, to int }
 
 var (
-	inLog = lazy.Regexp(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
-		`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
+	inLog = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?:say|text|caveat|choice|seen)=([^" ]\S*)|` +
+			`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
+	})
+
 	// inState leaves out what names something: self, hash, room, tool, posted, ...
-	inState = lazy.Regexp(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
-		`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
-	inHead = lazy.Regexp(`(?m)^(?:gist|summary): (.*)$`)
-	quoted = lazy.Regexp(`"((?:[^"\\]|\\.)*)"`)
+	inState = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
+			`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
+	})
+
+	inHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:gist|summary): (.*)$`) })
+	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`) })
 	// fixed finds what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
-	fixed = lazy.Regexp(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
-		`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
+	fixed = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
+			`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
+	})
 )
 
 // refs are the two spellings of a ref, with its gist.
 var refs = []func() *regexp.Regexp{
-	lazy.Regexp(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`),
-	lazy.Regexp(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`),
+	sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`hash=([0-9a-f]{12,64}) gist=([^◱◲\n]*?)(?:◲| \(e\d+\.\.e\d)`)
+	}),
+	sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`"hash":\s*"([0-9a-f]{64})",\s*"short":\s*"[^"]*",\s*"gist":\s*"((?:[^"\\]|\\.)*)"`)
+	}),
 }
 
 // groups are the ranges of the groups of all matches.

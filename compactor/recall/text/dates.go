@@ -3,10 +3,10 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 // anyYear is the year of a day that is named without one. It has a 29 February.
@@ -52,10 +52,12 @@ const (
 )
 
 var (
-	inWords = lazy.Regexp(
-		`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE,
-	)
-	clock = lazy.Regexp(`^[T ][\d.,]*:[\d:.,Z+-]*`)
+	inWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`(?i)^(?:` + dayRE + ` +(?:of +)?` + monthRE + `|` + monthRE + ` +(?:the +)?` + dayRE + `)` + yearRE)
+	})
+
+	clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[T ][\d.,]*:[\d:.,Z+-]*`) })
 )
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.

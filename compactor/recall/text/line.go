@@ -3,14 +3,15 @@ package text
 import (
 	"encoding/json"
 	"iter"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
 	"lethe/chat"
-	"lethe/internal/lazy"
 )
 
 // Message is what somebody said in a room.
@@ -163,7 +164,9 @@ func readTag(line string) (m Message, said string, ok bool) {
 }
 
 // escapes are those of JSON that say something, but for the newline.
-var escapes = lazy.Regexp(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
+var escapes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
+})
 
 // unquote reads a part of a JSON text with what its strings say in place of their
 // escapes. What is no escape stays.

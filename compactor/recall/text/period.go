@@ -2,12 +2,12 @@ package text
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"lethe/internal/lazy"
 )
 
 // Period is a time that a text names: a day, a month or a year.
@@ -42,9 +42,11 @@ func Bounds(periods []Period) (all Times) {
 
 // monthOrYear finds a month or a year behind a word that makes it a time ("may" and "march" are
 // words, too), and a month before its year.
-var monthOrYear = lazy.Regexp(`(?i)\b(?:` +
-	`(?:in|of|during|since|until|by|last|around|early|mid|late)[ -]+(?:` + monthRE + yearRE + `|((?:19|20)\d\d)\b)` +
-	`|` + monthRE + `,? +((?:19|20)\d\d)\b)`)
+var monthOrYear = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:` +
+		`(?:in|of|during|since|until|by|last|around|early|mid|late)[ -]+(?:` + monthRE + yearRE + `|((?:19|20)\d\d)\b)` +
+		`|` + monthRE + `,? +((?:19|20)\d\d)\b)`)
+})
 
 // recently has what names the days just before today, and how many of them: generously, since
 // Fit is no sharper.
