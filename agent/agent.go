@@ -42,7 +42,7 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent/crew"
+	"lethe/agent/children"
 	"lethe/agent/gate"
 	"lethe/agent/home"
 	"lethe/agent/hook"
@@ -138,7 +138,7 @@ type Agent struct {
 	tools   *tools.Set
 	outside outside.Reader
 	hooks   hook.Set
-	team    *crew.Team // that runs its children; nil where nobody does
+	team    *children.Team // that runs its children; nil where nobody does
 
 	// The life. The goroutine of Run owns this and all that follows.
 	log       *journal.Journal

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent/crew"
+	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/status"
@@ -134,7 +134,7 @@ func itselfMain(dir, die string) {
 			return nil
 		}
 		ids := slices.DeleteFunc(all, home.Identity.IsChild)
-		return crew.Supervise(context.Background(), ids, func(id home.Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
+		return children.Supervise(context.Background(), ids, func(id home.Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"lethe/agent/crew"
+	"lethe/agent/children"
 	"lethe/agent/gate"
 	"lethe/agent/home"
 	"lethe/agent/llm"
@@ -25,7 +25,7 @@ const keptRooms = 32
 // admit names the child of a call and takes its place among those of its tree, or says
 // why there is none.
 func (a *Agent) admit(call string, s tools.Child) (name, room string, err error) {
-	if len(home.Ancestry(a.store, a.id.Self)) >= crew.MaxDepth {
+	if len(home.Ancestry(a.store, a.id.Self)) >= children.MaxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
 	}
 	if _, err := a.begets().Tools(s); err != nil {
@@ -46,7 +46,7 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 	if !a.team.Admit(name) {
 		return "", "", fmt.Errorf(
 			"%d are at work already, which is the most: wait for a result, or do it yourself",
-			crew.MaxAlive,
+			children.MaxAlive,
 		)
 	}
 	return name, room, nil
@@ -72,8 +72,8 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 }
 
 // begets is the identity as a parent.
-func (a *Agent) begets() crew.Parent {
-	return crew.Parent{Home: a.cfg.Home, Store: a.store, Identity: a.id, Has: a.tools.Names()}
+func (a *Agent) begets() children.Parent {
+	return children.Parent{Home: a.cfg.Home, Store: a.store, Identity: a.id, Has: a.tools.Names()}
 }
 
 // modelOf is the model of a child: that which it was given, or that of its parent.
@@ -149,14 +149,14 @@ func (a *Agent) company() []string {
 }
 
 // Join has a team run the identity's children.
-func (a *Agent) Join(t *crew.Team) { a.team = t }
+func (a *Agent) Join(t *children.Team) { a.team = t }
 
 // lostChildren writes the results of children that cannot be run.
 func (a *Agent) lostChildren(now time.Time) (out []record) {
 	for _, c := range a.state.Working() {
 		why := a.team.Lost(c.Name)
 		owed := slices.ContainsFunc(a.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
-		stopped := why == crew.ErrStopped
+		stopped := why == children.ErrStopped
 		if why == nil || mind.Awaits(a.state.Wakes, c.Name) > 0 || stopped && (owed || !a.heardAll(c.Room)) {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"lethe/agent/crew"
+	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/status"
@@ -363,7 +363,7 @@ func (w *world) supervise(ids ...home.Identity) *supervised {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &supervised{stop: cancel, done: make(chan struct{})}
 	open := func(id home.Identity) (*Agent, error) { return Open(id, w.conf) }
-	go func() { defer close(s.done); s.err = crew.Supervise(ctx, ids, open, discard()) }()
+	go func() { defer close(s.done); s.err = children.Supervise(ctx, ids, open, discard()) }()
 	w.Cleanup(func() { cancel(); <-s.done })
 	return s
 }

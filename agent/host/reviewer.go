@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"lethe/agent"
-	"lethe/agent/crew"
+	"lethe/agent/children"
 	"lethe/agent/gate"
 	"lethe/agent/home"
 	"lethe/agent/llm"
@@ -49,7 +49,7 @@ func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []strin
 		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
 	if r.For == "" || !named(r.For) || named(r.Called()) {
-		return crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
+		return children.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	}
 	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)
 	id, err := home.Boot(h.home, h.store, home.BootOptions{Name: r.Called(), Soul: soul})
@@ -62,11 +62,11 @@ func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []strin
 	ctx, cancel := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { // ends with them
-		if err := crew.Supervise(ctx, []home.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
+		if err := children.Supervise(ctx, []home.Identity{id}, h.OpenAgent, h.log); err != nil && ctx.Err() == nil {
 			h.log.Error("the reviewer does not run", "identity", id.Name, "error", err)
 		}
 	})
-	err = crew.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
+	err = children.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	cancel()
 	beside.Wait()
 	return err

@@ -1,6 +1,6 @@
-// Package crew runs identities side by side, and with each of them the children that it spawns. One that fails is
+// Package children runs identities side by side, and with each of them the children that it spawns. One that fails is
 // opened again from its log.
-package crew
+package children
 
 import (
 	"context"
