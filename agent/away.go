@@ -32,14 +32,14 @@ const (
 func (a *Agent) try(ctx context.Context, model string) (why, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
-	asker := a.asker(cancel)
-	asker.Frozen.Model, asker.Frozen.MaxTokens = model, min(asker.Frozen.MaxTokens, tryTokens)
+	one := a.summariser(cancel)
+	one.Frozen.Model, one.Frozen.MaxTokens = model, min(one.Frozen.MaxTokens, tryTokens)
 	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
-	_, why = asker.Ask(ctx, ask)
+	_, why = one.Ask(ctx, ask)
 	if errors.Is(why, compactor.ErrGarbage) && llm.KindOf(why) == 0 { // another word
 		why = nil
 	}
-	return why, a.pay(asker, "model")
+	return why, a.pay(one, "model")
 }
 
 // tryModel tries the model that somebody named, and returns what to answer. taken is empty where it refuses.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"lethe"
-	"lethe/agent/beside"
 	"lethe/agent/home"
+	"lethe/agent/summariser"
 	"lethe/blobs"
 	"lethe/compactor"
 	"lethe/internal/secret"
@@ -30,7 +30,7 @@ const jobTime = 10 * time.Minute
 
 // forgetting is what an identity knows of its compactions.
 type forgetting struct {
-	job        *beside.Job      // under way, or nil
+	job        *summariser.Job  // under way, or nil
 	requested  bool             // by the agent
 	wish       string           // of a person, for the next plan alone
 	keptChunks []compactor.Fade // that earlier swaps left live
@@ -134,7 +134,7 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	a.forgetting.job = beside.Start(ctx, job, a.asker(cancel), a.cfg.Log, why, len(only))
+	a.forgetting.job = summariser.Start(ctx, job, a.summariser(cancel), a.cfg.Log, why, len(only))
 	return nil
 }
 
@@ -148,19 +148,19 @@ func (a *Agent) beginWished(ctx context.Context, keep string) error {
 	return a.beginJob(ctx, byPerson)
 }
 
-// asker asks a model beside the turns.
-func (a *Agent) asker(cancel context.CancelFunc) *beside.Asker {
+// summariser asks a model beside the turns.
+func (a *Agent) summariser(cancel context.CancelFunc) *summariser.Model {
 	rates := a.rates()
-	return &beside.Asker{
+	return &summariser.Model{
 		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
 		Rates: rates, Pay: a.wallet.Pay(rates), Writable: a.writable, Cancel: cancel,
 	}
 }
 
 // finish swaps in the answers of a job that has ended.
-func (a *Agent) finish(job *beside.Job) error {
+func (a *Agent) finish(job *summariser.Job) error {
 	a.forgetting.job = nil
-	if err := a.pay(job.Asker, "compaction"); err != nil || job.Cancelled {
+	if err := a.pay(job.Model, "compaction"); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
@@ -215,16 +215,16 @@ func (a *Agent) dropJob() error {
 	}
 	job.End()
 	a.forgetting.job = nil
-	return a.pay(job.Asker, "compaction")
+	return a.pay(job.Model, "compaction")
 }
 
 // pay records what was asked beside the turns, on what, and what it has cost.
-func (a *Agent) pay(asker *beside.Asker, on string) error {
-	bill := asker.Bill()
+func (a *Agent) pay(model *summariser.Model, on string) error {
+	bill := model.Bill()
 	if bill.Calls == 0 {
 		return nil
 	}
-	bill.On, bill.Tokens = on, asker.Pay.Note(bill.Tokens, 0)
+	bill.On, bill.Tokens = on, model.Pay.Note(bill.Tokens, 0)
 	return a.paid(record{Event: bill})
 }
 

@@ -1,6 +1,6 @@
-// Package beside has a model summarise what an identity forgets, beside the identity's turns. It has copies of what it
-// needs, and nothing of the identity's state.
-package beside
+// Package summariser asks a model to summarise what an identity forgets while the identity's turns go on. It works on copies
+// and sees nothing of the state of the identity.
+package summariser
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 	"lethe/life/event"
 )
 
-// Asker is a compactor.Model that asks on an identity's account.
-type Asker struct {
+// Model is a compactor.Model that asks on an identity's account.
+type Model struct {
 	Complete func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)
-	Frozen   llm.Request // the life's own, of the moment when the Asker was made
+	Frozen   llm.Request // the life's own, of the moment when the Model was made
 	Cheaper  string      // the model for what does not go out with the life's own request; "" for the same
 	Rates    wallet.Rates
 	Pay      *wallet.Payment
@@ -33,11 +33,11 @@ type Asker struct {
 }
 
 // Bill is what was asked and has cost, once nothing is asked any more.
-func (a *Asker) Bill() event.Spent { return a.bill }
+func (a *Model) Bill() event.Spent { return a.bill }
 
 // Ask asks once. A fork goes out with the tools and parameters of the life, byte for byte, so that nearly all of it
 // comes from the provider's cache.
-func (a *Asker) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
+func (a *Model) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
 	if err := a.Writable(); err != nil {
 		a.Cancel()
 		return "", err
@@ -70,7 +70,7 @@ func (a *Asker) Ask(ctx context.Context, ask compactor.Ask) (string, error) {
 }
 
 // count puts a call on the bill.
-func (a *Asker) count(cost event.Tokens, began, estimated bool) {
+func (a *Model) count(cost event.Tokens, began, estimated bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if began || cost.USD > 0 {
@@ -82,7 +82,7 @@ func (a *Asker) count(cost event.Tokens, began, estimated bool) {
 
 // Job is a compaction under way.
 type Job struct {
-	*Asker
+	*Model
 	Why   string
 	Asked int // how many of State.Forgets it is about; 0 for the older part of the context
 
@@ -93,18 +93,18 @@ type Job struct {
 }
 
 // Start begins a job. It ends soon after ctx; End waits for it.
-func Start(ctx context.Context, plan compactor.Job, asker *Asker, log *slog.Logger, why string, asked int) *Job {
-	j := &Job{Asker: asker, Why: why, Asked: asked, Done: make(chan struct{})}
+func Start(ctx context.Context, plan compactor.Job, model *Model, log *slog.Logger, why string, asked int) *Job {
+	j := &Job{Model: model, Why: why, Asked: asked, Done: make(chan struct{})}
 	go func() {
 		defer close(j.Done)
-		defer asker.Cancel()
+		defer model.Cancel()
 		defer func() {
 			if p := recover(); p != nil {
 				log.Error("panic", "value", p, "stack", string(debug.Stack()))
 				j.Failure = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		j.Fades, j.Failure = plan.Run(ctx, asker)
+		j.Fades, j.Failure = plan.Run(ctx, model)
 		j.Cancelled = errors.Is(ctx.Err(), context.Canceled)
 	}()
 	return j
