@@ -42,6 +42,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/children"
 	"lethe/agent/gate"
 	"lethe/agent/home"
@@ -51,8 +52,6 @@ import (
 	"lethe/agent/outside"
 	"lethe/agent/reach"
 	"lethe/agent/request"
-	"lethe/agent/spend"
-	"lethe/agent/spend/wallet"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -104,7 +103,7 @@ type Config struct {
 	Notify        []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
 	Warnings      []string      // what weakens the promises here, for the status
 
-	Budget spend.Limits   // what it may spend; default no limit
+	Budget budget.Limits  // what it may spend; default no limit
 	Known  llm.Known      // of models, before the table
 	People []string       // users who may answer questions, approve calls and raise budgets
 	Zone   *time.Location // of schedules and of a budget's days; default the machine's
@@ -168,8 +167,8 @@ type Agent struct {
 	triedAt       time.Time
 	call          call
 	reach         *reach.Reach
-	counted       wallet.Counted
-	wallet        *wallet.Wallet // nil where no limit is set, or the model is for nothing
+	counted       budget.Counted
+	wallet        *budget.Wallet // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
 	indexer       *recall.Keeper // nil while the identity does not run
 	hintedThrough int            // the newest entry that a hint was looked up for
@@ -231,7 +230,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 		return nil, err
 	}
 	if !cfg.Offline {
-		a.wallet, err = wallet.Open(cfg.Home, a.store, id, cfg.Budget, a.log.Spending)
+		a.wallet, err = budget.Open(cfg.Home, a.store, id, cfg.Budget, a.log.Spending)
 		if err != nil {
 			return nil, err
 		}

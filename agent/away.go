@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend/wallet"
 	"lethe/compactor"
 	"lethe/life/event"
 	"lethe/mind"
@@ -55,7 +55,7 @@ func (a *Agent) tryModel(name string) (taken, say string, err error) {
 		return name, say, nil
 	}
 	why, err := a.try(context.Background(), name)
-	if llm.KindOf(why) == llm.Permanent || errors.Is(why, wallet.ErrUnpriced) {
+	if llm.KindOf(why) == llm.Permanent || errors.Is(why, budget.ErrUnpriced) {
 		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
 	} else if why != nil {
 		say += " I could not try it: " + why.Error()

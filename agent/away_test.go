@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/internal/must"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -57,7 +57,7 @@ func fallible(t testing.TB) (*world, *weather) {
 	t.Helper()
 	sky := &weather{}
 	w := newWorld(t, sky.steps(402, 404, 503)...)
-	frugal(&w.conf, spend.Limits{HomeDay: 1e9})
+	frugal(&w.conf, budget.Limits{HomeDay: 1e9})
 	w.conf.Preset, w.conf.Fallback, w.conf.patience = "deepseek", []string{"rehearsal-b", "rehearsal-c@low"}, time.Hour
 	for _, name := range []string{"rehearsal-b", "rehearsal-c", "llamacpp:rehearsal-d"} {
 		w.conf.Known[name] = llm.Info{Price: llm.Price{Hit: 1, Miss: 2, Output: 3}}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -110,13 +110,13 @@ type dense struct {
 	id    home.Identity
 	mu    sync.Mutex
 	calls int
-	hold  spend.USD // for the newest call
+	hold  budget.USD // for the newest call
 	asked llm.Request
 	tight float64 // the largest share of a hold that a call has cost
 }
 
 func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta)) (llm.Reply, error) {
-	var hold spend.USD
+	var hold budget.USD
 	pay := q.Pay
 	q.Pay = func(waste llm.Waste) error {
 		d.mu.Lock()
@@ -136,8 +136,8 @@ func (d *dense) Complete(ctx context.Context, q llm.Request, on func(llm.Delta))
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.hold, d.asked = d.calls+1, hold, q
-	d.tight = max(d.tight, spend.Ceil(usd).Dollars()/hold.Dollars())
-	if cost := spend.Ceil(usd); cost > hold {
+	d.tight = max(d.tight, budget.Ceil(usd).Dollars()/hold.Dollars())
+	if cost := budget.Ceil(usd); cost > hold {
 		d.Errorf("a call of %d messages cost %s, and %s were put aside", len(q.Messages), cost, hold)
 	}
 	return reply, err
@@ -179,7 +179,7 @@ func TestHoldsCoverDenseText(t *testing.T) {
 	}
 	w := forgetful(t, 60_000, script...)
 	w.gauge.limit = 0
-	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(1000)})
+	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(1000)})
 	w.conf.Params.MaxTokens, w.conf.Forgetting.Target = 256, new(float64)
 	id := w.boot("ada", "dev")
 	model := &dense{Model: w.gauge, world: w, id: id}
@@ -225,8 +225,8 @@ func TestWrittenIsPaid(t *testing.T) {
 	t.Parallel()
 	for _, tells := range []bool{true, false} {
 		w := newWorld(t)
-		limit := spend.Of(1)
-		frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: limit}})
+		limit := budget.Of(1)
+		frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: limit}})
 		dear := paid
 		dear.Write = 50
 		w.conf.Known = llm.Known{"rehearsal-paid": dear}
@@ -241,7 +241,7 @@ func TestWrittenIsPaid(t *testing.T) {
 		}
 		r.finish()
 		spent := w.spending(id).Spent.Life
-		if billed := spend.Ceil(model.usd); w.fold(id).Paused == "" || billed > limit || spent < billed || spent > limit {
+		if billed := budget.Ceil(model.usd); w.fold(id).Paused == "" || billed > limit || spent < billed || spent > limit {
 			t.Errorf("tells %v: %s were billed, %s are in LIFE, of %s", tells, billed, spent, limit)
 		}
 	}

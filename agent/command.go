@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/llm"
-	"lethe/agent/spend/wallet"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/secret"
@@ -59,9 +59,9 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "status":
 		say = a.statusLine()
 	case "budget":
-		book, err := wallet.ReadBook(a.cfg.Home, a.store, a.cfg.Budget, time.Now(), a.cfg.Zone)
+		book, err := budget.ReadBook(a.cfg.Home, a.store, a.cfg.Budget, time.Now(), a.cfg.Zone)
 		if say = fmt.Sprintf("I cannot tell: %v.", err); err == nil {
-			say = wallet.Obey(book, a.id.Self, a.cfg.People, &e, l.Arg)
+			say = budget.Obey(book, a.id.Self, a.cfg.People, &e, l.Arg)
 		}
 	case "model":
 		if may := a.cfg.Switchers; may != nil && !slices.Contains(may, l.Name) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"lethe/agent/budget"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/agent/status"
 	"lethe/compactor"
 	"lethe/internal/secret"
@@ -150,7 +150,7 @@ func TestModelIsTried(t *testing.T) {
 	}
 	w := newWorld(t, rehearsal.Step{Match: is("rehearsal-typo"), Times: -1, Status: 400, Body: `{"error":{"message":"Model Not Exist"}}`},
 		rehearsal.Step{Match: is("rehearsal-away"), Times: -1, Status: 503})
-	frugal(&w.conf, spend.Limits{HomeDay: 1e6})
+	frugal(&w.conf, budget.Limits{HomeDay: 1e6})
 	for _, name := range []string{"typo", "away", "two"} {
 		w.conf.Known["rehearsal-"+name] = paid
 	}

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
@@ -62,7 +62,7 @@ func childMain(dir string) {
 		}
 		conf.Model, conf.Tools.Bash = client, tools.BashOff
 		if usd, err := strconv.ParseFloat(os.Getenv(childUSD), 64); err == nil {
-			frugal(&conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(usd)}})
+			frugal(&conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(usd)}})
 		}
 		a, err := Open(all[0], conf)
 		if err != nil {

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/spend"
-	"lethe/agent/spend/wallet"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
@@ -220,9 +219,9 @@ func (w *world) fold(id home.Identity) *mind.State {
 	return s
 }
 
-func (w *world) spending(id home.Identity) spend.Spending {
+func (w *world) spending(id home.Identity) budget.Spending {
 	w.Helper()
-	s, err := wallet.Spending(id, w.store)
+	s, err := budget.SpendingOf(id, w.store)
 	lethetest.Must(w, err)
 	return s
 }

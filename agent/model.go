@@ -11,10 +11,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/llm"
-	"lethe/agent/spend/wallet"
 	"lethe/agent/status"
 	"lethe/internal/durable"
 	"lethe/life/event"
@@ -71,7 +71,7 @@ type thought struct {
 	weight int              // of the request
 	cost   event.Tokens     // of the reply
 	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
-	call   *wallet.Attempts // whose hold the reply pays
+	call   *budget.Attempts // whose hold the reply pays
 	heard  time.Time        // the last piece of an answer, or when the first was awaited
 }
 

@@ -6,8 +6,7 @@ import (
 	"time"
 
 	"lethe"
-	"lethe/agent/spend"
-	"lethe/agent/spend/wallet"
+	"lethe/agent/budget"
 	"lethe/life/event"
 )
 
@@ -29,8 +28,8 @@ func (a *Agent) payLost() error {
 	return a.paid(lost...)
 }
 
-func (a *Agent) rates() wallet.Rates {
-	return wallet.Rates{
+func (a *Agent) rates() budget.Rates {
+	return budget.Rates{
 		Known: a.cfg.Known, Strict: a.wallet.Limited(), Began: time.Now(), Zone: a.cfg.Zone,
 		Counted: a.counted, Estimate: a.estimate,
 	}
@@ -42,7 +41,7 @@ func (a *Agent) release() error { return a.wallet.Settle(a.log.Spending) }
 // unpaid deals with a call that was not begun for want of money. It is false for any other
 // error.
 func (a *Agent) unpaid(err error) (bool, error) {
-	u, ok := wallet.Why(err, a.state.Stable.Params.Model, a.id.Name, a.cfg.Zone)
+	u, ok := budget.Why(err, a.state.Stable.Params.Model, a.id.Name, a.cfg.Zone)
 	switch {
 	case u.Waits != "":
 		a.outage.money = u.Waits
@@ -57,7 +56,7 @@ func (a *Agent) unpaid(err error) (bool, error) {
 // by a clock that was wrong.
 func (a *Agent) goOn() error {
 	now, months := time.Now(), 0
-	if strings.Contains(a.state.Paused, spend.Line{Of: spend.Month}.Key()) {
+	if strings.Contains(a.state.Paused, budget.Line{Of: budget.Month}.Key()) {
 		months = 1
 	}
 	if until := a.state.Until; until.IsZero() || now.Before(until) && until.Before(now.AddDate(0, months, 2)) {

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
-	"lethe/agent/spend/wallet"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
@@ -28,23 +27,23 @@ import (
 var paid = llm.Info{Price: llm.Price{Hit: 8, Miss: 10, Output: 20}}
 
 // frugal gives an identity a model that costs something, and limits.
-func frugal(c *Config, limits spend.Limits) {
+func frugal(c *Config, limits budget.Limits) {
 	c.Offline, c.DefaultModel, c.Params.Endpoint, c.Params.MaxTokens = false, "rehearsal-paid", "paid", 1000
 	c.Known, c.Budget, c.People, c.Zone = llm.Known{"rehearsal-paid": paid}, limits, []string{"ann"}, time.UTC
 }
 
 // dollars is what the server has really billed.
-func (w *world) dollars() spend.USD {
+func (w *world) dollars() budget.USD {
 	u := w.model.Usage()
 	usd, _ := llm.Known{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
-	return spend.Ceil(usd)
+	return budget.Ceil(usd)
 }
 
 // within checks that what was spent and what is put aside keep to a limit of the home's day, by
 // LIFE and holds, and by what the server has billed.
-func (w *world) within(limit spend.USD) {
+func (w *world) within(limit budget.USD) {
 	w.Helper()
-	home := w.book(spend.Limits{HomeDay: limit}).Home()
+	home := w.book(budget.Limits{HomeDay: limit}).Home()
 	if home.Spent+home.Held > limit {
 		w.Fatalf("LIFE has %s, and holds %s, of %s\n%s", home.Spent, home.Held, limit, w.dump())
 	}
@@ -59,14 +58,14 @@ func (w *world) within(limit spend.USD) {
 func TestBudgetIsNeverPassed(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	limit := spend.USD(lethetest.Sample(2, 4, 12)) * 1e6
+	limit := budget.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
 		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Answer: cut("so much to s")},
 		rehearsal.Step{Skip: 20, Times: 2, Status: 503}, rehearsal.Step{Task: "summarise", Skip: 3, Times: 3, Answer: text(" ")},
 		rehearsal.Step{Times: -1, Fault: rehearsal.Understate})
 	w.gauge.limit = 0
 	w.use(llm.Config{MaxRetries: 2})
-	frugal(&w.conf, spend.Limits{HomeDay: limit})
+	frugal(&w.conf, budget.Limits{HomeDay: limit})
 	random := rand.New(rand.NewPCG(3, 4))
 	kinds := []string{"reply", "spent", "call", "inbound", "posted", "epoch"}
 	ids := []home.Identity{w.boot("ada", "dev"), w.boot("bob", "ops")}
@@ -109,22 +108,22 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 }
 
 // book is what has been spent, as anybody reads it now.
-func (w *world) book(limits spend.Limits) spend.Book {
+func (w *world) book(limits budget.Limits) budget.Book {
 	w.Helper()
-	book, err := wallet.ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
+	book, err := budget.ReadBook(w.home, w.store, limits, time.Now(), time.UTC)
 	lethetest.Must(w, err)
 	return book
 }
 
 // holds are those that the ledger has.
-func (w *world) holds(id home.Identity) []spend.Hold {
+func (w *world) holds(id home.Identity) []budget.Hold {
 	w.Helper()
 	return w.ledger().Accounts[id.Self].Holds
 }
 
-func (w *world) ledger() *spend.Ledger {
+func (w *world) ledger() *budget.Ledger {
 	w.Helper()
-	l := spend.NewLedger(w.home.Dir)
+	l := budget.NewLedger(w.home.Dir)
 	unlock, err := l.Lock()
 	lethetest.Must(w, err)
 	defer unlock()
@@ -142,7 +141,7 @@ func TestBudgetOverKills(t *testing.T) {
 	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Times: -1, Fault: rehearsal.Understate}}, Pace: time.Millisecond})
 	id := w.boot("ada", "dev")
 	random := rand.New(rand.NewPCG(5, 6))
-	const limit = 3 * spend.USD(1e6)
+	const limit = 3 * budget.USD(1e6)
 	for i := range lethetest.Sample(6, 12, 60) {
 		child := exec.Command(os.Args[0])
 		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url, childUSD+"=3")
@@ -155,7 +154,7 @@ func TestBudgetOverKills(t *testing.T) {
 		_ = child.Wait()
 		w.within(limit)
 	}
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: limit}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: limit}})
 	w.run(id).finish()
 	w.within(limit)
 	if lost := w.having(id, "spent", "on", "lost"); len(lost) == 0 || lost[0].Get("estimated") != "yes" || lost[0].Get("calls") != "1" {
@@ -169,7 +168,7 @@ func TestBudgetOverKills(t *testing.T) {
 func TestBudgetCommand(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
 	w.conf.Notify = []string{"notify-ann"}
 	id := w.boot("ada", "dev")
 	w.spend(id, 1.65)
@@ -207,8 +206,8 @@ func TestBudgetCommand(t *testing.T) {
 	contains(t, w.answered("dev", n+1), "I may spend 1.00 USD more today.")
 	w.answered("dev", n+2)
 	r.finish()
-	equal(t, "raised", w.spending(id).Raised.Day, spend.Of(1))
-	r = w.run(id, func(c *Config) { c.Budget = spend.Limits{Sums: spend.Sums{Month: spend.Of(0.01)}} })
+	equal(t, "raised", w.spending(id).Raised.Day, budget.Of(1))
+	r = w.run(id, func(c *Config) { c.Budget = budget.Limits{Sums: budget.Sums{Month: budget.Of(0.01)}} })
 	lethetest.Words(t, r.ask("count to 9"), "I go on after /budget +1 month.") // by itself never
 	equal(t, "notices of both", len(w.said("notify-ann")), 2)
 	r.stop()
@@ -217,7 +216,7 @@ func TestBudgetCommand(t *testing.T) {
 // spend says that an identity that does not run has spent so many dollars today.
 func (w *world) spend(id home.Identity, usd float64) {
 	w.Helper()
-	w.spendOn(spend.DateOf(time.Now(), time.UTC), id, usd)
+	w.spendOn(budget.DateOf(time.Now(), time.UTC), id, usd)
 }
 
 func (w *world) spendOn(day string, id home.Identity, usd float64) {
@@ -243,7 +242,7 @@ func TestBudgetUnpriced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Contains: "get a helper", Times: 1, Answer: calls("SPAWN", `{"brief":"help","usd":1}`)})
 	id := w.boot("ada", "dev")
-	frugal(&w.conf, spend.Limits{})
+	frugal(&w.conf, budget.Limits{})
 	w.conf.Known = nil
 	r := w.run(id)
 	r.ask("hello")
@@ -264,9 +263,9 @@ func TestBudgetUnpriced(t *testing.T) {
 func TestBudgetOfUnanswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, rehearsal.Step{Times: -1, Contains: "wait", Fault: rehearsal.Hang})
-	frugal(&w.conf, spend.Limits{})
+	frugal(&w.conf, budget.Limits{})
 	id := w.boot("ada", "dev")
-	for calls, limits := range []spend.Limits{{}, {HomeDay: spend.Of(2)}} {
+	for calls, limits := range []budget.Limits{{}, {HomeDay: budget.Of(2)}} {
 		r := w.run(id, func(c *Config) { c.Budget = limits })
 		w.say("dev", "ann", "wait")
 		w.eventually("the call", func() bool { return len(w.asked()) == calls+1 })
@@ -284,7 +283,7 @@ func TestBudgetOfUnanswered(t *testing.T) {
 func TestBudgetIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Month: spend.Of(100)}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Month: budget.Of(100)}})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	contains(t, r.ask("hello"), "Hello")
@@ -300,12 +299,12 @@ func TestBudgetIsShown(t *testing.T) {
 func TestBudgetAhead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
 	id := w.boot("ada", "dev")
 	tomorrow := time.Now().UTC().AddDate(0, 0, 1)
-	w.spendOn(spend.DateOf(tomorrow, time.UTC), id, 2)
+	w.spendOn(budget.DateOf(tomorrow, time.UTC), id, 2)
 	r := w.run(id)
-	contains(t, r.ask("hello"), "I go on by myself on "+spend.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
+	contains(t, r.ask("hello"), "I go on by myself on "+budget.DateOf(tomorrow.AddDate(0, 0, 1), time.UTC))
 	r.stop()
 }
 
@@ -315,12 +314,12 @@ func TestBudgetOverMidnight(t *testing.T) {
 	fail := make(chan struct{})
 	w := newWorld(t, rehearsal.Step{Hold: fail, Status: 503})
 	w.use(llm.Config{MaxRetries: 2})
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}})
 	id, other := w.boot("ada", "dev"), w.boot("bob", "ops")
 	r := w.run(id)
 	w.say("dev", "ann", "hello")
 	w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 })
-	tomorrow := spend.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
+	tomorrow := budget.DateOf(time.Now().AddDate(0, 0, 1), time.UTC)
 	w.spendOn(tomorrow, other, 0.1)
 	close(fail)
 	contains(t, w.answered("dev", 1), "Hello")
@@ -333,7 +332,7 @@ func TestBudgetOverMidnight(t *testing.T) {
 func TestBudgetOfChildren(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}, Spawn: spend.Of(0.8)})
+	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, Spawn: budget.Of(0.8)})
 	ada := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(ada.Self)
 	lethetest.Must(t, err)
@@ -391,11 +390,11 @@ func TestBudgetGoesOn(t *testing.T) {
 func TestBudgetOfAWrongClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	limits := spend.Limits{Sums: spend.Sums{Day: spend.Of(2)}, HomeDay: spend.Of(4.1)}
+	limits := budget.Limits{Sums: budget.Sums{Day: budget.Of(2)}, HomeDay: budget.Of(4.1)}
 	frugal(&w.conf, limits)
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	now := time.Now().UTC()
-	today, tomorrow := spend.DateOf(now, time.UTC), spend.DateOf(now.AddDate(0, 0, 1), time.UTC)
+	today, tomorrow := budget.DateOf(now, time.UTC), budget.DateOf(now.AddDate(0, 0, 1), time.UTC)
 	w.spend(ada, 0.5)
 	w.spendOn("2099-01-01", ada, 0.25)
 	w.spendOn("2099-01-01", bob, 2)
@@ -406,9 +405,9 @@ func TestBudgetOfAWrongClock(t *testing.T) {
 	r.finish()
 	s.finish()
 	answer := w.dollars()
-	for day, want := range map[string]spend.USD{today: spend.Of(2.75) + answer, tomorrow: 0, "2099-01-01": spend.Of(2.25)} {
-		home := spend.NewBook(limits, day, w.ledger().Accounts).Home()
-		if got := home.Spent; day == today && (got < want || got > want+spend.Of(0.1)) || day != today && got != want {
+	for day, want := range map[string]budget.USD{today: budget.Of(2.75) + answer, tomorrow: 0, "2099-01-01": budget.Of(2.25)} {
+		home := budget.NewBook(limits, day, w.ledger().Accounts).Home()
+		if got := home.Spent; day == today && (got < want || got > want+budget.Of(0.1)) || day != today && got != want {
 			t.Errorf("on %s %s are spent, want %s", day, got, want)
 		}
 	}
@@ -431,7 +430,7 @@ func TestBudgetWithoutLedger(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	w := newWorld(t, rehearsal.Step{Contains: "wait", Hold: hold, Answer: text("at last")})
-	limits := spend.Limits{HomeDay: spend.Of(100)}
+	limits := budget.Limits{HomeDay: budget.Of(100)}
 	frugal(&w.conf, limits)
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	w.spend(bob, 1)
@@ -470,19 +469,19 @@ func TestBudgetWithoutLedger(t *testing.T) {
 func TestBudgetOfAnOlderHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{})
+	frugal(&w.conf, budget.Limits{})
 	ada, bob := w.boot("ada", "dev"), w.boot("bob", "ops")
 	w.spend(ada, 0.5)
 	w.spend(bob, 0.25)
 	if _, err := os.Stat(filepath.Join(w.home.Dir, "ledger")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a limit there is a ledger: %v", err)
 	}
-	limits := spend.Limits{HomeDay: spend.Of(10)}
+	limits := budget.Limits{HomeDay: budget.Of(10)}
 	home := w.book(limits).Home() // as lethe budget reads it
-	equal(t, "spent", home.Spent, spend.Of(0.75))
+	equal(t, "spent", home.Spent, budget.Of(0.75))
 	frugal(&w.conf, limits)
 	w.run(bob).finish()
-	equal(t, "spent", w.book(limits).Home().Spent, spend.Of(0.75))
+	equal(t, "spent", w.book(limits).Home().Spent, budget.Of(0.75))
 }
 
 // What a start reads does not grow with the past: neither with calls, nor with children that are over. A child that is
@@ -490,7 +489,7 @@ func TestBudgetOfAnOlderHome(t *testing.T) {
 func TestLedgerStaysSmall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	limits := spend.Limits{HomeDay: spend.Of(100_000)}
+	limits := budget.Limits{HomeDay: budget.Of(100_000)}
 	frugal(&w.conf, limits)
 	ada := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(ada.Self)
@@ -532,9 +531,9 @@ func TestLedgerStaysSmall(t *testing.T) {
 		t.Error("it was never there")
 	}
 	w.spend(child, 0.5)
-	for _, line := range spend.NewBook(limits, spend.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
-		if line.Of == spend.Life {
-			equal(t, "of its life", line.Spent, spend.Of(3.5))
+	for _, line := range budget.NewBook(limits, budget.DateOf(time.Now(), time.UTC), w.ledger().Accounts).Lines(child.Self) {
+		if line.Of == budget.Life {
+			equal(t, "of its life", line.Spent, budget.Of(3.5))
 		}
 	}
 }
@@ -544,18 +543,18 @@ func TestLedgerStaysSmall(t *testing.T) {
 func TestBudgetBesideUnreadable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	frugal(&w.conf, spend.Limits{})
+	frugal(&w.conf, budget.Limits{})
 	id := w.boot("ada", "dev")
 	w.spend(id, 1)
 	lethetest.Must(t, os.Rename(id.LIFE(), id.LIFE()+".away"))
 	lethetest.Must(t, os.Mkdir(id.LIFE(), 0o700))
-	if book, err := wallet.ReadBook(w.home, w.store, spend.Limits{}, time.Now(), time.UTC); err == nil {
+	if book, err := budget.ReadBook(w.home, w.store, budget.Limits{}, time.Now(), time.UTC); err == nil {
 		t.Errorf("%s are spent", book.Home().Spent)
 	}
 	lethetest.Must(t, os.Remove(id.LIFE()))
 	lethetest.Must(t, os.Rename(id.LIFE()+".away", id.LIFE()))
-	frugal(&w.conf, spend.Limits{HomeDay: spend.Of(10)})
+	frugal(&w.conf, budget.Limits{HomeDay: budget.Of(10)})
 	w.spend(id, 1)
 	lethetest.Must(t, os.Remove(id.LIFE()))
-	equal(t, "spent", w.book(spend.Limits{}).Home().Spent, spend.Of(2))
+	equal(t, "spent", w.book(budget.Limits{}).Home().Spent, budget.Of(2))
 }

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"lethe/agent/budget"
 	"lethe/agent/gate"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
-	"lethe/agent/spend/wallet"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/life/event"
@@ -79,7 +79,7 @@ func (a *Agent) step(ctx context.Context) error {
 	}
 	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
 	if n := t.reply.Usage.Input; n > 0 {
-		a.counted = wallet.Count(t.asked, t.weight, n)
+		a.counted = budget.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
 }

@@ -29,7 +29,7 @@ func (s *State) StandIn(epoch int) ([]byte, error) {
 	return s.Snapshot()
 }
 
-// Carry has snapshots keep what package spend has folded of the same lines.
+// Carry has snapshots keep what package budget has folded of the same lines.
 func (s *State) Carry(spending json.RawMessage) { s.Carried = spending }
 
 // Determined renders the part of a snapshot that follows from the lines before it: all that is the mind's, or,

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/agent/tools"
 	"lethe/chat"
 )
@@ -148,10 +148,10 @@ type Budget struct {
 const unpricedAllow = "allow"
 
 // Limits is what may be spent.
-func (s Budget) Limits() spend.Limits {
-	return spend.Limits{
-		Sums:  spend.Sums{Day: spend.Of(s.Day), Month: spend.Of(s.Month)},
-		Spawn: spend.Of(s.Spawn), HomeDay: spend.Of(s.HomeDay), AllowUnpriced: s.Unpriced == unpricedAllow,
+func (s Budget) Limits() budget.Limits {
+	return budget.Limits{
+		Sums:  budget.Sums{Day: budget.Of(s.Day), Month: budget.Of(s.Month)},
+		Spawn: budget.Of(s.Spawn), HomeDay: budget.Of(s.HomeDay), AllowUnpriced: s.Unpriced == unpricedAllow,
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"lethe/agent/budget"
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/internal/test/lethetest"
 )
 
@@ -27,7 +27,7 @@ type bridged struct {
 func TestDocumentedBudget(t *testing.T) {
 	s, err := parse(lethetest.Blocks(t, "budget.md", "toml")[0])
 	lethetest.Must(t, err)
-	want := spend.Limits{Sums: spend.Sums{Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
+	want := budget.Limits{Sums: budget.Sums{Day: 2_000_000, Month: 30_000_000}, Spawn: 1_000_000, HomeDay: 5_000_000}
 	if got := s.Budget.Limits(); got != want || s.Prices["my-model"].Miss != 0.6 {
 		t.Errorf("%+v, %+v", got, s.Prices)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/spend"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/internal/secret"
@@ -29,9 +29,9 @@ import (
 // Journal is the log of a life, and what it takes to write on in it.
 type Journal struct {
 	*life.Log
-	State      *mind.State    // what the log says
-	Spending   spend.Spending // what it says of money
-	SinceEpoch int            // events after the newest epoch
+	State      *mind.State     // what the log says
+	Spending   budget.Spending // what it says of money
+	SinceEpoch int             // events after the newest epoch
 
 	Tell  func(life.Event) // called for each line that was written
 	Shown func(Text) int   // how much of a note a request shows; nil for all

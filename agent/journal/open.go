@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/redact"
-	"lethe/agent/spend"
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -118,7 +118,7 @@ func (j *Journal) fold() error {
 	if err != nil {
 		return err
 	}
-	j.Spending, err = spend.Fold(state.Carried, events, state.Usage.USD)
+	j.Spending, err = budget.Fold(state.Carried, events, state.Usage.USD)
 	j.State, j.last, j.SinceEpoch = state, events[len(events)-1].At, len(events)
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent/spend"
+	"lethe/agent/budget"
 )
 
 func TestBrief(t *testing.T) {
@@ -21,8 +21,8 @@ func TestBrief(t *testing.T) {
 		"":                           {},
 		"1 question, 1 job, 1 child": {Questions: make([]Question, 1), Jobs: make([]Job, 1), Children: 1},
 		"2 questions":                {Questions: make([]Question, 2)},
-		"$1.20 left today":           {Budget: []spend.Line{{Of: "turn", Limit: 1e6}, {Of: "day", Limit: 2e6, Spent: 500_000, Held: 300_000}}},
-		"$0.00 left today":           {Budget: []spend.Line{{Of: "day", Limit: 2e6, Spent: 2_500_000}}},
+		"$1.20 left today":           {Budget: []budget.Line{{Of: "turn", Limit: 1e6}, {Of: "day", Limit: 2e6, Spent: 500_000, Held: 300_000}}},
+		"$0.00 left today":           {Budget: []budget.Line{{Of: "day", Limit: 2e6, Spent: 2_500_000}}},
 		"next t1 12:30":              next(time.Hour, 30*time.Minute), "next t0 Sat 09:00": next(21 * time.Hour), "next t0 27 Nov": next(7 * 24 * time.Hour),
 	} {
 		if got := strings.Join(s.Brief(now), ", "); got != want {

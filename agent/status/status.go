@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/agent/spend"
+	"lethe/agent/budget"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
@@ -77,12 +77,12 @@ type Beside struct {
 	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
 	// SilentSince is since when no piece of the model's answer has come, once that
 	// is 20 seconds ago.
-	SilentSince time.Time    `json:"silent_since,omitzero"`
-	Triggers    []Trigger    `json:"triggers,omitempty"`
-	Budget      []spend.Line `json:"budget,omitempty"`    // as of the last call of the model
-	Children    int          `json:"children,omitempty"`  // that still work
-	Questions   []Question   `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
-	Jobs        []Job        `json:"jobs,omitempty"`      // commands that go on beside the talk
+	SilentSince time.Time     `json:"silent_since,omitzero"`
+	Triggers    []Trigger     `json:"triggers,omitempty"`
+	Budget      []budget.Line `json:"budget,omitempty"`    // as of the last call of the model
+	Children    int           `json:"children,omitempty"`  // that still work
+	Questions   []Question    `json:"questions,omitempty"` // that are open, oldest first; also while it is stopped
+	Jobs        []Job         `json:"jobs,omitempty"`      // commands that go on beside the talk
 }
 
 // Job is one that runs.
@@ -206,7 +206,7 @@ func (s Beside) Brief(now time.Time) (parts []string) {
 		parts = append(parts, "next "+next.Name+" "+at.Format(form))
 	}
 	for _, m := range s.Budget {
-		if m.Of == spend.Day {
+		if m.Of == budget.Day {
 			parts = append(parts, fmt.Sprintf("$%.2f left today", max(m.Limit-m.Spent-m.Held, 0).Dollars()))
 		}
 	}

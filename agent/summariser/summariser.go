@@ -11,8 +11,8 @@ import (
 	"runtime/debug"
 	"sync"
 
+	"lethe/agent/budget"
 	"lethe/agent/llm"
-	"lethe/agent/spend/wallet"
 	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/life/event"
@@ -23,8 +23,8 @@ type Model struct {
 	Complete func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)
 	Frozen   llm.Request // the life's own, of the moment when the Model was made
 	Cheaper  string      // the model for what does not go out with the life's own request; "" for the same
-	Rates    wallet.Rates
-	Pay      *wallet.Payment
+	Rates    budget.Rates
+	Pay      *budget.Payment
 	Writable func() error // an error: what an answer costs could not be written down
 	Cancel   context.CancelFunc
 

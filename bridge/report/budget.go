@@ -3,30 +3,28 @@ package report
 import (
 	"time"
 
-	"lethe/agent/spend/wallet"
-
-	"lethe/agent/spend"
+	"lethe/agent/budget"
 )
 
 // Budget is what an identity has spent.
 type Budget struct {
-	Name     string       `json:"name"`
-	Self     string       `json:"self"`
-	Lines    []spend.Line `json:"spans"`           // with its descendants
-	Children spend.Sums   `json:"descendants_usd"` // their part of it
-	Applies  []spend.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
+	Name     string        `json:"name"`
+	Self     string        `json:"self"`
+	Lines    []budget.Line `json:"spans"`           // with its descendants
+	Children budget.Sums   `json:"descendants_usd"` // their part of it
+	Applies  []budget.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
 }
 
 // Budgets are those of all identities.
 type Budgets struct {
-	Day        string     `json:"day"` // the local day, 2026-11-20
-	Identities []Budget   `json:"identities"`
-	Home       spend.Line `json:"home"`
+	Day        string      `json:"day"` // the local day, 2026-11-20
+	Identities []Budget    `json:"identities"`
+	Home       budget.Line `json:"home"`
 }
 
 // Budgets reads what all identities have spent until now.
 func (h Home) Budgets() (Budgets, error) {
-	book, err := wallet.ReadBook(h.Home, h.Store, h.Limits, time.Now(), h.Clock())
+	book, err := budget.ReadBook(h.Home, h.Store, h.Limits, time.Now(), h.Clock())
 	if err != nil {
 		return Budgets{}, err
 	}
@@ -47,7 +45,7 @@ func (b Budgets) Of(self string) Budget {
 	return Budget{Self: self}
 }
 
-func budgetOf(book spend.Book, self string) Budget {
+func budgetOf(book budget.Book, self string) Budget {
 	b := Budget{Self: self, Applies: book.Lines(self)}
 	for _, l := range book.Own(self) {
 		b.Name, b.Lines = l.Who, append(b.Lines, l)

@@ -18,10 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/request"
-	"lethe/agent/spend"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
@@ -34,7 +34,7 @@ import (
 type Home struct {
 	home.Home
 	Store        *blobs.Store
-	Limits       spend.Limits
+	Limits       budget.Limits
 	Zone         *time.Location // nil is that of the machine
 	People       []string       // who may answer questions and raise budgets
 	ContextLimit int            // tokens; 0 is the default
@@ -215,8 +215,8 @@ type Context struct {
 	request.Parts
 	Messages []llm.Message `json:"messages"`
 	State    *mind.State   `json:"-"`
-	Today    spend.USD     `json:"-"` // what the identity has spent on the local day
-	Turn     spend.USD     `json:"-"` // what its newest turn has cost until now
+	Today    budget.USD    `json:"-"` // what the identity has spent on the local day
+	Turn     budget.USD    `json:"-"` // what its newest turn has cost until now
 }
 
 // Context reads the next request of an identity.
@@ -230,11 +230,11 @@ func (h Home) Context(id home.Identity) (c Context, err error) {
 	if err != nil {
 		return c, err
 	}
-	spent, err := spend.Fold(s.Carried, lines, s.Usage.USD)
+	spent, err := budget.Fold(s.Carried, lines, s.Usage.USD)
 	if err != nil {
 		return c, err
 	}
-	today := spent.On(spend.DateOf(time.Now(), h.Clock())).Sums().Day
+	today := spent.On(budget.DateOf(time.Now(), h.Clock())).Sums().Day
 	limit := request.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
@@ -243,7 +243,7 @@ func (h Home) Context(id home.Identity) (c Context, err error) {
 }
 
 // turnOf sums what the calls of the newest turn have cost. It reads a log backwards, no further than that turn.
-func turnOf(log *life.Log) (sum spend.USD) {
+func turnOf(log *life.Log) (sum budget.USD) {
 	turn := -1
 	_ = log.Back(0, func(line life.Event, _ int64) bool { // what is damaged ends it
 		reply, replied := event.As[event.Reply](line)
@@ -253,7 +253,7 @@ func turnOf(log *life.Log) (sum spend.USD) {
 		if replied && reply.Turn != turn {
 			return false
 		}
-		sum += spend.Of(reply.USD)
+		sum += budget.Of(reply.USD)
 		return true
 	})
 	return sum

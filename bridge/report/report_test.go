@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/spend"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
@@ -38,7 +38,7 @@ func TestContextTellsTheCost(t *testing.T) {
 		lethetest.Must(t, log.Append(event.Line(now, reply, blobs.Ref{Hash: store.Short(answer), Gist: "so"})))
 	}
 	c, err := Home{Home: place, Store: store, Zone: time.UTC}.Context(id)
-	if err != nil || c.Today != spend.Of(1.75) || c.Turn != spend.Of(0.75) {
+	if err != nil || c.Today != budget.Of(1.75) || c.Turn != budget.Of(0.75) {
 		t.Errorf("the day has cost %v, the turn %v, %v", c.Today, c.Turn, err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/share/rooms"
 	"lethe/agent/share/streams"
-	"lethe/agent/spend"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -225,28 +225,28 @@ func TestLedger(t *testing.T) {
 	store := lethetest.Dir(t)
 	a := newHost(t, store, "a", false)
 	b := newHost(t, store, "b", false).join(a)
-	books := make([]*spend.Ledger, 2)
+	books := make([]*budget.Ledger, 2)
 	for k, h := range []*host{a, b} {
-		books[k] = spend.NewLedger(h.home.Dir)
+		books[k] = budget.NewLedger(h.home.Dir)
 		books[k].Remote = h.Ledger()
 	}
-	account := func(self string, usd spend.USD) spend.Account {
-		own := spend.Account{Self: self, Name: self}
+	account := func(self string, usd budget.USD) budget.Account {
+		own := budget.Account{Self: self, Name: self}
 		own.Hold(1, usd, "2026-11-20")
 		return own
 	}
-	lethetest.Must(t, books[0].Replace([]spend.Account{account("one", 1)}))
-	if err := books[1].Put(account("two", 2)); !errors.Is(err, spend.ErrChanged) {
+	lethetest.Must(t, books[0].Replace([]budget.Account{account("one", 1)}))
+	if err := books[1].Put(account("two", 2)); !errors.Is(err, budget.ErrChanged) {
 		t.Errorf("written over what was not read: %v", err)
 	}
 	lethetest.Must(t, books[1].Read())
 	lethetest.Must(t, books[1].Put(account("two", 2)))
 	lethetest.Must(t, books[0].Read())
-	lethetest.Must(t, books[0].Replace([]spend.Account{books[0].Accounts["two"], account("one", 5)}))
+	lethetest.Must(t, books[0].Replace([]budget.Account{books[0].Accounts["two"], account("one", 5)}))
 	c := newHost(t, store, "c", false).join(a)
-	late := spend.NewLedger(c.home.Dir)
+	late := budget.NewLedger(c.home.Dir)
 	late.Remote = c.Ledger()
-	for _, l := range []*spend.Ledger{books[1], late} {
+	for _, l := range []*budget.Ledger{books[1], late} {
 		lethetest.Must(t, l.Read())
 		if len(l.Accounts) != 2 || l.Accounts["one"].Holds[0].USD != 5 || l.Accounts["two"].Holds[0].USD != 2 {
 			t.Errorf("%+v", l.Accounts)

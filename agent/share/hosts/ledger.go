@@ -4,12 +4,12 @@ import (
 	"errors"
 	"path/filepath"
 
+	"lethe/agent/budget"
 	"lethe/agent/share"
 	"lethe/agent/share/streams"
-	"lethe/agent/spend"
 )
 
-// ledger is what all hosts spend, as spend.Remote: a book of lines of accounts. Its callers hold the lock of the ledger.
+// ledger is what all hosts spend, as budget.Remote: a book of lines of accounts. Its callers hold the lock of the ledger.
 type ledger struct{ *Shared }
 
 func (l ledger) book() (streams.Book, error) {
@@ -31,7 +31,7 @@ func (l ledger) Push(lines []byte, whole bool) error {
 		err = b.Push(l.untilEnd(), lines, whole)
 	}
 	if errors.Is(err, share.ErrTaken) {
-		err = spend.ErrChanged
+		err = budget.ErrChanged
 	}
 	return err
 }

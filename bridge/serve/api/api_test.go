@@ -22,11 +22,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.uber.org/goleak"
 
+	"lethe/agent/budget"
 	"lethe/agent/config"
 	"lethe/agent/events"
 	"lethe/agent/home"
 	"lethe/agent/host"
-	"lethe/agent/spend"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/bridge/report"
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 		<-ended
 	})
 	w.Server = servetest.Start(t, place.Dir, api.Routes)
-	w.Backend.Limits = spend.Limits{Sums: spend.Sums{Day: spend.Of(5)}}
+	w.Backend.Limits = budget.Limits{Sums: budget.Sums{Day: budget.Of(5)}}
 	lethetest.Must(t, json.Unmarshal([]byte(servetest.Text(t, w.Do(t, "GET", "/api/openapi.json", ""), 200)), &w.spec))
 	return w
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"lethe/agent/spend"
+	"lethe/agent/budget"
 	"lethe/blobs"
 	"lethe/bridge/serve/backend"
 	"lethe/internal/test/lethetest"
@@ -125,7 +125,7 @@ func (p param) describe() object {
 var known = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[time.Time]():       {Type: "string", Format: "date-time"},
 	reflect.TypeFor[blobs.Hash]():      {Type: "string", Pattern: "^([0-9a-f]{64})?$"},
-	reflect.TypeFor[spend.USD]():       {Type: "number"},
+	reflect.TypeFor[budget.USD]():      {Type: "number"},
 	reflect.TypeFor[message.Content](): {Type: "string"},
 	reflect.TypeFor[json.RawMessage](): {},
 }

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/spend"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -28,7 +28,7 @@ type folder struct {
 	id        home.Identity
 	v         *verifier
 	s         *mind.State
-	spending  spend.Spending
+	spending  budget.Spending
 	senseless bool               // a line did not follow from those before it
 	altered   bool               // since the last epoch a text was folded that is not what it was
 	stand     map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
@@ -124,7 +124,7 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	if f.s, err = mind.Restore(snapshot, f.text); err != nil {
 		return err
 	}
-	if f.spending, err = spend.Fold(f.s.Carried, nil, f.s.Usage.USD); err != nil {
+	if f.spending, err = budget.Fold(f.s.Carried, nil, f.s.Usage.USD); err != nil {
 		return err
 	}
 	why := e.Get("why")

@@ -1,4 +1,4 @@
-package spend
+package budget
 
 import (
 	"bytes"

@@ -1,5 +1,5 @@
-// Package spend decides whether a call of a model may begin, so that what identities
-// spend never passes a limit.
+// Package budget decides whether a call of a model may begin, so that what identities
+// spend never passes a limit. A Wallet pays for the calls of one identity.
 //
 //	unlock, err := ledger.Lock()                       // of a home; nobody else begins a call meanwhile
 //	err = ledger.Read()                                // what is new of it
@@ -11,9 +11,9 @@
 // hold is released. So the sum of both is never less than what was spent, whatever is
 // killed when, and Check keeps that sum within each limit.
 //
-// Everything here but the Ledger is pure. Amounts are whole millionths of a dollar,
+// Everything here but the Ledger and the Wallet is pure. Amounts are whole millionths of a dollar,
 // as LIFE writes them, so that sums are exact.
-package spend
+package budget
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package wallet
+package budget
 
 import (
 	"errors"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent/spend"
 	"lethe/life/event"
 )
 
@@ -31,7 +30,7 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 			"[prices.%q] with hit, miss and output in USD per million tokens, or set budget.unpriced = \"allow\".", model, model)
 		return u, true
 	}
-	short, ok := errors.AsType[*spend.Short](err)
+	short, ok := errors.AsType[*Short](err)
 	switch {
 	case !ok:
 		return u, false
@@ -43,7 +42,7 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 	}
 	more := "a larger limit"
 	if short.Who == name {
-		more = "/budget +1 " + map[string]string{spend.Day: "today", spend.Month: "month", spend.Life: "life"}[short.Of]
+		more = "/budget +1 " + map[string]string{Day: "today", Month: "month", Life: "life"}[short.Of]
 	}
 	how := "I go on after " + more + "."
 	if !u.Until.IsZero() {
@@ -54,21 +53,21 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 }
 
 // Obey runs /budget for an identity, by its book: it says what is left, or raises a limit in e when one of people asks.
-func Obey(book spend.Book, self string, people []string, e *event.Command, arg string) (say string) {
+func Obey(book Book, self string, people []string, e *event.Command, arg string) (say string) {
 	lines := OwnLines(book, self)
 	if arg != "" {
-		by, span, err := spend.ParseRaise(arg)
+		by, span, err := ParseRaise(arg)
 		switch {
 		case err != nil:
 			return fmt.Sprintf("I cannot read that; %v.", err)
 		case !slices.Contains(people, e.By):
 			return fmt.Sprintf("Only %s may raise a budget.", strings.Join(people, ", "))
 		}
-		if !slices.ContainsFunc(lines, func(l spend.Line) bool { return l.Of == span && l.Limit > 0 }) {
+		if !slices.ContainsFunc(lines, func(l Line) bool { return l.Of == span && l.Limit > 0 }) {
 			return "No such limit is set, so there is nothing to raise. " + Obey(book, self, people, e, "")
 		}
 		e.Raise, e.Of, e.Day = by.Dollars(), span, book.Day
-		return fmt.Sprintf("I may spend %s USD more %s.", by, spend.Spoken[span])
+		return fmt.Sprintf("I may spend %s USD more %s.", by, Spoken[span])
 	}
 	var parts []string
 	for _, l := range lines {

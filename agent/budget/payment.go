@@ -1,4 +1,4 @@
-package wallet
+package budget
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"lethe/agent/llm"
-	"lethe/agent/spend"
 	"lethe/life/event"
 )
 
@@ -46,10 +45,10 @@ func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
 		In:     int64(told.Input),
 		Cached: int64(told.Cached),
 		Out:    int64(told.Output),
-		USD:    spend.Ceil(usd).Dollars(),
+		USD:    Ceil(usd).Dollars(),
 	}
 	if t.USD > 0 {
-		t.Day = spend.DateOf(time.Now(), r.Zone)
+		t.Day = DateOf(time.Now(), r.Zone)
 	}
 	return t
 }
@@ -85,15 +84,15 @@ func (r Rates) Wasted(q llm.Request, w llm.Waste) event.Tokens {
 	}
 	t := r.cost(q.Model, told, counts.AtLeast((w.Calls-w.Uncounted)*plain(q.Weight()), 0))
 	worst, _ := r.worst(q)
-	t.USD = (spend.Of(t.USD) + spend.USD(w.Uncounted)*worst).Dollars()
+	t.USD = (Of(t.USD) + USD(w.Uncounted)*worst).Dollars()
 	return t
 }
 
 // worst is the most that one attempt may cost.
-func (r Rates) worst(q llm.Request) (usd spend.USD, known bool) {
+func (r Rates) worst(q llm.Request) (usd USD, known bool) {
 	shared := min(q.Shared(r.Counted.Request), r.Counted.weight)
 	worst, known := r.Known.Worst(q.Model, llm.Most(q.Weight(), shared, r.Counted.tokens), q.MaxTokens, r.Began)
-	return spend.Ceil(worst), known
+	return Ceil(worst), known
 }
 
 // Payment is the money for a turn's call and its repetitions, or for the calls of one compaction.
@@ -125,9 +124,9 @@ func (p *Payment) Note(t event.Tokens, hold int) event.Tokens {
 type Attempts struct {
 	*Payment
 	q      llm.Request
-	Open   int       // the hold
-	booked spend.USD // of what has come to nothing
-	err    error     // why the last one did not begin
+	Open   int   // the hold
+	booked USD   // of what has come to nothing
+	err    error // why the last one did not begin
 }
 
 // Attempts begins the attempts at a request, which ask before each.
@@ -154,7 +153,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 		}
 		return fmt.Errorf("%w: %s", ErrUnpriced, t.q.Model)
 	}
-	wasted := spend.Of(t.Wasted(t.q, t.Billed(w)).USD)
+	wasted := Of(t.Wasted(t.q, t.Billed(w)).USD)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.locked(func() error {
@@ -165,7 +164,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 		if err := t.agree(); err != nil {
 			return err
 		}
-		book := t.book(spend.DateOf(time.Now(), t.Zone))
+		book := t.book(DateOf(time.Now(), t.Zone))
 		if err := t.ledger.Tidy(t.own.Self, book); err != nil {
 			return err
 		}
@@ -173,7 +172,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 			return ErrNewDay
 		}
 		t.own.Spending = t.own.On(book.Day)
-		if short := spend.Check(book.Lines(t.own.Self), worst); short != nil {
+		if short := Check(book.Lines(t.own.Self), worst); short != nil {
 			return short
 		}
 		next := t.own
@@ -188,7 +187,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 
 // settle puts what has come to nothing, so much in all, to what is lost, and releases the hold of the attempt,
 // unless a reply pays it.
-func (t *Attempts) settle(lost spend.USD, reply bool) {
+func (t *Attempts) settle(lost USD, reply bool) {
 	if more := lost - t.booked; more > 0 {
 		if t.lost == 0 {
 			t.last++
@@ -211,12 +210,12 @@ func (t *Attempts) End(lost event.Tokens, reply bool) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.settle(spend.Of(lost.USD), reply)
+	t.settle(Of(lost.USD), reply)
 	return errors.Join(t.err, t.tell())
 }
 
 // Settle has the ledger say what lines have said of money, and drops the holds that they have paid.
-func (p *Wallet) Settle(says spend.Spending) error {
+func (p *Wallet) Settle(says Spending) error {
 	if p == nil {
 		return nil
 	}

@@ -1,6 +1,4 @@
-// Package wallet pays for the calls of one identity: what a call may cost is put aside before it begins, and what it
-// has cost is in LIFE before that is released.
-package wallet
+package budget
 
 import (
 	"errors"
@@ -11,21 +9,21 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/spend"
 	"lethe/blobs"
 )
 
-// Wallet is what an identity spends from. It is safe for concurrent use.
+// Wallet pays for the calls of one identity: it puts aside what a call may cost before the call begins, and releases that
+// once LIFE says what the call has cost. It is safe for concurrent use.
 type Wallet struct {
 	home    home.Home
 	store   *blobs.Store
-	limits  spend.Limits
+	limits  Limits
 	limited bool // by any limit; otherwise it only writes what it has spent, and that where there is a ledger
 
 	mu     sync.Mutex
-	ledger *spend.Ledger
-	own    spend.Account // what the ledger is to say
-	last   int           // the number of the newest hold
+	ledger *Ledger
+	own    Account // what the ledger is to say
+	last   int     // the number of the newest hold
 }
 
 // Open opens the wallet of an identity whose LIFE says what it has spent.
@@ -33,12 +31,12 @@ func Open(
 	h home.Home,
 	store *blobs.Store,
 	id home.Identity,
-	limits spend.Limits,
-	says spend.Spending,
+	limits Limits,
+	says Spending,
 ) (*Wallet, error) {
 	p := &Wallet{
 		home: h, store: store, limits: limits, limited: limits.Any(),
-		ledger: spend.NewLedger(h.Dir), own: newAccount(id, store),
+		ledger: NewLedger(h.Dir), own: newAccount(id, store),
 	}
 	if h.Shared != nil {
 		p.ledger.Remote = h.Shared.Ledger()
@@ -54,7 +52,7 @@ func Open(
 }
 
 // open takes over the holds of the process before, which lines have not paid.
-func (p *Wallet) open(says spend.Spending) error {
+func (p *Wallet) open(says Spending) error {
 	return p.locked(func() error {
 		was, known := p.ledger.Accounts[p.own.Self]
 		p.own.Spending, p.own.Holds = was.Spending, was.Holds
@@ -83,7 +81,7 @@ func (p *Wallet) locked(f func() error) error {
 		return err
 	}
 	defer unlock()
-	for again := true; again; again = errors.Is(err, spend.ErrChanged) {
+	for again := true; again; again = errors.Is(err, ErrChanged) {
 		if err = p.ledger.Read(); errors.Is(err, fs.ErrNotExist) {
 			if !p.limited {
 				return nil
@@ -113,7 +111,7 @@ func (p *Wallet) tell() error { return p.locked(p.agree) }
 func (p *Wallet) Limited() bool { return p != nil && p.limited }
 
 // Holds are those that no line has paid.
-func (p *Wallet) Holds() []spend.Hold {
+func (p *Wallet) Holds() []Hold {
 	if p == nil {
 		return nil
 	}
@@ -121,32 +119,32 @@ func (p *Wallet) Holds() []spend.Hold {
 }
 
 // today returns the limits of the identity and of the home as they stand, none where no limit is set.
-func (p *Wallet) today(zone *time.Location) []spend.Line {
+func (p *Wallet) today(zone *time.Location) []Line {
 	if !p.Limited() {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return OwnLines(p.book(spend.DateOf(time.Now(), zone)), p.own.Self)
+	return OwnLines(p.book(DateOf(time.Now(), zone)), p.own.Self)
 }
 
 // Near returns the limits of which so much is spent that people are to be warned, and have not been.
-func (p *Wallet) Near(zone *time.Location, warned []string) []spend.Line {
-	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
-		return l.Limit == 0 || l.Spent*100 < l.Limit*spend.WarnAt || slices.Contains(warned, l.Warning())
+func (p *Wallet) Near(zone *time.Location, warned []string) []Line {
+	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
+		return l.Limit == 0 || l.Spent*100 < l.Limit*WarnAt || slices.Contains(warned, l.Warning())
 	})
 }
 
 // Shown returns the limits as screens show them for the identity called name, those of its ancestors left out.
-func (p *Wallet) Shown(name string, zone *time.Location) []spend.Line {
-	return slices.DeleteFunc(p.today(zone), func(l spend.Line) bool {
+func (p *Wallet) Shown(name string, zone *time.Location) []Line {
+	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
 		return l.Limit == 0 || l.Who != name && l.Who != ""
 	})
 }
 
 // book is that of the ledger, as it was read.
-func (p *Wallet) book(today string) spend.Book {
-	return spend.NewBook(p.limits, today, p.ledger.Accounts)
+func (p *Wallet) book(today string) Book {
+	return NewBook(p.limits, today, p.ledger.Accounts)
 }
 
 // ReadBook returns what all identities of a home have spent: what the ledger says, and of those that it does not name
@@ -154,11 +152,11 @@ func (p *Wallet) book(today string) spend.Book {
 func ReadBook(
 	h home.Home,
 	store *blobs.Store,
-	limits spend.Limits,
+	limits Limits,
 	now time.Time,
 	zone *time.Location,
-) (b spend.Book, err error) {
-	l := spend.NewLedger(h.Dir)
+) (b Book, err error) {
+	l := NewLedger(h.Dir)
 	unlock, err := l.Lock()
 	if err != nil {
 		return b, err
@@ -168,18 +166,18 @@ func ReadBook(
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		err = addLives(h, store, l)
 	}
-	return spend.NewBook(limits, spend.DateOf(now, zone), l.Accounts), err
+	return NewBook(limits, DateOf(now, zone), l.Accounts), err
 }
 
 // addLives adds what the lives of a home say to what a ledger does, in memory. A damaged life counts for nobody: what
 // it has spent is not known.
-func addLives(h home.Home, store *blobs.Store, l *spend.Ledger) error {
+func addLives(h home.Home, store *blobs.Store, l *Ledger) error {
 	ids, err := h.List()
 	for _, id := range ids {
 		if _, known := l.Accounts[id.Self]; known {
 			continue
 		}
-		spent, err := Spending(id, store)
+		spent, err := SpendingOf(id, store)
 		if errors.Is(err, home.ErrCorrupt) || errors.Is(err, home.ErrNotFound) {
 			continue
 		}
@@ -193,34 +191,34 @@ func addLives(h home.Home, store *blobs.Store, l *spend.Ledger) error {
 	return err
 }
 
-// Spending is what the life of an identity says that it has spent.
-func Spending(id home.Identity, store *blobs.Store) (spend.Spending, error) {
+// SpendingOf returns the costs that the life of an identity records.
+func SpendingOf(id home.Identity, store *blobs.Store) (Spending, error) {
 	log, err := home.View(id, store)
 	if err != nil {
-		return spend.Spending{}, err
+		return Spending{}, err
 	}
 	defer log.Close()
 	s, lines, err := home.FoldLog(id, log, store)
 	if err != nil {
-		return spend.Spending{}, err
+		return Spending{}, err
 	}
-	return spend.Fold(s.Carried, lines, s.Usage.USD)
+	return Fold(s.Carried, lines, s.Usage.USD)
 }
 
 // newAccount is one of an identity that has spent nothing.
-func newAccount(id home.Identity, store *blobs.Store) spend.Account {
-	a := spend.Account{Self: id.Self, Name: id.Name}
+func newAccount(id home.Identity, store *blobs.Store) Account {
+	a := Account{Self: id.Self, Name: id.Name}
 	if up := home.Ancestry(store, id.Self); len(up) > 0 {
 		a.Parent = up[0]
 	}
 	if child, err := id.Child(); child != nil && err == nil {
-		a.Limit = spend.Of(child.USD)
+		a.Limit = Of(child.USD)
 	}
 	return a
 }
 
 // makeLedger has the ledger say of all identities of a home what it does, and of others what their lives say.
-func makeLedger(h home.Home, store *blobs.Store, l *spend.Ledger) error {
+func makeLedger(h home.Home, store *blobs.Store, l *Ledger) error {
 	if err := addLives(h, store, l); err != nil {
 		return err
 	}
@@ -229,7 +227,7 @@ func makeLedger(h home.Home, store *blobs.Store, l *spend.Ledger) error {
 
 // OwnLines returns what the identity with its descendants has spent, and its limits; and last,
 // if it has a limit, the home.
-func OwnLines(book spend.Book, self string) []spend.Line {
+func OwnLines(book Book, self string) []Line {
 	lines := book.Own(self)
 	if book.HomeDay > 0 {
 		lines = append(lines, book.Home())
