@@ -44,13 +44,12 @@ import (
 
 	"lethe/agent/budget"
 	"lethe/agent/children"
-	"lethe/agent/gate"
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/lookup"
 	"lethe/agent/outside"
-	"lethe/agent/reach"
 	"lethe/agent/request"
 	"lethe/agent/status"
 	"lethe/agent/tools"
@@ -95,7 +94,7 @@ type Config struct {
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
 	Tools         tools.Config  // the parts that are not the identity's own
 	RulesDir      string        // where this user's rules for agents are, as outside.Layer says; default nowhere
-	Gate          gate.Gate     // what a final answer has to pass; default nothing
+	Gate          hook.Gate     // what a final answer has to pass; default nothing
 	pins          []string      // of a child's parent
 	Reviews       home.Identity // that this one is the reviewer of; default none
 	Reviewer      string        // the name of the identity that reviews this one; default none
@@ -166,7 +165,7 @@ type Agent struct {
 	triedIn       int // the epoch in which a model that is away was last tried
 	triedAt       time.Time
 	call          call
-	reach         *reach.Reach
+	reach         *lookup.View
 	counted       budget.Counted
 	wallet        *budget.Wallet // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
@@ -300,8 +299,8 @@ func (c *Config) restored(found []string) bool {
 func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
-	b := &reach.Reach{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
-	b.Know(reach.Known{})
+	b := &lookup.View{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
+	b.Know(lookup.Known{})
 	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
 	conf.JobEnded = a.Stir
 	if a.tools, err = tools.New(conf); err != nil {
@@ -333,8 +332,8 @@ func (a *Agent) makeTools() (err error) {
 }
 
 // known copies what a call may know.
-func (a *Agent) known() reach.Known {
-	k := reach.Known{
+func (a *Agent) known() lookup.Known {
+	k := lookup.Known{
 		Rooms: a.joined(), Company: a.company(), Granted: maps.Clone(a.state.Grants), Spoken: a.state.Spoken,
 		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
 		Page: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/agent/gate"
+	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
@@ -46,7 +46,7 @@ func TestRoundStaysSmall(t *testing.T) {
 	round := func() {
 		n++
 		reply := llm.Reply{Model: "m", Finish: "tool_calls", Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
-		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{}))
+		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 		lethetest.Must(t, a.commit(a.result(a.state.Owed().Calls[0], event.Result{Status: mind.OK}, fmt.Appendf(nil, "[result %d]", n))))
 		_, err := preset.Body(a.request())
 		lethetest.Must(t, err)

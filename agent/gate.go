@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"lethe/agent/gate"
 	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/agent/status"
@@ -16,11 +15,11 @@ const checkTime = 10 * time.Minute
 
 // examine holds a final answer against the gate, and listens for commands meanwhile. An
 // answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
-func (a *Agent) examine(ctx context.Context, t *thought) (v gate.Verdict, err error) {
+func (a *Agent) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
 	g, reply := a.cfg.Gate, t.reply
 	hooks := a.hooks.Has(hook.Reply)
 	if g.Check == "" && len(g.Schema) == 0 && !hooks || len(reply.Calls) > 0 || reply.Finish == "length" {
-		return gate.Verdict{}, nil
+		return hook.Verdict{}, nil
 	}
 	text := blobs.Unescape(spoken(reply))
 	if v.Why = g.Fits(text); v.Why != "" {
@@ -35,7 +34,7 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v gate.Verdict, err er
 			stopped = ctx.Err() != nil
 		})
 		if v.Why != "" {
-			v = gate.Verdict{Why: fmt.Sprintf("the check `%s` %s", g.Check, v.Why), Broken: !ran}
+			v = hook.Verdict{Why: fmt.Sprintf("the check `%s` %s", g.Check, v.Why), Broken: !ran}
 		}
 	}
 	if err == nil && !stopped && v.Why == "" {

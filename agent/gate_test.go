@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/agent/gate"
 	"lethe/agent/home"
+	"lethe/agent/hook"
 	"lethe/agent/status"
 	"lethe/internal/test/rehearsal"
 )
@@ -18,7 +18,7 @@ func says(texts ...string) (steps []rehearsal.Step) {
 	return steps
 }
 
-func gated(t *testing.T, g gate.Gate, texts ...string) (*world, home.Identity, *running) {
+func gated(t *testing.T, g hook.Gate, texts ...string) (*world, home.Identity, *running) {
 	w := newWorld(t, says(texts...)...)
 	w.conf.Gate = g
 	id := w.boot("ada", "dev")
@@ -29,13 +29,13 @@ func gated(t *testing.T, g gate.Gate, texts ...string) (*world, home.Identity, *
 func TestGate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		gate      gate.Gate
+		gate      hook.Gate
 		bad, good string
 		told      string // to the model
 	}{
-		{gate.Gate{Check: "grep -q done || { echo 'nothing is done'; exit 3; }"}, "I tried", "all is done", "ended with exit 3. Its output:"},
-		{gate.Gate{Schema: []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)}, `{"n":"one"}`, `{"n":1}`, "it does not fit the schema: "},
-		{gate.Gate{Schema: []byte(`{"type":"integer"}`)}, "Here it is: 1", "1", "one JSON value with nothing around it"},
+		{hook.Gate{Check: "grep -q done || { echo 'nothing is done'; exit 3; }"}, "I tried", "all is done", "ended with exit 3. Its output:"},
+		{hook.Gate{Schema: []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)}, `{"n":"one"}`, `{"n":1}`, "it does not fit the schema: "},
+		{hook.Gate{Schema: []byte(`{"type":"integer"}`)}, "Here it is: 1", "1", "one JSON value with nothing around it"},
 	} {
 		w, id, r := gated(t, c.gate, c.bad, c.good, "not "+c.good)
 		equal(t, "answer", r.ask("work"), c.good)
@@ -55,7 +55,7 @@ func TestGate(t *testing.T) {
 // Three are refused at most, and none twice, over any restart.
 func TestGateHasAnEnd(t *testing.T) {
 	t.Parallel()
-	w, id, r := gated(t, gate.Gate{Check: "false"}, "one", "two", "three", "four", "five", "five")
+	w, id, r := gated(t, hook.Gate{Check: "false"}, "one", "two", "three", "four", "five", "five")
 	answer := r.ask("work")
 	equal(t, "answer", answer, "four\n\n(This answer did not pass: the check `false` ended with exit 1.)")
 	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 3)
@@ -64,7 +64,7 @@ func TestGateHasAnEnd(t *testing.T) {
 	r.checked()
 
 	w = newWorld(t, says("one", "two", "three", "four")...)
-	w.conf.Gate = gate.Gate{Check: "false"}
+	w.conf.Gate = hook.Gate{Check: "false"}
 	id = w.boot("ada", "dev")
 	w.say("dev", "ann", "work")
 	for range 3 {
@@ -80,7 +80,7 @@ func TestGateHasAnEnd(t *testing.T) {
 // A /stop ends a check; what the answer cost is recorded, and what it said.
 func TestGateStopped(t *testing.T) {
 	t.Parallel()
-	w, id, r := gated(t, gate.Gate{Check: "touch running; sleep 600"}, "half done")
+	w, id, r := gated(t, hook.Gate{Check: "touch running; sleep 600"}, "half done")
 	w.say("dev", "ann", "work")
 	w.shows(id, "the check runs", func(s status.Status) bool { return s.State == status.Acting && s.Tool == "check" })
 	w.say("dev", "ann", "/stop")

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"lethe/agent/hint"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/lookup"
 	"lethe/compactor/recall"
 	"lethe/life/event"
 	"lethe/mind"
@@ -28,7 +28,7 @@ const hintTime = 250 * time.Millisecond
 // hintIfDue looks up what was heard and what failed since the last reply, and records a hint at what the
 // identity has forgotten about it. When nothing fits well, or the index is not at hand, there is none.
 func (a *Agent) hintIfDue(ctx context.Context) error {
-	texts, why := hint.Wanted(a.state, a.hintedThrough)
+	texts, why := lookup.Wanted(a.state, a.hintedThrough)
 	if live := a.state.Live; len(live) > 0 {
 		a.hintedThrough = live[len(live)-1].N
 	}
@@ -46,7 +46,7 @@ func (a *Agent) hintIfDue(ctx context.Context) error {
 			a.cfg.Log.Debug("no hint", "error", err)
 			break
 		}
-		hits = append(hits, hint.Unseen(a.state, found.Hits)...)
+		hits = append(hits, lookup.Unseen(a.state, found.Hits)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
 	recall.NewerFirst(hits, a.state.Overtaken)
@@ -58,7 +58,7 @@ func (a *Agent) hint(why string, hits []recall.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	text, refs := hint.Compose(a.state, a.store, hits)
+	text, refs := lookup.Compose(a.state, a.store, hits)
 	weight := llm.Weight(mind.Result([]byte(text))) + 100 // with its heading
 	if a.contextTokens()+a.estimate.Tokens(weight) > a.limit() {
 		return nil

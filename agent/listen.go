@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"lethe/agent/llm"
-	"lethe/agent/reach"
+	"lethe/agent/lookup"
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
@@ -243,7 +243,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		grants, images := reach.Named(a.store, a.state, e.heard, in.quota/message.WeightPicture)
+		grants, images := lookup.Named(a.store, a.state, e.heard, in.quota/message.WeightPicture)
 		in.quota -= len(images) * message.WeightPicture
 		e.event.Images = images
 		out = append(out, record{Event: e.event, Texts: []body{e.body}})

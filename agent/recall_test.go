@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"lethe/agent/hint"
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/lookup"
 	"lethe/blobs"
 	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
@@ -176,7 +176,7 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 		"◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
 	} {
 		a.state.Stable.Past = "◆ past\n" + notes
-		equal(t, notes, len(hint.Unseen(a.state, slices.Clone(hits))), want)
+		equal(t, notes, len(lookup.Unseen(a.state, slices.Clone(hits))), want)
 	}
 	a.state.Stable.Past = ""
 	was := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "[USER:bob 2026-11-20T12:57:16Z] … the ◆ keeper's code is 7431…\n    yes"}, hits[1]}
@@ -188,7 +188,7 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 		call := mind.Call{Tool: "RECALL", Status: mind.OK, Text: blobs.Escape(text)}
 		for _, e := range []*mind.Entry{{N: 9, Kind: mind.Hint, Text: call.Text}, {N: 9, Kind: mind.Reply, Calls: []*mind.Call{&call}}} {
 			a.state.Live = []*mind.Entry{e}
-			equal(t, e.Kind+" "+text, len(hint.Unseen(a.state, slices.Clone(was))), want)
+			equal(t, e.Kind+" "+text, len(lookup.Unseen(a.state, slices.Clone(was))), want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"lethe/agent/branch"
-	"lethe/agent/gate"
 	"lethe/agent/home"
+	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
@@ -97,14 +97,14 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		_, err := a.listen()
 		return do("heard", a.subscriptions(), err)
 	case 2:
-		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{}))
+		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 	case 3, 4:
 		for k := range 1 + random.IntN(3) {
 			reply.Calls = append(reply.Calls, llm.ToolCall{Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, k)})
 		}
-		return do("calls", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{}))
+		return do("calls", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 	case 5:
-		return do("refused", a.recordReply(w.Context(), thought{reply: reply}, gate.Verdict{Why: "it does not pass"}))
+		return do("refused", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{Why: "it does not pass"}))
 	case 6:
 		return do("note", a.commit(journal.Told(event.Note{Why: "test"}, "a note", remark(i, 5))))
 	case 7:

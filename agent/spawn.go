@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"lethe/agent/children"
-	"lethe/agent/gate"
 	"lethe/agent/home"
+	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/agent/tools"
 	"lethe/chat"
@@ -38,7 +38,7 @@ func (a *Agent) admit(call string, s tools.Child) (name, room string, err error)
 			model,
 		)
 	}
-	_, err = gate.ReadSchema(json.RawMessage(s.Schema))
+	_, err = hook.ReadSchema(json.RawMessage(s.Schema))
 	if err := cmp.Or(err, a.tools.MayRun("check", s.Check)); err != nil {
 		return "", "", err
 	}
@@ -111,7 +111,7 @@ func (c Config) forChild(id home.Identity) (Config, error) {
 		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
 	}
 	c.Tools, c.pins = c.Tools.Narrowed(child.Tools), child.Pins
-	c.Gate = gate.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
+	c.Gate = hook.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
 	if up := home.Ancestry(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
 		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")
 		c.Tools.Workspace = c.Tools.Lent

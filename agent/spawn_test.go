@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/reach"
+	"lethe/agent/lookup"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
 	"lethe/blobs"
@@ -237,8 +237,8 @@ func TestChildIsBounded(t *testing.T) {
 	equalSlices(t, "tools", names, []string{"SAY", "LIST", "UNCOMPACT"})
 	said := w.said(children[0].Room)
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
-	parent := &reach.Reach{Config: wake.Config{Home: w.home, Identity: id, Store: w.store}, Owns: w.fold(id).Owns}
-	parent.Know(reach.Known{})
+	parent := &lookup.View{Config: wake.Config{Home: w.home, Identity: id, Store: w.store}, Owns: w.fold(id).Owns}
+	parent.Know(lookup.Known{})
 	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)
 	} else if b, _, err := parent.Blob(strings.TrimSuffix(hash, "]")); err != nil || !strings.Contains(string(b.Body), long) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"lethe/agent/budget"
-	"lethe/agent/gate"
+	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/blobs"
@@ -51,7 +51,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
-	var v gate.Verdict
+	var v hook.Verdict
 	if err == nil && last && (len(t.reply.Calls) > 0 || slices.Contains([]string{"", mind.Nothing}, spoken(t.reply))) {
 		err = cmp.Or(t.drop(), errors.New("no last answer"))
 	}
@@ -123,7 +123,7 @@ func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
-func (a *Agent) recordReply(ctx context.Context, t thought, v gate.Verdict) error {
+func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) error {
 	reply := t.reply
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply), Opaque: reply.Opaque}
 	for _, c := range reply.Calls {

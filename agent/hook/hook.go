@@ -12,6 +12,8 @@
 //   - A hook that fails, hangs, prints too much or is no longer there decides nothing and leaves a warning, once.
 //   - When Run has returned, nothing that the hooks started is alive, as package sandbox has it.
 //
+// A Gate is the check that a final answer has to pass before it counts.
+//
 // Hooks run unconfined, as the user, with none of this process's keys. The main function of a program that runs them
 // begins with sandbox.Main.
 package hook

@@ -32,8 +32,8 @@ import (
 
 	"lethe/agent"
 	"lethe/agent/config"
-	"lethe/agent/gate"
 	"lethe/agent/home"
+	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/agent/llm/rehearsal"
 	"lethe/agent/share/hosts"
@@ -284,7 +284,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Budget: s.Budget.Limits(), Known: h.known,
 		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
 		RulesDir: rulesDir,
-		Gate:     gate.Gate{Check: s.Gate.Check},
+		Gate:     hook.Gate{Check: s.Gate.Check},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
 	return c, h.review(id, &c)

@@ -9,8 +9,8 @@ import (
 
 	"lethe/agent"
 	"lethe/agent/children"
-	"lethe/agent/gate"
 	"lethe/agent/home"
+	"lethe/agent/hook"
 	"lethe/agent/llm"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -32,7 +32,7 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 			return err
 		}
 		// It looks at a life, not at a workspace: no check holds for what it says.
-		c.Reviews, c.Gate = of, gate.Gate{}
+		c.Reviews, c.Gate = of, hook.Gate{}
 		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
 		if r.Model != "" && !h.Offline {

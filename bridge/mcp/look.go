@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"lethe/agent/home"
-	"lethe/agent/reach"
+	"lethe/agent/lookup"
 	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/bridge/report"
@@ -70,8 +70,8 @@ func (c Config) openRef(_ context.Context, _ *sdk.CallToolRequest, a openArgs) (
 	if err != nil {
 		return nil, err
 	}
-	its := reach.Reach{Config: wake.Config{Home: c.Home.Home, Identity: id, Store: c.Home.Store}, Owns: state.Owns}
-	its.Know(reach.Known{Granted: state.Grants, Page: mostRunes / 2}) // escapes take room, too
+	its := lookup.View{Config: wake.Config{Home: c.Home.Home, Identity: id, Store: c.Home.Store}, Owns: state.Owns}
+	its.Know(lookup.Known{Granted: state.Grants, Page: mostRunes / 2}) // escapes take room, too
 	o, err := its.Open(a.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("%w of %s; copy the hash as recall or a text shows it, and name its identity", err, id.Name)

@@ -1,6 +1,6 @@
-// Package reach is what tools that run beside the loop have of an identity: what never changes, and a copy of the
-// rest, as of the moment when a call began.
-package reach
+// Package lookup gives the tools that run beside the loop a view of an identity: what never changes, and a copy of the
+// rest from the moment when a call began. It also picks what an identity may be reminded of.
+package lookup
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"lethe/agent/hint"
 	"lethe/agent/home"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -23,8 +22,8 @@ import (
 	"lethe/mind"
 )
 
-// Reach is an identity as its tools see it. The loop calls Know before each call, and nothing else while one runs.
-type Reach struct {
+// View shows an identity to its tools. The loop calls Know before each call, and nothing else while one runs.
+type View struct {
 	wake.Config // checks triggers
 	Owns        func(blobs.Blob) bool
 	Reviews     string         // the identity that this one reviews
@@ -44,13 +43,13 @@ type Known struct {
 }
 
 // Know takes what the call that begins may know.
-func (b *Reach) Know(k Known) { b.now.Store(&k) }
+func (b *View) Know(k Known) { b.now.Store(&k) }
 
 // Joined lists the rooms that can be read.
-func (b *Reach) Joined() []string { return b.now.Load().Rooms }
+func (b *View) Joined() []string { return b.now.Load().Rooms }
 
 // Join links the room; that is what makes it heard.
-func (b *Reach) Join(room string) (string, error) {
+func (b *View) Join(room string) (string, error) {
 	if slices.Contains(b.Joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
 	}
@@ -64,7 +63,7 @@ func (b *Reach) Join(room string) (string, error) {
 }
 
 // Leave removes the link.
-func (b *Reach) Leave(room string) error {
+func (b *View) Leave(room string) error {
 	if !slices.Contains(b.Joined(), room) {
 		return fmt.Errorf("you are not in room %s (you are in %v)", room, b.Joined())
 	}
@@ -75,7 +74,7 @@ func (b *Reach) Leave(room string) error {
 }
 
 // CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
-func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
+func (b *View) CheckTrigger(name, content string) (remark string, err error) {
 	k := b.now.Load()
 	return b.Check(k.Company, k.Spoken, name, content)
 }
@@ -84,7 +83,7 @@ func (b *Reach) CheckTrigger(name, content string) (remark string, err error) {
 const searchTime = 5 * time.Second
 
 // Open opens an original.
-func (b *Reach) Open(ref string) (tools.Original, error) {
+func (b *View) Open(ref string) (tools.Original, error) {
 	text, short, err := b.Blob(ref)
 	if err != nil {
 		return tools.Original{}, err
@@ -109,7 +108,7 @@ func (b *Reach) Open(ref string) (tools.Original, error) {
 
 // Blob returns the blob behind a ref, or behind its hash alone, if it is one of the
 // life's own, was granted, or is one of a life that the identity may look into.
-func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
+func (b *View) Blob(ref string) (found blobs.Blob, short string, err error) {
 	short = strings.TrimSpace(ref)
 	if refs := blobs.ParseRefs(short); len(refs) == 1 {
 		short = refs[0].Hash
@@ -124,7 +123,7 @@ func (b *Reach) Blob(ref string) (found blobs.Blob, short string, err error) {
 
 // Recording finds the first audio file that was heard since the last reply and has no note. gist is that of the note to
 // be written; "" where there is no such file.
-func (b *Reach) Recording(live []*mind.Entry) (gist string, body []byte) {
+func (b *View) Recording(live []*mind.Entry) (gist string, body []byte) {
 	told := map[string]bool{}
 	for _, e := range slices.Backward(live) {
 		if e.Kind == mind.Reply {
@@ -145,12 +144,12 @@ func (b *Reach) Recording(live []*mind.Entry) (gist string, body []byte) {
 
 // mayOpen reports whether the blobs of a life are open to the identity: its descendants',
 // and that of the one it reviews.
-func (b *Reach) mayOpen(self string) bool {
+func (b *View) mayOpen(self string) bool {
 	return self != "" && self == b.Reviews || slices.Contains(home.Ancestry(b.Store, self), b.Identity.Self)
 }
 
 // Search looks for what has faded.
-func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
+func (b *View) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	k := b.now.Load()
@@ -183,7 +182,7 @@ func (b *Reach) Search(ctx context.Context, query string, limit int) (matches []
 		}
 		matches = append(
 			matches,
-			tools.Match{Listing: hint.Listing(b.Store, h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()},
+			tools.Match{Listing: Listing(b.Store, h), Where: blobs.Gist(where), Offset: h.Offset, Passage: h.Shown()},
 		)
 	}
 	return matches, remark, err

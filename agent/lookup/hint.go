@@ -1,6 +1,4 @@
-// Package hint says of what an identity may be reminded: what to look up, which hits it does not see anyway, and how
-// a hint reads.
-package hint
+package lookup
 
 import (
 	"encoding/json"

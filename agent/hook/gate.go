@@ -1,5 +1,4 @@
-// Package gate says what a final answer of an identity has to pass before it counts.
-package gate
+package hook
 
 import (
 	"bytes"
