@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/agent/branch"
 	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
@@ -216,7 +216,7 @@ func TestGoBackFails(t *testing.T) {
 			}
 			return nil
 		})
-		err := branch.Offline(w.home, id, w.store)
+		err := journal.BranchOffline(w.home, id, w.store)
 		mended()
 		if failed != (err != nil) {
 			t.Errorf("step %d: %v", step, err)
@@ -225,7 +225,7 @@ func TestGoBackFails(t *testing.T) {
 			t.Errorf("step %d: epoch %d with %d entries", step, s.Epoch, len(s.Live))
 		}
 		if home.Asked(id, backTo(to)) { // as the next start does
-			lethetest.Must(t, branch.Offline(w.home, id, w.store))
+			lethetest.Must(t, journal.BranchOffline(w.home, id, w.store))
 		}
 		s := w.fold(id)
 		if n := len(w.having(id, "epoch", "why", "branch")); n != 1 || home.Asked(id, backTo(to)) || s.Live[len(s.Live)-1].Kind != mind.Note {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"lethe/agent/branch"
 	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -82,7 +82,7 @@ func (a *Agent) branchIfAsked() error {
 		return nil
 	}
 	was := a.state.Epoch
-	if err := branch.Obey(a.log, a.wishes); err != nil || a.state.Epoch == was {
+	if err := journal.Branch(a.log, a.wishes); err != nil || a.state.Epoch == was {
 		return err
 	}
 	a.indexIfFaded()

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"lethe/agent/branch"
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
@@ -129,7 +128,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 			return "nothing"
 		}
 		to := w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})
-		return do("back", branch.Obey(a.log, []home.Wish{backTo(to.End)}))
+		return do("back", journal.Branch(a.log, []home.Wish{backTo(to.End)}))
 	case 10:
 		if random.IntN(2) == 0 {
 			return do("epoch", a.epoch("count"))

@@ -1,5 +1,6 @@
 // Package journal writes what happens in a life: texts go into blobs, then lines into LIFE, in one append that waits
 // until all of it is durable, and then both into the fold. Who owns the State hands it in; the journal alone writes.
+// Branch takes a life back to another of its moments.
 package journal
 
 import (

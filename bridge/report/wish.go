@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"lethe/agent/branch"
 	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/life"
@@ -148,7 +148,7 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 			}
 			return false, nil
 		}
-		err := branch.Offline(h.Home, id, h.Store)
+		err := journal.BranchOffline(h.Home, id, h.Store)
 		switch {
 		case errors.As(err, new(*home.RunningError)): // it has just begun to run
 			return false, nil

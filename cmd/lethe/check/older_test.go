@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/agent/branch"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/journal"
@@ -128,7 +127,7 @@ func TestLostEntries(t *testing.T) {
 	lethetest.Must(t, err)
 	for _, to := range []int64{before.End, bad.End} {
 		lethetest.Must(t, home.Ask(ada, home.WishBack+home.Wish(fmt.Sprint(to))))
-		lethetest.Must(t, branch.Offline(w.home, ada, w.store))
+		lethetest.Must(t, journal.BranchOffline(w.home, ada, w.store))
 		if found := w.fsck(); len(found) > 0 {
 			t.Errorf("found %q", found)
 		}

@@ -1,5 +1,4 @@
-// Package branch takes a life back to another of its moments, and labels moments.
-package branch
+package journal
 
 import (
 	"cmp"
@@ -9,17 +8,16 @@ import (
 	"strings"
 
 	"lethe/agent/home"
-	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
-// Offline has an identity that does not run obey its wishes of a branch, unless it died in the middle of a
-// call: then its next run ends the turn first.
-func Offline(h home.Home, id home.Identity, store *blobs.Store) error {
-	j, err := journal.Hold(h, id, store, nil)
+// BranchOffline is Branch for an identity that does not run. It does nothing for one that died in the middle of a call:
+// its next run ends the turn first.
+func BranchOffline(h home.Home, id home.Identity, store *blobs.Store) error {
+	j, err := Hold(h, id, store, nil)
 	if err != nil {
 		return err
 	}
@@ -27,16 +25,17 @@ func Offline(h home.Home, id home.Identity, store *blobs.Store) error {
 	if len(j.State.Owed().Calls) > 0 {
 		return nil
 	}
-	return Obey(j, home.Wishes(id))
+	return Branch(j, home.Wishes(id))
 }
 
-// Obey obeys what of wishes asks for another moment, or a label for this one.
-func Obey(j *journal.Journal, wishes []home.Wish) (err error) {
+// Branch takes the life back to the moment that a wish names, and labels this moment as a wish says. It leaves other
+// wishes alone.
+func Branch(j *Journal, wishes []home.Wish) (err error) {
 	for _, w := range wishes {
 		label, labelled := w.Of(home.WishLabel)
 		end, back := w.Of(home.WishBack)
 		if labelled {
-			err = j.Commit(journal.Record{Event: event.Labelled{Label: label}})
+			err = j.Commit(Record{Event: event.Labelled{Label: label}})
 		} else if back {
 			err = goBack(j, end)
 		} else {
@@ -57,7 +56,7 @@ var back string
 
 // goBack begins an epoch with the context of the moment of the life that ends at an offset of LIFE. What is live now
 // fades as one original, so that it is found again.
-func goBack(j *journal.Journal, offset string) error {
+func goBack(j *Journal, offset string) error {
 	end, err := strconv.ParseInt(offset, 10, 64)
 	if err != nil {
 		return nil
@@ -83,7 +82,7 @@ func goBack(j *journal.Journal, offset string) error {
 		done = append(done, "- spent: "+llm.Dollars(s.Stable.Params.Model, usd)+" USD")
 	}
 	did := cmp.Or(strings.Join(done, "\n"), "- nothing but talk")
-	var records []journal.Record
+	var records []Record
 	gone := ""
 	if len(left) > 0 {
 		var original strings.Builder
@@ -98,7 +97,7 @@ func goBack(j *journal.Journal, offset string) error {
 			return err
 		}
 		next.Leave(r)
-		records = append(records, journal.Record{Event: r.Fade(), Stored: []mind.Ref{r.Original}})
+		records = append(records, Record{Event: r.Fade(), Stored: []mind.Ref{r.Original}})
 		gone = fmt.Sprintf(
 			" %s to %s came after it and are no longer before you: UNCOMPACT hash=%s shows them. All the same they have happened.",
 			mind.EntryID(r.From),
@@ -116,6 +115,6 @@ func goBack(j *journal.Journal, offset string) error {
 	}
 	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
 	*s = *next
-	note := journal.Told(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
+	note := Told(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
 	return j.Epoch("branch", nil, append(records, note)...)
 }
