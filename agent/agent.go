@@ -49,8 +49,7 @@ import (
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/agent/lookup"
-	"lethe/agent/outside"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -93,7 +92,7 @@ type Config struct {
 	MaxSteps      int           // model calls without a user's word; default 50
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
 	Tools         tools.Config  // the parts that are not the identity's own
-	RulesDir      string        // where this user's rules for agents are, as outside.Layer says; default nowhere
+	RulesDir      string        // where this user's rules for agents are, as prompt.Layer says; default nowhere
 	Gate          hook.Gate     // what a final answer has to pass; default nothing
 	pins          []string      // of a child's parent
 	Reviews       home.Identity // that this one is the reviewer of; default none
@@ -134,7 +133,7 @@ type Agent struct {
 	cfg     Config
 	store   *blobs.Store
 	tools   *tools.Set
-	outside outside.Reader
+	outside prompt.Reader
 	hooks   hook.Set
 	team    *children.Team // that runs its children; nil where nobody does
 
@@ -143,7 +142,7 @@ type Agent struct {
 	state     *mind.State // what the log says
 	fresh     bool        // this is the identity's first run
 	estimate  llm.Estimator
-	rendering request.Rendering // of state; see request
+	rendering prompt.Rendering // of state; see request
 
 	// What it listens to.
 	changed  <-chan struct{} // something that concerns it changed on disk
@@ -194,7 +193,7 @@ func Open(id home.Identity, cfg Config) (*Agent, error) {
 // complete fills in defaults.
 func (c *Config) complete(id home.Identity) {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("identity", id.Name)
-	c.ContextLimit = cmp.Or(c.ContextLimit, request.DefaultLimit)
+	c.ContextLimit = cmp.Or(c.ContextLimit, prompt.DefaultLimit)
 	c.MaxSteps = cmp.Or(c.MaxSteps, defaultMaxSteps)
 	c.MaxAgentTurns = cmp.Or(c.MaxAgentTurns, defaultMaxAgentTurns)
 	c.Zone = cmp.Or(c.Zone, time.Local)
@@ -224,7 +223,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	a.state = a.log.State
 	a.log.Tell, a.log.Shown = a.happened, a.shownOf
 	a.fresh = a.state.Stable.System == ""
-	a.estimate = request.Estimator(a.state)
+	a.estimate = prompt.Estimator(a.state)
 	if err := durable.MkdirAll(home.WishDir(id), 0o700); err != nil { // it is watched
 		return nil, err
 	}
@@ -307,9 +306,9 @@ func (a *Agent) makeTools() (err error) {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
 	a.hooks = hook.Set{Dir: filepath.Join(a.cfg.Home.Dir, "hooks")}
-	a.outside = outside.Reader{
+	a.outside = prompt.Reader{
 		Store: a.store, Put: a.log.Put, Roots: append([]string{a.tools.Workspace}, a.tools.ExtraRoots...),
-		Layers: []*outside.Layer{
+		Layers: []*prompt.Layer{
 			{Dir: a.cfg.RulesDir, Of: "this user"}, {Dir: a.cfg.Home.Dir, Of: "this home"}, {Dir: a.tools.Workspace, Of: "the workspace"},
 		},
 	}

@@ -7,7 +7,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/agent/tools"
 	"lethe/compactor"
 	"lethe/life/event"
@@ -20,8 +20,8 @@ import (
 // much each may have is the policy of package compactor.
 
 // frame is what a request has beside the state.
-func (a *Agent) frame() request.Frame {
-	return request.Frame{
+func (a *Agent) frame() prompt.Frame {
+	return prompt.Frame{
 		ID:       a.id,
 		Life:     a.log.Log,
 		Lines:    a.cfg.LifeLines,
@@ -33,7 +33,7 @@ func (a *Agent) frame() request.Frame {
 
 // limit is the largest request in tokens, its answer included.
 func (a *Agent) limit() int {
-	return request.Limit(a.state, request.Bound(a.cfg.Known, a.state.Stable.Params.Model, a.cfg.ContextLimit))
+	return prompt.Limit(a.state, prompt.Bound(a.cfg.Known, a.state.Stable.Params.Model, a.cfg.ContextLimit))
 }
 
 // contextTokens estimates the next request.
@@ -52,7 +52,7 @@ func (a *Agent) tail() string {
 
 // window divides the limit.
 func (a *Agent) window() compactor.Window {
-	return request.Window(a.estimate, a.state.Stable, a.limit())
+	return prompt.Window(a.estimate, a.state.Stable, a.limit())
 }
 
 // batchChars is how many weighted characters the results of one unit, or one batch of
@@ -161,8 +161,8 @@ func Check(id home.Identity, cfg Config) error {
 
 // checkLimit refuses a limit that leaves no room for a conversation.
 func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
-	bound := request.Bound(c.Known, stable.Params.Model, c.ContextLimit)
-	if err := request.Check(stable, bound, c.Params.MaxTokens); err != nil {
+	bound := prompt.Bound(c.Known, stable.Params.Model, c.ContextLimit)
+	if err := prompt.Check(stable, bound, c.Params.MaxTokens); err != nil {
 		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
 	return nil

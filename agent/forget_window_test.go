@@ -8,7 +8,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
@@ -26,7 +26,7 @@ func TestWindowOfAnotherModel(t *testing.T) {
 	r := w.run(id)
 	r.ask("hello")
 	r.settled()
-	equal(t, "limit", w.status(id).ContextLimit, request.DefaultLimit)
+	equal(t, "limit", w.status(id).ContextLimit, prompt.DefaultLimit)
 	r.ask("/model rehearsal-small")
 	r.ask("hello")
 	r.settled()
@@ -35,7 +35,7 @@ func TestWindowOfAnotherModel(t *testing.T) {
 	r.ask("/model rehearsal")
 	r.ask("hello")
 	r.settled()
-	equal(t, "limit", w.status(id).ContextLimit, request.DefaultLimit)
+	equal(t, "limit", w.status(id).ContextLimit, prompt.DefaultLimit)
 	equal(t, "answer", w.fold(id).Stable.Params.MaxTokens, 16<<10)
 	r.finish()
 }
@@ -48,9 +48,9 @@ func TestCostBefore(t *testing.T) {
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	r := w.run(id)
-	cost := func() request.Cost {
+	cost := func() prompt.Cost {
 		s := w.fold(id)
-		return request.CostOf(s, request.PartsOf(id, s, request.DefaultLimit), nil, s.Stable.Params.Model, time.Now())
+		return prompt.CostOf(s, prompt.PartsOf(id, s, prompt.DefaultLimit), nil, s.Stable.Params.Model, time.Now())
 	}
 	for i := range 4 {
 		if i == 2 {
@@ -239,7 +239,7 @@ func TestShownAsGoneBy(t *testing.T) {
 	r.work(4)
 	ran := w.status(r.id).ContextTokens
 	r.stop()
-	if shown := request.PartsOf(r.id, w.fold(r.id), 30_000).Total; ran == 0 || shown != ran {
+	if shown := prompt.PartsOf(r.id, w.fold(r.id), 30_000).Total; ran == 0 || shown != ran {
 		t.Errorf("%d tokens are shown of it, and %d when it ran", shown, ran)
 	}
 }

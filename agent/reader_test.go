@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/mind"
@@ -39,8 +39,8 @@ func TestReaderOfTail(t *testing.T) {
 			w.write(filepath.Join(w.home.Dir, "config.toml"), fmt.Sprintf("[context]\nlimit = %d # tokens\n\n[life]\nlines = 9\n", limit))
 			w.write(w.own(id, "MEMORY.md"), memory)
 			s := w.fold(id)
-			frame := request.Frame{ID: id, Life: log, Lines: 9, Limit: limit, Estimate: request.Estimator(s), Log: discard()}
-			want, err := preset.Body(new(request.Rendering).Request(s, frame.Tail(s.Stable)))
+			frame := prompt.Frame{ID: id, Life: log, Lines: 9, Limit: limit, Estimate: prompt.Estimator(s), Log: discard()}
+			want, err := preset.Body(new(prompt.Rendering).Request(s, frame.Tail(s.Stable)))
 			lethetest.Must(t, err)
 			got, err := exec.Command(python, "-B", filepath.Join(lethetest.Root(t), "docs", "reader.py"), w.home.Dir, "ada").Output()
 			if err != nil || strings.TrimSuffix(string(got), "\n") != string(want) {

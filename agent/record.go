@@ -8,7 +8,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
@@ -146,10 +146,10 @@ func (a *Agent) wanted() mind.Params { return a.cfg.wanted(a.state) }
 func (c Config) wanted(s *mind.State) mind.Params {
 	p := s.NextParams(c.Params, c.DefaultModel)
 	model, _ := c.Known.Of(p.Model)
-	limit := request.Bound(c.Known, p.Model, c.ContextLimit)
+	limit := prompt.Bound(c.Known, p.Model, c.ContextLimit)
 	p.Sees = model.Sees
 	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
-		limit = request.Limit(s, limit)
+		limit = prompt.Limit(s, limit)
 	}
 	if p.MaxTokens == 0 || limit != c.ContextLimit {
 		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"lethe/agent/home"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/chat"
 	"lethe/compactor"
@@ -60,7 +60,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("request %d has about %d tokens", i, tokens)
 		}
 	}
-	if b := request.PartsOf(id, w.fold(id), request.DefaultLimit); b.Live > 2*b.Limit/8+b.Entries*100 {
+	if b := prompt.PartsOf(id, w.fold(id), prompt.DefaultLimit); b.Live > 2*b.Limit/8+b.Entries*100 {
 		t.Errorf("the live entries cost %d tokens", b.Live)
 	}
 	if n := len(w.events(id, "inbound")); n > 3*compactor.MaxEntries {

@@ -21,7 +21,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
@@ -212,7 +212,7 @@ func Live(id home.Identity) (status.Status, bool) {
 
 // Context is the next request of an identity, and what its parts cost as the daemon counts it.
 type Context struct {
-	request.Parts
+	prompt.Parts
 	Messages []llm.Message `json:"messages"`
 	State    *mind.State   `json:"-"`
 	Today    budget.USD    `json:"-"` // what the identity has spent on the local day
@@ -235,11 +235,11 @@ func (h Home) Context(id home.Identity) (c Context, err error) {
 		return c, err
 	}
 	today := spent.On(budget.DateOf(time.Now(), h.Clock())).Sums().Day
-	limit := request.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
+	limit := prompt.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
 	}
-	return Context{request.PartsOf(id, s, limit), s.Messages(""), s, today, turnOf(log)}, nil
+	return Context{prompt.PartsOf(id, s, limit), s.Messages(""), s, today, turnOf(log)}, nil
 }
 
 // turnOf sums what the calls of the newest turn have cost. It reads a log backwards, no further than that turn.

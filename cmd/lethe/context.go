@@ -9,7 +9,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/bridge/report"
 	"lethe/internal/screen"
 )
@@ -26,9 +26,9 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 		has := now.State.Stable.Params.Model
 		model := llm.Settle(cmp.Or(c.text("model"), has), has, p.preset())
 		return p.words("cost", struct {
-			request.Parts
-			request.Cost
-		}{now.Parts, request.CostOf(now.State, now.Parts, p.known(), model, time.Now())}, nil, id.Name)
+			prompt.Parts
+			prompt.Cost
+		}{now.Parts, prompt.CostOf(now.State, now.Parts, p.known(), model, time.Now())}, nil, id.Name)
 	}
 	return p.show(now, err, func() error {
 		fmt.Fprint(p.err, p.text("parts", now.Parts, id.Name))
@@ -38,7 +38,7 @@ func (p *program) contextCommand(c call, id home.Identity) error {
 }
 
 // compact has an identity forget now: the running one by a wish, another one by opening it for that long.
-func (p *program) compact(ctx context.Context, id home.Identity, before request.Parts, keep string) (err error) {
+func (p *program) compact(ctx context.Context, id home.Identity, before prompt.Parts, keep string) (err error) {
 	if _, running := home.Running(id); running {
 		p.note("asked %s to compact; waiting", id.Name)
 		err = report.Compact(ctx, id, keep)
@@ -52,7 +52,7 @@ func (p *program) compact(ctx context.Context, id home.Identity, before request.
 	if err != nil {
 		return err
 	}
-	both := map[string]request.Parts{"before": before, "after": after.Parts}
+	both := map[string]prompt.Parts{"before": before, "after": after.Parts}
 	return p.words("compacted", both, nil, id.Name)
 }
 

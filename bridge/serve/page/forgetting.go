@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/life"
@@ -83,7 +83,7 @@ func forgettingOf(f *frame, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &forgettingData{Later: before > 0, Limit: cmp.Or(f.ContextLimit, request.DefaultLimit)}
+	d := &forgettingData{Later: before > 0, Limit: cmp.Or(f.ContextLimit, prompt.DefaultLimit)}
 	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, max(0, before)); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"lethe/agent/llm"
-	"lethe/agent/request"
+	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/internal/screen"
 	"lethe/mind"
@@ -22,7 +22,7 @@ import (
 var mindView = view{Name: "mind", Title: "Mind", data: mindOf, forms: map[string]form{"edit": edit}}
 
 type mindData struct {
-	request.Parts
+	prompt.Parts
 	Free    int // tokens
 	Groups  []*group
 	Waiting bool // an edit of context.md that the identity has not read yet
@@ -79,7 +79,7 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 }
 
 // groups are the blocks of a context, in the order in which the model reads them.
-func groups(s *mind.State, parts request.Parts) []*group {
+func groups(s *mind.State, parts prompt.Parts) []*group {
 	all := []*group{
 		{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"},
 		{Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"},

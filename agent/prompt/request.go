@@ -1,6 +1,7 @@
-// Package request renders the next request of an identity and counts it: what it begins with, what comes last, and
-// what its parts cost.
-package request
+// Package prompt renders the next request of an identity and counts it: how it begins, what comes last, what its parts
+// cost. Texts that others wrote, rules and the catalogue, go into the system message; each is recorded as a blob before
+// it is shown, and named by a ref at the head of its section.
+package prompt
 
 import (
 	"cmp"
@@ -11,7 +12,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/outside"
 	"lethe/compactor"
 	"lethe/life"
 	"lethe/mind"
@@ -166,7 +166,7 @@ func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	}
 	messages := s.Messages("")
 	p.System = e.Tokens(messages[0].Weight())
-	if others := outside.Of(s.Stable.System); others != "" {
+	if others := Of(s.Stable.System); others != "" {
 		p.Others = e.Tokens(llm.Weight(others))
 	}
 	for _, m := range messages[min(2, len(messages)):] { // the one between them is the past

@@ -1,6 +1,4 @@
-// Package outside puts texts that others wrote into the system message of an identity, and tells it of their changes.
-// What they say is recorded before it is shown: as a blob, named by a ref at the head of its section.
-package outside
+package prompt
 
 import (
 	"fmt"
