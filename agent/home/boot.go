@@ -120,13 +120,16 @@ func (id Identity) writeLIFE(lines []life.Event) error {
 	unborn := filepath.Join(id.Dir, "LIFE.new")
 	_ = os.Remove(unborn) // of a boot that was cut short
 	log, err := life.Create(unborn)
-	if err == nil {
-		err = errors.Join(log.Append(lines...), log.Close())
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = durable.Rename(unborn, id.LIFE())
+	if err := errors.Join(log.Append(lines...), log.Close()); err != nil {
+		return err
 	}
-	return cmp.Or(err, durable.SyncDir(id.Dir))
+	if err := durable.Rename(unborn, id.LIFE()); err != nil {
+		return err
+	}
+	return durable.SyncDir(id.Dir)
 }
 
 // ErrExists says that the name is taken.

@@ -52,12 +52,7 @@ func Open(dir string) (Home, error) {
 	if err != nil {
 		return Home{}, err
 	}
-	var later durable.Syncs
-	err = durable.MkdirAll(h.Blobs(), 0o700) // the home, too
-	for _, dir := range []string{h.Chats(), h.Agents(), h.Names(), h.startedDir()} {
-		err = cmp.Or(err, durable.MkdirLater(&later, dir, 0o700))
-	}
-	if err = cmp.Or(err, later.Wait()); err != nil {
+	if err := h.makeParts(); err != nil {
 		return Home{}, fmt.Errorf("open home: %w", err)
 	}
 	gone, _ := filepath.Glob(filepath.Join(h.Agents(), removed+"*"))
@@ -68,6 +63,20 @@ func Open(dir string) (Home, error) {
 		_ = durable.WriteFile(filepath.Join(abs, "format"), fmt.Appendf(nil, "lethe home %d\n", HomeFormat), 0o600)
 	}
 	return h, nil
+}
+
+// makeParts makes the home and its fixed directories, durably.
+func (h Home) makeParts() error {
+	if err := durable.MkdirAll(h.Blobs(), 0o700); err != nil { // the home, too
+		return err
+	}
+	var later durable.Syncs
+	for _, dir := range []string{h.Chats(), h.Agents(), h.Names(), h.startedDir()} {
+		if err := durable.MkdirLater(&later, dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return later.Wait()
 }
 
 // Blobs is the directory of the store.
@@ -158,8 +167,11 @@ func (h Home) Identity(self, name string) Identity {
 // lost in a crash is listed by the name in its log, and by its hash where that cannot be read.
 func (h Home) List() ([]Identity, error) {
 	links, err := os.ReadDir(h.Names())
-	dirs, derr := os.ReadDir(h.Agents())
-	if err := cmp.Or(err, derr); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list identities: %w", err)
+	}
+	dirs, err := os.ReadDir(h.Agents())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list identities: %w", err)
 	}
 	names := map[string]string{} // self to name

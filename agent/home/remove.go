@@ -11,19 +11,21 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/durable"
-	"lethe/internal/must"
 )
 
 // Family returns an identity and, behind it, those that it has spawned, and theirs.
 func (h Home) Family(store *blobs.Store, id Identity) ([]Identity, error) {
 	all, err := h.List()
+	if err != nil {
+		return nil, err
+	}
 	family := []Identity{id}
 	for _, one := range all {
 		if slices.Contains(Ancestry(store, one.Self), id.Self) {
 			family = append(family, one)
 		}
 	}
-	return family, err
+	return family, nil
 }
 
 // removed comes before the name of a directory whose identity is gone.
@@ -33,27 +35,51 @@ const removed = "removed-"
 // leaves all as it was, or nothing that the next Open does not remove. One that runs, or of which an erasure is not
 // finished, is an error before anything is removed.
 func (h Home) Remove(store *blobs.Store, id Identity) error {
-	err := must.Run(func() {
-		family := must.Get(h.Family(store, id))
-		for _, one := range family {
-			must.Do(one.Erasing())
-			lock := must.Get(Lock(one))
-			defer lock.Close()
-		}
-		for _, one := range slices.Backward(family) { // itself last: after a kill, the same call goes on
-			gone := filepath.Join(h.Agents(), removed+one.Self)
-			if h.Shared != nil {
-				must.Do(h.Shared.Removed(one))
-			}
-			must.Do(durable.Rename(one.Dir, gone))
-			must.Do(durable.SyncDir(h.Agents()))
-			must.Do(h.wipe(gone))
-		}
-	})
-	if err != nil {
-		err = fmt.Errorf("remove %s: %w", id.Name, err)
+	family, err := h.Family(store, id)
+	if err == nil {
+		err = h.removeAll(family)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", id.Name, err)
+	}
+	return nil
+}
+
+// removeAll locks a whole family and removes it, children before their parents: after a kill, the same call goes on.
+func (h Home) removeAll(family []Identity) error {
+	for _, one := range family {
+		if err := one.Erasing(); err != nil {
+			return err
+		}
+		lock, err := Lock(one)
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+	}
+	for _, one := range slices.Backward(family) {
+		if err := h.removeOne(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeOne removes an identity of which the caller holds the lock.
+func (h Home) removeOne(id Identity) error {
+	if h.Shared != nil {
+		if err := h.Shared.Removed(id); err != nil {
+			return err
+		}
+	}
+	gone := filepath.Join(h.Agents(), removed+id.Self)
+	if err := durable.Rename(id.Dir, gone); err != nil {
+		return err
+	}
+	if err := durable.SyncDir(h.Agents()); err != nil {
+		return err
+	}
+	return h.wipe(gone)
 }
 
 // wipe removes the names and files of an identity that is gone.
@@ -83,28 +109,36 @@ func (h Home) wipe(gone string) error {
 // RemoveRoom removes a room: its file with all lines, and then the links of those that hear it. What they have heard
 // stays with them. Where it is cut short, the same call goes on.
 func (h Home) RemoveRoom(room string) error {
+	if h.Shared != nil {
+		return fmt.Errorf("remove room %s: other hosts have it, too, and what they share stays", room)
+	}
+	if !chat.ValidRoom(room) {
+		return fmt.Errorf("%q is not the name of a room", room)
+	}
+	all, err := h.List()
+	if err != nil {
+		return err
+	}
 	path := chat.Path(h.Dir, room)
 	_, missing := os.Lstat(path)
-	return must.Run(func() {
-		if h.Shared != nil {
-			must.Do(fmt.Errorf("remove room %s: other hosts have it, too, and what they share stays", room))
+	found := missing == nil
+	for _, file := range []string{path, filepath.Join(h.Chats(), room+".toml"), filepath.Join(h.Chats(), room+".erased")} {
+		if err := durable.Remove(file); err != nil {
+			return err
 		}
-		if !chat.ValidRoom(room) {
-			must.Do(fmt.Errorf("%q is not the name of a room", room))
+	}
+	for _, id := range all {
+		rooms, _ := chat.Rooms(id.Subs())
+		if !slices.Contains(rooms, room) {
+			continue
 		}
-		all := must.Get(h.List())
-		must.Do(durable.Remove(path))
-		must.Do(durable.Remove(filepath.Join(h.Chats(), room+".toml")))
-		must.Do(durable.Remove(filepath.Join(h.Chats(), room+".erased")))
-		for _, id := range all {
-			rooms, _ := chat.Rooms(id.Subs())
-			if slices.Contains(rooms, room) {
-				must.Do(chat.Unsubscribe(id.Subs(), room))
-				missing = nil
-			}
+		if err := chat.Unsubscribe(id.Subs(), room); err != nil {
+			return err
 		}
-		if missing != nil {
-			must.Do(fmt.Errorf("find room %q: %w", room, ErrNotFound))
-		}
-	})
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("find room %q: %w", room, ErrNotFound)
+	}
+	return nil
 }
