@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/must"
 	"lethe/internal/test/lethetest"
 )
 
@@ -142,8 +141,9 @@ func TestAnthropicCutOff(t *testing.T) {
 	for model, sent := range map[string]bool{"claude-haiku-4-5": false, "claude-opus-4-1-20250805": false, "claude-opus-4-7": true} {
 		r := ask
 		r.Model, r.Effort = model, "high"
-		if body := must.Get(p.Body(r)); strings.Contains(string(body), `"effort":"high"`) != sent {
-			t.Errorf("%s: %s", model, body)
+		body, err := p.Body(r)
+		if err != nil || strings.Contains(string(body), `"effort":"high"`) != sent {
+			t.Errorf("%s: %s, %v", model, body, err)
 		}
 	}
 }
