@@ -5,7 +5,6 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -289,7 +288,10 @@ func (j *Journal) epoch(why string, change func(*mind.State) error, before []Rec
 	}
 	j.State.Carry(j.Spending.Encode())
 	snapshot, err := j.State.Snapshot()
-	if err := cmp.Or(err, j.Syncs.Wait()); err != nil { // no line names the texts that a snapshot alone names
+	if err != nil {
+		return err
+	}
+	if err := j.Syncs.Wait(); err != nil { // no line names the texts that a snapshot alone names
 		return err
 	}
 	gist := fmt.Sprintf("epoch %d of %s (%s)", j.State.Epoch, j.ID.Name, why)

@@ -127,12 +127,17 @@ func (j *Journal) fold() error {
 // may have died before its own sync.
 func (j *Journal) checkEnd() error {
 	texts, err := home.DropTorn(j.Log, j.Store)
+	if err != nil {
+		return err
+	}
 	for _, text := range texts {
 		path := j.Store.Path(text.Hash)
 		j.Syncs.Dir(filepath.Dir(filepath.Dir(path))) // which it may have made the shard in
-		err = cmp.Or(err, j.Syncs.Sync(path))
+		if err := j.Syncs.Sync(path); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // checkSoul holds SOUL.md against the boot blob. A missing one is put back; an

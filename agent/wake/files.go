@@ -1,7 +1,6 @@
 package wake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,7 +101,10 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 	case t.Every > 0 && t.Every < leastPause:
 		return t, fmt.Errorf("every = %q is too often: at least 1m", t.Every)
 	}
-	return t, cmp.Or(c.Tools.MayRun("run", t.Run), c.Tools.MaySay(t.Room, t.Say))
+	if err := c.Tools.MayRun("run", t.Run); err != nil {
+		return t, err
+	}
+	return t, c.Tools.MaySay(t.Room, t.Say)
 }
 
 // written reports whether the daemon writes at a path: in the home, but for workspaces.
