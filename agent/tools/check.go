@@ -66,7 +66,10 @@ func (s *Set) fed(
 	ctx context.Context, name, line string, input []byte, timeout time.Duration, bound int64,
 ) (printed, last string, ran, good bool) {
 	path := filepath.Join(s.AgentDir, checkDir, "tmp", name)
-	err := cmp.Or(s.makePrivate(checkDir), durable.WriteFile(path, input, 0o600))
+	err := s.makePrivate(checkDir)
+	if err == nil {
+		err = durable.WriteFile(path, input, 0o600)
+	}
 	if err != nil {
 		return "", "an error: " + err.Error(), false, false
 	}

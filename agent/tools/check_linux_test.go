@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,12 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %d bytes, ran %v", line, len(why), ran)
 		}
 		lethetest.Words(t, why, want)
+	}
+	blocked := newIdentity(t, func(c *Config) { c.Transcribe = "cat" })
+	lethetest.Write(t, filepath.Join(blocked.dir, checkDir, "home"), "no directory")
+	lethetest.Words(t, blocked.WriteDown(t.Context(), []byte("what was said")), "not known", "file exists")
+	if left, err := filepath.Glob(filepath.Join(blocked.dir, checkDir, "tmp*")); err != nil || len(left) > 0 {
+		t.Errorf("a recording is left where no command ran: %v %v", left, err)
 	}
 	off := newIdentity(t, func(c *Config) { c.Bash = BashOff })
 	if why, ran := off.Check(t.Context(), "cat "+off.home+"/config.toml; grep -q x", "x", time.Minute); !ran || why != "" {

@@ -148,8 +148,10 @@ func (s *Set) command(line, private string) sandbox.Command {
 
 // makePrivate makes the HOME and TMPDIR of commands.
 func (s *Set) makePrivate(private string) error {
-	home := durable.MkdirAll(filepath.Join(s.AgentDir, private, "home"), 0o700)
-	return cmp.Or(home, durable.MkdirAll(filepath.Join(s.AgentDir, private, "tmp"), 0o700))
+	if err := durable.MkdirAll(filepath.Join(s.AgentDir, private, "home"), 0o700); err != nil {
+		return err
+	}
+	return durable.MkdirAll(filepath.Join(s.AgentDir, private, "tmp"), 0o700)
 }
 
 func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }

@@ -29,12 +29,15 @@ type globArgs struct {
 
 func (s *Set) glob(ctx context.Context, _ Call, a globArgs) (Result, error) {
 	files, skipped, err := s.below(ctx, a.Path, a.Pattern)
+	if err != nil {
+		return Result{}, err
+	}
 	slices.SortStableFunc(files, func(x, y listed) int { return y.at.Compare(x.at) })
 	var names []string
 	for _, f := range files {
 		names = append(names, oneLine(f.shown)+"\n")
 	}
-	return searched(names, "files, the newest first", skipped), err
+	return searched(names, "files, the newest first", skipped), nil
 }
 
 type grepArgs struct {
@@ -49,13 +52,19 @@ func (s *Set) grep(ctx context.Context, _ Call, a grepArgs) (Result, error) {
 		return Result{}, err // it names the pattern and what is wrong with it
 	}
 	files, skipped, err := s.below(ctx, a.Path, cmp.Or(a.Glob, "*"))
+	if err != nil {
+		return Result{}, err
+	}
 	var lines []string
 	for _, f := range files {
 		if !f.grep(ctx, wanted, &lines) {
 			skipped++
 		}
 	}
-	return searched(lines, "lines", skipped), cmp.Or(err, ctx.Err())
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	return searched(lines, "lines", skipped), nil
 }
 
 // searched is the result of a search: its first lines, and what is not shown.
@@ -107,8 +116,11 @@ var globSyntax = strings.NewReplacer(
 // {a,b}. It counts the directories that it cannot read, and follows no link.
 func (s *Set) below(ctx context.Context, dir, glob string) (files []listed, skipped int, err error) {
 	fits, err := regexp.Compile("(?s)^(?:" + globSyntax.Replace(regexp.QuoteMeta(glob)) + ")$")
-	p, failed := s.resolve(cmp.Or(dir, "."))
-	if err = cmp.Or(err, failed); err != nil {
+	if err != nil {
+		return nil, 0, err
+	}
+	p, err := s.resolve(cmp.Or(dir, "."))
+	if err != nil {
 		return nil, 0, err
 	}
 	root, err := os.OpenRoot(p.dir)
@@ -119,8 +131,10 @@ func (s *Set) below(ctx context.Context, dir, glob string) (files []listed, skip
 	err = fs.WalkDir(root.FS(), p.name, func(name string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(p.name, name)
 		switch {
-		case ctx.Err() != nil || err != nil && rel == ".":
-			return cmp.Or(ctx.Err(), err)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && rel == ".":
+			return err
 		case len(files) == listRead:
 			return fmt.Errorf("it has more than %d such files: name a path below", listRead)
 		case err != nil:

@@ -110,6 +110,28 @@ func TestGrep(t *testing.T) {
 	lethetest.Words(t, id.ok("GREP", "pattern", "life", "path", "self/LIFE.md"), "self/LIFE.md:1: life\n")
 }
 
+// Of a search that has failed no file is read: the model is told the error alone.
+func TestFailedSearchReadsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it makes a hundred thousand files")
+	}
+	id := newIdentity(t, noBash)
+	id.file("0/0", "find\n")
+	for i := 1; i <= listRead; i++ { // links cost less than files
+		dir := filepath.Join(id.work, fmt.Sprint(i%4))
+		if i < 4 {
+			lethetest.Must(t, os.Mkdir(dir, 0o700))
+			lethetest.Write(t, filepath.Join(dir, "0"), "find\n")
+			continue
+		}
+		lethetest.Must(t, os.Link(filepath.Join(dir, "0"), filepath.Join(dir, fmt.Sprint(i))))
+	}
+	got, err := id.grep(t.Context(), Call{}, grepArgs{Pattern: "find"})
+	if err == nil || len(got.Body) > 0 {
+		t.Errorf("%v: %.100s", err, got.Body)
+	}
+}
+
 // Neither reaches a file that READ_FILE does not, and both end with their context.
 func TestSearchStaysInside(t *testing.T) {
 	id := newIdentity(t, noBash)

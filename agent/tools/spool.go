@@ -111,8 +111,16 @@ func (s *spool) move(file *os.File, name string) error {
 	if err == nil {
 		_, err = io.Copy(file, was)
 	}
-	s.fileErr = cmp.Or(s.fileErr, err, was.Close())
+	s.failed(err)
+	s.failed(was.Close())
 	return nil
+}
+
+// failed keeps the first error of the file.
+func (s *spool) failed(err error) {
+	if s.fileErr == nil {
+		s.fileErr = err
+	}
 }
 
 // close ends the output: what may have been the beginning of a secret was none. The
@@ -124,7 +132,7 @@ func (s *spool) close(last string) {
 	s.held, s.over = "", true
 	if s.file != nil {
 		s.write([]byte(last))
-		s.fileErr = cmp.Or(s.fileErr, s.file.Close())
+		s.failed(s.file.Close())
 	}
 }
 

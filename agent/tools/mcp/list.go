@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -110,7 +109,10 @@ func (s *server) path(ending string) string { return filepath.Join(s.of.Home, "m
 func (s *server) write(ending string, v any) error {
 	data, _ := json.MarshalIndent(v, "", " ") // strings and times: cannot fail
 	path := s.path(ending)
-	return errors.Join(durable.MkdirAll(filepath.Dir(path), 0o700), durable.WriteFile(path, data, 0o600))
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, data, 0o600)
 }
 
 // digest is that of a listing, and of what the server is.

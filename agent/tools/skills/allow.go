@@ -2,7 +2,6 @@ package skills
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -84,13 +83,23 @@ func (s *Shelf) Allow(e Entry, record bool) (diff string, err error) {
 	}
 	path := s.kept(e.Path)
 	was, err := durable.ReadWhole(path, maxKept)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
 	}
-	if record && err == nil {
-		err = cmp.Or(durable.MkdirAll(filepath.Dir(path), 0o700), durable.WriteFile(path, []byte(now), 0o600))
+	if record {
+		if err := keep(path, now); err != nil {
+			return "", err
+		}
 	}
-	return udiff.Unified("allowed", "now", string(was), now), err
+	return udiff.Unified("allowed", "now", string(was), now), nil
+}
+
+// keep writes a file of the directory of what people allowed, which it makes, durably.
+func keep(path, text string) error {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, []byte(text), 0o600)
 }
 
 // How programs say what they do.
@@ -126,12 +135,32 @@ func (s *Shelf) describe(e *Entry, all string) (about string, err error) {
 		Read: []string{dir}, Hide: []string{s.home}, Errors: io.Discard,
 	}, &out)
 	about = strings.TrimSpace(string(out))
-	odd := len(about) > maxAbout || !utf8.ValidString(about) || strings.ContainsFunc(about, unicode.IsControl)
-	if err = cmp.Or(err, ctx.Err()); err != nil || (end != sandbox.Outcome{}) || about == "" || odd {
-		const say = "it does not print a line of at most %d bytes within %v for --description (%v, exit code %d%s)"
-		about, err = "", fmt.Errorf(say, maxAbout, askTime, err, end.Exit, end.Failed)
+	if err == nil {
+		err = ctx.Err()
 	}
-	return about, errors.Join(err, durable.MkdirAll(filepath.Dir(known), 0o700), durable.WriteFile(known, []byte(about), 0o600))
+	ended := err == nil && end == sandbox.Outcome{}
+	if !ended || !isDescription(about) {
+		about, err = "", notDescribed(end, err)
+	}
+	return about, errors.Join(err, keep(known, about)) // "" is kept, too: it is not asked again within the hour
+}
+
+// isDescription reports whether a text is one line of at most maxAbout bytes, without control characters.
+func isDescription(text string) bool {
+	fits := text != "" && len(text) <= maxAbout
+	return fits && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// notDescribed returns the error about a program that ended so and printed no description.
+func notDescribed(end sandbox.Outcome, err error) error {
+	why := fmt.Sprintf("exit code %d", end.Exit)
+	if end.Failed != "" {
+		why = end.Failed
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	return fmt.Errorf("it does not print a line of at most %d bytes within %v for --description (%s)", maxAbout, askTime, why)
 }
 
 var specifiedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"lethe/agent/tools/catalogue"
+	"lethe/internal/durable"
 	"lethe/internal/sandbox"
 	"lethe/internal/test/lethetest"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Main()
+	lethetest.AskFaults()
 	os.Exit(m.Run())
 }
 
@@ -134,6 +136,38 @@ func TestAllow(t *testing.T) {
 	}
 }
 
+// Where the directory of what people allow cannot be made for sure, nothing is allowed: the error does not hide that it
+// was. Nor is a skill that ships installed.
+func TestNothingIsKeptBehindAFailure(t *testing.T) {
+	t.Parallel()
+	home, work := t.TempDir(), t.TempDir()
+	write(t, skill("one"), work, ".claude/skills", "tidy", "SKILL.md")
+	shelf := New(home, "", []string{work}, nil, true)
+	if got := states(shelf); got != "tidy: not allowed" {
+		t.Fatal(got)
+	}
+	mended := lethetest.Break(t, home, func(stage durable.Stage, op, _ string) error {
+		if stage == durable.After && op == "mkdir" { // the directory is there all the same
+			return syscall.EIO
+		}
+		return nil
+	})
+	if _, err := shelf.Allow(shelf.all[0], true); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	if got := states(shelf); got != "tidy: not allowed" {
+		t.Errorf("after the error: %s", got)
+	}
+	lethetest.Must(t, os.Mkdir(filepath.Join(home, "skills"), 0o700))
+	if dir, err := Install(home, "plan"); !errors.Is(err, syscall.EIO) || dir != "" {
+		t.Error(dir, err)
+	}
+	mended()
+	if left, _ := filepath.Glob(filepath.Join(home, "skills", "*", "*")); len(left) > 0 {
+		t.Errorf("written after the error: %v", left)
+	}
+}
+
 // What is allowed at one path is allowed at no other, and a file that says otherwise inside of a text changes nothing.
 func TestAllowedElsewhere(t *testing.T) {
 	t.Parallel()
@@ -230,7 +264,11 @@ func TestHostilePrograms(t *testing.T) {
 	for _, file := range kept {
 		lethetest.Must(t, os.Chtimes(file, time.Time{}, time.Now().Add(-2*time.Hour)))
 	}
-	if got := strings.Count(said(), "it does not print a line"); got != 2*8 || len(kept) != 9 {
+	all := said()
+	if strings.Contains(all, "<nil>") {
+		t.Error("the error tells of one that there is not: " + all)
+	}
+	if got := strings.Count(all, "it does not print a line"); got != 2*8 || len(kept) != 9 {
 		t.Errorf("%d are asked again, of %d", got, len(kept))
 	}
 	for i := range maxEntries {

@@ -335,5 +335,11 @@ func Install(home, name string) (dir string, err error) {
 	if _, err := os.Lstat(dir); err == nil {
 		return "", fmt.Errorf("add skill %s: it is there already: remove it first", dir)
 	}
-	return dir, cmp.Or(durable.MkdirAll(dir, 0o700), durable.WriteFile(filepath.Join(dir, "SKILL.md"), text, 0o600))
+	if err := durable.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := durable.WriteFile(filepath.Join(dir, "SKILL.md"), text, 0o600); err != nil {
+		return "", err
+	}
+	return dir, nil
 }

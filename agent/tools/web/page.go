@@ -53,9 +53,12 @@ func parse(in io.Reader, out io.Writer) error {
 	}
 	title, date := about(page)
 	text, err := markdown.ConvertNode(mainPart(page), converter.WithDomain(at.String()))
+	if err != nil {
+		return err
+	}
 	text = bytes.ToValidUTF8(inline().ReplaceAll(text, nil), nil)
-	_, werr := fmt.Fprintf(out, "%s\n%s\n%s\n", strings.Join(strings.Fields(title), " "), date, bytes.TrimSpace(text))
-	return cmp.Or(err, werr)
+	_, err = fmt.Fprintf(out, "%s\n%s\n%s\n", strings.Join(strings.Fields(title), " "), date, bytes.TrimSpace(text))
+	return err
 }
 
 func attribute(n *html.Node, key string) string {

@@ -170,17 +170,25 @@ func (p *Page) read(ctx context.Context, kind string) error {
 	return nil
 }
 
+// causeOf returns why a context has ended, which says more than an error of the request that it cut off; else err.
+func causeOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
 // do sends a request and reads the answer, which has to be a good one.
 func do(client *http.Client, req *http.Request) ([]byte, *http.Response, error) {
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, nil, cmp.Or(context.Cause(req.Context()), err)
+		return nil, nil, causeOf(req.Context(), err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	switch {
 	case err != nil:
-		err = cmp.Or(context.Cause(req.Context()), err)
+		err = causeOf(req.Context(), err)
 	case resp.StatusCode/100 != 2:
 		err = fmt.Errorf("%s answers %s", req.URL.Host, resp.Status)
 	case len(body) > maxPage:
