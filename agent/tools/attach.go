@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"lethe/blobs"
-	"lethe/internal/media"
+	"lethe/internal/picture"
 )
 
 // What one SAY may attach: no more than an album of Telegram holds, and a bot may send at once.
@@ -55,11 +55,11 @@ const maxType = 24
 
 // about describes a file in a gist, which is not cut: of a long name the end stays.
 func about(name, from string, data []byte) blobs.File {
-	kind := media.Type("", name, data)
+	kind := picture.MediaType("", name, data)
 	if len(kind) > maxType {
 		kind = "application/octet-stream"
 	}
-	f := blobs.File{Kind: media.Kind(kind), Type: kind, Size: int64(len(data)), From: from}
+	f := blobs.File{Kind: picture.MediaKind(kind), Type: kind, Size: int64(len(data)), From: from}
 	clean := []rune(notInName().ReplaceAllString(name, "_"))
 	left := blobs.MaxGist - len(f.Gist()) - 1 // for the space
 	f.Name = string(clean[max(0, len(clean)-left):])

@@ -21,7 +21,7 @@ import (
 	"lethe/bridge"
 	"lethe/bridge/serve/backend"
 	"lethe/internal/durable"
-	"lethe/internal/media"
+	"lethe/internal/picture"
 	"lethe/internal/screen"
 )
 
@@ -77,7 +77,7 @@ func (p *program) attach(path string) (tag string, err error) {
 	data, err := durable.ReadWhole(path, backend.MaxFile)
 	store, bad := blobs.Open(p.home.Blobs())
 	if err = cmp.Or(err, bad); err == nil {
-		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: media.Type("", path, data)}
+		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: picture.MediaType("", path, data)}
 		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
 	}
 	return tag, err

@@ -1,5 +1,5 @@
-// Package picture reads pictures that somebody sent, and makes them fit for models. What it returns depends on the bytes
-// of the picture alone.
+// Package picture reads pictures that somebody sent, makes them fit for models, and tells the media type of any file.
+// What it returns for a picture depends on its bytes alone.
 package picture
 
 import (

@@ -18,7 +18,7 @@ import (
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/report"
-	"lethe/internal/media"
+	"lethe/internal/picture"
 	"lethe/life"
 )
 
@@ -189,8 +189,8 @@ func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Uplo
 	if err != nil {
 		return Upload{}, err
 	}
-	kind := media.Type(f.Header.Get("Content-Type"), f.Filename, data)
-	file := bridge.File{Kind: media.Kind(kind), Name: f.Filename, Mime: kind}
+	kind := picture.MediaType(f.Header.Get("Content-Type"), f.Filename, data)
+	file := bridge.File{Kind: picture.MediaKind(kind), Name: f.Filename, Mime: kind}
 	h, tag, err := file.Put(b.Store, at, user, data)
 	return Upload{Hash: h, Name: bridge.Inert(f.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag}, err
 }

@@ -1,5 +1,4 @@
-// Package media tells what files hold.
-package media
+package picture
 
 import (
 	"cmp"
@@ -9,8 +8,8 @@ import (
 	"strings"
 )
 
-// Type is the media type of a file: as its sender tells it, else by the ending of its name, else by what it holds.
-func Type(told, name string, data []byte) string {
+// MediaType returns the media type of a file: as its sender tells it, else by the ending of its name, else by what it holds.
+func MediaType(told, name string, data []byte) string {
 	kind, _, err := mime.ParseMediaType(told)
 	if err != nil || kind == "application/octet-stream" {
 		kind = cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(data))
@@ -19,8 +18,8 @@ func Type(told, name string, data []byte) string {
 	return kind
 }
 
-// Kind is the word for a file of a media type in a line of a room.
-func Kind(of string) string {
+// MediaKind returns the word for a file of a media type in a line of a room.
+func MediaKind(of string) string {
 	switch major, _, _ := strings.Cut(of, "/"); major {
 	case "image":
 		return "photo"
