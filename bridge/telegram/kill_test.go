@@ -18,7 +18,6 @@ import (
 
 	"lethe/agent/status"
 	"lethe/blobs"
-	"lethe/bridge/telegram/markup"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/internal/test/botapi"
@@ -137,7 +136,7 @@ func (g *grave) echo(ctx context.Context) {
 // answer is a text of two parts, both of them its own.
 func answer(to string) string {
 	word := strings.ReplaceAll(to, " ", "-") + " "
-	return "re: **" + to + "**\n\n" + strings.Repeat(word, markup.Limit/len(word))
+	return "re: **" + to + "**\n\n" + strings.Repeat(word, MaxUnits/len(word))
 }
 
 var fileTag = regexp.MustCompile(`^(\[photo [^\]]*hash=[0-9a-f]+\]|q[0-9a-f]{6}) `) // or the id of a question
@@ -222,7 +221,7 @@ func (g *grave) checkSent(said int) {
 	g.t.Helper()
 	var want []string
 	for i := range said {
-		for _, m := range markup.Render(answer(fmt.Sprintf("message %d", i)), markup.Limit) {
+		for _, m := range Render(answer(fmt.Sprintf("message %d", i)), MaxUnits) {
 			want = append(want, m.Text)
 		}
 	}

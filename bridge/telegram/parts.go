@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"lethe/bridge"
-	"lethe/bridge/telegram/markup"
 	"lethe/chat"
 )
 
@@ -38,14 +37,14 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if twice {
 		return nil, nil
 	}
-	render := markup.Render
+	render := Render
 	if q.ID != "" {
-		render = markup.Plain
+		render = Plain
 	}
 	thread, asked := s.threadOf(p, l)
-	words := render(text, markup.Limit)
-	if len(files) > 0 && (len(words) != 1 || markup.Units(words[0].Text) > maxCaption) {
-		words = append(words, markup.Message{}) // the files go behind
+	words := render(text, MaxUnits)
+	if len(files) > 0 && (len(words) != 1 || Units(words[0].Text) > maxCaption) {
+		words = append(words, Message{}) // the files go behind
 	}
 	var all []parcel
 	for _, m := range words {

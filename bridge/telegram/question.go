@@ -12,7 +12,6 @@ import (
 	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/bridge/access"
-	"lethe/bridge/telegram/markup"
 	"lethe/chat"
 )
 
@@ -47,7 +46,7 @@ func asks(name, in string, q chat.Question) string {
 }
 
 func long(options []string) bool {
-	return slices.ContainsFunc(options, func(o string) bool { return markup.Units(o) > 28 })
+	return slices.ContainsFunc(options, func(o string) bool { return Units(o) > 28 })
 }
 
 type button struct {
@@ -65,7 +64,7 @@ func buttons(id string, options []string) (rows [][]button) {
 		}
 		all = append(all, b)
 	}
-	if len(all) <= 3 && markup.Units(strings.Join(options, "")) <= 28 {
+	if len(all) <= 3 && Units(strings.Join(options, "")) <= 28 {
 		return [][]button{all}
 	}
 	return slices.Collect(slices.Chunk(all, 1))
@@ -162,7 +161,7 @@ func shows(message string, q chat.Question) bool {
 	all := asks("", "", q)
 	_, rest, _ := strings.Cut(all, ":")
 	message, rest = bare(message), bare(rest)
-	return strings.HasSuffix(message, rest) || markup.Units(all) > markup.Limit/2 && strings.HasSuffix(rest, message)
+	return strings.HasSuffix(message, rest) || Units(all) > MaxUnits/2 && strings.HasSuffix(rest, message)
 }
 
 // answer has a message that answers an open question be an answer in the question's room, which it

@@ -12,7 +12,6 @@ import (
 
 	"lethe/bridge"
 	"lethe/bridge/access"
-	"lethe/bridge/telegram/markup"
 	"lethe/internal/test/botapi"
 )
 
@@ -112,7 +111,7 @@ func TestLongMessages(t *testing.T) {
 	st.within("all parts", func() bool { return len(st.Sent(dm)) >= 4 })
 	all := st.Sent(dm)
 	for i, m := range all {
-		if n := markup.Units(m.Text); n > markup.Limit {
+		if n := Units(m.Text); n > MaxUnits {
 			t.Errorf("part %d has %d units", i, n)
 		}
 		if (m.ReplyToMessage != nil) != (i == 0) {

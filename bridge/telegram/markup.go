@@ -1,19 +1,4 @@
-// Package markup turns Markdown into Telegram messages: HTML with the tags that every Telegram
-// client shows, in parts that Telegram accepts.
-//
-//	for _, m := range markup.Render(reply, markup.Limit) {
-//		send(m.HTML)   // or m.Text, if HTML is empty or is refused
-//	}
-//
-// For any input, each message has at most limit units and [MaxEntities] entities and is not
-// blank; its tags are closed, and all text is escaped. The words of the input are in the text or
-// in the target of a link, in order. Messages are cut between blocks and never behind a heading;
-// a block that is too large is cut at a line, else at a space, else anywhere, and keeps its look
-// on both sides.
-//
-// render.go writes the blocks of package markdown as a doc, split.go cuts that into messages. The
-// package is pure.
-package markup
+package telegram
 
 import (
 	"strings"
@@ -23,8 +8,24 @@ import (
 	"lethe/internal/markdown"
 )
 
-// Limit is the longest text of a message, in UTF-16 code units after its tags are parsed.
-const Limit = 4096
+// Render turns Markdown into Telegram messages: HTML with the tags that every Telegram client
+// shows, in parts that Telegram accepts.
+//
+//	for _, m := range Render(reply, MaxUnits) {
+//		send(m.HTML)   // or m.Text, if HTML is empty or is refused
+//	}
+//
+// For any input, each message has at most limit units and [MaxEntities] entities and is not
+// blank; its tags are closed, and all text is escaped. The words of the input are in the text or
+// in the target of a link, in order. Messages are cut between blocks and never behind a heading;
+// a block that is too large is cut at a line, else at a space, else anywhere, and keeps its look
+// on both sides.
+//
+// render.go writes the blocks of package markdown as a doc, split.go cuts that into messages. All
+// of it is pure.
+
+// MaxUnits is the longest text of a message, in UTF-16 code units after its tags are parsed.
+const MaxUnits = 4096
 
 // MaxEntities bounds the entities of a message. Telegram drops further ones silently, and
 // with a link its target.
@@ -36,7 +37,7 @@ type Message struct {
 	HTML string // for parse_mode HTML; "" if there is nothing to mark
 }
 
-// Render turns a reply in Markdown into messages of at most limit units each (2 to [Limit]). A
+// Render turns a reply in Markdown into messages of at most limit units each (2 to [MaxUnits]). A
 // reply without a visible character gives none.
 func Render(reply string, limit int) []Message {
 	r := &renderer{}

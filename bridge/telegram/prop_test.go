@@ -1,4 +1,4 @@
-package markup
+package telegram
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func verify(messages []Message, limit int) error {
 		switch {
 		case Units(text) > limit:
 			return fmt.Errorf("message %d has %d units", i, Units(text))
-		case Units(m.Text) > Limit:
+		case Units(m.Text) > MaxUnits:
 			return fmt.Errorf("message %d has %d units without markup", i, Units(m.Text))
 		case blank(text):
 			return fmt.Errorf("message %d is blank: %q", i, text)
@@ -105,7 +105,7 @@ func keeps(in string, limit int) error {
 
 func TestRenderKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		if err := keeps(reply(t), rapid.SampledFrom([]int{2, 3, 7, 16, 40, 200, Limit}).Draw(t, "limit")); err != nil {
+		if err := keeps(reply(t), rapid.SampledFrom([]int{2, 3, 7, 16, 40, 200, MaxUnits}).Draw(t, "limit")); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -116,7 +116,7 @@ func TestSplitKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := reply(t)
 		limit := rapid.IntRange(2, 100).Draw(t, "limit")
-		whole, parts := dressed(Render(in, Limit)), dressed(Render(in, limit))
+		whole, parts := dressed(Render(in, MaxUnits)), dressed(Render(in, limit))
 		if !slices.Equal(whole, parts) {
 			t.Fatalf("%q in parts of %d\n got %q\nwant %q", in, limit, parts, whole)
 		}
@@ -167,7 +167,7 @@ func TestAbsurd(t *testing.T) {
 	}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			if err := verify(Render(in, Limit), Limit); err != nil {
+			if err := verify(Render(in, MaxUnits), MaxUnits); err != nil {
 				t.Error(err)
 			}
 		})
@@ -181,7 +181,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Add("**a `b` c**\n\n> d\n\n```go\ne\n```\n| f |\n|---|\n| g |", 5)
 	f.Fuzz(func(t *testing.T, in string, limit int) {
-		limit = 2 + max(limit, -limit, 0)%(Limit-1)
+		limit = 2 + max(limit, -limit, 0)%(MaxUnits-1)
 		if err := keeps(in, limit); err != nil {
 			t.Fatal(err)
 		}

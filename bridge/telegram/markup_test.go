@@ -1,4 +1,4 @@
-package markup
+package telegram
 
 import (
 	"fmt"
@@ -26,11 +26,11 @@ func runAll(t *testing.T, cases [][2]string) {
 		if want == "" {
 			want = c[0]
 		}
-		got := Render(c[0], Limit)
+		got := Render(c[0], MaxUnits)
 		if s := shown(got); len(s) != 1 || s[0] != want {
 			t.Errorf("%q\n got %q\nwant %q", c[0], s, want)
 		}
-		if err := verify(got, Limit); err != nil {
+		if err := verify(got, MaxUnits); err != nil {
 			t.Errorf("%q: %v", c[0], err)
 		}
 	}
@@ -89,7 +89,7 @@ func TestLinks(t *testing.T) {
 		{`[a](<http://a.example/"on=x>)`, "a (http://a.example/\"on=x)"},
 		{"[a](http://a.example/%22%3E)", `<a href="http://a.example/%22%3E">a</a>`},
 	})
-	for _, m := range Render("**a** [b](http://a.example/) "+"[long](http://a.example/"+strings.Repeat("x", maxURL)+")", Limit) {
+	for _, m := range Render("**a** [b](http://a.example/) "+"[long](http://a.example/"+strings.Repeat("x", maxURL)+")", MaxUnits) {
 		if !strings.Contains(m.Text, "b (http://a.example/) long (http") || strings.Count(m.HTML, "href") != 1 {
 			t.Errorf("%+v", m)
 		}
@@ -131,7 +131,7 @@ func TestCharacters(t *testing.T) {
 		{"\uFEFF# a", "<b>a</b>"},
 	})
 	for _, in := range []string{"", " ", "\n\t\r\n ", "\u200b", "\u3000\u2800", "\u2028", "&nbsp;", "> \u200b"} {
-		if got := Render(in, Limit); len(got) != 0 {
+		if got := Render(in, MaxUnits); len(got) != 0 {
 			t.Errorf("Render(%q) = %+v", in, got)
 		}
 	}
@@ -171,10 +171,10 @@ func TestSplit(t *testing.T) {
 
 // The limit holds to the unit, with a character of two units across it.
 func TestSplitAtLimit(t *testing.T) {
-	for n, want := range map[int]int{Limit - 1: 1, Limit: 1, Limit + 1: 2} {
+	for n, want := range map[int]int{MaxUnits - 1: 1, MaxUnits: 1, MaxUnits + 1: 2} {
 		for _, mark := range []string{"", "**"} {
 			in := mark + strings.Repeat("a", n-2) + "😀" + mark
-			if got := Render(in, Limit); len(got) != want {
+			if got := Render(in, MaxUnits); len(got) != want {
 				t.Errorf("%d units: %d messages", n, len(got))
 			}
 		}
@@ -184,19 +184,19 @@ func TestSplitAtLimit(t *testing.T) {
 // What the server would drop, or not read, starts a new message.
 func TestSplitManyEntities(t *testing.T) {
 	for unit, n := range map[string]int{"`a`\n\n": 1, "[a](http://a.example/)\n\n": 1, "**a *b* c**\n\n": 4} {
-		got := Render(strings.Repeat(unit, 250), Limit)
+		got := Render(strings.Repeat(unit, 250), MaxUnits)
 		if want := (250*n + MaxEntities - 1) / MaxEntities; len(got) < want || len(got) > want+1 {
 			t.Errorf("%q: %d messages, want %d", unit, len(got), want)
 		}
 	}
 	link := "[a](http://a.example/" + strings.Repeat("&", 1500) + ") "
-	if err := verify(Render(strings.Repeat(link, 40), Limit), Limit); err != nil {
+	if err := verify(Render(strings.Repeat(link, 40), MaxUnits), MaxUnits); err != nil {
 		t.Error(err)
 	}
 }
 
 func ExampleRender() {
-	for _, m := range Render("# Disk\nRun `df -h` *first*.", Limit) {
+	for _, m := range Render("# Disk\nRun `df -h` *first*.", MaxUnits) {
 		fmt.Println(m.HTML)
 	}
 	// Output:

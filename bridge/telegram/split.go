@@ -1,4 +1,4 @@
-package markup
+package telegram
 
 import (
 	"slices"
@@ -57,12 +57,12 @@ var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&
 // doc is a text and how it is shown.
 type doc struct {
 	text   strings.Builder
-	runs   []run
+	runs   []styled
 	breaks []int // ends of blocks that are no headings
 }
 
-// run is text of one look, from the end of the run before it.
-type run struct {
+// styled is text of one look, from the end of the run before it.
+type styled struct {
 	end int
 	look
 }
@@ -76,13 +76,13 @@ func (d *doc) put(s string, l look) {
 		d.runs[n-1].end = d.text.Len()
 		return
 	}
-	d.runs = append(d.runs, run{d.text.Len(), l})
+	d.runs = append(d.runs, styled{d.text.Len(), l})
 }
 
 // splitter cuts a doc into messages, from front to back.
 type splitter struct {
 	text   string
-	runs   []run // from the one that the next message begins in
+	runs   []styled // from the one that the next message begins in
 	breaks []int
 	limit  int // units of a message
 }
@@ -129,13 +129,13 @@ func (s *splitter) reach(pos int) int {
 		if run.Link != "" {
 			plain += Units(run.Link) + 3
 		}
-		if at > pos && (entities > MaxEntities || plain > Limit) {
+		if at > pos && (entities > MaxEntities || plain > MaxUnits) {
 			return at
 		}
 		for _, r := range s.text[at:min(run.end, len(s.text))] {
 			n := utf16.RuneLen(r)
 			units, plain = units+n, plain+n
-			if units > s.limit || plain > Limit {
+			if units > s.limit || plain > MaxUnits {
 				return at
 			}
 			at += utf8.RuneLen(r)

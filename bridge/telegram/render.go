@@ -1,4 +1,4 @@
-package markup
+package telegram
 
 import (
 	"net/url"
