@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"lethe/internal/test/lethetest"
-	"lethe/life/proof"
 )
 
 // The page's example is a sound log, as this package writes it. (Package event tests
@@ -42,16 +41,16 @@ func TestPageSeals(t *testing.T) {
 	const self = "82751602d95e3c1da8ebc88588acedfc0b9c81a7b0ae062ad358e4f5c032a2b7"
 	home := t.TempDir()
 	lethetest.Must(t, os.WriteFile(home+"/key", []byte(lethetest.Blocks(t, "proof.md", "key")[0]), 0o600))
-	key, err := proof.ReadKey(home)
+	key, err := ReadKey(home)
 	lethetest.Must(t, err)
-	var tree proof.Tree
+	var tree Tree
 	var newest, last string
 	for line := range strings.Lines(lethetest.Blocks(t, "life.md", "life")[0]) {
 		if e, err := ParseLine(line); err == nil && e.Kind == Sealed {
 			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
 			newest = c.String()
-			if len(c.Last) != 64 || !strings.HasPrefix(c.Last, last) || e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != proof.Text(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != proof.Text(c.Sig) {
-				t.Errorf("the page has %s, want last=%s… sig=%s", line, last, proof.Text(c.Sig))
+			if len(c.Last) != 64 || !strings.HasPrefix(c.Last, last) || e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != Base64(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != Base64(c.Sig) {
+				t.Errorf("the page has %s, want last=%s… sig=%s", line, last, Base64(c.Sig))
 			}
 		} else if err == nil && len(e.Refs) > 0 {
 			last = e.Refs[len(e.Refs)-1].Hash

@@ -22,7 +22,7 @@ type Log struct {
 	last ending      // as it was opened
 	end  Mark        // behind the last good line
 	err  error       // set once an append failed
-	tree tree        // as it was at the newest seal that this Log wrote
+	tree logTree     // as it was at the newest seal that this Log wrote
 
 	// Syncs are the blobs of lines to come, which Append waits for, too.
 	Syncs durable.Syncs

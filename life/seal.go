@@ -10,7 +10,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"lethe/internal/durable"
-	"lethe/life/proof"
 )
 
 // Sealed is the kind of the event that states the tree over the lines before it.
@@ -44,9 +43,9 @@ func (l *Log) AppendSealed(seal Seal, events ...Event) ([]Event, error) {
 	return events, err
 }
 
-// tree is over the first lines of a log.
-type tree struct {
-	proof.Tree
+// logTree is the tree over the first lines of a log.
+type logTree struct {
+	Tree
 	End int64 `json:"end"` // of those lines, in bytes
 }
 
@@ -54,7 +53,7 @@ func (l *Log) treeFile() string { return filepath.Join(filepath.Dir(l.path), "tr
 
 // grown is the tree over the log and lines that are to be written. Lines of which bytes were erased
 // count as they were.
-func (l *Log) grown(lines []string) (tree, error) {
+func (l *Log) grown(lines []string) (logTree, error) {
 	t := l.tree
 	if t.End == 0 {
 		t = l.cachedTree()
@@ -77,14 +76,14 @@ func (l *Log) grown(lines []string) (tree, error) {
 
 // cachedTree is the tree that was written at a seal. It is empty unless that seal stands where the
 // tree ends, and states it.
-func (l *Log) cachedTree() (t tree) {
+func (l *Log) cachedTree() (t logTree) {
 	text, _, _ := durable.ReadRegular(l.treeFile(), 1<<14)
 	_ = json.Unmarshal(text, &t) // of what is no tree, no seal states the root
 	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End)))
 	root := t.Root()
 	e, err := ParseLine(line)
-	if err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != proof.Text(root[:]) {
-		return tree{}
+	if err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != Base64(root[:]) {
+		return logTree{}
 	}
 	return t
 }

@@ -11,12 +11,11 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/life/proof"
 )
 
 // sealing makes lines of a seal, and counts the hashes that were asked for.
 func sealing(size int64, root tlog.Hash) (Event, error) {
-	return made(Sealed, nil, "size", fmt.Sprint(size), "root", proof.Text(root[:])), nil
+	return made(Sealed, nil, "size", fmt.Sprint(size), "root", Base64(root[:])), nil
 }
 
 func sealAll(t testing.TB, l *Log, events ...Event) {
@@ -31,13 +30,13 @@ func sealAll(t testing.TB, l *Log, events ...Event) {
 // sealsHold checks each seal of a log against the tree over all lines before it.
 func sealsHold(t testing.TB, path string) (seals int) {
 	t.Helper()
-	var tree proof.Tree
+	var tree Tree
 	for line := range strings.Lines(mustRead(t, path)) {
 		if e, err := ParseLine(line); err != nil {
 			t.Fatal(err)
 		} else if root := tree.Root(); e.Kind == Sealed {
 			seals++
-			if e.Get("size") != fmt.Sprint(tree.Size) || e.Get("root") != proof.Text(root[:]) {
+			if e.Get("size") != fmt.Sprint(tree.Size) || e.Get("root") != Base64(root[:]) {
 				t.Errorf("line %d seals %s lines with root %s", tree.Size+1, e.Get("size"), e.Get("root"))
 			}
 		}
@@ -95,7 +94,7 @@ func TestSealOverErasedLine(t *testing.T) {
 	l, path := newLog(t)
 	appendAll(t, l, numbered("note", 1, 3)...)
 	lines := strings.SplitAfter(mustRead(t, path), "\n")
-	var want proof.Tree
+	var want Tree
 	for _, line := range lines[:3] {
 		want.Add(Leaf(line))
 	}
@@ -104,7 +103,7 @@ func TestSealOverErasedLine(t *testing.T) {
 	lethetest.Must(t, os.WriteFile(ErasedPath(path), []byte(EncodeErasure(at, Erasure{Leaf(lines[1]), Leaf(now)})), 0o600))
 	got, err := l.AppendSealed(sealing)
 	lethetest.Must(t, err)
-	if root := want.Root(); got[0].Get("root") != proof.Text(root[:]) {
+	if root := want.Root(); got[0].Get("root") != Base64(root[:]) {
 		t.Error("the seal is over the line as it is now")
 	}
 }
@@ -153,7 +152,7 @@ func BenchmarkSeal(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("first/%d", n), func(b *testing.B) {
 			for b.Loop() {
-				l.tree = tree{}
+				l.tree = logTree{}
 				os.Remove(l.treeFile())
 				sealAll(b, l)
 			}

@@ -22,7 +22,6 @@ import (
 	"lethe/internal/secret"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 	"lethe/mind"
 )
 
@@ -309,13 +308,13 @@ func (j *Journal) epoch(why string, change func(*mind.State) error, before []Rec
 
 // seal states, signed, what the lines of the log are, and its blobs down from the last.
 func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event, error) {
-	key, err := proof.LoadKey(j.Home.Dir)
+	key, err := life.LoadKey(j.Home.Dir)
 	if err != nil {
 		return life.Event{}, err
 	}
 	c := key.Sign(j.ID.Self, size, root, last.String())
 	sealed := event.Sealed{
-		Size: size, Root: proof.Text(root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig),
+		Size: size, Root: life.Base64(root[:]), Last: c.Last, Key: key.Public(), Sig: life.Base64(c.Sig),
 	}
 	return event.Line(j.Now(), sealed), nil
 }

@@ -18,7 +18,6 @@ import (
 	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 	"lethe/mind"
 )
 
@@ -75,8 +74,8 @@ func hold(
 func (j *Journal) receive() error {
 	custody, err := j.custody.Open(j.until, j.Log, j.State)
 	if err == nil && custody > j.State.Custody {
-		var key proof.Key
-		if key, err = proof.LoadKey(j.Home.Dir); err == nil {
+		var key life.Key
+		if key, err = life.LoadKey(j.Home.Dir); err == nil {
 			err = j.Epoch("taken", nil, Record{Event: event.Received{Custody: custody, Key: key.Public()}})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"lethe/agent/home"
 	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
-	"lethe/life/proof"
+	"lethe/life"
 )
 
 func (p *program) checkCommand(c call) error {
@@ -31,7 +31,7 @@ func (p *program) checkCommand(c call) error {
 	}
 	store, err := p.store()
 	if err == nil && against != "" {
-		var from proof.Checkpoint
+		var from life.Checkpoint
 		from, err = p.readCheckpoint(against)
 		if id := o.Lives[0]; err == nil && from.Self != id.Self {
 			err = usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
@@ -79,7 +79,7 @@ func (p *program) printCheck(r *check.Report, mended []check.Finding, o check.Op
 	}{r, mended, len(r.Findings) - r.Faults}, nil, o.Against)
 }
 
-func (p *program) readCheckpoint(path string) (c proof.Checkpoint, err error) {
+func (p *program) readCheckpoint(path string) (c life.Checkpoint, err error) {
 	var text []byte
 	if path == "-" {
 		text, err = io.ReadAll(io.LimitReader(p.in, 1<<12))
@@ -87,7 +87,7 @@ func (p *program) readCheckpoint(path string) (c proof.Checkpoint, err error) {
 		text, err = durable.ReadWhole(path, 1<<12)
 	}
 	if err == nil {
-		c, err = proof.ParseCheckpoint(string(text))
+		c, err = life.ParseCheckpoint(string(text))
 	}
 	if err != nil {
 		err = usagef("read checkpoint %s: %w", path, err)

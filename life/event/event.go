@@ -286,7 +286,7 @@ type Stopped struct {
 	Why string `life:"why"`
 }
 
-// Sealed states what the tree over the lines before it is, signed: see package proof.
+// Sealed states what the tree over the lines before it is, signed: see docs/proof.md.
 // Binary values are base64 without padding.
 type Sealed struct {
 	Size int64  `life:"size,must"` // lines

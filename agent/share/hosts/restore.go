@@ -14,8 +14,8 @@ import (
 	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/internal/durable"
+	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
 // PutKey writes the key to what the hosts of a home share, an age identity, into a home that has none.
@@ -133,7 +133,7 @@ func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time
 // receive has the log of a life say that it goes on in this home, which shares nothing.
 func (s *Shared) receive(id home.Identity, store *blobs.Store) error {
 	alone := home.Home{Dir: s.home.Dir}
-	key, err := proof.LoadKey(alone.Dir)
+	key, err := life.LoadKey(alone.Dir)
 	if err != nil {
 		return err
 	}

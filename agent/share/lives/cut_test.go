@@ -21,8 +21,8 @@ import (
 	"lethe/cmd/lethe/check"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
+	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
 // alone has an identity live on at a host whose configuration has no [share].
@@ -203,7 +203,7 @@ func TestTakeCutShort(t *testing.T) {
 	lethetest.Write(t, work, "changed since\n")
 	lethetest.Must(t, a.take(ada))
 	lethetest.Holds(t, work, "changed since\n")
-	_, err = proof.LoadKey(b.Home.Dir) // another one than that of the newest seal
+	_, err = life.LoadKey(b.Home.Dir) // another one than that of the newest seal
 	lethetest.Must(t, err)
 	lethetest.Must(t, b.take(ada))
 	b.sound(ada)

@@ -20,8 +20,8 @@ import (
 	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
 	"lethe/internal/must"
+	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 	"lethe/mind"
 )
 
@@ -56,10 +56,10 @@ type importer struct {
 	state  *mind.State
 	here   home.Identity // where the life will be
 
-	was   *mind.State      // of the life that is here; nil if there is none
-	lives bool             // here
-	seal  proof.Checkpoint // its newest
-	had   bool             // it has the lines of the archive
+	was   *mind.State     // of the life that is here; nil if there is none
+	lives bool            // here
+	seal  life.Checkpoint // its newest
+	had   bool            // it has the lines of the archive
 }
 
 // Read takes in an archive. What is damaged, or does not fit to what is here, is refused, and nothing is left of it.
@@ -127,7 +127,7 @@ func (i *importer) meet() (*journal.Journal, error) {
 	}
 	i.was = held.State
 	i.lives = i.here.Elsewhere(i.was) == nil
-	theirs, _ := proof.ParseCheckpoint(i.checkpoint())
+	theirs, _ := life.ParseCheckpoint(i.checkpoint())
 	v, err := check.Verify(i.here, i.store, check.VerifyOptions{Against: &theirs})
 	i.seal, i.had = v.Checkpoint, v.Fault == nil
 	return held, err
@@ -250,7 +250,7 @@ func (i *importer) finish() {
 		must.Do(i.id.MarkMirror(i.state.Custody))
 		return
 	}
-	key := must.Get(proof.LoadKey(i.home.Dir))
+	key := must.Get(life.LoadKey(i.home.Dir))
 	held := must.Get(journal.HoldMoved(i.home, i.id, i.store))
 	received := event.Received{Custody: i.state.Custody, Key: key.Public()}
 	if i.Restore { // nobody handed it over

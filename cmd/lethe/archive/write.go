@@ -24,8 +24,8 @@ import (
 	"lethe/blobs"
 	"lethe/cmd/lethe/check"
 	"lethe/internal/secret"
+	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
 // WriteOptions say what is written, and for whom.
@@ -38,7 +38,7 @@ type WriteOptions struct {
 // Summary describes an archive.
 type Summary struct {
 	Manifest
-	Checkpoint proof.Checkpoint
+	Checkpoint life.Checkpoint
 	Bytes      int64 // unpacked
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
-	"lethe/life/proof"
+	"lethe/life"
 )
 
 // Levels of a finding.
@@ -143,7 +143,7 @@ type Report struct {
 // Options say what of a home is checked.
 type Options struct {
 	Lives   []home.Identity                 // nil: all, and the files beside them
-	Against *proof.Checkpoint               // one that was kept elsewhere, of the one life; may be nil
+	Against *life.Checkpoint                // one that was kept elsewhere, of the one life; may be nil
 	Tell    func(blobs, of int, read int64) // is told how many blobs have been read; may be nil
 }
 
@@ -164,7 +164,7 @@ type checker struct {
 func Home(h home.Home, store *blobs.Store, o Options) (*Report, error) {
 	c := &checker{o: o, home: h, store: store, key: "none", began: time.Now(), named: map[blobs.Hash]bool{}}
 	c.Findings, c.Proofs = []Finding{}, []Verdict{}
-	if key, err := proof.ReadKey(h.Dir); err == nil {
+	if key, err := life.ReadKey(h.Dir); err == nil {
 		c.key = key.Public()
 	}
 	err := store.Each(func(blobs.Hash) error { c.of++; return nil })

@@ -20,7 +20,6 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
-	"lethe/life/proof"
 )
 
 // fsck checks the home, and returns the kinds of what it finds.
@@ -260,7 +259,7 @@ func TestFaultsThatStay(t *testing.T) {
 
 // other gives the home another key than the one that its lives are sealed with.
 func other(w *world) {
-	_, err := proof.LoadKey(w.home.Dir)
+	_, err := life.LoadKey(w.home.Dir)
 	lethetest.Must(w, err)
 }
 

@@ -15,33 +15,32 @@ import (
 	"lethe/blobs"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
 // VerifyOptions say against which checkpoint and key a life is held.
 type VerifyOptions struct {
-	Against *proof.Checkpoint // one that was kept elsewhere; may be nil
+	Against *life.Checkpoint // one that was kept elsewhere; may be nil
 	// Key is the home's public key, by which the newest seal has to be while the life goes on here; "" takes any.
 	Key string
 }
 
 // Verdict says whether a life was altered, and what it refers to.
 type Verdict struct {
-	Name       string           `json:"name"`
-	Self       string           `json:"self"`
-	Lines      int64            `json:"lines"`          // of LIFE, up to the fault if that is one of them
-	Seals      int64            `json:"seals"`          // that hold
-	Signer     string           `json:"key,omitempty"`  // the public key of the newest of them
-	Checkpoint proof.Checkpoint `json:"checkpoint"`     // that it states; its Size counts the sealed lines
-	Torn       int64            `json:"torn,omitempty"` // bytes of a torn end, or that somebody made look so
-	Erased     int              `json:"erased"`         // lines and blobs of which bytes are gone, as sealed lines say
-	Blobs      int              `json:"blobs"`          // that the life refers to
-	Sealed     int64            `json:"sealed"`         // lines before the newest seal
-	Unsealed   int64            `json:"unsealed"`       // lines behind it
-	Own        bool             `json:"own"`            // the newest seal is by this home's key
-	Mirror     bool             `json:"mirror,omitempty"`
-	Fault      error            `json:"-"` // the first; nil if the life was not altered
-	Altered    string           `json:"fault,omitempty"`
+	Name       string          `json:"name"`
+	Self       string          `json:"self"`
+	Lines      int64           `json:"lines"`          // of LIFE, up to the fault if that is one of them
+	Seals      int64           `json:"seals"`          // that hold
+	Signer     string          `json:"key,omitempty"`  // the public key of the newest of them
+	Checkpoint life.Checkpoint `json:"checkpoint"`     // that it states; its Size counts the sealed lines
+	Torn       int64           `json:"torn,omitempty"` // bytes of a torn end, or that somebody made look so
+	Erased     int             `json:"erased"`         // lines and blobs of which bytes are gone, as sealed lines say
+	Blobs      int             `json:"blobs"`          // that the life refers to
+	Sealed     int64           `json:"sealed"`         // lines before the newest seal
+	Unsealed   int64           `json:"unsealed"`       // lines behind it
+	Own        bool            `json:"own"`            // the newest seal is by this home's key
+	Mirror     bool            `json:"mirror,omitempty"`
+	Fault      error           `json:"-"` // the first; nil if the life was not altered
+	Altered    string          `json:"fault,omitempty"`
 
 	// Reached are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of
 	// what was taken over from an ancestor, in the order of LIFE. Unknown tells why some may not be among them.
@@ -62,7 +61,7 @@ type verifier struct {
 
 	damaged bool      // LIFE has a line that is not as it was written
 	behind  life.Mark // the line that was read last
-	tree    proof.Tree
+	tree    life.Tree
 	next    string                 // the key that seals from here on; "" takes any
 	same    bool                   // the root of Against is that of these lines
 	signed  bool                   // a key that seals this life has signed Against
@@ -177,13 +176,13 @@ func (v *verifier) end() int64 {
 }
 
 func (v *verifier) seal(e event.Sealed) error {
-	c := proof.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: proof.Binary(e.Sig)}
+	c := life.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig)}
 	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
 	received := slices.ContainsFunc(v.last, func(line life.Event) bool { // its home has written the line and the seal
 		return line.Kind == "received" && line.Get("key") == e.Key
 	})
 	switch {
-	case e.Size != c.Size || e.Root != proof.Text(c.Root[:]):
+	case e.Size != c.Size || e.Root != life.Base64(c.Root[:]):
 		return fmt.Errorf("this seal is of other lines: of %s at least one was altered, added or left out", lines)
 	case c.Verify(e.Key) != nil:
 		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)

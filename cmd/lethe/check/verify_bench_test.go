@@ -16,7 +16,6 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
 // BenchmarkVerify is of a LIFE of 200 MB, sealed every 200 lines, beside a bare read and SHA-256 of the same bytes.
@@ -26,7 +25,7 @@ func BenchmarkVerify(b *testing.B) {
 	lethetest.Must(b, err)
 	self, err := store.Put(blobs.Meta{At: now, Gist: "boot of ada"}, []byte("soul"))
 	lethetest.Must(b, err)
-	key, err := proof.LoadKey(dir)
+	key, err := life.LoadKey(dir)
 	lethetest.Must(b, err)
 	id := home.Identity{Self: self.String(), Name: "ada", Dir: dir}
 	log, err := life.Create(id.LIFE())
@@ -38,7 +37,7 @@ func BenchmarkVerify(b *testing.B) {
 		}
 		_, err := log.AppendSealed(func(size int64, root tlog.Hash) (life.Event, error) {
 			c := key.Sign(id.Self, size, root, id.Self)
-			return event.Line(now, event.Sealed{Size: size, Root: proof.Text(root[:]), Last: id.Self, Key: key.Public(), Sig: proof.Text(c.Sig)}), nil
+			return event.Line(now, event.Sealed{Size: size, Root: life.Base64(root[:]), Last: id.Self, Key: key.Public(), Sig: life.Base64(c.Sig)}), nil
 		}, chunk...)
 		lethetest.Must(b, err)
 		chunk = nil

@@ -19,12 +19,11 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
-	"lethe/life/proof"
 )
 
-func (w *world) verify(id home.Identity, against *proof.Checkpoint) Verdict {
+func (w *world) verify(id home.Identity, against *life.Checkpoint) Verdict {
 	w.Helper()
-	key, err := proof.ReadKey(w.home.Dir)
+	key, err := life.ReadKey(w.home.Dir)
 	lethetest.Must(w, err)
 	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public()})
 	lethetest.Must(w, err)
@@ -32,7 +31,7 @@ func (w *world) verify(id home.Identity, against *proof.Checkpoint) Verdict {
 }
 
 // fails checks that a life is found to be altered, and what is said of it.
-func (w *world) fails(id home.Identity, against *proof.Checkpoint, want string) {
+func (w *world) fails(id home.Identity, against *life.Checkpoint, want string) {
 	w.Helper()
 	if v := w.verify(id, against); v.Fault == nil || !strings.Contains(v.Fault.Error(), want) {
 		w.Errorf("got %v, want %q", v.Fault, want)
@@ -40,16 +39,16 @@ func (w *world) fails(id home.Identity, against *proof.Checkpoint, want string) 
 }
 
 // forged is a log with lines changed and all checksums, and with a key also all seals, made anew.
-func forged(t testing.TB, self string, key *proof.Key, lines []string) string {
+func forged(t testing.TB, self string, key *life.Key, lines []string) string {
 	t.Helper()
 	var out strings.Builder
-	var tree proof.Tree
+	var tree life.Tree
 	prev := ""
 	for _, line := range lines {
 		text := line[:strings.LastIndex(line, " #")]
 		if e, err := life.ParseLine(line); key != nil && err == nil && e.Kind == life.Sealed {
 			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
-			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: proof.Text(c.Root[:]), Last: c.Last, Key: key.Public(), Sig: proof.Text(c.Sig)}).String() + " +"
+			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: life.Base64(c.Root[:]), Last: c.Last, Key: key.Public(), Sig: life.Base64(c.Sig)}).String() + " +"
 		}
 		sum := blake3.Sum256([]byte(prev + text))
 		prev = hex.EncodeToString(sum[:6])
@@ -119,16 +118,16 @@ func TestVerifyFindsForgery(t *testing.T) {
 	at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, "] reply ") })
 	altered := slices.Clone(lines)
 	altered[at] = strings.Replace(altered[at], "turn=", "turn=1", 1)
-	own, err := proof.ReadKey(w.home.Dir)
+	own, err := life.ReadKey(w.home.Dir)
 	lethetest.Must(t, err)
-	other, err := proof.LoadKey(t.TempDir())
+	other, err := life.LoadKey(t.TempDir())
 	lethetest.Must(t, err)
 	blob := slices.Clone(lines)
 	blob[seals[1]] = regexp.MustCompile("last=[0-9a-f]{64}").ReplaceAllString(blob[seals[1]], "last="+strings.Repeat("0", 64))
 	next := seals[slices.IndexFunc(seals, func(s int) bool { return s > at })]
 	for name, tt := range map[string]struct {
 		text, want string
-		against    *proof.Checkpoint
+		against    *life.Checkpoint
 	}{
 		"a line":          {strings.Join(altered, ""), fmt.Sprintf("line %d, at byte ", at+1), nil},
 		"checksums":       {forged(t, ada.Self, nil, altered), fmt.Sprintf("line %d, at byte", next+1), nil},
@@ -137,13 +136,13 @@ func TestVerifyFindsForgery(t *testing.T) {
 		"another key":     {forged(t, ada.Self, &other, altered), "which is not this home's", nil},
 		"the home's key":  {forged(t, ada.Self, &own, altered), "were altered and sealed anew", &whole.Checkpoint},
 		"cut back":        {strings.Join(lines[:seals[1]+1], ""), "was cut back", &whole.Checkpoint},
-		"another signature": {text, "not signed by a key", func() *proof.Checkpoint {
+		"another signature": {text, "not signed by a key", func() *life.Checkpoint {
 			c := other.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, whole.Checkpoint.Last)
 			return &c
 		}()},
 		"a false signature": {forged(t, ada.Self, nil, replaced(lines, seals[1], " sig=", " sig=AAAA")), "no signature of the key", nil},
 		"another blob":      {forged(t, ada.Self, &own, blob), "the parents of its newest blob do not lead there", nil},
-		"a checkpoint of other blobs": {text, "the parents of its newest blob do not lead there", func() *proof.Checkpoint {
+		"a checkpoint of other blobs": {text, "the parents of its newest blob do not lead there", func() *life.Checkpoint {
 			c := own.Sign(ada.Self, whole.Checkpoint.Size, whole.Checkpoint.Root, strings.Repeat("0", 64))
 			return &c
 		}()},
@@ -167,7 +166,7 @@ func TestVerifyOverHomes(t *testing.T) {
 	w := newWorld(t)
 	bob := w.id("bob")
 	lethetest.Must(t, os.Rename(filepath.Join(w.home.Dir, "key"), filepath.Join(w.home.Dir, "key.old")))
-	key, err := proof.LoadKey(w.home.Dir)
+	key, err := life.LoadKey(w.home.Dir)
 	lethetest.Must(t, err)
 	w.fails(bob, nil, "which is not this home's")
 	epoch := func(records ...journal.Record) {

@@ -1,15 +1,4 @@
-// Package proof states what the lines of a log are, so that nobody can change them without that
-// being found: an RFC 6962 tree over them, whose root the home's Ed25519 key signs.
-//
-//	var tree proof.Tree
-//	tree.Add(life.Leaf(line))                    // for each line
-//	key, err := proof.LoadKey(home)
-//	c := key.Sign(self, tree.Size, tree.Root())
-//	c.String()                                   // a C2SP signed note, to be kept elsewhere
-//	err = c.Verify(key.Public())
-//
-// The formats are specified in docs/proof.md.
-package proof
+package life
 
 import (
 	"crypto/ed25519"
@@ -22,8 +11,17 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree is the RFC 6962 tree over a row of leaves, of which it keeps only what the next leaf and the
-// root take. A copy is a tree of its own. Only its root can tell whether one that was read is true.
+// Tree is the RFC 6962 tree over the lines of a log. It keeps only what the next leaf and the root take:
+//
+//	var tree life.Tree
+//	tree.Add(life.Leaf(line))                    // for each line
+//	key, err := life.LoadKey(home)
+//	c := key.Sign(self, tree.Size, tree.Root())
+//	c.String()                                   // a C2SP signed note, to be kept elsewhere
+//	err = c.Verify(key.Public())
+//
+// Nobody can change a line without that being found: the home's Ed25519 key signs the root. A copy is a tree of its own.
+// Only its root can tell whether one that was read is true. docs/proof.md specifies the formats.
 type Tree struct {
 	Size  int64         `json:"size"`  // leaves
 	Nodes [64]tlog.Hash `json:"nodes"` // roots of the complete subtrees, by level; one counts if Size has that bit
@@ -113,7 +111,7 @@ func address(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789
 
 // verifier checks signatures of an identity's checkpoints.
 func (c Checkpoint) verifier(public string) (note.Verifier, error) {
-	key := Binary(public)
+	key := ParseBase64(public)
 	if len(key) != 1+ed25519.PublicKeySize || key[0] != 1 {
 		return nil, errors.New("malformed public key")
 	}
@@ -134,13 +132,13 @@ func (c Checkpoint) Verify(public string) error {
 	return err
 }
 
-// Text writes binary values as the fields of a line have them.
-func Text(b []byte) string { return base64.RawStdEncoding.EncodeToString(b) }
+// Base64 writes binary values as the fields of a line have them.
+func Base64(b []byte) string { return base64.RawStdEncoding.EncodeToString(b) }
 
-// Binary reads what Text wrote; what is not of that form is nothing.
-func Binary(text string) []byte {
+// ParseBase64 reads what Base64 wrote; what is not of that form is nothing.
+func ParseBase64(text string) []byte {
 	b, err := base64.RawStdEncoding.DecodeString(text)
-	if err != nil || Text(b) != text {
+	if err != nil || Base64(b) != text {
 		return nil
 	}
 	return b

@@ -1,4 +1,4 @@
-package proof
+package life
 
 import (
 	"crypto/ed25519"
@@ -60,7 +60,7 @@ func ReadKey(home string) (Key, error) {
 }
 
 // Public is the public key as lines state it: 1, which stands for Ed25519, and the key.
-func (k Key) Public() string { return Text(append([]byte{1}, k.private[ed25519.SeedSize:]...)) }
+func (k Key) Public() string { return Base64(append([]byte{1}, k.private[ed25519.SeedSize:]...)) }
 
 // Sign makes the checkpoint of an identity's first lines and of its blobs, of which last is the newest.
 func (k Key) Sign(self string, size int64, root tlog.Hash, last string) Checkpoint {

@@ -1,4 +1,4 @@
-package proof
+package life
 
 import (
 	"encoding/json"
@@ -52,7 +52,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func made(t *testing.T) (Key, Checkpoint) {
+func madeKey(t *testing.T) (Key, Checkpoint) {
 	t.Helper()
 	key, err := LoadKey(t.TempDir())
 	lethetest.Must(t, err)
@@ -62,8 +62,8 @@ func made(t *testing.T) (Key, Checkpoint) {
 // What a checkpoint prints is a signed note as others read it, with the verifier's key that
 // follows from the public key of a line.
 func TestCheckpointIsASignedNote(t *testing.T) {
-	key, c := made(t)
-	vkey, err := note.NewEd25519VerifierKey("lethe/"+self, Binary(key.Public())[1:])
+	key, c := madeKey(t)
+	vkey, err := note.NewEd25519VerifierKey("lethe/"+self, ParseBase64(key.Public())[1:])
 	lethetest.Must(t, err)
 	v, err := note.NewVerifier(vkey)
 	lethetest.Must(t, err)
@@ -79,8 +79,8 @@ func TestCheckpointIsASignedNote(t *testing.T) {
 }
 
 func TestChangedCheckpoint(t *testing.T) {
-	key, c := made(t)
-	other, _ := made(t)
+	key, c := madeKey(t)
+	other, _ := madeKey(t)
 	if c.Verify(other.Public()) == nil || c.Verify("") == nil || c.Verify("AQ") == nil {
 		t.Error("another key verifies it")
 	}
