@@ -3,8 +3,6 @@ package home
 import (
 	"errors"
 	"fmt"
-
-	"lethe/agent/redact"
 )
 
 // ErrErasing says that an erasure of a life is under way, or was cut short.
@@ -12,7 +10,7 @@ var ErrErasing = errors.New("an erasure of it is not finished")
 
 // Erasing returns an ErrErasing from the moment that an erasure is decided until nothing is left to do of it.
 func (id Identity) Erasing() error {
-	if plan, err := redact.Load(id.Dir); plan == nil && err == nil {
+	if plan, err := LoadErasePlan(id.Dir); plan == nil && err == nil {
 		return nil
 	}
 	return fmt.Errorf("open %s: %w", id.Name, ErrErasing)

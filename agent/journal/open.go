@@ -13,7 +13,6 @@ import (
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/redact"
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/life"
@@ -186,8 +185,8 @@ func FinishErasure(h home.Home, id home.Identity, log *slog.Logger) error {
 }
 
 // erase carries out the plan of an erasure, as far as bytes go; nil where there is none.
-func (j *Journal) erase() (*redact.Plan, error) {
-	plan, err := redact.Load(j.ID.Dir)
+func (j *Journal) erase() (*home.ErasePlan, error) {
+	plan, err := home.LoadErasePlan(j.ID.Dir)
 	if plan == nil || err != nil {
 		return nil, err
 	}
@@ -200,7 +199,7 @@ func (j *Journal) erase() (*redact.Plan, error) {
 }
 
 // erased has the log say what was erased, unless it does already, and ends the erasure.
-func (j *Journal) erased(plan *redact.Plan) error {
+func (j *Journal) erased(plan *home.ErasePlan) error {
 	if last := j.Last(); len(last) > 0 && last[0].Get("why") == "erased" && j.Size() > plan.End {
 		return j.erasedElsewhere() // nothing is written between what tells of an erasure and this
 	}
@@ -220,7 +219,7 @@ func (j *Journal) erasedElsewhere() error {
 			return err
 		}
 	}
-	return redact.Done(j.ID.Dir)
+	return home.EndErase(j.ID.Dir)
 }
 
 // mostErased is how many blobs and lines one line of LIFE tells of.

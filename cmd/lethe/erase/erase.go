@@ -19,7 +19,6 @@ import (
 	"sync"
 
 	"lethe/agent/home"
-	"lethe/agent/redact"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/internal/durable"
@@ -39,9 +38,9 @@ type Request struct {
 
 // Finding lists the places where it stands, and holds the plan that erases it there.
 type Finding struct {
-	Plan   *redact.Plan `json:"-"`
-	Count  int          `json:"count"` // of places where it goes
-	Places []Place      `json:"places"`
+	Plan   *home.ErasePlan `json:"-"`
+	Count  int             `json:"count"` // of places where it goes
+	Places []Place         `json:"places"`
 }
 
 // Place is a file, a stored text, a sort of them or an identity, how often it is there, and what becomes of it.
@@ -80,14 +79,14 @@ var (
 )
 
 // Find looks for it in the whole home. Nothing is changed.
-func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *Finding, err error) {
+func Find(place home.Home, store *blobs.Store, id home.Identity, r Request) (_ *Finding, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("erase from %s: %w", id.Name, err)
 		}
 	}()
-	f := newFinder(home, store, id, r)
-	if err := cmp.Or(f.readLife(), f.prepare(), filepath.WalkDir(home.Dir, f.visit)); err != nil {
+	f := newFinder(place, store, id, r)
+	if err := cmp.Or(f.readLife(), f.prepare(), filepath.WalkDir(place.Dir, f.visit)); err != nil {
 		return nil, err
 	}
 	out := &Finding{Plan: &f.plan}
@@ -104,7 +103,7 @@ func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *F
 	if f.plan.Places = out.Count; out.Count > 0 {
 		f.plan.Files = append(f.plan.Files, f.anew...)
 	}
-	slices.SortFunc(f.plan.Files, func(a, b redact.File) int { // blobs first
+	slices.SortFunc(f.plan.Files, func(a, b home.ErasedFile) int { // blobs first
 		return cmp.Or(cmp.Compare(b.Of, a.Of), cmp.Compare(a.Path, b.Path))
 	})
 	if len(out.Places) == 0 && f.plan.Empty() {
@@ -115,7 +114,7 @@ func Find(home home.Home, store *blobs.Store, id home.Identity, r Request) (_ *F
 
 // document is a file that is looked into.
 type document struct {
-	redact.File
+	home.ErasedFile
 	what, how string
 	kind      string // of its text
 	data      []byte
@@ -129,7 +128,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 	if name, inside := strings.CutPrefix(rel, filepath.Join("agents", f.id.Self)+"/"); inside {
 		own = "self/" + name
 	}
-	doc := &document{File: redact.File{Path: rel}, what: strings.TrimPrefix(own, "self/")}
+	doc := &document{ErasedFile: home.ErasedFile{Path: rel}, what: strings.TrimPrefix(own, "self/")}
 	for _, t := range treatments {
 		if t.files().MatchString(own) {
 			doc.how, doc.kind = t.how, t.kind
@@ -148,7 +147,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		doc.how = Left
 	}
 	if err == nil {
-		doc.data, err = durable.ReadWhole(path, redact.MaxFile)
+		doc.data, err = durable.ReadWhole(path, home.MaxErasable)
 	}
 	if err != nil {
 		f.count(rel, Unread, 1)
@@ -171,7 +170,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		found = append(found, f.rooms[room]...)
 	}
 	if doc.how == anew {
-		f.anew = append(f.anew, redact.File{Path: rel, Remove: true})
+		f.anew = append(f.anew, home.ErasedFile{Path: rel, Remove: true})
 		return nil
 	}
 	if len(found) == 0 {
@@ -196,7 +195,7 @@ func (f *finder) plans(doc *document, found []span) error {
 		return f.cut(doc, found)
 	case Removed:
 		doc.Remove = true
-		f.plan.Files = append(f.plan.Files, doc.File)
+		f.plan.Files = append(f.plan.Files, doc.ErasedFile)
 	case Other:
 		doc.of(f, strings.Split(doc.Path, "/")[1])
 	}

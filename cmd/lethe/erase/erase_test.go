@@ -15,7 +15,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
-	"lethe/agent/redact"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/cmd/lethe/check"
@@ -175,7 +174,7 @@ func TestNothingElseGoes(t *testing.T) {
 	if f.Count < 10 || other(f) != "" {
 		t.Fatalf("%+v", f)
 	}
-	planned := map[string]redact.File{}
+	planned := map[string]home.ErasedFile{}
 	for _, p := range f.Plan.Files {
 		planned[p.Path] = p
 	}
@@ -194,7 +193,7 @@ func TestNothingElseGoes(t *testing.T) {
 		}
 		p.Mask(was)
 		if p.Of != "" {
-			was, err = redact.Tombstone(p.Of, f.Plan.At, was)
+			was, err = home.Tombstone(p.Of, f.Plan.At, was)
 			lethetest.Must(t, err)
 		}
 		if strings.HasSuffix(path, "LIFE.md") {

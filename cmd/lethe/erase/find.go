@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"lethe/agent/home"
-	"lethe/agent/redact"
 	"lethe/blobs"
 	"lethe/cmd/lethe/check"
 	"lethe/life"
@@ -42,18 +41,18 @@ type finder struct {
 	entries  []int             // of which what was made goes, too
 
 	places map[Place]int
-	anew   []redact.File
-	plan   redact.Plan
+	anew   []home.ErasedFile
+	plan   home.ErasePlan
 }
 
-func newFinder(home home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
+func newFinder(place home.Home, store *blobs.Store, id home.Identity, r Request) *finder {
 	f := &finder{
-		home: home, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
+		home: place, store: store, id: id, req: r, names: map[string]string{}, places: map[Place]int{},
 		kinds: map[string]string{}, stated: map[string]string{}, heard: map[string]bool{}, taken: map[blobs.Hash]bool{},
 		rooms: map[string][]span{}, gists: map[string]bool{},
-		plan: redact.Plan{At: time.Now().UTC().Truncate(time.Microsecond)},
+		plan: home.ErasePlan{At: time.Now().UTC().Truncate(time.Microsecond)},
 	}
-	all, _ := home.List() // without it, hashes have to do
+	all, _ := place.List() // without it, hashes have to do
 	for _, other := range all {
 		f.names[other.Self] = other.Name
 	}
@@ -288,14 +287,14 @@ func (f *finder) cut(doc *document, found []span) error {
 	err := doc.readable(after)
 	if err == nil && doc.Of != "" {
 		var tomb []byte
-		tomb, err = redact.Tombstone(doc.Of, f.plan.At, after)
+		tomb, err = home.Tombstone(doc.Of, f.plan.At, after)
 		f.plan.Blobs = slices.DeleteFunc(f.plan.Blobs, func(b event.Buried) bool { return b.Address == doc.Of })
 		f.plan.Blobs = append(f.plan.Blobs, event.Buried{Address: doc.Of, Tombstone: blobs.Sum(tomb).String()})
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %s could not be read any more (%w)", ErrText, doc.Path, err)
 	}
-	f.plan.Files = append(f.plan.Files, doc.File)
+	f.plan.Files = append(f.plan.Files, doc.ErasedFile)
 	if doc.kind == log {
 		f.lines(doc.data, after)
 	}

@@ -1,4 +1,4 @@
-package redact
+package home
 
 import (
 	"encoding/json"
@@ -23,7 +23,7 @@ func TestFill(t *testing.T) {
 // The example of the page is read, and written again as it is.
 func TestPlanOfThePage(t *testing.T) {
 	for _, text := range lethetest.Blocks(t, "erase.md", "plan") {
-		var p Plan
+		var p ErasePlan
 		lethetest.Must(t, json.Unmarshal([]byte(text), &p))
 		again, err := json.Marshal(p)
 		lethetest.Must(t, err)
@@ -36,9 +36,9 @@ func TestPlanOfThePage(t *testing.T) {
 // A file that somebody has changed since is left alone, and so is what is not in the home.
 func TestOtherFiles(t *testing.T) {
 	home := t.TempDir()
-	file := File{Path: "a.md", Cuts: [][2]int64{{3, 4}}}
+	file := ErasedFile{Path: "a.md", Cuts: [][2]int64{{3, 4}}}
 	file.Sum = file.Mask([]byte("is 4711 or so"))
-	p := &Plan{At: time.Now(), Files: []File{file, {Path: "gone.md", Cuts: file.Cuts, Sum: file.Sum}}}
+	p := &ErasePlan{At: time.Now(), Files: []ErasedFile{file, {Path: "gone.md", Cuts: file.Cuts, Sum: file.Sum}}}
 	for text, want := range map[string]string{"is 4711 or more": "is .... or more", "it's 4711": "it's 4711", "is": "is"} {
 		lethetest.Write(t, filepath.Join(home, "a.md"), text)
 		missed, err := p.Apply(home, home)
@@ -47,7 +47,7 @@ func TestOtherFiles(t *testing.T) {
 			t.Errorf("%q is %q, missed %q", text, got, missed)
 		}
 	}
-	p.Files = []File{{Path: "../b.md", Remove: true}}
+	p.Files = []ErasedFile{{Path: "../b.md", Remove: true}}
 	lethetest.Must(t, os.WriteFile(filepath.Join(home, "b.md"), nil, 0o600))
 	if _, err := p.Apply(filepath.Join(home, "home"), home); err == nil {
 		t.Error("a plan leads out of the home")

@@ -1,12 +1,4 @@
-// Package redact takes bytes out of the files of a home, as a plan says that is durable before the
-// first of them goes. A plan says where they stand and never what they are; carried out again after
-// a crash, it ends the same.
-//
-//	err := plan.Save(dir)            // the commit
-//	missed, err := plan.Apply(home, dir)
-//	…                                // the life records it
-//	err = redact.Done(dir)
-package redact
+package home
 
 import (
 	"bytes"
@@ -28,21 +20,27 @@ import (
 	"lethe/life/event"
 )
 
-// Plan lists the bytes that go from one life.
-type Plan struct {
+// ErasePlan lists the bytes that go from one life. It is durable before the first of them goes, says where they stand and
+// never what they are, and ends the same when it is carried out again after a crash:
+//
+//	err := plan.Save(dir)            // the commit
+//	missed, err := plan.Apply(home, dir)
+//	…                                // the life records it
+//	err = EndErase(dir)
+type ErasePlan struct {
 	At     time.Time          `json:"at"`
 	Places int                `json:"places"`
 	End    int64              `json:"end"` // of LIFE.md when the plan was made
 	Lines  []event.ErasedLine `json:"lines,omitempty"`
 	Blobs  []event.Buried     `json:"blobs,omitempty"` // with tombstones of earlier erasures that LIFE does not tell of
-	Files  []File             `json:"files"`
+	Files  []ErasedFile       `json:"files"`
 }
 
 // Empty reports whether nothing is to be done.
-func (p *Plan) Empty() bool { return len(p.Files)+len(p.Blobs) == 0 }
+func (p *ErasePlan) Empty() bool { return len(p.Files)+len(p.Blobs) == 0 }
 
-// File is one file of which bytes go, or all of it.
-type File struct {
+// ErasedFile is one file of which bytes go, or all of it.
+type ErasedFile struct {
 	Path   string     `json:"path"`             // from the home
 	Cuts   [][2]int64 `json:"cuts,omitempty"`   // from and length, in order; no newline is in them
 	Sum    string     `json:"sum,omitempty"`    // of the file up to the last cut, once they are filled
@@ -50,8 +48,8 @@ type File struct {
 	Remove bool       `json:"remove,omitempty"` // it is made anew, or can be missed
 }
 
-// MaxFile bounds a file in which something is erased, in bytes.
-const MaxFile = 1 << 30
+// MaxErasable bounds a file in which something is erased, in bytes.
+const MaxErasable = 1 << 30
 
 // Fill returns the filler for n bytes.
 func Fill(n int) []byte {
@@ -64,7 +62,7 @@ func Fill(n int) []byte {
 }
 
 // pieces are the fillers of a file's cuts.
-func (f *File) pieces() (out []durable.Piece) {
+func (f *ErasedFile) pieces() (out []durable.Piece) {
 	for _, c := range f.Cuts {
 		out = append(out, durable.Piece{At: c[0], Data: Fill(int(c[1]))})
 	}
@@ -73,7 +71,7 @@ func (f *File) pieces() (out []durable.Piece) {
 
 // Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" where
 // the file is too short for them.
-func (f *File) Mask(data []byte) string {
+func (f *ErasedFile) Mask(data []byte) string {
 	end := int64(0)
 	for _, p := range f.pieces() {
 		if end = p.At + int64(len(p.Data)); p.At < 0 || end > int64(len(data)) {
@@ -88,7 +86,7 @@ func (f *File) Mask(data []byte) string {
 const planFile = "erase.json"
 
 // Save makes the plan durable: from then on it is carried out, whatever happens.
-func (p *Plan) Save(dir string) error {
+func (p *ErasePlan) Save(dir string) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return fmt.Errorf("write the plan of an erasure: %w", err)
@@ -96,14 +94,14 @@ func (p *Plan) Save(dir string) error {
 	return durable.WriteFile(filepath.Join(dir, planFile), data, 0o600)
 }
 
-// Load reads the plan of the identity in dir; nil when nothing is to be erased.
-func Load(dir string) (*Plan, error) {
+// LoadErasePlan reads the plan of the identity in dir; nil when nothing is to be erased.
+func LoadErasePlan(dir string) (*ErasePlan, error) {
 	path := filepath.Join(dir, planFile)
-	data, err := durable.ReadWhole(path, MaxFile)
+	data, err := durable.ReadWhole(path, MaxErasable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	p := &Plan{}
+	p := &ErasePlan{}
 	if err == nil {
 		err = json.Unmarshal(data, p)
 	}
@@ -113,12 +111,12 @@ func Load(dir string) (*Plan, error) {
 	return p, nil
 }
 
-// Done removes the plan, which was carried out.
-func Done(dir string) error { return durable.Remove(filepath.Join(dir, planFile)) }
+// EndErase removes the plan, which was carried out.
+func EndErase(dir string) error { return durable.Remove(filepath.Join(dir, planFile)) }
 
 // Apply carries the plan of the identity in dir out, as far as bytes go. missed are files that
 // somebody has changed since the plan was made: they stay as they are.
-func (p *Plan) Apply(home, dir string) (missed []string, err error) {
+func (p *ErasePlan) Apply(home, dir string) (missed []string, err error) {
 	if err := p.note(filepath.Join(dir, "LIFE.md")); err != nil {
 		return nil, err
 	}
@@ -138,7 +136,7 @@ func (p *Plan) Apply(home, dir string) (missed []string, err error) {
 }
 
 // note lists the lines of LIFE in LIFE.erased, before they change.
-func (p *Plan) note(path string) error {
+func (p *ErasePlan) note(path string) error {
 	all, err := life.ReadErased(path)
 	if err != nil || len(p.Lines) == 0 {
 		return err
@@ -158,12 +156,12 @@ func (p *Plan) note(path string) error {
 }
 
 // apply is false for a file that is not what the plan knows.
-func (f *File) apply(home string, at time.Time) (done bool, err error) {
+func (f *ErasedFile) apply(home string, at time.Time) (done bool, err error) {
 	path := filepath.Join(home, f.Path)
 	if f.Remove {
 		return true, remove(path)
 	}
-	data, err := durable.ReadWhole(path, MaxFile)
+	data, err := durable.ReadWhole(path, MaxErasable)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -203,7 +201,7 @@ func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
 
 // remove overwrites a file before its name goes. A directory has empty files alone, whose names are what goes.
 func remove(path string) error {
-	data, err := durable.ReadWhole(path, MaxFile)
+	data, err := durable.ReadWhole(path, MaxErasable)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return durable.SyncDir(filepath.Dir(path)) // the process that removed it may have died before
