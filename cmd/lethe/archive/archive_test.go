@@ -146,6 +146,14 @@ func plain(archive []byte) []byte {
 	return all
 }
 
+// pack compresses what an archive is to say.
+func pack(t testing.TB, text string) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	lethetest.Must(t, err)
+	return z.EncodeAll([]byte(text), nil)
+}
+
 func shut(t testing.TB, parts []part) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -502,6 +510,13 @@ func TestHostile(t *testing.T) {
 	}
 	if _, err := b.read(append(good[:len(good):len(good)], good...), ReadOptions{}); err == nil {
 		t.Error("two archives are one")
+	}
+	for name, end := range map[string]string{"cut": strings.Repeat("\x00", 700), "overwritten": strings.Repeat("x", 1024)} {
+		unpacked := plain(good)
+		_, err := b.read(pack(t, string(unpacked[:len(unpacked)-1024])+end), ReadOptions{})
+		if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("the end is %s: %v", name, err)
+		}
 	}
 	if b.files() != before {
 		t.Error("something is left")

@@ -19,7 +19,6 @@ import (
 	"lethe/chat"
 	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
-	"lethe/internal/must"
 	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
@@ -68,41 +67,68 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 	dir := filepath.Join(h.Agents(), ".tmp-import")
 	lock := flock.New(h.Blobs(), flock.SetFlag(os.O_RDONLY))
 	defer lock.Close()
-	if free, err := lock.TryLock(); err != nil || !free {
-		return got, cmp.Or(err, ErrImporting)
+	free, err := lock.TryLock()
+	if err != nil {
+		return got, err
+	}
+	if !free {
+		return got, ErrImporting
 	}
 	defer func() {
 		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 			err = fmt.Errorf("import: %w", err)
 		}
 	}()
-	err = must.Run(func() {
-		must.Do(os.RemoveAll(dir)) // what a killed import left
-		must.Do(os.Mkdir(dir, 0o700))
-		i.dir = must.Get(os.OpenRoot(dir))
-		defer i.dir.Close()
-		must.Do(damaged(i.unpack(in)))
-		name := cmp.Or(o.Name, i.Manifest.Name)
-		must.Do(home.CheckName(name))
-		i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
-		i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(h.Agents(), i.Self)}
-		i.staged = must.Get(blobs.Open(filepath.Join(dir, "blobs")))
-		held, err := i.meet()
-		if held != nil {
-			defer held.Close()
-		}
-		must.Do(err)
-		v := must.Get(i.check())
-		known := i.lives && i.had && !i.mirrored() && i.state.Custody == i.was.Custody
-		if got = (Result{i.Manifest, i.here, v, i.mirrored(), known}); known {
-			return
-		}
-		if i.lives {
-			must.Do(fmt.Errorf("%s is here already, and lives here", i.here.Name))
-		}
-		must.Do(i.place())
-	})
-	return got, err
+	if err := os.RemoveAll(dir); err != nil { // what a killed import left
+		return got, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return got, err
+	}
+	i.dir, err = os.OpenRoot(dir)
+	if err != nil {
+		return got, err
+	}
+	defer i.dir.Close()
+	if err := damaged(i.unpack(in)); err != nil {
+		return got, err
+	}
+	return i.take()
+}
+
+// take gives a place to the life that was unpacked, if it is one and fits to what is here.
+func (i *importer) take() (got Result, err error) {
+	name := cmp.Or(i.ReadOptions.Name, i.Manifest.Name)
+	if err := home.CheckName(name); err != nil {
+		return got, err
+	}
+	dir := i.dir.Name()
+	i.id = home.Identity{Self: i.Self, Name: name, Dir: dir}
+	i.here = home.Identity{Self: i.Self, Name: name, Dir: filepath.Join(i.home.Agents(), i.Self)}
+	i.staged, err = blobs.Open(filepath.Join(dir, "blobs"))
+	if err != nil {
+		return got, err
+	}
+	held, err := i.meet()
+	if held != nil {
+		defer held.Close()
+	}
+	if err != nil {
+		return got, err
+	}
+	verdict, err := i.check()
+	if err != nil {
+		return got, err
+	}
+	known := i.lives && i.had && !i.mirrored() && i.state.Custody == i.was.Custody
+	got = Result{i.Manifest, i.here, verdict, i.mirrored(), known}
+	if known {
+		return got, nil
+	}
+	if i.lives {
+		return got, fmt.Errorf("%s is here already, and lives here", i.here.Name)
+	}
+	return got, i.place()
 }
 
 // meet holds the life that is here already, if it is. What is taken in has to go on from there.
@@ -153,57 +179,100 @@ func (i *importer) check() (v check.Verdict, err error) {
 		return v, fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are",
 			i.here.Name, v.Sealed, i.seal.Size)
 	}
-	if err = cmp.Or(err, v.Fault); err == nil {
-		i.state, err = home.Fold(i.id, i.staged)
+	if err != nil {
+		return v, damaged(err)
+	}
+	if v.Fault != nil {
+		return v, damaged(v.Fault)
+	}
+	i.state, err = home.Fold(i.id, i.staged)
+	if err != nil {
+		return v, damaged(err)
 	}
 	whole := v.Unsealed == 0 && v.Torn == 0 && i.checkpoint() == v.Checkpoint.String()
-	if err == nil && (!whole || i.Kind == Move && !i.state.Moved) {
-		err = errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree")
+	handedOver := i.Kind != Move || i.state.Moved
+	if !whole || !handedOver {
+		return v, damaged(errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree"))
 	}
-	if err != nil {
-		err = damaged(err)
-	}
-	return v, err
+	return v, nil
 }
 
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
 // such life, or it is what it was, and the same archive can be imported again.
 func (i *importer) place() error {
-	here := func(path string) string { return filepath.Join(i.here.Dir, path) }
-	err := must.Run(func() {
-		fresh := must.Get(i.sort())
-		must.Do(durable.SyncAll(i.id.Dir))
-		for _, h := range fresh {
-			must.Do(os.MkdirAll(filepath.Dir(i.store.Path(h)), 0o700))
-			must.Do(durable.Rename(i.staged.Path(h), i.store.Path(h)))
-		}
-		i.finish()
-		must.Do(os.RemoveAll(here("triggers")))
-		must.Do(os.RemoveAll(here("context.md")))
-		must.Do(fs.WalkDir(i.dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case err != nil || path == "LIFE.md" || path == "lock":
-				return err
-			case path == "blobs":
-				return fs.SkipDir
-			case d.IsDir():
-				return os.MkdirAll(here(path), 0o700)
-			}
-			return durable.Rename(filepath.Join(i.id.Dir, path), here(path))
-		}))
-		must.Do(durable.SyncAll(i.home.Blobs()))
-		must.Do(durable.SyncAll(i.here.Dir))
-		must.Do(durable.Rename(i.id.LIFE(), i.here.LIFE()))
-		must.Do(durable.SyncDir(i.here.Dir))
-		must.Do(i.home.Link(i.here))
-		if !i.mirrored() {
-			must.Do(durable.Remove(here("mirror")))
-		}
-	})
-	if _, lerr := os.Lstat(i.here.LIFE()); err != nil && errors.Is(lerr, fs.ErrNotExist) {
+	err := i.move()
+	if err == nil {
+		return nil
+	}
+	if _, there := os.Lstat(i.here.LIFE()); errors.Is(there, fs.ErrNotExist) {
 		err = errors.Join(err, os.RemoveAll(i.here.Dir))
 	}
 	return err
+}
+
+// move is place, but for what it leaves after an error.
+func (i *importer) move() error {
+	fresh, err := i.sort()
+	if err != nil {
+		return err
+	}
+	if err := durable.SyncAll(i.id.Dir); err != nil {
+		return err
+	}
+	for _, h := range fresh {
+		if err := os.MkdirAll(filepath.Dir(i.store.Path(h)), 0o700); err != nil {
+			return err
+		}
+		if err := durable.Rename(i.staged.Path(h), i.store.Path(h)); err != nil {
+			return err
+		}
+	}
+	if err := i.finish(); err != nil {
+		return err
+	}
+	if err := i.moveFiles(); err != nil {
+		return err
+	}
+	if err := durable.SyncAll(i.home.Blobs()); err != nil {
+		return err
+	}
+	if err := durable.SyncAll(i.here.Dir); err != nil {
+		return err
+	}
+	if err := durable.Rename(i.id.LIFE(), i.here.LIFE()); err != nil {
+		return err
+	}
+	if err := durable.SyncDir(i.here.Dir); err != nil {
+		return err
+	}
+	if err := i.home.Link(i.here); err != nil {
+		return err
+	}
+	if i.mirrored() {
+		return nil
+	}
+	return durable.Remove(filepath.Join(i.here.Dir, "mirror"))
+}
+
+// moveFiles moves the files of the life, but for LIFE, in place of those that it had here.
+func (i *importer) moveFiles() error {
+	for _, old := range []string{"triggers", "context.md"} {
+		if err := os.RemoveAll(filepath.Join(i.here.Dir, old)); err != nil {
+			return err
+		}
+	}
+	return fs.WalkDir(i.dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		here := filepath.Join(i.here.Dir, path)
+		switch {
+		case err != nil || path == "LIFE.md" || path == "lock":
+			return err
+		case path == "blobs":
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(here, 0o700)
+		}
+		return durable.Rename(filepath.Join(i.id.Dir, path), here)
+	})
 }
 
 // sort finds the blobs that are not here yet. What is here stays, but for a text that the same life has erased
@@ -228,40 +297,74 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 		}
 		return fmt.Errorf("blob %s was erased in the archive or in this home, and not in both: erase it in both first", h)
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, b := range erased { // once nothing is refused any more
-		if err == nil {
-			_, err = i.store.Bury(*b.Gone, b.Meta, b.Body)
+		if _, err := i.store.Bury(*b.Gone, b.Meta, b.Body); err != nil {
+			return nil, err
 		}
 	}
-	return fresh, err
+	return fresh, nil
 }
 
 func sameTombstone(a, b *blobs.Tombstone) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// finish makes what an archive does not have of the files of a life, and records that it goes on here. It is a step of
-// place.
-func (i *importer) finish() {
-	boot := must.Get(i.store.Get(must.Get(blobs.ParseHash(i.Self))))
-	must.Do(i.dir.WriteFile("SOUL.md", boot.Body, 0o400))
-	must.Do(i.dir.Remove("CHECKPOINT"))
-	must.Do(i.dir.MkdirAll("workspace", 0o700))
-	records := i.rooms()
-	if i.mirrored() {
-		must.Do(i.id.MarkMirror(i.state.Custody))
-		return
+// finish makes the files of a life that an archive does not have, and records that the life goes on here. It is a step
+// of place.
+func (i *importer) finish() error {
+	self, err := blobs.ParseHash(i.Self)
+	if err != nil {
+		return err
 	}
-	key := must.Get(life.LoadKey(i.home.Dir))
-	held := must.Get(journal.HoldMoved(i.home, i.id, i.store))
+	boot, err := i.store.Get(self)
+	if err != nil {
+		return err
+	}
+	if err := i.dir.WriteFile("SOUL.md", boot.Body, 0o400); err != nil {
+		return err
+	}
+	if err := i.dir.Remove("CHECKPOINT"); err != nil {
+		return err
+	}
+	if err := i.dir.MkdirAll("workspace", 0o700); err != nil {
+		return err
+	}
+	records, err := i.rooms()
+	if err != nil {
+		return err
+	}
+	if i.mirrored() {
+		return i.id.MarkMirror(i.state.Custody)
+	}
+	return i.receive(records)
+}
+
+// receive records that the life goes on here, with what was said to it about its rooms.
+func (i *importer) receive(records []journal.Record) error {
+	key, err := life.LoadKey(i.home.Dir)
+	if err != nil {
+		return err
+	}
+	held, err := journal.HoldMoved(i.home, i.id, i.store)
+	if err != nil {
+		return err
+	}
 	received := event.Received{Custody: i.state.Custody, Key: key.Public()}
 	if i.Restore { // nobody handed it over
 		received.Custody++
 	}
-	must.Do(cmp.Or(held.Epoch("stop", nil, append(records, journal.Record{Event: received})...), held.Close()))
+	err = held.Epoch("stop", nil, append(records, journal.Record{Event: received})...)
+	closed := held.Close()
+	if err != nil {
+		return err
+	}
+	return closed
 }
 
 // rooms subscribes the life to its rooms. In another room of the same name, it hears what is said from now on; after a
 // return, from where it left.
-func (i *importer) rooms() (records []journal.Record) {
+func (i *importer) rooms() (records []journal.Record, err error) {
 	for _, room := range slices.Sorted(maps.Keys(i.state.Rooms)) {
 		is, path := i.state.Rooms[room], chat.Path(i.home.Dir, room)
 		if !is.Joined {
@@ -271,10 +374,17 @@ func (i *importer) rooms() (records []journal.Record) {
 		if errors.Is(err, home.ErrHear) {
 			continue // where it comes from, a person has linked it
 		}
-		must.Do(err)
-		b := must.Get(chat.Read(path, is.Cursor, 1<<20))
+		if err != nil {
+			return nil, err
+		}
+		b, err := chat.Read(path, is.Cursor, 1<<20)
+		if err != nil {
+			return nil, err
+		}
 		_, total, at, err := chat.Tail(path, 0)
-		must.Do(err)
+		if err != nil {
+			return nil, err
+		}
 		if !b.Restarted || total == 0 || len(i.state.Owed().Calls) > 0 { // a note cannot come before the result of a call
 			continue
 		}
@@ -289,5 +399,5 @@ func (i *importer) rooms() (records []journal.Record) {
 		first.End = at.Offset
 		records = append(records, journal.Told(event.Joined{Room: room, First: first}, "joined room "+room, text))
 	}
-	return records
+	return records, nil
 }

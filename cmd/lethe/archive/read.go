@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,13 +71,25 @@ func (i *importer) unpack(in io.Reader) error {
 			return err
 		}
 	}
-	if h, err := t.Next(); err != io.EOF {
-		return cmp.Or(err, fmt.Errorf("its MANIFEST does not list %.99q", h.Name))
+	return ends(t, z)
+}
+
+// ends returns an error unless the archive has no further file, and nothing stands behind its end.
+func ends(files *tar.Reader, unpacked io.Reader) error {
+	switch h, err := files.Next(); {
+	case err == nil:
+		return fmt.Errorf("its MANIFEST does not list %.99q", h.Name)
+	case err != io.EOF:
+		return err
 	}
-	if n, err := z.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		return cmp.Or(err, errors.New("something stands behind its end"))
+	n, err := unpacked.Read(make([]byte, 1))
+	switch {
+	case err == io.EOF && n == 0:
+		return nil
+	case err == io.EOF, err == nil:
+		return errors.New("something stands behind its end")
 	}
-	return nil
+	return err
 }
 
 // unpackFile writes a file. Where a directory of the workspace is a link in this home, it is refused: a life can make
@@ -103,10 +114,17 @@ func (i *importer) unpackFile(data io.Reader, f file) error {
 	}
 	sum := blake3.New()
 	_, err = io.Copy(io.MultiWriter(out, sum), data)
-	if err = cmp.Or(err, out.Close()); err == nil && blobs.Hash(sum.Sum(nil)) != f.sum {
-		err = fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
+	closed := out.Close()
+	if err != nil {
+		return err
 	}
-	return err
+	if closed != nil {
+		return closed
+	}
+	if blobs.Hash(sum.Sum(nil)) != f.sum {
+		return fmt.Errorf("%.99q is not what its MANIFEST says", f.path)
+	}
+	return nil
 }
 
 // decrypt returns what was encrypted, if the archive is. What age says of a file of keys could quote one.

@@ -3,7 +3,6 @@ package archive
 import (
 	"archive/tar"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,10 +105,13 @@ func Write(w io.Writer, home home.Home, store *blobs.Store, id home.Identity, o 
 		return sum, e.pack(w)
 	}
 	out, err := age.Encrypt(w, recipients...)
-	if err == nil {
-		err = cmp.Or(e.pack(out), out.Close())
+	if err != nil {
+		return sum, err
 	}
-	return sum, err
+	if err := e.pack(out); err != nil {
+		return sum, err
+	}
+	return sum, out.Close()
 }
 
 // leave records that the life goes on elsewhere, unless that is recorded.
@@ -133,11 +135,14 @@ func leave(home home.Home, store *blobs.Store, id home.Identity) (*journal.Journ
 // gather finds the files of the archive, and reads each for the MANIFEST.
 func (e *exporter) gather(o WriteOptions) (err error) {
 	v, err := check.Verify(e.id, e.store, check.VerifyOptions{})
-	if err = cmp.Or(err, v.Fault); err == nil && v.Seals == 0 {
-		err = errors.New("nothing of it is sealed yet: run it, and stop it")
-	}
 	if err != nil {
 		return err
+	}
+	if v.Fault != nil {
+		return v.Fault
+	}
+	if v.Seals == 0 {
+		return errors.New("nothing of it is sealed yet: run it, and stop it")
 	}
 	e.Checkpoint, e.end, e.Bytes = v.Checkpoint, v.End, 0
 	e.files = []file{{path: "CHECKPOINT"}}
@@ -238,5 +243,8 @@ func (e *exporter) pack(w io.Writer) error {
 			return err
 		}
 	}
-	return cmp.Or(t.Close(), z.Close())
+	if err := t.Close(); err != nil {
+		return err
+	}
+	return z.Close()
 }
