@@ -63,6 +63,9 @@ func TestImportsRunDownwards(t *testing.T) {
 					t.Errorf("%s imports %s, which belongs to %s", path, imp, owner)
 				}
 			}
+			if imp == "lethe/agent" && path != "agent/host" && !strings.HasPrefix(path, "cmd/lab") {
+				t.Errorf("%s imports the loop: agent/host is the door for programs", path)
+			}
 			if imp, ours := strings.CutPrefix(imp+"/", "lethe/"); ours {
 				imp = strings.TrimSuffix(imp, "/")
 				holds(t, path, imp, house, roomOf)

@@ -73,6 +73,9 @@ type Options struct {
 	Pace     time.Duration // between the pieces of an answer of the offline model
 }
 
+// SettingsError says that an identity cannot run with its settings: see agent.SettingsError.
+type SettingsError = agent.SettingsError
+
 // Host is what identities of a home run in: the store, the watcher, the model.
 type Host struct {
 	Offline  bool   // the model is the offline one

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"lethe/agent"
 	"lethe/agent/config"
 	"lethe/agent/events"
 	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/bridge"
@@ -102,7 +102,7 @@ var known = []struct {
 	errs []any
 }{
 	{exitUsage, "", []any{
-		new(*agent.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear, erase.ErrText,
+		new(*host.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear, erase.ErrText,
 		archive.ErrRecipient, events.ErrAfter,
 	}},
 	{exitUsage, "give tls_cert and tls_key in [serve] of config.toml; or --allow-unencrypted, if that is meant",

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
-	"lethe/agent"
 	"lethe/agent/home"
+	"lethe/agent/host"
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/report"
@@ -69,7 +69,7 @@ func Status(err error) int {
 	switch {
 	case errors.As(err, &own):
 		return own.status
-	case errors.As(err, new(*report.InvalidError)), errors.As(err, new(*agent.SettingsError)):
+	case errors.As(err, new(*report.InvalidError)), errors.As(err, new(*host.SettingsError)):
 		return http.StatusBadRequest
 	case errors.Is(err, home.ErrNotFound), errors.Is(err, blobs.ErrNotFound),
 		errors.Is(err, report.ErrNoQuestion), errors.Is(err, report.ErrNoMatch):
