@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,11 +32,14 @@ func (s *server) elicited(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elici
 	q := question{r.Params, make(chan *sdk.ElicitResult, 1)}
 	select {
 	case p.asks <- q:
+	case <-p.left:
 	case <-p.done:
 	}
 	select {
 	case answer := <-q.answer:
 		return answer, nil
+	case <-p.left:
+		return dismissed, nil
 	case <-p.done:
 		return dismissed, nil
 	case <-ctx.Done():
@@ -82,8 +86,9 @@ type pending struct {
 	live     *live
 	life     string // who called
 	asks     chan question
-	question question    // the one that people are asked
-	late     *time.Timer // until it is dismissed
+	question question      // the one that people are asked
+	late     *time.Timer   // until it is dismissed
+	left     chan struct{} // closed when nobody answers its questions any more
 	stop     context.CancelCauseFunc
 	limit    context.Context
 	done     chan struct{} // closed with result and err
@@ -93,7 +98,9 @@ type pending struct {
 
 // begun calls a tool, with nobody waiting for it.
 func (s *server) begun(ctx context.Context, l *live, life, tool string, args json.RawMessage) *pending {
-	p := &pending{live: l, life: life, asks: make(chan question, 1), done: make(chan struct{})}
+	p := &pending{
+		live: l, life: life, asks: make(chan question, 1), left: make(chan struct{}), done: make(chan struct{}),
+	}
 	p.limit, p.stop = context.WithCancelCause(context.WithValue(context.WithoutCancel(ctx), callKey{}, p))
 	s.mu.Lock()
 	s.open[p] = true
@@ -148,18 +155,33 @@ func (s *server) put(p *pending, q question) []byte {
 	return q.says(s.name)
 }
 
-// dismiss ends a call whose question nobody has answered.
+// dismiss dismisses the question of a call that nobody has answered.
 func (s *server) dismiss(p *pending) {
 	s.mu.Lock()
-	waits := s.waiting[p.life] == p
-	if waits {
-		delete(s.waiting, p.life)
+	defer s.mu.Unlock()
+	if s.waiting[p.life] == p {
+		s.leave(p)
 	}
-	s.mu.Unlock()
-	if waits {
+}
+
+// leave dismisses what a call asks and will ask. The call ends by itself or is stopped after stopGrace; until then its
+// server counts as in use, so that the session does not end before the server was told: a session that is ending sends
+// no answers, and a server by an older protocol would wait for this one for ever. s.mu is held.
+func (s *server) leave(p *pending) {
+	delete(s.waiting, p.life)
+	p.late.Stop()
+	close(p.left)
+	p.live.left = append(p.live.left, p)
+	late := time.AfterFunc(stopGrace, func() { p.stop(nil) })
+	go func() { // ends with the call
+		<-p.done
+		late.Stop()
 		p.stop(nil)
+		s.mu.Lock()
+		p.live.left = slices.DeleteFunc(p.live.left, func(other *pending) bool { return other == p })
+		s.mu.Unlock()
 		s.end(p.live)
-	}
+	}()
 }
 
 // over ends a call that somebody has waited for.

@@ -342,6 +342,7 @@ func TestQuestion(t *testing.T) {
 	defer web.Close()
 	defer web.CloseClientConnections()
 	s := servers(t, t.TempDir(), map[string]Server{"new": actAs("good"), "old": {URL: web.URL}})
+	defer s.Close() // before the server at the address
 	s.idle = time.Millisecond
 	for _, name := range []string{"new", "old"} {
 		got := use(s, name+"/confirm", `{"text":"all"}`)

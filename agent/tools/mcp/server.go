@@ -44,13 +44,14 @@ type server struct {
 	waiting map[string]*pending // by whom they are of: calls that ask people
 }
 
-// live is a run of a server. server.mu guards calls.
+// live is a run of a server. server.mu guards calls and left.
 type live struct {
 	session *sdk.ClientSession
 	cancel  context.CancelFunc
 	ended   chan struct{} // closed when the process is gone, with all that it started
 	gone    chan struct{} // closed when the session is over
 	calls   int           // under way
+	left    []*pending    // calls under way whose questions were dismissed
 	idle    *time.Timer
 }
 
@@ -105,8 +106,9 @@ func (s *server) begin(ctx context.Context) (*live, error) {
 	if err != nil {
 		return nil, &deadError{err}
 	}
-	l.calls, l.idle = 1, time.AfterFunc(s.of.idle, func() { s.stop(l, false) })
 	s.mu.Lock()
+	l.calls = 1
+	l.idle = time.AfterFunc(s.of.idle, func() { s.stop(l, false) })
 	s.live = l
 	s.mu.Unlock()
 	go func() { // ends with the session
@@ -125,7 +127,8 @@ func (s *server) end(l *live) {
 	}
 }
 
-// stop ends a run unless calls keep it: first its input, then, if that was not enough, all of it.
+// stop ends a run unless calls keep it: first what it asks people, then its input, then, if that was not enough, all of
+// it.
 func (s *server) stop(l *live, called bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,14 +138,24 @@ func (s *server) stop(l *live, called bool) {
 	if s.live == l {
 		s.live = nil
 	}
-	for life, p := range s.waiting {
+	for _, p := range s.waiting {
 		if p.live == l {
-			p.stop(nil)
-			delete(s.waiting, life)
+			s.leave(p)
 		}
 	}
-	go l.session.Close() // ends with the session
-	time.AfterFunc(stopGrace, l.cancel)
+	left := slices.Clone(l.left)
+	go func() { // ends with the session
+		grace, end := context.WithTimeout(context.Background(), stopGrace)
+		defer end()
+		for _, p := range left {
+			select {
+			case <-p.done:
+			case <-grace.Done():
+			}
+		}
+		time.AfterFunc(stopGrace, l.cancel)
+		l.session.Close()
+	}()
 }
 
 // start runs the server, and asks what it can do.
@@ -231,7 +244,7 @@ func (s *server) close() {
 	<-l.ended
 	select {
 	case <-l.gone:
-	case <-time.After(stopGrace): // a server elsewhere does not answer
+	case <-time.After(2 * stopGrace): // a server elsewhere does not answer
 	}
 }
 
