@@ -31,8 +31,7 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// Hash is the address of a blob: BLAKE3-256 of its whole file, which is what
-// b3sum prints.
+// Hash is the address of a blob: BLAKE3-256 of its whole file, as b3sum prints it.
 type Hash [32]byte
 
 // Sum returns the hash of data.
@@ -53,7 +52,7 @@ func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 // String returns the 64 hex digits.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// IsZero reports whether h is no address at all.
+// IsZero reports whether h is the zero Hash, which is the address of no blob.
 func (h Hash) IsZero() bool { return h == Hash{} }
 
 // MarshalText makes a hash its hex digits in JSON; the zero hash is empty.
@@ -77,15 +76,15 @@ func (h *Hash) UnmarshalText(b []byte) error {
 
 // Meta is a blob's frontmatter.
 type Meta struct {
-	At      time.Time // when it was made; stored in UTC to the microsecond
-	Gist    string    // one line that says what it holds; see Gist for its form
-	Life    string    // the identity it belongs to; empty in a boot blob, which is the identity
+	At      time.Time // when the blob was made; stored in UTC to the microsecond
+	Gist    string    // one line about the body, in the form that the function Gist gives it
+	Life    string    // the identity it belongs to; empty in a boot blob, whose hash is the identity
 	Parent  Hash      // the previous blob of that life; zero in a boot blob
-	Summary string    // of what has faded: what a model wrote of it, on one line
-	Fork    string    // of the boot blob of a fork: the moment that it begins with; see event.Moment
+	Summary string    // a model's summary on one line, if the blob holds faded entries
+	Fork    string    // the moment at which a fork begins, as event.Moment writes it; only in its boot blob
 }
 
-// Text is the body of a blob to be, and its gist.
+// Text is the body and the gist of a blob that is still to be put.
 type Text struct {
 	Gist string
 	Data []byte
@@ -96,19 +95,19 @@ type Blob struct {
 	Hash Hash
 	Meta
 	Body []byte
-	Gone *Tombstone // its bytes are not, or not all, what they were
+	Gone *Tombstone // set if the original bytes were erased or lost, in whole or in part
 }
 
 // Tombstone is the file that stands at the address of a blob whose bytes are gone: erased at
-// their owner's wish, or lost. Meta and Body of the blob are what is left.
+// their owner's wish, or lost. Meta and Body of the blob hold the rest.
 type Tombstone struct {
-	Of  Hash
-	Why string // Erased or Lost
-	At  time.Time
-	Sum Hash // of its file, when it was read
+	Of  Hash      // the address of the original blob
+	Why string    // Erased or Lost
+	At  time.Time // when it took the blob's place
+	Sum Hash      // the BLAKE3 of the tombstone's file; Decode sets it, EncodeTombstone ignores it
 }
 
-// Why a blob has a tombstone.
+// Values of Tombstone.Why.
 const (
 	Erased = "erased"
 	Lost   = "lost"
@@ -119,33 +118,31 @@ const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
 const fence = "---\n"
 
-// Encode returns the bytes of a blob's file. It is a pure function: what it
-// returns hashes to the blob's address.
-func Encode(m Meta, body []byte) []byte {
-	var b bytes.Buffer
-	b.Grow(len(body) + len(m.Summary) + 512)
-	b.WriteString(fence)
-	fmt.Fprintf(&b, "at: %s\n", m.At.UTC().Format(TimeFormat))
-	fmt.Fprintf(&b, "gist: %s\n", Gist(m.Gist))
-	if m.Life != "" {
-		fmt.Fprintf(&b, "life: %s\n", m.Life)
+// Encode returns the bytes of a blob's file. The hash of these bytes is the blob's address.
+func Encode(meta Meta, body []byte) []byte {
+	var file bytes.Buffer
+	file.Grow(len(body) + len(meta.Summary) + 512)
+	file.WriteString(fence)
+	fmt.Fprintf(&file, "at: %s\n", meta.At.UTC().Format(TimeFormat))
+	fmt.Fprintf(&file, "gist: %s\n", Gist(meta.Gist))
+	if meta.Life != "" {
+		fmt.Fprintf(&file, "life: %s\n", meta.Life)
 	}
-	if !m.Parent.IsZero() {
-		fmt.Fprintf(&b, "parent: %s\n", m.Parent)
+	if !meta.Parent.IsZero() {
+		fmt.Fprintf(&file, "parent: %s\n", meta.Parent)
 	}
-	if s := oneLine(m.Summary); s != "" {
-		fmt.Fprintf(&b, "summary: %s\n", s)
+	if summary := oneLine(meta.Summary); summary != "" {
+		fmt.Fprintf(&file, "summary: %s\n", summary)
 	}
-	if m.Fork != "" {
-		fmt.Fprintf(&b, "fork: %s\n", m.Fork)
+	if meta.Fork != "" {
+		fmt.Fprintf(&file, "fork: %s\n", meta.Fork)
 	}
-	b.WriteString(fence)
-	b.Write(body)
-	return b.Bytes()
+	file.WriteString(fence)
+	file.Write(body)
+	return file.Bytes()
 }
 
-// EncodeTombstone returns the bytes of the file that stands at t.Of, with what is left of
-// the blob.
+// EncodeTombstone returns the bytes of a tombstone's file. m and body are the parts of the blob that are left.
 func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte {
 	head := fmt.Appendf(nil, fence+"tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))
 	return append(head, Encode(m, body)[len(fence):]...)
@@ -153,14 +150,22 @@ func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Decode splits the bytes of a blob's file, or of a tombstone's, into frontmatter and body. Its address is not asked
-// for. Keys it does not know are passed over, so that later versions can add some.
-func Decode(data []byte) (b Blob, err error) {
+// complete reports whether the frontmatter had all three keys of a tombstone, with values that mean something.
+func (t Tombstone) complete() bool {
+	if t.Why != Erased && t.Why != Lost {
+		return false
+	}
+	return !t.Of.IsZero() && !t.At.IsZero()
+}
+
+// Decode splits the bytes of a blob's file, or of a tombstone's, into frontmatter and body. It leaves Hash zero and
+// checks no address: see Store.Get. It skips keys that it does not know, so that later versions can add some.
+func Decode(data []byte) (blob Blob, err error) {
 	rest, ok := bytes.CutPrefix(data, []byte(fence))
 	if !ok {
 		return Blob{}, errors.New("decode blob: no frontmatter")
 	}
-	t := Tombstone{Sum: Sum(data)}
+	grave := Tombstone{Sum: Sum(data)}
 	for {
 		line, tail, ok := bytes.Cut(rest, []byte("\n"))
 		if !ok {
@@ -168,11 +173,11 @@ func Decode(data []byte) (b Blob, err error) {
 		}
 		rest = tail
 		if string(line) == "---" {
-			if !t.Of.IsZero() && (t.Why == Erased || t.Why == Lost) && !t.At.IsZero() {
-				b.Gone = &t
+			if grave.complete() {
+				blob.Gone = &grave
 			}
-			b.Body = rest
-			return b, nil
+			blob.Body = rest
+			return blob, nil
 		}
 		key, value, ok := strings.Cut(string(line), ": ")
 		if !ok {
@@ -180,23 +185,23 @@ func Decode(data []byte) (b Blob, err error) {
 		}
 		switch key {
 		case "at":
-			b.At, err = time.Parse(TimeFormat, value)
+			blob.At, err = time.Parse(TimeFormat, value)
 		case "gist":
-			b.Gist = value
+			blob.Gist = value
 		case "life":
-			b.Life = value
+			blob.Life = value
 		case "parent":
-			b.Parent, err = ParseHash(value)
+			blob.Parent, err = ParseHash(value)
 		case "summary":
-			b.Summary = value
+			blob.Summary = value
 		case "fork":
-			b.Fork = value
+			blob.Fork = value
 		case "tombstone":
-			t.Of, err = ParseHash(value)
+			grave.Of, err = ParseHash(value)
 		case "why":
-			t.Why = value
+			grave.Why = value
 		case "when":
-			t.At, err = time.Parse(TimeFormat, value)
+			grave.At, err = time.Parse(TimeFormat, value)
 		}
 		if err != nil {
 			return Blob{}, fmt.Errorf("decode blob: %s: %w", key, err)

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Ref is how an address stands in a prompt or a log.
+// Ref is the form of an address in a prompt or a log.
 type Ref struct {
-	Hash string `json:"hash"` // 16 hex digits, more where those are ambiguous
+	Hash string `json:"hash"` // 16 hex digits, or more if 16 are ambiguous; see Store.Short
 	Gist string `json:"gist"` // one line of at most MaxGist runes
 }
 
@@ -36,47 +36,52 @@ func ParseRefs(text string) []Ref {
 	return refs
 }
 
-// Escaped text can have the digit of an escape right before the word.
+// grantPattern takes "hash=" at the beginning of a word. In escaped text the digit of an escape may stand right
+// before the word, where \b does not match.
 var grantPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:\b|◰[0-4])hash=([0-9a-f]{16,64})\b`)
 })
 
-// Mentions returns the short hashes that a text from outside, raw or escaped,
-// names as hash=<hex>, each once, in order, 16 digits or more. Only the reader
-// can tell whether they mean anything.
+// Mentions returns the hashes of 16 digits or more that a text from outside, raw or escaped, names as
+// hash=<hex>: each once, in order. It does not check that such blobs exist.
 func Mentions(text string) []string {
 	var out []string
-	if !strings.Contains(text, "hash=") { // mostly: the pattern reads more slowly
+	if !strings.Contains(text, "hash=") { // the common case, without the slow pattern
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, m := range grantPattern().FindAllStringSubmatch(text, -1) {
-		if !seen[m[1]] {
-			seen[m[1]] = true
-			out = append(out, m[1])
+	for _, match := range grantPattern().FindAllStringSubmatch(text, -1) {
+		if !seen[match[1]] {
+			seen[match[1]] = true
+			out = append(out, match[1])
 		}
 	}
 	return out
 }
 
-// Gist makes one line of at most MaxGist runes of s: white space is folded,
-// what cannot be printed is dropped (controls, and the marks that turn the
-// direction of writing), and a cut is marked.
-func Gist(s string) string {
-	s = oneLine(strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) && !unicode.IsSpace(r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, s))
-	if runes := []rune(s); len(runes) > MaxGist {
+// Gist makes one line of at most MaxGist runes of s. It folds white space, drops unprintable runes (controls, and
+// the marks that turn the direction of writing), and ends a line that it cuts with "…".
+func Gist(text string) string {
+	text = oneLine(strings.Map(dropUnprintable, text))
+	if runes := []rune(text); len(runes) > MaxGist {
 		return string(runes[:MaxGist-1]) + "…"
 	}
-	return s
+	return text
 }
 
-// The five characters that are structure in a prompt, and what stands for them
-// in text that comes from outside. ◰ is the escape character itself.
+func dropUnprintable(char rune) rune {
+	const drop = -1 // for strings.Map
+	if char == utf8.RuneError {
+		return drop
+	}
+	if unicode.IsPrint(char) || unicode.IsSpace(char) {
+		return char
+	}
+	return drop
+}
+
+// The five characters that are structure in a prompt, and the escapes that replace them in text from outside.
+// ◰ is the escape character itself.
 var (
 	escaper   = strings.NewReplacer("◰", "◰0", "◱", "◰1", "◲", "◰2", "◳", "◰3", "◆", "◰4")
 	unescaper = strings.NewReplacer("◰0", "◰", "◰1", "◱", "◰2", "◲", "◰3", "◳", "◰4", "◆")
@@ -89,10 +94,10 @@ func Escape(s string) string {
 	return escaper.Replace(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Unescape is the way back, for tool arguments and for display:
+// Unescape undoes Escape, for tool arguments and for display:
 // Unescape(Escape(s)) == s for every valid s.
 func Unescape(s string) string {
-	if !strings.Contains(s, "◰") { // mostly: the replacer reads more slowly
+	if !strings.Contains(s, "◰") { // the common case, without the slow replacer
 		return s
 	}
 	return unescaper.Replace(s)

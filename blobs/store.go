@@ -18,7 +18,7 @@ import (
 // ErrNotFound is wrapped by errors about a blob that is not in the store.
 var ErrNotFound = errors.New("no such blob")
 
-// ErrDigest is wrapped by errors about a blob whose bytes are not what its name says.
+// ErrDigest is wrapped by errors about a blob whose bytes do not hash to its name.
 var ErrDigest = errors.New("digest mismatch")
 
 // ErrAmbiguous is wrapped by errors about a short hash that fits several blobs.
@@ -28,52 +28,53 @@ var ErrAmbiguous = errors.New("ambiguous")
 // that one directory listing decides.
 const MinPrefix = 3
 
-// shortLen is how many digits a ref shows. Twelve collide too soon: 0.2 % at a
-// million blobs, and tool output is chosen by others.
+// shortLen is the number of digits that a ref shows. Twelve would collide too soon: 0.2 % at a
+// million blobs, and others choose the output of tools.
 const shortLen = 16
 
 // Store is a directory of blobs.
 type Store struct {
 	dir string
-	// shards tells which shard directories are known to be durable: made, or
-	// listed and synced, by this Store. Indexed by the first MinPrefix digits.
+	// shards[n] is true once the name of a shard directory is durable: this Store made it, or
+	// listed and synced it. n is the number that the first MinPrefix digits spell.
 	shards [1 << (4 * MinPrefix)]atomic.Bool
-	listed atomic.Bool // those that were there are in shards
+	// listed is true once shards also covers the directories that were there before this Store.
+	listed atomic.Bool
 }
 
-// Open returns the store in dir, which is made if it is missing; the name of one that is
-// there is durable since the home was opened. It reads nothing.
+// Open returns the store in dir. It makes dir if it is missing, and durably; it does not sync the name of a dir that
+// exists, since opening the home has done so. It reads no blob.
 func Open(dir string) (*Store, error) {
-	s := &Store{dir: dir}
-	if s.there() != nil {
+	store := &Store{dir: dir}
+	if store.there() != nil {
 		if err := durable.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open blob store: %w", err)
 		}
 	}
-	return s, nil
+	return store, nil
 }
 
-// Path returns where the blob h is or would be.
+// Path returns the path of the blob h, whether the store has it or not.
 func (s *Store) Path(h Hash) string {
 	name := h.String()
 	return filepath.Join(s.dir, name[:MinPrefix], name[MinPrefix:])
 }
 
-// maxBlob bounds what is read of a blob, in bytes: far above what an identity hears or does.
+// maxBlob is the largest blob that the store reads, in bytes. Blobs of real lives are far smaller.
 const maxBlob = 1 << 30
 
 // Put stores a blob and returns its address. When it returns nil the blob
-// survives power loss. Putting bytes that are there already checks them and
-// syncs them again before answering, since the process that wrote them
-// first may have crashed before its own sync; bytes that are damaged are replaced.
+// survives power loss. Put of a blob that the store has checks its bytes and
+// syncs them again, since the process that wrote them first may have crashed
+// before its own sync; Put replaces damaged bytes.
 //
 // The Meta must have a year of four digits and a Life of one line. After an
 // error the blob may be there or not; putting it again is always safe.
 func (s *Store) Put(m Meta, body []byte) (Hash, error) { return s.PutLater(nil, m, body) }
 
-// PutLater is Put with the syncs of the blob left to a set. Until the set's Wait returns nil, a power loss can
-// leave a blob whose bytes are not what its name says, which every reader refuses. It is for who alone puts
-// such a blob: the process that has the lock of the identity in Meta.
+// PutLater is Put with its syncs left to a set. Until the set's Wait returns nil, a power loss can leave a blob with
+// other bytes than its name says, which every reader refuses. Only the process that holds the lock of the identity
+// in m.Life may call it.
 func (s *Store) PutLater(later *durable.Syncs, m Meta, body []byte) (Hash, error) {
 	data := Encode(m, body)
 	h := Sum(data)
@@ -83,25 +84,25 @@ func (s *Store) PutLater(later *durable.Syncs, m Meta, body []byte) (Hash, error
 	return h, nil
 }
 
-// Adopt stores the file of a blob that was written elsewhere, and leaves its syncs to a set. A tombstone takes the place
-// of the text that it is for.
+// Adopt stores the file of a blob that another store wrote, and returns its address. It leaves the syncs to a set.
+// A tombstone replaces the blob that it stands for at once and durably, and Adopt returns that blob's address.
 func (s *Store) Adopt(later *durable.Syncs, data []byte) (Hash, error) {
-	h := Sum(data)
-	b, err := Decode(data)
-	if err == nil && b.Gone != nil {
-		_, err = s.Bury(*b.Gone, b.Meta, b.Body)
-		return b.Gone.Of, err
+	hash := Sum(data)
+	blob, err := Decode(data)
+	if err == nil && blob.Gone != nil {
+		_, err = s.Bury(*blob.Gone, blob.Meta, blob.Body)
+		return blob.Gone.Of, err
 	}
-	if _, is := s.Get(h); is == nil { // or its tombstone, which stays
-		return h, later.Sync(s.Path(h))
+	if _, missing := s.Get(hash); missing == nil { // the blob, or its tombstone, which stays
+		return hash, later.Sync(s.Path(hash))
 	}
 	if err == nil {
-		err = s.put(later, h, data)
+		err = s.put(later, hash, data)
 	}
 	if err != nil {
-		return h, fmt.Errorf("put blob %s: %w", h, err)
+		return hash, fmt.Errorf("put blob %s: %w", hash, err)
 	}
-	return h, nil
+	return hash, nil
 }
 
 func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
@@ -122,13 +123,14 @@ func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
 	case later != nil && errors.Is(err, fs.ErrNotExist):
 		return durable.WriteFileLater(later, path, data, 0o400)
 	}
-	return durable.WriteFile(path, data, 0o400) // what is there and could not be read may yet be whole
+	return durable.WriteFile(path, data, 0o400) // atomic: a blob that could not be read now may yet be whole
 }
 
-// shard makes a shard where it is missing, and leaves the sync of its name to a set; the first time with those that are
-// there, each of which may have been made by a process that died before its own sync.
+// shard makes the shard directory dir if it is missing, and leaves the sync of its name to a set. Once the set is
+// durable, it marks known. The first call also covers the shards that exist, since the process that made one may
+// have died before its own sync.
 func (s *Store) shard(later *durable.Syncs, dir string, known ...*atomic.Bool) error {
-	if err := durable.MkdirLater(later, dir, 0o700); err != nil { // blobs/ is not made anew beside what was moved away
+	if err := durable.MkdirLater(later, dir, 0o700); err != nil { // it makes no new blobs/ if somebody moved it away
 		return cmp.Or(s.there(), err)
 	}
 	if !s.listed.Load() {
@@ -137,8 +139,9 @@ func (s *Store) shard(later *durable.Syncs, dir string, known ...*atomic.Bool) e
 			return err
 		}
 		for _, shard := range all {
-			if n, err := strconv.ParseUint(shard.Name(), 16, 4*MinPrefix); err == nil && len(shard.Name()) == MinPrefix {
-				known = append(known, &s.shards[n])
+			number, err := strconv.ParseUint(shard.Name(), 16, 4*MinPrefix)
+			if err == nil && len(shard.Name()) == MinPrefix {
+				known = append(known, &s.shards[number])
 			}
 		}
 	}
@@ -151,24 +154,30 @@ func (s *Store) shard(later *durable.Syncs, dir string, known ...*atomic.Bool) e
 	return nil
 }
 
-// Bury puts a tombstone in the place of a blob, and returns the BLAKE3 of its file. The bytes that
-// stand there are overwritten first, so that they are not left on the disk under no name, as far as
-// the disk and its file system write in place. When it returns nil, that is durable; done again
-// after a crash it ends the same.
-func (s *Store) Bury(t Tombstone, m Meta, body []byte) (Hash, error) {
-	data, path := EncodeTombstone(t, m, body), s.Path(t.Of)
+// Bury durably replaces the blob t.Of by a tombstone, and returns the BLAKE3 of the tombstone's file. It first
+// overwrites the blob's bytes with zeros, so that the disk does not keep them under no name; on a disk or file
+// system that does not write in place, they may stay. After a crash, Bury can be done again.
+func (s *Store) Bury(grave Tombstone, left Meta, body []byte) (Hash, error) {
+	data := EncodeTombstone(grave, left, body)
 	sum := Sum(data)
-	err := durable.MkdirAll(filepath.Dir(path), 0o700)
-	if old, rerr := durable.ReadWhole(path, maxBlob); err == nil && rerr == nil && !bytes.Equal(old, data) {
-		err = durable.Patch(path, durable.Piece{Data: make([]byte, len(old))})
-	}
-	if err == nil {
-		err = durable.WriteFile(path, data, 0o400)
-	}
-	if err != nil {
-		return sum, fmt.Errorf("bury blob %s: %w", t.Of, err)
+	if err := s.replaceOverwritten(s.Path(grave.Of), data); err != nil {
+		return sum, fmt.Errorf("bury blob %s: %w", grave.Of, err)
 	}
 	return sum, nil
+}
+
+// replaceOverwritten overwrites the file at path with zeros, if it has other bytes than data, and then replaces it.
+func (s *Store) replaceOverwritten(path string, data []byte) error {
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	old, err := durable.ReadWhole(path, maxBlob)
+	if err == nil && !bytes.Equal(old, data) {
+		if err := durable.Patch(path, durable.Piece{Data: make([]byte, len(old))}); err != nil {
+			return err
+		}
+	}
+	return durable.WriteFile(path, data, 0o400)
 }
 
 // there returns an error if the directory of the store was moved away. Its blobs are
@@ -180,34 +189,34 @@ func (s *Store) there() error {
 	return nil
 }
 
-// shardOf is the number that the first MinPrefix digits of h are.
+// shardOf returns the number that the first MinPrefix digits of h spell.
 func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 
-// Get reads and verifies a blob. The error wraps ErrNotFound or ErrDigest where
-// it is one of these.
-func (s *Store) Get(h Hash) (Blob, error) {
-	var b Blob
-	data, err := durable.ReadWhole(s.Path(h), maxBlob)
+// Get reads and verifies a blob. The error wraps ErrNotFound if the store has no such file, and ErrDigest if its
+// bytes are neither the blob's nor a tombstone for it. An error of reading wraps neither.
+func (s *Store) Get(hash Hash) (Blob, error) {
+	var blob Blob
+	data, err := durable.ReadWhole(s.Path(hash), maxBlob)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = cmp.Or(s.there(), ErrNotFound)
 	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
 		err = fmt.Errorf("%w: %w", ErrDigest, err)
 	case err == nil:
-		if b, err = Decode(data); Sum(data) == h {
-			b.Gone = nil
-		} else if b.Gone == nil || b.Gone.Of != h {
+		if blob, err = Decode(data); Sum(data) == hash {
+			blob.Gone = nil
+		} else if blob.Gone == nil || blob.Gone.Of != hash {
 			err = ErrDigest
 		}
 	}
 	if err != nil {
-		return Blob{}, fmt.Errorf("read blob %s: %w", h, err)
+		return Blob{}, fmt.Errorf("read blob %s: %w", hash, err)
 	}
-	b.Hash = h
-	return b, nil
+	blob.Hash = hash
+	return blob, nil
 }
 
-// Has reports whether a blob of that name is there, without reading it.
+// Has reports whether the store has a file for h. It does not read it.
 func (s *Store) Has(h Hash) bool {
 	_, err := os.Stat(s.Path(h))
 	return err == nil
@@ -231,10 +240,11 @@ func (s *Store) Resolve(prefix string) (Hash, error) {
 }
 
 func (s *Store) candidates(prefix string) ([]Hash, error) {
-	if len(prefix) < MinPrefix || len(prefix) > 64 || !isHex(prefix) {
+	fits := len(prefix) >= MinPrefix && len(prefix) <= 64
+	if !fits || !isHex(prefix) {
 		return nil, fmt.Errorf("want %d to 64 hex digits in lower case", MinPrefix)
 	}
-	if h, err := ParseHash(prefix); err == nil { // whole: no listing needed
+	if h, err := ParseHash(prefix); err == nil { // all 64 digits need no listing
 		if s.Has(h) {
 			return []Hash{h}, nil
 		}
@@ -248,49 +258,56 @@ func (s *Store) candidates(prefix string) ([]Hash, error) {
 	var found []Hash
 	for _, name := range names {
 		h, err := ParseHash(shard + name.Name())
-		if err == nil && strings.HasPrefix(name.Name(), prefix[MinPrefix:]) { // and no temporary file
+		if err == nil && strings.HasPrefix(name.Name(), prefix[MinPrefix:]) { // err skips temporary files
 			found = append(found, h)
 		}
 	}
 	return found, nil
 }
 
-// Find reads the blob that Resolve finds. Of one that cannot be read, there is the Hash.
+// Find reads the blob that Resolve finds. If Resolve finds one and Get cannot read it, the Blob has only its Hash.
 func (s *Store) Find(prefix string) (Blob, error) {
-	h, err := s.Resolve(prefix)
+	hash, err := s.Resolve(prefix)
 	if err != nil {
 		return Blob{}, err
 	}
-	b, err := s.Get(h)
-	b.Hash = h
-	return b, err
+	blob, err := s.Get(hash)
+	blob.Hash = hash
+	return blob, err
 }
 
-// Short returns the beginning of h that a ref shows: 16 digits, or as many more
-// as it takes to be told from every other blob in the store.
-func (s *Store) Short(h Hash) string {
-	full, n := h.String(), shortLen
-	found, err := s.candidates(full[:n])
+// Short returns the beginning of h that a ref shows: 16 digits, or more if another blob in the store begins with
+// the same 16.
+func (s *Store) Short(hash Hash) string {
+	full, digits := hash.String(), shortLen
+	found, err := s.candidates(full[:digits])
 	if err != nil {
 		return full
 	}
 	for _, other := range found {
-		for other != h && strings.HasPrefix(other.String(), full[:n]) {
-			n++
+		for other != hash && strings.HasPrefix(other.String(), full[:digits]) {
+			digits++
 		}
 	}
-	return full[:n]
+	return full[:digits]
 }
 
-// Each calls f for every blob's address, in no order, and stops at its first
-// error. Files that are no blobs are passed over. It lists the whole store: for
+// Each calls visit for every blob's address, in no order, and returns visit's first
+// error. It skips files that are not named like blobs. It lists the whole store: for
 // checks, never for a running identity.
-func (s *Store) Each(f func(Hash) error) error {
+func (s *Store) Each(visit func(Hash) error) error {
 	names, err := fs.Glob(os.DirFS(s.dir), "???/*")
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
-		if h, perr := ParseHash(strings.Replace(name, "/", "", 1)); perr == nil && err == nil { // no stranger
-			err = f(h)
+		h, err := ParseHash(strings.Replace(name, "/", "", 1))
+		if err != nil {
+			continue
+		}
+		if err := visit(h); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
