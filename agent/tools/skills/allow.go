@@ -160,7 +160,8 @@ func notDescribed(end sandbox.Outcome, err error) error {
 	if err != nil {
 		why = err.Error()
 	}
-	return fmt.Errorf("it does not print a line of at most %d bytes within %v for --description (%s)", maxAbout, askTime, why)
+	const say = "it does not print a line of at most %d bytes within %v for --description (%s)"
+	return fmt.Errorf(say, maxAbout, askTime, why)
 }
 
 var specifiedName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
