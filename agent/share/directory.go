@@ -1,7 +1,6 @@
 package share
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,24 +32,29 @@ func (d directory) there() error {
 func (d directory) path(key string) string { return filepath.Join(string(d), key) }
 
 func (d directory) create(_ context.Context, stream string, n int, text []byte) error {
-	path, err := d.path(key(stream, n)), d.there()
-	if err == nil && n > 1 {
-		err = directory(d.path(escape(stream))).there() // or it was unmounted, and an empty one is in its place
+	if err := d.there(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = durable.MkdirAll(filepath.Dir(path), 0o700)
+	if n > 1 { // or it was unmounted, and an empty one is in its place
+		if err := directory(d.path(escape(stream))).there(); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = durable.Create(path, text, 0o600)
+	path := d.path(key(stream, n))
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
 	}
-	return err
+	return durable.Create(path, text, 0o600)
 }
 
 func (d directory) get(_ context.Context, stream string, n int) ([]byte, error) {
 	path := d.path(key(stream, n))
 	text, _, err := durable.ReadRegular(path, mostFramed)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, cmp.Or(d.there(), error(ErrMissing))
+		if away := d.there(); away != nil {
+			return nil, away
+		}
+		return nil, ErrMissing
 	}
 	if err == nil {
 		err = durable.Sync(path) // who created it may have died before

@@ -118,7 +118,11 @@ func (j *jetStream) send(ctx context.Context, m *nats.Msg) (a answer, err error)
 		err = fmt.Errorf("jetstream: %s (%d)", a.Error.Description, a.Error.Code)
 	}
 	if err != nil && !j.conn.IsConnected() {
-		err = fmt.Errorf("no connection to %v: %w", j.conn.Opts.Servers, cmp.Or(j.conn.LastError(), err))
+		why := j.conn.LastError() // such as a password that is refused
+		if why == nil {
+			why = err
+		}
+		err = fmt.Errorf("no connection to %v: %w", j.conn.Opts.Servers, why)
 	}
 	return a, err
 }
@@ -200,14 +204,20 @@ func (j *jetStream) find(ctx context.Context, stream string, n int) (message, er
 	}
 	m := last
 	sort.Search(int(last.seq), func(seq int) bool {
-		at, failed := j.next(ctx, stream, seq)
-		err = cmp.Or(err, failed)
+		if err != nil {
+			return true // the search ends, and asks for nothing more
+		}
+		var at message
+		at, err = j.next(ctx, stream, seq)
 		if at.n == n {
 			m = at
 		}
 		return at.n >= n
 	})
-	if err == nil && m.n != n {
+	if err != nil {
+		return message{}, err
+	}
+	if m.n != n {
 		err = ErrMissing
 	}
 	return m, err
