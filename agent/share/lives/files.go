@@ -77,19 +77,30 @@ func (f *files) place(come File, log *slog.Logger) error {
 		return err
 	}
 	was, known := f.known[come.Name]
-	if known && here.sum() != was && here.sum() != come.sum() && len(here.Data) > 0 {
+	changedHere := known && here.sum() != was && len(here.Data) > 0
+	same := here.sum() == come.sum()
+	if changedHere && !same {
 		log.Warn("a file was changed on another host and here; what was here is kept", "file", path, "kept", path+".here")
-		err = durable.WriteFile(path+".here", here.Data, 0o600)
+		if err := durable.WriteFile(path+".here", here.Data, 0o600); err != nil {
+			return err
+		}
 	}
-	switch {
-	case err != nil, here.sum() == come.sum():
-	case come.Gone:
-		err = durable.Remove(path)
-	default:
-		if err = durable.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = durable.WriteFile(path, come.Data, 0o600)
+	if !same {
+		if err := come.write(path); err != nil {
+			return err
 		}
 	}
 	f.learn([]File{come})
-	return err
+	return nil
+}
+
+// write has the file at a path be as another host has it.
+func (f File) write(path string) error {
+	if f.Gone {
+		return durable.Remove(path)
+	}
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, f.Data, 0o600)
 }

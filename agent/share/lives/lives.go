@@ -10,7 +10,6 @@
 package lives
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -199,7 +198,10 @@ func (c *Custody) endLog() error {
 	switch end := log.End(); {
 	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
 		c.at = position{}
-		return cmp.Or(c.save(), fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name))
+		if err := c.save(); err != nil {
+			return err
+		}
+		return fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name)
 	case end.Offset > c.at.Mark.Offset && !c.mine() && !c.at.Opening:
 		err = log.EndAt(c.at.Mark)
 		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)

@@ -2,7 +2,6 @@ package lives
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,10 +41,13 @@ func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Stor
 	if c.at.Mark.Offset == 0 {
 		return fmt.Errorf("restore %s: %w: it was not booted at that time", id.Name, home.ErrNotFound)
 	}
-	if err = c.settle(ctx); err == nil {
-		err = cmp.Or(id.UnmarkMirror(), durable.Remove(positionFile(id)))
+	if err := c.settle(ctx); err != nil {
+		return err
 	}
-	return err
+	if err := id.UnmarkMirror(); err != nil {
+		return err
+	}
+	return durable.Remove(positionFile(id))
 }
 
 // upto returns the lines that were written by a time, in whole appends.

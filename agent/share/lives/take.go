@@ -1,7 +1,6 @@
 package lives
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,26 +98,41 @@ func (c *Custody) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	boot, err := c.store.Get(self)
-	if err == nil {
-		err = durable.WriteFile(filepath.Join(c.id.Dir, "SOUL.md"), boot.Body, 0o400)
-	}
-	if err == nil {
-		err = c.relink(state)
-	}
-	list, _, rerr := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
-	if err == nil && rerr == nil {
-		err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
-		if errors.Is(err, share.ErrMissing) {
-			c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
-			err = nil
-		}
-	}
-	if err != nil {
+	if err := c.settleFiles(ctx, self, state); err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
 	c.at.Stale = nil
-	return cmp.Or(c.save(), c.lives.Home.Link(c.id))
+	if err := c.save(); err != nil {
+		return err
+	}
+	return c.lives.Home.Link(c.id)
+}
+
+// settleFiles makes the soul, the links to rooms and the workspace.
+func (c *Custody) settleFiles(ctx context.Context, self blobs.Hash, state *mind.State) error {
+	boot, err := c.store.Get(self)
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(filepath.Join(c.id.Dir, "SOUL.md"), boot.Body, 0o400); err != nil {
+		return err
+	}
+	if err := c.relink(state); err != nil {
+		return err
+	}
+	list, _, err := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no workspace is stored
+	}
+	if err != nil { // an empty workspace would be stored over the one that the list names
+		return err
+	}
+	err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })
+	if errors.Is(err, share.ErrMissing) {
+		c.lives.Log.Warn("the store lacks files of the workspace", "identity", c.id.Name, "error", err)
+		return nil
+	}
+	return err
 }
 
 // relink has the links to rooms say what the life does.
@@ -128,14 +142,20 @@ func (c *Custody) relink(state *mind.State) error {
 		return err
 	}
 	for _, room := range linked {
-		if r := state.Rooms[room]; r == nil || !r.Joined {
-			err = cmp.Or(err, chat.Unsubscribe(c.id.Subs(), room))
+		if r := state.Rooms[room]; r != nil && r.Joined {
+			continue
+		}
+		if err := chat.Unsubscribe(c.id.Subs(), room); err != nil {
+			return err
 		}
 	}
 	for room, r := range state.Rooms {
-		if r.Joined {
-			err = cmp.Or(err, chat.Subscribe(c.id.Subs(), c.lives.Home.Chats(), room))
+		if !r.Joined {
+			continue
+		}
+		if err := chat.Subscribe(c.id.Subs(), c.lives.Home.Chats(), room); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }

@@ -2,7 +2,6 @@ package lives
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -189,6 +188,7 @@ func makeWay(root *os.Root, name string, isStored bool) error {
 	return nil
 }
 
+// place writes a file of a workspace, whole or not at all.
 func place(root *os.Root, name string, text []byte, mode fs.FileMode) error {
 	_ = root.Remove(restored)
 	f, err := root.OpenFile(restored, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -196,11 +196,19 @@ func place(root *os.Root, name string, text []byte, mode fs.FileMode) error {
 		return err
 	}
 	_, err = f.Write(text)
-	err = cmp.Or(err, f.Sync(), f.Close(), root.MkdirAll(path.Dir(name), 0o700))
 	if err == nil {
-		err = root.Rename(restored, name)
+		err = f.Sync()
 	}
-	return err
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return root.Rename(restored, name)
 }
 
 type listed struct {
