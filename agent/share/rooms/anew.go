@@ -2,9 +2,7 @@ package rooms
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,20 +16,19 @@ import (
 // readAnew has the files in share be what the stream says from its beginning. Those in chats go on with what they alone
 // have, without what was erased.
 func (s *round) readAnew() error {
-	err := s.gather()
+	if err := s.gather(); err != nil {
+		return err
+	}
 	for room := range s.step.Sizes {
-		if err == nil {
-			err = s.place(room)
+		if err := s.place(room); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = durable.SyncDir(Dir(s.Dir))
+	if err := durable.SyncDir(Dir(s.Dir)); err != nil {
+		return err
 	}
-	if err == nil {
-		s.anew, s.step.Rooms, s.looks = "", nil, nil
-		err = s.write()
-	}
-	return err
+	s.anew, s.step.Rooms, s.looks = "", nil, nil
+	return s.write()
 }
 
 // gather reads the stream from its beginning, and writes the files of rooms into a directory of their own.
@@ -39,9 +36,13 @@ func (s *round) gather() (err error) {
 	s.anew = s.in("anew")
 	for try := true; try; try = errors.Is(err, streams.ErrAnew) { // once more, where something is erased meanwhile
 		s.step = step{Host: s.Host.ID, Sizes: map[string]int64{}, Late: map[string]int64{}, Gone: s.step.Gone}
-		if err = cmp.Or(os.RemoveAll(s.anew), os.Mkdir(s.anew, 0o700)); err == nil {
-			err = s.pull()
+		if err := os.RemoveAll(s.anew); err != nil {
+			return err
 		}
+		if err := os.Mkdir(s.anew, 0o700); err != nil {
+			return err
+		}
+		err = s.pull()
 	}
 	return err
 }
@@ -50,26 +51,42 @@ func (s *round) gather() (err error) {
 func (s *round) place(room string) error {
 	fresh := filepath.Join(s.anew, chat.FileName(room))
 	now, err := os.ReadFile(fresh)
+	if err != nil {
+		return err
+	}
 	for _, path := range []string{chat.Path(s.Dir, room), Path(s.Dir, room)} {
-		if was, _, werr := tail(path, 0, all); err == nil && werr == nil && len(was) > 0 {
-			err = chat.Erase(path, erased(was, now)...)
-			if err == nil && path == Path(s.Dir, room) { // what was erased here and is not yet in the stream
-				err = durable.Patch(fresh, erased(now, was)...)
-			}
+		was, _, err := tail(path, 0, all)
+		if err != nil && !errors.Is(err, durable.ErrNotRegular) {
+			return err // it may have what was erased, or the only trace of that
+		}
+		if len(was) == 0 {
+			continue
+		}
+		if err := chat.Erase(path, erased(was, now)...); err != nil {
+			return err
+		}
+		if path == chat.Path(s.Dir, room) {
+			continue
+		}
+		if err := durable.Patch(fresh, erased(now, was)...); err != nil { // what is erased here and not yet in the stream
+			return err
 		}
 	}
-	if err == nil {
-		err = durable.Rename(fresh, Path(s.Dir, room))
+	if err := durable.Rename(fresh, Path(s.Dir, room)); err != nil {
+		return err
 	}
-	for done := !chat.ValidRoom(room); err == nil && !done; {
-		var lines []byte
-		var looked fs.FileInfo
-		lines, done, looked, err = s.only(room)
-		if err == nil && !done {
-			done, err = s.rewrite(room, lines, looked)
+	if !chat.ValidRoom(room) {
+		return nil
+	}
+	for {
+		lines, same, looked, err := s.only(room)
+		if err != nil || same {
+			return err
+		}
+		if done, err := s.rewrite(room, lines, looked); err != nil || done {
+			return err
 		}
 	}
-	return err
 }
 
 // erased returns the lines of a text that were erased from one that has the same lines.

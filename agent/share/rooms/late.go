@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,14 +24,19 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 		path = target
 	}
 	text, _, err := tail(Path(s.Dir, room), 0, all)
-	if err == nil && looked != nil {
+	if err != nil {
+		return false, err
+	}
+	if looked != nil {
 		perm = looked.Mode().Perm()
 		s.replaced() // for what a process began that was killed
 		aside = filepath.Join(s.in(late), fmt.Sprintf("%s.%d.%s", room, looked.Size(), streams.Nonce()))
-		err = cmp.Or(durable.MkdirAll(s.in(late), 0o700), durable.Link(path, aside))
-	}
-	if err != nil {
-		return false, err
+		if err := durable.MkdirAll(s.in(late), 0o700); err != nil {
+			return false, err
+		}
+		if err := durable.Link(path, aside); err != nil {
+			return false, err
+		}
 	}
 	now, err := durable.Swap(path, append(text, pending...), perm, func(fi fs.FileInfo) bool {
 		return looked == nil && fi == nil || durable.Unchanged(looked, fi)

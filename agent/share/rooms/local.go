@@ -2,7 +2,6 @@ package rooms
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -60,17 +59,24 @@ func (s *round) appended(only string) (items []item, err error) {
 // or one line. sound says that what stands before them is as it was.
 func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	mine, theirs, size := Path(s.Dir, room), chat.Path(s.Dir, room), s.step.Sizes[room]
-	if end, err := chat.End(mine); err != nil || size > 0 && end.Size() != size {
-		return nil, false, cmp.Or(err, durable.ErrShort)
+	end, err := chat.End(mine)
+	if err != nil {
+		return nil, false, err
+	}
+	if size > 0 && end.Size() != size {
+		return nil, false, durable.ErrShort
 	}
 	if s.sound(room, size) {
 		text, _, err := tail(theirs, size, all)
 		return whole(text), true, err
 	}
 	_, _, at, err := chat.Tail(mine, 0)
-	var batch chat.Batch
-	if err == nil {
-		batch, err = chat.Read(theirs, at, maxAdded)
+	if err != nil {
+		return nil, false, err
+	}
+	batch, err := chat.Read(theirs, at, maxAdded)
+	if err != nil {
+		return nil, false, err
 	}
 	if batch.Restarted {
 		lines, _, _, err = s.only(room)
@@ -79,7 +85,7 @@ func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	for _, l := range batch.Lines {
 		lines = append(append(lines, l.Raw...), '\n')
 	}
-	return lines, false, err
+	return lines, false, nil
 }
 
 // whole returns the whole lines that a text begins with, at most maxAdded bytes or one line.
@@ -95,7 +101,13 @@ func whole(text []byte) []byte {
 // sound says that they stand behind all others.
 func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo, err error) {
 	mine, _, err := tail(Path(s.Dir, room), 0, all)
-	theirs, looked, terr := tail(chat.Path(s.Dir, room), 0, all)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	theirs, looked, err := tail(chat.Path(s.Dir, room), 0, all)
+	if err != nil {
+		return nil, false, nil, err
+	}
 	left := map[string]int{}
 	for l := range bytes.Lines(mine) {
 		left[string(l)]++
@@ -107,7 +119,7 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 			lines = append(lines, l...)
 		}
 	}
-	return lines, bytes.HasPrefix(theirs, mine), looked, cmp.Or(err, terr)
+	return lines, bytes.HasPrefix(theirs, mine), looked, nil
 }
 
 // all is more than a file has.
@@ -183,6 +195,9 @@ func (s *round) deliver(room string, a *add, again bool) error {
 func (s *round) sound(room string, at int64) bool {
 	from := max(0, at-4096)
 	mine, _, err := tail(Path(s.Dir, room), from, at-from)
-	theirs, _, terr := tail(chat.Path(s.Dir, room), from, at-from)
-	return cmp.Or(err, terr) == nil && int64(len(mine)) == at-from && bytes.Equal(mine, theirs)
+	if err != nil || int64(len(mine)) != at-from {
+		return false
+	}
+	theirs, _, err := tail(chat.Path(s.Dir, room), from, at-from)
+	return err == nil && bytes.Equal(mine, theirs)
 }

@@ -1,7 +1,6 @@
 package rooms
 
 import (
-	"cmp"
 	"errors"
 	"sort"
 	"time"
@@ -22,23 +21,31 @@ func (s *round) pack() error {
 	if s.packed = time.Now(); last.IsZero() {
 		return nil
 	}
-	young, failed := time.Now().Add(-unpacked), error(nil)
+	young := time.Now().Add(-unpacked)
+	var failed error
 	old := sort.Search(s.step.N, func(k int) bool {
+		if failed != nil {
+			return true // the search ends, and asks for nothing more
+		}
 		var e entry
 		text, err := s.Streams.Get(s.ctx, Stream, k+1)
 		if err == nil {
 			e, err = decode(text)
 		}
-		if !errors.Is(err, share.ErrMissing) { // it is in a pack
-			failed = cmp.Or(failed, err)
+		if err != nil && !errors.Is(err, share.ErrMissing) { // one that is missing is in a pack
+			failed = err
 		}
 		return e.At.After(young)
 	})
-	if old <= mostLoose || failed != nil {
+	if failed != nil || old <= mostLoose {
 		return failed
 	}
-	if _, err := s.Streams.Get(s.ctx, Stream, old-mostLoose); err == nil {
-		failed = s.Streams.Pack(s.ctx, Stream, old, never)
+	_, err := s.Streams.Get(s.ctx, Stream, old-mostLoose)
+	if errors.Is(err, share.ErrMissing) {
+		return nil // few stand outside of packs
 	}
-	return failed
+	if err != nil {
+		return err
+	}
+	return s.Streams.Pack(s.ctx, Stream, old, never)
 }

@@ -14,19 +14,22 @@ import (
 // nothing, and calls private for each line of a room of the hosts.
 func (r *Rooms) Restore(ctx context.Context, at time.Time, private func(room string, lines []byte)) error {
 	s := &round{Rooms: r, ctx: ctx, until: at}
-	err := s.gather()
+	if err := s.gather(); err != nil {
+		return err
+	}
 	for room := range s.step.Sizes {
 		path := filepath.Join(s.anew, chat.FileName(room))
-		if err == nil && chat.ValidRoom(room) {
-			err = durable.Rename(path, chat.Path(r.Dir, room))
-		} else if err == nil {
-			var lines []byte
-			lines, err = os.ReadFile(path)
-			private(room, lines)
+		if chat.ValidRoom(room) {
+			if err := durable.Rename(path, chat.Path(r.Dir, room)); err != nil {
+				return err
+			}
+			continue
 		}
+		lines, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		private(room, lines)
 	}
-	if err == nil {
-		err = durable.SyncDir(chat.Dir(r.Dir))
-	}
-	return err
+	return durable.SyncDir(chat.Dir(r.Dir))
 }
