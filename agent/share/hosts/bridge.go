@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -82,36 +81,49 @@ func (b *Bridge) elsewhere(host string) error {
 func (b *Bridge) apply(text []byte, _ bool) error {
 	var w written
 	parts, err := streams.Split(text, &w)
-	if err == nil && w.Host.ID == b.Host.ID { // an answer was lost: it was written here before
+	if err != nil {
+		return err
+	}
+	if w.Host.ID == b.Host.ID { // an answer was lost: it was written here before
 		return nil
 	}
-	if err == nil && !w.Large.IsZero() {
-		if text, err = b.lives.Streams.Large(b.untilEnd(), b.book().Stream, w.Large); err == nil {
-			parts, err = streams.Split(text, &w)
+	if !w.Large.IsZero() {
+		whole, err := b.lives.Streams.Large(b.untilEnd(), b.book().Stream, w.Large)
+		if err != nil {
+			return err
+		}
+		if parts, err = streams.Split(whole, &w); err != nil {
+			return err
 		}
 	}
-	if err == nil && len(parts) != len(w.Files) {
-		err = streams.ErrDamaged
+	if len(parts) != len(w.Files) {
+		return streams.ErrDamaged
 	}
 	for k, name := range w.Files {
-		if err == nil {
-			err = b.place(name, parts[k], w.At)
+		if err := b.place(name, parts[k], w.At); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
+// place writes into a file of the bridge: all of it where at is 0, else what it has from there on.
 func (b *Bridge) place(name string, data []byte, at int64) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("bridge %s: a host has written %q", b.name, name)
 	}
 	path := filepath.Join(b.dir(), name)
-	err := durable.MkdirAll(filepath.Dir(path), 0o700)
-	if err != nil || at == 0 {
-		return cmp.Or(err, durable.WriteFile(path, data, 0o600))
+	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if at == 0 {
+		return durable.WriteFile(path, data, 0o600)
 	}
 	var later durable.Syncs
-	return cmp.Or(durable.WriteEnd(&later, path, at, data, 0o600), later.Wait())
+	if err := durable.WriteEnd(&later, path, at, data, 0o600); err != nil {
+		return err
+	}
+	return later.Wait()
 }
 
 // wholeEvery is after how many writes all files are written anew.

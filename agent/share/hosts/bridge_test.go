@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"lethe/agent/share"
@@ -27,6 +28,27 @@ func (l *lossy) Create(ctx context.Context, stream string, n int, data []byte) e
 		err = fmt.Errorf("create: %w", share.ErrAway)
 	}
 	return err
+}
+
+// Where the directory of a file cannot be made for sure, its end is not written in place of all of it.
+func TestBridgePlaceEndsAtTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	at := a.Bridge("telegram")
+	lethetest.Must(t, at.place("inbox.jsonl", []byte("one\n"), 0))
+	mended := lethetest.Break(t, a.home.Dir, func(_ durable.Stage, op, path string) error {
+		if op == "syncdir" && filepath.Base(path) == "bridges" {
+			return syscall.EIO
+		}
+		return nil
+	})
+	if err := at.place("inbox.jsonl", []byte("two\n"), 4); !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	mended()
+	lethetest.Holds(t, filepath.Join(at.dir(), "inbox.jsonl"), "one\n")
+	lethetest.Must(t, at.place("inbox.jsonl", []byte("two\n"), 4))
+	lethetest.Holds(t, filepath.Join(at.dir(), "inbox.jsonl"), "one\ntwo\n")
 }
 
 // A bridge knows its own text for its own after a lost answer, and no line of it stands twice.

@@ -2,7 +2,6 @@ package hosts
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,5 +199,8 @@ func (s *Shared) drain(ctx context.Context) error {
 			break
 		}
 	}
-	return cmp.Or(err, ErrDrained)
+	if err != nil {
+		return err // the next round drains again
+	}
+	return ErrDrained
 }

@@ -287,8 +287,13 @@ func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 		return err
 	}
 	lock := s.serving()
-	if _, err := lock.TryLockContext(ctx, 2*time.Second); err != nil {
-		return nil // ctx has ended
+	_, err := lock.TryLockContext(ctx, 2*time.Second)
+	if ctx.Err() != nil {
+		lock.Close()
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("serve the home to its hosts: %w", err)
 	}
 	defer lock.Close()
 	s.drains = -1
@@ -299,7 +304,7 @@ func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 	for _, f := range []func(context.Context){s.keepLease, s.lookAround, s.shareAll} {
 		beside.Go(func() { f(serving) })
 	}
-	err := s.rounds(ctx, changed, func(ctx context.Context) error {
+	err = s.rounds(ctx, changed, func(ctx context.Context) error {
 		err := s.rooms.Sync(ctx)
 		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, &now.Synced) })
 		if err == nil {

@@ -27,6 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	renewEvery, aloneEvery, silentFor = 50*time.Millisecond, 300*time.Millisecond, 400*time.Millisecond
 	lastWait = 500 * time.Millisecond
+	lethetest.AskFaults()
 	os.Exit(m.Run())
 }
 

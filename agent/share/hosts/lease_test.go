@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,6 +125,19 @@ type watched struct {
 func (w watched) Newest(ctx context.Context, stream string, after int) (int, error) {
 	w.asked(stream)
 	return w.Store.Newest(ctx, stream, after)
+}
+
+// A host that cannot serve says why: one that ended without a word would lose its lives to hosts that stand by.
+func TestServeTellsWhyItCannot(t *testing.T) {
+	t.Parallel()
+	a := newHost(t, lethetest.Dir(t), "a", false)
+	lethetest.Write(t, filepath.Join(a.home.Dir, "share", "serving.lock", "in the way"), "")
+	if err := a.Serve(t.Context(), nil); !errors.Is(err, syscall.EISDIR) {
+		t.Error(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	lethetest.Must(t, a.Serve(ended, nil))
 }
 
 // Who only talks in a home shares its rooms, and neither says that the host is there nor keeps a daemon from it.

@@ -34,7 +34,10 @@ func (b Book) at() (p bookAt, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
 	}
-	return p, errors.Join(err, json.Unmarshal(text, &p))
+	if err != nil {
+		return p, err
+	}
+	return p, json.Unmarshal(text, &p)
 }
 
 func (b Book) keep(p bookAt) error {

@@ -14,6 +14,7 @@ import (
 
 	"lethe/agent/share"
 	"lethe/blobs"
+	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/memstore"
 )
@@ -300,6 +301,10 @@ func TestBookOfAnotherStore(t *testing.T) {
 	lethetest.Must(t, b.Pull(t.Context(), nothing))
 	lethetest.Must(t, store.Drop(t.Context(), "ledger"))
 	if err := b.Pull(t.Context(), nothing); !errors.Is(err, ErrLess) || !strings.Contains(err.Error(), b.File) {
+		t.Errorf("got %v", err)
+	}
+	b.File = lethetest.Dir(t) // what cannot be read is not looked at
+	if err := b.Pull(t.Context(), nothing); !errors.Is(err, durable.ErrNotRegular) || strings.Contains(err.Error(), "JSON") {
 		t.Errorf("got %v", err)
 	}
 }
