@@ -101,15 +101,8 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		}
 		http.Redirect(w, r, to, http.StatusFound)
 	})
-	mux.HandleFunc("GET /page/"+version()+"/{name}", zip(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "max-age=31536000, immutable")
-		http.ServeFileFS(w, r, assets, r.PathValue("name"))
-	}))
-	mux.HandleFunc("GET /worker.js", func(w http.ResponseWriter, r *http.Request) { // which works where it is: on all pages
-		script, _ := assets.ReadFile("worker.js")
-		w.Header().Set("Content-Type", "text/javascript")
-		_, _ = w.Write(bytes.ReplaceAll(script, []byte("VERSION"), []byte(version()))) // the browser may be gone
-	})
+	mux.HandleFunc("GET /page/"+version()+"/{name}", zip(serveAsset))
+	mux.HandleFunc("GET /worker.js", serveWorker)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, r *http.Request) {
 		http.ServeFileFS(w, r, assets, "favicon.svg")
 	})
@@ -122,41 +115,74 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
 	})
 	for _, v := range views {
-		v.shown = parse(v.Name)
-		path := "/agents/{self}/" + v.Name
-		if v.Shared {
-			path = "/" + v.Name
+		v.routes(mux, b)
+	}
+}
+
+// serveAsset serves a file that a browser keeps for ever: its address has the version.
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "max-age=31536000, immutable")
+	http.ServeFileFS(w, r, assets, r.PathValue("name"))
+}
+
+// serveWorker serves the service worker at the root: a worker works for the addresses below its own.
+func serveWorker(w http.ResponseWriter, r *http.Request) {
+	script, _ := assets.ReadFile("worker.js")
+	w.Header().Set("Content-Type", "text/javascript")
+	_, _ = w.Write(bytes.ReplaceAll(script, []byte("VERSION"), []byte(version()))) // the browser may be gone
+}
+
+// routes adds a view and its forms to a server.
+func (v *view) routes(mux *http.ServeMux, b *backend.Backend) {
+	v.shown = parse(v.Name)
+	path := "/agents/{self}/" + v.Name
+	if v.Shared {
+		path = "/" + v.Name
+	}
+	show := func(f *frame, w http.ResponseWriter, r *http.Request) error { return f.look(w, r, http.StatusOK) }
+	mux.HandleFunc("GET "+path, v.handle(b, show))
+	for name, form := range v.forms {
+		mux.HandleFunc("POST "+path+"/"+name, v.handle(b, parsed(form)))
+	}
+}
+
+// handle makes a handler that does something in a frame of the view, and shows an error in words.
+func (v *view) handle(b *backend.Backend, do form) http.HandlerFunc {
+	return zip(func(w http.ResponseWriter, r *http.Request) {
+		f := &frame{Backend: b, View: v, Title: v.Title, R: r}
+		err := f.find(r)
+		if err == nil {
+			err = do(f, w, r)
 		}
-		handle := func(do form) http.HandlerFunc {
-			return zip(func(w http.ResponseWriter, r *http.Request) {
-				f := &frame{Backend: b, View: v, Title: v.Title, R: r}
-				var id home.Identity
-				var err error
-				if !v.Shared {
-					id, err = b.Identity(r)
-				}
-				if err == nil {
-					f.ID = id
-					err = do(f, w, r)
-				}
-				if err != nil {
-					f.fail(w, err)
-				}
-			})
+		if err != nil {
+			f.fail(w, err)
 		}
-		show := func(f *frame, w http.ResponseWriter, r *http.Request) error { return f.look(w, r, http.StatusOK) }
-		mux.HandleFunc("GET "+path, handle(show))
-		for name, form := range v.forms {
-			do := func(f *frame, w http.ResponseWriter, r *http.Request) error {
-				if !strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") { // whose form bounds it itself
-					if err := r.ParseForm(); err != nil {
-						return &report.InvalidError{Err: err}
-					}
-				}
-				return form(f, w, r)
-			}
-			mux.HandleFunc("POST "+path+"/"+name, handle(do))
+	})
+}
+
+// find finds the identity that a request names, if its view belongs to one.
+func (f *frame) find(r *http.Request) (err error) {
+	if f.View.Shared {
+		return nil
+	}
+	id, err := f.Identity(r)
+	if err != nil {
+		return err
+	}
+	f.ID = id
+	return nil
+}
+
+// parsed parses a form before it is done. One with files bounds and parses itself.
+func parsed(do form) form {
+	return func(f *frame, w http.ResponseWriter, r *http.Request) error {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			return do(f, w, r)
 		}
+		if err := r.ParseForm(); err != nil {
+			return &report.InvalidError{Err: err}
+		}
+		return do(f, w, r)
 	}
 }
 

@@ -1,45 +1,30 @@
 package page
 
 import (
-	"compress/gzip"
 	"net/http"
-	"strings"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 )
 
-// zip has a handler's texts sent compressed to who takes that: a page then has an eighth of its bytes. Nothing in a page
-// is a secret that the length of an answer could tell.
+// smallestZipped is the size in bytes below which compression gains nothing.
+const smallestZipped = 256
+
+// zip compresses the answers of a handler for browsers that take gzip: a page has an eighth of its bytes then. Nothing
+// in a page is a secret that the length of an answer could tell, so no padding hides the length.
 func zip(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Add("Vary", "Accept-Encoding")
-		if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-			h(w, r)
-			return
-		}
-		z := &zipped{ResponseWriter: w}
-		h(z, r)
-		if z.to != nil {
-			_ = z.to.Close() // the browser may be gone
-		}
+	wrap, err := gzhttp.NewWrapper(
+		gzhttp.MinSize(smallestZipped),
+		gzhttp.CompressionLevel(gzip.BestCompression),        // the default makes 5 % more than compress/gzip does
+		gzhttp.EnableZstd(false),                             // by default it is preferred, and makes a tenth more than gzip
+		gzhttp.ExceptContentTypes([]string{rangesOfOneFile}), // by default they are compressed as one text
+	)
+	if err != nil {
+		panic(err) // the options are constants
 	}
+	return wrap(h)
 }
 
-type zipped struct {
-	http.ResponseWriter
-	to *gzip.Writer // nil as long as there is no body
-}
-
-func (z *zipped) WriteHeader(status int) {
-	z.Header().Del("Content-Length")
-	if status == http.StatusOK || status >= http.StatusBadRequest {
-		z.Header().Set("Content-Encoding", "gzip")
-		z.to = gzip.NewWriter(z.ResponseWriter)
-	}
-	z.ResponseWriter.WriteHeader(status)
-}
-
-func (z *zipped) Write(text []byte) (int, error) {
-	if z.to == nil {
-		return z.ResponseWriter.Write(text)
-	}
-	return z.to.Write(text)
-}
+// rangesOfOneFile is the type of an answer to a request for several ranges. Its ranges count the bytes of the file, and
+// a Content-Encoding would say that they count those of the compressed file.
+const rangesOfOneFile = "multipart/byteranges"
