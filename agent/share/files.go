@@ -46,14 +46,26 @@ func (t tree) newest(ctx context.Context, stream string) (int, error) {
 
 func (t tree) remove(ctx context.Context, stream string, upto int, keep func(n int) bool) error {
 	newest := 0
+	goes := func(n int) bool {
+		switch {
+		case n == 0 || n > upto:
+			return false
+		case keep == nil:
+			return true
+		}
+		return n < newest && !keep(n)
+	}
 	for name, err := range t.keys(ctx, stream, 1000) {
+		if err != nil {
+			return err
+		}
 		n := number(stream, name)
 		newest = max(n, newest)
-		old := n > 0 && n <= upto && (keep == nil || n < newest && !keep(n))
-		if err == nil && (old || strings.Contains(name, "/.tmp-")) { // whose writer died, or tries again
-			err = t.forget(ctx, name)
+		unfinished := strings.Contains(name, "/.tmp-") // its writer died, or tries again
+		if !unfinished && !goes(n) {
+			continue
 		}
-		if err != nil {
+		if err := t.forget(ctx, name); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,8 @@ func (j *jetStream) probe(ctx context.Context) (all []Finding) {
 			continue
 		}
 		state := Trouble
-		if name == "num_replicas" || name == "republish" || name == "deny_purge" {
+		switch name {
+		case "num_replicas", "republish", "deny_purge":
 			state = Warning // it works, less safely, more slowly, or for more money
 		}
 		text := fmt.Sprintf("the JetStream stream has %s %v, not %v: nats stream edit %s", name, is, want, j.home)

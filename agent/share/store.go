@@ -40,7 +40,9 @@ var streamName = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func check(stream string, n int) error {
-	if len(stream) > MostName || !streamName().MatchString(stream) || n < 1 || n > MostNumber {
+	named := len(stream) <= MostName && streamName().MatchString(stream)
+	numbered := n >= 1 && n <= MostNumber
+	if !named || !numbered {
 		return fmt.Errorf("share: a stream cannot be called %q or have a number %d", stream, n)
 	}
 	return nil

@@ -67,7 +67,8 @@ func (b *Bridge) Begin() error {
 	if err != nil {
 		return err
 	}
-	if holder.Host.ID != "" && holder.Host.ID != b.Host.ID && !b.silent(ctx, holder.Host.ID) {
+	held := holder.Host.ID != "" && holder.Host.ID != b.Host.ID
+	if held && !b.silent(ctx, holder.Host.ID) {
 		return b.elsewhere(holder.Host.Label)
 	}
 	return b.writeAll()

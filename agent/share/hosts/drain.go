@@ -143,7 +143,8 @@ func (s *Shared) reread(ctx context.Context) error {
 	}
 	done := map[string]bool{}
 	for _, a := range said {
-		if a.Reread == "" || a.From == s.Host.ID || done[a.Reread] {
+		asksUs := a.Reread != "" && a.From != s.Host.ID
+		if !asksUs || done[a.Reread] {
 			continue
 		}
 		done[a.Reread] = true

@@ -126,8 +126,12 @@ func (g sighting) silent() bool { return g.Left || time.Since(g.since) > g.patie
 func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting, error) {
 	for stream := leaseStream(host); ; {
 		n, err := s.store.Newest(ctx, stream, 0)
-		if err != nil || n == was.n && !was.since.IsZero() {
+		if err != nil {
 			return was, err
+		}
+		looked := !was.since.IsZero()
+		if looked && n == was.n {
+			return was, nil
 		}
 		now := sighting{n: n, since: time.Now()}
 		if n == 0 {

@@ -1,8 +1,8 @@
 package hosts
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -86,11 +86,15 @@ func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time
 	}
 	known := map[string]Life{}
 	err := s.rooms.Restore(ctx, at, func(room string, lines []byte) {
-		for line := range strings.Lines(string(lines)) {
-			var l Life
-			if room == rosterRoom && json.Unmarshal([]byte(line), &l) == nil && home.ValidName(l.Name) {
-				known[l.Self] = l
+		if room != rosterRoom {
+			return
+		}
+		for line := range bytes.Lines(lines) {
+			l, ok := parseLife(line)
+			if !ok {
+				continue
 			}
+			known[l.Self] = l
 			if l.Gone {
 				delete(known, l.Self)
 			}

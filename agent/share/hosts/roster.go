@@ -36,6 +36,20 @@ type Life struct {
 	Gone    bool         `json:"gone,omitempty"` // it was removed
 }
 
+// parseLife reads a line of rosterRoom. ok is false for one that tells of no life.
+func parseLife(line []byte) (l Life, ok bool) {
+	err := json.Unmarshal(line, &l)
+	return l, err == nil && home.ValidName(l.Name)
+}
+
+// isAt reports whether the roster says of a life already that a host has it, or that it was handed over since.
+func (l Life) isAt(host streams.Host, custody int) bool {
+	if l.Custody == custody {
+		return l.Host.ID == host.ID
+	}
+	return l.Custody > custody
+}
+
 // roster is which lives there are, as far as the hosts have told.
 type roster struct {
 	lives map[string]Life // by Self
@@ -68,8 +82,8 @@ func (s *Shared) Lives() ([]Life, error) {
 		return nil, err
 	}
 	for line := range bytes.Lines(text) {
-		var l Life
-		if json.Unmarshal(line, &l) != nil || !home.ValidName(l.Name) {
+		l, ok := parseLife(line)
+		if !ok {
 			continue
 		}
 		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= s.roster.lives[l.Self].Custody {
@@ -124,7 +138,7 @@ func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
 	if host.ID != s.Host.ID {
 		_ = s.Sync(s.untilEnd()) // that host may have told; what cannot be read is told again
 	}
-	if l, ok := s.find(id.Self); ok && (l.Custody > custody || l.Custody == custody && l.Host.ID == host.ID) {
+	if l, ok := s.find(id.Self); ok && l.isAt(host, custody) {
 		return
 	}
 	l := Life{Self: id.Self, Name: id.Name, Custody: custody, Host: host}
@@ -198,11 +212,14 @@ func (s *Shared) first(is func(Life) bool) (Life, bool) {
 
 // Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
 func (s *Shared) Unknown(name string) error {
-	err := s.Sync(s.untilEnd())
-	if l, is := s.named(name); err == nil && is && l.Host.ID != s.Host.ID {
-		err = &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
+	if err := s.Sync(s.untilEnd()); err != nil {
+		return err
 	}
-	return err
+	l, is := s.named(name)
+	if !is || l.Host.ID == s.Host.ID {
+		return nil
+	}
+	return &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
 }
 
 // Take has a life go on here, with those that work for it.
@@ -225,13 +242,16 @@ func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
 func (s *Shared) take(ctx context.Context, l Life, from string) (home.Identity, error) {
 	id := s.home.Identity(l.Self, l.Name)
 	all, err := s.Lives()
-	for _, child := range all {
-		if err == nil && child.Parent == l.Self && child.Host.ID != s.Host.ID {
-			_, err = s.take(ctx, child, from)
-		}
-	}
 	if err != nil {
 		return id, err
+	}
+	for _, child := range all {
+		if child.Parent != l.Self || child.Host.ID == s.Host.ID {
+			continue
+		}
+		if _, err := s.take(ctx, child, from); err != nil {
+			return id, err
+		}
 	}
 	if err := os.MkdirAll(id.Dir, 0o700); err != nil {
 		return id, err

@@ -78,8 +78,12 @@ func (p *standing) gone(self string) {
 func (p *standing) due(self string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.run == nil {
+		return false
+	}
 	seen, known := p.seen[self]
-	return p.run != nil && !(known && (seen == started || seen == n))
+	looked := seen == started || seen == n
+	return !known || !looked
 }
 
 func (p *standing) rest(self string, n int) {
@@ -122,7 +126,8 @@ func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
 		}
 		g := seen[host]
 		alone = alone && g.silent()
-		if g.silent() && g.n > 0 && time.Since(g.At) > forgetAfter {
+		forgotten := g.silent() && time.Since(g.At) > forgetAfter
+		if forgotten && g.n > 0 {
 			if err := s.store.Drop(ctx, leaseStream(host)); err != nil {
 				return err
 			}
@@ -143,7 +148,12 @@ func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
 	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share what there is
 		l := all[k]
 		g, known := seen[l.Host.ID]
-		if l.Parent != "" || l.Host.ID != s.Host.ID && !(known && g.silent()) || !s.standing.due(l.Self, g.n) {
+		left := known && g.silent()
+		free := left || l.Host.ID == s.Host.ID
+		if l.Parent != "" || !free {
+			continue
+		}
+		if !s.standing.due(l.Self, g.n) {
 			continue
 		}
 		group.Go(func() error { return s.takeOver(ctx, l, g.n) })
@@ -190,8 +200,11 @@ func (s *Shared) shareAll(ctx context.Context) {
 			s.log.Warn("what is not shared yet is not listed", "error", err)
 		}
 		for _, id := range ids {
+			if ctx.Err() != nil {
+				return
+			}
 			_, runs := home.Running(id)
-			if runs || ctx.Err() != nil || tried[id.Self] {
+			if runs || tried[id.Self] {
 				continue
 			}
 			if _, told := s.find(id.Self); told {

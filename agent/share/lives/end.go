@@ -51,13 +51,16 @@ func (l *Lives) End(ctx context.Context, id home.Identity) error {
 
 // removed returns an error that says so where a life was ended that was read with err.
 func (c *Custody) removed(ctx context.Context, err error) error {
-	ended := err == nil && c.at.N > 0 && c.at.Host.ID == ""
-	if err != nil && !errors.Is(err, share.ErrAway) { // texts are missing since it was ended
-		_, last, lerr := c.lives.newest(ctx, c.id.Self)
-		ended = lerr == nil && last.Begins && last.Host.ID == ""
+	if errors.Is(err, share.ErrAway) {
+		return err
+	}
+	ended := c.at.N > 0 && c.at.Host.ID == ""
+	if err != nil { // texts are missing since it was ended
+		_, last, lastErr := c.lives.newest(ctx, c.id.Self)
+		ended = lastErr == nil && last.ends()
 	}
 	if ended {
-		err = fmt.Errorf("%w: it was removed", home.ErrNotFound)
+		return fmt.Errorf("%w: it was removed", home.ErrNotFound)
 	}
 	return err
 }

@@ -34,11 +34,17 @@ func (f *files) changed() (out []File, err error) {
 		names[name] = true
 	}
 	for name := range names {
-		now, rerr := f.read(name)
-		switch sum, known := f.known[name]; {
-		case rerr != nil:
-			err = errors.Join(err, rerr)
-		case sum != now.sum() && shared(name) && (known || !now.Gone):
+		if !shared(name) {
+			continue
+		}
+		now, readErr := f.read(name)
+		if readErr != nil {
+			err = errors.Join(err, readErr)
+			continue
+		}
+		was, known := f.known[name]
+		unheardOf := now.Gone && !known
+		if now.sum() != was && !unheardOf {
 			out = append(out, now)
 		}
 	}

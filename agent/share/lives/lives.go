@@ -195,17 +195,20 @@ func (c *Custody) endLog() error {
 		return c.id.Unread(err)
 	}
 	defer log.Close()
-	switch end := log.End(); {
-	case end.Offset < c.at.Mark.Offset: // a restored disk: the stream is read again
+	end := log.End().Offset
+	if end < c.at.Mark.Offset { // a restored disk: the stream is read again
 		c.at = position{}
 		if err := c.save(); err != nil {
 			return err
 		}
 		return fmt.Errorf("open %s: its log is shorter than it was; open it again", c.id.Name)
-	case end.Offset > c.at.Mark.Offset && !c.mine() && !c.at.Opening:
-		err = log.EndAt(c.at.Mark)
-		c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
 	}
+	toShip := c.mine() || c.at.Opening
+	if end == c.at.Mark.Offset || toShip {
+		return nil
+	}
+	err = log.EndAt(c.at.Mark)
+	c.lives.Log.Warn("what was recorded here and did not reach the store was set aside", "file", log.Torn)
 	return err
 }
 

@@ -62,6 +62,12 @@ func (s Segment) size() int {
 	return n
 }
 
+// isNews reports whether a segment says anything.
+func (s Segment) isNews() bool { return s.size() > 0 || s.Files != nil || s.Large != nil }
+
+// ends reports whether no host goes on with the life behind a segment.
+func (s Segment) ends() bool { return s.Begins && s.Host.ID == "" }
+
 func decode(text []byte) (s Segment, err error) {
 	parts, err := streams.Split(text, &s)
 	switch {
@@ -86,8 +92,11 @@ var own = []string{"LIFE.erased", "MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "ta
 
 // shared reports whether a file of that name goes with a life.
 func shared(name string) bool {
+	if slices.Contains(own, name) {
+		return true
+	}
 	trigger, _ := path.Match("triggers/[^.]*.toml", name)
-	return trigger && path.Clean(name) == name || slices.Contains(own, name)
+	return trigger && path.Clean(name) == name
 }
 
 // workspaceFile lists the files of the workspace as they were last stored.

@@ -82,29 +82,41 @@ type shipment struct {
 // kinds of lines it sent.
 func (c *Custody) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
 	p := &shipment{Custody: c, ctx: ctx, now: c.empty()}
-	changed, err := c.files.changed()
+	if sent, err = p.all(texts); err != nil {
+		return sent, fmt.Errorf("ship: %w", err)
+	}
+	return sent, nil
+}
+
+// all adds all that is new, and ships the last segment, too.
+func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
+	changed, err := p.files.changed()
+	if err != nil {
+		return nil, err
+	}
 	known := map[blobs.Hash]bool{}
 	for _, h := range texts {
-		if err == nil && !known[h] {
-			known[h], err = true, p.text(h)
+		if known[h] {
+			continue
+		}
+		known[h] = true
+		if err := p.text(h); err != nil {
+			return nil, err
 		}
 	}
 	for _, f := range changed {
-		if err == nil {
-			err = p.file(f)
+		if err := p.file(f); err != nil {
+			return nil, err
 		}
 	}
-	if err == nil {
-		sent, err = p.lines()
+	if sent, err = p.lines(); err != nil {
+		return sent, err
 	}
-	if now := p.now; err == nil && (now.size() > 0 || now.Files != nil || now.Large != nil || c.at.Opening) {
-		now.Opening = false
-		err = c.create(ctx, now)
+	if !p.now.isNews() && !p.at.Opening {
+		return sent, nil
 	}
-	if err != nil {
-		err = fmt.Errorf("ship: %w", err)
-	}
-	return sent, err
+	p.now.Opening = false
+	return sent, p.create(p.ctx, p.now)
 }
 
 // empty is a segment that says nothing.
@@ -214,7 +226,7 @@ func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time
 	for away := false; ; away = true {
 		asked = time.Now()
 		err = ask()
-		if !errors.Is(err, share.ErrAway) || ctx.Done() == nil || ctx.Err() != nil || home.Asked(c.id, home.WishStop) {
+		if !errors.Is(err, share.ErrAway) || c.givesUp(ctx) {
 			return asked, err
 		}
 		if !away {
@@ -224,6 +236,13 @@ func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time
 			_ = status.Write(c.id.Dir, shown) // a view
 		}
 	}
+}
+
+// givesUp reports whether a store that is away is not waited for: ctx never ends, or has ended, or somebody asks the
+// identity to stop.
+func (c *Custody) givesUp(ctx context.Context) bool {
+	waits := ctx.Done() != nil && ctx.Err() == nil
+	return !waits || home.Asked(c.id, home.WishStop)
 }
 
 func (c *Custody) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {

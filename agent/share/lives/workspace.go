@@ -68,13 +68,18 @@ func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]b
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // it went meanwhile
 		}
+		if err != nil {
+			return err
+		}
 		hash := blobs.Sum(data)
-		if err == nil && !known[hash] {
-			err = put(hash, data)
+		if !known[hash] {
+			if err := put(hash, data); err != nil {
+				return err
+			}
 		}
 		known[hash], left = true, left-int64(len(data))
 		fmt.Fprintf(&lines, "%s %o %s\n", hash, mode&0o700, name)
-		return err
+		return nil
 	})
 	return lines.Bytes(), err
 }
@@ -87,14 +92,14 @@ func readIn(root *os.Root, name string, most int64) (data []byte, mode fs.FileMo
 	}
 	defer f.Close()
 	fi, err := f.Stat()
-	if err == nil && (fi.Size() > most || !fi.Mode().IsRegular()) {
-		err = ErrLargeWorkspace
+	if err != nil {
+		return nil, 0, err
 	}
-	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(f, most))
-		mode = fi.Mode().Perm()
+	if fi.Size() > most || !fi.Mode().IsRegular() {
+		return nil, 0, ErrLargeWorkspace
 	}
-	return data, mode, err
+	data, err = io.ReadAll(io.LimitReader(f, most))
+	return data, fi.Mode().Perm(), err
 }
 
 // ignored reports whether a .gitignore above a file ignores it.
@@ -174,7 +179,14 @@ func hashIn(root *os.Root, name string) (l listed) {
 func makeWay(root *os.Root, name string, isStored bool) error {
 	for at := name; at != "."; at = path.Dir(at) {
 		fi, err := root.Lstat(at)
-		if err != nil || at != name && fi.IsDir() || at == name && isStored {
+		if err != nil {
+			continue // nothing is there
+		}
+		stays := fi.IsDir()
+		if at == name {
+			stays = isStored
+		}
+		if stays {
 			continue
 		}
 		aside := at + ".here"

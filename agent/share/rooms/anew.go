@@ -94,7 +94,10 @@ func erased(was, now []byte) (pieces []durable.Piece) {
 	at := 0
 	for l := range bytes.Lines(now) {
 		end := at + len(l)
-		if end <= len(was) && !bytes.Equal(was[at:end], l) && masks(was[at:end], l) {
+		if end > len(was) {
+			break
+		}
+		if old := was[at:end]; !bytes.Equal(old, l) && masks(old, l) {
 			pieces = append(pieces, durable.Piece{At: int64(at), Data: l})
 		}
 		at = end

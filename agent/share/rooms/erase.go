@@ -105,11 +105,14 @@ func never([]byte) bool { return false }
 // was erased.
 func (s *round) masked(i *item, at int64) error {
 	now, _, err := tail(Path(s.Dir, i.Room), at, int64(len(i.lines)))
-	if err == nil && len(now) < len(i.lines) {
-		err = durable.ErrShort
-	}
-	if err != nil || bytes.Equal(now, i.lines) || !masks(i.lines, now) {
+	if err != nil {
 		return err
+	}
+	if len(now) < len(i.lines) {
+		return durable.ErrShort
+	}
+	if bytes.Equal(now, i.lines) || !masks(i.lines, now) {
+		return nil
 	}
 	i.lines = now
 	if i.Large.IsZero() {

@@ -39,12 +39,18 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 		}
 	}
 	now, err := durable.Swap(path, append(text, pending...), perm, func(fi fs.FileInfo) bool {
-		return looked == nil && fi == nil || durable.Unchanged(looked, fi)
+		if looked == nil {
+			return fi == nil
+		}
+		return durable.Unchanged(looked, fi)
 	})
-	if now == nil && err == nil && looked != nil {
-		err = durable.Remove(aside)
+	if err != nil {
+		return false, err
 	}
-	return now != nil, err
+	if now == nil && aside != "" { // the file stays, and so needs no other name
+		return false, durable.Remove(aside)
+	}
+	return now != nil, nil
 }
 
 // replaced returns the files in late with how far they were read. It removes names of those that rooms have still.
@@ -69,27 +75,40 @@ func (s *round) replaced() map[string]int64 {
 // drained returns what was appended to files that were replaced, and removes those to which nobody can append any more.
 func (s *round) drained() (items []item, err error) {
 	for name, from := range s.replaced() {
-		path := filepath.Join(s.in(late), name)
-		held := durable.Held(path) // if not, it stays as it is
-		text, _, err := tail(path, from, all)
-		lines := whole(text)
-		end := len(lines)
-		if end == 0 && len(text) > 0 && !held { // nobody will finish it
-			lines, end = append(text, '\n'), len(text)
-		}
-		if err == nil && len(lines) > 0 {
-			room, _, _ := strings.Cut(name, ".")
-			var i item
-			i, err = s.item(room, lines, false)
-			i.From, i.Upto = name, from+int64(end)
-			items = append(items, i)
-		} else if err == nil && !held {
-			err = durable.Remove(path)
-			delete(s.step.Late, name)
-		}
+		i, err := s.drain(name, from)
 		if err != nil {
 			return nil, err
 		}
+		if len(i.lines) > 0 {
+			items = append(items, i)
+		}
 	}
 	return items, nil
+}
+
+// drain returns what was appended to one file in late behind an offset. It removes a file that nobody has open and that
+// has no more.
+func (s *round) drain(name string, from int64) (i item, err error) {
+	path := filepath.Join(s.in(late), name)
+	held := durable.Held(path) // if not, it stays as it is
+	text, _, err := tail(path, from, all)
+	if err != nil {
+		return i, err
+	}
+	lines := whole(text)
+	end := len(lines)
+	if end == 0 && !held {
+		if len(text) == 0 {
+			delete(s.step.Late, name)
+			return i, durable.Remove(path)
+		}
+		lines, end = append(text, '\n'), len(text) // nobody will finish it
+	}
+	if len(lines) == 0 {
+		return i, nil
+	}
+	room, _, _ := strings.Cut(name, ".")
+	i, err = s.item(room, lines, false)
+	i.From, i.Upto = name, from+int64(end)
+	return i, err
 }

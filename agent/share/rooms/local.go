@@ -108,6 +108,10 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 	if err != nil {
 		return nil, false, nil, err
 	}
+	sound = bytes.HasPrefix(theirs, mine)
+	if bytes.HasPrefix(mine, theirs) { // also where a line there is not whole
+		return nil, sound, looked, nil
+	}
 	left := map[string]int{}
 	for l := range bytes.Lines(mine) {
 		left[string(l)]++
@@ -115,11 +119,12 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 	for l := range bytes.Lines(theirs) {
 		known := left[string(l)] > 0
 		left[string(l)]--
-		if !known && len(bytes.TrimSpace(l)) > 0 && !bytes.HasPrefix(mine, theirs) {
+		blank := len(bytes.TrimSpace(l)) == 0
+		if !known && !blank {
 			lines = append(lines, l...)
 		}
 	}
-	return lines, bytes.HasPrefix(theirs, mine), looked, nil
+	return lines, sound, looked, nil
 }
 
 // all is more than a file has.
@@ -160,8 +165,9 @@ func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
 func (s *round) deliver(room string, a *add, again bool) error {
 	path := chat.Path(s.Dir, room)
 	rest, whole := bytes.CutPrefix(a.Lines, a.Mine)
-	done := slices.Concat(a.Lines, a.Waits)
+	delivered := slices.Concat(a.Lines, a.Waits)
 	appended := again && whole && len(a.Waits) == 0
+	nothingNew := whole && len(rest) == 0
 	for {
 		there, looked, err := tail(path, a.At, all)
 		switch {
@@ -169,7 +175,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 			return err
 		case !s.sound(room, a.At): // what somebody changed: the next look finds out what is new in it
 			return nil
-		case whole && len(rest) == 0 || again && bytes.HasPrefix(there, done):
+		case nothingNew, again && bytes.HasPrefix(there, delivered):
 			return nil
 		case whole && bytes.Equal(there, a.Mine):
 			from, _, err := durable.Append(path, rest, 0o600)

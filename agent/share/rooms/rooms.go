@@ -219,10 +219,11 @@ func (s *round) pull() error {
 			return nil
 		})
 		more = err == full
-		switch {
-		case errors.Is(err, streams.ErrAnew) && s.anew == "":
+		if errors.Is(err, streams.ErrAnew) && s.anew == "" {
 			return s.readAnew()
-		case err != nil && !more && err != io.EOF:
+		}
+		cutHere := more || err == io.EOF
+		if err != nil && !cutHere {
 			return s.unread(err)
 		}
 		if next.N > s.step.N {

@@ -101,14 +101,16 @@ func (b Book) Push(ctx context.Context, text []byte, whole bool) error {
 	if whole || p.Whole == 0 {
 		p.Whole = p.N
 	}
-	err = b.CreateNewest(ctx, b.Stream, p.N, Join(bookHead{p.Whole, Nonce()}, text))
-	if err == nil {
-		err = b.keep(p)
+	if err := b.CreateNewest(ctx, b.Stream, p.N, Join(bookHead{p.Whole, Nonce()}, text)); err != nil {
+		return err
 	}
-	if err == nil && whole && p.N > 1 {
-		err = b.Delete(ctx, b.Stream, p.N-1, func(int) bool { return false })
+	if err := b.keep(p); err != nil {
+		return err
 	}
-	return err
+	if !whole || p.N == 1 {
+		return nil
+	}
+	return b.Delete(ctx, b.Stream, p.N-1, func(int) bool { return false })
 }
 
 // Last returns the newest text; nil where there is none.

@@ -28,7 +28,8 @@ func Split(text []byte, head any) (parts [][]byte, err error) {
 	for len(rest) > 0 {
 		line, behind, _ := bytes.Cut(rest, []byte("\n"))
 		size, err := strconv.Atoi(string(line))
-		if err != nil || size < 0 || size > len(behind) {
+		fits := size >= 0 && size <= len(behind)
+		if err != nil || !fits {
 			return nil, errors.New("it ends early")
 		}
 		parts, rest = append(parts, behind[:size]), behind[size:]

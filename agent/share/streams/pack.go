@@ -86,19 +86,26 @@ func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) 
 		p, err = h.pack(ctx, before+1)
 		return p.To > after
 	})
-	for k := first; err == nil && k <= h.last && after < h.to; k++ {
-		var p pack
-		p, err = h.pack(ctx, k)
+	if err != nil {
+		return after, err
+	}
+	for k := first; k <= h.last && after < h.to; k++ {
+		p, err := h.pack(ctx, k)
+		if err != nil {
+			return after, err
+		}
 		for i, text := range p.texts {
-			if n := p.From + i; err == nil && n > after {
-				err = f(n, text)
+			n := p.From + i
+			if n <= after {
+				continue
+			}
+			if err := f(n, text); err != nil {
+				return after, err
 			}
 		}
-		if err == nil {
-			after = p.To
-		}
+		after = p.To
 	}
-	return after, err
+	return after, nil
 }
 
 // put adds a text to the pack that is being made, which is stored when it is full.

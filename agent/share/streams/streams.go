@@ -112,11 +112,11 @@ func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int
 		return from, err
 	}
 	h, err := s.shelf(ctx, stream)
-	if err == nil && from.N > 0 && from.Gen != h.gen {
-		err = fmt.Errorf("read %s: %w", stream, ErrAnew)
-	}
 	if err != nil {
 		return from, err
+	}
+	if from.N > 0 && from.Gen != h.gen {
+		return from, fmt.Errorf("read %s: %w", stream, ErrAnew)
 	}
 	from.Gen = h.gen
 	if h.to > from.N {
@@ -142,10 +142,13 @@ var ErrLess = errors.New("the store has less than it had: it is not mounted, was
 // newestBehind is Newest of a stream that was read so far. A directory that is not mounted has none.
 func (s *Streams) newestBehind(ctx context.Context, stream string, from At) (int, error) {
 	newest, err := s.Newest(ctx, stream, from.N)
-	if err == nil && newest == 0 && from.N > 0 {
-		err = fmt.Errorf("read %s: %w", stream, ErrLess)
+	if err != nil {
+		return newest, err
 	}
-	return newest, err
+	if newest == 0 && from.N > 0 {
+		return 0, fmt.Errorf("read %s: %w", stream, ErrLess)
+	}
+	return newest, nil
 }
 
 // Holds returns ErrLess unless the store has the text with number n of a stream.
