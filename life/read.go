@@ -78,6 +78,16 @@ func (l *Log) Back(before int64, f func(e Event, offset int64) (more bool)) erro
 	return verified(l.file, before, l.path, f)
 }
 
+// ReadBack is Back of the log at path, which it opens with View and closes. It returns the log's size in bytes.
+func ReadBack(path string, before int64, f func(e Event, offset int64) (more bool)) (size int64, err error) {
+	l, err := View(path)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Size(), l.Back(before, f)
+}
+
 // Seek finds where the first line begins that was written at a moment or later, by halving the log: one of several,
 // where the clock was put back, and the end where nothing was.
 func (l *Log) Seek(t time.Time) (int64, error) {

@@ -245,23 +245,14 @@ func (t *transcript) toggle() {
 	}
 }
 
-// recent is the place in a log behind which the newest lines stand, n at least. It is before lines of
-// a room, so that turns begin with what they answer.
+// recent returns the ID of an event behind which a log has at least n lines, or "" for all of a shorter one. The first of
+// these is a line that was heard, so that a turn comes with the line that it answers.
 func recent(path string, n int) (after string) {
-	log, err := life.View(path)
-	if err != nil {
-		return ""
-	}
-	defer log.Close()
-	at := int64(0)
-	_ = log.Back(0, func(e life.Event, offset int64) bool { // what is damaged ends it
+	_, _ = life.ReadBack(path, 0, func(e life.Event, offset int64) (more bool) { // what is damaged ends it
 		n--
-		at = offset
+		after = strconv.FormatInt(offset, 10)
 		return n > 0 || e.Kind != "inbound"
 	})
-	if at > 0 {
-		after = strconv.FormatInt(at, 10)
-	}
 	return after
 }
 

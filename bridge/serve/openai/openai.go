@@ -290,12 +290,7 @@ func (h *handler) say(r *http.Request, id home.Identity, room string, q request,
 
 // sayingAt is an ID behind which the events of a line come, some of others before.
 func sayingAt(path string, said backend.Said) (after string, err error) {
-	log, err := life.View(path)
-	if err != nil {
-		return "", err
-	}
-	defer log.Close()
-	err = log.Back(0, func(line life.Event, offset int64) (more bool) {
+	_, err = life.ReadBack(path, 0, func(line life.Event, offset int64) (more bool) {
 		after = strconv.FormatInt(offset, 10)
 		return line.At.After(said.At.Add(-time.Minute)) // it was not heard before it was said
 	})

@@ -38,31 +38,33 @@ const daysShown = 30
 // daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads no more of LIFE than these
 // have.
 func daysOf(id home.Identity, zone *time.Location, most int) (list []day, older bool, err error) {
-	log, err := life.View(id.LIFE())
-	if err != nil {
-		return nil, false, id.Unread(err)
-	}
-	defer log.Close()
 	days := map[string]event.Tokens{}
-	err = log.Back(0, func(line life.Event, _ int64) bool {
-		spent, used := event.As[event.Spent](line)
-		if reply, ok := event.As[event.Reply](line); ok {
-			spent.Tokens, used = reply.Tokens, true
+	_, err = life.ReadBack(id.LIFE(), 0, func(line life.Event, _ int64) (more bool) {
+		used, ok := usedBy(line)
+		if !ok {
+			return true
 		}
-		if used {
-			date := cmp.Or(spent.Day, line.At.In(zone).Format(time.DateOnly))
-			if _, known := days[date]; !known && len(days) == most {
-				older = true
-				return false
-			}
-			days[date] = sum(days[date], spent.Tokens)
+		date := cmp.Or(used.Day, line.At.In(zone).Format(time.DateOnly))
+		if _, known := days[date]; !known && len(days) == most {
+			older = true
+			return false
 		}
+		days[date] = sum(days[date], used)
 		return true
 	})
 	for _, date := range slices.Backward(slices.Sorted(maps.Keys(days))) {
 		list = append(list, day{date, days[date]})
 	}
 	return list, older, id.Unread(err)
+}
+
+// usedBy returns the tokens that a line tells of, if it tells of any.
+func usedBy(line life.Event) (used event.Tokens, ok bool) {
+	if reply, ok := event.As[event.Reply](line); ok {
+		return reply.Tokens, true
+	}
+	spent, ok := event.As[event.Spent](line)
+	return spent.Tokens, ok
 }
 
 func sum(a, b event.Tokens) event.Tokens {

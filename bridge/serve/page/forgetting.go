@@ -113,14 +113,9 @@ type placed struct {
 
 // readEpochs reads the newest epochs before a place of LIFE, and no more of it than they have.
 func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, older int64, err error) {
-	log, err := life.View(id.LIFE())
-	if err != nil {
-		return nil, 0, id.Unread(err)
-	}
-	defer log.Close()
 	var lines []placed
 	seen := map[string]bool{} // epochs
-	err = log.Back(before, func(e life.Event, at int64) bool {
+	_, err = life.ReadBack(id.LIFE(), before, func(e life.Event, at int64) (more bool) {
 		lines = append(lines, placed{e, at})
 		if e.Kind == life.Epoch {
 			seen[e.Arg(0)] = true

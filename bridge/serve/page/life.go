@@ -16,20 +16,26 @@ import (
 	"lethe/life"
 )
 
-// log is all that happened, by windows from the end.
+// log shows what happened, window by window from the end.
 var log = view{Name: "life", Title: "Life", data: lifeOf}
 
 type lifeData struct {
 	Kind   string
 	Kinds  []string
 	Events []happening
-	Lines  int    // of LIFE, that were looked at
-	Older  int64  // the window begins at this byte of LIFE; 0: there is no older one
-	Newest bool   // the window goes to the end
-	After  string // the last event that was looked at
+	window
+	After string // the last event that was looked at
 }
 
-// happening is an event as it is shown. A call and its result are one.
+// window is a run of lines of LIFE.
+type window struct {
+	Lines  int
+	Older  int64 // where it begins, in bytes; 0: no line is older
+	end    int64 // where it ends
+	Newest bool  // no line is newer
+}
+
+// happening is an event as it is shown. A call and its result make one.
 type happening struct {
 	events.Event
 	About  string        // what a call is about
@@ -77,13 +83,18 @@ func lifeOf(f *frame, r *http.Request) (any, error) {
 	if d.Kind != "" {
 		lines = lifeSought
 	}
-	got, err := f.window(before, lines, d)
+	d.window, err = f.window(before, lines)
 	if errors.Is(err, life.ErrOtherLog) {
-		err = report.Invalid("no line of LIFE begins at %d; leave out before", before)
+		return nil, report.Invalid("no line of LIFE begins at %d; leave out before", before)
 	}
 	if err != nil {
 		return nil, err
 	}
+	got, err := f.happened(d.window)
+	if err != nil {
+		return nil, err
+	}
+	d.After = idAt(d.end)
 	d.take(f, got)
 	if d.Newest {
 		f.Live = d.After
@@ -91,33 +102,27 @@ func lifeOf(f *frame, r *http.Request) (any, error) {
 	return d, nil
 }
 
-// window reads the events of so many lines of LIFE that end at a byte, or at the end for 0 or less.
-func (f *frame) window(before int64, lines int, d *lifeData) ([]events.Event, error) {
-	log, err := life.View(f.ID.LIFE())
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	size := log.Size()
-	if before <= 0 || before >= size {
-		before, d.Newest = size, true
-	}
-	err = log.Back(before, func(_ life.Event, offset int64) bool {
-		d.Older, d.Lines = offset, d.Lines+1
-		return d.Lines < lines
+// window finds so many lines of LIFE before a byte, or before its end for 0 or less.
+func (f *frame) window(before int64, lines int) (w window, err error) {
+	size, err := life.ReadBack(f.ID.LIFE(), before, func(_ life.Event, offset int64) bool {
+		w.Older = offset
+		w.Lines++
+		return w.Lines < lines
 	})
-	if err != nil {
-		return nil, err
+	w.end = before
+	if before <= 0 || before >= size {
+		w.end, w.Newest = size, true
 	}
-	after := ""
-	if d.Older > 0 {
-		after = strconv.FormatInt(d.Older, 10)
-	}
-	d.After = strconv.FormatInt(before, 10)
-	return f.read(after, before, -1)
+	return w, err
 }
 
-// read reads events behind an ID up to a byte of LIFE, and not many more than most; below 0, all that there are.
+// happened reads the events of a window.
+func (f *frame) happened(w window) ([]events.Event, error) { return f.read(idAt(w.Older), w.end, -1) }
+
+// idAt is the ID behind which the events of the line come that begins at a byte of LIFE.
+func idAt(offset int64) string { return strconv.FormatInt(offset, 10) }
+
+// read reads the events behind an ID, up to a byte of LIFE and at most so many; a bound below 0 is none.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
 	s, err := f.Events(f.ID, after)
 	if err != nil {
@@ -128,8 +133,7 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 		if err != nil {
 			return nil, err
 		}
-		at, _, inside := strings.Cut(e.ID, ".")
-		if n, _ := strconv.ParseInt(at, 10, 64); to >= 0 && (n > to || inside && n == to) || len(got) == most {
+		if len(got) == most || to >= 0 && isBehind(e, to) {
 			break
 		}
 		got = append(got, e)
@@ -137,18 +141,22 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 	return got, nil
 }
 
-// take takes over what is to be shown: of all kinds, not what each turn has.
+// isBehind reports whether an event stands behind a byte at which a line of LIFE ends. Its ID is the byte at which its
+// line ends, or, where the line has further events, the byte at which the line begins and a number.
+func isBehind(e events.Event, end int64) bool {
+	offset, _, further := strings.Cut(e.ID, ".")
+	at, _ := strconv.ParseInt(offset, 10, 64)
+	return at > end || further && at == end
+}
+
+// take takes over the events that are to be shown.
 func (d *lifeData) take(f *frame, got []events.Event) {
-	day := ""
-	for _, e := range got {
-		d.After = e.ID
+	if len(got) > 0 {
+		d.After = got[len(got)-1].ID
 	}
+	day := ""
 	for _, h := range join(got) {
-		wanted := slices.Contains(kinds[d.Kind], h.Type)
-		if d.Kind == "" {
-			wanted = h.Type != events.Usage && (h.Type != events.TurnEnd || h.Why != "" && h.Why != "asked")
-		}
-		if !wanted {
+		if !d.shows(h.Event) {
 			continue
 		}
 		this := h.At.In(f.Clock()).Format(time.DateOnly)
@@ -157,9 +165,20 @@ func (d *lifeData) take(f *frame, got []events.Event) {
 	}
 }
 
-// join makes a call and its result one, and so a line and the answer that it is.
+// shows reports whether an event is of the kind that is looked for. Events that each turn has are of no kind.
+func (d *lifeData) shows(e events.Event) bool {
+	switch {
+	case d.Kind != "":
+		return slices.Contains(kinds[d.Kind], e.Type)
+	case e.Type == events.TurnEnd:
+		return e.Why != "" && e.Why != "asked"
+	}
+	return e.Type != events.Usage
+}
+
+// join makes one happening of a call and its result, and one of an answer and its line.
 func join(got []events.Event) (list []happening) {
-	calls := map[string]int{}
+	calls := map[string]int{} // their places in list, by entry
 	for _, e := range got {
 		if i, ok := calls[e.Entry]; ok && e.Type == events.ToolResult {
 			list[i].Result = &e
@@ -170,8 +189,11 @@ func join(got []events.Event) (list []happening) {
 		case events.ToolRequest:
 			calls[e.Entry], h.About = len(list), blobs.Gist(e.Brief())
 		case events.Answered: // the line before it has the words
-			if last := len(list) - 1; last >= 0 && list[last].Type == events.UserMessage {
-				h.Line, h.Text, list = list[last].Line, answerOf(e.Choice, list[last].Text), list[:last]
+			last := len(list) - 1
+			if last >= 0 && list[last].Type == events.UserMessage {
+				line := list[last]
+				h.Line, h.Text = line.Line, answerOf(e.Choice, line.Text)
+				list = list[:last]
 			}
 		}
 		h.Shown = e.Originals()
@@ -183,7 +205,7 @@ func join(got []events.Event) (list []happening) {
 	return list
 }
 
-// answerOf is an answer in words: those of its line, and for a number or less the option that it chooses.
+// answerOf returns an answer in words: the words of its line, or the option where the line has a number or less.
 func answerOf(choice, line string) string {
 	_, said := chat.Cited(line)
 	if len(said) < len(choice) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -223,16 +222,19 @@ func (f *frame) lately(before time.Time) (list []happening, turn string, err err
 			return nil, "", err
 		}
 	}
-	var w lifeData
-	got, err := f.window(to, latelySeen, &w)
-	turn = w.After
-	last := strconv.FormatInt(w.Older, 10)
+	w, err := f.window(to, latelySeen)
+	if err != nil {
+		return nil, "", err
+	}
+	got, err := f.happened(w)
+	end := idAt(w.end)
+	turn, last := end, idAt(w.Older)
 	for _, e := range got {
 		switch e.Type {
 		case events.TurnStart:
 			turn = last
 		case events.TurnEnd:
-			turn = w.After
+			turn = end
 		}
 		last = e.ID
 	}
