@@ -13,12 +13,11 @@
 // What it guarantees:
 //
 //   - The same request gets the same answer. There is no clock and no randomness.
-//   - Usage tells as cached what earlier requests had of whole messages, by blocks of
-//     64 tokens, apart for every user_id. See Tokens for how tokens are counted.
+//   - Usage counts tokens as Tokens does, and none of them as cached.
 //   - After the results of its calls it answers: it never goes on for ever.
-//   - Memory is bounded: the cache holds hashes, not texts.
+//   - It keeps nothing of a request.
 //
-// Package internal/test/rehearsal adds scripts, what a provider refuses, and what it does wrong.
+// Package internal/test/rehearsal adds a prefix cache, scripts, what a provider refuses, and what it does wrong.
 //
 // The model itself is not intelligent and says so.
 package rehearsal

@@ -2,15 +2,12 @@ package rehearsal
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -19,6 +16,8 @@ type Options struct {
 	Pace time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
 	// Answer says what to answer a request; nil, and what it returns as nil, is the model's own answer.
 	Answer func(context.Context, *Request) *Answer
+	// Cached tells how many tokens of a request that gets this answer a prefix cache would have; nil: 0.
+	Cached func(context.Context, *Request, Answer) int
 }
 
 // Answer is what the model says. Calls without ids get some.
@@ -37,9 +36,6 @@ const maxBody = 64 << 20
 type Server struct {
 	opts     Options
 	listener net.Listener // set by Listen, before Serve
-
-	mu   sync.Mutex
-	seen map[[sha256.Size]byte]bool // ends of messages
 }
 
 // New returns a server. It starts nothing.
@@ -47,7 +43,10 @@ func New(o Options) *Server {
 	if o.Answer == nil {
 		o.Answer = func(context.Context, *Request) *Answer { return nil }
 	}
-	return &Server{opts: o, seen: map[[sha256.Size]byte]bool{}}
+	if o.Cached == nil {
+		o.Cached = func(context.Context, *Request, Answer) int { return 0 }
+	}
+	return &Server{opts: o}
 }
 
 // Listen binds a loopback address, such as "127.0.0.1:0", and returns the base
@@ -111,14 +110,9 @@ func refuse(w http.ResponseWriter, status int, message string) {
 
 // play streams the answer to a request.
 func (s *Server) play(x *exchange) {
-	request := x.req.ends()
-	input := request[len(request)-1]
-	x.id = hex.EncodeToString(input.hash[:10])
 	answer := x.answer(s.opts.Answer(x.ctx, x.req))
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
-	if x.stream(answer, answer.usage(input.tokens, s.hit(request))) { // the client got it whole
-		s.hit(x.req.ends(Message{"assistant", &answer.Text, &answer.Reasoning, answer.Calls, ""}))
-	}
+	x.stream(answer, answer.usage(x.req.tokens(), s.opts.Cached(x.ctx, x.req, answer)))
 }

@@ -21,7 +21,6 @@ type exchange struct {
 	w    http.ResponseWriter
 	ctx  context.Context // done when the client leaves
 	req  *Request
-	id   string
 	pace time.Duration
 }
 
@@ -38,7 +37,7 @@ func (x *exchange) answer(given *Answer) (a Answer) {
 	usual := "stop"
 	a.Calls = slices.Clone(a.Calls)
 	for i, c := range a.Calls {
-		a.Calls[i].ID = cmp.Or(c.ID, fmt.Sprintf("call_%02d_%s", i, x.id))
+		a.Calls[i].ID = cmp.Or(c.ID, fmt.Sprintf("call_%02d_%s", i, x.req.id))
 		usual = "tool_calls"
 	}
 	a.Finish = cmp.Or(a.Finish, usual)
@@ -49,8 +48,8 @@ func (x *exchange) answer(given *Answer) (a Answer) {
 	return a
 }
 
-// stream plays the answer, then the usage and [DONE]. False: the client has left.
-func (x *exchange) stream(a Answer, usage object) bool {
+// stream plays the answer, then the usage and [DONE], until the client leaves.
+func (x *exchange) stream(a Answer, usage object) {
 	pieces := deltas(a)
 	for i, delta := range pieces {
 		choice := object{"index": 0, "delta": delta, "finish_reason": nil, "logprobs": nil}
@@ -64,17 +63,20 @@ func (x *exchange) stream(a Answer, usage object) bool {
 			}
 		}
 		if !x.event([]object{choice}, nil) {
-			return false
+			return
 		}
 	}
-	return (!x.req.IncludeUsage || x.event([]object{}, usage)) && x.send("data: [DONE]\n\n")
+	if x.req.IncludeUsage && !x.event([]object{}, usage) {
+		return
+	}
+	x.send("data: [DONE]\n\n")
 }
 
 // event sends choices, and the usage if it is told, as a server-sent event. It has no clock. False: the client has
 // left.
 func (x *exchange) event(choices []object, usage object) bool {
 	e := object{
-		"id": "rehearsal-" + x.id, "object": "chat.completion.chunk", "created": 0, "model": x.req.Model,
+		"id": "rehearsal-" + x.req.id, "object": "chat.completion.chunk", "created": 0, "model": x.req.Model,
 		"system_fingerprint": "fp_rehearsal", "choices": choices,
 	}
 	if usage != nil {

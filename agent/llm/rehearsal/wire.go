@@ -1,10 +1,10 @@
 package rehearsal
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"slices"
 )
 
 // Request is a chat/completions request as it was received.
@@ -16,12 +16,8 @@ type Request struct {
 	MaxTokens    int      // 0: not given
 	IncludeUsage bool
 
-	head, tools string // what belongs to the prefix beside the messages: parameters, and the tools in JSON
-}
-
-// ends measures the request, with more messages behind it.
-func (r *Request) ends(more ...Message) []end {
-	return ends(r.head, r.tools, slices.Concat(r.Messages, more)...)
+	id    string // names what it asks
+	tools string // in JSON
 }
 
 // Message is one message of a request. Content and Reasoning are nil when the
@@ -57,13 +53,11 @@ type wireRequest struct {
 	Messages      []wireMessage
 	Tools         json.RawMessage
 	Thinking      struct{ Type string }
-	Effort        string `json:"reasoning_effort"`
-	MaxTokens     int    `json:"max_tokens"`
+	MaxTokens     int `json:"max_tokens"`
 	Stream        bool
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	UserID string `json:"user_id"`
 }
 
 type wireMessage struct {
@@ -92,10 +86,10 @@ func readRequest(body []byte) (*Request, error) {
 	if !w.Stream || len(w.Messages) == 0 {
 		return nil, errors.New("a request has messages here, and wants its answer as a stream")
 	}
+	sum := sha256.Sum256(body)
 	r := &Request{
 		Model: w.Model, MaxTokens: w.MaxTokens, Thinking: w.Thinking.Type != "disabled",
-		IncludeUsage: w.StreamOptions.IncludeUsage, tools: string(w.Tools),
-		head: fmt.Sprintf("%q %q %q %d %q", w.Model, w.Thinking.Type, w.Effort, w.MaxTokens, w.UserID),
+		IncludeUsage: w.StreamOptions.IncludeUsage, id: hex.EncodeToString(sum[:10]), tools: string(w.Tools),
 	}
 	var tools []struct{ Function struct{ Name string } }
 	_ = json.Unmarshal(w.Tools, &tools) // none, if they are no list of functions

@@ -1,11 +1,13 @@
-// Package rehearsal is the offline model, as package agent/llm/rehearsal has it, with a script for tests: what it says to
-// which request, and how a provider misbehaves.
+// Package rehearsal is the offline model of package agent/llm/rehearsal for tests. It adds a prefix cache, which counts
+// whole messages in blocks of 64 tokens, apart for every user_id; and a script: what the model says to which request,
+// and how a provider misbehaves.
 package rehearsal
 
 import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -48,6 +50,7 @@ type Server struct {
 	steps []Step     // those with uses left, in order
 	kept  []Recorded // oldest first
 	usage Usage
+	seen  map[[sha256.Size]byte]bool // what the cache knows: ends of messages
 }
 
 // Recorded is a request as it came in.
@@ -68,9 +71,9 @@ type Usage struct {
 
 // New returns a server. It starts nothing.
 func New(o Options) *Server {
-	s := &Server{opts: o, steps: slices.Clone(o.Script)}
+	s := &Server{opts: o, steps: slices.Clone(o.Script), seen: map[[sha256.Size]byte]bool{}}
 	s.opts.Window = cmp.Or(o.Window, DefaultWindow)
-	s.model = rehearsal.New(rehearsal.Options{Answer: s.answer})
+	s.model = rehearsal.New(rehearsal.Options{Answer: s.answer, Cached: s.cached})
 	return s
 }
 
@@ -107,6 +110,7 @@ func (s *Server) Usage() Usage {
 type exchange struct {
 	w    http.ResponseWriter
 	r    *http.Request
+	body []byte // as the model reads it
 	step Step
 }
 
@@ -142,6 +146,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if refused == nil && r.Method == http.MethodPost {
 		refused = refusal(text, s.opts.Window)
 	}
+	x.body = text
 	s.keep(func() { s.kept = append(s.kept, Recorded{Body: body}) })
 	made := httptest.NewRecorder()
 	if refused == nil {

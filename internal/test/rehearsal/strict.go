@@ -87,22 +87,13 @@ func refusal(body []byte, window int) error {
 		m.Message.Calls = c.calls(i, m)
 		c.message(i, m.Message, w.Thinking.Type != "disabled")
 		messages = append(messages, m.Message)
-		input += size(m.Message)
+		input += m.Message.Tokens()
 	}
 	c.conversation(messages)
 	c.unless(input+most <= window, "This model's maximum context length is %d tokens. However, you requested "+
 		"%d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
 		window, input+most, input, most)
 	return c.err
-}
-
-// size is how many tokens a message has, as the offline model counts them, with its frame.
-func size(m rehearsal.Message) int {
-	n := 4 + rehearsal.Tokens(m.Text()) + rehearsal.Tokens(*cmp.Or(m.Reasoning, new(string)))
-	for _, call := range m.Calls {
-		n += rehearsal.Tokens(call.Name) + rehearsal.Tokens(call.Arguments)
-	}
-	return n
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)

@@ -2,62 +2,8 @@ package rehearsal
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"fmt"
 	"unicode"
 )
-
-// blockTokens is the granularity in which the cache counts: a hit is a multiple of it.
-const blockTokens = 64
-
-// maxEnds bounds what the cache holds to about 10 MB.
-const maxEnds = 1 << 17
-
-// An end is a point of a request at which a message ends: the hash of all before it, and the tokens of that.
-type end struct {
-	hash   [sha256.Size]byte
-	tokens int
-}
-
-// ends measures a request. Its head is whatever belongs to the prefix beside the messages; of that only the tools are
-// text. The ids of calls are no part of it: the service's own rendering has none, and clients rename them.
-func ends(head, tools string, messages ...Message) (out []end) {
-	h, tokens := sha256.New(), Tokens(tools)
-	put := func(texts ...string) {
-		for _, s := range texts {
-			fmt.Fprintf(h, "%d %s", len(s), s)
-		}
-	}
-	put(head, tools)
-	for _, m := range messages {
-		reasoning := *cmp.Or(m.Reasoning, new(string))
-		put(m.Role, reasoning, m.Text())
-		tokens += messageTokens + Tokens(reasoning) + Tokens(m.Text())
-		for _, c := range m.Calls {
-			put("call", c.Name, c.Arguments)
-			tokens += Tokens(c.Name) + Tokens(c.Arguments)
-		}
-		out = append(out, end{[sha256.Size]byte(h.Sum(nil)), tokens})
-	}
-	return out
-}
-
-// hit returns how many tokens of a request the cache serves: all up to the last message that ended so in an earlier
-// request or with a reply to one. Then the cache knows this one.
-func (s *Server) hit(request []end) (tokens int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.seen) > maxEnds {
-		clear(s.seen)
-	}
-	for _, e := range request {
-		if s.seen[e.hash] {
-			tokens = e.tokens / blockTokens * blockTokens
-		}
-		s.seen[e.hash] = true
-	}
-	return tokens
-}
 
 // Tokens estimates how many tokens a text is: four ASCII characters, two other
 // letters, or one CJK character make a token, and a started token counts. It is
@@ -97,6 +43,24 @@ func cut(text string, n int) string {
 		}
 	}
 	return text
+}
+
+// Tokens is the size of a message in a prompt, with its frame.
+func (m Message) Tokens() int {
+	n := messageTokens + Tokens(*cmp.Or(m.Reasoning, new(string))) + Tokens(m.Text())
+	for _, c := range m.Calls {
+		n += Tokens(c.Name) + Tokens(c.Arguments)
+	}
+	return n
+}
+
+// tokens is the size of the prompt.
+func (r *Request) tokens() int {
+	n := Tokens(r.tools)
+	for _, m := range r.Messages {
+		n += m.Tokens()
+	}
+	return n
 }
 
 // output counts the tokens of an answer.
