@@ -14,7 +14,8 @@ type ledger struct{ *Shared }
 
 func (l ledger) book() (streams.Book, error) {
 	err := l.connect()
-	return streams.Book{Streams: l.lives.Streams, Stream: "ledger", File: filepath.Join(l.home.Dir, "share", "ledger")}, err
+	file := filepath.Join(l.home.Dir, "share", "ledger")
+	return streams.Book{Streams: l.lives.Streams, Stream: "ledger", File: file}, err
 }
 
 func (l ledger) Pull(f func(lines []byte, whole bool) error) error {

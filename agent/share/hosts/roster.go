@@ -148,7 +148,8 @@ func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
 		}
 	}
 	if err := s.tell(s.untilEnd(), rosterRoom, l); err != nil {
-		s.log.Warn("other hosts were not told where a life goes on; the next start tells them", "identity", id.Name, "error", err)
+		const told = "other hosts were not told where a life goes on; the next start tells them"
+		s.log.Warn(told, "identity", id.Name, "error", err)
 	}
 }
 

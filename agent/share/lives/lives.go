@@ -180,7 +180,8 @@ func (c *Custody) found(ctx context.Context) error {
 		err = c.lives.Streams.Holds(ctx, stream, 1)
 	}
 	if errors.Is(err, streams.ErrLess) {
-		err = fmt.Errorf("%w; to share the life anew, empty the store or name another one, and remove %s", err, positionFile(c.id))
+		const anew = "%w; to share the life anew, empty the store or name another one, and remove %s"
+		err = fmt.Errorf(anew, err, positionFile(c.id))
 	}
 	return err
 }
