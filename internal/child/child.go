@@ -20,15 +20,15 @@ import (
 // Process is a program, a bridge as a rule, that runs for as long as its parent does.
 type Process struct {
 	Name string // for logs and errors
-	Path string // of the program
+	Path string // the program's file
 	Args []string
-	Env  []string     // all of its environment; nil is the parent's
+	Env  []string     // its whole environment; nil: the parent's
 	Log  *slog.Logger // may be nil
 	// Output gets what the program prints on both of its streams; nil discards it. It must be safe
 	// for concurrent use if others write to it as well.
 	Output io.Writer
-	// Permanent says which exit codes a new attempt cannot mend; nil is none. A program
-	// that a signal ended has 128 and the signal's number.
+	// Permanent reports whether a new attempt cannot mend this exit code; with nil, Run tries
+	// again after every code. exit is 128 plus the signal's number if a signal ended the program.
 	Permanent func(exit int) bool
 
 	first, grace time.Duration // for tests; 0: firstPause and stopGrace
@@ -63,7 +63,7 @@ func (p Process) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if err == nil && p.Permanent != nil && p.Permanent(exit) {
+		if err == nil && p.permanent(exit) {
 			return fmt.Errorf("run %s: it ended with exit code %d, which trying again does not mend", p.Name, exit)
 		}
 		pause = p.nextPause(pause, time.Since(began))
@@ -80,7 +80,9 @@ func (p Process) Run(ctx context.Context) error {
 	return nil
 }
 
-// nextPause is the pause after a run that lasted for lived; last is the one before it.
+func (p Process) permanent(exit int) bool { return p.Permanent != nil && p.Permanent(exit) }
+
+// nextPause returns the pause after a run that lasted for lived; last is the pause before that run.
 func (p Process) nextPause(last, lived time.Duration) time.Duration {
 	if last == 0 || lived >= steadyAfter {
 		return cmp.Or(p.first, firstPause)
@@ -98,8 +100,8 @@ func (p Process) once(ctx context.Context, log *slog.Logger) (exit int, err erro
 		return -1, err
 	}
 	log.Info("the child runs", "pid", cmd.Process.Pid)
-	_ = cmd.Wait()                                      // the end is in cmd.ProcessState
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left in its group
+	_ = cmd.Wait()                                      // cmd.ProcessState tells its end
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kills the rest of its group
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal()), nil
 	}

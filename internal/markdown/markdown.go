@@ -1,14 +1,13 @@
-// Package markdown reads the one dialect of Markdown in which agents are shown, whatever shows them: a terminal, a
-// chat, a page.
+// Package markdown reads the one dialect of Markdown that a terminal, a chat and a page show for agents.
 //
 //	for _, block := range markdown.Parse(reply) {
 //		write(block) // as the place wants it
 //	}
 //
-// The dialect is CommonMark with the tables, bare links, task boxes and strikethrough of GitHub, without what would
-// swallow text that was not meant as markup: HTML, <name>, link reference definitions, headings underlined with ---.
-// Each word of the source is in the text of a span, in the code of a block or in the target of a link. No control
-// character is: [Clean] has been over all of it, also over what references such as &#27; stand for.
+// The dialect is CommonMark with the tables, bare links, task boxes and strikethrough of GitHub. It leaves out the
+// markup that swallows text which its author did not mean as markup: HTML, <name>, link reference definitions,
+// headings underlined with ---. Each word of the source is in the text of a span, in the code of a block or in the
+// target of a link. [Clean] has made all control characters visible, also those that references such as &#27; stand for.
 package markdown
 
 import (
@@ -33,7 +32,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Kind says which fields of a Block are set.
+// Kind is the kind of a block. It determines the fields of the Block that are set.
 type Kind int
 
 // Kinds of blocks.
@@ -56,10 +55,10 @@ type Block struct {
 	Blocks []Block
 	Code   string // without a newline at its end
 	Lang   string // as the author named it
-	Start  int    // the number of the first item; 0 where items have none
+	Start  int    // the number of the first item; 0 in a list without numbers
 	Mark   string // "• " or "2. "
 	Rows   [][][]Span
-	Align  []string // of each column: "left", "center", "right" or "none"
+	Align  []string // a word for each column: "left", "center", "right" or "none"
 }
 
 // Span is text of one style. A newline in it is the author's.
@@ -71,13 +70,13 @@ type Span struct {
 // Style is the style of text.
 type Style struct {
 	Bold, Italic, Struck, Code bool
-	Link                       string // where a click leads; it may be no address at all
+	Link                       string // the target of a click, as its author wrote it; "" without a link
 }
 
 const (
-	// maxSource bounds the bytes that are parsed: the time of the parser grows with the square of some texts.
+	// maxSource is the longest text that is parsed, in bytes: for some texts the parser's time grows with the square.
 	maxSource = 24 << 10
-	// maxMarks bounds the marks of quotations and lists at the beginning of a line, of which each is a level.
+	// maxMarks bounds the marks of quotations and lists at the beginning of a line: each opens a level.
 	maxMarks = 200
 )
 
@@ -88,12 +87,13 @@ var dialect = sync.OnceValue(func() parser.Parser {
 	return goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extension.GFM)).Parser()
 })
 
-// without leaves out the parsers of some priorities.
+// without removes the parsers of some priorities.
 func without(all []util.PrioritizedValue, priorities ...int) []util.PrioritizedValue {
 	return slices.DeleteFunc(all, func(p util.PrioritizedValue) bool { return slices.Contains(priorities, p.Priority) })
 }
 
-// Parse reads a text. One that is too long, or on which the parser fails, is a paragraph as it is written.
+// Parse reads a text. If it is longer than 24 KiB or nested deeper than 200 levels, or the parser fails, Parse returns
+// the source as one paragraph.
 func Parse(source string) (blocks []Block) {
 	source = Clean(source)
 	literal := []Block{{Text: []Span{{Text: source}}}}
@@ -118,7 +118,7 @@ func deep(source string) bool {
 	return false
 }
 
-// Clean makes each line end \n, and what a terminal could obey visible.
+// Clean makes each line end in \n, and makes visible the characters that a terminal could obey.
 func Clean(s string) string { return screen.Sanitize(lineEnds.Replace(s)) }
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
@@ -128,15 +128,16 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "
 type walk []byte
 
 func (w walk) blocks(parent ast.Node) (all []Block) {
-	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		b := w.block(n)
-		b.Apart = b.Kind == Table || w.apart(n.Pos())
-		all = append(all, b)
+	for node := parent.FirstChild(); node != nil; node = node.NextSibling() {
+		block := w.block(node)
+		block.Apart = block.Kind == Table || w.apart(node.Pos())
+		all = append(all, block)
 	}
 	return all
 }
 
-// apart reports whether the line before that of a position is blank. The parser says so also behind code.
+// apart reports whether a blank line stands before the line of a position. (The parser's own answer is also true
+// behind code.)
 func (w walk) apart(pos int) bool {
 	end := bytes.LastIndexByte(w[:max(pos, 0)], '\n')
 	if end < 0 {
@@ -147,45 +148,45 @@ func (w walk) apart(pos int) bool {
 }
 
 func (w walk) block(node ast.Node) Block {
-	switch n := node.(type) {
+	switch node := node.(type) {
 	case *ast.List:
-		list := Block{Kind: List, Start: n.Start, Blocks: w.blocks(n)}
+		list := Block{Kind: List, Start: node.Start, Blocks: w.blocks(node)}
 		for i := range list.Blocks {
 			list.Blocks[i].Mark = "• "
-			if n.IsOrdered() {
-				list.Blocks[i].Mark = fmt.Sprintf("%d%c ", n.Start+i, n.Marker)
+			if node.IsOrdered() {
+				list.Blocks[i].Mark = fmt.Sprintf("%d%c ", node.Start+i, node.Marker)
 			}
 		}
 		return list
 	case *ast.ListItem:
-		return Block{Kind: Item, Blocks: w.blocks(n)}
+		return Block{Kind: Item, Blocks: w.blocks(node)}
 	case *ast.Blockquote:
-		return Block{Kind: Quote, Blocks: w.blocks(n)}
+		return Block{Kind: Quote, Blocks: w.blocks(node)}
 	case *ast.FencedCodeBlock:
-		return Block{Kind: Code, Code: w.code(n), Lang: decode(n.Language(w))}
+		return Block{Kind: Code, Code: w.code(node), Lang: decode(node.Language(w))}
 	case *ast.CodeBlock:
-		return Block{Kind: Code, Code: w.code(n)}
+		return Block{Kind: Code, Code: w.code(node)}
 	case *ast.ThematicBreak:
 		return Block{Kind: Rule}
 	case *east.Table:
-		return w.table(n)
+		return w.table(node)
 	case *ast.Heading:
-		return Block{Kind: Heading, Text: w.spans(n, Style{})}
+		return Block{Kind: Heading, Text: w.spans(node, Style{})}
 	}
 	return Block{Text: w.spans(node, Style{})} // *ast.Paragraph, *ast.TextBlock
 }
 
 func (w walk) code(n ast.Node) string { return strings.TrimRight(string(n.Lines().Value(w)), " \t\n") }
 
-func (w walk) table(n *east.Table) Block {
-	b := Block{Kind: Table}
-	for _, a := range n.Alignments {
-		b.Align = append(b.Align, a.String())
+func (w walk) table(node *east.Table) Block {
+	block := Block{Kind: Table}
+	for _, alignment := range node.Alignments {
+		block.Align = append(block.Align, alignment.String())
 	}
-	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+	for row := node.FirstChild(); row != nil; row = row.NextSibling() {
 		var cells [][]Span
-		for c := row.FirstChild(); c != nil; c = c.NextSibling() {
-			cells = append(cells, w.spans(c, Style{}))
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, w.spans(cell, Style{}))
 		}
 		if last := row.LastChild(); last != nil && last.Lines().Len() > 0 {
 			// The parser drops the cells of a row that has more than the head.
@@ -195,36 +196,36 @@ func (w walk) table(n *east.Table) Block {
 				*end = append(*end, Span{Text: " | " + decode([]byte(more))})
 			}
 		}
-		b.Rows = append(b.Rows, cells)
+		block.Rows = append(block.Rows, cells)
 	}
-	return b
+	return block
 }
 
-// spans reads the text in a node, whose own style is s.
-func (w walk) spans(parent ast.Node, s Style) (all []Span) {
+// spans reads the text in a node that has the given style.
+func (w walk) spans(parent ast.Node, style Style) (all []Span) {
 	for node := parent.FirstChild(); node != nil; node = node.NextSibling() {
-		in := s
-		switch n := node.(type) {
+		in := style
+		switch typed := node.(type) {
 		case *ast.Text:
-			all = append(all, Span{w.text(n), s})
+			all = append(all, Span{w.text(typed), style})
 		case *east.TaskCheckBox:
-			all = append(all, Span{map[bool]string{false: "☐ ", true: "☑ "}[n.IsChecked], s})
+			all = append(all, Span{map[bool]string{false: "☐ ", true: "☑ "}[typed.IsChecked], style})
 		case *ast.AutoLink:
-			all = append(all, w.address(n, s))
+			all = append(all, w.address(typed, style))
 		case *ast.CodeSpan:
 			in.Code = true
 		case *ast.Emphasis:
-			in.Italic = s.Italic || n.Level == 1
-			in.Bold = s.Bold || n.Level == 2
+			in.Italic = style.Italic || typed.Level == 1
+			in.Bold = style.Bold || typed.Level == 2
 		case *east.Strikethrough:
 			in.Struck = true
 		case *ast.Link:
-			in.Link = decode(n.Destination)
+			in.Link = decode(typed.Destination)
 		case *ast.Image:
-			in.Link = decode(n.Destination)
+			in.Link = decode(typed.Destination)
 		}
 		inner := w.spans(node, in)
-		if inner == nil && in.Link != s.Link { // a link without words
+		if inner == nil && in.Link != style.Link { // a link without words
 			inner = []Span{{in.Link, in}}
 		}
 		all = append(all, inner...)
@@ -243,30 +244,32 @@ func (w walk) text(n *ast.Text) string {
 	return decode(value)
 }
 
-// address reads <https://example.org>, or an address without brackets. <std::string> is none.
-func (w walk) address(n *ast.AutoLink, s Style) Span {
-	label, to := string(n.Label(w)), string(n.URL(w))
+// address reads <https://example.org>, or an address without brackets. It leaves <std::string> as text.
+func (w walk) address(link *ast.AutoLink, style Style) Span {
+	label, to := string(link.Label(w)), string(link.URL(w))
 	if strings.Contains(to, "://") {
-		s.Link = to
-	} else if n.AutoLinkType == ast.AutoLinkURL {
+		style.Link = to
+	} else if link.AutoLinkType == ast.AutoLinkURL {
 		label = "<" + label + ">"
 	}
-	return Span{label, s}
+	return Span{label, style}
 }
 
 // decode resolves backslashes and character references in a piece of source.
 func decode(source []byte) string {
-	var b strings.Builder
-	w := bufio.NewWriter(&b)
-	gmhtml.DefaultWriter.Write(w, source)
-	_ = w.Flush() // into memory
-	return Clean(html.UnescapeString(b.String()))
+	var text strings.Builder
+	out := bufio.NewWriter(&text)
+	gmhtml.DefaultWriter.Write(out, source)
+	_ = out.Flush() // into memory
+	return Clean(html.UnescapeString(text.String()))
 }
 
-// Target returns the address of a link that ends with spans[i]; empty if none does, or its text is the address.
+// Target returns the address of the link that ends with spans[i]. It returns "" if no link ends there, or if the
+// link's text is the address.
 func Target(spans []Span, i int) string {
 	to := spans[i].Link
-	if to == spans[i].Text || i+1 < len(spans) && spans[i+1].Link == to {
+	goesOn := i+1 < len(spans) && spans[i+1].Link == to
+	if goesOn || to == spans[i].Text {
 		return ""
 	}
 	return to
@@ -275,25 +278,25 @@ func Target(spans []Span, i int) string {
 // Grid sets the table in columns, in at most width cells of a screen. format formats a cell.
 func (b Block) Grid(width int, format func(cell []Span, head bool) string) string {
 	positions := map[string]lipgloss.Position{"center": lipgloss.Center, "right": lipgloss.Right}
-	t := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false)
-	t.StyleFunc(func(_, column int) lipgloss.Style {
+	grid := table.New().BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false)
+	grid.StyleFunc(func(_, column int) lipgloss.Style {
 		return lipgloss.NewStyle().Padding(0, 1, 0, min(column, 1)).Align(positions[b.Align[column]])
 	})
-	natural := 0 // too much, rather than too little
+	natural := 0 // at least the width that the table takes by itself
 	for i, row := range b.Rows {
 		var cells []string
 		for _, cell := range row {
 			cells = append(cells, format(cell, i == 0))
 		}
 		if i == 0 {
-			t.Headers(cells...)
+			grid.Headers(cells...)
 		} else {
-			t.Row(cells...)
+			grid.Row(cells...)
 		}
 		natural = max(natural, lipgloss.Width(strings.Join(cells, " │ ")))
 	}
 	if natural > width {
-		t.Width(width)
+		grid.Width(width)
 	}
-	return t.Render()
+	return grid.Render()
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// MediaType returns the media type of a file: as its sender tells it, else by the ending of its name, else by what it holds.
+// MediaType returns the media type of a file without parameters: the one that the sender told, else the one that the
+// ending of its name stands for, else the one that its first bytes show.
 func MediaType(told, name string, data []byte) string {
 	kind, _, err := mime.ParseMediaType(told)
 	if err != nil || kind == "application/octet-stream" {
@@ -18,7 +19,7 @@ func MediaType(told, name string, data []byte) string {
 	return kind
 }
 
-// MediaKind returns the word for a file of a media type in a line of a room.
+// MediaKind returns the word for a file of a media type in a line of a room: "photo", "audio", "video" or "document".
 func MediaKind(of string) string {
 	switch major, _, _ := strings.Cut(of, "/"); major {
 	case "image":

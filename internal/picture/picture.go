@@ -15,27 +15,31 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// What models take: larger pictures are scaled down by their providers anyway, or refused.
+// The pictures that models take. Providers scale larger ones down, or refuse them.
 const (
-	maxEdge  = 1568    // pixels of the longer side
-	maxBytes = 3 << 20 // of the file
-	minEdge  = 32      // of either side: of smaller ones some providers refuse the whole request
+	maxEdge  = 1568    // the longer side, in pixels
+	maxBytes = 3 << 20 // the file
+	minEdge  = 32      // either side, in pixels: for a smaller one some providers refuse the whole request
 )
 
-// maxPixels bounds a picture that is decoded, which takes up to 25 bytes a pixel; a scan of a JPEG takes some 60 ms.
+// maxPixels and maxScans bound the cost of decoding: up to 25 bytes of memory a pixel, and some 60 ms a scan of a JPEG.
 const maxPixels, maxScans = 32 << 20, 256
 
-// Size is how many pixels a picture has: a png, jpeg, gif or webp of up to 32 megapixels.
+// Size returns the width and height of a png, jpeg, gif or webp in pixels. It returns an error for other data and for
+// pictures of more than 32 megapixels.
 func Size(data []byte) (size image.Point, err error) {
-	c, kind, err := image.DecodeConfig(bytes.NewReader(data))
-	n := c.Width * c.Height
-	if n <= 0 || n > maxPixels || kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans {
+	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
+	size = image.Pt(config.Width, config.Height)
+	pixels := size.X * size.Y
+	slow := kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans
+	if pixels <= 0 || pixels > maxPixels || slow {
 		err = errors.New("no picture, or too large")
 	}
-	return image.Pt(c.Width, c.Height), err
+	return size, err
 }
 
-// Named names the picture in a blob for an event, with its size; it returns nothing where there is none.
+// Named returns the name of the picture in a blob for an event, "ADDRESS:WIDTHxHEIGHT", as a list of one; it returns
+// nil if the blob holds no picture that Size takes.
 func Named(address string, blob []byte) []string {
 	size, err := Size(blob)
 	if err != nil {
@@ -44,10 +48,10 @@ func Named(address string, blob []byte) []string {
 	return []string{fmt.Sprintf("%s:%dx%d", address, size.X, size.Y)}
 }
 
-// Fit returns a picture as providers take it, scaled where it is too large or small, and its media type. A picture that
-// they might refuse is an error: it is decoded as a whole.
+// Fit returns a picture in a form and size that providers take, and its media type: data itself where they take it,
+// else a JPEG, scaled up or down. It decodes the whole picture, and returns an error if that fails.
 func Fit(data []byte) (kind string, fit []byte, err error) {
-	defer func() { // decoders have seen much, and not all
+	defer func() { // a decoder may panic at data that it has not seen before
 		if recover() != nil {
 			err = errors.New("a decoder has failed")
 		}
@@ -61,7 +65,9 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 		return
 	}
 	long := max(size.X, size.Y, maxEdge)
-	if long == maxEdge && min(size.X, size.Y) >= minEdge && len(data) <= maxBytes && (format == "jpeg" || format == "png") {
+	fitsEdges := long == maxEdge && min(size.X, size.Y) >= minEdge
+	taken := format == "jpeg" || format == "png"
+	if taken && fitsEdges && len(data) <= maxBytes {
 		return "image/" + format, data, nil
 	}
 	size.X, size.Y = max(minEdge, size.X*maxEdge/long), max(minEdge, size.Y*maxEdge/long)

@@ -1,13 +1,13 @@
 // Package secret knows the keys that this process holds, and takes them out of
-// what is written down or shown.
+// text that is written down or shown.
 //
 //	secret.Add(os.Getenv("DEEPSEEK_API_KEY"))
 //	secret.Text("my key is sk-…") // "my key is [secret**…]"
-//	secret.Keep("OPENAI_API_KEY", key) // that stands in a file
-//	secret.Value("OPENAI_API_KEY")     // that of the environment, or else the one from the file
+//	secret.Keep("OPENAI_API_KEY", key) // a key from a file
+//	secret.Value("OPENAI_API_KEY")     // the environment's key, else the one from the file
 //
-// In the place of a key stands a text of as many bytes, so that offsets into what
-// it stood in remain true. The package is safe for concurrent use.
+// A text of as many bytes replaces a key, so that offsets into the text around it
+// stay true. The package is safe for concurrent use.
 package secret
 
 import (
@@ -21,30 +21,30 @@ import (
 	"sync/atomic"
 )
 
-// A secret has at least least bytes, and a digit unless it has wordy bytes: what is
-// shorter may be a word, such as the lm-studio or not-needed that stands for a key
-// where a server asks for none.
+// A secret has at least least bytes, and a digit unless it has wordy bytes. A shorter
+// value may be a word, such as the lm-studio or not-needed that people set for a server
+// that needs no key.
 const (
 	least = 8
 	wordy = 20
 )
 
-// known is replaced, never changed; the longest come first, since one may be a part
+// known is replaced, never changed. The longest keys come first, since one may be a part
 // of another.
 var known atomic.Pointer[[]string]
 
 var adding sync.Mutex
 
-// Add makes keys known, also as URLs and JSON write them. Space around a key is no
-// part of it. What may be a word is no key: less than 8 bytes, or less than 20 without
-// a digit.
+// Add makes keys known, also in the forms that URLs and JSON give them. It trims space
+// around a key. It skips a key that may be a word: one of less than 8 bytes, or of less
+// than 20 without a digit.
 func Add(keys ...string) {
 	adding.Lock()
 	defer adding.Unlock()
 	all := slices.Clone(list())
 	for _, key := range keys {
 		key = strings.TrimSpace(key)
-		if len(key) < least || len(key) < wordy && !strings.ContainsAny(key, "0123456789") {
+		if mayBeWord(key) {
 			continue
 		}
 		quoted, _ := json.Marshal(key) // of a string: cannot fail
@@ -58,16 +58,24 @@ func Add(keys ...string) {
 	known.Store(&all)
 }
 
-// kept are keys by the names of variables.
+func mayBeWord(key string) bool {
+	if len(key) < least {
+		return true
+	}
+	return len(key) < wordy && !strings.ContainsAny(key, "0123456789")
+}
+
+// kept maps the names of variables to keys.
 var kept sync.Map
 
-// Keep makes a key known, and the value of a variable that the environment does not have; "" forgets that value.
+// Keep makes key known, and the value of a variable that the environment does not set. With "" it forgets that value.
 func Keep(variable, key string) {
 	Add(key)
 	kept.Store(variable, strings.TrimSpace(key))
 }
 
-// Value is that of a variable of the environment, without the space around it, or else what was kept for it.
+// Value returns the value that the environment has for a variable, without space around it. If that is empty, it
+// returns the key that Keep got for the variable, else "".
 func Value(variable string) string {
 	value := strings.TrimSpace(os.Getenv(variable))
 	if held, ok := kept.Load(variable); ok && value == "" {
@@ -83,17 +91,17 @@ func list() []string {
 	return nil
 }
 
-// Text returns s without secrets.
-func Text(s string) string {
+// Text returns s with each secret replaced by "[secret***]" of the same length in bytes.
+func Text(text string) string {
 	for _, key := range list() {
-		if strings.Contains(s, key) {
-			s = strings.ReplaceAll(s, key, "[secret"+strings.Repeat("*", len(key)-least)+"]")
+		if strings.Contains(text, key) {
+			text = strings.ReplaceAll(text, key, "[secret"+strings.Repeat("*", len(key)-least)+"]")
 		}
 	}
-	return s
+	return text
 }
 
-// Bytes returns b without secrets: b itself when there is none in it.
+// Bytes is Text for bytes. It returns b itself if b holds no secret.
 func Bytes(b []byte) []byte {
 	s := string(b)
 	if t := Text(s); t != s {
@@ -102,17 +110,17 @@ func Bytes(b []byte) []byte {
 	return b
 }
 
-// Begun is Text for a text of which more may come: an end that may be the beginning
-// of a secret is left out.
-func Begun(s string) string {
-	s = Text(s)
-	cut := len(s)
+// Begun is Text for the beginning of a text. It leaves out an end that may be the beginning
+// of a secret, since the rest of that secret may still come.
+func Begun(text string) string {
+	text = Text(text)
+	cut := len(text)
 	for _, key := range list() {
-		for n := min(len(key)-1, len(s)); n > len(s)-cut; n-- {
-			if strings.HasSuffix(s, key[:n]) {
-				cut = len(s) - n
+		for length := min(len(key)-1, len(text)); length > len(text)-cut; length-- {
+			if strings.HasSuffix(text, key[:length]) {
+				cut = len(text) - length
 			}
 		}
 	}
-	return s[:cut]
+	return text[:cut]
 }

@@ -1,5 +1,5 @@
-// Package worker runs functions that read what strangers made in processes of their own: this program, run again, that
-// reaches no file and no network, and has bounds for time and memory.
+// Package worker runs functions that read files of strangers. Each runs in a process of its own: this program, run
+// again, which reaches no file and no network and has bounds of time and memory.
 //
 //	func init() { worker.Register("pdf", func(in io.Reader, out io.Writer) error { … }) }
 //
@@ -21,12 +21,12 @@ import (
 	"lethe/internal/sandbox"
 )
 
-// What a function may have.
+// The bounds of a function.
 const (
 	maxTime   = 20 * time.Second
 	maxMemory = 256 << 20 // bytes
 	maxOutput = 64 << 20  // bytes
-	maxError  = 4 << 10   // bytes of what it says of an error
+	maxError  = 4 << 10   // bytes of its error message
 )
 
 const failed = 3 // exit code of a function that returned an error
@@ -38,7 +38,7 @@ func Register(name string, do func(in io.Reader, out io.Writer) error) { functio
 
 func init() { sandbox.Worker = work }
 
-// work is the process of a function.
+// work calls the function with this name and returns the exit code of its process.
 func work(name string) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -59,8 +59,8 @@ var (
 	errOutput = fmt.Errorf("it holds more than %d MB of text", maxOutput>>20)
 )
 
-// Run runs a function with an input and returns its output. The error is the function's own, or says which bound it met.
-// Where this system cannot confine commands, only the bounds hold.
+// Run runs a function with an input and returns its output. The error is the function's own, or names the bound that
+// it reached: 20 s, 256 MB of memory, 64 MB of output. On a system that cannot confine commands, only the bounds hold.
 func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -75,7 +75,8 @@ func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
 	said := &bounded{most: maxError, full: func() {}}
 	end, err := sandbox.Run(ctx, sandbox.Command{
 		Args: []string{program, sandbox.WorkerArg, name}, Dir: "/", Read: []string{program},
-		Input: bytes.NewReader(input), Errors: said, Env: []string{fmt.Sprint("GOMEMLIMIT=", maxMemory*3/4), "GOTRACEBACK=none"},
+		Input: bytes.NewReader(input), Errors: said,
+		Env:     []string{fmt.Sprint("GOMEMLIMIT=", maxMemory*3/4), "GOTRACEBACK=none"},
 		Confine: confine, Offline: confine, Memory: maxMemory,
 	}, out)
 	switch why := context.Cause(ctx); {
@@ -99,14 +100,14 @@ func Run(ctx context.Context, name string, input []byte) ([]byte, error) {
 type bounded struct {
 	kept bytes.Buffer
 	most int
-	full func() // is called when there are more
+	full func() // called when a write exceeds most
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.kept.Len(); len(p) > room {
-		b.kept.Write(p[:room])
+func (b *bounded) Write(data []byte) (int, error) {
+	if room := b.most - b.kept.Len(); len(data) > room {
+		b.kept.Write(data[:room])
 		b.full()
-		return len(p), nil
+		return len(data), nil
 	}
-	return b.kept.Write(p)
+	return b.kept.Write(data)
 }
