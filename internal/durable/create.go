@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Create is WriteFile of a name that is not there yet; where it is, that file stays and the error wraps fs.ErrExist. Of
-// all processes that share the directory, on whatever machine, one creates the name.
+// Create is WriteFile for a new name. If path exists, its file stays and the error wraps fs.ErrExist. If several
+// processes create the name at once, on whatever machines, one succeeds.
 func Create(path string, data []byte, perm fs.FileMode) error {
 	dir := named(filepath.Dir(path))
 	tmp, err := fill(dir, perm, func(tmp *os.File) error {

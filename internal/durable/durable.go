@@ -6,12 +6,12 @@
 // last one a crash can lose the name of a file whose bytes are safe). Append
 // adds one record to a file with a single O_APPEND write and an fsync.
 //
-// What goes together is written first, with its syncs left to a set, Syncs, which then
-// makes all of it durable at once.
+// Writes that belong together leave their syncs to a set, Syncs, which then makes all of
+// them durable at once.
 //
-// When a function here returns nil and no set is given to it, what it wrote survives
-// kill -9 and power loss. When it returns an error, the truth is unknown: the bytes may be
-// there, or not, or in part. The caller has to look.
+// When a function here returns nil and takes no set, its bytes survive kill -9 and power
+// loss. When it returns an error, the bytes may be on the disk, or not, or in part. The
+// caller has to look.
 package durable
 
 import (
@@ -20,7 +20,7 @@ import (
 	"os"
 )
 
-// Stage says on which side of a step a Fault is asked.
+// Stage is the side of a step, before or after it.
 type Stage string
 
 // A fault before a step is a write that failed and is lost; one after it is a
@@ -30,16 +30,16 @@ const (
 	After  Stage = "after"
 )
 
-// Fault, when set, is asked before and after each step that changes the disk
-// (op is "write", "sync", "rename", "link", "syncdir", "append", "truncate", "mkdir",
-// "remove", "symlink" or "reserve"; path is the file as the caller names it, never
-// the temporary one, or where a link that Append followed leads); an error it
-// returns is the step's. It exists for tests, which also kill the process from
-// it. Set it before the first write; it is not guarded.
+// Fault, when set, is called before and after each step that changes the disk; the step
+// fails with an error that Fault returns. op is "write", "sync", "rename", "link", "syncdir",
+// "append", "truncate", "mkdir", "remove", "symlink" or "reserve". path is the caller's
+// name for the file, never the temporary one; for Append through a link it is the link's
+// target. Fault exists for tests, which also kill the process from it. Set it before the
+// first write; no lock guards it.
 var Fault func(stage Stage, op, path string) error
 
-// Short, as the error of a Fault before a "write" or an "append", has so many bytes
-// written first, as a disk does that fills up.
+// Short, as the error of a Fault before a "write" or an "append", makes the step write this
+// many bytes before it fails, like a disk that fills up.
 type Short struct {
 	Bytes int
 	Err   error
@@ -49,21 +49,21 @@ func (s *Short) Error() string { return s.Err.Error() }
 
 func (s *Short) Unwrap() error { return s.Err }
 
-// Op is one change of the disk that was made, or one sync, with what it takes to
-// make it again.
+// Op is one change of the disk that was made, or one sync, with all that a test needs to
+// repeat it.
 type Op struct {
 	Kind string // "write", "truncate", "sync", "mkdir", "symlink", "rename", "exchange", "link", "remove" or "syncdir"
-	Path string // the file itself, the temporary one where there is one
-	To   string // the other name of a rename, an exchange or a link; what a symlink points to
-	Data []byte // of a write
-	At   int64  // where a write begins; the size after a truncate
+	Path string // the file that was changed, which may be a temporary one
+	To   string // the other name of a rename, an exchange or a link; the target of a symlink
+	Data []byte // the bytes of a write
+	At   int64  // the offset of a write; the size after a truncate
 }
 
-// Trace, when set, is told of each Op, those of Replace and Swap among them. It
-// exists for tests, as Fault does, and is not guarded either.
+// Trace, when set, is called after each Op that succeeded, also in Replace and Swap. It
+// exists for tests, and no lock guards it.
 var Trace func(Op)
 
-// traced tells of an operation that has come to an end, and returns its error.
+// traced calls Trace for an operation that succeeded, and returns the operation's error.
 func traced(err error, op Op) error {
 	if err == nil && Trace != nil {
 		Trace(op)
@@ -71,12 +71,12 @@ func traced(err error, op Op) error {
 	return err
 }
 
-// syncFile is the step that makes what f holds durable, as a caller's path.
+// syncFile is the step that syncs f. path is the caller's name for it.
 func syncFile(path string, f *os.File) error {
 	return step("sync", path, func() error { return traced(f.Sync(), Op{Kind: "sync", Path: f.Name()}) })
 }
 
-// put writes data where f stands.
+// put writes data at f's current offset.
 func put(f *os.File, data []byte) error {
 	n, err := f.Write(data)
 	if Trace != nil && n > 0 {

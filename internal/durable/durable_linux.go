@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Changed is when a file came to be as it is, which nobody can set: a copy with the times
-// of its original, or a rename, is as new as that.
+// Changed returns the time of the last change of a file or its inode, which nobody can set:
+// copying a file with its times, or renaming it, makes a new one.
 func Changed(fi fs.FileInfo) time.Time {
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())
@@ -20,7 +20,7 @@ func Changed(fi fs.FileInfo) time.Time {
 	return fi.ModTime()
 }
 
-// syncAll has the whole file system synced: for many files that is quicker than each.
+// syncAll syncs the whole file system, which takes less time than syncing many files one by one.
 func syncAll(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -30,20 +30,20 @@ func syncAll(dir string) error {
 	return os.NewSyscallError("syncfs "+dir, unix.Syncfs(int(d.Fd())))
 }
 
-// allocate has the file system allocate size bytes for a file in dir that has no name, and is gone when it is closed.
+// allocate makes the file system allocate size bytes for a nameless file in dir, and frees them.
 func allocate(dir string, size int) error {
-	f, err := os.OpenFile(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_NONBLOCK, 0o600)
+	file, err := os.OpenFile(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer file.Close()
 	for err = unix.EINTR; err == unix.EINTR; {
-		err = unix.Fallocate(int(f.Fd()), 0, 0, int64(size))
+		err = unix.Fallocate(int(file.Fd()), 0, 0, int64(size))
 	}
 	return err
 }
 
-// exchange makes a and b change places, atomically.
+// exchange swaps the names a and b, atomically.
 func exchange(a, b string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
@@ -52,8 +52,8 @@ func exchange(a, b string) error {
 	return err
 }
 
-// writers reports whether a file, which f has open for reading alone, is open for writing anywhere: nobody gets a lease to
-// read it then.
+// writers reports whether anybody has a file open for writing, and whether the system tells. f must be open for reading
+// only. It asks for a lease to read, which the kernel refuses while the file is open for writing.
 func writers(f *os.File) (held, known bool) {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
 	if err == nil {
@@ -63,15 +63,15 @@ func writers(f *os.File) (held, known bool) {
 	return true, err == unix.EAGAIN
 }
 
-// ownLink returns where the link at path leads. The owner that it checks and the
-// target that it returns are of the same link, whatever path is replaced by.
+// ownLink returns the path that the link at path leads to, or an error if another user made
+// the link. It reads owner and target of one open link, so nobody can replace it in between.
 func ownLink(path string) (string, error) {
-	f, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	link, err := os.OpenFile(path, unix.O_PATH|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
-	fi, err := f.Stat()
+	defer link.Close()
+	fi, err := link.Stat()
 	if err != nil {
 		return "", err
 	}
@@ -79,7 +79,7 @@ func ownLink(path string) (string, error) {
 		return "", fmt.Errorf("open %s: another user made this link; remove it or make it yourself", path)
 	}
 	target := make([]byte, unix.PathMax)
-	n, err := unix.Readlinkat(int(f.Fd()), "", target)
+	n, err := unix.Readlinkat(int(link.Fd()), "", target)
 	if err != nil {
 		return "", os.NewSyscallError("readlink "+path, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Changed is when a file came to be as it is, as far as its times tell.
+// Changed returns the time of the last write to a file. Programs can set it.
 func Changed(fi fs.FileInfo) time.Time { return fi.ModTime() }
 
 // syncAll syncs each file and directory.
@@ -24,16 +24,16 @@ func syncAll(dir string) error {
 	})
 }
 
-// allocate is not to be had everywhere.
+// allocate returns ErrUnsupported here.
 func allocate(string, int) error { return errors.ErrUnsupported }
 
-// exchange is not to be had everywhere.
+// exchange returns ErrUnsupported here.
 func exchange(_, _ string) error { return errors.ErrUnsupported }
 
-// writers cannot be told everywhere.
+// writers does not know here.
 func writers(*os.File) (held, known bool) { return false, false }
 
-// ownLink cannot tell safely here who made a link.
+// ownLink refuses all links: it cannot find out safely here which user made one.
 func ownLink(path string) (string, error) {
 	return "", fmt.Errorf("open %s: links are not followed on this system; put the file itself there", path)
 }

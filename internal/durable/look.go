@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Look is how a file or a directory looked before it was read.
+// Look is the state of a file or a directory at one moment, taken before it is read.
 type Look struct {
-	fs.FileInfo // nil: it was missing
+	fs.FileInfo // nil if it was missing
 	at          time.Time
 }
 
-// LookAt looks at a file or a directory; links are followed.
+// LookAt returns the present state of a file or a directory. It follows links.
 func LookAt(path string) Look {
 	at := time.Now()
 	fi, _ := os.Stat(path)
 	return Look{fi, at}
 }
 
-// ClockStep is more than what the clock of most file systems goes on by at once, 10 ms.
+// ClockStep is longer than one step of the clock of most file systems, 10 ms.
 const ClockStep = 20 * time.Millisecond
 
-// Same reports whether a file that looked so when it was read is as it was. The clock of a file system goes on in
-// steps, of up to 10 ms, or of 2 s where its times have no fraction: a change so shortly before the reading cannot be
-// told from one after it, and is none that Same vouches for.
+// Same reports whether a file is surely unchanged since the look l. It returns false for a file that changed just
+// before l: the clock of a file system advances in steps of up to 10 ms, or of 2 s if its times have no fraction, and
+// a change after l in the same step would have the same time.
 func (l Look) Same(now Look) bool {
 	if !Unchanged(l.FileInfo, now.FileInfo) {
 		return false
@@ -36,19 +36,27 @@ func (l Look) Same(now Look) bool {
 	return changed.Equal(Changed(l)) && l.at.Sub(changed) > step
 }
 
-// Unchanged reports whether a file that is there looks the same twice.
+// Unchanged reports whether was and now are of the same file, with the same size and time. It returns false if either
+// is nil.
 func Unchanged(was, now fs.FileInfo) bool {
-	return was != nil && now != nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+	if was == nil || now == nil {
+		return false
+	}
+	sameContent := was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+	return sameContent && os.SameFile(was, now)
 }
 
-// Held reports whether somebody may have a file open for writing. Where the system does not tell, that is until a minute
-// after its last change.
+// Held reports whether somebody may have a file open for writing. It returns true if the file cannot be opened. On a
+// system that does not tell, it returns true until a minute after the file's last change.
 func Held(path string) bool {
-	f, fi, err := OpenRegular(path, os.O_RDONLY, 0)
+	file, fi, err := OpenRegular(path, os.O_RDONLY, 0)
 	if err != nil {
 		return true
 	}
-	defer f.Close()
-	held, known := writers(f)
-	return held || !known && time.Since(fi.ModTime()) < time.Minute
+	defer file.Close()
+	held, known := writers(file)
+	if !known {
+		held = held || time.Since(fi.ModTime()) < time.Minute
+	}
+	return held
 }

@@ -12,12 +12,12 @@ import (
 
 // Sync makes the bytes of an existing file and its name durable.
 func Sync(path string) error {
-	f, err := os.OpenFile(path, syscall.O_NONBLOCK, 0) // which spares os four system calls to find out
+	file, err := os.OpenFile(path, syscall.O_NONBLOCK, 0) // O_NONBLOCK saves four system calls of os
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return SyncOpen(f)
+	defer file.Close()
+	return SyncOpen(file)
 }
 
 // SyncOpen is Sync of an open file.
@@ -29,23 +29,23 @@ func SyncOpen(f *os.File) error {
 }
 
 // SyncDir makes the names in dir durable. On a filesystem that cannot sync a
-// directory it does nothing: there is no better promise to be had there.
+// directory it does nothing and returns nil: that filesystem offers nothing better.
 func SyncDir(dir string) error {
 	d, err := os.OpenFile(dir, syscall.O_NONBLOCK, 0)
 	return syncNames(dir, d, err)
 }
 
-// syncNames is SyncDir of a directory that was opened, or not, with err.
-func syncNames(dir string, d *os.File, err error) error {
+// syncNames is SyncDir after an attempt to open dir, which returned d and err. It closes d.
+func syncNames(dir string, open *os.File, err error) error {
 	if err == nil {
 		err = step("syncdir", dir, func() error {
-			err := d.Sync()
+			err := open.Sync()
 			if errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) {
 				err = nil
 			}
 			return traced(err, Op{Kind: "syncdir", Path: dir})
 		})
-		err = cmp.Or(err, d.Close())
+		err = cmp.Or(err, open.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("sync directory %s: %w", dir, err)
@@ -53,15 +53,15 @@ func syncNames(dir string, d *os.File, err error) error {
 	return nil
 }
 
-// MkdirAll makes dir and its missing parents, each durable in its parent. The
-// name of a directory that is there already is synced as well: the process that
-// made it may have died, or be about to die, before its own sync.
+// MkdirAll makes dir and its missing parents, each durable in its parent. It also
+// syncs the name of a directory that exists, since the process that made it may
+// have died, or be about to die, before its own sync.
 func MkdirAll(dir string, perm fs.FileMode) error {
 	parent := filepath.Dir(dir)
 	if isDir(dir) {
 		err := SyncDir(parent)
 		if errors.Is(err, fs.ErrPermission) {
-			// A parent that is not ours to read is not one we made dir in.
+			// This process did not make dir in a parent that it cannot read.
 			return nil
 		}
 		return err
@@ -71,15 +71,15 @@ func MkdirAll(dir string, perm fs.FileMode) error {
 			return err
 		}
 	}
-	var s Syncs
-	return cmp.Or(MkdirLater(&s, dir, perm), s.Wait())
+	var syncs Syncs
+	return cmp.Or(MkdirLater(&syncs, dir, perm), syncs.Wait())
 }
 
-// MkdirLater makes dir where it is missing, and not its parent, and leaves the sync of its name to a set.
-func MkdirLater(s *Syncs, dir string, perm fs.FileMode) error {
+// MkdirLater makes dir if it is missing, but not its parents, and leaves the sync of its name to a set.
+func MkdirLater(syncs *Syncs, dir string, perm fs.FileMode) error {
 	err := step("mkdir", dir, func() error {
 		err := traced(os.Mkdir(dir, perm), Op{Kind: "mkdir", Path: dir})
-		if errors.Is(err, fs.ErrExist) && isDir(dir) { // somebody was faster
+		if errors.Is(err, fs.ErrExist) && isDir(dir) { // another process may have made it
 			return nil
 		}
 		return err
@@ -87,7 +87,7 @@ func MkdirLater(s *Syncs, dir string, perm fs.FileMode) error {
 	if err != nil {
 		return fmt.Errorf("make directory %s: %w", dir, err)
 	}
-	s.Dir(filepath.Dir(dir))
+	syncs.Dir(filepath.Dir(dir))
 	return nil
 }
 
@@ -96,8 +96,8 @@ func isDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// Symlink makes link point to target, durably. A link that does already is not an
-// error; anything else of that name stays as it is and is one.
+// Symlink makes link point to target, durably. It returns nil if link already points
+// there. It leaves anything else of that name as it is and returns an error.
 func Symlink(target, link string) error {
 	err := step("symlink", link, func() error {
 		err := traced(os.Symlink(target, link), Op{Kind: "symlink", Path: link, To: target})
@@ -112,13 +112,14 @@ func Symlink(target, link string) error {
 	return SyncDir(filepath.Dir(link))
 }
 
-// Remove removes the name path, durably. A name that is not there is not an error.
+// Remove removes the name path, durably. It returns nil if there is no such name.
 func Remove(path string) error {
 	err := step("remove", path, func() error {
-		if err := traced(os.Remove(path), Op{Kind: "remove", Path: path}); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		err := traced(os.Remove(path), Op{Kind: "remove", Path: path})
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -135,16 +136,18 @@ func Link(path, to string) error {
 	return err
 }
 
-// Rename gives a file or directory another name on the same file system. It is durable when SyncAll or SyncDir has
-// returned.
+// Rename gives a file or directory another name on the same file system. The new name is durable after SyncAll or
+// SyncDir.
 func Rename(from, to string) error {
-	return step("rename", to, func() error { return traced(os.Rename(from, to), Op{Kind: "rename", Path: from, To: to}) })
+	return step("rename", to, func() error {
+		return traced(os.Rename(from, to), Op{Kind: "rename", Path: from, To: to})
+	})
 }
 
-// SyncAll makes all durable that was written below dir.
+// SyncAll makes all files and names below dir durable.
 func SyncAll(dir string) error { return step("sync", dir, func() error { return syncAll(dir) }) }
 
-// Move gives a name in dir another one in a directory below it, which is made, durably.
+// Move durably renames name in dir to to, a path in a subdirectory of dir, which it makes if it is missing.
 func Move(dir *os.Root, name, to string) error {
 	below, path := filepath.Dir(to), filepath.Join(dir.Name(), to)
 	if err := dir.Mkdir(below, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -155,19 +158,19 @@ func Move(dir *os.Root, name, to string) error {
 	}); err != nil {
 		return err
 	}
-	for _, d := range []string{below, "."} {
-		names, err := dir.Open(d)
-		if err := syncNames(filepath.Join(dir.Name(), d), names, err); err != nil {
+	for _, changed := range []string{below, "."} {
+		names, err := dir.Open(changed)
+		if err := syncNames(filepath.Join(dir.Name(), changed), names, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Space returns nil when a file of size bytes could be written into dir now. It has the file
-// system allocate one, since free blocks say nothing of quotas and of a file system that has
-// become read-only; where that cannot be done without writing it, it writes one and removes it.
-// Fault is asked for the op "reserve" of dir.
+// Space returns nil if a file of size bytes could be written into dir now. It makes the file
+// system allocate one, since the number of free blocks tells nothing about quotas or a read-only
+// file system; if the file system cannot allocate, it writes such a file and removes it. It calls
+// Fault with the op "reserve" and dir.
 func Space(dir string, size int) error {
 	err := step("reserve", dir, func() error {
 		err := allocate(dir, size)
@@ -184,9 +187,9 @@ func Space(dir string, size int) error {
 
 // occupy writes a file of size bytes into dir and removes it.
 func occupy(dir string, size int) error {
-	f, err := fill(named(dir), 0, func(f *os.File) error { _, err := f.Write(make([]byte, size)); return err })
+	file, err := fill(named(dir), 0, func(file *os.File) error { _, err := file.Write(make([]byte, size)); return err })
 	if err == nil {
-		discard(named(dir), f)
+		discard(named(dir), file)
 	}
 	return err
 }

@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// Syncs are files and directories that were changed and are not durable yet. Wait syncs all of them at once, which
-// takes about as long as one of them. The zero value is empty; one goroutine at a time may use it.
+// Syncs is a set of changed files and directories that are not durable yet. Wait syncs them all at once, which takes
+// about as long as syncing one. The zero value is empty; one goroutine at a time may use it.
 //
-// Until Wait returns nil a power loss may take, or damage, any of what was written, and leave the rest.
+// Until Wait returns nil a power loss may lose or damage any of these changes, and keep others.
 type Syncs struct {
 	all  []unsynced
 	then []func()
@@ -22,43 +22,44 @@ type Syncs struct {
 type unsynced struct {
 	path string
 	file *os.File // nil for a directory
-	ours bool     // to be closed
+	ours bool     // Wait closes the file
 }
 
-// maxUnsynced bounds how many files a set keeps open.
+// maxUnsynced is the most files and directories that a set collects; adding one more calls Wait.
 const maxUnsynced = 64
 
-// syncing bounds the goroutines that sync, of the whole process; beyond, each set syncs one after the other.
+// syncing bounds the goroutines that sync in the whole process. Without a free place in it, Wait syncs by itself.
 var syncing = make(chan struct{}, 64)
 
-// Wait makes all of the set durable, and empties it. While a test watches, one is synced after the other, up to the
-// first that fails, records before files: then the tests see lines whose texts are not synced.
+// Wait makes all of the set durable, and empties it. While a test watches, it syncs one after the other, records before
+// files, up to the first that fails: so tests meet lines whose texts are not synced.
 func (s *Syncs) Wait() error {
 	all, then, watched := s.all, s.then, Fault != nil || Trace != nil
 	*s = Syncs{}
 	var wg sync.WaitGroup
 	errs := make([]error, len(all))
-	for i, u := range all {
-		if watched && i > 0 && errs[i-1] != nil {
+	for at, each := range all {
+		failed := at > 0 && errs[at-1] != nil
+		if watched && failed {
 			break
 		}
-		if !watched && i < len(all)-1 {
+		if !watched && at < len(all)-1 {
 			select {
 			case syncing <- struct{}{}:
 				wg.Go(func() {
-					errs[i] = u.sync()
+					errs[at] = each.sync()
 					<-syncing
 				})
 				continue
 			default:
 			}
 		}
-		errs[i] = u.sync()
+		errs[at] = each.sync()
 	}
 	wg.Wait()
-	for _, u := range all {
-		if u.ours {
-			_ = u.file.Close() // it was synced, or has failed
+	for _, each := range all {
+		if each.ours {
+			_ = each.file.Close() // it was synced, or has failed
 		}
 	}
 	err := cmp.Or(errs...)
@@ -70,7 +71,7 @@ func (s *Syncs) Wait() error {
 	return err
 }
 
-// Then has Wait call a function when all of the set is durable.
+// Then makes Wait call do once all of the set is durable.
 func (s *Syncs) Then(do func()) { s.then = append(s.then, do) }
 
 func (u unsynced) sync() error {
@@ -96,7 +97,7 @@ func (s *Syncs) Sync(path string) error {
 	return err
 }
 
-// add adds an open file and its name to the set, which closes it.
+// add adds an open file and its name to the set. Wait closes the file.
 func (s *Syncs) add(path string, f *os.File) error {
 	s.all = append(s.all, unsynced{path, f, true})
 	s.Dir(filepath.Dir(path))
@@ -107,7 +108,7 @@ func (s *Syncs) add(path string, f *os.File) error {
 }
 
 // WriteFileLater is WriteFile with its syncs left to a set. Until Wait returns nil a power loss may leave other bytes
-// at path than the old or the new ones: it is for files of which each reader checks the bytes.
+// at path than the old or the new ones: use it for files whose readers check their bytes.
 func WriteFileLater(s *Syncs, path string, data []byte, perm fs.FileMode) error {
 	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm, whole(path, data), step)
 	if err == nil {
@@ -116,8 +117,8 @@ func WriteFileLater(s *Syncs, path string, data []byte, perm fs.FileMode) error 
 	return err
 }
 
-// AppendLater adds record to f, which is open with O_APPEND and has a durable name, with its sync left to a set,
-// which does not close f. It is for the one writer of a file that ends in a newline or is empty.
+// AppendLater adds record to f and leaves the sync to a set, which does not close f. f is open with O_APPEND, has a
+// durable name and ends in a newline or is empty. Only one writer of a file at a time may call it.
 func AppendLater(s *Syncs, f *os.File, record []byte) error {
 	err := write("append", f.Name(), f, record)
 	if err == nil {

@@ -16,13 +16,13 @@ import (
 // WriteFile replaces path by data, atomically: at every moment a reader finds
 // the old file or the new one, whole. A link at path is replaced, not followed.
 //
-// A crash can leave a file .tmp-* beside path, which no process uses and which
-// may be removed; an error leaves none.
+// A crash can leave a file .tmp-* beside path, which no process uses and anybody
+// may remove. An error leaves no such file.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, whole(path, data))
 }
 
-// whole writes data into the file that is to be path.
+// whole returns a function that writes data into the temporary file for path.
 func whole(path string, data []byte) func(*os.File) error {
 	return func(tmp *os.File) error { return write("write", path, tmp, data) }
 }
@@ -34,13 +34,13 @@ func WriteFileIn(dir *os.Root, name string, data []byte, perm fs.FileMode) error
 	return writeIn(dir, name, perm, whole(filepath.Join(dir.Name(), name), data))
 }
 
-// WriteWith is WriteFile of what the function writes.
+// WriteWith is WriteFile with the bytes that a function writes.
 func WriteWith(path string, perm fs.FileMode, with func(io.Writer) error) error {
 	return writeIn(named(filepath.Dir(path)), filepath.Base(path), perm, func(tmp *os.File) error { return with(tmp) })
 }
 
-// directory is one that files are written to: an os.Root where somebody else could put a link in its
-// place, and otherwise named, which takes fewer system calls.
+// directory is a directory to write files into. An os.Root is safe when somebody else could put a link in
+// its place; named takes fewer system calls.
 type directory interface {
 	Name() string
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -54,7 +54,7 @@ func (d named) Name() string             { return string(d) }
 func (d named) in(name string) string    { return filepath.Join(string(d), name) }
 func (d named) Remove(name string) error { return os.Remove(d.in(name)) }
 
-// Rename is os.Rename without a look at what it replaces.
+// Rename is os.Rename without its check of the file that it replaces.
 func (d named) Rename(from, to string) error {
 	return os.NewSyscallError("rename "+d.in(to), syscall.Rename(d.in(from), d.in(to)))
 }
@@ -65,7 +65,7 @@ func (d named) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, erro
 
 func writeIn(dir directory, name string, perm fs.FileMode, with func(*os.File) error) error {
 	path := filepath.Join(dir.Name(), name)
-	f, err := place(dir, name, perm, func(tmp *os.File) error {
+	file, err := place(dir, name, perm, func(tmp *os.File) error {
 		if err := with(tmp); err != nil {
 			return err
 		}
@@ -74,12 +74,13 @@ func writeIn(dir directory, name string, perm fs.FileMode, with func(*os.File) e
 	if err != nil {
 		return err
 	}
-	f.Close() // it is synced
+	file.Close() // it is synced
 	names, err := dir.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	return syncNames(dir.Name(), names, err)
 }
 
-// place makes a file, which with fills before it has its name as a step has it; it is open then.
+// place makes a file, calls with to fill it, and then gives it its name through as, in the manner of step. It returns
+// the file open.
 func place(
 	dir directory,
 	name string,
@@ -88,27 +89,27 @@ func place(
 	as func(op, path string, do func() error) error,
 ) (*os.File, error) {
 	path := filepath.Join(dir.Name(), name)
-	f, err := fill(dir, perm, with)
+	file, err := fill(dir, perm, with)
 	if err == nil {
-		if err = as("rename", path, func() error { return rename(dir, f, name) }); err != nil {
-			discard(dir, f)
+		if err = as("rename", path, func() error { return rename(dir, file, name) }); err != nil {
+			discard(dir, file)
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
-	return f, nil
+	return file, nil
 }
 
 // Replace is WriteFile without the syncs: readers never see half a file, but
-// power loss may leave the old one or an empty one. It is for views that can be
-// made again, and Fault is not asked.
+// power loss may leave the old one or an empty one. Use it for views that can be
+// made again. It does not call Fault.
 func Replace(path string, data []byte, perm fs.FileMode) error {
 	unasked := func(_, _ string, do func() error) error { return do() }
-	f, err := place(named(filepath.Dir(path)), filepath.Base(path), perm,
+	file, err := place(named(filepath.Dir(path)), filepath.Base(path), perm,
 		func(tmp *os.File) error { return put(tmp, data) }, unasked)
 	if err == nil {
-		err = f.Close()
+		err = file.Close()
 	}
 	return err
 }
@@ -118,31 +119,31 @@ func rename(dir directory, tmp *os.File, name string) error {
 	return traced(err, Op{Kind: "rename", Path: tmp.Name(), To: filepath.Join(dir.Name(), name)})
 }
 
-// fill makes a temporary file in dir that has what with writes, and leaves it open. An error of opening has the whole
-// path: a caller may have to restore what is above it.
+// fill makes a temporary file in dir, calls with to write it, and returns it open. An error of opening names the whole
+// path, since a caller may have to restore the modes of the directories above.
 func fill(dir directory, perm fs.FileMode, with func(*os.File) error) (*os.File, error) {
 	name := ".tmp-" + strconv.FormatUint(rand.Uint64(), 10)
-	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, cmp.Or(perm, 0o644))
+	file, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|syscall.O_NONBLOCK, cmp.Or(perm, 0o644))
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		e.Path = filepath.Join(dir.Name(), name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if perm&0o077 != 0 { // of which the umask may have taken some
-		err = f.Chmod(perm)
+	if perm&0o077 != 0 { // the umask may have cleared some bits
+		err = file.Chmod(perm)
 	}
 	if err == nil {
-		err = with(f)
+		err = with(file)
 	}
 	if err != nil {
-		discard(dir, f)
+		discard(dir, file)
 		return nil, err
 	}
-	return f, nil
+	return file, nil
 }
 
-// discard closes a file that fill has made, and removes what bears its name.
+// discard closes a file that fill has made, and removes its name.
 func discard(dir directory, f *os.File) {
 	f.Close()
 	if dir.Remove(filepath.Base(f.Name())) == nil {
@@ -150,22 +151,22 @@ func discard(dir directory, f *os.File) {
 	}
 }
 
-// Swap is for a file that others save too: nothing they save is lost. The new
-// file is exchanged with the one at path, and mine is asked about what was
-// displaced (nil when there was none); what is not ours to displace is put back.
-// Swap returns how the new file looks, or nil when the other one stayed.
+// Swap replaces a file that others save too, and loses nothing that they save. It
+// exchanges the new file with the one at path, and calls mine with the displaced
+// one (nil if there was no file). If mine returns false, Swap puts that file back.
+// Swap returns the new file's info, or nil if the other file stayed.
 //
 // Power loss may leave the old file or the new one, each whole; SyncDir makes it
 // the new one.
 //
-// Where the filesystem cannot exchange files, mine is asked just before a rename,
-// which leaves an instant in which a save can be lost.
+// On a filesystem that cannot exchange files, Swap calls mine just before a rename,
+// and a save in between is lost.
 func Swap(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
 	return swapIn(path, data, perm, mine, syncFile)
 }
 
 // SwapView is Swap without the sync: power loss may leave the old file, or the new one empty, cut off or with zeros in
-// it. It is for a view that can be made again, and whose reader knows such a file.
+// it. Use it for a view that can be made again, and whose reader recognises such a file.
 func SwapView(path string, data []byte, perm fs.FileMode, mine func(fs.FileInfo) bool) (now fs.FileInfo, err error) {
 	return swapIn(path, data, perm, mine, func(string, *os.File) error { return nil })
 }
@@ -178,15 +179,15 @@ func swapIn(
 	sync func(path string, tmp *os.File) error,
 ) (now fs.FileInfo, err error) {
 	dir, done := named(filepath.Dir(path)), false
-	f, err := fill(dir, perm, whole(path, data))
+	file, err := fill(dir, perm, whole(path, data))
 	if err == nil {
-		if err = sync(path, f); err == nil {
-			now, err = f.Stat()
+		if err = sync(path, file); err == nil {
+			now, err = file.Stat()
 		}
 		if err == nil {
-			done, err = swap(f.Name(), path, mine)
+			done, err = swap(file.Name(), path, mine)
 		}
-		discard(dir, f)
+		discard(dir, file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", path, err)
@@ -203,7 +204,8 @@ func swap(tmp, path string, mine func(fs.FileInfo) bool) (done bool, err error) 
 		if !mine(nil) {
 			return false, nil
 		}
-		err := traced(os.Link(tmp, path), Op{Kind: "link", Path: tmp, To: path}) // unlike a rename, it displaces nothing
+		// A link, unlike a rename, displaces nothing.
+		err := traced(os.Link(tmp, path), Op{Kind: "link", Path: tmp, To: path})
 		if errors.Is(err, fs.ErrExist) {
 			return false, nil
 		}
@@ -230,15 +232,15 @@ func swapNames(a, b string) error {
 	return traced(exchange(a, b), Op{Kind: "exchange", Path: a, To: b})
 }
 
-// Piece is bytes that Patch writes, and where, from the start of the file.
+// Piece is a run of bytes that Patch writes.
 type Piece struct {
-	At   int64
+	At   int64 // the offset from the start of the file
 	Data []byte
 }
 
-// Patch writes pieces into a file where they belong, and syncs it: for bytes that are to leave
-// the disk. It is not atomic; done again after a crash it ends the same. It makes the file no
-// longer, and keeps its mode, which need not let its owner write.
+// Patch overwrites pieces of a file in place and syncs it, so that the old bytes leave the disk. It
+// is not atomic; after a crash it can be done again. It returns an error for a piece beyond the
+// file's end. It keeps the file's mode, which need not let its owner write.
 func Patch(path string, pieces ...Piece) (err error) {
 	defer func() {
 		if err != nil {
@@ -255,21 +257,21 @@ func Patch(path string, pieces ...Piece) (err error) {
 		}
 		defer func() { err = cmp.Or(err, os.Chmod(path, mode.Perm())) }()
 	}
-	f, fi, err := OpenRegular(path, os.O_RDWR, 0)
+	file, fi, err := OpenRegular(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	for _, p := range pieces {
-		if p.At < 0 || p.At+int64(len(p.Data)) > fi.Size() {
+	defer file.Close()
+	for _, piece := range pieces {
+		if piece.At < 0 || piece.At+int64(len(piece.Data)) > fi.Size() {
 			return errors.New("a piece is not in the file")
 		}
-		if _, err := f.Seek(p.At, 0); err != nil {
+		if _, err := file.Seek(piece.At, 0); err != nil {
 			return err
 		}
-		if err := write("write", path, f, p.Data); err != nil {
+		if err := write("write", path, file, piece.Data); err != nil {
 			return err
 		}
 	}
-	return syncFile(path, f)
+	return syncFile(path, file)
 }

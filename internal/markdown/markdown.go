@@ -7,7 +7,7 @@
 // The dialect is CommonMark with the tables, bare links, task boxes and strikethrough of GitHub. It leaves out the
 // markup that swallows text which its author did not mean as markup: HTML, <name>, link reference definitions,
 // headings underlined with ---. Each word of the source is in the text of a span, in the code of a block or in the
-// target of a link. [Clean] has made all control characters visible, also those that references such as &#27; stand for.
+// target of a link. [Clean] has made all control characters visible, also if a reference such as &#27; wrote them.
 package markdown
 
 import (
@@ -42,7 +42,7 @@ const (
 	Code                  // Code and Lang
 	Rule
 	Quote // Blocks
-	List  // Blocks, all of them items, and Start
+	List  // Blocks, which are items, and Start
 	Item  // Blocks and Mark
 	Table // Rows and Align
 )
@@ -76,7 +76,7 @@ type Style struct {
 const (
 	// maxSource is the longest text that is parsed, in bytes: for some texts the parser's time grows with the square.
 	maxSource = 24 << 10
-	// maxMarks bounds the marks of quotations and lists at the beginning of a line: each opens a level.
+	// maxMarks is the most marks of quotations and lists at the beginning of a line: each opens a level.
 	maxMarks = 200
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MediaType returns the media type of a file without parameters: the one that the sender told, else the one that the
-// ending of its name stands for, else the one that its first bytes show.
+// MediaType returns the media type of a file, without parameters. It takes the type that the sender told; without a
+// usable one it goes by the ending of the name, and then by the first bytes of data.
 func MediaType(told, name string, data []byte) string {
 	kind, _, err := mime.ParseMediaType(told)
 	if err != nil || kind == "application/octet-stream" {

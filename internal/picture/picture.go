@@ -31,8 +31,9 @@ func Size(data []byte) (size image.Point, err error) {
 	config, kind, err := image.DecodeConfig(bytes.NewReader(data))
 	size = image.Pt(config.Width, config.Height)
 	pixels := size.X * size.Y
+	fits := 0 < pixels && pixels <= maxPixels
 	slow := kind == "jpeg" && bytes.Count(data, []byte("\xff\xda")) > maxScans
-	if pixels <= 0 || pixels > maxPixels || slow {
+	if !fits || slow {
 		err = errors.New("no picture, or too large")
 	}
 	return size, err
@@ -65,10 +66,12 @@ func Fit(data []byte) (kind string, fit []byte, err error) {
 		return
 	}
 	long := max(size.X, size.Y, maxEdge)
-	fitsEdges := long == maxEdge && min(size.X, size.Y) >= minEdge
-	taken := format == "jpeg" || format == "png"
-	if taken && fitsEdges && len(data) <= maxBytes {
-		return "image/" + format, data, nil
+	fits := long == maxEdge && min(size.X, size.Y) >= minEdge
+	providersTake := format == "jpeg" || format == "png"
+	if fits && providersTake {
+		if len(data) <= maxBytes {
+			return "image/" + format, data, nil
+		}
 	}
 	size.X, size.Y = max(minEdge, size.X*maxEdge/long), max(minEdge, size.Y*maxEdge/long)
 	to := image.NewRGBA(image.Rectangle{Max: size})

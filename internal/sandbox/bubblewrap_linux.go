@@ -16,15 +16,16 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// Confiner names what confines commands here, or says what is missing and what to do. It looks once.
+// Confiner returns Landlock or Bubblewrap, whichever confines commands here. Its error names the missing part and the
+// remedy. It probes the system once.
 var Confiner = sync.OnceValues(func() (string, error) {
-	abi, _ := ll.LandlockGetABIVersion() // 0 where there is none
+	abi, _ := ll.LandlockGetABIVersion() // 0 without Landlock
 	filter := canFilter()
 	err := confinable(abi, filter)
 	switch {
 	case err == nil:
 		return Landlock, nil
-	case !filter: // bubblewrap would leave what filterCalls denies
+	case !filter: // bubblewrap does not deny the calls that filterCalls denies
 		return "", err
 	}
 	if why := tryBubblewrap(); why != nil {
@@ -33,7 +34,7 @@ var Confiner = sync.OnceValues(func() (string, error) {
 	return Bubblewrap, nil
 })
 
-// tryBubblewrap says why bubblewrap confines nothing here.
+// tryBubblewrap returns nil if bubblewrap can confine commands here, else the reason why not.
 func tryBubblewrap() error {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
@@ -49,17 +50,20 @@ func tryBubblewrap() error {
 	return nil
 }
 
-// bubblewrap is the beginning of a command line that runs the rest of it with the rules that landlocked applies: in
-// namespaces of its own, in which there is nothing but what is granted. Seccomp filters are in force by then, and keep
-// what is run from the network and from local sockets.
-func bubblewrap(o order) []string {
+// bubblewrap returns the beginning of a command line: it runs the rest of that line in namespaces that hold only the
+// granted paths, by the same rules as landlocked. The seccomp filters of giveUp are in force before it runs; they
+// deny the network and local sockets.
+func bubblewrap(job order) []string {
 	args := strings.Fields("bwrap --die-with-parent --unshare-user --unshare-pid --unshare-ipc --unshare-uts " +
 		"--cap-drop ALL --dev /dev --proc /proc")
-	hide := slices.Sorted(slices.Values(o.hidden(systemDirs))) // the home of Lethe after that of the user, in which it lies
+	hide := slices.Sorted(slices.Values(job.hidden(systemDirs))) // sorted: a directory comes before the ones in it
 	for _, path := range slices.Concat(systemDirs, resolverFiles) {
+		if path == "/proc" { // mounted above
+			continue
+		}
 		real, err := filepath.EvalSymlinks(path)
 		hidden := slices.ContainsFunc(hide, func(h string) bool { return Within(real, h) })
-		if err != nil || hidden || path == "/proc" {
+		if err != nil || hidden {
 			continue
 		}
 		args = append(args, "--ro-bind", real, real)
@@ -67,7 +71,8 @@ func bubblewrap(o order) []string {
 			args = append(args, "--symlink", real, path)
 		}
 	}
-	seal := []string{"--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"} // /proc: else root sets the kernel
+	// Without the second, root could set the kernel's parameters in /proc.
+	seal := []string{"--remount-ro", "/dev", "--remount-ro", "/proc", "--remount-ro", "/"}
 	for _, path := range hide {
 		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			args = append(args, "--tmpfs", path)
@@ -76,11 +81,11 @@ func bubblewrap(o order) []string {
 			args = append(args, "--ro-bind", os.DevNull, path)
 		}
 	}
-	for _, path := range o.Read {
+	for _, path := range job.Read {
 		args = append(args, "--ro-bind-try", path, path)
 	}
-	for _, path := range o.Write {
+	for _, path := range job.Write {
 		args = append(args, "--bind", path, path)
 	}
-	return append(append(args, seal...), "--chdir", o.Dir, "--")
+	return append(append(args, seal...), "--chdir", job.Dir, "--")
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // leastABI is the oldest Landlock that can keep a command from truncating files
-// it may not write: without that, one system call empties a log.
+// that it may not write. With an older one, a single system call empties a log.
 const leastABI = 3
 
 // Directories that hold the system. Some exist on few distributions only.
@@ -29,48 +29,48 @@ var resolverFiles = strings.Fields("/etc/resolv.conf /etc/hosts /etc/localtime")
 // Devices that are neither storage nor anybody's terminal.
 var devices = strings.Fields("/dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty")
 
-// confine reads the order, gives up what the command must not have, and becomes
-// the shell.
+// confine reads the order, gives up the rights that the command must not have, and
+// becomes the shell.
 func confine() int {
-	// What is given up counts for a thread. This one executes the shell.
+	// Rights belong to a thread. This one gives them up and executes the shell.
 	runtime.LockOSThread()
 	closeOnExec()
 	err := func() error {
 		in := os.NewFile(orderFD, "order")
-		var o order
-		if err := json.NewDecoder(in).Decode(&o); err != nil {
+		var job order
+		if err := json.NewDecoder(in).Decode(&job); err != nil {
 			return fmt.Errorf("read order: %w", err)
 		}
 		in.Close()
-		if err := giveUp(o); err != nil {
+		if err := giveUp(job); err != nil {
 			return err
 		}
-		if o.By == Landlock {
-			visiblePath(o.Env)
+		if job.By == Landlock {
+			visiblePath(job.Env)
 		}
-		args := o.Args
+		args := job.Args
 		if len(args) == 0 {
-			args = []string{filepath.Base(o.Shell), "-c", o.Line}
-		} else if o.Shell = find(args[0], o.Env); o.Shell == "" {
+			args = []string{filepath.Base(job.Shell), "-c", job.Line}
+		} else if job.Shell = find(args[0], job.Env); job.Shell == "" {
 			return fmt.Errorf("find %s: there is no such program in the PATH of commands", args[0])
 		}
-		if o.By == Bubblewrap {
-			args = append(bubblewrap(o), args...)
-			o.Shell = find(args[0], o.Env)
+		if job.By == Bubblewrap {
+			args = append(bubblewrap(job), args...)
+			job.Shell = find(args[0], job.Env)
 		}
-		if most := uint64(o.Memory); most > 0 { // last: this process has more
+		if most := uint64(job.Memory); most > 0 { // last: this process needs more itself
 			if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 				return fmt.Errorf("limit memory: %w", err)
 			}
 		}
-		err := syscall.Exec(o.Shell, args, o.Env)
-		return fmt.Errorf("execute %s: %w", o.Shell, err)
+		err := syscall.Exec(job.Shell, args, job.Env)
+		return fmt.Errorf("execute %s: %w", job.Shell, err)
 	}()
 	_ = json.NewEncoder(os.NewFile(reportFD, "report")).Encode(Outcome{Failed: err.Error()})
 	return 126
 }
 
-// visiblePath takes the directories out of PATH that this process cannot read any more.
+// visiblePath removes the directories from PATH that this process can no longer read.
 func visiblePath(env []string) {
 	for i, v := range env {
 		if path, ok := strings.CutPrefix(v, "PATH="); ok {
@@ -83,16 +83,18 @@ func visiblePath(env []string) {
 	}
 }
 
-// find returns the path of a program, or "".
+// find returns the path of a program: name itself if it has a slash, else its path in PATH, else "".
 func find(name string, env []string) string {
 	if strings.Contains(name, "/") {
 		return name
 	}
-	for _, v := range env {
-		list, _ := strings.CutPrefix(v, "PATH=")
+	for _, variable := range env {
+		list, ok := strings.CutPrefix(variable, "PATH=")
+		if !ok {
+			continue
+		}
 		for _, dir := range filepath.SplitList(list) {
-			path := filepath.Join(dir, name)
-			if fi, err := os.Stat(path); list != v && err == nil && fi.Mode().IsRegular() && unix.Access(path, unix.X_OK) == nil {
+			if path := filepath.Join(dir, name); isProgram(path) {
 				return path
 			}
 		}
@@ -100,32 +102,40 @@ func find(name string, env []string) string {
 	return ""
 }
 
-func giveUp(o order) error {
-	if err := os.Chdir(o.Dir); err != nil {
+func isProgram(path string) bool {
+	fi, err := os.Stat(path)
+	if err != nil || !fi.Mode().IsRegular() {
+		return false
+	}
+	return unix.Access(path, unix.X_OK) == nil
+}
+
+func giveUp(job order) error {
+	if err := os.Chdir(job.Dir); err != nil {
 		return fmt.Errorf("enter workspace: %w", err)
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("limit core dumps: %w", err)
 	}
-	// Also without the sandbox: what gains privileges could not be killed.
+	// Also without the sandbox: the supervisor could not kill a process that gains privileges.
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("renounce new privileges: %w", err)
 	}
-	if o.Offline {
+	if job.Offline {
 		if err := filterNetwork(); err != nil {
 			return fmt.Errorf("cut off the network: %w", err)
 		}
 	}
-	if !o.Confine {
+	if !job.Confine {
 		return dropCapabilities(^uint64(1 << unix.CAP_SYS_PTRACE))
 	}
 	abi := 0
-	if o.By == Landlock {
-		abi, _ = ll.LandlockGetABIVersion() // 0 where there is none
+	if job.By == Landlock {
+		abi, _ = ll.LandlockGetABIVersion() // 0 without Landlock
 		if err := confinable(abi, canFilter()); err != nil {
 			return err
 		}
-		if err := landlocked(o); err != nil {
+		if err := landlocked(job); err != nil {
 			return fmt.Errorf("apply sandbox: %w", err)
 		}
 		if err := dropCapabilities(1 << unix.CAP_DAC_OVERRIDE); err != nil {
@@ -138,9 +148,9 @@ func giveUp(o order) error {
 	return nil
 }
 
-// confinable says what a kernel lacks to confine commands by itself. Landlock alone is not
-// enough: without a filter of system calls a command reaches shared memory, and
-// local sockets too unless Landlock is new.
+// confinable returns nil if a kernel can confine commands by itself, else an error that names
+// the missing part. Landlock alone is not enough: without a filter of system calls a command
+// reaches shared memory, and local sockets too unless Landlock is new.
 func confinable(abi int, filter bool) error {
 	lacks := ""
 	switch {
@@ -156,12 +166,12 @@ func confinable(abi int, filter bool) error {
 	return errors.New(lacks + ", so commands cannot be confined and are refused. " + wayOut)
 }
 
-// landlocked applies Landlock to this process. Access to the network is not
-// handled, and so left as it is.
-func landlocked(o order) error {
-	c := landlock.V9
-	c.HandledAccessNet = 0
-	hide := o.hidden(systemDirs)
+// landlocked applies Landlock to this process. It leaves access to the network as
+// it is.
+func landlocked(job order) error {
+	config := landlock.V9
+	config.HandledAccessNet = 0
+	hide := job.hidden(systemDirs)
 	var dirs, files []string
 	for _, d := range slices.Concat(systemDirs, resolverFiles) {
 		for _, p := range around(d, hide) {
@@ -176,20 +186,20 @@ func landlocked(o order) error {
 		landlock.RODirs(dirs...).IgnoreIfMissing(),
 		landlock.ROFiles(files...).IgnoreIfMissing(),
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
-		landlock.RWDirs(o.Write...).WithRefer(),
+		landlock.RWDirs(job.Write...).WithRefer(),
 	}
-	for _, path := range o.Read {
+	for _, path := range job.Read {
 		if fi, err := os.Stat(path); err == nil && fi.IsDir() {
 			rules = append(rules, landlock.RODirs(path))
 		} else if err == nil {
 			rules = append(rules, landlock.ROFiles(path))
 		}
 	}
-	return c.BestEffort().Restrict(rules...)
+	return config.BestEffort().Restrict(rules...)
 }
 
-// around is dir, or what is in it when something hidden is below: Landlock can
-// grant but not except.
+// around returns the paths that grant dir without the hidden paths in it: dir itself
+// if it holds no hidden path, else its entries. Landlock can grant a path, but not except one.
 func around(dir string, hide []string) []string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -218,18 +228,22 @@ func around(dir string, hide []string) []string {
 	return parts
 }
 
-// dropCapabilities takes from the calling thread, for good, all capabilities
-// but those that have their bits in keep. It matters to root only. CAP_SYS_PTRACE goes in every
-// mode: with it a command could read the daemon's memory.
+// dropCapabilities takes all capabilities without a bit in keep from the calling thread, for good.
+// Only root has any to lose. Every caller drops CAP_SYS_PTRACE: with it a command could read the
+// daemon's memory.
 func dropCapabilities(keep uint64) error {
-	for c := range unix.CAP_LAST_CAP + 1 {
-		if keep>>c&1 == 1 {
+	for capability := range unix.CAP_LAST_CAP + 1 {
+		if keep>>capability&1 == 1 {
 			continue
 		}
-		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
-		// EPERM: nothing to lose. EINVAL: a kernel with fewer capabilities.
-		if err != nil && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EINVAL) {
-			return fmt.Errorf("drop capability %d: %w", c, err)
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(capability), 0, 0, 0)
+		nothingToLose := errors.Is(err, unix.EPERM)
+		unknown := errors.Is(err, unix.EINVAL) // the kernel has fewer capabilities
+		if nothingToLose || unknown {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("drop capability %d: %w", capability, err)
 		}
 	}
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // EINVAL before Linux 4.3

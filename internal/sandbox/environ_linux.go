@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HideEnvironment keeps the secrets that this process was started with from
-// other processes of the same user. It blanks the block from which the kernel
-// serves /proc/<pid>/environ (os.Getenv has copies and goes on working), and
+// HideEnvironment hides the secrets in this process's environment from other
+// processes of the same user. It blanks the block that the kernel serves as
+// /proc/<pid>/environ (os.Getenv has copies and goes on working), and
 // makes the process undumpable: no debugger of that user can read its memory,
 // and no core file can hold it. It does so once.
 //
@@ -18,9 +18,9 @@ import (
 // as root: they have no CAP_SYS_PTRACE.
 func HideEnvironment() {
 	hide.Do(func() {
-		// In this order: an undumpable process may not open its own memory. What
-		// fails here is made up for by the other, and both fail only on kernels
-		// that forbid them to everybody.
+		// In this order: an undumpable process may not open its own memory. If one
+		// step fails, the other still hides the block; both fail only on kernels that
+		// forbid them to everybody.
 		blankEnvironment()
 		_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	})
@@ -29,14 +29,20 @@ func HideEnvironment() {
 var hide sync.Once
 
 func blankEnvironment() {
-	f := stat("self", 51)
-	if f == nil {
+	fields := stat("self", 51)
+	if fields == nil {
 		return
 	}
-	from, err1 := strconv.ParseInt(f[50], 10, 64) // env_start
-	to, err2 := strconv.ParseInt(f[51], 10, 64)   // env_end
-	const most = 64 << 20                         // far beyond what the kernel lets a program start with
-	if err1 != nil || err2 != nil || from <= 0 || to <= from || to-from > most {
+	from, err := strconv.ParseInt(fields[50], 10, 64) // env_start
+	if err != nil || from <= 0 {
+		return
+	}
+	to, err := strconv.ParseInt(fields[51], 10, 64) // env_end
+	if err != nil {
+		return
+	}
+	const most = 64 << 20 // far more than the kernel lets a program start with
+	if to <= from || to-from > most {
 		return
 	}
 	mem, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)

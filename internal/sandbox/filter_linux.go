@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calling convention that the filter is for. All are little-endian, as are
+// The calling convention that the filter accepts, by architecture. All are little-endian, as are
 // the offsets below.
 var auditArch = map[string]uint32{
 	"amd64":   unix.AUDIT_ARCH_X86_64,
@@ -48,8 +48,8 @@ var governs = []uint32{
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
 }
 
-// filterCalls denies the calling thread what Landlock does not know about and
-// what leads out of it:
+// filterCalls denies the calling thread the system calls that Landlock does not
+// govern and that would lead out of the sandbox:
 //
 //   - modes with setID: a copy of the shell with one would make everybody on the
 //     machine the daemon's user. (mkdir cannot set them.)
@@ -63,52 +63,53 @@ var governs = []uint32{
 //     behind everything else.
 //   - the kernel's keyrings, which the command shares with the daemon.
 //   - io_uring, which does all of this without system calls, and openat2, whose
-//     mode is where the filter cannot see it. Programs take ENOSYS for an older
-//     kernel and go on without.
-//   - calls in the convention of another architecture, to which the numbers
-//     below would mean something else.
+//     mode the filter cannot see. Programs take ENOSYS for an older kernel and go
+//     on without.
+//   - calls in the convention of another architecture, where the numbers below
+//     mean other calls.
 func filterCalls(abi int) error {
-	f := newFilter(auditArch[runtime.GOARCH])
-	f.deny(unix.ENOSYS, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP)
-	f.deny(unix.ENOSYS, outlivesCall...)
-	f.deny(unix.EPERM, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY)
-	ofOthers := onlyIfAny(^uint32(0), 1) // 0 is itself
+	rules := newFilter(auditArch[runtime.GOARCH])
+	rules.deny(unix.ENOSYS, unix.SYS_OPENAT2, unix.SYS_IO_URING_SETUP)
+	rules.deny(unix.ENOSYS, outlivesCall...)
+	rules.deny(unix.EPERM, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY)
+	ofOthers := onlyIfAny(^uint32(0), 1) // 0 is the calling process
 	for _, call := range governs {
-		f.examine(call, load(offArg0), ofOthers, refuse(unix.EPERM))
+		rules.examine(call, load(offArg0), ofOthers, refuse(unix.EPERM))
 	}
-	// What these change is named by its kind, of which here is a process, then by its number. Other kinds are a group, and
-	// all that a user runs.
+	// The first argument of these calls is a kind: a process, a group, or all processes of a user. The second is a
+	// number of that kind. The map holds the kind of a process.
 	for call, process := range map[uint32]uint32{unix.SYS_SETPRIORITY: 0, unix.SYS_IOPRIO_SET: 1} {
-		f.examine(call, load(offArg0), onlyIfAny(^process, 1), refuse(unix.EPERM),
+		rules.examine(call, load(offArg0), onlyIfAny(^process, 1), refuse(unix.EPERM),
 			load(offArg1), ofOthers, refuse(unix.EPERM))
 	}
-	f.denySetID(offArg1, unix.SYS_FCHMOD)
-	f.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
-	f.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)
-	if runtime.GOARCH == "amd64" { // which still has what newer architectures left out
+	rules.denySetID(offArg1, unix.SYS_FCHMOD)
+	rules.denySetID(offArg2, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_MKNODAT)
+	rules.denySetIDFile(unix.SYS_OPENAT, offArg2, offArg3)
+	if runtime.GOARCH == "amd64" { // it still has calls that newer architectures left out
 		const open, creat, chmod, mknod = 2, 85, 90, 133
-		f.denySetID(offArg1, chmod, creat, mknod)
-		f.denySetIDFile(open, offArg1, offArg2)
+		rules.denySetID(offArg1, chmod, creat, mknod)
+		rules.denySetIDFile(open, offArg1, offArg2)
 	}
-	if abi < 9 { // from which Landlock governs connections to local sockets
-		f.examine(unix.SYS_SOCKET, load(offArg0), onlyIf(unix.AF_UNIX, 1), refuse(unix.EACCES))
+	if abi < 9 { // Landlock 9 and later govern connections to local sockets
+		rules.examine(unix.SYS_SOCKET, load(offArg0), onlyIf(unix.AF_UNIX, 1), refuse(unix.EACCES))
 		const typeMask = 0xf // the rest are flags
-		f.examine(unix.SYS_SOCKETPAIR, load(offArg1), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, typeMask),
+		rules.examine(unix.SYS_SOCKETPAIR, load(offArg1), statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, typeMask),
 			onlyIf(unix.SOCK_DGRAM, 1), refuse(unix.EACCES),
-			onlyIf(unix.SOCK_RAW, 1), refuse(unix.EACCES)) // which the kernel takes for a datagram one
+			onlyIf(unix.SOCK_RAW, 1), refuse(unix.EACCES)) // the kernel makes it a datagram socket
 	}
-	return f.install()
+	return rules.install()
 }
 
-// filterNetwork denies the calling thread all sockets but local ones and those that ask the kernel.
+// filterNetwork denies the calling thread all sockets except local and netlink ones. (Netlink reaches only the kernel.)
 func filterNetwork() error {
-	f := newFilter(auditArch[runtime.GOARCH])
-	f.deny(unix.ENOSYS, unix.SYS_IO_URING_SETUP)
+	rules := newFilter(auditArch[runtime.GOARCH])
+	rules.deny(unix.ENOSYS, unix.SYS_IO_URING_SETUP)
 	unless := func(family uint32, skip uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: skip, K: family}
 	}
-	f.examine(unix.SYS_SOCKET, load(offArg0), unless(unix.AF_UNIX, 2), unless(unix.AF_NETLINK, 1), refuse(unix.EACCES))
-	return f.install()
+	rules.examine(unix.SYS_SOCKET, load(offArg0),
+		unless(unix.AF_UNIX, 2), unless(unix.AF_NETLINK, 1), refuse(unix.EACCES))
+	return rules.install()
 }
 
 // filter is a classic BPF program for seccomp.
@@ -120,12 +121,12 @@ func refuse(err syscall.Errno) unix.SockFilter {
 	return statement(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ERRNO|uint32(err))
 }
 
-// onlyIf runs the next statements, as many as n, only if the accumulator is k.
+// onlyIf runs the next n statements only if the accumulator is k.
 func onlyIf(k uint32, n int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: uint8(n), K: k}
 }
 
-// onlyIfAny is onlyIf for an accumulator that has one of bits.
+// onlyIfAny runs the next n statements only if the accumulator has any of bits.
 func onlyIfAny(bits uint32, n int) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: uint8(n), K: bits}
 }
@@ -155,7 +156,7 @@ func (f *filter) deny(err syscall.Errno, calls ...uint32) {
 	}
 }
 
-// examine runs body for a call, which may load what it likes.
+// examine runs body for a call. body may change the accumulator.
 func (f *filter) examine(call uint32, body ...unix.SockFilter) {
 	body = append(body, load(offCall))
 	*f = append(append(*f, onlyIf(call, len(body))), body...)
@@ -168,22 +169,22 @@ func (f *filter) denySetID(offset uint32, calls ...uint32) {
 	}
 }
 
-// denySetIDFile is denySetID for a call that opens a file. Where its flags make
-// none, what is in the place of the mode can be anything.
+// denySetIDFile is denySetID for a call that opens a file. It looks at the mode only if
+// the flags make a file: for other flags that argument may be anything.
 func (f *filter) denySetIDFile(call, flags, mode uint32) {
 	const makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 	f.examine(call, load(flags), onlyIfAny(makes, 3), load(mode), onlyIfAny(setID, 1), refuse(unix.EPERM))
 }
 
-// install applies the filter to the calling thread and what it executes.
+// install applies the filter to the calling thread and the programs that it executes.
 func (f filter) install() error {
 	f = append(f, statement(unix.BPF_RET|unix.BPF_K, unix.SECCOMP_RET_ALLOW))
 	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	return setFilter(&prog)
 }
 
-// canFilter tells whether the kernel takes filters: it complains that there is
-// none to read.
+// canFilter reports whether the kernel takes filters. One that does fails to read
+// the nil filter.
 func canFilter() bool { return setFilter(nil) == unix.EFAULT }
 
 func setFilter(prog *unix.SockFprog) error {

@@ -18,19 +18,19 @@ import (
 //
 //	caller ── supervise ── confine, which becomes bash ── …
 //
-// supervise is the subreaper: whatever the command starts, and however it
+// supervise is the subreaper: every process that the command starts, however it
 // detaches, becomes a child of supervise when its parent dies. When the shell
-// has ended, or the pipe from the caller has (it cancelled the command or is
-// dead, by whatever signal), it stops and kills its descendants until it has
-// none. It stays outside of the sandbox, so that what is in it cannot signal it.
+// ends, or the pipe from the caller does (the caller cancelled the command or is
+// dead, by whatever signal), supervise stops and kills all its descendants. It
+// stays outside the sandbox, so that no process in it can signal supervise.
 //
 // confine gives up privileges, applies the sandbox and executes the shell.
 //
-// The order goes to the standard input of supervise, which stays open as long as the
-// command may run, and comes to confine as file descriptor 3. What they have to report,
-// as JSON, is the standard error of supervise, and 4 of confine. The command itself has
-// /dev/null as its input, and one pipe for all output, unless the Command says otherwise: then supervise has the ends of
-// these pipes as 3 and 4.
+// supervise reads the order from its standard input, which stays open as long as the
+// command may run; confine reads it from file descriptor 3. They write their reports, in
+// JSON, to the standard error of supervise, which is 4 of confine. The command itself has
+// /dev/null as its input, and one pipe for all output. If the Command has its own Input or
+// Errors, supervise holds the ends of their pipes as 3 and 4.
 const (
 	helperName   = "lethe-sandbox" // argv[0] that makes this binary a helper
 	superviseArg = "supervise"
@@ -42,12 +42,10 @@ const (
 	errorsFD = 4
 )
 
-// How long the helper may take to kill everything, once asked: it takes
-// milliseconds, but a machine can be busy. When the caller cancelled the command
-// somebody waits for the end, perhaps of the caller.
+// The helper's time to kill everything. It takes milliseconds, but a machine can be busy.
 const (
-	killGrace      = time.Second
-	killGraceAlone = 10 * time.Second
+	killGrace      = time.Second      // after the caller cancelled: somebody waits, perhaps for the caller's end
+	killGraceAlone = 10 * time.Second // after a deadline
 )
 
 // Main takes over the process when it was started as a helper of Run, and then
@@ -60,7 +58,7 @@ func Main() {
 	}
 	switch os.Args[1] {
 	case superviseArg:
-		syscall.Exit(supervise()) // not os.Exit: somebody waits, and there is nothing to flush
+		syscall.Exit(supervise()) // quicker than os.Exit, and nothing needs flushing
 	case confineArg:
 		syscall.Exit(confine())
 	}
@@ -72,10 +70,10 @@ func Main() {
 // returns, everything that the command started is dead, unless the error is
 // ErrStuck. A command that cannot be started is an Outcome, not an error.
 //
-// Landlock ABI 3 (Linux 6.2) is the least that confines; since 6.12 it also
-// keeps commands from signalling other processes.
-func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
-	o, err := c.order()
+// To confine c by Landlock, the kernel needs its ABI 3 (Linux 6.2); since 6.12 it
+// also keeps commands from signalling other processes.
+func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
+	job, err := command.order()
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
@@ -84,12 +82,12 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 		// Not a path: the file may have been replaced by another version since.
 		Path: "/proc/self/exe", Args: []string{helperName, superviseArg}, Env: []string{}, Dir: "/",
 		Stdout: out, Stderr: &report,
-		WaitDelay: 2 * time.Second, // for what is left in the pipe after all writers are dead
+		WaitDelay: 2 * time.Second, // for output left in the pipe after all writers are dead
 		// Its own session: a terminal's ctrl-C is for the daemon.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	heard := make(chan struct{})
-	ends, err := pipes(c, heard)
+	ends, err := pipes(command, heard)
 	helper.ExtraFiles = ends
 	var lifeline io.WriteCloser
 	if err == nil {
@@ -104,7 +102,7 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, fmt.Errorf("start the helper of the command: %w", err)
 	}
-	go func() { _ = json.NewEncoder(lifeline).Encode(o) }() // ends when the helper has read it or is dead
+	go func() { _ = json.NewEncoder(lifeline).Encode(job) }() // ends when the helper has read it or is dead
 	died := make(chan struct{})
 	go func() { // ends with the helper and its output
 		_ = helper.Wait()
@@ -132,10 +130,11 @@ func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
 	return readReport(&report)
 }
 
-// pipes makes the ends that the helper gets: of the command's input, and of its errors. heard is closed when all of the
-// errors have been written. Where there are none of these, nothing is made but what keeps their numbers.
-func pipes(c Command, heard chan struct{}) (ends []*os.File, err error) {
-	if c.Input == nil && c.Errors == nil {
+// pipes makes the pipes for the command's input and its errors, and returns the helper's ends. It closes heard when
+// c.Errors has got all errors. If c has neither Input nor Errors, it makes no pipe; if it has one, it makes both, so
+// that their file descriptors keep their numbers.
+func pipes(command Command, heard chan struct{}) (ends []*os.File, err error) {
+	if command.Input == nil && command.Errors == nil {
 		close(heard)
 		return nil, nil
 	}
@@ -144,8 +143,8 @@ func pipes(c Command, heard chan struct{}) (ends []*os.File, err error) {
 		return nil, err
 	}
 	go func() { // ends with the input, or when the command is dead and more of it comes
-		if c.Input != nil {
-			_, _ = io.Copy(feed, c.Input)
+		if command.Input != nil {
+			_, _ = io.Copy(feed, command.Input)
 		}
 		feed.Close()
 	}()
@@ -155,24 +154,24 @@ func pipes(c Command, heard chan struct{}) (ends []*os.File, err error) {
 		return nil, err
 	}
 	go func() { // ends with the command and whatever holds its standard error
-		_, _ = io.Copy(cmp.Or(c.Errors, io.Discard), listen)
+		_, _ = io.Copy(cmp.Or(command.Errors, io.Discard), listen)
 		listen.Close()
 		close(heard)
 	}()
 	return []*os.File{in, out}, nil
 }
 
-// readReport reads what confine and supervise report. The first is only heard
-// of when it failed.
+// readReport reads the reports of confine, which reports only a failure, and of
+// supervise. It returns the first.
 func readReport(report io.Reader) (end Outcome, err error) {
 	err = errors.New("hear from the helper of the command: it was killed")
 	for dec := json.NewDecoder(report); ; {
-		var o Outcome
-		if dec.Decode(&o) != nil {
+		var said Outcome
+		if dec.Decode(&said) != nil {
 			return end, err
 		}
 		if end.Failed == "" {
-			end, err = o, nil
+			end, err = said, nil
 		}
 	}
 }

@@ -25,7 +25,7 @@ func HideEnvironment() {}
 // sandboxExec applies Seatbelt profiles on a Mac. A path: no other program of that name will do.
 const sandboxExec = "/usr/bin/sandbox-exec"
 
-// Confiner names what confines commands here, or says what is missing and what to do.
+// Confiner returns Seatbelt on a Mac. Elsewhere it returns an error that names the remedy.
 func Confiner() (string, error) {
 	if _, err := os.Stat(sandboxExec); err == nil && runtime.GOOS == "darwin" {
 		return Seatbelt, nil
@@ -33,37 +33,38 @@ func Confiner() (string, error) {
 	return "", errors.New("commands can only be confined on Linux and macOS, so they are refused. " + wayOut)
 }
 
-// Run runs c in a process group of its own. What a command detaches from its group outlives it here.
-func Run(ctx context.Context, c Command, out io.Writer) (Outcome, error) {
-	o, err := c.order()
+// Run runs c in a process group of its own, with its output going to out, until it ends or ctx does. A process that
+// leaves this group outlives the command here.
+func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
+	job, err := command.order()
 	if err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
-	args := o.Args
+	args := job.Args
 	if len(args) == 0 {
-		args = []string{o.Shell, "-c", o.Line}
+		args = []string{job.Shell, "-c", job.Line}
 	}
-	if c.Confine || c.Offline {
+	if command.Confine || command.Offline {
 		if err := Available(); err != nil {
 			return Outcome{Failed: err.Error()}, nil
 		}
-		o.Read, o.Write = withoutLinks(o.Read), withoutLinks(o.Write)
-		args = append([]string{sandboxExec, "-p", seatbelt(o), "--"}, args...)
+		job.Read, job.Write = withoutLinks(job.Read), withoutLinks(job.Write)
+		args = append([]string{sandboxExec, "-p", seatbelt(job), "--"}, args...)
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = o.Dir, o.Env, o.Input, out, cmp.Or(o.Errors, out)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = job.Dir, job.Env, job.Input, out, cmp.Or(job.Errors, out)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // a child that holds the pipe does not hold the call
 	if err := cmd.Start(); err != nil {
 		return Outcome{Failed: err.Error()}, nil
 	}
-	_ = cmd.Wait() // how it ended, its state says
+	_ = cmd.Wait() // cmd.ProcessState tells its end
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	return endOf(cmd.ProcessState.Sys().(syscall.WaitStatus)), nil
 }
 
-// withoutLinks returns the paths of what is there, with links followed.
+// withoutLinks resolves the links in paths, and leaves out paths that do not exist.
 func withoutLinks(paths []string) (real []string) {
 	for _, path := range paths {
 		if p, err := filepath.EvalSymlinks(path); err == nil {

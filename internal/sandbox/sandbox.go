@@ -1,6 +1,5 @@
-// Package sandbox runs shell commands and programs: below a supervisor that leaves none of
-// their processes alive, and confined: on Linux by Landlock and seccomp, or by bubblewrap where the kernel's Landlock
-// is too old, on macOS by Seatbelt.
+// Package sandbox runs shell commands and programs. A supervisor kills all processes that they leave. Landlock and
+// seccomp confine them on Linux, or bubblewrap if the kernel's Landlock is too old; Seatbelt does on macOS.
 //
 //	func main() {
 //		sandbox.Main() // first thing: a command is started by running this binary again
@@ -8,10 +7,10 @@
 //		outcome, err := sandbox.Run(ctx, sandbox.Command{Line: "make", Dir: dir, Private: private, Confine: true}, out)
 //	}
 //
-// What holds:
+// Guarantees:
 //
 //   - When Run has returned, nothing that the command started is alive, unless the
-//     error is ErrStuck; nor is anything once this process was killed.
+//     error is ErrStuck. The same holds once this process was killed.
 //   - A command inherits neither environment nor open files of this process, and
 //     cannot read its memory: see HideEnvironment. It gains no privileges.
 //   - A confined command writes only to Command.Write and its private HOME and
@@ -32,73 +31,74 @@ import (
 	"syscall"
 )
 
-// Command is a command and what it may do.
+// Command is a command and its permissions.
 type Command struct {
-	Line    string   // what the shell runs
-	Dir     string   // where it starts
-	Private string   // holds its HOME and TMPDIR, "home" and "tmp", which must exist; "" names it the user's
-	Confine bool     // without it, the command may do whatever this user can
-	Write   []string // directories that a confined command may change, besides Private's
+	Line    string   // the command line for the shell
+	Dir     string   // its working directory
+	Private string   // a directory with "home" and "tmp", its HOME and TMPDIR; "" gives it the user's own
+	Confine bool     // without it, the command may do everything that this user may
+	Write   []string // directories that a confined command may change, besides its HOME and TMPDIR
 	Hide    []string // directories and files that a confined command may not read, wherever they are
-	Read    []string // directories and files that it may read and execute all the same
+	Read    []string // directories and files that it may read and execute even below Hide
 
-	Args    []string  // a program, looked up in PATH, and its arguments: runs in the place of a shell with Line
+	Args    []string  // a program, looked up in PATH, and its arguments; if set, it runs and Line does not
 	Env     []string  // more variables, KEY=VALUE
-	Input   io.Reader `json:"-"` // default: empty. It has to end, or Run leaves a goroutine that reads it
-	Errors  io.Writer `json:"-"` // takes standard error; default: it goes with the output
+	Input   io.Reader `json:"-"` // nil: empty. It has to end, or Run leaves a goroutine that reads it
+	Errors  io.Writer `json:"-"` // takes standard error; nil: out takes it
 	Offline bool      // the command reaches no network, not even this machine's own
-	Memory  int64     // bytes of data that each of its processes may have, on Linux; 0 sets no bound
+	Memory  int64     // most bytes of data for each of its processes, on Linux; 0: no bound
 
-	by string // what confines it; default: what Confiner names
+	by string // the confiner; "": Confiner chooses it
 }
 
-// What confines commands.
+// The confiners: mechanisms that confine commands.
 const (
 	Landlock   = "Landlock"
 	Bubblewrap = "bubblewrap"
 	Seatbelt   = "Seatbelt"
 )
 
-// Available returns nil if commands can be confined here, or says what is missing and what to do.
+// Available returns nil if this system can confine commands. Its error names the missing part and the remedy.
 func Available() error {
 	_, err := Confiner()
 	return err
 }
 
-// Outcome is how a command ended.
+// Outcome is the end of a command.
 type Outcome struct {
-	Exit   int    `json:"exit"`             // 128 and more after a signal
-	Signal int    `json:"signal,omitempty"` // that killed it
-	Failed string `json:"failed,omitempty"` // why it was not started
+	Exit   int    `json:"exit"`             // the exit code; 128 plus the signal's number if a signal killed it
+	Signal int    `json:"signal,omitempty"` // the signal that killed it, or 0
+	Failed string `json:"failed,omitempty"` // the reason if it was not started, else ""
 }
 
-// WorkerArg, as the first argument, makes this program a process of Worker, with what the second one names.
+// WorkerArg, as the first argument, makes this program call Worker with its second argument.
 const WorkerArg = "lethe-worker"
 
-// Worker is what such a process does; it returns the exit code. Package worker sets it.
+// Worker is the main function of a worker process; it returns the exit code. Package worker sets it.
 var Worker func(name string) int
 
 // beWorker takes over the process when it was started as a worker, and then does not return.
 func beWorker() {
-	if len(os.Args) == 3 && os.Args[1] == WorkerArg && Worker != nil {
+	asked := len(os.Args) == 3 && os.Args[1] == WorkerArg
+	if asked && Worker != nil {
 		os.Exit(Worker(os.Args[2]))
 	}
 }
 
-// ErrStuck says that the kernel still holds some of a command's processes. They
-// are killed as soon as it lets go of them.
+// ErrStuck is the error of Run if the kernel still holds some of a command's processes.
+// The supervisor goes on killing them until it lets them go.
 var ErrStuck = errors.New("some of what it started takes long to die; killing it goes on")
 
 const wayOut = `The person who runs this agent can allow unconfined ones with tools.bash = "trusted" in config.toml; ` +
 	`file tools work without`
 
-// order is all that the helper processes are told. It travels as JSON.
+// order is the message to the helper processes, in JSON.
 type order struct {
 	Command
 	Shell    string   // absolute path
-	Env      []string // all of its environment
+	Env      []string // the command's whole environment; hides Command.Env
 	UserHome string   // see hidden
-	By       string   // what confines it
+	By       string   // the confiner
 
 	HasInput, HasErrors bool
 }
@@ -114,21 +114,22 @@ func (c Command) order() (order, error) {
 		home, tmp = filepath.Join(c.Private, "home"), filepath.Join(c.Private, "tmp")
 		c.Write = append([]string{home, tmp}, c.Write...)
 	}
-	o := order{
+	all := order{
 		Command: c, Shell: shell, Env: append(environment(home, tmp), c.Env...),
 		UserHome: user, HasInput: c.Input != nil, HasErrors: c.Errors != nil, By: c.by,
 	}
-	if c.Confine && o.By == "" {
-		o.By, err = Confiner()
+	if c.Confine && all.By == "" {
+		all.By, err = Confiner()
 	}
-	if real, err := filepath.EvalSymlinks(o.UserHome); err == nil {
-		o.UserHome = real
+	if real, err := filepath.EvalSymlinks(all.UserHome); err == nil {
+		all.UserHome = real
 	}
-	return o, err
+	return all, err
 }
 
-// hidden are the paths of which a confined command may read nothing but what is granted below them. Some service users
-// have / or /usr for a home: hiding that would leave no shell to run.
+// hidden returns the paths that a confined command may not read, except for the paths in Read and Write below them. It
+// leaves out a user's home that contains one of the system's directories: some service users have / or /usr for a
+// home, and hiding that would leave no shell to run.
 func (o order) hidden(system []string) []string {
 	inHome := func(dir string) bool { return Within(dir, o.UserHome) }
 	if o.UserHome == "" || slices.ContainsFunc(system, inHome) {
@@ -137,11 +138,12 @@ func (o order) hidden(system []string) []string {
 	return append(slices.Clone(o.Hide), o.UserHome)
 }
 
-// environment is all that a command inherits. Nothing of this process's is passed
-// on but where programs are, the language and the time zone.
+// environment returns the variables that every command gets. It passes on only PATH,
+// LANG and TZ of this process's environment.
 func environment(home, tmp string) []string {
 	env := []string{
-		"HOME=" + home, "TMPDIR=" + tmp, "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
+		"HOME=" + home, "TMPDIR=" + tmp,
+		"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1",
 		"PATH=" + cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
 		"LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"),
 	}

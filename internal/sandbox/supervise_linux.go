@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervise runs the order that it is given and outlives everything that it starts. It
-// does everything on one goroutine: a process id is only safe to use while
-// nothing else reaps.
+// supervise runs the order from its standard input and outlives everything that it starts. It
+// does everything on one goroutine: a process id is only safe to use while nothing else reaps.
 func supervise() int {
 	// PDEATHSIG of the child watches this thread, not the process.
 	runtime.LockOSThread()
@@ -26,8 +25,8 @@ func supervise() int {
 		_ = report.Encode(Outcome{Failed: err.Error()})
 		return 1
 	}
-	var o order
-	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+	var job order
+	if err := json.NewDecoder(os.Stdin).Decode(&job); err != nil {
 		return fail(fmt.Errorf("read order: %w", err))
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -37,7 +36,7 @@ func supervise() int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	children := make(chan os.Signal, 1)
 	signal.Notify(children, syscall.SIGCHLD)
-	shell, err := startConfined(o)
+	shell, err := startConfined(job)
 	if err != nil {
 		return fail(err)
 	}
@@ -47,47 +46,47 @@ func supervise() int {
 	return 0
 }
 
-// closeOnExec keeps all but standard descriptors from the command: ours, and
-// those that the program which started the daemon left open.
+// closeOnExec keeps all but the standard descriptors from the command: ours, and
+// any that the daemon's parent left open.
 func closeOnExec() {
 	syscall.CloseOnExec(reportFD)
 	_ = unix.CloseRange(orderFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // EINVAL before Linux 5.11
 }
 
 // startConfined starts the second stage and hands the order to it.
-func startConfined(o order) (pid int, err error) {
+func startConfined(job order) (pid int, err error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return 0, err
 	}
 	defer null.Close()
-	r, w, err := os.Pipe()
+	read, write, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
-	files := []uintptr{null.Fd(), 1, 1, r.Fd(), 2} // see helperName
-	if o.HasInput {
+	files := []uintptr{null.Fd(), 1, 1, read.Fd(), 2} // see helperName
+	if job.HasInput {
 		files[0] = inputFD
 	}
-	if o.HasErrors {
+	if job.HasErrors {
 		files[2] = errorsFD
 	}
 	pid, err = syscall.ForkExec("/proc/self/exe", []string{helperName, confineArg}, &syscall.ProcAttr{
 		Dir: "/", Env: []string{}, Files: files,
 		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
-	r.Close()
-	if o.HasInput || o.HasErrors { // the command alone holds them: it sees the end of its input, and we that of its errors
+	read.Close()
+	if job.HasInput || job.HasErrors { // only the command may hold them, or neither pipe would end
 		syscall.Close(inputFD)
 		syscall.Close(errorsFD)
 	}
 	if err != nil {
-		w.Close()
+		write.Close()
 		return 0, fmt.Errorf("start second stage: %w", err)
 	}
 	go func() { // ends when the second stage has read it, or is dead
-		_ = json.NewEncoder(w).Encode(o)
-		w.Close()
+		_ = json.NewEncoder(write).Encode(job)
+		write.Close()
 	}()
 	return pid, nil
 }
@@ -113,7 +112,8 @@ func reapAll(shell int, children <-chan os.Signal, cut <-chan struct{}) Outcome 
 			if pid == 0 {
 				break
 			}
-			if pid == shell && (ws.Exited() || ws.Signaled()) {
+			ended := ws.Exited() || ws.Signaled()
+			if pid == shell && ended {
 				end, killing = endOf(ws), true
 			}
 		}

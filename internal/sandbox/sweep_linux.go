@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process identifies a process by what /proc/<pid>/stat says. start is when it
-// began: a reused id is another process.
+// process identifies a process by fields of /proc/<pid>/stat.
 type process struct {
 	pid, parent int
-	start       string
-	dead        bool // a zombie, to be reaped by its parent
+	start       string // the time when it began: it tells a process from an earlier one with the same id
+	dead        bool   // a zombie, to be reaped by its parent
 }
 
 // sweep kills every descendant of this process that it can see. It stops them
@@ -47,7 +46,7 @@ func (p process) signal(sig unix.Signal) {
 		return // gone
 	}
 	defer unix.Close(fd)
-	// fd names one process for good; was it the one that was seen?
+	// fd stands for one process for good. Its start shows whether it is p.
 	if now, ok := readProcess(p.pid); ok && now.start == p.start {
 		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
 	}
@@ -85,25 +84,26 @@ func descendants(root int) []process {
 	return found
 }
 
-// readProcess reads what identifies a process.
+// readProcess reads the process with this id. It returns false if the process is gone.
 func readProcess(pid int) (process, bool) {
-	f := stat(strconv.Itoa(pid), 22)
-	if f == nil {
+	fields := stat(strconv.Itoa(pid), 22)
+	if fields == nil {
 		return process{}, false
 	}
-	state := f[3]
-	parent, err := strconv.Atoi(f[4])
-	return process{pid: pid, parent: parent, start: f[22], dead: state == "Z" || state == "X"}, err == nil
+	state := fields[3]
+	parent, err := strconv.Atoi(fields[4])
+	return process{pid: pid, parent: parent, start: fields[22], dead: state == "Z" || state == "X"}, err == nil
 }
 
-// stat returns the fields of /proc/<pid>/stat by their numbers, without the first two; nil if there are not as many as
-// the last one that is wanted. The second field is a name in parentheses that may itself contain any of them, so
-// parsing begins at the last one.
+// stat returns the fields of /proc/<pid>/stat, indexed by their numbers; the first two are left empty. It returns nil
+// if the process is gone or has no field number last. The second field is a name in parentheses, which may contain
+// parentheses itself, so the third begins behind the last one in the file.
 func stat(pid string, last int) []string {
-	b, _ := os.ReadFile("/proc/" + pid + "/stat") // nothing, if the process is gone
-	f := append(make([]string, 3), strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))...)
-	if len(f) <= last {
+	data, _ := os.ReadFile("/proc/" + pid + "/stat") // empty if the process is gone
+	behindName := data[bytes.LastIndexByte(data, ')')+1:]
+	fields := append(make([]string, 3), strings.Fields(string(behindName))...)
+	if len(fields) <= last {
 		return nil
 	}
-	return f
+	return fields
 }
