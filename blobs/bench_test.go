@@ -1,7 +1,6 @@
 package blobs
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -76,18 +75,29 @@ func putRaw(dir string, data []byte) error {
 	dir += "/" + name[:MinPrefix]
 	tmp, path := dir+"/.tmp-"+name, dir+"/"+name[MinPrefix:]
 	f, err := syscall.Open(tmp, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, 0o400)
-	if err == nil {
-		_, err = syscall.Write(f, data)
-		err = cmp.Or(err, syscall.Fsync(f), syscall.Close(f), syscall.Rename(tmp, path))
-	}
 	if err != nil {
 		return err
 	}
-	d, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err == nil {
-		err = cmp.Or(syscall.Fsync(d), syscall.Close(d))
+	if _, err := syscall.Write(f, data); err != nil {
+		return err
 	}
-	return err
+	if err := syscall.Fsync(f); err != nil {
+		return err
+	}
+	if err := syscall.Close(f); err != nil {
+		return err
+	}
+	if err := syscall.Rename(tmp, path); err != nil {
+		return err
+	}
+	d, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Fsync(d); err != nil {
+		return err
+	}
+	return syscall.Close(d)
 }
 
 func BenchmarkGet(b *testing.B) {

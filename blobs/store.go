@@ -109,7 +109,10 @@ func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
 	path := s.Path(h)
 	if known := &s.shards[shardOf(h)]; !known.Load() {
 		var own durable.Syncs
-		if err := cmp.Or(s.shard(cmp.Or(later, &own), filepath.Dir(path), known), own.Wait()); err != nil {
+		if err := s.shard(cmp.Or(later, &own), filepath.Dir(path), known); err != nil {
+			return err
+		}
+		if err := own.Wait(); err != nil {
 			return err
 		}
 	}
@@ -131,7 +134,10 @@ func (s *Store) put(later *durable.Syncs, h Hash, data []byte) error {
 // have died before its own sync.
 func (s *Store) shard(later *durable.Syncs, dir string, known ...*atomic.Bool) error {
 	if err := durable.MkdirLater(later, dir, 0o700); err != nil { // it makes no new blobs/ if somebody moved it away
-		return cmp.Or(s.there(), err)
+		if moved := s.there(); moved != nil {
+			return moved
+		}
+		return err
 	}
 	if !s.listed.Load() {
 		all, err := os.ReadDir(s.dir)
@@ -189,6 +195,14 @@ func (s *Store) there() error {
 	return nil
 }
 
+// notFound returns the error for a blob that is not in the store: ErrNotFound, unless the store itself is missing.
+func (s *Store) notFound() error {
+	if err := s.there(); err != nil {
+		return err
+	}
+	return ErrNotFound
+}
+
 // shardOf returns the number that the first MinPrefix digits of h spell.
 func shardOf(h Hash) int { return int(h[0])<<4 | int(h[1]>>4) }
 
@@ -199,7 +213,7 @@ func (s *Store) Get(hash Hash) (Blob, error) {
 	data, err := durable.ReadWhole(s.Path(hash), maxBlob)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = cmp.Or(s.there(), ErrNotFound)
+		err = s.notFound()
 	case errors.Is(err, durable.ErrNotRegular), errors.Is(err, durable.ErrTooLarge):
 		err = fmt.Errorf("%w: %w", ErrDigest, err)
 	case err == nil:
@@ -231,7 +245,7 @@ func (s *Store) Resolve(prefix string) (Hash, error) {
 	case err != nil:
 		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, err)
 	case len(found) == 0:
-		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, cmp.Or(s.there(), ErrNotFound))
+		return Hash{}, fmt.Errorf("resolve %q: %w", prefix, s.notFound())
 	case len(found) > 1:
 		names := strings.Trim(fmt.Sprint(found[:min(len(found), 16)]), "[]")
 		return Hash{}, fmt.Errorf("resolve %q: %w: it may be %s", prefix, ErrAmbiguous, names)

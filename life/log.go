@@ -1,7 +1,6 @@
 package life
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,7 +38,10 @@ func Create(path string) (*Log, error) {
 		return nil, fmt.Errorf("create life: %w", err)
 	}
 	fi, err := f.Stat()
-	if err = cmp.Or(err, durable.SyncOpen(f)); err != nil {
+	if err == nil {
+		err = durable.SyncOpen(f)
+	}
+	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("create life: %w", err)
 	}
@@ -104,7 +106,14 @@ func (l *Log) DropLast() {
 }
 
 // Close closes the file, and those of Syncs.
-func (l *Log) Close() error { return cmp.Or(l.Syncs.Wait(), l.file.Close()) }
+func (l *Log) Close() error {
+	err := l.Syncs.Wait()
+	closed := l.file.Close()
+	if err != nil {
+		return err
+	}
+	return closed
+}
 
 // Append writes events as lines, in one write, and syncs them and all of Syncs at once. A nil error means
 // that they survive power loss. An event that is not well formed (see Event) is
@@ -126,16 +135,19 @@ func (l *Log) Append(events ...Event) error {
 
 // lines are those that an append of events would write, and the checksum of the last one.
 func (l *Log) lines(events []Event) (lines []string, sum string, err error) {
-	sum, err = l.end.Sum, l.err
+	if l.err != nil {
+		return nil, "", fmt.Errorf("append to life: %w", l.err)
+	}
+	sum = l.end.Sum
 	for _, e := range events {
-		if err = cmp.Or(err, e.check()); err != nil {
+		if err := e.check(); err != nil {
 			return nil, "", fmt.Errorf("append to life: %w", err)
 		}
 		var line string
 		line, sum = render(sum, e, len(lines) > 0)
 		lines = append(lines, line)
 	}
-	return lines, sum, err
+	return lines, sum, nil
 }
 
 // write appends lines to the file, if it is still the one this Log knows.
@@ -225,9 +237,12 @@ func Graft(path string, from Mark, lines []byte) (Mark, error) {
 		}
 	}
 	if rest := lines[len(there):]; len(rest) > 0 {
-		err = cmp.Or(durable.AppendLater(&l.Syncs, l.file, rest), l.Syncs.Wait())
+		if err := durable.AppendLater(&l.Syncs, l.file, rest); err != nil {
+			return to, err
+		}
+		return to, l.Syncs.Wait()
 	}
-	return to, err
+	return to, nil
 }
 
 // EndAt sets aside what follows a mark of the log.

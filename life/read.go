@@ -2,7 +2,6 @@ package life
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +54,10 @@ func verified(r io.ReaderAt, size int64, path string, f func(e Event, offset int
 		}
 		return f(rec.event, at.Offset)
 	})
-	return cmp.Or(err, damage)
+	if err != nil {
+		return err
+	}
+	return damage
 }
 
 // Back calls f for the events before an offset in bytes, the newest first, each checked
@@ -108,8 +110,11 @@ func (l *Log) Seek(t time.Time) (int64, error) {
 			continue
 		}
 		line, err := ReadLine(r)
-		e, bad := ParseLine(line)
-		if err = cmp.Or(err, bad); err != nil {
+		if err != nil {
+			return 0, failed(l.path, at, err)
+		}
+		e, err := ParseLine(line)
+		if err != nil {
 			return 0, failed(l.path, at, err)
 		}
 		if e.At.Before(t) {
@@ -217,8 +222,11 @@ func (r *Reader) Next() (e Event, follows bool, err error) {
 // that what was read is no longer there: the log was cut, or another file has its name.
 func (r *Reader) More() error {
 	named, err := os.Stat(r.path)
-	own, oerr := r.file.(*os.File).Stat()
-	if err = cmp.Or(err, oerr); err != nil {
+	if err != nil {
+		return fmt.Errorf("read life: %w", err)
+	}
+	own, err := r.file.(*os.File).Stat()
+	if err != nil {
 		return fmt.Errorf("read life: %w", err)
 	}
 	if !os.SameFile(named, own) || own.Size() < r.At.Offset {

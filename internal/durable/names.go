@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +44,10 @@ func syncNames(dir string, open *os.File, err error) error {
 			}
 			return traced(err, Op{Kind: "syncdir", Path: dir})
 		})
-		err = cmp.Or(err, open.Close())
+		closed := open.Close()
+		if err == nil {
+			err = closed
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("sync directory %s: %w", dir, err)
@@ -72,7 +74,10 @@ func MkdirAll(dir string, perm fs.FileMode) error {
 		}
 	}
 	var syncs Syncs
-	return cmp.Or(MkdirLater(&syncs, dir, perm), syncs.Wait())
+	if err := MkdirLater(&syncs, dir, perm); err != nil {
+		return err
+	}
+	return syncs.Wait()
 }
 
 // MkdirLater makes dir if it is missing, but not its parents, and leaves the sync of its name to a set.

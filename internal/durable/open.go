@@ -2,7 +2,6 @@ package durable
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +105,11 @@ func Overwrite(path string, data []byte, perm fs.FileMode) error {
 		return err
 	}
 	_, err = file.Write(data)
-	return cmp.Or(err, file.Close())
+	closed := file.Close()
+	if err != nil {
+		return err
+	}
+	return closed
 }
 
 // follow returns the path that a link at path with this target leads to. It resolves all but the last name.

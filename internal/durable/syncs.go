@@ -1,7 +1,6 @@
 package durable
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,13 +61,15 @@ func (s *Syncs) Wait() error {
 			_ = each.file.Close() // it was synced, or has failed
 		}
 	}
-	err := cmp.Or(errs...)
-	for _, do := range then {
-		if err == nil {
-			do()
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
-	return err
+	for _, do := range then {
+		do()
+	}
+	return nil
 }
 
 // Then makes Wait call do once all of the set is durable.

@@ -255,7 +255,12 @@ func Patch(path string, pieces ...Piece) (err error) {
 		if err := os.Chmod(path, mode.Perm()|0o200); err != nil {
 			return err
 		}
-		defer func() { err = cmp.Or(err, os.Chmod(path, mode.Perm())) }()
+		defer func() {
+			closed := os.Chmod(path, mode.Perm())
+			if err == nil {
+				err = closed
+			}
+		}()
 	}
 	file, fi, err := OpenRegular(path, os.O_RDWR, 0)
 	if err != nil {
