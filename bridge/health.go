@@ -143,8 +143,11 @@ func HealthOf(home, name string) Health {
 	var inErr, outErr error
 	h.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
 	h.Out, outErr = countOut(home, dir)
-	if err := cmp.Or(outErr, inErr, err); err != nil {
-		h.Error, h.ErrorAt = err.Error(), now
+	for _, err := range []error{outErr, inErr, err} {
+		if err != nil {
+			h.Error, h.ErrorAt = err.Error(), now
+			break
+		}
 	}
 	return h
 }

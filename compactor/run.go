@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +55,10 @@ type worker struct {
 // failure says why the job has failed, or nil.
 func (w *worker) failure() error {
 	if w.failures >= maxFailures || w.made == 0 && (w.asked > 0 || w.last != nil) {
-		return cmp.Or(w.last, errors.New("none of its answers could be used"))
+		if w.last != nil {
+			return w.last
+		}
+		return errors.New("none of its answers could be used")
 	}
 	return nil
 }

@@ -60,8 +60,11 @@ func makeToken(path string, fresh func() string) (string, error) {
 // ReadToken reads a token from a file of its owner alone.
 func ReadToken(path string) (string, error) {
 	data, _, err := durable.ReadRegular(path, 1<<10)
-	fi, serr := os.Lstat(path)
-	if err = cmp.Or(err, serr); err != nil {
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrToken, err)
 	}
 	if mode := fi.Mode().Perm(); mode&0o177 != 0 {

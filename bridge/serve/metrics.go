@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	_ "embed"
 	"net/http"
 	"sync"
@@ -41,8 +40,12 @@ type sampled struct {
 func metrics(mux *http.ServeMux, b *backend.Backend) {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		ids, err := b.List()
-		bridges, err2 := bridge.ReadHealth(b.Dir)
-		if err := cmp.Or(err, err2); err != nil {
+		if err != nil {
+			backend.WriteError(w, err)
+			return
+		}
+		bridges, err := bridge.ReadHealth(b.Dir)
+		if err != nil {
 			backend.WriteError(w, err)
 			return
 		}

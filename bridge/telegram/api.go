@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +33,11 @@ var tokenForm = sync.OnceValue(func() *regexp.Regexp {
 // line. No error says anything of the content.
 func ReadToken(path string) (string, error) {
 	data, cut, err := durable.ReadRegular(path, 256) // tokens are about 46 long
-	fi, serr := os.Lstat(path)
-	if err := cmp.Or(err, serr); err != nil {
+	if err != nil {
+		return "", fmt.Errorf("read the token: %w", err)
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
 	if mode := fi.Mode().Perm(); mode&0o177 != 0 {

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,7 +35,10 @@ func Screen(ctx context.Context, cfg Config) error {
 		err = nil // a signal is a way to leave
 	}
 	cancel()
-	return cmp.Or(<-fed, err)
+	if failed := <-fed; failed != nil {
+		return failed
+	}
+	return err
 }
 
 // A room opens with its last history lines.

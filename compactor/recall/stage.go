@@ -71,7 +71,10 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 	var lists []posting
 	for i, t := range a.terms {
 		all, err := v.Lists(t.stem)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		for _, list := range all[index.About+1:] {
@@ -86,7 +89,10 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 	left := mostPostings
 	for _, p := range lists {
 		segments, err := v.Newest(p.List, left)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		left -= len(segments)

@@ -24,7 +24,10 @@ var agents = view{
 
 func settingsOf(f *frame, _ *http.Request) (any, error) {
 	s := &config.Settings{}
-	f.Wrong = cmp.Or(f.Wrong, config.Read(f.Dir, s))
+	err := config.Read(f.Dir, s)
+	if f.Wrong == nil {
+		f.Wrong = err
+	}
 	return s, nil
 }
 

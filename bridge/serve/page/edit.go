@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"html/template"
@@ -123,7 +122,9 @@ func (p *part) save(text string) (saved bool, err error) {
 		same := there.Size() == p.looks.Size() && there.ModTime().Equal(p.looks.ModTime())
 		return same && os.SameFile(there, p.looks)
 	})
-	err = cmp.Or(err, durable.SyncDir(filepath.Dir(p.path)))
+	if err == nil {
+		err = durable.SyncDir(filepath.Dir(p.path))
+	}
 	if err != nil {
 		err = fmt.Errorf("save %s: %w", p.path, err)
 	}

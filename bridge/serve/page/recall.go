@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
@@ -139,7 +138,9 @@ func triggersOf(f *frame, r *http.Request) (any, error) {
 	_, running := report.Live(f.ID)
 	ran, total, rerr := f.Commands(f.ID, 100)
 	draft, derr := draftOf(f, r)
-	f.Wrong = cmp.Or(f.Wrong, derr)
+	if f.Wrong == nil {
+		f.Wrong = derr
+	}
 	return &triggersData{all, report.Jobs(f.ID), ran, total, running, draft, host.RoomOf(f.ID)}, errors.Join(err, rerr)
 }
 

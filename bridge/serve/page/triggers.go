@@ -86,7 +86,9 @@ func turn(f *frame, r *http.Request) (string, error) {
 		err = report.Invalid("there is another trigger %s beside the one that is paused", name)
 	default:
 		err = durable.Rename(from, to)
-		err = cmp.Or(err, durable.SyncDir(filepath.Dir(to)))
+		if err == nil {
+			err = durable.SyncDir(filepath.Dir(to))
+		}
 	}
 	return "/agents/" + f.ID.Name + "/triggers", err
 }

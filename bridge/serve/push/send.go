@@ -1,7 +1,6 @@
 package push
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,8 +57,11 @@ func Run(ctx context.Context, c Config) error {
 // deliver starts what sends to each device, and forgets how far those were that are gone.
 func (c Config) deliver(ctx context.Context, under *sync.WaitGroup) error {
 	devices, err := Devices(c.Dir)
-	gone, perr := c.Bridge.Peers()
-	if err = cmp.Or(err, perr); err != nil {
+	if err != nil {
+		return err
+	}
+	gone, err := c.Bridge.Peers()
+	if err != nil {
 		return err
 	}
 	for _, d := range devices {
@@ -69,12 +71,16 @@ func (c Config) deliver(ctx context.Context, under *sync.WaitGroup) error {
 			under.Go(func() { _ = c.Bridge.Deliver(ctx, peer, sender{c, d}) }) // which refuses none of these peers
 		}
 	}
+	var failed error // the first; the others are forgotten all the same
 	for _, key := range gone {
-		if strings.HasPrefix(key, prefix) {
-			err = cmp.Or(err, c.Bridge.Forget(key))
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		if err := c.Bridge.Forget(key); err != nil && failed == nil {
+			failed = err
 		}
 	}
-	return err
+	return failed
 }
 
 // sender sends to a device.
@@ -124,7 +130,10 @@ func (s sender) Send(ctx context.Context, _ bridge.Peer, part bridge.Part) error
 	case code/100 == 2:
 		return nil
 	case code == http.StatusNotFound || code == http.StatusGone: // the browser has given the subscription up
-		return cmp.Or(Remove(s.Dir, s.ID), err)
+		if failed := Remove(s.Dir, s.ID); failed != nil {
+			return failed
+		}
+		return err
 	case seconds > 0:
 		return &bridge.LaterError{After: min(time.Duration(seconds)*time.Second, time.Hour), Err: err}
 	case code == http.StatusTooManyRequests || code/100 == 5:

@@ -14,7 +14,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -112,5 +111,8 @@ func (x *Index) View(ctx context.Context, do func(*View) error) error {
 	if errors.Is(err, fs.ErrNotExist) || x.condemn(err) {
 		return ErrRebuilding
 	}
-	return cmp.Or(err, ctx.Err())
+	if err != nil {
+		return err
+	}
+	return ctx.Err()
 }

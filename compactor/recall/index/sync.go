@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,7 +135,10 @@ func (p *pass) step(ctx context.Context) error {
 		}
 	}
 	for _, ref := range refs {
-		if err := cmp.Or(ctx.Err(), p.take(ref)); err != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := p.take(ref); err != nil {
 			return err
 		}
 	}
