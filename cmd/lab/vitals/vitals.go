@@ -8,7 +8,6 @@
 package vitals
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os/exec"
@@ -75,8 +74,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		part.Say = func(what string) { o.Say(s.name + ": " + what) }
 		began := time.Now()
 		section, err := s.measure(ctx, part)
+		if ended := ctx.Err(); ended != nil && err != nil {
+			err = ended
+		}
 		if err != nil {
-			return nil, fmt.Errorf("measure %s: %w", s.name, cmp.Or(ctx.Err(), err))
+			return nil, fmt.Errorf("measure %s: %w", s.name, err)
 		}
 		section.Title, section.Seconds = s.title, int(time.Since(began).Seconds())
 		r.Sections = append(r.Sections, section)

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -114,15 +113,19 @@ func holdAll(h home.Home) (release func(), err error) {
 		}
 		return errors.Join(fmt.Errorf("%s: %w", who, ErrInUse), err)
 	}
-	err = cmp.Or(lock(h.Names()), lock(h.Blobs()))
+	for _, path := range []string{h.Names(), h.Blobs()} { // from here on nobody is booted
+		if err := lock(path); err != nil {
+			return release, err
+		}
+	}
 	agents, _ := filepath.Glob(filepath.Join(h.Agents(), "*", "lock"))
 	bridges, _ := filepath.Glob(filepath.Join(h.Dir, "bridges", "*", "lock"))
 	for _, path := range append(agents, bridges...) {
-		if err == nil {
-			err = lock(path)
+		if err := lock(path); err != nil {
+			return release, err
 		}
 	}
-	return release, err
+	return release, nil
 }
 
 // mentioned keeps the blobs that rooms and bridges' state name.

@@ -2,7 +2,6 @@ package check
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/hex"
 	"regexp"
 	"slices"
@@ -82,7 +81,9 @@ func (v *verifier) known(h blobs.Hash) bool { _, known := v.parent[h]; return kn
 
 // miss notes that a blob is missing or damaged, which no line may have told of.
 func (v *verifier) miss(h blobs.Hash, err error) {
-	v.Unknown = cmp.Or(v.Unknown, err)
+	if v.Unknown == nil {
+		v.Unknown = err
+	}
 	v.lost = append(v.lost, h)
 	if v.f != nil {
 		m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: v.Self}

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -114,13 +113,24 @@ func (v *verifier) verify() error {
 		v.Fault = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why)
 	}
 	if err == nil && v.Fault == nil {
-		v.Fault = cmp.Or(v.signer(), v.against(), v.erasures(), v.chain())
+		v.Fault = v.fault()
 	}
 	if v.Fault != nil {
 		v.Altered = v.Fault.Error()
 	}
 	v.Blobs = len(v.Reached)
 	return err
+}
+
+// fault returns the first fault of a life whose lines and seals hold. It looks for all of them: what it finds on the way
+// is told of, too.
+func (v *verifier) fault() error {
+	for _, fault := range []error{v.signer(), v.against(), v.erasures(), v.chain()} {
+		if fault != nil {
+			return fault
+		}
+	}
+	return nil
 }
 
 // lines goes through LIFE. A line whose checksum does not fit ends it: it comes before a seal that does not hold.

@@ -139,9 +139,14 @@ func (x Exam) sandbox() {
 
 func (x Exam) home(dir string) {
 	format, err := home.Format(dir)
-	all, lerr := x.Home.List()
-	bridges, berr := bridge.ReadHealth(dir)
-	err = cmp.Or(err, lerr, berr)
+	var all []home.Identity
+	if err == nil {
+		all, err = x.Home.List()
+	}
+	var bridges []bridge.Health
+	if err == nil {
+		bridges, err = bridge.ReadHealth(dir)
+	}
 	if !x.check(err, "home", "ls -la "+dir, "%s has format %d; identities: %d", dir, format, len(all)) {
 		return
 	}
@@ -212,7 +217,10 @@ func (x Exam) disk(dir string) {
 	defer os.RemoveAll(temp)
 	began := time.Now()
 	if err == nil {
-		err = cmp.Or(behaves(temp), durable.Space(temp, 1<<20)) // the latter as before each call of a model
+		err = behaves(temp)
+	}
+	if err == nil {
+		err = durable.Space(temp, 1<<20) // as before each call of a model
 	}
 	write := (time.Since(began) / 5).Round(100 * time.Microsecond)
 	x.check(err, "file system", "df -hT "+dir+"; ls -ld "+dir,
@@ -222,17 +230,24 @@ func (x Exam) disk(dir string) {
 // behaves tries in an empty directory, with five writes, what package durable relies on.
 func behaves(dir string) error {
 	path, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	err := durable.WriteFile(path, []byte("old\n"), 0o600)
-	err = cmp.Or(err, durable.WriteFile(path, []byte("new\n"), 0o600), os.Link(path, link))
+	for _, text := range []string{"old\n", "new\n"} {
+		if err := durable.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	if err := os.Link(path, link); err != nil {
+		return err
+	}
 	for range 3 { // each by an opening of its own
-		_, _, failed := durable.Append(path, []byte("more\n"), 0o600)
-		err = cmp.Or(err, failed)
+		if _, _, err := durable.Append(path, []byte("more\n"), 0o600); err != nil {
+			return err
+		}
 	}
 	text, _ := os.ReadFile(link)
-	if err == nil && (string(text) != "new\nmore\nmore\nmore\n" || os.Link(path, link) == nil) {
-		err = fmt.Errorf("files here do not behave as Lethe needs it: %q", text)
+	if string(text) != "new\nmore\nmore\nmore\n" || os.Link(path, link) == nil {
+		return fmt.Errorf("files here do not behave as Lethe needs it: %q", text)
 	}
-	return err
+	return nil
 }
 
 // model looks at the key, the endpoint, its clock and its models.

@@ -86,7 +86,13 @@ func Find(place home.Home, store *blobs.Store, id home.Identity, r Request) (_ *
 		}
 	}()
 	f := newFinder(place, store, id, r)
-	if err := cmp.Or(f.readLife(), f.prepare(), filepath.WalkDir(place.Dir, f.visit)); err != nil {
+	if err := f.readLife(); err != nil {
+		return nil, err
+	}
+	if err := f.prepare(); err != nil {
+		return nil, err
+	}
+	if err := filepath.WalkDir(place.Dir, f.visit); err != nil {
 		return nil, err
 	}
 	out := &Finding{Plan: &f.plan}

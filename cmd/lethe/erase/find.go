@@ -85,7 +85,10 @@ func (f *finder) readLife() error {
 				for _, h := range v.Reached {
 					f.taken[h] = true
 				}
-				return cmp.Or(err, v.Unknown)
+				if err != nil {
+					return err
+				}
+				return v.Unknown
 			}
 		}
 		f.events = append(f.events, e)
