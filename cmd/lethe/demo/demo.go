@@ -14,8 +14,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"lethe/internal/must"
 )
 
 const (
@@ -38,8 +36,7 @@ target = 0.0
 bash = "off"
 `, limit)
 
-// tour is one run of the demo. A scene that cannot go on ends with an error of
-// package must.
+// tour is one run of the demo. A scene that cannot go on ends with an error.
 type tour struct {
 	*teller
 	exe      string
@@ -48,8 +45,6 @@ type tour struct {
 	hash     string        // of the identity, shortened
 	daemon   *daemon
 }
-
-func fail(format string, args ...any) { must.Do(fmt.Errorf(format, args...)) }
 
 // Run shows the tour on out, with the daemon of the program exe; fast leaves out the
 // pauses for reading. When it returns the daemon and its home are gone. An error names the
@@ -80,7 +75,7 @@ func (t *tour) run() (err error) {
 	t.print(strong.Render("Lethe") + dim.Render(" · one minute, offline: no key, no network, nothing to type") + "\n")
 	for i, s := range []struct {
 		title string
-		play  func()
+		play  func() error
 	}{
 		{"A life begins", t.begin},
 		{"Forgetting", t.forget},
@@ -91,7 +86,7 @@ func (t *tour) run() (err error) {
 		t.scene(i+1, s.title)
 		var err error
 		if t.err == nil {
-			err = must.Run(s.play)
+			err = s.play()
 		}
 		switch {
 		case t.err != nil:

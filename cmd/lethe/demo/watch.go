@@ -2,6 +2,7 @@ package demo
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"lethe/agent/status"
-	"lethe/internal/must"
 )
 
 // daemon is lethe run as a process of its own.
@@ -37,24 +37,33 @@ func (t *tour) lethe(args ...string) *exec.Cmd {
 }
 
 // start shows a command that runs a daemon, runs it, and waits until it is ready.
-func (t *tour) start(args ...string) {
+func (t *tour) start(args ...string) error {
 	t.command("lethe run --offline %s", strings.Join(args, " "))
-	out := must.Get(os.Create(filepath.Join(t.dir, "daemon.log")))
+	out, err := os.Create(filepath.Join(t.dir, "daemon.log"))
+	if err != nil {
+		return err
+	}
 	defer out.Close() // the daemon has its own
 	d := &daemon{t.lethe(append([]string{"run", "--offline"}, args...)...), make(chan struct{})}
 	d.cmd.Stdout, d.cmd.Stderr = out, out
-	must.Do(d.cmd.Start())
+	if err := d.cmd.Start(); err != nil {
+		return err
+	}
 	go func() { // ends with the process, which kill or ctx ends
 		_ = d.cmd.Wait()
 		close(d.gone)
 	}()
 	t.daemon = d
-	t.await("the daemon to say ready", func() bool {
+	err = t.await("the daemon to say ready", func() (bool, error) {
 		_, ready, _ := strings.Cut("\n"+t.log(), "\nready ")
 		t.hash = ready[:min(len(ready), 16)]
-		return len(t.hash) == 16
+		return len(t.hash) == 16, nil
 	})
+	if err != nil {
+		return err
+	}
 	t.excerpt("ready "+t.hash+"… "+name, 1)
+	return nil
 }
 
 // log is what the newest daemon has said.
@@ -69,37 +78,42 @@ func (d *daemon) kill() {
 	<-d.gone
 }
 
-// await polls the files of the daemon until ok.
-func (t *tour) await(what string, ok func() bool) {
+// await polls the files of the daemon until ok, or an error of it.
+func (t *tour) await(what string, ok func() (bool, error)) error {
 	late := time.After(t.patience)
-	for !ok() {
+	for {
+		if done, err := ok(); done || err != nil {
+			return err
+		}
 		select {
 		case <-t.ctx.Done():
-			must.Do(t.ctx.Err())
+			return t.ctx.Err()
 		case <-t.daemon.gone:
 			log := t.log()
-			fail("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, log[strings.LastIndex(log, "\n")+1:])
+			last := log[strings.LastIndex(log, "\n")+1:]
+			return fmt.Errorf("wait for %s: the daemon ended (%s): %s", what, t.daemon.cmd.ProcessState, last)
 		case <-late:
-			fail("wait for %s: not within %s", what, t.patience)
+			return fmt.Errorf("wait for %s: not within %s", what, t.patience)
 		case <-time.After(40 * time.Millisecond):
 		}
 	}
 }
 
 // say says a line in the room, as a person would in a pipe, and returns the answer.
-func (t *tour) say(text string) string {
-	return strings.TrimSpace(t.output(text, "chat", room, "--once", "--timeout", t.patience.String()))
+func (t *tour) say(text string) (answer string, err error) {
+	answer, err = t.output(text, "chat", room, "--once", "--timeout", t.patience.String())
+	return strings.TrimSpace(answer), err
 }
 
 // output returns what a command of lethe prints that reads an input.
-func (t *tour) output(input string, args ...string) string {
+func (t *tour) output(input string, args ...string) (string, error) {
 	cmd := t.lethe(args...)
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.Output()
 	if err != nil {
-		fail("run lethe %s: %w", args[0], errors.Join(t.ctx.Err(), err))
+		return "", fmt.Errorf("run lethe %s: %w", args[0], errors.Join(t.ctx.Err(), err))
 	}
-	return string(out)
+	return string(out), nil
 }
 
 // status is what the identity shows; zero when it cannot be read.
@@ -110,8 +124,12 @@ func (t *tour) status() status.Status {
 
 // life returns the events of some kinds from the n-th line of LIFE.md on, without their times; of all kinds where none
 // is given. A last line that is being written is left out.
-func (t *tour) life(n int, kinds ...string) (out []string) {
-	lines := strings.Split(string(must.Get(os.ReadFile(t.path("names", name, "LIFE.md")))), "\n")
+func (t *tour) life(n int, kinds ...string) (out []string, err error) {
+	text, err := os.ReadFile(t.path("names", name, "LIFE.md"))
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(text), "\n")
 	for _, line := range lines[min(n, len(lines)-1) : len(lines)-1] {
 		_, line, _ = strings.Cut(line, "] ")
 		kind, _, _ := strings.Cut(line, " ")
@@ -119,5 +137,5 @@ func (t *tour) life(n int, kinds ...string) (out []string) {
 			out = append(out, line)
 		}
 	}
-	return out
+	return out, nil
 }
