@@ -43,7 +43,6 @@ import (
 	"time"
 
 	"lethe/agent/budget"
-	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
@@ -128,19 +127,12 @@ const (
 
 // Agent is a running identity.
 type Agent struct {
-	// Set by Open.
-	id      home.Identity
-	cfg     Config
-	store   *blobs.Store
-	tools   *tools.Set
-	outside prompt.Reader
-	hooks   hook.Set
-	team    *children.Team // that runs its children; nil where nobody does
+	*view
+	outbox *outbox
 
-	// The life. The goroutine of Run owns this and all that follows.
-	log       *journal.Journal
-	state     *mind.State // what the log says
-	fresh     bool        // this is the identity's first run
+	outside   prompt.Reader
+	hooks     hook.Set
+	fresh     bool // this is the identity's first run
 	estimate  llm.Estimator
 	rendering prompt.Rendering // of state; see request
 
@@ -157,7 +149,6 @@ type Agent struct {
 	subs     subscribed
 	rooms    map[string]*roomIO
 	files    ownFiles
-	wishes   []home.Wish // as of the last look
 
 	// What it does.
 	outage        outage
@@ -172,7 +163,6 @@ type Agent struct {
 	hintedThrough int            // the newest entry that a hint was looked up for
 	hookedThrough int            // the newest entry that hooks of turns have seen
 	shown         status.Status  // what others see
-	view          *status.View   // where they see it
 }
 
 // Open takes the identity's lock and folds its log. The error is a
@@ -209,9 +199,12 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 		return nil, &SettingsError{err}
 	}
 	a := &Agent{
-		id: id, cfg: cfg, store: cfg.Store, stirred: make(chan struct{}, 1), unwatch: func() {}, view: status.NewView(id.Dir),
+		view:    &view{id: id, cfg: &cfg, store: cfg.Store, screen: status.NewView(id.Dir)},
+		stirred: make(chan struct{}, 1), unwatch: func() {},
 		rooms: map[string]*roomIO{}, files: ownFiles{id: id, seen: map[string]fs.FileInfo{}},
 	}
+	a.view.loop = a
+	a.outbox = &outbox{view: a.view, closed: map[string]*closedRoom{}}
 	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
 		return nil, err
 	}

@@ -114,13 +114,13 @@ func (a *Agent) runTool(ctx context.Context, in intent, id string, c *mind.Call,
 		return outcomeOf(a.perform(id, in)), nil
 	}
 	call := tools.Call{
-		ID: id, Name: c.Tool, Life: a.id.Self, JobRoom: room, Job: a.state.LastJob + 1, Output: a.view.Output(id),
+		ID: id, Name: c.Tool, Life: a.id.Self, JobRoom: room, Job: a.state.LastJob + 1, Output: a.screen.Output(id),
 		Most: max(minPage, min(compactor.MaxResult, a.call.share)),
 	}
 	if a.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
 		call.ID = a.id.Name + "." + id
 	}
-	defer a.view.Begin(status.Live{})
+	defer a.screen.Begin(status.Live{})
 	a.reach.Know(a.known())
 	err = a.during(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, call)

@@ -23,7 +23,7 @@ const maxCommand = 1000
 func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early bool) error {
 	// What is owed is posted first: a post is looked for behind where its room ended
 	// when it was decided.
-	if err := a.payPosts(); err != nil {
+	if err := a.outbox.postOwed(); err != nil {
 		return err
 	}
 	e := event.Command{
@@ -101,11 +101,6 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	return nil
 }
 
-// busy reports whether anything is owed that /stop would clear.
-func (a *Agent) busy() bool {
-	return a.state.Owes || len(a.state.Owed().Calls) > 0 || len(a.state.Approved) > 0 || len(a.state.Waiting) > 0
-}
-
 // pollCommands looks for commands among all unread lines, and runs them ahead of
 // their turn. In a turn a /stop is left in place: pollCommands reports it, and it is
 // run when the turn has ended.
@@ -115,7 +110,7 @@ func (a *Agent) pollCommands(inTurn bool) (stop bool, err error) {
 			return stop, err
 		}
 	}
-	return false, a.payPosts()
+	return false, a.outbox.postOwed()
 }
 
 // scanned is how far a room was searched for commands, beyond its cursor.

@@ -12,11 +12,9 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
-	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -68,14 +66,6 @@ func (a *Agent) noteChange(name string) error {
 	a.files.seen[name] = before
 	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
 	return a.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
-}
-
-// tell records a note about a text, once for each version of it.
-func (a *Agent) tell(why string, about mind.Text, gist, note string) error {
-	if a.state.Knows(about) {
-		return nil
-	}
-	return a.commit(journal.Told(event.Note{Why: why, File: about.Version()}, gist, note))
 }
 
 // viewEvery is how often context.md is written at most.

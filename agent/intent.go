@@ -70,8 +70,8 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 	}
 	switch e := in.effect.(type) {
 	case tools.Post:
-		err := a.payPosts()
-		return a.saidIn(id, e.Room), err
+		err := a.outbox.postOwed()
+		return a.outbox.saidIn(id, e.Room), err
 	case tools.Child:
 		return a.spawn(id, e)
 	case tools.Compaction:
@@ -81,7 +81,7 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
 	}
 	q, _ := a.state.Asked(id, "")
-	return askedText(q), a.payPosts()
+	return askedText(q), a.outbox.postOwed()
 }
 
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done

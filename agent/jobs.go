@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,15 +64,6 @@ func (a *Agent) readWishes() {
 			_ = a.tools.StopJob(n, "by a person") // one that does not run has ended meanwhile
 		}
 	}
-}
-
-// wished reports whether a wish without an argument was there when the wishes were read.
-func (a *Agent) wished(w home.Wish) bool { return slices.Contains(a.wishes, w) }
-
-// obeyed removes a wish that the identity has obeyed.
-func (a *Agent) obeyed(w home.Wish) error {
-	a.wishes = slices.DeleteFunc(a.wishes, func(other home.Wish) bool { return other == w })
-	return w.Drop(a.id)
 }
 
 // branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.

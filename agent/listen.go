@@ -206,7 +206,7 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 	if c := a.state.Child(in.room); c != nil { // nothing but a result wakes
 		asleep = !c.Results(e.heard) || peers
 		if slices.ContainsFunc(e.heard, func(l chat.Line) bool { return l.Name != c.Name }) {
-			defer a.callChild(in.room)
+			defer a.outbox.callChild(in.room)
 		}
 	}
 	e.event = event.Inbound{

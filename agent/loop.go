@@ -80,7 +80,7 @@ func (a *Agent) begin() error {
 		if _, err := a.cfg.Home.Find(c.Name); err != nil {
 			a.team.Lose(c.Name, err)
 		}
-		a.callChild(c.Room)
+		a.outbox.callChild(c.Room)
 	}
 	a.showResting()
 	if a.cfg.Ready != nil {
@@ -124,7 +124,7 @@ func (a *Agent) watch() {
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	a.readWishes()
-	if err := inOrder(a.goOn, a.settle, a.checkFiles, a.fireDue, a.payPosts); err != nil {
+	if err := inOrder(a.goOn, a.settle, a.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
 		return false, err
 	}
 	more, err := a.listen()
@@ -154,7 +154,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.nextPost(), a.files.due, a.state.Until)
+	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.outbox.nextPost(), a.files.due, a.state.Until)
 	if a.state.Owed().Answer || a.outage.noSpace != nil {
 		at = wake.Sooner(at, a.outage.retryAt)
 	}
@@ -173,17 +173,6 @@ func (a *Agent) wait(ctx context.Context) error {
 		return a.happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 	}
 	return nil
-}
-
-// stopReason is why the identity should stop, as far as it has looked, or "".
-func (a *Agent) stopReason(ctx context.Context) string {
-	if ctx.Err() != nil {
-		return "signal"
-	}
-	if a.wished(home.WishStop) {
-		return home.StopReason(a.id)
-	}
-	return ""
 }
 
 // end records the stop, with an epoch so that the next resume is short.

@@ -18,7 +18,6 @@ import (
 	"lethe/agent/status"
 	"lethe/internal/durable"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // call is what one call of the model or of a tool needs and leaves. The call's own
@@ -94,7 +93,7 @@ func (a *Agent) think(ctx context.Context) (t thought, err error) {
 	a.show(status.Thinking, "")
 	defer func() {
 		t.heard = *a.call.lastPiece.Swap(nil)
-		a.view.Begin(status.Live{})
+		a.screen.Begin(status.Live{})
 	}()
 	model, on := a.cfg.Model, a.stream()
 	failed := a.during(ctx, func(ctx context.Context) {
@@ -145,7 +144,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	for { // what was there before, the look at the beginning of the round has found
 		var post <-chan time.Time
 		if ctx.Err() == nil {
-			post = alarm(a.nextPost())
+			post = alarm(a.outbox.nextPost())
 		}
 		select {
 		case <-done:
@@ -265,29 +264,6 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
 	}
 	return a.happen(trouble)
-}
-
-// people are the rooms in which somebody waits for an answer, or else all in which people may be.
-func (a *Agent) people() []string {
-	if rooms := a.audience(); len(rooms) > 0 {
-		return rooms
-	}
-	return a.company()
-}
-
-// pause stops asking until a person acts, or until a time if there is one, and says so where
-// people are.
-func (a *Agent) pause(why, say string, until time.Time) error {
-	a.cfg.Log.Error("paused", "why", why, "until", until)
-	rooms := a.people()
-	if a.state.Works() { // concludeIfDue says it there, and only a line there calls it again
-		say = fmt.Sprintf("My work in room %s has failed: %s.", a.state.Task.Room, strings.TrimRight(why, ". "))
-		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == a.state.Task.Room })
-	}
-	if a.state.Told != mind.ToldPause(until) { // once, however often somebody speaks before the next reply
-		rooms = a.notify(rooms...)
-	}
-	return a.happen(event.Paused{Why: why, Until: until, Notice: a.notice(say, rooms...)})
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

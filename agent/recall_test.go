@@ -168,7 +168,7 @@ func TestHint(t *testing.T) {
 // Nothing is hinted at that a line of MEMORY or a pin tells, or that a hint, RECALL or what was opened shows, nor what
 // fits worse. That a hint before has named the original for something else silences nothing.
 func TestHintNotWhatIsInSight(t *testing.T) {
-	a := &Agent{state: mind.New()}
+	a := &Agent{view: &view{state: mind.New()}}
 	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
 	for notes, want := range map[string]int{
 		"◆ memory\nThe code of the keeper: 7431.": 0, "◆ pins\n- keeper's code 7431\n◆ memory\n(empty)": 0,

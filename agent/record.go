@@ -10,7 +10,6 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/blobs"
-	"lethe/chat"
 	"lethe/compactor"
 	"lethe/life/event"
 	"lethe/mind"
@@ -20,12 +19,6 @@ type (
 	record = journal.Record
 	body   = journal.Text
 )
-
-// commit makes records happen, together; see journal.Commit.
-func (a *Agent) commit(records ...record) error { return a.log.Commit(records...) }
-
-// happen records one event.
-func (a *Agent) happen(e event.Event) error { return a.commit(record{Event: e}) }
 
 // noted is a note to the model.
 func noted(why, gist, text string, kept ...body) record {
@@ -44,30 +37,6 @@ func (a *Agent) paid(costs ...record) error {
 func (a *Agent) epoch(why string, before ...record) error {
 	defer a.indexIfFaded() // or was cut out by a person
 	return a.log.Epoch(why, nil, before...)
-}
-
-// posting fixes when and where a line is posted.
-func (a *Agent) posting(rooms ...string) event.Posting {
-	p := event.Posting{TS: time.Now().UTC().Truncate(time.Second)}
-	for _, room := range rooms {
-		end, _ := chat.End(a.path(room)) // an error is found when it is posted, and all is searched
-		p.Posts = append(p.Posts, event.Place{Room: room, Mark: end})
-	}
-	return p
-}
-
-// notice is a line that the daemon says in rooms; with no rooms, it says nothing.
-func (a *Agent) notice(text string, rooms ...string) event.Notice {
-	if len(rooms) == 0 {
-		return event.Notice{}
-	}
-	return event.Notice{Say: text, Posting: a.posting(rooms...)}
-}
-
-// notify returns rooms, and behind them those of Config.Notify: where something is posted
-// that people are to notice wherever they are.
-func (a *Agent) notify(rooms ...string) []string {
-	return chat.Notify(a.cfg.Notify, "", rooms...)
 }
 
 // A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so

@@ -3,14 +3,11 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"lethe/agent/journal"
-	"lethe/agent/wake"
 	"lethe/chat"
 	"lethe/internal/durable"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // roomIO is how far a room was read and searched, and what keeps it from being
@@ -26,9 +23,6 @@ type roomIO struct {
 	history   int64        // what stands before this offset others have answered
 
 	unreadable string // why it cannot be read
-	unwritable string // why it cannot be written; what it is owed waits
-	wait       time.Duration
-	retryAt    time.Time // when it is written to again
 }
 
 func (a *Agent) io(room string) *roomIO {
@@ -46,20 +40,6 @@ func (a *Agent) lookInto(room string) durable.Look {
 		a.io(room).size = now.Size()
 	}
 	return now
-}
-
-func (a *Agent) path(room string) string { return a.cfg.Home.Room(room) }
-
-// joined returns the rooms that are heard, sorted.
-func (a *Agent) joined() []string {
-	var out []string
-	for name, r := range a.state.Rooms {
-		if r.Joined {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // cursor is where to read on in a room.
@@ -177,47 +157,13 @@ func (a *Agent) cannotRead(room string, err error) (again bool) {
 	return false
 }
 
-// noteWrite notes whether a room can be written; where it cannot, when it is tried again.
-func (a *Agent) noteWrite(room string, err error) {
-	io := a.io(room)
-	if err == nil {
-		io.unwritable, io.wait, io.retryAt = "", 0, time.Time{}
-		return
-	}
-	if why := err.Error(); io.unwritable != why {
-		io.unwritable = why
-		a.cfg.Log.Warn(
-			"a room cannot be written; what is to be said there waits, and everything else goes on",
-			"room",
-			room,
-			"error",
-			err,
-		)
-	}
-	io.wait = min(max(2*io.wait, time.Second), time.Minute)
-	io.retryAt = time.Now().Add(io.wait)
-}
-
-// nextPost is when a line that waits is tried again; zero when none does.
-func (a *Agent) nextPost() (at time.Time) {
-	for _, io := range a.rooms {
-		if io.unwritable != "" {
-			at = wake.Sooner(at, io.retryAt)
-		}
-	}
-	return at
-}
-
 // trouble says in a line each what is wrong with rooms, for people.
 func (a *Agent) trouble() []string {
 	var out []string
+	for room, closed := range a.outbox.closed {
+		out = append(out, fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, closed.why))
+	}
 	for room, io := range a.rooms {
-		if io.unwritable != "" {
-			out = append(
-				out,
-				fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, io.unwritable),
-			)
-		}
 		if io.unreadable != "" {
 			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
 		}
@@ -237,7 +183,7 @@ func (a *Agent) trouble() []string {
 // settle pays what was decided before: posts that are owed, and results of calls
 // that were cut short. No call is begun twice.
 func (a *Agent) settle() error {
-	if err := a.payPosts(); err != nil {
+	if err := a.outbox.postOwed(); err != nil {
 		return err
 	}
 	pending := a.state.Owed().Calls
@@ -251,51 +197,4 @@ func (a *Agent) settle() error {
 		}
 	}
 	return a.log.Settle("the daemon stopped before this call's turn came. Call again if it is still needed.")
-}
-
-// payPosts appends what is owed to rooms, each line exactly once. What a room does
-// not take waits, and what comes after it there waits behind it.
-func (a *Agent) payPosts() error {
-	var waits []string // rooms
-	for i := 0; i < len(a.state.Outbox); {
-		p := a.state.Outbox[i]
-		if slices.Contains(waits, p.Room) || time.Now().Before(a.io(p.Room).retryAt) {
-			waits = append(waits, p.Room)
-			i++
-			continue
-		}
-		path := a.path(p.Room)
-		from, to, err := a.cfg.Home.Post(p.Room, []byte(p.Line), p.Mark)
-		var at chat.Cursor
-		if err == nil {
-			at, err = chat.At(path, to)
-		}
-		if a.cfg.restoredFor(err) {
-			continue // with the same post
-		}
-		a.noteWrite(p.Room, err)
-		if err != nil {
-			continue // it waits now
-		}
-		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at), Torn: p.Torn(chat.Since(path, p.Mark, from))}
-		if err := a.happen(posted); err != nil { // it is no longer owed
-			return err
-		}
-		if !p.Wakes { // that is for the identity itself
-			a.callChild(p.Room)
-		}
-	}
-	return nil
-}
-
-// saidIn tells what became of a post that the log has fixed.
-func (a *Agent) saidIn(call, room string) string {
-	if slices.ContainsFunc(a.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call && p.Room == room }) {
-		return fmt.Sprintf(
-			"room %s cannot be written now (%s). The line is recorded and will be said as soon as the room can be written; do not repeat it",
-			room,
-			a.io(room).unwritable,
-		)
-	}
-	return "said in room " + room
 }

@@ -44,12 +44,12 @@ func (a *Agent) show(state, tool string) {
 	for _, room := range a.shown.Rooms { // which may have been deleted since
 		a.shown.Heard[room] = min(a.cursor(room).Offset, a.io(room).size)
 	}
-	a.view.Show(a.shown)
+	a.screen.Show(a.shown)
 }
 
 // showResting tells where the identity stands between turns; when it returns, others see it.
 func (a *Agent) showResting() {
-	defer a.view.Flush()
+	defer a.screen.Flush()
 	switch {
 	case a.state.Paused != "":
 		a.show(status.Paused, "")
@@ -65,9 +65,9 @@ func (a *Agent) showEnd(err error) {
 	a.show(status.Stopped, "")
 	if err != nil {
 		a.shown.Error = err.Error()
-		a.view.Show(a.shown)
+		a.screen.Show(a.shown)
 	}
-	a.view.Flush()
+	a.screen.Flush()
 }
 
 // streamed is what has come of an answer that is not whole yet.
@@ -76,7 +76,7 @@ type streamed struct{ reasoning, text strings.Builder }
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
 // of the call. What has come by the end of its context stays in a.call.
 func (a *Agent) stream() func(context.Context, llm.Delta) {
-	call, view, got := &a.call, a.view, &a.call.streamed
+	call, view, got := &a.call, a.screen, &a.call.streamed
 	*got = streamed{}
 	view.Begin(status.Live{Entry: mind.EntryID(a.state.Next)})
 	return func(ctx context.Context, d llm.Delta) {

@@ -63,7 +63,7 @@ func (a *Agent) spawn(call string, s tools.Child) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := inOrder(a.payPosts, func() error { return a.cfg.Home.Subscribe(a.id, c.Room) }); err != nil {
+	if err := inOrder(a.outbox.postOwed, func() error { return a.cfg.Home.Subscribe(a.id, c.Room) }); err != nil {
 		return "", err
 	}
 	a.leaveOld()
@@ -88,15 +88,6 @@ func (a *Agent) leaveOld() {
 	for _, c := range a.state.Children[:max(0, len(a.state.Children)-keptRooms)] {
 		if !c.Open() {
 			_ = chat.Unsubscribe(a.id.Subs(), c.Room) // it is tried again at the next
-		}
-	}
-}
-
-// callChild lets the child of a room work, if there is one: something was said to it.
-func (a *Agent) callChild(room string) {
-	if c := a.state.Child(room); c != nil {
-		if id, err := a.cfg.Home.Find(c.Name); err == nil && id.IsChild() { // otherwise it is booted first
-			a.team.Start(id)
 		}
 	}
 }
@@ -140,12 +131,6 @@ func (a *Agent) finished() bool {
 	return a.state.Task != nil && !a.state.Works() && !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0 &&
 		!a.awaits() && a.forgetting.job == nil &&
 		a.team.Leave()
-}
-
-// company are the rooms that are heard but for those of its children, to whom every
-// line is work.
-func (a *Agent) company() []string {
-	return slices.DeleteFunc(a.joined(), func(room string) bool { return a.state.Child(room) != nil })
 }
 
 // Join has a team run the identity's children.

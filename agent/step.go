@@ -170,16 +170,6 @@ func spoken(reply llm.Reply) string {
 	return reply.Text
 }
 
-// audience is where a final text goes: the rooms that wait for it and are still
-// heard, and that where a child's work comes from.
-func (a *Agent) audience() []string {
-	joined := a.joined()
-	if a.state.Works() {
-		joined = append(joined, a.state.Task.Room)
-	}
-	return slices.DeleteFunc(a.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
-}
-
 // cutOff deals with an answer that was too long twice: it is no reply, but it is
 // kept, and the model is told.
 func (a *Agent) cutOff(reply llm.Reply) error {
