@@ -54,8 +54,6 @@ import (
 	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/chat"
-	"lethe/compactor"
-	"lethe/compactor/recall"
 	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/mind"
@@ -128,13 +126,11 @@ const (
 // Agent is a running identity.
 type Agent struct {
 	*view
-	outbox *outbox
+	outbox  *outbox
+	thinker *thinker
 
-	outside   prompt.Reader
-	hooks     hook.Set
-	fresh     bool // this is the identity's first run
-	estimate  llm.Estimator
-	rendering prompt.Rendering // of state; see request
+	hooks hook.Set
+	fresh bool // this is the identity's first run
 
 	// What it listens to.
 	changed  <-chan struct{} // something that concerns it changed on disk
@@ -151,18 +147,11 @@ type Agent struct {
 	files    ownFiles
 
 	// What it does.
-	outage        outage
-	triedIn       int // the epoch in which a model that is away was last tried
-	triedAt       time.Time
 	call          call
 	reach         *lookup.View
-	counted       budget.Counted
-	wallet        *budget.Wallet // nil where no limit is set, or the model is for nothing
 	forgetting    forgetting
-	indexer       *recall.Keeper // nil while the identity does not run
-	hintedThrough int            // the newest entry that a hint was looked up for
-	hookedThrough int            // the newest entry that hooks of turns have seen
-	shown         status.Status  // what others see
+	hookedThrough int           // the newest entry that hooks of turns have seen
+	shown         status.Status // what others see
 }
 
 // Open takes the identity's lock and folds its log. The error is a
@@ -205,6 +194,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	}
 	a.view.loop = a
 	a.outbox = &outbox{view: a.view, closed: map[string]*closedRoom{}}
+	a.thinker = &thinker{view: a.view}
 	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -214,14 +204,14 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 		}
 	}()
 	a.state = a.log.State
-	a.log.Tell, a.log.Shown = a.happened, a.shownOf
+	a.log.Tell, a.log.Shown = a.happened, a.thinker.shownOf
 	a.fresh = a.state.Stable.System == ""
-	a.estimate = prompt.Estimator(a.state)
+	a.thinker.estimate = prompt.Estimator(a.state)
 	if err := durable.MkdirAll(home.WishDir(id), 0o700); err != nil { // it is watched
 		return nil, err
 	}
 	if !cfg.Offline {
-		a.wallet, err = budget.Open(cfg.Home, a.store, id, cfg.Budget, a.log.Spending)
+		a.thinker.wallet, err = budget.Open(cfg.Home, a.store, id, cfg.Budget, a.log.Spending)
 		if err != nil {
 			return nil, err
 		}
@@ -233,16 +223,16 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if a.fresh {
 		a.state.PinForGood(a.cfg.pins...)
 		begins = "boot"
-	} else if a.wanted() == a.state.Stable.Params { // other tools or texts wait for the next epoch: each update would cost the cache
+	} else if a.thinker.wanted() == a.state.Stable.Params { // other tools or texts wait for the next epoch: each update would cost the cache
 		return a, a.cfg.checkLimit(id, a.state.Stable)
 	}
-	if err := a.refresh(a.state); err != nil {
+	if err := a.thinker.refresh(a.state); err != nil {
 		return nil, err
 	}
 	if err := a.cfg.checkLimit(id, a.state.Stable); err != nil { // before anything is recorded
 		return nil, err
 	}
-	return a, a.epoch(begins)
+	return a, a.thinker.epoch(begins)
 }
 
 // happened is told of each line of the log.
@@ -253,12 +243,6 @@ func (a *Agent) happened(e life.Event) {
 	if a.cfg.Tell != nil {
 		a.cfg.Tell(a.id, e)
 	}
-}
-
-// shownOf returns how much of a note is shown; 0 for all.
-func (a *Agent) shownOf(text body) int {
-	weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
-	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, a.batchChars(), weigh)
 }
 
 // Close releases the lock and the log. Run calls it too.
@@ -299,14 +283,14 @@ func (a *Agent) makeTools() (err error) {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
 	a.hooks = hook.Set{Dir: filepath.Join(a.cfg.Home.Dir, "hooks")}
-	a.outside = prompt.Reader{
+	a.thinker.reader = prompt.Reader{
 		Store: a.store, Put: a.log.Put, Roots: append([]string{a.tools.Workspace}, a.tools.ExtraRoots...),
 		Layers: []*prompt.Layer{
 			{Dir: a.cfg.RulesDir, Of: "this user"}, {Dir: a.cfg.Home.Dir, Of: "this home"}, {Dir: a.tools.Workspace, Of: "the workspace"},
 		},
 	}
 	if a.tools.Has("USE") {
-		a.outside.Sources = conf.Others
+		a.thinker.reader.Sources = conf.Others
 	}
 	c := wake.Config{
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Tools: a.tools,
@@ -328,7 +312,7 @@ func (a *Agent) known() lookup.Known {
 	k := lookup.Known{
 		Rooms: a.joined(), Company: a.company(), Granted: maps.Clone(a.state.Grants), Spoken: a.state.Spoken,
 		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
-		Page: max(minPage, min(a.estimate.Chars(a.window().Page()), a.call.share)),
+		Page: max(minPage, min(a.thinker.estimate.Chars(a.thinker.window().Page()), a.call.share)),
 	}
 	if t := a.state.Task; t != nil {
 		k.Work = t.Room

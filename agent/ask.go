@@ -212,7 +212,7 @@ func (a *Agent) remind(call string) error {
 	if r.Level == "" {
 		return nil
 	}
-	return a.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
+	return a.thinker.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
 }
 
 // lateAnswers tells of questions that were not answered in time. What stands in the room unheard may be an answer.
@@ -247,7 +247,7 @@ func (a *Agent) nextDeadline() (at time.Time) {
 
 // runApproved runs the next call that people have approved, and reports whether there was one.
 func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
-	if len(a.state.Approved) == 0 || a.stopReason(ctx) != "" || !a.canRecord() {
+	if len(a.state.Approved) == 0 || a.stopReason(ctx) != "" || !a.thinker.canRecord() {
 		return false, nil
 	}
 	q := a.state.Approved[0]
@@ -260,7 +260,7 @@ func (a *Agent) runApproved(ctx context.Context) (ran bool, err error) {
 	if err := a.commit(record{Event: run, Texts: in.files}); err != nil {
 		return false, err
 	}
-	a.call.share = a.batchChars()
+	a.call.share = a.thinker.batchChars()
 	o, err := a.runTool(ctx, in, q.ID, c, q.Room)
 	if err != nil {
 		return false, err

@@ -14,6 +14,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/summariser"
 	"lethe/compactor"
 	"lethe/life/event"
 	"lethe/mind"
@@ -29,32 +30,32 @@ const (
 )
 
 // try asks a model for one word, with the tools and parameters of the life, and returns why it does not answer.
-func (a *Agent) try(ctx context.Context, model string) (why, err error) {
+func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
-	one := a.summariser(cancel)
+	one := t.summariser(cancel)
 	one.Frozen.Model, one.Frozen.MaxTokens = model, min(one.Frozen.MaxTokens, tryTokens)
 	ask := compactor.Ask{Fork: true, Messages: []mind.Message{{Role: "user", Content: llm.Text("Say ok.")}}}
 	_, why = one.Ask(ctx, ask)
 	if errors.Is(why, compactor.ErrGarbage) && llm.KindOf(why) == 0 { // another word
 		why = nil
 	}
-	return why, a.pay(one, "model")
+	return why, t.pay(one, "model")
 }
 
 // tryModel tries the model that somebody named, and returns what to answer. taken is empty where it refuses.
-func (a *Agent) tryModel(name string) (taken, say string, err error) {
-	was := a.state.Stable.Params.Model
+func (t *thinker) tryModel(name string) (taken, say string, err error) {
+	was := t.state.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return "", fmt.Sprintf("A model's name has at most %d bytes, all printable; I keep the model %s.", maxModel, was), nil
 	}
-	name = llm.Settle(name, was, a.cfg.Preset)
+	name = llm.Settle(name, was, t.cfg.Preset)
 	say = fmt.Sprintf("From the next turn on I use the model %s; /model %s brings the one before back.",
-		name, llm.Explicit(was, a.cfg.Preset))
-	if a.cfg.Offline && strings.HasPrefix(name, "rehearsal") {
+		name, llm.Explicit(was, t.cfg.Preset))
+	if t.cfg.Offline && strings.HasPrefix(name, "rehearsal") {
 		return name, say, nil
 	}
-	why, err := a.try(context.Background(), name)
+	why, err := t.try(context.Background(), name)
 	if llm.KindOf(why) == llm.Permanent || errors.Is(why, budget.ErrUnpriced) {
 		name, say = "", fmt.Sprintf("I tried the model %s, and keep the model %s: %s", name, was, why)
 	} else if why != nil {
@@ -64,16 +65,16 @@ func (a *Agent) tryModel(name string) (taken, say string, err error) {
 }
 
 // switchIfAsked obeys WishModel. After a crash it does so again, to no effect.
-func (a *Agent) switchIfAsked() error {
-	for _, w := range a.wishes {
+func (t *thinker) switchIfAsked() error {
+	for _, w := range t.wishes {
 		if name, asked := w.Of(home.WishModel); asked {
 			name, _ = url.PathUnescape(name)
-			taken, say, err := a.tryModel(name)
+			taken, say, err := t.tryModel(name)
 			if err == nil {
-				err = a.happen(event.Model{Use: taken, Text: say})
+				err = t.happen(event.Model{Use: taken, Text: say})
 			}
 			if err == nil {
-				err = a.obeyed(w)
+				err = t.obeyed(w)
 			}
 			return err
 		}
@@ -82,44 +83,53 @@ func (a *Agent) switchIfAsked() error {
 }
 
 // returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
-func (a *Agent) returnIfDue(ctx context.Context) (turned bool, err error) {
-	s := a.state
-	if s.Away == "" || s.Epoch == a.triedIn && time.Since(a.triedAt) < tryEvery*a.cfg.patience {
+func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
+	s := t.state
+	if s.Away == "" || s.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience {
 		return false, nil
 	}
-	a.triedIn, a.triedAt = s.Epoch, time.Now()
-	return a.turnTo(ctx, nil, s.Away)
+	t.triedIn, t.triedAt = s.Epoch, time.Now()
+	return t.turnTo(ctx, nil, s.Away)
 }
 
 // turnTo goes over to the first of models, but for the one in use, that answers a try. why is the error of the one in
 // use; nil where that one works and the wanted model is tried again.
-func (a *Agent) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
-	uses := a.state.Stable.Params.Model
-	wanted := cmp.Or(a.state.Away, uses)
+func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
+	uses := t.state.Stable.Params.Model
+	wanted := cmp.Or(t.state.Away, uses)
 	for _, model := range models {
-		if model == uses || why != nil && slices.Contains(a.outage.failed, model) {
+		if model == uses || why != nil && slices.Contains(t.outage.failed, model) {
 			continue
 		}
-		refused, err := a.try(ctx, model)
+		refused, err := t.try(ctx, model)
 		if err != nil || ctx.Err() != nil { // who stops decides nothing
 			return true, err
 		}
 		if refused != nil {
-			a.cfg.Log.Warn("the model cannot stand in", "model", model, "error", refused)
+			t.cfg.Log.Warn("the model cannot stand in", "model", model, "error", refused)
 			continue
 		}
 		now := outage{}
 		if why != nil {
-			now.failed = append(a.outage.failed, uses)
+			now.failed = append(t.outage.failed, uses)
 		}
 		e, say := event.Model{Use: model, Text: "it answers again"}, fmt.Sprintf("The model %s answers again.", wanted)
 		if model != wanted {
 			e.For, e.Text = wanted, why.Error()
 			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
 		}
-		e.Notice = a.notice(say, a.people()...)
-		a.outage, a.triedIn, a.triedAt = now, a.state.Epoch+1, time.Now()
-		return true, a.happen(e)
+		e.Notice = t.notice(say, t.people()...)
+		t.outage, t.triedIn, t.triedAt = now, t.state.Epoch+1, time.Now()
+		return true, t.happen(e)
 	}
 	return false, nil
+}
+
+// summariser asks a model beside the turns.
+func (t *thinker) summariser(cancel context.CancelFunc) *summariser.Model {
+	rates := t.rates()
+	return &summariser.Model{
+		Complete: t.cfg.Model.Complete, Frozen: t.request(), Cheaper: t.cfg.Forgetting.Model,
+		Rates: rates, Pay: t.wallet.Pay(rates), Writable: t.writable, Cancel: cancel,
+	}
 }

@@ -163,7 +163,7 @@ func BenchmarkCompaction(b *testing.B) {
 	for b.Loop() {
 		state := before
 		a.state, a.forgetting = &state, forgetting{}
-		a.contextTokens() // which has the request rendered already, in a life
+		a.thinker.contextTokens() // which has the request rendered already, in a life
 		measure("begin", func() error { return a.beginJob(b.Context(), byPerson) })
 		<-a.forgetting.job.Done
 		measure("swap", func() error { return a.finish(a.forgetting.job) })

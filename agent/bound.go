@@ -19,49 +19,9 @@ import (
 // budgets, and when all that is not enough, makeRoom compacts until it is. How
 // much each may have is the policy of package compactor.
 
-// frame is what a request has beside the state.
-func (a *Agent) frame() prompt.Frame {
-	return prompt.Frame{
-		ID:       a.id,
-		Life:     a.log.Log,
-		Lines:    a.cfg.LifeLines,
-		Limit:    a.limit(),
-		Estimate: a.estimate,
-		Log:      a.cfg.Log,
-	}
-}
-
-// limit is the largest request in tokens, its answer included.
-func (a *Agent) limit() int {
-	return prompt.Limit(a.state, prompt.Bound(a.cfg.Known, a.state.Stable.Params.Model, a.cfg.ContextLimit))
-}
-
-// contextTokens estimates the next request.
-func (a *Agent) contextTokens() int { return a.rendering.Tokens(a.state, a.tail(), a.estimate) }
-
-// request renders the next call to the model.
-func (a *Agent) request() llm.Request { return a.rendering.Request(a.state, a.tail()) }
-
-// tail is what goes last in the classic order; nothing in the default one.
-func (a *Agent) tail() string {
-	if a.state.Stable.Params.Order != mind.OrderTail {
-		return ""
-	}
-	return a.frame().Tail(a.state.Stable)
-}
-
-// window divides the limit.
-func (a *Agent) window() compactor.Window {
-	return prompt.Window(a.estimate, a.state.Stable, a.limit())
-}
-
-// batchChars is how many weighted characters the results of one unit, or one batch of
-// room lines, may bring into the context.
-func (a *Agent) batchChars() int { return a.estimate.Chars(a.window().Batch()) }
-
 // settings returns the settings of a compaction.
 func (a *Agent) settings() compactor.Settings {
-	s := a.window().Settings()
+	s := a.thinker.window().Settings()
 	f := a.cfg.Forgetting
 	if f.Target != nil {
 		s.Target = *f.Target
@@ -77,16 +37,16 @@ func (a *Agent) makeRoom() error {
 	if err := a.outpaced(); err != nil {
 		return err
 	}
-	if a.wanted() != a.state.Stable.Params { // a smaller limit has room for a smaller answer
-		if err := a.renew("limit"); err != nil {
+	if a.thinker.wanted() != a.state.Stable.Params { // a smaller limit has room for a smaller answer
+		if err := a.thinker.renew("limit"); err != nil {
 			return err
 		}
 	}
-	w := a.window()
+	w := a.thinker.window()
 	if w.Free() == 0 {
 		return a.stuck() // no compaction would help
 	}
-	fits, err := w.MakeRoom(a.settings(), a.contextTokens, a.compactNow)
+	fits, err := w.MakeRoom(a.settings(), a.thinker.contextTokens, a.compactNow)
 	if err != nil || fits {
 		return err
 	}
@@ -109,13 +69,13 @@ func (a *Agent) compactNow(set compactor.Settings, share float64) error {
 // stuck pauses an identity whose next request would not fit, with everything
 // forgotten that can be: it says what is too large.
 func (a *Agent) stuck() error {
-	w := a.window()
+	w := a.thinker.window()
 	why := fmt.Sprintf(
 		"the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
 		w.Limit,
 		w.Fixed,
 		w.Answer,
-		a.contextTokens()-w.Fixed-w.Answer,
+		a.thinker.contextTokens()-w.Fixed-w.Answer,
 	)
 	return a.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
@@ -123,8 +83,8 @@ func (a *Agent) stuck() error {
 // overflowed lowers the limit to what a provider takes that refused a request as
 // too large, and makes room. It reports whether the call is worth another try.
 func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
-	first, before := a.state.Overflows == 0, a.contextTokens()
-	window := a.window().Lower(before, e.Limit)
+	first, before := a.state.Overflows == 0, a.thinker.contextTokens()
+	window := a.thinker.window().Lower(before, e.Limit)
 	if err := a.happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
 		return false, err
 	}
@@ -132,7 +92,7 @@ func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
 	if err := a.makeRoom(); err != nil {
 		return false, err
 	}
-	return first && a.contextTokens() < before, nil
+	return first && a.thinker.contextTokens() < before, nil
 }
 
 // SettingsError says that an identity cannot run with its settings: a workspace

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/agent/status"
@@ -18,6 +19,13 @@ import (
 	"lethe/mind/message"
 )
 
+// call is what one call of a tool needs and leaves.
+type call struct {
+	intent intent
+	hooked map[string]hook.Answer // what hooks said of calls, by their ids
+	share  int                    // weighted characters that a tool's result may show
+}
+
 // maxCalls is how many calls of one reply are run.
 const maxCalls = 64
 
@@ -28,7 +36,7 @@ func (a *Agent) act(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	left, most := a.batchChars(), min(len(pending), maxCalls)
+	left, most := a.thinker.batchChars(), min(len(pending), maxCalls)
 	for i, p := range pending[:most] {
 		if !p.Call.Started {
 			continue // people are asked first

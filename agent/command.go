@@ -66,7 +66,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 	case "model":
 		if may := a.cfg.Switchers; may != nil && !slices.Contains(may, l.Name) {
 			say = fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", "))
-		} else if e.Model, say, err = a.tryModel(l.Arg); err != nil {
+		} else if e.Model, say, err = a.thinker.tryModel(l.Arg); err != nil {
 			return err
 		}
 	case "forget":
@@ -80,7 +80,7 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
 		partial := mind.Answer{ // the beginning of a key at its end is left out
-			Reasoning: secret.Begun(a.call.streamed.reasoning.String()), Text: secret.Begun(a.call.streamed.text.String()),
+			Reasoning: secret.Begun(a.thinker.streamed.reasoning.String()), Text: secret.Begun(a.thinker.streamed.text.String()),
 		}
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
@@ -90,13 +90,13 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 			note.Texts = append(note.Texts, body{Gist: "an answer that " + l.Name + " cut off", Data: partial.Encode()})
 		}
 		records = append(records, note)
-		a.call.streamed = streamed{}
+		a.thinker.streamed = streamed{}
 	}
 	if err := a.commit(records...); err != nil {
 		return err
 	}
 	if e.Raise != 0 {
-		return a.release()
+		return a.thinker.release()
 	}
 	return nil
 }

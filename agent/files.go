@@ -142,7 +142,7 @@ func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}
-	return a.renew("edit", note)
+	return a.thinker.renew("edit", note)
 }
 
 // editMemory carries an edit of MEMORY out, unless somebody changed MEMORY.md meanwhile.

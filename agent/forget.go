@@ -61,7 +61,7 @@ func (a *Agent) compactIfDue(ctx context.Context) error {
 		default:
 		}
 	}
-	tokens, w := a.contextTokens(), a.window()
+	tokens, w := a.thinker.contextTokens(), a.thinker.window()
 	wish, keep := home.Compaction(a.wishes)
 	switch {
 	case tokens > w.Limit && a.state.Owed().Answer:
@@ -94,7 +94,7 @@ func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool,
 		return compactor.Job{}, false, err
 	}
 	job, ok := compactor.Plan(a.state, compactor.Input{
-		Settings: a.settings(), Meter: a.estimate.Tokens, Tail: a.tail(), Share: share, Only: only,
+		Settings: a.settings(), Meter: a.thinker.estimate.Tokens, Tail: a.thinker.tail(), Share: share, Only: only,
 		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Wish: a.forgetting.wish,
 	})
 	a.forgetting.wish = ""
@@ -124,17 +124,17 @@ func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries)
 		return err
 	}
 	if !ok {
-		a.forgetting.after = a.contextTokens()
+		a.forgetting.after = a.thinker.contextTokens()
 		return a.forgot(len(only))
 	}
 	if a.cfg.Forgetting.Mechanical || a.forgetting.backoff.Waits(time.Now()) && why != byPerson {
 		return a.swap(job.Mechanical(), a.settings(), why, len(only))
 	}
-	if !a.canRecord() {
+	if !a.thinker.canRecord() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	a.forgetting.job = summariser.Start(ctx, job, a.summariser(cancel), a.cfg.Log, why, len(only))
+	a.forgetting.job = summariser.Start(ctx, job, a.thinker.summariser(cancel), a.cfg.Log, why, len(only))
 	return nil
 }
 
@@ -148,19 +148,10 @@ func (a *Agent) beginWished(ctx context.Context, keep string) error {
 	return a.beginJob(ctx, byPerson)
 }
 
-// summariser asks a model beside the turns.
-func (a *Agent) summariser(cancel context.CancelFunc) *summariser.Model {
-	rates := a.rates()
-	return &summariser.Model{
-		Complete: a.cfg.Model.Complete, Frozen: a.request(), Cheaper: a.cfg.Forgetting.Model,
-		Rates: rates, Pay: a.wallet.Pay(rates), Writable: a.writable, Cancel: cancel,
-	}
-}
-
 // finish swaps in the answers of a job that has ended.
 func (a *Agent) finish(job *summariser.Job) error {
 	a.forgetting.job = nil
-	if err := a.pay(job.Model, "compaction"); err != nil || job.Cancelled {
+	if err := a.thinker.pay(job.Model, "compaction"); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
@@ -215,17 +206,7 @@ func (a *Agent) dropJob() error {
 	}
 	job.End()
 	a.forgetting.job = nil
-	return a.pay(job.Model, "compaction")
-}
-
-// pay records what was asked beside the turns, on what, and what it has cost.
-func (a *Agent) pay(model *summariser.Model, on string) error {
-	bill := model.Bill()
-	if bill.Calls == 0 {
-		return nil
-	}
-	bill.On, bill.Tokens = on, model.Pay.Note(bill.Tokens, 0)
-	return a.paid(record{Event: bill})
+	return a.thinker.pay(job.Model, "compaction")
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
@@ -244,8 +225,8 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		}
 		return ref, err
 	}
-	before := a.contextTokens()
-	out, err := compactor.Swap(a.state, fades, set, a.estimate.Tokens, put, home.BodiesOf(a.store))
+	before := a.thinker.contextTokens()
+	out, err := compactor.Swap(a.state, fades, set, a.thinker.estimate.Tokens, put, home.BodiesOf(a.store))
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
@@ -259,12 +240,12 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		fadings = append(fadings, record{Event: l.Fade, Stored: []mind.Ref{l.Original, l.Replacement}})
 	}
 	next := a.state.Forget(out.Context, parent).Forgot(asked)
-	if err := a.refresh(next); err != nil {
+	if err := a.thinker.refresh(next); err != nil {
 		return err
 	}
 	was := *a.state
 	*a.state = *next
-	if why != limit && a.contextTokens() >= before { // the summaries are no smaller than what they stand for
+	if why != limit && a.thinker.contextTokens() >= before { // the summaries are no smaller than what they stand for
 		*a.state, a.forgetting.after = was, before
 		a.keep(fades)
 		return a.forgot(asked)
@@ -272,10 +253,10 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 	if out.Note != "" { // no crash parts it from the epoch
 		fadings = append(fadings, noted("forgotten", out.Note, out.Note))
 	}
-	if err := a.epoch(why, fadings...); err != nil {
+	if err := a.thinker.epoch(why, fadings...); err != nil {
 		return err
 	}
-	a.forgetting.after = a.contextTokens()
+	a.forgetting.after = a.thinker.contextTokens()
 	a.cfg.Log.Info(
 		"compacted",
 		"why",
@@ -296,7 +277,7 @@ func (a *Agent) forgot(n int) error {
 		return nil
 	}
 	*a.state = *a.state.Forgot(n)
-	return a.epoch(byPerson)
+	return a.thinker.epoch(byPerson)
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for
@@ -314,5 +295,5 @@ func (a *Agent) Compact(ctx context.Context, keep string) error {
 			return err
 		}
 	}
-	return cmp.Or(a.outage.noSpace, a.writeContext())
+	return cmp.Or(a.thinker.outage.noSpace, a.writeContext())
 }

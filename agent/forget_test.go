@@ -177,9 +177,9 @@ func TestCompactOnRequest(t *testing.T) {
 	if err := a.Compact(cut, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a compaction that was cut short returns %v", err)
 	}
-	from := a.contextTokens()
+	from := a.thinker.contextTokens()
 	err = a.Compact(t.Context(), "")
-	to := a.contextTokens()
+	to := a.thinker.contextTokens()
 	lethetest.Must(t, errors.Join(err, a.Close()))
 	if to >= from {
 		t.Errorf("from %d tokens to %d", from, to)

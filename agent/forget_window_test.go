@@ -188,9 +188,9 @@ func TestShrinkingWindow(t *testing.T) {
 	r.killed()
 	for _, window := range []int{20_000, 14_000, 10_000, 8_000, 7_000, 6_000} {
 		a := w.shrink(r.id, window)
-		before := a.contextTokens()
+		before := a.thinker.contextTokens()
 		lethetest.Must(t, a.makeRoom())
-		if n := a.contextTokens(); n > window || a.state.Paused != "" {
+		if n := a.thinker.contextTokens(); n > window || a.state.Paused != "" {
 			t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.state.Paused)
 		}
 		lethetest.Must(t, a.Close())
@@ -226,7 +226,7 @@ func TestOpenedWhateverIsCounted(t *testing.T) {
 	w := forgetful(t, 16_000)
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
-	a.estimate = a.estimate.Observe(a.request().Weight(), 1_000_000_000)
+	a.thinker.estimate = a.thinker.estimate.Observe(a.thinker.request().Weight(), 1_000_000_000)
 	lethetest.Must(t, a.cfg.checkLimit(a.id, a.state.Stable))
 	lethetest.Must(t, a.Close())
 }

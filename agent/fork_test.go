@@ -97,7 +97,7 @@ func TestFork(t *testing.T) {
 // begun waits until the index has what a fork began with.
 func (r *running) begun() {
 	r.w.Helper()
-	r.w.eventually("the index has what the ancestor had faded", func() bool { return !r.agent.indexer.Behind() })
+	r.w.eventually("the index has what the ancestor had faded", func() bool { return !r.agent.thinker.indexer.Behind() })
 }
 
 // Each moment is found: entries with all their results, epochs, times, labels, the end; what is not there is said.

@@ -25,14 +25,14 @@ func TestIndexIsACache(t *testing.T) {
 	lock := flock.New(path + "-lock")
 	question := "run echo what was the code of the lighthouse keeper?"
 	found := func() error {
-		_, err := r.agent.indexer.Ask(t.Context(), func(x *recall.Index) (recall.Found, error) {
+		_, err := r.agent.thinker.indexer.Ask(t.Context(), func(x *recall.Index) (recall.Found, error) {
 			return x.Search(t.Context(), w.store, recall.Query{Text: "lighthouse keeper", Limit: 10, Now: time.Now()})
 		})
 		return err
 	}
 	back := func() {
 		t.Helper()
-		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.indexer.Behind() })
+		w.eventually("it is made anew", func() bool { return found() == nil && !r.agent.thinker.indexer.Behind() })
 	}
 	remove := func() {
 		lethetest.Must(t, os.RemoveAll(path))
@@ -100,7 +100,7 @@ func TestStopDoesNotWaitForTheIndex(t *testing.T) {
 	r = w.run(r.id)
 	r.settled()
 	r.stop()
-	r.agent.indexer.Stop()
+	r.agent.thinker.indexer.Stop()
 }
 
 // Until something has faded there is no index: no file is made, and RECALL finds nothing.

@@ -114,7 +114,7 @@ func (a *Agent) compact() error {
 	if a.forgetting.job != nil {
 		return errors.New("a compaction is under way already; its summaries come in by themselves")
 	}
-	if !a.window().Grown(a.contextTokens(), a.forgetting.after) {
+	if !a.thinker.window().Grown(a.thinker.contextTokens(), a.forgetting.after) {
 		return errors.New("you have just forgotten what could be forgotten; little has come in since")
 	}
 	a.forgetting.requested = true

@@ -75,7 +75,7 @@ func (a *Agent) branchIfAsked() error {
 	if err := journal.Branch(a.log, a.wishes); err != nil || a.state.Epoch == was {
 		return err
 	}
-	a.indexIfFaded()
-	a.forgetting.after, a.forgetting.keptChunks = a.contextTokens(), nil
+	a.thinker.indexIfFaded()
+	a.forgetting.after, a.forgetting.keptChunks = a.thinker.contextTokens(), nil
 	return a.dropJob()
 }

@@ -87,7 +87,7 @@ type entry struct {
 // readRoom takes in what is new in one room, which shares what may be taken in with
 // as many others as have news. It reports whether the room holds more.
 func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
-	in := &intake{room: room, io: a.io(room), quota: a.batchChars() / sharers}
+	in := &intake{room: room, io: a.io(room), quota: a.thinker.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
 	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.io.size-a.cursor(room).Offset)/int64(most)))
 	for range most {
@@ -252,7 +252,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		}
 	}
 	in.entries = nil
-	a.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
+	a.thinker.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
 	return a.commit(append(out, granted...)...)
 }
 

@@ -25,7 +25,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		a.unwatch()
 		a.triggers.Stop()
 		a.tools.StopJobs()
-		a.indexer.Stop()
+		a.thinker.indexer.Stop()
 		if job := a.forgetting.job; job != nil {
 			job.End()
 		}
@@ -73,7 +73,7 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := inOrder(a.payLost, a.settle, a.checkFiles, a.subscriptions); err != nil {
+	if err := inOrder(a.thinker.billLost, a.settle, a.checkFiles, a.subscriptions); err != nil {
 		return err
 	}
 	for _, c := range a.state.Working() {
@@ -124,18 +124,18 @@ func (a *Agent) watch() {
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	a.readWishes()
-	if err := inOrder(a.goOn, a.settle, a.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
+	if err := inOrder(a.thinker.goOn, a.settle, a.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
 		return false, err
 	}
 	more, err := a.listen()
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.settle, a.switchIfAsked, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
+	if err := inOrder(a.settle, a.thinker.switchIfAsked, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
 		return false, err
 	}
-	if a.outage.noSpace != nil && !time.Now().Before(a.outage.retryAt) {
-		a.canRecord()
+	if a.thinker.outage.noSpace != nil && !time.Now().Before(a.thinker.outage.retryAt) {
+		a.thinker.canRecord()
 	}
 	if ran, err := a.runApproved(ctx); ran || err != nil {
 		return true, err
@@ -143,7 +143,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.outage.retryAt) {
+	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.thinker.outage.retryAt) {
 		if due, err := a.concludeIfDue(); due || err != nil {
 			return true, err
 		}
@@ -155,8 +155,8 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
 	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.outbox.nextPost(), a.files.due, a.state.Until)
-	if a.state.Owed().Answer || a.outage.noSpace != nil {
-		at = wake.Sooner(at, a.outage.retryAt)
+	if a.state.Owed().Answer || a.thinker.outage.noSpace != nil {
+		at = wake.Sooner(at, a.thinker.outage.retryAt)
 	}
 	var summarised <-chan struct{}
 	if job := a.forgetting.job; job != nil {
@@ -169,7 +169,7 @@ func (a *Agent) wait(ctx context.Context) error {
 	case <-summarised:
 	case <-alarm(at):
 	case <-a.cfg.Retry:
-		a.outage.retryAt = time.Time{}
+		a.thinker.outage.retryAt = time.Time{}
 		return a.happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 	}
 	return nil
@@ -188,7 +188,7 @@ func (a *Agent) end(why string) error {
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
 	if !a.state.Owes {
-		a.outage.money = ""
+		a.thinker.outage.money = ""
 	}
 	a.showResting()
 	if a.files.shown == a.viewMark() {

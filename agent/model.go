@@ -13,23 +13,37 @@ import (
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
-	"lethe/agent/hook"
 	"lethe/agent/llm"
+	"lethe/agent/prompt"
 	"lethe/agent/status"
+	"lethe/compactor/recall"
 	"lethe/internal/durable"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
-// call is what one call of the model or of a tool needs and leaves. The call's own
-// goroutine writes to it, and that of Run reads it when the call has ended; only
-// lastPiece may be used by both.
-type call struct {
-	streamed streamed               // of the model's answer; kept when a /stop ends the call
-	intent   intent                 // of the tool's
-	hooked   map[string]hook.Answer // what hooks said of calls, by their ids
-	share    int                    // weighted characters that a tool's result may show
+// thinker asks the model: it renders requests, pays for them, turns to other models where one does not answer, and
+// looks up what the identity may be reminded of.
+type thinker struct {
+	*view
 
-	lastPiece atomic.Pointer[time.Time] // when the answer's newest piece came, or the call began; nil while no model is asked
+	reader    prompt.Reader // of what others wrote into the system message
+	estimate  llm.Estimator
+	rendering prompt.Rendering // of the State
+
+	outage  outage
+	triedIn int // the epoch in which a model that is away was last tried
+	triedAt time.Time
+
+	// Of the answer that is awaited. The goroutine of the call writes streamed, which others read when it has ended.
+	streamed  streamed                  // kept when a /stop ends the call
+	lastPiece atomic.Pointer[time.Time] // when its newest piece came, or the call began; nil while no model is asked
+
+	wallet  *budget.Wallet // nil where no limit is set, or the model is for nothing
+	counted budget.Counted
+
+	indexer       *recall.Keeper // nil while the identity does not run
+	hintedThrough int            // the newest entry that a hint was looked up for
 }
 
 // outage is how long the model could not be asked.
@@ -84,40 +98,40 @@ func (t *thought) drop() error {
 }
 
 // think calls the model, and listens for commands meanwhile.
-func (a *Agent) think(ctx context.Context) (t thought, err error) {
-	r, rates := a.request(), a.rates()
-	t.asked, t.weight = r, r.Weight()
-	pay := a.wallet.Pay(rates)
-	t.call = pay.Attempts(&r)
-	a.call.piece()
-	a.show(status.Thinking, "")
+func (t *thinker) think(ctx context.Context) (answer thought, err error) {
+	r, rates := t.request(), t.rates()
+	answer.asked, answer.weight = r, r.Weight()
+	pay := t.wallet.Pay(rates)
+	answer.call = pay.Attempts(&r)
+	t.piece()
+	t.show(status.Thinking, "")
 	defer func() {
-		t.heard = *a.call.lastPiece.Swap(nil)
-		a.screen.Begin(status.Live{})
+		answer.heard = *t.lastPiece.Swap(nil)
+		t.screen.Begin(status.Live{})
 	}()
-	model, on := a.cfg.Model, a.stream()
-	failed := a.during(ctx, func(ctx context.Context) {
-		t.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
+	model, on := t.cfg.Model, t.stream()
+	failed := t.during(ctx, func(ctx context.Context) {
+		answer.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
 	})
 	if failed != nil { // what it has cost is not known; the hold stays
-		return t, failed
+		return answer, failed
 	}
-	waste := rates.Billed(t.reply.Waste)
-	t.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
-	kept := err == nil && t.reply.Finish != "length"
+	waste := rates.Billed(answer.reply.Waste)
+	answer.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
+	kept := err == nil && answer.reply.Finish != "length"
 	if err == nil {
-		t.cost = rates.Answered(r, t.reply)
+		answer.cost = rates.Answered(r, answer.reply)
 		if !kept {
-			t.lost.Calls++
-			t.lost.Add(t.cost)
+			answer.lost.Calls++
+			answer.lost.Add(answer.cost)
 		}
 	}
-	if why := t.call.End(t.lost.Tokens, kept); why != nil {
+	if why := answer.call.End(answer.lost.Tokens, kept); why != nil {
 		err = why
 	}
-	t.lost.Tokens, t.cost = pay.Note(t.lost.Tokens, 0), pay.Note(t.cost, t.call.Open)
-	t.reply = t.reply.Redacted() // before anything is cut out of it
-	return t, err
+	answer.lost.Tokens, answer.cost = pay.Note(answer.lost.Tokens, 0), pay.Note(answer.cost, answer.call.Open)
+	answer.reply = answer.reply.Redacted() // before anything is cut out of it
+	return answer, err
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for
@@ -162,7 +176,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 			<-done
 			return err
 		}
-		if !a.silence().Equal(a.shown.SilentSince) {
+		if !a.thinker.silence().Equal(a.shown.SilentSince) {
 			a.show(a.shown.State, a.shown.Tool)
 		}
 	}
@@ -181,14 +195,14 @@ func alarm(at time.Time) <-chan time.Time {
 const quietAfter = 20 * time.Second
 
 // piece notes that something has come of an answer, or that it is awaited.
-func (c *call) piece() {
+func (t *thinker) piece() {
 	now := time.Now()
-	c.lastPiece.Store(&now)
+	t.lastPiece.Store(&now)
 }
 
 // silence is since when nothing has come of an answer that is awaited, once it is long.
-func (a *Agent) silence() (since time.Time) {
-	if last := a.call.lastPiece.Load(); last != nil && time.Since(*last) >= a.cfg.quiet {
+func (t *thinker) silence() (since time.Time) {
+	if last := t.lastPiece.Load(); last != nil && time.Since(*last) >= t.cfg.quiet {
 		since = last.UTC()
 	}
 	return since
@@ -202,26 +216,26 @@ const (
 )
 
 // writable returns why an answer of the model could not be written down now. Any goroutine may call it.
-func (a *Agent) writable() error { return durable.Space(a.id.Dir, answerBytes) }
+func (t *thinker) writable() error { return durable.Space(t.id.Dir, answerBytes) }
 
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
-func (a *Agent) canRecord() bool {
-	was := a.outage.noSpace
-	a.outage.noSpace = a.writable()
-	if a.outage.noSpace == nil {
+func (t *thinker) canRecord() bool {
+	was := t.outage.noSpace
+	t.outage.noSpace = t.writable()
+	if t.outage.noSpace == nil {
 		return true
 	}
-	a.outage.retryAt = time.Now().Add(diskInterval)
+	t.outage.retryAt = time.Now().Add(diskInterval)
 	if was == nil {
-		a.cfg.Log.Error(a.outage.waitsFor())
+		t.cfg.Log.Error(t.outage.waitsFor())
 	}
 	return false
 }
 
 // failed decides what a model call without a reply means.
 func (a *Agent) failed(ctx context.Context, t thought, err error) error {
-	if unpaid, err := a.unpaid(err); unpaid || err != nil {
+	if unpaid, err := a.thinker.unpaid(err); unpaid || err != nil {
 		return err
 	}
 	e, ok := errors.AsType[*llm.Error](err)
@@ -236,18 +250,18 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 			return err
 		}
 	}
-	since, most := cmp.Or(a.outage.since, t.heard), 5*time.Minute
+	since, most := cmp.Or(a.thinker.outage.since, t.heard), 5*time.Minute
 	left := a.cfg.patience - time.Since(since)
 	if e.Kind == llm.Permanent || e.Kind != llm.Overflow && left <= 0 {
 		others := append([]string{cmp.Or(a.state.Away, a.state.Stable.Params.Model)}, a.cfg.Fallback...)
-		if turned, err := a.turnTo(ctx, e, others...); turned || err != nil {
+		if turned, err := a.thinker.turnTo(ctx, e, others...); turned || err != nil {
 			return err
 		}
 	} else if len(a.cfg.Fallback) > 0 {
 		most = left
 	}
 	away := a.state.Away
-	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && (away == "" || slices.Contains(a.outage.failed, away)) {
+	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && (away == "" || slices.Contains(a.thinker.outage.failed, away)) {
 		return a.pause(
 			e.Error(),
 			"The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.",
@@ -256,8 +270,8 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
-	a.outage.since = since
-	wait := a.outage.again(5*time.Second, most)
+	a.thinker.outage.since = since
+	wait := a.thinker.outage.again(5*time.Second, most)
 	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
 	if a.state.Told != trouble.What {
@@ -268,3 +282,31 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 
 // sentence ends an error with one full stop, whatever it ended with.
 func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }
+
+// stream returns what takes the pieces of a reply as they stream, from the goroutine
+// of the call. What has come by the end of its context stays in streamed.
+func (t *thinker) stream() func(context.Context, llm.Delta) {
+	got := &t.streamed
+	*got = streamed{}
+	t.screen.Begin(status.Live{Entry: mind.EntryID(t.state.Next)})
+	return func(ctx context.Context, d llm.Delta) {
+		switch {
+		case !d.Reset:
+			t.piece()
+		case ctx.Err() != nil:
+			return
+		default:
+			*got = streamed{}
+		}
+		got.reasoning.WriteString(d.Reasoning)
+		got.text.WriteString(d.Text)
+		text := got.text.String()
+		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
+			text = ""
+		}
+		t.screen.Live(func(now *status.Live) bool {
+			now.Thinking, now.Text = got.reasoning.String(), text
+			return true
+		})
+	}
+}

@@ -58,7 +58,7 @@ func (r *running) indexed() {
 	r.rested()
 	fades := len(r.w.having(r.id, "fade", "to", mind.Summary)) + len(r.w.having(r.id, "fade", "to", mind.Gist))
 	r.w.eventually("the index is up to date", func() bool {
-		added, err := r.agent.indexer.Index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
+		added, err := r.agent.thinker.indexer.Index.Sync(r.w.Context(), r.w.store, r.id.LIFE())
 		return err == nil && added == 0 && fades > 0
 	})
 }

@@ -50,13 +50,13 @@ func TestRequestIsKeptTrue(t *testing.T) {
 // keptTrue holds the request against one that is rendered and encoded anew.
 func (a *Agent) keptTrue(w *world, when string) {
 	w.Helper()
-	got, tokens := a.request(), a.contextTokens()
+	got, tokens := a.thinker.request(), a.thinker.contextTokens()
 	want := got
-	want.Prefix, want.Messages = llm.Prefix{}, a.state.Messages(a.tail())
+	want.Prefix, want.Messages = llm.Prefix{}, a.state.Messages(a.thinker.tail())
 	if !reflect.DeepEqual(got.Messages, want.Messages) {
 		w.Fatalf("%s: the request has\n%+v\nwant\n%+v", when, got.Messages, want.Messages)
 	}
-	if n := a.estimate.Tokens(want.Weight()) + want.MaxTokens; got.Weight() != want.Weight() || tokens != n {
+	if n := a.thinker.estimate.Tokens(want.Weight()) + want.MaxTokens; got.Weight() != want.Weight() || tokens != n {
 		w.Fatalf("%s: it weighs %d and is %d tokens, want %d and %d", when, got.Weight(), tokens, want.Weight(), n)
 	}
 	for _, name := range []string{"deepseek", "custom"} {
@@ -131,9 +131,9 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		return do("back", journal.Branch(a.log, []home.Wish{backTo(to.End)}))
 	case 10:
 		if random.IntN(2) == 0 {
-			return do("epoch", a.epoch("count"))
+			return do("epoch", a.thinker.epoch("count"))
 		}
-		return do("settings", a.renew("settings"))
+		return do("settings", a.thinker.renew("settings"))
 	}
 	lethetest.Must(w, a.Close())
 	next, err := Open(a.id, w.conf)

@@ -50,7 +50,7 @@ func (a *Agent) forget(l chat.Line) (asked event.Entries, say string) {
 		return asked, "Only these may tell me what to forget: " + strings.Trim(strings.Join(may, ", "), ", ") + "."
 	}
 	fmt.Sscanf(l.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
-	tokens, worth := compactor.Within(a.state, a.estimate.Tokens, asked)
+	tokens, worth := compactor.Within(a.state, a.thinker.estimate.Tokens, asked)
 	if !worth {
 		return event.Entries{}, fmt.Sprintf(
 			"%s holds some %d tokens that can fade, of whole turns or finished steps, and a summary would have as many.",

@@ -2,15 +2,12 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"lethe/agent/llm"
 	"lethe/agent/status"
-	"lethe/mind"
 )
 
 // show has others see where the identity stands, in its status.json.
@@ -24,12 +21,12 @@ func (a *Agent) show(state, tool string) {
 		Name: a.id.Name, Self: a.id.Self, PID: os.Getpid(), State: state, Since: since, Tool: tool,
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
-		Error:         cmp.Or(a.state.Paused, a.outage.waitsFor()),
+		Error:         cmp.Or(a.state.Paused, a.thinker.outage.waitsFor()),
 		Compacting:    a.forgetting.job != nil || a.forgetting.requested,
-		ContextTokens: a.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.limit(),
+		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.silence(), Triggers: a.triggers.Status(), Budget: a.wallet.Shown(a.id.Name, a.cfg.Zone),
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(), Triggers: a.triggers.Status(), Budget: a.thinker.wallet.Shown(a.id.Name, a.cfg.Zone),
 			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
 		},
 	}
@@ -72,31 +69,3 @@ func (a *Agent) showEnd(err error) {
 
 // streamed is what has come of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
-
-// stream returns what takes the pieces of a reply as they stream, from the goroutine
-// of the call. What has come by the end of its context stays in a.call.
-func (a *Agent) stream() func(context.Context, llm.Delta) {
-	call, view, got := &a.call, a.screen, &a.call.streamed
-	*got = streamed{}
-	view.Begin(status.Live{Entry: mind.EntryID(a.state.Next)})
-	return func(ctx context.Context, d llm.Delta) {
-		switch {
-		case !d.Reset:
-			call.piece()
-		case ctx.Err() != nil:
-			return
-		default:
-			*got = streamed{}
-		}
-		got.reasoning.WriteString(d.Reasoning)
-		got.text.WriteString(d.Text)
-		text := got.text.String()
-		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
-			text = ""
-		}
-		view.Live(func(now *status.Live) bool {
-			now.Thinking, now.Text = got.reasoning.String(), text
-			return true
-		})
-	}
-}

@@ -225,7 +225,7 @@ func (w *world) spendOn(day string, id home.Identity, usd float64) {
 	lethetest.Must(w, err)
 	defer a.Close()
 	lethetest.Must(w, a.commit(record{Event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
-	lethetest.Must(w, a.release())
+	lethetest.Must(w, a.thinker.release())
 }
 
 // answeredLine puts a line into room dev and returns what is said next.
@@ -509,7 +509,7 @@ func TestLedgerStaysSmall(t *testing.T) {
 	a, err := Open(ada, w.conf)
 	lethetest.Must(t, err)
 	pay := func() {
-		call := a.wallet.Pay(a.rates()).Attempts(&llm.Request{Model: "rehearsal-paid", MaxTokens: 10})
+		call := a.thinker.wallet.Pay(a.thinker.rates()).Attempts(&llm.Request{Model: "rehearsal-paid", MaxTokens: 10})
 		lethetest.Must(t, call.Begin(llm.Waste{}))
 		lethetest.Must(t, call.End(event.Tokens{}, false))
 	}

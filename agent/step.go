@@ -24,22 +24,22 @@ func (a *Agent) step(ctx context.Context) error {
 	if a.state.Steps >= a.cfg.MaxSteps && !last {
 		return a.outOfSteps()
 	}
-	if !a.canRecord() {
+	if !a.thinker.canRecord() {
 		return nil
 	}
-	if turned, err := a.returnIfDue(ctx); turned || err != nil {
+	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
 		return err
 	}
 	if due, err := a.writeDown(ctx); due || err != nil {
 		return err
 	}
-	if err := a.commit(a.outside.Changes(a.state)...); err != nil {
+	if err := a.commit(a.thinker.reader.Changes(a.state)...); err != nil {
 		return err
 	}
 	if ran, err := a.beginTurn(ctx); ran || err != nil {
 		return err
 	}
-	if err := a.hintIfDue(ctx); err != nil {
+	if err := a.thinker.hintIfDue(ctx); err != nil {
 		return err
 	}
 	if live := a.state.Live; last && (len(live) == 0 || live[len(live)-1].Ref.Gist != lastGist) {
@@ -47,7 +47,7 @@ func (a *Agent) step(ctx context.Context) error {
 			return err
 		}
 	}
-	t, err := a.think(ctx)
+	t, err := a.thinker.think(ctx)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
@@ -59,7 +59,7 @@ func (a *Agent) step(ctx context.Context) error {
 		v, err = a.examine(ctx, &t)
 	}
 	if t.lost.Calls > 0 {
-		if err := a.paid(record{Event: t.lost}); err != nil {
+		if err := a.thinker.paid(record{Event: t.lost}); err != nil {
 			return err
 		}
 	}
@@ -69,17 +69,17 @@ func (a *Agent) step(ctx context.Context) error {
 	if err != nil {
 		return a.failed(ctx, t, err)
 	}
-	a.outage, a.call.streamed = outage{}, streamed{}
+	a.thinker.outage, a.thinker.streamed = outage{}, streamed{}
 	if t.reply.Finish == "length" {
 		return a.cutOff(t.reply)
 	}
 	rooms := a.people()
-	if err := inOrder(func() error { return a.recordReply(ctx, t, v) }, a.release, func() error { return a.warn(rooms) }); err != nil {
+	if err := inOrder(func() error { return a.recordReply(ctx, t, v) }, a.thinker.release, func() error { return a.thinker.warn(rooms) }); err != nil {
 		return err
 	}
-	a.estimate = a.estimate.Observe(t.weight, t.reply.Usage.Input)
+	a.thinker.estimate = a.thinker.estimate.Observe(t.weight, t.reply.Usage.Input)
 	if n := t.reply.Usage.Input; n > 0 {
-		a.counted = budget.Count(t.asked, t.weight, n)
+		a.thinker.counted = budget.Count(t.asked, t.weight, n)
 	}
 	return a.act(ctx)
 }

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"time"
+
+	"lethe/agent/home"
+	"lethe/agent/llm"
+	"lethe/agent/prompt"
+	"lethe/blobs"
+	"lethe/compactor"
+	"lethe/mind"
+)
+
+// epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
+func (t *thinker) epoch(why string, before ...record) error {
+	defer t.indexIfFaded() // or was cut out by a person
+	return t.log.Epoch(why, nil, before...)
+}
+
+// renew begins a new epoch.
+func (t *thinker) renew(why string, before ...record) error {
+	if err := t.refresh(t.state); err != nil {
+		return err
+	}
+	return t.epoch(why, before...)
+}
+
+// refresh makes the stable parts of a state anew from what is on disk: the request's
+// beginning changes.
+func (t *thinker) refresh(s *mind.State) error {
+	texts, err := t.id.Texts(t.cfg.Log)
+	if err != nil {
+		return err
+	}
+	in := mind.Inputs{Tools: t.tools.Schemas(), Params: t.wanted(), Texts: texts}
+	refs := map[string]mind.Ref{}
+	for _, own := range texts {
+		if own.Name == home.MemoryFile {
+			continue
+		}
+		if refs[own.Name], err = t.log.Put(blobs.Meta{At: time.Unix(0, 0), Gist: own.Name}, own.Body); err != nil {
+			return err
+		}
+	}
+	soul, err := t.log.ReadOwn("SOUL.md")
+	if err != nil {
+		return err
+	}
+	rules, _, err := t.cfg.Home.Harness()
+	if err != nil {
+		return err
+	}
+	if t.cfg.Mentions {
+		rules += mind.Called
+	}
+	in.System = mind.System(t.id.Name, t.id.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
+	others, versions, err := t.reader.System(s.Used, t.estimate.Chars(t.limit()), llm.Weight)
+	if err != nil {
+		return err
+	}
+	in.System += others
+	in.Texts = append(in.Texts, versions...)
+	s.Renew(in)
+	shown, lines, err := t.frame().Notes(s.Stable) // in what space the stable parts leave
+	if err != nil {
+		return err
+	}
+	s.Open(shown, lines, t.log.Now())
+	return nil
+}
+
+func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.state) }
+
+// shownOf returns how much of a note is shown; 0 for all.
+func (t *thinker) shownOf(text body) int {
+	weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
+	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.batchChars(), weigh)
+}
+
+// frame is what a request has beside the state.
+func (t *thinker) frame() prompt.Frame {
+	return prompt.Frame{
+		ID:       t.id,
+		Life:     t.log.Log,
+		Lines:    t.cfg.LifeLines,
+		Limit:    t.limit(),
+		Estimate: t.estimate,
+		Log:      t.cfg.Log,
+	}
+}
+
+// limit is the largest request in tokens, its answer included.
+func (t *thinker) limit() int {
+	return prompt.Limit(t.state, prompt.Bound(t.cfg.Known, t.state.Stable.Params.Model, t.cfg.ContextLimit))
+}
+
+// contextTokens estimates the next request.
+func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.state, t.tail(), t.estimate) }
+
+// request renders the next call to the model.
+func (t *thinker) request() llm.Request { return t.rendering.Request(t.state, t.tail()) }
+
+// tail is what goes last in the classic order; nothing in the default one.
+func (t *thinker) tail() string {
+	if t.state.Stable.Params.Order != mind.OrderTail {
+		return ""
+	}
+	return t.frame().Tail(t.state.Stable)
+}
+
+// window divides the limit.
+func (t *thinker) window() compactor.Window {
+	return prompt.Window(t.estimate, t.state.Stable, t.limit())
+}
+
+// batchChars is how many weighted characters the results of one unit, or one batch of
+// room lines, may bring into the context.
+func (t *thinker) batchChars() int { return t.estimate.Chars(t.window().Batch()) }
