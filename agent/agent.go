@@ -126,8 +126,10 @@ const (
 // Agent is a running identity.
 type Agent struct {
 	*view
-	outbox  *outbox
-	thinker *thinker
+	outbox    *outbox
+	thinker   *thinker
+	keeper    *keeper
+	forgetter *forgetter
 
 	hooks hook.Set
 	fresh bool // this is the identity's first run
@@ -144,12 +146,10 @@ type Agent struct {
 	missing  time.Time      // when it was found that lines have gone from rooms unheard
 	subs     subscribed
 	rooms    map[string]*roomIO
-	files    ownFiles
 
 	// What it does.
 	call          call
 	reach         *lookup.View
-	forgetting    forgetting
 	hookedThrough int           // the newest entry that hooks of turns have seen
 	shown         status.Status // what others see
 }
@@ -190,11 +190,13 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	a := &Agent{
 		view:    &view{id: id, cfg: &cfg, store: cfg.Store, screen: status.NewView(id.Dir)},
 		stirred: make(chan struct{}, 1), unwatch: func() {},
-		rooms: map[string]*roomIO{}, files: ownFiles{id: id, seen: map[string]fs.FileInfo{}},
+		rooms: map[string]*roomIO{},
 	}
 	a.view.loop = a
 	a.outbox = &outbox{view: a.view, closed: map[string]*closedRoom{}}
 	a.thinker = &thinker{view: a.view}
+	a.keeper = &keeper{view: a.view, thinker: a.thinker, seen: map[string]fs.FileInfo{}}
+	a.forgetter = &forgetter{view: a.view, thinker: a.thinker}
 	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
 		return nil, err
 	}

@@ -162,11 +162,11 @@ func BenchmarkCompaction(b *testing.B) {
 	}
 	for b.Loop() {
 		state := before
-		a.state, a.forgetting = &state, forgetting{}
+		a.state, *a.forgetter = &state, forgetter{view: a.view, thinker: a.thinker}
 		a.thinker.contextTokens() // which has the request rendered already, in a life
-		measure("begin", func() error { return a.beginJob(b.Context(), byPerson) })
-		<-a.forgetting.job.Done
-		measure("swap", func() error { return a.finish(a.forgetting.job) })
+		measure("begin", func() error { return a.forgetter.beginJob(b.Context(), byPerson) })
+		<-a.forgetter.job.Done
+		measure("swap", func() error { return a.forgetter.finish(a.forgetter.job) })
 	}
 	for what, all := range took {
 		slices.Sort(all)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,42 +21,41 @@ import (
 // much each may have is the policy of package compactor.
 
 // settings returns the settings of a compaction.
-func (a *Agent) settings() compactor.Settings {
-	s := a.thinker.window().Settings()
-	f := a.cfg.Forgetting
-	if f.Target != nil {
-		s.Target = *f.Target
+func (f *forgetter) settings() compactor.Settings {
+	s, asked := f.thinker.window().Settings(), f.cfg.Forgetting
+	if asked.Target != nil {
+		s.Target = *asked.Target
 	}
-	s.Parallel = cmp.Or(f.Parallel, s.Parallel)
-	s.Alone = f.Model != ""
+	s.Parallel = cmp.Or(asked.Parallel, s.Parallel)
+	s.Alone = asked.Model != ""
 	return s
 }
 
 // makeRoom brings the request under the limit at once, without a model. Where
 // even that cannot be done, the identity pauses and says why.
-func (a *Agent) makeRoom() error {
-	if err := a.outpaced(); err != nil {
+func (f *forgetter) makeRoom() error {
+	if err := f.outpaced(); err != nil {
 		return err
 	}
-	if a.thinker.wanted() != a.state.Stable.Params { // a smaller limit has room for a smaller answer
-		if err := a.thinker.renew("limit"); err != nil {
+	if f.thinker.wanted() != f.state.Stable.Params { // a smaller limit has room for a smaller answer
+		if err := f.thinker.renew("limit"); err != nil {
 			return err
 		}
 	}
-	w := a.thinker.window()
+	w := f.thinker.window()
 	if w.Free() == 0 {
-		return a.stuck() // no compaction would help
+		return f.stuck() // no compaction would help
 	}
-	fits, err := w.MakeRoom(a.settings(), a.thinker.contextTokens, a.compactNow)
+	fits, err := w.MakeRoom(f.settings(), f.thinker.contextTokens, f.compactNow)
 	if err != nil || fits {
 		return err
 	}
-	return a.stuck()
+	return f.stuck()
 }
 
 // compactNow compacts at once and without a model.
-func (a *Agent) compactNow(set compactor.Settings, share float64) error {
-	job, ok, err := a.plan(share)
+func (f *forgetter) compactNow(set compactor.Settings, share float64) error {
+	job, ok, err := f.plan(share)
 	if err != nil {
 		return err
 	}
@@ -63,36 +63,36 @@ func (a *Agent) compactNow(set compactor.Settings, share float64) error {
 	if ok {
 		fades = job.Mechanical()
 	}
-	return a.swap(fades, set, limit, 0)
+	return f.swap(fades, set, limit, 0)
 }
 
 // stuck pauses an identity whose next request would not fit, with everything
 // forgotten that can be: it says what is too large.
-func (a *Agent) stuck() error {
-	w := a.thinker.window()
+func (f *forgetter) stuck() error {
+	w := f.thinker.window()
 	why := fmt.Sprintf(
 		"the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
 		w.Limit,
 		w.Fixed,
 		w.Answer,
-		a.thinker.contextTokens()-w.Fixed-w.Answer,
+		f.thinker.contextTokens()-w.Fixed-w.Answer,
 	)
-	return a.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
+	return f.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
 
 // overflowed lowers the limit to what a provider takes that refused a request as
 // too large, and makes room. It reports whether the call is worth another try.
-func (a *Agent) overflowed(e *llm.Error) (again bool, err error) {
-	first, before := a.state.Overflows == 0, a.thinker.contextTokens()
-	window := a.thinker.window().Lower(before, e.Limit)
-	if err := a.happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
+func (f *forgetter) overflowed(e *llm.Error) (again bool, err error) {
+	first, before := f.state.Overflows == 0, f.thinker.contextTokens()
+	window := f.thinker.window().Lower(before, e.Limit)
+	if err := f.happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
 		return false, err
 	}
-	a.cfg.Log.Warn("the provider takes less than was believed", "window", window)
-	if err := a.makeRoom(); err != nil {
+	f.cfg.Log.Warn("the provider takes less than was believed", "window", window)
+	if err := f.makeRoom(); err != nil {
 		return false, err
 	}
-	return first && a.thinker.contextTokens() < before, nil
+	return first && f.thinker.contextTokens() < before, nil
 }
 
 // SettingsError says that an identity cannot run with its settings: a workspace
@@ -125,5 +125,17 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 	if err := prompt.Check(stable, bound, c.Params.MaxTokens); err != nil {
 		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
+	return nil
+}
+
+// request lets a compaction begin.
+func (f *forgetter) request() error {
+	if f.job != nil {
+		return errors.New("a compaction is under way already; its summaries come in by themselves")
+	}
+	if !f.thinker.window().Grown(f.thinker.contextTokens(), f.after) {
+		return errors.New("you have just forgotten what could be forgotten; little has come in since")
+	}
+	f.requested = true
 	return nil
 }

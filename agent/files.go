@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,54 +17,58 @@ import (
 	"lethe/mind"
 )
 
-// ownFiles is what is known of an identity's own files.
-type ownFiles struct {
-	id   home.Identity
-	seen map[string]fs.FileInfo // how they looked when they were read
+// keeper tells the identity of what people change in its own files, and obeys their edits of context.md.
+type keeper struct {
+	*view
+	thinker *thinker
+
+	seen map[string]fs.FileInfo // how files looked when they were read
 
 	shown   [2]int    // the state that context.md shows; see viewMark
 	written time.Time // when it was last
 	due     time.Time // when it is to be, or to be read; zero while it shows all, or a turn is under way
 }
 
-func (f *ownFiles) path(name string) string { return filepath.Join(f.id.Dir, name) }
+func (k *keeper) file(name string) string { return filepath.Join(k.id.Dir, name) }
 
 // look returns how a file looks without reading it; nil if it is missing.
-func (f *ownFiles) look(name string) fs.FileInfo {
-	fi, _ := os.Lstat(f.path(name))
+func (k *keeper) look(name string) fs.FileInfo {
+	fi, _ := os.Lstat(k.file(name))
 	return fi
 }
 
-// changed reports whether a file looks different from when it was last read.
-func (f *ownFiles) changed(name string) bool { return !durable.Unchanged(f.seen[name], f.look(name)) }
+// differs reports whether a file looks different from when it was last read.
+func (k *keeper) differs(name string) bool {
+	return !durable.Unchanged(k.seen[name], k.look(name))
+}
 
 // checkFiles notices what people changed in the identity's own files and in its
 // context. It costs a stat each.
-func (a *Agent) checkFiles() error {
-	a.files.due = time.Time{}
+func (k *keeper) checkFiles() error {
+	k.due = time.Time{}
 	for _, name := range home.Editable {
-		if a.files.changed(name) {
-			if err := a.noteChange(name); err != nil {
+		if k.differs(name) {
+			if err := k.noteChange(name); err != nil {
 				return err
 			}
 		}
 	}
-	if a.files.changed(home.ContextFile) {
-		return a.mergeContext()
+	if k.differs(home.ContextFile) {
+		return k.mergeContext()
 	}
 	return nil
 }
 
 // noteChange tells the agent of a file that is not what the log says.
-func (a *Agent) noteChange(name string) error {
-	before := a.files.look(name)
-	text, err := a.log.ReadOwn(name)
+func (k *keeper) noteChange(name string) error {
+	before := k.look(name)
+	text, err := k.log.ReadOwn(name)
 	if err != nil {
 		return err
 	}
-	a.files.seen[name] = before
+	k.seen[name] = before
 	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
-	return a.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
+	return k.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
 }
 
 // viewEvery is how often context.md is written at most.
@@ -81,9 +84,9 @@ const halfWritten = time.Second
 // mergeContext reads context.md and applies what a person changed in it. An edit is
 // never overwritten: what cannot be applied is said in the note. What is not all there
 // is obeyed in nothing, and kept.
-func (a *Agent) mergeContext() error {
-	before := a.files.look(home.ContextFile)
-	file, _, err := durable.ReadRegular(a.files.path(home.ContextFile), maxView)
+func (k *keeper) mergeContext() error {
+	before := k.look(home.ContextFile)
+	file, _, err := durable.ReadRegular(k.file(home.ContextFile), maxView)
 	noFile := errors.Is(err, durable.ErrNotRegular) || errors.Is(err, fs.ErrNotExist)
 	if err != nil && !noFile {
 		return err
@@ -92,73 +95,76 @@ func (a *Agent) mergeContext() error {
 	seen, ok := mind.ReadView(file)
 	if before != nil && !noFile && !ok {
 		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
-			a.files.due = time.Now().Add(halfWritten / 4)
+			k.due = time.Now().Add(halfWritten / 4)
 			return nil
 		}
 	}
-	if !ok && !bytes.HasPrefix(a.state.View(), bytes.TrimRight(file, "\x00 \t\r\n")) { // else nothing in it is lost
-		if err := a.setAside(file, "its first or last line is missing, or it has zero bytes; it is rebuilt"); err != nil {
+	if !ok && !bytes.HasPrefix(k.state.View(), bytes.TrimRight(file, "\x00 \t\r\n")) { // else nothing in it is lost
+		if err := k.setAside(file, "its first or last line is missing, or it has zero bytes; it is rebuilt"); err != nil {
 			return err
 		}
 	}
 	if ok && !seen.Intact {
-		if err := a.applyEdit(a.state.Compare(seen), file, seen.Epoch); err != nil {
+		if err := k.applyEdit(k.state.Compare(seen), file, seen.Epoch); err != nil {
 			return err
 		}
 	}
-	a.replaceContext(before)
+	k.replaceContext(before)
 	return nil
 }
 
 // setAside keeps a context.md of which something would be lost otherwise.
-func (a *Agent) setAside(file []byte, why string) error {
-	kept := a.files.path("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
-	a.cfg.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
+func (k *keeper) setAside(file []byte, why string) error {
+	kept := k.file("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
+	k.cfg.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
 	return durable.WriteFile(kept, file, 0o600)
 }
 
 // applyEdit carries a person's edit of the context out, which file holds as of an
 // epoch: blobs, a note, and an epoch in which the entries are as the person left them.
-func (a *Agent) applyEdit(edit mind.Edit, file []byte, epoch int) error {
+func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Empty() {
 		return nil
 	}
-	if err := a.editMemory(&edit); err != nil {
+	if err := k.editMemory(&edit); err != nil {
 		return err
 	}
-	if epoch != a.state.Epoch || len(edit.Ignored) > 0 {
-		if err := a.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
+	if epoch != k.state.Epoch || len(edit.Ignored) > 0 {
+		if err := k.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
 			return err
 		}
 	}
-	parent := a.state.LastBlob
+	parent := k.state.LastBlob
 	put := func(gist string, text []byte) (mind.Ref, error) {
-		return a.log.Put(blobs.Meta{Gist: gist, Parent: parent}, text)
+		return k.log.Put(blobs.Meta{Gist: gist, Parent: parent}, text)
 	}
-	if err := a.state.Amend(edit, put); err != nil {
+	if err := k.state.Amend(edit, put); err != nil {
 		return err
 	}
 	note := noted("edit", "context edited by a person", edit.Describe())
 	if edit.Taken != "" {
 		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}
-	return a.thinker.renew("edit", note)
+	return k.thinker.renew("edit", note)
 }
 
 // editMemory carries an edit of MEMORY out, unless somebody changed MEMORY.md meanwhile.
-func (a *Agent) editMemory(edit *mind.Edit) error {
+func (k *keeper) editMemory(edit *mind.Edit) error {
 	if edit.Memory == nil {
 		return nil
 	}
-	before := a.files.look(home.MemoryFile)
-	now, err := a.log.ReadOwn(home.MemoryFile)
+	before := k.look(home.MemoryFile)
+	now, err := k.log.ReadOwn(home.MemoryFile)
 	if err != nil {
 		return err
 	}
 	text, ok := edit.Memory.Of(string(now))
 	if ok && text != string(now) {
-		done, err := durable.Swap(a.files.path(home.MemoryFile), []byte(text), 0o600, stillAs(before))
-		if err := cmp.Or(err, durable.SyncDir(a.id.Dir)); err != nil {
+		done, err := durable.Swap(k.file(home.MemoryFile), []byte(text), 0o600, stillAs(before))
+		if err != nil {
+			return err
+		}
+		if err := durable.SyncDir(k.id.Dir); err != nil {
 			return err
 		}
 		ok = done != nil
@@ -170,28 +176,28 @@ func (a *Agent) editMemory(edit *mind.Edit) error {
 }
 
 // writeContext brings context.md up to date, unless a person was there first.
-func (a *Agent) writeContext() error {
-	if a.files.changed(home.ContextFile) {
-		return a.mergeContext()
+func (k *keeper) writeContext() error {
+	if k.differs(home.ContextFile) {
+		return k.mergeContext()
 	}
-	a.replaceContext(a.files.seen[home.ContextFile])
+	k.replaceContext(k.seen[home.ContextFile])
 	return nil
 }
 
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
-func (a *Agent) replaceContext(read fs.FileInfo) {
-	now, err := durable.SwapView(a.files.path(home.ContextFile), a.state.View(), 0o600, stillAs(read))
+func (k *keeper) replaceContext(read fs.FileInfo) {
+	now, err := durable.SwapView(k.file(home.ContextFile), k.state.View(), 0o600, stillAs(read))
 	if err != nil { // a full disk, say: nothing depends on the view
-		a.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
+		k.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
 	if err == nil && now == nil { // somebody is writing it
-		a.files.due = time.Now().Add(halfWritten / 4)
+		k.due = time.Now().Add(halfWritten / 4)
 		return
 	}
-	a.files.shown, a.files.written, a.files.due = a.viewMark(), time.Now(), time.Time{}
+	k.shown, k.written, k.due = k.viewMark(), time.Now(), time.Time{}
 	if err == nil {
-		a.files.seen[home.ContextFile] = now
+		k.seen[home.ContextFile] = now
 	}
 }
 
@@ -201,4 +207,4 @@ func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
 }
 
 // viewMark changes whenever context.md should.
-func (a *Agent) viewMark() [2]int { return [2]int{a.state.Epoch, a.state.Next} }
+func (k *keeper) viewMark() [2]int { return [2]int{k.state.Epoch, k.state.Next} }

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 
 	"lethe"
 	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/agent/summariser"
 	"lethe/blobs"
 	"lethe/compactor"
@@ -28,8 +28,12 @@ type Forgetting struct {
 // jobTime bounds a job; after it, what is missing is made mechanically.
 const jobTime = 10 * time.Minute
 
-// forgetting is what an identity knows of its compactions.
-type forgetting struct {
+// forgetter keeps requests within their limit: it compacts what is old, in the background or at once, and takes the
+// context back where a person asks for that.
+type forgetter struct {
+	*view
+	thinker *thinker
+
 	job        *summariser.Job  // under way, or nil
 	requested  bool             // by the agent
 	wish       string           // of a person, for the next plan alone
@@ -48,63 +52,66 @@ const (
 // compactIfDue swaps in summaries that are ready, makes room at once when the
 // limit is reached, and begins a job when it is near. It is called between units
 // and never waits for a model.
-func (a *Agent) compactIfDue(ctx context.Context) error {
-	if a.stopReason(ctx) != "" { // a job that a stop cut short is not used
+func (f *forgetter) compactIfDue(ctx context.Context) error {
+	if f.stopReason(ctx) != "" { // a job that a stop cut short is not used
 		return nil
 	}
-	if job := a.forgetting.job; job != nil {
+	if job := f.job; job != nil {
 		select {
 		case <-job.Done:
-			if err := a.finish(job); err != nil {
+			if err := f.finish(job); err != nil {
 				return err
 			}
 		default:
 		}
 	}
-	tokens, w := a.thinker.contextTokens(), a.thinker.window()
-	wish, keep := home.Compaction(a.wishes)
+	tokens, w := f.thinker.contextTokens(), f.thinker.window()
+	wish, keep := home.Compaction(f.wishes)
 	switch {
-	case tokens > w.Limit && a.state.Owed().Answer:
-		return a.makeRoom()
-	case a.forgetting.job != nil:
+	case tokens > w.Limit && f.state.Owed().Answer:
+		return f.makeRoom()
+	case f.job != nil:
 		return nil
 	case wish != "":
-		if err := a.beginWished(ctx, keep); err != nil {
+		if err := f.beginWished(ctx, keep); err != nil {
 			return err
 		}
-		a.showResting() // before the wish goes: whoever left it looks for one or the other
-		return a.obeyed(wish)
-	case a.forgetting.requested:
-		a.forgetting.requested = false
-		return a.beginJob(ctx, "agent")
-	case len(a.state.Forgets) > 0:
-		return a.beginJob(ctx, byPerson, a.state.Forgets...)
-	case w.Due(tokens, a.forgetting.after) && a.state.Paused == "":
-		return a.beginJob(ctx, full)
+		f.showResting() // before the wish goes: whoever left it looks for one or the other
+		return f.obeyed(wish)
+	case f.requested:
+		f.requested = false
+		return f.beginJob(ctx, "agent")
+	case len(f.state.Forgets) > 0:
+		return f.beginJob(ctx, byPerson, f.state.Forgets...)
+	case w.Due(tokens, f.after) && f.state.Paused == "":
+		return f.beginJob(ctx, full)
 	}
 	return nil
 }
 
 // plan decides what is eligible of a share of the live entries, or only of ranges, with the
 // instructions as they stand.
-func (a *Agent) plan(share float64, only ...event.Entries) (compactor.Job, bool, error) {
-	segment, err := a.instructions("SEGMENT.md", lethe.Segment)
-	summarise, serr := a.instructions("SUMMARISE.md", lethe.Summarise)
-	if err = cmp.Or(err, serr); err != nil {
+func (f *forgetter) plan(share float64, only ...event.Entries) (compactor.Job, bool, error) {
+	segment, err := f.instructions("SEGMENT.md", lethe.Segment)
+	if err != nil {
 		return compactor.Job{}, false, err
 	}
-	job, ok := compactor.Plan(a.state, compactor.Input{
-		Settings: a.settings(), Meter: a.thinker.estimate.Tokens, Tail: a.thinker.tail(), Share: share, Only: only,
-		Segment: segment, Summarise: summarise, Kept: a.forgetting.keptChunks, Wish: a.forgetting.wish,
+	summarise, err := f.instructions("SUMMARISE.md", lethe.Summarise)
+	if err != nil {
+		return compactor.Job{}, false, err
+	}
+	job, ok := compactor.Plan(f.state, compactor.Input{
+		Settings: f.settings(), Meter: f.thinker.estimate.Tokens, Tail: f.thinker.tail(), Share: share, Only: only,
+		Segment: segment, Summarise: summarise, Kept: f.keptChunks, Wish: f.wish,
 	})
-	a.forgetting.wish = ""
+	f.wish = ""
 	return job, ok, nil
 }
 
 // instructions reads one of the two texts that the agent may rewrite. A broken one
 // gives way to the built-in text, and the agent is told once.
-func (a *Agent) instructions(name, builtin string) (string, error) {
-	custom, err := a.log.ReadOwn(name)
+func (f *forgetter) instructions(name, builtin string) (string, error) {
+	custom, err := f.log.ReadOwn(name)
 	if err != nil {
 		return "", err
 	}
@@ -112,152 +119,152 @@ func (a *Agent) instructions(name, builtin string) (string, error) {
 	if note == "" {
 		return text, nil
 	}
-	return text, a.tell("instructions", mind.Text{Name: "unusable " + name, Body: custom}, "self/"+name+" is not usable",
+	return text, f.tell("instructions", mind.Text{Name: "unusable " + name, Body: custom}, "self/"+name+" is not usable",
 		"self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.")
 }
 
 // beginJob starts a job beside the turns, about the older part of the context or only
 // about ranges, all of which are to fade. With no model to ask, it is done at once.
-func (a *Agent) beginJob(ctx context.Context, why string, only ...event.Entries) error {
-	job, ok, err := a.plan(compactor.Older, only...)
+func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entries) error {
+	job, ok, err := f.plan(compactor.Older, only...)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		a.forgetting.after = a.thinker.contextTokens()
-		return a.forgot(len(only))
+		f.after = f.thinker.contextTokens()
+		return f.forgot(len(only))
 	}
-	if a.cfg.Forgetting.Mechanical || a.forgetting.backoff.Waits(time.Now()) && why != byPerson {
-		return a.swap(job.Mechanical(), a.settings(), why, len(only))
+	if f.cfg.Forgetting.Mechanical || f.backoff.Waits(time.Now()) && why != byPerson {
+		return f.swap(job.Mechanical(), f.settings(), why, len(only))
 	}
-	if !a.thinker.canRecord() {
+	if !f.thinker.canRecord() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	a.forgetting.job = summariser.Start(ctx, job, a.thinker.summariser(cancel), a.cfg.Log, why, len(only))
+	f.job = summariser.Start(ctx, job, f.thinker.summariser(cancel), f.cfg.Log, why, len(only))
 	return nil
 }
 
 // beginWished begins the job that a person asks for, with what that person says about it.
-func (a *Agent) beginWished(ctx context.Context, keep string) error {
-	if a.forgetting.wish = compactor.Wish(secret.Text(keep)); keep != "" {
-		if err := a.commit(noted("compact", "a person's wish", a.forgetting.wish)); err != nil {
+func (f *forgetter) beginWished(ctx context.Context, keep string) error {
+	if f.wish = compactor.Wish(secret.Text(keep)); keep != "" {
+		if err := f.commit(noted("compact", "a person's wish", f.wish)); err != nil {
 			return err
 		}
 	}
-	return a.beginJob(ctx, byPerson)
+	return f.beginJob(ctx, byPerson)
 }
 
 // finish swaps in the answers of a job that has ended.
-func (a *Agent) finish(job *summariser.Job) error {
-	a.forgetting.job = nil
-	if err := a.thinker.pay(job.Model, "compaction"); err != nil || job.Cancelled {
+func (f *forgetter) finish(job *summariser.Job) error {
+	f.job = nil
+	if err := f.thinker.pay(job.Model, "compaction"); err != nil || job.Cancelled {
 		return err
 	}
 	switch {
 	case job.Failure != nil:
-		if err := a.backOff(job.Failure); err != nil {
+		if err := f.backOff(job.Failure); err != nil {
 			return err
 		}
 	case job.Bill().Calls > 0:
-		a.forgetting.backoff.Succeeded()
+		f.backoff.Succeeded()
 	}
-	return a.swap(job.Fades, a.settings(), job.Why, job.Asked)
+	return f.swap(job.Fades, f.settings(), job.Why, job.Asked)
 }
 
 // backOff leaves the summariser alone for a while, and says so once.
-func (a *Agent) backOff(err error) error {
-	pause, first := a.forgetting.backoff.Failed(time.Now())
-	a.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", pause)
+func (f *forgetter) backOff(err error) error {
+	pause, first := f.backoff.Failed(time.Now())
+	f.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", pause)
 	if !first {
 		return nil
 	}
-	return a.happen(event.Error{What: "compactor", Text: err.Error()})
+	return f.happen(event.Error{What: "compactor", Text: err.Error()})
 }
 
 // outpaced gives up the job under way because the limit is reached.
-func (a *Agent) outpaced() error {
-	job := a.forgetting.job
+func (f *forgetter) outpaced() error {
+	job := f.job
 	if job == nil {
 		return nil
 	}
-	if err := a.dropJob(); err != nil {
+	if err := f.dropJob(); err != nil {
 		return err
 	}
-	a.keep(job.Fades)
-	a.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
-	if !a.forgetting.backoff.Outpaced() {
+	f.keep(job.Fades)
+	f.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
+	if !f.backoff.Outpaced() {
 		return nil
 	}
-	return a.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
+	return f.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
 }
 
 // keep keeps the summaries that have come of a job, for when their chunks fade.
-func (a *Agent) keep(fades []compactor.Fade) {
-	a.forgetting.keptChunks = append(compactor.Summarised(fades), a.forgetting.keptChunks...)
+func (f *forgetter) keep(fades []compactor.Fade) {
+	f.keptChunks = append(compactor.Summarised(fades), f.keptChunks...)
 }
 
 // dropJob ends the job under way and records what it has cost. Its answers are
 // discarded.
-func (a *Agent) dropJob() error {
-	job := a.forgetting.job
+func (f *forgetter) dropJob() error {
+	job := f.job
 	if job == nil {
 		return nil
 	}
 	job.End()
-	a.forgetting.job = nil
-	return a.thinker.pay(job.Model, "compaction")
+	f.job = nil
+	return f.thinker.pay(job.Model, "compaction")
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
 // then all fades and the new epoch in one append. asked is how many of State.Forgets that
 // deals with; then nothing stays that can fade.
-func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string, asked int) error {
+func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why string, asked int) error {
 	if asked > 0 {
 		set.Target = 0
 	}
-	parent := a.state.LastBlob
+	parent := f.state.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
 		m.Parent = parent
-		ref, err := a.log.Put(m, text)
+		ref, err := f.log.Put(m, text)
 		if err == nil {
 			parent = ref.Hash
 		}
 		return ref, err
 	}
-	before := a.thinker.contextTokens()
-	out, err := compactor.Swap(a.state, fades, set, a.thinker.estimate.Tokens, put, home.BodiesOf(a.store))
+	before := f.thinker.contextTokens()
+	out, err := compactor.Swap(f.state, fades, set, f.thinker.estimate.Tokens, put, home.BodiesOf(f.store))
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
-	a.forgetting.keptChunks = out.Kept
+	f.keptChunks = out.Kept
 	if len(out.Lines) == 0 {
-		a.forgetting.after = before
-		return a.forgot(asked)
+		f.after = before
+		return f.forgot(asked)
 	}
 	var fadings []record
 	for _, l := range out.Lines {
 		fadings = append(fadings, record{Event: l.Fade, Stored: []mind.Ref{l.Original, l.Replacement}})
 	}
-	next := a.state.Forget(out.Context, parent).Forgot(asked)
-	if err := a.thinker.refresh(next); err != nil {
+	next := f.state.Forget(out.Context, parent).Forgot(asked)
+	if err := f.thinker.refresh(next); err != nil {
 		return err
 	}
-	was := *a.state
-	*a.state = *next
-	if why != limit && a.thinker.contextTokens() >= before { // the summaries are no smaller than what they stand for
-		*a.state, a.forgetting.after = was, before
-		a.keep(fades)
-		return a.forgot(asked)
+	was := f.state.Become(next)
+	if why != limit && f.thinker.contextTokens() >= before { // the summaries are no smaller than what they stand for
+		f.state.Become(was)
+		f.after = before
+		f.keep(fades)
+		return f.forgot(asked)
 	}
 	if out.Note != "" { // no crash parts it from the epoch
 		fadings = append(fadings, noted("forgotten", out.Note, out.Note))
 	}
-	if err := a.thinker.epoch(why, fadings...); err != nil {
+	if err := f.thinker.epoch(why, fadings...); err != nil {
 		return err
 	}
-	a.forgetting.after = a.thinker.contextTokens()
-	a.cfg.Log.Info(
+	f.after = f.thinker.contextTokens()
+	f.cfg.Log.Info(
 		"compacted",
 		"why",
 		why,
@@ -266,18 +273,18 @@ func (a *Agent) swap(fades []compactor.Fade, set compactor.Settings, why string,
 		"tokens_before",
 		before,
 		"tokens_after",
-		a.forgetting.after,
+		f.after,
 	)
 	return nil
 }
 
 // forgot records that nothing came of the oldest n of State.Forgets.
-func (a *Agent) forgot(n int) error {
+func (f *forgetter) forgot(n int) error {
 	if n == 0 {
 		return nil
 	}
-	*a.state = *a.state.Forgot(n)
-	return a.thinker.epoch(byPerson)
+	f.state.Become(f.state.Forgot(n))
+	return f.thinker.epoch(byPerson)
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for
@@ -286,14 +293,31 @@ func (a *Agent) Compact(ctx context.Context, keep string) error {
 	if err := a.settle(); err != nil {
 		return err
 	}
-	if err := a.beginWished(ctx, keep); err != nil {
+	if err := a.forgetter.beginWished(ctx, keep); err != nil {
 		return err
 	}
-	if job := a.forgetting.job; job != nil {
+	if job := a.forgetter.job; job != nil {
 		<-job.Done
-		if err := errors.Join(a.finish(job), ctx.Err()); err != nil {
+		if err := errors.Join(a.forgetter.finish(job), ctx.Err()); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(a.thinker.outage.noSpace, a.writeContext())
+	if a.thinker.outage.noSpace != nil {
+		return a.thinker.outage.noSpace
+	}
+	return a.keeper.writeContext()
+}
+
+// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
+func (f *forgetter) branchIfAsked() error {
+	if f.busy() && f.state.Paused == "" {
+		return nil
+	}
+	was := f.state.Epoch
+	if err := journal.Branch(f.log, f.wishes); err != nil || f.state.Epoch == was {
+		return err
+	}
+	f.thinker.indexIfFaded()
+	f.after, f.keptChunks = f.thinker.contextTokens(), nil
+	return f.dropJob()
 }

@@ -189,7 +189,7 @@ func TestShrinkingWindow(t *testing.T) {
 	for _, window := range []int{20_000, 14_000, 10_000, 8_000, 7_000, 6_000} {
 		a := w.shrink(r.id, window)
 		before := a.thinker.contextTokens()
-		lethetest.Must(t, a.makeRoom())
+		lethetest.Must(t, a.forgetter.makeRoom())
 		if n := a.thinker.contextTokens(); n > window || a.state.Paused != "" {
 			t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.state.Paused)
 		}

@@ -75,7 +75,7 @@ func (a *Agent) perform(id string, in intent) (said string, err error) {
 	case tools.Child:
 		return a.spawn(id, e)
 	case tools.Compaction:
-		return "a compaction begins in the background. Go on; the summaries come in by themselves.", a.compact()
+		return "a compaction begins in the background. Go on; the summaries come in by themselves.", a.forgetter.request()
 	}
 	if in.withdraws != "" {
 		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
@@ -107,16 +107,4 @@ func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
 	}
 	o.file = a.log.Wrote(c)
 	return o
-}
-
-// compact lets a compaction begin.
-func (a *Agent) compact() error {
-	if a.forgetting.job != nil {
-		return errors.New("a compaction is under way already; its summaries come in by themselves")
-	}
-	if !a.thinker.window().Grown(a.thinker.contextTokens(), a.forgetting.after) {
-		return errors.New("you have just forgotten what could be forgotten; little has come in since")
-	}
-	a.forgetting.requested = true
-	return nil
 }

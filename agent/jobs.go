@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/journal"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
@@ -64,18 +63,4 @@ func (a *Agent) readWishes() {
 			_ = a.tools.StopJob(n, "by a person") // one that does not run has ended meanwhile
 		}
 	}
-}
-
-// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
-func (a *Agent) branchIfAsked() error {
-	if a.busy() && a.state.Paused == "" {
-		return nil
-	}
-	was := a.state.Epoch
-	if err := journal.Branch(a.log, a.wishes); err != nil || a.state.Epoch == was {
-		return err
-	}
-	a.thinker.indexIfFaded()
-	a.forgetting.after, a.forgetting.keptChunks = a.thinker.contextTokens(), nil
-	return a.dropJob()
 }

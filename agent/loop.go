@@ -26,7 +26,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		a.triggers.Stop()
 		a.tools.StopJobs()
 		a.thinker.indexer.Stop()
-		if job := a.forgetting.job; job != nil {
+		if job := a.forgetter.job; job != nil {
 			job.End()
 		}
 		a.cfg.restoredFor(err) // so that it can be opened again
@@ -73,7 +73,7 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := inOrder(a.thinker.billLost, a.settle, a.checkFiles, a.subscriptions); err != nil {
+	if err := inOrder(a.thinker.billLost, a.settle, a.keeper.checkFiles, a.subscriptions); err != nil {
 		return err
 	}
 	for _, c := range a.state.Working() {
@@ -124,14 +124,14 @@ func (a *Agent) watch() {
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	a.readWishes()
-	if err := inOrder(a.thinker.goOn, a.settle, a.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
+	if err := inOrder(a.thinker.goOn, a.settle, a.keeper.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
 		return false, err
 	}
 	more, err := a.listen()
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.settle, a.thinker.switchIfAsked, a.epochIfDue, a.branchIfAsked); err != nil { // first the answers to commands
+	if err := inOrder(a.settle, a.thinker.switchIfAsked, a.epochIfDue, a.forgetter.branchIfAsked); err != nil { // first the answers to commands
 		return false, err
 	}
 	if a.thinker.outage.noSpace != nil && !time.Now().Before(a.thinker.outage.retryAt) {
@@ -140,7 +140,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if ran, err := a.runApproved(ctx); ran || err != nil {
 		return true, err
 	}
-	if err := a.compactIfDue(ctx); err != nil {
+	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
 	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.thinker.outage.retryAt) {
@@ -154,12 +154,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.outbox.nextPost(), a.files.due, a.state.Until)
+	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.outbox.nextPost(), a.keeper.due, a.state.Until)
 	if a.state.Owed().Answer || a.thinker.outage.noSpace != nil {
 		at = wake.Sooner(at, a.thinker.outage.retryAt)
 	}
 	var summarised <-chan struct{}
-	if job := a.forgetting.job; job != nil {
+	if job := a.forgetter.job; job != nil {
 		summarised = job.Done
 	}
 	select {
@@ -180,7 +180,7 @@ func (a *Agent) end(why string) error {
 	if why != "done" {
 		a.team.Forget()
 	}
-	return inOrder(a.endJobs, a.settle, a.writeContext, a.dropJob,
+	return inOrder(a.endJobs, a.settle, a.keeper.writeContext, a.forgetter.dropJob,
 		func() error { return a.log.Stop(why) },
 		func() error { return a.obeyed(home.WishStop) })
 }
@@ -191,13 +191,13 @@ func (a *Agent) idle() error {
 		a.thinker.outage.money = ""
 	}
 	a.showResting()
-	if a.files.shown == a.viewMark() {
+	if a.keeper.shown == a.keeper.viewMark() {
 		return nil
 	}
 	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
-	a.files.due = a.files.written.Add(a.cfg.viewEvery)
-	if a.files.shown[0] == a.state.Epoch && time.Now().Before(a.files.due) {
+	a.keeper.due = a.keeper.written.Add(a.cfg.viewEvery)
+	if a.keeper.shown[0] == a.state.Epoch && time.Now().Before(a.keeper.due) {
 		return nil
 	}
-	return a.writeContext()
+	return a.keeper.writeContext()
 }

@@ -246,7 +246,7 @@ func (a *Agent) failed(ctx context.Context, t thought, err error) error {
 	case llm.Canceled:
 		return nil // /stop, or the daemon's own end: advance sees which
 	case llm.Overflow:
-		if again, err := a.overflowed(e); again || err != nil {
+		if again, err := a.forgetter.overflowed(e); again || err != nil {
 			return err
 		}
 	}

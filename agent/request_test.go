@@ -116,7 +116,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if random.IntN(2) == 0 {
 			edit = mind.Edit{Deleted: []int{n}}
 		}
-		return do("edit", a.applyEdit(edit, nil, a.state.Epoch))
+		return do("edit", a.keeper.applyEdit(edit, nil, a.state.Epoch))
 	case 8:
 		before := a.state.Epoch
 		if err := a.Compact(w.Context(), ""); err != nil || a.state.Epoch == before {

@@ -22,7 +22,7 @@ func (a *Agent) show(state, tool string) {
 		Rooms: a.joined(), Heard: map[string]int64{},
 		Turn: a.state.Turn, Model: params.Model, Endpoint: params.Endpoint, Offline: a.cfg.Offline,
 		Error:         cmp.Or(a.state.Paused, a.thinker.outage.waitsFor()),
-		Compacting:    a.forgetting.job != nil || a.forgetting.requested,
+		Compacting:    a.forgetter.job != nil || a.forgetter.requested,
 		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{

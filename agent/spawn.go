@@ -129,7 +129,7 @@ func (a *Agent) awaits() bool {
 func (a *Agent) finished() bool {
 	owed := a.state.Owed()
 	return a.state.Task != nil && !a.state.Works() && !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0 &&
-		!a.awaits() && a.forgetting.job == nil &&
+		!a.awaits() && a.forgetter.job == nil &&
 		a.team.Leave()
 }
 

@@ -219,6 +219,13 @@ type Context struct {
 	Overtaken map[string]int `json:"overtaken,omitempty"`
 }
 
+// Become makes the State what next is, and returns what it was. Nobody uses next after that.
+func (s *State) Become(next *State) (was *State) {
+	before := *s
+	*s = *next
+	return &before
+}
+
 // Forget returns the state with a context in which entries have faded. s itself is
 // not changed. last is the newest blob of those that the context refers to.
 func (s *State) Forget(c Context, last blobs.Hash) *State {

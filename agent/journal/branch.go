@@ -114,7 +114,7 @@ func goBack(j *Journal, offset string) error {
 		memory = "\nself/MEMORY.md was changed since; it reads now:\n" + mind.CutMemory(string(now), mind.MaxMemory)
 	}
 	rest = strings.NewReplacer("{{gone}}", gone, "{{done}}", did, "{{memory}}", memory).Replace(rest)
-	*s = *next
+	s.Become(next)
 	note := Told(event.Note{Why: "branch", Back: entry}, "taken back to "+entry, head+"\n"+rest)
 	return j.Epoch("branch", nil, append(records, note)...)
 }
