@@ -35,7 +35,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,28 +129,11 @@ type Agent struct {
 	thinker   *thinker
 	keeper    *keeper
 	forgetter *forgetter
+	caller    *caller
+	listener  *listener
 
-	hooks hook.Set
-	fresh bool // this is the identity's first run
-
-	// What it listens to.
-	changed  <-chan struct{} // something that concerns it changed on disk
-	unwatch  func()
-	watched  []chat.Scope   // of which it is told
-	stirred  chan struct{}  // a source has something to say
-	sources  []wake.Source  // what wakes it by itself; while it runs
-	due      time.Time      // when the clock makes them due again, as of the last look
-	triggers *wake.Triggers // one of them
-	jobs     wake.Jobs      // another
-	missing  time.Time      // when it was found that lines have gone from rooms unheard
-	subs     subscribed
-	rooms    map[string]*roomIO
-
-	// What it does.
-	call          call
-	reach         *lookup.View
-	hookedThrough int           // the newest entry that hooks of turns have seen
-	shown         status.Status // what others see
+	fresh bool          // this is the identity's first run
+	shown status.Status // what others see
 }
 
 // Open takes the identity's lock and folds its log. The error is a
@@ -187,16 +169,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if cfg, err = cfg.forChild(id); err != nil {
 		return nil, &SettingsError{err}
 	}
-	a := &Agent{
-		view:    &view{id: id, cfg: &cfg, store: cfg.Store, screen: status.NewView(id.Dir)},
-		stirred: make(chan struct{}, 1), unwatch: func() {},
-		rooms: map[string]*roomIO{},
-	}
-	a.view.loop = a
-	a.outbox = &outbox{view: a.view, closed: map[string]*closedRoom{}}
-	a.thinker = &thinker{view: a.view}
-	a.keeper = &keeper{view: a.view, thinker: a.thinker, seen: map[string]fs.FileInfo{}}
-	a.forgetter = &forgetter{view: a.view, thinker: a.thinker}
+	a := newAgent(id, &cfg)
 	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
 		return nil, err
 	}
@@ -237,9 +210,26 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	return a, a.thinker.epoch(begins)
 }
 
+// newAgent makes an Agent and its parts, each with those that it uses.
+func newAgent(id home.Identity, cfg *Config) *Agent {
+	v := &view{id: id, cfg: cfg, store: cfg.Store, screen: status.NewView(id.Dir)}
+	a := &Agent{view: v}
+	v.loop = a
+	a.outbox = &outbox{view: v, closed: map[string]*closedRoom{}}
+	a.thinker = &thinker{view: v}
+	a.keeper = &keeper{view: v, thinker: a.thinker, seen: map[string]fs.FileInfo{}}
+	a.forgetter = &forgetter{view: v, thinker: a.thinker}
+	a.caller = &caller{view: v, outbox: a.outbox, thinker: a.thinker, forgetter: a.forgetter}
+	a.listener = &listener{
+		view: v, outbox: a.outbox, thinker: a.thinker, caller: a.caller,
+		unwatch: func() {}, woken: make(chan struct{}, 1), rooms: map[string]*roomIO{},
+	}
+	return a
+}
+
 // happened is told of each line of the log.
 func (a *Agent) happened(e life.Event) {
-	if io := a.rooms[e.Get("room")]; io != nil {
+	if io := a.listener.rooms[e.Get("room")]; io != nil {
 		io.readAhead = nil // the state's cursor knows better now
 	}
 	if a.cfg.Tell != nil {
@@ -280,11 +270,11 @@ func (a *Agent) makeTools() (err error) {
 	b := &lookup.View{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
 	b.Know(lookup.Known{})
 	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
-	conf.JobEnded = a.Stir
+	conf.JobEnded = a.Wake
 	if a.tools, err = tools.New(conf); err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
 	}
-	a.hooks = hook.Set{Dir: filepath.Join(a.cfg.Home.Dir, "hooks")}
+	a.caller.hooks = hook.Set{Dir: filepath.Join(a.cfg.Home.Dir, "hooks")}
 	a.thinker.reader = prompt.Reader{
 		Store: a.store, Put: a.log.Put, Roots: append([]string{a.tools.Workspace}, a.tools.ExtraRoots...),
 		Layers: []*prompt.Layer{
@@ -297,32 +287,16 @@ func (a *Agent) makeTools() (err error) {
 	c := wake.Config{
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Tools: a.tools,
 		AddTriggers: a.cfg.AddTriggers, Webhooks: a.cfg.Webhooks,
-		Stir: a.Stir, Run: a.tools.RunTrigger, Put: a.log.Put, Notice: a.notice, Notify: a.notify,
+		Wake: a.Wake, Run: a.tools.RunTrigger, Put: a.log.Put, Notice: a.notice, Notify: a.notify,
 	}
-	a.triggers, a.jobs = wake.NewTriggers(c), wake.Jobs{Config: c}
-	a.sources = []wake.Source{a.triggers, a.jobs}
+	a.listener.triggers, a.listener.jobs = wake.NewTriggers(c), wake.Jobs{Config: c}
+	a.listener.sources = []wake.Source{a.listener.triggers, a.listener.jobs}
 	if of := a.cfg.Reviews; of.Self != "" {
-		a.sources = append(a.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
+		a.listener.sources = append(a.listener.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
 	}
 	c.Put = nil // that is the loop's
-	a.reach, b.Config = b, c
+	a.caller.reach, b.Config = b, c
 	return nil
-}
-
-// known copies what a call may know.
-func (a *Agent) known() lookup.Known {
-	k := lookup.Known{
-		Rooms: a.joined(), Company: a.company(), Granted: maps.Clone(a.state.Grants), Spoken: a.state.Spoken,
-		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(a.state.Overtaken),
-		Page: max(minPage, min(a.thinker.estimate.Chars(a.thinker.window().Page()), a.call.share)),
-	}
-	if t := a.state.Task; t != nil {
-		k.Work = t.Room
-	}
-	for _, r := range a.state.Faded {
-		k.Summaries[r.Original.Hash] = r.Level == mind.Summary
-	}
-	return k
 }
 
 // minPage is how many weighted characters a page of an original shows at least, of however many

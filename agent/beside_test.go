@@ -22,8 +22,8 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	a.watch()
-	defer func() { a.unwatch() }()
+	a.listener.watch()
+	defer func() { a.listener.unwatch() }()
 	lethetest.Must(t, a.begin())
 	const rounds = 8
 	var people []string
@@ -37,7 +37,7 @@ func TestToolsBesideTheLoop(t *testing.T) {
 			t.Errorf("%s: %s", name, res.Body)
 		}
 	}
-	a.reach.Know(a.known())
+	a.caller.reach.Know(a.caller.known())
 	lethetest.Must(t, a.during(t.Context(), func(ctx context.Context) {
 		for n := range rounds {
 			w.say("dev", "ann", "/status")

@@ -47,7 +47,7 @@ func TestRoundStaysSmall(t *testing.T) {
 		n++
 		reply := llm.Reply{Model: "m", Finish: "tool_calls", Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
 		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
-		lethetest.Must(t, a.commit(a.result(a.state.Owed().Calls[0], event.Result{Status: mind.OK}, fmt.Appendf(nil, "[result %d]", n))))
+		lethetest.Must(t, a.commit(a.caller.result(a.state.Owed().Calls[0], event.Result{Status: mind.OK}, fmt.Appendf(nil, "[result %d]", n))))
 		_, err := preset.Body(a.thinker.request())
 		lethetest.Must(t, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/compactor"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
@@ -20,83 +21,83 @@ const maxCommand = 1000
 
 // runCommand runs a command and records it. next is the cursor behind it; early
 // says that lines before it are still unread.
-func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early bool) error {
+func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, early bool) error {
 	// What is owed is posted first: a post is looked for behind where its room ended
 	// when it was decided.
-	if err := a.outbox.postOwed(); err != nil {
+	if err := l.outbox.postOwed(); err != nil {
 		return err
 	}
 	e := event.Command{
-		Passage: event.Passed(room, l.From, next),
-		Name:    "/" + l.Command,
-		By:      l.Name,
-		Line:    string(l.Raw),
+		Passage: event.Passed(room, line.From, next),
+		Name:    "/" + line.Command,
+		By:      line.Name,
+		Line:    string(line.Raw),
 		Early:   early,
 	}
-	e.At.To = l.To
-	if len(l.Raw) > maxCommand {
-		e.Line, e.Last = "", l.Hash
+	e.At.To = line.To
+	if len(line.Raw) > maxCommand {
+		e.Line, e.Last = "", line.Hash
 	}
-	if io := a.io(room); !early && io.replaced {
+	if io := l.io(room); !early && io.replaced {
 		e.Moved, io.replaced = true, false
 	}
 	var say, goOn string
 	var err error
-	switch l.Command {
+	switch line.Command {
 	case "stop":
 		say = "Nothing to stop."
 		var working []string // rooms of children
-		for _, c := range a.state.Working() {
+		for _, c := range l.state.Working() {
 			working = append(working, c.Room)
 		}
-		if early || a.busy() || len(working) > 0 {
+		if early || l.busy() || len(working) > 0 {
 			say = chat.Stopped
-			goOn = a.jobsGoOn()
+			goOn = l.caller.jobsGoOn()
 		}
-		e.Relay = a.posting(working...).Posts
+		e.Relay = l.posting(working...).Posts
 	case "jobs":
-		say = a.jobsLine()
+		say = l.caller.jobsLine()
 	case "status":
-		say = a.statusLine()
+		say = l.statusLine()
 	case "budget":
-		book, err := budget.ReadBook(a.cfg.Home, a.store, a.cfg.Budget, time.Now(), a.cfg.Zone)
+		book, err := budget.ReadBook(l.cfg.Home, l.store, l.cfg.Budget, time.Now(), l.cfg.Zone)
 		if say = fmt.Sprintf("I cannot tell: %v.", err); err == nil {
-			say = budget.Obey(book, a.id.Self, a.cfg.People, &e, l.Arg)
+			say = budget.Obey(book, l.id.Self, l.cfg.People, &e, line.Arg)
 		}
 	case "model":
-		if may := a.cfg.Switchers; may != nil && !slices.Contains(may, l.Name) {
+		if may := l.cfg.Switchers; may != nil && !slices.Contains(may, line.Name) {
 			say = fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", "))
-		} else if e.Model, say, err = a.thinker.tryModel(l.Arg); err != nil {
+		} else if e.Model, say, err = l.thinker.tryModel(line.Arg); err != nil {
 			return err
 		}
 	case "forget":
-		e.Forget, say = a.forget(l)
+		e.Forget, say = l.forget(line)
 	}
-	e.Notice = a.notice(say+goOn, room)
+	e.Notice = l.notice(say+goOn, room)
 	records := []record{{Event: e}}
 	if say == chat.Stopped {
-		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", l.Name)
+		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", line.Name)
 		if early {
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
 		partial := mind.Answer{ // the beginning of a key at its end is left out
-			Reasoning: secret.Begun(a.thinker.streamed.reasoning.String()), Text: secret.Begun(a.thinker.streamed.text.String()),
+			Reasoning: secret.Begun(l.thinker.streamed.reasoning.String()), Text: secret.Begun(l.thinker.streamed.text.String()),
 		}
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}
-		note := noted("stop", "stopped by "+l.Name, text)
+		note := noted("stop", "stopped by "+line.Name, text)
 		if partial.Text+partial.Reasoning != "" {
-			note.Texts = append(note.Texts, body{Gist: "an answer that " + l.Name + " cut off", Data: partial.Encode()})
+			note.Texts = append(note.Texts, body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
 		}
 		records = append(records, note)
-		a.thinker.streamed = streamed{}
+		l.thinker.streamed = streamed{}
 	}
-	if err := a.commit(records...); err != nil {
+	if err := l.commit(records...); err != nil {
 		return err
 	}
 	if e.Raise != 0 {
-		return a.thinker.release()
+		return l.thinker.release()
 	}
 	return nil
 }
@@ -104,13 +105,13 @@ func (a *Agent) runCommand(room string, l chat.Line, next chat.Cursor, early boo
 // pollCommands looks for commands among all unread lines, and runs them ahead of
 // their turn. In a turn a /stop is left in place: pollCommands reports it, and it is
 // run when the turn has ended.
-func (a *Agent) pollCommands(inTurn bool) (stop bool, err error) {
-	for _, room := range a.joined() {
-		if stop, err = a.scanRoom(room, inTurn); stop || err != nil {
+func (l *listener) pollCommands(inTurn bool) (stop bool, err error) {
+	for _, room := range l.joined() {
+		if stop, err = l.scanRoom(room, inTurn); stop || err != nil {
 			return stop, err
 		}
 	}
-	return false, a.outbox.postOwed()
+	return false, l.outbox.postOwed()
 }
 
 // scanned is how far a room was searched for commands, beyond its cursor.
@@ -120,14 +121,14 @@ type scanned struct {
 }
 
 // scanRoom is pollCommands for one room.
-func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
-	io, heard := a.io(room), a.cursor(room)
+func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
+	io, heard := l.io(room), l.cursor(room)
 	at := io.scanned
 	if at.Offset < heard.Offset && !at.moved {
 		at.Cursor = heard
 	}
 	for more := true; more; {
-		batch, err := a.readLines(a.path(room), at.Cursor, 1<<20)
+		batch, err := l.readLines(l.path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
 		}
@@ -137,17 +138,17 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 				continue
 			}
 			at.moved = true
-			io.old, _ = chat.End(a.path(room))
+			io.old, _ = chat.End(l.path(room))
 		}
 		moved := at.moved || io.replaced
-		for i, l := range batch.Lines {
+		for i, line := range batch.Lines {
 			switch {
-			case !a.isCommand(room, l, moved) || a.unheard(room, l, moved):
-			case l.Command == "stop" && inTurn:
+			case !l.isCommand(room, line, moved) || l.alreadyHeard(room, line, moved):
+			case line.Command == "stop" && inTurn:
 				return true, nil
 			case moved: // readRooms sorts the offsets out, between turns
 			default:
-				if err := a.runCommand(room, l, batch.After(i+1), true); err != nil {
+				if err := l.runCommand(room, line, batch.After(i+1), true); err != nil {
 					return false, err
 				}
 			}
@@ -160,13 +161,30 @@ func (a *Agent) scanRoom(room string, inTurn bool) (stop bool, err error) {
 
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
-func (a *Agent) isCommand(room string, l chat.Line, moved bool) bool {
-	return l.Command != "" && a.state.Child(room) == nil && l.From >= a.io(room).history &&
-		(moved || l.From >= a.state.Rooms[room].Began)
+func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
+	return line.Command != "" && l.state.Child(room) == nil && line.From >= l.io(room).history &&
+		(moved || line.From >= l.state.Rooms[room].Began)
 }
 
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
 	a.show(a.shown.State, a.shown.Tool)
 	return a.shown.Said(a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), time.Now().In(a.cfg.Zone))
+}
+
+// forget answers a /forget: which entries of the range are to fade, and what is said.
+func (l *listener) forget(line chat.Line) (asked event.Entries, say string) {
+	may := append(slices.Clone(l.cfg.People), l.cfg.Reviewer)
+	if !line.Agent && !slices.Contains(l.cfg.People, line.Name) {
+		return asked, "Only these may tell me what to forget: " + strings.Trim(strings.Join(may, ", "), ", ") + "."
+	}
+	fmt.Sscanf(line.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
+	tokens, worth := compactor.Within(l.state, l.thinker.estimate.Tokens, asked)
+	if !worth {
+		return event.Entries{}, fmt.Sprintf(
+			"%s holds some %d tokens that can fade, of whole turns or finished steps, and a summary would have as many.",
+			line.Arg, tokens,
+		)
+	}
+	return asked, fmt.Sprintf("I forget %s, some %d tokens; every original can still be opened.", line.Arg, tokens)
 }

@@ -290,7 +290,7 @@ func (f *forgetter) forgot(n int) error {
 // Compact has the identity forget now, as far as its settings say, and waits for
 // it. It is for an identity that is open and not running. keep is what a person says about it, or "".
 func (a *Agent) Compact(ctx context.Context, keep string) error {
-	if err := a.settle(); err != nil {
+	if err := a.caller.finishPending(); err != nil {
 		return err
 	}
 	if err := a.forgetter.beginWished(ctx, keep); err != nil {

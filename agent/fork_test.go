@@ -30,7 +30,7 @@ func (w *world) opens(a *Agent, of home.Identity, text string) bool {
 	w.Helper()
 	for _, e := range w.events(of, "fade") {
 		if len(e.Refs) > 0 && e.Get("to") != mind.Card && strings.Contains(w.original(e.Refs[0].Hash), text) {
-			_, _, err := a.reach.Blob(e.Refs[0].Hash)
+			_, _, err := a.caller.reach.Blob(e.Refs[0].Hash)
 			return err == nil
 		}
 	}
@@ -86,7 +86,7 @@ func TestFork(t *testing.T) {
 		t.Errorf("a fork of a fork does not own what its first ancestor had faded: %+v", a.state.Ancestors)
 	}
 	reply := w.events(ada, "reply")
-	if _, _, err := a.reach.Blob(reply[len(reply)-1].Refs[0].Hash); err == nil {
+	if _, _, err := a.caller.reach.Blob(reply[len(reply)-1].Refs[0].Hash); err == nil {
 		t.Error("it opens what its ancestor did after the moment")
 	}
 	if _, _, err := home.Fork(w.home, w.store, ada, w.at(ada, home.Moment{}), home.BootOptions{Name: "bea"}); !errors.Is(err, home.ErrExists) {

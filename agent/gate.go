@@ -15,9 +15,9 @@ const checkTime = 10 * time.Minute
 
 // examine holds a final answer against the gate, and listens for commands meanwhile. An
 // answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
-func (a *Agent) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
-	g, reply := a.cfg.Gate, t.reply
-	hooks := a.hooks.Has(hook.Reply)
+func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
+	g, reply := c.cfg.Gate, t.reply
+	hooks := c.hooks.Has(hook.Reply)
 	if g.Check == "" && len(g.Schema) == 0 && !hooks || len(reply.Calls) > 0 || reply.Finish == "length" {
 		return hook.Verdict{}, nil
 	}
@@ -27,10 +27,10 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v hook.Verdict, err er
 	}
 	stopped := false
 	if g.Check != "" {
-		a.show(status.Acting, "check")
+		c.show(status.Acting, "check")
 		ran := false
-		err = a.during(ctx, func(ctx context.Context) {
-			v.Why, ran = a.tools.Check(ctx, g.Check, text, checkTime)
+		err = c.during(ctx, func(ctx context.Context) {
+			v.Why, ran = c.tools.Check(ctx, g.Check, text, checkTime)
 			stopped = ctx.Err() != nil
 		})
 		if v.Why != "" {
@@ -39,7 +39,7 @@ func (a *Agent) examine(ctx context.Context, t *thought) (v hook.Verdict, err er
 	}
 	if err == nil && !stopped && v.Why == "" {
 		var said hook.Answer
-		said, stopped, err = a.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(a.state.Refusals) > 0})
+		said, stopped, err = c.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(c.state.Refusals) > 0})
 		if said.Deny {
 			v.Why = said.Reason
 		}

@@ -68,8 +68,8 @@ func (t *thinker) hint(why string, hits []recall.Hit) error {
 
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
-	a.thinker.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
-	a.reach.Index = a.thinker.indexer
+	a.thinker.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.caller.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
+	a.caller.reach.Index = a.thinker.indexer
 	a.thinker.indexIfFaded()
 }
 

@@ -17,19 +17,19 @@ import (
 
 // consult has the hooks of an event say what they want, and listens for commands meanwhile. stopped says that they were
 // stopped before they had.
-func (a *Agent) consult(ctx context.Context, in hook.Input) (answer hook.Answer, stopped bool, err error) {
-	if !a.hooks.Has(in.Event) {
+func (c *caller) consult(ctx context.Context, in hook.Input) (answer hook.Answer, stopped bool, err error) {
+	if !c.hooks.Has(in.Event) {
 		return answer, false, nil
 	}
-	a.show(status.Acting, "hook "+in.Event)
-	in.SessionID, in.Identity, in.CWD = a.id.Self, a.id.Name, a.tools.Workspace
+	c.show(status.Acting, "hook "+in.Event)
+	in.SessionID, in.Identity, in.CWD = c.id.Self, c.id.Name, c.tools.Workspace
 	in.ToolInput = tools.Folded(in.ToolInput)
-	err = a.during(ctx, func(ctx context.Context) {
-		answer = a.hooks.Run(ctx, in)
+	err = c.during(ctx, func(ctx context.Context) {
+		answer = c.hooks.Run(ctx, in)
 		stopped = ctx.Err() != nil
 	})
 	for _, w := range answer.Warnings {
-		a.cfg.Log.Warn(w)
+		c.cfg.Log.Warn(w)
 	}
 	return answer, stopped, err
 }
@@ -37,44 +37,44 @@ func (a *Agent) consult(ctx context.Context, in hook.Input) (answer hook.Answer,
 const turnGist = "what hooks say of this turn"
 
 // beginTurn lets hooks add to what was heard since the last final answer. ran is false where they already have.
-func (a *Agent) beginTurn(ctx context.Context) (ran bool, err error) {
+func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	var said []string
-	last := a.hookedThrough
-	for _, e := range a.state.Live {
+	last := c.hookedThrough
+	for _, e := range c.state.Live {
 		switch {
 		case e.Final() || e.Ref.Gist == turnGist: // also of another run of the identity
 			said = nil
-		case e.N > a.hookedThrough && e.Kind == mind.Inbound:
+		case e.N > c.hookedThrough && e.Kind == mind.Inbound:
 			said, last = append(said, blobs.Unescape(e.Text)), e.N
 		}
 	}
-	if u := a.state.Unit(); len(said) == 0 || u != nil && len(u.Calls) > 0 || !a.hooks.Has(hook.Turn) {
+	if u := c.state.Unit(); len(said) == 0 || u != nil && len(u.Calls) > 0 || !c.hooks.Has(hook.Turn) {
 		return false, nil
 	}
-	answer, _, err := a.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
-	if a.hookedThrough = last; err == nil && answer.Context != "" {
-		err = a.commit(noted("hook", turnGist, answer.Context))
+	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
+	if c.hookedThrough = last; err == nil && answer.Context != "" {
+		err = c.commit(noted("hook", turnGist, answer.Context))
 	}
 	return true, err
 }
 
 // beforeCalls lets hooks look at the calls that come next: those that wait for people, and the first that does not.
-func (a *Agent) beforeCalls(ctx context.Context, pending []mind.Pending) error {
-	a.call.hooked = nil
-	if !a.hooks.Has(hook.Call) {
+func (c *caller) beforeCalls(ctx context.Context, pending []mind.Pending) error {
+	c.hooked = nil
+	if !c.hooks.Has(hook.Call) {
 		return nil
 	}
-	a.call.hooked = map[string]hook.Answer{}
+	c.hooked = map[string]hook.Answer{}
 	for _, p := range pending {
-		answer, stopped, err := a.consult(ctx, hook.Input{Event: hook.Call, ToolName: p.Call.Tool, ToolInput: argsOf(p.Call)})
+		answer, stopped, err := c.consult(ctx, hook.Input{Event: hook.Call, ToolName: p.Call.Tool, ToolInput: argsOf(p.Call)})
 		if err != nil {
 			return err
 		}
 		if stopped {
 			answer = hook.Answer{Deny: true, Reason: "stopped before a hook had answered"}
 		}
-		a.call.hooked[p.ID()] = answer
-		if !a.waits(p) {
+		c.hooked[p.ID()] = answer
+		if !c.waits(p) {
 			return nil
 		}
 	}
@@ -82,23 +82,23 @@ func (a *Agent) beforeCalls(ctx context.Context, pending []mind.Pending) error {
 }
 
 // asHooked is a call as hooks left it.
-func (a *Agent) asHooked(p mind.Pending) *mind.Call {
-	said := a.call.hooked[p.ID()]
+func (c *caller) asHooked(p mind.Pending) *mind.Call {
+	said := c.hooked[p.ID()]
 	if said.Input == nil || p.Call.Original != "" {
 		return p.Call
 	}
-	c := *p.Call
-	c.Args = blobs.Escape(string(said.Input))
-	return &c
+	call := *p.Call
+	call.Args = blobs.Escape(string(said.Input))
+	return &call
 }
 
 // intendAsHooked is intend for a call that hooks have looked at: c is as they left it.
-func (a *Agent) intendAsHooked(p mind.Pending, c *mind.Call, sole bool) (in intent) {
-	answer, asked := a.call.hooked[p.ID()]
+func (c *caller) intendAsHooked(p mind.Pending, call *mind.Call, sole bool) (in intent) {
+	answer, asked := c.hooked[p.ID()]
 	if !asked {
-		return a.intend(p.ID(), c, sole)
+		return c.intend(p.ID(), call, sole)
 	}
-	effect, err := a.tools.Intent(c.Tool, argsOf(c))
+	effect, err := c.tools.Intent(call.Tool, argsOf(call))
 	_, beside := effect.(tools.Run)
 	switch {
 	case answer.Deny:
@@ -106,14 +106,14 @@ func (a *Agent) intendAsHooked(p mind.Pending, c *mind.Call, sole bool) (in inte
 	case err == nil && answer.Input != nil && !beside:
 		return intent{err: errors.New("not done: a hook would replace the arguments, and of this tool it can only refuse a call")}
 	}
-	in = a.intend(p.ID(), c, sole)
+	in = c.intend(p.ID(), call, sole)
 	in.replaced, in.context = string(answer.Input), answer.Context
 	return in
 }
 
 // afterCall lets hooks replace what a call returned, and add to it. What it was is kept.
-func (a *Agent) afterCall(ctx context.Context, in intent, tool string, args json.RawMessage, o *outcome) error {
-	answer, stopped, err := a.consult(ctx, hook.Input{
+func (c *caller) afterCall(ctx context.Context, in intent, tool string, args json.RawMessage, o *outcome) error {
+	answer, stopped, err := c.consult(ctx, hook.Input{
 		Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body),
 	})
 	if err != nil {
@@ -127,4 +127,22 @@ func (a *Agent) afterCall(ctx context.Context, in intent, tool string, args json
 	}
 	o.Body = answer.Returned(o.Body, in.replaced, in.context)
 	return nil
+}
+
+// writeDown has one recording transcribed and notes its text. due is false where there is none.
+func (c *caller) writeDown(ctx context.Context) (due bool, err error) {
+	if c.cfg.Tools.Transcribe == "" {
+		return false, nil
+	}
+	c.reach.Know(c.known())
+	gist, recording := c.reach.Recording(c.state.Live)
+	if gist == "" {
+		return false, nil
+	}
+	said := ""
+	err = c.during(ctx, func(ctx context.Context) { said = c.tools.WriteDown(ctx, recording) })
+	if err == nil && said != "" {
+		err = c.commit(noted("recording", gist, gist+": "+said))
+	}
+	return true, err
 }

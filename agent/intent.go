@@ -26,36 +26,36 @@ type intent struct {
 }
 
 // intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.
-func (a *Agent) intend(id string, c *mind.Call, sole bool) (in intent) {
-	if c.Original != "" {
+func (c *caller) intend(id string, call *mind.Call, sole bool) (in intent) {
+	if call.Original != "" {
 		in.err = errors.New(
-			"the arguments are not one JSON object. Call " + c.Tool + " again with an object like {\"key\":\"value\"}, " +
+			"the arguments are not one JSON object. Call " + call.Tool + " again with an object like {\"key\":\"value\"}, " +
 				"with newlines and quotes inside strings escaped.",
 		)
 		return in
 	}
-	in.effect, in.err = a.tools.Intent(c.Tool, argsOf(c))
+	in.effect, in.err = c.tools.Intent(call.Tool, argsOf(call))
 	switch e := in.effect.(type) {
 	case tools.Post:
-		if !slices.Contains(a.speaksIn(), e.Room) {
-			in.err = fmt.Errorf("say in room %s: you are not in it; JOIN it first. %s", e.Room, tools.ListRooms(a.joined()))
+		if !slices.Contains(c.speaksIn(), e.Room) {
+			in.err = fmt.Errorf("say in room %s: you are not in it; JOIN it first. %s", e.Room, tools.ListRooms(c.joined()))
 			break
 		}
-		a.reach.Know(a.known())
-		if in.files, in.err = a.tools.Attach(e.Files, a.id.Name); in.err == nil {
-			in.line = a.notice(e.Text, chat.Notify(a.cfg.Notify, e.Text, e.Room)...)
+		c.reach.Know(c.known())
+		if in.files, in.err = c.tools.Attach(e.Files, c.id.Name); in.err == nil {
+			in.line = c.notice(e.Text, chat.Notify(c.cfg.Notify, e.Text, e.Room)...)
 		}
 	case tools.Child:
-		name, room, err := a.admit(id, e)
+		name, room, err := c.admit(id, e)
 		if in.err = err; err == nil {
-			in.child, in.line = name, a.notice(e.Brief, room)
+			in.child, in.line = name, c.notice(e.Brief, room)
 		}
 	case tools.Question:
 		if e.Withdraw == "" {
-			in.asks, in.err = a.question(id, e, sole)
+			in.asks, in.err = c.question(id, e, sole)
 			break
 		}
-		q, ok := a.state.Asked(e.Withdraw, "")
+		q, ok := c.state.Asked(e.Withdraw, "")
 		if in.withdraws = q.ID; !ok {
 			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", e.Withdraw)
 		}
@@ -64,31 +64,31 @@ func (a *Agent) intend(id string, c *mind.Call, sole bool) (in intent) {
 }
 
 // perform does what the log has fixed of a call, and tells what became of it.
-func (a *Agent) perform(id string, in intent) (said string, err error) {
+func (c *caller) perform(id string, in intent) (said string, err error) {
 	if in.err != nil {
 		return "", in.err
 	}
 	switch e := in.effect.(type) {
 	case tools.Post:
-		err := a.outbox.postOwed()
-		return a.outbox.saidIn(id, e.Room), err
+		err := c.outbox.postOwed()
+		return c.outbox.saidIn(id, e.Room), err
 	case tools.Child:
-		return a.spawn(id, e)
+		return c.spawn(id, e)
 	case tools.Compaction:
-		return "a compaction begins in the background. Go on; the summaries come in by themselves.", a.forgetter.request()
+		return "a compaction begins in the background. Go on; the summaries come in by themselves.", c.forgetter.request()
 	}
 	if in.withdraws != "" {
 		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
 	}
-	q, _ := a.state.Asked(id, "")
-	return askedText(q), a.outbox.postOwed()
+	q, _ := c.state.Asked(id, "")
+	return askedText(q), c.outbox.postOwed()
 }
 
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
 // now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
-func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
+func (c *caller) cutShort(id string, call *mind.Call, said []string) outcome {
 	var in intent
-	in.effect, _ = a.tools.Intent(c.Tool, argsOf(c))
+	in.effect, _ = c.tools.Intent(call.Tool, argsOf(call))
 	fixed := false
 	switch e := in.effect.(type) {
 	case tools.Post:
@@ -96,15 +96,26 @@ func (a *Agent) cutShort(id string, c *mind.Call, said []string) outcome {
 	case tools.Child:
 		fixed = true
 	case tools.Question:
-		if _, fixed = a.state.Asked(id, ""); !fixed {
+		if _, fixed = c.state.Asked(id, ""); !fixed {
 			fixed, in.err = true, errors.New("not done, since the daemon stopped first; call again if it is still needed")
 		}
 	}
 	o := outcome{state: mind.Interrupted}
 	o.Body = []byte(journal.Interrupted)
 	if fixed {
-		o = outcomeOf(a.perform(id, in))
+		o = outcomeOf(c.perform(id, in))
 	}
-	o.file = a.log.Wrote(c)
+	o.file = c.log.Wrote(call)
 	return o
+}
+
+// speaksIn returns the rooms that SAY reaches: those that are heard, and a reviewer's also
+// where the one that it reviews is.
+func (c *caller) speaksIn() []string {
+	rooms := c.joined()
+	if c.cfg.Reviews.Self != "" {
+		more, _ := chat.Rooms(c.cfg.Reviews.Subs()) // unreadable ones are not spoken in
+		rooms = append(rooms, more...)
+	}
+	return rooms
 }

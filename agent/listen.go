@@ -9,6 +9,7 @@ import (
 
 	"lethe/agent/llm"
 	"lethe/agent/lookup"
+	"lethe/agent/wake"
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/durable"
@@ -17,15 +18,38 @@ import (
 	"lethe/mind/message"
 )
 
+// listener takes in what is said in rooms, obeys commands, finds answers to questions, and asks what wakes the
+// identity by itself.
+type listener struct {
+	*view
+	outbox  *outbox
+	thinker *thinker
+	caller  *caller
+
+	rooms map[string]*roomIO
+	subs  subscribed
+
+	changed <-chan struct{} // something that concerns the identity changed on disk
+	unwatch func()
+	watched []chat.Scope // of which it is told
+
+	woken    chan struct{}  // a source has something to say
+	sources  []wake.Source  // what wakes the identity by itself
+	triggers *wake.Triggers // one of them
+	jobs     wake.Jobs      // another
+	due      time.Time      // when the clock makes them due again, as of the last look
+	missing  time.Time      // when it was found that lines have gone from rooms unheard
+}
+
 // firstHeard is how many lines a first subscription hears.
 const firstHeard = 20
 
 // listen takes in what was said, and runs the commands that stand further behind. It
 // reports whether a room holds more.
-func (a *Agent) listen() (more bool, err error) {
-	more, err = a.readRooms()
+func (l *listener) listen() (more bool, err error) {
+	more, err = l.readRooms()
 	if more && err == nil {
-		_, err = a.pollCommands(false)
+		_, err = l.pollCommands(false)
 	}
 	return more, err
 }
@@ -33,22 +57,22 @@ func (a *Agent) listen() (more bool, err error) {
 // readRooms takes in what was said since the last look, room by room, each in the
 // order of its file. It reports whether a room holds more: a flood becomes at most
 // compactor.MaxEntries entries before the next model call.
-func (a *Agent) readRooms() (more bool, err error) {
-	if err := a.subscriptions(); err != nil {
+func (l *listener) readRooms() (more bool, err error) {
+	if err := l.subscriptions(); err != nil {
 		return false, err
 	}
-	rooms, news := a.joined(), 0
+	rooms, news := l.joined(), 0
 	for _, room := range rooms {
-		if a.lookInto(room); a.io(room).size != a.cursor(room).Offset {
+		if l.lookInto(room); l.io(room).size != l.cursor(room).Offset {
 			news++
 		}
 	}
 	for _, room := range rooms {
-		look, io := a.lookInto(room), a.io(room) // to read another one may have taken a while
-		if io.size == a.cursor(room).Offset && io.read.Same(look) {
+		look, io := l.lookInto(room), l.io(room) // to read another one may have taken a while
+		if io.size == l.cursor(room).Offset && io.read.Same(look) {
 			continue
 		}
-		left, err := a.readRoom(room, max(1, news))
+		left, err := l.readRoom(room, max(1, news))
 		if err != nil {
 			return false, err
 		}
@@ -86,113 +110,113 @@ type entry struct {
 
 // readRoom takes in what is new in one room, which shares what may be taken in with
 // as many others as have news. It reports whether the room holds more.
-func (a *Agent) readRoom(room string, sharers int) (more bool, err error) {
-	in := &intake{room: room, io: a.io(room), quota: a.thinker.batchChars() / sharers}
+func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
+	in := &intake{room: room, io: l.io(room), quota: l.thinker.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
-	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.io.size-a.cursor(room).Offset)/int64(most)))
+	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.io.size-l.cursor(room).Offset)/int64(most)))
 	for range most {
-		batch, err := a.readLines(a.path(room), a.cursor(room), int(size))
+		batch, err := l.readLines(l.path(room), l.cursor(room), int(size))
 		if err != nil {
-			return a.cannotRead(room, err), a.commitEntries(in)
+			return l.cannotRead(room, err), l.commitEntries(in)
 		}
 		in.io.unreadable = ""
 		if batch.Missing {
-			return false, a.commitEntries(in)
+			return false, l.commitEntries(in)
 		}
 		if batch.Realigned || batch.Restarted {
 			in.io.scanned, in.io.replaced = scanned{}, true // its offsets are another file's
-			in.io.old, _ = chat.End(a.path(room))
-			a.findHistory(room)
+			in.io.old, _ = chat.End(l.path(room))
+			l.findHistory(room)
 		}
 		if len(batch.Lines) == 0 && !batch.More {
 			in.io.readAhead = &batch.Next // what was aligned once need not be again
-			return false, a.commitEntries(in)
+			return false, l.commitEntries(in)
 		}
-		if batch.Restarted && a.state.Rooms[room].Cursor.Offset > 0 {
-			a.cfg.Log.Warn("a room was replaced and nothing in it was heard before; it is read from its start", "room", room)
+		if batch.Restarted && l.state.Rooms[room].Cursor.Offset > 0 {
+			l.cfg.Log.Warn("a room was replaced and nothing in it was heard before; it is read from its start", "room", room)
 		}
-		if err := a.splitBatch(batch, in); err != nil {
+		if err := l.splitBatch(batch, in); err != nil {
 			return false, err
 		}
 		if in.io.replaced { // what comes next is told from own lines by the new offsets
-			if err := a.commitEntries(in); err != nil {
+			if err := l.commitEntries(in); err != nil {
 				return false, err
 			}
 		}
 		if !batch.More {
-			return false, a.commitEntries(in)
+			return false, l.commitEntries(in)
 		}
 	}
-	return true, a.commitEntries(in)
+	return true, l.commitEntries(in)
 }
 
 // splitBatch makes inbound entries of the runs of lines between commands, which it
 // runs.
-func (a *Agent) splitBatch(batch chat.Batch, in *intake) error {
+func (l *listener) splitBatch(batch chat.Batch, in *intake) error {
 	in.from, in.moved = batch.After(0).Offset, in.io.replaced
-	for i, l := range batch.Lines {
-		if over := a.over(in.room, l, in.moved); over != in.over {
-			a.endRun(in, batch.After(i))
+	for i, line := range batch.Lines {
+		if over := l.over(in.room, line, in.moved); over != in.over {
+			l.endRun(in, batch.After(i))
 			in.over = over
 		}
-		if taken, err := a.takeAnswer(in, batch, i); err != nil {
+		if taken, err := l.takeAnswer(in, batch, i); err != nil {
 			return err
 		} else if taken {
 			continue
 		}
-		if !a.isCommand(in.room, l, in.moved) || a.unheard(in.room, l, in.moved) {
-			in.run = append(in.run, l)
+		if !l.isCommand(in.room, line, in.moved) || l.alreadyHeard(in.room, line, in.moved) {
+			in.run = append(in.run, line)
 			continue
 		}
-		a.endRun(in, batch.After(i))
-		if err := a.commitEntries(in); err != nil {
+		l.endRun(in, batch.After(i))
+		if err := l.commitEntries(in); err != nil {
 			return err
 		}
-		if err := a.runCommand(in.room, l, batch.After(i+1), false); err != nil {
+		if err := l.runCommand(in.room, line, batch.After(i+1), false); err != nil {
 			return err
 		}
-		in.from, in.moved = l.To, false
+		in.from, in.moved = line.To, false
 	}
-	a.endRun(in, batch.Next)
+	l.endRun(in, batch.Next)
 	in.io.readAhead = &batch.Next
 	return nil
 }
 
-// unheard reports whether a line is one that the identity posted itself, or a
+// alreadyHeard reports whether a line is one that the identity posted itself, or a
 // command that it has run already. A command without a tag, as editors leave it, looks
 // like any later one.
-func (a *Agent) unheard(room string, l chat.Line, moved bool) bool {
-	r, signed := a.state.Rooms[room], a.signed(l)
-	posting := func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(l.Raw)) }
-	if signed && slices.ContainsFunc(a.state.Outbox, posting) {
+func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
+	r, signed := l.state.Rooms[room], l.signed(line)
+	posting := func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(line.Raw)) }
+	if signed && slices.ContainsFunc(l.state.Outbox, posting) {
 		return true // an attempt at a post that failed, and yet is there, or its beginning
 	}
 	// Offsets mean nothing in another file, and a file may have become another
 	// one behind the cursor, where nothing tells.
-	if !moved && (l.Command != "" || signed) && mind.Covered(r.Own, l.From, l.To) {
+	if !moved && (line.Command != "" || signed) && mind.Covered(r.Own, line.From, line.To) {
 		return true
 	}
-	return (signed || l.Command != "" && l.Tagged && l.From < a.io(room).old.Size()) && slices.Contains(r.Posted, l.Hash)
+	return (signed || line.Command != "" && line.Tagged && line.From < l.io(room).old.Size()) && slices.Contains(r.Posted, line.Hash)
 }
 
 // endRun makes an entry of the lines so far. There is none when all of them are the
 // identity's own. next is the cursor behind them.
-func (a *Agent) endRun(in *intake, next chat.Cursor) {
+func (l *listener) endRun(in *intake, next chat.Cursor) {
 	var e entry
 	var text []byte
 	var own []event.Span
-	agents, woken, called := 0, false, !a.cfg.Mentions
-	for _, l := range in.run {
+	agents, woken, called := 0, false, !l.cfg.Mentions
+	for _, line := range in.run {
 		at := int64(len(text))
-		text = append(append(text, l.Raw...), '\n')
-		if a.unheard(in.room, l, in.moved) {
+		text = append(append(text, line.Raw...), '\n')
+		if l.alreadyHeard(in.room, line, in.moved) {
 			own = mind.AddSpan(own, event.Span{From: at, To: int64(len(text))})
 			continue
 		}
-		e.heard = append(e.heard, l)
-		woken = woken || a.state.Waking(in.room, l.Hash) || a.state.FromParent(in.room, l)
-		called = called || chat.Mentions(l.Text, a.id.Name, chat.Everybody)
-		if l.Agent {
+		e.heard = append(e.heard, line)
+		woken = woken || l.state.Waking(in.room, line.Hash) || l.state.FromParent(in.room, line)
+		called = called || chat.Mentions(line.Text, l.id.Name, chat.Everybody)
+		if line.Agent {
 			agents++
 		}
 	}
@@ -201,12 +225,12 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 	if heard == 0 {
 		return
 	}
-	peers := a.state.Rooms[in.room].AgentTurns >= a.cfg.MaxAgentTurns // have talked enough
+	peers := l.state.Rooms[in.room].AgentTurns >= l.cfg.MaxAgentTurns // have talked enough
 	asleep := agents == heard && peers || !called
-	if c := a.state.Child(in.room); c != nil { // nothing but a result wakes
+	if c := l.state.Child(in.room); c != nil { // nothing but a result wakes
 		asleep = !c.Results(e.heard) || peers
-		if slices.ContainsFunc(e.heard, func(l chat.Line) bool { return l.Name != c.Name }) {
-			defer a.outbox.callChild(in.room)
+		if slices.ContainsFunc(e.heard, func(line chat.Line) bool { return line.Name != c.Name }) {
+			defer l.outbox.callChild(in.room)
 		}
 	}
 	e.event = event.Inbound{
@@ -224,11 +248,11 @@ func (a *Agent) endRun(in *intake, next chat.Cursor) {
 
 // commitEntries commits the entries of an intake, with what users granted in them.
 // They share what is left of its quota.
-func (a *Agent) commitEntries(in *intake) error {
+func (l *listener) commitEntries(in *intake) error {
 	if len(in.entries) == 0 {
 		return nil
 	}
-	out, granted := a.leftOpen(in)
+	out, granted := l.leftOpen(in)
 	for k, e := range in.entries {
 		if e.event.Moved {
 			in.io.replaced = false
@@ -243,7 +267,7 @@ func (a *Agent) commitEntries(in *intake) error {
 		} else {
 			in.quota -= llm.Weight(e.shown)
 		}
-		grants, images := lookup.Named(a.store, a.state, e.heard, in.quota/message.WeightPicture)
+		grants, images := lookup.Named(l.store, l.state, e.heard, in.quota/message.WeightPicture)
 		in.quota -= len(images) * message.WeightPicture
 		e.event.Images = images
 		out = append(out, record{Event: e.event, Texts: []body{e.body}})
@@ -252,11 +276,41 @@ func (a *Agent) commitEntries(in *intake) error {
 		}
 	}
 	in.entries = nil
-	a.thinker.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
-	return a.commit(append(out, granted...)...)
+	l.thinker.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
+	return l.commit(append(out, granted...)...)
 }
 
 // signed reports whether a line begins as the identity's own do, even if it is cut off.
-func (a *Agent) signed(l chat.Line) bool {
-	return bytes.HasPrefix(l.Raw, []byte("[AGENT:"+a.id.Name+" "))
+func (l *listener) signed(line chat.Line) bool {
+	return bytes.HasPrefix(line.Raw, []byte("[AGENT:"+l.id.Name+" "))
+}
+
+// readLines is chat.Read. /forget is a command also when the configured reviewer says it.
+func (l *listener) readLines(path string, at chat.Cursor, size int) (chat.Batch, error) {
+	batch, err := chat.Read(path, at, size)
+	if l.cfg.Reviewer == "" {
+		return batch, err
+	}
+	for i := range batch.Lines {
+		line := &batch.Lines[i]
+		if !line.By(l.cfg.Reviewer) {
+			continue
+		}
+		said := *line
+		said.Agent = false
+		if name, arg := chat.Command(said); name == "forget" {
+			line.Command, line.Arg = name, arg
+		}
+	}
+	return batch, err
+}
+
+// over reports whether a line owes nothing any more: a /stop behind it was obeyed, or others have answered it. What
+// wakes this identity alone is nobody else's to answer.
+func (l *listener) over(room string, line chat.Line, moved bool) bool {
+	history := line.From < l.io(room).history && !l.state.Waking(room, line.Hash)
+	if history && l.cfg.Mentions {
+		history = !chat.Mentions(line.Text, l.id.Name)
+	}
+	return history || !moved && line.From < l.state.Rooms[room].Stopped
 }

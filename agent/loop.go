@@ -2,14 +2,11 @@ package agent
 
 import (
 	"context"
-	"path/filepath"
-	"reflect"
 	"time"
 
 	"lethe"
 	"lethe/agent/home"
 	"lethe/agent/wake"
-	"lethe/chat"
 	"lethe/life/event"
 )
 
@@ -20,10 +17,10 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.log.Until(ctx)
 	a.startIndexer()
 	a.tools.LoseJobs()
-	a.watch()
+	a.listener.watch()
 	defer func() {
-		a.unwatch()
-		a.triggers.Stop()
+		a.listener.unwatch()
+		a.listener.triggers.Stop()
 		a.tools.StopJobs()
 		a.thinker.indexer.Stop()
 		if job := a.forgetter.job; job != nil {
@@ -73,7 +70,7 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := inOrder(a.thinker.billLost, a.settle, a.keeper.checkFiles, a.subscriptions); err != nil {
+	if err := inOrder(a.thinker.billLost, a.caller.finishPending, a.keeper.checkFiles, a.listener.subscriptions); err != nil {
 		return err
 	}
 	for _, c := range a.state.Working() {
@@ -89,62 +86,30 @@ func (a *Agent) begin() error {
 	return nil
 }
 
-// scopes is what on disk concerns the identity. Of the rooms those that it hears are
-// watched, or each line would wake every identity of the home.
-func (a *Agent) scopes() []chat.Scope {
-	all := []chat.Scope{
-		{Dir: a.id.Subs()},
-		{Dir: home.WishDir(a.id)},
-		{Dir: a.id.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
-	}
-	if len(a.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
-		files := chat.Scope{Dir: filepath.Dir(a.path(a.subs.rooms[0]))}
-		for _, room := range a.subs.rooms {
-			files.Names = append(files.Names, chat.FileName(room))
-		}
-		all = append(all, files)
-	}
-	if of := a.cfg.Reviews; of.Self != "" {
-		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
-	}
-	return append(all, a.triggers.Scopes()...)
-}
-
-// watch waits for changes of what concerns the identity, which may be other files than before.
-func (a *Agent) watch() {
-	scopes := a.scopes()
-	if reflect.DeepEqual(scopes, a.watched) {
-		return
-	}
-	a.unwatch()
-	a.changed, a.unwatch = a.cfg.Watcher.Subscribe(scopes...)
-	a.watched = scopes
-}
-
 // advance does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	a.readWishes()
-	if err := inOrder(a.thinker.goOn, a.settle, a.keeper.checkFiles, a.fireDue, a.outbox.postOwed); err != nil {
+	a.caller.readWishes()
+	if err := inOrder(a.thinker.goOn, a.caller.finishPending, a.keeper.checkFiles, a.listener.fireDue, a.outbox.postOwed); err != nil {
 		return false, err
 	}
-	more, err := a.listen()
+	more, err := a.listener.listen()
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.settle, a.thinker.switchIfAsked, a.epochIfDue, a.forgetter.branchIfAsked); err != nil { // first the answers to commands
+	if err := inOrder(a.caller.finishPending, a.thinker.switchIfAsked, a.epochIfDue, a.forgetter.branchIfAsked); err != nil { // first the answers to commands
 		return false, err
 	}
 	if a.thinker.outage.noSpace != nil && !time.Now().Before(a.thinker.outage.retryAt) {
 		a.thinker.canRecord()
 	}
-	if ran, err := a.runApproved(ctx); ran || err != nil {
+	if ran, err := a.caller.runApproved(ctx); ran || err != nil {
 		return true, err
 	}
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
 	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.thinker.outage.retryAt) {
-		if due, err := a.concludeIfDue(); due || err != nil {
+		if due, err := a.caller.concludeIfDue(); due || err != nil {
 			return true, err
 		}
 		return more, a.idle()
@@ -154,7 +119,7 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.due, a.nextDeadline(), a.nextRepost(), a.outbox.nextPost(), a.keeper.due, a.state.Until)
+	at := wake.Sooner(a.listener.due, a.listener.nextDeadline(), a.listener.nextRepost(), a.outbox.nextPost(), a.keeper.due, a.state.Until)
 	if a.state.Owed().Answer || a.thinker.outage.noSpace != nil {
 		at = wake.Sooner(at, a.thinker.outage.retryAt)
 	}
@@ -164,8 +129,8 @@ func (a *Agent) wait(ctx context.Context) error {
 	}
 	select {
 	case <-ctx.Done():
-	case <-a.changed:
-	case <-a.stirred:
+	case <-a.listener.changed:
+	case <-a.listener.woken:
 	case <-summarised:
 	case <-alarm(at):
 	case <-a.cfg.Retry:
@@ -180,7 +145,7 @@ func (a *Agent) end(why string) error {
 	if why != "done" {
 		a.team.Forget()
 	}
-	return inOrder(a.endJobs, a.settle, a.keeper.writeContext, a.forgetter.dropJob,
+	return inOrder(a.listener.endJobs, a.caller.finishPending, a.keeper.writeContext, a.forgetter.dropJob,
 		func() error { return a.log.Stop(why) },
 		func() error { return a.obeyed(home.WishStop) })
 }
@@ -200,4 +165,12 @@ func (a *Agent) idle() error {
 		return nil
 	}
 	return a.keeper.writeContext()
+}
+
+// Wake makes the agent ask its sources soon. Any goroutine may call it.
+func (a *Agent) Wake() {
+	select {
+	case a.listener.woken <- struct{}{}:
+	default:
+	}
 }

@@ -163,12 +163,12 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		select {
 		case <-done:
 			return crash
-		case <-a.changed:
+		case <-a.listener.changed:
 		case <-post:
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
-		stop, err := a.pollCommands(true)
-		a.readWishes()
+		stop, err := a.listener.pollCommands(true)
+		a.caller.readWishes()
 		if stop || err != nil || a.wished(home.WishStop) {
 			cancel()
 		}

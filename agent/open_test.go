@@ -212,7 +212,7 @@ func TestApprovalEnds(t *testing.T) {
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	asked := a.ask(mind.Ask{Room: "dev", Tool: "BASH"})
+	asked := a.caller.ask(mind.Ask{Room: "dev", Tool: "BASH"})
 	k, err := mind.DecodeAsk(asked.Texts[0].Data)
 	lethetest.Must(t, err)
 	equal(t, "time to approve another", k.Until, k.At.Add(w.conf.AskTime).Truncate(time.Second))
@@ -221,7 +221,7 @@ func TestApprovalEnds(t *testing.T) {
 		t.Errorf("it waits until %s", q.Until)
 	}
 	for at, want := range map[time.Time]int{q.Until.Add(-time.Second): 0, q.Until: 1} {
-		fired := a.lateAnswers(at)
+		fired := a.listener.expireQuestions(at)
 		equal(t, "fired", len(fired), want)
 		if want > 0 {
 			contains(t, fired[0].Event.(event.Fired).Say, "no consent: May I call BASH?")

@@ -80,12 +80,12 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	}
 	if pending := a.state.Owed().Calls; len(pending) > 0 && random.IntN(3) > 0 {
 		if !pending[0].Call.Started {
-			return do("settled", a.settle())
+			return do("settled", a.caller.finishPending())
 		}
-		next := a.intents(pending[1:], false)
-		return do("result", a.commit(append([]record{a.result(pending[0], event.Result{Status: mind.OK}, []byte(remark(i, 30)))}, next...)...))
+		next := a.caller.intents(pending[1:], false)
+		return do("result", a.commit(append([]record{a.caller.result(pending[0], event.Result{Status: mind.OK}, []byte(remark(i, 30)))}, next...)...))
 	} else if len(pending) > 0 && random.IntN(2) > 0 {
-		return do("settled", a.settle())
+		return do("settled", a.caller.finishPending())
 	} else if len(pending) > 0 {
 		return "nothing"
 	}
@@ -93,8 +93,8 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	switch random.IntN(12) {
 	case 0, 1:
 		w.say("dev", "ann", remark(i, 40))
-		_, err := a.listen()
-		return do("heard", a.subscriptions(), err)
+		_, err := a.listener.listen()
+		return do("heard", a.listener.subscriptions(), err)
 	case 2:
 		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 	case 3, 4:

@@ -41,7 +41,7 @@ func TestReviewAfterAWrongClock(t *testing.T) {
 	e, err := Open(eve, w.conf)
 	lethetest.Must(t, err)
 	room := home.ReviewRoom("ada")
-	lethetest.Must(t, e.commit(e.triggers.Fire(event.Fired{By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
+	lethetest.Must(t, e.commit(e.listener.triggers.Fire(event.Fired{By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
 	lethetest.Must(t, e.Close())
 	a, r := w.runBoth(ada, eve, 15*time.Second)
 	w.talkOf(a, 0, 5)
@@ -78,13 +78,13 @@ func TestReview(t *testing.T) {
 	e.stop()
 	// It opens what ada has; nobody else does, and ada does not come into the room.
 	hash := w.events(ada, "inbound")[0].Refs[0].Hash
-	if _, err := e.agent.reach.Open(hash); err != nil {
+	if _, err := e.agent.caller.reach.Open(hash); err != nil {
 		t.Errorf("the reviewer opens an entry: %v", err)
 	}
-	if _, err := a.agent.reach.Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
+	if _, err := a.agent.caller.reach.Open(w.events(eve, "inbound")[0].Refs[0].Hash); err == nil {
 		t.Error("ada opens an entry of its reviewer")
 	}
-	if _, err := a.agent.reach.Join(home.ReviewRoom("ada")); err == nil {
+	if _, err := a.agent.caller.reach.Join(home.ReviewRoom("ada")); err == nil {
 		t.Error("ada joins the room of its reviewer")
 	}
 	a, e = w.runBoth(ada, eve, time.Millisecond, dieAt("fired", 1))

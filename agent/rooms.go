@@ -2,7 +2,10 @@ package agent
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"lethe/agent/journal"
 	"lethe/chat"
@@ -25,29 +28,29 @@ type roomIO struct {
 	unreadable string // why it cannot be read
 }
 
-func (a *Agent) io(room string) *roomIO {
-	if a.rooms[room] == nil {
-		a.rooms[room] = &roomIO{}
-		a.lookInto(room)
+func (l *listener) io(room string) *roomIO {
+	if l.rooms[room] == nil {
+		l.rooms[room] = &roomIO{}
+		l.lookInto(room)
 	}
-	return a.rooms[room]
+	return l.rooms[room]
 }
 
 // lookInto looks how a room looks; a missing one is empty.
-func (a *Agent) lookInto(room string) durable.Look {
-	now := durable.LookAt(a.path(room))
-	if a.io(room).size = 0; now.FileInfo != nil {
-		a.io(room).size = now.Size()
+func (l *listener) lookInto(room string) durable.Look {
+	now := durable.LookAt(l.path(room))
+	if l.io(room).size = 0; now.FileInfo != nil {
+		l.io(room).size = now.Size()
 	}
 	return now
 }
 
 // cursor is where to read on in a room.
-func (a *Agent) cursor(room string) chat.Cursor {
-	if c := a.io(room).readAhead; c != nil {
+func (l *listener) cursor(room string) chat.Cursor {
+	if c := l.io(room).readAhead; c != nil {
 		return *c
 	}
-	return a.state.Rooms[room].Cursor
+	return l.state.Rooms[room].Cursor
 }
 
 // subscribed is what is in subs/.
@@ -58,46 +61,46 @@ type subscribed struct {
 
 // subscriptions brings the state in line with the links in subs/, which anyone
 // may have changed.
-func (a *Agent) subscriptions() error {
-	if now := durable.LookAt(a.id.Subs()); !a.subs.Same(now) {
-		rooms, files, err := chat.Links(a.id.Subs())
+func (l *listener) subscriptions() error {
+	if now := durable.LookAt(l.id.Subs()); !l.subs.Same(now) {
+		rooms, files, err := chat.Links(l.id.Subs())
 		if err != nil {
 			return err
 		}
-		a.subs = subscribed{now, rooms, files}
+		l.subs = subscribed{now, rooms, files}
 	}
-	linked, files := a.subs.rooms, a.subs.files
+	linked, files := l.subs.rooms, l.subs.files
 	for _, room := range linked {
-		if r := a.state.Rooms[room]; r == nil || !r.Joined {
-			if err := a.join(room, r == nil); err != nil {
+		if r := l.state.Rooms[room]; r == nil || !r.Joined {
+			if err := l.join(room, r == nil); err != nil {
 				return err
 			}
 		}
-		if !a.io(room).begun && a.state.Rooms[room] != nil {
-			a.findHistory(room)
+		if !l.io(room).begun && l.state.Rooms[room] != nil {
+			l.findHistory(room)
 		}
 	}
 	for _, room := range files {
-		a.cannotRead(
+		l.cannotRead(
 			room,
 			fmt.Errorf(
 				"subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s",
 				chat.FileName(room),
-				a.id.Subs(),
+				l.id.Subs(),
 			),
 		)
 	}
-	for room, io := range a.rooms {
+	for room, io := range l.rooms {
 		if !slices.Contains(linked, room) && !slices.Contains(files, room) {
 			io.unreadable = ""
 		}
 	}
-	for _, room := range a.joined() {
+	for _, room := range l.joined() {
 		if !slices.Contains(linked, room) {
-			if err := a.happen(event.Left{Room: room}); err != nil {
+			if err := l.happen(event.Left{Room: room}); err != nil {
 				return err
 			}
-			a.io(room).begun = false
+			l.io(room).begun = false
 		}
 	}
 	return nil
@@ -106,17 +109,17 @@ func (a *Agent) subscriptions() error {
 // join records a subscription. A first one begins before the last lines of the
 // room and says how many there are; a renewed one goes on at its cursor. A room that
 // cannot be read is joined later.
-func (a *Agent) join(room string, first bool) error {
+func (l *listener) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
 	e := event.Joined{Room: room}
 	if first {
-		most, work := firstHeard, a.state.Task != nil && a.state.Task.Room == room
+		most, work := firstHeard, l.state.Task != nil && l.state.Task.Room == room
 		if work { // each line is
 			most = 1000
 		}
-		lines, total, at, err := chat.Tail(a.path(room), most)
+		lines, total, at, err := chat.Tail(l.path(room), most)
 		if err != nil {
-			a.cannotRead(room, err)
+			l.cannotRead(room, err)
 			return nil
 		}
 		e.First = event.FirstAt(at, total)
@@ -138,21 +141,21 @@ func (a *Agent) join(room string, first bool) error {
 			)
 		}
 	}
-	if c := a.state.Child(room); c != nil {
+	if c := l.state.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return a.commit(journal.Told(e, "joined room "+room, text))
+	return l.commit(journal.Told(e, "joined room "+room, text))
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether
 // the permissions that it was refused for are restored.
-func (a *Agent) cannotRead(room string, err error) (again bool) {
-	if a.cfg.restoredFor(err) {
+func (l *listener) cannotRead(room string, err error) (again bool) {
+	if l.cfg.restoredFor(err) {
 		return true
 	}
-	if io := a.io(room); io.unreadable != err.Error() {
+	if io := l.io(room); io.unreadable != err.Error() {
 		io.unreadable = err.Error()
-		a.cfg.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
+		l.cfg.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
 	}
 	return false
 }
@@ -163,12 +166,12 @@ func (a *Agent) trouble() []string {
 	for room, closed := range a.outbox.closed {
 		out = append(out, fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, closed.why))
 	}
-	for room, io := range a.rooms {
+	for room, io := range a.listener.rooms {
 		if io.unreadable != "" {
 			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
 		}
 	}
-	for _, t := range a.triggers.Status() {
+	for _, t := range a.listener.triggers.Status() {
 		if t.Error != "" {
 			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
 		}
@@ -180,21 +183,31 @@ func (a *Agent) trouble() []string {
 	return out
 }
 
-// settle pays what was decided before: posts that are owed, and results of calls
-// that were cut short. No call is begun twice.
-func (a *Agent) settle() error {
-	if err := a.outbox.postOwed(); err != nil {
-		return err
-	}
-	pending := a.state.Owed().Calls
-	if len(pending) == 0 {
-		return a.settleRun()
-	}
-	if p := pending[0]; p.Call.Started {
-		o := a.cutShort(p.ID(), p.Call, a.state.Said)
-		if err := a.commit(a.result(p, event.Result{Status: o.state, File: o.file}, o.Body)); err != nil {
-			return err
+// findHistory finds what another identity has answered of the lines that are still to be heard in a room, when the
+// identity begins to hear it or its file was changed. In the room of a child each line has one addressee, and counts.
+func (l *listener) findHistory(room string) {
+	io, at, spoken := l.io(room), l.cursor(room), false
+	io.history, io.begun = 0, true
+	for more := !chat.ForWork(room); more; {
+		batch, err := l.readLines(l.path(room), at, 1<<20)
+		if err != nil { // readRoom says why
+			io.begun = false
+			return
 		}
+		for _, line := range batch.Lines {
+			if spoken && line.Agent && l.isAnother(line.Name) {
+				if io.history = line.To; strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
+					io.history = line.From
+				}
+			}
+			spoken = spoken || !line.Agent
+		}
+		at, more = batch.Next, batch.More
 	}
-	return a.log.Settle("the daemon stopped before this call's turn came. Call again if it is still needed.")
+}
+
+// isAnother reports whether a name is that of another identity of the home. Its reviewer answers nobody.
+func (l *listener) isAnother(name string) bool {
+	_, err := os.Lstat(filepath.Join(l.cfg.Home.Names(), name))
+	return err == nil && name != l.id.Name && name != l.cfg.Reviewer
 }

@@ -26,8 +26,8 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(), Triggers: a.triggers.Status(), Budget: a.thinker.wallet.Shown(a.id.Name, a.cfg.Zone),
-			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.runningJobs(),
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(), Triggers: a.listener.triggers.Status(), Budget: a.thinker.wallet.Shown(a.id.Name, a.cfg.Zone),
+			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.caller.runningJobs(),
 		},
 	}
 	if a.busy() && a.state.Paused == "" { // paused, no turn is under way
@@ -39,7 +39,7 @@ func (a *Agent) show(state, tool string) {
 		}
 	}
 	for _, room := range a.shown.Rooms { // which may have been deleted since
-		a.shown.Heard[room] = min(a.cursor(room).Offset, a.io(room).size)
+		a.shown.Heard[room] = min(a.listener.cursor(room).Offset, a.listener.io(room).size)
 	}
 	a.screen.Show(a.shown)
 }

@@ -2,57 +2,54 @@ package agent
 
 import (
 	"maps"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
+	"lethe/agent/children"
+	"lethe/agent/home"
 	"lethe/agent/wake"
+	"lethe/chat"
 	"lethe/life/event"
 	"lethe/mind"
 )
 
 // wakeView is what sources see of the identity now.
-func (a *Agent) wakeView() wake.View {
+func (l *listener) wakeView() wake.View {
 	return wake.View{
-		Now: time.Now(), Joined: a.joined(), Company: a.company(),
-		Fires: a.state.Fires, Wakes: a.state.Wakes, Jobs: a.state.Jobs, // the fold replaces them, and changes none
-		Files: maps.Clone(a.state.Files), Last: a.state.LastBlob, Wishes: a.wishes,
-	}
-}
-
-// Stir makes the agent ask its sources soon. Any goroutine may call it.
-func (a *Agent) Stir() {
-	select {
-	case a.stirred <- struct{}{}:
-	default:
+		Now: time.Now(), Joined: l.joined(), Company: l.company(),
+		Fires: l.state.Fires, Wakes: l.state.Wakes, Jobs: l.state.Jobs, // the fold replaces them, and changes none
+		Files: maps.Clone(l.state.Files), Last: l.state.LastBlob, Wishes: l.wishes,
 	}
 }
 
 // fireDue records what is due. The lines are heard like any others.
-func (a *Agent) fireDue() error {
-	if err := a.subscriptions(); err != nil { // which rooms its calls have joined and left
+func (l *listener) fireDue() error {
+	if err := l.subscriptions(); err != nil { // which rooms its calls have joined and left
 		return err
 	}
-	for _, due := range []func(time.Time) []record{a.lateAnswers, a.postAgain, a.lostChildren} {
+	for _, due := range []func(time.Time) []record{l.expireQuestions, l.postAgain, l.lostChildren} {
 		for _, r := range due(time.Now()) {
-			if err := a.commit(r); err != nil {
+			if err := l.commit(r); err != nil {
 				return err
 			}
 		}
 	}
-	a.due = time.Time{}
-	for _, s := range a.sources {
-		commits, next, err := s.Due(a.wakeView())
+	l.due = time.Time{}
+	for _, s := range l.sources {
+		commits, next, err := s.Due(l.wakeView())
 		if err != nil {
 			return err
 		}
 		for _, c := range commits {
-			if err := a.commit(c...); err != nil {
+			if err := l.commit(c...); err != nil {
 				return err
 			}
 		}
-		a.due = wake.Sooner(a.due, next)
+		l.due = wake.Sooner(l.due, next)
 	}
-	a.watch()
+	l.watch()
 	return nil
 }
 
@@ -61,35 +58,99 @@ const settleTime = 2 * time.Second
 
 // postAgain posts lines again that were to wake the identity and have gone from their rooms before
 // it heard them: somebody has edited the room, or removed it.
-func (a *Agent) postAgain(now time.Time) (out []record) {
-	if a.missing.IsZero() || now.Before(a.missing.Add(settleTime)) {
+func (l *listener) postAgain(now time.Time) (out []record) {
+	if l.missing.IsZero() || now.Before(l.missing.Add(settleTime)) {
 		return nil
 	}
-	for _, w := range a.missingLines() {
-		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: a.posting(w.Room)}}
+	for _, w := range l.missingLines() {
+		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: l.posting(w.Room)}}
 		out = append(out, record{Event: e})
 	}
-	a.missing = time.Time{}
+	l.missing = time.Time{}
 	return out
 }
 
 // nextRepost is when postAgain posts.
-func (a *Agent) nextRepost() time.Time {
+func (l *listener) nextRepost() time.Time {
 	switch {
-	case len(a.missingLines()) == 0:
-		a.missing = time.Time{}
-		return a.missing
-	case a.missing.IsZero():
-		a.missing = time.Now()
+	case len(l.missingLines()) == 0:
+		l.missing = time.Time{}
+		return l.missing
+	case l.missing.IsZero():
+		l.missing = time.Now()
 	}
-	return a.missing.Add(settleTime)
+	return l.missing.Add(settleTime)
 }
 
-func (a *Agent) missingLines() []mind.Wake {
-	return slices.DeleteFunc(a.state.LostWakes(), func(w mind.Wake) bool { return !a.heardAll(w.Room) })
+func (l *listener) missingLines() []mind.Wake {
+	return slices.DeleteFunc(l.state.LostWakes(), func(w mind.Wake) bool { return !l.heardAll(w.Room) })
 }
 
 // heardAll reports whether a room has nothing that is still to be heard.
-func (a *Agent) heardAll(room string) bool {
-	return slices.Contains(a.joined(), room) && a.cursor(room).AtEnd(a.path(room))
+func (l *listener) heardAll(room string) bool {
+	return slices.Contains(l.joined(), room) && l.cursor(room).AtEnd(l.path(room))
+}
+
+// scopes is what on disk concerns the identity. Of the rooms those that it hears are
+// watched, or each line would wake every identity of the home.
+func (l *listener) scopes() []chat.Scope {
+	all := []chat.Scope{
+		{Dir: l.id.Subs()},
+		{Dir: home.WishDir(l.id)},
+		{Dir: l.id.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
+	}
+	if len(l.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
+		files := chat.Scope{Dir: filepath.Dir(l.path(l.subs.rooms[0]))}
+		for _, room := range l.subs.rooms {
+			files.Names = append(files.Names, chat.FileName(room))
+		}
+		all = append(all, files)
+	}
+	if of := l.cfg.Reviews; of.Self != "" {
+		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
+	}
+	return append(all, l.triggers.Scopes()...)
+}
+
+// watch waits for changes of what concerns the identity, which may be other files than before.
+func (l *listener) watch() {
+	scopes := l.scopes()
+	if reflect.DeepEqual(scopes, l.watched) {
+		return
+	}
+	l.unwatch()
+	l.changed, l.unwatch = l.cfg.Watcher.Subscribe(scopes...)
+	l.watched = scopes
+}
+
+// endJobs stops all jobs and records their ends, when the daemon stops in good order.
+func (l *listener) endJobs() error {
+	l.tools.StopJobs()
+	for {
+		ends, _, err := l.jobs.Due(l.wakeView())
+		if err != nil || len(ends) == 0 {
+			return err
+		}
+		if err := l.commit(ends[0]...); err != nil {
+			return err
+		}
+	}
+}
+
+// lostChildren writes the results of children that cannot be run.
+func (l *listener) lostChildren(now time.Time) (out []record) {
+	for _, c := range l.state.Working() {
+		why := l.team.Lost(c.Name)
+		owed := slices.ContainsFunc(l.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
+		stopped := why == children.ErrStopped
+		if why == nil || mind.Awaits(l.state.Wakes, c.Name) > 0 || stopped && (owed || !l.heardAll(c.Room)) {
+			continue
+		}
+		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
+		if stopped {
+			failed.Text = why.Error()
+		}
+		out = append(out, l.triggers.Fire(event.Fired{By: c.Name}, failed.String(), now, c.Room))
+	}
+	return out
 }

@@ -377,7 +377,7 @@ func TestBudgetGoesOn(t *testing.T) {
 		pause := func() error {
 			return a.commit(record{Event: event.Paused{Why: why, Until: until.UTC()}})
 		}
-		lethetest.Must(t, inOrder(a.subscriptions, func() error { _, err := a.listen(); return err }, pause, a.begin, pause))
+		lethetest.Must(t, inOrder(a.listener.subscriptions, func() error { _, err := a.listener.listen(); return err }, pause, a.begin, pause))
 		r := w.live(a)
 		contains(t, w.answered("dev", 1), "Hello")
 		r.finish()

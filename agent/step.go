@@ -30,13 +30,13 @@ func (a *Agent) step(ctx context.Context) error {
 	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
 		return err
 	}
-	if due, err := a.writeDown(ctx); due || err != nil {
+	if due, err := a.caller.writeDown(ctx); due || err != nil {
 		return err
 	}
 	if err := a.commit(a.thinker.reader.Changes(a.state)...); err != nil {
 		return err
 	}
-	if ran, err := a.beginTurn(ctx); ran || err != nil {
+	if ran, err := a.caller.beginTurn(ctx); ran || err != nil {
 		return err
 	}
 	if err := a.thinker.hintIfDue(ctx); err != nil {
@@ -56,7 +56,7 @@ func (a *Agent) step(ctx context.Context) error {
 		err = cmp.Or(t.drop(), errors.New("no last answer"))
 	}
 	if err == nil {
-		v, err = a.examine(ctx, &t)
+		v, err = a.caller.examine(ctx, &t)
 	}
 	if t.lost.Calls > 0 {
 		if err := a.thinker.paid(record{Event: t.lost}); err != nil {
@@ -81,7 +81,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if n := t.reply.Usage.Input; n > 0 {
 		a.thinker.counted = budget.Count(t.asked, t.weight, n)
 	}
-	return a.act(ctx)
+	return a.caller.act(ctx)
 }
 
 // The note before the answer that ends a turn at its bound.
@@ -101,24 +101,6 @@ func (a *Agent) outOfSteps() error {
 		),
 		fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps),
 	)
-}
-
-// writeDown has one recording transcribed and notes its text. due is false where there is none.
-func (a *Agent) writeDown(ctx context.Context) (due bool, err error) {
-	if a.cfg.Tools.Transcribe == "" {
-		return false, nil
-	}
-	a.reach.Know(a.known())
-	gist, recording := a.reach.Recording(a.state.Live)
-	if gist == "" {
-		return false, nil
-	}
-	said := ""
-	err = a.during(ctx, func(ctx context.Context) { said = a.tools.WriteDown(ctx, recording) })
-	if err == nil && said != "" {
-		err = a.commit(noted("recording", gist, gist+": "+said))
-	}
-	return true, err
 }
 
 // recordReply writes down what the model said, with the intent of its first
@@ -155,10 +137,10 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) erro
 			mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}},
 		)
 	}
-	if err := a.beforeCalls(ctx, pending); err != nil {
+	if err := a.caller.beforeCalls(ctx, pending); err != nil {
 		return err
 	}
-	intents := a.intents(pending, len(answer.Calls) == 1)
+	intents := a.caller.intents(pending, len(answer.Calls) == 1)
 	return a.commit(append([]record{said()}, intents...)...)
 }
 

@@ -53,7 +53,7 @@ func TestTriggerWatchesNothingOfLethe(t *testing.T) {
 	equal(t, "firings", len(w.events(id, "fired")), 0)
 	link := filepath.Join(t.TempDir(), "link")
 	lethetest.Must(t, os.Symlink(w.home.Chats(), link))
-	home, config := w.home.Dir, r.agent.reach.Config
+	home, config := w.home.Dir, r.agent.caller.reach.Config
 	for path, refused := range map[string]bool{
 		home: true, w.home.Chats(): true, link: true, w.path("new"): true, w.path("dev"): true, home + "/agents": true, id.Dir: true,
 		id.LIFE(): true, home + "/blobs": true, home + "/names/ada": true, home + "/ledger": true, "../sandbox": true,

@@ -47,7 +47,7 @@ func beating(t *testing.T, toml string, run func(write func(toml string)) string
 		Home: h, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
 	})
 	lethetest.Must(t, err)
-	a.triggers.Run = func(context.Context, string, string) (text, failure string) {
+	a.listener.triggers.Run = func(context.Context, string, string) (text, failure string) {
 		text = run(write)
 		time.Sleep(time.Second)
 		return text, ""

@@ -204,7 +204,7 @@ func TestVeryManyCalls(t *testing.T) {
 	lethetest.Must(t, err)
 	defer a.Close()
 	before := disk.steps
-	lethetest.Must(t, a.settle())
+	lethetest.Must(t, a.caller.finishPending())
 	if steps := disk.steps - before; steps > 30 {
 		t.Errorf("the results that were left took %d durable steps", steps)
 	}

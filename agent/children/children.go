@@ -22,8 +22,8 @@ type Life interface {
 	Run(ctx context.Context) error
 	// Join tells, before Run, the team that runs the children of the identity.
 	Join(*Team)
-	// Stir makes the loop look around soon. Any goroutine may call it.
-	Stir()
+	// Wake makes the loop look around soon. Any goroutine may call it.
+	Wake()
 }
 
 // MaxAlive is how many children run at once in a tree.
@@ -140,7 +140,7 @@ func (t *Team) keep(child home.Identity, m *member) {
 			}
 		}
 		m.called, m.idle = false, false
-		t.life.Stir() // it may have waited for that
+		t.life.Wake() // it may have waited for that
 		t.mu.Unlock()
 	}
 }
@@ -169,7 +169,7 @@ func (t *Team) Lose(child string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.lost[child] = err
-	t.life.Stir()
+	t.life.Wake()
 }
 
 // Leave reports whether the team's identity may stop: its parent called it, and has said nothing to it since it
@@ -191,7 +191,7 @@ func (t *Team) Leave() bool {
 	}
 	if m.idle = !m.called; !m.idle {
 		m.called = false
-		t.life.Stir() // it looks again
+		t.life.Wake() // it looks again
 	}
 	return m.idle
 }

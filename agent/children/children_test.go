@@ -13,7 +13,7 @@ type resting struct{}
 
 func (resting) Run(context.Context) error { return nil }
 func (resting) Join(*Team)                {}
-func (resting) Stir()                     {}
+func (resting) Wake()                     {}
 
 // A child that stops together with its parent is not lost: it goes on when that does.
 func TestStopsWithItsParent(t *testing.T) {

@@ -35,7 +35,7 @@ func (j Jobs) Due(v View) (commits []Commit, never time.Time, err error) {
 		if room == "" {
 			continue // nobody hears it; it waits for a room
 		}
-		j.Stir()
+		j.Wake()
 		var text, end string
 		var stored []mind.Ref
 		if i >= 0 {

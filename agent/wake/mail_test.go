@@ -16,13 +16,13 @@ import (
 
 // Letters that no line may tell of yet ask for no look: that would come at once, again and again.
 func TestMailThatWaits(t *testing.T) {
-	drop, stirs := t.TempDir(), 0
+	drop, wakes := t.TempDir(), 0
 	for _, name := range []string{"a", "b", "c"} {
 		if err := os.WriteFile(filepath.Join(drop, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	config := Config{Identity: home.Identity{Name: "ada"}, Stir: func() { stirs++ }}
+	config := Config{Identity: home.Identity{Name: "ada"}, Wake: func() { wakes++ }}
 	config.Notice = func(string, ...string) (n event.Notice) { return n }
 	config.Put = func(blobs.Meta, []byte) (mind.Ref, error) { return mind.Ref{}, nil }
 	triggers := NewTriggers(config)
@@ -33,14 +33,14 @@ func TestMailThatWaits(t *testing.T) {
 	}
 	by := triggers.sender(r, first)
 	view := View{Now: time.Now().Add(time.Hour), Joined: []string{"dev"}}
-	for i, want := range []string{"lines 1, stirs 1", "lines 0, stirs 0"} {
-		stirs = 0
-		if both, err := triggers.mail(r, view, []Commit{{}}); i == 0 && (len(both) != 1 || stirs != 1 || err != nil) {
-			t.Errorf("behind another record: %d records, stirs %d: %v", len(both), stirs, err)
+	for i, want := range []string{"lines 1, wakes 1", "lines 0, wakes 0"} {
+		wakes = 0
+		if both, err := triggers.mail(r, view, []Commit{{}}); i == 0 && (len(both) != 1 || wakes != 1 || err != nil) {
+			t.Errorf("behind another record: %d records, wakes %d: %v", len(both), wakes, err)
 		}
-		stirs = 0
+		wakes = 0
 		records, err := triggers.mail(r, view, nil)
-		if got := fmt.Sprintf("lines %d, stirs %d", len(records), stirs); got != want || err != nil {
+		if got := fmt.Sprintf("lines %d, wakes %d", len(records), wakes); got != want || err != nil {
 			t.Errorf("look %d: %s, want %s: %v", i, got, want, err)
 		}
 		for range mostMail {

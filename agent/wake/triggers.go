@@ -203,7 +203,7 @@ func (t *Triggers) start(r *loaded, m moment) {
 	c := &run{moment: m, done: make(chan struct{})}
 	r.run, r.changed = c, time.Time{}
 	t.runs.Go(func() { // ends a minute after it has a slot, or with t
-		defer t.Stir()
+		defer t.Wake()
 		defer close(c.done)
 		select {
 		case t.slots <- struct{}{}:
@@ -253,7 +253,7 @@ func (t *Triggers) enter(r *loaded, v View) bool {
 		r.failure = err.Error()
 	}
 	if !r.entered { // the next view has the room
-		t.Stir()
+		t.Wake()
 	}
 	r.entered = true
 	return false

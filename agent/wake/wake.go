@@ -50,12 +50,12 @@ type Commit []journal.Record
 
 // Source is something that wakes the identity. The goroutine of the loop alone calls it.
 type Source interface {
-	// Due returns what is to be recorded now, and when the clock makes more of it due: zero when only Config.Stir tells.
+	// Due returns what is to be recorded now, and when the clock makes more of it due: zero when only Config.Wake tells.
 	// It waits for nothing but files.
 	Due(View) (commits []Commit, next time.Time, err error)
 }
 
-// Config is what sources run with. Its functions may be called from Due; Stir from any goroutine.
+// Config is what sources run with. Its functions may be called from Due; Wake from any goroutine.
 type Config struct {
 	Home        home.Home
 	Identity    home.Identity
@@ -65,8 +65,8 @@ type Config struct {
 	AddTriggers string   // AddSpoken (the default) or AddAlways
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
 
-	// Stir makes the loop ask its sources soon.
-	Stir func()
+	// Wake makes the loop ask its sources soon.
+	Wake func()
 	// Notice is a line in rooms, and Notify are rooms with those in which people are told wherever they are.
 	Notice func(text string, rooms ...string) event.Notice
 	Notify func(rooms ...string) []string

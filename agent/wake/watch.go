@@ -189,14 +189,14 @@ func (t *Triggers) mail(r *loaded, v View, out []Commit) ([]Commit, error) {
 		return out, nil
 	}
 	if len(out) > 0 {
-		t.Stir()
+		t.Wake()
 		return out, nil
 	}
 	if !t.enter(r, v) {
 		return nil, nil
 	}
 	letter, err := t.letter(r, v, dir, next)
-	t.Stir() // to move it, and for the next one
+	t.Wake() // to move it, and for the next one
 	return []Commit{{letter}}, err
 }
 

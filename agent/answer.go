@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/wake"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/compactor/recall"
+	"lethe/life/event"
+	"lethe/mind"
+)
+
+// answers returns the open question that a line answers, and the choice; the intake gets what the line leaves open.
+// Without the id, a line counts while who says it has said nothing else there since the question was asked: it may be
+// meant for something else. To refuse an approval harms nobody.
+func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, choice string, ok bool) {
+	if line.From < l.state.Rooms[in.room].Stopped && !in.moved {
+		return answered, "", false
+	}
+	var open, cite []string
+	for _, q := range l.state.Questions {
+		choice, fit := l.state.Fits(q, line, in.moved, l.cfg.People)
+		switch {
+		case q.Room != in.room || fit == mind.Apart || fit != mind.Clear && line.From < l.io(q.Room).history:
+			continue
+		case fit == mind.Clear || fit == mind.Bare && !chat.SaidBy(l.path(q.Room), line.Name, q.After, line.From):
+			return q, choice, true
+		case choice != "":
+			cite = append(cite, q.ID+" "+choice)
+		}
+		open = append(open, fmt.Sprintf("%s (%s)", q.ID, blobs.Gist(q.Text)))
+	}
+	for _, id := range open {
+		if !slices.Contains(in.open, id) {
+			in.open = append(in.open, id)
+		}
+	}
+	in.cite = append(in.cite, cite...)
+	return answered, "", false
+}
+
+// leftOpen records what lines have left open: for the identity, before them, and for who may have meant it.
+func (l *listener) leftOpen(in *intake) (before, after []record) {
+	text := strings.Join(in.open, ", ") + " is still open."
+	open, cite := in.open, in.cite
+	in.open, in.cite = nil, nil
+	if len(open) == 0 {
+		return nil, nil
+	}
+	if len(cite) > 0 {
+		say := "If that is an answer, write: " + strings.Join(slices.Compact(cite), ", ")
+		told := event.Error{What: "answer", Text: text, Notice: l.notice(say, in.room)}
+		after = []record{{Event: told}}
+		text += " To what follows, people are told: " + say
+	}
+	return []record{noted("open", text, text)}, after
+}
+
+// takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
+// other line.
+func (l *listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
+	line := batch.Lines[i]
+	if _, _, ok := l.answers(in, line); !ok {
+		return false, nil
+	}
+	l.endRun(in, batch.After(i)) // somebody else may have asked something in what stands before it
+	if err := l.commitEntries(in); err != nil {
+		return false, err
+	}
+	q, choice, ok := l.answers(in, line)
+	if !ok {
+		return false, nil
+	}
+	in.run = append(in.run, line)
+	in.over = false
+	l.endRun(in, batch.After(i+1))
+	e := &in.entries[len(in.entries)-1].event
+	e.Answers, e.Choice, e.Asleep = q.ID, choice, false
+	if err := l.commitEntries(in); err != nil {
+		return true, err
+	}
+	return true, l.remind(q.Call)
+}
+
+// remind hints at where people were asked, if that has faded.
+func (l *listener) remind(call string) error {
+	n, _, _ := mind.ParseID(call)
+	r := l.state.FadedAt(n)
+	if r.Level == "" {
+		return nil
+	}
+	return l.thinker.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
+}
+
+// expireQuestions tells of questions that were not answered in time. What stands in the room unheard may be an answer.
+func (l *listener) expireQuestions(now time.Time) (out []record) {
+	for _, q := range l.state.Questions {
+		room := l.wakeView().HeardFor(q.Room)
+		if q.Until.IsZero() || now.Before(q.Until) || room == "" {
+			continue
+		}
+		if r := l.state.Rooms[q.Room]; r != nil && r.Joined {
+			if batch, err := chat.Read(l.path(q.Room), l.cursor(q.Room), 1<<20); err == nil && len(batch.Lines) > 0 {
+				continue
+			}
+		}
+		const late = "nobody answered %s by %s, which is no consent: %s"
+		text := fmt.Sprintf(late, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
+		out = append(out, l.triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
+	}
+	return out
+}
+
+// nextDeadline is when the next question is overdue.
+func (l *listener) nextDeadline() (at time.Time) {
+	if len(l.joined()) == 0 {
+		return at
+	}
+	for _, q := range l.state.Questions {
+		at = wake.Sooner(at, q.Until)
+	}
+	return at
+}
