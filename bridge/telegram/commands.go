@@ -7,19 +7,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/agent/status"
 	"lethe/bridge"
 )
 
 // commands are shown by Telegram's clients as one types.
-var commands = []map[string]string{
-	{"command": "stop", "description": "interrupt what the agent is doing"},
-	{"command": "status", "description": "what the agent is doing"},
-	{"command": "model", "description": "change the model: /model NAME"},
-	{"command": "budget", "description": "what was spent, and what is left"},
-	{"command": "jobs", "description": "the commands that run beside the talk"},
-	{"command": "id", "description": "the ids of this chat and of you, and the room"},
-	{"command": "start", "description": "what this is"},
+var commands = []models.BotCommand{
+	{Command: "stop", Description: "interrupt what the agent is doing"},
+	{Command: "status", Description: "what the agent is doing"},
+	{Command: "model", Description: "change the model: /model NAME"},
+	{Command: "budget", Description: "what was spent, and what is left"},
+	{Command: "jobs", Description: "the commands that run beside the talk"},
+	{Command: "id", Description: "the ids of this chat and of you, and the room"},
+	{Command: "start", Description: "what this is"},
 }
 
 // introduction explains the bot in a chat that hears room.

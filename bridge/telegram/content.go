@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/blobs"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -20,38 +22,50 @@ type file struct {
 	Size int64
 }
 
-// file finds the file of a message, if it has one; of the sizes of a photo the largest, which stands last.
-func (m *message) file() *file {
-	var photo *attachment
-	if n := len(m.Photo); n > 0 {
-		photo = &m.Photo[n-1]
-	}
-	for _, k := range []struct {
-		kind, mime string
-		has        *attachment
-	}{
-		{"photo", "image/jpeg", photo}, {"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
-		{"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
-		{"animation", "", m.Animation}, // comes with the same file as a document
-		{"document", "", m.Document}, {"sticker", "image/webp", m.Sticker},
-	} {
-		if a := k.has; a != nil {
-			name := cmp.Or(a.Name, strings.Trim(a.Performer+" - "+a.Title, " -"))
-			f := bridge.File{Kind: k.kind, Emoji: a.Emoji, Name: name, Mime: cmp.Or(a.Mime, k.mime), Duration: a.Duration}
-			return &file{f, a.ID, a.Size}
-		}
+// fileOf returns the file of a message, or nil.
+func fileOf(m *models.Message) *file {
+	switch {
+	case len(m.Photo) > 0:
+		f := m.Photo[len(m.Photo)-1] // of its sizes the largest stands last
+		return &file{bridge.File{Kind: "photo", Mime: "image/jpeg"}, f.FileID, int64(f.FileSize)}
+	case m.Voice != nil:
+		f := m.Voice
+		mime := cmp.Or(f.MimeType, "audio/ogg")
+		return &file{bridge.File{Kind: "voice", Mime: mime, Duration: f.Duration}, f.FileID, f.FileSize}
+	case m.Audio != nil:
+		f := m.Audio
+		name := cmp.Or(f.FileName, strings.Trim(f.Performer+" - "+f.Title, " -"))
+		return &file{bridge.File{Kind: "audio", Name: name, Mime: f.MimeType, Duration: f.Duration}, f.FileID, f.FileSize}
+	case m.Video != nil:
+		f := m.Video
+		mime := cmp.Or(f.MimeType, "video/mp4")
+		return &file{bridge.File{Kind: "video", Name: f.FileName, Mime: mime, Duration: f.Duration}, f.FileID, f.FileSize}
+	case m.VideoNote != nil:
+		f := m.VideoNote
+		shown := bridge.File{Kind: "video message", Mime: "video/mp4", Duration: f.Duration}
+		return &file{shown, f.FileID, int64(f.FileSize)}
+	case m.Animation != nil: // it comes with the same file as a document
+		f := m.Animation
+		shown := bridge.File{Kind: "animation", Name: f.FileName, Mime: f.MimeType, Duration: f.Duration}
+		return &file{shown, f.FileID, f.FileSize}
+	case m.Document != nil:
+		f := m.Document
+		return &file{bridge.File{Kind: "document", Name: f.FileName, Mime: f.MimeType}, f.FileID, f.FileSize}
+	case m.Sticker != nil:
+		f := m.Sticker
+		return &file{bridge.File{Kind: "sticker", Emoji: f.Emoji, Mime: "image/webp"}, f.FileID, int64(f.FileSize)}
 	}
 	return nil
 }
 
-// other is the text of content that is neither words nor a file; empty when there is none.
-func (m *message) other() string {
+// besidesOf is the text of content that is neither words nor a file; empty when there is none.
+func besidesOf(m *models.Message) string {
 	switch {
 	case m.Venue != nil:
 		title, address := bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address)
-		return fmt.Sprintf("[venue %s, %s, at %s]", title, address, m.Venue.Location)
+		return fmt.Sprintf("[venue %s, %s, at %s]", title, address, degrees(m.Venue.Location))
 	case m.Location != nil:
-		return fmt.Sprintf("[location %s]", m.Location)
+		return fmt.Sprintf("[location %s]", degrees(*m.Location))
 	case m.Contact != nil:
 		name := strings.TrimSpace(m.Contact.FirstName + " " + m.Contact.LastName)
 		return fmt.Sprintf("[contact %s %s]", bridge.Inert(name), bridge.Inert(m.Contact.PhoneNumber))
@@ -61,11 +75,11 @@ func (m *message) other() string {
 	return ""
 }
 
-func (l location) String() string { return fmt.Sprintf("%.6f, %.6f", l.Latitude, l.Longitude) }
+func degrees(at models.Location) string { return fmt.Sprintf("%.6f, %.6f", at.Latitude, at.Longitude) }
 
-// words is a message's text or caption. The address of a link that hides behind a word follows
-// the word. Nobody sees it in Telegram, so it gives no right to a blob that it names.
-func (m *message) words() string {
+// wordsOf returns a message's text or caption. The address of a link that hides behind a word follows the word. Nobody
+// sees it in Telegram, so it gives no right to a blob that it names.
+func wordsOf(m *models.Message) string {
 	text, marks := m.Text, m.Entities
 	if text == "" {
 		text, marks = m.Caption, m.CaptionEntities
@@ -74,7 +88,9 @@ func (m *message) words() string {
 	var out strings.Builder
 	from := 0
 	for _, e := range marks {
-		if e.Type != "text_link" || e.URL == "" || e.Length <= 0 || e.Offset < from || e.Length > len(units)-e.Offset {
+		hidden := e.Type == models.MessageEntityTypeTextLink && e.URL != ""
+		inside := e.Offset >= from && e.Length > 0 && e.Length <= len(units)-e.Offset
+		if !hidden || !inside {
 			continue
 		}
 		end := e.Offset + e.Length
@@ -92,47 +108,47 @@ func (m *message) words() string {
 	return out.String() + string(utf16.Decode(units[from:]))
 }
 
-// foreign says that the words of a message are not its sender's own: they come from elsewhere,
-// or another bot wrote them.
-func (m *message) foreign() bool { return m.Forward != nil || m.ViaBot != nil }
+// foreign reports that the words of a message are not its sender's own: they are forwarded, or another bot wrote them.
+func foreign(m *models.Message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
 
-// quote is a line that quotes the message a person replies to, without its newline; empty
-// when it is no reply. Every message in a topic comes as a reply to the topic's creation, which
-// says nothing.
-func (s *session) quote(m *message, rules access.Rules) string {
+// quote returns a line that quotes the message a person replies to, without its newline, or "" where it is no reply. Every
+// message in a topic comes as a reply to the topic's creation, which says nothing.
+func (s *session) quote(m *models.Message, rules access.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		return "> " + bridge.Clip(bridge.Inert(m.Quote.Text), bridge.MaxQuote)
 	}
-	r := m.ReplyTo
-	if r == nil {
+	quoted := m.ReplyToMessage
+	if quoted == nil {
 		return ""
 	}
-	said := bridge.Inert(r.words())
-	if f := r.file(); f != nil {
+	said := bridge.Inert(wordsOf(quoted))
+	if f := fileOf(quoted); f != nil {
 		said = strings.TrimSpace("[" + f.Label() + "] " + said)
 	}
-	if said = bridge.Clip(cmp.Or(said, r.other()), bridge.MaxQuote); said == "" {
+	if said = bridge.Clip(cmp.Or(said, besidesOf(quoted)), bridge.MaxQuote); said == "" {
 		return ""
 	}
-	if who := r.author(); who.ID != s.me.Load().author().ID {
+	if who := authorOf(quoted); who.ID != userAuthor(*s.me.Load()).ID {
 		said = who.name(rules) + ": " + said
 	}
 	return "> " + bridge.Clip(said, bridge.MaxQuote)
 }
 
-// name is that of the sender of a forwarded message. A sender who hides has only a name, which
-// could be anybody's.
-func (o origin) name(rules access.Rules) string {
-	if o.User != nil {
-		return o.User.author().name(rules)
-	}
-	if at := cmp.Or(o.Chat, o.Post); at != nil {
-		return at.author().name(rules)
+// forwardedFrom names the sender of a forwarded message. A sender who hides has only a name, which anybody could have
+// taken.
+func forwardedFrom(origin *models.MessageOrigin, rules access.Rules) string {
+	switch {
+	case origin.MessageOriginUser != nil:
+		return userAuthor(origin.MessageOriginUser.SenderUser).name(rules)
+	case origin.MessageOriginChat != nil:
+		return chatAuthor(origin.MessageOriginChat.SenderChat).name(rules)
+	case origin.MessageOriginChannel != nil:
+		return chatAuthor(origin.MessageOriginChannel.Chat).name(rules)
 	}
 	return "somebody"
 }
 
-// name is the one that signs an author's lines, to be quoted.
+// name is the name that signs an author's lines, made fit to be quoted.
 func (a author) name(rules access.Rules) string { return bridge.Inert(rules.NameFor(a.ID, a.Claimed)) }
 
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
@@ -175,22 +191,19 @@ func (s *session) tryFetch(late context.Context, f *file) (data []byte, err erro
 }
 
 func (s *session) fetchOnce(ctx context.Context, f *file) ([]byte, error) {
-	var at struct {
-		Path string `json:"file_path"`
-		Size int64  `json:"file_size"`
-	}
+	var at models.File // what the server says of it
 	if err := s.api.call(ctx, "getFile", map[string]string{"file_id": f.ID}, &at); err != nil {
 		if refusal := new(apiError); errors.As(err, &refusal) && strings.Contains(refusal.Description, "too big") {
 			err = errTooLarge
 		}
 		return nil, err
 	}
-	data, err := s.api.download(ctx, at.Path, s.cfg.tune.maxFile)
+	data, err := s.api.download(ctx, at.FilePath, s.cfg.tune.maxFile)
 	if err != nil {
 		return nil, fmt.Errorf("download: %w", err)
 	}
-	if at.Size > 0 && int64(len(data)) != at.Size {
-		return nil, fmt.Errorf("download: %d bytes came of %d", len(data), at.Size)
+	if at.FileSize > 0 && int64(len(data)) != at.FileSize {
+		return nil, fmt.Errorf("download: %d bytes came of %d", len(data), at.FileSize)
 	}
 	return data, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-telegram/bot/models"
 	"pgregory.net/rapid"
 
 	"lethe/blobs"
@@ -39,6 +40,9 @@ func TestLines(t *testing.T) {
 		{`"text":"/id","forward_origin":{"type":"channel","chat":{"id":-100,"title":"News"}}`, "(forwarded from News--100) /id"},
 		{`"text":"` + mention + `","forward_origin":{"type":"dream","date":1}`, "(forwarded from somebody) hash 0123456789abcdef"},
 		{`"text":"not forwarded","forward_origin":null,"story":[1]`, "not forwarded"},
+		{`"text":"of a dream","external_reply":{"origin":{"type":"dream","date":1}},"chat_background_set":{"type":{"type":"dream"}}`, "of a dream"},
+		{`"text":"in a form of tomorrow","entities":[{"type":["bold"],"offset":"0"}],"quote":[1],"location":"here"`, "in a form of tomorrow"},
+		{`"paid_media":{"star_count":1,"paid_media":[{"type":"dream"}]}`, "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
 		{`"venue":{"title":"Café","address":"Main St 1","location":{"latitude":59.5,"longitude":-18.25}},"location":{"latitude":1}`,
 			"[venue Café, Main St 1, at 59.500000, -18.250000]"},
 		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000]"},
@@ -167,13 +171,13 @@ func TestWordsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), hidden).Draw(t, "text")
-		var marks []entity
+		var marks []models.MessageEntity
 		for range rapid.IntRange(0, 4).Draw(t, "marks") {
-			marks = append(marks, entity{
+			marks = append(marks, models.MessageEntity{
 				Type: "text_link", Offset: rapid.IntRange(-2, 20).Draw(t, "offset"), Length: rapid.IntRange(-2, 20).Draw(t, "length"), URL: "https://x.example",
 			})
 		}
-		got := (&message{Text: text, Entities: marks}).words()
+		got := wordsOf(&models.Message{Text: text, Entities: marks})
 		if len(marks) == 0 && got != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Fatalf("%q became %q", text, got)
 		}

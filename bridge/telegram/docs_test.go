@@ -25,8 +25,8 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, c := range commands {
-		if !strings.Contains(text, "`/"+c["command"]) {
-			t.Errorf("the page does not tell of /%s", c["command"])
+		if !strings.Contains(text, "`/"+c.Command) {
+			t.Errorf("the page does not tell of /%s", c.Command)
 		}
 	}
 	example := lethetest.Blocks(t, "bridge-files.md", "chats.json")[0]

@@ -59,10 +59,10 @@ func FuzzUpdate(f *testing.F) {
 			t.Fatalf("%s\nis heard as %q", raw, line)
 		}
 		m, edited := a.message()
-		if l.Command != "" && (edited || m.foreign()) {
+		if l.Command != "" && (edited || foreign(m)) {
 			t.Fatalf("%s\nis obeyed: %q", raw, line)
 		}
-		if m.foreign() && len(blobs.Mentions(said)) > 0 {
+		if foreign(m) && len(blobs.Mentions(said)) > 0 {
 			t.Fatalf("%s\ngrants a blob: %q", raw, line)
 		}
 	})

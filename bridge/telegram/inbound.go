@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/bridge"
 	"lethe/bridge/access"
 	"lethe/chat"
@@ -46,19 +48,19 @@ func (h *outcome) later(f func()) { h.then = append(h.then, f) }
 
 // spot is the place of a message.
 type spot struct {
-	chat   place
+	chat   models.Chat
 	id     string // of the chat, as the policy and the routes know it
 	thread int    // the topic; 0: none
 	peer   string
 	room   string
 }
 
-func (p spot) private() bool { return p.chat.Type == "private" }
+func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
 
-func (s *session) spot(m *message, rules access.Rules) spot {
+func (s *session) spot(m *models.Message, rules access.Rules) spot {
 	p := spot{chat: m.Chat, id: s.chats.canonical(strconv.FormatInt(m.Chat.ID, 10))}
-	if m.InTopic {
-		p.thread = m.Thread
+	if m.IsTopicMessage { // otherwise the thread is a chain of replies
+		p.thread = m.MessageThreadID
 	}
 	p.peer = peerOf(p.id, p.thread, rules)
 	p.room = s.room(p.peer, rules)
@@ -73,25 +75,26 @@ func (s *session) handle(u update, tag string) (h outcome, err error) {
 	if err != nil {
 		return h, err
 	}
-	if u.Callback != nil && u.Callback.Message != nil {
-		return s.press(u, rules), nil
+	if shown := u.pressed(); shown != nil {
+		return s.press(u, shown, rules), nil
 	}
 	m, edited := u.message()
 	switch {
 	case m == nil:
 		return h, nil
-	case m.MigrateTo != 0:
-		return h, s.migrated(m.Chat.ID, m.MigrateTo)
-	case m.MigrateFrom != 0:
-		return h, s.migrated(m.MigrateFrom, m.Chat.ID)
+	case m.MigrateToChatID != 0:
+		return h, s.migrated(m.Chat.ID, m.MigrateToChatID)
+	case m.MigrateFromChatID != 0:
+		return h, s.migrated(m.MigrateFromChatID, m.Chat.ID)
 	case edited && m.Location != nil: // a live location is edited every few seconds
 		return h, nil
 	}
-	return s.handleMessage(s.idOf(u), m, edited, tag, rules), nil
+	return s.handleMessage(u, tag, rules), nil
 }
 
-func (s *session) handleMessage(id string, m *message, edited bool, tag string, rules access.Rules) (h outcome) {
-	d, at, who := s.draft(m, rules), s.spot(m, rules), m.author()
+func (s *session) handleMessage(u update, tag string, rules access.Rules) (h outcome) {
+	m, edited := u.message()
+	d, at, who := s.draft(u, rules), s.spot(m, rules), authorOf(m)
 	if d == nil {
 		return h
 	}
@@ -100,7 +103,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 		return h
 	}
 	cmd, isCommand := commandOf(m.Text)
-	isCommand = isCommand && !edited && !m.foreign()
+	isCommand = isCommand && !edited && !foreign(m)
 	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
 		return h
 	}
@@ -108,7 +111,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}        // of the bridge itself
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed { // no word of it goes anywhere
 		h.later(func() { s.denied(who, at, why) })
-		if at.private() || asksUs && !rules.Chat(at.id) && at.chat.Type != "channel" { // one that wants to be let in
+		if at.private() || asksUs && !rules.Chat(at.id) && at.chat.Type != models.ChatTypeChannel { // one that wants to be let in
 			h.later(func() { s.offer(at, answer) })
 		}
 		return h
@@ -124,7 +127,7 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	if isCommand {
 		d.asCommand(cmd)
 	}
-	h.line = s.line(id, m, at, rules.NameFor(who.ID, who.Claimed))
+	h.line = s.line(s.idOf(u), m, at, rules.NameFor(who.ID, who.Claimed))
 	h.line.Peer, h.line.Room = s.answer(m, d, at)
 	h.line.Text = rules.Obeyed(who.ID, d.text(tag))
 	if tag == "" && d.files != nil {
@@ -147,39 +150,39 @@ func (s *session) handleMessage(id string, m *message, edited bool, tag string, 
 	return h
 }
 
-// line is the line of a room that a message becomes, without its text.
-func (s *session) line(id string, m *message, at spot, name string) *bridge.Message {
+// line returns the line of a room that a message becomes, without its text.
+func (s *session) line(id string, m *models.Message, at spot, name string) *bridge.Message {
 	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
-	sent := time.Unix(cmp.Or(m.EditDate, m.Date), 0)
+	sent := time.Unix(int64(cmp.Or(m.EditDate, m.Date)), 0)
 	return &bridge.Message{ID: id, Peer: at.peer, Room: at.room, User: name, At: sent, Note: data}
 }
 
-// draft makes what a message says; nil when it says nothing, as those do that only tell what
-// happened in the chat.
-func (s *session) draft(m *message, rules access.Rules) *draft {
+// draft returns the content of an update's messages, or nil where they only tell what happened in the chat.
+func (s *session) draft(u update, rules access.Rules) *draft {
 	d := &draft{}
-	for _, u := range append([]update{{Message: m}}, m.rest...) {
-		one, _ := u.message()
-		d.words = strings.TrimSpace(d.words + "\n" + one.words())
-		if f := one.file(); f != nil {
+	for _, one := range append([]update{u}, u.rest...) {
+		m, _ := one.message()
+		d.words = strings.TrimSpace(d.words + "\n" + wordsOf(m))
+		if f := fileOf(m); f != nil {
 			d.files = append(d.files, f)
 		}
 	}
+	m, _ := u.message()
 	if d.files == nil && d.words == "" {
-		if d.words = m.other(); d.words == "" {
+		if d.words = besidesOf(m); d.words == "" {
 			return nil
 		}
 	}
 	if q := s.quote(m, rules); q != "" {
 		d.quote = q + "\n"
 	}
-	if m.Forward != nil {
-		d.marks = append(d.marks, "(forwarded from "+m.Forward.name(rules)+")")
+	if m.ForwardOrigin != nil {
+		d.marks = append(d.marks, "(forwarded from "+forwardedFrom(m.ForwardOrigin, rules)+")")
 	}
 	if m.ViaBot != nil {
 		d.marks = append(d.marks, "(via @"+bridge.Inert(cmp.Or(m.ViaBot.Username, "bot"))+")")
 	}
-	if m.foreign() {
+	if foreign(m) {
 		d.words = strings.ReplaceAll(d.words, "hash=", "hash ")
 	}
 	return d

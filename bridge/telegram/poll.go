@@ -11,13 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/bridge"
 )
 
 // idOf names an update for ever.
 func (s *session) idOf(u update) string {
-	if u.Callback != nil {
-		return s.source + "/c" + u.Callback.ID
+	if u.CallbackQuery != nil {
+		return s.source + "/c" + u.CallbackQuery.ID
 	}
 	return fmt.Sprintf("%s/u%d", s.source, u.ID)
 }
@@ -83,7 +85,7 @@ func (s *session) call(ctx context.Context, method string, params, dest any) err
 
 // identify asks who the bot is, and says which commands it knows.
 func (s *session) identify(ctx context.Context) error {
-	var me user
+	var me models.User
 	err := s.call(ctx, "getMe", struct{}{}, &me)
 	if answered(err) == http.StatusNotFound { // one is no proof: something in between may have given it
 		err = s.call(ctx, "getMe", struct{}{}, &me)
@@ -127,8 +129,7 @@ func (s *session) fresh(batch []update) (all []update) {
 		switch {
 		case taken:
 		case n > 0 && album != "" && album == all[n-1].album():
-			first, _ := all[n-1].message()
-			first.rest = append(first.rest, u)
+			all[n-1].rest = append(all[n-1].rest, u)
 		default:
 			all = append(all, u)
 		}
@@ -210,10 +211,8 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 			h.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
 		}
 		msgs = append(msgs, *h.line)
-		if m, _ := u.message(); m != nil {
-			for _, r := range m.rest {
-				msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
-			}
+		for _, r := range u.rest {
+			msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
 		}
 		then = append(then, h.then...)
 	}

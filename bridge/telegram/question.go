@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -110,15 +112,15 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 	return "", ok
 }
 
-// press decides what becomes of a pressed button, as handleMessage does of a message.
-func (s *session) press(u update, rules access.Rules) (h outcome) {
-	c := u.Callback
-	who, at := c.From.author(), s.spot(c.Message, rules)
+// press handles a button that somebody pressed under a message, as handleMessage handles a message.
+func (s *session) press(u update, under *models.Message, rules access.Rules) (h outcome) {
+	pressed := u.CallbackQuery
+	who, at := userAuthor(pressed.From), s.spot(under, rules)
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed || who.Bot {
 		h.later(func() { s.denied(who, at, "a button: "+why) })
 		return h
 	}
-	id, number, _ := strings.Cut(c.Data, " ")
+	id, number, _ := strings.Cut(pressed.Data, " ")
 	n, _ := strconv.Atoi(number) // nothing is 0
 	q, peer, open := s.open(id, at)
 	name := rules.NameFor(who.ID, who.Claimed)
@@ -134,19 +136,19 @@ func (s *session) press(u update, rules access.Rules) (h outcome) {
 		text = "Only these may answer: " + strings.Join(q.Answerers(s.cfg.People), ", ")
 	default:
 		text = q.Options[n-1]
-		h.line = s.line(s.idOf(u), c.Message, at, name)
+		h.line = s.line(s.idOf(u), under, at, name)
 		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+text
 		h.later(func() {
 			s.wake(at.id)
 			s.showTyping(at.peer, q.Room, at.thread)
 		})
 	}
-	reply := object{"callback_query_id": c.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
+	reply := object{"callback_query_id": pressed.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
 	h.later(func() {
 		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
-				buttons := object{"chat_id": c.Message.Chat.ID, "message_id": c.Message.ID}
+				buttons := object{"chat_id": under.Chat.ID, "message_id": under.ID}
 				_ = s.call(ctx, "editMessageReplyMarkup", buttons, new(json.RawMessage))
 			}
 		})
@@ -167,10 +169,10 @@ func shows(message string, q chat.Question) bool {
 // answer has a message that answers an open question be an answer in the question's room, which it
 // returns with the peer that hears it there. Such a message begins with the id, or replies to the
 // question's message.
-func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
+func (s *session) answer(m *models.Message, d *draft, at spot) (peer, room string) {
 	words := strings.TrimSpace(d.words)
 	id := strings.ToLower(words[:min(len(words), len("q3fa9c1"))])
-	if to := m.ReplyTo; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
+	if to := m.ReplyToMessage; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
 		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
 			id = strings.TrimSuffix(to.Text[begin+1:], ")")
 			if q, _, ok := s.open(id, at); !ok || !shows(to.Text, q.Question) {
@@ -179,7 +181,7 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 			words = id + " " + words
 		}
 	}
-	if m.foreign() || !chat.ValidQuestionID(id) {
+	if foreign(m) || !chat.ValidQuestionID(id) {
 		return at.peer, at.room
 	}
 	q, peer, ok := s.open(id, at)

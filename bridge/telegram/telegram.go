@@ -39,6 +39,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-telegram/bot/models"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
@@ -162,7 +163,7 @@ type session struct {
 
 	// seen has the texts of the newest messages, for the poll loop alone: Telegram tells of edits that change nothing.
 	seen map[messageID]string
-	me   atomic.Pointer[user]
+	me   atomic.Pointer[models.User]
 
 	strangers *rate.Limiter // of answers to them
 	denials   *rate.Limiter // of lines in the log that tell of strangers
@@ -237,6 +238,6 @@ func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*se
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),
 		running:   map[string]*delivery{},
 	}
-	s.me.Store(&user{})
+	s.me.Store(&models.User{})
 	return s, nil
 }
