@@ -1,38 +1,89 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"time"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/llm"
+	"lethe/bridge/report"
 )
 
-// topPace is how often lethe top looks.
-const topPace = time.Second
-
-func (p *program) agentsCommand(c call) error {
-	p.refresh(c)
-	return p.agents()
-}
-
-func (p *program) agents() error {
-	all, err := p.look.Agents()
-	return p.words("agents", all, err)
-}
-
-// topCommand prints the identities until the person leaves.
-func (p *program) topCommand(c call) error {
-	if p.json || !p.interactive() {
-		return p.agentsCommand(c)
+func newAgentsCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "agents",
+		Short: "List identities with their state, size, tokens and cost",
+		Long: `A child stands below the identity that it works for. Below the table is what each waits for,
+and the results of children.`,
+		RunE: app.withHome(func(ctx context.Context, _ []string) error {
+			return runAgents(ctx, app)
+		}),
 	}
-	p.refresh(c)
-	for {
-		fmt.Fprint(p.out, "\x1b[H\x1b[J") // to the top of the screen, and clear it
-		if err := p.agents(); err != nil {
-			return err
+}
+
+func runAgents(ctx context.Context, app *app) error {
+	app.refresh(ctx)
+	all, err := app.look.Agents()
+	if err != nil {
+		return err
+	}
+	return app.show(all, func(out io.Writer) { writeAgents(out, app, all) })
+}
+
+func writeAgents(out io.Writer, app *app, all []report.Agent) {
+	if len(all) == 0 {
+		fmt.Fprintf(out, "no identities yet; boot one with: %s\n", app.lethe(""))
+		return
+	}
+	rows := newTable("NAME", "SELF", "STATE", "MODEL", "ROOMS", "TURNS", "LIFE", "CONTEXT", "TOKENS IN/CACHED/OUT", "USD")
+	for _, agent := range all {
+		state := agent.State
+		if agent.Host != "" {
+			state = "at " + agent.Host
 		}
-		select {
-		case <-c.Done():
-			return nil
-		case <-time.After(topPace):
+		context := "-"
+		if agent.ContextLimit != 0 {
+			context = fmt.Sprintf("%d/%dk", agent.ContextTokens/1000, agent.ContextLimit/1000)
 		}
+		rows.row(agent.Indent+agent.Name, fmt.Sprintf("%.16s", agent.Self), state, agent.Model, agent.Rooms, agent.Turns,
+			fmt.Sprintf("%d KiB", (agent.LifeBytes+1023)>>10), context,
+			fmt.Sprintf("%d/%d/%d", agent.InputTokens, agent.CachedTokens, agent.OutputTokens),
+			llm.Dollars(agent.Model, agent.CostUSD))
+	}
+	rows.write(out)
+	for _, agent := range all {
+		writeDoing(out, agent)
+	}
+}
+
+// writeDoing tells what an identity waits for, does beside the talk, and is troubled by.
+func writeDoing(out io.Writer, agent report.Agent) {
+	tell := func(format string, args ...any) { fmt.Fprintln(out, agent.Name+fmt.Sprintf(format, args...)) }
+	if agent.Error != "" {
+		tell(": %s", oneLine(agent.Error))
+	}
+	if !agent.SilentSince.IsZero() {
+		tell(": nothing has come from the model for %s", since(agent.SilentSince))
+	}
+	if work := agent.Work; work != nil {
+		result := ""
+		if work.Result != "" {
+			result = ": " + oneLine(work.Result)
+		}
+		tell(": %s in room %s%s", work.State, work.Room, result)
+	}
+	if doing := agent.Doing(); agent.PID != 0 && doing != "" {
+		tell(": %s", oneLine(doing))
+	}
+	for _, job := range agent.Jobs {
+		tell(": job %d runs for %s: %s", job.ID, since(job.Began), oneLine(job.Command))
+	}
+	for _, question := range agent.Questions {
+		tell(" asks %s in %s: %s", question.ID, question.Room, oneLine(question.Text))
+	}
+	for _, trouble := range agent.Trouble {
+		tell(": %s", oneLine(trouble))
 	}
 }

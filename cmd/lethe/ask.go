@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,8 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/config"
-	"lethe/agent/events"
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/blobs"
@@ -22,88 +22,168 @@ import (
 	"lethe/bridge/serve/backend"
 	"lethe/internal/durable"
 	"lethe/internal/picture"
-	"lethe/internal/screen"
 )
 
-// askCommand asks the identity that the first of several words names, or the one of the flags, or the default one.
-func (p *program) askCommand(c call) error {
-	words, once := c.args, c.is("once")
-	if len(words) > 1 && p.runs.name == "" && !once {
-		if id, err := p.home.Find(words[0]); err == nil {
-			p.runs.name, words = id.Name, words[1:]
+// askOptions are the flags of lethe ask.
+type askOptions struct {
+	once    bool
+	timeout time.Duration
+}
+
+func newAskCommand(app *app) *cobra.Command {
+	var options askOptions
+	cmd := &cobra.Command{
+		Use:   "ask [NAME] [TEXT...|-]",
+		Short: "Ask an identity once and print the answer",
+		Long: `Ask says something to the default identity, or to the one that is named, waits until
+its turn has ended, and prints what it said. If the identity is not running, it is resumed
+for that long; where there is none yet, or with --new, one is booted.
+
+The text is the arguments; - is standard input. What comes through a pipe follows the
+text: < /dev/null leaves it out. An argument @FILE attaches a file, such as a picture.
+
+With --once a new identity in a home of its own answers, and nothing of it stays.
+
+If the identity asks something back, that is the answer; lethe answer, or the next ask, answers
+it. With --json one object says who answered in which room and turn, what it cost, and the
+hash of the answer.`,
+		Example: `  lethe ask "what did I say about the deploy key?"
+  lethe ask ada --json < question.md
+  lethe ask ada "what is this?" @photo.png
+  git diff | lethe ask --once "what could go wrong here?"`,
+		RunE: app.makingHome(func(ctx context.Context, args []string) error {
+			return runAsk(ctx, app, options, args)
+		}),
+	}
+	app.runs.addTo(cmd.Flags())
+	flags := cmd.Flags()
+	flags.BoolVar(&options.once, "once", false, "ask a new identity in a home that is removed afterwards")
+	flags.DurationVar(&options.timeout, "timeout", 0,
+		"wait for answers at most for this `DURATION`, such as 90s (default: no bound)")
+	return cmd
+}
+
+// runAsk asks the identity that the first of several words names, or the one of the flags, or the default one.
+func runAsk(ctx context.Context, app *app, options askOptions, args []string) error {
+	if options.once {
+		return askStranger(ctx, app, options, args)
+	}
+	if len(args) > 1 && app.runs.name == "" {
+		if id, err := app.home.Find(args[0]); err == nil {
+			app.runs.name, args = id.Name, args[1:]
 		}
 	}
-	p.timeout = c.lasts("timeout")
-	if once {
-		return p.askStranger(c, words)
-	}
-	text, err := p.question(words)
+	text, err := readQuestion(app, args)
 	if err != nil {
 		return err
 	}
-	return p.ask(c, text)
+	return askMeant(ctx, app, text, options.timeout)
+}
+
+// askMeant asks the identity of the flags, or the default one, which runs meanwhile.
+func askMeant(ctx context.Context, app *app, text string, timeout time.Duration) error {
+	return app.talk(ctx, func(identity *host.Identity, banner string) error {
+		app.tell(banner)
+		return await(ctx, app, inquiry{app.roomOf(identity.Identity), text, timeout}, identity)
+	})
+}
+
+// askStranger asks a new identity in a home that is removed afterwards.
+func askStranger(ctx context.Context, app *app, options askOptions, args []string) (err error) {
+	if app.runs.name != "" {
+		return usagef("--once asks a new identity; leave out --name")
+	}
+	dir, err := os.MkdirTemp("", "lethe-once-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if app.home, err = home.Open(dir); err != nil {
+		return err
+	}
+	app.settings.DefaultIdentity, app.settings.Reviewer = "", config.Reviewer{}
+	text, err := readQuestion(app, args)
+	if err != nil {
+		return err
+	}
+	return askMeant(ctx, app, text, options.timeout)
 }
 
 // maxMessage bounds one message, in bytes.
 const maxMessage = 16 << 20
 
-// question is what the arguments and the pipe say. An argument @FILE attaches a file.
-func (p *program) question(words []string) (_ string, err error) {
+// readQuestion returns what the arguments and the pipe say. An argument @FILE attaches a file.
+func readQuestion(app *app, args []string) (string, error) {
+	words := slices.Clone(args)
 	for i, word := range words {
-		if path, ok := strings.CutPrefix(word, "@"); ok && !strings.Contains(path, " ") {
-			words[i], err = p.attach(path)
+		path, isFile := strings.CutPrefix(word, "@")
+		if !isFile || strings.Contains(path, " ") {
+			continue
 		}
+		tag, err := attach(app, path)
 		if err != nil {
 			return "", usageError(err)
 		}
+		words[i] = tag
 	}
 	text := strings.Join(words, " ")
 	switch {
-	case text == "" && isTerminal(p.in):
+	case text == "" && isTerminal(app.in):
 		return "", hint(usagef("what is to be asked?"), `‹ask "what is 12*7?"›`)
 	case text == "-" || text == "":
-		return p.readMessage("")
+		return readMessage(app, "")
+	case isPipe(app.in):
+		return readMessage(app, text)
 	}
-	if f, ok := p.in.(*os.File); ok {
-		if fi, err := f.Stat(); err == nil && fi.Mode()&fs.ModeNamedPipe != 0 {
-			return p.readMessage(text)
-		}
-	}
-	return asText(text)
+	return checkText(text)
 }
 
-// attach makes a file a blob, and returns what a line says of it.
-func (p *program) attach(path string) (tag string, err error) {
-	data, err := durable.ReadWhole(path, backend.MaxFile)
-	store, bad := blobs.Open(p.home.Blobs())
-	if err = cmp.Or(err, bad); err == nil {
-		file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: picture.MediaType("", path, data)}
-		_, tag, err = file.Put(store, time.Now(), p.settings.UserName(), data)
+func isPipe(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	if !ok {
+		return false
 	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+// attach makes a file a blob, and returns the tag that a line shows of it.
+func attach(app *app, path string) (tag string, err error) {
+	data, err := durable.ReadWhole(path, backend.MaxFile)
+	if err != nil {
+		return "", err
+	}
+	store, err := blobs.Open(app.home.Blobs())
+	if err != nil {
+		return "", err
+	}
+	file := bridge.File{Kind: "file", Name: filepath.Base(path), Mime: picture.MediaType("", path, data)}
+	_, tag, err = file.Put(store, time.Now(), app.settings.UserName(), data)
 	return tag, err
 }
 
-// readMessage is a text, and behind it all that comes in.
-func (p *program) readMessage(text string) (string, error) {
+// readMessage returns a text, and behind it all that comes in.
+func readMessage(app *app, text string) (string, error) {
 	late := time.AfterFunc(2*time.Second, func() {
-		p.note("reading standard input until it ends; < /dev/null leaves it out")
+		app.note("reading standard input until it ends; < /dev/null leaves it out")
 	})
 	defer late.Stop()
-	data, err := io.ReadAll(io.LimitReader(p.in, maxMessage+1))
+	data, err := io.ReadAll(io.LimitReader(app.in, maxMessage+1))
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
 	if len(data) > maxMessage {
 		return "", fmt.Errorf("read message: longer than %d bytes", maxMessage)
 	}
-	more := strings.TrimRight(string(data), "\r\n")
-	if strings.TrimSpace(more) != "" && text != "" {
+	piped := strings.TrimRight(string(data), "\r\n")
+	if strings.TrimSpace(piped) != "" && text != "" {
 		text += "\n\n"
 	}
-	return asText(text + more)
+	return checkText(text + piped)
 }
 
-func asText(text string) (string, error) {
+// checkText refuses what cannot be asked.
+func checkText(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", usagef("there is nothing to ask: the text is empty")
 	}
@@ -112,138 +192,4 @@ func asText(text string) (string, error) {
 			"name its path in the question, and give what it says as text")
 	}
 	return text, nil
-}
-
-// ask asks the identity of the flags, or the default one, which runs meanwhile.
-func (p *program) ask(ctx context.Context, text string) error {
-	return p.talk(ctx, func(i *host.Identity, banner string) error {
-		p.tell(banner)
-		return p.await(ctx, text, p.roomOf(i.Identity), i)
-	})
-}
-
-// askStranger asks a new identity in a home that is removed afterwards.
-func (p *program) askStranger(ctx context.Context, words []string) (err error) {
-	if p.runs.name != "" {
-		return usagef("--once asks a new identity; leave out --name")
-	}
-	dir, err := os.MkdirTemp("", "lethe-once-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if p.home, err = home.Open(dir); err != nil {
-		return err
-	}
-	p.settings.DefaultIdentity, p.settings.Reviewer = "", config.Reviewer{}
-	text, err := p.question(words)
-	if err != nil {
-		return err
-	}
-	return p.ask(ctx, text)
-}
-
-// askRoom asks whoever hears a room.
-func (p *program) askRoom(ctx context.Context, text string, room string) error {
-	p.look.AwaitListener(ctx, room)
-	there := slices.DeleteFunc(p.look.Hearers(room), func(id home.Identity) bool {
-		_, running := home.Running(id)
-		return !running
-	})
-	if len(there) == 0 {
-		return hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room), "%sstart one with: %s",
-			p.nearestRoom(room), p.howToHear(room))
-	}
-	return p.attached(there, func(all []*host.Identity) error { return p.await(ctx, text, room, all...) })
-}
-
-// attached has f deal with identities that other processes run.
-func (p *program) attached(ids []home.Identity, f func([]*host.Identity) error) error {
-	h, err := host.Look(p.home, p.settings.Settings, host.Options{})
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	var all []*host.Identity
-	for _, id := range ids {
-		all = append(all, h.Of(id))
-	}
-	return f(all)
-}
-
-var (
-	// errTimeout: the answer was not in when the time had passed.
-	errTimeout = errors.New("wait for an answer: timed out")
-	// errNoAnswer: the identity took its turn and had nothing to say.
-	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
-)
-
-// await says the question, and prints what each of the identities answers.
-func (p *program) await(ctx context.Context, text string, room string, all ...*host.Identity) error {
-	if p.timeout != 0 {
-		bounded, end := context.WithTimeoutCause(ctx, p.timeout, errTimeout)
-		defer end()
-		ctx = bounded
-	}
-	var asked []*host.Asked
-	for _, i := range all {
-		a, err := i.Ask(room)
-		if errors.Is(err, host.ErrNotHeard) {
-			return hint(err, "rooms are named when it starts: %s", p.howToHear(room))
-		}
-		if err != nil {
-			return err
-		}
-		asked = append(asked, a)
-	}
-	line, err := host.Post(p.home, room, p.settings.UserName(), text)
-	if err != nil {
-		return err
-	}
-	var fault error
-	answered := false
-	for _, a := range asked {
-		r, err := a.Await(ctx, line, p.trouble)
-		answered = answered || r.Text != ""
-		if errors.Is(err, host.ErrStopped) {
-			err = hint(err, "start it with: %s", p.howToHear(room))
-		}
-		fault = errors.Join(fault, p.printReply(r), err, p.unfinished(r))
-	}
-	if !answered && fault == nil {
-		return errNoAnswer
-	}
-	return fault
-}
-
-// trouble says why it takes so long.
-func (p *program) trouble(e events.Event) error {
-	if e.Type == events.Error {
-		p.note("%s waits: %s", e.Agent, e.Text)
-	}
-	return nil
-}
-
-// printReply prints what was said.
-func (p *program) printReply(r host.Reply) (err error) {
-	switch {
-	case r.Text == "":
-	case p.json:
-		printLine(p.out, r)
-	default:
-		_, err = fmt.Fprintln(p.out, screen.Sanitize(r.Text))
-	}
-	return err
-}
-
-// unfinished says what a reply lacks.
-func (p *program) unfinished(r host.Reply) error {
-	if q := r.Question; q != nil && !p.json {
-		p.note("%s waits for the answer; give it with: %s", r.Name,
-			p.lethe("answer %s %s", q.ID, quoted(cmp.Or(append(q.Options, "TEXT")[0], "TEXT"))))
-	}
-	if r.Ended != "" {
-		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", r.Name, r.Ended)
-	}
-	return nil
 }

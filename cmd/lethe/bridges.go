@@ -1,114 +1,75 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
+	"io"
 	"strings"
-	"sync"
-	"time"
 
-	"lethe/agent/tools"
+	"github.com/spf13/cobra"
+
 	"lethe/bridge"
-	"lethe/bridge/serve"
-	"lethe/bridge/serve/backend"
-	"lethe/bridge/telegram"
-	"lethe/internal/child"
 )
 
-func (p *program) bridgesCommand(call) error {
-	all, err := bridge.ReadHealth(p.home.Dir)
-	return cmp.Or(p.words("bridges", all, err), sick(all))
+func newBridgesCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "bridges",
+		Short: "List bridges with their health and the lines that wait",
+		Long: `Bridges lists the bridges of this home with the time of the last successful exchange
+with the other side, the lines that wait to go out and in, and the last error. It
+fails when one of them is deaf (it runs and reaches nobody), late (an error has
+gone on for more than five minutes), has died, was stopped with lines waiting, or cannot
+be told: fit for a monitor.`,
+		RunE: app.withHome(func(context.Context, []string) error {
+			return runBridges(app)
+		}),
+	}
 }
 
-// ago says how long ago a time was.
-func ago(at time.Time) string {
-	if at.IsZero() {
-		return "never"
+func runBridges(app *app) error {
+	all, err := bridge.ReadHealth(app.home.Dir)
+	if err != nil {
+		return err
 	}
-	return tools.Span(max(0, time.Since(at))) + " ago"
+	err = app.show(all, func(out io.Writer) { writeBridges(out, app, all) })
+	if err != nil {
+		return err
+	}
+	return sick(all)
+}
+
+func writeBridges(out io.Writer, app *app, all []bridge.Health) {
+	if len(all) == 0 {
+		fmt.Fprintf(out, "no bridges yet; docs/telegram.md tells how to set one up. In a terminal, talk with: %s\n",
+			app.lethe("chat"))
+		return
+	}
+	rows := newTable("NAME", "STATE", "PID", "LAST EXCHANGE", "WAITING OUT/IN", "UNREACHABLE", "LAST ERROR")
+	for _, health := range all {
+		pid, fault := 0, ""
+		if health.Runs() {
+			pid = health.PID
+		}
+		if health.Error != "" {
+			fault = fmt.Sprintf("%s: %s", ago(health.ErrorAt), health.Error)
+		}
+		rows.row(health.Name, health.State, nonzero(pid), ago(health.Exchanged),
+			fmt.Sprintf("%d/%d", health.Out, health.In), health.Unreachable, fault)
+	}
+	rows.write(out)
 }
 
 // sick is an error when a bridge needs somebody to look at it.
 func sick(all []bridge.Health) error {
 	var bad []string
-	for _, h := range all {
-		if why := h.Ailment(); why != "" {
-			bad = append(bad, h.Name+" is "+why)
+	for _, health := range all {
+		if why := health.Ailment(); why != "" {
+			bad = append(bad, health.Name+" is "+why)
 		}
 	}
 	if len(bad) == 0 {
 		return nil
 	}
 	return errors.New("bridges: " + strings.Join(bad, ", "))
-}
-
-// companions are the bridges that the daemon can keep beside itself.
-var companions = []string{telegram.Name, backend.Name}
-
-// children are the processes that the daemon keeps beside itself. What one of
-// them needs and is not there is told before anything starts.
-func (p *program) children(names []string) (out []child.Process, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program to run bridges: %w", err)
-	}
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
-		args, token := []string{"serve"}, ""
-		switch name {
-		case telegram.Name:
-			args, token = []string{"bridge", name}, botToken
-			_, err = p.token()
-		case backend.Name: // its token is made here, so that this process strikes it out, too
-			_, err = serve.Token(p.home.Dir)
-		default:
-			err = usagef("--with %s: there is no such bridge, only %s", name, strings.Join(companions, ", "))
-		}
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--home", p.home.Dir, fmt.Sprintf("--verbose=%t", p.verbose), fmt.Sprintf("--json=%t", p.json))
-		out = append(out, child.Process{
-			Name: name, Path: exe, Args: args, Env: bridgeEnv(os.Environ(), token), Log: p.logTo(p.err), Output: p.err,
-			Permanent: func(exit int) bool {
-				return slices.Contains([]int{exitUsage, exitNoKey, exitCorrupt, exitNewer}, exit)
-			},
-		})
-	}
-	return out, nil
-}
-
-// bridgeEnv is the environment of a bridge: what it takes to reach the network, and the
-// variable of its own token, but no key of the model.
-func bridgeEnv(env []string, token string) []string {
-	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GORACE",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", token}
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return !slices.Contains(keep, strings.ToUpper(name)) && !strings.HasPrefix(name, "LC_")
-	})
-}
-
-// beside runs f, and the children as long as it lasts. A child that cannot be
-// kept is told of, and f goes on.
-func (p *program) beside(ctx context.Context, children []child.Process, f func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var kept sync.WaitGroup
-	for _, c := range children {
-		kept.Go(func() {
-			err := c.Run(ctx)
-			self := strings.Join(c.Args[:slices.Index(c.Args, "--home")], " ")
-			if err != nil {
-				p.report(hint(err, "mend it and start the daemon again, or run the bridge by itself: ‹%s›", self))
-			}
-		})
-	}
-	err := f(ctx)
-	cancel()
-	kept.Wait()
-	return err
 }

@@ -25,10 +25,7 @@ func TestBridgesShow(t *testing.T) {
 	} {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
-		p := &program{out: &out}
-		if err := p.words("bridges", []bridge.Health{c.h}, nil); err != nil {
-			t.Fatal(err)
-		}
+		writeBridges(&out, new(app), []bridge.Health{c.h})
 		_, row, _ := strings.Cut(out.String(), "\n")
 		if cells := strings.Fields(row); len(cells) < 3 || cells[1] != c.shown || (cells[2] == "4711") != c.h.Runs() {
 			t.Errorf("%+v is shown as %s", c.h, row)

@@ -1,11 +1,57 @@
 package main
 
-func (p *program) budgetCommand(c call) error {
-	all, err := p.look.Budgets()
-	if err == nil && len(c.args) > 0 {
-		id, err := p.find(c.arg(0))
-		b := all.Of(id.Self)
-		return p.words("budget", b, err, all.Day)
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"lethe/bridge/report"
+)
+
+func newBudgetCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "budget [NAME]",
+		Short: "Print what identities have spent, and what is left of their limits",
+		RunE: app.withHome(func(_ context.Context, args []string) error {
+			return runBudget(app, args)
+		}),
 	}
-	return p.words("budgets", all, err, all.Day)
+}
+
+func runBudget(app *app, args []string) error {
+	all, err := app.look.Budgets()
+	if err != nil {
+		return err
+	}
+	if len(args) > 0 {
+		id, err := app.find(args[0])
+		if err != nil {
+			return err
+		}
+		spent := all.Of(id.Self)
+		return app.show(spent, func(out io.Writer) { writeBudget(out, spent, all.Day) })
+	}
+	return app.show(all, func(out io.Writer) {
+		for _, spent := range all.Identities {
+			writeBudget(out, spent, all.Day)
+		}
+		fmt.Fprintln(out, all.Home.Left())
+	})
+}
+
+func writeBudget(out io.Writer, spent report.Budget, day string) {
+	fmt.Fprintf(out, "%s on %s\n", spent.Name, day)
+	for _, line := range spent.Lines {
+		fmt.Fprintf(out, "  %s\n", line.Left())
+	}
+	if part := spent.Children; part.Life != 0 {
+		fmt.Fprintf(out, "  of that its children: today %s, this month %s, in all %s\n", part.Day, part.Month, part.Life)
+	}
+	for _, line := range spent.Applies {
+		if line.Who != spent.Name {
+			fmt.Fprintf(out, "  also applies: %s\n", line)
+		}
+	}
 }

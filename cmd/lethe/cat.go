@@ -2,53 +2,83 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/internal/screen"
 )
 
-func (p *program) catCommand(c call) error {
-	meta, raw := c.is("meta"), c.is("raw")
-	if meta && raw {
-		return usagef("--meta and --raw exclude each other")
-	}
-	store, err := p.store()
-	if err != nil {
-		return err
-	}
-	ref, err := p.hashIn(c.arg(0))
-	if err != nil {
-		return err
-	}
-	b, err := store.Find(ref)
-	if err != nil {
-		return err
-	}
-	if meta {
-		return p.print(report.BlobOf(b), "hash: %s\n%s", b.Hash, screen.Sanitize(string(blobs.Encode(b.Meta, nil))))
-	}
-	read := report.Read(b)
-	text := cmp.Or(read.Text, read.Body)
-	if raw {
-		text = read.Body
-	}
-	if isTerminal(p.out) { // a pipe gets the bytes as they are
-		text = screen.Sanitize(text)
-	}
-	return p.print(read, "%s", text)
+// catOptions are the flags of lethe cat.
+type catOptions struct {
+	meta bool
+	raw  bool
 }
 
-// hashIn takes the hash out of what a person gave: hash=3fa9…, a whole ref, a question's id, or the bare digits.
-func (p *program) hashIn(arg string) (string, error) {
-	ref := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(arg, "hash=")), "q")
-	if refs := blobs.ParseRefs(arg); len(refs) == 1 {
-		ref = refs[0].Hash
+func newCatCommand(app *app) *cobra.Command {
+	var options catOptions
+	cmd := &cobra.Command{
+		Use:   "cat REF",
+		Short: "Print a stored text: an answer, a result, a summary",
+		Long: `Cat prints the text that is stored under a hash, or the beginning of one, and checks
+it against the hash. An answer of the model is printed as text, followed by its calls
+of tools; --raw prints it as it is stored, with the reasoning.`,
+		Example: `  lethe cat 3fa9c0d2e1b4a5f6
+  lethe cat --meta 3fa9c0d2e1b4a5f6`,
+		RunE: app.withHome(func(_ context.Context, args []string) error {
+			return runCat(app, options, args)
+		}),
 	}
-	if len(ref) < blobs.MinPrefix || len(ref) > 64 || strings.Trim(ref, "0123456789abcdef") != "" {
-		err := usagef("%q is not the hash of a stored text", arg)
+	flags := cmd.Flags()
+	flags.BoolVar(&options.meta, "meta", false, "print the description instead: hash, time, gist, parent")
+	flags.BoolVar(&options.raw, "raw", false, "print the bytes as they are stored")
+	return cmd
+}
+
+func runCat(app *app, options catOptions, args []string) error {
+	if options.meta && options.raw {
+		return usagef("--meta and --raw exclude each other")
+	}
+	store, err := app.store()
+	if err != nil {
+		return err
+	}
+	ref, err := parseHash(args[0])
+	if err != nil {
+		return err
+	}
+	blob, err := store.Find(ref)
+	if err != nil {
+		return err
+	}
+	if options.meta {
+		meta := screen.Sanitize(string(blobs.Encode(blob.Meta, nil)))
+		return app.print(report.BlobOf(blob), "hash: %s\n%s", blob.Hash, meta)
+	}
+	read := report.Read(blob)
+	text := cmp.Or(read.Text, read.Body)
+	if options.raw {
+		text = read.Body
+	}
+	if isTerminal(app.out) { // a pipe gets the bytes as they are
+		text = screen.Sanitize(text)
+	}
+	return app.print(read, "%s", text)
+}
+
+// parseHash takes the hash out of what a person gave: hash=3fa9…, a whole ref, a question's id, or the bare digits.
+func parseHash(text string) (string, error) {
+	hash := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(text, "hash=")), "q")
+	if refs := blobs.ParseRefs(text); len(refs) == 1 {
+		hash = refs[0].Hash
+	}
+	rightLength := blobs.MinPrefix <= len(hash) && len(hash) <= 64
+	if !rightLength || strings.Trim(hash, "0123456789abcdef") != "" {
+		err := usagef("%q is not the hash of a stored text", text)
 		return "", hint(err, "give at least %d hex digits of a hash; ‹life› lists them", blobs.MinPrefix)
 	}
-	return ref, nil
+	return hash, nil
 }

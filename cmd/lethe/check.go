@@ -6,91 +6,187 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/home"
 	"lethe/cmd/lethe/check"
 	"lethe/internal/durable"
 	"lethe/life"
 )
 
-func (p *program) checkCommand(c call) error {
-	names, against, checkpoint := c.args, c.text("against"), c.is("checkpoint")
-	one := checkpoint || against != ""
-	if one && len(names) > 1 {
+// checkOptions are the flags of lethe check.
+type checkOptions struct {
+	against    string
+	checkpoint bool
+	repair     bool
+}
+
+func newCheckCommand(app *app) *cobra.Command {
+	var options checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [NAME]...",
+		Short: "Check that nothing was altered, damaged or lost, and mend it",
+		Long: `Check holds identities, or the whole home, against what was written: stored texts against their
+hashes, LIFE line by line and against its seals, which the key of the home has signed, each epoch
+against the lines before it, rooms, links, modes and what crashes have left. It says what is
+wrong, what that means and what --repair would do. It changes nothing, and identities
+may run. With --repair it mends what it can; it moves files to lost+found in the home
+and deletes none.
+
+Who has the key, or cuts LIFE back to an earlier seal, is found only with a checkpoint that
+you have kept somewhere else.`,
+		Example: `  lethe check
+  lethe check ada --checkpoint > ada.checkpoint   # keep it elsewhere, or send it to somebody
+  lethe check ada --against ada.checkpoint        # what it states must be there, unaltered
+  lethe check --repair`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			app.asIs = !options.repair
+			if err := app.prepare(cmd, false); err != nil {
+				return err
+			}
+			return runCheck(app, options, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.against, "against", "",
+		"a checkpoint in `FILE`, or - for standard input: it has to go on from there")
+	flags.BoolVar(&options.checkpoint, "checkpoint", false,
+		"print the newest checkpoint of one life, if no fault is found")
+	flags.BoolVar(&options.repair, "repair", false, "mend what can be mended; no identity may run")
+	return cmd
+}
+
+func runCheck(app *app, options checkOptions, args []string) error {
+	ofOne := options.checkpoint || options.against != ""
+	if ofOne && len(args) > 1 {
 		return usagef("a checkpoint is of one life: name one")
 	}
-	if one && len(names) == 0 {
-		names = []string{""}
+	if ofOne && len(args) == 0 {
+		args = []string{""}
 	}
-	var o check.Options
-	for _, name := range names {
-		id, err := p.find(name)
+	var request check.Options
+	for _, name := range args {
+		id, err := app.find(name)
 		if err != nil {
 			return err
 		}
-		o.Lives = append(o.Lives, id)
+		request.Lives = append(request.Lives, id)
 	}
-	store, err := p.store()
-	if err == nil && against != "" {
-		var from life.Checkpoint
-		from, err = p.readCheckpoint(against)
-		if id := o.Lives[0]; err == nil && from.Self != id.Self {
-			err = usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
-		}
-		o.Against = &from
-	}
+	store, err := app.store()
 	if err != nil {
 		return err
 	}
-	began, show := time.Now(), p.progress()
-	o.Tell = func(blobs, of int, bytes int64) {
+	if options.against != "" {
+		from, err := readCheckpoint(app, options.against, request.Lives[0])
+		if err != nil {
+			return err
+		}
+		request.Against = &from
+	}
+	began, show := time.Now(), app.progress()
+	request.Tell = func(blobs, of int, bytes int64) {
 		speed := float64(bytes) / 1e6 / time.Since(began).Seconds()
 		show(int64(blobs), int64(of), "%d of %d blobs, %.0f MB/s", blobs, of, speed)
 	}
-	var r *check.Report
+	var found *check.Report
 	mended := []check.Finding{}
-	if c.is("repair") {
-		mended, r, err = check.Repair(p.home, store, o)
+	if options.repair {
+		mended, found, err = check.Repair(app.home, store, request)
 	} else {
-		r, err = check.Home(p.home, store, o)
+		found, err = check.Home(app.home, store, request)
 	}
-	switch {
-	case err == nil && checkpoint && r.Faults == 0 && !p.json:
-		life := r.Proofs[0]
-		if life.Seals == 0 {
-			return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", life.Name)
-		}
-		fmt.Fprint(p.out, life.Checkpoint)
-		return nil
-	case r != nil:
-		err = errors.Join(err, p.printCheck(r, mended, o))
+	if err == nil && options.checkpoint && found.Faults == 0 && !app.json {
+		return printCheckpoint(app, found.Proofs[0])
 	}
-	if err == nil && r.Faults > 0 {
-		err = fmt.Errorf("check %s: %w: faults: %d", p.home.Dir, home.ErrCorrupt, r.Faults)
-		err = hint(err, "‹check --repair› mends what can be mended; docs/check.md says what each fault means")
+	if found != nil {
+		err = errors.Join(err, showCheck(app, found, mended, request.Against))
+	}
+	if err == nil && found.Faults > 0 {
+		err = fmt.Errorf("check %s: %w: faults: %d", app.home.Dir, home.ErrCorrupt, found.Faults)
+		return hint(err, "‹check --repair› mends what can be mended; docs/check.md says what each fault means")
 	}
 	return err
 }
 
-func (p *program) printCheck(r *check.Report, mended []check.Finding, o check.Options) error {
-	return p.words("check", struct {
-		*check.Report
-		Mended    []check.Finding `json:"mended,omitempty"`
-		Leftovers int             `json:"-"`
-	}{r, mended, len(r.Findings) - r.Faults}, nil, o.Against)
+func printCheckpoint(app *app, verdict check.Verdict) error {
+	if verdict.Seals == 0 {
+		return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", verdict.Name)
+	}
+	_, err := fmt.Fprint(app.out, verdict.Checkpoint)
+	return err
 }
 
-func (p *program) readCheckpoint(path string) (c life.Checkpoint, err error) {
+// readCheckpoint reads a checkpoint of an identity from a file; - is standard input.
+func readCheckpoint(app *app, path string, id home.Identity) (life.Checkpoint, error) {
+	const most = 1 << 12
 	var text []byte
+	var err error
 	if path == "-" {
-		text, err = io.ReadAll(io.LimitReader(p.in, 1<<12))
+		text, err = io.ReadAll(io.LimitReader(app.in, most))
 	} else {
-		text, err = durable.ReadWhole(path, 1<<12)
-	}
-	if err == nil {
-		c, err = life.ParseCheckpoint(string(text))
+		text, err = durable.ReadWhole(path, most)
 	}
 	if err != nil {
-		err = usagef("read checkpoint %s: %w", path, err)
+		return life.Checkpoint{}, usagef("read checkpoint %s: %w", path, err)
 	}
-	return c, err
+	from, err := life.ParseCheckpoint(string(text))
+	if err != nil {
+		return from, usagef("read checkpoint %s: %w", path, err)
+	}
+	if from.Self != id.Self {
+		return from, usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
+	}
+	return from, nil
+}
+
+func showCheck(app *app, found *check.Report, mended []check.Finding, against *life.Checkpoint) error {
+	value := struct {
+		*check.Report
+		Mended []check.Finding `json:"mended,omitempty"`
+	}{found, mended}
+	return app.show(value, func(out io.Writer) {
+		for _, finding := range mended {
+			fmt.Fprintf(out, "mended    %s: %s\n", finding.Where, oneLine(finding.What))
+		}
+		for _, finding := range found.Findings {
+			fmt.Fprintf(out, "%-9s %s: %s\n", finding.Level, finding.Where, oneLine(finding.What))
+			fmt.Fprintf(out, "          %s: %s.\n", finding.Kind, finding.Means)
+			fmt.Fprintf(out, "          --repair: %s.\n", finding.Repair)
+		}
+		for _, verdict := range found.Proofs {
+			if verdict.Fault == nil {
+				writeVerdict(out, verdict, against)
+			}
+		}
+		fmt.Fprintf(out, "identities: %d, lines: %d, blobs: %d (%s); faults: %d, leftovers: %d\n", found.Lives, found.Lines,
+			found.Blobs, megabytes(found.Bytes), found.Faults, len(found.Findings)-found.Faults)
+	})
+}
+
+// writeVerdict says how much of a life is proven. against is a checkpoint that it goes on from, or nil.
+func writeVerdict(out io.Writer, verdict check.Verdict, against *life.Checkpoint) {
+	if verdict.Mirror {
+		fmt.Fprintf(out, "mirror    %s: the life goes on elsewhere\n", verdict.Name)
+	}
+	if verdict.Seals == 0 {
+		fmt.Fprintf(out, "unsealed  %s: nothing of its %d lines is proven yet; its next epoch or stop seals them\n",
+			verdict.Name, verdict.Lines)
+		return
+	}
+	key := "the key of another home,"
+	if verdict.Own {
+		key = "this home's key"
+	}
+	fmt.Fprintf(out, "sealed    %s: lines 1 to %d by %s %s; lines after that: %d",
+		verdict.Name, verdict.Sealed, key, verdict.Signer, verdict.Unsealed)
+	if verdict.Torn != 0 {
+		fmt.Fprintf(out, "; bytes of a torn end: %d", verdict.Torn)
+	}
+	if verdict.Erased != 0 {
+		fmt.Fprintf(out, "; erased, as sealed lines say, in %d lines and blobs", verdict.Erased)
+	}
+	if against != nil {
+		fmt.Fprintf(out, "; the checkpoint of %d lines is of this life", against.Size)
+	}
+	fmt.Fprintln(out)
 }

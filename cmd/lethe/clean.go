@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"lethe/agent/home"
 	"lethe/bridge"
@@ -18,59 +21,84 @@ var stateDirs = []string{
 	"share",
 }
 
-// cleanCommand removes what is in stateDirs, after asking.
-func (p *program) cleanCommand(c call) error {
-	all, err := p.home.List()
+// cleanOptions are the flags of lethe clean.
+type cleanOptions struct {
+	yes bool
+}
+
+func newCleanCommand(app *app) *cobra.Command {
+	var options cleanOptions
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Remove all identities, rooms and stored texts, after asking",
+		Long: `Clean removes all identities with their logs, the rooms, the stored texts and the
+state of bridges. config.toml and all files that are not Lethe's stay. This cannot be
+undone, so clean asks first.`,
+		RunE: app.withHome(func(context.Context, []string) error {
+			return runClean(app, options)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&options.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// runClean removes what is in stateDirs, after asking.
+func runClean(app *app, options cleanOptions) error {
+	all, err := app.home.List()
 	if err != nil {
 		return err
 	}
-	if err := p.noneRuns(all); err != nil {
+	if err := nothingRuns(app, all); err != nil {
 		return err
 	}
-	holds := slices.ContainsFunc(stateDirs, func(name string) bool {
-		list, _ := os.ReadDir(filepath.Join(p.home.Dir, name))
-		return len(list) > 0
-	})
-	if !holds && !p.json {
-		fmt.Fprintf(p.out, "nothing to remove in %s\n", p.home.Dir)
+	if !holdsState(app.home) && !app.json {
+		fmt.Fprintf(app.out, "nothing to remove in %s\n", app.home.Dir)
 		return nil
 	}
 	names := []string{}
 	for _, id := range all {
 		names = append(names, id.Name)
 	}
-	what := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", p.home.Dir,
+	loss := fmt.Sprintf("%s holds the identities %s, and rooms, stored texts and the state of bridges.\n", app.home.Dir,
 		cmp.Or(oneLine(strings.Join(names, ", ")), "-"))
-	if p.shared != nil {
-		what += "The store of [share] keeps what it has: lethe take brings an identity back from it.\n"
+	if app.shared != nil {
+		loss += "The store of [share] keeps what it has: lethe take brings an identity back from it.\n"
 	}
-	if err := p.confirmed(c, what, "Remove all of it"); err != nil {
+	if err := confirm(app, options.yes, loss, "Remove all of it"); err != nil {
 		return err
 	}
-	if err := p.noneRuns(all); err != nil { // one may have been started during the question
+	if err := nothingRuns(app, all); err != nil { // one may have been started during the question
 		return err
 	}
 	for _, name := range stateDirs {
-		if err := os.RemoveAll(filepath.Join(p.home.Dir, name)); err != nil {
-			return fmt.Errorf("clean %s: %w", p.home.Dir, err)
+		if err := os.RemoveAll(filepath.Join(app.home.Dir, name)); err != nil {
+			return fmt.Errorf("clean %s: %w", app.home.Dir, err)
 		}
 	}
-	return p.print(object{"home": p.home.Dir, "removed": names}, "removed.\n")
+	return app.print(object{"home": app.home.Dir, "removed": names}, "removed.\n")
 }
 
-// noneRuns fails when an identity or a bridge runs.
-func (p *program) noneRuns(ids []home.Identity) error {
+func holdsState(home home.Home) bool {
+	return slices.ContainsFunc(stateDirs, func(name string) bool {
+		list, _ := os.ReadDir(filepath.Join(home.Dir, name))
+		return len(list) > 0
+	})
+}
+
+// nothingRuns fails when an identity or a bridge runs.
+func nothingRuns(app *app, ids []home.Identity) error {
 	for _, id := range ids {
 		if _, running := home.Running(id); running {
-			return hint(fmt.Errorf("clean %s: %s is running", p.home.Dir, id.Name), "stop it first: ‹stop %s›",
-				id.Name)
+			err := fmt.Errorf("clean %s: %s is running", app.home.Dir, id.Name)
+			return hint(err, "stop it first: ‹stop %s›", id.Name)
 		}
 	}
-	all, err := bridge.ReadHealth(p.home.Dir)
-	for _, h := range all {
-		if h.Runs() {
-			return hint(fmt.Errorf("clean %s: bridge %s is running", p.home.Dir, h.Name), "stop it first: it is process %d",
-				h.PID)
+	all, err := bridge.ReadHealth(app.home.Dir)
+	for _, health := range all {
+		if health.Runs() {
+			err := fmt.Errorf("clean %s: bridge %s is running", app.home.Dir, health.Name)
+			return hint(err, "stop it first: it is process %d", health.PID)
 		}
 	}
 	return err

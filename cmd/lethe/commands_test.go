@@ -21,7 +21,7 @@ func TestCommandsPage(t *testing.T) {
 	if !found {
 		t.Fatal("docs/commands.md lacks a heading")
 	}
-	root := (&program{}).command()
+	root := newRootCommand(new(app))
 	var list strings.Builder
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&list, "\n## %s\n\n", strings.TrimSuffix(group.Title, ":"))

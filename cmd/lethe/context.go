@@ -4,72 +4,160 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/bridge/report"
+	"lethe/bridge/terminal"
 	"lethe/internal/screen"
 )
 
-func (p *program) contextCommand(c call, id home.Identity) error {
-	now, err := p.look.Context(id)
-	if c.arg(1) != "" && !c.is("compact") {
-		return usagef("%q is for --compact, which is not given", c.arg(1))
+// contextOptions are the flags of lethe context.
+type contextOptions struct {
+	compact bool
+	cost    bool
+	model   string
+}
+
+func newContextCommand(app *app) *cobra.Command {
+	var options contextOptions
+	cmd := &cobra.Command{
+		Use:   "context [NAME] [WISH]",
+		Short: "Print the context of an identity and its budget, or compact it",
+		Long: `With --compact the identity forgets now, and a WISH may say what it is to keep or to drop,
+this once: the summariser reads it.
+
+With --cost nothing is sent, and no key is needed: it tells of the next request how many
+tokens its parts have, how many of them the provider's cache has seen in this epoch, and
+the price, by the table of lethe models.`,
+		Example: `  lethe context ada
+  lethe context ada --cost --model anthropic:claude-opus-5-5
+  lethe context ada --compact "keep the decisions, drop the logs"`,
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runContext(ctx, app, options, args)
+		}),
 	}
-	if err == nil && c.is("compact") {
-		return p.compact(c, id, now.Parts, c.arg(1))
-	}
-	if err == nil && c.is("cost") {
-		has := now.State.Stable.Params.Model
-		model := llm.Settle(cmp.Or(c.text("model"), has), has, p.preset())
-		return p.words("cost", struct {
-			prompt.Parts
-			prompt.Cost
-		}{now.Parts, prompt.CostOf(now.State, now.Parts, p.known(), model, time.Now())}, nil, id.Name)
-	}
-	return p.show(now, err, func() error {
-		fmt.Fprint(p.err, p.text("parts", now.Parts, id.Name))
-		_, err := fmt.Fprint(p.out, screen.Sanitize(string(now.State.View())))
+	flags := cmd.Flags()
+	flags.BoolVar(&options.compact, "compact", false, "compact it now and print the effect")
+	flags.BoolVar(&options.cost, "cost", false, "print what the next request would cost")
+	flags.StringVar(&options.model, "model", "", "with --cost: of the next request to this `MODEL`")
+	return cmd
+}
+
+func runContext(ctx context.Context, app *app, options contextOptions, args []string) error {
+	id, err := app.find(argument(args, 0))
+	if err != nil {
 		return err
+	}
+	now, err := app.look.Context(id)
+	wish := argument(args, 1)
+	if wish != "" && !options.compact {
+		return usagef("%q is for --compact, which is not given", wish)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case options.compact:
+		return compact(ctx, app, id, now.Parts, wish)
+	case options.cost:
+		return showCost(app, id, now, options.model)
+	case app.json:
+		return app.printJSON(now)
+	}
+	writeParts(app.err, id, now.Parts)
+	_, err = fmt.Fprint(app.out, screen.Sanitize(string(now.State.View())))
+	return err
+}
+
+// showCost tells what the next request would cost with a model; "" is the one of the identity.
+func showCost(app *app, id home.Identity, now report.Context, model string) error {
+	has := now.State.Stable.Params.Model
+	model = llm.Settle(cmp.Or(model, has), has, app.preset())
+	cost := prompt.CostOf(now.State, now.Parts, app.known(), model, time.Now())
+	both := struct {
+		prompt.Parts
+		prompt.Cost
+	}{now.Parts, cost}
+	return app.show(both, func(out io.Writer) {
+		writeParts(out, id, now.Parts)
+		fmt.Fprintf(out, "with %s: about %d tokens of input, of which the provider's cache serves %d\n",
+			cost.Model, cost.Input, cost.Cached)
+		if cost.USD == 0 {
+			fmt.Fprintln(out, "nobody has told its price")
+			return
+		}
+		fmt.Fprintf(out, "%.4f USD, and %.4f with the longest answer\n", cost.USD, cost.Most)
 	})
 }
 
+// writeParts tells of the parts of the next request, each with its tokens and a bar of their share.
+func writeParts(out io.Writer, id home.Identity, parts prompt.Parts) {
+	fmt.Fprintf(out, "%s: about %d of %d tokens, epoch %d\n", id.Name, parts.Total, parts.Limit, parts.Epoch)
+	part := func(name string, tokens int, remark string) {
+		row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, parts.Limit, 20), remark)
+		fmt.Fprintln(out, strings.TrimRight(row, " "))
+	}
+	others := ""
+	if parts.Others != 0 {
+		others = fmt.Sprintf("%d of it: rules of people, and what others made", parts.Others)
+	}
+	part("system", parts.System, others)
+	part("tools", parts.Tools, "")
+	part("past", parts.Past, "what has faded, pins and MEMORY")
+	part("entries", parts.Live, fmt.Sprintf("live: %d", parts.Entries))
+	part("answer", parts.Answer, "kept free for it")
+	part("free", parts.Free(), "")
+}
+
 // compact has an identity forget now: the running one by a wish, another one by opening it for that long.
-func (p *program) compact(ctx context.Context, id home.Identity, before prompt.Parts, keep string) (err error) {
+func compact(ctx context.Context, app *app, id home.Identity, before prompt.Parts, wish string) error {
+	var err error
 	if _, running := home.Running(id); running {
-		p.note("asked %s to compact; waiting", id.Name)
-		err = report.Compact(ctx, id, keep)
+		app.note("asked %s to compact; waiting", id.Name)
+		err = report.Compact(ctx, id, wish)
 	} else {
-		err = p.compactStopped(ctx, id, keep)
+		err = compactStopped(ctx, app, id, wish)
 	}
 	if err != nil {
 		return err
 	}
-	after, err := p.look.Context(id)
+	now, err := app.look.Context(id)
 	if err != nil {
 		return err
 	}
-	both := map[string]prompt.Parts{"before": before, "after": after.Parts}
-	return p.words("compacted", both, nil, id.Name)
+	after := now.Parts
+	return app.show(map[string]prompt.Parts{"before": before, "after": after}, func(out io.Writer) {
+		if before.Epoch == after.Epoch {
+			fmt.Fprintf(out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
+			return
+		}
+		fmt.Fprintf(out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n",
+			id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
+	})
 }
 
 // compactStopped opens the identity as run would, without letting it hear.
-func (p *program) compactStopped(ctx context.Context, id home.Identity, keep string) error {
-	o := p.hostOptions(p.logTo(p.err))
-	o.Rehearse = !p.livedOnline(id)
-	h, err := host.New(p.home, p.settings.Settings, o)
+func compactStopped(ctx context.Context, app *app, id home.Identity, wish string) error {
+	options := app.hostOptions(app.logTo(app.err))
+	options.Rehearse = !app.livedOnline(id)
+	here, err := host.New(app.home, app.settings.Settings, options)
 	if err != nil {
 		return err
 	}
-	return h.Serving(ctx, func(ctx context.Context) error {
-		a, err := h.OpenAgent(id)
+	return here.Serving(ctx, func(ctx context.Context) error {
+		agent, err := here.OpenAgent(id)
 		if err != nil {
 			return err
 		}
-		defer a.Close()
-		return a.Compact(ctx, keep)
+		defer agent.Close()
+		return agent.Compact(ctx, wish)
 	})
 }

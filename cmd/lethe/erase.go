@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/journal"
@@ -16,138 +19,240 @@ import (
 	"lethe/cmd/lethe/erase"
 )
 
-// eraseCommand erases from the life of an identity, or of all.
-func (p *program) eraseCommand(c call) error {
-	request := erase.Request{Person: c.text("person"), Derived: c.is("derived"), Workspace: c.is("workspace")}
-	list, all := c.args, c.is("all")
-	ids, err := p.home.List()
-	if !all {
-		if len(list) == 0 {
-			return usagef("lethe erase needs the name of an identity, or --all")
-		}
-		ids = make([]home.Identity, 1)
-		ids[0], err = p.find(list[0])
-		list = list[1:]
-	}
-	if err == nil && (len(list) > 1 || (len(list) == 1) == (request.Person != "")) {
-		err = usagef("say what is to be erased, once: - for a text, a REF, or --person")
-	}
-	if err == nil && len(list) == 1 {
-		err = p.toErase(&request, list[0])
-	}
-	for i, id := range ids {
-		if err != nil {
-			break
-		}
-		request.Ownerless = all && i == 0
-		if err = p.erase(c, id, request); all && errors.Is(err, erase.ErrNowhere) {
-			p.note("%v", err)
-			err = nil
-		}
-	}
-	return err
-}
-
 // mostAtOnce bounds the places that one --yes erases.
 const mostAtOnce = 10_000
 
-// toErase reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked for.
-func (p *program) toErase(e *erase.Request, arg string) (err error) {
-	if arg == "-" && isTerminal(p.in) {
-		e.Text, err = p.typed(p.err, "Text to erase (it is not shown): ", true)
-		return err
+// eraseOptions are the flags of lethe erase.
+type eraseOptions struct {
+	all       bool
+	derived   bool
+	person    string
+	workspace bool
+	many      bool
+	yes       bool
+}
+
+func newEraseCommand(app *app) *cobra.Command {
+	var options eraseOptions
+	cmd := &cobra.Command{
+		Use:   "erase [NAME] [REF|TEXT|-]",
+		Short: "Erase something from a life for good, wherever it stands",
+		Long: `Erase lists every place where a life holds something, and changes nothing. With --yes it
+erases all of them, for good: [erased...] or dots stand there then. An identity that runs is
+stopped first.
+
+With - the text is read from standard input, and at a terminal not shown: so a password is
+in no shell history and no list of processes. REF erases one text, such as a tool's result,
+with its gist and its summaries; --person what somebody has said.`,
+		Example: `  lethe erase ada -                   # asks for the text; lists the places
+  pass show bank | lethe erase ada - --yes
+  lethe erase ada hash=3fa9c0d2e1b4a5f6 --yes
+  lethe erase ada --person bob --derived`,
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runErase(ctx, app, options, args)
+		}),
 	}
-	if arg == "-" {
-		text, err := io.ReadAll(io.LimitReader(p.in, 4*erase.MaxText+2))
-		e.Text = string(text)
-		return err
+	flags := cmd.Flags()
+	flags.BoolVar(&options.all, "all", false, "erase from every life of the home")
+	flags.BoolVar(&options.derived, "derived", false, "with --person: and the summaries that were made of it")
+	flags.StringVar(&options.person, "person", "", "erase what `NAME` has said in the rooms of the life")
+	flags.BoolVar(&options.workspace, "workspace", false, "erase in the files of the tools, too")
+	flags.BoolVar(&options.many, "many", false, "with --yes: more than 10,000 places, too")
+	flags.BoolVar(&options.yes, "yes", false, "erase")
+	return cmd
+}
+
+// runErase erases from the life of an identity, or of all.
+func runErase(ctx context.Context, app *app, options eraseOptions, args []string) error {
+	ids, err := app.home.List()
+	if !options.all {
+		if len(args) == 0 {
+			return usagef("lethe erase needs the name of an identity, or --all")
+		}
+		var id home.Identity
+		id, err = app.find(args[0])
+		ids, args = []home.Identity{id}, args[1:]
 	}
-	store, err := p.store()
 	if err != nil {
 		return err
 	}
-	digits, err := p.hashIn(arg)
-	isRef := strings.Contains(arg, "hash=")
-	if err == nil && (isRef || len(digits) >= 12) {
-		e.Ref, err = store.Resolve(digits)
-	}
-	if isRef || !e.Ref.IsZero() {
+	request := erase.Request{Person: options.person, Derived: options.derived, Workspace: options.workspace}
+	if err := readErasure(app, &request, args); err != nil {
 		return err
 	}
-	e.Text = arg
-	p.note("this text is in the history of your shell now; give - and type it, and it is not")
+	for i, id := range ids {
+		request.Ownerless = options.all && i == 0
+		err := eraseFrom(ctx, app, id, request, options)
+		if options.all && errors.Is(err, erase.ErrNowhere) {
+			app.note("%v", err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// erase erases from a life what a request names, if that was confirmed.
-func (p *program) erase(c call, id home.Identity, request erase.Request) error {
-	store := p.look.Store
-	f, err := erase.Find(p.home, store, id, request)
+// readErasure reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked
+// for.
+func readErasure(app *app, request *erase.Request, args []string) (err error) {
+	byPerson := request.Person != ""
+	if byPerson && len(args) > 0 || !byPerson && len(args) != 1 {
+		return usagef("say what is to be erased, once: - for a text, a REF, or --person")
+	}
+	if byPerson {
+		return nil
+	}
+	if args[0] != "-" {
+		return readErasureArgument(app, request, args[0])
+	}
+	if isTerminal(app.in) {
+		request.Text, err = app.readTyped(app.err, "Text to erase (it is not shown): ", true)
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(app.in, 4*erase.MaxText+2))
+	request.Text = string(text)
+	return err
+}
+
+// readErasureArgument takes an argument for a ref, if a text is stored under it, and else for the text itself.
+func readErasureArgument(app *app, request *erase.Request, text string) error {
+	store, err := app.store()
 	if err != nil {
 		return err
 	}
-	if f.Count == 0 {
-		err = p.showFinding(id, f, c, "nothing was changed: what is listed is left to you")
-		if err == nil {
-			err = fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere)
-			err = hint(err, "what is listed is yours, the tools', another identity's, or no text")
+	digits, err := parseHash(text)
+	isRef := strings.Contains(text, "hash=")
+	if err == nil && (isRef || len(digits) >= 12) {
+		request.Ref, err = store.Resolve(digits)
+	}
+	if isRef || !request.Ref.IsZero() {
+		return err
+	}
+	request.Text = text
+	app.note("this text is in the history of your shell now; give - and type it, and it is not")
+	return nil
+}
+
+// eraseFrom erases from a life what a request names, if that was confirmed.
+func eraseFrom(ctx context.Context, app *app, id home.Identity, request erase.Request, options eraseOptions) error {
+	store := app.look.Store
+	found, err := erase.Find(app.home, store, id, request)
+	if err != nil {
+		return err
+	}
+	if found.Count == 0 {
+		err := showErasure(app, id, found, options, "nothing was changed: what is listed is left to you")
+		if err != nil {
+			return err
 		}
-		return err
+		err = fmt.Errorf("erase from %s: %w but in what is listed", id.Name, erase.ErrNowhere)
+		return hint(err, "what is listed is yours, the tools', another identity's, or no text")
 	}
-	again := "--yes"
-	if f.Count > mostAtOnce {
-		again = "--yes --many"
+	tooMany := found.Count > mostAtOnce
+	if !options.yes || tooMany && !options.many {
+		again := "--yes"
+		if tooMany {
+			again = "--yes --many"
+		}
+		return showErasure(app, id, found, options, "nothing was changed. The same command with "+again+" erases it for good")
 	}
-	if !c.is("yes") || f.Count > mostAtOnce && !c.is("many") {
-		return p.showFinding(id, f, c, "nothing was changed. The same command with "+again+" erases it for good")
-	}
-	share := filepath.Join(p.home.Dir, "share")
-	if _, err := os.Stat(share); err == nil && p.shared == nil {
-		err := usagef("erase from %s: this home was shared, and the store has it, too", id.Name)
-		return hint(err, "put [share] back into %s; or remove %s, where the store is gone", config.File(p.home.Dir), share)
-	}
-	stopped, err := report.Stop(c, id)
-	if err == nil && p.shared != nil {
-		err = p.shared.Settle(c)
-	}
+	stopped, err := makeReady(ctx, app, id)
 	if err != nil {
 		return err
 	}
-	held, err := journal.Hold(p.home, id, store, p.logTo(p.err)) // which ends what was begun before
+	found, err = planErasure(app, id, request)
 	if err != nil {
 		return err
 	}
-	f, err = erase.Find(p.home, store, id, request)
-	if err == nil && f.Count == 0 { // another command was quicker
-		err = fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
-	}
-	if err == nil {
-		err = f.Plan.Save(id.Dir)
-	}
-	held.Close()
-	if err != nil {
-		return err
-	}
-	if err = journal.FinishErasure(p.home, id, p.logTo(p.err)); err != nil {
+	if err := journal.FinishErasure(app.home, id, app.logTo(app.err)); err != nil {
 		return hint(err, "it is decided, and goes on when %s is next opened", id.Name)
 	}
 	next := "erased. The identity has a note that something was, not what"
 	if stopped {
-		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, p.howToRun(id, ""))
+		next += fmt.Sprintf("; %s was stopped for this, and goes on with: %s", id.Name, app.howToRun(id, ""))
 	}
-	return p.showFinding(id, f, c, next)
+	return showErasure(app, id, found, options, next)
 }
 
-// showFinding tells where it is, or was.
-func (p *program) showFinding(id home.Identity, f *erase.Finding, c call, next string) error {
-	if c.is("all") { // the turn of the others comes, or has come
-		others := func(p erase.Place) bool { return p.How == erase.Other || p.How == erase.Unowned }
-		f.Places = slices.DeleteFunc(f.Places, others)
+// makeReady stops the identity, and brings what it has into the store of a shared home.
+func makeReady(ctx context.Context, app *app, id home.Identity) (stopped bool, err error) {
+	share := filepath.Join(app.home.Dir, "share")
+	if _, err := os.Stat(share); err == nil && app.shared == nil {
+		err := usagef("erase from %s: this home was shared, and the store has it, too", id.Name)
+		return false, hint(err, "put [share] back into %s; or remove %s, where the store is gone",
+			config.File(app.home.Dir), share)
 	}
-	out := struct {
+	stopped, err = report.Stop(ctx, id)
+	if err != nil {
+		return stopped, err
+	}
+	if app.shared != nil {
+		err = app.shared.Settle(ctx)
+	}
+	return stopped, err
+}
+
+// planErasure looks again, now that the life is held, and saves the plan, which is carried out from then on.
+func planErasure(app *app, id home.Identity, request erase.Request) (*erase.Finding, error) {
+	held, err := journal.Hold(app.home, id, app.look.Store, app.logTo(app.err)) // which ends what was begun before
+	if err != nil {
+		return nil, err
+	}
+	defer held.Close()
+	found, err := erase.Find(app.home, app.look.Store, id, request)
+	if err != nil {
+		return nil, err
+	}
+	if found.Count == 0 { // another command was quicker
+		return nil, fmt.Errorf("erase from %s: %w any more", id.Name, erase.ErrNowhere)
+	}
+	return found, found.Plan.Save(id.Dir)
+}
+
+// showErasure tells where it is, or was, and what comes next.
+func showErasure(app *app, id home.Identity, found *erase.Finding, options eraseOptions, next string) error {
+	if options.all { // the turn of the others comes, or has come
+		found.Places = slices.DeleteFunc(found.Places, func(place erase.Place) bool {
+			return place.How == erase.Other || place.How == erase.Unowned
+		})
+	}
+	value := struct {
 		Name string `json:"name"`
 		*erase.Finding
 		Next string `json:"next"`
-	}{id.Name, f, next}
-	return p.words("erased", out, nil)
+	}{id.Name, found, next}
+	return app.show(value, func(out io.Writer) {
+		fmt.Fprintf(out, "%s: %d places\n", id.Name, found.Count)
+		rows := newTable()
+		for _, place := range found.Places {
+			cells := []any{fmt.Sprintf("  %d", place.Count), place.What}
+			if fate := fateOf(app, place); fate != "" {
+				cells = append(cells, fate)
+			}
+			rows.row(cells...)
+		}
+		rows.write(out)
+		fmt.Fprintln(out, "out of reach: backups and archives, other homes, the model's provider, other services, "+
+			"and whoever has read it")
+		fmt.Fprintln(out, next)
+	})
+}
+
+// fateOf says what becomes of a place that is not erased, and "" of one that is.
+func fateOf(app *app, place erase.Place) string {
+	switch place.How {
+	case erase.Left:
+		return "stays: it is yours, or the tools'"
+	case erase.Kept:
+		return "stay"
+	case erase.Unread:
+		return "could not be read"
+	case erase.Other:
+		return "has it, too: " + app.lethe("erase %s -", place.What)
+	case erase.Unowned:
+		return "of no identity: " + app.lethe("erase --all -")
+	}
+	return ""
 }

@@ -107,7 +107,8 @@ var known = []struct {
 	}},
 	{exitUsage, "give tls_cert and tls_key in [serve] of config.toml; or --allow-unencrypted, if that is meant",
 		[]any{serve.ErrUnencrypted}},
-	{exitRunning, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: ‹check --repair›",
+	{exitRunning, "every command finishes it, or warns why it cannot; where the life is damaged, begin with: " +
+		"‹check --repair›",
 		[]any{home.ErrErasing}},
 	{exitRunning, "stop what runs first: ‹stop NAME›", []any{check.ErrInUse}},
 	{exitRunning, "", []any{
@@ -152,11 +153,11 @@ func codeOf(err error) int {
 }
 
 // hintOf is what to do about an error, where there is something.
-func (p *program) hintOf(err error) string {
-	return strings.NewReplacer("‹", "lethe ", "›", p.again).Replace(p.advice(err))
+func (app *app) hintOf(err error) string {
+	return strings.NewReplacer("‹", "lethe ", "›", app.again).Replace(app.advice(err))
 }
 
-func (p *program) advice(err error) string {
+func (app *app) advice(err error) string {
 	var hinted interface{ Hint() string }
 	var running *home.RunningError
 	var elsewhere *home.ElsewhereError
@@ -164,7 +165,7 @@ func (p *program) advice(err error) string {
 	case errors.As(err, &hinted):
 		return hinted.Hint()
 	case errors.As(err, &running):
-		return fmt.Sprintf("talk to it with: ‹chat %s›; stop it with: ‹stop %s›", p.roomOf(running.Identity),
+		return fmt.Sprintf("talk to it with: ‹chat %s›; stop it with: ‹stop %s›", app.roomOf(running.Identity),
 			running.Identity.Name)
 	case errors.As(err, &elsewhere) && elsewhere.Host != "":
 		return fmt.Sprintf("run it there; or have it go on here: ‹take %s›", elsewhere.Identity.Name)
@@ -198,35 +199,35 @@ func (p *program) advice(err error) string {
 }
 
 // report prints an error as one line, and its hint; with --json, as one object.
-func (p *program) report(err error) {
-	text, what := oneLine(plain(err)), p.hintOf(err)
-	if p.json {
-		_ = printLine(p.err, struct {
+func (app *app) report(err error) {
+	text, what := oneLine(plain(err)), app.hintOf(err)
+	if app.json {
+		_ = printLine(app.err, struct {
 			Error string `json:"error"`
 			Hint  string `json:"hint,omitempty"`
 			Code  int    `json:"code"`
 		}{text, what, codeOf(err)})
 		return
 	}
-	fmt.Fprintln(p.err, "lethe: "+text)
+	fmt.Fprintln(app.err, "lethe: "+text)
 	if what != "" {
-		fmt.Fprintln(p.err, "hint: "+what)
+		fmt.Fprintln(app.err, "hint: "+what)
 	}
 }
 
 // note tells something on standard error that is no failure.
-func (p *program) note(format string, args ...any) { p.aside("note", format, args...) }
+func (app *app) note(format string, args ...any) { app.aside("note", format, args...) }
 
 // warn tells what may need somebody to act.
-func (p *program) warn(format string, args ...any) { p.aside("warning", format, args...) }
+func (app *app) warn(format string, args ...any) { app.aside("warning", format, args...) }
 
-func (p *program) aside(kind, format string, args ...any) {
+func (app *app) aside(kind, format string, args ...any) {
 	text := oneLine(fmt.Sprintf(format, args...))
-	if p.json {
-		_ = printLine(p.err, map[string]string{kind: text})
+	if app.json {
+		_ = printLine(app.err, map[string]string{kind: text})
 		return
 	}
-	fmt.Fprintf(p.err, "%s: %s\n", kind, text)
+	fmt.Fprintf(app.err, "%s: %s\n", kind, text)
 }
 
 // plain is the message of an error, in words that are not Go's.
@@ -237,4 +238,12 @@ func plain(err error) string {
 func oneLine(s string) string {
 	breaks := func(r rune) bool { return r == '\n' || r == '\r' }
 	return screen.Sanitize(strings.Join(strings.FieldsFunc(s, breaks), "; "))
+}
+
+// quoted writes a word for a shell.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]{}!#~") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

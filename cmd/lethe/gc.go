@@ -1,18 +1,64 @@
 package main
 
 import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
 	"lethe/cmd/lethe/check"
 )
 
-func (p *program) gcCommand(c call) error {
-	yes := c.is("yes")
-	store, err := p.store()
+// collectOptions are the flags of lethe gc.
+type collectOptions struct {
+	yes bool
+}
+
+func newCollectCommand(app *app) *cobra.Command {
+	var options collectOptions
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Find stored texts that no identity refers to, and move them away",
+		Long: `Gc counts the stored texts that no identity, room or bridge refers to. With --yes it moves
+them to lost+found in the home, where they stay for 30 days; what has been there for longer it removes
+for good. Nothing in the home may run.`,
+		RunE: app.withHome(func(context.Context, []string) error {
+			return runCollect(app, options)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&options.yes, "yes", false, "move them")
+	return cmd
+}
+
+func runCollect(app *app, options collectOptions) error {
+	store, err := app.store()
 	if err != nil {
 		return err
 	}
-	g, err := check.Collect(p.home, store, yes)
-	if err == nil && !yes && !p.json && g.Blobs+len(g.Removed) > 0 {
-		defer p.note("nothing was changed; %s moves them to lost+found for 30 days", p.lethe("gc --yes"))
+	garbage, err := check.Collect(app.home, store, options.yes)
+	if err != nil {
+		return err
 	}
-	return p.words("garbage", g, err, yes)
+	nothing := garbage.Blobs+len(garbage.Removed) == 0
+	if !options.yes && !app.json && !nothing {
+		defer app.note("nothing was changed; %s moves them to lost+found for 30 days", app.lethe("gc --yes"))
+	}
+	return app.show(garbage, func(out io.Writer) {
+		if garbage.Blobs != 0 {
+			fmt.Fprintf(out, "%d blobs, %s\n", garbage.Blobs, megabytes(garbage.Bytes))
+		}
+		removed := "to be removed"
+		if options.yes {
+			removed = "removed"
+		}
+		for _, dir := range garbage.Removed {
+			fmt.Fprintf(out, "%s, after 30 days: %s\n", removed, strings.TrimPrefix(dir, app.home.Dir+"/"))
+		}
+		if nothing {
+			fmt.Fprintln(out, "nothing to move")
+		}
+	})
 }

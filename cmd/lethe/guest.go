@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
 )
@@ -14,55 +15,72 @@ import (
 // guest is a program of others that has started this one to talk with identities, which run here while nobody else
 // runs them.
 type guest struct {
-	*program
+	app *app
 	log *slog.Logger
 
-	mu sync.Mutex
-	h  *host.Host // nil before the first talk
+	mu   sync.Mutex
+	host *host.Host // nil before the first talk
 }
 
 // serveGuest has f talk with a guest on standard input and output. note tells a person who has started the program.
-func (p *program) serveGuest(note string, f func(*guest) error) error {
-	logs, err := p.logFile()
+func serveGuest(app *app, note string, f func(*guest) error) error {
+	logs, err := app.logFile()
 	if err != nil {
 		return err
 	}
 	defer logs.Close()
-	if isTerminal(p.in) {
-		p.note("%s", note)
+	if isTerminal(app.in) {
+		app.note("%s", note)
 	}
-	g := &guest{program: p, log: p.logTo(logs)}
-	err = f(g)
-	if g.h != nil {
-		err = errors.Join(err, g.h.Close())
+	guest := &guest{app: app, log: app.logTo(logs)}
+	err = f(guest)
+	if guest.host != nil {
+		err = errors.Join(err, guest.host.Close())
 	}
 	return err
 }
 
 // talk returns an identity that runs. "" is the one that is meant by the flags, which is booted where there is none.
-// The options are those of the first call. Where there is no key, the offline model speaks only if no identity has used
-// another one.
-func (g *guest) talk(ctx context.Context, who string, o host.Options) (i *host.Identity, err error) {
+// The options are those of the first call.
+func (g *guest) talk(ctx context.Context, who string, options host.Options) (*host.Identity, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	id, err := g.found(who)
+	identity, err := g.resume(ctx, who, options)
+	return identity, hint(err, "%s", g.app.hintOf(err))
+}
+
+func (g *guest) resume(ctx context.Context, who string, options host.Options) (*host.Identity, error) {
+	find := func() (home.Identity, error) { return g.app.found(who) }
 	if who == "" {
-		id, err = g.meant()
+		find = g.app.meant
 	}
-	if err == nil && g.h == nil {
-		all, _ := g.home.List()
-		o.Rehearse = !slices.ContainsFunc(all, g.livedOnline)
-		g.h, err = host.New(g.home, g.settings.Settings, o)
-		if errors.Is(err, llm.ErrNoKey) && len(all) > 0 { // others may run with another key
-			g.h, err = host.Look(g.home, g.settings.Settings, o)
+	id, err := find()
+	if err != nil {
+		return nil, err
+	}
+	if err := g.open(options); err != nil {
+		return nil, err
+	}
+	if who == "" {
+		if id, _, err = g.app.identity(g.host); err != nil {
+			return nil, err
 		}
 	}
-	if err == nil && who == "" {
-		id, _, err = g.identity(g.h)
+	identity := g.host.Of(id)
+	return identity, identity.Resume(ctx)
+}
+
+// open makes the host, if there is none yet. Where there is no key, the offline model speaks only if no identity has
+// used another one.
+func (g *guest) open(options host.Options) (err error) {
+	if g.host != nil {
+		return nil
 	}
-	if err == nil {
-		i = g.h.Of(id)
-		err = i.Resume(ctx)
+	all, _ := g.app.home.List()
+	options.Rehearse = !slices.ContainsFunc(all, g.app.livedOnline)
+	g.host, err = host.New(g.app.home, g.app.settings.Settings, options)
+	if errors.Is(err, llm.ErrNoKey) && len(all) > 0 { // others may run with another key
+		g.host, err = host.Look(g.app.home, g.app.settings.Settings, options)
 	}
-	return i, hint(err, "%s", g.hintOf(err))
+	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -14,18 +13,21 @@ import (
 
 // keep has a process of its own run what people have started on the page, unless one does: it outlives this one, has
 // this one's environment, and writes into the home's log.
-func (p *program) keep() error {
-	if p.home.Kept() {
+func (app *app) keep() error {
+	if app.home.Kept() {
 		return nil
 	}
 	exe, err := os.Executable()
-	logs, lerr := p.logFile()
-	if err := cmp.Or(err, lerr); err != nil {
+	if err != nil {
+		return err
+	}
+	logs, err := app.logFile()
+	if err != nil {
 		return err
 	}
 	defer logs.Close()
-	cmd := exec.Command(exe, "run", "--started", "--home", p.home.Dir)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.home.Dir, logs, logs
+	cmd := exec.Command(exe, "run", "--started", "--home", app.home.Dir)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = app.home.Dir, logs, logs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a terminal that ends, ends this one alone
 	if err := cmd.Start(); err != nil {
 		return err
@@ -38,12 +40,12 @@ func (p *program) keep() error {
 const keeperPace = 5 * time.Second
 
 // keepOn has what people have started be run until ctx ends, also after a crash of who runs it.
-func (p *program) keepOn(ctx context.Context) {
-	due := func(s home.Started) bool { return s.Failed == "" }
+func (app *app) keepOn(ctx context.Context) {
+	due := func(started home.Started) bool { return started.Failed == "" }
 	for ctx.Err() == nil {
-		if slices.ContainsFunc(p.home.Started(), due) {
-			if err := p.keep(); err != nil {
-				p.warn("what was started on the page is not run: %v", err)
+		if slices.ContainsFunc(app.home.Started(), due) {
+			if err := app.keep(); err != nil {
+				app.warn("what was started on the page is not run: %v", err)
 			}
 		}
 		select {

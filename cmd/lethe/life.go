@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/config"
 	"lethe/agent/events"
 	"lethe/agent/home"
@@ -21,93 +23,140 @@ import (
 	"lethe/life"
 )
 
-// lifeCommand tells what has happened, or prints the log.
-func (p *program) lifeCommand(c call, id home.Identity) error {
-	types, after, raw, follow := c.list("type"), c.text("after"), c.is("raw"), c.is("follow")
-	for _, t := range types {
-		if !slices.Contains(events.Types, t) {
-			near := cmp.Or(config.Nearest(t, events.Types), strings.Join(events.Types, ", "))
-			return hint(usagef("--type is %q, which no event has", t), "did you mean: %s", near)
+// lifeOptions are the flags of lethe life.
+type lifeOptions struct {
+	after  string
+	follow bool
+	raw    bool
+	types  []string
+}
+
+func newLifeCommand(app *app) *cobra.Command {
+	var options lifeOptions
+	cmd := &cobra.Command{
+		Use:   "life [NAME]",
+		Short: "Tell what an identity has done, or print its log",
+		Long: `Life tells what has happened to an identity, in words, on a terminal as in a pipe. With --raw
+it prints the lines of LIFE.md as they are stored.
+
+With --json it prints events, one JSON object a line; --after goes on behind the
+event with that id, so a program that keeps the newest id misses nothing.`,
+		Example: `  lethe life ada
+  lethe life ada -f --json --after 16766
+  lethe life ada --type forgot --type reminded`,
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runLife(ctx, app, options, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.after, "after", "", "`ID` of the event to go on behind")
+	flags.BoolVarP(&options.follow, "follow", "f", false, "go on as it happens")
+	flags.BoolVar(&options.raw, "raw", false, "print the lines of LIFE.md")
+	flags.StringArrayVar(&options.types, "type", nil, "`TYPE` of events to tell; may be repeated")
+	return cmd
+}
+
+// runLife tells what has happened, or prints the log.
+func runLife(ctx context.Context, app *app, options lifeOptions, args []string) error {
+	id, err := app.find(argument(args, 0))
+	if err != nil {
+		return err
+	}
+	if err := checkTypes(options.types); err != nil {
+		return err
+	}
+	if options.raw {
+		narrowed := options.after != "" || len(options.types) > 0
+		if narrowed || app.json || options.follow {
+			return usagef("--raw prints all lines of the log as they are; leave out --after, --type, --follow and --json")
 		}
+		return printLog(app, id)
 	}
-	switch {
-	case raw && (after != "" || len(types) > 0 || p.json || follow):
-		return usagef("--raw prints all lines of the log as they are; leave out --after, --type, --follow and --json")
-	case raw:
-		return p.printLife(id)
-	}
-	stream, err := events.Open(p.look.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
+	log := events.Log{Path: id.LIFE(), Name: id.Name}
+	stream, err := events.Open(app.look.Store, log, options.after)
 	if errors.Is(err, events.ErrGone) {
-		err = fmt.Errorf("find event %s: %w", after, err)
+		err = fmt.Errorf("find event %s: %w", options.after, err)
 	}
 	if err != nil {
 		return id.Unread(err)
 	}
 	defer stream.Close()
-	tell := p.tellTo()
-	told := func(e events.Event) error {
-		if len(types) > 0 && !slices.Contains(types, e.Type) {
+	tellEvent := app.eventTeller()
+	tell := func(event events.Event) error {
+		if len(options.types) > 0 && !slices.Contains(options.types, event.Type) {
 			return nil
 		}
-		return tell(e)
+		return tellEvent(event)
 	}
-	if follow {
+	if options.follow {
 		watcher := chat.NewWatcher(500*time.Millisecond, nil)
-		return besideWatcher(c, watcher, func(ctx context.Context) error { return stream.Follow(ctx, watcher, told) })
+		return besideWatcher(ctx, watcher, func(ctx context.Context) error { return stream.Follow(ctx, watcher, tell) })
 	}
-	for e, err := range stream.All() {
-		if err == nil {
-			err = told(e)
-		}
+	for event, err := range stream.All() {
 		if err != nil {
+			return err
+		}
+		if err := tell(event); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tellTo prints events: each with its time in words, or as an object.
-func (p *program) tellTo() func(events.Event) error {
-	if p.json {
-		return func(e events.Event) error { return printLine(p.out, e) }
+// checkTypes refuses types that no event has.
+func checkTypes(types []string) error {
+	for _, name := range types {
+		if !slices.Contains(events.Types, name) {
+			near := cmp.Or(config.Nearest(name, events.Types), strings.Join(events.Types, ", "))
+			return hint(usagef("--type is %q, which no event has", name), "did you mean: %s", near)
+		}
+	}
+	return nil
+}
+
+// eventTeller prints events: each with its time in words, or as an object.
+func (app *app) eventTeller() func(events.Event) error {
+	if app.json {
+		return func(event events.Event) error { return printLine(app.out, event) }
 	}
 	day := ""
-	return func(e events.Event) error {
-		if e.ID == "" { // what is under way comes whole when it is done
+	return func(event events.Event) error {
+		if event.ID == "" { // what is under way comes whole when it is done
 			return nil
 		}
-		at := e.At.In(p.settings.Zone())
+		at := event.At.In(app.settings.Zone())
 		text := ""
 		if today := at.Format("Monday 2 January 2006"); today != day {
 			day = today
 			text = day + "\n"
 		}
 		begin := at.Format(time.TimeOnly)
-		for line := range strings.Lines(screen.Sanitize(e.Words())) {
+		for line := range strings.Lines(screen.Sanitize(event.Words())) {
 			text += fmt.Sprintf("%8s  %s\n", begin, strings.TrimRight(line, "\n"))
 			begin = ""
 		}
-		_, err := io.WriteString(p.out, text)
+		_, err := io.WriteString(app.out, text)
 		return err
 	}
 }
 
-// printLife prints the lines of a log as they stand.
-func (p *program) printLife(id home.Identity) error {
-	f, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
+// printLog prints the lines of a log as they stand. The end of a line that is being written is left out.
+func printLog(app *app, id home.Identity) error {
+	file, _, err := durable.OpenRegular(id.LIFE(), os.O_RDONLY, 0)
 	if err != nil {
 		return id.Unread(err)
 	}
-	defer f.Close()
-	for r := bufio.NewReader(f); ; {
-		line, err := life.ReadLine(r)
-		switch {
-		case errors.Is(err, io.EOF): // the end of a line that is being written is left out
+	defer file.Close()
+	reader := bufio.NewReader(file)
+	for {
+		line, err := life.ReadLine(reader)
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil:
-			return fmt.Errorf("%w: read %s: %w", home.ErrCorrupt, f.Name(), err)
 		}
-		if _, err := io.WriteString(p.out, screen.Sanitize(line)); err != nil {
+		if err != nil {
+			return fmt.Errorf("%w: read %s: %w", home.ErrCorrupt, file.Name(), err)
+		}
+		if _, err := io.WriteString(app.out, screen.Sanitize(line)); err != nil {
 			return err
 		}
 	}

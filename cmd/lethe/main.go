@@ -22,10 +22,10 @@ func main() {
 func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	app := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
 	secret.Add(os.Getenv(botToken)) // nobody may see its value
 	host.HideKeys()
-	return p.execute(ctx, args)
+	return app.execute(ctx, args)
 }
 
 // signals ends a context at the first SIGINT or SIGTERM; the second ends the

@@ -3,15 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/config"
-	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/bridge/report"
 	"lethe/internal/secret"
 )
 
@@ -23,62 +25,58 @@ type presetRow struct {
 	Model   string `json:"model"` // its default
 }
 
-// modelCommand tells which model an identity uses, or has it use another one.
-func (p *program) modelCommand(c call, id home.Identity) error {
-	name := c.arg(1)
-	if name == "" {
-		s, err := home.Fold(id, p.look.Store)
-		if err != nil {
-			return err
-		}
-		return p.words("model", map[string]string{
-			"model": cmp.Or(s.WantModel, s.Stable.Params.Model), "away": s.Away,
-		}, nil, id.Name)
+func newModelsCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "models [PRESET]",
+		Short: "List the presets of providers, and what is known of their models",
+		Long: `Models lists the presets, which of their keys are set, and of each model that Lethe knows
+its window, its largest answer, its price, whether it sees pictures, and where that is
+from. With a preset it lists those of that one, and asks its endpoint, if there is a key,
+which models it serves. [models] in config.toml says what Lethe does not know.`,
+		Example: `  lethe models
+  lethe models openrouter`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runModels(cmd.Context(), app, args)
+		},
 	}
-	answer, err := report.Switch(c, id, name)
-	text, use := answer.Get("text"), answer.Get("use")
-	switch {
-	case err != nil:
-		return err
-	case text == "":
-		text = id.Name + " does not run; it tries the model when it runs"
-	case use == "":
-		return errors.New(text)
-	}
-	return p.print(map[string]string{"model": use, "text": text}, "%s\n", text)
 }
 
-func (p *program) modelsCommand(c call) (err error) {
-	if p.home.Dir, err = p.dir(); err == nil {
-		err = config.Read(p.home.Dir, &p.settings)
-	}
-	if err != nil {
+func runModels(ctx context.Context, app *app, args []string) (err error) {
+	if app.home.Dir, err = app.dir(); err != nil {
 		return err
 	}
-	known, only, presets := p.known(), c.arg(0), map[string]*presetRow{}
+	if err := config.Read(app.home.Dir, &app.settings); err != nil {
+		return err
+	}
+	only, presets := argument(args, 0), map[string]presetRow{}
 	for _, name := range llm.Presets() {
-		if i, _ := llm.Preset(name); only == "" || only == name {
-			presets[name] = &presetRow{i.BaseURL, i.KeyEnv, secret.Value(i.KeyEnv) != "", i.Model}
+		if only == "" || only == name {
+			info, _ := llm.Preset(name)
+			presets[name] = presetRow{info.BaseURL, info.KeyEnv, secret.Value(info.KeyEnv) != "", info.Model}
 		}
 	}
 	if len(presets) == 0 {
-		return hint(usagef("%q is no preset", only), "did you mean: %s",
-			cmp.Or(config.Nearest(only, llm.Presets()), strings.Join(llm.Presets(), ", ")))
+		near := cmp.Or(config.Nearest(only, llm.Presets()), strings.Join(llm.Presets(), ", "))
+		return hint(usagef("%q is no preset", only), "did you mean: %s", near)
 	}
+	known := app.known()
 	if only != "" {
-		p.served(c, only, known)
+		learnServed(ctx, app, only, known)
 	}
 	maps.DeleteFunc(known, func(name string, _ llm.Info) bool {
-		return presets[llm.ParseName(name).Preset] == nil
+		_, listed := presets[llm.ParseName(name).Preset]
+		return !listed
 	})
-	return p.words("models", map[string]any{"presets": presets, "models": known}, nil)
+	return app.show(map[string]any{"presets": presets, "models": known}, func(out io.Writer) {
+		writeModels(out, presets, known)
+	})
 }
 
-// served adds what the endpoint of a preset tells of its models, where there is a key.
-func (p *program) served(ctx context.Context, preset string, known llm.Known) {
+// learnServed adds what the endpoint of a preset tells of its models, where there is a key.
+func learnServed(ctx context.Context, app *app, preset string, known llm.Known) {
 	conf := llm.Config{Preset: preset}
-	if preset == p.preset() {
-		conf.BaseURL = p.settings.Model.BaseURL
+	if preset == app.preset() {
+		conf.BaseURL = app.settings.Model.BaseURL
 	}
 	client, err := llm.New(conf)
 	if err != nil {
@@ -89,7 +87,32 @@ func (p *program) served(ctx context.Context, preset string, known llm.Known) {
 	defer cancel()
 	_, _, models, err := client.Look(ctx)
 	if err != nil {
-		p.warn("%v", err)
+		app.warn("%v", err)
 	}
 	known.Learn(preset, models)
+}
+
+func writeModels(out io.Writer, presets map[string]presetRow, known llm.Known) {
+	rows := newTable("PRESET", "KEY", "", "DEFAULT MODEL")
+	for _, name := range slices.Sorted(maps.Keys(presets)) {
+		preset, isSet := presets[name], "-"
+		if preset.Set {
+			isSet = "set"
+		}
+		rows.row(name, preset.Key, isSet, preset.Model)
+	}
+	rows.write(out)
+	fmt.Fprintln(out)
+	rows = newTable("MODEL", "WINDOW", "ANSWER", "HIT", "MISS", "WRITE", "OUTPUT", "SEES", "FROM")
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		model, sees := known[name], "-"
+		if model.Sees {
+			sees = "yes"
+		}
+		rows.row(name, nonzero(model.Window), nonzero(model.Output), nonzero(model.Hit), nonzero(model.Miss),
+			nonzero(model.Write), nonzero(model.Price.Output), sees, model.From)
+	}
+	rows.write(out)
+	fmt.Fprintln(out, "tokens; USD per million tokens of input from the cache, other input, "+
+		"input that the cache takes in, output")
 }

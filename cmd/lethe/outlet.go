@@ -30,7 +30,7 @@ func newOutlet(w io.Writer) *outlet {
 	return o
 }
 
-// Write queues p. It never fails.
+// Write queues app. It never fails.
 func (o *outlet) Write(p []byte) (int, error) {
 	select {
 	case o.queue <- bytes.Clone(p):
@@ -68,7 +68,7 @@ func (o *outlet) flush() {
 }
 
 // unhurried makes the streams of a program that stays outlets.
-func (p *program) unhurried() {
-	out, err := newOutlet(p.out), newOutlet(p.err)
-	p.out, p.err, p.outlets = out, err, []*outlet{out, err}
+func (app *app) unhurried() {
+	out, err := newOutlet(app.out), newOutlet(app.err)
+	app.out, app.err, app.outlets = out, err, []*outlet{out, err}
 }

@@ -2,20 +2,16 @@ package main
 
 import (
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
-	"text/template"
 	"time"
 
-	"lethe/agent/llm"
+	"lethe/agent/home"
 	"lethe/agent/tools"
-	"lethe/blobs"
 	"lethe/bridge/terminal"
-	"lethe/internal/must"
 	"lethe/internal/screen"
 )
 
@@ -23,96 +19,105 @@ import (
 type object = map[string]any
 
 // print shows a value: to programs as JSON, to people as a text.
-func (p *program) print(v any, format string, args ...any) error {
-	return p.show(v, nil, func() error {
-		_, err := fmt.Fprintf(p.out, format, args...)
-		return err
-	})
+func (app *app) print(value any, format string, args ...any) error {
+	return app.show(value, func(out io.Writer) { fmt.Fprintf(out, format, args...) })
 }
 
-// show shows a value, unless there is an error: to programs as JSON, to people as tell does.
-func (p *program) show(v any, err error, tell func() error) error {
-	switch {
-	case err != nil:
-		return err
-	case p.json:
-		return p.printJSON(v)
+// show shows a value: to programs as JSON, to people as tell writes it. It is written at once.
+func (app *app) show(value any, tell func(out io.Writer)) error {
+	if app.json {
+		return app.printJSON(value)
 	}
-	return tell()
-}
-
-//go:embed words.txt
-var words string
-
-// words shows a value, unless there is an error: to programs as JSON, to people as a template of words.txt.
-func (p *program) words(name string, v any, err error, more ...any) error {
-	return p.show(v, err, func() error {
-		_, err := io.WriteString(p.out, p.text(name, v, more...))
-		return err
-	})
-}
-
-// text is what a template of words.txt says of a value, and of more. Its lines with tabs are tables.
-func (p *program) text(name string, v any, more ...any) string {
-	all := template.New("").Funcs(template.FuncMap{
-		"more": func(n int) any { return more[n] }, "lethe": p.lethe, "clock": clock, "at": p.at, "ago": ago,
-		"since": func(at time.Time) string { return tools.Span(time.Since(at)) }, "gist": blobs.Gist,
-		"cell": cell, "line": line, "safe": safe, "bound": p.settings.boundTo, "short": p.look.Store.Short,
-		"dollars": llm.Dollars, "mb": func(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) },
-		"kib":       func(n int64) int64 { return (n + 1023) >> 10 },
-		"thousands": func(n int) int { return n / 1000 }, "count": func(i int) int { return i + 1 },
-		"inside": func(dir string) string { return strings.TrimPrefix(dir, p.home.Dir+"/") }, "part": part,
-	})
 	var text strings.Builder
-	out := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.StripEscape)
-	must.Do(template.Must(all.Parse(words)).ExecuteTemplate(out, name, v))
-	out.Flush()
-	return text.String()
-}
-
-// part is a row on a part of the next request: its tokens, and a bar of their share.
-func part(name string, tokens, limit int, what string) string {
-	row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, limit, 20), what)
-	return strings.TrimRight(row, " ")
+	tell(&text)
+	_, err := io.WriteString(app.out, text.String())
+	return err
 }
 
 // printJSON writes a value for programs.
-func (p *program) printJSON(v any) error {
-	enc := json.NewEncoder(p.out)
+func (app *app) printJSON(value any) error {
+	enc := json.NewEncoder(app.out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	return enc.Encode(value)
 }
 
-// cell is a value in a table: safe, in one line, and never empty.
-func cell(v any) string {
-	text := ""
-	switch v := v.(type) {
-	case time.Time:
-		text = clock(v)
-	case []string:
-		text = strings.Join(v, ",")
-	default:
-		text = fmt.Sprint(v)
+// printLine writes a value for programs as one line.
+func printLine(out io.Writer, value any) error {
+	_, err := out.Write(screen.JSON(value))
+	return err
+}
+
+// announce prints one line of what goes on while a program stays. Nobody may read it any more.
+func (app *app) announce(value map[string]string, format string, args ...any) {
+	if app.json {
+		_ = printLine(app.out, value)
+		return
 	}
-	return line(cmp.Or(text, "-"))
+	fmt.Fprintf(app.out, format+"\n", args...)
 }
 
-// line is what others wrote, in one line; its tabs make no columns.
-func line(text string) string { return safe("", oneLine(text)) }
-
-// safe is what others wrote, with a prefix for each line.
-func safe(prefix, text string) string {
-	text = strings.ReplaceAll(strings.TrimSuffix(screen.Sanitize(text), "\n"), "\n", "\n"+prefix)
-	return fmt.Sprintf("\xff%s%s\xff", prefix, text) // between which a tabwriter takes text as it is
+// event announces what has happened to an identity: "ready" or "stopped".
+func (app *app) event(what string, id home.Identity) {
+	value := map[string]string{"event": what, "self": id.Self, "name": id.Name}
+	app.announce(value, "%s %s %s", what, id.Self, id.Name)
 }
 
-// at is a moment of a schedule.
-func (p *program) at(at time.Time) string {
-	if at.IsZero() {
+// table is rows of cells, whose columns are aligned when they are written.
+type table struct{ lines []string }
+
+// newTable begins a table with its header, if it has one.
+func newTable(header ...string) *table {
+	table := new(table)
+	if len(header) > 0 {
+		table.lines = append(table.lines, strings.Join(header, "\t"))
+	}
+	return table
+}
+
+// row adds a row. A cell is shown in one line, and "-" where it is empty.
+func (t *table) row(cells ...any) {
+	texts := make([]string, len(cells))
+	for i, value := range cells {
+		texts[i] = "\xff" + cell(value) + "\xff" // between which a tabwriter takes a tab as it is
+	}
+	t.lines = append(t.lines, strings.Join(texts, "\t"))
+}
+
+func (t *table) write(out io.Writer) {
+	aligned := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.StripEscape)
+	for _, line := range t.lines {
+		fmt.Fprintln(aligned, line)
+	}
+	aligned.Flush()
+}
+
+// cell is a value in a table: safe to show, in one line, and never empty.
+func cell(value any) string {
+	text := ""
+	switch value := value.(type) {
+	case time.Time:
+		text = clock(value)
+	case []string:
+		text = strings.Join(value, ",")
+	default:
+		text = fmt.Sprint(value)
+	}
+	return cmp.Or(oneLine(text), "-")
+}
+
+// nonzero is a value in a table, whose zero is "-".
+func nonzero[T comparable](value T) any {
+	if value == *new(T) {
 		return "-"
 	}
-	return at.In(p.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
+	return value
+}
+
+// indented is a text that others wrote, safe to show, with an indent before each line.
+func indented(indent, text string) string {
+	text = strings.TrimSuffix(screen.Sanitize(text), "\n")
+	return indent + strings.ReplaceAll(text, "\n", "\n"+indent)
 }
 
 // clock is a moment on the clock of this machine.
@@ -123,33 +128,39 @@ func clock(at time.Time) string {
 	return at.Local().Format("2006-01-02 15:04")
 }
 
+// at is a moment of a schedule.
+func (app *app) at(at time.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.In(app.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
+}
+
+// since says how long ago a time was.
+func since(at time.Time) string { return tools.Span(time.Since(at)) }
+
+// ago says how long ago a time was that may not have come yet.
+func ago(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return tools.Span(max(0, time.Since(at))) + " ago"
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
 // progress shows on a terminal how far something is, ten times a second.
-func (p *program) progress() func(done, of int64, format string, args ...any) {
+func (app *app) progress() func(done, of int64, format string, args ...any) {
 	var shown time.Time
 	return func(done, of int64, format string, args ...any) {
 		due := done == of || time.Since(shown) > time.Second/10
-		if !due || p.json || !isTerminal(p.err) {
+		if !due || app.json || !isTerminal(app.err) {
 			return
 		}
 		shown = time.Now()
-		fmt.Fprintf(p.err, "\r%s %s ", terminal.Bar(int(done), int(of), 30), fmt.Sprintf(format, args...))
+		fmt.Fprintf(app.err, "\r%s %s ", terminal.Bar(int(done), int(of), 30), fmt.Sprintf(format, args...))
 		if done == of {
-			fmt.Fprintln(p.err)
+			fmt.Fprintln(app.err)
 		}
 	}
-}
-
-// announce prints one line of what goes on while a program stays. Nobody may read it any more.
-func (p *program) announce(v map[string]string, format string, args ...any) {
-	if p.json {
-		_ = printLine(p.out, v)
-		return
-	}
-	fmt.Fprintf(p.out, format+"\n", args...)
-}
-
-// printLine writes a value for programs as one line.
-func printLine(w io.Writer, v any) error {
-	_, err := w.Write(screen.JSON(v))
-	return err
 }

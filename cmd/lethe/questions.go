@@ -1,46 +1,75 @@
 package main
 
 import (
-	"cmp"
+	"context"
+	"fmt"
+	"io"
 	"strings"
 
-	"lethe/agent/home"
+	"github.com/spf13/cobra"
+
 	"lethe/bridge/report"
 )
 
-func (p *program) questionsCommand(c call) error {
-	open, err := p.questions(c.arg(0))
-	return p.words("questions", open, err)
+func newQuestionsCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "questions [NAME]",
+		Short: "List what identities have asked people and nobody has answered yet",
+		RunE: app.withHome(func(_ context.Context, args []string) error {
+			return runQuestions(app, args)
+		}),
+	}
 }
 
-// questions are those that one identity has open, or all of the home, oldest first.
-func (p *program) questions(who string) ([]report.Question, error) {
-	all, err := p.home.List()
-	if who != "" {
-		all = make([]home.Identity, 1)
-		all[0], err = p.find(who)
+func runQuestions(app *app, args []string) error {
+	open, err := openQuestions(app, argument(args, 0))
+	if err != nil {
+		return err
 	}
+	return app.show(open, func(out io.Writer) { writeQuestions(out, app, open) })
+}
+
+// openQuestions are those that one identity has open, or all of the home, oldest first.
+func openQuestions(app *app, who string) ([]report.Question, error) {
+	if who != "" {
+		id, err := app.find(who)
+		if err != nil {
+			return nil, err
+		}
+		return app.look.Questions(id)
+	}
+	all, err := app.home.List()
 	if err != nil {
 		return nil, err
 	}
-	open, err := p.look.Questions(all...)
-	if err != nil && who == "" {
-		p.warn("%s", err)
-		err = nil
+	open, err := app.look.Questions(all...)
+	if err != nil {
+		app.warn("%s", err)
 	}
-	return open, err
+	return open, nil
 }
 
-// answerCommand appends an answer to the room of a question.
-func (p *program) answerCommand(c call) error {
-	open, err := p.questions("")
-	if err != nil {
-		return err
+func writeQuestions(out io.Writer, app *app, open []report.Question) {
+	if len(open) == 0 {
+		fmt.Fprintln(out, "no open questions")
 	}
-	as := cmp.Or(c.text("as"), p.settings.UserName())
-	room, line, err := p.look.Answer(open, c.arg(0), as, strings.Join(c.args[1:], " "))
-	if err != nil {
-		return err
+	for _, question := range open {
+		until, answerers, answer := "", "", "TEXT"
+		if !question.Until.IsZero() {
+			until = ", until " + clock(question.Until)
+		}
+		if len(question.For) > 0 {
+			answerers = ", for " + oneLine(strings.Join(question.For, ", "))
+		}
+		if len(question.Options) > 0 {
+			answer = "1"
+		}
+		fmt.Fprintf(out, "%s  %s in room %s, since %s%s%s\n",
+			question.ID, question.Identity, question.Room, clock(question.Asked), until, answerers)
+		fmt.Fprintln(out, indented("    ", question.Text))
+		for i, option := range question.Options {
+			fmt.Fprintf(out, "    %d) %s\n", i+1, oneLine(option))
+		}
+		fmt.Fprintf(out, "    answer with: %s\n", app.lethe("answer %s %s", question.ID, answer))
 	}
-	return p.say(c, room, as, line)
 }

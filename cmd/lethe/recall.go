@@ -1,43 +1,113 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"lethe/bridge/report"
 )
 
-func (p *program) recallCommand(c call) error {
-	who, words := "", c.args
-	if id, err := p.home.Find(words[0]); err == nil && id.Name == words[0] && len(words) > 1 {
-		who, words = id.Name, words[1:]
+// recallOptions are the flags of lethe recall.
+type recallOptions struct {
+	kind  string
+	limit int
+	room  string
+	since string
+	tool  string
+	until string
+}
+
+func newRecallCommand(app *app) *cobra.Command {
+	var options recallOptions
+	cmd := &cobra.Command{
+		Use:   "recall [NAME] QUERY...",
+		Short: "Search what an identity has forgotten",
+		Long: `Recall searches by words what has faded from the context of an identity: the one that the first
+of several words names, or the default one. It prints the address, time and summary of each match,
+and the passage that fits; lethe cat prints the whole text. The index is a cache, which can be
+deleted at any time.
+
+A query is plain text: quotes, AND, * and the like have no special meaning.`,
+		Example: `  lethe recall "what did bob say about the harbour?"
+  lethe recall timeout --tool BASH --since 7d
+  lethe recall ada invoice --room billing --since 2026-05-01 --json`,
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runRecall(ctx, app, options, args)
+		}),
 	}
-	id, err := p.find(who)
+	flags := cmd.Flags()
+	flags.StringVar(&options.kind, "kind", "", "only passages with this `KIND` of entry: chat, reply, tool or note")
+	flags.IntVar(&options.limit, "limit", 10, "at most `N` matches, up to 50")
+	flags.StringVar(&options.room, "room", "", "only what was heard in this `ROOM`")
+	flags.StringVar(&options.since, "since", "",
+		"only what was said after this `TIME`: 7d, 12h, 2026-05-01, 2026-05-01T12:00:00Z")
+	flags.StringVar(&options.tool, "tool", "", "only passages with a call of this `TOOL`, such as BASH")
+	flags.StringVar(&options.until, "until", "", "only what was said before this `TIME`")
+	return cmd
+}
+
+func runRecall(ctx context.Context, app *app, options recallOptions, args []string) error {
+	who, words := "", args
+	if len(words) > 1 {
+		if id, err := app.home.Find(words[0]); err == nil && id.Name == words[0] {
+			who, words = id.Name, words[1:]
+		}
+	}
+	id, err := app.find(who)
 	if err != nil {
 		return err
 	}
-	f := report.Search{
-		Text: strings.Join(words, " "), Since: c.text("since"), Until: c.text("until"), Room: c.text("room"),
-		Tool: c.text("tool"), Kind: c.text("kind"), Limit: c.number("limit"),
+	search := report.Search{
+		Text: strings.Join(words, " "), Since: options.since, Until: options.until, Room: options.room,
+		Tool: options.tool, Kind: options.kind, Limit: options.limit,
 	}
-	found, err := p.look.Recall(c, id, f, p.logTo(p.err))
-	none := errors.Is(err, report.ErrNoMatch)
-	if found.Behind != "" && (err == nil || none) {
-		p.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)
+	found, err := app.look.Recall(ctx, id, search, app.logTo(app.err))
+	nothing := errors.Is(err, report.ErrNoMatch)
+	if found.Behind != "" && (err == nil || nothing) {
+		app.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)
 	}
 	if err == nil && found.Lost > 0 {
-		p.warn("%d more that may match cannot be read", found.Lost)
+		app.warn("%d more that may match cannot be read", found.Lost)
 	}
 	if err == nil && len(found.Absent) > 0 {
-		p.note("in no original: %s", strings.Join(found.Absent, ", "))
+		app.note("in no original: %s", strings.Join(found.Absent, ", "))
 	}
+	partly := app.json && found.Lost > 0 // programs get what can be read, and the error
 	switch {
-	case p.json && none:
+	case nothing && app.json:
 		err = nil
-	case none:
+	case nothing:
 		return hint(err, "recall searches only what has faded; what has not: ‹context %s›", id.Name)
-	case err != nil && !(p.json && found.Lost > 0):
+	case err != nil && !partly:
 		return err
 	}
-	return errors.Join(err, p.words("matches", found.Matches, nil))
+	return errors.Join(err, app.show(found.Matches, func(out io.Writer) {
+		for _, match := range found.Matches {
+			writeMatch(out, app, match)
+		}
+	}))
+}
+
+func writeMatch(out io.Writer, app *app, match report.Match) {
+	var where []string
+	for _, room := range match.Rooms {
+		where = append(where, "room "+room)
+	}
+	for _, tool := range match.Tools {
+		where = append(where, "tool "+oneLine(tool))
+	}
+	if match.Overtaken != 0 {
+		where = append(where, fmt.Sprintf("overtaken by e%d", match.Overtaken))
+	}
+	fmt.Fprintf(out, "%s  %s  %s..%s  %s\n", app.look.Store.Short(match.Hash), clock(match.At), match.From, match.To,
+		strings.Join(where, ", "))
+	fmt.Fprintln(out, indented("    ", match.Gist))
+	if shown := match.Shown(); shown != "" {
+		fmt.Fprintln(out, indented("    | ", shown))
+	}
 }

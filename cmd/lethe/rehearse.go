@@ -1,22 +1,52 @@
 package main
 
 import (
+	"context"
 	"net"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"lethe/agent/llm/rehearsal"
 )
 
-// rehearseCommand serves the offline model.
-func (p *program) rehearseCommand(c call) error {
-	addr := c.text("addr")
-	if host, _, err := net.SplitHostPort(addr); err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback() {
-		return usagef("--addr is %q; it is a loopback address with a port, such as 127.0.0.1:8080", addr)
+// rehearseOptions are the flags of lethe rehearse.
+type rehearseOptions struct {
+	addr string
+	pace time.Duration
+}
+
+func newRehearseCommand(app *app) *cobra.Command {
+	var options rehearseOptions
+	cmd := &cobra.Command{
+		Use:   "rehearse",
+		Short: "Serve the offline model over HTTP, on loopback",
+		Long: `Rehearse serves the API of a chat model from a small scripted program. It is not
+intelligent; it follows plain phrases, and refuses what DeepSeek would refuse.`,
+		Example: `  lethe rehearse --addr 127.0.0.1:8080
+  LETHE_API_KEY=x lethe run --base-url http://127.0.0.1:8080/ --model rehearsal`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runRehearse(cmd.Context(), app, options)
+		},
 	}
-	server := rehearsal.New(rehearsal.Options{Pace: c.lasts("pace")})
-	url, err := server.Listen(addr)
+	flags := cmd.Flags()
+	flags.StringVar(&options.addr, "addr", "127.0.0.1:0", "loopback `ADDRESS` to listen on")
+	flags.DurationVar(&options.pace, "pace", rehearsalPace, "`DELAY` between the pieces of an answer")
+	return cmd
+}
+
+// runRehearse serves the offline model.
+func runRehearse(ctx context.Context, app *app, options rehearseOptions) error {
+	host, _, err := net.SplitHostPort(options.addr)
+	isLoopback := host == "localhost" || net.ParseIP(host).IsLoopback()
+	if err != nil || !isLoopback {
+		return usagef("--addr is %q; it is a loopback address with a port, such as 127.0.0.1:8080", options.addr)
+	}
+	server := rehearsal.New(rehearsal.Options{Pace: options.pace})
+	url, err := server.Listen(options.addr)
 	if err != nil {
 		return taken(err, "--addr")
 	}
-	p.announce(map[string]string{"serving": url}, "serving %s", url)
-	return server.Serve(c)
+	app.announce(map[string]string{"serving": url}, "serving %s", url)
+	return server.Serve(ctx)
 }

@@ -1,26 +1,89 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"lethe/agent/home"
+	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/chat"
 )
 
-// roomsCommand shows the rooms, or the one of a name.
-func (p *program) roomsCommand(c call) error {
-	name := c.arg(0)
-	all, err := p.look.Rooms()
-	all = slices.DeleteFunc(all, func(r report.Room) bool { return name != "" && r.Name != name })
-	if err == nil && name != "" && len(all) == 0 {
-		return hint(fmt.Errorf("find room %s: %w", name, home.ErrNotFound), "‹rooms› lists them")
+func newRoomsCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rooms [ROOM]",
+		Short: "List rooms: lines, who hears them, what wakes whom, and the last line",
+		Long: `The room that changed last comes first. An identity that hears a room is woken by each line there that is not its own,
+or "by @NAME", as wake in config.toml says: docs/rooms.md. In the room of a child its parent is woken "by results".`,
+		Example: `  lethe rooms
+  lethe rooms dev --json`,
+		RunE: app.withHome(func(_ context.Context, args []string) error {
+			return runRooms(app, args)
+		}),
 	}
-	for i, r := range all {
-		if _, all[i].Lines, _, err = chat.Tail(chat.Path(p.home.Dir, r.Name), 0); err != nil {
+}
+
+// runRooms shows the rooms, or the one of a name.
+func runRooms(app *app, args []string) error {
+	name := argument(args, 0)
+	all, err := app.look.Rooms()
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		all = slices.DeleteFunc(all, func(room report.Room) bool { return room.Name != name })
+		if len(all) == 0 {
+			return hint(fmt.Errorf("find room %s: %w", name, home.ErrNotFound), "‹rooms› lists them")
+		}
+	}
+	for i, room := range all {
+		if _, all[i].Lines, _, err = chat.Tail(chat.Path(app.home.Dir, room.Name), 0); err != nil {
 			return err
 		}
 	}
-	return p.words("rooms", all, err)
+	return app.show(all, func(out io.Writer) { writeRooms(out, app, all) })
+}
+
+func writeRooms(out io.Writer, app *app, all []report.Room) {
+	if len(all) == 0 {
+		fmt.Fprintf(out, "no rooms yet; the first line makes one: %s\n", app.lethe("say ROOM TEXT"))
+		return
+	}
+	rows := newTable("ROOM", "LINES", "HEARD BY", "CHANGED", "LAST")
+	for _, room := range all {
+		name := room.Name
+		if room.Title != "" {
+			name += fmt.Sprintf(" “%.40s”", room.Title)
+		}
+		if room.Archived {
+			name += " (put away)"
+		}
+		last := ""
+		if room.Last != nil {
+			last = blobs.Gist(room.Last.Name + ": " + room.Last.Text)
+		}
+		rows.row(name, room.Lines, heardBy(room), room.At, last)
+	}
+	rows.write(out)
+}
+
+// heardBy names who hears a room, and what wakes them, if that is not each line.
+func heardBy(room report.Room) string {
+	var heard []string
+	for _, name := range room.Heard {
+		switch room.Wakes[name] {
+		case "mentions":
+			name = fmt.Sprintf("%s (by @%s)", name, name)
+		case "results":
+			name += " (by results)"
+		}
+		heard = append(heard, name)
+	}
+	return strings.Join(heard, ", ")
 }

@@ -1,154 +1,92 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
-	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"lethe/agent/config"
-	"lethe/agent/home"
-	"lethe/agent/host"
-	"lethe/agent/share/hosts"
-	"lethe/bridge/report"
 )
 
-// program is what every command shares: the streams, the global flags, and the
-// home once it is open.
-type program struct {
-	in       io.Reader
-	lines    *bufio.Reader // of in
-	out, err io.Writer
+// newRootCommand makes lethe with all its commands.
+func newRootCommand(app *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "lethe [QUESTION]",
+		Short: "Agents that live for months, forget gracefully, and lose nothing",
+		Long: `Lethe runs agents that live for months in chat rooms that are plain files.
 
-	homeDir string
-	json    bool
-	verbose bool
-	runs    runFlags
-	again   string        // global flags that a command in a hint has to repeat
-	timeout time.Duration // of the wait for an answer; 0 is none
-	rerun   string        // flags that a command in a hint has to repeat to run an identity the same way
+Without a command, lethe is a chat with the default identity. If the identity is
+running, the chat attaches to it. Otherwise the identity is resumed, or booted if
+there is none or with --new, and runs until you leave. With a question in quotes, lethe prints
+the answer and exits.
 
-	asIs     bool // the home is looked at, and nothing of it made or restored
-	home     home.Home
-	look     report.Home // all there is to see of it
-	settings settings
-	shared   *hosts.Shared // nil: no other host shares the home
-
-	outlets []*outlet // of a program that stays
+The model is DeepSeek if DEEPSEEK_API_KEY is set. Without a key it is the offline
+rehearsal model, which says so.`,
+		Example: `  lethe                                 chat, offline if there is no key
+  lethe "what is 12*7?"                 ask once and print the answer
+  lethe run --name ada --room dev       run the new identity ada as a daemon
+  lethe say dev "are you there?"        append a line to room dev`,
+		RunE: app.makingHome(func(ctx context.Context, args []string) error {
+			return runRoot(ctx, app, args)
+		}),
+		Args:          quotedQuestion,
+		Version:       version(debug.ReadBuildInfo()),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("lethe {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	app.runs.addTo(root.Flags())
+	flags := root.PersistentFlags()
+	flags.StringVar(&app.homeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
+	flags.BoolVar(&app.json, "json", app.json, "print data and errors as JSON")
+	flags.BoolVar(&app.verbose, "verbose", false, "log more of what goes on")
+	_ = root.MarkPersistentFlagDirname("home")
+	addGroup(root, "Talk",
+		newACPCommand(app), newAnswerCommand(app), newAskCommand(app), newChatCommand(app), newDemoCommand(app),
+		newMCPCommand(app), newSayCommand(app))
+	addGroup(root, "Look",
+		newAgentsCommand(app), newBridgesCommand(app), newBudgetCommand(app), newCatCommand(app), newCheckCommand(app),
+		newContextCommand(app), newDoctorCommand(app), newJobsCommand(app), newLifeCommand(app), newModelCommand(app),
+		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
+		newTriggersCommand(app))
+	addGroup(root, "Run",
+		newBridgeCommand(app), newCleanCommand(app), newInitCommand(app), newRemoveCommand(app), newEraseCommand(app),
+		newCollectCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
+	addGroup(root, "Branch", newBranchCommand(app), newDiffCommand(app), newForkCommand(app), newTreeCommand(app))
+	addGroup(root, "Carry",
+		newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app), newTakeCommand(app))
+	addGroup(root, "Measure", newRehearseCommand(app))
+	app.finish(root)
+	return root
 }
 
-func (p *program) execute(ctx context.Context, args []string) int {
-	p.json, p.lines = wantsJSON(args), bufio.NewReader(p.in)
-	cmd := p.command()
-	cmd.Version = version(debug.ReadBuildInfo())
-	cmd.SetVersionTemplate("lethe {{.Version}}\n")
-	cmd.Args, cmd.PersistentPreRunE = quotedQuestion, p.prepare
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	cmd.SetFlagErrorFunc(flagError)
-	cmd.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	flags := cmd.PersistentFlags()
-	flags.StringVar(&p.homeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
-	flags.BoolVar(&p.json, "json", p.json, "print data and errors as JSON")
-	flags.BoolVar(&p.verbose, "verbose", false, "log more of what goes on")
-	_ = cmd.MarkPersistentFlagDirname("home")
-	cmd.SetArgs(args)
-	cmd.SetIn(p.in)
-	cmd.SetOut(p.out)
-	cmd.SetErr(p.err)
-	err := cmd.ExecuteContext(ctx)
-	if err != nil {
-		p.report(err)
+// addGroup adds commands below a title of the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+	for _, cmd := range commands {
+		cmd.GroupID = title
+		root.AddCommand(cmd)
 	}
-	for _, o := range p.outlets {
-		o.flush()
-	}
-	return codeOf(err)
 }
 
-// wantsJSON looks for --json before the flags are parsed, which may fail.
-func wantsJSON(args []string) bool {
-	if i := slices.Index(args, "--"); i >= 0 {
-		args = args[:i]
+// runRoot is lethe alone, or with a question.
+func runRoot(ctx context.Context, app *app, args []string) error {
+	if len(args) == 0 {
+		return chatWithDefault(ctx, app)
 	}
-	return slices.Contains(args, "--json")
-}
-
-// prepare opens the home for a command, and reads what it says of how identities run.
-func (p *program) prepare(cmd *cobra.Command, _ []string) error {
-	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
-	group, _, _ := strings.Cut(name, " ")
-	homeless := []string{"demo", "completion", "rehearse", "help", "doctor", "models", "restore"} // they need no home
-	if cmd.Hidden || slices.Contains(homeless, group) {                                           // hidden ones complete words
-		return nil
-	}
-	p.noteFlags(cmd)
-	if c := (call{flags: cmd.Flags()}); c.flags.Lookup("soul") != nil {
-		p.runs = runFlags{name: c.text("name"), soul: c.text("soul"), fresh: c.is("new"), Options: host.Options{
-			Offline: c.is("offline"), Preset: c.text("preset"), BaseURL: c.text("base-url"), Model: c.text("model"),
-			Limit: c.number("context-limit"), Workspace: c.text("workspace"), Rooms: c.list("room"),
-		}}
-		if err := checkRooms(p.runs.Rooms...); err != nil {
-			return err
-		}
-	}
-	repair, _ := cmd.Flags().GetBool("repair")
-	p.asIs = name == "check" && !repair
-	makes := []string{"", "init", "run", "serve", "chat", "say", "ask", "acp", "mcp", "mcp add", "mcp import", "import"} // a home; the others only look
-	err := p.open(slices.Contains(makes, name))
-	if p.shared != nil {
-		p.shared.Until(cmd.Context())
-	}
-	return err
-}
-
-// mainCommand is lethe alone, or with a question.
-func (p *program) mainCommand(c call) error {
-	if len(c.args) == 0 {
-		return p.converse(c)
-	}
-	text, err := p.question(c.args)
+	text, err := readQuestion(app, args)
 	if err != nil {
 		return err
 	}
-	return p.ask(c, text)
-}
-
-// noteFlags remembers the flags that hints have to repeat.
-func (p *program) noteFlags(cmd *cobra.Command) {
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		text := " --" + f.Name
-		if f.Value.Type() != "bool" {
-			text += " " + quoted(f.Value.String())
-		}
-		switch f.Name {
-		case "home":
-			p.again += text
-		case "offline", "preset", "base-url", "context-limit", "workspace":
-			p.rerun += text
-		}
-	})
-}
-
-// quoted writes a word for a shell.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]{}!#~") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// lethe is a command line for a hint, in the same home.
-func (p *program) lethe(format string, args ...any) string {
-	return strings.TrimSpace("lethe "+fmt.Sprintf(format, args...)) + p.again
+	return askMeant(ctx, app, text, 0)
 }
 
 // quotedQuestion takes at most one argument, which has to have white space: a single

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"lethe/agent/config"
 	"lethe/bridge"
 	"lethe/bridge/mcp"
@@ -27,59 +29,96 @@ import (
 	"lethe/internal/secret"
 )
 
-// serveParts are what the server is made of.
-func (p *program) serveParts() []serve.Part {
-	return []serve.Part{api.Routes, mcp.Routes(p.found), openai.Routes, page.Routes}
+// serveOptions are the flags of lethe serve.
+type serveOptions struct {
+	addr             string
+	allowUnencrypted bool
+	open             bool
 }
 
-func (p *program) serveCommand(call call) error {
-	c := p.serveConfig()
-	c.Address = cmp.Or(call.text("addr"), c.Address)
-	c.Unencrypted = c.Unencrypted || call.is("allow-unencrypted")
-	if err := c.Check(); err != nil {
+func newServeCommand(app *app) *cobra.Command {
+	var options serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the page and the APIs over HTTP, for this machine",
+		Long: `Serve lets browsers and programs in over HTTP: the page at /, JSON at /api, an
+OpenAI-compatible API at /v1, metrics at /metrics, webhooks at /hooks. It shows what
+the commands show, and what a client says is a line of a room. Identities run
+beside it: lethe run --with serve is both.
+
+Whoever wants in needs the token in bridges/serve/token of the home. A browser gets in
+by the link that --open prints; also beside a server that runs already. What
+people start on the page runs in a process of its own, which outlives the server. docs/serve.md
+has the rest. It prints "ready serve URL" once it listens.`,
+		Example: `  lethe serve --open
+  curl -H "Authorization: Bearer $(cat ~/.lethe/bridges/serve/token)" http://127.0.0.1:8420/api/agents`,
+		RunE: app.makingHome(func(ctx context.Context, _ []string) error {
+			return runServe(ctx, app, options)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.addr, "addr", "", "`HOST:PORT` to listen on (default 127.0.0.1:8420)")
+	flags.BoolVar(&options.allowUnencrypted, "allow-unencrypted", false,
+		"listen beyond this machine without TLS: others on the way can read the token and all that is said, and use it")
+	flags.BoolVar(&options.open, "open", false,
+		"open the page in a browser, and print the link that logs it in, once, within a minute")
+	return cmd
+}
+
+func runServe(ctx context.Context, app *app, options serveOptions) error {
+	conf := serveConfig(app)
+	conf.Address = cmp.Or(options.addr, conf.Address)
+	conf.Unencrypted = conf.Unencrypted || options.allowUnencrypted
+	if err := conf.Check(); err != nil {
 		return usageError(err)
 	}
-	open := call.is("open")
-	err := p.serve(call, c, open)
-	if open && errors.Is(err, bridge.ErrRunning) {
-		link, lerr := serve.Link(c)
-		if err = hint(lerr, "stop the server, and start it with --open"); err == nil {
-			p.browse(link)
+	err := serveUntilDone(ctx, app, conf, options.open)
+	if options.open && errors.Is(err, bridge.ErrRunning) {
+		link, err := serve.Link(conf)
+		if err != nil {
+			return hint(err, "stop the server, and start it with --open")
 		}
+		browse(app, link)
+		return nil
 	}
 	return err
 }
 
-func (p *program) serveConfig() serve.Config {
-	log := p.logTo(p.err)
+func serveConfig(app *app) serve.Config {
+	log := app.logTo(app.err)
 	return serve.Config{
-		Settings: p.settings.Serve.In(p.home.Dir), Home: p.look, User: p.settings.UserName(), Log: log,
-		Watcher: chat.NewWatcher(0, log), Parts: p.serveParts(),
-		Notices: p.settings.Notified(config.ByPush), Transport: p.settings.Web.Transport(),
-		RunStarted: p.keep,
+		Settings: app.settings.Serve.In(app.home.Dir), Home: app.look, User: app.settings.UserName(), Log: log,
+		Watcher: chat.NewWatcher(0, log), Parts: serveParts(app),
+		Notices: app.settings.Notified(config.ByPush), Transport: app.settings.Web.Transport(),
+		RunStarted: app.keep,
 	}
 }
 
-// serve runs the server until it is told to stop.
-func (p *program) serve(ctx context.Context, c serve.Config, open bool) error {
+// serveParts are what the server is made of.
+func serveParts(app *app) []serve.Part {
+	return []serve.Part{api.Routes, mcp.Routes(app.found), openai.Routes, page.Routes}
+}
+
+// serveUntilDone runs the server until it is told to stop.
+func serveUntilDone(ctx context.Context, app *app, conf serve.Config, open bool) error {
 	sandbox.HideEnvironment() // the keys in it are nobody else's
-	p.unhurried()
+	app.unhurried()
 	ctx, end := context.WithCancel(ctx)
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	defer end()
-	c.Ready = func(url string, link func() string) {
-		keeping.Go(func() { p.keepOn(ctx) })
-		p.told("ready", url)
+	conf.Ready = func(url string, link func() string) {
+		keeping.Go(func() { app.keepOn(ctx) })
+		announceServer(app, "ready", url)
 		if open {
-			p.browse(link())
+			browse(app, link())
 		}
 	}
-	err := besideWatcher(ctx, c.Watcher, func(ctx context.Context) error { return serve.Run(ctx, c) })
+	err := besideWatcher(ctx, conf.Watcher, func(ctx context.Context) error { return serve.Run(ctx, conf) })
 	return taken(err, "serve.address in config.toml, or lethe serve --addr HOST:PORT,")
 }
 
-// taken says of an address that another program has what names another one.
+// taken adds to an error that another program has an address which setting names another one.
 func taken(err error, setting string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
@@ -87,25 +126,32 @@ func taken(err error, setting string) error {
 	return hint(err, "another program listens there; %s names another address", setting)
 }
 
-// told prints where the server is.
-func (p *program) told(what, url string) {
-	p.announce(map[string]string{"event": what, "bridge": backend.Name, "url": url}, "%s %s %s", what, backend.Name, url)
+// announceServer prints where the server is.
+func announceServer(app *app, event, url string) {
+	value := map[string]string{"event": event, "bridge": backend.Name, "url": url}
+	app.announce(value, "%s %s %s", event, backend.Name, url)
 }
 
-// browse prints a login link, and has the browser of the desktop, if there is one, open it. That is given a file that
-// leads there: commands of agents can read the list of processes, and not the file.
-func (p *program) browse(link string) {
-	p.told("open", link)
+// browse prints a login link, and has the browser of the desktop, if there is one, open it. The browser is given a file
+// that leads there: commands of agents can read the list of processes, and not the file.
+func browse(app *app, link string) {
+	announceServer(app, "open", link)
 	opener := "xdg-open"
 	if runtime.GOOS == "darwin" {
 		opener = "open"
 	}
-	file := filepath.Join(p.home.Dir, "bridges", backend.Name, "open.html")
+	file := filepath.Join(app.home.Dir, "bridges", backend.Name, "open.html")
 	page := fmt.Sprintf("<!doctype html><title>Lethe</title><meta http-equiv=refresh content=\"0;url=%s\">", link)
-	cmd := exec.Command(opener, file)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return secret.Text(kv) != kv }) // no key goes there
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}                                             // it may be the browser
-	if durable.Replace(file, []byte(page), 0o600) == nil && cmd.Start() == nil {                     // else the link is there to be pasted
-		go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
+	if err := durable.Replace(file, []byte(page), 0o600); err != nil {
+		return // the link is there to be pasted
 	}
+	cmd := exec.Command(opener, file)
+	cmd.Env = slices.DeleteFunc(os.Environ(), holdsSecret) // no key goes there
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}   // it may be the browser
+	if err := cmd.Start(); err != nil {
+		return
+	}
+	go func() { _ = cmd.Wait() }() // ends with the opener, or with this process
 }
+
+func holdsSecret(text string) bool { return secret.Text(text) != text }

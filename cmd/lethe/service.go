@@ -11,53 +11,71 @@ import (
 	"lethe/agent/config"
 	"lethe/deploy"
 	"lethe/internal/durable"
-	"lethe/internal/must"
 	"lethe/internal/secret"
 )
 
-// systemd has the service manager of this person do something. It is a step.
-func systemd(args string) {
+// systemd has the service manager of this person do something.
+func systemd(args string) error {
 	out, err := exec.Command("systemctl", strings.Fields("--user "+args)...).CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("systemctl --user %s: %w: %s", args, err, out)
-		must.Do(hint(err, "deploy/README.md has it by hand, and other ways"))
 	}
+	return hint(err, "deploy/README.md has it by hand, and other ways")
 }
 
 // askService asks whether systemd is to keep the identity running, and reports whether it does.
-func (s *setup) askService() (runs bool) {
+func (s *setup) askService() (runs bool, err error) {
 	if !s.online() {
-		return false // there is nothing to keep running
+		return false, nil // there is nothing to keep running
 	}
-	dir, err := os.UserConfigDir()
-	path := filepath.Join(dir, "systemd", "user", "lethe.service")
+	dir, dirErr := os.UserConfigDir() // which is an error to who wants the service
+	unit := filepath.Join(dir, "systemd", "user", "lethe.service")
 	question := "5  Service: shall systemd keep it running? yes or no"
-	if _, there := os.Lstat(path); there == nil {
-		question = "5  Service: shall systemd keep it running, by " + path + " written anew? yes or no"
+	if _, err := os.Lstat(unit); err == nil {
+		question = "5  Service: shall systemd keep it running, by " + unit + " written anew? yes or no"
 	}
-	s.ask(question, "no", false, func(text string) error {
-		if runs = text == "yes"; !runs && text != "no" {
+	_, err = s.ask(question, "no", false, func(text string) error {
+		runs = text == "yes"
+		if !runs && text != "no" {
 			return errors.New("yes or no")
 		}
-		return err
+		return dirErr
 	})
-	if !runs {
-		return false
+	if err != nil || !runs {
+		return false, err
 	}
-	run := fmt.Sprintf("%q run --home %q", must.Get(os.Executable()), s.home.Dir)
+	return true, s.startService(unit)
+}
+
+// startService writes the unit, and the keys that it needs, and has systemd start it.
+func (s *setup) startService(unit string) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	run := fmt.Sprintf("%q run --home %q", exe, s.home.Dir)
 	if secret.Value(botToken) != "" {
 		run += " --with telegram"
 	}
 	run = strings.NewReplacer("%", "%%", "$", "$$").Replace(run)
-	unit := strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", run)
-	for _, variable := range []string{s.preset.KeyEnv, botToken} {
-		if value := secret.Value(variable); value != "" { // a service has nothing of the environment of a shell
-			must.Do(config.SetKey(s.home.Dir, variable, value))
+	text := strings.ReplaceAll(deploy.UserUnit, "/usr/local/bin/lethe run --with telegram", run)
+	for _, variable := range []string{s.model.KeyEnv, botToken} {
+		value := secret.Value(variable)
+		if value == "" {
+			continue
+		}
+		if err := config.SetKey(s.home.Dir, variable, value); err != nil { // a service has no shell's environment
+			return err
 		}
 	}
-	must.Do(durable.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(durable.WriteFile(path, []byte(unit), 0o644))
-	systemd("enable lethe") // reads the units anew, too
-	systemd("restart lethe")
-	return true
+	if err := durable.MkdirAll(filepath.Dir(unit), 0o755); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(unit, []byte(text), 0o644); err != nil {
+		return err
+	}
+	if err := systemd("enable lethe"); err != nil { // reads the units anew, too
+		return err
+	}
+	return systemd("restart lethe")
 }

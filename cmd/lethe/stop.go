@@ -1,24 +1,36 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
-	"lethe/agent/home"
+	"github.com/spf13/cobra"
+
 	"lethe/bridge/report"
 )
 
-func (p *program) stopCommand(c call, id home.Identity) error {
-	ran, err := report.Stop(c, id)
-	if !ran {
-		err = hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", p.howToRun(id, ""))
+func newStopCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "stop [NAME]",
+		Short: "Ask a running identity to stop, and wait until it has",
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runStop(ctx, app, args)
+		}),
 	}
-	if err == nil {
-		p.event("stopped", id)
-	}
-	return err
 }
 
-// event prints what has happened to an identity: "ready" or "stopped".
-func (p *program) event(what string, id home.Identity) {
-	p.announce(map[string]string{"event": what, "self": id.Self, "name": id.Name}, "%s %s %s", what, id.Self, id.Name)
+func runStop(ctx context.Context, app *app, args []string) error {
+	id, err := app.find(argument(args, 0))
+	if err != nil {
+		return err
+	}
+	ran, err := report.Stop(ctx, id)
+	if !ran {
+		return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", app.howToRun(id, ""))
+	}
+	if err != nil {
+		return err
+	}
+	app.event("stopped", id)
+	return nil
 }

@@ -35,7 +35,7 @@ func (w *torn) run(ctx context.Context, home string, args ...string) int {
 	if args[0] == "erase" {
 		in = secretWord
 	}
-	p := &program{in: strings.NewReader(in), out: &w.out, err: &w.out}
+	p := &app{in: strings.NewReader(in), out: &w.out, err: &w.out}
 	return p.execute(ctx, append(slices.Clone(args), "--home", home))
 }
 

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"lethe/agent/events"
+	"lethe/agent/host"
+	"lethe/internal/screen"
+)
+
+// inquiry is a line that somebody waits for the answers to.
+type inquiry struct {
+	room, text string
+	timeout    time.Duration // 0: no bound
+}
+
+var (
+	// errTimeout: the answer was not in when the time had passed.
+	errTimeout = errors.New("wait for an answer: timed out")
+	// errNoAnswer: the identity took its turn and had nothing to say.
+	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
+)
+
+// await says what is asked, and prints what each of the identities answers.
+func await(ctx context.Context, app *app, inquiry inquiry, identities ...*host.Identity) error {
+	if inquiry.timeout != 0 {
+		bounded, end := context.WithTimeoutCause(ctx, inquiry.timeout, errTimeout)
+		defer end()
+		ctx = bounded
+	}
+	var asked []*host.Asked
+	for _, identity := range identities {
+		waiting, err := identity.Ask(inquiry.room)
+		if errors.Is(err, host.ErrNotHeard) {
+			return hint(err, "rooms are named when it starts: %s", app.howToHear(inquiry.room))
+		}
+		if err != nil {
+			return err
+		}
+		asked = append(asked, waiting)
+	}
+	line, err := host.Post(app.home, inquiry.room, app.settings.UserName(), inquiry.text)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	answered := false
+	for _, waiting := range asked {
+		reply, err := waiting.Await(ctx, line, app.trouble)
+		if errors.Is(err, host.ErrStopped) {
+			err = hint(err, "start it with: %s", app.howToHear(inquiry.room))
+		}
+		answered = answered || reply.Text != ""
+		faults = append(faults, app.printReply(reply), err, app.unfinished(reply))
+	}
+	fault := errors.Join(faults...)
+	if !answered && fault == nil {
+		return errNoAnswer
+	}
+	return fault
+}
+
+// trouble says why it takes so long.
+func (app *app) trouble(event events.Event) error {
+	if event.Type == events.Error {
+		app.note("%s waits: %s", event.Agent, event.Text)
+	}
+	return nil
+}
+
+// printReply prints what was said.
+func (app *app) printReply(reply host.Reply) error {
+	if reply.Text == "" {
+		return nil
+	}
+	if app.json {
+		return printLine(app.out, reply)
+	}
+	_, err := fmt.Fprintln(app.out, screen.Sanitize(reply.Text))
+	return err
+}
+
+// unfinished says what a reply lacks.
+func (app *app) unfinished(reply host.Reply) error {
+	if asked := reply.Question; asked != nil && !app.json {
+		answer := "TEXT"
+		if len(asked.Options) > 0 {
+			answer = cmp.Or(asked.Options[0], answer)
+		}
+		app.note("%s waits for the answer; give it with: %s", reply.Name,
+			app.lethe("answer %s %s", asked.ID, quoted(answer)))
+	}
+	if reply.Ended != "" {
+		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", reply.Name, reply.Ended)
+	}
+	return nil
+}

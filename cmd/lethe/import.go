@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/cmd/lethe/archive"
+)
+
+// importOptions are the flags of lethe import.
+type importOptions struct {
+	identity string
+	name     string
+	restore  bool
+}
+
+func newImportCommand(app *app) *cobra.Command {
+	var options importOptions
+	cmd := &cobra.Command{
+		Use:   "import FILE|-",
+		Short: "Take in a life that was exported",
+		Long: `Import checks an archive while it reads it, and refuses what was altered. A life
+that was moved goes on here. Of a copy there is a mirror then, which does not run
+before you say what it is to be: the life itself (--restore), since the one that
+it was copied from is no more, or the beginning of a new one (lethe fork).`,
+		RunE: app.makingHome(func(_ context.Context, args []string) error {
+			return runImport(app, options, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.identity, "identity", "", "`FILE` with the age key that the archive is encrypted to")
+	flags.StringVar(&options.name, "name", "", "`NAME` that it gets here")
+	flags.BoolVar(&options.restore, "restore", false, "it goes on here: the life that this is a copy of is no more")
+	return cmd
+}
+
+func runImport(app *app, options importOptions, args []string) error {
+	in := app.in
+	if args[0] != "-" {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+	}
+	readOptions := archive.ReadOptions{Name: options.name, Restore: options.restore}
+	if options.identity != "" {
+		keys, err := os.ReadFile(options.identity)
+		if err != nil {
+			return err
+		}
+		readOptions.Keys = keys
+	}
+	got, err := archive.Read(in, app.home, app.look.Store, readOptions)
+	if err != nil {
+		return err
+	}
+	id := got.Identity
+	if got.Known {
+		app.note("%s came here with this archive before, and lives here: nothing was changed", id.Name)
+		return nil
+	}
+	app.event("imported", id)
+	if triggers := got.Triggers(); len(triggers) > 0 {
+		app.note("when it runs, its triggers wake it: %s; look at them in %s",
+			strings.Join(triggers, ", "), filepath.Join(id.Dir, "triggers"))
+	}
+	app.note("%d files, of which %d lines of LIFE are sealed by the key %s; where it comes from, %s names the key, too",
+		got.Files(), got.Verdict.Sealed, got.Verdict.Signer, app.lethe("check %s", got.Name))
+	if got.Mirror {
+		app.note("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, with %s",
+			app.lethe("fork %s", id.Name), app.lethe("import FILE --restore"))
+		return nil
+	}
+	app.note("run it with: %s", app.howToRun(id, ""))
+	return nil
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
+	"lethe/bridge/report"
+)
+
+func newModelCommand(app *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "model NAME [MODEL]",
+		Short: "Tell which model an identity uses, or have it use another one",
+		Long: `Model has an identity go over to another model, as /model in a room does: the model is tried,
+and a new epoch begins. MODEL is PRESET:NAME@EFFORT; without a preset it is of that in use,
+and without an effort the configured one holds. docs/models.md has the rest.`,
+		Example: `  lethe model ada
+  lethe model ada anthropic:claude-opus-5-5@high`,
+		RunE: app.withHome(func(ctx context.Context, args []string) error {
+			return runModel(ctx, app, args)
+		}),
+	}
+}
+
+// runModel tells which model an identity uses, or has it use another one.
+func runModel(ctx context.Context, app *app, args []string) error {
+	id, err := app.find(args[0])
+	if err != nil {
+		return err
+	}
+	if model := argument(args, 1); model != "" {
+		return switchModel(ctx, app, id, model)
+	}
+	state, err := home.Fold(id, app.look.Store)
+	if err != nil {
+		return err
+	}
+	model := cmp.Or(state.WantModel, state.Stable.Params.Model)
+	instead := ""
+	if state.Away != "" {
+		instead = fmt.Sprintf(", in the place of %s, which does not answer", oneLine(state.Away))
+	}
+	return app.print(map[string]string{"model": model, "away": state.Away}, "%s: %s%s\n", id.Name, oneLine(model), instead)
+}
+
+func switchModel(ctx context.Context, app *app, id home.Identity, model string) error {
+	answer, err := report.Switch(ctx, id, model)
+	if err != nil {
+		return err
+	}
+	text, use := answer.Get("text"), answer.Get("use")
+	if text == "" {
+		text = id.Name + " does not run; it tries the model when it runs"
+	} else if use == "" {
+		return errors.New(text)
+	}
+	return app.print(map[string]string{"model": use, "text": text}, "%s\n", text)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
+)
+
+// removeOptions are the flags of lethe rm.
+type removeOptions struct {
+	room string
+	yes  bool
+}
+
+func newRemoveCommand(app *app) *cobra.Command {
+	var options removeOptions
+	cmd := &cobra.Command{
+		Use:   "rm [NAME]",
+		Short: "Remove an identity that does not run, or a room, after asking",
+		Long: `Rm removes an identity: its log, memory, workspace and name, and its children with theirs.
+What it said stays in the rooms, and what it read and wrote in the stored texts, which
+others may share; lethe gc moves those that nobody needs out of the way. To take words out
+of all of that, lethe erase comes first. Only an archive, by lethe export, brings it back.
+
+With --room it removes a room and its lines. What identities have heard of them stays with
+them, and these may run.`,
+		Example: `  lethe rm ada
+  lethe rm --room standup --yes`,
+		RunE: app.withHome(func(_ context.Context, args []string) error {
+			return runRemove(app, options, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.room, "room", "", "remove this `ROOM`")
+	flags.BoolVar(&options.yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// runRemove removes an identity or a room.
+func runRemove(app *app, options removeOptions, args []string) error {
+	name := argument(args, 0)
+	if (name == "") == (options.room == "") {
+		return usagef("name an identity to remove, or a room with --room")
+	}
+	if options.room != "" {
+		return removeRoom(app, options.room, options.yes)
+	}
+	id, err := app.find(name)
+	if err != nil {
+		return err
+	}
+	family, err := app.home.Family(app.look.Store, id)
+	if err != nil {
+		return err
+	}
+	if err := confirm(app, options.yes, identityLoss(app, id, family), "Remove "+id.Name); err != nil {
+		return err
+	}
+	if err := app.home.Remove(app.look.Store, id); err != nil {
+		return err
+	}
+	return app.print(object{"removed": id.Name}, "removed %s\n", id.Name)
+}
+
+func removeRoom(app *app, room string, yes bool) error {
+	loss := fmt.Sprintf("Room %s goes, with all its lines.", room)
+	if hearers := app.look.Hearers(room); len(hearers) > 0 {
+		loss += " These hear it no more, and keep what they heard:"
+		for _, id := range hearers {
+			loss += " " + id.Name
+		}
+		loss += "."
+	}
+	loss += "\nA bridge that writes there makes a new room.\n"
+	name := "room " + room
+	if err := confirm(app, yes, loss, "Remove "+name); err != nil {
+		return err
+	}
+	if err := app.home.RemoveRoom(room); err != nil {
+		return hint(err, "%s‹rooms› lists them", app.nearestRoom(room))
+	}
+	return app.print(object{"removed": name}, "removed %s\n", name)
+}
+
+// identityLoss says what goes with an identity, which is the first of its family, and what stays.
+func identityLoss(app *app, id home.Identity, family []home.Identity) string {
+	names := id.Name
+	if len(family) > 1 {
+		var children []string
+		for _, child := range family[1:] {
+			children = append(children, child.Name)
+		}
+		names += ", with its children " + strings.Join(children, ", ")
+	}
+	loss := names + " goes: log, memory, workspace, index, and the name.\n"
+	if app.settings.DefaultIdentity == id.Name {
+		loss += "It is default_identity in config.toml, which stays as it is.\n"
+	}
+	loss += "What it said stays in rooms, and what it read and wrote in stored texts, which others may share. " +
+		"So do archives of it.\n"
+	loss += fmt.Sprintf("To take words out of these for good, do that first: %s\n", app.lethe("erase %s -", id.Name))
+	loss += fmt.Sprintf("To keep the life elsewhere, first: %s\n", app.lethe("export %s", id.Name))
+	return loss
+}

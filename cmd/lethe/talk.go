@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+)
+
+// hintTime is the longest that a turn waits for a hint; 0 leaves that to the
+// agent. Tests that look for one on a busy machine set it.
+var hintTime time.Duration
+
+// rehearsalPace is the delay between the pieces of an answer of the offline model.
+var rehearsalPace = 8 * time.Millisecond
+
+// hostOptions are what the flags and config.toml say of how identities run.
+func (app *app) hostOptions(log *slog.Logger) host.Options {
+	options := app.runs.Options
+	options.Secrets, options.Log, options.Report = app.tokenFiles(), log, app.report
+	options.HintTime, options.Pace = hintTime, rehearsalPace
+	for _, hook := range app.settings.Serve.Hooks {
+		options.Webhooks = append(options.Webhooks, hook.Agent+"/"+hook.Trigger)
+	}
+	return options
+}
+
+// talk has f talk with the identity that is meant. Where no other process runs it, this one does for so long, and the
+// banner says so.
+func (app *app) talk(ctx context.Context, f func(identity *host.Identity, banner string) error) error {
+	id, err := app.meant()
+	if err != nil {
+		return err
+	}
+	if _, running := home.Running(id); running {
+		if app.runs.again()+app.runs.soul+app.runs.Model != "" {
+			return hint(usagef("%s is running already, so flags for running it do nothing", id.Name),
+				"leave them out, or stop it first: ‹stop %s›", id.Name)
+		}
+		return app.attached([]home.Identity{id}, func(all []*host.Identity) error { return f(all[0], "") })
+	}
+	logs, err := app.logFile()
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	options := app.hostOptions(app.logTo(logs))
+	options.Rehearse = !app.livedOnline(id)
+	here, err := host.New(app.home, app.settings.Settings, options)
+	if err != nil {
+		return err
+	}
+	id, fresh, err := app.identity(here)
+	if err != nil {
+		return err
+	}
+	identity := here.Of(id)
+	err = identity.Resume(ctx)
+	if err == nil {
+		err = errors.Join(f(identity, banner(app, here, id, fresh)), identity.Stop())
+	}
+	return errors.Join(err, here.Close())
+}
+
+// attached has f deal with identities that other processes run.
+func (app *app) attached(ids []home.Identity, f func([]*host.Identity) error) error {
+	here, err := host.Look(app.home, app.settings.Settings, host.Options{})
+	if err != nil {
+		return err
+	}
+	defer here.Close()
+	var all []*host.Identity
+	for _, id := range ids {
+		all = append(all, here.Of(id))
+	}
+	return f(all)
+}
+
+// banner says which identity runs here, and on which model.
+func banner(app *app, here *host.Host, id home.Identity, fresh bool) string {
+	began := "resumed"
+	if fresh {
+		began = "booted"
+	}
+	model := fmt.Sprintf("Its model is at %s.", here.Endpoint)
+	if here.Offline {
+		model = fmt.Sprintf("Its model is the offline rehearsal model, which is not intelligent; "+
+			"%s asks for a real one and its key. Say help to see what it understands.", app.lethe("init"))
+	}
+	return fmt.Sprintf("%s %s (%.16s). %s", began, id.Name, id.Self, model)
+}
+
+// tell says on standard error which identity runs, if one was started.
+func (app *app) tell(banner string) {
+	if banner != "" && app.json {
+		app.note("%s", banner)
+	} else if banner != "" {
+		fmt.Fprintln(app.err, banner)
+	}
+}
+
+// meant is the identity of --name, or the default one; the zero one is to be booted. A name that no identity has boots
+// one only where there is none at all, or with --new: it may be mistyped.
+func (app *app) meant() (home.Identity, error) {
+	if app.runs.fresh {
+		return home.Identity{}, nil
+	}
+	name := app.runs.name
+	id, err := app.find(name)
+	if err == nil && name != "" && id.Name != name { // found by the beginning of its hash
+		id, err = home.Identity{}, fmt.Errorf("find identity %q: %w", name, home.ErrNotFound)
+	}
+	if name == "" && errors.As(err, new(*home.ElsewhereError)) {
+		return id, err
+	}
+	if errors.Is(err, home.ErrNotFound) {
+		_, noDefault := host.Default(app.home, app.settings.Settings)
+		if errors.Is(noDefault, home.ErrNotFound) {
+			return id, nil
+		}
+		return id, hint(err, "%sboot a new one with: ‹--new --name %s›", app.nearest(name), quoted(name))
+	}
+	if app.runs.soul != "" {
+		app.runs.name = id.Name // which has a soul
+	}
+	return id, err
+}
+
+// identity is the identity of the flags, or the default one. It is booted if it is not there yet; fresh says so.
+func (app *app) identity(here *host.Host) (id home.Identity, fresh bool, err error) {
+	name := app.runs.name
+	if name == "" {
+		if app.runs.fresh {
+			return id, false, usagef("--new boots another identity: name it with --name")
+		}
+		id, err = app.find("")
+		if err == nil && app.runs.soul == "" {
+			return id, false, nil
+		}
+		if err != nil && !errors.Is(err, home.ErrNotFound) {
+			return id, false, err
+		}
+		name = cmp.Or(app.settings.DefaultIdentity, config.DefaultName)
+	}
+	soul, err := readSoul(app.runs.soul)
+	if err != nil {
+		return id, false, err
+	}
+	if err := checkName(name); err != nil {
+		return id, false, err
+	}
+	id, err = here.Boot(home.BootOptions{Name: name, Soul: soul, Rooms: app.runs.Rooms})
+	if !errors.Is(err, home.ErrExists) {
+		return id, err == nil, err
+	}
+	if soul != "" || app.runs.fresh {
+		return id, false, hint(err, "a soul is for life: boot another identity with --name, "+
+			"or leave out --soul and --new to resume %s", name)
+	}
+	return id, false, nil
+}
+
+func readSoul(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	text, err := config.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("read soul %s: %w", path, home.ErrNotFound)
+	}
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(string(text)) == "" {
+		return "", usagef("read soul %s: it is empty", path)
+	}
+	return string(text), nil
+}
+
+// checkName refuses what cannot name an identity.
+func checkName(name string) error {
+	if !home.ValidName(name) {
+		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
+	}
+	return nil
+}
