@@ -10,7 +10,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +21,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
-
-	"lethe/internal/must"
 )
 
 // Options say what is measured.
@@ -37,7 +34,7 @@ type Options struct {
 
 var groups = []struct {
 	name, about string
-	measure     func(*bench)
+	measure     func(*bench) error
 }{
 	{"rounds", "an answer with a call, the call, the next request", (*bench).rounds},
 	{"calls", "syncs and calls on files, under strace", (*bench).calls},
@@ -82,61 +79,112 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, fmt.Errorf("make a temporary home: %w", err)
 	}
 	defer func() {
-		err = cmp.Or(ctx.Err(), err)
+		if ended := ctx.Err(); ended != nil {
+			err = ended
+		}
 		b.stopAll()
 		cancel()
 		err = errors.Join(err, os.RemoveAll(b.dir))
 	}()
-	if err = must.Run(b.run); err != nil {
+	if err := b.run(); err != nil {
 		return nil, err
 	}
 	return b.report(), nil
 }
 
-func (b *bench) run() {
+func (b *bench) run() error {
 	var disk unix.Statfs_t
-	must.Do(unix.Statfs(b.dir, &disk))
+	if err := unix.Statfs(b.dir, &disk); err != nil {
+		return err
+	}
 	if free := disk.Bavail * uint64(disk.Bsize); free < 1<<30 {
-		must.Do(fmt.Errorf("the temporary homes take up to 1 GB, and %s has %d MB free", filepath.Dir(b.dir), free>>20))
+		return fmt.Errorf("the temporary homes take up to 1 GB, and %s has %d MB free", filepath.Dir(b.dir), free>>20)
 	}
 	b.machine()
-	b.model.listen(b.ctx)
-	b.homes()
-	const rounds = 8
-	l := b.turns(b.boot(1)[0], rounds, b.lethe)[b.lethe]
-	b.head = l.marks[0].bytes
-	b.growth = (l.marks[rounds].bytes - b.head) / rounds
-	for _, g := range groups {
-		if len(b.Only) == 0 || slices.Contains(b.Only, g.name) {
-			b.Say(g.name + ": " + g.about)
-			g.measure(b)
-			b.stopAll()
-		}
+	if err := b.model.listen(b.ctx); err != nil {
+		return err
 	}
+	if err := b.homes(); err != nil {
+		return err
+	}
+	if err := b.weigh(); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if len(b.Only) > 0 && !slices.Contains(b.Only, g.name) {
+			continue
+		}
+		b.Say(g.name + ": " + g.about)
+		if err := g.measure(b); err != nil {
+			return err
+		}
+		b.stopAll()
+	}
+	return nil
+}
+
+// weigh finds out how long Lethe's requests are: the floor sends as much.
+func (b *bench) weigh() error {
+	const rounds = 8
+	name, err := b.bootOne()
+	if err != nil {
+		return err
+	}
+	asked, err := b.turns(name, rounds, b.lethe)
+	if err != nil {
+		return err
+	}
+	marks := asked[b.lethe].marks
+	b.head = marks[0].bytes
+	b.growth = (marks[rounds].bytes - b.head) / rounds
+	return nil
 }
 
 // homes makes a home of each column. The directories are those that some ten thousand texts have made: what is measured
 // is a home that has lived.
-func (b *bench) homes() {
-	b.lethe, b.six = &column{title: "lethe", exe: b.Program}, &column{title: floor, exe: must.Get(os.Executable())}
+func (b *bench) homes() error {
+	own, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	b.lethe, b.six = &column{title: "lethe", exe: b.Program}, &column{title: floor, exe: own}
 	if b.programs = []*column{b.lethe}; b.Against != "" {
 		b.programs = append(b.programs, &column{title: "against", exe: b.Against})
 	}
 	b.columns = append(slices.Clone(b.programs), b.six)
 	for _, c := range b.columns {
 		c.home, c.url = filepath.Join(b.dir, c.title), b.model.url+c.title
-		for i := range 1 << 12 {
-			must.Do(os.MkdirAll(c.shard(fmt.Sprintf("%03x", i)), 0o700))
+		if err := c.makeHome(); err != nil {
+			return err
 		}
-		must.Do(os.Mkdir(filepath.Join(c.home, "chats"), 0o700))
-		config := fmt.Sprintf("user = \"bench\"\n[model]\nbase_url = %q\nname = \"bench\"\n[context]\nlimit = 50000000\n[turn]\nmax_steps = 1000000\n", c.url)
-		must.Do(os.WriteFile(filepath.Join(c.home, "config.toml"), []byte(config), 0o600))
 	}
 	unix.Sync() // what is still to be written of these directories would not count as written by who changes them next
+	return nil
+}
+
+// makeHome makes the directories and settings of a column's home.
+func (c *column) makeHome() error {
+	for i := range 1 << 12 {
+		if err := os.MkdirAll(c.shard(fmt.Sprintf("%03x", i)), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(filepath.Join(c.home, "chats"), 0o700); err != nil {
+		return err
+	}
+	config := fmt.Sprintf("user = \"bench\"\n[model]\nbase_url = %q\nname = \"bench\"\n"+
+		"[context]\nlimit = 50000000\n[turn]\nmax_steps = 1000000\n", c.url)
+	return os.WriteFile(filepath.Join(c.home, "config.toml"), []byte(config), 0o600)
+}
+
+// bootOne makes one more identity in each column, and returns its name.
+func (b *bench) bootOne() (string, error) {
+	names, err := b.boot(1)
+	return names[0], err
 }
 
 // boot makes n more identities in each column, and returns their names.
-func (b *bench) boot(n int) (names []string) {
+func (b *bench) boot(n int) (names []string, err error) {
 	var boots errgroup.Group
 	boots.SetLimit(runtime.NumCPU())
 	for range n {
@@ -153,13 +201,12 @@ func (b *bench) boot(n int) (names []string) {
 			})
 		}
 	}
-	must.Do(boots.Wait())
-	return names
+	return names, boots.Wait()
 }
 
 // stopAll ends what runs, and what the model has to say to it.
 func (b *bench) stopAll() {
-	b.model.hush()
+	_ = b.model.hush() // what it says of lines is told where they were to be answered
 	for _, p := range b.running {
 		p.stop()
 	}
@@ -167,13 +214,18 @@ func (b *bench) stopAll() {
 }
 
 // each measures all columns in turn, n times.
-func (b *bench) each(n int, measure func(c *column)) {
+func (b *bench) each(n int, measure func(c *column) error) error {
 	for range n {
 		for _, c := range b.columns {
-			must.Do(b.ctx.Err())
-			measure(c)
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
+			if err := measure(c); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // note notes a sample of a row; its figure is their median.
@@ -198,22 +250,22 @@ func (b *bench) report() *Report {
 }
 
 // answered is the request of the next final answer.
-func (b *bench) answered(l *script) mark {
+func (b *bench) answered(l *script) (mark, error) {
 	select {
 	case m := <-l.done:
-		return m
+		return m, nil
 	case <-b.ctx.Done():
 	case <-time.After(5 * time.Minute):
 	}
-	return must.Get(mark{}, errors.New("no request came in five minutes"))
+	return mark{}, errors.New("no request came in five minutes")
 }
 
-func (b *bench) pause(d time.Duration) {
+func (b *bench) pause(d time.Duration) error {
 	select {
 	case <-b.ctx.Done():
 	case <-time.After(d):
 	}
-	must.Do(b.ctx.Err())
+	return b.ctx.Err()
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -23,9 +23,9 @@ func TestCount(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	syncs, files := count(file, time.Unix(1000, 0), time.Unix(1001, 0))
-	if syncs != 1 || files != 3 {
-		t.Errorf("%d syncs, %d calls", syncs, files)
+	syncs, files, err := count(file, time.Unix(1000, 0), time.Unix(1001, 0))
+	if err != nil || syncs != 1 || files != 3 {
+		t.Errorf("%d syncs, %d calls, %v", syncs, files, err)
 	}
 }
 
@@ -55,12 +55,17 @@ func TestReport(t *testing.T) {
 // A model that waits before its answer while the bench goes on, or has ended, says no line in a home that is gone.
 func TestHush(t *testing.T) {
 	var m model
-	m.listen(t.Context())
+	if err := m.listen(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	asked, answers, said := make(chan int), make(chan int), false
-	l := m.expect(&column{title: "lethe"}, prefix+"000", script{before: func(n int) { asked <- n; <-answers }, next: func() { said = true }})
+	l := m.expect(&column{title: "lethe"}, prefix+"000", script{
+		before: func(n int) { asked <- n; <-answers },
+		next:   func() error { said = true; return nil },
+	})
 	go func() {
 		<-asked
-		m.hush()
+		_ = m.hush()
 		close(answers)
 	}()
 	r := httptest.NewRequest("POST", "/lethe/chat/completions", strings.NewReader(prefix+"000"))

@@ -11,8 +11,6 @@ import (
 	"path"
 	"sync"
 	"time"
-
-	"lethe/internal/must"
 )
 
 // model is an OpenAI-compatible server on loopback that reads of a request only whose it is, so that its own time
@@ -21,6 +19,7 @@ type model struct {
 	url     string             // a column adds its title
 	mu      sync.Mutex         // guards what follows, and the marks; held while a script's next runs
 	scripts map[string]*script // by the column's title and the identity's name, which begins with prefix
+	failed  error              // the first error of a script's next
 	buffers sync.Pool
 }
 
@@ -28,10 +27,10 @@ const prefix = "bench-"
 
 // script is what the model answers to an identity, and what it saw of it.
 type script struct {
-	calls  int         // answers with a call, before each final one
-	before func(n int) // called before the answer to request n; may be nil
-	next   func()      // called behind each final answer; may be nil
-	proc   *process    // whose usage is noted at each request; may be nil
+	calls  int          // answers with a call, before each final one
+	before func(n int)  // called before the answer to request n; may be nil
+	next   func() error // called behind each final answer; may be nil
+	proc   *process     // whose usage is noted at each request; may be nil
 
 	marks []mark    // all requests
 	done  chan mark // those that got a final answer
@@ -45,12 +44,17 @@ type mark struct {
 	usage
 }
 
-func (m *model) listen(ctx context.Context) {
-	ln := must.Get(net.Listen("tcp", "127.0.0.1:0"))
-	m.url, m.scripts, m.buffers.New = "http://"+ln.Addr().String()+"/", map[string]*script{}, func() any { return new(bytes.Buffer) }
+func (m *model) listen(ctx context.Context) error {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	m.url, m.scripts = "http://"+ln.Addr().String()+"/", map[string]*script{}
+	m.buffers.New = func() any { return new(bytes.Buffer) }
 	srv := &http.Server{Handler: m, ErrorLog: log.New(io.Discard, "", 0)} // of identities that are stopped while they talk
 	context.AfterFunc(ctx, func() { _ = srv.Close() })
 	go func() { _ = srv.Serve(ln) }() // ends with ctx
+	return nil
 }
 
 // expect replaces what the model answers to an identity.
@@ -62,13 +66,15 @@ func (m *model) expect(c *column, name string, l script) *script {
 	return &l
 }
 
-// hush has no script go on by itself: when it returns, nobody says a line any more.
-func (m *model) hush() {
+// hush has no script go on by itself: when it returns, nobody says a line any more. Its error is the first of a line
+// that could not be said.
+func (m *model) hush() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, l := range m.scripts {
 		l.next = nil
 	}
+	return m.failed
 }
 
 // finals is how many final answers a script has had since a time, and how long passed between the first and the last.
@@ -122,8 +128,11 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case l.done <- now:
 	default: // nobody waits
 	}
-	if l.next != nil {
-		l.next()
+	if l.next == nil {
+		return
+	}
+	if err := l.next(); err != nil && m.failed == nil {
+		m.failed = err
 	}
 }
 

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -16,14 +15,17 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor/recall"
-	"lethe/internal/must"
 	"lethe/life"
 	"lethe/life/event"
 )
 
 // recall lets originals fade that nobody has said, and measures the index of them, and lines while it is there.
-func (b *bench) recall() {
-	name, n, now := b.boot(1)[0], 20_000, time.Now()
+func (b *bench) recall() error {
+	name, err := b.bootOne()
+	if err != nil {
+		return err
+	}
+	n := 20_000
 	if len(b.Only) == 1 {
 		n = 100_000
 	}
@@ -37,60 +39,117 @@ func (b *bench) recall() {
 		return text.String()
 	}
 	for _, c := range b.programs {
-		log, epoch := c.log(name)
-		self, lines := filepath.Base(must.Get(filepath.EvalSymlinks(filepath.Join(c.home, "names", name)))), []life.Event(nil)
-		var files errgroup.Group
-		files.SetLimit(runtime.NumCPU())
-		for i := range n {
-			body := fmt.Sprintf("◆ e%d inbound room=dev\n[USER:ada %s] %s\n", i+1, now.UTC().Format(time.RFC3339), words(150))
-			data := blobs.Encode(blobs.Meta{At: now, Gist: "of " + words(3), Life: self}, []byte(body))
-			hash := blobs.Sum(data).String()
-			files.Go(func() error { return os.WriteFile(filepath.Join(c.shard(hash), hash[3:]), data, 0o400) })
-			fade := event.Fade{Entries: event.Entries{From: i + 1, To: i + 1}, To: "gist", Relevance: 4}
-			if lines = append(lines, event.Line(now, fade, blobs.Ref{Hash: hash[:16], Gist: "of it"})); len(lines) == 200 {
-				must.Do(log.Append(append(lines, epoch)...))
-				lines = nil
-			}
+		dir := filepath.Join(c.home, "names", name)
+		path, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return err
 		}
-		must.Do(errors.Join(files.Wait(), log.Close()))
-		if c == b.lethe {
-			b.search(filepath.Join(c.home, "names", name), self, n, words)
+		self := filepath.Base(path)
+		if err := c.fade(name, self, n, words); err != nil {
+			return err
+		}
+		if c != b.lethe {
+			continue
+		}
+		if err := b.search(dir, self, n, words); err != nil {
+			return err
 		}
 	}
-	b.say("recalling", name, b.programs)
+	return b.say("recalling", name, b.programs)
+}
+
+// fade lets n originals of words fade from an identity that does not run.
+func (c *column) fade(name, self string, n int, words func(int) string) error {
+	log, epoch, err := c.log(name)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	var files errgroup.Group
+	files.SetLimit(runtime.NumCPU())
+	var lines []life.Event
+	for i := range n {
+		body := fmt.Sprintf("◆ e%d inbound room=dev\n[USER:ada %s] %s\n", i+1, now.UTC().Format(time.RFC3339), words(150))
+		data := blobs.Encode(blobs.Meta{At: now, Gist: "of " + words(3), Life: self}, []byte(body))
+		hash := blobs.Sum(data).String()
+		files.Go(func() error { return os.WriteFile(filepath.Join(c.shard(hash), hash[3:]), data, 0o400) })
+		fade := event.Fade{Entries: event.Entries{From: i + 1, To: i + 1}, To: "gist", Relevance: 4}
+		lines = append(lines, event.Line(now, fade, blobs.Ref{Hash: hash[:16], Gist: "of it"}))
+		if len(lines) == 200 {
+			err = log.Append(append(lines, epoch)...)
+			lines = nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	written, closed := files.Wait(), log.Close()
+	for _, err := range []error{err, written, closed} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // search makes the index of n originals, and asks it.
-func (b *bench) search(dir, self string, n int, words func(int) string) {
+func (b *bench) search(dir, self string, n int, words func(int) string) error {
 	began := time.Now()
-	x := recall.Open(filepath.Join(dir, "recall.db"), func(b blobs.Blob) bool { return b.Meta.Life == self }, slog.New(slog.DiscardHandler))
-	store := must.Get(blobs.Open(filepath.Join(b.lethe.home, "blobs")))
-	if added := must.Get(x.Sync(b.ctx, store, filepath.Join(dir, "LIFE.md"))); added != n {
-		must.Do(fmt.Errorf("the index has %d originals of %d", added, n))
+	own := func(b blobs.Blob) bool { return b.Meta.Life == self }
+	x := recall.Open(filepath.Join(dir, "recall.db"), own, slog.New(slog.DiscardHandler))
+	store, err := blobs.Open(filepath.Join(b.lethe.home, "blobs"))
+	if err != nil {
+		return err
+	}
+	added, err := x.Sync(b.ctx, store, filepath.Join(dir, "LIFE.md"))
+	if err != nil {
+		return err
+	}
+	if added != n {
+		return fmt.Errorf("the index has %d originals of %d", added, n)
 	}
 	b.note("index made", b.lethe, time.Since(began).Seconds()*1e6/float64(n))
 	for range 200 {
 		began := time.Now()
-		must.Get(x.Search(b.ctx, store, recall.Query{Text: "what about " + words(6), Limit: 10, Now: time.Now()}))
+		query := recall.Query{Text: "what about " + words(6), Limit: 10, Now: began}
+		if _, err := x.Search(b.ctx, store, query); err != nil {
+			return err
+		}
 		b.note("search", b.lethe, ms(time.Since(began)))
 	}
+	files, err := filepath.Glob(filepath.Join(dir, "recall.db*"))
+	if err != nil {
+		return err
+	}
 	size := 0.0
-	for _, file := range must.Get(filepath.Glob(filepath.Join(dir, "recall.db*"))) {
-		size += float64(must.Get(os.Stat(file)).Size())
+	for _, file := range files {
+		fi, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		size += float64(fi.Size())
 	}
 	b.note("index size", b.lethe, size/float64(n))
+	return nil
 }
 
-func (b *bench) parts() {
-	b.puts()
+func (b *bench) parts() error {
+	if err := b.puts(); err != nil {
+		return err
+	}
 	text, dir := []byte(strings.Repeat("x", 4096)), b.lethe.shard("000")
-	log := must.Get(os.Create(filepath.Join(dir, "log")))
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return err
+	}
 	defer log.Close()
 	w := chat.NewWatcher(0, nil)
 	changed, cancel := w.Subscribe(chat.Scope{Dir: dir, Names: []string{"log"}})
 	defer cancel()
 	go func() { _ = w.Run(b.ctx) }() // ends with ctx
-	b.pause(100 * time.Millisecond)
+	if err := b.pause(100 * time.Millisecond); err != nil {
+		return err
+	}
 	steps := map[string]func(i int) error{
 		"append": func(int) error { return store(log, text) },
 		"blob":   func(i int) error { return blob(b.lethe.shard(fmt.Sprintf("%03x", i)), "raw", text) },
@@ -106,20 +165,31 @@ func (b *bench) parts() {
 	for i := range 100 {
 		for row, step := range steps {
 			began := time.Now()
-			must.Do(step(i))
+			if err := step(i); err != nil {
+				return err
+			}
 			b.note(row, b.six, ms(time.Since(began)))
 		}
 	}
 	for _, c := range b.programs {
-		b.note("binary", c, float64(must.Get(os.Stat(c.exe)).Size())/1e6)
+		fi, err := os.Stat(c.exe)
+		if err != nil {
+			return err
+		}
+		b.note("binary", c, float64(fi.Size())/1e6)
 	}
+	return nil
 }
 
 // puts compares a blob store with a loop that writes the same files and does no more than it must, in small batches
 // in turn.
-func (b *bench) puts() {
+func (b *bench) puts() error {
 	const size, batches = 32, 40
-	s, meta, n := must.Get(blobs.Open(filepath.Join(b.lethe.home, "blobs"))), blobs.Meta{At: time.Now()}, 0
+	s, err := blobs.Open(filepath.Join(b.lethe.home, "blobs"))
+	if err != nil {
+		return err
+	}
+	meta, n := blobs.Meta{At: time.Now()}, 0
 	both := [2]func(text []byte) error{func(text []byte) error {
 		data := blobs.Encode(meta, text)
 		hash := blobs.Sum(data).String()
@@ -128,7 +198,9 @@ func (b *bench) puts() {
 		_, err := s.Put(meta, text)
 		return err
 	}}
-	must.Get(s.Put(meta, nil)) // the first lists the directories
+	if _, err := s.Put(meta, nil); err != nil { // the first lists the directories
+		return err
+	}
 	for _, writers := range []int{1, 16} {
 		var took [2]time.Duration
 		for i := range 2 * batches {
@@ -140,10 +212,13 @@ func (b *bench) puts() {
 				text := fmt.Appendf(nil, "%4000d", n)
 				all.Go(func() error { return both[which](text) })
 			}
-			must.Do(all.Wait())
+			if err := all.Wait(); err != nil {
+				return err
+			}
 			if took[which] = time.Since(began); i%2 == 1 {
 				b.note(fmt.Sprint("puts ", writers), b.lethe, 100*float64(took[0])/float64(took[1]))
 			}
 		}
 	}
+	return nil
 }

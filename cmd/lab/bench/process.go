@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"lethe/chat"
-	"lethe/internal/must"
 )
 
 // column is one of the programs that are measured, with a home of its own and a model at a URL of its own.
@@ -32,10 +31,13 @@ type process struct {
 }
 
 // start runs identities of a column, until they are all ready.
-func (b *bench) start(c *column, names ...string) *process {
-	p := must.Get(b.launch(c, names...))
+func (b *bench) start(c *column, names ...string) (*process, error) {
+	p, err := b.launch(c, names...)
+	if err != nil {
+		return nil, err
+	}
 	b.running = append(b.running, p)
-	return p
+	return p, nil
 }
 
 // launch starts a program and waits for an identity to be ready for each name, or for one that flags name.
@@ -54,8 +56,11 @@ func (b *bench) launch(c *column, names ...string) (*process, error) {
 	var said bytes.Buffer
 	p.cmd.Stderr, p.cmd.WaitDelay = &said, time.Second
 	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	began := time.Now()
-	if err = errors.Join(err, p.cmd.Start()); err != nil {
+	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() { // ends with the process; nothing is said behind the last "ready"
@@ -118,11 +123,17 @@ func (p *process) usage() (u usage) {
 }
 
 // say appends a line to the room of an identity, as echo >> does, and returns when it began to.
-func (c *column) say(name string) time.Time {
-	line := must.Get(chat.Format(false, "bench", time.Now(), "a line of ordinary length, as people write them"))
-	f := must.Get(os.OpenFile(chat.Path(c.home, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600))
+func (c *column) say(name string) (time.Time, error) {
+	line, err := chat.Format(false, "bench", time.Now(), "a line of ordinary length, as people write them")
+	if err != nil {
+		return time.Time{}, err
+	}
+	f, err := os.OpenFile(chat.Path(c.home, name), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return time.Time{}, err
+	}
 	defer f.Close()
 	at := time.Now()
-	must.Get(f.Write(line))
-	return at
+	_, err = f.Write(line)
+	return at, err
 }

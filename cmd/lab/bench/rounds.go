@@ -9,13 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"lethe/internal/must"
 )
 
 // turns has an identity of some columns do a turn with a number of rounds, and returns their requests. The model has
 // one of them wait while the other does ten rounds.
-func (b *bench) turns(name string, rounds int, columns ...*column) map[*column]*script {
+func (b *bench) turns(name string, rounds int, columns ...*column) (map[*column]*script, error) {
 	const leg = 10
 	all, goes := map[*column]*script{}, make([]chan struct{}, len(columns))
 	for i := range columns {
@@ -23,7 +21,11 @@ func (b *bench) turns(name string, rounds int, columns ...*column) map[*column]*
 	}
 	goes[0] <- struct{}{}
 	for i, c := range columns {
-		all[c] = b.model.expect(c, name, script{calls: rounds, proc: b.start(c, name), before: func(n int) {
+		started, err := b.start(c, name)
+		if err != nil {
+			return nil, err
+		}
+		all[c] = b.model.expect(c, name, script{calls: rounds, proc: started, before: func(n int) {
 			if n == rounds || n > 0 && n%leg == 0 {
 				goes[(i+1)%len(columns)] <- struct{}{}
 			}
@@ -36,28 +38,44 @@ func (b *bench) turns(name string, rounds int, columns ...*column) map[*column]*
 		}})
 	}
 	for c := range all {
-		c.say(name)
+		if _, err := c.say(name); err != nil {
+			return nil, err
+		}
 	}
 	for _, l := range all {
-		b.answered(l)
+		if _, err := b.answered(l); err != nil {
+			return nil, err
+		}
 	}
 	b.stopAll()
-	return all
+	return all, nil
 }
 
-func (b *bench) rounds() {
+func (b *bench) rounds() error {
 	const shorts, skipped, short, long, window = 4, 4, 20, 2000, 100
-	names := b.boot(shorts + 1)
+	names, err := b.boot(shorts + 1)
+	if err != nil {
+		return err
+	}
 	for _, name := range names[1:] {
-		for c, l := range b.turns(name, short, b.columns...) {
+		asked, err := b.turns(name, short, b.columns...)
+		if err != nil {
+			return err
+		}
+		for c, l := range asked {
 			b.stretch(10, c, l.marks[skipped:])
 		}
 	}
-	for c, l := range b.turns(names[0], long, b.columns...) {
+	asked, err := b.turns(names[0], long, b.columns...)
+	if err != nil {
+		return err
+	}
+	for c, l := range asked {
 		for at := window; at <= long; at += window {
 			b.stretch(at, c, l.marks[at-window:at+1])
 		}
 	}
+	return nil
 }
 
 // stretch notes what the rounds between some requests took.
@@ -72,48 +90,92 @@ func (b *bench) stretch(at int, c *column, marks []mark) {
 }
 
 // calls counts under strace, which slows everything down and changes no count.
-func (b *bench) calls() {
+func (b *bench) calls() error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		b.Notes = append(b.Notes, "strace is not installed: syncs and calls on files were not counted")
-		return
+		return nil
 	}
 	const skipped, rounds, turns = 4, 24, 3
-	name := b.boot(1)[0]
-	b.traced = true
-	b.each(1, func(c *column) { b.start(c, name) })
-	b.traced = false
-	turn := func(calls int) map[*column]*script {
-		asked := map[*column]*script{}
-		for _, c := range b.columns {
-			asked[c] = b.model.expect(c, name, script{calls: calls})
-			c.say(name)
-		}
-		for _, l := range asked {
-			b.answered(l)
-		}
-		b.pause(1200 * time.Millisecond) // context.md is written meanwhile
-		return asked
+	name, err := b.bootOne()
+	if err != nil {
+		return err
 	}
-	busy, quiet := turn(rounds), time.Now()
+	b.traced = true
+	err = b.each(1, func(c *column) error {
+		_, err := b.start(c, name)
+		return err
+	})
+	b.traced = false
+	if err != nil {
+		return err
+	}
+	busy, err := b.turn(name, rounds)
+	if err != nil {
+		return err
+	}
+	quiet := time.Now()
 	for range turns {
-		turn(0)
+		if _, err := b.turn(name, 0); err != nil {
+			return err
+		}
 	}
 	rest := time.Now()
-	b.pause(3 * time.Second)
+	if err := b.pause(3 * time.Second); err != nil {
+		return err
+	}
 	end := time.Now()
 	b.stopAll()
 	for c, l := range busy {
-		_, idle := count(c.home+".strace", rest, end)
-		second := float64(idle) / end.Sub(rest).Seconds()
-		b.note("files idle", c, second)
-		note := func(what string, from, to time.Time, n float64) {
-			syncs, calls := count(c.home+".strace", from, to)
-			b.note("syncs "+what, c, float64(syncs)/n)
-			b.note("files "+what, c, (float64(calls)-second*to.Sub(from).Seconds())/n) // a busy machine takes longer
+		_, calls, err := count(c.home+".strace", rest, end)
+		if err != nil {
+			return err
 		}
-		note("round", l.marks[skipped].came, l.marks[rounds].came, rounds-skipped)
-		note("turn", quiet, rest, turns)
+		idle := float64(calls) / end.Sub(rest).Seconds()
+		b.note("files idle", c, idle)
+		round := span{"round", l.marks[skipped].came, l.marks[rounds].came, rounds - skipped}
+		for _, s := range []span{round, {"turn", quiet, rest, turns}} {
+			if err := b.noteCalls(c, s, idle); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
+}
+
+// turn has the identity of all columns do a turn at once, with a number of calls, and returns their requests.
+func (b *bench) turn(name string, calls int) (map[*column]*script, error) {
+	asked := map[*column]*script{}
+	for _, c := range b.columns {
+		asked[c] = b.model.expect(c, name, script{calls: calls})
+		if _, err := c.say(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range asked {
+		if _, err := b.answered(l); err != nil {
+			return nil, err
+		}
+	}
+	return asked, b.pause(1200 * time.Millisecond) // context.md is written meanwhile
+}
+
+// span is the time in which n rounds or turns went on.
+type span struct {
+	what     string
+	from, to time.Time
+	n        float64
+}
+
+// noteCalls notes syncs and calls on files of a span, without the calls a second of an idle program: a busy machine
+// takes longer.
+func (b *bench) noteCalls(c *column, s span, idle float64) error {
+	syncs, calls, err := count(c.home+".strace", s.from, s.to)
+	if err != nil {
+		return err
+	}
+	b.note("syncs "+s.what, c, float64(syncs)/s.n)
+	b.note("files "+s.what, c, (float64(calls)-idle*s.to.Sub(s.from).Seconds())/s.n)
+	return nil
 }
 
 // onFile is a system call, not the second half of one, that names a file or has one open. How many reads bring what
@@ -121,15 +183,21 @@ func (b *bench) calls() {
 var onFile = regexp.MustCompile(`^\d+ +(\d+\.\d+) (\w+)\((?:\d+</|AT_FDCWD|")`)
 
 // count reads what strace wrote of a time.
-func count(file string, from, to time.Time) (syncs, files int) {
-	f := must.Get(os.Open(file))
+func count(file string, from, to time.Time) (syncs, files int, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, 0, err
+	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		m := onFile.FindStringSubmatch(lines.Text())
 		if m == nil {
 			continue
 		}
-		at := must.Get(strconv.ParseFloat(m[1], 64))
+		at, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			return 0, 0, err
+		}
 		if t := time.UnixMicro(int64(at * 1e6)); t.Before(from) || t.After(to) {
 			continue
 		}
@@ -138,5 +206,5 @@ func count(file string, from, to time.Time) (syncs, files int) {
 			syncs++
 		}
 	}
-	return syncs, files
+	return syncs, files, nil
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"lethe/chat"
-	"lethe/internal/must"
 )
 
 // floor is the title of a bare client: it hears lines, sends requests as long as Lethe's, reads the answers, and does
@@ -44,7 +42,12 @@ func Main() {
 		s := &six{home: os.Args[2], url: os.Args[3], name: name, more: strings.Repeat("x", growth)}
 		s.body = []byte(`{"model":"bench","messages":[{"role":"user","content":"` + name + strings.Repeat("x", head))
 		heard, _ := watcher.Subscribe(chat.Scope{Dir: filepath.Join(s.home, "chats"), Names: []string{name + ".md"}})
-		go s.live(heard)
+		go func() {
+			if err := s.live(heard); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		}()
 	}
 	<-ctx.Done()
 	os.Exit(0)
@@ -64,47 +67,80 @@ var (
 	client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200, IdleConnTimeout: time.Minute}}
 )
 
-func (s *six) live(heard <-chan struct{}) {
+func (s *six) live(heard <-chan struct{}) (err error) {
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
-	s.life = must.Get(os.OpenFile(filepath.Join(s.home, "LIFE-"+s.name), flags, 0o600))
-	s.room = must.Get(os.OpenFile(chat.Path(s.home, s.name), flags, 0o600))
-	text := must.Get(os.ReadFile(s.room.Name()))
+	s.life, err = os.OpenFile(filepath.Join(s.home, "LIFE-"+s.name), flags, 0o600)
+	if err != nil {
+		return err
+	}
+	s.room, err = os.OpenFile(chat.Path(s.home, s.name), flags, 0o600)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(s.room.Name())
+	if err != nil {
+		return err
+	}
 	read := bytes.LastIndex(text, done) + 1 // what stands before the last answer was heard
 	fmt.Println("ready", s.name)
 	for range heard {
-		text = must.Get(os.ReadFile(s.room.Name()))
+		text, err := os.ReadFile(s.room.Name())
+		if err != nil {
+			return err
+		}
 		lines := text[read:]
-		if read = len(text); bytes.Contains(lines, []byte("[USER:")) {
-			s.turn(lines)
+		read = len(text)
+		if !bytes.Contains(lines, []byte("[USER:")) {
+			continue
+		}
+		if err := s.turn(lines); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func (s *six) turn(lines []byte) {
-	s.commit(lines)
+func (s *six) turn(lines []byte) error {
+	if err := s.commit(lines); err != nil {
+		return err
+	}
 	for {
-		reply := s.ask()
-		s.commit(reply)
-		if !bytes.Contains(reply, []byte(`"tool_calls":[`)) {
-			must.Do(errors.Join(store(s.room, done), store(s.life, line)))
-			return
+		reply, err := s.ask()
+		if err != nil {
+			return err
 		}
-		s.commit(reply) // the result of the call
+		if err := s.commit(reply); err != nil {
+			return err
+		}
+		if !bytes.Contains(reply, []byte(`"tool_calls":[`)) {
+			if err := store(s.room, done); err != nil {
+				return err
+			}
+			return store(s.life, line)
+		}
+		if err := s.commit(reply); err != nil { // the result of the call
+			return err
+		}
 		s.body = append(s.body, s.more...)
 	}
 }
 
 // commit stores a text as a file of its own, and then appends a line to the log.
-func (s *six) commit(text []byte) {
+func (s *six) commit(text []byte) error {
 	s.blobs++
 	dir := filepath.Join(s.home, "blobs", fmt.Sprintf("%03x", rand.IntN(1<<12))) // as hashes are spread
-	must.Do(errors.Join(blob(dir, fmt.Sprintf("%s-%d-%d", s.name, os.Getpid(), s.blobs), text), store(s.life, line)))
+	if err := blob(dir, fmt.Sprintf("%s-%d-%d", s.name, os.Getpid(), s.blobs), text); err != nil {
+		return err
+	}
+	return store(s.life, line)
 }
 
 // store appends to a file and syncs it.
 func store(f *os.File, text []byte) error {
-	_, err := f.Write(text)
-	return errors.Join(err, f.Sync())
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // blob makes a file that is whole or not there, and syncs it and its directory.
@@ -119,14 +155,26 @@ func blob(dir, name string, text []byte) error {
 		return err
 	}
 	defer d.Close()
-	return errors.Join(store(f, text), syscall.Rename(f.Name(), filepath.Join(dir, name)), d.Sync())
+	if err := store(f, text); err != nil {
+		return err
+	}
+	if err := syscall.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return d.Sync()
 }
 
-func (s *six) ask() []byte {
+func (s *six) ask() ([]byte, error) {
 	body := io.MultiReader(bytes.NewReader(s.body), strings.NewReader(`"}]}`))
-	r := must.Get(http.NewRequest(http.MethodPost, s.url+"/chat/completions", body))
+	r, err := http.NewRequest(http.MethodPost, s.url+"/chat/completions", body)
+	if err != nil {
+		return nil, err
+	}
 	r.ContentLength = int64(len(s.body)) + 4
-	answer := must.Get(client.Do(r))
+	answer, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
 	defer answer.Body.Close()
-	return must.Get(io.ReadAll(answer.Body))
+	return io.ReadAll(answer.Body)
 }
