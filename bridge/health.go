@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/time/rate"
 
 	"lethe/agent/status"
 	"lethe/chat"
@@ -33,7 +34,7 @@ const (
 	Deaf    State = "deaf"    // it runs, and has had no successful exchange for Stale
 	Stopped State = "stopped" // it was closed
 	Dead    State = "dead"    // its process is gone without having closed it, or it failed: see Fail
-	Unknown State = "unknown" // a process has it, and what it wrote of itself is missing, damaged or old
+	Unknown State = "unknown" // a process has it, and its health.json is missing, damaged or old
 )
 
 const (
@@ -61,7 +62,7 @@ type Health struct {
 	In  int `json:"in"`
 }
 
-// Report is the content of health.json: what a bridge writes of itself.
+// Report is the content of health.json, which a bridge writes of itself.
 type Report struct {
 	PID       int       `json:"pid,omitempty"`
 	Started   time.Time `json:"started,omitzero"`
@@ -69,7 +70,8 @@ type Report struct {
 	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
 	// Listening is where the other side comes to the bridge by itself, and may well stay away.
 	Listening string `json:"listening,omitempty"`
-	// Late is since when an error goes on. What the other side wants to wait for is none, nor is an unreachable peer.
+	// Late is the time since which an error goes on. A wait that the other side asks for is no error, nor is an
+	// unreachable peer.
 	Late        time.Time `json:"late,omitzero"`
 	Stopped     time.Time `json:"stopped,omitzero"`
 	Unreachable []string  `json:"unreachable,omitempty"` // keys of the peers that take nothing until somebody acts there
@@ -78,7 +80,7 @@ type Report struct {
 	ErrorAt time.Time `json:"error_at,omitzero"`
 }
 
-// Runs says whether a process has the bridge, or may have it.
+// Runs reports whether a process has the bridge, or may have it.
 func (h Health) Runs() bool { return h.State != Stopped && h.State != Dead }
 
 // Ailment names the trouble that needs a person, as in "the bridge is …". It is empty for none: the bridge runs without
@@ -113,10 +115,10 @@ func ReadHealth(home string) ([]Health, error) {
 	var all []Health
 	for _, e := range entries {
 		_, err := os.Lstat(filepath.Join(home, "bridges", e.Name(), "lock"))
-		if err != nil && !errors.Is(err, fs.ErrPermission) || !chat.ValidRoom(e.Name()) {
-			continue // never opened, or nothing of ours
+		opened := err == nil || errors.Is(err, fs.ErrPermission)
+		if opened && chat.ValidRoom(e.Name()) {
+			all = append(all, HealthOf(home, e.Name()))
 		}
-		all = append(all, HealthOf(home, e.Name()))
 	}
 	return all, nil
 }
@@ -124,32 +126,41 @@ func ReadHealth(home string) ([]Health, error) {
 // HealthOf reports on one bridge.
 func HealthOf(home, name string) Health {
 	dir, now := filepath.Join(home, "bridges", name), time.Now()
+	h := Health{Name: name}
+	err := h.look(dir, now)
+	var inErr, outErr error
+	h.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
+	h.Out, outErr = countOut(home, dir)
+	for _, counting := range []error{inErr, outErr} {
+		if counting != nil {
+			err = counting
+		}
+	}
+	if err != nil {
+		h.Error, h.ErrorAt = err.Error(), now
+	}
+	return h
+}
+
+// look reads the report and the state of a bridge, and returns what is wrong with its files.
+func (h *Health) look(dir string, now time.Time) error {
 	// The lock is asked before the file is read: a bridge writes the file before it lets the lock go.
 	locked, pid, lockErr := Holder(dir)
-	r, err := readReport(filepath.Join(dir, "health.json"))
-	h := Health{Name: name, Report: r}
+	report, err := readReport(filepath.Join(dir, "health.json"))
+	h.Report = report
 	switch {
 	case lockErr != nil:
 		h.State, err = Unknown, lockErr
-	case locked && err == nil:
-		h.State, err = r.state(now)
-	case locked:
+	case locked && err != nil:
 		h.State, h.PID = Unknown, pid
-	case err == nil && !r.Stopped.IsZero():
+	case locked:
+		h.State, err = report.state(now)
+	case !report.Stopped.IsZero():
 		h.State = Stopped
 	default:
 		h.State = Dead
 	}
-	var inErr, outErr error
-	h.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
-	h.Out, outErr = countOut(home, dir)
-	for _, err := range []error{outErr, inErr, err} {
-		if err != nil {
-			h.Error, h.ErrorAt = err.Error(), now
-			break
-		}
-	}
-	return h
+	return err
 }
 
 // readReport reads health.json. It is zero after an error.
@@ -167,22 +178,24 @@ func readReport(path string) (r Report, err error) {
 	return r, nil
 }
 
-// state is that of a bridge whose process holds its lock, and why it is Unknown.
+// state returns the state of a bridge whose process holds its lock. The error says why it is Unknown.
 func (r Report) state(now time.Time) (State, error) {
 	if age := now.Sub(r.Written).Round(time.Second); age > Stale {
 		return Unknown, fmt.Errorf("health.json was written %s ago: its process hangs, or cannot write", age)
 	}
 	silence := now.Sub(cmp.Or(r.Exchanged, r.Started))
+	heard := silence <= Stale && silence >= -maxAhead
+	late := !r.Late.IsZero() && now.Sub(r.Late) > lateAfter
 	switch {
-	case r.Listening == "" && (silence > Stale || silence < -maxAhead):
+	case !heard && r.Listening == "":
 		return Deaf, nil
-	case !r.Late.IsZero() && now.Sub(r.Late) > lateAfter:
+	case late:
 		return Late, nil
 	}
 	return Running, nil
 }
 
-// Holder says whether a process has the bridge in dir, and which; 0: not known.
+// Holder reports whether a process has the bridge in dir, and its id, or 0 where that is not known.
 func Holder(dir string) (locked bool, pid int, err error) {
 	path := filepath.Join(dir, "lock")
 	data, _, err := durable.ReadRegular(path, 64)
@@ -205,8 +218,8 @@ func countIn(path string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	l, _, err := foldInbox(data)
-	return len(l.waiting), err
+	inbox, _, err := foldInbox(data)
+	return len(inbox.waiting), err
 }
 
 func countOut(home, dir string) (n int, err error) {
@@ -244,7 +257,8 @@ func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
 	return min(n, most), nil
 }
 
-// Working says whether an identity of home is working on something that room waits for: when to show that it types.
+// Working reports whether an identity of home works on something that room waits for, so that a bridge can show that it
+// types.
 func Working(home, room string) bool {
 	for s := range status.All(home) {
 		if s.BusyIn(room) {
@@ -254,7 +268,7 @@ func Working(home, room string) bool {
 	return false
 }
 
-// recorder keeps the health.json of a bridge that runs. All methods but write, run and close only take notes.
+// recorder keeps the health.json of a bridge that runs. Its methods only take notes, but for write, run and close.
 type recorder struct {
 	path    string
 	log     *slog.Logger
@@ -269,9 +283,10 @@ type recorder struct {
 
 // trouble is an error that goes on, or went on lately.
 type trouble struct {
-	began  time.Time // zero: it is over
-	logged time.Time // its newest beginning that was
-	peer   string    // takes nothing until somebody acts there
+	began time.Time // zero: it is over
+	peer  string    // takes nothing until somebody acts there
+	told  bool      // the log has its beginning
+	log   rate.Sometimes
 }
 
 func newRecorder(dir string, log *slog.Logger) *recorder {
@@ -292,30 +307,32 @@ func (r *recorder) change(f func()) {
 	}
 }
 
-// trouble records how it went with something that the bridge does, as in "cannot <what>": err is shown as the newest
-// error, its beginning, at most once a minute, and its end are logged; nil ends it. peer is one that is unreachable.
+// trouble records an error of something that the bridge does, as in "cannot <what>", or its end for nil. It shows the error
+// as the newest one. It logs the beginning, at most once in logEvery, and the end of a beginning that it has logged. A
+// peer is given where nothing but that peer is unreachable.
 func (r *recorder) trouble(what, peer string, err error) {
 	r.change(func() {
 		t := r.troubles[what]
 		if t == nil {
-			t = &trouble{}
+			t = &trouble{log: rate.Sometimes{Interval: logEvery}}
 			r.troubles[what] = t
 		}
 		if err == nil {
-			if !t.began.IsZero() && !t.logged.Before(t.began) {
+			if t.told {
 				r.log.Info("can "+what+" again", "after", time.Since(t.began).Round(time.Second))
 			}
-			t.began = time.Time{}
+			t.began, t.told = time.Time{}, false
 			return
 		}
 		r.show(fmt.Errorf("cannot %s: %w", what, err))
-		now := time.Now()
 		if t.began.IsZero() || t.peer != peer {
-			t.began, t.peer = now, peer
+			t.began, t.peer, t.told = time.Now(), peer, false
 		}
-		if t.logged.Before(t.began) && now.Sub(t.logged) >= logEvery {
-			r.log.Warn("cannot "+what, "err", err)
-			t.logged = now
+		if !t.told {
+			t.log.Do(func() {
+				r.log.Warn("cannot "+what, "err", err)
+				t.told = true
+			})
 		}
 	})
 }
@@ -352,17 +369,18 @@ func (r *recorder) run(ctx context.Context) {
 	r.write()
 }
 
-// write writes health.json. Only people depend on it: that it fails is logged, once.
+// write writes health.json. Only people depend on it, so a failure is logged, once.
 func (r *recorder) write() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Written, r.report.Late, r.report.Unreachable = time.Now().UTC(), time.Time{}, nil
 	for _, t := range r.troubles {
-		switch late := r.report.Late; {
+		oldest := r.report.Late.IsZero() || t.began.Before(r.report.Late)
+		switch {
 		case t.began.IsZero():
 		case t.peer != "":
 			r.report.Unreachable = append(r.report.Unreachable, t.peer)
-		case late.IsZero() || t.began.Before(late):
+		case oldest:
 			r.report.Late = t.began.UTC()
 		}
 	}
