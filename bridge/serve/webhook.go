@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -18,6 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"lethe/agent/home"
 	"lethe/agent/wake/trigger"
 	"lethe/bridge/report"
@@ -33,25 +36,26 @@ const (
 	mostHooks    = 16               // at once
 	mostHooksOf  = 4                // of one peer
 	strangerTime = 20 * time.Second // for all of a body, with the wait for its place
+	mostPeers    = 10_000           // that are counted apart
 )
 
-// webhooks puts what POST /hooks/NAME is sent into the directory of a trigger that waits for mail.
+// webhooks puts the bodies that POST /hooks/NAME is sent into the directory of a trigger that waits for mail.
 type webhooks struct {
 	*backend.Backend
 	guard  *guard.Guard
 	hooks  map[string]Hook
 	tokens map[string]string
-	slots  chan struct{}
-	one    sync.Mutex // held while a delivery is looked up and put there
+	places *semaphore.Weighted // for bodies of senders who show no token
+	one    sync.Mutex          // held while a delivery is looked up and put there
 
 	mu    sync.Mutex
-	peers map[netip.Prefix]chan struct{} // the places of each
+	peers map[netip.Prefix]*semaphore.Weighted // the places of each
 }
 
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
 	h := &webhooks{
 		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
-		slots: make(chan struct{}, mostHooks), peers: map[netip.Prefix]chan struct{}{},
+		places: semaphore.NewWeighted(mostHooks), peers: map[netip.Prefix]*semaphore.Weighted{},
 	}
 	for name := range c.Hooks {
 		token, err := makeToken(HookTokenFile(c.Home.Dir, name), newToken)
@@ -72,60 +76,78 @@ type delivery struct {
 func (h *webhooks) take(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	body, known, err := h.read(w, r, h.tokens[name])
-	switch {
-	case !known:
+	if !known {
 		h.guard.Wrong(w, r, "each webhook has its own, in bridges/serve/hooks of the home")
 		return
-	case err == nil:
-		var d delivery
-		if d, err = h.deliver(name, fileName(name, r.Header), body); err == nil {
-			h.Bridge.Exchanged()
-			backend.WriteJSON(w, http.StatusAccepted, d)
-			return
-		}
-		h.Log.Warn("a webhook is not taken", "hook", name, "error", err)
 	}
-	backend.WriteError(w, err)
+	if err != nil {
+		backend.WriteError(w, err)
+		return
+	}
+	delivered, err := h.deliver(name, fileName(name, r.Header), body)
+	if err != nil {
+		h.Log.Warn("a webhook is not taken", "hook", name, "error", err)
+		backend.WriteError(w, err)
+		return
+	}
+	h.Bridge.Exchanged()
+	backend.WriteJSON(w, http.StatusAccepted, delivered)
 }
 
-// read reads the body, and says whether the sender knows the token: it shows it, or has signed the
-// body with it.
+// read reads the body. The sender is known if it shows the token, or has signed the body with it. An empty token is no
+// hook's.
 func (h *webhooks) read(w http.ResponseWriter, r *http.Request, token string) (body []byte, known bool, err error) {
-	shown, signed := cmp.Or(guard.Bearer(r), r.Header.Get("X-Gitlab-Token")), r.Header.Get("X-Hub-Signature-256")
-	if token == "" || shown != "" && !guard.Same(shown, token) || shown == "" && signed == "" {
+	shown := cmp.Or(guard.Bearer(r), r.Header.Get("X-Gitlab-Token"))
+	signature := r.Header.Get("X-Hub-Signature-256")
+	switch {
+	case token == "":
+		return nil, false, nil
+	case shown != "" && !guard.Same(shown, token):
+		return nil, false, nil
+	case shown != "":
+		body, err = readBody(w, r)
+		return body, true, err
+	case signature == "":
 		return nil, false, nil
 	}
-	if shown == "" { // the sender may be anybody, and slow
-		over := time.After(strangerTime)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime)) // which the guard's writer has
-		for _, slots := range []chan struct{}{h.placesOf(guard.Peer(r)), h.slots} {
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			case <-over:
-				return nil, true, backend.Refuse(http.StatusServiceUnavailable,
-					"send it again, or show the token", "too many bodies are read of senders who show no token")
-			}
-		}
-	}
-	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
-	if shown != "" || err != nil {
-		return body, true, err
+	body, err = h.readStranger(w, r)
+	if err != nil {
+		return nil, true, err
 	}
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write(body)
-	return body, guard.Same(signed, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
+	return body, guard.Same(signature, "sha256="+hex.EncodeToString(mac.Sum(nil))), nil
 }
 
-// placesOf returns the places for bodies of a peer. After many peers all begin anew; a body keeps its place.
-func (h *webhooks) placesOf(peer netip.Prefix) chan struct{} {
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
+}
+
+// readStranger reads the body of a sender who shows no token, and may be anybody, and slow. It waits for a place among the
+// peer's bodies, and for one among all.
+func (h *webhooks) readStranger(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), strangerTime)
+	defer cancel()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(strangerTime)) // the guard's writer has one
+	for _, places := range []*semaphore.Weighted{h.placesOf(guard.Peer(r)), h.places} {
+		if places.Acquire(ctx, 1) != nil {
+			return nil, backend.Refuse(http.StatusServiceUnavailable, "send it again, or show the token",
+				"too many bodies are read of senders who show no token")
+		}
+		defer places.Release(1)
+	}
+	return readBody(w, r)
+}
+
+// placesOf returns the places for bodies of a peer. After mostPeers all begin anew; a body keeps its place.
+func (h *webhooks) placesOf(peer netip.Prefix) *semaphore.Weighted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.peers) >= 10_000 {
+	if len(h.peers) >= mostPeers {
 		clear(h.peers)
 	}
 	if h.peers[peer] == nil {
-		h.peers[peer] = make(chan struct{}, mostHooksOf)
+		h.peers[peer] = semaphore.NewWeighted(mostHooksOf)
 	}
 	return h.peers[peer]
 }
@@ -135,7 +157,7 @@ var (
 	plainEvent = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`) })
 )
 
-// fileName names the file of a delivery: the same for the same one, whenever it comes again.
+// fileName names the file of a delivery: by the sender's id of it, the same whenever it comes again, and the event.
 func fileName(hook string, h http.Header) string {
 	id := cmp.Or(h.Get("Idempotency-Key"), h.Get("X-GitHub-Delivery"), h.Get("X-Gitlab-Event-UUID"), rand.Text())
 	if !plainID().MatchString(id) {
@@ -143,22 +165,22 @@ func fileName(hook string, h http.Header) string {
 		id = hex.EncodeToString(sum[:16])
 	}
 	name := hook + "-" + id
-	if what := cmp.Or(h.Get("X-GitHub-Event"), h.Get("X-Gitea-Event")); plainEvent().MatchString(what) {
-		name += "." + what
+	event := cmp.Or(h.Get("X-GitHub-Event"), h.Get("X-Gitea-Event"))
+	if plainEvent().MatchString(event) {
+		name += "." + event
 	}
 	return name
 }
 
 // deliver puts a body where the trigger looks, once.
 func (h *webhooks) deliver(hook, file string, body []byte) (delivery, error) {
-	d := delivery{File: file}
 	path, err := h.drop(h.hooks[hook])
 	if err != nil {
-		return d, err
+		return delivery{}, err
 	}
 	dir, err := os.OpenRoot(path)
 	if err != nil {
-		return d, err
+		return delivery{}, err
 	}
 	defer dir.Close()
 	h.one.Lock()
@@ -166,49 +188,56 @@ func (h *webhooks) deliver(hook, file string, body []byte) (delivery, error) {
 	// In this order: the trigger moves a file, and never back.
 	for _, there := range []string{file, "processed/" + file, "failed/" + file} {
 		_, err := dir.Lstat(there)
-		if d.Repeated = err == nil; d.Repeated {
-			return d, durable.SyncDir(path) // whoever put it there may have died before
+		if err == nil {
+			return delivery{file, true}, durable.SyncDir(path) // whoever put it there may have died before
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return d, err
+			return delivery{}, err
 		}
 	}
-	return d, durable.WriteFileIn(dir, file, body, 0o600)
+	return delivery{File: file}, durable.WriteFileIn(dir, file, body, 0o600)
 }
 
-// drop is the directory that a hook's trigger watches. An identity cannot choose it: no trigger of its
-// own has an absolute path, and in its workspace a link may take the place of a directory.
-func (h *webhooks) drop(hook Hook) (real string, err error) {
+// drop returns the directory that a hook's trigger watches. An identity cannot choose it: no trigger of its own has an
+// absolute path, and in its workspace a link may take the place of a directory.
+func (h *webhooks) drop(hook Hook) (string, error) {
 	id, err := h.Find(hook.Agent)
 	if err != nil {
 		return "", err
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("trigger %s of %s: %w", hook.Trigger, id.Name, err)
-		}
-	}()
-	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), hook.Trigger+".toml"), trigger.MaxBytes)
+	watched, err := h.watchedBy(id, hook.Trigger)
+	if err != nil {
+		return "", fmt.Errorf("trigger %s of %s: %w", hook.Trigger, id.Name, err)
+	}
+	return watched, nil
+}
+
+// watchedBy returns the directory that a trigger watches: outside of the home, and reached by no link.
+func (h *webhooks) watchedBy(id home.Identity, name string) (string, error) {
+	data, err := durable.ReadWhole(filepath.Join(report.TriggersDir(id), name+".toml"), trigger.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", home.ErrNotFound
 	}
 	if err != nil {
 		return "", err
 	}
-	t, err := trigger.Parse(hook.Trigger, data, h.Zone)
+	t, err := trigger.Parse(name, data, h.Zone)
 	if err != nil {
 		return "", err
 	}
-	within, err := filepath.Rel(h.Dir, t.Mail)
-	switch {
-	case !filepath.IsAbs(t.Mail):
+	if !filepath.IsAbs(t.Mail) {
 		return "", errors.New("a webhook needs mail = \"/…\", an absolute path")
-	case err != nil || filepath.IsLocal(within):
+	}
+	within, err := filepath.Rel(h.Dir, t.Mail)
+	if err != nil || filepath.IsLocal(within) {
 		return "", fmt.Errorf("%s is in the home; a webhook needs a directory outside of it", t.Mail)
 	}
-	real, err = filepath.EvalSymlinks(t.Mail)
-	if err == nil && real != filepath.Clean(t.Mail) {
-		err = fmt.Errorf("%s is reached by a link; write %s", t.Mail, real)
+	real, err := filepath.EvalSymlinks(t.Mail)
+	if err != nil {
+		return "", err
 	}
-	return real, err
+	if real != filepath.Clean(t.Mail) {
+		return "", fmt.Errorf("%s is reached by a link; write %s", t.Mail, real)
+	}
+	return real, nil
 }
