@@ -35,7 +35,7 @@ func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) 
 		for n < len(rest) && rest[n] == rest[0]+n {
 			n++
 		}
-		if err := s.drop(rest[0], rest[n-1], put); err != nil {
+		if err := s.drop(rest[0], rest[n-1], s.Epoch+1, put); err != nil {
 			return err
 		}
 		rest = rest[n:]
@@ -43,64 +43,64 @@ func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) 
 	return nil
 }
 
-func (s *State) amend(c Change, put func(string, []byte) (Ref, error)) error {
-	i := slices.IndexFunc(s.Live, func(e *Entry) bool { return e.N == c.N })
-	e := *s.Live[i]
-	body := []byte(c.Text)
-	if e.Kind == Reply && c.K == 0 {
-		var a Answer
-		a.Reasoning, a.Text = splitReply(c.Text)
-		body = a.Encode()
+// amend gives a live entry, or the result of one of its calls, another text.
+func (c *Context) amend(change Change, put func(string, []byte) (Ref, error)) error {
+	at := slices.IndexFunc(c.Live, func(e *Entry) bool { return e.N == change.N })
+	entry := *c.Live[at]
+	body := []byte(change.Text)
+	if entry.Kind == Reply && change.K == 0 {
+		var answer Answer
+		answer.Reasoning, answer.Text = splitReply(change.Text)
+		body = answer.Encode()
 	}
-	view, err := put(fmt.Sprintf("e%d as a person edited it", c.N), body)
+	view, err := put(fmt.Sprintf("e%d as a person edited it", change.N), body)
 	if err != nil {
 		return err
 	}
-	s.Live[i] = &e
-	if c.K == 0 {
-		e.View = &view
-		return e.look(body)
+	c.Live[at] = &entry
+	if change.K == 0 {
+		entry.View = &view
+		return entry.look(body)
 	}
-	call := *e.Calls[c.K-1]
-	call.View, call.Text = &view, string(body) // a copy: not the whole file
-	e.Calls = slices.Clone(e.Calls)
-	e.Calls[c.K-1] = &call
+	call := *entry.Calls[change.K-1]
+	call.View, call.Text = &view, string(body) // a copy: the original would hold the whole file in memory
+	entry.Calls = slices.Clone(entry.Calls)
+	entry.Calls[change.K-1] = &call
 	return nil
 }
 
-// amendFaded gives a faded range another text, or takes it away: then the ref
-// alone stands for it.
-func (s *State) amendFaded(c Change, put func(string, []byte) (Ref, error)) error {
-	i := slices.IndexFunc(s.Faded, func(r Range) bool { return r.From == c.N })
-	if i < 0 {
+// amendFaded gives a faded range another text. An empty one leaves only the range's ref.
+func (c *Context) amendFaded(change Change, put func(string, []byte) (Ref, error)) error {
+	at := slices.IndexFunc(c.Faded, func(r Range) bool { return r.From == change.N })
+	if at < 0 {
 		return nil
 	}
-	s.Faded = slices.Clone(s.Faded)
-	r := &s.Faded[i]
-	if strings.TrimSpace(c.Text) == "" {
-		if r.Level == Summary {
-			r.Level = Gist
+	c.Faded = slices.Clone(c.Faded)
+	amended := &c.Faded[at]
+	if strings.TrimSpace(change.Text) == "" {
+		if amended.Level == Summary {
+			amended.Level = Gist
 		}
-		r.Summary, r.Text = nil, ""
+		amended.Summary, amended.Text = nil, ""
 		return nil
 	}
-	body := blobs.Unescape(c.Text)
-	ref, err := put(r.Original.Gist, []byte(body))
+	body := blobs.Unescape(change.Text)
+	ref, err := put(amended.Original.Gist, []byte(body))
 	if err != nil {
 		return err
 	}
-	if r.Level == Gist {
-		r.Level = Summary
+	if amended.Level == Gist {
+		amended.Level = Summary
 	}
-	r.Summary, r.Text = &ref, outside(body)
+	amended.Summary, amended.Text = &ref, outside(body)
 	return nil
 }
 
-// drop turns the live entries from..to into a faded range with a bare ref.
-func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error {
+// drop turns the live entries from..to into a faded range with a bare ref, as of an epoch.
+func (c *Context) drop(from, to, epoch int, put func(string, []byte) (Ref, error)) error {
 	var text strings.Builder
 	first := ""
-	s.Live = without(s.Live, func(e *Entry) bool {
+	c.Live = without(c.Live, func(e *Entry) bool {
 		gone := from <= e.N && e.N <= to
 		if gone {
 			first = cmp.Or(first, e.FirstLine())
@@ -113,8 +113,8 @@ func (s *State) drop(from, to int, put func(string, []byte) (Ref, error)) error 
 	if err != nil {
 		return err
 	}
-	r := Range{From: from, To: to, Level: Gist, Original: ref, Epoch: s.Epoch + 1}
-	s.Faded = Ordered(plus(s.Faded, r))
+	dropped := Range{From: from, To: to, Level: Gist, Original: ref, Epoch: epoch}
+	c.Faded = Ordered(plus(c.Faded, dropped))
 	return nil
 }
 

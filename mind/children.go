@@ -68,47 +68,53 @@ type Task struct {
 	Work
 }
 
+// Family holds the children of an identity, and its own task if it is a child itself.
+type Family struct {
+	Children []Child `json:"children,omitempty"` // the ones that it has spawned, oldest first
+	Task     *Task   `json:"task,omitempty"`     // nil if nobody has spawned it
+}
+
 // Child returns the child that works in a room, or nil.
-func (s *State) Child(room string) *Child {
-	for i := range s.Children {
-		if s.Children[i].Room == room {
-			return &s.Children[i]
+func (f *Family) Child(room string) *Child {
+	for i := range f.Children {
+		if f.Children[i].Room == room {
+			return &f.Children[i]
 		}
 	}
 	return nil
 }
 
 // Working are the children whose result is still to come.
-func (s *State) Working() []Child {
-	return without(s.Children, func(c Child) bool { return !c.Open() })
+func (f *Family) Working() []Child {
+	return without(f.Children, func(c Child) bool { return !c.Open() })
 }
 
 // spawned notes the child of a call, whose brief is the first line that is owed to its room.
 // Those whom it is for are those who wait, or others, where nobody does.
-func (s *State) spawned(call, name string, brief event.Posting, others ...string) {
+func (f *Family) spawned(call, name string, brief event.Posting, others ...string) {
 	c := Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others}
-	s.Children = plus(s.Children, c)
+	f.Children = plus(f.Children, c)
 }
 
 // notSpawned forgets the child of a call that came to nothing.
-func (s *State) notSpawned(call string) {
-	s.Children = without(s.Children, func(c Child) bool { return c.Call == call })
+func (f *Family) notSpawned(call string) {
+	f.Children = without(f.Children, func(c Child) bool { return c.Call == call })
 }
 
 // gives notes that a line is owed to a room. In that of a child it is a piece of work,
 // for those who wait now.
-func (s *State) gives(room string) {
-	s.Children = slices.Clone(s.Children)
-	c := s.Child(room)
+func (f *Family) gives(room string, due Due) {
+	f.Children = slices.Clone(f.Children)
+	c := f.Child(room)
 	if c == nil {
 		return
 	}
 	c.Given++
 	switch {
-	case len(s.Waiting) > 0:
-		c.For, c.Peers = s.Waiting, false
-	case len(s.Peers) > 0:
-		c.For, c.Peers = s.Peers, true
+	case len(due.Waiting) > 0:
+		c.For, c.Peers = due.Waiting, false
+	case len(due.Peers) > 0:
+		c.For, c.Peers = due.Peers, true
 	}
 }
 
@@ -173,7 +179,7 @@ func (s *State) stopChildren(e event.Command) error {
 }
 
 // Works reports whether the identity is a child with work that it owes a result of.
-func (s *State) Works() bool { return s.Task != nil && s.Task.Open() }
+func (f *Family) Works() bool { return f.Task != nil && f.Task.Open() }
 
 // Concludes reports whether the final text of the turn is the result that a child
 // owes. While more is to come by itself, it is not.
@@ -186,26 +192,26 @@ func (s *State) Expects() bool {
 }
 
 // FromParent reports whether a line in a room is work for this child.
-func (s *State) FromParent(room string, l chat.Line) bool {
-	return s.Task != nil && room == s.Task.Room && l.By(s.Task.Parent)
+func (f *Family) FromParent(room string, l chat.Line) bool {
+	return f.Task != nil && room == f.Task.Room && l.By(f.Task.Parent)
 }
 
 // giveWork counts a line of a child's parent. What a /stop lies behind is stopped.
-func (s *State) giveWork(stopped bool) {
-	t := *s.Task
+func (f *Family) giveWork(stopped bool) {
+	t := *f.Task
 	t.Given++
 	if stopped {
 		t.stop()
 	}
-	s.Task = &t
+	f.Task = &t
 }
 
 // stopWork ends a child's own work.
-func (s *State) stopWork() {
-	if s.Works() {
-		t := *s.Task
+func (f *Family) stopWork() {
+	if f.Works() {
+		t := *f.Task
 		t.stop()
-		s.Task = &t
+		f.Task = &t
 	}
 }
 
@@ -236,8 +242,8 @@ func (s *State) conclude(id, text string, ref Ref, failed bool, where event.Post
 
 // plain makes a text that is no outcome out of one that looks like one: only the daemon
 // writes the outcomes of a child.
-func (s *State) plain(text string) string {
-	if _, ok := chat.ParseOutcome(text); ok && s.Task != nil {
+func (f *Family) plain(text string) string {
+	if _, ok := chat.ParseOutcome(text); ok && f.Task != nil {
 		return " " + text
 	}
 	return text

@@ -37,9 +37,9 @@ var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // readPins reads what a person left of the list. A line that was there keeps
 // what is known of it; another one is a pin of theirs.
-func (s *State) readPins(body string) []Pin {
+func (c Context) readPins(body string) []Pin {
 	known := map[string]Pin{}
-	for _, p := range s.Pins {
+	for _, p := range c.Pins {
 		known[p.String()] = p
 	}
 	pins := []Pin{}
@@ -58,9 +58,9 @@ func (s *State) readPins(body string) []Pin {
 }
 
 // PinForGood adds pins that no summary ends.
-func (s *State) PinForGood(texts ...string) {
+func (c *Context) PinForGood(texts ...string) {
 	for _, text := range texts {
-		s.Pins = append(s.Pins, Pin{Text: text, Weight: PinnedByPerson})
+		c.Pins = append(c.Pins, Pin{Text: text, Weight: PinnedByPerson})
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/blobs"
 	"lethe/chat"
@@ -88,7 +87,7 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Model:
 		if e.Use != "" {
 			s.WantModel, s.Away = e.Use, e.For
-			s.Paused, s.Until = "", time.Time{}
+			s.resume()
 		}
 		return s.notice(e.ID, e.Notice)
 	case event.Fired:
@@ -96,7 +95,8 @@ func (s *State) apply(e event.Event, from source) error {
 	case event.Spent:
 		s.Usage.add(e.Tokens)
 	case event.Resumed:
-		s.Paused, s.Until, s.Version = "", time.Time{}, e.Version
+		s.resume()
+		s.Version = e.Version
 	case event.Moved:
 		s.Custody, s.Moved = e.Custody, true
 	case event.Received:

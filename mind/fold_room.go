@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"lethe/chat"
 	"lethe/life/event"
@@ -43,47 +42,72 @@ func (s *State) inbound(e event.Inbound, from source) error {
 	return nil
 }
 
-// listen decides what an inbound body owes, and to whom.
+// lineKinds says which kinds of lines an inbound body has.
+type lineKinds struct {
+	users, agents bool // lines that people, or other identities, wrote by themselves
+	woken         bool // lines that a Fired of this life has fixed
+	work          bool // lines by which a parent gives work
+}
+
+// listen takes in the lines of an inbound body, and owes the answers. Of lines heard asleep it owes no answer.
 func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
-	users, agents, woken, work := false, false, false, false
+	var lines lineKinds
 	for line := range Others(body, own) {
-		switch child, fired := s.Child(room), s.hear(room, line.Hash, asleep); {
-		case child != nil && (!fired || line.Name == child.Name):
-			s.hearChild(room, line, asleep)
-		case fired:
-			woken = true
-		case s.FromParent(room, line):
-			s.giveWork(asleep)
-			work = true
-		default:
-			users, agents = users || !line.Agent, agents || line.Agent
-		}
+		s.hearLine(&lines, room, line, asleep)
 		if _, asks := chat.ParseQuestion(line.Text); asks && line.Agent {
 			s.placeQuestions(room, func(q *Question) { q.Cite = q.Cite || q.After != 0 })
 		}
 	}
-	if users {
+	if lines.users {
 		s.room(room).AgentTurns = 0
 	}
-	if asleep {
-		return
+	if !asleep {
+		s.oweHeard(room, lines)
 	}
-	if users {
-		s.Paused, s.Until, s.Spoken = "", time.Time{}, true
-		s.hearChildren()
-	}
-	if work {
-		s.Paused, s.Until = "", time.Time{}
+}
+
+// hearLine takes in one line, and adds its kind to lines.
+func (s *State) hearLine(lines *lineKinds, room string, line chat.Line, asleep bool) {
+	child, fired := s.Child(room), s.hear(room, line.Hash, asleep)
+	if child != nil {
+		itself := line.Name == child.Name
+		if itself || !fired {
+			s.hearChild(room, line, asleep)
+			return
+		}
 	}
 	switch {
-	case users || woken || work: // each opens a turn with a bound of its own
-		s.Steps, s.Cut = 0, 0
-		s.Waiting = with(s.Waiting, room)
-		s.Peers = without(s.Peers, func(r string) bool { return r == room })
-	case agents && !slices.Contains(s.Waiting, room):
-		s.Peers = with(s.Peers, room)
+	case fired:
+		lines.woken = true
+	case s.FromParent(room, line):
+		s.giveWork(asleep)
+		lines.work = true
+	case line.Agent:
+		lines.agents = true
+	default:
+		lines.users = true
 	}
-	s.Owes = s.Owes || users || agents || woken || work
+}
+
+// oweHeard owes a room the answer to lines of these kinds.
+func (s *State) oweHeard(room string, lines lineKinds) {
+	if lines.users {
+		s.resume()
+		s.Spoken = true
+		s.hearChildren()
+	}
+	if lines.work {
+		s.resume()
+	}
+	switch {
+	case lines.users, lines.woken, lines.work: // each opens a turn with bounds of its own
+		s.Owes = true
+		s.newTurn()
+		s.oweUsers(room)
+	case lines.agents:
+		s.Owes = true
+		s.oweAgents(room)
+	}
 }
 
 // move forgets old offsets where the file is another one.
@@ -163,10 +187,11 @@ func (s *State) command(e event.Command) error {
 		s.Forgets = plus(s.Forgets, e.Forget)
 	}
 	if !chat.Parse([]byte(e.Line)).Agent { // somebody is there
-		if s.Until.IsZero() || e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" { // to look brings no money
-			s.Paused, s.Until = "", time.Time{}
+		acts := e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" // other commands only look
+		if acts || s.Until.IsZero() {
+			s.resume()
 		}
-		s.Steps, s.Cut = 0, 0
+		s.newTurn()
 	}
 	if e.Name == "/stop" { // what was decided to be said is said all the same
 		s.endTurn()
@@ -215,7 +240,7 @@ func (s *State) post(like Post, by, text string, where event.Posting) (first []b
 		like.Room, like.Line, like.Mark = p.Room, string(line), p.Mark
 		s.Outbox = append(s.Outbox, like)
 		if by == s.Name {
-			s.gives(p.Room)
+			s.gives(p.Room, s.Due)
 		}
 		if i == 0 {
 			first, by, like.Wakes = line, s.Name, false

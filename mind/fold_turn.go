@@ -2,7 +2,6 @@ package mind
 
 import (
 	"errors"
-	"maps"
 	"strings"
 	"time"
 
@@ -43,16 +42,9 @@ func (s *State) reply(e event.Reply, from source) error {
 	if err != nil {
 		return err
 	}
-	s.answeredPeers()
+	s.countAgentTurn(s.Peers...)
 	s.endTurn()
 	return nil
-}
-
-// answeredPeers counts a turn in the rooms where only agents speak.
-func (s *State) answeredPeers() {
-	for _, room := range s.Peers {
-		s.room(room).AgentTurns++
-	}
 }
 
 // RefusedText is how the note to the model begins that follows a refused answer.
@@ -73,10 +65,9 @@ func (u *Usage) add(t event.Tokens) {
 }
 
 func (s *State) endTurn() {
-	s.Owes = false
-	s.Turn++
-	s.Waiting, s.Said, s.Peers, s.Refusals, s.Spoken = nil, nil, nil, nil, false
-	s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Heard })
+	s.Due.end()
+	s.Tally.end()
+	s.Alarms.end()
 }
 
 func (s *State) call(e event.Call, from source) error {
@@ -104,12 +95,12 @@ func (s *State) call(e event.Call, from source) error {
 }
 
 // find returns the call e12.1 of the newest reply.
-func (s *State) find(id string) (*Call, error) {
+func (c Context) find(id string) (*Call, error) {
 	n, k, err := ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	entry := s.Entry(n)
+	entry := c.Entry(n)
 	if entry == nil || k < 1 || k > len(entry.Calls) {
 		return nil, errors.New("no such call")
 	}
@@ -137,24 +128,15 @@ func (s *State) result(e event.Result, from source) error {
 	if c.Status != OK {
 		s.notSpawned(e.ID)
 	} else if c.Tool == "USE" {
-		s.Used = maps.Clone(s.Used)
-		if s.Used == nil {
-			s.Used = map[string]int{}
-		}
-		s.Used[c.Arg("name")]++
+		s.use(c.Arg("name"))
 	}
 	s.learn(e.File)
 	s.closeQuestion(e.Withdrawn)
-	same := Digest([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body)))
-	if same == s.LastCall {
-		s.Repeats++
-	} else {
-		s.LastCall, s.Repeats = same, 1
-	}
+	s.repeat(Digest([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body))))
 	switch {
 	case s.Unit().Waits():
 	case c.asks():
-		s.answeredPeers()
+		s.countAgentTurn(s.Peers...)
 		s.endTurn()
 	default:
 		s.Owes = true

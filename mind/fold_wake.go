@@ -38,21 +38,30 @@ func (s *State) fired(e event.Fired) error {
 	if s.jobEnded(e.By) || once || s.Child(e.Posts[0].Room) != nil { // of which there is nothing more to know
 		return nil
 	}
-	by := strings.TrimSpace(e.By + " " + e.Trigger)
-	f := s.Fires[by]
-	f.Count++
-	f.Seen, f.Asked = e.Seen, e.Manual
-	if e.Manual == "" {
-		f.Last = e.TS
-	}
-	s.Fires = maps.Clone(s.Fires)
-	s.Fires[by] = f
-	earlier := func(x, y string) int { return s.Fires[x].Last.Compare(s.Fires[y].Last) }
-	for len(s.Fires) > maxFires {
-		delete(s.Fires, slices.MinFunc(slices.Sorted(maps.Keys(s.Fires)), earlier))
-	}
+	s.countFiring(e)
 	return nil
 }
+
+// countFiring notes the newest firing of a signer. Of more than maxFires signers it drops those that fired first.
+func (a *Alarms) countFiring(e event.Fired) {
+	by := strings.TrimSpace(e.By + " " + e.Trigger)
+	firing := a.Fires[by]
+	firing.Count++
+	firing.Seen, firing.Asked = e.Seen, e.Manual
+	if e.Manual == "" {
+		firing.Last = e.TS
+	}
+	fires := maps.Clone(a.Fires)
+	fires[by] = firing
+	earlier := func(x, y string) int { return fires[x].Last.Compare(fires[y].Last) }
+	for len(fires) > maxFires {
+		delete(fires, slices.MinFunc(slices.Sorted(maps.Keys(fires)), earlier))
+	}
+	a.Fires = fires
+}
+
+// end forgets the lines that the turn which ends has answered.
+func (a *Alarms) end() { a.Wakes = without(a.Wakes, func(w Wake) bool { return w.Heard }) }
 
 // firedAgain owes the line of a firing once more: it has gone from its room before it was heard.
 func (s *State) firedAgain(e event.Fired) error {
@@ -75,31 +84,31 @@ func (s *State) LostWakes() []Wake {
 // hear reports whether a line of a room is one that wakes the identity, and notes that
 // it was heard. A tag proves nothing: only a line that a Fired of this life has fixed
 // does. One that is heard asleep is over.
-func (s *State) hear(room, hash string, asleep bool) bool {
-	i := s.waking(room, hash)
+func (a *Alarms) hear(room, hash string, asleep bool) bool {
+	i := a.waking(room, hash)
 	if i < 0 {
 		return false
 	}
-	s.Wakes = slices.Clone(s.Wakes)
-	s.Wakes[i].Heard, s.Wakes[i].Line = true, ""
+	a.Wakes = slices.Clone(a.Wakes)
+	a.Wakes[i].Heard, a.Wakes[i].Line = true, ""
 	if asleep {
-		s.Wakes = slices.Delete(s.Wakes, i, i+1)
+		a.Wakes = slices.Delete(a.Wakes, i, i+1)
 	}
 	return true
 }
 
 // posts reports whether the line of a wake is still to be posted.
-func (s *State) posts(w Wake) bool {
-	return slices.ContainsFunc(s.Outbox, func(p Post) bool {
+func (t *Talk) posts(w Wake) bool {
+	return slices.ContainsFunc(t.Outbox, func(p Post) bool {
 		return p.Wakes && p.Room == w.Room && p.Line == w.Line
 	})
 }
 
 // Waking reports whether a line of a room will wake the identity when it is heard.
-func (s *State) Waking(room, hash string) bool { return s.waking(room, hash) >= 0 }
+func (a *Alarms) Waking(room, hash string) bool { return a.waking(room, hash) >= 0 }
 
-func (s *State) waking(room, hash string) int {
-	return slices.IndexFunc(s.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
+func (a *Alarms) waking(room, hash string) int {
+	return slices.IndexFunc(a.Wakes, func(w Wake) bool { return w.Room == room && w.Hash == hash && !w.Heard })
 }
 
 // Awaits counts the lines that somebody signed and that are still unanswered.
@@ -113,10 +122,10 @@ func Awaits(wakes []Wake, by string) (n int) {
 }
 
 // goesOn notes that a call goes on as a job, whose end a room is told; 0 is none.
-func (s *State) goesOn(job int, room string) {
+func (b *Background) goesOn(job int, room string) {
 	if job > 0 {
-		s.LastJob = job
-		s.Jobs = plus(s.Jobs, Job{ID: job, Room: room})
+		b.LastJob = job
+		b.Jobs = plus(b.Jobs, Job{ID: job, Room: room})
 	}
 }
 
@@ -124,19 +133,32 @@ func (s *State) goesOn(job int, room string) {
 func (j Job) Signer() string { return fmt.Sprintf("job-%d", j.ID) }
 
 // jobEnded notes the end of the job of that signer, if it is one of a job.
-func (s *State) jobEnded(by string) bool {
-	all := len(s.Jobs)
-	s.Jobs = without(s.Jobs, func(j Job) bool { return j.Signer() == by })
-	return len(s.Jobs) < all
+func (b *Background) jobEnded(by string) bool {
+	all := len(b.Jobs)
+	b.Jobs = without(b.Jobs, func(j Job) bool { return j.Signer() == by })
+	return len(b.Jobs) < all
 }
 
 // TurnRoom is the first room that the turn under way answers to, or else the first that
 // is heard; "" when none is.
 func (s *State) TurnRoom() string {
-	joined := func(name string) bool { return s.Rooms[name] != nil && s.Rooms[name].Joined }
-	rooms := slices.Concat(s.Waiting, s.Peers, slices.Sorted(maps.Keys(s.Rooms)))
-	if i := slices.IndexFunc(rooms, joined); i >= 0 {
-		return rooms[i]
+	for _, room := range slices.Concat(s.Waiting, s.Peers, slices.Sorted(maps.Keys(s.Rooms))) {
+		if s.joinedTo(room) {
+			return room
+		}
 	}
 	return ""
+}
+
+// joinedTo reports whether the identity hears a room.
+func (t *Talk) joinedTo(room string) bool {
+	known := t.Rooms[room]
+	return known != nil && known.Joined
+}
+
+// countAgentTurn counts a turn in rooms where only agents speak.
+func (t *Talk) countAgentTurn(rooms ...string) {
+	for _, room := range rooms {
+		t.room(room).AgentTurns++
+	}
 }

@@ -96,7 +96,7 @@ func (s *State) Conserved() (missing []Range, err error) {
 	for _, e := range s.Live {
 		all = append(all, Range{From: e.N, To: e.N})
 	}
-	next := 1
+	next := 1 // the entry that comes next, if each has one place
 	for _, r := range append(Ordered(all), Range{From: s.Next}) {
 		if r.From > next {
 			missing = append(missing, Range{From: next, To: r.From - 1})
@@ -130,8 +130,8 @@ func (s *State) keep(ranges ...Range) {
 }
 
 // FadedAt returns the range with which an entry has faded; it has no Level where the entry has not.
-func (s *State) FadedAt(n int) Range {
-	for _, r := range s.Faded {
+func (c Context) FadedAt(n int) Range {
+	for _, r := range c.Faded {
 		if r.From <= n && n <= r.To {
 			return r
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -127,12 +128,30 @@ func (t Text) Version() event.File {
 // Digest is the part of a hash that tells texts of one kind apart.
 func Digest(text []byte) string { return blobs.Sum(text).String()[:16] }
 
+// Knowledge is the list of texts, tools and blobs that an identity knows of from outside its context.
+type Knowledge struct {
+	// Files maps the names of texts to the digests of the versions that the identity knows; see Text.
+	Files map[string]string `json:"files,omitempty"`
+	// Used counts successful calls of others' tools, by name.
+	Used map[string]int `json:"used,omitempty"`
+	// Grants has the hashes of other lives' blobs that a user has named.
+	Grants map[string]bool `json:"grants,omitempty"`
+}
+
+// use counts a successful call of a tool of others. Copies of a state share the map, so it makes another one.
+func (k *Knowledge) use(tool string) {
+	used := map[string]int{}
+	maps.Copy(used, k.Used)
+	used[tool]++
+	k.Used = used
+}
+
 // Knows reports whether the log has told the identity what a text says.
-func (s *State) Knows(t Text) bool { return s.Files[t.Name] == t.Version().Hash }
+func (k *Knowledge) Knows(t Text) bool { return k.Files[t.Name] == t.Version().Hash }
 
 // learn notes the version of a text that the identity knows from now on.
-func (s *State) learn(v event.File) {
+func (k *Knowledge) learn(v event.File) {
 	if v.Name != "" {
-		s.Files[v.Name] = v.Hash
+		k.Files[v.Name] = v.Hash
 	}
 }

@@ -150,6 +150,13 @@ type Question struct {
 	Cite  bool  `json:"cite,omitempty"`
 }
 
+// Inquiries are the questions of an identity to people, and the calls that people have approved.
+type Inquiries struct {
+	Questions []Question `json:"questions,omitempty"` // open ones
+	Approved  []Question `json:"approved,omitempty"`  // approved calls that have not ended; the first runs first
+	Always    []string   `json:"always,omitempty"`    // hashes of calls that need no approval from now on; see ExactCall
+}
+
 // How a user's line fits a question.
 const (
 	Apart   = iota // nobody who may answer says it, or not in time
@@ -161,7 +168,7 @@ const (
 
 // Fits says how a user's line fits an open question, and what it chooses. moved says that offsets of earlier lines
 // mean nothing in its file: nobody knows then what was said before the question.
-func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, fit int) {
+func (i *Inquiries) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, fit int) {
 	choice, cited, ok := q.Answer(l.Text)
 	another := func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }
 	switch {
@@ -175,7 +182,7 @@ func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choi
 		return "", Apart
 	case !ok || q.Cite: // or for whoever has asked since
 		return "", Aside
-	case moved || q.After < 0 || slices.ContainsFunc(s.Questions, another):
+	case moved || q.After < 0 || slices.ContainsFunc(i.Questions, another):
 		return choice, Unclear
 	case q.Tool != "" && choice == No:
 		return choice, Clear
@@ -184,14 +191,15 @@ func (s *State) Fits(q Question, l chat.Line, moved bool, people []string) (choi
 }
 
 // Asked returns the open question of an id or a call, or about an equal call.
-func (s *State) Asked(by, exact string) (Question, bool) {
-	i := slices.IndexFunc(s.Questions, func(q Question) bool {
-		return q.Call == by || q.ID == by || exact != "" && q.Exact == exact
-	})
-	if i < 0 {
-		return Question{}, false
+func (i *Inquiries) Asked(by, exact string) (Question, bool) {
+	for _, question := range i.Questions {
+		named := question.Call == by || question.ID == by
+		equal := exact != "" && question.Exact == exact
+		if named || equal {
+			return question, true
+		}
 	}
-	return s.Questions[i], true
+	return Question{}, false
 }
 
 func (s *State) asked(e event.Asked, from source) error {
@@ -217,10 +225,10 @@ func (s *State) asked(e event.Asked, from source) error {
 }
 
 // questionID is the beginning of a hash that no open question has.
-func (s *State) questionID(h blobs.Hash) (id string) {
+func (i *Inquiries) questionID(h blobs.Hash) (id string) {
 	for digits := h.String(); id == "" && len(digits) >= 6; digits = digits[6:] {
 		id = "q" + digits[:6]
-		if slices.ContainsFunc(slices.Concat(s.Questions, s.Approved), func(q Question) bool { return q.ID == id }) {
+		if slices.ContainsFunc(slices.Concat(i.Questions, i.Approved), func(q Question) bool { return q.ID == id }) {
 			id = ""
 		}
 	}
@@ -238,10 +246,10 @@ func (s *State) stillOpen() (text string) {
 }
 
 // closeQuestion takes an open question out of the state.
-func (s *State) closeQuestion(id string) (Question, bool) {
-	q, ok := s.Asked(id, "")
+func (i *Inquiries) closeQuestion(id string) (Question, bool) {
+	q, ok := i.Asked(id, "")
 	if ok = ok && q.ID == id; ok {
-		s.Questions = without(s.Questions, func(o Question) bool { return o.ID == id })
+		i.Questions = without(i.Questions, func(o Question) bool { return o.ID == id })
 	}
 	return q, ok
 }
@@ -250,16 +258,16 @@ func (s *State) closeQuestion(id string) (Question, bool) {
 const maxAlways = 256
 
 // answered closes a question. What was approved is owed.
-func (s *State) answered(e event.Inbound) (Question, error) {
-	q, ok := s.closeQuestion(e.Answers)
+func (i *Inquiries) answered(e event.Inbound) (Question, error) {
+	q, ok := i.closeQuestion(e.Answers)
 	if !ok {
 		return q, errors.New("an answer to what is not asked")
 	}
 	if q.Tool != "" && (e.Choice == Once || e.Choice == Always) {
-		s.Approved = plus(s.Approved, q)
+		i.Approved = plus(i.Approved, q)
 		if e.Choice == Always {
-			s.Always = plus(s.Always, q.Exact)
-			s.Always = s.Always[max(0, len(s.Always)-maxAlways):]
+			i.Always = plus(i.Always, q.Exact)
+			i.Always = i.Always[max(0, len(i.Always)-maxAlways):]
 		}
 	}
 	return q, nil
@@ -267,40 +275,63 @@ func (s *State) answered(e event.Inbound) (Question, error) {
 
 // begins marks the approved call that is about to run. A SAY owes its line.
 func (s *State) begins(e event.Run, from source) error {
-	if len(s.Approved) == 0 || s.Approved[0].ID != e.ID || s.Approved[0].Began {
+	call, ok := s.beginApproved(e.ID)
+	if !ok {
 		return errors.New("a call that nobody has approved, or a second time")
 	}
-	s.Approved = slices.Clone(s.Approved)
-	s.Approved[0].Began = true
 	if e.Child != "" {
-		s.spawned(e.ID, e.Child, e.Posting, s.Approved[0].Room)
+		s.spawned(e.ID, e.Child, e.Posting, call.Room)
 	}
 	return s.owe(e.ID, e.Say+from.files(), e.Posting)
 }
 
+// beginApproved marks the first approved call as begun. It returns false if the call has another id or has begun.
+func (i *Inquiries) beginApproved(id string) (Question, bool) {
+	if len(i.Approved) == 0 {
+		return Question{}, false
+	}
+	first := i.Approved[0]
+	if first.ID != id || first.Began {
+		return Question{}, false
+	}
+	first.Began = true
+	i.Approved = slices.Clone(i.Approved)
+	i.Approved[0] = first
+	return first, true
+}
+
+// endApproved removes the first approved call. It returns false if the call has another id.
+func (i *Inquiries) endApproved(id string) (Question, bool) {
+	if len(i.Approved) == 0 || i.Approved[0].ID != id {
+		return Question{}, false
+	}
+	first := i.Approved[0]
+	i.Approved = slices.Clone(i.Approved[1:])
+	return first, true
+}
+
 // ran ends an approved call; its output opens a turn.
 func (s *State) ran(id, status string) (Question, error) {
-	if len(s.Approved) == 0 || s.Approved[0].ID != id {
+	call, ok := s.endApproved(id)
+	if !ok {
 		return Question{}, errors.New("the end of a call that did not run")
 	}
-	q := s.Approved[0]
-	s.Approved = slices.Clone(s.Approved[1:])
 	if status != OK {
 		s.notSpawned(id)
 	}
 	s.Owes = true
-	if r := s.Rooms[q.Room]; r != nil && r.Joined {
-		s.Waiting = with(s.Waiting, q.Room)
+	if s.joinedTo(call.Room) {
+		s.Waiting = with(s.Waiting, call.Room)
 	}
-	return q, nil
+	return call, nil
 }
 
 // placeQuestions notes where the lines of questions in a room stand.
-func (s *State) placeQuestions(room string, place func(*Question)) {
-	for i, q := range s.Questions {
-		if q.Room == room {
-			s.Questions = slices.Clone(s.Questions)
-			place(&s.Questions[i])
+func (i *Inquiries) placeQuestions(room string, place func(*Question)) {
+	i.Questions = slices.Clone(i.Questions)
+	for at := range i.Questions {
+		if question := &i.Questions[at]; question.Room == room {
+			place(question)
 		}
 	}
 }

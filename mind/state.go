@@ -130,6 +130,12 @@ const (
 	Card    = "card"
 )
 
+// Talk holds the rooms of an identity, and the lines that it owes them.
+type Talk struct {
+	Rooms  map[string]*Room `json:"rooms"`
+	Outbox []Post           `json:"outbox,omitempty"` // in the order in which they are to be posted
+}
+
 // Room is what the identity knows of a room.
 type Room struct {
 	Joined bool        `json:"joined"`
@@ -172,6 +178,14 @@ type Wake struct {
 type Job struct {
 	ID   int    `json:"id"`
 	Room string `json:"room"` // where its end is told
+}
+
+// Alarms are the lines that wake the identity by themselves.
+type Alarms struct {
+	Wakes []Wake `json:"wakes,omitempty"` // lines that are not answered yet
+	// Fires holds the newest firing of each signer. The key is the signer, or for a trigger with a letter
+	// "SIGNER TRIGGER".
+	Fires map[string]Firing `json:"fires,omitempty"`
 }
 
 // Firing is the newest Fired of one signer.
@@ -241,78 +255,34 @@ func (s *State) Forgot(n int) *State {
 	return &next
 }
 
-// State is a life folded: everything the next step depends on.
+// State is a life folded: everything that the next step depends on. Its parts are embedded, so a caller reads
+// state.Rooms or state.Owes. Each part holds the rules that need only its own fields; a rule that needs several parts
+// is a method of State. A snapshot is the state in JSON: the order of fields and parts is a format.
 type State struct {
-	Self    string `json:"self"`
+	Self    string `json:"self"` // the identity, in hex
 	Name    string `json:"name"`
-	Version string `json:"version"` // of the program that wrote the epoch
+	Version string `json:"version"` // the program that wrote the epoch
 
-	Epoch  int    `json:"epoch"`
-	Size   int    `json:"-"` // bytes of its newest snapshot
-	Stable Stable `json:"stable"`
-	Context
-	Next int `json:"next"` // number of the next entry
+	Epoch   int    `json:"epoch"`
+	Size    int    `json:"-"` // bytes of the newest snapshot
+	Stable  Stable `json:"stable"`
+	Context        // the entries, live and faded
+	Next    int    `json:"next"` // number of the next entry
 
-	Rooms  map[string]*Room `json:"rooms"`
-	Outbox []Post           `json:"outbox,omitempty"`
+	Talk       // rooms, and lines owed to them
+	Due        // the answer that is owed now
+	Tally      // counts of turns, steps and failures
+	Alarms     // lines that wake the identity
+	Inquiries  // questions to people, and approved calls
+	Background // commands that go on
+	Knowledge  // texts, tools and blobs that it knows
+	Family     // its children, and its own task
+	NextEpoch  // wishes for the next epoch
 
-	// Owes says that a model call is due: something was heard or a tool
-	// returned, and no reply has followed.
-	Owes    bool      `json:"owes,omitempty"`
-	Waiting []string  `json:"waiting,omitempty"` // rooms whose users wait for this turn
-	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn
-	Peers   []string  `json:"peers,omitempty"`   // rooms where only agents wait
-	Spoken  bool      `json:"spoken,omitempty"`  // a user spoke in the turn under way
-	Told    string    `json:"told,omitempty"`    // the trouble since the last reply that the rooms know of
-	Paused  string    `json:"paused,omitempty"`  // why no model call is made, until someone acts
-	Until   time.Time `json:"until,omitzero"`    // when it goes on by itself, where a budget is in the way
+	Ancestors []Ancestor `json:"ancestors,omitempty"` // the lives that a fork descends from, oldest first
 
-	Turn    int `json:"turn"`  // turns finished
-	Steps   int `json:"steps"` // model calls since a user last spoke
-	Notices int `json:"notices"`
-	Cut     int `json:"cut,omitempty"` // answers in a row that were cut off
-	// Window is the largest request, in tokens, that the provider was seen to
-	// take, 0 while it took all; Overflows counts refusals in a row.
-	Window    int    `json:"window,omitempty"`
-	Overflows int    `json:"overflows,omitempty"`
-	LastCall  string `json:"last_call,omitempty"`
-	Repeats   int    `json:"repeats,omitempty"` // how often LastCall came in a row
-	// Refusals are the digests of the final answers of this turn that were refused.
-	Refusals []string `json:"refusals,omitempty"`
-
-	Wakes []Wake            `json:"wakes,omitempty"` // lines that are not answered yet
-	Fires map[string]Firing `json:"fires,omitempty"` // by signer, and the trigger that it has a letter for; the newest
-
-	Questions []Question `json:"questions,omitempty"` // to people, that are open
-	Approved  []Question `json:"approved,omitempty"`  // calls that people have approved; the first runs first
-	Always    []string   `json:"always,omitempty"`    // of calls that need no approval any more, the hashes
-
-	Jobs    []Job `json:"jobs,omitempty"` // whose end is not recorded
-	LastJob int   `json:"last_job,omitempty"`
-
-	// Files are the identity's own files as it last knew them: name to the
-	// hash of the content.
-	Files map[string]string `json:"files,omitempty"`
-	// Used counts calls of others' tools that went well, by name.
-	Used map[string]int `json:"used,omitempty"`
-	// Grants are blobs of other lives that a user has named.
-	Grants map[string]bool `json:"grants,omitempty"`
-
-	Children []Child `json:"children,omitempty"` // that it has spawned, oldest first
-	Task     *Task   `json:"task,omitempty"`     // of a child
-
-	// Forgets are ranges that are to fade as soon as that can be done.
-	Forgets []event.Entries `json:"forgets,omitempty"`
-
-	// WantModel is the model that the next epoch uses.
-	WantModel string `json:"want_model,omitempty"`
-	// Away is the model that is wanted and does not answer, while another one stands in for it.
-	Away string `json:"away,omitempty"`
-
-	Ancestors []Ancestor `json:"ancestors,omitempty"` // of a fork, the oldest first
-
-	Custody int  `json:"custody,omitempty"` // how often the life was handed over to another home
-	Moved   bool `json:"moved,omitempty"`   // it goes on in another home
+	Custody int  `json:"custody,omitempty"` // times that the life was handed over to another home
+	Moved   bool `json:"moved,omitempty"`   // the life goes on in another home
 
 	LastBlob blobs.Hash `json:"last_blob"` // parent of the next blob
 
@@ -320,32 +290,117 @@ type State struct {
 	Carried json.RawMessage `json:"spending,omitempty"` // see Carry
 }
 
-// Usage counts what the whole life has cost, and what the last reply tells
-// about tokens per character.
+// Due is the answer that the identity owes now: to which rooms, and why it may have to wait.
+type Due struct {
+	// Owes is true if a model call is due: the identity heard something or a tool returned, and no reply followed.
+	Owes    bool      `json:"owes,omitempty"`
+	Waiting []string  `json:"waiting,omitempty"` // rooms whose users wait for this turn
+	Said    []string  `json:"said,omitempty"`    // rooms that hear a SAY of this turn
+	Peers   []string  `json:"peers,omitempty"`   // rooms where only agents wait
+	Spoken  bool      `json:"spoken,omitempty"`  // a user spoke in the turn under way
+	Told    string    `json:"told,omitempty"`    // the trouble since the last reply that the rooms know of
+	Paused  string    `json:"paused,omitempty"`  // the reason to make no model call until someone acts; "": it may
+	Until   time.Time `json:"until,omitzero"`    // the end of a pause for a budget; zero: someone has to act
+}
+
+// resume ends a pause.
+func (d *Due) resume() { d.Paused, d.Until = "", time.Time{} }
+
+// end forgets who waits for the turn that ends.
+func (d *Due) end() {
+	d.Owes, d.Spoken = false, false
+	d.Waiting, d.Said, d.Peers = nil, nil, nil
+}
+
+// oweUsers makes a turn owe its answer to the people in a room.
+func (d *Due) oweUsers(room string) {
+	d.Waiting = with(d.Waiting, room)
+	d.Peers = without(d.Peers, func(peer string) bool { return peer == room })
+}
+
+// oweAgents makes a turn owe its answer to the agents in a room, unless it owes it to people there.
+func (d *Due) oweAgents(room string) {
+	if !slices.Contains(d.Waiting, room) {
+		d.Peers = with(d.Peers, room)
+	}
+}
+
+// Tally counts turns and steps, and failures in a row, for which there are bounds.
+type Tally struct {
+	Turn    int `json:"turn"`          // turns finished
+	Steps   int `json:"steps"`         // model calls since a user last spoke
+	Notices int `json:"notices"`       // lines of the harness so far
+	Cut     int `json:"cut,omitempty"` // answers in a row that were cut off
+	// Window is the largest request, in tokens, that the provider was seen to take after it refused one; 0 before.
+	Window    int    `json:"window,omitempty"`
+	Overflows int    `json:"overflows,omitempty"` // requests in a row that were too large
+	LastCall  string `json:"last_call,omitempty"` // digest of the last call with its result
+	Repeats   int    `json:"repeats,omitempty"`   // times that LastCall came in a row
+	// Refusals are the digests of this turn's final answers that were refused.
+	Refusals []string `json:"refusals,omitempty"`
+}
+
+// newTurn starts the bounds of a turn anew.
+func (t *Tally) newTurn() { t.Steps, t.Cut = 0, 0 }
+
+// end counts a turn that ends.
+func (t *Tally) end() {
+	t.Turn++
+	t.Refusals = nil
+}
+
+// repeat counts how often the same call with the same result came in a row.
+func (t *Tally) repeat(call string) {
+	if call == t.LastCall {
+		t.Repeats++
+	} else {
+		t.LastCall, t.Repeats = call, 1
+	}
+}
+
+// Background is the list of commands that go on although their calls have results.
+type Background struct {
+	Jobs    []Job `json:"jobs,omitempty"` // jobs whose end is not recorded yet
+	LastJob int   `json:"last_job,omitempty"`
+}
+
+// NextEpoch holds wishes that the next epoch carries out.
+type NextEpoch struct {
+	// Forgets are ranges that are to fade as soon as possible.
+	Forgets []event.Entries `json:"forgets,omitempty"`
+	// WantModel is the model for the next epoch; "": the present one.
+	WantModel string `json:"want_model,omitempty"`
+	// Away is a model that does not answer, while another one stands in for it.
+	Away string `json:"away,omitempty"`
+}
+
+// Usage counts the cost of the whole life, and holds the size of the last request, which tells the tokens per character.
 type Usage struct {
 	Replies    int64   `json:"replies"`
-	Input      int64   `json:"input"` // tokens
-	Cached     int64   `json:"cached"`
-	Output     int64   `json:"output"`
+	Input      int64   `json:"input"`  // tokens
+	Cached     int64   `json:"cached"` // tokens of Input that the provider's cache served
+	Output     int64   `json:"output"` // tokens
 	USD        float64 `json:"usd"`
-	LastWeight int64   `json:"last_weight"` // of the last request; see package llm
-	LastInput  int64   `json:"last_input"`  // the tokens it was counted as
+	LastWeight int64   `json:"last_weight"` // weighted characters of the last request; see package message
+	LastInput  int64   `json:"last_input"`  // tokens that the provider counted for it
 }
 
 // New returns the state before the first event.
 func New() *State {
-	return &State{
-		Next: 1, Rooms: map[string]*Room{}, Files: map[string]string{}, Grants: map[string]bool{},
-		Fires: map[string]Firing{},
-	}
+	state := &State{Next: 1}
+	state.Rooms = map[string]*Room{}
+	state.Files = map[string]string{}
+	state.Grants = map[string]bool{}
+	state.Fires = map[string]Firing{}
+	return state
 }
 
 // room returns the named room, made if it is new.
-func (s *State) room(name string) *Room {
-	r := s.Rooms[name]
+func (t *Talk) room(name string) *Room {
+	r := t.Rooms[name]
 	if r == nil {
 		r = &Room{}
-		s.Rooms[name] = r
+		t.Rooms[name] = r
 	}
 	return r
 }
@@ -360,17 +415,17 @@ func (e *Entry) Final() bool {
 func (c *Call) asks() bool { return c.Status == OK && c.About != nil }
 
 // Entry returns the live entry n, or nil.
-func (s *State) Entry(n int) *Entry {
-	return s.newest(func(e *Entry) bool { return e.N == n })
+func (c Context) Entry(n int) *Entry {
+	return c.newest(func(e *Entry) bool { return e.N == n })
 }
 
 // Unit returns the newest reply, or nil when there is none.
-func (s *State) Unit() *Entry {
-	return s.newest(func(e *Entry) bool { return e.Kind == Reply })
+func (c Context) Unit() *Entry {
+	return c.newest(func(e *Entry) bool { return e.Kind == Reply })
 }
 
-func (s *State) newest(is func(*Entry) bool) *Entry {
-	for _, e := range slices.Backward(s.Live) {
+func (c Context) newest(is func(*Entry) bool) *Entry {
+	for _, e := range slices.Backward(c.Live) {
 		if is(e) {
 			return e
 		}
