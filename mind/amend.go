@@ -9,9 +9,6 @@ import (
 	"lethe/blobs"
 )
 
-// removed stands where a person took something away that cannot be missing.
-const removed = "(removed by a person)"
-
 // Amend carries an edit out. put stores a blob and returns its ref. The caller
 // renders the stable parts anew and commits the result as an epoch. After an
 // error the state is not to be used.
@@ -116,14 +113,4 @@ func (c *Context) drop(from, to, epoch int, put func(string, []byte) (Ref, error
 	dropped := Range{From: from, To: to, Level: Gist, Original: ref, Epoch: epoch}
 	c.Faded = Ordered(plus(c.Faded, dropped))
 	return nil
-}
-
-// FirstLine is what an entry says first: its text, or its first call.
-func (e *Entry) FirstLine() string {
-	text := strings.TrimSpace(e.Text)
-	if text == "" && len(e.Calls) > 0 {
-		text = e.Calls[0].Tool + " " + e.Calls[0].Args
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

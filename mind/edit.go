@@ -11,46 +11,6 @@ import (
 	"lethe/blobs"
 )
 
-// Edit is what a person changed in context.md.
-type Edit struct {
-	Changed []Change
-	Deleted []int    // entries whose every section is gone
-	Added   string   // text under no entry that exists
-	Pins    *[]Pin   // the pins as they are to be
-	Ignored []string // what cannot be obeyed, by its head or in words
-	Taken   string   // the lines that it takes away, each under the head of its section
-	Memory  *MemoryEdit
-}
-
-// MemoryEdit is what a person saw of MEMORY, and what it is to be.
-type MemoryEdit struct{ Was, Is string }
-
-// Of returns what MEMORY.md, which holds now, is to hold. It is false where that is not what
-// the person saw, or not all of it.
-func (m MemoryEdit) Of(now string) (text string, ok bool) {
-	switch has := wholeMemory(now); {
-	case same(has, wholeMemory(m.Is)): // as after a crash
-		return now, true
-	case same(has, m.Was):
-		return m.Is, true
-	}
-	return now, false
-}
-
-// Change is one entry, call result or faded range with a new text.
-type Change struct {
-	N int // the entry, or the first of a faded range
-	K int // the call whose result it is, from 1; 0 for the entry itself
-	// Faded says that N begins a faded range.
-	Faded bool
-	Text  string
-}
-
-// Empty reports whether nothing was changed.
-func (ed Edit) Empty() bool {
-	return len(ed.Changed)+len(ed.Deleted)+len(ed.Ignored) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil
-}
-
 // Compare reads an edited context.md against the entries it was based on; later
 // entries are not touched by it. White space at the ends of lines does not
 // count, nor how lines end. Whatever else is different is in the Edit.
@@ -214,3 +174,46 @@ func (edit Edit) Describe() string {
 	_ = edited().Execute(&text, edit) // an Edit has the fields that it names
 	return text.String()
 }
+
+// Edit is what a person changed in context.md.
+type Edit struct {
+	Changed []Change
+	Deleted []int    // entries whose every section is gone
+	Added   string   // text under no entry that exists
+	Pins    *[]Pin   // the pins as they are to be
+	Ignored []string // what cannot be obeyed, by its head or in words
+	Taken   string   // the lines that it takes away, each under the head of its section
+	Memory  *MemoryEdit
+}
+
+// MemoryEdit is what a person saw of MEMORY, and what it is to be.
+type MemoryEdit struct{ Was, Is string }
+
+// Of returns what MEMORY.md, which holds now, is to hold. It is false where that is not what
+// the person saw, or not all of it.
+func (m MemoryEdit) Of(now string) (text string, ok bool) {
+	switch has := wholeMemory(now); {
+	case same(has, wholeMemory(m.Is)): // as after a crash
+		return now, true
+	case same(has, m.Was):
+		return m.Is, true
+	}
+	return now, false
+}
+
+// Change is one entry, call result or faded range with a new text.
+type Change struct {
+	N int // the entry, or the first of a faded range
+	K int // the call whose result it is, from 1; 0 for the entry itself
+	// Faded says that N begins a faded range.
+	Faded bool
+	Text  string
+}
+
+// Empty reports whether nothing was changed.
+func (ed Edit) Empty() bool {
+	return len(ed.Changed)+len(ed.Deleted)+len(ed.Ignored) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil
+}
+
+// removed stands where a person took something away that cannot be missing.
+const removed = "(removed by a person)"

@@ -81,10 +81,6 @@ func (s *State) withhold() {
 	}
 }
 
-func (e *Entry) opaque() bool {
-	return e.Opaque != "" || slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Opaque != "" })
-}
-
 // Open renders the user message that opens the epoch: what is still asked, what has faded, oldest first, the
 // pins and, in the default order, MEMORY and what is shown of LIFE: mostly no line, but
 // where it is and when the epoch began.
@@ -122,9 +118,6 @@ func (s *State) NextParams(asked Params, defaultModel string) Params {
 	}
 }
 
-// SameModel reports whether two epochs ask the same model at the same endpoint.
-func (p Params) SameModel(q Params) bool { return p.Model == q.Model && p.Endpoint == q.Endpoint }
-
 // Restore reads an epoch's body. It asks read for the blobs of the entries that
 // are in the context, and for no others.
 func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error) {
@@ -142,41 +135,12 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	return s, nil
 }
 
-func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
-	body, err := read(e.Ref.Hash)
-	if err == nil {
-		err = e.load(body)
-	}
-	if err == nil && e.View != nil {
-		if body, err = read(e.View.Hash); err == nil {
-			err = e.look(body)
+// stillOpen lists the questions whose calls have faded, as the past begins with them.
+func (s *State) stillOpen() (text string) {
+	for _, q := range s.Questions {
+		if n, _, _ := ParseID(q.Call); s.Entry(n) == nil {
+			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s", q.ID, EntryID(n), q.Room, q.Ref)
 		}
 	}
-	for _, c := range e.Calls {
-		switch {
-		case err != nil:
-			return err
-		case c.View != nil:
-			body, err = read(c.View.Hash)
-			c.Text = string(body)
-		case c.Status != "":
-			body, err = read(c.Result.Hash)
-			c.Text = c.shown(body)
-		}
-	}
-	return err
-}
-
-// look sets the text of an entry to what a person made of it.
-func (e *Entry) look(view []byte) error {
-	if e.Kind != Reply {
-		e.Text = string(view)
-		return nil
-	}
-	a, err := DecodeAnswer(view)
-	if err != nil {
-		return err
-	}
-	e.Reasoning, e.Text = a.Reasoning, a.Text
-	return nil
+	return text
 }

@@ -1,28 +1,33 @@
+// Package mind is the fold: it turns the events of a life into the live
+// context, the debts of the identity, and the messages of the next request. It
+// is pure: it reads no file, no clock and no socket. The caller brings the
+// events (package life) and the blobs that they name.
+//
+//	s := mind.New()
+//	for each event e of the log, with the bodies of its refs:
+//		err := s.Apply(e, bodies)
+//	request := s.Messages("")
+//	debts := s.Owed()
+//
+// The same events always give the same bytes. Inside an epoch, the messages of
+// a later request begin with those of an earlier one, byte for byte.
+//
+// The files read downwards, each uses only later ones: fold and fold_* apply the
+// events; outbox owes lines; view, edit and amend show the context to a person
+// and take an edit; epoch and fork make snapshots and other states; state is the
+// State, and question, ask, children, turn, talk, alarms and knowledge are its
+// parts; stable, context, section, prompt, entry, reply, text and lists render.
 package mind
 
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/life"
 	"lethe/life/event"
 )
-
-// Body is a blob that an event refers to, with the whole address.
-type Body struct {
-	Hash blobs.Hash
-	Data []byte
-}
-
-// source is the line that an event was read from, with the bodies of its refs.
-type source struct {
-	life.Event
-	bodies []Body
-}
 
 // Apply folds the event of one line into the state. Bodies stand beside the
 // line's refs. An error means that the log does not make sense, which is
@@ -120,60 +125,4 @@ func (s *State) boot(e event.Boot, from source) error {
 	return nil
 }
 
-// add makes an entry out of the first ref of a line.
-func (s *State) add(entry Entry, from source) (*Entry, error) {
-	if entry.N != s.Next {
-		return nil, fmt.Errorf("entry number is not e%d", s.Next)
-	}
-	if len(from.bodies) == 0 {
-		return nil, errors.New("no body")
-	}
-	if unit := s.Unit(); unit != nil && unit.Waits() {
-		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // nothing stands inside a unit
-	}
-	entry.Kind, entry.At, entry.Ref = kindOf(from.Kind), from.At, from.ref()
-	if err := entry.load(from.bodies[0].Data); err != nil {
-		return nil, err
-	}
-	s.Live = append(s.Live, &entry)
-	s.Next++
-	return &entry, nil
-}
-
-// kindOf is the kind of the entry that an event makes.
-func kindOf(event string) string {
-	if event == "joined" {
-		return Note
-	}
-	return event
-}
-
-// ref is the first ref of a line.
-func (from source) ref() Ref {
-	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
-}
-
-// files names the files that are sent with a line, below its text.
-func (from source) files() (tags string) {
-	for _, r := range from.Refs {
-		if f, ok := blobs.ParseFile(r.Gist); ok {
-			tags += "\n" + f.Tag(r.Hash)
-		}
-	}
-	return tags
-}
-
 // plus, with and without return other lists: copies of a state share theirs.
-
-func plus[T any](list []T, item T) []T { return append(slices.Clone(list), item) }
-
-func with(list []string, item string) []string {
-	if slices.Contains(list, item) {
-		return list
-	}
-	return plus(list, item)
-}
-
-func without[T any](list []T, gone func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(list), gone)
-}

@@ -201,7 +201,7 @@ func checkView(t lethetest.Failer, w *world) {
 	t.Helper()
 	file := w.state.View()
 	seen, ok := ReadView(file)
-	if !ok || !seen.Intact || seen.Through != w.state.settled() || seen.Epoch != w.state.Epoch {
+	if !ok || !seen.Intact || seen.Through != w.state.settled(w.state.Next) || seen.Epoch != w.state.Epoch {
 		t.Fatalf("view says %+v %v", seen, ok)
 	}
 	if ed := w.state.Compare(seen); !ed.Empty() {

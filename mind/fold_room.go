@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 
 	"lethe/chat"
 	"lethe/life/event"
@@ -94,7 +93,9 @@ func (s *State) oweHeard(room string, lines lineKinds) {
 	if lines.users {
 		s.resume()
 		s.Spoken = true
-		s.hearChildren()
+		for _, child := range s.Children { // their results wake again
+			s.room(child.Room).AgentTurns = 0
+		}
 	}
 	if lines.work {
 		s.resume()
@@ -117,55 +118,6 @@ func (s *State) move(room string, moved bool) {
 		r.Own, r.Began, r.Stopped = nil, 0, 0
 		s.placeQuestions(room, func(q *Question) { q.After = -1 })
 	}
-}
-
-// pass moves the cursor of a room behind a passage, over the lines in body.
-func (r *Room) pass(p event.Passage, body []byte) {
-	r.Cursor = p.Cursor(r.Cursor.Last).Remember(body)
-	r.Own = r.Own[endsAfter(r.Own, r.Cursor.Offset):]
-	if r.Stopped <= r.Cursor.Offset {
-		r.Stopped = 0
-	}
-}
-
-// AddSpan adds a span to spans, which are in order, do not touch each other and
-// stay so.
-func AddSpan(spans []Span, s Span) []Span {
-	i := endsAfter(spans, s.From-1)
-	j := i
-	for ; j < len(spans) && spans[j].From <= s.To; j++ {
-		s = Span{From: min(s.From, spans[j].From), To: max(s.To, spans[j].To)}
-	}
-	return slices.Replace(spans, i, j, s)
-}
-
-// joinSpans returns spans in order, those that touch each other as one.
-func joinSpans(spans []Span) (joined []Span) {
-	for _, s := range spans {
-		joined = AddSpan(joined, s)
-	}
-	return joined
-}
-
-// Covered reports whether one of spans, which are in order, holds [from, to).
-func Covered(spans []Span, from, to int64) bool {
-	i := endsAfter(spans, to-1)
-	return i < len(spans) && spans[i].From <= from
-}
-
-// endsAfter is the index of the first of spans, which are in order, that ends after offset.
-func endsAfter(spans []Span, offset int64) int {
-	i, _ := slices.BinarySearchFunc(spans, offset+1, func(s Span, to int64) int { return cmp.Compare(s.To, to) })
-	return i
-}
-
-// lastPosted is how many hashes of own lines and commands a room keeps, to know them
-// again in a file that was changed.
-const lastPosted = 100
-
-func (r *Room) posted(hash string) {
-	r.Posted = append(r.Posted, hash)
-	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
 }
 
 func (s *State) command(e event.Command) error {
@@ -207,61 +159,6 @@ func (s *State) command(e event.Command) error {
 	return s.notice(e.ID, e.Notice)
 }
 
-// notice queues the line that the harness says.
-func (s *State) notice(id string, n event.Notice) error {
-	if n.Say == "" {
-		return nil
-	}
-	s.Notices++
-	return s.owe(id, n.Say, n.Posting)
-}
-
-// owe puts the line of a text into the outbox for each room.
-func (s *State) owe(id, text string, where event.Posting) error {
-	_, err := s.post(Post{ID: id}, s.Name, chat.NoQuestion(s.plain(text)), where)
-	return err
-}
-
-// post puts the line of a text into the outbox for each room, and returns the first of
-// them, which alone wakes. In a room for notices the line says which other room it stands in.
-func (s *State) post(like Post, by, text string, where event.Posting) (first []byte, err error) {
-	from := ""
-	for i, p := range where.Posts {
-		said := text
-		if chat.ForNotices(p.Room) {
-			said = chat.Notice(from, text)
-		} else if i == 0 {
-			from = p.Room
-		}
-		line, err := chat.Format(true, by, where.TS, said)
-		if err != nil {
-			return nil, err
-		}
-		like.Room, like.Line, like.Mark = p.Room, string(line), p.Mark
-		s.Outbox = append(s.Outbox, like)
-		if by == s.Name {
-			s.gives(p.Room, s.Due)
-		}
-		if i == 0 {
-			first, by, like.Wakes = line, s.Name, false
-		}
-	}
-	return first, nil
-}
-
-// Torn finds what an earlier attempt at a post left in the room, of the lines between the intent and the line itself. It
-// is nobody's message.
-func (p Post) Torn(between []chat.Line) (torn []event.Span) {
-	tag, _, _ := strings.Cut(p.Line, " ")
-	for _, l := range between {
-		n := len(l.Raw)
-		if n > len(tag) && n < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
-			torn = append(torn, event.Span{From: l.From, To: l.To})
-		}
-	}
-	return torn
-}
-
 func (s *State) posted(e event.Posted) error {
 	i := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == e.ID && p.Room == e.Room })
 	if i < 0 {
@@ -296,4 +193,27 @@ func (s *State) posted(e event.Posted) error {
 		s.Said = with(s.Said, e.Room)
 	}
 	return nil
+}
+
+// hearChild takes in a line of the room of a child. Nothing but its results wakes, and each
+// such opens a turn for those whom the work was for.
+func (s *State) hearChild(room string, l chat.Line, asleep bool) {
+	s.Children = slices.Clone(s.Children)
+	c := s.Child(room)
+	if l.Command == "stop" {
+		c.stop()
+	}
+	o, ok := chat.ParseOutcome(l.Text)
+	if !ok || !l.By(c.Name) || !c.end(o) || asleep {
+		return
+	}
+	s.room(room).AgentTurns++ // so that a parent and its child do not go on for ever
+	s.Steps, s.Cut, s.Owes = 0, 0, true
+	for _, room := range c.For {
+		if c.Peers {
+			s.Peers = with(s.Peers, room)
+		} else {
+			s.Waiting = with(s.Waiting, room)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package mind
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -10,13 +9,6 @@ import (
 	"lethe/blobs"
 	"lethe/chat"
 )
-
-// An Ancestor is a life this one descends from by forks. What it had up to the moment of the fork belongs to
-// this one, too.
-type Ancestor struct {
-	Self string    `json:"self"`
-	At   time.Time `json:"at"`
-}
 
 // Owns reports whether a blob is of this life: of its own, or of what its ancestors had.
 func (s *State) Owns(b blobs.Blob) bool {
@@ -67,7 +59,7 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts 
 
 // Leave lets entries that Back has left fade; r.Original is the newest blob.
 func (s *State) Leave(r Range) {
-	s.keep(r)
+	s.keep(s.Next, r)
 	s.LastBlob = r.Original.Hash
 }
 
@@ -80,7 +72,7 @@ func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back.Overtaken = s.Overtaken // it has happened all the same
 	back.Epoch++
 	back.withhold()
-	back.keep(s.Faded...)
+	back.keep(s.Next, s.Faded...)
 	for _, e := range s.Live {
 		if back.Entry(e.N) == nil && back.FadedAt(e.N).Level == "" {
 			left = append(left, e)
@@ -89,52 +81,28 @@ func (s *State) Back(then *State) (next *State, left []*Entry) {
 	return &back, left
 }
 
+// Forget returns the state with a context in which entries have faded. s itself is
+// not changed. last is the newest blob of those that the context refers to.
+func (s *State) Forget(c Context, last blobs.Hash) *State {
+	next := *s
+	next.Context, next.LastBlob = c, last
+	return &next
+}
+
+// Forgot returns the state without the oldest n of Forgets, which were dealt with.
+func (s *State) Forgot(n int) *State {
+	next := *s
+	next.Forgets = slices.Clone(s.Forgets[n:])
+	return &next
+}
+
 // Conserved returns nil if each entry that the life ever had stands in exactly one place of the context: live, or in a
-// range that has faded. Else missing are the runs that stand in none.
-func (s *State) Conserved() (missing []Range, err error) {
-	all := slices.Clone(s.Faded)
-	for _, e := range s.Live {
-		all = append(all, Range{From: e.N, To: e.N})
-	}
-	next := 1 // the entry that comes next, if each has one place
-	for _, r := range append(Ordered(all), Range{From: s.Next}) {
-		if r.From > next {
-			missing = append(missing, Range{From: next, To: r.From - 1})
-		}
-		if r.From != next {
-			err = fmt.Errorf("e%d is neither live nor faded, or is there twice", min(next, r.From))
-		}
-		next = max(next, r.To+1)
-	}
-	return missing, err
-}
+// faded range. It returns an error if an entry stands in two places or in no place; missing lists the latter.
+func (s *State) Conserved() (missing []Range, err error) { return s.conserved(s.Next) }
 
-// Ordered sorts ranges, oldest first.
-func Ordered(ranges []Range) []Range {
-	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
-	return ranges
-}
-
-// keep takes what stands in no place back into the context, as far as ranges that had faded hold it. A part of a range
-// keeps the original of the whole.
-func (s *State) keep(ranges ...Range) {
-	for _, r := range ranges {
-		missing, _ := s.Conserved()
-		for _, gap := range missing {
-			part := r
-			if part.From, part.To = max(r.From, gap.From), min(r.To, gap.To); part.From <= part.To {
-				s.Faded = Ordered(append(s.Faded, part))
-			}
-		}
-	}
-}
-
-// FadedAt returns the range with which an entry has faded; it has no Level where the entry has not.
-func (c Context) FadedAt(n int) Range {
-	for _, r := range c.Faded {
-		if r.From <= n && n <= r.To {
-			return r
-		}
-	}
-	return Range{}
+// Become replaces the state by next, and returns a copy of the old one. The caller must not use next afterwards.
+func (s *State) Become(next *State) (was *State) {
+	before := *s
+	*s = *next
+	return &before
 }

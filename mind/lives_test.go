@@ -402,7 +402,7 @@ func (w *world) back(snapshot []byte) {
 		for _, e := range left {
 			text += e.Full()
 		}
-		next.keep(Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
+		next.keep(next.Next, Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
 	}
 	w.state = next
 	w.note("You were taken back.", "branch")

@@ -4,12 +4,9 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
-	"maps"
 	"strings"
 	"unicode/utf8"
 
-	"lethe/blobs"
-	"lethe/life/event"
 	"lethe/mind/message"
 )
 
@@ -38,9 +35,6 @@ const VersionMark = "<!-- from harness "
 // RulesVersion tells versions of Rules apart.
 func RulesVersion() string { return Digest([]byte(harness)) }
 
-// Outside makes text that comes from outside fit to stand in a prompt: it can forge no structure.
-func Outside(text string) string { return outside(text) }
-
 // System renders the first message of a request. There is no clock and no
 // counter in it. The refs are those of SEGMENT.md and SUMMARISE.md.
 func System(name, self, soul, rules string, segment, summarise Ref) string {
@@ -62,14 +56,6 @@ const (
 	memoryHeader = "◆ memory"
 	lifeHeader   = "◆ life"
 )
-
-func (c Context) fadedText() string {
-	var texts []string
-	for _, r := range c.Faded {
-		texts = append(texts, c.Line(r))
-	}
-	return cmp.Or(strings.Join(texts, "\n"), "Nothing has faded yet.")
-}
 
 // Notes renders MEMORY, within its bound, and the newest lines of LIFE, if there are any.
 func Notes(memory string, life []string) string {
@@ -111,47 +97,4 @@ func CutMemory(text string, most int) string {
 		}
 	}
 	return text
-}
-
-// Text is a named text that an identity goes by and that comes from elsewhere, such as MEMORY.md. The log records
-// which version of it the identity knows: a Note tells of another one, or the next epoch begins with it.
-type Text struct {
-	Name string
-	Body []byte
-}
-
-// Version is how the log names what the text says.
-func (t Text) Version() event.File {
-	return event.File{Name: t.Name, Hash: Digest(t.Body)}
-}
-
-// Digest is the part of a hash that tells texts of one kind apart.
-func Digest(text []byte) string { return blobs.Sum(text).String()[:16] }
-
-// Knowledge is the list of texts, tools and blobs that an identity knows of from outside its context.
-type Knowledge struct {
-	// Files maps the names of texts to the digests of the versions that the identity knows; see Text.
-	Files map[string]string `json:"files,omitempty"`
-	// Used counts successful calls of others' tools, by name.
-	Used map[string]int `json:"used,omitempty"`
-	// Grants has the hashes of other lives' blobs that a user has named.
-	Grants map[string]bool `json:"grants,omitempty"`
-}
-
-// use counts a successful call of a tool of others. Copies of a state share the map, so it makes another one.
-func (k *Knowledge) use(tool string) {
-	used := map[string]int{}
-	maps.Copy(used, k.Used)
-	used[tool]++
-	k.Used = used
-}
-
-// Knows reports whether the log has told the identity what a text says.
-func (k *Knowledge) Knows(t Text) bool { return k.Files[t.Name] == t.Version().Hash }
-
-// learn notes the version of a text that the identity knows from now on.
-func (k *Knowledge) learn(v event.File) {
-	if v.Name != "" {
-		k.Files[v.Name] = v.Hash
-	}
 }

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -191,25 +189,4 @@ var unsafeInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 func safeName(s string) string {
 	s = cmp.Or(unsafeInName().ReplaceAllString(s, "_"), "unnamed")
 	return s[:min(len(s), 64)]
-}
-
-// Say returns the arguments of a SAY as the room gets them.
-func (c *Call) Say() (room, message string) { return c.Arg("room"), c.Arg("message") }
-
-// Target is what a call is about: a file, a command, a room, a piece of work.
-func (c *Call) Target() string {
-	return cmp.Or(c.Arg("path"), c.Arg("command"), c.Arg("room"), c.Arg("brief"), c.Arg("query"))
-}
-
-// Arg returns an argument of a call; "" for what is not a string. A key counts in any
-// case, but as it should be before all.
-func (c *Call) Arg(name string) string {
-	var args map[string]any
-	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // checked by the tool
-	for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {
-		if s, ok := args[key].(string); ok && strings.EqualFold(key, name) {
-			return s
-		}
-	}
-	return ""
 }

@@ -1,0 +1,285 @@
+package mind
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"lethe/blobs"
+	"lethe/life/event"
+)
+
+// Range is a run of entries that have faded.
+type Range struct {
+	From      int    `json:"from"` // first entry, inclusive
+	To        int    `json:"to"`   // last entry, inclusive
+	Level     string `json:"level"`
+	Original  Ref    `json:"original"` // a blob with what the entries said
+	Relevance int    `json:"relevance,omitempty"`
+	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
+	Text      string `json:"text,omitempty"`    // that text, escaped: a resume reads no blob for it
+
+	At    time.Time `json:"at,omitzero"`     // of its newest entry
+	Epoch int       `json:"epoch,omitempty"` // since which it stands so
+	// Of a card: how many ranges its blob lists, and what those are: 1 for
+	// gists, 2 for cards of gists, and so on.
+	Count int `json:"count,omitempty"`
+	Tier  int `json:"tier,omitempty"`
+}
+
+// Levels of a faded range.
+const (
+	Summary = "summary"
+	Gist    = "gist"
+	Card    = "card"
+)
+
+// Name is how a range is called in a prompt: e5..e7.
+func (r Range) Name() string { return event.Entries{From: r.From, To: r.To}.String() }
+
+// Fade returns the event that tells of the range.
+func (r Range) Fade() event.Fade {
+	return event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
+}
+
+// Pin is a standing rule or a promise that must not fade: one line of the past
+// that stays when what it came from is a gist or part of a card.
+type Pin struct {
+	From   int    `json:"from,omitempty"` // the entries it came from; 0 when a person added it
+	To     int    `json:"to,omitempty"`
+	Text   string `json:"text"`             // one line, escaped
+	Weight int    `json:"weight,omitempty"` // of two, the lighter gives way first
+	Epoch  int    `json:"epoch,omitempty"`  // since which it is there
+}
+
+const pinsHeader = "◆ pins"
+
+// String renders a pin as a line of the past and of context.md.
+func (p Pin) String() string {
+	if p.From == 0 {
+		return "- " + p.Text
+	}
+	return fmt.Sprintf("- e%d..e%d: %s", p.From, p.To, p.Text)
+}
+
+func pinsText(pins []Pin) string {
+	text := ""
+	if len(pins) > 0 {
+		text = "\n" + pinsHeader
+	}
+	for _, p := range pins {
+		text += "\n" + p.String()
+	}
+	return text
+}
+
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-*]? ?`) })
+
+// PinnedByPerson is the weight of a pin that a person wrote, more than any other.
+const PinnedByPerson = 100
+
+// Context is what a request shows of the past, oldest first.
+type Context struct {
+	Faded []Range  `json:"faded,omitempty"`
+	Pins  []Pin    `json:"pins,omitempty"` // rules and promises
+	Live  []*Entry `json:"live,omitempty"`
+	// Overtaken has the ranges of which something no longer holds, by Range.Name, each with the last entry of what has
+	// overtaken it. A range that has gone on a card stays in it.
+	Overtaken map[string]int `json:"overtaken,omitempty"`
+}
+
+// Line renders a faded range as it stands in the past: its header, its ref
+// and, for a summary, the text.
+func (c Context) Line(r Range) string {
+	head := fmt.Sprintf("◆ %s %s%s %s", r.Name(), r.Level, overtaken(c.Overtaken[r.Name()]), r.Original)
+	if r.Text == "" {
+		return head
+	}
+	return Indent(head + "\n" + r.Text)
+}
+
+func (c Context) fadedText() string {
+	var texts []string
+	for _, r := range c.Faded {
+		texts = append(texts, c.Line(r))
+	}
+	return cmp.Or(strings.Join(texts, "\n"), "Nothing has faded yet.")
+}
+
+// Forgotten renders what has faded, and the pins, as they stand in the past.
+func (c Context) Forgotten() string { return c.fadedText() + pinsText(c.Pins) }
+
+// Entry returns the live entry n, or nil.
+func (c Context) Entry(n int) *Entry {
+	return c.newest(func(e *Entry) bool { return e.N == n })
+}
+
+// Unit returns the newest reply, or nil when there is none.
+func (c Context) Unit() *Entry {
+	return c.newest(func(e *Entry) bool { return e.Kind == Reply })
+}
+
+func (c Context) newest(is func(*Entry) bool) *Entry {
+	for _, e := range slices.Backward(c.Live) {
+		if is(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// find returns the call e12.1 of the newest reply.
+func (c Context) find(id string) (*Call, error) {
+	n, k, err := ParseID(id)
+	if err != nil {
+		return nil, err
+	}
+	entry := c.Entry(n)
+	if entry == nil || k < 1 || k > len(entry.Calls) {
+		return nil, errors.New("no such call")
+	}
+	return entry.Calls[k-1], nil
+}
+
+// FadedAt returns the range with which an entry has faded; it has no Level where the entry has not.
+func (c Context) FadedAt(n int) Range {
+	for _, r := range c.Faded {
+		if r.From <= n && n <= r.To {
+			return r
+		}
+	}
+	return Range{}
+}
+
+// settled returns the last entry before the first unit that still lacks a result. next is the number of the next entry.
+func (c Context) settled(next int) int {
+	for _, entry := range c.Live {
+		if entry.Waits() {
+			return entry.N - 1
+		}
+	}
+	return next - 1
+}
+
+// readPins reads what a person left of the list. A line that was there keeps
+// what is known of it; another one is a pin of theirs.
+func (c Context) readPins(body string) []Pin {
+	known := map[string]Pin{}
+	for _, p := range c.Pins {
+		known[p.String()] = p
+	}
+	pins := []Pin{}
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		p, ok := known[line]
+		if !ok {
+			text := listMark().ReplaceAllString(line, "")
+			p = Pin{Text: model(strings.Clone(text)), Weight: PinnedByPerson} // a copy: not the whole file
+		}
+		if p.Text != "" {
+			pins = append(pins, p)
+		}
+	}
+	return pins
+}
+
+// PinForGood adds pins that no summary ends.
+func (c *Context) PinForGood(texts ...string) {
+	for _, text := range texts {
+		c.Pins = append(c.Pins, Pin{Text: text, Weight: PinnedByPerson})
+	}
+}
+
+// conserved is Conserved for a life whose next entry has this number.
+func (c Context) conserved(next int) (missing []Range, err error) {
+	places := slices.Clone(c.Faded)
+	for _, entry := range c.Live {
+		places = append(places, Range{From: entry.N, To: entry.N})
+	}
+	due := 1 // the entry whose place comes next
+	for _, place := range append(Ordered(places), Range{From: next}) {
+		if place.From > due {
+			missing = append(missing, Range{From: due, To: place.From - 1})
+		}
+		if place.From != due {
+			err = fmt.Errorf("e%d is neither live nor faded, or is there twice", min(due, place.From))
+		}
+		due = max(due, place.To+1)
+	}
+	return missing, err
+}
+
+// keep adds the parts of faded ranges that hold entries which stand nowhere in the context. A part of a range keeps the
+// original of the whole. next is the number of the life's next entry.
+func (c *Context) keep(next int, ranges ...Range) {
+	for _, faded := range ranges {
+		missing, _ := c.conserved(next)
+		for _, gap := range missing {
+			part := faded
+			part.From, part.To = max(faded.From, gap.From), min(faded.To, gap.To)
+			if part.From <= part.To {
+				c.Faded = Ordered(append(c.Faded, part))
+			}
+		}
+	}
+}
+
+// Ordered sorts ranges, oldest first.
+func Ordered(ranges []Range) []Range {
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.From, b.From) })
+	return ranges
+}
+
+func overtaken(by int) string {
+	if by == 0 {
+		return ""
+	}
+	return ", overtaken by " + EntryID(by)
+}
+
+// Listing is one line of a card: a faded range that the card stands for.
+type Listing struct {
+	Ref      blobs.Ref
+	From, To int
+	At       time.Time // of its newest entry; zero when that is not known
+	// Overtaken is the last entry of what has overtaken it, or 0.
+	Overtaken int
+}
+
+const listingTime = "2006-01-02 15:04"
+
+// String renders the line. It begins with the hash, as a search hit does.
+func (l Listing) String() string {
+	at := ""
+	if !l.At.IsZero() {
+		at = ", " + l.At.UTC().Format(listingTime)
+	}
+	gist := cmp.Or(blobs.Gist(l.Ref.Gist), "…")
+	return fmt.Sprintf("hash=%s gist=%s (e%d..e%d%s%s)", l.Ref.Hash, gist, l.From, l.To, at, overtaken(l.Overtaken))
+}
+
+var listingLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^hash=([0-9a-f]{12,64}) gist=(.*) ` +
+		`\(e(\d+)\.\.e(\d+)(?:, ([-0-9: ]+))?(?:, overtaken by e(\d+))?\)$`)
+})
+
+// ReadCard returns the ranges that the body of a card lists, oldest first. They
+// are ranges of entries, or cards again.
+func ReadCard(body []byte) []Listing {
+	var out []Listing
+	for _, m := range listingLine().FindAllStringSubmatch(string(body), -1) {
+		l := Listing{Ref: blobs.Ref{Hash: m[1], Gist: m[2]}}
+		l.From, _ = strconv.Atoi(m[3]) // digits, by the pattern
+		l.To, _ = strconv.Atoi(m[4])
+		l.At, _ = time.Parse(listingTime, m[5])
+		l.Overtaken, _ = strconv.Atoi(m[6])
+		out = append(out, l)
+	}
+	return out
+}

@@ -1,0 +1,47 @@
+package mind
+
+import (
+	"maps"
+
+	"lethe/life/event"
+)
+
+// Text is a named text that an identity goes by and that comes from elsewhere, such as MEMORY.md. The log records
+// which version of it the identity knows: a Note tells of another one, or the next epoch begins with it.
+type Text struct {
+	Name string
+	Body []byte
+}
+
+// Version is how the log names what the text says.
+func (t Text) Version() event.File {
+	return event.File{Name: t.Name, Hash: Digest(t.Body)}
+}
+
+// Knowledge is the list of texts, tools and blobs that an identity knows of from outside its context.
+type Knowledge struct {
+	// Files maps the names of texts to the digests of the versions that the identity knows; see Text.
+	Files map[string]string `json:"files,omitempty"`
+	// Used counts successful calls of others' tools, by name.
+	Used map[string]int `json:"used,omitempty"`
+	// Grants has the hashes of other lives' blobs that a user has named.
+	Grants map[string]bool `json:"grants,omitempty"`
+}
+
+// use counts a successful call of a tool of others. Copies of a state share the map, so it makes another one.
+func (k *Knowledge) use(tool string) {
+	used := map[string]int{}
+	maps.Copy(used, k.Used)
+	used[tool]++
+	k.Used = used
+}
+
+// Knows reports whether the log has told the identity what a text says.
+func (k *Knowledge) Knows(t Text) bool { return k.Files[t.Name] == t.Version().Hash }
+
+// learn notes the version of a text that the identity knows from now on.
+func (k *Knowledge) learn(v event.File) {
+	if v.Name != "" {
+		k.Files[v.Name] = v.Hash
+	}
+}

@@ -1,0 +1,104 @@
+package mind
+
+import (
+	"slices"
+	"strings"
+
+	"lethe/chat"
+	"lethe/life/event"
+)
+
+// Room is what the identity knows of a room.
+type Room struct {
+	Joined bool        `json:"joined"`
+	Cursor chat.Cursor `json:"cursor"` // how far it has heard
+	// Began is where the room ended when it was first subscribed to. What stands
+	// before is history: a command there was somebody else's.
+	Began int64 `json:"began,omitempty"`
+	// Stopped is the end of the newest /stop beyond the cursor that was obeyed
+	// already. What stands before it owes nothing when it is heard.
+	Stopped int64 `json:"stopped,omitempty"`
+	// Own are lines beyond the cursor that are not to be heard, in order: its own,
+	// and commands that were obeyed already. Posted are the hashes of its latest own, and of commands.
+	Own    []Span   `json:"own,omitempty"`
+	Posted []string `json:"posted,omitempty"`
+	// AgentTurns counts turns in a row that answered agents only.
+	AgentTurns int `json:"agent_turns,omitempty"`
+}
+
+// pass moves the cursor of a room behind a passage, over the lines in body.
+func (r *Room) pass(p event.Passage, body []byte) {
+	r.Cursor = p.Cursor(r.Cursor.Last).Remember(body)
+	r.Own = r.Own[endsAfter(r.Own, r.Cursor.Offset):]
+	if r.Stopped <= r.Cursor.Offset {
+		r.Stopped = 0
+	}
+}
+
+// lastPosted is how many hashes of own lines and commands a room keeps, to know them
+// again in a file that was changed.
+const lastPosted = 100
+
+func (r *Room) posted(hash string) {
+	r.Posted = append(r.Posted, hash)
+	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
+}
+
+// Post is a line that is owed to a room: recorded before it is appended, so that
+// after a crash it can be looked for and is never written twice.
+type Post struct {
+	ID        string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
+	Room      string `json:"room"`
+	Line      string `json:"line"` // the exact line, with its newline
+	chat.Mark        // the room's end at the intent
+	Wakes     bool   `json:"wakes,omitempty"` // somebody else signs it, and it is heard like any line
+}
+
+// Torn finds what an earlier attempt at a post left in the room, of the lines between the intent and the line itself. It
+// is nobody's message.
+func (p Post) Torn(between []chat.Line) (torn []event.Span) {
+	tag, _, _ := strings.Cut(p.Line, " ")
+	for _, l := range between {
+		n := len(l.Raw)
+		if n > len(tag) && n < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
+			torn = append(torn, event.Span{From: l.From, To: l.To})
+		}
+	}
+	return torn
+}
+
+// Talk holds the rooms of an identity, and the lines that it owes them.
+type Talk struct {
+	Rooms  map[string]*Room `json:"rooms"`
+	Outbox []Post           `json:"outbox,omitempty"` // in the order in which they are to be posted
+}
+
+// room returns the named room, made if it is new.
+func (t *Talk) room(name string) *Room {
+	r := t.Rooms[name]
+	if r == nil {
+		r = &Room{}
+		t.Rooms[name] = r
+	}
+	return r
+}
+
+// posts reports whether the line of a wake is still to be posted.
+func (t *Talk) posts(w Wake) bool {
+	return slices.ContainsFunc(t.Outbox, func(p Post) bool {
+		return p.Wakes && p.Room == w.Room && p.Line == w.Line
+	})
+}
+
+// joinedTo reports whether the identity hears a room.
+func (t *Talk) joinedTo(room string) bool {
+	known := t.Rooms[room]
+	return known != nil && known.Joined
+}
+
+// countAgentTurn counts a turn in rooms where only agents speak.
+func (t *Talk) countAgentTurn(rooms ...string) {
+	for _, room := range rooms {
+		t.room(room).AgentTurns++
+	}
+}
