@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lethe/agent/budget"
@@ -29,6 +30,22 @@ func TestMain(m *testing.M) {
 	lastWait = 500 * time.Millisecond
 	lethetest.AskFaults()
 	os.Exit(m.Run())
+}
+
+var warm sync.Once
+
+// timed runs a test in a bubble of its own time: on a busy machine a host that is there would be silent.
+func timed(t *testing.T, test func(*testing.T)) {
+	t.Parallel()
+	warm.Do(func() { // what packs texts makes channels when it is first used, which no bubble may own
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		lethetest.Must(t, a.connect())
+		stream := leaseStream(a.Host.ID)
+		lethetest.Must(t, a.lives.Streams.Create(t.Context(), stream, 1, []byte("hello")))
+		_, err := a.lives.Streams.Get(t.Context(), stream, 1)
+		lethetest.Must(t, err)
+	})
+	synctest.Test(t, test)
 }
 
 // host is one host of a home in a directory.
@@ -111,50 +128,52 @@ func (h *host) boot(name string) home.Identity {
 
 // A host that stands by takes the lives of one that is silent, and not of one that is there, nor what somebody has stopped.
 func TestStandby(t *testing.T) {
-	t.Parallel()
-	store := lethetest.Dir(t)
-	a := newHost(t, store, "a", false)
-	b := newHost(t, store, "b", true).join(a)
-	ada, bob := a.boot("ada"), a.boot("bob")
-	j, err := journal.Hold(a.home, bob, a.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, errors.Join(j.Stop("request"), j.Close()))
-	kill := a.serve()
-	defer b.serve()()
-	lethetest.Eventually(t, "b knows both", func() bool { all, _ := b.Lives(); return len(all) == 2 })
-	time.Sleep(2 * silentFor)
-	if all, _ := b.Lives(); all[0].Custody+all[1].Custody > 0 {
-		t.Errorf("taken from a host that is there: %+v", all)
-	}
-	kill()
-	lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
-	if b.hasRun("bob") {
-		t.Error("what somebody has stopped was started")
-	}
-	if _, err := journal.Hold(a.home, ada, a.store, nil); !errors.As(err, new(*home.ElsewhereError)) {
-		t.Errorf("a opens it: %v", err)
-	}
+	timed(t, func(t *testing.T) {
+		store := lethetest.Dir(t)
+		a := newHost(t, store, "a", false)
+		b := newHost(t, store, "b", true).join(a)
+		ada, bob := a.boot("ada"), a.boot("bob")
+		j, err := journal.Hold(a.home, bob, a.store, nil)
+		lethetest.Must(t, err)
+		lethetest.Must(t, errors.Join(j.Stop("request"), j.Close()))
+		kill := a.serve()
+		defer b.serve()()
+		lethetest.Eventually(t, "b knows both", func() bool { all, _ := b.Lives(); return len(all) == 2 })
+		time.Sleep(2 * silentFor)
+		if all, _ := b.Lives(); all[0].Custody+all[1].Custody > 0 {
+			t.Errorf("taken from a host that is there: %+v", all)
+		}
+		kill()
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+		if b.hasRun("bob") {
+			t.Error("what somebody has stopped was started")
+		}
+		if _, err := journal.Hold(a.home, ada, a.store, nil); !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("a opens it: %v", err)
+		}
+	})
 }
 
 // A host that is drained stops what it runs, and one that stands by takes it at once.
 func TestDrain(t *testing.T) {
-	t.Parallel()
-	store := lethetest.Dir(t)
-	a := newHost(t, store, "a", false)
-	b := newHost(t, store, "b", true).join(a)
-	a.boot("ada")
-	done := make(chan error, 1)
-	go func() { done <- a.Serve(t.Context(), nil) }()
-	defer b.serve()()
-	lethetest.Eventually(t, "both are there", func() bool { all, err := b.Hosts(t.Context()); return err == nil && len(all) == 2 })
-	if err := b.Drain(t.Context(), "nobody"); !errors.Is(err, home.ErrNotFound) {
-		t.Errorf("drained nobody: %v", err)
-	}
-	lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
-	if err := <-done; !errors.Is(err, ErrDrained) {
-		t.Errorf("a ends with %v", err)
-	}
-	lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+	timed(t, func(t *testing.T) {
+		store := lethetest.Dir(t)
+		a := newHost(t, store, "a", false)
+		b := newHost(t, store, "b", true).join(a)
+		a.boot("ada")
+		done := make(chan error, 1)
+		go func() { done <- a.Serve(t.Context(), nil) }()
+		defer b.serve()()
+		lethetest.Eventually(t, "both are there", func() bool { all, err := b.Hosts(t.Context()); return err == nil && len(all) == 2 })
+		if err := b.Drain(t.Context(), "nobody"); !errors.Is(err, home.ErrNotFound) {
+			t.Errorf("drained nobody: %v", err)
+		}
+		lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
+		if err := <-done; !errors.Is(err, ErrDrained) {
+			t.Errorf("a ends with %v", err)
+		}
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+	})
 }
 
 // A copy of a home is another host: it does not go on with the lives of the one that it was copied from.
@@ -174,50 +193,51 @@ func TestCopyOfTheHome(t *testing.T) {
 
 // A home comes back from the store: all of it from silent hosts, nothing from those that are there, or as it was at a time.
 func TestRestore(t *testing.T) {
-	t.Parallel()
-	store := lethetest.Dir(t)
-	a := newHost(t, store, "a", false)
-	ada := a.boot("ada")
-	line := []byte("[USER:ann 2026-11-20T12:57:16Z] hello\n")
-	_, _, err := chat.Append(chat.Path(a.home.Dir, "dev"), line)
-	lethetest.Must(t, err)
-	lethetest.Must(t, a.rooms.Sync(t.Context()))
-	then := time.Now()
-	time.Sleep(5 * time.Millisecond)
-	j, err := journal.Hold(a.home, ada, a.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, j.Commit(journal.Told(event.Note{Why: "lost"}, "later", "later")))
-	lethetest.Must(t, j.Close())
-	_, _, err = chat.Append(chat.Path(a.home.Dir, "dev"), line)
-	lethetest.Must(t, err)
-	lethetest.Must(t, a.rooms.Sync(t.Context()))
+	timed(t, func(t *testing.T) {
+		store := lethetest.Dir(t)
+		a := newHost(t, store, "a", false)
+		ada := a.boot("ada")
+		line := []byte("[USER:ann 2026-11-20T12:57:16Z] hello\n")
+		_, _, err := chat.Append(chat.Path(a.home.Dir, "dev"), line)
+		lethetest.Must(t, err)
+		lethetest.Must(t, a.rooms.Sync(t.Context()))
+		then := time.Now()
+		time.Sleep(5 * time.Millisecond)
+		j, err := journal.Hold(a.home, ada, a.store, nil)
+		lethetest.Must(t, err)
+		lethetest.Must(t, j.Commit(journal.Told(event.Note{Why: "lost"}, "later", "later")))
+		lethetest.Must(t, j.Close())
+		_, _, err = chat.Append(chat.Path(a.home.Dir, "dev"), line)
+		lethetest.Must(t, err)
+		lethetest.Must(t, a.rooms.Sync(t.Context()))
 
-	kill := a.serve()
-	lethetest.Eventually(t, "a is there", func() bool { all, err := a.Hosts(t.Context()); return err == nil && len(all) > 0 })
-	var got []Restored
-	tell := func(r Restored) { got = append(got, r) }
-	b := newHost(t, store, "b", false).join(a)
-	lethetest.Must(t, b.Restore(t.Context(), tell))
-	if len(got) != 1 || got[0].Here {
-		t.Errorf("restored from a host that is there: %+v", got)
-	}
-	lethetest.Holds(t, chat.Path(b.home.Dir, "dev"), string(line)+string(line))
-	kill()
-	lethetest.Must(t, b.Restore(t.Context(), tell))
-	log := lethetest.Read(t, b.home.Identity(ada.Self, "ada").LIFE())
-	if rest, is := strings.CutPrefix(log, lethetest.Read(t, ada.LIFE())); !got[1].Here || !is || !strings.Contains(rest, "received custody=1") {
-		t.Errorf("%+v, and then: %s", got[1], rest)
-	}
+		kill := a.serve()
+		lethetest.Eventually(t, "a is there", func() bool { all, err := a.Hosts(t.Context()); return err == nil && len(all) > 0 })
+		var got []Restored
+		tell := func(r Restored) { got = append(got, r) }
+		b := newHost(t, store, "b", false).join(a)
+		lethetest.Must(t, b.Restore(t.Context(), tell))
+		if len(got) != 1 || got[0].Here {
+			t.Errorf("restored from a host that is there: %+v", got)
+		}
+		lethetest.Holds(t, chat.Path(b.home.Dir, "dev"), string(line)+string(line))
+		kill()
+		lethetest.Must(t, b.Restore(t.Context(), tell))
+		log := lethetest.Read(t, b.home.Identity(ada.Self, "ada").LIFE())
+		if rest, is := strings.CutPrefix(log, lethetest.Read(t, ada.LIFE())); !got[1].Here || !is || !strings.Contains(rest, "received custody=1") {
+			t.Errorf("%+v, and then: %s", got[1], rest)
+		}
 
-	c := newHost(t, store, "c", false).join(a)
-	lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, tell))
-	lethetest.Holds(t, chat.Path(c.home.Dir, "dev"), string(line))
-	there := c.home.Identity(ada.Self, "ada")
-	c.home.Shared = nil
-	s, err := home.Fold(there, c.store)
-	if text := lethetest.Read(t, there.LIFE()); err != nil || s.Custody != 1 || strings.Contains(text, "later") {
-		t.Errorf("%v, custody %d:\n%s", err, s.Custody, text)
-	}
+		c := newHost(t, store, "c", false).join(a)
+		lethetest.Must(t, c.RestoreAt(t.Context(), c.store, then, tell))
+		lethetest.Holds(t, chat.Path(c.home.Dir, "dev"), string(line))
+		there := c.home.Identity(ada.Self, "ada")
+		c.home.Shared = nil
+		s, err := home.Fold(there, c.store)
+		if text := lethetest.Read(t, there.LIFE()); err != nil || s.Custody != 1 || strings.Contains(text, "later") {
+			t.Errorf("%v, custody %d:\n%s", err, s.Custody, text)
+		}
+	})
 }
 
 // Hosts that spend at once see what each other has put aside.
@@ -257,50 +277,51 @@ func TestLedger(t *testing.T) {
 
 // A bridge is at one host; another one goes on with its files when that one is silent, and then that one can write no more.
 func TestBridge(t *testing.T) {
-	t.Parallel()
-	store := lethetest.Dir(t)
-	a := newHost(t, store, "a", false)
-	b := newHost(t, store, "b", false).join(a)
-	there := func(h *host, name string) string {
-		return filepath.Join(h.home.Dir, "bridges", "telegram", name)
-	}
-	write := func(h *host, bridge *Bridge, name, text string, appended bool) error {
-		err, at := durable.MkdirAll(filepath.Dir(there(h, name)), 0o700), int64(0)
-		if err == nil && appended {
-			at, _, err = durable.Append(there(h, name), []byte(text), 0o600)
-		} else if err == nil {
-			err = durable.WriteFile(there(h, name), []byte(text), 0o600)
+	timed(t, func(t *testing.T) {
+		store := lethetest.Dir(t)
+		a := newHost(t, store, "a", false)
+		b := newHost(t, store, "b", false).join(a)
+		there := func(h *host, name string) string {
+			return filepath.Join(h.home.Dir, "bridges", "telegram", name)
 		}
-		return errors.Join(err, bridge.Wrote(name, []byte(text), at))
-	}
-	at := a.Bridge("telegram")
-	lethetest.Must(t, at.Begin())
-	kill := a.serve()
-	lethetest.Must(t, write(a, at, "inbox.jsonl", "one\n", true))
-	lethetest.Must(t, write(a, at, "peers/42.json", "{}\n", false))
-	lethetest.Must(t, write(a, at, "inbox.jsonl", strings.Repeat("x", streams.MaxText)+"\n", true))
-	next := b.Bridge("telegram")
-	if err := next.Begin(); !errors.As(err, new(*home.ElsewhereError)) {
-		t.Errorf("two hosts have a bridge: %v", err)
-	}
-	kill()
-	lethetest.Must(t, next.Begin())
-	for _, name := range []string{"inbox.jsonl", "peers/42.json"} {
-		lethetest.Holds(t, there(b, name), lethetest.Read(t, there(a, name)))
-	}
-	if err := write(a, at, "peers/42.json", "stale\n", false); !errors.As(err, new(*home.ElsewhereError)) {
-		t.Errorf("a stale host writes: %v", err)
-	}
-	if err := <-at.Lost; !errors.As(err, new(*home.ElsewhereError)) {
-		t.Errorf("it is told %v", err)
-	}
-	for range wholeEvery + 1 {
-		lethetest.Must(t, write(b, next, "peers/42.json", "{\"n\":1}\n", false))
-	}
-	c := newHost(t, store, "c", false).join(a)
-	lethetest.Must(t, c.Bridge("telegram").Begin())
-	lethetest.Holds(t, there(c, "peers/42.json"), "{\"n\":1}\n")
-	lethetest.Holds(t, there(c, "inbox.jsonl"), lethetest.Read(t, there(b, "inbox.jsonl")))
+		write := func(h *host, bridge *Bridge, name, text string, appended bool) error {
+			err, at := durable.MkdirAll(filepath.Dir(there(h, name)), 0o700), int64(0)
+			if err == nil && appended {
+				at, _, err = durable.Append(there(h, name), []byte(text), 0o600)
+			} else if err == nil {
+				err = durable.WriteFile(there(h, name), []byte(text), 0o600)
+			}
+			return errors.Join(err, bridge.Wrote(name, []byte(text), at))
+		}
+		at := a.Bridge("telegram")
+		lethetest.Must(t, at.Begin())
+		kill := a.serve()
+		lethetest.Must(t, write(a, at, "inbox.jsonl", "one\n", true))
+		lethetest.Must(t, write(a, at, "peers/42.json", "{}\n", false))
+		lethetest.Must(t, write(a, at, "inbox.jsonl", strings.Repeat("x", streams.MaxText)+"\n", true))
+		next := b.Bridge("telegram")
+		if err := next.Begin(); !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("two hosts have a bridge: %v", err)
+		}
+		kill()
+		lethetest.Must(t, next.Begin())
+		for _, name := range []string{"inbox.jsonl", "peers/42.json"} {
+			lethetest.Holds(t, there(b, name), lethetest.Read(t, there(a, name)))
+		}
+		if err := write(a, at, "peers/42.json", "stale\n", false); !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("a stale host writes: %v", err)
+		}
+		if err := <-at.Lost; !errors.As(err, new(*home.ElsewhereError)) {
+			t.Errorf("it is told %v", err)
+		}
+		for range wholeEvery + 1 {
+			lethetest.Must(t, write(b, next, "peers/42.json", "{\"n\":1}\n", false))
+		}
+		c := newHost(t, store, "c", false).join(a)
+		lethetest.Must(t, c.Bridge("telegram").Begin())
+		lethetest.Holds(t, there(c, "peers/42.json"), "{\"n\":1}\n")
+		lethetest.Holds(t, there(c, "inbox.jsonl"), lethetest.Read(t, there(b, "inbox.jsonl")))
+	})
 }
 
 // The roster takes no line that is none, and the newest of a life counts.

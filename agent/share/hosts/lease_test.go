@@ -24,96 +24,99 @@ import (
 
 // A drained host says so itself until it begins again; what it ran is taken at once, and what people have stopped is not.
 func TestDrainedAndBack(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", true)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
-	ada, bob := a.boot("ada"), a.boot("bob")
-	j, err := journal.Hold(a.home, bob, a.store, nil)
-	lethetest.Must(t, errors.Join(err, j.Stop("request"), j.Close()))
-	j, err = journal.Hold(a.home, ada, a.store, nil)
-	lethetest.Must(t, err)
-	var runs sync.WaitGroup
-	runs.Go(func() {
-		lethetest.Eventually(t, "ada is asked", func() bool { return home.Asked(ada, home.WishStop) })
-		lethetest.Must(t, errors.Join(j.Stop(home.StopReason(ada)), j.Close()))
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", true)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		ada, bob := a.boot("ada"), a.boot("bob")
+		j, err := journal.Hold(a.home, bob, a.store, nil)
+		lethetest.Must(t, errors.Join(err, j.Stop("request"), j.Close()))
+		j, err = journal.Hold(a.home, ada, a.store, nil)
+		lethetest.Must(t, err)
+		var runs sync.WaitGroup
+		runs.Go(func() {
+			lethetest.Eventually(t, "ada is asked", func() bool { return home.Asked(ada, home.WishStop) })
+			lethetest.Must(t, errors.Join(j.Stop(home.StopReason(ada)), j.Close()))
+		})
+		stop := a.serve()
+		defer b.serve()()
+		there := func(left bool) func() bool {
+			return func() bool {
+				all, err := b.Hosts(t.Context())
+				return err == nil && len(all) == 2 && all[0].Alike && all[1].Alike && (all[0].Left || all[1].Left) == left
+			}
+		}
+		lethetest.Eventually(t, "both are there", there(false))
+		err = b.Drain(t.Context(), a.Host.Label)
+		if err == nil || !strings.Contains(err.Error(), a.Host.ID) {
+			t.Errorf("two hosts of one name: %v", err)
+		}
+		lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
+		runs.Wait()
+		lethetest.Eventually(t, "a has left", there(true))
+		stop()
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
+		if a.hasRun("ada") {
+			t.Error("a drained host has started what it was to leave")
+		}
+		defer a.serve()()
+		lethetest.Eventually(t, "a is back", there(false))
+		for _, l := range b.all() {
+			if l.Name == "bob" && l.Host.ID != a.Host.ID {
+				t.Errorf("what somebody has stopped was taken: %+v", l)
+			}
+		}
+		if a.hasRun("bob") || b.hasRun("bob") {
+			t.Error("what somebody has stopped was started")
+		}
 	})
-	stop := a.serve()
-	defer b.serve()()
-	there := func(left bool) func() bool {
-		return func() bool {
-			all, err := b.Hosts(t.Context())
-			return err == nil && len(all) == 2 && all[0].Alike && all[1].Alike && (all[0].Left || all[1].Left) == left
-		}
-	}
-	lethetest.Eventually(t, "both are there", there(false))
-	err = b.Drain(t.Context(), a.Host.Label)
-	if err == nil || !strings.Contains(err.Error(), a.Host.ID) {
-		t.Errorf("two hosts of one name: %v", err)
-	}
-	lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
-	runs.Wait()
-	lethetest.Eventually(t, "a has left", there(true))
-	stop()
-	lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
-	if a.hasRun("ada") {
-		t.Error("a drained host has started what it was to leave")
-	}
-	defer a.serve()()
-	lethetest.Eventually(t, "a is back", there(false))
-	for _, l := range b.all() {
-		if l.Name == "bob" && l.Host.ID != a.Host.ID {
-			t.Errorf("what somebody has stopped was taken: %+v", l)
-		}
-	}
-	if a.hasRun("bob") || b.hasRun("bob") {
-		t.Error("what somebody has stopped was started")
-	}
 }
 
 // A host that was not there for a month is none.
 func TestForgottenHost(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	lethetest.Must(t, a.connect())
-	text, _ := json.Marshal(lease{Label: "old", At: time.Now().Add(-forgetAfter - time.Hour)})
-	lethetest.Must(t, a.lives.Streams.Create(t.Context(), leaseStream("old"), 1, text))
-	lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Came: "old"}))
-	defer a.serve()()
-	lethetest.Eventually(t, "its lease is gone", func() bool {
-		n, err := a.Shared.store.Newest(t.Context(), leaseStream("old"), 0)
-		return err == nil && n == 0
-	})
-	lethetest.Eventually(t, "a is there", func() bool {
-		all, err := a.Hosts(t.Context())
-		return err == nil && len(all) == 1 && all[0].Here
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		lethetest.Must(t, a.connect())
+		text, _ := json.Marshal(lease{Label: "old", At: time.Now().Add(-forgetAfter - time.Hour)})
+		lethetest.Must(t, a.lives.Streams.Create(t.Context(), leaseStream("old"), 1, text))
+		lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Came: "old"}))
+		defer a.serve()()
+		lethetest.Eventually(t, "its lease is gone", func() bool {
+			n, err := a.Shared.store.Newest(t.Context(), leaseStream("old"), 0)
+			return err == nil && n == 0
+		})
+		lethetest.Eventually(t, "a is there", func() bool {
+			all, err := a.Hosts(t.Context())
+			return err == nil && len(all) == 1 && all[0].Here
+		})
 	})
 }
 
 // A host that is alone renews its lease more seldom, and says so; it asks for no number that it knows.
 func TestLeaseWhileAlone(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
-	var asks atomic.Int32
-	a.Shared.store = watched{a.Shared.store, func(stream string) {
-		if stream == leaseStream(a.Host.ID) {
-			asks.Add(1)
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		var asks atomic.Int32
+		a.Shared.store = watched{a.Shared.store, func(stream string) {
+			if stream == leaseStream(a.Host.ID) {
+				asks.Add(1)
+			}
+		}}
+		every := func(want time.Duration) func() bool {
+			return func() bool {
+				g, err := b.sight(t.Context(), a.Host.ID, sighting{})
+				return err == nil && g.Every == want && g.n > 3
+			}
 		}
-	}}
-	every := func(want time.Duration) func() bool {
-		return func() bool {
-			g, err := b.sight(t.Context(), a.Host.ID, sighting{})
-			return err == nil && g.Every == want && g.n > 3
+		lethetest.Must(t, b.connect())
+		defer a.serve()()
+		lethetest.Eventually(t, "it is alone", every(aloneEvery))
+		if n := asks.Load(); n != 1 {
+			t.Errorf("it has asked %d times for the number of its lease", n)
 		}
-	}
-	lethetest.Must(t, b.connect())
-	defer a.serve()()
-	lethetest.Eventually(t, "it is alone", every(aloneEvery))
-	if n := asks.Load(); n != 1 {
-		t.Errorf("it has asked %d times for the number of its lease", n)
-	}
-	defer b.serve()()
-	lethetest.Eventually(t, "it is not alone", every(renewEvery))
+		defer b.serve()()
+		lethetest.Eventually(t, "it is not alone", every(renewEvery))
+	})
 }
 
 // watched is a store that tells of each question for the newest text.
@@ -142,51 +145,53 @@ func TestServeTellsWhyItCannot(t *testing.T) {
 
 // Who only talks in a home shares its rooms, and neither says that the host is there nor keeps a daemon from it.
 func TestFollow(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
-	lethetest.Must(t, b.connect())
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- a.Follow(ctx, nil, false) }()
-	lethetest.Must(t, b.tell(t.Context(), "dev", "hello"))
-	lethetest.Eventually(t, "it is heard", func() bool {
-		fi, err := os.Stat(rooms.Path(a.home.Dir, "dev"))
-		return err == nil && fi.Size() > 0
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		lethetest.Must(t, b.connect())
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- a.Follow(ctx, nil, false) }()
+		lethetest.Must(t, b.tell(t.Context(), "dev", "hello"))
+		lethetest.Eventually(t, "it is heard", func() bool {
+			fi, err := os.Stat(rooms.Path(a.home.Dir, "dev"))
+			return err == nil && fi.Size() > 0
+		})
+		if n, err := b.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0); n > 0 || err != nil || a.served() {
+			t.Errorf("a has a lease %d, %v", n, err)
+		}
+		cancel()
+		lethetest.Must(t, <-done)
 	})
-	if n, err := b.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0); n > 0 || err != nil || a.served() {
-		t.Errorf("a has a lease %d, %v", n, err)
-	}
-	cancel()
-	lethetest.Must(t, <-done)
 }
 
 // A bridge by itself says that its host is there, until a daemon does; when that is drained, the bridge ends.
 func TestAttend(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	beside := New(&home.Home{Dir: a.home.Dir}, a.conf, a.store, a.log)
-	done := make(chan error)
-	go func() { done <- beside.Follow(t.Context(), nil, true) }()
-	lethetest.Must(t, a.connect())
-	there := func(n int) func() bool {
-		return func() bool {
-			now, err := a.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0)
-			return err == nil && now >= n
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		beside := New(&home.Home{Dir: a.home.Dir}, a.conf, a.store, a.log)
+		done := make(chan error)
+		go func() { done <- beside.Follow(t.Context(), nil, true) }()
+		lethetest.Must(t, a.connect())
+		there := func(n int) func() bool {
+			return func() bool {
+				now, err := a.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0)
+				return err == nil && now >= n
+			}
 		}
-	}
-	lethetest.Eventually(t, "the host is there", there(2))
-	stop := a.serve()
-	defer stop()
-	lethetest.Eventually(t, "the daemon has looked", func() bool { ids, _ := a.known(); return len(ids) > 0 && a.served() })
-	lethetest.Must(t, a.Drain(t.Context(), a.Host.ID))
-	if err := <-done; !errors.Is(err, ErrDrained) {
-		t.Errorf("the bridge ends with %v", err)
-	}
-	g, err := a.sight(t.Context(), a.Host.ID, sighting{})
-	if err != nil || !g.Left {
-		t.Errorf("%+v, %v", g, err)
-	}
+		lethetest.Eventually(t, "the host is there", there(2))
+		stop := a.serve()
+		defer stop()
+		lethetest.Eventually(t, "the daemon has looked", func() bool { ids, _ := a.known(); return len(ids) > 0 && a.served() })
+		lethetest.Must(t, a.Drain(t.Context(), a.Host.ID))
+		if err := <-done; !errors.Is(err, ErrDrained) {
+			t.Errorf("the bridge ends with %v", err)
+		}
+		g, err := a.sight(t.Context(), a.Host.ID, sighting{})
+		if err != nil || !g.Left {
+			t.Errorf("%+v, %v", g, err)
+		}
+	})
 }
 
 // Processes of a host that begin together are one host.
@@ -240,26 +245,27 @@ func (s slow) Create(ctx context.Context, stream string, n int, data []byte) err
 
 // A host goes on saying that it is there while it takes lives over.
 func TestLeaseDuringTakeover(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
-	a.boot("ada")
-	lethetest.Must(t, b.connect())
-	s := slow{b.Shared.store, make(chan struct{})}
-	b.lives.Streams.Store = s
-	defer b.serve()()
-	time.Sleep(2 * silentFor) // it has begun to
-	before, err := a.sight(t.Context(), b.Host.ID, sighting{})
-	lethetest.Must(t, err)
-	lethetest.Eventually(t, "b is there", func() bool {
-		now, err := a.sight(t.Context(), b.Host.ID, before)
-		return err == nil && now.n > before.n+2
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		a.boot("ada")
+		lethetest.Must(t, b.connect())
+		s := slow{b.Shared.store, make(chan struct{})}
+		b.lives.Streams.Store = s
+		defer b.serve()()
+		time.Sleep(2 * silentFor) // it has begun to
+		before, err := a.sight(t.Context(), b.Host.ID, sighting{})
+		lethetest.Must(t, err)
+		lethetest.Eventually(t, "b is there", func() bool {
+			now, err := a.sight(t.Context(), b.Host.ID, before)
+			return err == nil && now.n > before.n+2
+		})
+		if b.hasRun("ada") {
+			t.Error("the store was not slow")
+		}
+		close(s.let)
+		lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
 	})
-	if b.hasRun("ada") {
-		t.Error("the store was not slow")
-	}
-	close(s.let)
-	lethetest.Eventually(t, "b has taken ada", func() bool { return b.hasRun("ada") })
 }
 
 // Who ends does not wait for a store that is away.

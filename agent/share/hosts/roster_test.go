@@ -30,68 +30,70 @@ func (h *host) mirror(id home.Identity) home.Identity {
 
 // A life that was removed is begun anew by no host, and goes from the disks of all, but not while it runs there.
 func TestRemoved(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
-	ada := a.boot("ada")
-	lethetest.Must(t, b.Sync(t.Context()))
-	here := b.mirror(ada)
-	lethetest.Must(t, a.home.Remove(a.store, ada))
-	for n := 1; n <= 9; n++ {
-		text, err := a.lives.Streams.Get(t.Context(), lives.Stream(ada.Self), n)
-		if err == nil && !strings.Contains(string(text), `"begins":true`) {
-			t.Errorf("segment %d is there: %.99s", n, text)
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		ada := a.boot("ada")
+		lethetest.Must(t, b.Sync(t.Context()))
+		here := b.mirror(ada)
+		lethetest.Must(t, a.home.Remove(a.store, ada))
+		for n := 1; n <= 9; n++ {
+			text, err := a.lives.Streams.Get(t.Context(), lives.Stream(ada.Self), n)
+			if err == nil && !strings.Contains(string(text), `"begins":true`) {
+				t.Errorf("segment %d is there: %.99s", n, text)
+			}
 		}
-	}
-	if _, err := b.Take(t.Context(), "ada"); !errors.Is(err, home.ErrNotFound) {
-		t.Errorf("taken: %v", err)
-	}
-	for _, err := range []error{b.lives.Take(t.Context(), here, b.store, ""), a.lives.End(t.Context(), ada)} {
-		if err != nil && !errors.Is(err, home.ErrNotFound) {
-			t.Errorf("%v", err)
+		if _, err := b.Take(t.Context(), "ada"); !errors.Is(err, home.ErrNotFound) {
+			t.Errorf("taken: %v", err)
 		}
-	}
-	if _, err := journal.Hold(b.home, here, b.store, nil); !errors.Is(err, home.ErrNotFound) {
-		t.Errorf("opened: %v", err)
-	}
-	lock, err := home.Lock(here)
-	lethetest.Must(t, err)
-	defer b.serve()()
-	lethetest.Eventually(t, "it is stopped first", func() bool { return home.Asked(here, home.WishStop) })
-	if _, err := os.Stat(here.LIFE()); err != nil {
-		t.Errorf("removed while it runs: %v", err)
-	}
-	lock.Close()
-	lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{}))
-	lethetest.Eventually(t, "b has no copy", func() bool {
-		_, err := os.Stat(here.Dir)
-		return errors.Is(err, os.ErrNotExist)
+		for _, err := range []error{b.lives.Take(t.Context(), here, b.store, ""), a.lives.End(t.Context(), ada)} {
+			if err != nil && !errors.Is(err, home.ErrNotFound) {
+				t.Errorf("%v", err)
+			}
+		}
+		if _, err := journal.Hold(b.home, here, b.store, nil); !errors.Is(err, home.ErrNotFound) {
+			t.Errorf("opened: %v", err)
+		}
+		lock, err := home.Lock(here)
+		lethetest.Must(t, err)
+		defer b.serve()()
+		lethetest.Eventually(t, "it is stopped first", func() bool { return home.Asked(here, home.WishStop) })
+		if _, err := os.Stat(here.LIFE()); err != nil {
+			t.Errorf("removed while it runs: %v", err)
+		}
+		lock.Close()
+		lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{}))
+		lethetest.Eventually(t, "b has no copy", func() bool {
+			_, err := os.Stat(here.Dir)
+			return errors.Is(err, os.ErrNotExist)
+		})
 	})
 }
 
 // A life that has come back is run again.
 func TestTakenTwice(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
-	a.boot("ada")
-	defer b.serve()()
-	for n := 1; n <= 2; n++ {
-		lethetest.Eventually(t, "b runs ada", func() bool {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			return len(b.ran) == n
-		})
-		kill := a.serve()
-		_, err := a.Take(t.Context(), "ada")
-		lethetest.Must(t, err)
-		lethetest.Eventually(t, "b knows", func() bool {
-			b.standing.mu.Lock()
-			defer b.standing.mu.Unlock()
-			return b.standing.seen[b.all()[0].Self] != started
-		})
-		kill()
-	}
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
+		a.boot("ada")
+		defer b.serve()()
+		for n := 1; n <= 2; n++ {
+			lethetest.Eventually(t, "b runs ada", func() bool {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				return len(b.ran) == n
+			})
+			kill := a.serve()
+			_, err := a.Take(t.Context(), "ada")
+			lethetest.Must(t, err)
+			lethetest.Eventually(t, "b knows", func() bool {
+				b.standing.mu.Lock()
+				defer b.standing.mu.Unlock()
+				return b.standing.seen[b.all()[0].Self] != started
+			})
+			kill()
+		}
+	})
 }
 
 func (h *host) all() []Life {
@@ -175,50 +177,52 @@ func TestOneName(t *testing.T) {
 
 // What does not run is shared, too.
 func TestSharesWhatDoesNotRun(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	ada, err := home.Boot(a.home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	defer a.serve()()
-	lethetest.Eventually(t, "it is shared", func() bool { _, told := a.find(ada.Self); return told })
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		ada, err := home.Boot(a.home, a.store, home.BootOptions{Name: "ada"})
+		lethetest.Must(t, err)
+		defer a.serve()()
+		lethetest.Eventually(t, "it is shared", func() bool { _, told := a.find(ada.Self); return told })
+	})
 }
 
 // What was erased elsewhere while nothing served here goes from this disk later, once; of what this host has nothing is to go.
 func TestRereadLater(t *testing.T) {
-	t.Parallel()
-	a := newHost(t, lethetest.Dir(t), "a", false)
-	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
-	ada := a.boot("ada")
-	here := b.mirror(ada)
-	own := b.boot("bob")
-	lock, err := home.Lock(own) // it runs
-	lethetest.Must(t, err)
-	defer lock.Close()
-	obeyed := func(self string) (read bool) {
-		t.Helper()
-		j, err := journal.Hold(a.home, ada, a.store, nil)
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		ada := a.boot("ada")
+		here := b.mirror(ada)
+		own := b.boot("bob")
+		lock, err := home.Lock(own) // it runs
 		lethetest.Must(t, err)
-		lethetest.Must(t, errors.Join(j.Commit(journal.Told(event.Note{Why: "lost"}, "more", "more")), j.Close()))
-		lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Reread: self, From: a.Host.ID}))
-		lethetest.Must(t, b.Sync(t.Context()))
-		defer b.serve()()
-		lethetest.Eventually(t, "it was obeyed", func() bool {
-			text, _ := os.ReadFile(b.askedFile())
-			n, _ := strconv.Atoi(string(text))
-			fi, err := os.Stat(rooms.Path(b.home.Dir, askedRoom))
-			return err == nil && int64(n) == fi.Size()
-		})
-		return lethetest.Read(t, here.LIFE()) == lethetest.Read(t, ada.LIFE())
-	}
-	if obeyed(own.Self) {
-		t.Error("another life was read anew")
-	}
-	if !obeyed(here.Self) {
-		t.Error("it was not read anew")
-	}
-	if obeyed(own.Self) {
-		t.Error("it was read anew twice")
-	}
+		defer lock.Close()
+		obeyed := func(self string) (read bool) {
+			t.Helper()
+			j, err := journal.Hold(a.home, ada, a.store, nil)
+			lethetest.Must(t, err)
+			lethetest.Must(t, errors.Join(j.Commit(journal.Told(event.Note{Why: "lost"}, "more", "more")), j.Close()))
+			lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Reread: self, From: a.Host.ID}))
+			lethetest.Must(t, b.Sync(t.Context()))
+			defer b.serve()()
+			lethetest.Eventually(t, "it was obeyed", func() bool {
+				text, _ := os.ReadFile(b.askedFile())
+				n, _ := strconv.Atoi(string(text))
+				fi, err := os.Stat(rooms.Path(b.home.Dir, askedRoom))
+				return err == nil && int64(n) == fi.Size()
+			})
+			return lethetest.Read(t, here.LIFE()) == lethetest.Read(t, ada.LIFE())
+		}
+		if obeyed(own.Self) {
+			t.Error("another life was read anew")
+		}
+		if !obeyed(here.Self) {
+			t.Error("it was not read anew")
+		}
+		if obeyed(own.Self) {
+			t.Error("it was read anew twice")
+		}
+	})
 }
 
 // What was removed later is told, and the rest is as it was.
