@@ -163,7 +163,7 @@ func (j Job) accept(units []unit, answer string) (Fade, error) {
 	f.Relevance = min(f.Relevance, 9)
 	f.Gist = gist(blobs.Unescape(f.Gist))
 	if f.Gist == "" {
-		f.Gist = mechanicalGist(units, words, material(units))
+		f.Gist = mechanicalGist(units, words)
 	}
 	f.Summary = j.shorten(f.Summary, j.longest(f)*3/2) // a model counts no tokens
 	return f, nil

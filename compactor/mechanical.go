@@ -67,9 +67,8 @@ func (j Job) mechanical(units []unit) Fade {
 			f.pin(s)
 		}
 	}
-	source := material(units)
-	f.Gist = mechanicalGist(units, words, source)
-	f.Summary = j.mechanicalSummary(f, units, words, source)
+	f.Gist = mechanicalGist(units, words)
+	f.Summary = j.mechanicalSummary(f, units, words)
 	return f
 }
 
@@ -111,28 +110,12 @@ func material(units []unit) string {
 	return b.String()
 }
 
-// mechanicalGist is the most telling sentence and one name that it lacks.
-func mechanicalGist(units []unit, words []said, source string) string {
-	telltale := func(s said) int {
-		weight := len(identifiers(s.text, 4))
-		if utf8.RuneCountInString(s.text) > 20 {
-			weight += 3
-		}
-		return weight
+// mechanicalGist is the first thing that was said, or what was done where nobody spoke.
+func mechanicalGist(units []unit, words []said) string {
+	if len(words) > 0 {
+		return gist(blobs.Unescape(words[0].String()))
 	}
-	what, most := did(units), -1
-	for _, s := range words {
-		if weight := telltale(s); weight > most {
-			what, most = s.String(), weight
-		}
-	}
-	what = blobs.Unescape(what)
-	for _, id := range telling(identifiers(source, 12)) {
-		if !strings.Contains(what, id) && utf8.RuneCountInString(id) <= 30 {
-			return truncate(what, blobs.MaxGist-utf8.RuneCountInString(id)-3) + " (" + id + ")"
-		}
-	}
-	return gist(what)
+	return gist(blobs.Unescape(did(units)))
 }
 
 // did names the tools that were called, or what was looked up.
@@ -150,7 +133,7 @@ func did(units []unit) string {
 }
 
 // mechanicalSummary takes what was said first and last, and lists names, until it is as long as it may be.
-func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string) string {
+func (j Job) mechanicalSummary(f Fade, units []unit, words []said) string {
 	parts := []string{truncate(did(units), 240)}
 	if n := len(words); n > 0 {
 		parts = slices.Compact([]string{truncate(words[0].String(), 240), truncate(words[n-1].String(), 240)})
@@ -158,7 +141,7 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said, source string
 			parts = slices.Insert(parts, 1, "…")
 		}
 	}
-	if ids := identifiers(source, 10); len(ids) > 0 {
+	if ids := identifiers(material(units), 10); len(ids) > 0 {
 		parts = append(parts, "Names: "+strings.Join(ids, ", "))
 	}
 	return j.shorten(strings.Join(parts, "\n"), j.longest(f))

@@ -135,11 +135,11 @@ func names(s string) bool {
 	return letters+capitals+digits >= 3 && (digits+joints > 0 || capitals == utf8.RuneCountInString(s) && capitals <= 11)
 }
 
-// telling leaves out the identifiers that were cut, and those that are only numbers, times, dates or hashes: out of its
-// sentence a size reads like a year.
-func telling(ids []string) []string {
-	return slices.DeleteFunc(ids, func(s string) bool {
-		return strings.HasSuffix(s, "…") || strings.Trim(s, "0123456789abcdef.:/-") == ""
+// telling leaves out words that were cut, and those that are only numbers, times, dates or hashes: out of its sentence a
+// size reads like a year.
+func telling(words []string) []string {
+	return slices.DeleteFunc(words, func(word string) bool {
+		return strings.HasSuffix(word, "…") || strings.Trim(word, "0123456789abcdef.:/-") == ""
 	})
 }
 
