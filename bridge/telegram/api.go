@@ -204,12 +204,9 @@ func (a *api) decode(status int, data []byte, dest any) error {
 			MigrateTo  int64 `json:"migrate_to_chat_id"`
 		} `json:"parameters"`
 	}
-	err := json.Unmarshal(data, &answer)
-	if err == nil && answer.OK != nil && *answer.OK {
-		err = json.Unmarshal(answer.Result, dest)
-	}
-	if err != nil || answer.OK == nil {
-		return fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
+	alien := fmt.Errorf("the answer (HTTP %d) is not the bot api's", status)
+	if json.Unmarshal(data, &answer) != nil || answer.OK == nil {
+		return alien
 	}
 	if !*answer.OK {
 		refusal := &apiError{
@@ -220,6 +217,9 @@ func (a *api) decode(status int, data []byte, dest any) error {
 			refusal.RetryAfter = time.Duration(min(max(answer.Parameters.RetryAfter, 1), 3600)) * time.Second
 		}
 		return refusal
+	}
+	if json.Unmarshal(answer.Result, dest) != nil {
+		return alien
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func fileOf(m *models.Message) *file {
 	return nil
 }
 
-// besidesOf is the text of content that is neither words nor a file; empty when there is none.
+// besidesOf returns the text of content that is neither words nor a file, or "".
 func besidesOf(m *models.Message) string {
 	switch {
 	case m.Venue != nil:
@@ -88,9 +88,11 @@ func wordsOf(m *models.Message) string {
 	var out strings.Builder
 	from := 0
 	for _, e := range marks {
-		hidden := e.Type == models.MessageEntityTypeTextLink && e.URL != ""
-		inside := e.Offset >= from && e.Length > 0 && e.Length <= len(units)-e.Offset
-		if !hidden || !inside {
+		if e.Type != models.MessageEntityTypeTextLink || e.URL == "" {
+			continue
+		}
+		fits := e.Length > 0 && e.Length <= len(units)-e.Offset
+		if !fits || e.Offset < from {
 			continue
 		}
 		end := e.Offset + e.Length

@@ -13,7 +13,7 @@ import (
 
 const maxCaption = 1024 // UTF-16 units of the text below a file
 
-// pictures reports whether Telegram may show files as pictures: all of them, or none.
+// pictures reports whether Telegram may show files as pictures, which it does with all or no file of a message.
 func pictures(files []bridge.Attached) bool {
 	return len(files) > 0 && !slices.ContainsFunc(files, func(f bridge.Attached) bool {
 		return f.Kind != "photo" || f.Type == "image/gif"
@@ -40,7 +40,7 @@ func (s *session) upload(ctx context.Context, params object, out parcel) error {
 	form := multipart.NewWriter(&body)
 	var album []object
 	for i, f := range out.Files {
-		b, _ := s.cfg.Store.Get(f.Hash) // of one that was erased Telegram takes nothing
+		b, _ := s.cfg.Store.Get(f.Hash) // an erased one is empty, and Telegram takes no empty file
 		field := fmt.Sprint("file", i)
 		file, _ := form.CreateFormFile(field, f.Name)
 		_, _ = file.Write(b.Body)

@@ -36,7 +36,7 @@ func (d *draft) text(tag string) string {
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// An update has an outcome: a line or none, and actions for when the batch is accepted.
+// outcome is the outcome of an update: its line, if it has one, and actions for when the batch is accepted.
 type outcome struct {
 	line  *bridge.Message
 	files []*file // they have to be fetched, and the update handled again with their tags
@@ -50,7 +50,7 @@ func (h *outcome) later(f func()) { h.then = append(h.then, f) }
 type spot struct {
 	chat   models.Chat
 	id     string // of the chat, as the policy and the routes know it
-	thread int    // the topic; 0: none
+	thread int    // the topic, or 0
 	peer   string
 	room   string
 }
@@ -67,8 +67,8 @@ func (s *session) spot(m *models.Message, rules access.Rules) spot {
 	return p
 }
 
-// handle decides what becomes of an update; tag stands for its files, once they were fetched.
-// It changes nothing but s.seen; outcome.then does the rest.
+// handle makes the outcome of an update; tag stands for its files, once they were fetched. It changes nothing but s.seen;
+// outcome.then does the rest.
 func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.rules()
@@ -102,23 +102,24 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (h out
 		h.later(func() { s.denied(who, at, "other bots are heard only if they are listed") })
 		return h
 	}
-	cmd, isCommand := commandOf(m.Text)
-	isCommand = isCommand && !edited && !foreign(m)
-	if isCommand && cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username) {
+	cmd, isCommand := commandIn(m, edited)
+	if s.forAnother(cmd) {
 		return h
 	}
-	asksUs := isCommand && (cmd.Name == "start" || cmd.Name == "id")
 	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}        // of the bridge itself
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed { // no word of it goes anywhere
 		h.later(func() { s.denied(who, at, why) })
-		if at.private() || asksUs && !rules.Chat(at.id) && at.chat.Type != models.ChatTypeChannel { // one that wants to be let in
+		unlisted := !rules.Chat(at.id) && at.chat.Type != models.ChatTypeChannel
+		switch {
+		case at.private(), cmd.asksBridge() && unlisted:
 			h.later(func() { s.offer(at, answer) })
 		}
 		return h
 	}
 	h.later(func() { s.wake(at.id) }) // somebody is there
-	if asksUs {
-		if answer.Text = ids(who, at); cmd.Name == "start" {
+	if cmd.asksBridge() {
+		answer.Text = ids(who, at)
+		if cmd.Name == "start" {
 			answer.Text = s.introduction(at.room)
 		}
 		h.later(func() { s.tell(at.peer, answer) })
@@ -134,20 +135,42 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (h out
 		h.files = d.files
 		return h
 	}
-	which, said := messageID{m.Chat.ID, m.ID}, h.line.Text
-	if edited && s.seen[which] == said { // the preview of a link has come, or the like
-		return outcome{}
+	if said := s.remember(m, h.line.Text); edited && said == h.line.Text {
+		return outcome{} // the preview of a link has come, or the like
 	}
-	if len(s.seen) >= maxSeen {
-		clear(s.seen)
-	}
-	s.seen[which] = said
 	if edited {
 		d.marks = append([]string{"(edited)"}, d.marks...)
 		h.line.Text = d.text(tag)
 	}
 	h.later(func() { s.showTyping(at.peer, h.line.Room, at.thread) })
 	return h
+}
+
+// commandIn returns the command in a message. An edit holds none, nor do words of somebody else.
+func commandIn(m *models.Message, edited bool) (cmd command, ok bool) {
+	if edited || foreign(m) {
+		return command{}, false
+	}
+	return commandOf(m.Text)
+}
+
+// forAnother reports whether a command names another bot.
+func (s *session) forAnother(cmd command) bool {
+	return cmd.Bot != "" && !strings.EqualFold(cmd.Bot, s.me.Load().Username)
+}
+
+// asksBridge reports whether the bridge itself answers a command.
+func (c command) asksBridge() bool { return c.Name == "start" || c.Name == "id" }
+
+// remember remembers the text of a message, and returns the text that it had before.
+func (s *session) remember(m *models.Message, text string) (before string) {
+	which := messageID{m.Chat.ID, m.ID}
+	before = s.seen[which]
+	if len(s.seen) >= maxSeen {
+		clear(s.seen)
+	}
+	s.seen[which] = text
+	return before
 }
 
 // line returns the line of a room that a message becomes, without its text.

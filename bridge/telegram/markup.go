@@ -38,7 +38,7 @@ type Message struct {
 }
 
 // Render turns a reply in Markdown into messages of at most limit units each (2 to [MaxUnits]). A
-// reply without a visible character gives none.
+// reply without a visible character makes no message.
 func Render(reply string, limit int) []Message {
 	r := &renderer{}
 	r.blocks(markdown.Parse(reply), true)
@@ -60,10 +60,10 @@ func Units(s string) (n int) {
 	return n
 }
 
-// blank says whether Telegram would refuse a message of this text as empty.
+// blank reports whether Telegram would refuse a message of this text as empty.
 func blank(s string) bool {
-	invisible := []*unicode.RangeTable{unicode.Cc, unicode.Cf, unicode.Zs, unicode.Mn}
+	invisible := []*unicode.RangeTable{unicode.White_Space, unicode.Cc, unicode.Cf, unicode.Zs, unicode.Mn}
 	return !strings.ContainsFunc(s, func(r rune) bool {
-		return !unicode.IsSpace(r) && !unicode.In(r, invisible...) && r != '\u2800' && r != '\uFFFC'
+		return !unicode.In(r, invisible...) && !strings.ContainsRune("\u2800\uFFFC", r)
 	})
 }

@@ -15,7 +15,7 @@ type parcel struct {
 	Text   string `json:"text"`             // plain
 	HTML   string `json:"html,omitempty"`   // the same with markup; it goes first
 	Thread int    `json:"thread,omitempty"` // the topic
-	// Question and Options are those of the buttons under the message.
+	// Question and Options make the buttons under the message.
 	Question string   `json:"question,omitempty"`
 	Options  []string `json:"options,omitempty"`
 	// Files go out at once, as an album where they are several, with the text below the first.
@@ -43,7 +43,8 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	}
 	thread, asked := s.threadOf(p, l)
 	words := render(text, MaxUnits)
-	if len(files) > 0 && (len(words) != 1 || Units(words[0].Text) > maxCaption) {
+	caption := len(words) == 1 && Units(words[0].Text) <= maxCaption
+	if len(files) > 0 && !caption {
 		words = append(words, Message{}) // the files go behind
 	}
 	var all []parcel
@@ -89,8 +90,8 @@ func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Quest
 	return text, q, twice
 }
 
-// threadOf is the topic that a line goes to: that of a peer which is a topic, or else the one in
-// which all was said that the line answers. The note is that of the newest message of these.
+// threadOf returns the topic that a line goes to: the peer's own, or else the only topic of all messages that the line
+// answers. It returns the note of the newest of these messages.
 func (s *session) threadOf(p bridge.Peer, l bridge.Line) (thread int, newest note) {
 	topics := map[int]bool{}
 	for _, o := range l.Open {

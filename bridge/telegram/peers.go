@@ -60,7 +60,7 @@ func openChats(dir string, log *slog.Logger) (*chats, error) {
 	return c, errors.Join(failed, durable.Remove(c.path))
 }
 
-// canonical is the id by which a chat is known: its own, or that of the group it once was.
+// canonical returns the id by which a chat is known: its own, or the id of the group that it once was.
 func (c *chats) canonical(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *chats) canonical(id string) string {
 	return id
 }
 
-// current is the id by which a chat is reached now.
+// current returns the id by which a chat is reached now.
 func (c *chats) current(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,8 +124,8 @@ func parseKey(key string) (chat string, topic int) {
 	return chat, topic
 }
 
-// rules are those of the policy, with groups under the ids by which the bridge knows them: a
-// supergroup may be listed by its new id, its old one, or both.
+// rules returns the rules of the policy, with groups under the ids by which the bridge knows them: a supergroup may be
+// listed by its new id, its old one, or both.
 func (s *session) rules() (access.Rules, error) {
 	rules, err := s.policy.Rules()
 	for i, c := range rules.Chats {
@@ -143,7 +143,7 @@ func peerOf(chatID string, topic int, rules access.Rules) (key string) {
 	return chatID
 }
 
-// room is that of a peer: the one that was given along when it was allowed, or the default.
+// room returns the room of a peer: the one that was given along when the peer was allowed, or the default.
 func (s *session) room(peer string, rules access.Rules) string {
 	room := rules.Room(peer, !strings.HasPrefix(peer, "-"))
 	if chat.ValidRoom(room) { // a person may have edited the file

@@ -58,7 +58,8 @@ func (s *session) poll(ctx context.Context) error {
 			s.cfg.Ready(s.me.Load().Username)
 		}
 		// A server that does not wait, or gives the same again, must not be asked without end.
-		if !news && timeout > 0 && time.Since(began) < timeout/4 {
+		soon := time.Since(began) < timeout/4
+		if soon && !news {
 			sleep(ctx, s.cfg.tune.backoff)
 		}
 		timeout = s.cfg.tune.poll
@@ -83,7 +84,7 @@ func (s *session) call(ctx context.Context, method string, params, dest any) err
 	return s.api.call(ctx, method, params, dest)
 }
 
-// identify asks who the bot is, and says which commands it knows.
+// identify asks for the bot's name and id, and lists its commands.
 func (s *session) identify(ctx context.Context) error {
 	var me models.User
 	err := s.call(ctx, "getMe", struct{}{}, &me)
@@ -115,20 +116,24 @@ func (s *session) fetchUpdates(ctx context.Context, offset int64, timeout time.D
 		return nil, err
 	}
 	batch, err := s.readUpdates(raws)
-	if n := len(batch); n > 0 && timeout > 0 && batch[n-1].album() != "" && sleep(ctx, s.cfg.tune.album) {
-		return s.fetchUpdates(ctx, 0, 0) // with what has come of it meanwhile
+	if timeout > 0 && endsInAlbum(batch) && sleep(ctx, s.cfg.tune.album) {
+		return s.fetchUpdates(ctx, 0, 0) // with the messages of the album that have come meanwhile
 	}
 	return batch, err
 }
 
-// fresh are the updates that were not taken yet, those of an album as one.
+// endsInAlbum reports whether more messages of an album may follow a batch.
+func endsInAlbum(batch []update) bool { return len(batch) > 0 && batch[len(batch)-1].album() != "" }
+
+// fresh returns the updates that were not taken yet. The messages of an album make one.
 func (s *session) fresh(batch []update) (all []update) {
 	for _, u := range batch {
 		_, taken := s.hub.Taken(s.idOf(u))
-		n, album := len(all), u.album()
+		n := len(all)
+		goesOn := endsInAlbum(all) && u.album() == all[n-1].album()
 		switch {
 		case taken:
-		case n > 0 && album != "" && album == all[n-1].album():
+		case goesOn:
 			all[n-1].rest = append(all[n-1].rest, u)
 		default:
 			all = append(all, u)

@@ -17,9 +17,8 @@ import (
 	"lethe/chat"
 )
 
-// A question that an identity asks goes out with a button for each option. A button says no more
-// than the question's id and the option's number; what it stands for, and in which room, is
-// what the identity shows of its open questions. A press becomes a line of the person.
+// A question that an identity asks goes out with a button for each option. A button holds the question's id and the
+// option's number; the identity's open questions tell its option and its room. A press becomes a line of the person.
 
 // asks is a question as a message shows it, to the letter: it may be a command that is to be approved.
 // in is the room that it stands in, if the chat hears another one.
@@ -56,7 +55,7 @@ type button struct {
 	Data string `json:"callback_data"`
 }
 
-// buttons are the rows of those under a question: one where they are few and short.
+// buttons returns the rows of buttons under a question: one row where they are few and short.
 func buttons(id string, options []string) (rows [][]button) {
 	var all []button
 	for i, option := range options {
@@ -77,7 +76,8 @@ func buttons(id string, options []string) (rows [][]button) {
 func (s *session) open(id string, at spot) (q status.Question, peer string, ok bool) {
 	for st := range status.All(s.cfg.Home) {
 		for _, q := range st.Questions {
-			if q.ID == id && (q.Until.IsZero() || time.Now().Before(q.Until)) {
+			waits := q.Until.IsZero() || time.Now().Before(q.Until)
+			if q.ID == id && waits {
 				peer, ok = s.reaches(at, q.Room)
 				return q, peer, ok
 			}
@@ -104,7 +104,10 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 		return "", false
 	}
 	for key, heard := range rooms {
-		if of, _ := parseKey(key); of == at.id && heard == room && key != noticeKey(at.id) {
+		if key == noticeKey(at.id) || heard != room {
+			continue
+		}
+		if chat, _ := parseKey(key); chat == at.id {
 			return key, true
 		}
 	}
@@ -145,7 +148,7 @@ func (s *session) press(u update, under *models.Message, rules access.Rules) (h 
 	}
 	reply := object{"callback_query_id": pressed.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
 	h.later(func() {
-		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or one that does nothing any more
+		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or does nothing
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
 				buttons := object{"chat_id": under.Chat.ID, "message_id": under.ID}
@@ -163,7 +166,18 @@ func shows(message string, q chat.Question) bool {
 	all := asks("", "", q)
 	_, rest, _ := strings.Cut(all, ":")
 	message, rest = bare(message), bare(rest)
-	return strings.HasSuffix(message, rest) || Units(all) > MaxUnits/2 && strings.HasSuffix(rest, message)
+	if Units(all) > MaxUnits/2 && strings.HasSuffix(rest, message) {
+		return true
+	}
+	return strings.HasSuffix(message, rest)
+}
+
+// isOurs reports whether the bot wrote a message, which may be nil.
+func (s *session) isOurs(m *models.Message) bool {
+	if m == nil || m.From == nil {
+		return false
+	}
+	return m.From.ID == s.me.Load().ID
 }
 
 // answer has a message that answers an open question be an answer in the question's room, which it
@@ -172,7 +186,7 @@ func shows(message string, q chat.Question) bool {
 func (s *session) answer(m *models.Message, d *draft, at spot) (peer, room string) {
 	words := strings.TrimSpace(d.words)
 	id := strings.ToLower(words[:min(len(words), len("q3fa9c1"))])
-	if to := m.ReplyToMessage; to != nil && to.From != nil && to.From.ID == s.me.Load().ID && !chat.ValidQuestionID(id) {
+	if to := m.ReplyToMessage; s.isOurs(to) && !chat.ValidQuestionID(id) {
 		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
 			id = strings.TrimSuffix(to.Text[begin+1:], ")")
 			if q, _, ok := s.open(id, at); !ok || !shows(to.Text, q.Question) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	indent  = "    "       // of what is nested in a list
+	indent  = "    "       // of blocks in a list
 	rule    = "──────────" // a thematic break
 	maxLang = 32           // bytes of the name of a language
 	// maxTable bounds the width of a table, in letters.
@@ -24,11 +24,13 @@ type renderer struct {
 	fresh  bool   // the prefix of the present line is not written yet
 }
 
-// blocks writes blocks with the blank lines of the source; top are those in no other block.
+// blocks writes blocks with the blank lines of the source. Between blocks that stand in no other block, the text may be
+// broken, but not behind its heading or colon.
 func (r *renderer) blocks(all []markdown.Block, top bool) {
 	for i, b := range all {
 		if i > 0 {
-			if top && all[i-1].Kind != markdown.Heading && !strings.HasSuffix(r.text.String(), ":") {
+			announced := all[i-1].Kind == markdown.Heading || strings.HasSuffix(r.text.String(), ":")
+			if top && !announced {
 				r.breaks = append(r.breaks, r.text.Len())
 			}
 			r.newline(r.base)
@@ -112,16 +114,19 @@ func (r *renderer) spans(spans []markdown.Span, base look) {
 	}
 }
 
-// linkable says whether Telegram takes target as that of a link. It removes others silently.
+// linkable reports whether Telegram takes a link to target. It removes other links silently.
 func linkable(target string) bool {
 	u, err := url.Parse(target)
-	if err != nil || len(target) > maxURL || strings.ContainsAny(target, " \n\"<>\\") {
+	if err != nil || len(target) > maxURL {
 		return false
 	}
-	return (u.Scheme == "http" || u.Scheme == "https") && strings.Contains(strings.Trim(u.Hostname(), "."), ".")
+	if strings.ContainsAny(target, " \n\"<>\\") || !strings.Contains(strings.Trim(u.Hostname(), "."), ".") {
+		return false
+	}
+	return u.Scheme == "http" || u.Scheme == "https"
 }
 
-// cell is a cell of a table, in which nothing can be marked.
+// cell writes a cell of a table, in which nothing can be marked.
 func cell(spans []markdown.Span, _ bool) (text string) {
 	for i, s := range spans {
 		text += s.Text

@@ -67,8 +67,7 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }
 
-// simplify decides what a failure to send means: the same message with less, to be sent at once, or
-// an error as bridge.Deliver wants it. Only a refusal by Telegram lessens a message: after a
+// simplify returns the same message with less, to be sent at once, or an error as bridge.Deliver wants it. Only a refusal by Telegram lessens a message: after a
 // timeout it may have been shown.
 func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
 	refusal, ok := errors.AsType[*apiError](err)
@@ -85,6 +84,8 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
 	}
 	refused := refusal.Code == http.StatusBadRequest || refusal.Code == http.StatusRequestEntityTooLarge
+	lostTopic := refusal.says(badThread)
+	inTopic := out.Thread != 0 && topic == 0 // of a peer that is a chat
 	switch {
 	case refusal.Code == http.StatusTooManyRequests:
 		return out, &bridge.LaterError{
@@ -98,15 +99,16 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 		out.HTML = ""
 	case refusal.says(badButtons) && out.Options != nil: // the text says what to write
 		out.Options = nil
-	case refusal.says(badThread) && topic == 0 && out.Thread != 0: // what is quoted is gone with it
+	case lostTopic && inTopic: // the quoted message is gone with it
 		out.Thread, out.ReplyTo = 0, 0
 	case refused && out.Pictures: // the largest, and the longest, are shown only as documents
 		out.Pictures = false
-	case refused && out.Files != nil && !refusal.says(badThread): // of a chat that takes nothing the text finds that out
+	case lostTopic: // the topic is the peer: its room is not for the others
+		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
+	case refused && out.Files != nil: // where the chat takes nothing, the text finds that out
 		out.Text += out.Tags + "\nnot sent: " + refusal.Error()
 		out.HTML, out.Files = "", nil
-	// Where the topic of a peer that is a topic is gone, its room is not for the others.
-	case refusal.Code == http.StatusForbidden, refusal.says(badThread), refusal.says(unreachable):
+	case refusal.Code == http.StatusForbidden, refusal.says(unreachable):
 		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
 	case refused:
 		return out, fmt.Errorf("%w: %w", bridge.ErrRefused, refusal)
@@ -116,7 +118,7 @@ func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err
 	return out, nil
 }
 
-// Words by which Telegram tells most refusals of a message apart.
+// Most refusals of a message differ in these words alone.
 var (
 	badMarkup  = []string{"entit", "can't find end", "unsupported url"}
 	badButtons = []string{"button", "keyboard", "reply markup", "reply_markup"}

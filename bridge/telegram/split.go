@@ -82,7 +82,7 @@ func (d *doc) put(s string, l look) {
 // splitter cuts a doc into messages, from front to back.
 type splitter struct {
 	text   string
-	runs   []styled // from the one that the next message begins in
+	runs   []styled // the first is the run in which the next message begins
 	breaks []int
 	limit  int // units of a message
 }
@@ -101,8 +101,8 @@ func (d *doc) split(limit int) (out []Message) {
 	return out
 }
 
-// skip returns where a message begins that begins at or behind pos: not at white space, which
-// Telegram would remove, unless it is the indentation of code.
+// skip returns the place at or behind pos at which a message can begin: not at white space, which Telegram would remove,
+// unless it is the indentation of code.
 func (s *splitter) skip(pos int) int {
 	start := len(s.text) - len(strings.TrimLeft(s.text[pos:], blanks))
 	from := pos // of the run
@@ -116,20 +116,21 @@ func (s *splitter) skip(pos int) int {
 	return start
 }
 
-// reach returns how far a message that begins at pos can go: as many units and entities as one may
-// have, with the targets of links written out too. Telegram cuts what is sent to it after 35,000
-// bytes, tags included, which is more than such a message can have.
+// reach returns the furthest end of a message that begins at pos: it bounds the units and entities, with the targets of
+// links written out. Telegram cuts a message behind 35,000 bytes, tags included, and none within these bounds is so long.
 func (s *splitter) reach(pos int) int {
 	units, plain, entities, at := 0, 0, 0, pos
 	for i, run := range s.runs {
 		entities += len(run.tags()) // more than Telegram's own count, which cuts a style where another begins
-		if i > 0 && run.quote && s.runs[i-1].quote {
+		quoteGoesOn := i > 0 && s.runs[i-1].quote
+		if run.quote && quoteGoesOn {
 			entities--
 		}
 		if run.Link != "" {
 			plain += Units(run.Link) + 3
 		}
-		if at > pos && (entities > MaxEntities || plain > MaxUnits) {
+		full := entities > MaxEntities || plain > MaxUnits
+		if full && at > pos {
 			return at
 		}
 		for _, r := range s.text[at:min(run.end, len(s.text))] {
@@ -144,7 +145,7 @@ func (s *splitter) reach(pos int) int {
 	return len(s.text)
 }
 
-// cut returns where the message that begins at pos and can go to stop ends.
+// cut returns the end of a message that begins at pos and can go to stop.
 func (s *splitter) cut(pos, stop int) int {
 	if stop == len(s.text) {
 		return stop
@@ -166,7 +167,7 @@ func (s *splitter) message(pos, cut int) Message {
 	var text, marked strings.Builder
 	var open []string
 	var last look
-	turn := func(l look) { // closes and opens what differs
+	turn := func(l look) { // closes and opens the tags that differ
 		if last.Link != l.Link && last.Link != "" {
 			text.WriteString(" (" + last.Link + ")")
 		}

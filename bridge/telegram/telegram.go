@@ -49,7 +49,7 @@ import (
 	"lethe/chat"
 )
 
-// Name is the bridge's name, and that of its directory under <home>/bridges.
+// Name is the name of the bridge, and of its directory under <home>/bridges.
 const Name = "telegram"
 
 // DefaultBaseURL is Telegram's own server.
@@ -83,7 +83,7 @@ type Config struct {
 type Settings struct {
 	TokenFile string `toml:"token_file"` // the caller reads it
 	BaseURL   string `toml:"base_url"`   // "": DefaultBaseURL; of a self-hosted server otherwise
-	Room      string `toml:"room"`       // of chats that were given none; "": "dev"
+	Room      string `toml:"room"`       // of chats that were given no room; "": "dev"
 	// Members says who may speak in a listed group: access.MembersAll ("") or
 	// access.MembersListed.
 	Members string `toml:"members"`
@@ -123,9 +123,7 @@ func (c Config) defaults() Config {
 // Check refuses settings that make no sense, as Run does: addresses, rooms, routes and ids.
 func (c Config) Check() error {
 	c = c.defaults()
-	u, err := url.Parse(c.BaseURL)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if !plainAddress(c.BaseURL) {
 		return errors.New("base_url is not of the form https://host/path")
 	}
 	if !chat.ValidRoom(c.Room) {
@@ -137,12 +135,26 @@ func (c Config) Check() error {
 	return nil
 }
 
-// CheckID refuses an id that is not written in the only way in which Telegram and peers write it, with a point and the
-// topic behind that of a group: another would match nobody.
+// plainAddress reports whether an address has a scheme of the web, a host and perhaps a path, and nothing else.
+func plainAddress(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	if u.User != nil || u.RawQuery+u.Fragment != "" {
+		return false
+	}
+	return u.Scheme == "http" || u.Scheme == "https"
+}
+
+// CheckID refuses an id that would match nobody: Telegram and peers write each id in one way. A point and a topic may
+// stand behind the id of a group.
 func CheckID(id string) error {
 	chat, topic := parseKey(id)
 	n, err := strconv.ParseInt(chat, 10, 64)
-	if err != nil || n == 0 || n > 0 && topic != 0 || keyOf(strconv.FormatInt(n, 10), topic) != id {
+	topicOfPerson := n > 0 && topic != 0
+	asWritten := err == nil && keyOf(strconv.FormatInt(n, 10), topic) == id
+	if n == 0 || topicOfPerson || !asWritten {
 		return fmt.Errorf("%q is not an id, a number without anything before or behind it: write /id to the bot", id)
 	}
 	return nil
@@ -167,7 +179,7 @@ type session struct {
 
 	strangers *rate.Limiter // of answers to them
 	denials   *rate.Limiter // of lines in the log that tell of strangers
-	logged    sync.Map      // strangers of whom the log tells
+	logged    sync.Map      // strangers that the log names
 	asked     sync.Map      // chats of strangers that were answered: they are told when they are let in
 	typing    sync.Map      // by peer: its topic; see showTyping
 
@@ -198,7 +210,7 @@ func run(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	defer func() {
-		hub.Fail(err) // nil is none; health shows the others
+		hub.Fail(err) // health shows an error
 		err = errors.Join(err, hub.Close())
 	}()
 	ctx, fail := context.WithCancelCause(ctx)

@@ -33,7 +33,10 @@ func (u update) message() (m *models.Message, edited bool) {
 // album names the album that a new message is part of, or is "".
 func (u update) album() string {
 	m, edited := u.message()
-	if m == nil || edited || m.MediaGroupID == "" {
+	if m == nil || edited {
+		return ""
+	}
+	if m.MediaGroupID == "" {
 		return ""
 	}
 	return fmt.Sprint(m.Chat.ID, m.MediaGroupID)
@@ -60,7 +63,7 @@ func parse(raw json.RawMessage) (u update, ok bool) {
 	return u, u.ID != 0 && !errors.As(err, new(*json.SyntaxError))
 }
 
-// author is the sender of a message: a user, or a chat in whose name it was written.
+// author is the sender of a message: a user, or the chat whose name stands over it.
 type author struct {
 	ID      string
 	Claimed string // the name as Telegram shows it; not unique
