@@ -95,6 +95,34 @@ func (i *Identity) Say(ctx context.Context, room, text string) (Reply, error) {
 	return asked.Await(ctx, line, nil)
 }
 
+// SayTo says something in a room as user, and yields what each of several identities has made of it, in their order.
+// on is as for Await. An error that wraps ErrNotHeard comes alone: nothing was said.
+func SayTo(
+	ctx context.Context, user, room, text string, to []*Identity, on func(events.Event) error,
+) iter.Seq2[Reply, error] {
+	return func(yield func(Reply, error) bool) {
+		var all []*Asked
+		for _, identity := range to {
+			asked, err := identity.Ask(room)
+			if err != nil {
+				yield(Reply{}, err)
+				return
+			}
+			all = append(all, asked)
+		}
+		line, err := Post(to[0].host.home, room, user, text)
+		if err != nil {
+			yield(Reply{}, err)
+			return
+		}
+		for _, asked := range all {
+			if !yield(asked.Await(ctx, line, on)) {
+				return
+			}
+		}
+	}
+}
+
 // Asked waits for what an identity makes of a line that is about to be said.
 type Asked struct {
 	*Identity

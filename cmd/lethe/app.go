@@ -25,18 +25,11 @@ import (
 	"lethe/internal/secret"
 )
 
-// app is what all commands share: the streams, the global flags, and the home once it is open.
+// app is what all commands share: the console, the global flags, and the home once it is open.
 type app struct {
-	in       io.Reader
-	lines    *bufio.Reader // of in
-	out, err io.Writer
-	outlets  []*outlet // of a command that stays
-
+	console
 	homeDir string
-	json    bool
-	verbose bool
 	runs    runFlags
-	again   string // global flags that a command in a hint has to repeat
 
 	asIs     bool // the home is looked at, and nothing of it made or restored
 	home     home.Home
@@ -57,9 +50,13 @@ func (s *settings) Check() error {
 	return errors.Join(s.Settings.Check(), s.checkTelegram(), s.Serve.Check())
 }
 
+func newApp(in io.Reader, out, err io.Writer) *app {
+	return &app{console: console{in: in, lines: bufio.NewReader(in), out: out, err: err}}
+}
+
 // execute runs the command line, and returns the exit code.
 func (app *app) execute(ctx context.Context, args []string) int {
-	app.json, app.lines = wantsJSON(args), bufio.NewReader(app.in)
+	app.json = wantsJSON(args)
 	root := newRootCommand(app)
 	root.SetArgs(args)
 	root.SetIn(app.in)

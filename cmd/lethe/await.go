@@ -32,26 +32,14 @@ func await(ctx context.Context, app *app, inquiry inquiry, identities ...*host.I
 		defer end()
 		ctx = bounded
 	}
-	var asked []*host.Asked
-	for _, identity := range identities {
-		waiting, err := identity.Ask(inquiry.room)
-		if errors.Is(err, host.ErrNotHeard) {
-			return hint(err, "rooms are named when it starts: %s", app.howToHear(inquiry.room))
-		}
-		if err != nil {
-			return err
-		}
-		asked = append(asked, waiting)
-	}
-	line, err := host.Post(app.home, inquiry.room, app.settings.UserName(), inquiry.text)
-	if err != nil {
-		return err
-	}
 	var faults []error
 	answered := false
-	for _, waiting := range asked {
-		reply, err := waiting.Await(ctx, line, app.trouble)
-		if errors.Is(err, host.ErrStopped) {
+	user := app.settings.UserName()
+	for reply, err := range host.SayTo(ctx, user, inquiry.room, inquiry.text, identities, app.trouble) {
+		switch {
+		case errors.Is(err, host.ErrNotHeard):
+			err = hint(err, "rooms are named when it starts: %s", app.howToHear(inquiry.room))
+		case errors.Is(err, host.ErrStopped):
 			err = hint(err, "start it with: %s", app.howToHear(inquiry.room))
 		}
 		answered = answered || reply.Text != ""
@@ -65,34 +53,34 @@ func await(ctx context.Context, app *app, inquiry inquiry, identities ...*host.I
 }
 
 // trouble says why it takes so long.
-func (app *app) trouble(event events.Event) error {
+func (c *console) trouble(event events.Event) error {
 	if event.Type == events.Error {
-		app.note("%s waits: %s", event.Agent, event.Text)
+		c.note("%s waits: %s", event.Agent, event.Text)
 	}
 	return nil
 }
 
 // printReply prints what was said.
-func (app *app) printReply(reply host.Reply) error {
+func (c *console) printReply(reply host.Reply) error {
 	if reply.Text == "" {
 		return nil
 	}
-	if app.json {
-		return printLine(app.out, reply)
+	if c.json {
+		return printLine(c.out, reply)
 	}
-	_, err := fmt.Fprintln(app.out, screen.Sanitize(reply.Text))
+	_, err := fmt.Fprintln(c.out, screen.Sanitize(reply.Text))
 	return err
 }
 
 // unfinished says what a reply lacks.
-func (app *app) unfinished(reply host.Reply) error {
-	if asked := reply.Question; asked != nil && !app.json {
+func (c *console) unfinished(reply host.Reply) error {
+	if asked := reply.Question; asked != nil && !c.json {
 		answer := "TEXT"
 		if len(asked.Options) > 0 {
 			answer = cmp.Or(asked.Options[0], answer)
 		}
-		app.note("%s waits for the answer; give it with: %s", reply.Name,
-			app.lethe("answer %s %s", asked.ID, quoted(answer)))
+		c.note("%s waits for the answer; give it with: %s", reply.Name,
+			c.lethe("answer %s %s", asked.ID, quoted(answer)))
 	}
 	if reply.Ended != "" {
 		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", reply.Name, reply.Ended)

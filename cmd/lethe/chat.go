@@ -5,13 +5,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"lethe/agent/home"
 	"lethe/agent/host"
@@ -114,18 +112,11 @@ func converse(ctx context.Context, app *app, conf terminal.Config) error {
 func commandsBeside(ctx context.Context, homeDir string) func(args ...string) string {
 	return func(args ...string) string {
 		var out bytes.Buffer
-		beside := &app{in: strings.NewReader(""), out: &out, err: &out}
+		beside := newApp(strings.NewReader(""), &out, &out)
 		if homeDir != "" {
 			args = append([]string{"--home", homeDir}, args...)
 		}
 		beside.execute(ctx, args)
 		return out.String()
 	}
-}
-
-func (app *app) interactive() bool { return isTerminal(app.in) && isTerminal(app.out) }
-
-func isTerminal(stream any) bool {
-	file, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -95,7 +95,9 @@ func runCheck(app *app, options checkOptions, args []string) error {
 	} else {
 		found, err = check.Home(app.home, store, request)
 	}
-	if err == nil && options.checkpoint && found.Faults == 0 && !app.json {
+	onlyCheckpoint := options.checkpoint && !app.json
+	sound := err == nil && found.Faults == 0
+	if sound && onlyCheckpoint {
 		return printCheckpoint(app, found.Proofs[0])
 	}
 	if found != nil {

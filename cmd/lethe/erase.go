@@ -97,11 +97,14 @@ func runErase(ctx context.Context, app *app, options eraseOptions, args []string
 // readErasure reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked
 // for.
 func readErasure(app *app, request *erase.Request, args []string) (err error) {
-	byPerson := request.Person != ""
-	if byPerson && len(args) > 0 || !byPerson && len(args) != 1 {
+	wanted := 1
+	if request.Person != "" {
+		wanted = 0
+	}
+	if len(args) != wanted {
 		return usagef("say what is to be erased, once: - for a text, a REF, or --person")
 	}
-	if byPerson {
+	if wanted == 0 {
 		return nil
 	}
 	if args[0] != "-" {
@@ -124,7 +127,8 @@ func readErasureArgument(app *app, request *erase.Request, text string) error {
 	}
 	digits, err := parseHash(text)
 	isRef := strings.Contains(text, "hash=")
-	if err == nil && (isRef || len(digits) >= 12) {
+	mayBeRef := isRef || len(digits) >= 12
+	if err == nil && mayBeRef {
 		request.Ref, err = store.Resolve(digits)
 	}
 	if isRef || !request.Ref.IsZero() {
@@ -151,7 +155,8 @@ func eraseFrom(ctx context.Context, app *app, id home.Identity, request erase.Re
 		return hint(err, "what is listed is yours, the tools', another identity's, or no text")
 	}
 	tooMany := found.Count > mostAtOnce
-	if !options.yes || tooMany && !options.many {
+	tooManyAtOnce := tooMany && !options.many
+	if !options.yes || tooManyAtOnce {
 		again := "--yes"
 		if tooMany {
 			again = "--yes --many"

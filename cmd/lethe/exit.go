@@ -215,21 +215,6 @@ func (app *app) report(err error) {
 	}
 }
 
-// note tells something on standard error that is no failure.
-func (app *app) note(format string, args ...any) { app.aside("note", format, args...) }
-
-// warn tells what may need somebody to act.
-func (app *app) warn(format string, args ...any) { app.aside("warning", format, args...) }
-
-func (app *app) aside(kind, format string, args ...any) {
-	text := oneLine(fmt.Sprintf(format, args...))
-	if app.json {
-		_ = printLine(app.err, map[string]string{kind: text})
-		return
-	}
-	fmt.Fprintf(app.err, "%s: %s\n", kind, text)
-}
-
 // plain is the message of an error, in words that are not Go's.
 func plain(err error) string {
 	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")

@@ -82,11 +82,6 @@ func (app *app) roomOf(id home.Identity) string {
 	return host.RoomOf(id)
 }
 
-// lethe is a command line for a hint, in the same home.
-func (app *app) lethe(format string, args ...any) string {
-	return strings.TrimSpace("lethe "+fmt.Sprintf(format, args...)) + app.again
-}
-
 // howToHear is the command that has a room heard.
 func (app *app) howToHear(room string) string {
 	id, _ := app.defaultIdentity()
@@ -110,13 +105,23 @@ func (app *app) howToHear(room string) string {
 func (app *app) howToRun(id home.Identity, flags string) string {
 	again := app.runs.again()
 	flags += again
-	preset, known := llm.Preset(cmp.Or(app.settings.Model.Preset, llm.Presets()[0]))
-	needsKey := known && preset.KeyRequired && app.settings.Model.BaseURL == ""
-	lacksKey := needsKey && secret.Value(preset.KeyEnv) == ""
-	if again == "" && lacksKey && !app.livedOnline(id) {
+	if again == "" && app.runsOffline(id) {
 		flags += " --offline"
 	}
 	return app.lethe("run %s", strings.TrimSpace(id.Name+flags))
+}
+
+// runsOffline reports whether the offline model is all that an identity can run with here.
+func (app *app) runsOffline(id home.Identity) bool {
+	if app.settings.Model.BaseURL != "" {
+		return false
+	}
+	preset, known := llm.Preset(cmp.Or(app.settings.Model.Preset, llm.Presets()[0]))
+	needsKey := known && preset.KeyRequired
+	if !needsKey || secret.Value(preset.KeyEnv) != "" {
+		return false
+	}
+	return !app.livedOnline(id)
 }
 
 // livedOnline reports whether an identity has used a real model: the offline one

@@ -22,7 +22,7 @@ func FuzzSettings(f *testing.F) {
 		err := config.Parse("config.toml", []byte(text), &s)
 		if err != nil {
 			var told strings.Builder
-			(&app{err: &told}).report(err)
+			newApp(strings.NewReader(""), nil, &told).report(err)
 			if !strings.HasPrefix(told.String(), "lethe: read config.toml: ") || strings.Count(told.String(), "\n") > 2 || codeOf(err) != exitUsage {
 				t.Fatalf("%q: %q", text, told.String())
 			}

@@ -43,7 +43,8 @@ func runCollect(app *app, options collectOptions) error {
 		return err
 	}
 	nothing := garbage.Blobs+len(garbage.Removed) == 0
-	if !options.yes && !app.json && !nothing {
+	canMove := !options.yes && !nothing
+	if canMove && !app.json {
 		defer app.note("nothing was changed; %s moves them to lost+found for 30 days", app.lethe("gc --yes"))
 	}
 	return app.show(garbage, func(out io.Writer) {

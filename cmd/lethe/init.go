@@ -56,7 +56,8 @@ type setup struct {
 
 // runInit asks five questions. Each answer is written before the next question: what is set is always whole.
 func runInit(app *app, options initOptions) error {
-	if !options.yes && (app.json || !isTerminal(app.in)) {
+	canAsk := isTerminal(app.in) && !app.json
+	if !options.yes && !canAsk {
 		return hint(usagef("init asks its questions on a terminal"),
 			"‹init --yes› takes the answers that it would propose")
 	}

@@ -66,8 +66,9 @@ func runLife(ctx context.Context, app *app, options lifeOptions, args []string) 
 		return err
 	}
 	if options.raw {
+		ofEvents := app.json || options.follow
 		narrowed := options.after != "" || len(options.types) > 0
-		if narrowed || app.json || options.follow {
+		if ofEvents || narrowed {
 			return usagef("--raw prints all lines of the log as they are; leave out --after, --type, --follow and --json")
 		}
 		return printLog(app, id)

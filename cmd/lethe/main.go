@@ -22,7 +22,7 @@ func main() {
 func run(args []string) int {
 	ctx, stop := signals()
 	defer stop()
-	app := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr}
+	app := newApp(os.Stdin, os.Stdout, os.Stderr)
 	secret.Add(os.Getenv(botToken)) // nobody may see its value
 	host.HideKeys()
 	return app.execute(ctx, args)

@@ -66,9 +66,3 @@ func (o *outlet) flush() {
 	case <-late:
 	}
 }
-
-// unhurried makes the streams of a program that stays outlets.
-func (app *app) unhurried() {
-	out, err := newOutlet(app.out), newOutlet(app.err)
-	app.out, app.err, app.outlets = out, err, []*outlet{out, err}
-}

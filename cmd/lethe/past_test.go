@@ -58,7 +58,7 @@ func (m *mortal) check() {
 	}
 	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
 		var out, errs bytes.Buffer
-		p := &app{in: strings.NewReader(""), out: &out, err: &errs}
+		p := newApp(strings.NewReader(""), &out, &errs)
 		if code := p.execute(context.Background(), append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
 			m.fail("lethe %v: exit code %d, %s", args, code, errs.String())
 		}

@@ -68,22 +68,16 @@ func runRecall(ctx context.Context, app *app, options recallOptions, args []stri
 	}
 	found, err := app.look.Recall(ctx, id, search, app.logTo(app.err))
 	nothing := errors.Is(err, report.ErrNoMatch)
-	if found.Behind != "" && (err == nil || nothing) {
-		app.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)
+	if err == nil || nothing {
+		noteGaps(app, found, nothing)
 	}
-	if err == nil && found.Lost > 0 {
-		app.warn("%d more that may match cannot be read", found.Lost)
-	}
-	if err == nil && len(found.Absent) > 0 {
-		app.note("in no original: %s", strings.Join(found.Absent, ", "))
+	if nothing && !app.json {
+		return hint(err, "recall searches only what has faded; what has not: ‹context %s›", id.Name)
 	}
 	partly := app.json && found.Lost > 0 // programs get what can be read, and the error
-	switch {
-	case nothing && app.json:
+	if nothing {
 		err = nil
-	case nothing:
-		return hint(err, "recall searches only what has faded; what has not: ‹context %s›", id.Name)
-	case err != nil && !partly:
+	} else if err != nil && !partly {
 		return err
 	}
 	return errors.Join(err, app.show(found.Matches, func(out io.Writer) {
@@ -91,6 +85,22 @@ func runRecall(ctx context.Context, app *app, options recallOptions, args []stri
 			writeMatch(out, app, match)
 		}
 	}))
+}
+
+// noteGaps tells why a search may have missed something.
+func noteGaps(app *app, found report.Found, nothing bool) {
+	if found.Behind != "" {
+		app.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)
+	}
+	if nothing {
+		return
+	}
+	if found.Lost > 0 {
+		app.warn("%d more that may match cannot be read", found.Lost)
+	}
+	if len(found.Absent) > 0 {
+		app.note("in no original: %s", strings.Join(found.Absent, ", "))
+	}
 }
 
 func writeMatch(out io.Writer, app *app, match report.Match) {

@@ -54,8 +54,9 @@ func runRestore(ctx context.Context, app *app, options restoreOptions, args []st
 		return err
 	}
 	left, err := os.ReadDir(dir)
-	isNew := errors.Is(err, fs.ErrNotExist) || err == nil && len(left) == 0
-	if !isNew {
+	isMissing := errors.Is(err, fs.ErrNotExist)
+	isEmpty := err == nil && len(left) == 0
+	if !isMissing && !isEmpty {
 		return hint(usagef("restore: %s is there already", dir), "name a new directory with --home")
 	}
 	at, err := parseRestoreTime(options.at)

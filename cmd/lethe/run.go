@@ -79,7 +79,8 @@ func runRun(ctx context.Context, app *app, options runOptions, args []string) er
 		return err
 	}
 	isNamed := app.runs.name+app.runs.soul != "" || app.runs.fresh
-	if len(ids) == 0 && (isNamed || !hostOptions.Standby) {
+	standsBy := hostOptions.Standby && !isNamed // waits for what other hosts leave
+	if len(ids) == 0 && !standsBy {
 		id, _, err := app.identity(here)
 		if err != nil {
 			return err
@@ -109,7 +110,7 @@ func readyTeller(app *app) func(home.Identity) {
 
 // namedIdentities finds the identities of a command line, each once.
 func namedIdentities(app *app, names []string) ([]home.Identity, error) {
-	if len(names) > 0 && (app.runs.name != "" || app.runs.soul != "") {
+	if len(names) > 0 && app.runs.name+app.runs.soul != "" {
 		return nil, usagef("--name and --soul are for one identity; leave them out to run %s", names[0])
 	}
 	var ids []home.Identity

@@ -138,7 +138,8 @@ func runSkillsAllow(app *app, options skillsAllowOptions, args []string) error {
 	}
 	shelf, diffs := app.shelf(options.workspace), map[string]string{}
 	for _, skill := range shelf.All() {
-		isMeant := options.all || skill.Name == name || skill.Path == name
+		isNamed := skill.Name == name || skill.Path == name
+		isMeant := options.all || isNamed
 		if !skill.Waits || !isMeant {
 			continue
 		}

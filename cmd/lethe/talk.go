@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/internal/durable"
 )
 
 // hintTime is the longest that a turn waits for a hint; 0 leaves that to the
@@ -115,7 +117,8 @@ func (app *app) meant() (home.Identity, error) {
 	}
 	name := app.runs.name
 	id, err := app.find(name)
-	if err == nil && name != "" && id.Name != name { // found by the beginning of its hash
+	byHash := name != "" && id.Name != name
+	if err == nil && byHash { // only a name boots
 		id, err = home.Identity{}, fmt.Errorf("find identity %q: %w", name, home.ErrNotFound)
 	}
 	if name == "" && errors.As(err, new(*home.ElsewhereError)) {
@@ -191,4 +194,16 @@ func checkName(name string) error {
 		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)
 	}
 	return nil
+}
+
+// logFile opens the log of identities that live inside a chat, where the
+// terminal is taken. It is begun anew when it has grown over a megabyte.
+func (app *app) logFile() (*os.File, error) {
+	path := filepath.Join(app.home.Dir, "lethe.log")
+	mode := os.O_APPEND
+	if info, err := os.Stat(path); err == nil && info.Size() > 1<<20 {
+		mode = os.O_TRUNC
+	}
+	file, _, err := durable.OpenRegular(path, os.O_WRONLY|os.O_CREATE|mode, 0o600)
+	return file, err
 }

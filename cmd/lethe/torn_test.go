@@ -35,7 +35,7 @@ func (w *torn) run(ctx context.Context, home string, args ...string) int {
 	if args[0] == "erase" {
 		in = secretWord
 	}
-	p := &app{in: strings.NewReader(in), out: &w.out, err: &w.out}
+	p := newApp(strings.NewReader(in), &w.out, &w.out)
 	return p.execute(ctx, append(slices.Clone(args), "--home", home))
 }
 

@@ -48,7 +48,9 @@ func runTriggers(app *app, options triggersOptions, args []string) error {
 	if options.runNow != "" {
 		return fireTrigger(app, id, options.runNow, all)
 	}
-	if _, running := home.Running(id); !running && !app.json && len(all) > 0 {
+	_, running := home.Running(id)
+	idle := !running && len(all) > 0
+	if idle && !app.json {
 		app.note("%s does not run, and nothing fires until it does; start it with: %s", id.Name, app.howToRun(id, ""))
 	}
 	err = app.show(all, func(out io.Writer) { writeTriggers(out, app, id, all) })

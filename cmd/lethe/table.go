@@ -2,66 +2,18 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"lethe/agent/home"
 	"lethe/agent/tools"
-	"lethe/bridge/terminal"
 	"lethe/internal/screen"
 )
 
 // object is one of JSON.
 type object = map[string]any
-
-// print shows a value: to programs as JSON, to people as a text.
-func (app *app) print(value any, format string, args ...any) error {
-	return app.show(value, func(out io.Writer) { fmt.Fprintf(out, format, args...) })
-}
-
-// show shows a value: to programs as JSON, to people as tell writes it. It is written at once.
-func (app *app) show(value any, tell func(out io.Writer)) error {
-	if app.json {
-		return app.printJSON(value)
-	}
-	var text strings.Builder
-	tell(&text)
-	_, err := io.WriteString(app.out, text.String())
-	return err
-}
-
-// printJSON writes a value for programs.
-func (app *app) printJSON(value any) error {
-	enc := json.NewEncoder(app.out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(value)
-}
-
-// printLine writes a value for programs as one line.
-func printLine(out io.Writer, value any) error {
-	_, err := out.Write(screen.JSON(value))
-	return err
-}
-
-// announce prints one line of what goes on while a program stays. Nobody may read it any more.
-func (app *app) announce(value map[string]string, format string, args ...any) {
-	if app.json {
-		_ = printLine(app.out, value)
-		return
-	}
-	fmt.Fprintf(app.out, format+"\n", args...)
-}
-
-// event announces what has happened to an identity: "ready" or "stopped".
-func (app *app) event(what string, id home.Identity) {
-	value := map[string]string{"event": what, "self": id.Self, "name": id.Name}
-	app.announce(value, "%s %s %s", what, id.Self, id.Name)
-}
 
 // table is rows of cells, whose columns are aligned when they are written.
 type table struct{ lines []string }
@@ -148,19 +100,3 @@ func ago(at time.Time) string {
 }
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
-
-// progress shows on a terminal how far something is, ten times a second.
-func (app *app) progress() func(done, of int64, format string, args ...any) {
-	var shown time.Time
-	return func(done, of int64, format string, args ...any) {
-		due := done == of || time.Since(shown) > time.Second/10
-		if !due || app.json || !isTerminal(app.err) {
-			return
-		}
-		shown = time.Now()
-		fmt.Fprintf(app.err, "\r%s %s ", terminal.Bar(int(done), int(of), 30), fmt.Sprintf(format, args...))
-		if done == of {
-			fmt.Fprintln(app.err)
-		}
-	}
-}
