@@ -21,25 +21,21 @@ import (
 // intents records what comes before calls that are still to be made, in order: a call that people
 // are to approve is not run, and has its question and its result; then comes the intent of the
 // first that runs now.
-func (c *caller) intents(pending []mind.Pending, sole bool) (records []record) {
+func (c *caller) intents(calls []pending, sole bool) (records []record) {
 	var asked []string // calls, in these records
-	for _, p := range pending {
-		call := c.asHooked(p)
-		args := blobs.Unescape(call.Args)
-		exact := mind.ExactCall(call.Tool, args)
+	for _, p := range calls {
+		p = c.asHooked(p)
 		if !c.waits(p) {
-			in := c.intendAsHooked(p, call, sole)
+			in := c.intendAsHooked(p, sole)
 			c.intent = in
-			e := record{Event: event.Call{ID: p.ID(), Tool: call.Tool, Child: in.child, Posting: in.line.Posting}, Texts: in.files}
-			if in.replaced != "" {
-				e.Texts = []body{{Gist: "arguments of " + p.ID() + " as a hook replaced them", Data: []byte(in.replaced)}}
-			}
-			records = append(records, e)
+			records = append(records, p.begins(in))
 			if in.err == nil && in.asks.Call != "" {
 				records = append(records, c.ask(in.asks))
 			}
 			return records
 		}
+		args := blobs.Unescape(p.call.Args)
+		exact := mind.ExactCall(p.call.Tool, args)
 		room, text := c.whereToAsk(), askedFirst
 		switch _, twice := c.state.Asked("", exact); {
 		case twice || slices.Contains(asked, exact):
@@ -51,24 +47,29 @@ func (c *caller) intents(pending []mind.Pending, sole bool) (records []record) {
 				mind.MaxQuestions,
 			)
 		default:
-			k := mind.Ask{Call: p.ID(), Room: room, Tool: call.Tool, Args: args, Text: c.hooked[p.ID()].Reason, Codes: true}
-			records, asked = append(records, c.ask(k)), append(asked, exact)
+			why := c.hooked[p.id].Reason
+			ask := mind.Ask{Call: p.id, Room: room, Tool: p.call.Tool, Args: args, Text: why, Codes: true}
+			records, asked = append(records, c.ask(ask)), append(asked, exact)
 		}
-		records = append(records, c.result(p, event.Result{Status: mind.NotStarted}, []byte(text)))
+		o := outcome{Result: tools.Result{Body: []byte(text)}, state: mind.NotStarted}
+		records = append(records, p.ends(c.state.Turn+1, o))
 	}
 	return records
 }
 
 // waits reports whether people have to approve a call before it is run.
-func (c *caller) waits(p mind.Pending) bool {
-	call := c.asHooked(p)
-	hooked := c.hooked[p.ID()]
+func (c *caller) waits(p pending) bool {
+	call, hooked := c.asHooked(p).call, c.hooked[p.id]
+	if call.Original != "" || call.Tool == "WAIT" || hooked.Deny {
+		return false
+	}
 	args := argsOf(call)
-	return call.Original == "" && call.Tool != "WAIT" && !hooked.Deny && (hooked.Ask || c.tools.Asks(call.Tool, args)) &&
-		!slices.Contains(c.state.Always, mind.ExactCall(call.Tool, string(args)))
+	asks := hooked.Ask || c.tools.Asks(call.Tool, args)
+	return asks && !slices.Contains(c.state.Always, mind.ExactCall(call.Tool, string(args)))
 }
 
-const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an entry, and then the output. Do not call it again before."
+const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an " +
+	"entry, and then the output. Do not call it again before."
 
 // approvalTime is how long people may approve a call unless Config.AskTime says so. Then it is declined.
 const approvalTime = 7 * 24 * time.Hour

@@ -10,9 +10,9 @@ import (
 
 	"lethe/agent/hook"
 	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/life/event"
 	"lethe/mind"
 )
 
@@ -47,7 +47,8 @@ func TestRoundStaysSmall(t *testing.T) {
 		n++
 		reply := llm.Reply{Model: "m", Finish: "tool_calls", Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
 		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
-		lethetest.Must(t, a.commit(a.caller.result(a.state.Owed().Calls[0], event.Result{Status: mind.OK}, fmt.Appendf(nil, "[result %d]", n))))
+		result := outcome{state: mind.OK, Result: tools.Result{Body: fmt.Appendf(nil, "[result %d]", n)}}
+		lethetest.Must(t, a.commit(a.caller.ofReply()[0].ends(a.state.Turn+1, result)))
 		_, err := preset.Body(a.thinker.request())
 		lethetest.Must(t, err)
 	}

@@ -41,57 +41,140 @@ type caller struct {
 // maxCalls is how many calls of one reply are run.
 const maxCalls = 64
 
-// act runs the calls of the newest reply, in order. The result of one and the
-// intent of the next go into the log together.
+// pending is a call that is to be run: one of the newest reply, or one that people have approved. The log holds what it
+// is to do before it runs, and what became of it behind that.
+type pending struct {
+	id       string
+	call     *mind.Call
+	approval *mind.Question // that people have answered; nil for a call of the newest reply
+}
+
+// begins records what a call is to do.
+func (p pending) begins(in intent) record {
+	if p.approval != nil {
+		return record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
+	}
+	e := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Posting: in.line.Posting}
+	if in.replaced == "" {
+		return record{Event: e, Texts: in.files}
+	}
+	gist := "arguments of " + p.id + " as a hook replaced them"
+	return record{Event: e, Texts: []body{{Gist: gist, Data: []byte(in.replaced)}}}
+}
+
+// ends records what became of a call.
+func (p pending) ends(turn int, o outcome) record {
+	out := secret.Bytes(o.Body) // before the gist is cut out of it
+	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
+	if p.approval != nil {
+		e := event.Note{Why: "run", Run: p.id, Status: o.state, File: o.file, Job: o.Job}
+		return journal.Told(e, fmt.Sprintf("approved %s: %s", p.call.Tool, gist), out, o.kept...)
+	}
+	e := event.Result{
+		ID: p.id, Tool: p.call.Tool, Status: o.state, Opened: o.Opened, Withdrawn: o.withdrawn, Job: o.Job, File: o.file,
+		Show: o.show, Places: o.show > 0, Images: o.images,
+	}
+	return journal.Told(e, fmt.Sprintf("turn %d %s: %s", turn, p.call.Tool, gist), out, o.kept...)
+}
+
+// ofReply returns the calls of the newest reply that have no result yet.
+func (c *caller) ofReply() (calls []pending) {
+	for _, p := range c.state.Owed().Calls {
+		calls = append(calls, pending{id: p.ID(), call: p.Call})
+	}
+	return calls
+}
+
+// approved returns the call that people have approved with a question, to the byte.
+func (c *caller) approved(q mind.Question) (p pending, err error) {
+	b, err := c.store.Get(q.Ref.Hash)
+	if err != nil {
+		return p, home.ReadError(err)
+	}
+	asked, err := mind.DecodeAsk(b.Body)
+	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: q.Began}
+	return pending{id: q.ID, call: call, approval: &q}, err
+}
+
+// act runs the calls of the newest reply, in order.
 func (c *caller) act(ctx context.Context) error {
-	pending := c.state.Owed().Calls
-	if len(pending) == 0 {
+	calls := c.ofReply()
+	if len(calls) == 0 {
 		return nil
 	}
-	left, most := c.thinker.batchChars(), min(len(pending), maxCalls)
-	for i, p := range pending[:most] {
-		if !p.Call.Started {
+	whole, err := c.run(ctx, calls[:min(len(calls), maxCalls)])
+	if err != nil || !whole {
+		return err
+	}
+	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
+	if err := c.log.Settle(tooMany); err != nil {
+		return err
+	}
+	return c.warnRepeats()
+}
+
+// runApproved runs the next call that people have approved, and reports whether there was one.
+func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
+	if len(c.state.Approved) == 0 || c.stopReason(ctx) != "" || !c.thinker.canRecord() {
+		return false, nil
+	}
+	p, err := c.approved(c.state.Approved[0])
+	if err != nil {
+		return false, err
+	}
+	c.intent = c.intend(p, false)
+	if err := c.commit(p.begins(c.intent)); err != nil {
+		return false, err
+	}
+	p.call.Started = true
+	_, err = c.run(ctx, []pending{p})
+	return true, err
+}
+
+// run runs calls in order, of which the first that has begun has its intent in c.intent. The result of one and the
+// intent of the next go into the log together. whole is false where a stop came before the last.
+func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err error) {
+	left := c.thinker.batchChars()
+	for i, p := range calls {
+		if !p.call.Started {
 			continue // people are asked first
 		}
 		if i > 0 {
 			c.readWishes()
-		}
-		if i > 0 && c.stopReason(ctx) != "" {
-			return nil // the others are settled as not started
-		}
-		c.share = min(left, left/(most-i)) // what was shown beyond a share is taken from the others
-		withdrawn := c.intent.withdraws
-		o, err := c.runTool(ctx, c.intent, p.ID(), c.asHooked(p), c.state.TurnRoom())
-		if err != nil {
-			return err
-		}
-		show, weight := c.showing(o.Result)
-		left -= weight
-		result := event.Result{Status: o.state, Opened: o.Opened, Withdrawn: withdrawn, Job: o.Job, File: o.file}
-		if show < len(o.Body) {
-			result.Show, result.Places = show, show > 0
-		}
-		if o.Picture != nil && c.share >= message.WeightPicture {
-			left -= message.WeightPicture
-			result.Images = picture.Named(o.Opened, o.Picture)
-		}
-		records := []record{c.result(p, result, o.Body, o.kept...)}
-		if !o.stopped {
-			if err := c.beforeCalls(ctx, pending[i+1:most]); err != nil {
-				return err
+			if c.stopReason(ctx) != "" {
+				return false, nil // the others are settled as not started
 			}
-			intents := c.intents(pending[i+1:most], false)
-			records = append(records, intents...)
+		}
+		c.share = min(left, left/(len(calls)-i)) // what was shown beyond a share is taken from the others
+		o, err := c.runTool(ctx, c.asHooked(p))
+		if err != nil {
+			return false, err
+		}
+		left -= c.fit(&o)
+		records := []record{p.ends(c.state.Turn+1, o)}
+		if !o.stopped {
+			next, err := c.next(ctx, calls[i+1:], false)
+			if err != nil {
+				return false, err
+			}
+			records = append(records, next...)
 		}
 		if err := c.commit(records...); err != nil {
-			return err
+			return false, err
 		}
 		if o.stopped {
-			return c.log.Settle("stopped before this call's turn came.")
+			return false, c.log.Settle("stopped before this call's turn came.")
 		}
 	}
-	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
-	return inOrder(func() error { return c.log.Settle(tooMany) }, c.warnRepeats)
+	return true, nil
+}
+
+// next records what comes before the next of calls runs, as hooks and people want it.
+func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]record, error) {
+	if err := c.beforeCalls(ctx, calls); err != nil {
+		return nil, err
+	}
+	return c.intents(calls, sole), nil
 }
 
 // warnRepeats tells a model that goes round in circles.
@@ -113,6 +196,10 @@ type outcome struct {
 	file    event.File // that it has written
 	kept    []body     // what a hook replaced
 	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
+
+	withdrawn string   // the question that it has taken back
+	show      int      // runes of it that enter the context; 0 for all
+	images    []string // that do
 }
 
 func outcomeOf(said string, err error) (o outcome) {
@@ -123,25 +210,31 @@ func outcomeOf(said string, err error) (o outcome) {
 	return o
 }
 
-// runTool runs one tool.
-func (c *caller) runTool(ctx context.Context, in intent, id string, call *mind.Call, room string) (o outcome, err error) {
-	c.show(status.Acting, call.Tool)
-	o.state = mind.OK
+// runTool runs one tool, as c.intent has it.
+func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) {
+	c.show(status.Acting, p.call.Tool)
+	in := c.intent
 	run, beside := in.effect.(tools.Run)
 	if in.err != nil || !beside {
 		// What its intent has fixed happens, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
-		return outcomeOf(c.perform(id, in)), nil
+		o = outcomeOf(c.perform(p.id, in))
+		o.withdrawn = in.withdraws
+		return o, nil
 	}
 	with := tools.Call{
-		ID: id, Name: call.Tool, Life: c.id.Self, JobRoom: room, Job: c.state.LastJob + 1, Output: c.screen.Output(id),
-		Most: max(minPage, min(compactor.MaxResult, c.share)),
+		ID: p.id, Name: p.call.Tool, Life: c.id.Self, Job: c.state.LastJob + 1, JobRoom: c.state.TurnRoom(),
+		Output: c.screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
+	}
+	if p.approval != nil {
+		with.JobRoom = p.approval.Room
 	}
 	if c.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
-		with.ID = c.id.Name + "." + id
+		with.ID = c.id.Name + "." + p.id
 	}
 	defer c.screen.Begin(status.Live{})
 	c.reach.Know(c.known())
+	o.state = mind.OK
 	err = c.during(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, with)
 		o.stopped = ctx.Err() != nil
@@ -154,14 +247,14 @@ func (c *caller) runTool(ctx context.Context, in intent, id string, call *mind.C
 	switch {
 	case o.Job > 0:
 	case o.stopped:
-		o.state, o.file = mind.Interrupted, c.log.Wrote(call)
+		o.state, o.file = mind.Interrupted, c.log.Wrote(p.call)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
 		o.Body = fmt.Appendf(nil, why, o.Body)
 	case o.Err:
 		o.state = mind.Failed
 	}
 	if err == nil && !o.stopped {
-		err = c.afterCall(ctx, in, call.Tool, argsOf(call), &o)
+		err = c.afterCall(ctx, in, p.call.Tool, argsOf(p.call), &o)
 	}
 	if err == nil {
 		err = c.keepFiles(&o.Result)
@@ -184,98 +277,54 @@ func (c *caller) keepFiles(r *tools.Result) error {
 	return nil
 }
 
-// showing decides how many runes of a result enter the context, 0 for all, and
-// what those weigh.
-func (c *caller) showing(r tools.Result) (show, weight int) {
-	text := mind.Result(r.Body)
-	if !r.Bounded {
-		gist := string(r.Body[:min(len(r.Body), 1000)])
+// fit decides how much of an outcome enters the context, within the share of its call, and returns what that weighs.
+func (c *caller) fit(o *outcome) (weight int) {
+	text, show := mind.Result(o.Body), 0
+	if !o.Bounded {
+		gist := string(o.Body[:min(len(o.Body), 1000)])
 		show = mind.Fit(text, gist, compactor.MaxResult, c.share, llm.Weight)
 	}
-	if show > 0 {
-		return show, max(0, min(compactor.MaxResult, c.share))
+	if weight = llm.Weight(text); show > 0 {
+		weight = max(0, min(compactor.MaxResult, c.share))
 	}
-	return 0, llm.Weight(text)
+	if show < len(o.Body) {
+		o.show = show
+	}
+	if o.Picture != nil && c.share >= message.WeightPicture {
+		weight += message.WeightPicture
+		o.images = picture.Named(o.Opened, o.Picture)
+	}
+	return weight
 }
 
-// result records the result of a call.
-func (c *caller) result(p mind.Pending, e event.Result, out []byte, kept ...body) record {
-	e.ID, e.Tool = p.ID(), p.Call.Tool
-	out = secret.Bytes(out) // before the gist is cut out of it
-	gist := fmt.Sprintf("turn %d %s: %s", c.state.Turn+1, p.Call.Tool, blobs.Gist(string(out[:min(len(out), 1000)])))
-	return journal.Told(e, gist, out, kept...)
-}
-
-// finishPending pays what was decided before: posts that are owed, and results of calls
-// that were cut short. No call is begun twice.
+// finishPending does what was decided before: posts that are owed, and results of calls that were cut short. No call
+// is begun twice.
 func (c *caller) finishPending() error {
 	if err := c.outbox.postOwed(); err != nil {
 		return err
 	}
-	pending := c.state.Owed().Calls
-	if len(pending) == 0 {
-		return c.settleRun()
+	p, begun, err := c.begun()
+	if err != nil {
+		return err
 	}
-	if p := pending[0]; p.Call.Started {
-		o := c.cutShort(p.ID(), p.Call, c.state.Said)
-		if err := c.commit(c.result(p, event.Result{Status: o.state, File: o.file}, o.Body)); err != nil {
+	if begun {
+		if err := c.commit(p.ends(c.state.Turn+1, c.cutShort(p))); err != nil {
 			return err
 		}
 	}
 	return c.log.Settle("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }
 
-// runApproved runs the next call that people have approved, and reports whether there was one.
-func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
-	if len(c.state.Approved) == 0 || c.stopReason(ctx) != "" || !c.thinker.canRecord() {
-		return false, nil
+// begun returns the call that was under way when the daemon died, if one was.
+func (c *caller) begun() (p pending, begun bool, err error) {
+	if calls := c.ofReply(); len(calls) > 0 {
+		return calls[0], calls[0].call.Started, nil
 	}
-	q := c.state.Approved[0]
-	call, err := c.approved(q)
-	if err != nil {
-		return false, err
+	if all := c.state.Approved; len(all) > 0 && all[0].Began {
+		p, err = c.approved(all[0])
+		return p, err == nil, err
 	}
-	in := c.intend(q.ID, call, false)
-	run := event.Run{ID: q.ID, Tool: call.Tool, Child: in.child, Notice: in.line}
-	if err := c.commit(record{Event: run, Texts: in.files}); err != nil {
-		return false, err
-	}
-	c.share = c.thinker.batchChars()
-	o, err := c.runTool(ctx, in, q.ID, call, q.Room)
-	if err != nil {
-		return false, err
-	}
-	return true, c.runEnd(q, o)
-}
-
-// approved reads the call that people have approved, to the byte.
-func (c *caller) approved(q mind.Question) (*mind.Call, error) {
-	b, err := c.store.Get(q.Ref.Hash)
-	if err != nil {
-		return nil, home.ReadError(err)
-	}
-	k, err := mind.DecodeAsk(b.Body)
-	return &mind.Call{Tool: k.Tool, Args: blobs.Escape(k.Args)}, err
-}
-
-// runEnd records what became of an approved call.
-func (c *caller) runEnd(q mind.Question, o outcome) error {
-	gist := fmt.Sprintf("approved %s: %s", q.Tool, blobs.Gist(string(o.Body[:min(len(o.Body), 1000)])))
-	e := event.Note{Why: "run", Run: q.ID, Status: o.state, File: o.file, Job: o.Job}
-	return c.commit(journal.Told(e, gist, o.Body, o.kept...))
-}
-
-// settleRun ends an approved call that was running when the daemon died. It is never run twice.
-func (c *caller) settleRun() error {
-	if len(c.state.Approved) == 0 || !c.state.Approved[0].Began {
-		return nil
-	}
-	q := c.state.Approved[0]
-	call, err := c.approved(q)
-	if err != nil {
-		return err
-	}
-	return c.runEnd(q, c.cutShort(q.ID, call, c.speaksIn()))
+	return p, false, nil
 }
 
 // known copies what a call may know.

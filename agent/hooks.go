@@ -59,21 +59,22 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 }
 
 // beforeCalls lets hooks look at the calls that come next: those that wait for people, and the first that does not.
-func (c *caller) beforeCalls(ctx context.Context, pending []mind.Pending) error {
+func (c *caller) beforeCalls(ctx context.Context, calls []pending) error {
 	c.hooked = nil
 	if !c.hooks.Has(hook.Call) {
 		return nil
 	}
 	c.hooked = map[string]hook.Answer{}
-	for _, p := range pending {
-		answer, stopped, err := c.consult(ctx, hook.Input{Event: hook.Call, ToolName: p.Call.Tool, ToolInput: argsOf(p.Call)})
+	for _, p := range calls {
+		asked := hook.Input{Event: hook.Call, ToolName: p.call.Tool, ToolInput: argsOf(p.call)}
+		answer, stopped, err := c.consult(ctx, asked)
 		if err != nil {
 			return err
 		}
 		if stopped {
 			answer = hook.Answer{Deny: true, Reason: "stopped before a hook had answered"}
 		}
-		c.hooked[p.ID()] = answer
+		c.hooked[p.id] = answer
 		if !c.waits(p) {
 			return nil
 		}
@@ -82,31 +83,33 @@ func (c *caller) beforeCalls(ctx context.Context, pending []mind.Pending) error 
 }
 
 // asHooked is a call as hooks left it.
-func (c *caller) asHooked(p mind.Pending) *mind.Call {
-	said := c.hooked[p.ID()]
-	if said.Input == nil || p.Call.Original != "" {
-		return p.Call
+func (c *caller) asHooked(p pending) pending {
+	said := c.hooked[p.id]
+	if said.Input == nil || p.call.Original != "" {
+		return p
 	}
-	call := *p.Call
+	call := *p.call
 	call.Args = blobs.Escape(string(said.Input))
-	return &call
+	p.call = &call
+	return p
 }
 
-// intendAsHooked is intend for a call that hooks have looked at: c is as they left it.
-func (c *caller) intendAsHooked(p mind.Pending, call *mind.Call, sole bool) (in intent) {
-	answer, asked := c.hooked[p.ID()]
+// intendAsHooked is intend for a call that hooks may have looked at: p is as they left it.
+func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
+	answer, asked := c.hooked[p.id]
 	if !asked {
-		return c.intend(p.ID(), call, sole)
+		return c.intend(p, sole)
 	}
-	effect, err := c.tools.Intent(call.Tool, argsOf(call))
+	effect, err := c.tools.Intent(p.call.Tool, argsOf(p.call))
 	_, beside := effect.(tools.Run)
 	switch {
 	case answer.Deny:
 		return intent{err: errors.New("not run: " + answer.Reason)}
 	case err == nil && answer.Input != nil && !beside:
-		return intent{err: errors.New("not done: a hook would replace the arguments, and of this tool it can only refuse a call")}
+		const refusal = "not done: a hook would replace the arguments, and of this tool it can only refuse a call"
+		return intent{err: errors.New(refusal)}
 	}
-	in = c.intend(p.ID(), call, sole)
+	in = c.intend(p, sole)
 	in.replaced, in.context = string(answer.Input), answer.Context
 	return in
 }

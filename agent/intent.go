@@ -26,15 +26,15 @@ type intent struct {
 }
 
 // intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.
-func (c *caller) intend(id string, call *mind.Call, sole bool) (in intent) {
-	if call.Original != "" {
+func (c *caller) intend(p pending, sole bool) (in intent) {
+	if p.call.Original != "" {
 		in.err = errors.New(
-			"the arguments are not one JSON object. Call " + call.Tool + " again with an object like {\"key\":\"value\"}, " +
+			"the arguments are not one JSON object. Call " + p.call.Tool + " again with an object like {\"key\":\"value\"}, " +
 				"with newlines and quotes inside strings escaped.",
 		)
 		return in
 	}
-	in.effect, in.err = c.tools.Intent(call.Tool, argsOf(call))
+	in.effect, in.err = c.tools.Intent(p.call.Tool, argsOf(p.call))
 	switch e := in.effect.(type) {
 	case tools.Post:
 		if !slices.Contains(c.speaksIn(), e.Room) {
@@ -46,13 +46,13 @@ func (c *caller) intend(id string, call *mind.Call, sole bool) (in intent) {
 			in.line = c.notice(e.Text, chat.Notify(c.cfg.Notify, e.Text, e.Room)...)
 		}
 	case tools.Child:
-		name, room, err := c.admit(id, e)
+		name, room, err := c.admit(p.id, e)
 		if in.err = err; err == nil {
 			in.child, in.line = name, c.notice(e.Brief, room)
 		}
 	case tools.Question:
 		if e.Withdraw == "" {
-			in.asks, in.err = c.question(id, e, sole)
+			in.asks, in.err = c.question(p.id, e, sole)
 			break
 		}
 		q, ok := c.state.Asked(e.Withdraw, "")
@@ -85,27 +85,30 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 }
 
 // cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
-// now, once; what else it did is unknown. said are the rooms in which a post may have been fixed.
-func (c *caller) cutShort(id string, call *mind.Call, said []string) outcome {
+// now, once; what else it did is unknown.
+func (c *caller) cutShort(p pending) outcome {
 	var in intent
-	in.effect, _ = c.tools.Intent(call.Tool, argsOf(call))
-	fixed := false
+	in.effect, _ = c.tools.Intent(p.call.Tool, argsOf(p.call))
+	said, fixed := c.state.Said, false
+	if p.approval != nil {
+		said = c.speaksIn()
+	}
 	switch e := in.effect.(type) {
 	case tools.Post:
 		fixed = slices.Contains(said, e.Room)
 	case tools.Child:
 		fixed = true
 	case tools.Question:
-		if _, fixed = c.state.Asked(id, ""); !fixed {
+		if _, fixed = c.state.Asked(p.id, ""); !fixed {
 			fixed, in.err = true, errors.New("not done, since the daemon stopped first; call again if it is still needed")
 		}
 	}
 	o := outcome{state: mind.Interrupted}
 	o.Body = []byte(journal.Interrupted)
 	if fixed {
-		o = outcomeOf(c.perform(id, in))
+		o = outcomeOf(c.perform(p.id, in))
 	}
-	o.file = c.log.Wrote(call)
+	o.file = c.log.Wrote(p.call)
 	return o
 }
 

@@ -15,6 +15,7 @@ import (
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 	"lethe/mind"
@@ -78,15 +79,16 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		}
 		return did
 	}
-	if pending := a.state.Owed().Calls; len(pending) > 0 && random.IntN(3) > 0 {
-		if !pending[0].Call.Started {
+	if calls := a.caller.ofReply(); len(calls) > 0 && random.IntN(3) > 0 {
+		if !calls[0].call.Started {
 			return do("settled", a.caller.finishPending())
 		}
-		next := a.caller.intents(pending[1:], false)
-		return do("result", a.commit(append([]record{a.caller.result(pending[0], event.Result{Status: mind.OK}, []byte(remark(i, 30)))}, next...)...))
-	} else if len(pending) > 0 && random.IntN(2) > 0 {
+		next := a.caller.intents(calls[1:], false)
+		result := outcome{state: mind.OK, Result: tools.Result{Body: []byte(remark(i, 30))}}
+		return do("result", a.commit(append([]record{calls[0].ends(a.state.Turn+1, result)}, next...)...))
+	} else if len(calls) > 0 && random.IntN(2) > 0 {
 		return do("settled", a.caller.finishPending())
-	} else if len(pending) > 0 {
+	} else if len(calls) > 0 {
 		return "nothing"
 	}
 	reply := llm.Reply{Model: "m", Finish: "stop", Text: remark(i, 60)}

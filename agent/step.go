@@ -130,18 +130,16 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) erro
 		}
 		return a.commit(said())
 	}
-	var pending []mind.Pending
+	var calls []pending
 	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
-		pending = append(
-			pending,
-			mind.Pending{Entry: a.state.Next, K: i + 1, Call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}},
-		)
+		id := mind.CallID(a.state.Next, i+1)
+		calls = append(calls, pending{id: id, call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}})
 	}
-	if err := a.caller.beforeCalls(ctx, pending); err != nil {
+	next, err := a.caller.next(ctx, calls, len(calls) == 1)
+	if err != nil {
 		return err
 	}
-	intents := a.caller.intents(pending, len(answer.Calls) == 1)
-	return a.commit(append([]record{said()}, intents...)...)
+	return a.commit(append([]record{said()}, next...)...)
 }
 
 // spoken is the text of a reply, "" for what stands for silence, and said as little.
