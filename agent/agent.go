@@ -29,19 +29,14 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"time"
 
 	"lethe/agent/budget"
+	"lethe/agent/children"
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
@@ -51,8 +46,7 @@ import (
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
-	"lethe/blobs"
-	"lethe/chat"
+	"lethe/compactor/recall"
 	"lethe/internal/durable"
 	"lethe/life"
 	"lethe/mind"
@@ -62,65 +56,6 @@ import (
 type Model interface {
 	Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error)
 }
-
-// Config is what an identity runs with. Zero numbers take the defaults.
-type Config struct {
-	Home    home.Home
-	Store   *blobs.Store
-	Watcher *chat.Watcher
-	Log     *slog.Logger
-
-	Model   Model
-	Offline bool // Model is the rehearsal one
-	// Params are what was asked for; what is zero is left as the life has it, or
-	// to the defaults. A difference to the life's own begins a new epoch.
-	Params       mind.Params
-	DefaultModel string // for a life that has none, or that comes from another endpoint
-
-	Preset    string   // of models whose names have none
-	Fallback  []string // models that stand in for one that does not answer, in this order
-	Switchers []string // users who may give /model; nil: everybody
-
-	Forgetting    Forgetting
-	Recall        Recall
-	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
-	LifeLines     int           // newest lines of LIFE that a prompt shows; default none
-	MaxSteps      int           // model calls without a user's word; default 50
-	MaxAgentTurns int           // turns in a room where only agents speak; default 8
-	Tools         tools.Config  // the parts that are not the identity's own
-	RulesDir      string        // where this user's rules for agents are, as prompt.Layer says; default nowhere
-	Gate          hook.Gate     // what a final answer has to pass; default nothing
-	pins          []string      // of a child's parent
-	Reviews       home.Identity // that this one is the reviewer of; default none
-	Reviewer      string        // the name of the identity that reviews this one; default none
-	Mentions      bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
-	Notify        []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
-	Warnings      []string      // what weakens the promises here, for the status
-
-	Budget budget.Limits  // what it may spend; default no limit
-	Known  llm.Known      // of models, before the table
-	People []string       // users who may answer questions, approve calls and raise budgets
-	Zone   *time.Location // of schedules and of a budget's days; default the machine's
-
-	AskTime time.Duration // how long people may approve a call; default a week
-
-	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (the default) or wake.AddAlways
-	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
-
-	Ready func(home.Identity)             // called once the identity hears its rooms
-	Tell  func(home.Identity, life.Event) // called for each event that has happened
-	Retry <-chan os.Signal                // a person says that what paused us is mended
-
-	quiet       time.Duration // quietAfter, for all but tests
-	patience    time.Duration // likewise
-	reviewEvery time.Duration // of wake.Review, for all but tests
-	viewEvery   time.Duration // likewise
-}
-
-const (
-	defaultMaxSteps      = 50
-	defaultMaxAgentTurns = 8
-)
 
 // Agent is a running identity.
 type Agent struct {
@@ -149,20 +84,6 @@ func Open(id home.Identity, cfg Config) (*Agent, error) {
 			return a, err
 		}
 	}
-}
-
-// complete fills in defaults.
-func (c *Config) complete(id home.Identity) {
-	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("identity", id.Name)
-	c.ContextLimit = cmp.Or(c.ContextLimit, prompt.DefaultLimit)
-	c.MaxSteps = cmp.Or(c.MaxSteps, defaultMaxSteps)
-	c.MaxAgentTurns = cmp.Or(c.MaxAgentTurns, defaultMaxAgentTurns)
-	c.Zone = cmp.Or(c.Zone, time.Local)
-	c.quiet = cmp.Or(c.quiet, quietAfter)
-	c.patience = cmp.Or(c.patience, patience)
-	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
-	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
-	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
 }
 
 func open(id home.Identity, cfg Config) (_ *Agent, err error) {
@@ -240,29 +161,6 @@ func (a *Agent) happened(e life.Event) {
 // Close releases the lock and the log. Run calls it too.
 func (a *Agent) Close() error { return a.log.Close() }
 
-// restoredFor restores the permissions on the way to what an operation was refused,
-// and reports whether any were.
-func (c *Config) restoredFor(err error) bool {
-	at, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
-		return false
-	}
-	var way []string
-	for path := at.Path; len(path) > len(c.Home.Dir); path = filepath.Dir(path) {
-		way = append(way, path[len(c.Home.Dir):])
-	}
-	slices.Reverse(way)
-	return c.restored(c.Home.Restore(c.Home.Dir, way...))
-}
-
-// restored warns of permissions that were restored, and reports whether any were.
-func (c *Config) restored(found []string) bool {
-	if len(found) > 0 {
-		c.Log.Warn("the home is for its owner alone; permissions were restored", "were", home.Shorten(found))
-	}
-	return len(found) > 0
-}
-
 // makeTools makes the tools, and what wakes the identity by itself, as far as it is configured.
 func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
@@ -305,3 +203,13 @@ const minPage = 200
 
 // weightOf is what a text weighs as the result of a call.
 func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }
+
+// Join has a team run the identity's children.
+func (a *Agent) Join(t *children.Team) { a.team = t }
+
+// startIndexer begins to keep the index.
+func (a *Agent) startIndexer() {
+	a.thinker.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.caller.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
+	a.caller.reach.Index = a.thinker.indexer
+	a.thinker.indexIfFaded()
+}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"lethe/agent/journal"
-	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
@@ -127,12 +126,4 @@ func askedText(q mind.Question) string {
 		q.ID,
 		q.Room,
 	)
-}
-
-// questions are what people are asked, for the status.
-func (a *Agent) questions() (out []status.Question) {
-	for _, q := range a.state.Questions {
-		out = append(out, status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked})
-	}
-	return out
 }

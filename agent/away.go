@@ -133,3 +133,47 @@ func (t *thinker) summariser(cancel context.CancelFunc) *summariser.Model {
 		Rates: rates, Pay: t.wallet.Pay(rates), Writable: t.writable, Cancel: cancel,
 	}
 }
+
+// failed decides what a call without a reply means: another model stands in, people are told, or it is asked again.
+func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
+	if unpaid, err := t.unpaid(err); unpaid || err != nil {
+		return err
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err // not the model's: the log, the disk
+	}
+	if e.Kind == llm.Canceled {
+		return nil // /stop, or the daemon's own end: the loop sees which
+	}
+	refused := e.Kind == llm.Permanent
+	overflow := e.Kind == llm.Overflow
+	since, most := cmp.Or(t.outage.since, answer.heard), 5*time.Minute
+	left := t.cfg.patience - time.Since(since)
+	if refused || !overflow && left <= 0 {
+		others := append([]string{cmp.Or(t.state.Away, t.state.Stable.Params.Model)}, t.cfg.Fallback...)
+		if turned, err := t.turnTo(ctx, e, others...); turned || err != nil {
+			return err
+		}
+	} else if len(t.cfg.Fallback) > 0 {
+		most = left
+	}
+	noOther := t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away)
+	if overflow || refused && noOther {
+		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
+		return t.pause(e.Error(), say, time.Time{})
+	}
+	// The network is away, or the provider. Ask again, more and more rarely, and
+	// say so once.
+	t.outage.since = since
+	wait := t.outage.again(5*time.Second, most)
+	t.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
+	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
+	if t.state.Told != trouble.What {
+		trouble.Notice = t.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", t.audience()...)
+	}
+	return t.happen(trouble)
+}
+
+// sentence ends an error with one full stop, whatever it ended with.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }

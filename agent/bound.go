@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/prompt"
-	"lethe/agent/tools"
 	"lethe/compactor"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // The bound: no request is larger than the limit, whatever arrives. What comes in
@@ -93,39 +89,6 @@ func (f *forgetter) overflowed(e *llm.Error) (again bool, err error) {
 		return false, err
 	}
 	return first && f.thinker.contextTokens() < before, nil
-}
-
-// SettingsError says that an identity cannot run with its settings: a workspace
-// that holds the home, or a context limit that is too small.
-type SettingsError struct{ error }
-
-func (e *SettingsError) Unwrap() error { return e.error }
-
-// Check reports whether an identity that is about to be booted can run with cfg.
-// It records nothing. The error is a *SettingsError.
-func Check(id home.Identity, cfg Config) error {
-	cfg.complete(id)
-	set, err := tools.New(cfg.Tools)
-	if err != nil {
-		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
-	}
-	soul, err := id.ReadOwn("SOUL.md", cfg.Log)
-	if err != nil {
-		return err
-	}
-	s, ref := mind.New(), mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
-	system := mind.System(id.Name, id.Self, string(soul), mind.Rules(), ref, ref)
-	s.Renew(mind.Inputs{System: system, Tools: set.Schemas(), Params: cfg.wanted(s)})
-	return cfg.checkLimit(id, s.Stable)
-}
-
-// checkLimit refuses a limit that leaves no room for a conversation.
-func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
-	bound := prompt.Bound(c.Known, stable.Params.Model, c.ContextLimit)
-	if err := prompt.Check(stable, bound, c.Params.MaxTokens); err != nil {
-		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
-	}
-	return nil
 }
 
 // request lets a compaction begin.

@@ -85,6 +85,15 @@ func (c *caller) ofReply() (calls []pending) {
 	return calls
 }
 
+// callsOf returns those calls of an answer that are run, which is to be the entry of a number.
+func callsOf(entry int, answer mind.Answer) (calls []pending) {
+	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
+		call := &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}
+		calls = append(calls, pending{id: mind.CallID(entry, i+1), call: call})
+	}
+	return calls
+}
+
 // approved returns the call that people have approved with a question, to the byte.
 func (c *caller) approved(q mind.Question) (p pending, err error) {
 	b, err := c.store.Get(q.Ref.Hash)

@@ -7,13 +7,10 @@ import (
 	"time"
 
 	"lethe/agent/budget"
-	"lethe/agent/llm"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
-	"lethe/internal/secret"
 	"lethe/life/event"
-	"lethe/mind"
 )
 
 // maxCommand is how many bytes of a command's line LIFE keeps; of a longer one, the hash.
@@ -80,9 +77,7 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 		if early {
 			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 		}
-		partial := mind.Answer{ // the beginning of a key at its end is left out
-			Reasoning: secret.Begun(l.thinker.streamed.reasoning.String()), Text: secret.Begun(l.thinker.streamed.text.String()),
-		}
+		partial := l.thinker.takePartial()
 		if strings.TrimSpace(partial.Text) != "" {
 			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 		}
@@ -91,7 +86,6 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 			note.Texts = append(note.Texts, body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
 		}
 		records = append(records, note)
-		l.thinker.streamed = streamed{}
 	}
 	if err := l.commit(records...); err != nil {
 		return err
@@ -164,12 +158,6 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
 	return line.Command != "" && l.state.Child(room) == nil && line.From >= l.io(room).history &&
 		(moved || line.From >= l.state.Rooms[room].Began)
-}
-
-// statusLine answers /status.
-func (a *Agent) statusLine() string {
-	a.show(a.shown.State, a.shown.Tool)
-	return a.shown.Said(a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), time.Now().In(a.cfg.Zone))
 }
 
 // forget answers a /forget: which entries of the range are to fade, and what is said.

@@ -130,7 +130,8 @@ func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 		return err
 	}
 	if epoch != k.state.Epoch || len(edit.Ignored) > 0 {
-		if err := k.setAside(file, strings.Join(append([]string{"not all of an edit may be in force"}, edit.Ignored...), "; ")); err != nil {
+		why := append([]string{"not all of an edit may be in force"}, edit.Ignored...)
+		if err := k.setAside(file, strings.Join(why, "; ")); err != nil {
 			return err
 		}
 	}
@@ -182,6 +183,19 @@ func (k *keeper) writeContext() error {
 	}
 	k.replaceContext(k.seen[home.ContextFile])
 	return nil
+}
+
+// writeIfDue brings context.md up to date, but not too often within an epoch.
+func (k *keeper) writeIfDue() error {
+	if k.shown == k.viewMark() {
+		return nil
+	}
+	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
+	k.due = k.written.Add(k.cfg.viewEvery)
+	if k.shown[0] == k.state.Epoch && time.Now().Before(k.due) {
+		return nil
+	}
+	return k.writeContext()
 }
 
 // replaceContext puts the view in the place of the context.md that looks as given; nil

@@ -199,6 +199,21 @@ func (f *forgetter) outpaced() error {
 	return f.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
 }
 
+// summarised is closed when the job under way has ended; nil if there is none.
+func (f *forgetter) summarised() <-chan struct{} {
+	if f.job == nil {
+		return nil
+	}
+	return f.job.Done
+}
+
+// stop ends the job under way.
+func (f *forgetter) stop() {
+	if f.job != nil {
+		f.job.End()
+	}
+}
+
 // keep keeps the summaries that have come of a job, for when their chunks fade.
 func (f *forgetter) keep(fades []compactor.Fade) {
 	f.keptChunks = append(compactor.Summarised(fades), f.keptChunks...)
@@ -264,17 +279,7 @@ func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why str
 		return err
 	}
 	f.after = f.thinker.contextTokens()
-	f.cfg.Log.Info(
-		"compacted",
-		"why",
-		why,
-		"chunks",
-		out.Faded,
-		"tokens_before",
-		before,
-		"tokens_after",
-		f.after,
-	)
+	f.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", f.after)
 	return nil
 }
 
@@ -285,27 +290,6 @@ func (f *forgetter) forgot(n int) error {
 	}
 	f.state.Become(f.state.Forgot(n))
 	return f.thinker.epoch(byPerson)
-}
-
-// Compact has the identity forget now, as far as its settings say, and waits for
-// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
-func (a *Agent) Compact(ctx context.Context, keep string) error {
-	if err := a.caller.finishPending(); err != nil {
-		return err
-	}
-	if err := a.forgetter.beginWished(ctx, keep); err != nil {
-		return err
-	}
-	if job := a.forgetter.job; job != nil {
-		<-job.Done
-		if err := errors.Join(a.forgetter.finish(job), ctx.Err()); err != nil {
-			return err
-		}
-	}
-	if a.thinker.outage.noSpace != nil {
-		return a.thinker.outage.noSpace
-	}
-	return a.keeper.writeContext()
 }
 
 // branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.

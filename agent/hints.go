@@ -14,14 +14,6 @@ import (
 	"lethe/mind"
 )
 
-// Recall says how an identity is reminded of what it has forgotten.
-type Recall struct {
-	NoHints bool // no hints by themselves; RECALL stays
-	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
-	// not found by then is not hinted at.
-	HintTime time.Duration
-}
-
 // hintTime is no longer than a model call varies by anyway.
 const hintTime = 250 * time.Millisecond
 
@@ -66,17 +58,18 @@ func (t *thinker) hint(why string, hits []recall.Hit) error {
 	return t.commit(journal.Told(event.Hint{Why: why, Refs: refs}, "hint at "+hits[0].Gist, text))
 }
 
-// startIndexer begins to keep the index.
-func (a *Agent) startIndexer() {
-	a.thinker.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.caller.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
-	a.caller.reach.Index = a.thinker.indexer
-	a.thinker.indexIfFaded()
-}
-
 // indexIfFaded tells the indexer of news, unless nothing can have faded: a compaction and a person's edit begin
 // another epoch, and a fork begins with what its ancestor had faded.
 func (t *thinker) indexIfFaded() {
 	if t.state.Epoch > 0 || len(t.state.Faded) > 0 {
 		t.indexer.Stale()
 	}
+}
+
+// Recall says how an identity is reminded of what it has forgotten.
+type Recall struct {
+	NoHints bool // no hints by themselves; RECALL stays
+	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
+	// not found by then is not hinted at.
+	HintTime time.Duration
 }

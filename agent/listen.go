@@ -276,7 +276,7 @@ func (l *listener) commitEntries(in *intake) error {
 		}
 	}
 	in.entries = nil
-	l.thinker.outage.retryAt = time.Time{} // somebody is there: an unreachable model is asked at once
+	l.thinker.askAtOnce() // somebody is there
 	return l.commit(append(out, granted...)...)
 }
 

@@ -2,6 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
 
 	"lethe"
@@ -18,17 +22,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	a.startIndexer()
 	a.tools.LoseJobs()
 	a.listener.watch()
-	defer func() {
-		a.listener.unwatch()
-		a.listener.triggers.Stop()
-		a.tools.StopJobs()
-		a.thinker.indexer.Stop()
-		if job := a.forgetter.job; job != nil {
-			job.End()
-		}
-		a.cfg.restoredFor(err) // so that it can be opened again
-		a.showEnd(err)
-	}()
+	defer func() { a.leave(err) }()
 	if err := a.begin(); err != nil {
 		return err
 	}
@@ -37,29 +31,29 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		why := a.stopReason(ctx)
-		if why == "" && !again && a.finished() {
-			why = "done"
-		}
-		if why != "" {
+		if why := a.stopReason(ctx); why != "" {
 			return a.end(why)
 		}
-		if !again {
-			if err := a.wait(ctx); err != nil {
-				return err
-			}
+		if again {
+			continue
+		}
+		if a.finished() {
+			return a.end("done")
+		}
+		if err := a.wait(ctx); err != nil {
+			return err
 		}
 	}
 }
 
-// inOrder takes steps until one fails.
-func inOrder(steps ...func() error) error {
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
+// leave stops all that runs beside the loop.
+func (a *Agent) leave(err error) {
+	a.listener.stop()
+	a.tools.StopJobs()
+	a.thinker.indexer.Stop()
+	a.forgetter.stop()
+	a.cfg.restoredFor(err) // so that it can be opened again
+	a.showEnd(err)
 }
 
 // begin brings the life up to date: the crash that may have happened, the files
@@ -70,7 +64,12 @@ func (a *Agent) begin() error {
 			return err
 		}
 	}
-	if err := inOrder(a.thinker.billLost, a.caller.finishPending, a.keeper.checkFiles, a.listener.subscriptions); err != nil {
+	if err := inOrder(
+		a.thinker.billLost,
+		a.caller.finishPending,
+		a.keeper.checkFiles,
+		a.listener.subscriptions,
+	); err != nil {
 		return err
 	}
 	for _, c := range a.state.Working() {
@@ -86,69 +85,74 @@ func (a *Agent) begin() error {
 	return nil
 }
 
-// advance does the next thing that is due, and reports whether more may be.
+// advance is one round of the loop: it does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	a.caller.readWishes()
-	if err := inOrder(a.thinker.goOn, a.caller.finishPending, a.keeper.checkFiles, a.listener.fireDue, a.outbox.postOwed); err != nil {
-		return false, err
-	}
-	more, err := a.listener.listen()
+	more, err := a.takeIn()
 	if err != nil {
 		return false, err
 	}
-	if err := inOrder(a.caller.finishPending, a.thinker.switchIfAsked, a.epochIfDue, a.forgetter.branchIfAsked); err != nil { // first the answers to commands
+	if err := a.obey(); err != nil {
 		return false, err
 	}
-	if a.thinker.outage.noSpace != nil && !time.Now().Before(a.thinker.outage.retryAt) {
-		a.thinker.canRecord()
-	}
+	a.thinker.lookForSpace()
 	if ran, err := a.caller.runApproved(ctx); ran || err != nil {
 		return true, err
 	}
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	if a.stopReason(ctx) != "" || !a.state.Owed().Answer || time.Now().Before(a.thinker.outage.retryAt) {
-		if due, err := a.caller.concludeIfDue(); due || err != nil {
-			return true, err
-		}
-		return more, a.idle()
+	if a.stopReason(ctx) == "" && a.state.Owed().Answer && !a.thinker.rests() {
+		return true, a.step(ctx)
 	}
-	return true, a.step(ctx)
+	if due, err := a.caller.concludeIfDue(); due || err != nil {
+		return true, err
+	}
+	return more, a.idle()
+}
+
+// takeIn records what has happened around the identity since the last round. more says that a room holds more.
+func (a *Agent) takeIn() (more bool, err error) {
+	if err := inOrder(
+		a.thinker.goOn,         // when a budget has money again
+		a.caller.finishPending, // what a crash or a stop has cut short
+		a.keeper.checkFiles,    // what people edited
+		a.listener.fireDue,     // what wakes the identity by itself
+		a.outbox.postOwed,      // what could not be posted before
+	); err != nil {
+		return false, err
+	}
+	return a.listener.listen()
+}
+
+// obey does what people asked for between turns.
+func (a *Agent) obey() error {
+	return inOrder(
+		a.caller.finishPending, // the answers to commands come first
+		a.thinker.switchIfAsked,
+		a.epochIfDue,
+		a.forgetter.branchIfAsked,
+	)
 }
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.listener.due, a.listener.nextDeadline(), a.listener.nextRepost(), a.outbox.nextPost(), a.keeper.due, a.state.Until)
-	if a.state.Owed().Answer || a.thinker.outage.noSpace != nil {
-		at = wake.Sooner(at, a.thinker.outage.retryAt)
-	}
-	var summarised <-chan struct{}
-	if job := a.forgetter.job; job != nil {
-		summarised = job.Done
-	}
+	at := wake.Sooner(a.listener.nextLook(), a.outbox.nextPost(), a.keeper.due, a.thinker.nextTry(), a.state.Until)
 	select {
 	case <-ctx.Done():
 	case <-a.listener.changed:
 	case <-a.listener.woken:
-	case <-summarised:
+	case <-a.forgetter.summarised():
 	case <-alarm(at):
 	case <-a.cfg.Retry:
-		a.thinker.outage.retryAt = time.Time{}
+		a.thinker.askAtOnce()
 		return a.happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 	}
 	return nil
 }
 
-// end records the stop, with an epoch so that the next resume is short.
-func (a *Agent) end(why string) error {
-	if why != "done" {
-		a.team.Forget()
-	}
-	return inOrder(a.listener.endJobs, a.caller.finishPending, a.keeper.writeContext, a.forgetter.dropJob,
-		func() error { return a.log.Stop(why) },
-		func() error { return a.obeyed(home.WishStop) })
-}
+// Wake makes the agent ask its sources soon. Any goroutine may call it.
+func (a *Agent) Wake() { a.listener.wake() }
 
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
@@ -156,21 +160,144 @@ func (a *Agent) idle() error {
 		a.thinker.outage.money = ""
 	}
 	a.showResting()
-	if a.keeper.shown == a.keeper.viewMark() {
+	return a.keeper.writeIfDue()
+}
+
+// finished reports whether a child that its parent runs has nothing left to do. It then stops
+// until it is called again.
+func (a *Agent) finished() bool {
+	if a.state.Task == nil || a.state.Works() || a.caller.awaits() || a.forgetter.job != nil {
+		return false
+	}
+	owed := a.state.Owed()
+	nothing := !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0
+	return nothing && a.team.Leave()
+}
+
+// end records the stop, with an epoch so that the next resume is short.
+func (a *Agent) end(why string) error {
+	if why != "done" {
+		a.team.Forget()
+	}
+	if err := inOrder(
+		a.listener.endJobs,
+		a.caller.finishPending,
+		a.keeper.writeContext,
+		a.forgetter.dropJob,
+	); err != nil {
+		return err
+	}
+	if err := a.log.Stop(why); err != nil {
+		return err
+	}
+	return a.obeyed(home.WishStop)
+}
+
+// during runs f beside the agent's goroutine, which goes on listening for
+// commands and so changes the state: f reads a copy instead. f's context ends with ctx, at a /stop and when
+// a stop is asked for. It returns when f has returned.
+func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
+	if err := a.log.Check(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	defer func() { cancel(); <-done }() // also when this panics: f writes to the wallet
+	var crash error
+	go func() { // ends with f, which ends soon after its context
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil {
+				a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				crash = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		f(ctx)
+	}()
+	for { // what was there before, the look at the beginning of the round has found
+		var post <-chan time.Time
+		if ctx.Err() == nil {
+			post = alarm(a.outbox.nextPost())
+		}
+		select {
+		case <-done:
+			return crash
+		case <-a.listener.changed:
+		case <-post:
+		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
+		}
+		stop, err := a.listener.pollCommands(true)
+		a.caller.readWishes()
+		if stop || err != nil || a.wished(home.WishStop) {
+			cancel()
+		}
+		if err != nil {
+			<-done
+			return err
+		}
+		if !a.thinker.silence().Equal(a.shown.SilentSince) {
+			a.show(a.shown.State, a.shown.Tool)
+		}
+	}
+}
+
+// alarm is a channel that has something at a time; never, if it is zero.
+func alarm(at time.Time) <-chan time.Time {
+	if at.IsZero() {
 		return nil
 	}
-	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
-	a.keeper.due = a.keeper.written.Add(a.cfg.viewEvery)
-	if a.keeper.shown[0] == a.state.Epoch && time.Now().Before(a.keeper.due) {
-		return nil
+	return time.After(time.Until(at))
+}
+
+// inOrder takes steps until one fails.
+func inOrder(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Compact has the identity forget now, as far as its settings say, and waits for
+// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
+func (a *Agent) Compact(ctx context.Context, keep string) error {
+	if err := a.caller.finishPending(); err != nil {
+		return err
+	}
+	if err := a.forgetter.beginWished(ctx, keep); err != nil {
+		return err
+	}
+	if job := a.forgetter.job; job != nil {
+		<-job.Done
+		if err := errors.Join(a.forgetter.finish(job), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	if a.thinker.outage.noSpace != nil {
+		return a.thinker.outage.noSpace
 	}
 	return a.keeper.writeContext()
 }
 
-// Wake makes the agent ask its sources soon. Any goroutine may call it.
-func (a *Agent) Wake() {
-	select {
-	case a.listener.woken <- struct{}{}:
-	default:
+// A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
+// snapshots together weigh no more than the events, however long the context is.
+const (
+	epochEvery = 200
+	lineBytes  = 150 // about as much an event has in LIFE
+)
+
+// epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or when
+// a resume would have too much to fold.
+func (a *Agent) epochIfDue() error {
+	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
+		return a.thinker.renew("model")
 	}
+	if a.tools.HasOthers() && !strings.Contains(a.state.Stable.Tools, `"USE"`) {
+		return a.thinker.renew("tools")
+	}
+	if a.log.SinceEpoch >= max(epochEvery, a.state.Size/lineBytes) {
+		return a.thinker.epoch("count")
+	}
+	return nil
 }

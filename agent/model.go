@@ -1,23 +1,18 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"lethe/agent/budget"
-	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/compactor/recall"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -77,6 +72,47 @@ func (o outage) waitsFor() string {
 	return ""
 }
 
+// rests reports whether the model is not to be asked yet, since it could not be the last time.
+func (t *thinker) rests() bool { return time.Now().Before(t.outage.retryAt) }
+
+// askAtOnce ends a rest.
+func (t *thinker) askAtOnce() { t.outage.retryAt = time.Time{} }
+
+// nextTry is when a rest ends that something waits for; zero when nothing does.
+func (t *thinker) nextTry() (at time.Time) {
+	if t.state.Owed().Answer || t.outage.noSpace != nil {
+		at = t.outage.retryAt
+	}
+	return at
+}
+
+// lookForSpace looks from time to time whether a disk that was full has space again.
+func (t *thinker) lookForSpace() {
+	if t.outage.noSpace != nil && !t.rests() {
+		t.canRecord()
+	}
+}
+
+// answered notes that the model has answered.
+func (t *thinker) answered() { t.outage, t.streamed = outage{}, streamed{} }
+
+// observe learns from what the provider has counted how much requests have.
+func (t *thinker) observe(answer thought) {
+	counted := answer.reply.Usage.Input
+	t.estimate = t.estimate.Observe(answer.weight, counted)
+	if counted > 0 {
+		t.counted = budget.Count(answer.asked, answer.weight, counted)
+	}
+}
+
+// takePartial returns what has come of an answer that was cut off, without the beginning of a key at its end.
+func (t *thinker) takePartial() mind.Answer {
+	got := &t.streamed
+	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}
+	t.streamed = streamed{}
+	return partial
+}
+
 // thought is what came of asking the model.
 type thought struct {
 	reply  llm.Reply
@@ -134,62 +170,6 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	return answer, err
 }
 
-// during runs f beside the agent's goroutine, which goes on listening for
-// commands and so changes the state: f reads a copy instead. f's context ends with ctx, at a /stop and when
-// a stop is asked for. It returns when f has returned.
-func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
-	if err := a.log.Check(ctx); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	defer func() { cancel(); <-done }() // also when this panics: f writes to the wallet
-	var crash error
-	go func() { // ends with f, which ends soon after its context
-		defer close(done)
-		defer func() {
-			if p := recover(); p != nil {
-				a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
-				crash = fmt.Errorf("panic: %v", p)
-			}
-		}()
-		f(ctx)
-	}()
-	for { // what was there before, the look at the beginning of the round has found
-		var post <-chan time.Time
-		if ctx.Err() == nil {
-			post = alarm(a.outbox.nextPost())
-		}
-		select {
-		case <-done:
-			return crash
-		case <-a.listener.changed:
-		case <-post:
-		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
-		}
-		stop, err := a.listener.pollCommands(true)
-		a.caller.readWishes()
-		if stop || err != nil || a.wished(home.WishStop) {
-			cancel()
-		}
-		if err != nil {
-			<-done
-			return err
-		}
-		if !a.thinker.silence().Equal(a.shown.SilentSince) {
-			a.show(a.shown.State, a.shown.Tool)
-		}
-	}
-}
-
-// alarm is a channel that has something at a time; never, if it is zero.
-func alarm(at time.Time) <-chan time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	return time.After(time.Until(at))
-}
-
 // quietAfter is for how long nothing may come of an answer before people are told.
 // What only keeps the connection alive is nothing.
 const quietAfter = 20 * time.Second
@@ -233,56 +213,6 @@ func (t *thinker) canRecord() bool {
 	return false
 }
 
-// failed decides what a model call without a reply means.
-func (a *Agent) failed(ctx context.Context, t thought, err error) error {
-	if unpaid, err := a.thinker.unpaid(err); unpaid || err != nil {
-		return err
-	}
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err // not the model's: the log, the disk
-	}
-	switch e.Kind {
-	case llm.Canceled:
-		return nil // /stop, or the daemon's own end: advance sees which
-	case llm.Overflow:
-		if again, err := a.forgetter.overflowed(e); again || err != nil {
-			return err
-		}
-	}
-	since, most := cmp.Or(a.thinker.outage.since, t.heard), 5*time.Minute
-	left := a.cfg.patience - time.Since(since)
-	if e.Kind == llm.Permanent || e.Kind != llm.Overflow && left <= 0 {
-		others := append([]string{cmp.Or(a.state.Away, a.state.Stable.Params.Model)}, a.cfg.Fallback...)
-		if turned, err := a.thinker.turnTo(ctx, e, others...); turned || err != nil {
-			return err
-		}
-	} else if len(a.cfg.Fallback) > 0 {
-		most = left
-	}
-	away := a.state.Away
-	if e.Kind == llm.Overflow || e.Kind == llm.Permanent && (away == "" || slices.Contains(a.thinker.outage.failed, away)) {
-		return a.pause(
-			e.Error(),
-			"The model refuses: "+sentence(e)+" I wait until you write again, perhaps with /model NAME.",
-			time.Time{},
-		)
-	}
-	// The network is away, or the provider. Ask again, more and more rarely, and
-	// say so once.
-	a.thinker.outage.since = since
-	wait := a.thinker.outage.again(5*time.Second, most)
-	a.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
-	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
-	if a.state.Told != trouble.What {
-		trouble.Notice = a.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", a.audience()...)
-	}
-	return a.happen(trouble)
-}
-
-// sentence ends an error with one full stop, whatever it ended with.
-func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }
-
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
 // of the call. What has come by the end of its context stays in streamed.
 func (t *thinker) stream() func(context.Context, llm.Delta) {
@@ -310,3 +240,6 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 		})
 	}
 }
+
+// streamed is what has come of an answer that is not whole yet.
+type streamed struct{ reasoning, text strings.Builder }

@@ -160,29 +160,6 @@ func (l *listener) cannotRead(room string, err error) (again bool) {
 	return false
 }
 
-// trouble says in a line each what is wrong with rooms, for people.
-func (a *Agent) trouble() []string {
-	var out []string
-	for room, closed := range a.outbox.closed {
-		out = append(out, fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, closed.why))
-	}
-	for room, io := range a.listener.rooms {
-		if io.unreadable != "" {
-			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
-		}
-	}
-	for _, t := range a.listener.triggers.Status() {
-		if t.Error != "" {
-			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
-		}
-	}
-	if wanted := a.state.Away; wanted != "" {
-		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", wanted))
-	}
-	slices.Sort(out)
-	return out
-}
-
 // findHistory finds what another identity has answered of the lines that are still to be heard in a room, when the
 // identity begins to hear it or its file was changed. In the room of a child each line has one addressee, and counts.
 func (l *listener) findHistory(room string) {

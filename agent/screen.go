@@ -2,11 +2,12 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
+	"lethe/agent/llm"
 	"lethe/agent/status"
 )
 
@@ -67,5 +68,39 @@ func (a *Agent) showEnd(err error) {
 	a.screen.Flush()
 }
 
-// streamed is what has come of an answer that is not whole yet.
-type streamed struct{ reasoning, text strings.Builder }
+// trouble says in a line each what is wrong with rooms, for people.
+func (a *Agent) trouble() []string {
+	var out []string
+	for room, closed := range a.outbox.closed {
+		out = append(out, fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, closed.why))
+	}
+	for room, io := range a.listener.rooms {
+		if io.unreadable != "" {
+			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
+		}
+	}
+	for _, t := range a.listener.triggers.Status() {
+		if t.Error != "" {
+			out = append(out, fmt.Sprintf("trigger %s: %s", t.Name, t.Error))
+		}
+	}
+	if wanted := a.state.Away; wanted != "" {
+		out = append(out, fmt.Sprintf("the model %s does not answer, another one stands in for it", wanted))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// statusLine answers /status.
+func (a *Agent) statusLine() string {
+	a.show(a.shown.State, a.shown.Tool)
+	return a.shown.Said(a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), time.Now().In(a.cfg.Zone))
+}
+
+// questions are what people are asked, for the status.
+func (a *Agent) questions() (out []status.Question) {
+	for _, q := range a.state.Questions {
+		out = append(out, status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked})
+	}
+	return out
+}

@@ -53,6 +53,23 @@ func (l *listener) fireDue() error {
 	return nil
 }
 
+// wake makes the loop call fireDue soon. Any goroutine may call it.
+func (l *listener) wake() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
+	}
+}
+
+// nextLook is when the clock makes something due for fireDue; zero when nothing is.
+func (l *listener) nextLook() time.Time { return wake.Sooner(l.due, l.nextDeadline(), l.nextRepost()) }
+
+// stop stops what tells the listener of news.
+func (l *listener) stop() {
+	l.unwatch()
+	l.triggers.Stop()
+}
+
 // settleTime is how long a room is left alone that an editor may be about to write.
 const settleTime = 2 * time.Second
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"lethe/agent/children"
@@ -91,24 +90,6 @@ func (c *caller) leaveOld() {
 	}
 }
 
-// forChild is the configuration of a child: what its parent gave it.
-func (c Config) forChild(id home.Identity) (Config, error) {
-	child, err := id.Child()
-	if child == nil || err != nil {
-		return c, err
-	}
-	if !c.Offline {
-		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
-	}
-	c.Tools, c.pins = c.Tools.Narrowed(child.Tools), child.Pins
-	c.Gate = hook.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
-	if up := home.Ancestry(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
-		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")
-		c.Tools.Workspace = c.Tools.Lent
-	}
-	return c, nil
-}
-
 // concludeIfDue says of work that ended without a result that it has failed.
 func (c *caller) concludeIfDue() (due bool, err error) {
 	if owed := c.state.Owed(); !c.state.Concludes() || owed.Answer || len(owed.Calls) > 0 || c.awaits() {
@@ -122,15 +103,3 @@ func (c *caller) concludeIfDue() (due bool, err error) {
 func (c *caller) awaits() bool {
 	return c.state.Expects() || len(c.state.Questions)+len(c.state.Approved) > 0
 }
-
-// finished reports whether a child that its parent runs has nothing left to do. It then stops
-// until it is called again.
-func (a *Agent) finished() bool {
-	owed := a.state.Owed()
-	return a.state.Task != nil && !a.state.Works() && !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0 &&
-		!a.caller.awaits() && a.forgetter.job == nil &&
-		a.team.Leave()
-}
-
-// Join has a team run the identity's children.
-func (a *Agent) Join(t *children.Team) { a.team = t }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
-	"lethe/agent/budget"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
@@ -20,44 +18,17 @@ import (
 
 // step is one call to the model and everything that follows from it.
 func (a *Agent) step(ctx context.Context) error {
-	last := a.state.Steps == a.cfg.MaxSteps && len(a.state.Waiting) > 0
+	last := a.state.Steps == a.cfg.MaxSteps && len(a.state.Waiting) > 0 // of the turn
 	if a.state.Steps >= a.cfg.MaxSteps && !last {
 		return a.outOfSteps()
 	}
 	if !a.thinker.canRecord() {
 		return nil
 	}
-	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
+	if busy, err := a.prepare(ctx, last); busy || err != nil {
 		return err
 	}
-	if due, err := a.caller.writeDown(ctx); due || err != nil {
-		return err
-	}
-	if err := a.commit(a.thinker.reader.Changes(a.state)...); err != nil {
-		return err
-	}
-	if ran, err := a.caller.beginTurn(ctx); ran || err != nil {
-		return err
-	}
-	if err := a.thinker.hintIfDue(ctx); err != nil {
-		return err
-	}
-	if live := a.state.Live; last && (len(live) == 0 || live[len(live)-1].Ref.Gist != lastGist) {
-		if err := a.commit(noted("max_steps", lastGist, lastAnswer)); err != nil {
-			return err
-		}
-	}
-	t, err := a.thinker.think(ctx)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
-		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
-	}
-	var v hook.Verdict
-	if err == nil && last && (len(t.reply.Calls) > 0 || slices.Contains([]string{"", mind.Nothing}, spoken(t.reply))) {
-		err = cmp.Or(t.drop(), errors.New("no last answer"))
-	}
-	if err == nil {
-		v, err = a.caller.examine(ctx, &t)
-	}
+	t, v, err := a.ask(ctx, last)
 	if t.lost.Calls > 0 {
 		if err := a.thinker.paid(record{Event: t.lost}); err != nil {
 			return err
@@ -69,19 +40,69 @@ func (a *Agent) step(ctx context.Context) error {
 	if err != nil {
 		return a.failed(ctx, t, err)
 	}
-	a.thinker.outage, a.thinker.streamed = outage{}, streamed{}
+	a.thinker.answered()
 	if t.reply.Finish == "length" {
 		return a.cutOff(t.reply)
 	}
-	rooms := a.people()
-	if err := inOrder(func() error { return a.recordReply(ctx, t, v) }, a.thinker.release, func() error { return a.thinker.warn(rooms) }); err != nil {
+	rooms := a.people() // who waits for the reply
+	if err := a.recordReply(ctx, t, v); err != nil {
 		return err
 	}
-	a.thinker.estimate = a.thinker.estimate.Observe(t.weight, t.reply.Usage.Input)
-	if n := t.reply.Usage.Input; n > 0 {
-		a.thinker.counted = budget.Count(t.asked, t.weight, n)
+	if err := a.thinker.release(); err != nil {
+		return err
 	}
+	if err := a.thinker.warn(rooms); err != nil {
+		return err
+	}
+	a.thinker.observe(t)
 	return a.caller.act(ctx)
+}
+
+// prepare brings in what the model is to know before it is asked. busy says that something else took its time, and the
+// loop looks around before it asks.
+func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
+	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
+		return true, err
+	}
+	if wrote, err := a.caller.writeDown(ctx); wrote || err != nil {
+		return true, err
+	}
+	if err := a.commit(a.thinker.reader.Changes(a.state)...); err != nil {
+		return true, err
+	}
+	if ran, err := a.caller.beginTurn(ctx); ran || err != nil {
+		return true, err
+	}
+	if err := a.thinker.hintIfDue(ctx); err != nil {
+		return true, err
+	}
+	live := a.state.Live
+	told := len(live) > 0 && live[len(live)-1].Ref.Gist == lastGist
+	if last && !told {
+		return false, a.commit(noted("max_steps", lastGist, lastAnswer))
+	}
+	return false, nil
+}
+
+// ask asks the model, and checks its answer if that is a final one.
+func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, err error) {
+	t, err = a.thinker.think(ctx)
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
+		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
+	}
+	if err != nil {
+		return t, v, err
+	}
+	text := spoken(t.reply)
+	tells := len(t.reply.Calls) == 0 && text != "" && text != mind.Nothing
+	if last && !tells {
+		if err := t.drop(); err != nil {
+			return t, v, err
+		}
+		return t, v, errors.New("no last answer")
+	}
+	v, err = a.caller.examine(ctx, &t)
+	return t, v, err
 }
 
 // The note before the answer that ends a turn at its bound.
@@ -93,53 +114,56 @@ const (
 
 // outOfSteps ends a turn that has made too many calls of the model.
 func (a *Agent) outOfSteps() error {
-	return a.giveUp(
-		"max_steps",
-		fmt.Sprintf(
-			"You made %d model calls without a word from a user, so the turn was ended. Say where you stand when you are spoken to.",
-			a.state.Steps,
-		),
-		fmt.Sprintf("I stopped after %d steps without a word from you. Say something to let me go on.", a.state.Steps),
-	)
+	const note = "You made %d model calls without a word from a user, so the turn was ended. " +
+		"Say where you stand when you are spoken to."
+	const say = "I stopped after %d steps without a word from you. Say something to let me go on."
+	return a.giveUp("max_steps", fmt.Sprintf(note, a.state.Steps), fmt.Sprintf(say, a.state.Steps))
 }
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
 func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) error {
-	reply := t.reply
+	turn, answer := a.state.Turn+1, answerOf(t.reply)
+	e := event.Reply{
+		Turn: turn, Model: t.reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: t.reply.Finish,
+	}
+	var behind []record
+	if len(answer.Calls) > 0 {
+		next, err := a.caller.next(ctx, callsOf(a.state.Next, answer), len(answer.Calls) == 1)
+		if err != nil {
+			return err
+		}
+		behind = next
+	} else if e.Refused = v.Refuses(a.state, answer.Text); e.Refused {
+		note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
+		behind = []record{noted("refused", "answer refused", note)}
+	} else {
+		e.Caveat = v.Caveat()
+		e.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat))
+	}
+	said := journal.Told(e, answer.Gist(turn), answer.Encode())
+	return a.commit(append([]record{said}, behind...)...)
+}
+
+// answerOf is a reply as a mind has it.
+func answerOf(reply llm.Reply) mind.Answer {
 	answer := mind.Answer{Reasoning: reply.Reasoning, Text: spoken(reply), Opaque: reply.Opaque}
 	for _, c := range reply.Calls {
 		call := mind.RepairCall(c.Name, c.Arguments)
 		call.Opaque = c.Opaque
 		answer.Calls = append(answer.Calls, call)
 	}
-	turn := a.state.Turn + 1
-	e := event.Reply{
-		Turn: turn, Model: reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: reply.Finish,
+	return answer
+}
+
+// answering fixes where a final text is posted. Silence is posted for a child alone, whose parent waits.
+func (a *Agent) answering(text string) event.Posting {
+	rooms := a.audience()
+	silent := text == "" || text == mind.Nothing
+	if len(rooms) == 0 || silent && !a.state.Concludes() {
+		return event.Posting{}
 	}
-	said := func() record { return journal.Told(e, answer.Gist(turn), answer.Encode()) }
-	if len(answer.Calls) == 0 {
-		if e.Refused = v.Refuses(a.state, answer.Text); e.Refused {
-			note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
-			return a.commit(said(), noted("refused", "answer refused", note))
-		}
-		e.Caveat = v.Caveat()
-		text := strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat)
-		if rooms := a.audience(); len(rooms) > 0 && (text != "" && text != mind.Nothing || a.state.Concludes()) {
-			e.Posting = a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
-		}
-		return a.commit(said())
-	}
-	var calls []pending
-	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
-		id := mind.CallID(a.state.Next, i+1)
-		calls = append(calls, pending{id: id, call: &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}})
-	}
-	next, err := a.caller.next(ctx, calls, len(calls) == 1)
-	if err != nil {
-		return err
-	}
-	return a.commit(append([]record{said()}, next...)...)
+	return a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
 }
 
 // spoken is the text of a reply, "" for what stands for silence, and said as little.
@@ -153,22 +177,17 @@ func spoken(reply llm.Reply) string {
 // cutOff deals with an answer that was too long twice: it is no reply, but it is
 // kept, and the model is told.
 func (a *Agent) cutOff(reply llm.Reply) error {
-	text := fmt.Sprintf(
-		"Your last answer was longer than %d tokens, was cut off, and nobody has seen it. Be briefer: do less in one answer.",
-		a.state.Stable.Params.MaxTokens,
-	)
+	const note = "Your last answer was longer than %d tokens, was cut off, and nobody has seen it. " +
+		"Be briefer: do less in one answer."
+	text := fmt.Sprintf(note, a.state.Stable.Params.MaxTokens)
 	if reply.Text != "" {
 		text += " It began: " + blobs.Gist(reply.Text)
 	}
 	partial := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
 	kept := body{Gist: "an answer that was cut off", Data: partial.Encode()}
 	if a.state.Cut > 0 {
-		return a.giveUp(
-			"cut",
-			text,
-			"My answers were cut off for their length again and again; I stopped. Ask for something smaller.",
-			kept,
-		)
+		const say = "My answers were cut off for their length again and again; I stopped. Ask for something smaller."
+		return a.giveUp("cut", text, say, kept)
 	}
 	return a.commit(noted("cut", "answer cut off", text, kept))
 }
@@ -182,4 +201,14 @@ func (a *Agent) giveUp(why, note, say string, kept ...body) error {
 		paused.Notice = a.notice(say, a.audience()...)
 	}
 	return a.commit(noted(why, "turn ended: "+why, note, kept...), record{Event: paused})
+}
+
+// failed decides what a model call without a reply means.
+func (a *Agent) failed(ctx context.Context, t thought, err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.Overflow {
+		if again, err := a.forgetter.overflowed(e); again || err != nil {
+			return err
+		}
+	}
+	return a.thinker.failed(ctx, t, err)
 }

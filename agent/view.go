@@ -162,3 +162,13 @@ func (v *view) tell(why string, about mind.Text, gist, note string) error {
 	}
 	return v.commit(journal.Told(event.Note{Why: why, File: about.Version()}, gist, note))
 }
+
+type (
+	record = journal.Record
+	body   = journal.Text
+)
+
+// noted is a note to the model.
+func noted(why, gist, text string, kept ...body) record {
+	return journal.Told(event.Note{Why: why}, gist, text, kept...)
+}

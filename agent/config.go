@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/budget"
+	"lethe/agent/home"
+	"lethe/agent/hook"
+	"lethe/agent/llm"
+	"lethe/agent/prompt"
+	"lethe/agent/tools"
+	"lethe/blobs"
+	"lethe/chat"
+	"lethe/compactor"
+	"lethe/life"
+	"lethe/mind"
+)
+
+// Config is what an identity runs with. Zero numbers take the defaults.
+type Config struct {
+	Home    home.Home
+	Store   *blobs.Store
+	Watcher *chat.Watcher
+	Log     *slog.Logger
+
+	Model   Model
+	Offline bool // Model is the rehearsal one
+	// Params are what was asked for; what is zero is left as the life has it, or
+	// to the defaults. A difference to the life's own begins a new epoch.
+	Params       mind.Params
+	DefaultModel string // for a life that has none, or that comes from another endpoint
+
+	Preset    string   // of models whose names have none
+	Fallback  []string // models that stand in for one that does not answer, in this order
+	Switchers []string // users who may give /model; nil: everybody
+
+	Forgetting    Forgetting
+	Recall        Recall
+	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
+	LifeLines     int           // newest lines of LIFE that a prompt shows; default none
+	MaxSteps      int           // model calls without a user's word; default 50
+	MaxAgentTurns int           // turns in a room where only agents speak; default 8
+	Tools         tools.Config  // the parts that are not the identity's own
+	RulesDir      string        // where this user's rules for agents are, as prompt.Layer says; default nowhere
+	Gate          hook.Gate     // what a final answer has to pass; default nothing
+	pins          []string      // of a child's parent
+	Reviews       home.Identity // that this one is the reviewer of; default none
+	Reviewer      string        // the name of the identity that reviews this one; default none
+	Mentions      bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
+	Notify        []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
+	Warnings      []string      // what weakens the promises here, for the status
+
+	Budget budget.Limits  // what it may spend; default no limit
+	Known  llm.Known      // of models, before the table
+	People []string       // users who may answer questions, approve calls and raise budgets
+	Zone   *time.Location // of schedules and of a budget's days; default the machine's
+
+	AskTime time.Duration // how long people may approve a call; default a week
+
+	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (the default) or wake.AddAlways
+	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
+
+	Ready func(home.Identity)             // called once the identity hears its rooms
+	Tell  func(home.Identity, life.Event) // called for each event that has happened
+	Retry <-chan os.Signal                // a person says that what paused us is mended
+
+	quiet       time.Duration // quietAfter, for all but tests
+	patience    time.Duration // likewise
+	reviewEvery time.Duration // of wake.Review, for all but tests
+	viewEvery   time.Duration // likewise
+}
+
+const (
+	defaultMaxSteps      = 50
+	defaultMaxAgentTurns = 8
+)
+
+// complete fills in defaults.
+func (c *Config) complete(id home.Identity) {
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("identity", id.Name)
+	c.ContextLimit = cmp.Or(c.ContextLimit, prompt.DefaultLimit)
+	c.MaxSteps = cmp.Or(c.MaxSteps, defaultMaxSteps)
+	c.MaxAgentTurns = cmp.Or(c.MaxAgentTurns, defaultMaxAgentTurns)
+	c.Zone = cmp.Or(c.Zone, time.Local)
+	c.quiet = cmp.Or(c.quiet, quietAfter)
+	c.patience = cmp.Or(c.patience, patience)
+	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
+	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
+	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
+}
+
+// forChild is the configuration of a child: what its parent gave it.
+func (c Config) forChild(id home.Identity) (Config, error) {
+	child, err := id.Child()
+	if child == nil || err != nil {
+		return c, err
+	}
+	if !c.Offline {
+		c.Params.Model = cmp.Or(child.Model, c.Params.Model)
+	}
+	c.Tools, c.pins = c.Tools.Narrowed(child.Tools), child.Pins
+	c.Gate = hook.Gate{Check: child.Check, Schema: json.RawMessage(child.Schema)}
+	if up := home.Ancestry(c.Store, id.Self); len(up) > 0 && c.Tools.Workspace == "" {
+		c.Tools.Lent = filepath.Join(c.Home.Agents(), up[len(up)-1], "workspace")
+		c.Tools.Workspace = c.Tools.Lent
+	}
+	return c, nil
+}
+
+// wanted are the parameters that a new epoch of a life takes.
+func (c Config) wanted(s *mind.State) mind.Params {
+	p := s.NextParams(c.Params, c.DefaultModel)
+	model, _ := c.Known.Of(p.Model)
+	limit := prompt.Bound(c.Known, p.Model, c.ContextLimit)
+	p.Sees = model.Sees
+	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
+		limit = prompt.Limit(s, limit)
+	}
+	if p.MaxTokens == 0 || limit != c.ContextLimit {
+		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)
+	}
+	p.MaxTokens = min(p.MaxTokens, cmp.Or(model.Output, p.MaxTokens))
+	return p
+}
+
+// SettingsError says that an identity cannot run with its settings: a workspace
+// that holds the home, or a context limit that is too small.
+type SettingsError struct{ error }
+
+func (e *SettingsError) Unwrap() error { return e.error }
+
+// Check reports whether an identity that is about to be booted can run with cfg.
+// It records nothing. The error is a *SettingsError.
+func Check(id home.Identity, cfg Config) error {
+	cfg.complete(id)
+	set, err := tools.New(cfg.Tools)
+	if err != nil {
+		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
+	}
+	soul, err := id.ReadOwn("SOUL.md", cfg.Log)
+	if err != nil {
+		return err
+	}
+	s, ref := mind.New(), mind.Ref{Short: "0123456789abcdef", Gist: "SUMMARISE.md"}
+	system := mind.System(id.Name, id.Self, string(soul), mind.Rules(), ref, ref)
+	s.Renew(mind.Inputs{System: system, Tools: set.Schemas(), Params: cfg.wanted(s)})
+	return cfg.checkLimit(id, s.Stable)
+}
+
+// checkLimit refuses a limit that leaves no room for a conversation.
+func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
+	bound := prompt.Bound(c.Known, stable.Params.Model, c.ContextLimit)
+	if err := prompt.Check(stable, bound, c.Params.MaxTokens); err != nil {
+		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
+	}
+	return nil
+}
+
+// restoredFor restores the permissions on the way to what an operation was refused,
+// and reports whether any were.
+func (c *Config) restoredFor(err error) bool {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
+		return false
+	}
+	var way []string
+	for path := at.Path; len(path) > len(c.Home.Dir); path = filepath.Dir(path) {
+		way = append(way, path[len(c.Home.Dir):])
+	}
+	slices.Reverse(way)
+	return c.restored(c.Home.Restore(c.Home.Dir, way...))
+}
+
+// restored warns of permissions that were restored, and reports whether any were.
+func (c *Config) restored(found []string) bool {
+	if len(found) > 0 {
+		c.Log.Warn("the home is for its owner alone; permissions were restored", "were", home.Shorten(found))
+	}
+	return len(found) > 0
+}
