@@ -119,7 +119,8 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if a.fresh {
 		a.state.PinForGood(a.cfg.pins...)
 		begins = "boot"
-	} else if a.thinker.wanted() == a.state.Stable.Params { // other tools or texts wait for the next epoch: each update would cost the cache
+	} else if a.thinker.wanted() == a.state.Stable.Params {
+		// Other tools or texts wait for the next epoch: each update would cost the cache.
 		return a, a.cfg.checkLimit(id, a.state.Stable)
 	}
 	if err := a.thinker.refresh(a.state); err != nil {
@@ -176,7 +177,9 @@ func (a *Agent) makeTools() (err error) {
 	a.thinker.reader = prompt.Reader{
 		Store: a.store, Put: a.log.Put, Roots: append([]string{a.tools.Workspace}, a.tools.ExtraRoots...),
 		Layers: []*prompt.Layer{
-			{Dir: a.cfg.RulesDir, Of: "this user"}, {Dir: a.cfg.Home.Dir, Of: "this home"}, {Dir: a.tools.Workspace, Of: "the workspace"},
+			{Dir: a.cfg.RulesDir, Of: "this user"},
+			{Dir: a.cfg.Home.Dir, Of: "this home"},
+			{Dir: a.tools.Workspace, Of: "the workspace"},
 		},
 	}
 	if a.tools.Has("USE") {

@@ -24,10 +24,15 @@ func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, 
 	var open, cite []string
 	for _, q := range l.state.Questions {
 		choice, fit := l.state.Fits(q, line, in.moved, l.cfg.People)
-		switch {
-		case q.Room != in.room || fit == mind.Apart || fit != mind.Clear && line.From < l.io(q.Room).history:
+		if q.Room != in.room || fit == mind.Apart {
 			continue
-		case fit == mind.Clear || fit == mind.Bare && !chat.SaidBy(l.path(q.Room), line.Name, q.After, line.From):
+		}
+		cites := fit == mind.Clear
+		if !cites && line.From < l.io(q.Room).history {
+			continue
+		}
+		switch {
+		case cites, fit == mind.Bare && !chat.SaidBy(l.path(q.Room), line.Name, q.After, line.From):
 			return q, choice, true
 		case choice != "":
 			cite = append(cite, q.ID+" "+choice)
@@ -100,7 +105,8 @@ func (l *listener) remind(call string) error {
 func (l *listener) expireQuestions(now time.Time) (out []record) {
 	for _, q := range l.state.Questions {
 		room := l.wakeView().HeardFor(q.Room)
-		if q.Until.IsZero() || now.Before(q.Until) || room == "" {
+		late := !q.Until.IsZero() && !now.Before(q.Until)
+		if !late || room == "" {
 			continue
 		}
 		if r := l.state.Rooms[q.Room]; r != nil && r.Joined {
@@ -108,8 +114,8 @@ func (l *listener) expireQuestions(now time.Time) (out []record) {
 				continue
 			}
 		}
-		const late = "nobody answered %s by %s, which is no consent: %s"
-		text := fmt.Sprintf(late, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
+		const unanswered = "nobody answered %s by %s, which is no consent: %s"
+		text := fmt.Sprintf(unanswered, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
 		out = append(out, l.triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out

@@ -67,8 +67,8 @@ func (c *caller) waits(p pending) bool {
 	return asks && !slices.Contains(c.state.Always, mind.ExactCall(call.Tool, string(args)))
 }
 
-const askedFirst = "People are asked first, in the room you are answering. End your turn: their answer comes in as an " +
-	"entry, and then the output. Do not call it again before."
+const askedFirst = "People are asked first, in the room you are answering. End your turn: " +
+	"their answer comes in as an entry, and then the output. Do not call it again before."
 
 // approvalTime is how long people may approve a call unless Config.AskTime says so. Then it is declined.
 const approvalTime = 7 * 24 * time.Hour

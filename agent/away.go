@@ -70,13 +70,13 @@ func (t *thinker) switchIfAsked() error {
 		if name, asked := w.Of(home.WishModel); asked {
 			name, _ = url.PathUnescape(name)
 			taken, say, err := t.tryModel(name)
-			if err == nil {
-				err = t.happen(event.Model{Use: taken, Text: say})
+			if err != nil {
+				return err
 			}
-			if err == nil {
-				err = t.obeyed(w)
+			if err := t.happen(event.Model{Use: taken, Text: say}); err != nil {
+				return err
 			}
-			return err
+			return t.obeyed(w)
 		}
 	}
 	return nil
@@ -85,7 +85,8 @@ func (t *thinker) switchIfAsked() error {
 // returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
 func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
 	s := t.state
-	if s.Away == "" || s.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience {
+	tried := s.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience
+	if s.Away == "" || tried {
 		return false, nil
 	}
 	t.triedIn, t.triedAt = s.Epoch, time.Now()
@@ -98,7 +99,8 @@ func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turn
 	uses := t.state.Stable.Params.Model
 	wanted := cmp.Or(t.state.Away, uses)
 	for _, model := range models {
-		if model == uses || why != nil && slices.Contains(t.outage.failed, model) {
+		hasFailed := why != nil && slices.Contains(t.outage.failed, model)
+		if model == uses || hasFailed {
 			continue
 		}
 		refused, err := t.try(ctx, model)
@@ -146,11 +148,11 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	if e.Kind == llm.Canceled {
 		return nil // /stop, or the daemon's own end: the loop sees which
 	}
-	refused := e.Kind == llm.Permanent
-	overflow := e.Kind == llm.Overflow
+	refused, overflow := e.Kind == llm.Permanent, e.Kind == llm.Overflow
 	since, most := cmp.Or(t.outage.since, answer.heard), 5*time.Minute
 	left := t.cfg.patience - time.Since(since)
-	if refused || !overflow && left <= 0 {
+	tooLong := !overflow && left <= 0
+	if refused || tooLong {
 		others := append([]string{cmp.Or(t.state.Away, t.state.Stable.Params.Model)}, t.cfg.Fallback...)
 		if turned, err := t.turnTo(ctx, e, others...); turned || err != nil {
 			return err
@@ -158,8 +160,8 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	} else if len(t.cfg.Fallback) > 0 {
 		most = left
 	}
-	noOther := t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away)
-	if overflow || refused && noOther {
+	noOther := refused && (t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away))
+	if overflow || noOther {
 		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
 		return t.pause(e.Error(), say, time.Time{})
 	}

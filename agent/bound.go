@@ -66,13 +66,9 @@ func (f *forgetter) compactNow(set compactor.Settings, share float64) error {
 // forgotten that can be: it says what is too large.
 func (f *forgetter) stuck() error {
 	w := f.thinker.window()
-	why := fmt.Sprintf(
-		"the context cannot be brought under its limit of %d tokens: system prompt and tools have %d, the answer %d, the rest %d",
-		w.Limit,
-		w.Fixed,
-		w.Answer,
-		f.thinker.contextTokens()-w.Fixed-w.Answer,
-	)
+	const text = "the context cannot be brought under its limit of %d tokens: " +
+		"system prompt and tools have %d, the answer %d, the rest %d"
+	why := fmt.Sprintf(text, w.Limit, w.Fixed, w.Answer, f.thinker.contextTokens()-w.Fixed-w.Answer)
 	return f.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
 

@@ -191,7 +191,8 @@ func (c *caller) warnRepeats() error {
 	if c.state.Repeats < 3 {
 		return nil
 	}
-	text := "That was the third identical call in a row with an identical result. Try something else, or say what keeps you."
+	const text = "That was the third identical call in a row with an identical result. " +
+		"Try something else, or say what keeps you."
 	return c.commit(noted("repeat", "identical calls", text))
 }
 

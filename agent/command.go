@@ -38,55 +38,17 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	if io := l.io(room); !early && io.replaced {
 		e.Moved, io.replaced = true, false
 	}
-	var say, goOn string
-	var err error
-	switch line.Command {
-	case "stop":
-		say = "Nothing to stop."
-		var working []string // rooms of children
-		for _, c := range l.state.Working() {
-			working = append(working, c.Room)
-		}
-		if early || l.busy() || len(working) > 0 {
-			say = chat.Stopped
-			goOn = l.caller.jobsGoOn()
-		}
-		e.Relay = l.posting(working...).Posts
-	case "jobs":
-		say = l.caller.jobsLine()
-	case "status":
-		say = l.statusLine()
-	case "budget":
-		book, err := budget.ReadBook(l.cfg.Home, l.store, l.cfg.Budget, time.Now(), l.cfg.Zone)
-		if say = fmt.Sprintf("I cannot tell: %v.", err); err == nil {
-			say = budget.Obey(book, l.id.Self, l.cfg.People, &e, line.Arg)
-		}
-	case "model":
-		if may := l.cfg.Switchers; may != nil && !slices.Contains(may, line.Name) {
-			say = fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", "))
-		} else if e.Model, say, err = l.thinker.tryModel(line.Arg); err != nil {
-			return err
-		}
-	case "forget":
-		e.Forget, say = l.forget(line)
+	say, err := l.obey(&e, line, early)
+	if err != nil {
+		return err
 	}
-	e.Notice = l.notice(say+goOn, room)
-	records := []record{{Event: e}}
+	var note []record
 	if say == chat.Stopped {
-		text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", line.Name)
-		if early {
-			text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
-		}
-		partial := l.thinker.takePartial()
-		if strings.TrimSpace(partial.Text) != "" {
-			text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
-		}
-		note := noted("stop", "stopped by "+line.Name, text)
-		if partial.Text+partial.Reasoning != "" {
-			note.Texts = append(note.Texts, body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
-		}
-		records = append(records, note)
+		say += l.caller.jobsGoOn()
+		note = []record{l.stopNote(room, line, early)}
 	}
+	e.Notice = l.notice(say, room)
+	records := append([]record{{Event: e}}, note...)
 	if err := l.commit(records...); err != nil {
 		return err
 	}
@@ -94,6 +56,58 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 		return l.thinker.release()
 	}
 	return nil
+}
+
+// obey does what a command asks for, as far as its event does not, adds to that, and returns what to answer.
+func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say string, err error) {
+	switch line.Command {
+	case "stop":
+		var working []string // rooms of children
+		for _, c := range l.state.Working() {
+			working = append(working, c.Room)
+		}
+		e.Relay = l.posting(working...).Posts
+		if !early && !l.busy() && len(working) == 0 {
+			return "Nothing to stop.", nil
+		}
+		return chat.Stopped, nil
+	case "jobs":
+		return l.caller.jobsLine(), nil
+	case "status":
+		return l.statusLine(), nil
+	case "budget":
+		book, err := budget.ReadBook(l.cfg.Home, l.store, l.cfg.Budget, time.Now(), l.cfg.Zone)
+		if err != nil {
+			return fmt.Sprintf("I cannot tell: %v.", err), nil
+		}
+		return budget.Obey(book, l.id.Self, l.cfg.People, e, line.Arg), nil
+	case "model":
+		if may := l.cfg.Switchers; may != nil && !slices.Contains(may, line.Name) {
+			return fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", ")), nil
+		}
+		e.Model, say, err = l.thinker.tryModel(line.Arg)
+		return say, err
+	case "forget":
+		e.Forget, say = l.forget(line)
+	}
+	return say, nil
+}
+
+// stopNote tells the model of a /stop, with what it had begun to say.
+func (l *listener) stopNote(room string, line chat.Line, early bool) record {
+	text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", line.Name)
+	if early {
+		text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
+	}
+	partial := l.thinker.takePartial()
+	if strings.TrimSpace(partial.Text) != "" {
+		text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
+	}
+	note := noted("stop", "stopped by "+line.Name, text)
+	if partial.Text+partial.Reasoning != "" {
+		note.Texts = append(note.Texts, body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
+	}
+	return note
 }
 
 // pollCommands looks for commands among all unread lines, and runs them ahead of
@@ -156,8 +170,10 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
 func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
-	return line.Command != "" && l.state.Child(room) == nil && line.From >= l.io(room).history &&
-		(moved || line.From >= l.state.Rooms[room].Began)
+	if line.Command == "" || l.state.Child(room) != nil || line.From < l.io(room).history {
+		return false
+	}
+	return moved || line.From >= l.state.Rooms[room].Began
 }
 
 // forget answers a /forget: which entries of the range are to fade, and what is said.

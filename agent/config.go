@@ -170,7 +170,10 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 // and reports whether any were.
 func (c *Config) restoredFor(err error) bool {
 	at, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) || !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
+	if !ok || !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	if !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
 		return false
 	}
 	var way []string

@@ -134,7 +134,8 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 		f.after = f.thinker.contextTokens()
 		return f.forgot(len(only))
 	}
-	if f.cfg.Forgetting.Mechanical || f.backoff.Waits(time.Now()) && why != byPerson {
+	backsOff := f.backoff.Waits(time.Now()) && why != byPerson
+	if f.cfg.Forgetting.Mechanical || backsOff {
 		return f.swap(job.Mechanical(), f.settings(), why, len(only))
 	}
 	if !f.thinker.canRecord() {

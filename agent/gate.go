@@ -17,8 +17,9 @@ const checkTime = 10 * time.Minute
 // answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
 func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
 	g, reply := c.cfg.Gate, t.reply
-	hooks := c.hooks.Has(hook.Reply)
-	if g.Check == "" && len(g.Schema) == 0 && !hooks || len(reply.Calls) > 0 || reply.Finish == "length" {
+	final := len(reply.Calls) == 0 && reply.Finish != "length"
+	gated := g.Check != "" || len(g.Schema) > 0 || c.hooks.Has(hook.Reply)
+	if !final || !gated {
 		return hook.Verdict{}, nil
 	}
 	text := blobs.Unescape(spoken(reply))
@@ -37,7 +38,7 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 			v = hook.Verdict{Why: fmt.Sprintf("the check `%s` %s", g.Check, v.Why), Broken: !ran}
 		}
 	}
-	if err == nil && !stopped && v.Why == "" {
+	if undecided := v.Why == "" && !stopped; undecided && err == nil {
 		var said hook.Answer
 		said, stopped, err = c.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(c.state.Refusals) > 0})
 		if said.Deny {

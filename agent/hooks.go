@@ -48,7 +48,9 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 			said, last = append(said, blobs.Unescape(e.Text)), e.N
 		}
 	}
-	if u := c.state.Unit(); len(said) == 0 || u != nil && len(u.Calls) > 0 || !c.hooks.Has(hook.Turn) {
+	unit := c.state.Unit()
+	begun := unit != nil && len(unit.Calls) > 0
+	if len(said) == 0 || begun || !c.hooks.Has(hook.Turn) {
 		return false, nil
 	}
 	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})

@@ -193,10 +193,12 @@ func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	}
 	// Offsets mean nothing in another file, and a file may have become another
 	// one behind the cursor, where nothing tells.
-	if !moved && (line.Command != "" || signed) && mind.Covered(r.Own, line.From, line.To) {
+	command := line.Command != ""
+	if !moved && (command || signed) && mind.Covered(r.Own, line.From, line.To) {
 		return true
 	}
-	return (signed || line.Command != "" && line.Tagged && line.From < l.io(room).old.Size()) && slices.Contains(r.Posted, line.Hash)
+	obeyed := command && line.Tagged && line.From < l.io(room).old.Size() // perhaps
+	return (signed || obeyed) && slices.Contains(r.Posted, line.Hash)
 }
 
 // endRun makes an entry of the lines so far. There is none when all of them are the
@@ -226,7 +228,8 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 		return
 	}
 	peers := l.state.Rooms[in.room].AgentTurns >= l.cfg.MaxAgentTurns // have talked enough
-	asleep := agents == heard && peers || !called
+	onlyAgents := agents == heard
+	asleep := !called || onlyAgents && peers
 	if c := l.state.Child(in.room); c != nil { // nothing but a result wakes
 		asleep = !c.Results(e.heard) || peers
 		if slices.ContainsFunc(e.heard, func(line chat.Line) bool { return line.Name != c.Name }) {
@@ -235,7 +238,7 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 	}
 	e.event = event.Inbound{
 		Passage: event.Passed(in.room, from, next), Lines: heard, Own: own, Moved: in.moved,
-		Asleep: asleep && !woken || in.over,
+		Asleep: in.over || asleep && !woken,
 	}
 	first := e.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)
@@ -308,9 +311,11 @@ func (l *listener) readLines(path string, at chat.Cursor, size int) (chat.Batch,
 // over reports whether a line owes nothing any more: a /stop behind it was obeyed, or others have answered it. What
 // wakes this identity alone is nobody else's to answer.
 func (l *listener) over(room string, line chat.Line, moved bool) bool {
-	history := line.From < l.io(room).history && !l.state.Waking(room, line.Hash)
-	if history && l.cfg.Mentions {
-		history = !chat.Mentions(line.Text, l.id.Name)
+	if !moved && line.From < l.state.Rooms[room].Stopped {
+		return true
 	}
-	return history || !moved && line.From < l.state.Rooms[room].Stopped
+	if line.From >= l.io(room).history || l.state.Waking(room, line.Hash) {
+		return false
+	}
+	return !l.cfg.Mentions || !chat.Mentions(line.Text, l.id.Name)
 }

@@ -287,8 +287,8 @@ const (
 	lineBytes  = 150 // about as much an event has in LIFE
 )
 
-// epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or when
-// a resume would have too much to fold.
+// epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or
+// when a resume would have too much to fold.
 func (a *Agent) epochIfDue() error {
 	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
 		return a.thinker.renew("model")

@@ -153,7 +153,8 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 		return answer, failed
 	}
 	waste := rates.Billed(answer.reply.Waste)
-	answer.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0, Tokens: rates.Wasted(r, waste)}
+	answer.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0}
+	answer.lost.Tokens = rates.Wasted(r, waste)
 	kept := err == nil && answer.reply.Finish != "length"
 	if err == nil {
 		answer.cost = rates.Answered(r, answer.reply)

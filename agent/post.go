@@ -75,7 +75,8 @@ func (o *outbox) postOwed() error {
 		if err != nil {
 			continue // it waits now
 		}
-		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at), Torn: p.Torn(chat.Since(path, p.Mark, from))}
+		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at)}
+		posted.Torn = p.Torn(chat.Since(path, p.Mark, from))
 		if err := o.happen(posted); err != nil { // it is no longer owed
 			return err
 		}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -162,8 +161,12 @@ func (l *recorded) checkPosts(id home.Identity, room string) {
 			said = append(said, string(line.Raw))
 			for _, hash := range blobs.Mentions(line.Text) {
 				h, err := l.store.Resolve(hash)
-				if b, rerr := l.store.Get(h); cmp.Or(err, rerr) != nil || string(b.Body) != "ran\n" {
-					l.Errorf("lost: the file of %q: %v, %q", line.Raw, cmp.Or(err, rerr), b.Body)
+				if err != nil {
+					l.Errorf("lost: the file of %q: %v", line.Raw, err)
+					continue
+				}
+				if b, err := l.store.Get(h); err != nil || string(b.Body) != "ran\n" {
+					l.Errorf("lost: the file of %q: %v, %q", line.Raw, err, b.Body)
 				}
 			}
 		}

@@ -27,7 +27,8 @@ func (a *Agent) show(state, tool string) {
 		ContextTokens: a.thinker.contextTokens(), ContextAnswer: params.MaxTokens, ContextLimit: a.thinker.limit(),
 		InputTokens: usage.Input, CachedTokens: usage.Cached, OutputTokens: usage.Output, CostUSD: usage.USD,
 		Beside: status.Beside{
-			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(), Triggers: a.listener.triggers.Status(), Budget: a.thinker.wallet.Shown(a.id.Name, a.cfg.Zone),
+			Trouble: a.trouble(), Warnings: a.cfg.Warnings, SilentSince: a.thinker.silence(),
+			Triggers: a.listener.triggers.Status(), Budget: a.thinker.wallet.Shown(a.id.Name, a.cfg.Zone),
 			Children: len(a.state.Working()), Questions: a.questions(), Jobs: a.caller.runningJobs(),
 		},
 	}
@@ -94,7 +95,8 @@ func (a *Agent) trouble() []string {
 // statusLine answers /status.
 func (a *Agent) statusLine() string {
 	a.show(a.shown.State, a.shown.Tool)
-	return a.shown.Said(a.state.Paused != "", a.busy(), llm.Dollars(a.shown.Model, a.shown.CostUSD), time.Now().In(a.cfg.Zone))
+	cost := llm.Dollars(a.shown.Model, a.shown.CostUSD)
+	return a.shown.Said(a.state.Paused != "", a.busy(), cost, time.Now().In(a.cfg.Zone))
 }
 
 // questions are what people are asked, for the status.

@@ -158,9 +158,13 @@ func (l *listener) endJobs() error {
 func (l *listener) lostChildren(now time.Time) (out []record) {
 	for _, c := range l.state.Working() {
 		why := l.team.Lost(c.Name)
+		told := mind.Awaits(l.state.Wakes, c.Name) > 0
+		if why == nil || told {
+			continue
+		}
 		owed := slices.ContainsFunc(l.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
 		stopped := why == children.ErrStopped
-		if why == nil || mind.Awaits(l.state.Wakes, c.Name) > 0 || stopped && (owed || !l.heardAll(c.Room)) {
+		if stopped && (owed || !l.heardAll(c.Room)) {
 			continue
 		}
 		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}

@@ -30,14 +30,17 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 		return "", "", err
 	}
 	model := c.modelOf(s)
-	if info, _ := c.cfg.Known.Of(model); s.USD != "" && info.Miss == 0 && !c.cfg.Offline && !c.cfg.Budget.AllowUnpriced {
-		return "", "", fmt.Errorf(
-			"usd: nobody has told what the model %s costs, so it can be held to no limit: leave usd out, or tell a person",
-			model,
-		)
+	info, _ := c.cfg.Known.Of(model)
+	unpriced := info.Miss == 0 && !c.cfg.Offline
+	if s.USD != "" && unpriced && !c.cfg.Budget.AllowUnpriced {
+		const text = "usd: nobody has told what the model %s costs, so it can be held to no limit: " +
+			"leave usd out, or tell a person"
+		return "", "", fmt.Errorf(text, model)
 	}
-	_, err = hook.ReadSchema(json.RawMessage(s.Schema))
-	if err := cmp.Or(err, c.tools.MayRun("check", s.Check)); err != nil {
+	if _, err := hook.ReadSchema(json.RawMessage(s.Schema)); err != nil {
+		return "", "", err
+	}
+	if err := c.tools.MayRun("check", s.Check); err != nil {
 		return "", "", err
 	}
 	name, room = c.begets().NameFor(call)
@@ -50,7 +53,7 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 	return name, room, nil
 }
 
-// Spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
+// spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
 func (c *caller) spawn(call string, s tools.Child) (string, error) {
 	i := slices.IndexFunc(c.state.Children, func(child mind.Child) bool { return child.Call == call })
 	if i < 0 {
@@ -61,7 +64,10 @@ func (c *caller) spawn(call string, s tools.Child) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := inOrder(c.outbox.postOwed, func() error { return c.cfg.Home.Subscribe(c.id, child.Room) }); err != nil {
+	if err := c.outbox.postOwed(); err != nil {
+		return "", err
+	}
+	if err := c.cfg.Home.Subscribe(c.id, child.Room); err != nil {
 		return "", err
 	}
 	c.leaveOld()
@@ -92,7 +98,9 @@ func (c *caller) leaveOld() {
 
 // concludeIfDue says of work that ended without a result that it has failed.
 func (c *caller) concludeIfDue() (due bool, err error) {
-	if owed := c.state.Owed(); !c.state.Concludes() || owed.Answer || len(owed.Calls) > 0 || c.awaits() {
+	owed := c.state.Owed()
+	goesOn := owed.Answer || len(owed.Calls) > 0 || c.awaits()
+	if !c.state.Concludes() || goesOn {
 		return false, nil
 	}
 	why := cmp.Or(c.state.Paused, "the work ended without a result")

@@ -60,7 +60,9 @@ func (t *thinker) goOn() error {
 	if strings.Contains(t.state.Paused, budget.Line{Of: budget.Month}.Key()) {
 		months = 1
 	}
-	if until := t.state.Until; until.IsZero() || now.Before(until) && until.Before(now.AddDate(0, months, 2)) {
+	until := t.state.Until
+	ahead := now.Before(until) && until.Before(now.AddDate(0, months, 2))
+	if until.IsZero() || ahead {
 		return nil
 	}
 	return t.happen(event.Resumed{Version: lethe.Version, Why: "budget"})

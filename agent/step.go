@@ -34,10 +34,10 @@ func (a *Agent) step(ctx context.Context) error {
 			return err
 		}
 	}
-	if last && err != nil && llm.KindOf(err) != llm.Canceled {
-		return a.outOfSteps()
-	}
 	if err != nil {
+		if last && llm.KindOf(err) != llm.Canceled {
+			return a.outOfSteps()
+		}
 		return a.failed(ctx, t, err)
 	}
 	a.thinker.answered()
@@ -108,8 +108,8 @@ func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, 
 // The note before the answer that ends a turn at its bound.
 const (
 	lastGist   = "the last answer of a turn"
-	lastAnswer = "This turn has reached its bound of model calls: your next answer is its last. Call no tools. Tell the people " +
-		"there what is done, what is left, and that you go on when they say something."
+	lastAnswer = "This turn has reached its bound of model calls: your next answer is its last. Call no tools. " +
+		"Tell the people there what is done, what is left, and that you go on when they say something."
 )
 
 // outOfSteps ends a turn that has made too many calls of the model.
