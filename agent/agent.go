@@ -9,23 +9,29 @@
 // goroutine goes on listening for commands, and it alone writes the log and
 // changes the state. Blobs are written before the lines that name them, and both are
 // durable before the next line and before effects; so whatever kill -9 or a power loss leaves
-// behind, Open finds what was decided, and Run pays what is owed.
+// behind, Open finds what was decided, and Run does what is owed.
 //
-// To read it, begin here and with loop.go, whose advance is one round of the loop:
+// The Agent has the loop (loop.go, step.go) and five parts, each with its own fields:
 //
-//   - fireDue (source.go) records what wakes the identity by itself
-//   - settle (rooms.go) pays what is owed: posts to rooms, results of calls
-//   - checkFiles (files.go) notices what people edited
-//   - listen (listen.go, command.go) takes in what was said, and runs commands
-//   - epochIfDue (record.go) and compactIfDue (forget.go, bound.go) keep the log
-//     short to resume and the request within its limit
-//   - step (step.go) asks the model (model.go), after a hint at what has faded
-//     (hints.go), records its reply, and runs its calls (calls.go)
+//   - listener takes in what is said, obeys commands, finds answers to questions, and asks what wakes the identity by
+//     itself (listen.go, rooms.go, command.go, answer.go, source.go)
+//   - caller runs calls: hooks and people are asked, the intent is recorded, the tool runs, the result is recorded
+//     (calls.go, intent.go, ask.go, hooks.go, gate.go, spawn.go, jobs.go)
+//   - forgetter keeps requests within their limit (forget.go, bound.go)
+//   - thinker renders requests, asks the model and pays for it (request.go, model.go, outage.go, away.go, spend.go,
+//     hints.go)
+//   - keeper has the identity's own files and people's edits of them (files.go)
 //
-// All of them write through commit (package journal), which hands each event to the fold of
-// package mind. Only what begins a new epoch changes the state by other means:
-// compactions (swap in forget.go), edits (applyEdit in files.go), other parameters
-// (renew in record.go).
+// A part sees the identity through its view (view.go): the State, which it only reads, and commit, the one door
+// through which it changes the State. A part calls those below it in this list, and keeper calls thinker. Lines that
+// are owed to rooms go out by the outbox (post.go). What parts ask of the loop is the interface loop: above all during,
+// which runs something beside it.
+//
+// To read it, begin with advance in loop.go, which is one round, and step in step.go, which is one call of the model.
+//
+// Commit (package journal) writes events and hands them to the fold of package mind. Only what begins a new epoch
+// changes the State by other methods of its own: compactions (swap in forget.go), edits (applyEdit in files.go), other
+// parameters (renew in request.go).
 package agent
 
 import (
@@ -57,7 +63,7 @@ type Model interface {
 	Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error)
 }
 
-// Agent is a running identity.
+// Agent is a running identity: the loop, the journal and the State, which its view holds, and its parts.
 type Agent struct {
 	*view
 	outbox    *outbox
@@ -149,19 +155,6 @@ func newAgent(id home.Identity, cfg *Config) *Agent {
 	return a
 }
 
-// happened is told of each line of the log.
-func (a *Agent) happened(e life.Event) {
-	if io := a.listener.rooms[e.Get("room")]; io != nil {
-		io.readAhead = nil // the state's cursor knows better now
-	}
-	if a.cfg.Tell != nil {
-		a.cfg.Tell(a.id, e)
-	}
-}
-
-// Close releases the lock and the log. Run calls it too.
-func (a *Agent) Close() error { return a.log.Close() }
-
 // makeTools makes the tools, and what wakes the identity by itself, as far as it is configured.
 func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
@@ -200,19 +193,32 @@ func (a *Agent) makeTools() (err error) {
 	return nil
 }
 
-// minPage is how many weighted characters a page of an original shows at least, of however many
-// that are asked for at once.
-const minPage = 200
-
-// weightOf is what a text weighs as the result of a call.
-func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }
-
-// Join has a team run the identity's children.
-func (a *Agent) Join(t *children.Team) { a.team = t }
-
 // startIndexer begins to keep the index.
 func (a *Agent) startIndexer() {
 	a.thinker.indexer = recall.Keep(recall.Open(a.id.RecallPath(), a.caller.reach.Owns, a.cfg.Log), a.store, a.id.LIFE())
 	a.caller.reach.Index = a.thinker.indexer
 	a.thinker.indexIfFaded()
 }
+
+// happened is told of each line of the log.
+func (a *Agent) happened(e life.Event) {
+	if io := a.listener.rooms[e.Get("room")]; io != nil {
+		io.readAhead = nil // the state's cursor knows better now
+	}
+	if a.cfg.Tell != nil {
+		a.cfg.Tell(a.id, e)
+	}
+}
+
+// Join has a team run the identity's children.
+func (a *Agent) Join(t *children.Team) { a.team = t }
+
+// Close releases the lock and the log. Run calls it too.
+func (a *Agent) Close() error { return a.log.Close() }
+
+// minPage is how many weighted characters a page of an original shows at least, of however many
+// that are asked for at once.
+const minPage = 200
+
+// weightOf is what a text weighs as the result of a call.
+func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }

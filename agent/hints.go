@@ -14,6 +14,14 @@ import (
 	"lethe/mind"
 )
 
+// Recall says how an identity is reminded of what it has forgotten.
+type Recall struct {
+	NoHints bool // no hints by themselves; RECALL stays
+	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
+	// not found by then is not hinted at.
+	HintTime time.Duration
+}
+
 // hintTime is no longer than a model call varies by anyway.
 const hintTime = 250 * time.Millisecond
 
@@ -64,12 +72,4 @@ func (t *thinker) indexIfFaded() {
 	if t.state.Epoch > 0 || len(t.state.Faded) > 0 {
 		t.indexer.Stale()
 	}
-}
-
-// Recall says how an identity is reminded of what it has forgotten.
-type Recall struct {
-	NoHints bool // no hints by themselves; RECALL stays
-	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
-	// not found by then is not hinted at.
-	HintTime time.Duration
 }

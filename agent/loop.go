@@ -46,16 +46,6 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	}
 }
 
-// leave stops all that runs beside the loop.
-func (a *Agent) leave(err error) {
-	a.listener.stop()
-	a.tools.StopJobs()
-	a.thinker.indexer.Stop()
-	a.forgetter.stop()
-	a.cfg.restoredFor(err) // so that it can be opened again
-	a.showEnd(err)
-}
-
 // begin brings the life up to date: the crash that may have happened, the files
 // that somebody may have edited, the debts.
 func (a *Agent) begin() error {
@@ -156,9 +146,7 @@ func (a *Agent) Wake() { a.listener.wake() }
 
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
-	if !a.state.Owes {
-		a.thinker.outage.money = ""
-	}
+	a.thinker.idle()
 	a.showResting()
 	return a.keeper.writeIfDue()
 }
@@ -191,6 +179,16 @@ func (a *Agent) end(why string) error {
 		return err
 	}
 	return a.obeyed(home.WishStop)
+}
+
+// leave stops all that runs beside the loop.
+func (a *Agent) leave(err error) {
+	a.listener.stop()
+	a.tools.StopJobs()
+	a.thinker.indexer.Stop()
+	a.forgetter.stop()
+	a.cfg.restoredFor(err) // so that it can be opened again
+	a.showEnd(err)
 }
 
 // during runs f beside the agent's goroutine, which goes on listening for
@@ -259,27 +257,6 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// Compact has the identity forget now, as far as its settings say, and waits for
-// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
-func (a *Agent) Compact(ctx context.Context, keep string) error {
-	if err := a.caller.finishPending(); err != nil {
-		return err
-	}
-	if err := a.forgetter.beginWished(ctx, keep); err != nil {
-		return err
-	}
-	if job := a.forgetter.job; job != nil {
-		<-job.Done
-		if err := errors.Join(a.forgetter.finish(job), ctx.Err()); err != nil {
-			return err
-		}
-	}
-	if a.thinker.outage.noSpace != nil {
-		return a.thinker.outage.noSpace
-	}
-	return a.keeper.writeContext()
-}
-
 // A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
 // snapshots together weigh no more than the events, however long the context is.
 const (
@@ -300,4 +277,25 @@ func (a *Agent) epochIfDue() error {
 		return a.thinker.epoch("count")
 	}
 	return nil
+}
+
+// Compact has the identity forget now, as far as its settings say, and waits for
+// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
+func (a *Agent) Compact(ctx context.Context, keep string) error {
+	if err := a.caller.finishPending(); err != nil {
+		return err
+	}
+	if err := a.forgetter.beginWished(ctx, keep); err != nil {
+		return err
+	}
+	if job := a.forgetter.job; job != nil {
+		<-job.Done
+		if err := errors.Join(a.forgetter.finish(job), ctx.Err()); err != nil {
+			return err
+		}
+	}
+	if a.thinker.outage.noSpace != nil {
+		return a.thinker.outage.noSpace
+	}
+	return a.keeper.writeContext()
 }

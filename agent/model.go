@@ -11,7 +11,6 @@ import (
 	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/compactor/recall"
-	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/life/event"
 	"lethe/mind"
@@ -39,98 +38,6 @@ type thinker struct {
 
 	indexer       *recall.Keeper // nil while the identity does not run
 	hintedThrough int            // the newest entry that a hint was looked up for
-}
-
-// outage is how long the model could not be asked.
-type outage struct {
-	since   time.Time
-	retryAt time.Time // when it is asked again
-	noSpace error     // why an answer could not be written down; nil when it could
-	money   string    // what the budget is put aside for; "" when there is enough
-	failed  []string  // models that another one stood in for since the last reply
-}
-
-// again has the model asked again: after twice the time for which it could not be, within bounds.
-func (o *outage) again(least, most time.Duration) (wait time.Duration) {
-	now := time.Now()
-	if o.since.IsZero() {
-		o.since = now
-	}
-	wait = min(max(2*now.Sub(o.since), least), most)
-	o.retryAt = now.Add(wait)
-	return wait
-}
-
-// waitsFor says, to people, why the model is not asked; it is empty when there is room.
-func (o outage) waitsFor() string {
-	switch {
-	case o.noSpace != nil:
-		return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
-	case o.money != "":
-		return "the model is asked when calls under way have ended: " + o.money
-	}
-	return ""
-}
-
-// rests reports whether the model is not to be asked yet, since it could not be the last time.
-func (t *thinker) rests() bool { return time.Now().Before(t.outage.retryAt) }
-
-// askAtOnce ends a rest.
-func (t *thinker) askAtOnce() { t.outage.retryAt = time.Time{} }
-
-// nextTry is when a rest ends that something waits for; zero when nothing does.
-func (t *thinker) nextTry() (at time.Time) {
-	if t.state.Owed().Answer || t.outage.noSpace != nil {
-		at = t.outage.retryAt
-	}
-	return at
-}
-
-// lookForSpace looks from time to time whether a disk that was full has space again.
-func (t *thinker) lookForSpace() {
-	if t.outage.noSpace != nil && !t.rests() {
-		t.canRecord()
-	}
-}
-
-// answered notes that the model has answered.
-func (t *thinker) answered() { t.outage, t.streamed = outage{}, streamed{} }
-
-// observe learns from what the provider has counted how much requests have.
-func (t *thinker) observe(answer thought) {
-	counted := answer.reply.Usage.Input
-	t.estimate = t.estimate.Observe(answer.weight, counted)
-	if counted > 0 {
-		t.counted = budget.Count(answer.asked, answer.weight, counted)
-	}
-}
-
-// takePartial returns what has come of an answer that was cut off, without the beginning of a key at its end.
-func (t *thinker) takePartial() mind.Answer {
-	got := &t.streamed
-	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}
-	t.streamed = streamed{}
-	return partial
-}
-
-// thought is what came of asking the model.
-type thought struct {
-	reply  llm.Reply
-	asked  llm.Request
-	weight int              // of the request
-	cost   event.Tokens     // of the reply
-	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
-	call   *budget.Attempts // whose hold the reply pays
-	heard  time.Time        // the last piece of an answer, or when the first was awaited
-}
-
-// drop says that no line will tell of the reply: what it has cost is lost.
-func (t *thought) drop() error {
-	t.lost.Calls++
-	t.lost.Add(t.cost)
-	err := t.call.End(t.lost.Tokens, false)
-	t.lost.Tokens = t.call.Note(t.lost.Tokens, 0)
-	return err
 }
 
 // think calls the model, and listens for commands meanwhile.
@@ -171,47 +78,24 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	return answer, err
 }
 
-// quietAfter is for how long nothing may come of an answer before people are told.
-// What only keeps the connection alive is nothing.
-const quietAfter = 20 * time.Second
-
-// piece notes that something has come of an answer, or that it is awaited.
-func (t *thinker) piece() {
-	now := time.Now()
-	t.lastPiece.Store(&now)
+// thought is what came of asking the model.
+type thought struct {
+	reply  llm.Reply
+	asked  llm.Request
+	weight int              // of the request
+	cost   event.Tokens     // of the reply
+	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
+	call   *budget.Attempts // whose hold the reply pays
+	heard  time.Time        // the last piece of an answer, or when the first was awaited
 }
 
-// silence is since when nothing has come of an answer that is awaited, once it is long.
-func (t *thinker) silence() (since time.Time) {
-	if last := t.lastPiece.Load(); last != nil && time.Since(*last) >= t.cfg.quiet {
-		since = last.UTC()
-	}
-	return since
-}
-
-// An answer with its blobs and lines needs this much of the disk, in bytes. While
-// there is less, the disk is looked at from time to time.
-const (
-	answerBytes  = 1 << 20
-	diskInterval = 5 * time.Second
-)
-
-// writable returns why an answer of the model could not be written down now. Any goroutine may call it.
-func (t *thinker) writable() error { return durable.Space(t.id.Dir, answerBytes) }
-
-// canRecord reports whether the model may be asked: an answer that could not be
-// written down would be paid for, thrown away and asked for again.
-func (t *thinker) canRecord() bool {
-	was := t.outage.noSpace
-	t.outage.noSpace = t.writable()
-	if t.outage.noSpace == nil {
-		return true
-	}
-	t.outage.retryAt = time.Now().Add(diskInterval)
-	if was == nil {
-		t.cfg.Log.Error(t.outage.waitsFor())
-	}
-	return false
+// drop says that no line will tell of the reply: what it has cost is lost.
+func (t *thought) drop() error {
+	t.lost.Calls++
+	t.lost.Add(t.cost)
+	err := t.call.End(t.lost.Tokens, false)
+	t.lost.Tokens = t.call.Note(t.lost.Tokens, 0)
+	return err
 }
 
 // stream returns what takes the pieces of a reply as they stream, from the goroutine
@@ -244,3 +128,41 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 
 // streamed is what has come of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
+
+// takePartial returns what has come of an answer that was cut off, without the beginning of a key at its end.
+func (t *thinker) takePartial() mind.Answer {
+	got := &t.streamed
+	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}
+	t.streamed = streamed{}
+	return partial
+}
+
+// piece notes that something has come of an answer, or that it is awaited.
+func (t *thinker) piece() {
+	now := time.Now()
+	t.lastPiece.Store(&now)
+}
+
+// quietAfter is for how long nothing may come of an answer before people are told.
+// What only keeps the connection alive is nothing.
+const quietAfter = 20 * time.Second
+
+// silence is since when nothing has come of an answer that is awaited, once it is long.
+func (t *thinker) silence() (since time.Time) {
+	if last := t.lastPiece.Load(); last != nil && time.Since(*last) >= t.cfg.quiet {
+		since = last.UTC()
+	}
+	return since
+}
+
+// answered notes that the model has answered.
+func (t *thinker) answered() { t.outage, t.streamed = outage{}, streamed{} }
+
+// observe learns from what the provider has counted how much requests have.
+func (t *thinker) observe(answer thought) {
+	counted := answer.reply.Usage.Input
+	t.estimate = t.estimate.Observe(answer.weight, counted)
+	if counted > 0 {
+		t.counted = budget.Count(answer.asked, answer.weight, counted)
+	}
+}

@@ -24,33 +24,6 @@ type closedRoom struct {
 	retryAt time.Time
 }
 
-// noteWrite notes whether a room can be written; where it cannot, when it is tried again.
-func (o *outbox) noteWrite(room string, err error) {
-	if err == nil {
-		delete(o.closed, room)
-		return
-	}
-	if o.closed[room] == nil {
-		o.closed[room] = &closedRoom{}
-	}
-	closed := o.closed[room]
-	if why := err.Error(); closed.why != why {
-		closed.why = why
-		const waits = "a room cannot be written; what is to be said there waits, and everything else goes on"
-		o.cfg.Log.Warn(waits, "room", room, "error", err)
-	}
-	closed.wait = min(max(2*closed.wait, time.Second), time.Minute)
-	closed.retryAt = time.Now().Add(closed.wait)
-}
-
-// nextPost is when a line that waits is tried again; zero when none does.
-func (o *outbox) nextPost() (at time.Time) {
-	for _, closed := range o.closed {
-		at = wake.Sooner(at, closed.retryAt)
-	}
-	return at
-}
-
 // postOwed appends what is owed to rooms, each line exactly once. What a room does
 // not take waits, and what comes after it there waits behind it.
 func (o *outbox) postOwed() error {
@@ -87,6 +60,39 @@ func (o *outbox) postOwed() error {
 	return nil
 }
 
+// mustWait reports whether a room that could not be written is left alone for now.
+func (o *outbox) mustWait(room string) bool {
+	closed := o.closed[room]
+	return closed != nil && time.Now().Before(closed.retryAt)
+}
+
+// noteWrite notes whether a room can be written; where it cannot, when it is tried again.
+func (o *outbox) noteWrite(room string, err error) {
+	if err == nil {
+		delete(o.closed, room)
+		return
+	}
+	if o.closed[room] == nil {
+		o.closed[room] = &closedRoom{}
+	}
+	closed := o.closed[room]
+	if why := err.Error(); closed.why != why {
+		closed.why = why
+		const waits = "a room cannot be written; what is to be said there waits, and everything else goes on"
+		o.cfg.Log.Warn(waits, "room", room, "error", err)
+	}
+	closed.wait = min(max(2*closed.wait, time.Second), time.Minute)
+	closed.retryAt = time.Now().Add(closed.wait)
+}
+
+// nextPost is when a line that waits is tried again; zero when none does.
+func (o *outbox) nextPost() (at time.Time) {
+	for _, closed := range o.closed {
+		at = wake.Sooner(at, closed.retryAt)
+	}
+	return at
+}
+
 // saidIn tells what became of a post that the log has fixed.
 func (o *outbox) saidIn(call, room string) string {
 	if slices.ContainsFunc(o.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call && p.Room == room }) {
@@ -99,12 +105,6 @@ func (o *outbox) saidIn(call, room string) string {
 		return fmt.Sprintf(later, room, why)
 	}
 	return "said in room " + room
-}
-
-// mustWait reports whether a room that could not be written is left alone for now.
-func (o *outbox) mustWait(room string) bool {
-	closed := o.closed[room]
-	return closed != nil && time.Now().Before(closed.retryAt)
 }
 
 // callChild lets the child of a room work, if there is one: something was said to it.

@@ -11,6 +11,52 @@ import (
 	"lethe/mind"
 )
 
+// request renders the next call to the model.
+func (t *thinker) request() llm.Request { return t.rendering.Request(t.state, t.tail()) }
+
+// contextTokens estimates the next request.
+func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.state, t.tail(), t.estimate) }
+
+// tail is what goes last in the classic order; nothing in the default one.
+func (t *thinker) tail() string {
+	if t.state.Stable.Params.Order != mind.OrderTail {
+		return ""
+	}
+	return t.frame().Tail(t.state.Stable)
+}
+
+// limit is the largest request in tokens, its answer included.
+func (t *thinker) limit() int {
+	return prompt.Limit(t.state, prompt.Bound(t.cfg.Known, t.state.Stable.Params.Model, t.cfg.ContextLimit))
+}
+
+// window divides the limit.
+func (t *thinker) window() compactor.Window {
+	return prompt.Window(t.estimate, t.state.Stable, t.limit())
+}
+
+// batchChars is how many weighted characters the results of one unit, or one batch of
+// room lines, may bring into the context.
+func (t *thinker) batchChars() int { return t.estimate.Chars(t.window().Batch()) }
+
+// shownOf returns how much of a note is shown; 0 for all.
+func (t *thinker) shownOf(text body) int {
+	weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
+	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.batchChars(), weigh)
+}
+
+// frame is what a request has beside the state.
+func (t *thinker) frame() prompt.Frame {
+	return prompt.Frame{
+		ID:       t.id,
+		Life:     t.log.Log,
+		Lines:    t.cfg.LifeLines,
+		Limit:    t.limit(),
+		Estimate: t.estimate,
+		Log:      t.cfg.Log,
+	}
+}
+
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
 func (t *thinker) epoch(why string, before ...record) error {
 	defer t.indexIfFaded() // or was cut out by a person
@@ -70,49 +116,3 @@ func (t *thinker) refresh(s *mind.State) error {
 }
 
 func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.state) }
-
-// shownOf returns how much of a note is shown; 0 for all.
-func (t *thinker) shownOf(text body) int {
-	weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
-	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.batchChars(), weigh)
-}
-
-// frame is what a request has beside the state.
-func (t *thinker) frame() prompt.Frame {
-	return prompt.Frame{
-		ID:       t.id,
-		Life:     t.log.Log,
-		Lines:    t.cfg.LifeLines,
-		Limit:    t.limit(),
-		Estimate: t.estimate,
-		Log:      t.cfg.Log,
-	}
-}
-
-// limit is the largest request in tokens, its answer included.
-func (t *thinker) limit() int {
-	return prompt.Limit(t.state, prompt.Bound(t.cfg.Known, t.state.Stable.Params.Model, t.cfg.ContextLimit))
-}
-
-// contextTokens estimates the next request.
-func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.state, t.tail(), t.estimate) }
-
-// request renders the next call to the model.
-func (t *thinker) request() llm.Request { return t.rendering.Request(t.state, t.tail()) }
-
-// tail is what goes last in the classic order; nothing in the default one.
-func (t *thinker) tail() string {
-	if t.state.Stable.Params.Order != mind.OrderTail {
-		return ""
-	}
-	return t.frame().Tail(t.state.Stable)
-}
-
-// window divides the limit.
-func (t *thinker) window() compactor.Window {
-	return prompt.Window(t.estimate, t.state.Stable, t.limit())
-}
-
-// batchChars is how many weighted characters the results of one unit, or one batch of
-// room lines, may bring into the context.
-func (t *thinker) batchChars() int { return t.estimate.Chars(t.window().Batch()) }

@@ -18,6 +18,16 @@ import (
 	"lethe/mind"
 )
 
+type (
+	record = journal.Record
+	body   = journal.Text
+)
+
+// noted is a note to the model.
+func noted(why, gist, text string, kept ...body) record {
+	return journal.Told(event.Note{Why: why}, gist, text, kept...)
+}
+
 // view is what every part sees of the identity. Parts read the State and change it through commit alone: it writes
 // what happens into LIFE, and the fold puts it into the State.
 type view struct {
@@ -47,12 +57,18 @@ type loop interface {
 	statusLine() string
 }
 
-// people are the rooms in which somebody waits for an answer, or else all in which people may be.
-func (v *view) people() []string {
-	if rooms := v.audience(); len(rooms) > 0 {
-		return rooms
+// commit makes records happen, together; see journal.Commit.
+func (v *view) commit(records ...record) error { return v.log.Commit(records...) }
+
+// happen records one event.
+func (v *view) happen(e event.Event) error { return v.commit(record{Event: e}) }
+
+// tell records a note about a text, once for each version of it.
+func (v *view) tell(why string, about mind.Text, gist, note string) error {
+	if v.state.Knows(about) {
+		return nil
 	}
-	return v.company()
+	return v.commit(journal.Told(event.Note{Why: why, File: about.Version()}, gist, note))
 }
 
 // pause stops asking until a person acts, or until a time if there is one, and says so where
@@ -69,36 +85,6 @@ func (v *view) pause(why, say string, until time.Time) error {
 	}
 	return v.happen(event.Paused{Why: why, Until: until, Notice: v.notice(say, rooms...)})
 }
-
-// audience is where a final text goes: the rooms that wait for it and are still
-// heard, and that where a child's work comes from.
-func (v *view) audience() []string {
-	joined := v.joined()
-	if v.state.Works() {
-		joined = append(joined, v.state.Task.Room)
-	}
-	return slices.DeleteFunc(v.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
-}
-
-func (v *view) path(room string) string { return v.cfg.Home.Room(room) }
-
-// joined returns the rooms that are heard, sorted.
-func (v *view) joined() []string {
-	var out []string
-	for name, r := range v.state.Rooms {
-		if r.Joined {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// commit makes records happen, together; see journal.Commit.
-func (v *view) commit(records ...record) error { return v.log.Commit(records...) }
-
-// happen records one event.
-func (v *view) happen(e event.Event) error { return v.commit(record{Event: e}) }
 
 // posting fixes when and where a line is posted.
 func (v *view) posting(rooms ...string) event.Posting {
@@ -124,24 +110,47 @@ func (v *view) notify(rooms ...string) []string {
 	return chat.Notify(v.cfg.Notify, "", rooms...)
 }
 
-// wished reports whether a wish without an argument was there when the wishes were read.
-func (v *view) wished(w home.Wish) bool { return slices.Contains(v.wishes, w) }
+func (v *view) path(room string) string { return v.cfg.Home.Room(room) }
 
-// obeyed removes a wish that the identity has obeyed.
-func (v *view) obeyed(w home.Wish) error {
-	v.wishes = slices.DeleteFunc(v.wishes, func(other home.Wish) bool { return other == w })
-	return w.Drop(v.id)
-}
-
-// busy reports whether anything is owed that /stop would clear.
-func (v *view) busy() bool {
-	return v.state.Owes || len(v.state.Owed().Calls) > 0 || len(v.state.Approved) > 0 || len(v.state.Waiting) > 0
+// joined returns the rooms that are heard, sorted.
+func (v *view) joined() []string {
+	var out []string
+	for name, r := range v.state.Rooms {
+		if r.Joined {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // company are the rooms that are heard but for those of its children, to whom every
 // line is work.
 func (v *view) company() []string {
 	return slices.DeleteFunc(v.joined(), func(room string) bool { return v.state.Child(room) != nil })
+}
+
+// audience is where a final text goes: the rooms that wait for it and are still
+// heard, and that where a child's work comes from.
+func (v *view) audience() []string {
+	joined := v.joined()
+	if v.state.Works() {
+		joined = append(joined, v.state.Task.Room)
+	}
+	return slices.DeleteFunc(v.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
+}
+
+// people are the rooms in which somebody waits for an answer, or else all in which people may be.
+func (v *view) people() []string {
+	if rooms := v.audience(); len(rooms) > 0 {
+		return rooms
+	}
+	return v.company()
+}
+
+// busy reports whether anything is owed that /stop would clear.
+func (v *view) busy() bool {
+	return v.state.Owes || len(v.state.Owed().Calls) > 0 || len(v.state.Approved) > 0 || len(v.state.Waiting) > 0
 }
 
 // stopReason is why the identity should stop, as far as it has looked, or "".
@@ -155,20 +164,11 @@ func (v *view) stopReason(ctx context.Context) string {
 	return ""
 }
 
-// tell records a note about a text, once for each version of it.
-func (v *view) tell(why string, about mind.Text, gist, note string) error {
-	if v.state.Knows(about) {
-		return nil
-	}
-	return v.commit(journal.Told(event.Note{Why: why, File: about.Version()}, gist, note))
-}
+// wished reports whether a wish without an argument was there when the wishes were read.
+func (v *view) wished(w home.Wish) bool { return slices.Contains(v.wishes, w) }
 
-type (
-	record = journal.Record
-	body   = journal.Text
-)
-
-// noted is a note to the model.
-func noted(why, gist, text string, kept ...body) record {
-	return journal.Told(event.Note{Why: why}, gist, text, kept...)
+// obeyed removes a wish that the identity has obeyed.
+func (v *view) obeyed(w home.Wish) error {
+	v.wishes = slices.DeleteFunc(v.wishes, func(other home.Wish) bool { return other == w })
+	return w.Drop(v.id)
 }

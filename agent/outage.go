@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/llm"
+	"lethe/internal/durable"
+	"lethe/life/event"
+)
+
+// outage is how long the model could not be asked.
+type outage struct {
+	since   time.Time
+	retryAt time.Time // when it is asked again
+	noSpace error     // why an answer could not be written down; nil when it could
+	money   string    // what the budget is put aside for; "" when there is enough
+	failed  []string  // models that another one stood in for since the last reply
+}
+
+// again has the model asked again: after twice the time for which it could not be, within bounds.
+func (o *outage) again(least, most time.Duration) (wait time.Duration) {
+	now := time.Now()
+	if o.since.IsZero() {
+		o.since = now
+	}
+	wait = min(max(2*now.Sub(o.since), least), most)
+	o.retryAt = now.Add(wait)
+	return wait
+}
+
+// waitsFor says, to people, why the model is not asked; it is empty when there is room.
+func (o outage) waitsFor() string {
+	switch {
+	case o.noSpace != nil:
+		return "the model is not asked until its answer can be written down: " + o.noSpace.Error()
+	case o.money != "":
+		return "the model is asked when calls under way have ended: " + o.money
+	}
+	return ""
+}
+
+// rests reports whether the model is not to be asked yet, since it could not be the last time.
+func (t *thinker) rests() bool { return time.Now().Before(t.outage.retryAt) }
+
+// askAtOnce ends a rest.
+func (t *thinker) askAtOnce() { t.outage.retryAt = time.Time{} }
+
+// idle notes that nothing is done. Where nothing is asked, nothing waits for money.
+func (t *thinker) idle() {
+	if !t.state.Owes {
+		t.outage.money = ""
+	}
+}
+
+// nextTry is when a rest ends that something waits for; zero when nothing does.
+func (t *thinker) nextTry() (at time.Time) {
+	if t.state.Owed().Answer || t.outage.noSpace != nil {
+		at = t.outage.retryAt
+	}
+	return at
+}
+
+// An answer with its blobs and lines needs this much of the disk, in bytes. While
+// there is less, the disk is looked at from time to time.
+const (
+	answerBytes  = 1 << 20
+	diskInterval = 5 * time.Second
+)
+
+// writable returns why an answer of the model could not be written down now. Any goroutine may call it.
+func (t *thinker) writable() error { return durable.Space(t.id.Dir, answerBytes) }
+
+// canRecord reports whether the model may be asked: an answer that could not be
+// written down would be paid for, thrown away and asked for again.
+func (t *thinker) canRecord() bool {
+	was := t.outage.noSpace
+	t.outage.noSpace = t.writable()
+	if t.outage.noSpace == nil {
+		return true
+	}
+	t.outage.retryAt = time.Now().Add(diskInterval)
+	if was == nil {
+		t.cfg.Log.Error(t.outage.waitsFor())
+	}
+	return false
+}
+
+// lookForSpace looks from time to time whether a disk that was full has space again.
+func (t *thinker) lookForSpace() {
+	if t.outage.noSpace != nil && !t.rests() {
+		t.canRecord()
+	}
+}
+
+// failed decides what a call without a reply means: another model stands in, people are told, or it is asked again.
+func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
+	if unpaid, err := t.unpaid(err); unpaid || err != nil {
+		return err
+	}
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err // not the model's: the log, the disk
+	}
+	if e.Kind == llm.Canceled {
+		return nil // /stop, or the daemon's own end: the loop sees which
+	}
+	refused, overflow := e.Kind == llm.Permanent, e.Kind == llm.Overflow
+	since, most := cmp.Or(t.outage.since, answer.heard), 5*time.Minute
+	left := t.cfg.patience - time.Since(since)
+	tooLong := !overflow && left <= 0
+	if refused || tooLong {
+		others := append([]string{cmp.Or(t.state.Away, t.state.Stable.Params.Model)}, t.cfg.Fallback...)
+		if turned, err := t.turnTo(ctx, e, others...); turned || err != nil {
+			return err
+		}
+	} else if len(t.cfg.Fallback) > 0 {
+		most = left
+	}
+	noOther := refused && (t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away))
+	if overflow || noOther {
+		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
+		return t.pause(e.Error(), say, time.Time{})
+	}
+	// The network is away, or the provider. Ask again, more and more rarely, and
+	// say so once.
+	t.outage.since = since
+	wait := t.outage.again(5*time.Second, most)
+	t.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
+	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
+	if t.state.Told != trouble.What {
+		trouble.Notice = t.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", t.audience()...)
+	}
+	return t.happen(trouble)
+}
+
+// sentence ends an error with one full stop, whatever it ended with.
+func sentence(err error) string { return strings.TrimRight(err.Error(), ". ") + "." }
