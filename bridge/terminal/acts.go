@@ -53,7 +53,8 @@ func (t *transcript) tell(room string, e ownEvent) {
 		t.turns[e.Agent] = last
 		return
 	}
-	if e.Turn > 0 && e.Turn == last.there && e.Turn != last.here {
+	elsewhere := e.Turn == last.there && e.Turn != last.here
+	if elsewhere && e.Turn > 0 {
 		return
 	}
 	switch a := actOf(e); {
@@ -98,7 +99,7 @@ func (t *transcript) result(e ownEvent) {
 	for i := range t.blocks {
 		b := &t.blocks[i]
 		a := b.act
-		if a == nil || a.Type != events.ToolRequest || a.Entry != e.Entry || a.Agent != e.Agent {
+		if a == nil || !a.calls(e) {
 			continue
 		}
 		a.running, a.failed, a.text, a.cut, a.hash, a.end = false, e.Status != "ok", e.Text, e.Cut, e.Hash, e.Status
@@ -114,7 +115,12 @@ func (t *transcript) result(e ownEvent) {
 	}
 }
 
-// actOf makes an act of an event; nil of one that the room or the bar tells.
+// calls reports whether an act is the call of a result.
+func (a *act) calls(e ownEvent) bool {
+	return a.Type == events.ToolRequest && a.Agent == e.Agent && a.Entry == e.Entry
+}
+
+// actOf makes an act of an event, or nil where the room or the bar tells of the event.
 func actOf(e ownEvent) *act {
 	a := &act{Event: e.Event, label: e.Words()}
 	switch e.Type {
@@ -143,7 +149,7 @@ func actOf(e ownEvent) *act {
 // changes has an act show what a call changes in a file, as a diff, in the place of its arguments.
 func (a *act) changes(args []byte) {
 	var file struct{ Path, Old, New, Content string }
-	_ = json.Unmarshal(args, &file) // of what is too long there is only the beginning
+	_ = json.Unmarshal(args, &file) // long arguments are cut
 	text := string(diff.Diff("", []byte(file.Old), "", []byte(file.New+file.Content)))
 	_, hunks, found := strings.Cut(strings.ReplaceAll(text, "\n\\ No newline at end of file", ""), "\n@@")
 	if found {
@@ -151,11 +157,14 @@ func (a *act) changes(args []byte) {
 	}
 }
 
-// says reports that a call is told by the line that it adds to the room.
+// says reports whether the line that a call adds to the room tells of the call.
 func (a *act) says(room string) bool {
+	if a.Tool == "WAIT" {
+		return true
+	}
 	var to struct{ Room string }
 	_ = json.Unmarshal(a.Args, &to) // without one it is of no room
-	return a.Tool == "WAIT" || a.Tool == "SAY" && to.Room == room
+	return a.Tool == "SAY" && to.Room == room
 }
 
 func count(n int, one, more string) string {
@@ -217,7 +226,7 @@ func (a *act) rows(width int, open bool) []string {
 	return rows
 }
 
-// progress shows the output of what runs, by agent. What nobody runs any more has no result.
+// progress shows the output of each call that runs, by agent. A call whose agent has stopped has no result.
 func (t *transcript) progress(live map[string]status.Live) {
 	for i := range t.blocks {
 		b := &t.blocks[i]

@@ -37,7 +37,7 @@ func doing(s status.Status, live status.Live, now time.Time) string {
 	return ""
 }
 
-// since says from when on somebody waits; a time stays what it is, so that nothing has to be drawn anew.
+// since says when a wait began. It is a time and no duration, so that nothing has to be drawn anew.
 func since(at, now time.Time) string {
 	form := "15:04"
 	if now.Sub(at) > 20*time.Hour {

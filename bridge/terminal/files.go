@@ -29,7 +29,7 @@ type news struct {
 	Rooms  []string // of the home
 	Lines  []message
 	Fresh  bool       // Lines are the end of the room, not what followed earlier news
-	Acts   []ownEvent // what happened to those that hear the room
+	Acts   []ownEvent // of the identities that hear the room
 	Err    error      // the room could not be read
 }
 
@@ -45,7 +45,7 @@ type files struct {
 	cursor  chat.Cursor
 	anew    bool                      // the room is read from its end
 	seen    news                      // the last one, without its lines
-	all     []agent                   // also those that do not run
+	all     []agent                   // also the agents that do not run
 	follows map[string]*events.Stream // by identity that hears the room; nil of a log that cannot be read
 }
 
@@ -71,7 +71,8 @@ func (f *files) look() (n news, isNew bool) {
 		f.unfollow()
 	}
 	n.Acts = f.happened() // after the lines: what they answer has happened
-	return n, len(lines) > 0 || len(n.Acts) > 0 || fresh || !reflect.DeepEqual(before, f.seen)
+	changed := fresh || !reflect.DeepEqual(before, f.seen)
+	return n, changed || len(lines)+len(n.Acts) > 0
 }
 
 func (f *files) agents() string { return filepath.Join(f.cfg.Home, "agents") }
@@ -87,7 +88,7 @@ func (f *files) list() {
 		f.all = append(f.all, a)
 	}
 	scopes := []chat.Scope{{Dir: chat.Dir(f.cfg.Home)}, {Dir: f.agents()}}
-	entries, _ := os.ReadDir(f.agents()) // no directory is no identities; one that was just made has no status yet
+	entries, _ := os.ReadDir(f.agents()) // no directory is no identities; a new identity has no status yet
 	for _, e := range entries {
 		dir := filepath.Join(f.agents(), e.Name())
 		scopes = append(scopes, chat.Scope{Dir: dir, Names: []string{"status.json", status.LiveFile, "LIFE.md"}})
@@ -146,12 +147,13 @@ func (a agent) working() bool {
 	return a.State == status.Thinking || a.State == status.Acting
 }
 
-// done says whether everything in room up to the byte offset to is answered, if
-// it ever will be: it was heard, and no turn for the room is under way. What
-// was answered was posted before this could be seen.
+// done reports whether the agent has answered everything in room up to the byte offset to, if it ever will: it has heard
+// all, and no turn for the room is under way. An answer is posted before this can be seen.
 func (a agent) done(room string, to int64) bool {
-	return a.Heard[room] >= to && !a.working() && a.State != status.Starting &&
-		!slices.Contains(a.Answering, room)
+	if a.working() || a.State == status.Starting {
+		return false
+	}
+	return a.Heard[room] >= to && !slices.Contains(a.Answering, room)
 }
 
 // listeners are the agents that hear room; the one called self, a name or a
@@ -159,9 +161,10 @@ func (a agent) done(room string, to int64) bool {
 func listeners(agents []agent, room, self string) []agent {
 	var all []agent
 	for _, a := range agents {
+		isSelf := a.Name == self || a.Self == self
 		switch {
 		case !slices.Contains(a.Rooms, room):
-		case self != "" && (a.Name == self || a.Self == self):
+		case self != "" && isSelf:
 			all = slices.Insert(all, 0, a)
 		default:
 			all = append(all, a)
@@ -170,7 +173,7 @@ func listeners(agents []agent, room, self string) []agent {
 	return all
 }
 
-// names are those of agents.
+// names returns the names of agents.
 func names(agents []agent) (all []string) {
 	for _, a := range agents {
 		all = append(all, oneLine(a.Name))

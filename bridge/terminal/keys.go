@@ -26,7 +26,7 @@ const keyHelp = `Keys and commands
 func help() string {
 	var b strings.Builder
 	b.WriteString(keyHelp)
-	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash", ""}) {
+	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash", nil}) {
 		fmt.Fprintf(&b, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
 	return b.String()
@@ -92,7 +92,8 @@ func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// complete completes a command, the room behind /room, or the name behind an @, and reports false where there is none.
+// complete completes a command, the room behind /room, or the name behind an @. It reports false where the input has
+// nothing to complete.
 func (m *model) complete() bool {
 	typed := m.in.Value()
 	var all []string
@@ -129,7 +130,7 @@ func (m *model) setInput(text string) {
 	}
 }
 
-// enter acts on the input; one that cannot be done stays, to be mended.
+// enter acts on the input. An input that makes no sense stays, to be mended.
 func (m *model) enter() (cmd tea.Cmd) {
 	command, text := understand(m.in.Value())
 	switch command {
@@ -147,17 +148,7 @@ func (m *model) enter() (cmd tea.Cmd) {
 			return nil
 		}
 	default:
-		m.notice = oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"
-		for _, c := range commands {
-			switch {
-			case c.name != command || c.runs == "":
-			case text == "" && !strings.HasPrefix(c.args+"[", "["):
-				m.notice = c.name + " needs a " + c.args
-			default:
-				cmd, m.notice = m.run(c.runs, text), ""
-			}
-		}
-		if cmd == nil {
+		if cmd = m.run(command, text); cmd == nil {
 			return nil
 		}
 	}
@@ -234,7 +225,8 @@ func understand(input string) (command, text string) {
 		}
 		return "", text
 	}
-	if !strings.HasPrefix(text, "/") || strings.Contains(text, "\n") || forHarness(text) {
+	isCommand := strings.HasPrefix(text, "/") && !strings.Contains(text, "\n")
+	if !isCommand || forHarness(text) {
 		return "", text
 	}
 	command, text, _ = strings.Cut(text, " ")
@@ -246,7 +238,7 @@ func forHarness(text string) bool {
 	return name != ""
 }
 
-// maxInput bounds the bytes of the input, and of what a command prints; a key takes the time of all of them.
+// maxInput bounds the bytes of the input, and of the output of a command. Each key lays all of the input out anew.
 const maxInput = 64 << 10
 
 // typed has the inputs that were sent, oldest first, and the place of the cursor keys among them.
@@ -258,7 +250,9 @@ type typed struct {
 
 func (t *typed) add(text string) {
 	n := len(t.lines)
-	if strings.TrimSpace(text) != "" && len(text) <= maxInput && (n == 0 || t.lines[n-1] != text) {
+	repeated := n > 0 && t.lines[n-1] == text
+	worthIt := strings.TrimSpace(text) != "" && len(text) <= maxInput
+	if worthIt && !repeated {
 		t.lines = append(t.lines, text)
 	}
 	t.at, t.draft = len(t.lines), ""

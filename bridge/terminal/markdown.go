@@ -24,7 +24,11 @@ func laidOut(source string, width int) (rows []string) {
 // blockRows lays out blocks: lists with the blank lines of the source, others with one.
 func blockRows(blocks []markdown.Block, width int, listed bool) (rows []string) {
 	for i, b := range blocks {
-		if i > 0 && (b.Apart || !listed && b.Kind != markdown.List) {
+		apart := b.Apart
+		if !listed && b.Kind != markdown.List {
+			apart = true
+		}
+		if i > 0 && apart {
 			rows = append(rows, "")
 		}
 		rows = append(rows, oneBlock(b, width)...)

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,17 +12,18 @@ import (
 	"lethe/chat"
 )
 
-// question is one that is open in the viewed room, and who asks it.
+// question is an open question of the viewed room, and the agent that asks it.
 type question struct {
 	status.Question
 	by string
 }
 
-// questions are those of the viewed room that this person may answer, oldest first.
+// questions returns the open questions of the viewed room that this person may answer, oldest first.
 func (m *model) questions() (all []question) {
 	for _, a := range m.agents {
 		for _, q := range a.Questions {
-			if q.Room == m.room && (len(q.For) == 0 || slices.Contains(q.For, m.cfg.User)) {
+			mayAnswer := len(q.For) == 0 || slices.Contains(q.For, m.cfg.User)
+			if q.Room == m.room && mayAnswer {
 				all = append(all, question{q, oneLine(a.Name)})
 			}
 		}
@@ -48,7 +50,8 @@ func (m *model) answerOldest() {
 		return
 	}
 	m.answers, m.item = all[0].ID, 0
-	if m.in.Value() == "" && (len(all[0].Options) == 0 || m.menuHeight() < 2) {
+	inWords := len(all[0].Options) == 0 || m.menuHeight() < 2
+	if inWords && m.in.Value() == "" {
 		m.setInput(m.answers + " ")
 	}
 }
@@ -74,7 +77,7 @@ func (m *model) waiting() string {
 	return what + all[0].by + ": " + oneLine(all[0].Text) + since(all[0].Asked, m.now())
 }
 
-// howToAnswer is the line that tells how to answer where there are no keys for it.
+// howToAnswer returns a line that explains how to answer a question in words, or "" for another message.
 func howToAnswer(l message) string {
 	q, ok := chat.ParseQuestion(l.Text)
 	if !ok || !l.Agent {
@@ -83,50 +86,61 @@ func howToAnswer(l message) string {
 	return fmt.Sprintf("\n(to answer, write: %s %s)", q.ID, append(q.Options, "and your answer")[0])
 }
 
-// A command of a chat: its name, what it takes and what it does. Those that run a command of the program have that,
-// with words that stand for the agent, the room and what was typed.
-type command struct{ name, args, what, runs string }
-
-var commands = []command{
-	{"/stop", "", "stop the agent's turn", ""},
-	{"/status", "", "ask the agent's harness how it is", ""},
-	{"/room", "[NAME]", "look at another room; list all there are", ""},
-	{"/who", "", "who hears this room", "rooms -- ROOM"},
-	{"/context", "", "what the agent has before it, and what that costs", "context --cost -- AGENT"},
-	{"/compact", "[WISH]", "have it forget now, and say what to keep or drop", "context --compact -- AGENT TYPED"},
-	{"/recall", "QUERY", "search what it has forgotten", "recall -- AGENT TYPED"},
-	{"/open", "REF", "show a stored text", "cat -- TYPED"},
-	{"/jobs", "", "list the commands that go on beside the talk", ""},
-	{"/budget", "[+2 today]", "what was spent; two dollars more for today", ""},
-	{"/model", "NAME", "change the model", ""},
-	{"/forget", "eA..eB", "let entries fade now", ""},
-	{"/help", "", "keys and commands", ""},
-	{"/quit", "", "leave; a daemon goes on", ""},
+// command is a command of a chat. A command that the program runs has its arguments, made of the agent, the room and the
+// text that was typed behind it. The other commands are obeyed by the screen or by the agent's harness.
+type command struct {
+	name, args, what string
+	run              func(agent, room, typed string) []string
 }
 
-// printed is what a command of the program has printed.
+var commands = []command{
+	{"/stop", "", "stop the agent's turn", nil},
+	{"/status", "", "ask the agent's harness how it is", nil},
+	{"/room", "[NAME]", "look at another room; list all there are", nil},
+	{"/who", "", "who hears this room", func(_, room, _ string) []string { return []string{"rooms", "--", room} }},
+	{"/context", "", "what the agent has before it, and what that costs", func(agent, _, _ string) []string {
+		return []string{"context", "--cost", "--", agent}
+	}},
+	{"/compact", "[WISH]", "have it forget now, and say what to keep or drop", func(agent, _, typed string) []string {
+		return []string{"context", "--compact", "--", agent, typed}
+	}},
+	{"/recall", "QUERY", "search what it has forgotten", func(agent, _, typed string) []string {
+		return []string{"recall", "--", agent, typed}
+	}},
+	{"/open", "REF", "show a stored text", func(_, _, typed string) []string { return []string{"cat", "--", typed} }},
+	{"/jobs", "", "list the commands that go on beside the talk", nil},
+	{"/budget", "[+2 today]", "what was spent; two dollars more for today", nil},
+	{"/model", "NAME", "change the model", nil},
+	{"/forget", "eA..eB", "let entries fade now", nil},
+	{"/help", "", "keys and commands", nil},
+	{"/quit", "", "leave; a daemon goes on", nil},
+}
+
+// printed is the output of a command of the program.
 type printed string
 
 // run runs a command of the program beside the screen. Its agent is the first that listens here, or the one that the
-// screen was opened for.
-func (m *model) run(command, typed string) tea.Cmd {
-	agent := append(names(m.here()), m.cfg.Self)[0]
-	stands := map[string]string{"AGENT": agent, "ROOM": m.room, "TYPED": typed}
-	var args []string
-	for _, word := range strings.Fields(command) {
-		if text, ok := stands[word]; ok {
-			word = text
-		}
-		if word != "" {
-			args = append(args, word)
-		}
+// screen was opened for. It returns nil, and says why, where the input is no such command.
+func (m *model) run(name, typed string) tea.Cmd {
+	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name && c.run != nil })
+	if i < 0 {
+		m.notice = oneLine(m.in.Value()) + " is no command here: /help lists them, // sends a / as text"
+		return nil
 	}
+	needs := commands[i].args
+	optional := needs == "" || strings.HasPrefix(needs, "[")
+	if typed == "" && !optional {
+		m.notice = name + " needs a " + needs
+		return nil
+	}
+	agent := append(names(m.here()), m.cfg.Self)[0]
+	args := slices.DeleteFunc(commands[i].run(agent, m.room, typed), func(arg string) bool { return arg == "" })
 	return func() tea.Msg { return printed(m.cfg.Run(args...)) }
 }
 
 func (m *model) menuHeight() int { return m.height/2 - 1 }
 
-// choose acts on a key while a question is open, and reports false of one that is not for it.
+// choose acts on a key while a question is open, and reports whether the key was for the question.
 func (m *model) choose(k tea.KeyPressMsg) (ok bool) {
 	q, asked := m.answering()
 	key := k.String()
@@ -137,13 +151,14 @@ func (m *model) choose(k tea.KeyPressMsg) (ok bool) {
 	if !asked || len(q.Options) == 0 {
 		return false
 	}
+	number, _ := strconv.Atoi(key) // 0 for another key
 	switch {
 	case key == "up":
 		m.item = max(m.item-1, 0)
 	case key == "down":
 		m.item = min(m.item+1, len(q.Options)-1)
-	case len(key) == 1 && key[0] >= '1' && int(key[0]-'0') <= len(q.Options):
-		m.item = int(key[0] - '1')
+	case number > 0 && number <= len(q.Options):
+		m.item = number - 1
 	case key == "enter":
 		m.send(q.ID + " " + q.Options[m.item])
 		m.answers = ""

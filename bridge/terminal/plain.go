@@ -64,7 +64,7 @@ type plain struct {
 
 	agents   []agent
 	own      map[int64]bool // the ends of the lines that were sent
-	last     int64          // the newest of them
+	last     int64          // the newest of these
 	ended    bool           // the input
 	listened bool           // somebody heard the room at the last news
 	failed   string         // why the room could not be read at the last look
@@ -73,7 +73,7 @@ type plain struct {
 // errDone says that the answers to all that was sent are in.
 var errDone = errors.New("done")
 
-// look carries out an order, and takes in what is new.
+// look carries out an order, and shows the news.
 func (p *plain) look(r request) error {
 	switch {
 	case r.room != "":

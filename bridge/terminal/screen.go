@@ -31,7 +31,8 @@ func Screen(ctx context.Context, cfg Config) error {
 		fed <- feed(ctx, cfg, orders, func(m any) { program.Send(m) })
 	}()
 	_, err := program.Run()
-	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+	ended := errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil
+	if ended || errors.Is(err, tea.ErrInterrupted) {
 		err = nil // a signal is a way to leave
 	}
 	cancel()
@@ -65,7 +66,7 @@ type model struct {
 	leaving bool   // Ctrl+C was pressed once
 	stopped bool   // /stop was sent for the turn under way
 	answers string // the id of the question that Tab has opened
-	item    int    // the one that is chosen in the menu
+	item    int    // the chosen option of its menu
 	roomErr error
 	banner  string // to be shown
 }
@@ -150,7 +151,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// apply takes in what the files say.
+// apply shows the news of the files.
 func (m *model) apply(n news) {
 	if n.Room != m.room {
 		return // from before the room was changed
@@ -180,7 +181,7 @@ func (m *model) apply(n news) {
 	m.log.live = m.replies()
 }
 
-// tell shows what happened, and what comes of what is running.
+// tell shows the acts of the agents, and the output of those that run.
 func (m *model) tell(n news) {
 	m.log.several = len(m.here()) > 1
 	for _, e := range n.Acts {
@@ -196,11 +197,15 @@ func (m *model) tell(n news) {
 	m.log.progress(outputs)
 }
 
-// replies are the blocks of what is being written for this room and is not in it yet.
+// replies returns a block for each reply that is being written for this room and does not stand in it yet.
 func (m *model) replies() (live []block) {
 	for _, a := range m.agents {
 		text := strings.TrimSpace(a.Live.Text)
-		if text == "" || a.State != status.Thinking || !slices.Contains(a.Answering, m.room) || m.log.has(a.Name, text) {
+		writes := a.State == status.Thinking && slices.Contains(a.Answering, m.room)
+		if text == "" || !writes {
+			continue
+		}
+		if m.log.has(a.Name, text) {
 			continue
 		}
 		l := message{Agent: true, Name: a.Name, Text: text, At: a.Since}

@@ -31,11 +31,11 @@ import (
 	"lethe/chat"
 )
 
-// Config says which room to join, as whom, and through what.
+// Config names the room, the person who joins it, and the terminal or the pipe.
 type Config struct {
 	Home string // the directory that holds all state
 	Room string // "dev" when empty
-	User string // the name in the tag of what is typed, made valid; "user" when empty
+	User string // the name that signs each line that is typed, made valid; "user" when empty
 
 	// Self is the name or hash of the identity the status line follows. Empty
 	// means any that hears the room.
@@ -45,11 +45,11 @@ type Config struct {
 	// run" when empty.
 	Start string
 
-	// Store has the texts of what happened, which Screen tells between the lines; nil: it does not.
+	// Store has the texts of the acts that Screen tells between the lines. Without it, Screen tells of no acts.
 	Store *blobs.Store
 
-	// Run runs a command of the program, such as "context", "ada", and returns what it prints, also of an error.
-	// Any goroutine may call it. Screen shows that between the lines.
+	// Run runs a command of the program, such as "context", "ada", and returns its output and its error as text.
+	// Any goroutine may call it. Screen shows the text between the lines.
 	Run func(args ...string) string
 
 	// Banner is shown once under the history when the screen opens.
@@ -66,7 +66,7 @@ type Config struct {
 
 	// JSON writes one object per message: {"room","agent","name","at","text"}.
 	JSON bool
-	// Timeout bounds the wait for answers once the input has ended; 0 is none.
+	// Timeout bounds the wait for answers once the input has ended; 0 waits without end.
 	Timeout time.Duration
 }
 

@@ -43,8 +43,8 @@ type transcript struct {
 	skip   int
 	unseen int // blocks that came meanwhile
 
-	open    bool // acts are shown with what they were called with, and what has come of them
-	several bool // identities hear the room: what happens is told with a name
+	open    bool // acts are shown with their arguments and their output
+	several bool // identities hear the room: acts are told with a name
 }
 
 // reset shows another room, or the same one from its end.
@@ -63,7 +63,7 @@ func (t *transcript) add(l message) {
 	t.push(block{message: l, raw: asks})
 }
 
-// has says whether the newest line of an agent begins with a text.
+// has reports whether the newest line of an agent begins with a text.
 func (t *transcript) has(name, text string) bool {
 	for _, b := range slices.Backward(t.blocks) {
 		if b.By(name) {
@@ -109,11 +109,11 @@ func (t *transcript) trim() {
 func (t *transcript) join(i int) {
 	b := &t.blocks[i]
 	b.rows = nil
-	if b.note || b.act != nil {
+	if !b.said() {
 		return
 	}
 	last := i - 1 // the message before it
-	for last >= 0 && (t.blocks[last].note || t.blocks[last].act != nil) {
+	for last >= 0 && !t.blocks[last].said() {
 		last--
 	}
 	b.day, b.run = !b.At.IsZero(), false
@@ -124,8 +124,19 @@ func (t *transcript) join(i int) {
 	if prev.At.Local().Format(time.DateOnly) == b.At.Local().Format(time.DateOnly) {
 		b.day = false
 	}
-	same := prev.Name == b.Name && prev.Agent == b.Agent && prev.mark == b.mark
-	b.run = last == i-1 && !b.day && same && b.At.Sub(prev.At) < 2*time.Minute
+	follows := last == i-1 && !b.day
+	b.run = follows && b.goesOn(prev)
+}
+
+// said reports whether a block is a message of the room.
+func (b block) said() bool { return !b.note && b.act == nil }
+
+// goesOn reports whether the speaker of the block before it speaks on, within two minutes.
+func (b block) goesOn(prev block) bool {
+	if prev.Name != b.Name || prev.Agent != b.Agent {
+		return false
+	}
+	return prev.mark == b.mark && b.At.Sub(prev.At) < 2*time.Minute
 }
 
 // count and rows treat the live replies as the last blocks.
@@ -205,7 +216,7 @@ func (t *transcript) newest() (top, skip int) {
 	return top, max(have-t.height, 0)
 }
 
-// scroll moves by n rows, up when negative, as far as there are any.
+// scroll moves by n rows, up when negative, but not beyond the first and the newest.
 func (t *transcript) scroll(n int) {
 	newest, skipped := t.newest()
 	if !t.back {
@@ -222,7 +233,8 @@ func (t *transcript) scroll(n int) {
 		t.skip -= len(t.rows(t.top))
 		t.top++
 	}
-	t.back = t.top < newest || t.top == newest && t.skip < skipped
+	within := t.top == newest && t.skip < skipped
+	t.back = t.top < newest || within
 	if !t.back {
 		t.end()
 	}

@@ -73,19 +73,19 @@ func (m *model) headerRow() string {
 	return spread(left, dim.Render("/help "), m.width)
 }
 
-// activityRow tells who works or waits, and how much lies below.
+// activityRow names the agents that work or wait, and counts the blocks below the screen.
 func (m *model) activityRow() string {
 	row, busy := "", m.busy()
 	for _, a := range m.agents {
 		does := doing(a.Status, a.Live, m.now())
-		rests := a.State == status.Idle && a.Error == "" && m.answers == ""
+		waits := does != "" && m.rests(a)
 		switch {
 		case a.BusyIn(m.room):
 			row += " " + bold.Render(oneLine(a.Name)) + " " + does
 			if took := m.now().Sub(a.Since); !a.Since.IsZero() && took >= 3*time.Second {
 				row += dim.Render(" " + took.Truncate(time.Second).String())
 			}
-		case !busy && rests && slices.Contains(a.Rooms, m.room) && does != "":
+		case !busy && waits:
 			row = " " + dim.Render(oneLine(a.Name)+" "+does)
 		}
 	}
@@ -109,6 +109,14 @@ func (m *model) activityRow() string {
 		below = fmt.Sprintf("↓ %d new · Ctrl+End", m.log.unseen)
 	}
 	return spread(row, warn.Render(below)+" ", m.width)
+}
+
+// rests reports whether an agent that hears the room is idle, with nothing wrong, while no question is being answered.
+func (m *model) rests(a agent) bool {
+	if a.State != status.Idle || a.Error != "" {
+		return false
+	}
+	return m.answers == "" && slices.Contains(a.Rooms, m.room)
 }
 
 // noticeRows are for the person to know now, most urgent first, at most
@@ -189,7 +197,7 @@ func spread(left, right string, width int) string {
 	return left + lipgloss.PlaceHorizontal(width-lipgloss.Width(left), lipgloss.Right, " "+right)
 }
 
-// Bar draws n of all in a row of cells; what is not nothing is seen.
+// Bar draws n of all in a row of cells; more than nothing fills at least one.
 func Bar(n, all, cells int) string {
 	full := 0
 	if n > 0 && all > 0 {
