@@ -76,13 +76,13 @@ func (a *Alarms) waking(room, hash string) int {
 const maxFires = 256
 
 // countFiring notes the newest firing of a signer. Of more than maxFires signers it drops those that fired first.
-func (a *Alarms) countFiring(e event.Fired) {
-	by := strings.TrimSpace(e.By + " " + e.Trigger)
+func (a *Alarms) countFiring(fired event.Fired) {
+	by := strings.TrimSpace(fired.By + " " + fired.Trigger)
 	firing := a.Fires[by]
 	firing.Count++
-	firing.Seen, firing.Asked = e.Seen, e.Manual
-	if e.Manual == "" {
-		firing.Last = e.TS
+	firing.Seen, firing.Asked = fired.Seen, fired.Manual
+	if fired.Manual == "" {
+		firing.Last = fired.TS
 	}
 	fires := maps.Clone(a.Fires)
 	fires[by] = firing

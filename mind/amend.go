@@ -9,9 +9,9 @@ import (
 	"lethe/blobs"
 )
 
-// Amend carries an edit out. put stores a blob and returns its ref. The caller
+// Amend carries out an edit. put stores a blob and returns its ref. The caller
 // renders the stable parts anew and commits the result as an epoch. After an
-// error the state is not to be used.
+// error the caller must drop the state.
 func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) error {
 	for _, c := range ed.Changed {
 		var err error
@@ -28,14 +28,14 @@ func (s *State) Amend(ed Edit, put func(gist string, body []byte) (Ref, error)) 
 		s.Pins = *ed.Pins
 	}
 	for rest := ed.Deleted; len(rest) > 0; {
-		n := 1
-		for n < len(rest) && rest[n] == rest[0]+n {
-			n++
+		run := 1 // the length of the first run of consecutive entries
+		for run < len(rest) && rest[run] == rest[0]+run {
+			run++
 		}
-		if err := s.drop(rest[0], rest[n-1], s.Epoch+1, put); err != nil {
+		if err := s.drop(rest[0], rest[run-1], s.Epoch+1, put); err != nil {
 			return err
 		}
-		rest = rest[n:]
+		rest = rest[run:]
 	}
 	return nil
 }

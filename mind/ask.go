@@ -47,12 +47,12 @@ type Ask struct {
 
 // Encode renders the body of the question's blob.
 func (k Ask) Encode() []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", " ")
 	_ = enc.Encode(k) // plain fields: cannot fail
-	return b.Bytes()
+	return body.Bytes()
 }
 
 // DecodeAsk reads the body that Encode wrote. It returns an error for one without a room, or without text and tool.
@@ -94,11 +94,11 @@ func (k Ask) question(id string, ref Ref) chat.Question {
 
 // aboutCall asks people whether a call may run. It shows the beginning of each argument.
 func (k Ask) aboutCall(ref Ref) string {
-	begin := func(s string, most int) string {
-		if short := CutRunes(s, most); short != s {
+	begin := func(value string, most int) string {
+		if short := CutRunes(value, most); short != value {
 			return fmt.Sprintf("%s… (all of it: lethe cat %s)", short, ref.Short)
 		}
-		return s
+		return value
 	}
 	all := fmt.Sprintf("May I call %s?", k.Tool)
 	if k.Text != "" { // the hook's reason to ask
@@ -107,11 +107,11 @@ func (k Ask) aboutCall(ref Ref) string {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal([]byte(k.Args), &args) // an object, as RepairCall has made it
 	for _, key := range slices.Sorted(maps.Keys(args)) {
-		var s string
-		if json.Unmarshal(args[key], &s) != nil {
-			s = string(args[key])
+		var value string
+		if json.Unmarshal(args[key], &value) != nil {
+			value = string(args[key])
 		}
-		all += "\n" + strings.ReplaceAll(k.visible(key+": "+begin(s, maxShown)), "\n", "\n  ")
+		all += "\n" + strings.ReplaceAll(k.visible(key+": "+begin(value, maxShown)), "\n", "\n  ")
 	}
 	return begin(all, mostShown)
 }

@@ -87,8 +87,8 @@ func (f *Family) Working() []Child {
 // spawned notes the child of a call. Its brief is the first line that the parent owes its room. The work is for the
 // rooms that wait when that line is owed, or for others if no room waits.
 func (f *Family) spawned(call, name string, brief event.Posting, others ...string) {
-	c := Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others}
-	f.Children = plus(f.Children, c)
+	child := Child{Name: name, Room: brief.Posts[0].Room, Call: call, At: brief.TS, For: others}
+	f.Children = plus(f.Children, child)
 }
 
 // notSpawned forgets the child of a call that has failed.
@@ -100,16 +100,16 @@ func (f *Family) notSpawned(call string) {
 // for the rooms in due that wait now.
 func (f *Family) gives(room string, due Due) {
 	f.Children = slices.Clone(f.Children)
-	c := f.Child(room)
-	if c == nil {
+	child := f.Child(room)
+	if child == nil {
 		return
 	}
-	c.Given++
+	child.Given++
 	switch {
 	case len(due.Waiting) > 0:
-		c.For, c.Peers = due.Waiting, false
+		child.For, child.Peers = due.Waiting, false
 	case len(due.Peers) > 0:
-		c.For, c.Peers = due.Peers, true
+		child.For, child.Peers = due.Peers, true
 	}
 }
 
@@ -135,7 +135,8 @@ func (f *Family) FromParent(room string, line chat.Line) bool {
 	return line.By(f.Task.Parent)
 }
 
-// giveWork counts a line of a child's parent as a piece of work. It is stopped at once if a /stop stands behind the line.
+// giveWork counts a line of a child's parent as a piece of work. If a /stop stands behind the line, it ends the work at
+// once.
 func (f *Family) giveWork(stopped bool) {
 	t := *f.Task
 	t.Given++

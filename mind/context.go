@@ -17,20 +17,18 @@ import (
 
 // Range is a run of entries that have faded.
 type Range struct {
-	From      int    `json:"from"` // first entry, inclusive
-	To        int    `json:"to"`   // last entry, inclusive
-	Level     string `json:"level"`
-	Original  Ref    `json:"original"` // a blob with what the entries said
+	From      int    `json:"from"`     // first entry, inclusive
+	To        int    `json:"to"`       // last entry, inclusive
+	Level     string `json:"level"`    // Summary, Gist or Card
+	Original  Ref    `json:"original"` // a blob with the texts of the entries
 	Relevance int    `json:"relevance,omitempty"`
 	Summary   *Ref   `json:"summary,omitempty"` // a blob with the text that replaces them
-	Text      string `json:"text,omitempty"`    // that text, escaped: a resume reads no blob for it
+	Text      string `json:"text,omitempty"`    // that text, escaped, so that a resume reads no blob for it
 
-	At    time.Time `json:"at,omitzero"`     // of its newest entry
-	Epoch int       `json:"epoch,omitempty"` // since which it stands so
-	// Of a card: how many ranges its blob lists, and what those are: 1 for
-	// gists, 2 for cards of gists, and so on.
-	Count int `json:"count,omitempty"`
-	Tier  int `json:"tier,omitempty"`
+	At    time.Time `json:"at,omitzero"`     // the time of its newest entry
+	Epoch int       `json:"epoch,omitempty"` // the epoch in which it got this level
+	Count int       `json:"count,omitempty"` // ranges on a card
+	Tier  int       `json:"tier,omitempty"`  // of a card: 1 lists gists, 2 lists cards of gists, and so on
 }
 
 // Levels of a faded range.
@@ -40,22 +38,22 @@ const (
 	Card    = "card"
 )
 
-// Name is how a range is called in a prompt: e5..e7.
+// Name returns the range's name in a prompt: e5..e7.
 func (r Range) Name() string { return event.Entries{From: r.From, To: r.To}.String() }
 
-// Fade returns the event that tells of the range.
+// Fade returns the event that records the range.
 func (r Range) Fade() event.Fade {
 	return event.Fade{Entries: event.Entries{From: r.From, To: r.To}, To: r.Level, Relevance: r.Relevance}
 }
 
 // Pin is a standing rule or a promise that must not fade: one line of the past
-// that stays when what it came from is a gist or part of a card.
+// that stays when its entries are only a gist or part of a card.
 type Pin struct {
-	From   int    `json:"from,omitempty"` // the entries it came from; 0 when a person added it
-	To     int    `json:"to,omitempty"`
+	From   int    `json:"from,omitempty"`   // the first of its entries; 0 if a person added the pin
+	To     int    `json:"to,omitempty"`     // the last of its entries
 	Text   string `json:"text"`             // one line, escaped
-	Weight int    `json:"weight,omitempty"` // of two, the lighter gives way first
-	Epoch  int    `json:"epoch,omitempty"`  // since which it is there
+	Weight int    `json:"weight,omitempty"` // if there are too many pins, light ones go first
+	Epoch  int    `json:"epoch,omitempty"`  // the epoch in which it was made
 }
 
 const pinsHeader = "◆ pins"
@@ -73,29 +71,29 @@ func pinsText(pins []Pin) string {
 	if len(pins) > 0 {
 		text = "\n" + pinsHeader
 	}
-	for _, p := range pins {
-		text += "\n" + p.String()
+	for _, pin := range pins {
+		text += "\n" + pin.String()
 	}
 	return text
 }
 
 var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-*]? ?`) })
 
-// PinnedByPerson is the weight of a pin that a person wrote, more than any other.
+// PinnedByPerson is the weight of a pin that a person wrote. All other pins weigh less.
 const PinnedByPerson = 100
 
-// Context is what a request shows of the past, oldest first.
+// Context is the past as a request shows it, oldest first.
 type Context struct {
 	Faded []Range  `json:"faded,omitempty"`
 	Pins  []Pin    `json:"pins,omitempty"` // rules and promises
 	Live  []*Entry `json:"live,omitempty"`
-	// Overtaken has the ranges of which something no longer holds, by Range.Name, each with the last entry of what has
-	// overtaken it. A range that has gone on a card stays in it.
+	// Overtaken maps the names of ranges that are partly out of date to the last entry that corrects them. It keeps a
+	// range that has gone on a card.
 	Overtaken map[string]int `json:"overtaken,omitempty"`
 }
 
-// Line renders a faded range as it stands in the past: its header, its ref
-// and, for a summary, the text.
+// Line renders a faded range for the past: its header, its ref and, for a
+// summary, the text.
 func (c Context) Line(r Range) string {
 	head := fmt.Sprintf("◆ %s %s%s %s", r.Name(), r.Level, overtaken(c.Overtaken[r.Name()]), r.Original)
 	if r.Text == "" {
@@ -106,13 +104,13 @@ func (c Context) Line(r Range) string {
 
 func (c Context) fadedText() string {
 	var texts []string
-	for _, r := range c.Faded {
-		texts = append(texts, c.Line(r))
+	for _, faded := range c.Faded {
+		texts = append(texts, c.Line(faded))
 	}
 	return cmp.Or(strings.Join(texts, "\n"), "Nothing has faded yet.")
 }
 
-// Forgotten renders what has faded, and the pins, as they stand in the past.
+// Forgotten renders the faded ranges and the pins for the past.
 func (c Context) Forgotten() string { return c.fadedText() + pinsText(c.Pins) }
 
 // Entry returns the live entry n, or nil.
@@ -126,9 +124,9 @@ func (c Context) Unit() *Entry {
 }
 
 func (c Context) newest(is func(*Entry) bool) *Entry {
-	for _, e := range slices.Backward(c.Live) {
-		if is(e) {
-			return e
+	for _, entry := range slices.Backward(c.Live) {
+		if is(entry) {
+			return entry
 		}
 	}
 	return nil
@@ -136,22 +134,25 @@ func (c Context) newest(is func(*Entry) bool) *Entry {
 
 // find returns the call e12.1 of the newest reply.
 func (c Context) find(id string) (*Call, error) {
-	n, k, err := ParseID(id)
+	entryNumber, number, err := ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	entry := c.Entry(n)
-	if entry == nil || k < 1 || k > len(entry.Calls) {
+	entry := c.Entry(entryNumber)
+	if entry == nil {
 		return nil, errors.New("no such call")
 	}
-	return entry.Calls[k-1], nil
+	if number < 1 || number > len(entry.Calls) {
+		return nil, errors.New("no such call")
+	}
+	return entry.Calls[number-1], nil
 }
 
-// FadedAt returns the range with which an entry has faded; it has no Level where the entry has not.
+// FadedAt returns the range in which entry n has faded. If it has not faded, the range has no Level.
 func (c Context) FadedAt(n int) Range {
-	for _, r := range c.Faded {
-		if r.From <= n && n <= r.To {
-			return r
+	for _, faded := range c.Faded {
+		if faded.From <= n && n <= faded.To {
+			return faded
 		}
 	}
 	return Range{}
@@ -167,29 +168,30 @@ func (c Context) settled(next int) int {
 	return next - 1
 }
 
-// readPins reads what a person left of the list. A line that was there keeps
-// what is known of it; another one is a pin of theirs.
+// readPins reads the list of pins as a person edited it. A line that the list had keeps
+// its entries, weight and epoch; a new line is the person's own pin.
 func (c Context) readPins(body string) []Pin {
 	known := map[string]Pin{}
-	for _, p := range c.Pins {
-		known[p.String()] = p
+	for _, pin := range c.Pins {
+		known[pin.String()] = pin
 	}
 	pins := []Pin{}
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
-		p, ok := known[line]
+		pin, ok := known[line]
 		if !ok {
 			text := listMark().ReplaceAllString(line, "")
-			p = Pin{Text: model(strings.Clone(text)), Weight: PinnedByPerson} // a copy: not the whole file
+			text = strings.Clone(text) // the original would hold the whole file in memory
+			pin = Pin{Text: model(text), Weight: PinnedByPerson}
 		}
-		if p.Text != "" {
-			pins = append(pins, p)
+		if pin.Text != "" {
+			pins = append(pins, pin)
 		}
 	}
 	return pins
 }
 
-// PinForGood adds pins that no summary ends.
+// PinForGood adds pins that stay until a person removes them. The texts are escaped.
 func (c *Context) PinForGood(texts ...string) {
 	for _, text := range texts {
 		c.Pins = append(c.Pins, Pin{Text: text, Weight: PinnedByPerson})
@@ -247,8 +249,8 @@ func overtaken(by int) string {
 type Listing struct {
 	Ref      blobs.Ref
 	From, To int
-	At       time.Time // of its newest entry; zero when that is not known
-	// Overtaken is the last entry of what has overtaken it, or 0.
+	At       time.Time // the time of its newest entry; zero if unknown
+	// Overtaken is the last entry that corrects the range, or 0; see Context.Overtaken.
 	Overtaken int
 }
 
@@ -273,13 +275,13 @@ var listingLine = sync.OnceValue(func() *regexp.Regexp {
 // are ranges of entries, or cards again.
 func ReadCard(body []byte) []Listing {
 	var out []Listing
-	for _, m := range listingLine().FindAllStringSubmatch(string(body), -1) {
-		l := Listing{Ref: blobs.Ref{Hash: m[1], Gist: m[2]}}
-		l.From, _ = strconv.Atoi(m[3]) // digits, by the pattern
-		l.To, _ = strconv.Atoi(m[4])
-		l.At, _ = time.Parse(listingTime, m[5])
-		l.Overtaken, _ = strconv.Atoi(m[6])
-		out = append(out, l)
+	for _, match := range listingLine().FindAllStringSubmatch(string(body), -1) {
+		listing := Listing{Ref: blobs.Ref{Hash: match[1], Gist: match[2]}}
+		listing.From, _ = strconv.Atoi(match[3]) // digits, by the pattern
+		listing.To, _ = strconv.Atoi(match[4])
+		listing.At, _ = time.Parse(listingTime, match[5])
+		listing.Overtaken, _ = strconv.Atoi(match[6])
+		out = append(out, listing)
 	}
 	return out
 }

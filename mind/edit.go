@@ -11,31 +11,32 @@ import (
 	"lethe/blobs"
 )
 
-// Compare reads an edited context.md against the entries it was based on; later
-// entries are not touched by it. White space at the ends of lines does not
-// count, nor how lines end. Whatever else is different is in the Edit.
+// Compare returns the differences between an edited context.md and the context from
+// which it was made. It ignores white space and the kind of newline at the ends of
+// lines. Entries newer than the file stay untouched.
 //
-// A file of an earlier epoch is compared where it can be: its live entries. What
-// has faded since, and pins and summaries that are others now, are Ignored.
-func (s *State) Compare(f Seen) Edit {
-	if f.self != s.shortSelf() {
-		return Edit{Ignored: []string{"the whole file, which is the context of " + f.self}}
+// From a file of an earlier epoch it takes changes of live entries. Changes of entries
+// that have faded since, and of pins and summaries that are no longer the same, are in
+// Edit.Ignored.
+func (s *State) Compare(file Seen) Edit {
+	if file.self != s.shortSelf() {
+		return Edit{Ignored: []string{"the whole file, which is the context of " + file.self}}
 	}
-	c := comparison{state: s, stale: f.Epoch != s.Epoch, now: map[string]section{}}
-	base, known := s.sections(f.Through), map[string]bool{}
+	compared := comparison{state: s, stale: file.Epoch != s.Epoch, now: map[string]section{}}
+	base, known := s.sections(file.Through), map[string]bool{}
 	for _, sec := range base {
 		known[sec.about().key] = true
 	}
-	c.read(f, known)
-	for _, e := range s.Live {
-		if e.N <= f.Through && !slices.ContainsFunc(e.sections(false), c.has) {
-			c.edit.Deleted = append(c.edit.Deleted, e.N)
+	compared.read(file, known)
+	for _, entry := range s.Live {
+		if entry.N <= file.Through && !slices.ContainsFunc(entry.sections(false), compared.has) {
+			compared.edit.Deleted = append(compared.edit.Deleted, entry.N)
 		}
 	}
 	for _, was := range base {
-		c.compare(was)
+		compared.compare(was)
 	}
-	return c.edit
+	return compared.edit
 }
 
 // clean makes the text of a file comparable: one kind of line end, and no bytes
@@ -54,11 +55,11 @@ func trimLines(s string) string {
 	return strings.TrimRight(lineEnds().ReplaceAllString(s, ""), "\n")
 }
 
-// comparison is an edited file beside the context it was made from.
+// comparison is an edited file beside the context from which it was made.
 type comparison struct {
 	state *State
 	stale bool               // the file was written in another epoch
-	now   map[string]section // by their keys, the sections of the context that the file has
+	now   map[string]section // the context's sections that the file still has, by their keys
 	edit  Edit
 }
 
@@ -69,19 +70,19 @@ func (c *comparison) has(sec section) bool {
 
 func (c *comparison) ignore(what string) { c.edit.Ignored = append(c.edit.Ignored, what) }
 
-// read sorts the sections of the file; known are the keys of the context. What stands under none of them a person
-// added. After a crash between the epoch of an edit and the new file, the same edit is read again: what a later note
-// says already is not said twice.
-func (c *comparison) read(f Seen, known map[string]bool) {
-	added, gone := []string{clean(f.above)}, ""
-	for _, sec := range parse(clean(f.text)) {
+// read sorts the sections of the file; known has the keys of the context. Text under other heads was added by a person.
+// After a crash between the epoch of an edit and the new file, read meets the same edit again: it drops an added text
+// that a later note already tells.
+func (c *comparison) read(file Seen, known map[string]bool) {
+	added, gone := []string{clean(file.above)}, ""
+	for _, sec := range parse(clean(file.text)) {
 		about := sec.about()
 		switch {
 		case about.key == "end":
 			added = append(added, sec.body)
 		case known[about.key] && !c.has(sec):
 			c.now[about.key] = sec
-		case c.stale && !known[about.key] && c.state.FadedAt(about.n).Level != "":
+		case c.hasFaded(about, known):
 			gone = about.key
 		default:
 			added = append(added, sec.title()+"\n"+sec.body)
@@ -91,27 +92,38 @@ func (c *comparison) read(f Seen, known map[string]bool) {
 		c.ignore("what has faded since the file was written, up to " + gone)
 	}
 	text := strings.TrimSpace(strings.Join(added, "\n"))
-	said := func(e *Entry) bool {
-		return e.N > f.Through && e.Kind == Note && strings.HasSuffix(e.Text, "\n"+model(text))
+	said := func(entry *Entry) bool {
+		later := entry.Kind == Note && entry.N > file.Through
+		return later && strings.HasSuffix(entry.Text, "\n"+model(text))
 	}
 	if !c.stale || !slices.ContainsFunc(c.state.Live, said) {
 		c.edit.Added = text
 	}
 }
 
-// compare looks at what the file makes of a section.
+// hasFaded reports whether a section of a stale file is an entry that has faded since.
+func (c *comparison) hasFaded(about subject, known map[string]bool) bool {
+	if !c.stale || known[about.key] {
+		return false
+	}
+	return c.state.FadedAt(about.n).Level != ""
+}
+
+// compare adds the difference between the context's section and the file's to the edit.
 func (c *comparison) compare(was section) {
 	about := was.about()
 	is, there := c.now[about.key]
-	if c.stale && (about.n == 0 || about.kind == faded) { // it is made anew with each epoch
-		if there && about.kind != fixed && !same(was.body, is.body) {
+	madeByEpoch := about.n == 0 || about.kind == faded
+	if c.stale && madeByEpoch {
+		changed := there && !same(was.body, is.body)
+		if changed && about.kind != fixed {
 			c.ignore(about.key + ", which was another when the file was written")
 		}
 		return
 	}
 	if !there {
 		if slices.Contains(c.edit.Deleted, about.n) {
-			return // all of its entry goes
+			return // the person deleted the whole entry
 		}
 		is.head = was.head
 		if about.kind == writable {
@@ -121,8 +133,9 @@ func (c *comparison) compare(was section) {
 	if was.head != is.head {
 		c.ignore("the heading " + was.title())
 	}
+	comparable := there || about.kind != fixed
 	switch {
-	case (there || about.kind != fixed) && same(ordinary(was.body), ordinary(is.body)):
+	case comparable && same(ordinary(was.body), ordinary(is.body)):
 		return
 	case about.kind == fixed:
 		c.ignore(was.title())
@@ -137,20 +150,21 @@ func (c *comparison) compare(was section) {
 		left := c.state.readPins(is.body)
 		c.edit.Pins = &left
 	default:
-		c.edit.Changed = append(c.edit.Changed, Change{N: about.n, K: about.k, Faded: about.kind == faded, Text: is.body})
+		change := Change{N: about.n, K: about.k, Faded: about.kind == faded, Text: is.body}
+		c.edit.Changed = append(c.edit.Changed, change)
 	}
 	if lines := lost(was.body, is.body); lines != "" {
 		c.edit.Taken += was.head + "\n" + lines + "\n"
 	}
 }
 
-// ordinary is the text of a section as the context would show it.
+// ordinary returns the text of a section in the form in which the context would show it.
 func ordinary(body string) string { return joinReply(splitReply(clean(body))) }
 
-// MemoryStays says that an edit of MEMORY was not carried out.
+// MemoryStays tells the agent, in Edit.Ignored, that a person's edit of MEMORY was not carried out.
 const MemoryStays = "memory, of which the file did not show all that stands in self/MEMORY.md by now"
 
-// lost returns the lines of old that are not in now any more.
+// lost returns the lines of old that now lacks.
 func lost(old, now string) string {
 	left := map[string]bool{"": true, noMemory: true}
 	for line := range strings.SplitSeq(trimLines(now), "\n") {
@@ -167,7 +181,7 @@ var edited = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Parse(editedText))
 })
 
-// Describe tells the agent what a person did to its context.
+// Describe renders the note that tells the agent about a person's edit of its context.
 func (edit Edit) Describe() string {
 	edit.Added = blobs.Unescape(edit.Added)
 	var text strings.Builder
@@ -175,25 +189,25 @@ func (edit Edit) Describe() string {
 	return text.String()
 }
 
-// Edit is what a person changed in context.md.
+// Edit is a person's edit of context.md.
 type Edit struct {
 	Changed []Change
-	Deleted []int    // entries whose every section is gone
-	Added   string   // text under no entry that exists
-	Pins    *[]Pin   // the pins as they are to be
-	Ignored []string // what cannot be obeyed, by its head or in words
-	Taken   string   // the lines that it takes away, each under the head of its section
-	Memory  *MemoryEdit
+	Deleted []int       // entries without any section left
+	Added   string      // text under no entry that exists
+	Pins    *[]Pin      // all pins from now on; nil leaves them
+	Ignored []string    // changes that cannot be obeyed, by their heads or in words
+	Taken   string      // lines that the edit removes, under the heads of their sections
+	Memory  *MemoryEdit // nil leaves MEMORY.md
 }
 
-// MemoryEdit is what a person saw of MEMORY, and what it is to be.
+// MemoryEdit is the text of MEMORY that a person saw, and the person's new text.
 type MemoryEdit struct{ Was, Is string }
 
-// Of returns what MEMORY.md, which holds now, is to hold. It is false where that is not what
-// the person saw, or not all of it.
+// Of returns the new content of MEMORY.md, whose content is now. It returns false, and now, if the file has changed
+// since the person saw it, or if the person saw only a part of it.
 func (m MemoryEdit) Of(now string) (text string, ok bool) {
 	switch has := wholeMemory(now); {
-	case same(has, wholeMemory(m.Is)): // as after a crash
+	case same(has, wholeMemory(m.Is)): // it was carried out before a crash
 		return now, true
 	case same(has, m.Was):
 		return m.Is, true
@@ -203,17 +217,20 @@ func (m MemoryEdit) Of(now string) (text string, ok bool) {
 
 // Change is one entry, call result or faded range with a new text.
 type Change struct {
-	N int // the entry, or the first of a faded range
-	K int // the call whose result it is, from 1; 0 for the entry itself
-	// Faded says that N begins a faded range.
-	Faded bool
+	N     int  // the entry, or the first of a faded range
+	K     int  // the number of the call whose result changes, from 1; 0 for the entry itself
+	Faded bool // N begins a faded range
 	Text  string
 }
 
 // Empty reports whether nothing was changed.
-func (ed Edit) Empty() bool {
-	return len(ed.Changed)+len(ed.Deleted)+len(ed.Ignored) == 0 && ed.Added == "" && ed.Memory == nil && ed.Pins == nil
+func (edit Edit) Empty() bool {
+	entries := len(edit.Changed) + len(edit.Deleted) + len(edit.Ignored)
+	if entries > 0 || edit.Added != "" {
+		return false
+	}
+	return edit.Memory == nil && edit.Pins == nil
 }
 
-// removed stands where a person took something away that cannot be missing.
+// removed replaces a text that a person deleted from an entry which has to stay.
 const removed = "(removed by a person)"

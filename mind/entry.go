@@ -21,71 +21,76 @@ const (
 	Hint    = "hint"
 )
 
-// How a call ended.
+// Ends of a call.
 const (
 	OK          = "ok"
 	Failed      = "error"
-	Interrupted = "interrupted" // it had started; its effect is unknown
+	Interrupted = "interrupted" // it had started, and its effect is unknown
 	NotStarted  = "not-started"
 )
 
-// Entry is one item of the live context. Its texts are kept as they are
-// rendered: escaped, and clipped to what is shown, so that a context costs no
-// more memory than its request. Once it waits for no result nobody changes it: an edit puts
-// another one in its place.
+// Entry is one item of the live context. Its texts are rendered: escaped, and
+// clipped to the part that a request shows, so that a context takes no more memory
+// than its request. An entry without open calls never changes: an edit puts another
+// one in its place.
 type Entry struct {
 	N    int       `json:"n"`
 	Kind string    `json:"kind"`
 	At   time.Time `json:"at"`
 	Ref  Ref       `json:"ref"`
-	Room string    `json:"room,omitempty"` // of an inbound entry
-	Show int       `json:"show,omitempty"` // runes shown of the text; 0 shows all
-	// Places: the mark of a cut says which place is left out. Earlier versions did not.
+	Room string    `json:"room,omitempty"` // only in an inbound entry
+	Show int       `json:"show,omitempty"` // runes of the text that are shown; 0 shows all
+	// Places is true if the mark of a cut names the place that is left out. Earlier versions did not name it.
 	Places bool `json:"places,omitempty"`
-	// Own are the byte ranges of an inbound body that are the identity's own
-	// lines, which it does not hear.
+	// Own are the byte ranges in the body of an inbound entry that hold the identity's
+	// own lines, which it does not hear.
 	Own []Span `json:"own,omitempty"`
-	// Images are pictures that the lines of an inbound entry name, as its event has them.
+	// Images names the pictures in an inbound entry, in the form of its event.
 	Images []string `json:"images,omitempty"`
-	// View, when set, is a blob with the text as a person edited it.
+	// View, if set, is a blob with the text as a person edited it.
 	View *Ref   `json:"view,omitempty"`
-	Text string `json:"-"`
+	Text string `json:"-"` // the final or accompanying text of a reply
 
-	// About is the question that the entry answers, or whose call it ends, with the choice or how it ended.
-	About *Ref   `json:"about,omitempty"`
-	Said  string `json:"said,omitempty"`
+	// About is the question that the entry answers, or the question about the call that it ends.
+	About *Ref `json:"about,omitempty"`
+	// Said is the option that the answer chose, or the status of the call.
+	Said string `json:"said,omitempty"`
 
-	// Of a reply. Text is then its final or accompanying text. Refused: it was final,
-	// but did not count.
-	Refused   bool    `json:"refused,omitempty"`
+	// Only in a reply:
+
+	Refused   bool    `json:"refused,omitempty"` // it was final, but did not count
 	Reasoning string  `json:"-"`
-	Opaque    string  `json:"-"` // what its provider wants back as it is
+	Opaque    string  `json:"-"` // JSON that its provider wants back unchanged
 	Calls     []*Call `json:"calls,omitempty"`
 	Model     string  `json:"model,omitempty"`
 }
 
-// Call is one tool call of a reply, with what became of it. A reply and its
-// results are one unit.
+// Call is one tool call of a reply, with its result. A reply and its results are
+// one unit.
 type Call struct {
 	Tool     string   `json:"tool"`
-	Args     string   `json:"-"` // JSON, escaped, as it goes back on the wire
-	Original string   `json:"-"` // what the model sent, when that was not JSON
-	Opaque   string   `json:"-"` // what its provider wants back as it is
+	Args     string   `json:"-"` // JSON, escaped, for the wire
+	Original string   `json:"-"` // the model's arguments if they were not JSON
+	Opaque   string   `json:"-"` // JSON that its provider wants back unchanged
 	Started  bool     `json:"started,omitempty"`
 	Status   string   `json:"status,omitempty"` // "" while there is no result
 	Result   Ref      `json:"result"`
-	About    *Ref     `json:"about,omitempty"` // the question that was asked for it
-	Show     int      `json:"show,omitempty"`
-	Places   bool     `json:"places,omitempty"`
-	Images   []string `json:"images,omitempty"` // that it shows
-	View     *Ref     `json:"view,omitempty"`
-	Text     string   `json:"-"` // of the result, rendered
+	About    *Ref     `json:"about,omitempty"`  // the question that the call asked
+	Show     int      `json:"show,omitempty"`   // see Entry.Show
+	Places   bool     `json:"places,omitempty"` // see Entry.Places
+	Images   []string `json:"images,omitempty"` // the pictures that it shows
+	View     *Ref     `json:"view,omitempty"`   // see Entry.View
+	Text     string   `json:"-"`                // the result, rendered
 }
 
-// Final reports whether an entry ends a turn: a reply that counts, and calls nothing or asks people last.
+// Final reports whether an entry ends a turn: it is a reply that counts, and either calls no tool or ends by asking
+// people.
 func (e *Entry) Final() bool {
-	n := len(e.Calls)
-	return e.Kind == Reply && !e.Refused && (n == 0 || e.Calls[n-1].asks())
+	if e.Kind != Reply || e.Refused {
+		return false
+	}
+	last := len(e.Calls) - 1
+	return last < 0 || e.Calls[last].asks()
 }
 
 // asks reports whether a call has asked people and so ended the turn.
@@ -93,14 +98,14 @@ func (c *Call) asks() bool { return c.Status == OK && c.About != nil }
 
 // Waits reports whether a result of the entry's calls is still to come.
 func (e *Entry) Waits() bool {
-	return slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Status == "" })
+	return slices.ContainsFunc(e.Calls, func(call *Call) bool { return call.Status == "" })
 }
 
 func (e *Entry) opaque() bool {
-	return e.Opaque != "" || slices.ContainsFunc(e.Calls, func(c *Call) bool { return c.Opaque != "" })
+	return e.Opaque != "" || slices.ContainsFunc(e.Calls, func(call *Call) bool { return call.Opaque != "" })
 }
 
-// kindOf is the kind of the entry that an event makes.
+// kindOf returns the kind of the entry that an event makes.
 func kindOf(event string) string {
 	if event == "joined" {
 		return Note
@@ -112,22 +117,22 @@ func kindOf(event string) string {
 func (e *Entry) load(body []byte) error {
 	switch e.Kind {
 	case Reply:
-		a, err := DecodeAnswer(body)
+		answer, err := DecodeAnswer(body)
 		if err != nil {
 			return err
 		}
 		if len(e.Calls) == 0 {
-			for _, c := range a.Calls {
-				e.Calls = append(e.Calls, &Call{Tool: c.Tool})
+			for _, called := range answer.Calls {
+				e.Calls = append(e.Calls, &Call{Tool: called.Tool})
 			}
 		}
-		if len(e.Calls) != len(a.Calls) {
+		if len(e.Calls) != len(answer.Calls) {
 			return errReply
 		}
-		e.Text, e.Reasoning, e.Opaque = model(a.Text), model(a.Reasoning), a.Opaque
-		for i, c := range a.Calls {
+		e.Text, e.Reasoning, e.Opaque = model(answer.Text), model(answer.Reasoning), answer.Opaque
+		for i, called := range answer.Calls {
 			call := e.Calls[i]
-			call.Tool, call.Args, call.Original, call.Opaque = c.Tool, model(c.Args), c.Original, c.Opaque
+			call.Tool, call.Args, call.Original, call.Opaque = called.Tool, model(called.Args), called.Original, called.Opaque
 		}
 	case Inbound:
 		e.Text = cite("answer to", e.About, e.Said) + clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
@@ -156,36 +161,36 @@ func (e *Entry) reload(read func(blobs.Hash) ([]byte, error)) error {
 			err = e.look(body)
 		}
 	}
-	for _, c := range e.Calls {
+	for _, call := range e.Calls {
 		switch {
 		case err != nil:
 			return err
-		case c.View != nil:
-			body, err = read(c.View.Hash)
-			c.Text = string(body)
-		case c.Status != "":
-			body, err = read(c.Result.Hash)
-			c.Text = c.shown(body)
+		case call.View != nil:
+			body, err = read(call.View.Hash)
+			call.Text = string(body)
+		case call.Status != "":
+			body, err = read(call.Result.Hash)
+			call.Text = call.shown(body)
 		}
 	}
 	return err
 }
 
-// look sets the text of an entry to what a person made of it.
+// look sets the text of an entry to a person's version of it.
 func (e *Entry) look(view []byte) error {
 	if e.Kind != Reply {
 		e.Text = string(view)
 		return nil
 	}
-	a, err := DecodeAnswer(view)
+	answer, err := DecodeAnswer(view)
 	if err != nil {
 		return err
 	}
-	e.Reasoning, e.Text = a.Reasoning, a.Text
+	e.Reasoning, e.Text = answer.Reasoning, answer.Text
 	return nil
 }
 
-// Header is the line that opens an entry in a prompt and in context.md. Nobody
+// Header returns the line that opens an entry in a prompt and in context.md. Nobody
 // can forge one: ◆ is escaped in everything from outside.
 func (e *Entry) Header() string {
 	h := fmt.Sprintf("◆ e%d %s", e.N, e.Kind)
@@ -195,7 +200,7 @@ func (e *Entry) Header() string {
 	return h
 }
 
-// FirstLine is what an entry says first: its text, or its first call.
+// FirstLine returns the first line of an entry's text, or of its first call if it has no text.
 func (e *Entry) FirstLine() string {
 	text := strings.TrimSpace(e.Text)
 	if text == "" && len(e.Calls) > 0 {
@@ -205,19 +210,19 @@ func (e *Entry) FirstLine() string {
 	return line
 }
 
-// Say returns the arguments of a SAY as the room gets them.
+// Say returns the arguments of a SAY.
 func (c *Call) Say() (room, message string) { return c.Arg("room"), c.Arg("message") }
 
-// Target is what a call is about: a file, a command, a room, a piece of work.
+// Target returns the file, command, room, brief or query that a call is about, or "".
 func (c *Call) Target() string {
 	return cmp.Or(c.Arg("path"), c.Arg("command"), c.Arg("room"), c.Arg("brief"), c.Arg("query"))
 }
 
-// Arg returns an argument of a call; "" for what is not a string. A key counts in any
-// case, but as it should be before all.
+// Arg returns an argument of a call, or "" if the argument is missing or not a string. It
+// prefers the exact key, and takes one in another case otherwise.
 func (c *Call) Arg(name string) string {
 	var args map[string]any
-	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // checked by the tool
+	_ = json.Unmarshal([]byte(blobs.Unescape(c.Args)), &args) // the tool reports an error
 	for _, key := range append([]string{name}, slices.Sorted(maps.Keys(args))...) {
 		if s, ok := args[key].(string); ok && strings.EqualFold(key, name) {
 			return s
@@ -230,19 +235,23 @@ func (c *Call) Arg(name string) string {
 // from 1). The call number is 0 for an entry.
 func ParseID(id string) (entry, call int, err error) {
 	rest, ok := strings.CutPrefix(id, "e")
-	n, k, dotted := strings.Cut(rest, ".")
-	entry, err = strconv.Atoi(n)
+	number, callNumber, dotted := strings.Cut(rest, ".")
+	entry, err = strconv.Atoi(number)
 	if err == nil && dotted {
-		call, err = strconv.Atoi(k)
+		call, err = strconv.Atoi(callNumber)
 	}
-	if !ok || err != nil || entry < 1 || call < 0 || (dotted && call < 1) {
+	valid := ok && err == nil && entry >= 1
+	if dotted {
+		valid = valid && call >= 1
+	}
+	if !valid {
 		return 0, 0, fmt.Errorf("%q is not the number of an entry or call", id)
 	}
 	return entry, call, nil
 }
 
-// EntryID is e12.
+// EntryID returns "e12" for entry 12.
 func EntryID(n int) string { return "e" + strconv.Itoa(n) }
 
-// CallID is e12.3.
+// CallID returns "e12.3" for the third call of entry 12.
 func CallID(n, k int) string { return fmt.Sprintf("e%d.%d", n, k) }

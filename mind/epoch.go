@@ -11,8 +11,8 @@ import (
 	"lethe/blobs"
 )
 
-// Snapshot renders the state as the body of an epoch's blob: everything to
-// resume from, with the texts of entries left to their own blobs.
+// Snapshot renders the state as the body of an epoch's blob, from which Restore
+// makes the same state. The texts of entries stay in their own blobs. It sets Size.
 func (s *State) Snapshot() ([]byte, error) {
 	body, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -23,34 +23,34 @@ func (s *State) Snapshot() ([]byte, error) {
 	return body, nil
 }
 
-// StandIn renders a snapshot that folds in the place of a lost one.
+// StandIn renders a snapshot that replaces the lost one of an epoch.
 func (s *State) StandIn(epoch int) ([]byte, error) {
 	s.Epoch = epoch
 	return s.Snapshot()
 }
 
-// Carry has snapshots keep what package budget has folded of the same lines.
+// Carry makes snapshots keep the JSON that package budget has folded from the same lines.
 func (s *State) Carry(spending json.RawMessage) { s.Carried = spending }
 
-// Determined renders the part of a snapshot that follows from the lines before it: all that is the mind's, or,
-// where an epoch changes the request, without that.
+// Determined renders the part of a snapshot that follows from the lines before it. With all, that is everything except
+// the JSON of Carry. Without it, the fields that an epoch may change are left out, too.
 func (s *State) Determined(all bool) []byte {
-	d := *s
-	d.Carried = nil
+	copied := *s
+	copied.Carried = nil
 	if !all {
-		d.Context, d.Stable, d.Epoch, d.Files, d.Forgets = Context{}, Stable{}, 0, nil, nil
-		d.WantModel, d.Away, d.LastBlob, d.Window, d.Overflows = "", "", blobs.Hash{}, 0, 0
+		copied.Context, copied.Stable, copied.Epoch, copied.Files, copied.Forgets = Context{}, Stable{}, 0, nil, nil
+		copied.WantModel, copied.Away, copied.LastBlob, copied.Window, copied.Overflows = "", "", blobs.Hash{}, 0, 0
 	}
-	text, _ := d.Snapshot()
+	text, _ := copied.Snapshot()
 	return text
 }
 
-// Inputs are what an epoch's requests begin with, beside what the life itself has.
+// Inputs are the parts of an epoch's requests that do not follow from the life.
 type Inputs struct {
 	System string
 	Tools  json.RawMessage
 	Params Params
-	Texts  []Text // that are in them
+	Texts  []Text // the texts that System and the past contain
 }
 
 // Renew begins a new epoch. The caller opens its past with Open and commits its
@@ -60,30 +60,30 @@ func (s *State) Renew(in Inputs) {
 		s.Epoch++
 	}
 	if !in.Params.SameModel(s.Stable.Params) {
-		s.Window, s.Overflows = 0, 0 // what was learned was the other one's
+		s.Window, s.Overflows = 0, 0 // they are about the other model
 	}
 	if was := s.Stable.Params; in.Params.Endpoint != was.Endpoint || in.Params.Asked != was.Asked {
 		s.Away = ""
 	}
 	s.WantModel = ""
 	s.Files = maps.Clone(s.Files)
-	for _, t := range in.Texts {
-		s.learn(t.Version())
+	for _, text := range in.Texts {
+		s.learn(text.Version())
 	}
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
 	s.withhold()
 }
 
-// withhold ends the time in which the Opaque of the entries so far goes back.
+// withhold makes later requests leave out the Opaque of all entries so far.
 func (s *State) withhold() {
 	if slices.ContainsFunc(s.Live, (*Entry).opaque) {
 		s.Stable.Since = s.Next
 	}
 }
 
-// Open renders the user message that opens the epoch: what is still asked, what has faded, oldest first, the
-// pins and, in the default order, MEMORY and what is shown of LIFE: mostly no line, but
-// where it is and when the epoch began.
+// Open renders the user message that opens the epoch: open questions, faded ranges, oldest first, the pins and, in the
+// default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and the day on which the epoch
+// began.
 func (s *State) Open(memory string, life []string, began time.Time) {
 	s.Stable.Past = pastHeader + s.stillOpen() + "\n" + s.Forgotten()
 	if s.Stable.Params.Order != OrderTail {
@@ -95,15 +95,17 @@ func (s *State) Open(memory string, life []string, began time.Time) {
 	}
 }
 
-// NextParams returns the parameters of the next epoch: what is asked for now, then
-// what the life has, then the defaults. MaxTokens is as asked.
+// NextParams returns the parameters of the next epoch: of each, the configured value, else the
+// life's present one, else the default. A model that a person chose with /model stays until
+// the configured one changes. MaxTokens is as configured.
 func (s *State) NextParams(asked Params, defaultModel string) Params {
 	has, wanted := s.Stable.Params, s.WantModel
-	if asked.Endpoint != has.Endpoint { // another server need not know the old model
+	if asked.Endpoint != has.Endpoint { // another server may not know the old model
 		has.Model, wanted = "", ""
 	}
-	if asked.Model != has.Asked { // configured since; otherwise a /model stays
-		if has.Model = cmp.Or(asked.Model, s.Away, has.Model); s.Away != "" {
+	if asked.Model != has.Asked { // the configuration has changed
+		has.Model = cmp.Or(asked.Model, s.Away, has.Model)
+		if s.Away != "" {
 			wanted = ""
 		}
 	}
@@ -118,28 +120,30 @@ func (s *State) NextParams(asked Params, defaultModel string) Params {
 	}
 }
 
-// Restore reads an epoch's body. It asks read for the blobs of the entries that
-// are in the context, and for no others.
+// Restore reads an epoch's body. It calls read for the blobs of the entries in
+// the context, and for no others.
 func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error) {
-	s := New()
-	s.Size = len(body)
-	if err := json.Unmarshal(body, s); err != nil {
+	state := New()
+	state.Size = len(body)
+	if err := json.Unmarshal(body, state); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
-	for _, e := range s.Live {
-		e.Kind, e.Own = kindOf(e.Kind), joinSpans(e.Own) // older programs kept the event's, and spans that touch each other
-		if err := e.reload(read); err != nil {
-			return nil, fmt.Errorf("read epoch: entry e%d: %w", e.N, err)
+	for _, entry := range state.Live {
+		// Older programs stored the event's kind, and spans that touch each other.
+		entry.Kind, entry.Own = kindOf(entry.Kind), joinSpans(entry.Own)
+		if err := entry.reload(read); err != nil {
+			return nil, fmt.Errorf("read epoch: entry e%d: %w", entry.N, err)
 		}
 	}
-	return s, nil
+	return state, nil
 }
 
-// stillOpen lists the questions whose calls have faded, as the past begins with them.
+// stillOpen lists the open questions whose calls have faded, for the beginning of the past.
 func (s *State) stillOpen() (text string) {
-	for _, q := range s.Questions {
-		if n, _, _ := ParseID(q.Call); s.Entry(n) == nil {
-			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s", q.ID, EntryID(n), q.Room, q.Ref)
+	for _, question := range s.Questions {
+		if number, _, _ := ParseID(question.Call); s.Entry(number) == nil {
+			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s",
+				question.ID, EntryID(number), question.Room, question.Ref)
 		}
 	}
 	return text

@@ -29,11 +29,11 @@ import (
 	"lethe/life/event"
 )
 
-// Apply folds the event of one line into the state. Bodies stand beside the
-// line's refs. An error means that the log does not make sense, which is
-// corruption; the state is then not to be used.
+// Apply folds the event of one line into the state. bodies are the blobs of the
+// line's refs, in their order. An error means that the log is corrupt: its events
+// contradict each other, and the caller must drop the state.
 func (s *State) Apply(line life.Event, bodies ...Body) error {
-	e, err := event.Parse(line)
+	parsed, err := event.Parse(line)
 	if room := line.Get("room"); room != "" && !chat.ValidRoom(room) {
 		err = fmt.Errorf("%q is not a room", room)
 	}
@@ -41,86 +41,86 @@ func (s *State) Apply(line life.Event, bodies ...Body) error {
 		err = fmt.Errorf("%d bodies for %d refs", len(bodies), len(line.Refs))
 	}
 	if err == nil {
-		err = s.apply(e, source{line, bodies})
+		err = s.apply(parsed, source{line, bodies})
 	}
 	if err != nil {
 		return fmt.Errorf("fold %s %s: %w", line.Kind, strings.Join(line.Args, " "), err)
 	}
-	if _, fade := e.(event.Fade); !fade && len(bodies) > 0 { // a fade is nothing without the epoch that follows
+	if _, fade := parsed.(event.Fade); !fade && len(bodies) > 0 { // a fade counts only with the epoch behind it
 		s.LastBlob = bodies[len(bodies)-1].Hash
 	}
 	return nil
 }
 
-func (s *State) apply(e event.Event, from source) error {
-	switch e := e.(type) {
+func (s *State) apply(ev event.Event, from source) error {
+	switch ev := ev.(type) {
 	case event.Boot:
-		return s.boot(e, from)
+		return s.boot(ev, from)
 	case event.Joined:
-		return s.joined(e, from)
+		return s.joined(ev, from)
 	case event.Left:
-		s.room(e.Room).Joined = false
-		s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Room == e.Room })
-		s.Children = without(s.Children, func(c Child) bool { return c.Room == e.Room })
+		s.room(ev.Room).Joined = false
+		s.Wakes = without(s.Wakes, func(w Wake) bool { return w.Room == ev.Room })
+		s.Children = without(s.Children, func(c Child) bool { return c.Room == ev.Room })
 	case event.Inbound:
-		return s.inbound(e, from)
+		return s.inbound(ev, from)
 	case event.Asked:
-		return s.asked(e, from)
+		return s.asked(ev, from)
 	case event.Run:
-		return s.begins(e, from)
+		return s.begins(ev, from)
 	case event.Grant:
-		s.Grants[e.Hash] = true
+		s.Grants[ev.Hash] = true
 	case event.Command:
-		return s.command(e)
+		return s.command(ev)
 	case event.Reply:
-		return s.reply(e, from)
+		return s.reply(ev, from)
 	case event.Call:
-		return s.call(e, from)
+		return s.call(ev, from)
 	case event.Result:
-		return s.result(e, from)
+		return s.result(ev, from)
 	case event.Posted:
-		return s.posted(e)
+		return s.posted(ev)
 	case event.Note:
-		return s.note(e, from)
+		return s.note(ev, from)
 	case event.Hint:
-		_, err := s.add(Entry{N: e.N}, from)
+		_, err := s.add(Entry{N: ev.N}, from)
 		return err
 	case event.Error:
-		return s.failed(e)
+		return s.failed(ev)
 	case event.Paused:
-		return s.paused(e)
+		return s.paused(ev)
 	case event.Model:
-		if e.Use != "" {
-			s.WantModel, s.Away = e.Use, e.For
+		if ev.Use != "" {
+			s.WantModel, s.Away = ev.Use, ev.For
 			s.resume()
 		}
-		return s.notice(e.ID, e.Notice)
+		return s.notice(ev.ID, ev.Notice)
 	case event.Fired:
-		return s.fired(e)
+		return s.fired(ev)
 	case event.Spent:
-		s.Usage.add(e.Tokens)
+		s.Usage.add(ev.Tokens)
 	case event.Resumed:
 		s.resume()
-		s.Version = e.Version
+		s.Version = ev.Version
 	case event.Moved:
-		s.Custody, s.Moved = e.Custody, true
+		s.Custody, s.Moved = ev.Custody, true
 	case event.Received:
-		s.Custody, s.Moved = e.Custody, false
-	case event.Fade, event.Epoch, event.Stopped: // an epoch is Restored, with what has faded
-	case event.Sealed, event.Erased, event.Labelled: // they are about the log
+		s.Custody, s.Moved = ev.Custody, false
+	case event.Fade, event.Epoch, event.Stopped: // Restore reads the snapshot of an epoch, with its faded ranges
+	case event.Sealed, event.Erased, event.Labelled: // about the log, not the mind
 	default:
-		return fmt.Errorf("no rule for a %T", e)
+		return fmt.Errorf("no rule for a %T", ev)
 	}
 	return nil
 }
 
-func (s *State) boot(e event.Boot, from source) error {
+func (s *State) boot(boot event.Boot, from source) error {
 	if len(from.bodies) == 0 {
 		return errors.New("no soul")
 	}
-	s.Self, s.Name, s.Version = from.bodies[0].Hash.String(), e.Name, e.Version
-	if e.Task != "" {
-		s.Task = &Task{Parent: e.Parent, Room: e.Task}
+	s.Self, s.Name, s.Version = from.bodies[0].Hash.String(), boot.Name, boot.Version
+	if boot.Task != "" {
+		s.Task = &Task{Parent: boot.Parent, Room: boot.Task}
 	}
 	return nil
 }

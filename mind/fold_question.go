@@ -6,38 +6,38 @@ import (
 	"lethe/life/event"
 )
 
-func (s *State) asked(e event.Asked, from source) error {
+func (s *State) asked(asked event.Asked, from source) error {
 	if len(from.bodies) == 0 {
 		return errors.New("no question")
 	}
-	k, err := DecodeAsk(from.bodies[0].Data)
+	ask, err := DecodeAsk(from.bodies[0].Data)
 	if err != nil {
 		return err
 	}
 	ref := from.ref()
-	q := Question{
-		Question: k.question(s.questionID(ref.Hash), ref),
-		Room:     k.Room, Asked: e.TS, Ref: ref, Call: e.Call, Notice: e.ID, Tool: k.Tool,
+	question := Question{
+		Question: ask.question(s.questionID(ref.Hash), ref),
+		Room:     ask.Room, Asked: asked.TS, Ref: ref, Call: asked.Call, Notice: asked.ID, Tool: ask.Tool,
 	}
-	if k.Tool != "" {
-		q.Exact = ExactCall(k.Tool, k.Args)
+	if ask.Tool != "" {
+		question.Exact = ExactCall(ask.Tool, ask.Args)
 	}
 	s.Notices++
-	s.Questions = plus(s.Questions, q)
-	_, err = s.post(Post{ID: e.ID}, s.Name, q.String(), e.Posting)
+	s.Questions = plus(s.Questions, question)
+	_, err = s.post(Post{ID: asked.ID}, s.Name, question.String(), asked.Posting)
 	return err
 }
 
 // begins marks the approved call that is about to run, and owes the line of a SAY.
-func (s *State) begins(e event.Run, from source) error {
-	call, ok := s.beginApproved(e.ID)
+func (s *State) begins(run event.Run, from source) error {
+	call, ok := s.beginApproved(run.ID)
 	if !ok {
 		return errors.New("a call that nobody has approved, or a second time")
 	}
-	if e.Child != "" {
-		s.spawned(e.ID, e.Child, e.Posting, call.Room)
+	if run.Child != "" {
+		s.spawned(run.ID, run.Child, run.Posting, call.Room)
 	}
-	return s.owe(e.ID, e.Say+from.files(), e.Posting)
+	return s.owe(run.ID, run.Say+from.files(), run.Posting)
 }
 
 // ran ends an approved call, and owes a turn about its output.

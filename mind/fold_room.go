@@ -11,33 +11,36 @@ import (
 
 // Events of rooms: lines heard, commands, and lines that the identity posts.
 
-func (s *State) joined(e event.Joined, from source) error {
-	r := s.room(e.Room)
-	r.Joined = true
-	if first := e.First; first != nil { // a renewed subscription keeps its cursor
-		r.Cursor = first.Cursor()
-		r.Began = first.End
+func (s *State) joined(joined event.Joined, from source) error {
+	room := s.room(joined.Room)
+	room.Joined = true
+	if first := joined.First; first != nil { // a renewed subscription keeps its cursor
+		room.Cursor = first.Cursor()
+		room.Began = first.End
 	}
-	_, err := s.add(Entry{N: e.N}, from)
+	_, err := s.add(Entry{N: joined.N}, from)
 	return err
 }
 
-func (s *State) inbound(e event.Inbound, from source) error {
-	entry := Entry{N: e.N, Room: e.Room, Show: e.Show, Places: e.Places, Own: joinSpans(e.Own), Images: e.Images}
-	if e.Answers != "" {
-		q, err := s.answered(e)
+func (s *State) inbound(inbound event.Inbound, from source) error {
+	entry := Entry{
+		N: inbound.N, Room: inbound.Room, Show: inbound.Show, Places: inbound.Places,
+		Own: joinSpans(inbound.Own), Images: inbound.Images,
+	}
+	if inbound.Answers != "" {
+		question, err := s.answered(inbound)
 		if err != nil {
 			return err
 		}
-		entry.About, entry.Said = &q.Ref, e.Choice
+		entry.About, entry.Said = &question.Ref, inbound.Choice
 	}
 	if _, err := s.add(entry, from); err != nil {
 		return err
 	}
-	r, body := s.room(e.Room), from.bodies[0].Data
-	s.move(e.Room, e.Moved)
-	r.pass(e.Passage, body)
-	s.listen(e.Room, body, entry.Own, e.Asleep)
+	heard, body := s.room(inbound.Room), from.bodies[0].Data
+	s.move(inbound.Room, inbound.Moved)
+	heard.pass(inbound.Passage, body)
+	s.listen(inbound.Room, body, entry.Own, inbound.Asleep)
 	return nil
 }
 
@@ -54,7 +57,7 @@ func (s *State) listen(room string, body []byte, own []Span, asleep bool) {
 	for line := range Others(body, own) {
 		s.hearLine(&lines, room, line, asleep)
 		if _, asks := chat.ParseQuestion(line.Text); asks && line.Agent {
-			s.placeQuestions(room, func(q *Question) { q.Cite = q.Cite || q.After != 0 })
+			s.placeQuestions(room, func(question *Question) { question.Cite = question.Cite || question.After != 0 })
 		}
 	}
 	if lines.users {
@@ -114,103 +117,118 @@ func (s *State) oweHeard(room string, lines lineKinds) {
 // move forgets old offsets where the file is another one.
 func (s *State) move(room string, moved bool) {
 	if moved {
-		r := s.room(room)
-		r.Own, r.Began, r.Stopped = nil, 0, 0
+		file := s.room(room)
+		file.Own, file.Began, file.Stopped = nil, 0, 0
 		s.placeQuestions(room, func(q *Question) { q.After = -1 })
 	}
 }
 
-func (s *State) command(e event.Command) error {
-	r := s.room(e.Room)
-	s.move(e.Room, e.Moved)
-	if e.Early { // lines before it are still unheard
-		r.Own = AddSpan(r.Own, e.At)
+// actsOnBudget reports whether a command may end a pause for a budget. Other commands only look.
+func actsOnBudget(e event.Command) bool {
+	switch e.Name {
+	case "/stop", "/model":
+		return true
+	}
+	return e.Raise > 0
+}
+
+func (s *State) command(command event.Command) error {
+	room := s.room(command.Room)
+	s.move(command.Room, command.Moved)
+	if command.Early { // the identity has not heard the lines before it
+		room.Own = AddSpan(room.Own, command.At)
 	} else {
-		r.pass(e.Passage, []byte(e.Line+"\n"))
-		if e.Last != "" {
-			r.Cursor.Last = append(r.Cursor.Last, e.Last)
+		room.pass(command.Passage, []byte(command.Line+"\n"))
+		if command.Last != "" {
+			room.Cursor.Last = append(room.Cursor.Last, command.Last)
 		}
 	}
-	r.posted(cmp.Or(e.Last, chat.Hash([]byte(e.Line))))
-	if e.Model != "" {
-		s.WantModel, s.Away = e.Model, ""
+	room.posted(cmp.Or(command.Last, chat.Hash([]byte(command.Line))))
+	if command.Model != "" {
+		s.WantModel, s.Away = command.Model, ""
 	}
-	if e.Forget.To > 0 {
-		s.Forgets = plus(s.Forgets, e.Forget)
+	if command.Forget.To > 0 {
+		s.Forgets = plus(s.Forgets, command.Forget)
 	}
-	if !chat.Parse([]byte(e.Line)).Agent { // somebody is there
-		acts := e.Raise > 0 || e.Name == "/stop" || e.Name == "/model" // other commands only look
-		if acts || s.Until.IsZero() {
+	if !chat.Parse([]byte(command.Line)).Agent { // a person is there
+		if s.Until.IsZero() || actsOnBudget(command) {
 			s.resume()
 		}
 		s.newTurn()
 	}
-	if e.Name == "/stop" { // what was decided to be said is said all the same
+	if command.Name == "/stop" { // lines that are owed already are still posted
 		s.endTurn()
 		s.stopWork()
-		if err := s.stopChildren(e); err != nil {
+		if err := s.stopChildren(command); err != nil {
 			return err
 		}
 		s.Approved = without(s.Approved, func(q Question) bool { return !q.Began })
-		if e.Early {
-			r.Stopped = e.At.To
+		if command.Early {
+			room.Stopped = command.At.To
 		}
 	}
-	return s.notice(e.ID, e.Notice)
+	return s.notice(command.ID, command.Notice)
 }
 
-func (s *State) posted(e event.Posted) error {
-	i := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == e.ID && p.Room == e.Room })
-	if i < 0 {
+func (s *State) posted(posted event.Posted) error {
+	at := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == posted.ID && p.Room == posted.Room })
+	if at < 0 {
 		return errors.New("posted what was not owed")
 	}
-	post := s.Outbox[i]
-	s.Outbox = slices.Delete(slices.Clone(s.Outbox), i, i+1)
-	for j := range s.Outbox[i:] { // a later line to this room is not before this one, even if it is the same
-		if later := &s.Outbox[i+j]; later.Room == e.Room {
-			later.Mark = e.Cursor(nil).Mark()
+	post := s.Outbox[at]
+	s.Outbox = slices.Delete(slices.Clone(s.Outbox), at, at+1)
+	laterPosts := s.Outbox[at:]
+	for i := range laterPosts { // those to this room stand behind this one, even an equal line
+		if later := &laterPosts[i]; later.Room == posted.Room {
+			later.Mark = posted.Cursor(nil).Mark()
 		}
 	}
-	r := s.room(e.Room)
-	for _, torn := range e.Torn {
-		r.Own = AddSpan(r.Own, torn)
+	room := s.room(posted.Room)
+	for _, torn := range posted.Torn {
+		room.Own = AddSpan(room.Own, torn)
 	}
 	if post.Wakes {
-		return nil // it is heard when it is read
+		return nil // the identity hears it when it reads the room
 	}
-	if r.Joined && r.Cursor.SameFile(e.Cursor(nil)) && r.Cursor.Offset == e.At.From { // nobody else's line is between
-		r.pass(e.Passage, []byte(post.Line))
-	} else if e.At.To > r.Cursor.Offset {
-		r.Own = AddSpan(r.Own, e.At)
+	// No unheard line may stand between the cursor and the line.
+	follows := room.Cursor.Offset == posted.At.From && room.Cursor.SameFile(posted.Cursor(nil))
+	if room.Joined && follows {
+		room.pass(posted.Passage, []byte(post.Line))
+	} else if posted.At.To > room.Cursor.Offset {
+		room.Own = AddSpan(room.Own, posted.At)
 	}
-	r.posted(chat.Hash([]byte(post.Line)))
-	s.placeQuestions(e.Room, func(q *Question) {
-		if q.Notice == e.ID {
-			q.After = e.At.To
+	room.posted(chat.Hash([]byte(post.Line)))
+	s.placeQuestions(posted.Room, func(q *Question) {
+		if q.Notice == posted.ID {
+			q.After = posted.At.To
 		}
 	})
-	if c, err := s.find(e.ID); err == nil && c.Status == "" { // otherwise it was said in a turn that may be over
-		s.Said = with(s.Said, e.Room)
+	if call, err := s.find(posted.ID); err == nil && call.Status == "" { // with a result, its turn may be over
+		s.Said = with(s.Said, posted.Room)
 	}
 	return nil
 }
 
-// hearChild takes in a line of the room of a child. Nothing but its results wakes, and each
-// such opens a turn for those whom the work was for.
-func (s *State) hearChild(room string, l chat.Line, asleep bool) {
+// hearChild takes in a line of the room of a child. Only an outcome that the identity waits for
+// opens a turn, for the rooms that wait for the work.
+func (s *State) hearChild(room string, line chat.Line, asleep bool) {
 	s.Children = slices.Clone(s.Children)
-	c := s.Child(room)
-	if l.Command == "stop" {
-		c.stop()
+	child := s.Child(room)
+	if line.Command == "stop" {
+		child.stop()
 	}
-	o, ok := chat.ParseOutcome(l.Text)
-	if !ok || !l.By(c.Name) || !c.end(o) || asleep {
+	outcome, ok := chat.ParseOutcome(line.Text)
+	if !ok || !line.By(child.Name) {
 		return
 	}
-	s.room(room).AgentTurns++ // so that a parent and its child do not go on for ever
-	s.Steps, s.Cut, s.Owes = 0, 0, true
-	for _, room := range c.For {
-		if c.Peers {
+	if awaited := child.end(outcome); !awaited || asleep {
+		return
+	}
+	s.room(room).AgentTurns++ // bounds the talk of a parent and its child
+	s.newTurn()
+	s.Owes = true
+	for _, room := range child.For {
+		if child.Peers {
 			s.Peers = with(s.Peers, room)
 		} else {
 			s.Waiting = with(s.Waiting, room)

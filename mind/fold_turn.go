@@ -10,15 +10,15 @@ import (
 
 // Events of a turn: replies, calls and their results, notes and errors.
 
-func (s *State) reply(e event.Reply, from source) error {
-	entry, err := s.add(Entry{N: e.N, Model: e.Model, Refused: e.Refused}, from)
+func (s *State) reply(reply event.Reply, from source) error {
+	entry, err := s.add(Entry{N: reply.N, Model: reply.Model, Refused: reply.Refused}, from)
 	if err != nil {
 		return err
 	}
 	s.Usage.Replies++
-	s.Usage.add(e.Tokens)
-	if e.In > 0 {
-		s.Usage.LastInput, s.Usage.LastWeight = e.In, e.Weight
+	s.Usage.add(reply.Tokens)
+	if reply.In > 0 {
+		s.Usage.LastInput, s.Usage.LastWeight = reply.In, reply.Weight
 	}
 	s.Owes, s.Cut, s.Told, s.Overflows = false, 0, "", 0
 	s.Steps++
@@ -26,17 +26,17 @@ func (s *State) reply(e event.Reply, from source) error {
 		return nil
 	}
 	text := blobs.Unescape(entry.Text)
-	if e.Refused {
+	if reply.Refused {
 		s.Owes, s.Refusals = true, with(s.Refusals, RefusalOf(text))
 		return nil
 	}
-	if e.Caveat != "" {
-		text = strings.TrimSpace(text + "\n\n" + e.Caveat)
+	if reply.Caveat != "" {
+		text = strings.TrimSpace(text + "\n\n" + reply.Caveat)
 	}
 	if s.Concludes() {
-		err = s.conclude(EntryID(e.N), text, from.ref(), e.Caveat != "", e.Posting)
+		err = s.conclude(EntryID(reply.N), text, from.ref(), reply.Caveat != "", reply.Posting)
 	} else {
-		err = s.owe(EntryID(e.N), text, e.Posting)
+		err = s.owe(EntryID(reply.N), text, reply.Posting)
 	}
 	if err != nil {
 		return err
@@ -46,113 +46,115 @@ func (s *State) reply(e event.Reply, from source) error {
 	return nil
 }
 
-func (s *State) call(e event.Call, from source) error {
-	c, err := s.find(e.ID)
+func (s *State) call(began event.Call, from source) error {
+	call, err := s.find(began.ID)
 	if err != nil {
 		return err
 	}
-	if c.Started || c.Status != "" {
+	if call.Started || call.Status != "" {
 		return errors.New("a second call")
 	}
-	c.Started = true
-	if len(e.Posts) == 0 {
+	call.Started = true
+	if len(began.Posts) == 0 {
 		return nil
 	}
-	_, message := c.Say()
-	if e.Child != "" {
-		s.spawned(e.ID, e.Child, e.Posting)
-		message = c.Arg("brief")
+	_, message := call.Say()
+	if began.Child != "" {
+		s.spawned(began.ID, began.Child, began.Posting)
+		message = call.Arg("brief")
 	}
 	if strings.TrimSpace(message) == "" {
-		return nil // no line says it, and the tool will find nothing to post
+		return nil // the tool will find nothing to post
 	}
-	s.Said = with(s.Said, e.Posts[0].Room)
-	return s.owe(e.ID, message+from.files(), e.Posting)
+	s.Said = with(s.Said, began.Posts[0].Room)
+	return s.owe(began.ID, message+from.files(), began.Posting)
 }
 
-func (s *State) result(e event.Result, from source) error {
-	c, err := s.find(e.ID)
+func (s *State) result(ended event.Result, from source) error {
+	call, err := s.find(ended.ID)
 	if err != nil {
 		return err
 	}
-	if len(from.bodies) == 0 || c.Status != "" || e.Status == "" {
+	second := call.Status != ""
+	if second || ended.Status == "" || len(from.bodies) == 0 {
 		return errors.New("no body, no status, or a second result")
 	}
 	body := from.bodies[0].Data
 	exact := ""
-	if e.Status == NotStarted {
-		exact = ExactCall(c.Tool, blobs.Unescape(c.Args))
+	if ended.Status == NotStarted {
+		exact = ExactCall(call.Tool, blobs.Unescape(call.Args))
 	}
-	if q, ok := s.Asked(e.ID, exact); ok {
-		c.About = &q.Ref
+	if question, ok := s.Asked(ended.ID, exact); ok {
+		call.About = &question.Ref
 	}
-	c.Status, c.Result, c.Show, c.Places, c.Images = e.Status, from.ref(), e.Show, e.Places, e.Images
-	c.Text = c.shown(body)
-	if c.Status != OK {
-		s.notSpawned(e.ID)
-	} else if c.Tool == "USE" {
-		s.use(c.Arg("name"))
+	call.Status, call.Result, call.Images = ended.Status, from.ref(), ended.Images
+	call.Show, call.Places = ended.Show, ended.Places
+	call.Text = call.shown(body)
+	if call.Status != OK {
+		s.notSpawned(ended.ID)
+	} else if call.Tool == "USE" {
+		s.use(call.Arg("name"))
 	}
-	s.learn(e.File)
-	s.closeQuestion(e.Withdrawn)
-	s.repeat(Digest([]byte(c.Tool + "\x00" + c.Args + "\x00" + string(body))))
+	s.learn(ended.File)
+	s.closeQuestion(ended.Withdrawn)
+	s.repeat(Digest([]byte(call.Tool + "\x00" + call.Args + "\x00" + string(body))))
 	switch {
 	case s.Unit().Waits():
-	case c.asks():
+	case call.asks():
 		s.countAgentTurn(s.Peers...)
 		s.endTurn()
 	default:
 		s.Owes = true
 	}
-	s.goesOn(e.Job, s.TurnRoom())
+	s.goesOn(ended.Job, s.TurnRoom())
 	return nil
 }
 
-func (s *State) note(e event.Note, from source) error {
-	s.learn(e.File)
-	switch e.Why {
+func (s *State) note(note event.Note, from source) error {
+	s.learn(note.File)
+	switch note.Why {
 	case "cut":
 		s.Cut++
 		s.Steps++
 	case "repeat":
 		s.LastCall, s.Repeats = "", 0
 	}
-	entry := Entry{N: e.N, Show: e.Show, Places: e.Places}
-	if e.Run != "" {
-		q, err := s.ran(e.Run, e.Status)
+	entry := Entry{N: note.N, Show: note.Show, Places: note.Places}
+	if note.Run != "" {
+		question, err := s.ran(note.Run, note.Status)
 		if err != nil {
 			return err
 		}
-		entry.About, entry.Said = &q.Ref, e.Status
-		s.goesOn(e.Job, q.Room)
+		entry.About, entry.Said = &question.Ref, note.Status
+		s.goesOn(note.Job, question.Room)
 	}
 	_, err := s.add(entry, from)
 	return err
 }
 
-// paused ends the asking until somebody acts. The debt stays, unless the turn
-// itself is given up.
-func (s *State) paused(e event.Paused) error {
-	if e.Ended {
-		s.endTurn()
-	} else {
-		s.Paused, s.Until, s.Told = e.Why, e.Until, ToldPause(e.Until)
+// paused stops model calls until somebody acts or the pause ends. The answer stays
+// owed, unless the event ends the turn, too; a child then concludes its work.
+func (s *State) paused(pause event.Paused) error {
+	if !pause.Ended {
+		s.Paused, s.Until, s.Told = pause.Why, pause.Until, ToldPause(pause.Until)
+		return s.notice(pause.ID, pause.Notice)
 	}
-	if e.Ended && e.Say != "" && s.Works() {
+	s.endTurn()
+	if pause.Say != "" && s.Works() {
 		s.Notices++
-		return s.conclude(e.ID, e.Say, Ref{}, true, e.Posting)
+		return s.conclude(pause.ID, pause.Say, Ref{}, true, pause.Posting)
 	}
-	return s.notice(e.ID, e.Notice)
+	return s.notice(pause.ID, pause.Notice)
 }
 
-// failed is an error that the identity goes on after.
-func (s *State) failed(e event.Error) error {
-	if e.Say != "" && e.What == "model" {
-		s.Told = e.What
+// failed notes an error after which the identity goes on.
+func (s *State) failed(failure event.Error) error {
+	if failure.Say != "" && failure.What == "model" {
+		s.Told = failure.What
 	}
-	if e.Window > 0 {
-		s.Window = e.Window
+	if failure.Window > 0 {
+		s.Window = failure.Window
 		s.Overflows++
 	}
-	return s.notice(e.ID, e.Notice)
+	return s.notice(failure.ID, failure.Notice)
 }

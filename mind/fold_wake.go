@@ -10,37 +10,38 @@ import (
 
 // Events of what wakes the identity by itself: lines in rooms that others sign for it.
 
-// fired owes the line that wakes the identity, and waits for it to be heard.
-func (s *State) fired(e event.Fired) error {
-	if len(e.Posts) == 0 {
+// fired owes the line that wakes the identity, and notes its alarm.
+func (s *State) fired(fired event.Fired) error {
+	if len(fired.Posts) == 0 {
 		return errors.New("no room")
 	}
-	if e.Again != "" {
-		return s.firedAgain(e)
+	if fired.Again != "" {
+		return s.firedAgain(fired)
 	}
-	line, err := s.post(Post{ID: e.ID, Wakes: true}, e.By, chat.NoQuestion(e.Say), e.Posting)
+	line, err := s.post(Post{ID: fired.ID, Wakes: true}, fired.By, chat.NoQuestion(fired.Say), fired.Posting)
 	if err != nil {
 		return err
 	}
-	id, once := strings.CutPrefix(e.By, Deadline)
+	id, once := strings.CutPrefix(fired.By, Deadline)
 	if once {
 		s.closeQuestion(id)
 	}
 	s.Notices++
-	wake := Wake{By: e.By, Room: e.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)}
+	wake := Wake{By: fired.By, Room: fired.Posts[0].Room, Hash: chat.Hash(line), Line: string(line)}
 	s.Wakes = plus(s.Wakes, wake)
-	if s.jobEnded(e.By) || once || s.Child(e.Posts[0].Room) != nil { // of which there is nothing more to know
+	comesOnce := s.jobEnded(fired.By) || once
+	if comesOnce || s.Child(fired.Posts[0].Room) != nil { // its signer fires no second time
 		return nil
 	}
-	s.countFiring(e)
+	s.countFiring(fired)
 	return nil
 }
 
-// firedAgain owes the line of a firing once more: it has gone from its room before it was heard.
-func (s *State) firedAgain(e event.Fired) error {
-	for _, w := range s.LostWakes() {
-		if p := e.Posts[0]; w.Room == p.Room && w.Hash == e.Again {
-			s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: w.Line, Mark: p.Mark, Wakes: true})
+// firedAgain owes the line of a firing once more, since it vanished from its room before it was heard.
+func (s *State) firedAgain(fired event.Fired) error {
+	for _, wake := range s.LostWakes() {
+		if post := fired.Posts[0]; wake.Room == post.Room && wake.Hash == fired.Again {
+			s.Outbox = append(s.Outbox, Post{ID: fired.ID, Room: post.Room, Line: wake.Line, Mark: post.Mark, Wakes: true})
 			s.Notices++
 			return nil
 		}

@@ -10,41 +10,40 @@ import (
 	"lethe/chat"
 )
 
-// Owns reports whether a blob is of this life: of its own, or of what its ancestors had.
-func (s *State) Owns(b blobs.Blob) bool {
-	life := cmp.Or(b.Life, b.Hash.String()) // a boot blob is the identity
-	return life == s.Self || slices.ContainsFunc(s.Ancestors, func(a Ancestor) bool {
-		return a.Self == life && !b.At.After(a.At)
+// Owns reports whether a blob belongs to this life, or to an ancestor at the moment of the fork.
+func (s *State) Owns(blob blobs.Blob) bool {
+	life := cmp.Or(blob.Life, blob.Hash.String()) // a boot blob is the identity
+	return life == s.Self || slices.ContainsFunc(s.Ancestors, func(ancestor Ancestor) bool {
+		return ancestor.Self == life && !blob.At.After(ancestor.At)
 	})
 }
 
-// Erased begins an epoch after bytes have gone from the files of the life. texts are what is left of
-// the own ones.
+// Erased begins an epoch after bytes of the life's files were erased. texts are its own files as they are now.
 func (s *State) Erased(texts []Text) {
 	s.Epoch++
 	s.withhold()
-	for _, t := range texts {
-		if s.Files[t.Name] != "" {
-			s.learn(t.Version())
+	for _, text := range texts {
+		if s.Files[text.Name] != "" {
+			s.learn(text.Version())
 		}
 	}
 	s.Wakes = slices.Clone(s.Wakes)
-	for i, w := range s.Wakes {
-		if w.Line != "" {
-			s.Wakes[i].Hash = chat.Hash([]byte(w.Line))
+	for at, wake := range s.Wakes {
+		if wake.Line != "" {
+			s.Wakes[at].Hash = chat.Hash([]byte(wake.Line))
 		}
 	}
 }
 
-// Fork returns the state that a new identity begins with which has the mind of this one as it
-// was at a time: what it knows, and nothing that it hears, owes, waits for or has spent. texts are
-// its own files. Its first run makes the beginning of its requests.
+// Fork returns the first state of a new identity, self, that has the mind of this one at a time. It keeps the
+// context and knowledge, and drops rooms, debts, questions, jobs and costs. texts are the fork's own files. Its
+// first run renders the stable parts of its requests.
 func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts []Text) *State {
 	next := New()
 	next.Self, next.Name, next.Version, next.LastBlob = self.String(), name, version, self
 	next.Next, next.Turn, next.Away, next.Grants = s.Next, s.Turn, s.Away, maps.Clone(s.Grants)
-	for _, t := range texts {
-		next.learn(t.Version())
+	for _, text := range texts {
+		next.learn(text.Version())
 	}
 	next.Stable.Past, next.Stable.Params = s.Stable.Past, s.Stable.Params
 	next.Usage.LastInput, next.Usage.LastWeight = s.Usage.LastInput, s.Usage.LastWeight
@@ -57,39 +56,39 @@ func (s *State) Fork(self blobs.Hash, name, version string, at time.Time, texts 
 	return next
 }
 
-// Leave lets entries that Back has left fade; r.Original is the newest blob.
+// Leave adds the range of entries that Back has left; r.Original is the newest blob.
 func (s *State) Leave(r Range) {
 	s.keep(s.Next, r)
 	s.LastBlob = r.Original.Hash
 }
 
-// Back returns the state with the context of an earlier one of the same life, which is not used any more, and
-// everything else as it is now. What has faded since stays so, unless it is in that context. left are the entries
-// that are live now; the caller makes a range of them for Leave.
+// Back returns the state with the context of an earlier state of the same life; everything else stays as it is now. The
+// caller must not use then afterwards. Entries that have faded since stay faded, unless they are live in that context.
+// left are the live entries that the context lacks; the caller makes a range of them for Leave.
 func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back := *s
 	back.Context, back.Stable.Past, back.Forgets = then.Context, then.Stable.Past, nil
-	back.Overtaken = s.Overtaken // it has happened all the same
+	back.Overtaken = s.Overtaken // later entries still supersede earlier ranges
 	back.Epoch++
 	back.withhold()
 	back.keep(s.Next, s.Faded...)
-	for _, e := range s.Live {
-		if back.Entry(e.N) == nil && back.FadedAt(e.N).Level == "" {
-			left = append(left, e)
+	for _, entry := range s.Live {
+		if back.Entry(entry.N) == nil && back.FadedAt(entry.N).Level == "" {
+			left = append(left, entry)
 		}
 	}
 	return &back, left
 }
 
-// Forget returns the state with a context in which entries have faded. s itself is
-// not changed. last is the newest blob of those that the context refers to.
-func (s *State) Forget(c Context, last blobs.Hash) *State {
+// Forget returns the state with a context in which entries have faded. It does not change
+// s. last is the newest blob that the context refers to.
+func (s *State) Forget(context Context, last blobs.Hash) *State {
 	next := *s
-	next.Context, next.LastBlob = c, last
+	next.Context, next.LastBlob = context, last
 	return &next
 }
 
-// Forgot returns the state without the oldest n of Forgets, which were dealt with.
+// Forgot returns the state without the oldest n of Forgets, which were carried out. It does not change s.
 func (s *State) Forgot(n int) *State {
 	next := *s
 	next.Forgets = slices.Clone(s.Forgets[n:])

@@ -6,19 +6,19 @@ import (
 	"lethe/life/event"
 )
 
-// Text is a named text that an identity goes by and that comes from elsewhere, such as MEMORY.md. The log records
-// which version of it the identity knows: a Note tells of another one, or the next epoch begins with it.
+// Text is a named text from outside the life that the identity relies on, such as MEMORY.md. The log records the version
+// that the identity knows: a Note tells it about a new one, or the next epoch begins with it.
 type Text struct {
 	Name string
 	Body []byte
 }
 
-// Version is how the log names what the text says.
+// Version returns the name and digest by which the log records the text.
 func (t Text) Version() event.File {
 	return event.File{Name: t.Name, Hash: Digest(t.Body)}
 }
 
-// Knowledge is the list of texts, tools and blobs that an identity knows of from outside its context.
+// Knowledge lists texts, tools and blobs from elsewhere that an identity knows.
 type Knowledge struct {
 	// Files maps the names of texts to the digests of the versions that the identity knows; see Text.
 	Files map[string]string `json:"files,omitempty"`
@@ -36,10 +36,10 @@ func (k *Knowledge) use(tool string) {
 	k.Used = used
 }
 
-// Knows reports whether the log has told the identity what a text says.
+// Knows reports whether the identity knows this version of a text.
 func (k *Knowledge) Knows(t Text) bool { return k.Files[t.Name] == t.Version().Hash }
 
-// learn notes the version of a text that the identity knows from now on.
+// learn notes the version of a text that the identity has got.
 func (k *Knowledge) learn(v event.File) {
 	if v.Name != "" {
 		k.Files[v.Name] = v.Hash

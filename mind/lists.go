@@ -10,35 +10,35 @@ import (
 // Span is a range of bytes, [From, To).
 type Span = event.Span
 
-// AddSpan adds a span to spans, which are in order, do not touch each other and
-// stay so.
-func AddSpan(spans []Span, s Span) []Span {
-	i := endsAfter(spans, s.From-1)
-	j := i
-	for ; j < len(spans) && spans[j].From <= s.To; j++ {
-		s = Span{From: min(s.From, spans[j].From), To: max(s.To, spans[j].To)}
+// AddSpan adds a span to spans, which are in order and do not touch each other. The
+// result is so, too.
+func AddSpan(spans []Span, added Span) []Span {
+	first := endsAfter(spans, added.From-1)
+	behind := first
+	for ; behind < len(spans) && spans[behind].From <= added.To; behind++ {
+		added = Span{From: min(added.From, spans[behind].From), To: max(added.To, spans[behind].To)}
 	}
-	return slices.Replace(spans, i, j, s)
+	return slices.Replace(spans, first, behind, added)
 }
 
-// joinSpans returns spans in order, those that touch each other as one.
+// joinSpans returns spans in order, and joins spans that touch each other.
 func joinSpans(spans []Span) (joined []Span) {
-	for _, s := range spans {
-		joined = AddSpan(joined, s)
+	for _, span := range spans {
+		joined = AddSpan(joined, span)
 	}
 	return joined
 }
 
 // Covered reports whether one of spans, which are in order, holds [from, to).
 func Covered(spans []Span, from, to int64) bool {
-	i := endsAfter(spans, to-1)
-	return i < len(spans) && spans[i].From <= from
+	at := endsAfter(spans, to-1)
+	return at < len(spans) && spans[at].From <= from
 }
 
-// endsAfter is the index of the first of spans, which are in order, that ends after offset.
+// endsAfter returns the index of the first span that ends after offset. spans are in order.
 func endsAfter(spans []Span, offset int64) int {
-	i, _ := slices.BinarySearchFunc(spans, offset+1, func(s Span, to int64) int { return cmp.Compare(s.To, to) })
-	return i
+	at, _ := slices.BinarySearchFunc(spans, offset+1, func(span Span, to int64) int { return cmp.Compare(span.To, to) })
+	return at
 }
 
 func plus[T any](list []T, item T) []T { return append(slices.Clone(list), item) }

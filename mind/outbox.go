@@ -14,89 +14,90 @@ import (
 	"lethe/life/event"
 )
 
-// notice queues the line that the harness says.
-func (s *State) notice(id string, n event.Notice) error {
-	if n.Say == "" {
+// notice owes the line that the harness says, if it says anything.
+func (s *State) notice(id string, notice event.Notice) error {
+	if notice.Say == "" {
 		return nil
 	}
 	s.Notices++
-	return s.owe(id, n.Say, n.Posting)
+	return s.owe(id, notice.Say, notice.Posting)
 }
 
-// owe puts the line of a text into the outbox for each room.
+// owe puts the line of a text into the outbox, once for each room.
 func (s *State) owe(id, text string, where event.Posting) error {
 	_, err := s.post(Post{ID: id}, s.Name, chat.NoQuestion(s.plain(text)), where)
 	return err
 }
 
-// post puts the line of a text into the outbox for each room, and returns the first of
-// them, which alone wakes. In a room for notices the line says which other room it stands in.
+// post puts the line of a text into the outbox, once for each room, and returns the first.
+// Only the first is signed by by, and only it wakes, if like.Wakes is set. A line in a room
+// for notices names the room where the same text stands.
 func (s *State) post(like Post, by, text string, where event.Posting) (first []byte, err error) {
 	from := ""
-	for i, p := range where.Posts {
+	for at, to := range where.Posts {
 		said := text
-		if chat.ForNotices(p.Room) {
+		if chat.ForNotices(to.Room) {
 			said = chat.Notice(from, text)
-		} else if i == 0 {
-			from = p.Room
+		} else if at == 0 {
+			from = to.Room
 		}
 		line, err := chat.Format(true, by, where.TS, said)
 		if err != nil {
 			return nil, err
 		}
-		like.Room, like.Line, like.Mark = p.Room, string(line), p.Mark
+		like.Room, like.Line, like.Mark = to.Room, string(line), to.Mark
 		s.Outbox = append(s.Outbox, like)
 		if by == s.Name {
-			s.gives(p.Room, s.Due)
+			s.gives(to.Room, s.Due)
 		}
-		if i == 0 {
+		if at == 0 {
 			first, by, like.Wakes = line, s.Name, false
 		}
 	}
 	return first, nil
 }
 
-// conclude owes the line that ends a child's work to its room, and the text as it is to
-// the others.
+// conclude ends a child's work. It owes the outcome to the room of the task, and the plain text to the
+// other rooms.
 func (s *State) conclude(id, text string, ref Ref, failed bool, where event.Posting) error {
-	t := *s.Task
-	o := chat.Outcome{N: t.Given, Failed: failed, Text: cmp.Or(strings.TrimSpace(text), "it said nothing")}
-	if err := s.owe(id, o.Text, where); err != nil {
+	task := *s.Task
+	outcome := chat.Outcome{N: task.Given, Failed: failed, Text: cmp.Or(strings.TrimSpace(text), "it said nothing")}
+	if err := s.owe(id, outcome.Text, where); err != nil {
 		return err
 	}
-	if n := utf8.RuneCountInString(o.Text); n > maxOutcome {
-		o.Text = fmt.Sprintf("%s… [%d characters in all; UNCOMPACT hash=%s]", CutRunes(o.Text, maxOutcome-100), n, ref.Short)
+	if length := utf8.RuneCountInString(outcome.Text); length > maxOutcome {
+		begin := CutRunes(outcome.Text, maxOutcome-100)
+		outcome.Text = fmt.Sprintf("%s… [%d characters in all; UNCOMPACT hash=%s]", begin, length, ref.Short)
 	}
-	line, err := chat.Format(true, s.Name, where.TS, o.String())
-	for i, p := range s.Outbox {
-		if p.ID == id && p.Room == t.Room {
-			s.Outbox[i].Line = string(line)
+	line, err := chat.Format(true, s.Name, where.TS, outcome.String())
+	for at, post := range s.Outbox {
+		if post.ID == id && post.Room == task.Room {
+			s.Outbox[at].Line = string(line)
 		}
 	}
-	t.end(o)
-	s.Task = &t
+	task.end(outcome)
+	s.Task = &task
 	return err
 }
 
-// maxOutcome is how many characters of a result stand in its line; the rest is behind its ref.
+// maxOutcome is the most characters of a result that its line holds; the line's ref leads to the rest.
 const maxOutcome = 2000
 
-// stopChildren ends the work of the children that a /stop is relayed to, and owes its
-// line to their rooms.
-func (s *State) stopChildren(e event.Command) error {
-	if len(e.Relay) == 0 {
+// stopChildren relays a /stop to the rooms of children, and ends their work.
+func (s *State) stopChildren(command event.Command) error {
+	if len(command.Relay) == 0 {
 		return nil
 	}
-	line, err := chat.Format(false, e.By, e.TS, e.Name)
+	line, err := chat.Format(false, command.By, command.TS, command.Name)
 	if err != nil {
 		return err
 	}
 	s.Children = slices.Clone(s.Children)
-	for _, p := range e.Relay {
-		if c := s.Child(p.Room); c != nil {
-			c.stop()
+	for _, to := range command.Relay {
+		if child := s.Child(to.Room); child != nil {
+			child.stop()
 		}
-		s.Outbox = append(s.Outbox, Post{ID: e.ID, Room: p.Room, Line: string(line), Mark: p.Mark})
+		s.Outbox = append(s.Outbox, Post{ID: command.ID, Room: to.Room, Line: string(line), Mark: to.Mark})
 	}
 	return nil
 }
@@ -116,7 +117,7 @@ func (s *State) add(entry Entry, from source) (*Entry, error) {
 		return nil, errors.New("no body")
 	}
 	if unit := s.Unit(); unit != nil && unit.Waits() {
-		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // nothing stands inside a unit
+		return nil, fmt.Errorf("a result of e%d is still to come", unit.N) // no entry stands inside a unit
 	}
 	entry.Kind, entry.At, entry.Ref = kindOf(from.Kind), from.At, from.ref()
 	if err := entry.load(from.bodies[0].Data); err != nil {
@@ -127,28 +128,28 @@ func (s *State) add(entry Entry, from source) (*Entry, error) {
 	return &entry, nil
 }
 
-// Body is a blob that an event refers to, with the whole address.
+// Body is a blob that an event refers to, with its whole address.
 type Body struct {
 	Hash blobs.Hash
 	Data []byte
 }
 
-// source is the line that an event was read from, with the bodies of its refs.
+// source is the line of an event, with the bodies of its refs.
 type source struct {
 	life.Event
 	bodies []Body
 }
 
-// ref is the first ref of a line.
+// ref returns the first ref of a line.
 func (from source) ref() Ref {
 	return Ref{Hash: from.bodies[0].Hash, Short: from.Refs[0].Hash, Gist: from.Refs[0].Gist}
 }
 
-// files names the files that are sent with a line, below its text.
+// files returns the tags of the files that are sent with a line, each on a line of its own.
 func (from source) files() (tags string) {
-	for _, r := range from.Refs {
-		if f, ok := blobs.ParseFile(r.Gist); ok {
-			tags += "\n" + f.Tag(r.Hash)
+	for _, ref := range from.Refs {
+		if file, ok := blobs.ParseFile(ref.Gist); ok {
+			tags += "\n" + file.Tag(ref.Hash)
 		}
 	}
 	return tags

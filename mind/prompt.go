@@ -19,24 +19,26 @@ const (
 	MaxLife   = 6000
 )
 
-// Places are what Rules has to name, for what differs between identities.
+// Places are the placeholders in Rules. System replaces them for each identity.
 var Places = []string{"{{name}}", "{{self}}", "{{segment}}", "{{summarise}}"}
 
-// Rules are those by which identities live, unless people have others.
+// Rules returns the rules for identities, which people may replace by their own.
 func Rules() string { return harness }
 
 // Called follows the rules of an identity that is woken only by lines that mention it.
-const Called = "\n\nCalled by name. You share rooms with others. Only what says @{{name}} or @all there is for you; the rest you " +
+const Called = "\n\nCalled by name. You share rooms with others. " +
+	"Only what says @{{name}} or @all there is for you; the rest you " +
 	"hear so that you know it, and you owe it no answer. To call somebody, write @ and the name."
 
-// VersionMark begins a line that says from which version of Rules others were made; the version and --> follow.
+// VersionMark begins a line in people's own rules that names the version of Rules they began with; the version and -->
+// follow.
 const VersionMark = "<!-- from harness "
 
-// RulesVersion tells versions of Rules apart.
+// RulesVersion returns the digest of Rules.
 func RulesVersion() string { return Digest([]byte(harness)) }
 
-// System renders the first message of a request. There is no clock and no
-// counter in it. The refs are those of SEGMENT.md and SUMMARISE.md.
+// System renders the first message of a request, without a clock or a counter.
+// The refs lead to SEGMENT.md and SUMMARISE.md.
 func System(name, self, soul, rules string, segment, summarise Ref) string {
 	values := []string{name, self[:min(16, len(self))], segment.String(), summarise.String()}
 	var fill []string
@@ -66,7 +68,7 @@ func Notes(memory string, life []string) string {
 	return notes
 }
 
-// noMemory stands for a MEMORY without text.
+// noMemory replaces a MEMORY without text.
 const noMemory = "(empty)"
 
 // wholeMemory renders all of MEMORY.
@@ -82,18 +84,18 @@ func memoryText(memory string) string {
 	return wholeMemory(memory)
 }
 
-// moreMemory tells behind the shown part of a MEMORY how much is left out.
+// moreMemory returns the shown part of a MEMORY, and a line with the length of the rest.
 func moreMemory(shown, rest string) string {
 	return fmt.Sprintf("%s\n(%d more characters are in self/MEMORY.md)", shown, utf8.RuneCountInString(rest))
 }
 
-// CutMemory shortens a MEMORY that weighs more than so many characters, as message.Weight counts them; a prompt bounds it
-// to MaxMemory besides.
+// CutMemory shortens a MEMORY that weighs more than most characters, as message.Weight counts them. (A prompt also cuts
+// it to MaxMemory.)
 func CutMemory(text string, most int) string {
 	weight := 0
-	for i, r := range text {
-		if weight += message.Weight(string(r)); weight > most {
-			return moreMemory(text[:i], text[i:])
+	for at, char := range text {
+		if weight += message.Weight(string(char)); weight > most {
+			return moreMemory(text[:at], text[at:])
 		}
 	}
 	return text

@@ -49,25 +49,25 @@ const (
 // Fits returns the relation of a line to an open question, and the option that the line chooses. moved is true if
 // another file has replaced the room, so that nobody knows whether the line stood before the question. people are the
 // users of config.toml.
-func (i *Inquiries) Fits(q Question, l chat.Line, moved bool, people []string) (choice string, fit int) {
-	choice, cited, ok := q.Answer(l.Text)
-	saidByUser := l.Tagged && !l.Agent
-	late := !q.Until.IsZero() && l.At.After(q.Until)
-	before := !moved && l.From < q.After
-	placeless := moved || q.After < 0
-	another := func(o Question) bool { return o.Room == q.Room && o.ID != q.ID }
+func (i *Inquiries) Fits(question Question, line chat.Line, moved bool, people []string) (choice string, fit int) {
+	choice, cited, ok := question.Answer(line.Text)
+	saidByUser := line.Tagged && !line.Agent
+	late := !question.Until.IsZero() && line.At.After(question.Until)
+	before := !moved && line.From < question.After
+	placeless := moved || question.After < 0
+	another := func(other Question) bool { return other.Room == question.Room && other.ID != question.ID }
 	switch {
-	case late, !saidByUser, l.Command != "", !q.MayAnswer(l.Name, people):
+	case late, !saidByUser, line.Command != "", !question.MayAnswer(line.Name, people):
 		return "", Apart
 	case ok && cited:
 		return choice, Clear
-	case before, q.After == 0: // not posted yet
+	case before, question.After == 0: // not posted yet
 		return "", Apart
-	case !ok, q.Cite: // with Cite, it may be for the agent that asked last
+	case !ok, question.Cite: // with Cite, it may be for the agent that asked last
 		return "", Aside
 	case placeless, slices.ContainsFunc(i.Questions, another):
 		return choice, Unclear
-	case q.Tool != "" && choice == No:
+	case question.Tool != "" && choice == No:
 		return choice, Clear
 	}
 	return choice, Bare
@@ -99,34 +99,35 @@ func (i *Inquiries) questionID(h blobs.Hash) (id string) {
 
 // closeQuestion removes an open question.
 func (i *Inquiries) closeQuestion(id string) (Question, bool) {
-	q, ok := i.Asked(id, "")
-	if ok = ok && q.ID == id; ok {
-		i.Questions = without(i.Questions, func(o Question) bool { return o.ID == id })
+	question, ok := i.Asked(id, "")
+	if !ok || question.ID != id {
+		return question, false
 	}
-	return q, ok
+	i.Questions = without(i.Questions, func(open Question) bool { return open.ID == id })
+	return question, true
 }
 
 // maxAlways is the most hashes of calls that Inquiries.Always keeps; the oldest go first.
 const maxAlways = 256
 
 // answered closes a question. A call that the answer approves is then to run.
-func (i *Inquiries) answered(e event.Inbound) (Question, error) {
-	q, ok := i.closeQuestion(e.Answers)
+func (i *Inquiries) answered(answer event.Inbound) (Question, error) {
+	question, ok := i.closeQuestion(answer.Answers)
 	if !ok {
-		return q, errors.New("an answer to what is not asked")
+		return question, errors.New("an answer to what is not asked")
 	}
-	if q.Tool == "" {
-		return q, nil
+	if question.Tool == "" {
+		return question, nil
 	}
-	switch e.Choice {
+	switch answer.Choice {
 	case Once:
-		i.Approved = plus(i.Approved, q)
+		i.Approved = plus(i.Approved, question)
 	case Always:
-		i.Approved = plus(i.Approved, q)
-		i.Always = plus(i.Always, q.Exact)
+		i.Approved = plus(i.Approved, question)
+		i.Always = plus(i.Always, question.Exact)
 		i.Always = i.Always[max(0, len(i.Always)-maxAlways):]
 	}
-	return q, nil
+	return question, nil
 }
 
 // beginApproved marks the first approved call as begun. It returns false if the call has another id or has begun.

@@ -13,11 +13,11 @@ import (
 	"lethe/blobs"
 )
 
-// Answer is what a model said, as it is recorded: one blob.
+// Answer is the answer of a model, which is recorded as one blob.
 type Answer struct {
 	Reasoning string
 	Text      string
-	Opaque    string // JSON that its provider wants back as it is
+	Opaque    string // JSON that its provider wants back unchanged
 	Calls     []AnswerCall
 }
 
@@ -25,12 +25,12 @@ type Answer struct {
 type AnswerCall struct {
 	Tool     string
 	Args     string // a JSON object
-	Original string // what the model sent, when Args had to be repaired
-	Opaque   string // JSON that its provider wants back as it is
+	Original string // the model's arguments if Args had to be repaired, else ""
+	Opaque   string // JSON that its provider wants back unchanged
 }
 
-// header is the first line of a reply's body. The lengths are in bytes, so that
-// nothing a model writes can be taken for the end of its part.
+// header is the first line of a reply's body. It gives lengths in bytes, so that
+// no text of a model looks like the end of its part.
 type header struct {
 	Reasoning int          `json:"reasoning"`
 	Text      int          `json:"text"`
@@ -53,110 +53,113 @@ type part struct {
 	isJSON      bool
 }
 
-// parts lists the pieces of a reply in the order in which the body holds them;
-// those of length 0 are left out.
-func parts(h header, a *Answer) []part {
-	ps := append(make([]part, 0, 3+3*len(h.Calls)),
-		part{"<reasoning>\n", "\n</reasoning>\n", h.Reasoning, &a.Reasoning, false},
-		part{"", "\n", h.Text, &a.Text, false},
-		part{"<opaque>\n", "\n</opaque>\n", h.Opaque, &a.Opaque, true})
-	for i, c := range h.Calls {
-		call := &a.Calls[i]
-		ps = append(ps,
-			part{"<call " + c.Tool + ">\n", "\n</call>\n", c.Args, &call.Args, true},
-			part{"<original>\n", "\n</original>\n", c.Original, &call.Original, false},
-			part{"<opaque>\n", "\n</opaque>\n", c.Opaque, &call.Opaque, true})
+// parts lists the pieces of a reply in the order of the body. A body leaves out
+// pieces of length 0.
+func parts(head header, answer *Answer) []part {
+	list := append(make([]part, 0, 3+3*len(head.Calls)),
+		part{"<reasoning>\n", "\n</reasoning>\n", head.Reasoning, &answer.Reasoning, false},
+		part{"", "\n", head.Text, &answer.Text, false},
+		part{"<opaque>\n", "\n</opaque>\n", head.Opaque, &answer.Opaque, true})
+	for i, length := range head.Calls {
+		call := &answer.Calls[i]
+		list = append(list,
+			part{"<call " + length.Tool + ">\n", "\n</call>\n", length.Args, &call.Args, true},
+			part{"<original>\n", "\n</original>\n", length.Original, &call.Original, false},
+			part{"<opaque>\n", "\n</opaque>\n", length.Opaque, &call.Opaque, true})
 	}
-	return ps
+	return list
 }
 
 // Encode renders an answer as the body of its blob: a line of lengths, then the
 // parts, readable by people.
 func (a Answer) Encode() []byte {
-	h := header{Reasoning: len(a.Reasoning), Text: len(a.Text), Opaque: len(a.Opaque)}
-	for _, c := range a.Calls {
+	head := header{Reasoning: len(a.Reasoning), Text: len(a.Text), Opaque: len(a.Opaque)}
+	for _, call := range a.Calls {
 		// JSON has no other bytes than UTF-8, and the part is opened by the same name.
-		tool := strings.ToValidUTF8(c.Tool, "\uFFFD")
-		h.Calls = append(h.Calls, headerCall{tool, len(c.Args), len(c.Original), len(c.Opaque)})
+		tool := strings.ToValidUTF8(call.Tool, "\uFFFD")
+		head.Calls = append(head.Calls, headerCall{tool, len(call.Args), len(call.Original), len(call.Opaque)})
 	}
-	var b bytes.Buffer
-	line, _ := json.Marshal(h) // plain fields: cannot fail
-	b.Write(line)
-	b.WriteByte('\n')
-	for _, p := range parts(h, &a) {
-		if p.length > 0 {
-			b.WriteString(p.open)
-			b.WriteString(*p.into)
-			b.WriteString(p.close)
+	var body bytes.Buffer
+	line, _ := json.Marshal(head) // plain fields: cannot fail
+	body.Write(line)
+	body.WriteByte('\n')
+	for _, piece := range parts(head, &a) {
+		if piece.length > 0 {
+			body.WriteString(piece.open)
+			body.WriteString(*piece.into)
+			body.WriteString(piece.close)
 		}
 	}
-	return b.Bytes()
+	return body.Bytes()
 }
 
 var errReply = errors.New("decode reply: body does not fit its first line")
 
-// DecodeAnswer reads what Encode wrote.
+// DecodeAnswer reads the body that Encode wrote. It returns an error if the lengths do not fit.
 func DecodeAnswer(body []byte) (Answer, error) {
 	d, err := decodeAnswer(body)
 	return d.Answer, err
 }
 
-// AnswerParts returns where in the body of a reply its texts stand, and what is JSON: the arguments of its calls, and
-// what a provider wants back.
+// AnswerParts returns the places of the texts in the body of a reply, and the places of its JSON: the arguments of calls
+// and the Opaque values.
 func AnswerParts(body []byte) (texts, objects []Span, err error) {
 	d, err := decodeAnswer(body)
 	return d.texts, d.objects, err
 }
 
-// decoded is an answer with where its parts stand.
+// decoded is an answer with the places of its parts in the body.
 type decoded struct {
 	Answer
 	texts, objects []Span
 }
 
-func decodeAnswer(body []byte) (d decoded, err error) {
+func decodeAnswer(body []byte) (answer decoded, err error) {
 	line, rest, ok := bytes.Cut(body, []byte("\n"))
 	if !ok {
-		return d, errReply
+		return answer, errReply
 	}
-	var h header
-	if err := json.Unmarshal(line, &h); err != nil {
-		return d, fmt.Errorf("decode reply: %w", err)
+	var head header
+	if err := json.Unmarshal(line, &head); err != nil {
+		return answer, fmt.Errorf("decode reply: %w", err)
 	}
-	for _, c := range h.Calls {
-		d.Calls = append(d.Calls, AnswerCall{Tool: c.Tool})
+	for _, call := range head.Calls {
+		answer.Calls = append(answer.Calls, AnswerCall{Tool: call.Tool})
 	}
-	for _, p := range parts(h, &d.Answer) {
-		if p.length == 0 {
+	for _, piece := range parts(head, &answer.Answer) {
+		if piece.length == 0 {
 			continue
 		}
-		if rest, ok = bytes.CutPrefix(rest, []byte(p.open)); !ok || p.length < 0 || len(rest) < p.length {
-			return d, errReply
+		if rest, ok = bytes.CutPrefix(rest, []byte(piece.open)); !ok {
+			return answer, errReply
+		}
+		if piece.length < 0 || len(rest) < piece.length {
+			return answer, errReply
 		}
 		from := int64(len(body) - len(rest))
-		if s := (Span{From: from, To: from + int64(p.length)}); p.isJSON {
-			d.objects = append(d.objects, s)
+		if place := (Span{From: from, To: from + int64(piece.length)}); piece.isJSON {
+			answer.objects = append(answer.objects, place)
 		} else {
-			d.texts = append(d.texts, s)
+			answer.texts = append(answer.texts, place)
 		}
-		*p.into = string(rest[:p.length])
-		if rest, ok = bytes.CutPrefix(rest[p.length:], []byte(p.close)); !ok {
-			return d, errReply
+		*piece.into = string(rest[:piece.length])
+		if rest, ok = bytes.CutPrefix(rest[piece.length:], []byte(piece.close)); !ok {
+			return answer, errReply
 		}
 	}
 	if len(rest) > 0 {
-		return d, errReply
+		return answer, errReply
 	}
-	return d, nil
+	return answer, nil
 }
 
-// Gist is the one line that stands for the answer.
+// Gist returns the gist of the answer's blob: the number of the turn, and the text or else the calls.
 func (a Answer) Gist(turn int) string {
 	what := a.Text
 	if strings.TrimSpace(what) == "" {
 		var names []string
-		for _, c := range a.Calls {
-			names = append(names, c.Tool+" "+c.Args)
+		for _, call := range a.Calls {
+			names = append(names, call.Tool+" "+call.Args)
 		}
 		what = strings.Join(names, "; ")
 	}
@@ -164,21 +167,21 @@ func (a Answer) Gist(turn int) string {
 }
 
 // RepairCall makes a call fit for the wire: a name of at most 64 letters,
-// digits, _ and -, and arguments that are one JSON object. What was sent is kept
-// in Original when it was something else.
+// digits, _ and -, and arguments that are one JSON object. Original keeps other
+// arguments as the model sent them.
 func RepairCall(name, args string) AnswerCall {
-	c := AnswerCall{Tool: safeName(name), Args: strings.TrimSpace(strings.ToValidUTF8(args, "\uFFFD"))}
+	call := AnswerCall{Tool: safeName(name), Args: strings.TrimSpace(strings.ToValidUTF8(args, "\uFFFD"))}
 	var object map[string]json.RawMessage
-	if c.Args == "" {
-		c.Args = "{}"
-	} else if err := json.Unmarshal([]byte(c.Args), &object); err != nil || object == nil {
-		c.Original = args
-		clipped := []rune(c.Args)
+	if call.Args == "" {
+		call.Args = "{}"
+	} else if err := json.Unmarshal([]byte(call.Args), &object); err != nil || object == nil {
+		call.Original = args
+		clipped := []rune(call.Args)
 		clipped = clipped[:min(len(clipped), 2000)]
 		repaired, _ := json.Marshal(map[string]string{InvalidArgs: string(clipped)})
-		c.Args = string(repaired)
+		call.Args = string(repaired)
 	}
-	return c
+	return call
 }
 
 // InvalidArgs is the one argument of a call whose own arguments were not JSON.

@@ -17,8 +17,8 @@ type section struct {
 	body string
 }
 
-// parse cuts a text into sections. What stands before the first one becomes a
-// section without a head.
+// parse cuts a text into sections. Text before the first head becomes a section
+// without a head.
 func parse(text string) (out []section) {
 	above, text, more := strings.Cut("\n"+text, "\n◆")
 	if strings.TrimSpace(above) != "" {
@@ -34,14 +34,14 @@ func parse(text string) (out []section) {
 
 // render writes sections as they stand in context.md.
 func render(sections []section) string {
-	var b strings.Builder
+	var text strings.Builder
 	for _, sec := range sections {
-		b.WriteString(sec.head + "\n")
+		text.WriteString(sec.head + "\n")
 		if sec.body != "" {
-			b.WriteString(sec.body + "\n")
+			text.WriteString(sec.body + "\n")
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 // The reasoning of a reply stands before its text, between two lines.
@@ -59,8 +59,8 @@ func joinReply(reasoning, text string) string {
 
 var closeLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^</reasoning>[ \t]*$\n?`) })
 
-// splitReply reads what joinReply wrote. Where a person broke the tags, all of
-// it is text.
+// splitReply undoes joinReply. If a person broke the tags, it returns all of body
+// as text.
 func splitReply(body string) (reasoning, text string) {
 	if rest, ok := strings.CutPrefix(body, reasonOpen+"\n"); ok {
 		if at := closeLine().FindStringIndex(rest); at != nil {
@@ -70,12 +70,12 @@ func splitReply(body string) (reasoning, text string) {
 	return "", body
 }
 
-// sections renders an entry: what it says, then each call and its result, with
-// refs to where all of it is if asked for.
+// sections renders an entry: its text, then each call and its result. With refs,
+// the heads have refs to the whole texts.
 func (e *Entry) sections(refs bool) []section {
-	at := func(r Ref) string {
+	suffix := func(ref Ref) string {
 		if refs {
-			return " " + r.String()
+			return " " + ref.String()
 		}
 		return ""
 	}
@@ -83,46 +83,46 @@ func (e *Entry) sections(refs bool) []section {
 	if e.Kind == Reply {
 		text = joinReply(e.Reasoning, text)
 	}
-	out := []section{{e.Header() + at(e.Ref), text}}
-	for k, c := range e.Calls {
-		id := "◆ " + CallID(e.N, k+1)
-		out = append(out, section{id + " call " + c.Tool, c.Args})
-		if c.Status != "" {
-			out = append(out, section{id + " result " + c.Status + at(c.Result), c.Text})
+	out := []section{{e.Header() + suffix(e.Ref), text}}
+	for i, call := range e.Calls {
+		id := "◆ " + CallID(e.N, i+1)
+		out = append(out, section{id + " call " + call.Tool, call.Args})
+		if call.Status != "" {
+			out = append(out, section{id + " result " + call.Status + suffix(call.Result), call.Text})
 		}
 	}
 	return out
 }
 
 // Full renders an entry for the blob that keeps it when it leaves the context:
-// its text, and a ref to each original. The texts stay escaped, so that nothing
-// in them can pass for another entry.
+// its text, and a ref to each original. The texts stay escaped, so that no text
+// in them looks like another entry.
 func (e *Entry) Full() string {
-	var b strings.Builder
+	var text strings.Builder
 	for _, sec := range e.sections(true) {
-		b.WriteString(sec.head + "\n" + sec.body + "\n")
+		text.WriteString(sec.head + "\n" + sec.body + "\n")
 	}
-	return b.String()
+	return text.String()
 }
 
 // Plain renders an entry as context.md shows it.
 func (e *Entry) Plain() string { return strings.TrimSuffix(render(e.sections(false)), "\n") }
 
-// Original renders an entry as Full does, with all of what was clipped. A text
-// that cannot be read stays clipped: its own ref says where the rest would be.
+// Original renders an entry like Full, with its texts whole. A text that read
+// cannot return stays clipped, with the ref of the whole.
 func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {
 	whole := *e
 	whole.Show, whole.Calls = 0, nil
-	if clipped(e.Text) && e.View == nil { // no reply is
+	if clipped(e.Text) && e.View == nil { // not a reply, whose text is never clipped
 		if body, err := read(e.Ref.Hash); err == nil {
-			_ = whole.load(body) // fails for replies only
+			_ = whole.load(body) // fails only for replies
 		}
 	}
-	for _, c := range e.Calls {
-		call := *c
-		if clipped(c.Text) && c.View == nil {
-			if body, err := read(c.Result.Hash); err == nil {
-				call.Text = blobs.Escape(string(body)) // with its NULs, which no request has
+	for _, called := range e.Calls {
+		call := *called
+		if clipped(called.Text) && called.View == nil {
+			if body, err := read(called.Result.Hash); err == nil {
+				call.Text = blobs.Escape(string(body)) // with its NULs, unlike a request
 			}
 		}
 		whole.Calls = append(whole.Calls, &call)
@@ -130,18 +130,18 @@ func (e *Entry) Original(read func(blobs.Hash) ([]byte, error)) string {
 	return whole.Full()
 }
 
-// Kinds of sections, by what an edit of them does.
+// Kinds of sections. A person may edit all but fixed ones.
 const (
-	fixed    = iota // system, past, life, calls: cannot be changed
-	memory          // MEMORY.md is changed
-	pins            // a line taken away is unpinned
-	faded           // a summary: the text changes, the ref stays
+	fixed    = iota // system, past, life, calls
+	memory          // an edit changes MEMORY.md
+	pins            // an edit adds and removes pins
+	faded           // an edit of a summary changes the text and keeps the ref
 	writable        // an entry or a result
 )
 
-// subject is what the head of a section names.
+// subject is the thing that the head of a section names.
 type subject struct {
-	key  string // the head without what may vary: a status, a gist
+	key  string // the head without its variable parts: a status, a gist
 	kind int
 	n, k int // the entry, or the first one of a range, and the call; 0 for none
 }
@@ -152,13 +152,13 @@ var headPattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func (sec section) about() (sub subject) {
-	m := headPattern().FindStringSubmatch(sec.head)
-	if m == nil {
+	match := headPattern().FindStringSubmatch(sec.head)
+	if match == nil {
 		return subject{key: sec.head}
 	}
-	sub.key = strings.Join(strings.Fields(m[1]), " ")
-	sub.n, _ = strconv.Atoi(m[2]) // no digits: 0, which is nobody's number
-	sub.k, _ = strconv.Atoi(m[3])
+	sub.key = strings.Join(strings.Fields(match[1]), " ")
+	sub.n, _ = strconv.Atoi(match[2]) // 0 without digits
+	sub.k, _ = strconv.Atoi(match[3])
 	switch {
 	case sub.key == "memory":
 		sub.kind = memory
@@ -172,21 +172,21 @@ func (sec section) about() (sub subject) {
 	return sub
 }
 
-// title is a head without its mark.
+// title returns a head without its mark.
 func (sec section) title() string { return strings.TrimSpace(strings.TrimPrefix(sec.head, "◆")) }
 
-// endHeader is the last line of context.md, which no other section of it has: what lacks it is not all there.
+// endHeader is the last line of context.md. A file without it was cut off.
 const endHeader = "◆ end"
 
 // Section is a section of context.md as a person reads and changes it.
 type Section struct {
 	ID    string // system, pins, e1..e4, e5, e5.1-call, e5.1-result, …
-	Title string // its head, without the mark
+	Title string // the head without its mark
 	Text  string
 }
 
-// Rewrite returns a context.md with its sections as change leaves them, and without those for which it
-// returns false. change may only change texts.
+// Rewrite calls change for each section of a context.md, and returns the file with the changed texts. It drops a section
+// for which change returns false. change may only change Text.
 func Rewrite(file string, change func(*Section) (stays bool)) string {
 	var left []section
 	for _, sec := range parse(strings.TrimPrefix(file, "\uFEFF")) {

@@ -8,49 +8,46 @@ import (
 	"lethe/mind/message"
 )
 
-// Params are the parts of a request beside its messages. They change only with
-// an epoch.
+// Params are the parameters of a request. They change only with an epoch.
 type Params struct {
 	Model     string `json:"model"`
 	MaxTokens int    `json:"max_tokens"`
 	Thinking  string `json:"thinking,omitempty"`
 	Effort    string `json:"effort,omitempty"`
 	Order     string `json:"order,omitempty"`    // "tail" puts MEMORY and LIFE last
-	Endpoint  string `json:"endpoint,omitempty"` // who serves the model
-	Asked     string `json:"asked,omitempty"`    // the model that was configured then
-	Sees      bool   `json:"sees,omitempty"`     // pictures are shown to the model
+	Endpoint  string `json:"endpoint,omitempty"` // the server of the model
+	Asked     string `json:"asked,omitempty"`    // the model that was configured when the epoch began
+	Sees      bool   `json:"sees,omitempty"`     // the model gets pictures
 }
 
 // SameModel reports whether two epochs ask the same model at the same endpoint.
 func (p Params) SameModel(q Params) bool { return p.Model == q.Model && p.Endpoint == q.Endpoint }
 
-// Stable is what every request of an epoch begins with, verbatim, so that a
-// resume by a newer program sends the same bytes.
+// Stable is the verbatim beginning of every request of an epoch, so that a resume
+// by a newer program sends the same bytes.
 type Stable struct {
 	System string `json:"system"`
 	Past   string `json:"past"`
-	Tools  string `json:"tools,omitempty"` // JSON, as text: inside JSON it would come back as other bytes
+	Tools  string `json:"tools,omitempty"` // JSON as text, since a JSON value would come back as other bytes
 	Params Params `json:"params"`
-	// Indented: messages show notes as Indent renders them. In the epochs of earlier versions they do not.
+	// Indented is true if messages show notes as Indent renders them. It is false in epochs of earlier versions.
 	Indented bool `json:"indented,omitempty"`
-	// Since is the number of the first entry whose Opaque goes back to the provider. That of earlier entries was made
-	// behind another prefix, and providers refuse it there.
+	// Since is the number of the first entry whose Opaque goes back to the provider. Providers refuse the Opaque of
+	// earlier entries, which they made behind another prefix.
 	Since int `json:"since,omitempty"`
 }
 
-// Notes returns the pins, MEMORY and what is shown of LIFE as they stand in the past,
-// without those that go last.
+// Notes returns the part of the past from its pins, or else from MEMORY, to its end.
 func (s Stable) Notes() string {
 	for _, header := range []string{pinsHeader, memoryHeader} {
-		if i := strings.Index(s.Past, "\n"+header+"\n"); i >= 0 { // escaped everywhere else
-			return s.Past[i+1:]
+		if at := strings.Index(s.Past, "\n"+header+"\n"); at >= 0 { // escaped everywhere else
+			return s.Past[at+1:]
 		}
 	}
 	return ""
 }
 
-// Memory returns MEMORY as it stands in the past: without the space around it, and no more
-// than is shown.
+// Memory returns MEMORY as the past shows it: trimmed, and cut to its bound.
 func (s Stable) Memory() string {
 	_, memory, _ := strings.Cut(s.Past, "\n"+memoryHeader+"\n")
 	memory, _, _ = strings.Cut(memory, "\n"+lifeHeader)
@@ -60,7 +57,7 @@ func (s Stable) Memory() string {
 	return blobs.Unescape(memory)
 }
 
-// shows is a text with its pictures behind it. One that a person has edited shows none.
+// shows returns a text with its pictures behind it. A text that a person has edited, with a view, shows no pictures.
 func (s Stable) shows(text string, view *Ref, images []string) message.Content {
 	content := message.Text(text)
 	if view != nil {
@@ -80,15 +77,15 @@ func (s Stable) shows(text string, view *Ref, images []string) message.Content {
 // Message is one message of a request.
 type Message = message.Message
 
-// NoAnswer stands for the text of a reply that has none, since providers refuse
-// an empty assistant message.
+// NoAnswer replaces the text of an empty reply, since providers refuse an empty
+// assistant message.
 const NoAnswer = "(no answer)"
 
-// Nothing is a final text that says that nothing needs to be said. It is recorded and
-// not posted.
+// Nothing is the final text of a model that has nothing to say. It is recorded and not
+// posted.
 const Nothing = "(nothing)"
 
-// Messages renders one entry, as the epoch has it: one message, or a whole unit.
+// Messages renders one entry for an epoch: as one message, or as a whole unit.
 func (e *Entry) Messages(epoch Stable) []Message {
 	if e.Kind != Reply {
 		text := e.Text
@@ -106,26 +103,27 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		}
 	}
 	back := func(opaque string) string {
-		if e.N < epoch.Since || epoch.Params.Order == OrderTail { // what stood before it, MEMORY at the end, is gone
+		// With OrderTail, the MEMORY before it is gone from its place.
+		if e.N < epoch.Since || epoch.Params.Order == OrderTail {
 			return ""
 		}
 		return opaque
 	}
 	out := []Message{{Role: "assistant", Content: message.Text(text), Reasoning: e.Reasoning, Opaque: back(e.Opaque)}}
 	var seen message.Content // not every provider takes pictures in a result
-	for k, c := range e.Calls {
-		id := fmt.Sprintf("e%d_%d", e.N, k+1)
-		call := message.Call{ID: id, Name: c.Tool, Arguments: c.Args, Opaque: back(c.Opaque)}
+	for at, called := range e.Calls {
+		id := fmt.Sprintf("e%d_%d", e.N, at+1)
+		call := message.Call{ID: id, Name: called.Tool, Arguments: called.Args, Opaque: back(called.Opaque)}
 		out[0].Calls = append(out[0].Calls, call)
-		text := c.Text
+		text := called.Text
 		if strings.TrimSpace(text) == "" {
 			text = "(no output)"
 		}
-		said := epoch.shows(text, c.View, c.Images)
+		said := epoch.shows(text, called.View, called.Images)
 		if epoch.Params.Sees {
 			seen, said = append(seen, said[1:]...), said[:1]
 		}
-		out = append(out, Message{Role: "tool", Content: said, CallID: id, Aside: c.asks()})
+		out = append(out, Message{Role: "tool", Content: said, CallID: id, Aside: called.asks()})
 	}
 	if len(seen) > 0 {
 		out = append(out, Message{Role: "user", Content: seen, Aside: true})

@@ -107,9 +107,9 @@ func (p Pending) ID() string { return CallID(p.Entry, p.K) }
 func (s *State) Owed() Debts {
 	debts := Debts{Posts: s.Outbox}
 	if unit := s.Unit(); unit != nil {
-		for k, call := range unit.Calls {
+		for at, call := range unit.Calls {
 			if call.Status == "" {
-				debts.Calls = append(debts.Calls, Pending{unit.N, k + 1, call})
+				debts.Calls = append(debts.Calls, Pending{unit.N, at + 1, call})
 			}
 		}
 	}
@@ -181,11 +181,11 @@ func (s *State) Messages(tail string) []Message {
 	if s.Stable.Past != "" {
 		out = append(out, Message{Role: "user", Content: message.Text(s.Stable.Past)})
 	}
-	for _, e := range s.Live {
-		if e.Waits() {
+	for _, entry := range s.Live {
+		if entry.Waits() {
 			break
 		}
-		out = append(out, e.Messages(s.Stable)...)
+		out = append(out, entry.Messages(s.Stable)...)
 	}
 	if tail != "" {
 		out = append(out, Message{Role: "user", Content: message.Text(tail), Aside: true})

@@ -11,16 +11,17 @@ import (
 // Room is what the identity knows of a room.
 type Room struct {
 	Joined bool        `json:"joined"`
-	Cursor chat.Cursor `json:"cursor"` // how far it has heard
-	// Began is where the room ended when it was first subscribed to. What stands
-	// before is history: a command there was somebody else's.
+	Cursor chat.Cursor `json:"cursor"` // the identity has heard everything before it
+	// Began is the end of the room at the first subscription. Lines before it are
+	// history: commands there were meant for others.
 	Began int64 `json:"began,omitempty"`
 	// Stopped is the end of the newest /stop beyond the cursor that was obeyed
-	// already. What stands before it owes nothing when it is heard.
+	// already. Lines before it owe no answer when they are heard.
 	Stopped int64 `json:"stopped,omitempty"`
-	// Own are lines beyond the cursor that are not to be heard, in order: its own,
-	// and commands that were obeyed already. Posted are the hashes of its latest own, and of commands.
-	Own    []Span   `json:"own,omitempty"`
+	// Own are lines beyond the cursor that the identity does not hear, in order: its
+	// own, and commands that were obeyed already.
+	Own []Span `json:"own,omitempty"`
+	// Posted are the hashes of the newest lines of its own and of commands.
 	Posted []string `json:"posted,omitempty"`
 	// AgentTurns counts turns in a row that answered agents only.
 	AgentTurns int `json:"agent_turns,omitempty"`
@@ -35,8 +36,8 @@ func (r *Room) pass(p event.Passage, body []byte) {
 	}
 }
 
-// lastPosted is how many hashes of own lines and commands a room keeps, to know them
-// again in a file that was changed.
+// lastPosted is the number of hashes that Room.Posted keeps, so that the identity recognises its lines in a file that
+// was changed.
 const lastPosted = 100
 
 func (r *Room) posted(hash string) {
@@ -50,18 +51,18 @@ type Post struct {
 	ID        string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
 	Room      string `json:"room"`
 	Line      string `json:"line"` // the exact line, with its newline
-	chat.Mark        // the room's end at the intent
-	Wakes     bool   `json:"wakes,omitempty"` // somebody else signs it, and it is heard like any line
+	chat.Mark        // the room's end when the intent was recorded
+	Wakes     bool   `json:"wakes,omitempty"` // another name signs it, and the identity hears it like any line
 }
 
-// Torn finds what an earlier attempt at a post left in the room, of the lines between the intent and the line itself. It
-// is nobody's message.
+// Torn returns the parts of the line that earlier attempts at the post left in the room: nobody may take them for
+// messages. between are the lines between the intent and the line itself.
 func (p Post) Torn(between []chat.Line) (torn []event.Span) {
 	tag, _, _ := strings.Cut(p.Line, " ")
-	for _, l := range between {
-		n := len(l.Raw)
-		if n > len(tag) && n < len(p.Line)-1 && strings.HasPrefix(p.Line, string(l.Raw)) {
-			torn = append(torn, event.Span{From: l.From, To: l.To})
+	for _, line := range between {
+		inside := len(line.Raw) > len(tag) && len(line.Raw) < len(p.Line)-1
+		if inside && strings.HasPrefix(p.Line, string(line.Raw)) {
+			torn = append(torn, event.Span{From: line.From, To: line.To})
 		}
 	}
 	return torn
@@ -86,7 +87,8 @@ func (t *Talk) room(name string) *Room {
 // posts reports whether the line of a wake is still to be posted.
 func (t *Talk) posts(w Wake) bool {
 	return slices.ContainsFunc(t.Outbox, func(p Post) bool {
-		return p.Wakes && p.Room == w.Room && p.Line == w.Line
+		sameLine := p.Room == w.Room && p.Line == w.Line
+		return p.Wakes && sameLine
 	})
 }
 

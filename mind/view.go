@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// View renders the live context as text, for people and editors. Its first line
-// says through which entry it goes and holds the hash of the rest. A unit that
-// still lacks a result, and what follows it, is not in it. docs/context.md
-// specifies the format.
+// View renders the context as text, for people and editors. Its first line names
+// the last entry in it and holds the hash of the rest. View leaves out a unit that
+// still lacks a result, and all entries behind it. docs/context.md specifies the
+// format.
 func (s *State) View() []byte {
 	through := s.settled(s.Next)
 	rest := render(s.sections(through)) + endHeader + "\n"
@@ -30,24 +30,24 @@ func (s *State) sections(through int) []section {
 		}
 		out = append(out, sec)
 	}
-	for _, e := range s.Live {
-		if e.N > through {
+	for _, entry := range s.Live {
+		if entry.N > through {
 			break
 		}
-		out = append(out, e.sections(false)...)
+		out = append(out, entry.sections(false)...)
 	}
 	return out
 }
 
-// Seen is a context.md as it was found.
+// Seen is a context.md that was read.
 type Seen struct {
 	Through int  // the newest entry in it
 	Intact  bool // nobody has edited it
-	Epoch   int  // that it was written in; in a later one not all of it can be compared
+	Epoch   int  // the epoch in which it was written; Compare takes less from a file of an earlier one
 
-	self  string // first digits of whose context it is
-	above string // what a person wrote over the first line
-	text  string // what follows it
+	self  string // the first digits of the identity
+	above string // text that a person wrote above the first line
+	text  string // everything below the first line
 }
 
 var viewPattern = sync.OnceValue(func() *regexp.Regexp {
@@ -55,19 +55,19 @@ var viewPattern = sync.OnceValue(func() *regexp.Regexp {
 		`(?ms)\A(.*?)^◆ context of \S+ ([0-9a-f]+) epoch=(\d+) through=e(\d+) hash=([0-9a-f]{16})[ \t\r]*$\n?`)
 })
 
-// ReadView reads a context.md. It is false when the file lacks our first or last line, or has a zero byte:
-// then it is what a power loss left of a view, or an editor that died of an edit, and nobody is to obey it.
+// ReadView reads a context.md. It returns false if the file lacks its first or last line, or has a zero byte: a power
+// loss or a crash of the editor has damaged it, and nobody may obey it.
 func ReadView(file []byte) (Seen, bool) {
-	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors put that there
-	m := viewPattern().FindStringSubmatch(whole)
-	if m == nil || strings.Contains(whole, "\x00") {
+	whole := strings.TrimPrefix(string(file), "\uFEFF") // some editors write a byte order mark
+	match := viewPattern().FindStringSubmatch(whole)
+	if match == nil || strings.Contains(whole, "\x00") {
 		return Seen{}, false
 	}
-	above, text := strings.TrimSpace(m[1]), whole[len(m[0]):]
-	epoch, _ := strconv.Atoi(m[3]) // digits, by the pattern
-	through, _ := strconv.Atoi(m[4])
-	intact := above == "" && Digest([]byte(strings.TrimRight(text, "\n")+"\n")) == m[5]
-	return Seen{through, intact, epoch, m[2], above, text}, endLine().MatchString(text)
+	above, text := strings.TrimSpace(match[1]), whole[len(match[0]):]
+	epoch, _ := strconv.Atoi(match[3]) // digits, by the pattern
+	through, _ := strconv.Atoi(match[4])
+	intact := above == "" && Digest([]byte(strings.TrimRight(text, "\n")+"\n")) == match[5]
+	return Seen{through, intact, epoch, match[2], above, text}, endLine().MatchString(text)
 }
 
 var endLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^` + endHeader + `[ \t\r]*$`) })

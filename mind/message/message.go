@@ -1,4 +1,4 @@
-// Package message has the messages of a request, as a mind renders them and a client encodes them, and their weight.
+// Package message defines the messages of a request, which a mind renders and a client encodes, and their weight.
 package message
 
 import "cmp"
@@ -7,27 +7,27 @@ import "cmp"
 type Message struct {
 	Role      string  `json:"role"` // "system", "user", "assistant" or "tool"
 	Content   Content `json:"content"`
-	Reasoning string  `json:"reasoning_content,omitempty"` // assistant: its thinking, sent back where the preset wants it
+	Reasoning string  `json:"reasoning_content,omitempty"` // assistant: its thinking, which some presets send back
 	Calls     []Call  `json:"tool_calls,omitempty"`        // assistant: the tools it called
-	Opaque    string  `json:"opaque,omitempty"`            // assistant: JSON that its provider wants back as it is
+	Opaque    string  `json:"opaque,omitempty"`            // assistant: JSON that its provider wants back unchanged
 	CallID    string  `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
-	// Aside: a user message that remarks on what stands before it. Where roles have to take
-	// turns it becomes a part of a result too; what people say does not, since their words are
-	// not to be taken for one. A result that is an Aside has ended its turn: what people say
-	// then becomes a part of it, since it has been answered by nobody.
+	// Aside marks a user message in which the daemon remarks on the message before it. If roles
+	// have to take turns, an Aside may become a part of a result; people's words may not, since
+	// the model would take them for the tool's. A result that is an Aside has ended its turn
+	// unanswered: people's words after it become a part of it.
 	Aside bool `json:"-"`
 }
 
-// Content is the text of a message, and what is shown beside it.
+// Content is the text of a message, with its pictures.
 type Content []Part
 
-// Part is a text, or a blob that is shown as it is, such as a picture.
+// Part is a text, or a blob such as a picture with the text before it.
 type Part struct {
-	Text string // of a blob: what stands before it, and alone where it cannot be seen; invalid UTF-8 is sent as U+FFFD
+	Text string // a model that cannot see the blob gets only this; invalid UTF-8 is sent as U+FFFD
 	Ref  string // hash of the blob; "" for a text
 }
 
-// Text is a content of one text.
+// Text returns a content of one text.
 func Text(s string) Content { return Content{{Text: s}} }
 
 // String returns the texts of a content, one behind the other.
@@ -46,14 +46,14 @@ type Call struct {
 	ID        string `json:"id"` // unique within its reply
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`        // as the model wrote them: usually, not always, a JSON object
-	Opaque    string `json:"opaque,omitempty"` // JSON that the provider wants back as it is
+	Opaque    string `json:"opaque,omitempty"` // JSON that the provider wants back unchanged
 }
 
-// Tokens are estimated from weighted characters, because every provider cuts
-// text differently and none says how. One weighted character is one ASCII
-// letter's share; DeepSeek documents 0.3 tokens for an English and 0.6 for a
-// Chinese character, so CJK weighs double. Other scripts and symbols are cut
-// finer still.
+// Callers estimate tokens from weighted characters, because every provider cuts
+// text in its own secret way. One weighted character is the share of one ASCII
+// letter. DeepSeek documents 0.3 tokens for an English and 0.6 for a Chinese
+// character, so CJK weighs double. Other scripts and symbols take more tokens
+// still.
 const (
 	weightLatin  = 2 // Latin with marks, Greek, Cyrillic: two bytes
 	weightCJK    = 2
@@ -65,47 +65,54 @@ const (
 	weightCall    = 30
 )
 
-// WeightPicture is what a picture weighs: 1,500 tokens, about as much as the largest that providers show.
+// WeightPicture is the weight of a picture: 1,500 tokens, about the cost of the largest pictures that providers take.
 const WeightPicture = 4950
 
 // Weight returns the weighted characters of a text. The weight of a
 // concatenation is the sum of weights, as long as no rune is cut.
-func Weight(s string) (n int) {
-	for _, r := range s {
+func Weight(text string) (weight int) {
+	for _, char := range text {
 		switch {
-		case r < 0x80:
-			n++
-		case r < 0x530:
-			n += weightLatin
-		case isCJK(r):
-			n += weightCJK
-		case r < 0x10000:
-			n += weightScript
+		case char < 0x80:
+			weight++
+		case char < 0x530:
+			weight += weightLatin
+		case isCJK(char):
+			weight += weightCJK
+		case char < 0x10000:
+			weight += weightScript
 		default:
-			n += weightAstral
+			weight += weightAstral
 		}
 	}
-	return n
+	return weight
 }
 
 // isCJK covers the common blocks: radicals to unified ideographs, Hangul,
 // compatibility and full-width forms.
-func isCJK(r rune) bool {
-	return r >= 0x2E80 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7AF ||
-		r >= 0xF900 && r <= 0xFAFF || r >= 0xFF00 && r <= 0xFFEF
+func isCJK(char rune) bool {
+	switch {
+	case 0x2E80 <= char && char <= 0x9FFF,
+		0xAC00 <= char && char <= 0xD7AF,
+		0xF900 <= char && char <= 0xFAFF,
+		0xFF00 <= char && char <= 0xFFEF:
+		return true
+	}
+	return false
 }
 
-// Weight returns the weighted characters of messages, their frames included.
+// Weight returns the weighted characters of a message, its frame included.
 func (m Message) Weight() int {
-	n := weightMessage + len(m.CallID)
-	for _, p := range m.Content {
-		if n += Weight(p.Text); p.Ref != "" {
-			n += WeightPicture
+	weight := weightMessage + len(m.CallID)
+	for _, part := range m.Content {
+		weight += Weight(part.Text)
+		if part.Ref != "" {
+			weight += WeightPicture
 		}
 	}
-	n += Weight(cmp.Or(m.Opaque, m.Reasoning)) // what a provider wants back holds the reasoning, too
-	for _, c := range m.Calls {
-		n += weightCall + len(c.ID) + Weight(c.Name) + Weight(c.Arguments) + len(c.Opaque)
+	weight += Weight(cmp.Or(m.Opaque, m.Reasoning)) // Opaque includes the reasoning
+	for _, call := range m.Calls {
+		weight += weightCall + len(call.ID) + Weight(call.Name) + Weight(call.Arguments) + len(call.Opaque)
 	}
-	return n
+	return weight
 }
