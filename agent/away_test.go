@@ -14,7 +14,6 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/internal/must"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life"
@@ -174,12 +173,18 @@ func TestSwitchThereAndBack(t *testing.T) {
 // priced checks that each reply cost its model's price; under a budget more tokens may count than the provider tells.
 func (w *world) priced(id home.Identity) {
 	w.Helper()
-	number := func(e life.Event, key string) int { return must.Get(strconv.Atoi(e.Get(key))) }
+	number := func(e life.Event, key string) int {
+		n, err := strconv.Atoi(e.Get(key))
+		lethetest.Must(w, err)
+		return n
+	}
 	for _, e := range w.events(id, "reply") {
 		name := strings.ReplaceAll(e.Get("model"), "rehearsal-d", "llamacpp:rehearsal-d")
 		u := llm.Usage{Input: number(e, "in"), Cached: number(e, "cached"), Output: number(e, "out")}
 		usd, _ := w.conf.Known.Cost(name, u, e.At)
-		if got := must.Get(strconv.ParseFloat(e.Get("usd"), 64)); got < usd-1e-6 || got > 1.5*usd {
+		got, err := strconv.ParseFloat(e.Get("usd"), 64)
+		lethetest.Must(w, err)
+		if got < usd-1e-6 || got > 1.5*usd {
 			w.Errorf("a reply of %s cost %f, by its price %f", name, got, usd)
 		}
 	}
@@ -260,7 +265,9 @@ func TestStandInsUnderKills(t *testing.T) {
 	var in int
 	for _, e := range append(w.events(id, "reply"), w.events(id, "spent")...) {
 		if e.Get("on") != "lost" {
-			in += must.Get(strconv.Atoi(e.Get("in")))
+			n, err := strconv.Atoi(e.Get("in"))
+			lethetest.Must(t, err)
+			in += n
 		}
 	}
 	if billed := w.model.Usage().Input; in > billed {

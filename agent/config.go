@@ -32,7 +32,24 @@ type Config struct {
 	Store   *blobs.Store
 	Watcher *chat.Watcher
 	Log     *slog.Logger
+	Zone    *time.Location // of schedules and of a budget's days; default the machine's
 
+	Thinking
+	Limits
+	Hearing
+	Calling
+
+	Warnings []string // what weakens the promises here, for the status
+
+	Ready func(home.Identity)             // called once the identity hears its rooms
+	Tell  func(home.Identity, life.Event) // called for each event that has happened
+	Retry <-chan os.Signal                // a person says that what paused us is mended
+
+	pace
+}
+
+// Thinking says which models an identity thinks with.
+type Thinking struct {
 	Model   Model
 	Offline bool // Model is the rehearsal one
 	// Params are what was asked for; what is zero is left as the life has it, or
@@ -40,44 +57,51 @@ type Config struct {
 	Params       mind.Params
 	DefaultModel string // for a life that has none, or that comes from another endpoint
 
-	Preset    string   // of models whose names have none
-	Fallback  []string // models that stand in for one that does not answer, in this order
-	Switchers []string // users who may give /model; nil: everybody
+	Preset    string    // of models whose names have none
+	Fallback  []string  // models that stand in for one that does not answer, in this order
+	Switchers []string  // users who may give /model; nil: everybody
+	Known     llm.Known // of models, before the table
 
+	Recall   Recall
+	RulesDir string // where this user's rules for agents are, as prompt.Layer says; default nowhere
+}
+
+// Limits bound what an identity holds, does and spends.
+type Limits struct {
 	Forgetting    Forgetting
-	Recall        Recall
 	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
 	LifeLines     int           // newest lines of LIFE that a prompt shows; default none
 	MaxSteps      int           // model calls without a user's word; default 50
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
-	Tools         tools.Config  // the parts that are not the identity's own
-	RulesDir      string        // where this user's rules for agents are, as prompt.Layer says; default nowhere
-	Gate          hook.Gate     // what a final answer has to pass; default nothing
-	pins          []string      // of a child's parent
-	Reviews       home.Identity // that this one is the reviewer of; default none
-	Reviewer      string        // the name of the identity that reviews this one; default none
-	Mentions      bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
-	Notify        []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
-	Warnings      []string      // what weakens the promises here, for the status
+	Budget        budget.Limits // what it may spend; default no limit
+}
 
-	Budget budget.Limits  // what it may spend; default no limit
-	Known  llm.Known      // of models, before the table
-	People []string       // users who may answer questions, approve calls and raise budgets
-	Zone   *time.Location // of schedules and of a budget's days; default the machine's
+// Hearing says to whom an identity listens, and what else wakes it.
+type Hearing struct {
+	People   []string      // users who may answer questions, approve calls and raise budgets
+	Mentions bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
+	Notify   []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
+	Reviews  home.Identity // that this one is the reviewer of; default none
+	Reviewer string        // the name of the identity that reviews this one; default none
 
-	AskTime time.Duration // how long people may approve a call; default a week
-
-	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (the default) or wake.AddAlways
+	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (default) or wake.AddAlways
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
+}
 
-	Ready func(home.Identity)             // called once the identity hears its rooms
-	Tell  func(home.Identity, life.Event) // called for each event that has happened
-	Retry <-chan os.Signal                // a person says that what paused us is mended
+// Calling says what an identity can do, and what people or programs decide of it.
+type Calling struct {
+	Tools   tools.Config  // the parts that are not the identity's own
+	Gate    hook.Gate     // what a final answer has to pass; default nothing
+	AskTime time.Duration // how long people may approve a call; default a week
+	pins    []string      // of a child's parent
+}
 
-	quiet       time.Duration // quietAfter, for all but tests
-	patience    time.Duration // likewise
-	reviewEvery time.Duration // of wake.Review, for all but tests
-	viewEvery   time.Duration // likewise
+// pace are times that tests change.
+type pace struct {
+	quiet       time.Duration // default quietAfter
+	patience    time.Duration // default patience
+	viewEvery   time.Duration // default viewEvery
+	reviewEvery time.Duration // of wake.Review
 }
 
 const (

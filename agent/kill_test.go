@@ -47,7 +47,8 @@ func inChild(dir string, f func(Config, []home.Identity) error) {
 		}
 		watcher := chat.NewWatcher(0, nil)
 		go watcher.Run(context.Background()) // ends with the process
-		return f(Config{Home: home, Store: store, Watcher: watcher, Offline: true, Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal"}, all)
+		thinks := Thinking{Offline: true, Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal"}
+		return f(Config{Home: home, Store: store, Watcher: watcher, Thinking: thinks}, all)
 	}()
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)

@@ -44,7 +44,9 @@ func beating(t *testing.T, toml string, run func(write func(toml string)) string
 	write(toml)
 	model = &noModel{}
 	a, err = Open(id, Config{
-		Home: h, Store: store, Watcher: chat.NewWatcher(0, nil), Model: model, DefaultModel: "none", Tools: tools.Config{Bash: tools.BashTrusted},
+		Home: h, Store: store, Watcher: chat.NewWatcher(0, nil),
+		Thinking: Thinking{Model: model, DefaultModel: "none"},
+		Calling:  Calling{Tools: tools.Config{Bash: tools.BashTrusted}},
 	})
 	lethetest.Must(t, err)
 	a.listener.triggers.Run = func(context.Context, string, string) (text, failure string) {

@@ -85,9 +85,12 @@ func newWorld(t testing.TB, script ...rehearsal.Step) *world {
 	}()
 	t.Cleanup(func() { cancel(); <-watched })
 	w.conf = Config{
-		Home: w.home, Store: w.store, Watcher: w.watcher, Model: w.gauge, Offline: true,
-		Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal",
-		Tools: tools.Config{Bash: tools.BashTrusted}, viewEvery: time.Millisecond,
+		Home: w.home, Store: w.store, Watcher: w.watcher,
+		Thinking: Thinking{
+			Model: w.gauge, Offline: true, Params: mind.Params{Endpoint: "offline"}, DefaultModel: "rehearsal",
+		},
+		Calling: Calling{Tools: tools.Config{Bash: tools.BashTrusted}},
+		pace:    pace{viewEvery: time.Millisecond},
 	}
 	w.serve(rehearsal.Options{Script: script})
 	return w

@@ -268,26 +268,33 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		others = append(others, h.others)
 	}
 	c := agent.Config{
-		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log,
-		Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
-		Preset: h.preset, Fallback: fallback, Switchers: s.People,
-		Forgetting: agent.Forgetting{
-			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
-			Mechanical: s.Compactor.Mode == config.ModeMechanical,
+		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: s.Zone(),
+		Thinking: agent.Thinking{
+			Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
+			Preset: h.preset, Fallback: fallback, Switchers: s.People, Known: h.known,
+			Recall:   agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
+			RulesDir: rulesDir,
 		},
-		Recall:       agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
-		ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
-		MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns, Mentions: s.Mentions(id.Name),
-		AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
-		Tools: tools.Config{
-			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
-			Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
-			Others: others, Read: shelf.Dirs,
-		}.Narrowed(s.Tools.Only),
-		Budget: s.Budget.Limits(), Known: h.known,
-		People: s.Deciders(), AskTime: askTime, Notify: notify, Zone: s.Zone(),
-		RulesDir: rulesDir,
-		Gate:     hook.Gate{Check: s.Gate.Check},
+		Limits: agent.Limits{
+			Forgetting: agent.Forgetting{
+				Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
+				Mechanical: s.Compactor.Mode == config.ModeMechanical,
+			},
+			ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
+			MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns, Budget: s.Budget.Limits(),
+		},
+		Hearing: agent.Hearing{
+			People: s.Deciders(), Mentions: s.Mentions(id.Name), Notify: notify,
+			AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
+		},
+		Calling: agent.Calling{
+			Tools: tools.Config{
+				Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
+				Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
+				Others: others, Read: shelf.Dirs,
+			}.Narrowed(s.Tools.Only),
+			Gate: hook.Gate{Check: s.Gate.Check}, AskTime: askTime,
+		},
 		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
 	}
 	return c, h.review(id, &c)

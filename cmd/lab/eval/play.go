@@ -106,11 +106,14 @@ func newStage(dir string, limit int) (*stage, error) {
 	}
 	s := &stage{store: store, id: id, watcher: chat.NewWatcher(50*time.Millisecond, nil), room: chat.Path(h.Dir, room)}
 	s.config = agent.Config{
-		Home: h, Store: store, Watcher: s.watcher, Model: listener{}, Offline: true, Log: slog.New(slog.DiscardHandler),
-		Params: mind.Params{Endpoint: "offline", MaxTokens: 1024}, DefaultModel: "rehearsal",
-		ContextLimit: limit,
-		Recall:       agent.Recall{NoHints: true}, // they would be part of what fades
-		Tools:        tools.Config{Bash: tools.BashOff},
+		Home: h, Store: store, Watcher: s.watcher, Log: slog.New(slog.DiscardHandler),
+		Thinking: agent.Thinking{
+			Model: listener{}, Offline: true, DefaultModel: "rehearsal",
+			Params: mind.Params{Endpoint: "offline", MaxTokens: 1024},
+			Recall: agent.Recall{NoHints: true}, // they would be part of what fades
+		},
+		Limits:  agent.Limits{ContextLimit: limit},
+		Calling: agent.Calling{Tools: tools.Config{Bash: tools.BashOff}},
 	}
 	return s, nil
 }
