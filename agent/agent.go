@@ -150,7 +150,7 @@ func newAgent(id home.Identity, cfg *Config) *Agent {
 	a.caller = &caller{view: v, outbox: a.outbox, thinker: a.thinker, forgetter: a.forgetter}
 	a.listener = &listener{
 		view: v, outbox: a.outbox, thinker: a.thinker, caller: a.caller,
-		unwatch: func() {}, woken: make(chan struct{}, 1), rooms: map[string]*roomIO{},
+		unwatch: func() {}, woken: make(chan struct{}, 1), rooms: map[string]*progress{},
 	}
 	return a
 }
@@ -202,8 +202,8 @@ func (a *Agent) startIndexer() {
 
 // happened is told of each line of the log.
 func (a *Agent) happened(e life.Event) {
-	if io := a.listener.rooms[e.Get("room")]; io != nil {
-		io.readAhead = nil // the state's cursor knows better now
+	if progress := a.listener.rooms[e.Get("room")]; progress != nil {
+		progress.readAhead = nil // the state's cursor knows better now
 	}
 	if a.cfg.Tell != nil {
 		a.cfg.Tell(a.id, e)

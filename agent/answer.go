@@ -28,7 +28,7 @@ func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, 
 			continue
 		}
 		cites := fit == mind.Clear
-		if !cites && line.From < l.io(q.Room).history {
+		if !cites && line.From < l.progress(q.Room).history {
 			continue
 		}
 		switch {

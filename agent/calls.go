@@ -116,7 +116,7 @@ func (c *caller) act(ctx context.Context) error {
 		return err
 	}
 	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
-	if err := c.log.Settle(tooMany); err != nil {
+	if err := c.log.FinishPending(tooMany); err != nil {
 		return err
 	}
 	return c.warnRepeats()
@@ -172,7 +172,7 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 			return false, err
 		}
 		if o.stopped {
-			return false, c.log.Settle("stopped before this call's turn came.")
+			return false, c.log.FinishPending("stopped before this call's turn came.")
 		}
 	}
 	return true, nil
@@ -322,7 +322,7 @@ func (c *caller) finishPending() error {
 			return err
 		}
 	}
-	return c.log.Settle("the daemon stopped before this call's turn came. Call again if it is still needed.")
+	return c.log.FinishPending("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }
 
 // begun returns the call that was under way when the daemon died, if one was.

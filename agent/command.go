@@ -35,8 +35,8 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	if len(line.Raw) > maxCommand {
 		e.Line, e.Last = "", line.Hash
 	}
-	if io := l.io(room); !early && io.replaced {
-		e.Moved, io.replaced = true, false
+	if progress := l.progress(room); !early && progress.replaced {
+		e.Moved, progress.replaced = true, false
 	}
 	say, err := l.obey(&e, line, early)
 	if err != nil {
@@ -130,8 +130,8 @@ type scanned struct {
 
 // scanRoom is pollCommands for one room.
 func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
-	io, heard := l.io(room), l.cursor(room)
-	at := io.scanned
+	progress, heard := l.progress(room), l.cursor(room)
+	at := progress.scanned
 	if at.Offset < heard.Offset && !at.moved {
 		at.Cursor = heard
 	}
@@ -146,9 +146,9 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 				continue
 			}
 			at.moved = true
-			io.old, _ = chat.End(l.path(room))
+			progress.old, _ = chat.End(l.path(room))
 		}
-		moved := at.moved || io.replaced
+		moved := at.moved || progress.replaced
 		for i, line := range batch.Lines {
 			switch {
 			case !l.isCommand(room, line, moved) || l.alreadyHeard(room, line, moved):
@@ -162,7 +162,7 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 			}
 		}
 		at.Cursor, more = batch.Next, batch.More
-		io.scanned = at
+		progress.scanned = at
 	}
 	return false, nil
 }
@@ -170,7 +170,7 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
 func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
-	if line.Command == "" || l.state.Child(room) != nil || line.From < l.io(room).history {
+	if line.Command == "" || l.state.Child(room) != nil || line.From < l.progress(room).history {
 		return false
 	}
 	return moved || line.From >= l.state.Rooms[room].Began

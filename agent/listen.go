@@ -26,7 +26,7 @@ type listener struct {
 	thinker *thinker
 	caller  *caller
 
-	rooms map[string]*roomIO
+	rooms map[string]*progress
 	subs  subscribed
 
 	changed <-chan struct{} // something that concerns the identity changed on disk
@@ -63,21 +63,21 @@ func (l *listener) readRooms() (more bool, err error) {
 	}
 	rooms, news := l.joined(), 0
 	for _, room := range rooms {
-		if l.lookInto(room); l.io(room).size != l.cursor(room).Offset {
+		if l.lookInto(room); l.progress(room).size != l.cursor(room).Offset {
 			news++
 		}
 	}
 	for _, room := range rooms {
-		look, io := l.lookInto(room), l.io(room) // to read another one may have taken a while
-		if io.size == l.cursor(room).Offset && io.read.Same(look) {
+		look, progress := l.lookInto(room), l.progress(room) // to read another one may have taken a while
+		if progress.size == l.cursor(room).Offset && progress.read.Same(look) {
 			continue
 		}
 		left, err := l.readRoom(room, max(1, news))
 		if err != nil {
 			return false, err
 		}
-		if io.read = look; left || io.unreadable != "" {
-			io.read = durable.Look{}
+		if progress.read = look; left || progress.unreadable != "" {
+			progress.read = durable.Look{}
 		}
 		more = more || left
 	}
@@ -86,10 +86,10 @@ func (l *listener) readRooms() (more bool, err error) {
 
 // intake is what one look into a room brings in.
 type intake struct {
-	room    string
-	io      *roomIO
-	quota   int     // weighted characters that it may still bring into the context
-	entries []entry // to be committed
+	room     string
+	progress *progress
+	quota    int     // weighted characters that it may still bring into the context
+	entries  []entry // to be committed
 
 	run   []chat.Line // of the entry after those
 	from  int64       // where that entry begins
@@ -111,25 +111,25 @@ type entry struct {
 // readRoom takes in what is new in one room, which shares what may be taken in with
 // as many others as have news. It reports whether the room holds more.
 func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
-	in := &intake{room: room, io: l.io(room), quota: l.thinker.batchChars() / sharers}
+	in := &intake{room: room, progress: l.progress(room), quota: l.thinker.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
-	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.io.size-l.cursor(room).Offset)/int64(most)))
+	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.progress.size-l.cursor(room).Offset)/int64(most)))
 	for range most {
 		batch, err := l.readLines(l.path(room), l.cursor(room), int(size))
 		if err != nil {
 			return l.cannotRead(room, err), l.commitEntries(in)
 		}
-		in.io.unreadable = ""
+		in.progress.unreadable = ""
 		if batch.Missing {
 			return false, l.commitEntries(in)
 		}
 		if batch.Realigned || batch.Restarted {
-			in.io.scanned, in.io.replaced = scanned{}, true // its offsets are another file's
-			in.io.old, _ = chat.End(l.path(room))
+			in.progress.scanned, in.progress.replaced = scanned{}, true // its offsets are another file's
+			in.progress.old, _ = chat.End(l.path(room))
 			l.findHistory(room)
 		}
 		if len(batch.Lines) == 0 && !batch.More {
-			in.io.readAhead = &batch.Next // what was aligned once need not be again
+			in.progress.readAhead = &batch.Next // what was aligned once need not be again
 			return false, l.commitEntries(in)
 		}
 		if batch.Restarted && l.state.Rooms[room].Cursor.Offset > 0 {
@@ -138,7 +138,7 @@ func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 		if err := l.splitBatch(batch, in); err != nil {
 			return false, err
 		}
-		if in.io.replaced { // what comes next is told from own lines by the new offsets
+		if in.progress.replaced { // what comes next is told from own lines by the new offsets
 			if err := l.commitEntries(in); err != nil {
 				return false, err
 			}
@@ -153,7 +153,7 @@ func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 // splitBatch makes inbound entries of the runs of lines between commands, which it
 // runs.
 func (l *listener) splitBatch(batch chat.Batch, in *intake) error {
-	in.from, in.moved = batch.After(0).Offset, in.io.replaced
+	in.from, in.moved = batch.After(0).Offset, in.progress.replaced
 	for i, line := range batch.Lines {
 		if over := l.over(in.room, line, in.moved); over != in.over {
 			l.endRun(in, batch.After(i))
@@ -178,7 +178,7 @@ func (l *listener) splitBatch(batch chat.Batch, in *intake) error {
 		in.from, in.moved = line.To, false
 	}
 	l.endRun(in, batch.Next)
-	in.io.readAhead = &batch.Next
+	in.progress.readAhead = &batch.Next
 	return nil
 }
 
@@ -197,7 +197,7 @@ func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	if !moved && (command || signed) && mind.Covered(r.Own, line.From, line.To) {
 		return true
 	}
-	obeyed := command && line.Tagged && line.From < l.io(room).old.Size() // perhaps
+	obeyed := command && line.Tagged && line.From < l.progress(room).old.Size() // perhaps
 	return (signed || obeyed) && slices.Contains(r.Posted, line.Hash)
 }
 
@@ -258,9 +258,9 @@ func (l *listener) commitEntries(in *intake) error {
 	out, granted := l.leftOpen(in)
 	for k, e := range in.entries {
 		if e.event.Moved {
-			in.io.replaced = false
+			in.progress.replaced = false
 		}
-		if e.event.Asleep && e.event.At.From < in.io.history {
+		if e.event.Asleep && e.event.At.From < in.progress.history {
 			out = append(out, noted("history", "history of room "+in.room, mind.HistoryText))
 		}
 		share := min(in.quota, in.quota/(len(in.entries)-k))
@@ -314,7 +314,7 @@ func (l *listener) over(room string, line chat.Line, moved bool) bool {
 	if !moved && line.From < l.state.Rooms[room].Stopped {
 		return true
 	}
-	if line.From >= l.io(room).history || l.state.Waking(room, line.Hash) {
+	if line.From >= l.progress(room).history || l.state.Waking(room, line.Hash) {
 		return false
 	}
 	return !l.cfg.Mentions || !chat.Mentions(line.Text, l.id.Name)

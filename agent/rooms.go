@@ -13,9 +13,9 @@ import (
 	"lethe/life/event"
 )
 
-// roomIO is how far a room was read and searched, and what keeps it from being
-// read or written. It ends with the process; the state has what must not.
-type roomIO struct {
+// progress is how far a room was read and searched, and what keeps it from being
+// read. It ends with the process; the state has what must not.
+type progress struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
 	read      durable.Look // how it looked when it was read to its end
@@ -28,9 +28,9 @@ type roomIO struct {
 	unreadable string // why it cannot be read
 }
 
-func (l *listener) io(room string) *roomIO {
+func (l *listener) progress(room string) *progress {
 	if l.rooms[room] == nil {
-		l.rooms[room] = &roomIO{}
+		l.rooms[room] = &progress{}
 		l.lookInto(room)
 	}
 	return l.rooms[room]
@@ -39,15 +39,15 @@ func (l *listener) io(room string) *roomIO {
 // lookInto looks how a room looks; a missing one is empty.
 func (l *listener) lookInto(room string) durable.Look {
 	now := durable.LookAt(l.path(room))
-	if l.io(room).size = 0; now.FileInfo != nil {
-		l.io(room).size = now.Size()
+	if l.progress(room).size = 0; now.FileInfo != nil {
+		l.progress(room).size = now.Size()
 	}
 	return now
 }
 
 // cursor is where to read on in a room.
 func (l *listener) cursor(room string) chat.Cursor {
-	if c := l.io(room).readAhead; c != nil {
+	if c := l.progress(room).readAhead; c != nil {
 		return *c
 	}
 	return l.state.Rooms[room].Cursor
@@ -76,7 +76,7 @@ func (l *listener) subscriptions() error {
 				return err
 			}
 		}
-		if !l.io(room).begun && l.state.Rooms[room] != nil {
+		if !l.progress(room).begun && l.state.Rooms[room] != nil {
 			l.findHistory(room)
 		}
 	}
@@ -90,9 +90,9 @@ func (l *listener) subscriptions() error {
 			),
 		)
 	}
-	for room, io := range l.rooms {
+	for room, progress := range l.rooms {
 		if !slices.Contains(linked, room) && !slices.Contains(files, room) {
-			io.unreadable = ""
+			progress.unreadable = ""
 		}
 	}
 	for _, room := range l.joined() {
@@ -100,7 +100,7 @@ func (l *listener) subscriptions() error {
 			if err := l.happen(event.Left{Room: room}); err != nil {
 				return err
 			}
-			l.io(room).begun = false
+			l.progress(room).begun = false
 		}
 	}
 	return nil
@@ -153,8 +153,8 @@ func (l *listener) cannotRead(room string, err error) (again bool) {
 	if l.cfg.restoredFor(err) {
 		return true
 	}
-	if io := l.io(room); io.unreadable != err.Error() {
-		io.unreadable = err.Error()
+	if progress := l.progress(room); progress.unreadable != err.Error() {
+		progress.unreadable = err.Error()
 		l.cfg.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
 	}
 	return false
@@ -163,18 +163,18 @@ func (l *listener) cannotRead(room string, err error) (again bool) {
 // findHistory finds what another identity has answered of the lines that are still to be heard in a room, when the
 // identity begins to hear it or its file was changed. In the room of a child each line has one addressee, and counts.
 func (l *listener) findHistory(room string) {
-	io, at, spoken := l.io(room), l.cursor(room), false
-	io.history, io.begun = 0, true
+	progress, at, spoken := l.progress(room), l.cursor(room), false
+	progress.history, progress.begun = 0, true
 	for more := !chat.ForWork(room); more; {
 		batch, err := l.readLines(l.path(room), at, 1<<20)
 		if err != nil { // readRoom says why
-			io.begun = false
+			progress.begun = false
 			return
 		}
 		for _, line := range batch.Lines {
 			if spoken && line.Agent && l.isAnother(line.Name) {
-				if io.history = line.To; strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
-					io.history = line.From
+				if progress.history = line.To; strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
+					progress.history = line.From
 				}
 			}
 			spoken = spoken || !line.Agent

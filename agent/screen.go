@@ -41,7 +41,7 @@ func (a *Agent) show(state, tool string) {
 		}
 	}
 	for _, room := range a.shown.Rooms { // which may have been deleted since
-		a.shown.Heard[room] = min(a.listener.cursor(room).Offset, a.listener.io(room).size)
+		a.shown.Heard[room] = min(a.listener.cursor(room).Offset, a.listener.progress(room).size)
 	}
 	a.screen.Show(a.shown)
 }
@@ -75,9 +75,9 @@ func (a *Agent) trouble() []string {
 	for room, closed := range a.outbox.closed {
 		out = append(out, fmt.Sprintf("room %s cannot be written, and lines wait: %s", room, closed.why))
 	}
-	for room, io := range a.listener.rooms {
-		if io.unreadable != "" {
-			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, io.unreadable))
+	for room, progress := range a.listener.rooms {
+		if progress.unreadable != "" {
+			out = append(out, fmt.Sprintf("room %s cannot be read: %s", room, progress.unreadable))
 		}
 	}
 	for _, t := range a.listener.triggers.Status() {
