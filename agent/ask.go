@@ -36,7 +36,8 @@ func (c *caller) intents(calls []pending, sole bool) (records []record) {
 		args := blobs.Unescape(p.call.Args)
 		exact := mind.ExactCall(p.call.Tool, args)
 		room, text := c.whereToAsk(), askedFirst
-		switch _, twice := c.state.Asked("", exact); {
+		_, twice := c.state.Asked("", exact)
+		switch {
 		case twice || slices.Contains(asked, exact):
 		case room == "" || len(c.cfg.People) == 0:
 			text = "Not run: people have to approve this call, and there is no room or nobody to ask."

@@ -213,7 +213,8 @@ type outcome struct {
 }
 
 func outcomeOf(said string, err error) (o outcome) {
-	if o.state = mind.OK; err != nil {
+	o.state = mind.OK
+	if err != nil {
 		o.state, said = mind.Failed, err.Error()
 	}
 	o.Body = []byte(said)
@@ -294,7 +295,8 @@ func (c *caller) fit(o *outcome) (weight int) {
 		gist := string(o.Body[:min(len(o.Body), 1000)])
 		show = mind.Fit(text, gist, compactor.MaxResult, c.share, llm.Weight)
 	}
-	if weight = llm.Weight(text); show > 0 {
+	weight = llm.Weight(text)
+	if show > 0 {
 		weight = max(0, min(compactor.MaxResult, c.share))
 	}
 	if show < len(o.Body) {

@@ -148,7 +148,8 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 
 // beginWished begins the job that a person asks for, with what that person says about it.
 func (f *forgetter) beginWished(ctx context.Context, keep string) error {
-	if f.wish = compactor.Wish(secret.Text(keep)); keep != "" {
+	f.wish = compactor.Wish(secret.Text(keep))
+	if keep != "" {
 		if err := f.commit(noted("compact", "a person's wish", f.wish)); err != nil {
 			return err
 		}

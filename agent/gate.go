@@ -23,7 +23,8 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 		return hook.Verdict{}, nil
 	}
 	text := blobs.Unescape(spoken(reply))
-	if v.Why = g.Fits(text); v.Why != "" {
+	v.Why = g.Fits(text)
+	if v.Why != "" {
 		return v, nil
 	}
 	stopped := false
@@ -45,10 +46,11 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 			v.Why = said.Reason
 		}
 	}
-	if err == nil && stopped {
-		if err = t.drop(); err == nil {
-			err = &llm.Error{Kind: llm.Canceled}
-		}
+	if err != nil || !stopped {
+		return v, err
 	}
-	return v, err
+	if err := t.drop(); err != nil {
+		return v, err
+	}
+	return v, &llm.Error{Kind: llm.Canceled}
 }

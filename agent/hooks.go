@@ -54,7 +54,8 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 		return false, nil
 	}
 	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
-	if c.hookedThrough = last; err == nil && answer.Context != "" {
+	c.hookedThrough = last
+	if err == nil && answer.Context != "" {
 		err = c.commit(noted("hook", turnGist, answer.Context))
 	}
 	return true, err

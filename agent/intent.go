@@ -28,35 +28,38 @@ type intent struct {
 // intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.
 func (c *caller) intend(p pending, sole bool) (in intent) {
 	if p.call.Original != "" {
-		in.err = errors.New(
-			"the arguments are not one JSON object. Call " + p.call.Tool + " again with an object like {\"key\":\"value\"}, " +
-				"with newlines and quotes inside strings escaped.",
-		)
+		const text = "the arguments are not one JSON object. Call %s again with an object like {\"key\":\"value\"}, " +
+			"with newlines and quotes inside strings escaped."
+		in.err = fmt.Errorf(text, p.call.Tool)
 		return in
 	}
 	in.effect, in.err = c.tools.Intent(p.call.Tool, argsOf(p.call))
 	switch e := in.effect.(type) {
 	case tools.Post:
 		if !slices.Contains(c.speaksIn(), e.Room) {
-			in.err = fmt.Errorf("say in room %s: you are not in it; JOIN it first. %s", e.Room, tools.ListRooms(c.joined()))
+			const text = "say in room %s: you are not in it; JOIN it first. %s"
+			in.err = fmt.Errorf(text, e.Room, tools.ListRooms(c.joined()))
 			break
 		}
 		c.reach.Know(c.known())
-		if in.files, in.err = c.tools.Attach(e.Files, c.id.Name); in.err == nil {
+		in.files, in.err = c.tools.Attach(e.Files, c.id.Name)
+		if in.err == nil {
 			in.line = c.notice(e.Text, chat.Notify(c.cfg.Notify, e.Text, e.Room)...)
 		}
 	case tools.Child:
-		name, room, err := c.admit(p.id, e)
-		if in.err = err; err == nil {
-			in.child, in.line = name, c.notice(e.Brief, room)
+		var room string
+		in.child, room, in.err = c.admit(p.id, e)
+		if in.err == nil {
+			in.line = c.notice(e.Brief, room)
 		}
 	case tools.Question:
 		if e.Withdraw == "" {
 			in.asks, in.err = c.question(p.id, e, sole)
 			break
 		}
-		q, ok := c.state.Asked(e.Withdraw, "")
-		if in.withdraws = q.ID; !ok {
+		q, open := c.state.Asked(e.Withdraw, "")
+		in.withdraws = q.ID
+		if !open {
 			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", e.Withdraw)
 		}
 	}
@@ -99,8 +102,9 @@ func (c *caller) cutShort(p pending) outcome {
 	case tools.Child:
 		fixed = true
 	case tools.Question:
-		if _, fixed = c.state.Asked(p.id, ""); !fixed {
-			fixed, in.err = true, errors.New("not done, since the daemon stopped first; call again if it is still needed")
+		fixed = true
+		if _, asked := c.state.Asked(p.id, ""); !asked {
+			in.err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
 		}
 	}
 	o := outcome{state: mind.Interrupted}

@@ -63,7 +63,8 @@ func (l *listener) readRooms() (more bool, err error) {
 	}
 	rooms, news := l.joined(), 0
 	for _, room := range rooms {
-		if l.lookInto(room); l.progress(room).size != l.cursor(room).Offset {
+		l.lookInto(room)
+		if l.progress(room).size != l.cursor(room).Offset {
 			news++
 		}
 	}
@@ -76,7 +77,8 @@ func (l *listener) readRooms() (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if progress.read = look; left || progress.unreadable != "" {
+		progress.read = look
+		if left || progress.unreadable != "" {
 			progress.read = durable.Look{}
 		}
 		more = more || left
@@ -264,7 +266,8 @@ func (l *listener) commitEntries(in *intake) error {
 			out = append(out, noted("history", "history of room "+in.room, mind.HistoryText))
 		}
 		share := min(in.quota, in.quota/(len(in.entries)-k))
-		if e.event.Show = mind.Fit(e.shown, e.body.Gist, len(e.shown), share, llm.Weight); e.event.Show > 0 {
+		e.event.Show = mind.Fit(e.shown, e.body.Gist, len(e.shown), share, llm.Weight)
+		if e.event.Show > 0 {
 			e.event.Places = true
 			in.quota -= max(0, share)
 		} else {

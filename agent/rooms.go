@@ -39,7 +39,8 @@ func (l *listener) progress(room string) *progress {
 // lookInto looks how a room looks; a missing one is empty.
 func (l *listener) lookInto(room string) durable.Look {
 	now := durable.LookAt(l.path(room))
-	if l.progress(room).size = 0; now.FileInfo != nil {
+	l.progress(room).size = 0
+	if now.FileInfo != nil {
 		l.progress(room).size = now.Size()
 	}
 	return now
@@ -69,8 +70,7 @@ func (l *listener) subscriptions() error {
 		}
 		l.subs = subscribed{now, rooms, files}
 	}
-	linked, files := l.subs.rooms, l.subs.files
-	for _, room := range linked {
+	for _, room := range l.subs.rooms {
 		if r := l.state.Rooms[room]; r == nil || !r.Joined {
 			if err := l.join(room, r == nil); err != nil {
 				return err
@@ -80,23 +80,17 @@ func (l *listener) subscriptions() error {
 			l.findHistory(room)
 		}
 	}
-	for _, room := range files {
-		l.cannotRead(
-			room,
-			fmt.Errorf(
-				"subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s",
-				chat.FileName(room),
-				l.id.Subs(),
-			),
-		)
+	for _, room := range l.subs.files {
+		const text = "subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s"
+		l.cannotRead(room, fmt.Errorf(text, chat.FileName(room), l.id.Subs()))
 	}
 	for room, progress := range l.rooms {
-		if !slices.Contains(linked, room) && !slices.Contains(files, room) {
+		if !slices.Contains(l.subs.rooms, room) && !slices.Contains(l.subs.files, room) {
 			progress.unreadable = ""
 		}
 	}
 	for _, room := range l.joined() {
-		if !slices.Contains(linked, room) {
+		if !slices.Contains(l.subs.rooms, room) {
 			if err := l.happen(event.Left{Room: room}); err != nil {
 				return err
 			}
@@ -173,7 +167,8 @@ func (l *listener) findHistory(room string) {
 		}
 		for _, line := range batch.Lines {
 			if spoken && line.Agent && l.isAnother(line.Name) {
-				if progress.history = line.To; strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
+				progress.history = line.To
+				if strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
 					progress.history = line.From
 				}
 			}

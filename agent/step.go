@@ -134,7 +134,8 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) erro
 			return err
 		}
 		behind = next
-	} else if e.Refused = v.Refuses(a.state, answer.Text); e.Refused {
+	} else if v.Refuses(a.state, answer.Text) {
+		e.Refused = true
 		note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
 		behind = []record{noted("refused", "answer refused", note)}
 	} else {
