@@ -58,7 +58,7 @@ func writeAgents(out io.Writer, app *app, all []report.Agent) {
 	}
 }
 
-// writeDoing tells what an identity waits for, does beside the talk, and is troubled by.
+// writeDoing tells an identity's work, jobs, open questions and troubles, a line each.
 func writeDoing(out io.Writer, agent report.Agent) {
 	tell := func(format string, args ...any) { fmt.Fprintln(out, agent.Name+fmt.Sprintf(format, args...)) }
 	if agent.Error != "" {

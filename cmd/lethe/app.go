@@ -25,7 +25,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// app is what all commands share: the console, the global flags, and the home once it is open.
+// app has the parts that all commands share: the console, the global flags, and the home once it is open.
 type app struct {
 	console
 	homeDir string
@@ -33,7 +33,7 @@ type app struct {
 
 	asIs     bool // the home is looked at, and nothing of it made or restored
 	home     home.Home
-	look     report.Home // all there is to see of it
+	look     report.Home // reads it
 	settings settings
 	shared   *hosts.Shared // nil: no other host shares the home
 }
@@ -80,7 +80,7 @@ func wantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// dir is the home's directory, absolute.
+// dir returns the absolute path of the home.
 func (app *app) dir() (string, error) {
 	dir, err := host.Dir(app.homeDir)
 	if err == nil {
@@ -159,7 +159,7 @@ func (app *app) readSettings() error {
 	return nil
 }
 
-// finishErasures ends what crashes have left of erasures.
+// finishErasures ends erasures that a crash has interrupted.
 func (app *app) finishErasures() {
 	all, _ := app.home.List() // commands that need it tell of an error
 	for _, id := range all {
@@ -169,19 +169,19 @@ func (app *app) finishErasures() {
 	}
 }
 
-// known is what is known of models.
+// known returns the facts about models, with config.toml's own.
 func (app *app) known() llm.Known {
 	return app.settings.Known(app.preset())
 }
 
-// preset is the configured one.
+// preset returns the name of the configured preset.
 func (app *app) preset() string {
 	model := app.settings.Model
 	preset, _ := llm.Config{Preset: model.Preset, BaseURL: model.BaseURL, Model: model.Name}.Chosen()
 	return preset.Name
 }
 
-// store is the home's, which has to be there.
+// store returns the store of the home, or an error where there is no home.
 func (app *app) store() (*blobs.Store, error) {
 	if app.look.Store == nil {
 		err := fmt.Errorf("open home %s: %w", app.home.Dir, home.ErrNotFound)

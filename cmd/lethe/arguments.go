@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"lethe/agent/events"
+	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/bridge/report"
 	"lethe/chat"
@@ -44,6 +45,19 @@ func (app *app) makingHome(run func(context.Context, []string) error) func(*cobr
 	}
 }
 
+// withIdentity is withHome for a command about the identity that its first argument names, or about the default one.
+func (app *app) withIdentity(
+	run func(context.Context, home.Identity, []string) error,
+) func(*cobra.Command, []string) error {
+	return app.withHome(func(ctx context.Context, args []string) error {
+		id, err := app.find(argument(args, 0))
+		if err != nil {
+			return err
+		}
+		return run(ctx, id, args)
+	})
+}
+
 // prepare checks the flags that commands share, and opens the home.
 func (app *app) prepare(cmd *cobra.Command, missing bool) error {
 	if flag := cmd.Flag("home"); flag != nil && flag.Changed {
@@ -59,7 +73,7 @@ func (app *app) prepare(cmd *cobra.Command, missing bool) error {
 	return err
 }
 
-// finish gives a command and those below it the check of their arguments, and the completion of arguments and flags.
+// finish gives a command, and each below it, the check of its arguments and the completion of arguments and flags.
 func (app *app) finish(cmd *cobra.Command) {
 	if cmd.Args == nil {
 		cmd.Args = byUse
@@ -112,7 +126,8 @@ func byUse(cmd *cobra.Command, args []string) error {
 	return hint(usagef("%s %s arguments", cmd.CommandPath(), wrong), "usage: %s", cmd.UseLine())
 }
 
-// offers completes the word that stands for an argument or a flag's value, such as NAME; args are those before it.
+// offers completes an argument or a flag's value by the word that stands for it in the help, such as NAME. args stand
+// before it.
 func (app *app) offers(word string, args []string) (offers []string, how cobra.ShellCompDirective) {
 	how = cobra.ShellCompDirectiveNoFileComp
 	switch word, _, _ = strings.Cut(word, "|"); word {

@@ -112,7 +112,7 @@ func askStranger(ctx context.Context, app *app, options askOptions, args []strin
 // maxMessage bounds one message, in bytes.
 const maxMessage = 16 << 20
 
-// readQuestion returns what the arguments and the pipe say. An argument @FILE attaches a file.
+// readQuestion joins the arguments and the text of a pipe. An argument @FILE attaches a file.
 func readQuestion(app *app, args []string) (string, error) {
 	words := slices.Clone(args)
 	for i, word := range words {
@@ -162,7 +162,7 @@ func attach(app *app, path string) (tag string, err error) {
 	return tag, err
 }
 
-// readMessage returns a text, and behind it all that comes in.
+// readMessage returns a text with all of standard input behind it.
 func readMessage(app *app, text string) (string, error) {
 	late := time.AfterFunc(2*time.Second, func() {
 		app.note("reading standard input until it ends; < /dev/null leaves it out")
@@ -182,7 +182,7 @@ func readMessage(app *app, text string) (string, error) {
 	return checkText(text + piped)
 }
 
-// checkText refuses what cannot be asked.
+// checkText refuses an empty text and bytes that are no text.
 func checkText(text string) (string, error) {
 	if strings.TrimSpace(text) == "" {
 		return "", usagef("there is nothing to ask: the text is empty")

@@ -25,7 +25,7 @@ var (
 	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
 )
 
-// await says what is asked, and prints what each of the identities answers.
+// await posts the line, and prints the answer of each identity.
 func await(ctx context.Context, app *app, inquiry inquiry, identities ...*host.Identity) error {
 	if inquiry.timeout != 0 {
 		bounded, end := context.WithTimeoutCause(ctx, inquiry.timeout, errTimeout)
@@ -52,7 +52,7 @@ func await(ctx context.Context, app *app, inquiry inquiry, identities ...*host.I
 	return fault
 }
 
-// trouble says why it takes so long.
+// trouble tells why an answer takes so long.
 func (c *console) trouble(event events.Event) error {
 	if event.Type == events.Error {
 		c.note("%s waits: %s", event.Agent, event.Text)
@@ -60,7 +60,7 @@ func (c *console) trouble(event events.Event) error {
 	return nil
 }
 
-// printReply prints what was said.
+// printReply prints the words of a reply.
 func (c *console) printReply(reply host.Reply) error {
 	if reply.Text == "" {
 		return nil
@@ -72,7 +72,7 @@ func (c *console) printReply(reply host.Reply) error {
 	return err
 }
 
-// unfinished says what a reply lacks.
+// unfinished tells how to answer a question that a reply asks, and fails if its turn was cut off.
 func (c *console) unfinished(reply host.Reply) error {
 	if asked := reply.Question; asked != nil && !c.json {
 		answer := "TEXT"

@@ -41,7 +41,7 @@ a time: 2026-11-20T12:57:16Z, "2026-11-20 12:57", 2026-11-20, "2h ago".`,
 	return cmd
 }
 
-// runBranch gives a moment a label, or has a life go back.
+// runBranch gives a moment a label, or takes a life back.
 func runBranch(ctx context.Context, app *app, options branchOptions, args []string) error {
 	label := argument(args, 1)
 	switch {

@@ -69,7 +69,7 @@ func runCat(app *app, options catOptions, args []string) error {
 	return app.print(read, "%s", text)
 }
 
-// parseHash takes the hash out of what a person gave: hash=3fa9…, a whole ref, a question's id, or the bare digits.
+// parseHash finds the hash in a text: hash=3fa9…, a whole ref, a question's id, or the bare digits.
 func parseHash(text string) (string, error) {
 	hash := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(text, "hash=")), "q")
 	if refs := blobs.ParseRefs(text); len(refs) == 1 {

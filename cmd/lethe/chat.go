@@ -108,7 +108,7 @@ func converse(ctx context.Context, app *app, conf terminal.Config) error {
 	})
 }
 
-// commandsBeside returns a function that runs a command on the same home, and returns what it prints.
+// commandsBeside returns a function that runs a command on the same home and returns its output.
 func commandsBeside(ctx context.Context, homeDir string) func(args ...string) string {
 	return func(args ...string) string {
 		var out bytes.Buffer

@@ -165,7 +165,7 @@ func showCheck(app *app, found *check.Report, mended []check.Finding, against *l
 	})
 }
 
-// writeVerdict says how much of a life is proven. against is a checkpoint that it goes on from, or nil.
+// writeVerdict tells which lines of a life are proven. against, if not nil, is a checkpoint that it goes on from.
 func writeVerdict(out io.Writer, verdict check.Verdict, against *life.Checkpoint) {
 	if verdict.Mirror {
 		fmt.Fprintf(out, "mirror    %s: the life goes on elsewhere\n", verdict.Name)

@@ -15,7 +15,7 @@ import (
 	"lethe/bridge"
 )
 
-// stateDirs is what clean removes.
+// stateDirs are the entries of the home that clean removes.
 var stateDirs = []string{
 	"agents", "names", "chats", "blobs", "bridges", "mcp", "started", "index", "lost+found", "lethe.log", "format", "key",
 	"share",
@@ -43,7 +43,7 @@ undone, so clean asks first.`,
 	return cmd
 }
 
-// runClean removes what is in stateDirs, after asking.
+// runClean removes stateDirs, after asking.
 func runClean(app *app, options cleanOptions) error {
 	all, err := app.home.List()
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // companions are the bridges that the daemon can keep beside itself.
 var companions = []string{telegram.Name, backend.Name}
 
-// children are the processes that the daemon keeps beside itself. What one of
-// them needs and is not there is told before anything starts.
+// children returns the processes that the daemon keeps beside itself. It fails before any of them starts if one lacks
+// its token.
 func (app *app) children(names []string) (children []child.Process, err error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -55,8 +55,8 @@ func needsPerson(exit int) bool {
 	return slices.Contains([]int{exitUsage, exitNoKey, exitCorrupt, exitNewer}, exit)
 }
 
-// bridgeEnv is the environment of a bridge: what it takes to reach the network, and the
-// variable of its own token, but no key of the model.
+// bridgeEnv returns the environment of a bridge: the variables that reach the network, and its own token, but no key
+// of a model.
 func bridgeEnv(env []string, token string) []string {
 	keep := []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "GORACE",
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", token}
@@ -66,8 +66,8 @@ func bridgeEnv(env []string, token string) []string {
 	})
 }
 
-// beside runs f, and the children as long as it lasts. A child that cannot be
-// kept is told of, and f goes on.
+// beside runs f, and the children as long as it lasts. When a child cannot be kept, beside reports the error, and f goes
+// on.
 func (app *app) beside(ctx context.Context, children []child.Process, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// confirm asks whether somebody wants what is about to happen, unless yes says so. The error says that nobody does.
+// confirm tells the loss and asks for a yes, unless yes is set. It fails where nobody confirms.
 func confirm(app *app, yes bool, loss, question string) error {
 	if yes {
 		return nil

@@ -62,7 +62,7 @@ func (c *console) printJSON(value any) error {
 	return enc.Encode(value)
 }
 
-// announce prints one line of what goes on while a program stays. Nobody may read it any more.
+// announce prints one line of a program that stays. It ignores errors: nobody may read the line any more.
 func (c *console) announce(value map[string]string, format string, args ...any) {
 	if c.json {
 		_ = printLine(c.out, value)
@@ -71,7 +71,7 @@ func (c *console) announce(value map[string]string, format string, args ...any) 
 	fmt.Fprintf(c.out, format+"\n", args...)
 }
 
-// event announces what has happened to an identity: "ready" or "stopped".
+// event announces an event of an identity, such as "ready" or "stopped".
 func (c *console) event(what string, id home.Identity) {
 	value := map[string]string{"event": what, "self": id.Self, "name": id.Name}
 	c.announce(value, "%s %s %s", what, id.Self, id.Name)
@@ -80,7 +80,7 @@ func (c *console) event(what string, id home.Identity) {
 // note tells something on standard error that is no failure.
 func (c *console) note(format string, args ...any) { c.aside("note", format, args...) }
 
-// warn tells what may need somebody to act.
+// warn tells something on standard error that may need somebody to act.
 func (c *console) warn(format string, args ...any) { c.aside("warning", format, args...) }
 
 func (c *console) aside(kind, format string, args ...any) {
@@ -92,7 +92,7 @@ func (c *console) aside(kind, format string, args ...any) {
 	fmt.Fprintf(c.err, "%s: %s\n", kind, text)
 }
 
-// progress shows on a terminal how far something is, ten times a second.
+// progress returns a function that draws a bar on a terminal, at most ten times a second.
 func (c *console) progress() func(done, of int64, format string, args ...any) {
 	var shown time.Time
 	visible := isTerminal(c.err) && !c.json

@@ -40,8 +40,8 @@ the price, by the table of lethe models.`,
 		Example: `  lethe context ada
   lethe context ada --cost --model anthropic:claude-opus-5-5
   lethe context ada --compact "keep the decisions, drop the logs"`,
-		RunE: app.withHome(func(ctx context.Context, args []string) error {
-			return runContext(ctx, app, options, args)
+		RunE: app.withIdentity(func(ctx context.Context, id home.Identity, args []string) error {
+			return runContext(ctx, app, id, options, args)
 		}),
 	}
 	flags := cmd.Flags()
@@ -51,11 +51,7 @@ the price, by the table of lethe models.`,
 	return cmd
 }
 
-func runContext(ctx context.Context, app *app, options contextOptions, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+func runContext(ctx context.Context, app *app, id home.Identity, options contextOptions, args []string) error {
 	now, err := app.look.Context(id)
 	wish := argument(args, 1)
 	if wish != "" && !options.compact {
@@ -77,7 +73,7 @@ func runContext(ctx context.Context, app *app, options contextOptions, args []st
 	return err
 }
 
-// showCost tells what the next request would cost with a model; "" is the one of the identity.
+// showCost prints the price of the next request with a model; "" is the identity's own.
 func showCost(app *app, id home.Identity, now report.Context, model string) error {
 	has := now.State.Stable.Params.Model
 	model = llm.Settle(cmp.Or(model, has), has, app.preset())
@@ -117,7 +113,7 @@ func writeParts(out io.Writer, id home.Identity, parts prompt.Parts) {
 	part("free", parts.Free(), "")
 }
 
-// compact has an identity forget now: the running one by a wish, another one by opening it for that long.
+// compact makes an identity forget now: by a wish where it runs, else by opening it here.
 func compact(ctx context.Context, app *app, id home.Identity, before prompt.Parts, wish string) error {
 	var err error
 	if _, running := home.Running(id); running {

@@ -94,8 +94,8 @@ func runErase(ctx context.Context, app *app, options eraseOptions, args []string
 	return nil
 }
 
-// readErasure reads what is to be erased: a text, or the ref of one. A terminal does not show a text that it is asked
-// for.
+// readErasure fills request from the arguments: a text, the ref of one, or - for standard input, which a terminal does
+// not show.
 func readErasure(app *app, request *erase.Request, args []string) (err error) {
 	wanted := 1
 	if request.Person != "" {
@@ -139,7 +139,7 @@ func readErasureArgument(app *app, request *erase.Request, text string) error {
 	return nil
 }
 
-// eraseFrom erases from a life what a request names, if that was confirmed.
+// eraseFrom lists the places of a request in a life, and erases them if the flags confirm it.
 func eraseFrom(ctx context.Context, app *app, id home.Identity, request erase.Request, options eraseOptions) error {
 	store := app.look.Store
 	found, err := erase.Find(app.home, store, id, request)
@@ -181,7 +181,7 @@ func eraseFrom(ctx context.Context, app *app, id home.Identity, request erase.Re
 	return showErasure(app, id, found, options, next)
 }
 
-// makeReady stops the identity, and brings what it has into the store of a shared home.
+// makeReady stops the identity, and brings a shared home's store up to date.
 func makeReady(ctx context.Context, app *app, id home.Identity) (stopped bool, err error) {
 	share := filepath.Join(app.home.Dir, "share")
 	if _, err := os.Stat(share); err == nil && app.shared == nil {
@@ -201,7 +201,7 @@ func makeReady(ctx context.Context, app *app, id home.Identity) (stopped bool, e
 
 // planErasure looks again, now that the life is held, and saves the plan, which is carried out from then on.
 func planErasure(app *app, id home.Identity, request erase.Request) (*erase.Finding, error) {
-	held, err := journal.Hold(app.home, id, app.look.Store, app.logTo(app.err)) // which ends what was begun before
+	held, err := journal.Hold(app.home, id, app.look.Store, app.logTo(app.err)) // it ends an erasure that was begun before
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func planErasure(app *app, id home.Identity, request erase.Request) (*erase.Find
 	return found, found.Plan.Save(id.Dir)
 }
 
-// showErasure tells where it is, or was, and what comes next.
+// showErasure lists the places, and tells the next step.
 func showErasure(app *app, id home.Identity, found *erase.Finding, options eraseOptions, next string) error {
 	if options.all { // the turn of the others comes, or has come
 		found.Places = slices.DeleteFunc(found.Places, func(place erase.Place) bool {
@@ -245,7 +245,7 @@ func showErasure(app *app, id home.Identity, found *erase.Finding, options erase
 	})
 }
 
-// fateOf says what becomes of a place that is not erased, and "" of one that is.
+// fateOf tells why a place stays; "" if it is erased.
 func fateOf(app *app, place erase.Place) string {
 	switch place.How {
 	case erase.Left:

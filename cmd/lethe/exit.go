@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strings"
 
 	"lethe/agent/config"
 	"lethe/agent/events"
@@ -23,7 +21,6 @@ import (
 	"lethe/cmd/lethe/archive"
 	"lethe/cmd/lethe/check"
 	"lethe/cmd/lethe/erase"
-	"lethe/internal/screen"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -58,7 +55,7 @@ func tokenError(err error) error { return codedError{err, exitNoKey} }
 
 func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }
 
-// hintError is an error with a line that says what to do.
+// hintError is an error with a line of advice.
 type hintError struct {
 	error
 	hint string
@@ -74,7 +71,7 @@ func hint(err error, format string, args ...any) error {
 	return hintError{err, fmt.Sprintf(format, args...)}
 }
 
-// checkRooms refuses what cannot name a room.
+// checkRooms refuses texts that cannot name a room.
 func checkRooms(rooms ...string) error {
 	for _, room := range rooms {
 		if !chat.ValidRoom(room) {
@@ -94,8 +91,8 @@ func is(err error, targets ...any) bool {
 	})
 }
 
-// known are errors with their exit codes, the first that fits counts, and what to do about those that have no hint of
-// their own. ‹ and › stand around a command of lethe.
+// known lists errors with their exit codes, and advice for errors without a hint of their own. The first that fits
+// counts. ‹ and › stand around a command of lethe.
 var known = []struct {
 	code int
 	hint string
@@ -144,91 +141,10 @@ func codeOf(err error) int {
 	case errors.As(err, &elsewhere) && elsewhere.Host != "":
 		return exitElsewhere
 	}
-	for _, k := range known {
-		if is(err, k.errs...) {
-			return k.code
+	for _, kind := range known {
+		if is(err, kind.errs...) {
+			return kind.code
 		}
 	}
 	return exitFailed
-}
-
-// hintOf is what to do about an error, where there is something.
-func (app *app) hintOf(err error) string {
-	return strings.NewReplacer("‹", "lethe ", "›", app.again).Replace(app.advice(err))
-}
-
-func (app *app) advice(err error) string {
-	var hinted interface{ Hint() string }
-	var running *home.RunningError
-	var elsewhere *home.ElsewhereError
-	switch {
-	case errors.As(err, &hinted):
-		return hinted.Hint()
-	case errors.As(err, &running):
-		return fmt.Sprintf("talk to it with: ‹chat %s›; stop it with: ‹stop %s›", app.roomOf(running.Identity),
-			running.Identity.Name)
-	case errors.As(err, &elsewhere) && elsewhere.Host != "":
-		return fmt.Sprintf("run it there; or have it go on here: ‹take %s›", elsewhere.Identity.Name)
-	case elsewhere != nil && elsewhere.Mirror:
-		return fmt.Sprintf("begin another life with it: ‹fork %s›; or, if the life that it mirrors is no more: "+
-			"lethe import ARCHIVE --restore", elsewhere.Identity.Name)
-	case elsewhere != nil:
-		return "run it there; to take it back, import here what is exported there"
-	}
-	for _, k := range known {
-		if k.hint != "" && is(err, k.errs...) {
-			return k.hint
-		}
-	}
-	switch {
-	case errors.Is(err, home.ErrCorrupt) && errors.Is(err, fs.ErrNotExist):
-		return "restore the missing file from a backup; what was said and done is still in blobs/. " +
-			"Keep this home as it is until then"
-	case is(err, home.ErrCorrupt, blobs.ErrDigest):
-		copied := ""
-		if errors.Is(err, blobs.ErrNotFound) {
-			copied = "; if this is a copy of a home that ran meanwhile, copy it again, " +
-				"blobs/ last or while nothing runs (docs/archive.md)"
-		}
-		return fmt.Sprintf("nothing was changed%s; ‹check› tells what is damaged and can be mended; "+
-			"or restore the damaged file from a backup, and keep this home as it is until then", copied)
-	case errors.Is(err, fs.ErrPermission):
-		return "the home has to belong to you: see --home"
-	}
-	return ""
-}
-
-// report prints an error as one line, and its hint; with --json, as one object.
-func (app *app) report(err error) {
-	text, what := oneLine(plain(err)), app.hintOf(err)
-	if app.json {
-		_ = printLine(app.err, struct {
-			Error string `json:"error"`
-			Hint  string `json:"hint,omitempty"`
-			Code  int    `json:"code"`
-		}{text, what, codeOf(err)})
-		return
-	}
-	fmt.Fprintln(app.err, "lethe: "+text)
-	if what != "" {
-		fmt.Fprintln(app.err, "hint: "+what)
-	}
-}
-
-// plain is the message of an error, in words that are not Go's.
-func plain(err error) string {
-	return strings.ReplaceAll(err.Error(), context.Canceled.Error(), "interrupted")
-}
-
-func oneLine(s string) string {
-	breaks := func(r rune) bool { return r == '\n' || r == '\r' }
-	return screen.Sanitize(strings.Join(strings.FieldsFunc(s, breaks), "; "))
-}
-
-// quoted writes a word for a shell.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]{}!#~") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

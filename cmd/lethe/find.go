@@ -15,7 +15,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// find is the identity of a name or hash; for "" the default one.
+// find returns the identity of a name or hash; for "" the default one.
 func (app *app) find(who string) (home.Identity, error) {
 	if who == "" {
 		return app.defaultIdentity()
@@ -34,7 +34,7 @@ func (app *app) find(who string) (home.Identity, error) {
 	return id, hint(err, "%s‹agents› lists them", app.nearest(who))
 }
 
-// defaultIdentity is host.Default, with what to do where there is none.
+// defaultIdentity is host.Default with advice in its error.
 func (app *app) defaultIdentity() (home.Identity, error) {
 	id, err := host.Default(app.home, app.settings.Settings)
 	if errors.Is(err, home.ErrNotFound) && app.shared != nil {
@@ -52,7 +52,7 @@ func (app *app) defaultIdentity() (home.Identity, error) {
 	return id, err
 }
 
-// nearest asks whether an identity is meant whose name is much like who, or is "".
+// nearest returns a question for an identity whose name is much like who, or "".
 func (app *app) nearest(who string) string {
 	var names []string
 	all, _ := host.Grown(app.home)
@@ -65,7 +65,7 @@ func (app *app) nearest(who string) string {
 	return ""
 }
 
-// nearestRoom asks whether another room is meant than one that is not there, or is "".
+// nearestRoom returns a question for a room whose name is much like that of a missing one, or "".
 func (app *app) nearestRoom(room string) string {
 	all := chat.All(app.home.Dir)
 	if near := config.Nearest(room, all); near != "" && !slices.Contains(all, room) {
@@ -74,7 +74,7 @@ func (app *app) nearestRoom(room string) string {
 	return ""
 }
 
-// roomOf is the room to talk to an identity in.
+// roomOf returns the room to talk to an identity in.
 func (app *app) roomOf(id home.Identity) string {
 	if len(app.runs.Rooms) > 0 {
 		return app.runs.Rooms[0]
@@ -82,7 +82,7 @@ func (app *app) roomOf(id home.Identity) string {
 	return host.RoomOf(id)
 }
 
-// howToHear is the command that has a room heard.
+// howToHear returns the command that makes an identity hear a room.
 func (app *app) howToHear(room string) string {
 	id, _ := app.defaultIdentity()
 	candidates, flags := app.look.Hearers(room), ""
@@ -101,7 +101,7 @@ func (app *app) howToHear(room string) string {
 	return start
 }
 
-// howToRun is the command that runs an identity, or a new one.
+// howToRun returns the command that runs an identity; the zero one is a new one.
 func (app *app) howToRun(id home.Identity, flags string) string {
 	again := app.runs.again()
 	flags += again

@@ -75,7 +75,7 @@ func runFork(app *app, options forkOptions, args []string) error {
 	return app.print(made, "forked %s %s\n", fork.Self, fork.Name)
 }
 
-// freeName is the first of ada-2, ada-3, … that no identity has.
+// freeName returns the first of ada-2, ada-3, … that names no identity.
 func freeName(app *app, id home.Identity) string {
 	for n := 2; ; n++ {
 		name := fmt.Sprintf("%.28s-%d", id.Name, n)

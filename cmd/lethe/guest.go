@@ -12,7 +12,7 @@ import (
 	"lethe/agent/llm"
 )
 
-// guest is a program of others that has started this one to talk with identities, which run here while nobody else
+// guest is an editor or agent that started this program to talk with identities. They run here unless another process
 // runs them.
 type guest struct {
 	app *app
@@ -22,7 +22,7 @@ type guest struct {
 	host *host.Host // nil before the first talk
 }
 
-// serveGuest has f talk with a guest on standard input and output. note tells a person who has started the program.
+// serveGuest runs f, which talks with a guest on standard input and output. A person at a terminal gets the note.
 func serveGuest(app *app, note string, f func(*guest) error) error {
 	logs, err := app.logFile()
 	if err != nil {
@@ -40,8 +40,8 @@ func serveGuest(app *app, note string, f func(*guest) error) error {
 	return err
 }
 
-// talk returns an identity that runs. "" is the one that is meant by the flags, which is booted where there is none.
-// The options are those of the first call.
+// talk returns an identity that runs. "" is the identity of the flags, which talk boots where there is none. The
+// options of the first call hold for all.
 func (g *guest) talk(ctx context.Context, who string, options host.Options) (*host.Identity, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -101,7 +101,7 @@ a call that it had begun there is told as one of unknown effect. What works for 
 	}
 }
 
-// runTake has a life go on at this host.
+// runTake makes a life go on at this host.
 func runTake(ctx context.Context, app *app, args []string) error {
 	shared, err := app.others()
 	if err != nil {
@@ -116,7 +116,7 @@ func runTake(ctx context.Context, app *app, args []string) error {
 	return nil
 }
 
-// others are the hosts that share the home.
+// others returns the sharing of the home, and fails where it is on one host alone.
 func (app *app) others() (*hosts.Shared, error) {
 	if app.shared == nil {
 		err := usagef("this home is on one host alone")
@@ -125,8 +125,8 @@ func (app *app) others() (*hosts.Shared, error) {
 	return app.shared, nil
 }
 
-// besideHosts runs f, and as long as it lasts shares the rooms with other hosts, if there are any and no daemon does so
-// here. If it attends, it says that this host is there, and ends when that is drained.
+// besideHosts runs f, and meanwhile shares the rooms with other hosts, if there are any and no daemon here does so. If
+// attends is set, it tells others that this host is there, and ends when the host is drained.
 func (app *app) besideHosts(ctx context.Context, attends bool, f func(context.Context) error) error {
 	if app.shared == nil {
 		return f(ctx)
@@ -152,7 +152,7 @@ func (app *app) besideHosts(ctx context.Context, attends bool, f func(context.Co
 	})
 }
 
-// refresh brings what other hosts have said, if there are any.
+// refresh fetches new lines of other hosts, if there are any.
 func (app *app) refresh(ctx context.Context) {
 	if app.shared == nil {
 		return

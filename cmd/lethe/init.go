@@ -54,7 +54,7 @@ type setup struct {
 	model llm.PresetInfo // the preset of the model
 }
 
-// runInit asks five questions. Each answer is written before the next question: what is set is always whole.
+// runInit asks five questions. It writes each answer before the next question, so that the settings are always whole.
 func runInit(app *app, options initOptions) error {
 	canAsk := isTerminal(app.in) && !app.json
 	if !options.yes && !canAsk {
@@ -89,7 +89,7 @@ func runInit(app *app, options initOptions) error {
 	})
 }
 
-// ask asks until take takes the answer, and returns it. Enter leaves what is usual, and so does --yes.
+// ask asks until take accepts the answer, and returns it. Enter and --yes keep the usual one.
 func (s *setup) ask(question, usual string, hidden bool, take func(string) error) (string, error) {
 	for !s.yes {
 		text, err := s.readTyped(s.out, fmt.Sprintf("%s [%s]: ", question, usual), hidden)
@@ -128,7 +128,7 @@ func (s *setup) askKey(question, variable string, check func(string) error) erro
 	return err
 }
 
-// online reports whether there is what the model needs.
+// online reports whether the model has its key, or needs no key.
 func (s *setup) online() bool { return !s.model.KeyRequired || secret.Value(s.model.KeyEnv) != "" }
 
 // askModel asks for a model and its key. Without the key nothing is set: then the offline one answers.
@@ -173,7 +173,7 @@ func (s *setup) askModel() error {
 	})
 }
 
-// firstWithKey is the first preset whose key is in the environment, or "".
+// firstWithKey returns the first preset with its key in the environment, or "".
 func firstWithKey(presets []string) string {
 	for _, name := range presets {
 		preset, _ := llm.Preset(name)
@@ -196,7 +196,7 @@ func modelQuestion(presets []string) string {
 	return question + "\n  "
 }
 
-// askPerson asks for what a person decides.
+// askPerson asks for the name of the identity, the bot and the budget.
 func (s *setup) askPerson() error {
 	id, _ := host.Default(s.home, s.settings.Settings) // there may be none yet, or several
 	name := cmp.Or(s.settings.DefaultIdentity, id.Name, config.DefaultName)

@@ -33,8 +33,8 @@ Each has a directory agents/<self>/jobs/N with its command and its log.`,
 		Example: `  lethe jobs ada
   lethe jobs ada --stop 3
   lethe jobs ada --all`,
-		RunE: app.withHome(func(ctx context.Context, args []string) error {
-			return runJobs(ctx, app, options, args)
+		RunE: app.withIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
+			return runJobs(ctx, app, id, options)
 		}),
 	}
 	flags := cmd.Flags()
@@ -44,11 +44,7 @@ Each has a directory agents/<self>/jobs/N with its command and its log.`,
 	return cmd
 }
 
-func runJobs(ctx context.Context, app *app, options jobsOptions, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+func runJobs(ctx context.Context, app *app, id home.Identity, options jobsOptions) error {
 	if options.all {
 		ran, count, err := app.look.Commands(id, options.limit)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"lethe/agent/home"
 )
 
-// keep has a process of its own run what people have started on the page, unless one does: it outlives this one, has
-// this one's environment, and writes into the home's log.
+// keep starts a process for the identities that people have started on the page, unless one runs. It outlives this
+// process, inherits its environment, and writes into the home's log.
 func (app *app) keep() error {
 	if app.home.Kept() {
 		return nil
@@ -36,10 +36,10 @@ func (app *app) keep() error {
 	return nil
 }
 
-// keeperPace is how often it is looked whether a process keeps running what people have started.
+// keeperPace is the time between two looks whether that process runs.
 const keeperPace = 5 * time.Second
 
-// keepOn has what people have started be run until ctx ends, also after a crash of who runs it.
+// keepOn keeps that process running until ctx ends, also after a crash.
 func (app *app) keepOn(ctx context.Context) {
 	due := func(started home.Started) bool { return started.Failed == "" }
 	for ctx.Err() == nil {

@@ -44,8 +44,8 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 		Example: `  lethe life ada
   lethe life ada -f --json --after 16766
   lethe life ada --type forgot --type reminded`,
-		RunE: app.withHome(func(ctx context.Context, args []string) error {
-			return runLife(ctx, app, options, args)
+		RunE: app.withIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
+			return runLife(ctx, app, id, options)
 		}),
 	}
 	flags := cmd.Flags()
@@ -56,12 +56,8 @@ event with that id, so a program that keeps the newest id misses nothing.`,
 	return cmd
 }
 
-// runLife tells what has happened, or prints the log.
-func runLife(ctx context.Context, app *app, options lifeOptions, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+// runLife tells events, or prints the log.
+func runLife(ctx context.Context, app *app, id home.Identity, options lifeOptions) error {
 	if err := checkTypes(options.types); err != nil {
 		return err
 	}
@@ -104,7 +100,7 @@ func runLife(ctx context.Context, app *app, options lifeOptions, args []string) 
 	return nil
 }
 
-// checkTypes refuses types that no event has.
+// checkTypes refuses types of no event.
 func checkTypes(types []string) error {
 	for _, name := range types {
 		if !slices.Contains(events.Types, name) {
@@ -122,7 +118,7 @@ func (app *app) eventTeller() func(events.Event) error {
 	}
 	day := ""
 	return func(event events.Event) error {
-		if event.ID == "" { // what is under way comes whole when it is done
+		if event.ID == "" { // it is under way, and comes whole when it is done
 			return nil
 		}
 		at := event.At.In(app.settings.Zone())

@@ -87,7 +87,7 @@ that runs uses it at once. --header of mcp add is for servers that take a key.`,
 func runMCPLogin(ctx context.Context, app *app, name string) error {
 	return testServer(ctx, app, name, func(address string) string {
 		app.note("open this in a browser, then paste the address that it ends at (or its code): %s", address)
-		line, _ := bufio.NewReader(app.in).ReadString('\n') // what is missing is no answer
+		line, _ := bufio.NewReader(app.in).ReadString('\n') // an end of input is no answer
 		return line
 	})
 }

@@ -21,18 +21,14 @@ and a new epoch begins. MODEL is PRESET:NAME@EFFORT; without a preset it is of t
 and without an effort the configured one holds. docs/models.md has the rest.`,
 		Example: `  lethe model ada
   lethe model ada anthropic:claude-opus-5-5@high`,
-		RunE: app.withHome(func(ctx context.Context, args []string) error {
-			return runModel(ctx, app, args)
+		RunE: app.withIdentity(func(ctx context.Context, id home.Identity, args []string) error {
+			return runModel(ctx, app, id, args)
 		}),
 	}
 }
 
 // runModel tells which model an identity uses, or has it use another one.
-func runModel(ctx context.Context, app *app, args []string) error {
-	id, err := app.find(args[0])
-	if err != nil {
-		return err
-	}
+func runModel(ctx context.Context, app *app, id home.Identity, args []string) error {
 	if model := argument(args, 1); model != "" {
 		return switchModel(ctx, app, id, model)
 	}

@@ -72,7 +72,7 @@ func runModels(ctx context.Context, app *app, args []string) (err error) {
 	})
 }
 
-// learnServed adds what the endpoint of a preset tells of its models, where there is a key.
+// learnServed asks the endpoint of a preset for its models, where there is a key, and adds them to known.
 func learnServed(ctx context.Context, app *app, preset string, known llm.Known) {
 	conf := llm.Config{Preset: preset}
 	if preset == app.preset() {

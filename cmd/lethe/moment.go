@@ -7,7 +7,7 @@ import (
 	"lethe/bridge/report"
 )
 
-// identityAt finds an identity, and how it was at a moment.
+// identityAt finds an identity, and its state at a moment.
 func identityAt(app *app, who, moment string) (id home.Identity, then home.Then, err error) {
 	when, err := report.ParseMoment(moment, time.Now())
 	if err != nil {

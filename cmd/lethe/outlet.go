@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// outlet passes on what a daemon prints to a terminal or a pipe. A write to it never
+// outlet passes on the output of a daemon to a terminal or a pipe. A write to it never
 // waits for the reader: a turn and a stop must not depend on one. Where too many writes
 // wait, the newest are left out, and a line in their place says so.
 type outlet struct {
@@ -30,7 +30,7 @@ func newOutlet(w io.Writer) *outlet {
 	return o
 }
 
-// Write queues app. It never fails.
+// Write queues p. It never fails.
 func (o *outlet) Write(p []byte) (int, error) {
 	select {
 	case o.queue <- bytes.Clone(p):

@@ -29,7 +29,7 @@ func runQuestions(app *app, args []string) error {
 	return app.show(open, func(out io.Writer) { writeQuestions(out, app, open) })
 }
 
-// openQuestions are those that one identity has open, or all of the home, oldest first.
+// openQuestions returns the open questions of one identity, or for "" of all, oldest first.
 func openQuestions(app *app, who string) ([]report.Question, error) {
 	if who != "" {
 		id, err := app.find(who)

@@ -74,7 +74,7 @@ func runRecall(ctx context.Context, app *app, options recallOptions, args []stri
 	if nothing && !app.json {
 		return hint(err, "recall searches only what has faded; what has not: ‹context %s›", id.Name)
 	}
-	partly := app.json && found.Lost > 0 // programs get what can be read, and the error
+	partly := app.json && found.Lost > 0 // programs get the readable matches, and the error
 	if nothing {
 		err = nil
 	} else if err != nil && !partly {
@@ -87,7 +87,7 @@ func runRecall(ctx context.Context, app *app, options recallOptions, args []stri
 	}))
 }
 
-// noteGaps tells why a search may have missed something.
+// noteGaps tells why a search may have missed a match.
 func noteGaps(app *app, found report.Found, nothing bool) {
 	if found.Behind != "" {
 		app.note("the index is not up to date, and what is not in it is not found: %s", found.Behind)

@@ -86,7 +86,7 @@ func removeRoom(app *app, room string, yes bool) error {
 	return app.print(object{"removed": name}, "removed %s\n", name)
 }
 
-// identityLoss says what goes with an identity, which is the first of its family, and what stays.
+// identityLoss lists the losses with an identity, which is the first of its family, and all that stays.
 func identityLoss(app *app, id home.Identity, family []home.Identity) string {
 	names := id.Name
 	if len(family) > 1 {

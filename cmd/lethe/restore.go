@@ -47,7 +47,7 @@ With --at the home is as it was at that time, and shares nothing: its hosts go o
 	return cmd
 }
 
-// runRestore makes a home of what is stored of one.
+// runRestore makes a home from a store.
 func runRestore(ctx context.Context, app *app, options restoreOptions, args []string) error {
 	dir, err := app.dir()
 	if err != nil {

@@ -73,7 +73,7 @@ func writeRooms(out io.Writer, app *app, all []report.Room) {
 	rows.write(out)
 }
 
-// heardBy names who hears a room, and what wakes them, if that is not each line.
+// heardBy names the identities that hear a room, and the lines that wake them, if not all do.
 func heardBy(room report.Room) string {
 	var heard []string
 	for _, name := range room.Heard {

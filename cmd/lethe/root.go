@@ -89,8 +89,7 @@ func runRoot(ctx context.Context, app *app, args []string) error {
 	return askMeant(ctx, app, text, 0)
 }
 
-// quotedQuestion takes at most one argument, which has to have white space: a single
-// word is a mistyped command.
+// quotedQuestion accepts one argument with white space, or no argument: a single word is a mistyped command.
 func quotedQuestion(cmd *cobra.Command, list []string) error {
 	if len(list) == 1 && strings.ContainsFunc(strings.TrimSpace(list[0]), unicode.IsSpace) {
 		return nil
@@ -101,48 +100,48 @@ func quotedQuestion(cmd *cobra.Command, list []string) error {
 	return noCommand(cmd, list)
 }
 
-// noCommand refuses words behind a command that are none of its commands.
+// noCommand refuses a word behind a command that names no command below it.
 func noCommand(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return nil
 	}
 	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
+	for _, below := range cmd.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
 		}
 	}
-	what := cmd.CommandPath() + " --help lists the commands"
+	advice := cmd.CommandPath() + " --help lists the commands"
 	near := config.Nearest(words[0], names)
 	if near != "" {
-		what = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
+		advice = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
 	}
 	switch {
 	case cmd.HasParent():
 	case len(words) > 1:
-		what += "; a question needs quotes"
+		advice += "; a question needs quotes"
 	case near == "":
-		what += "; a question has two words at least"
+		advice += "; a question has two words at least"
 	}
-	return hint(usagef("unknown command %q", words[0]), "%s", what)
+	return hint(usagef("unknown command %q", words[0]), "%s", advice)
 }
 
-// wants says what a flag of a type takes.
+// wants describes the values of a flag by its type.
 var wants = map[string]string{
 	"int": "a whole number", "duration": "a duration such as 90s or 5m", "bool": "true or false",
 }
 
-// flagError says in plain words what is wrong with a flag.
+// flagError tells in plain words why a flag is refused.
 func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var missing *pflag.NotExistError
 	switch {
 	case errors.As(err, &value):
-		f := value.GetFlag()
-		return usagef("--%s is %q; it is %s", f.Name, value.GetValue(), wants[f.Value.Type()])
+		flag := value.GetFlag()
+		return usagef("--%s is %q; it is %s", flag.Name, value.GetValue(), wants[flag.Value.Type()])
 	case errors.As(err, &missing):
 		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
 			return hint(usageError(err), "did you mean: --%s", near)
 		}

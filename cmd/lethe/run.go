@@ -79,7 +79,7 @@ func runRun(ctx context.Context, app *app, options runOptions, args []string) er
 		return err
 	}
 	isNamed := app.runs.name+app.runs.soul != "" || app.runs.fresh
-	standsBy := hostOptions.Standby && !isNamed // waits for what other hosts leave
+	standsBy := hostOptions.Standby && !isNamed // for identities that other hosts leave
 	if len(ids) == 0 && !standsBy {
 		id, _, err := app.identity(here)
 		if err != nil {
@@ -96,8 +96,8 @@ func runRun(ctx context.Context, app *app, options runOptions, args []string) er
 	return keepRunning(func(ctx context.Context) error { return here.Run(ctx, ids) })
 }
 
-// readyTeller says once of each identity that it hears its rooms: it can be opened again. The parent of a child has
-// asked for it, and waits for no such line.
+// readyTeller returns a function that announces an identity the first time it hears its rooms. A child is not
+// announced: its parent has asked for it.
 func readyTeller(app *app) func(home.Identity) {
 	var ready sync.Map
 	return func(id home.Identity) {

@@ -15,7 +15,7 @@ type runFlags struct {
 	fresh      bool // --new
 }
 
-// addTo has flags set what f holds.
+// addTo adds the flags, which set f.
 func (f *runFlags) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&f.BaseURL, "base-url", "", "`URL` of another OpenAI-compatible endpoint")
 	flags.IntVar(&f.Limit, "context-limit", 0, "`TOKENS` of a request with its answer at most (default 100000)")

@@ -61,7 +61,7 @@ func (app *app) say(ctx context.Context, room, as, text string) error {
 	return nil
 }
 
-// checkSigner refuses what cannot sign a line.
+// checkSigner refuses names that cannot sign a line.
 func checkSigner(as string) error {
 	if as != chat.CleanName(as) {
 		return usagef("%q cannot sign a line: no spaces, ] or control characters", as)

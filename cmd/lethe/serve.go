@@ -94,7 +94,7 @@ func serveConfig(app *app) serve.Config {
 	}
 }
 
-// serveParts are what the server is made of.
+// serveParts are the APIs and the page, each with its routes.
 func serveParts(app *app) []serve.Part {
 	return []serve.Part{api.Routes, mcp.Routes(app.found), openai.Routes, page.Routes}
 }
@@ -118,7 +118,7 @@ func serveUntilDone(ctx context.Context, app *app, conf serve.Config, open bool)
 	return taken(err, "serve.address in config.toml, or lethe serve --addr HOST:PORT,")
 }
 
-// taken adds to an error that another program has an address which setting names another one.
+// taken adds advice to an error if another program has the address: setting names another one.
 func taken(err error, setting string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err

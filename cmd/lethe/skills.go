@@ -54,8 +54,8 @@ func newSkillsListCommand(app *app) *cobra.Command {
 	return cmd
 }
 
-// shelf has the skills and programs of the home and of a workspace: the one that is named or configured, or else each
-// identity's own.
+// shelf reads the skills and programs of the home and of a workspace: the named or configured one, else each identity's
+// own.
 func (app *app) shelf(workspace string) *skills.Shelf {
 	workspace = cmp.Or(workspace, app.settings.Tools.Workspace)
 	if workspace != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"lethe/agent/home"
 	"lethe/bridge/report"
 )
 
@@ -13,17 +14,13 @@ func newStopCommand(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop [NAME]",
 		Short: "Ask a running identity to stop, and wait until it has",
-		RunE: app.withHome(func(ctx context.Context, args []string) error {
-			return runStop(ctx, app, args)
+		RunE: app.withIdentity(func(ctx context.Context, id home.Identity, _ []string) error {
+			return runStop(ctx, app, id)
 		}),
 	}
 }
 
-func runStop(ctx context.Context, app *app, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+func runStop(ctx context.Context, app *app, id home.Identity) error {
 	ran, err := report.Stop(ctx, id)
 	if !ran {
 		return hint(fmt.Errorf("stop %s: it is not running", id.Name), "start it with: %s", app.howToRun(id, ""))

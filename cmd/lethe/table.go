@@ -44,7 +44,7 @@ func (t *table) write(out io.Writer) {
 	aligned.Flush()
 }
 
-// cell is a value in a table: safe to show, in one line, and never empty.
+// cell writes a value in one line, safe to show and never empty.
 func cell(value any) string {
 	text := ""
 	switch value := value.(type) {
@@ -58,7 +58,7 @@ func cell(value any) string {
 	return cmp.Or(oneLine(text), "-")
 }
 
-// nonzero is a value in a table, whose zero is "-".
+// nonzero returns the value, or "-" for its zero.
 func nonzero[T comparable](value T) any {
 	if value == *new(T) {
 		return "-"
@@ -66,13 +66,13 @@ func nonzero[T comparable](value T) any {
 	return value
 }
 
-// indented is a text that others wrote, safe to show, with an indent before each line.
+// indented makes a text of strangers safe to show, with an indent before each line.
 func indented(indent, text string) string {
 	text = strings.TrimSuffix(screen.Sanitize(text), "\n")
 	return indent + strings.ReplaceAll(text, "\n", "\n"+indent)
 }
 
-// clock is a moment on the clock of this machine.
+// clock writes a time by the clock of this machine.
 func clock(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -80,7 +80,7 @@ func clock(at time.Time) string {
 	return at.Local().Format("2006-01-02 15:04")
 }
 
-// at is a moment of a schedule.
+// at writes a time of a schedule, in the zone of config.toml.
 func (app *app) at(at time.Time) string {
 	if at.IsZero() {
 		return "-"
@@ -88,10 +88,10 @@ func (app *app) at(at time.Time) string {
 	return at.In(app.settings.Zone()).Format("Mon 2006-01-02 15:04:05")
 }
 
-// since says how long ago a time was.
+// since writes the time that has passed since at.
 func since(at time.Time) string { return tools.Span(time.Since(at)) }
 
-// ago says how long ago a time was that may not have come yet.
+// ago writes the time that has passed since at; "never" for the zero time.
 func ago(at time.Time) string {
 	if at.IsZero() {
 		return "never"

@@ -24,7 +24,7 @@ var hintTime time.Duration
 // rehearsalPace is the delay between the pieces of an answer of the offline model.
 var rehearsalPace = 8 * time.Millisecond
 
-// hostOptions are what the flags and config.toml say of how identities run.
+// hostOptions returns the options of identities, by the flags and config.toml.
 func (app *app) hostOptions(log *slog.Logger) host.Options {
 	options := app.runs.Options
 	options.Secrets, options.Log, options.Report = app.tokenFiles(), log, app.report
@@ -35,8 +35,8 @@ func (app *app) hostOptions(log *slog.Logger) host.Options {
 	return options
 }
 
-// talk has f talk with the identity that is meant. Where no other process runs it, this one does for so long, and the
-// banner says so.
+// talk runs f with the identity that is meant. Where no other process runs it, this one does meanwhile, and tells so in
+// the banner.
 func (app *app) talk(ctx context.Context, f func(identity *host.Identity, banner string) error) error {
 	id, err := app.meant()
 	if err != nil {
@@ -72,7 +72,7 @@ func (app *app) talk(ctx context.Context, f func(identity *host.Identity, banner
 	return errors.Join(err, here.Close())
 }
 
-// attached has f deal with identities that other processes run.
+// attached runs f with identities that other processes run.
 func (app *app) attached(ids []home.Identity, f func([]*host.Identity) error) error {
 	here, err := host.Look(app.home, app.settings.Settings, host.Options{})
 	if err != nil {
@@ -86,7 +86,7 @@ func (app *app) attached(ids []home.Identity, f func([]*host.Identity) error) er
 	return f(all)
 }
 
-// banner says which identity runs here, and on which model.
+// banner names the identity that runs here, and its model.
 func banner(app *app, here *host.Host, id home.Identity, fresh bool) string {
 	began := "resumed"
 	if fresh {
@@ -100,7 +100,7 @@ func banner(app *app, here *host.Host, id home.Identity, fresh bool) string {
 	return fmt.Sprintf("%s %s (%.16s). %s", began, id.Name, id.Self, model)
 }
 
-// tell says on standard error which identity runs, if one was started.
+// tell prints the banner on standard error, if there is one.
 func (app *app) tell(banner string) {
 	if banner != "" && app.json {
 		app.note("%s", banner)
@@ -109,8 +109,8 @@ func (app *app) tell(banner string) {
 	}
 }
 
-// meant is the identity of --name, or the default one; the zero one is to be booted. A name that no identity has boots
-// one only where there is none at all, or with --new: it may be mistyped.
+// meant returns the identity of --name, or the default one; the zero one is to be booted. An unknown name boots an
+// identity only with --new, or where there is no identity yet: it may be mistyped.
 func (app *app) meant() (home.Identity, error) {
 	if app.runs.fresh {
 		return home.Identity{}, nil
@@ -137,7 +137,7 @@ func (app *app) meant() (home.Identity, error) {
 	return id, err
 }
 
-// identity is the identity of the flags, or the default one. It is booted if it is not there yet; fresh says so.
+// identity returns the identity of the flags, or the default one. It boots a missing one; fresh reports that.
 func (app *app) identity(here *host.Host) (id home.Identity, fresh bool, err error) {
 	name := app.runs.name
 	if name == "" {
@@ -188,7 +188,7 @@ func readSoul(path string) (string, error) {
 	return string(text), nil
 }
 
-// checkName refuses what cannot name an identity.
+// checkName refuses texts that cannot name an identity.
 func checkName(name string) error {
 	if !home.ValidName(name) {
 		return usagef("%q is not a name for an identity: a lower-case letter, then up to 31 of a-z, 0-9 and -", name)

@@ -96,7 +96,7 @@ func runUntilLost(ctx context.Context, conf telegram.Config, lost <-chan error) 
 	return err
 }
 
-// telegram is what the settings say of the bridge.
+// telegram returns the settings of the bridge.
 func (s *settings) telegram() telegram.Config {
 	return telegram.Config{Settings: s.Telegram, Notify: s.Notified(config.ByTelegram)}
 }
@@ -140,7 +140,7 @@ func readBotToken(file string) (string, error) {
 	return token, nil
 }
 
-// tokenFile is where the configuration says that the token is; empty is nowhere.
+// tokenFile returns the path of telegram.token_file, or "".
 func (app *app) tokenFile() string {
 	file := app.settings.Telegram.TokenFile
 	if file != "" && !filepath.IsAbs(file) {
@@ -149,7 +149,7 @@ func (app *app) tokenFile() string {
 	return file
 }
 
-// tokenFiles are those that agents must not read, beside the home.
+// tokenFiles lists files outside the home that agents must not read.
 func (app *app) tokenFiles() (files []string) {
 	for _, file := range []string{app.settings.Serve.In(app.home.Dir).Key, app.tokenFile()} {
 		if file != "" {

@@ -7,24 +7,22 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
 )
 
 func newTreeCommand(app *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "tree [NAME]",
 		Short: "Show the epochs, labels, branches and forks of a life",
-		RunE: app.withHome(func(_ context.Context, args []string) error {
-			return runTree(app, args)
+		RunE: app.withIdentity(func(_ context.Context, id home.Identity, _ []string) error {
+			return runTree(app, id)
 		}),
 	}
 }
 
 // runTree draws a life as a table: a branch says what it goes on behind.
-func runTree(app *app, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+func runTree(app *app, id home.Identity) error {
 	stretches, err := app.look.Tree(id)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ func newTriggersCommand(app *app) *cobra.Command {
 		Long: `Triggers lists the triggers of an identity: when each fires next, and from LIFE how often it has
 fired, how many times were missed while the identity did not run, and what its turns have cost. It fails
 when a file is wrong, and says what. docs/triggers.md tells how to write one.`,
-		RunE: app.withHome(func(_ context.Context, args []string) error {
-			return runTriggers(app, options, args)
+		RunE: app.withIdentity(func(_ context.Context, id home.Identity, _ []string) error {
+			return runTriggers(app, id, options)
 		}),
 	}
 	flags := cmd.Flags()
@@ -36,11 +36,7 @@ when a file is wrong, and says what. docs/triggers.md tells how to write one.`,
 	return cmd
 }
 
-func runTriggers(app *app, options triggersOptions, args []string) error {
-	id, err := app.find(argument(args, 0))
-	if err != nil {
-		return err
-	}
+func runTriggers(app *app, id home.Identity, options triggersOptions) error {
 	all, err := app.look.Triggers(id)
 	if err != nil {
 		return err
