@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -24,7 +25,7 @@ import (
 const (
 	// DefaultAddress stands in for an address that is not set.
 	DefaultAddress = "127.0.0.1:8420"
-	// Off as a socket is none.
+	// Off as a socket opens no socket.
 	Off = "off"
 
 	longestSocket = 103 // bytes of a path that every system takes
@@ -41,7 +42,7 @@ func Token(home string) (string, error) { return makeToken(TokenFile(home), newT
 
 func newToken() string { return "lethe-" + rand.Text() + rand.Text() }
 
-// PushKeyFile is the file with the key by which push services know this server.
+// PushKeyFile is the file with the key that shows push services this server.
 func PushKeyFile(home string) string { return filepath.Join(dir(home), "push.key") }
 
 // makeToken reads a token from a file, which is made if it is missing.
@@ -71,13 +72,16 @@ func ReadToken(path string) (string, error) {
 		return "", fmt.Errorf("%w: others can open %s (mode %04o): chmod 600 it", ErrToken, path, mode)
 	}
 	token := strings.TrimSpace(string(data))
-	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(token) < 16 || strings.ContainsFunc(token, unprintable) {
 		return "", fmt.Errorf("%w: %s does not hold one of at least 16 letters, digits and signs in one line; "+
 			"remove it to have a new one", ErrToken, path)
 	}
 	secret.Add(token)
 	return token, nil
 }
+
+// unprintable reports whether a letter is no sign of ASCII.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
 // listen opens all that the server listens on, and returns the address for people.
 func (c Config) listen() (all []net.Listener, url string, err error) {
@@ -93,7 +97,8 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		return nil, "", fmt.Errorf("listen: %q is not an address with a port", c.Address)
 	}
 	loopback := guard.IsLoopback(host)
-	if !loopback && c.Cert == "" && !c.Unencrypted {
+	safe := loopback || c.Cert != ""
+	if !safe && !c.Unencrypted {
 		return nil, "", fmt.Errorf("listen on %s without TLS: %w", c.Address, ErrUnencrypted)
 	}
 	first, err := net.Listen("tcp", net.JoinHostPort(host, port))
@@ -106,10 +111,11 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 	if loopback { // a browser may try either address, and nobody else shall answer there
 		for _, other := range []string{"127.0.0.1", "::1"} {
 			l, err := net.Listen("tcp", net.JoinHostPort(other, port))
-			switch {
-			case err == nil:
+			if err == nil {
 				all = append(all, l)
-			case errors.Is(err, syscall.EADDRINUSE) && !any && other != first.Addr().(*net.TCPAddr).IP.String():
+			}
+			ours := any || other == first.Addr().(*net.TCPAddr).IP.String()
+			if errors.Is(err, syscall.EADDRINUSE) && !ours {
 				return all, "", err
 			}
 		}
@@ -121,7 +127,7 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		if err != nil {
 			return all, "", fmt.Errorf("read the certificate: %w", err)
 		}
-		config := &tls.Config{Certificates: []tls.Certificate{cert}} // HTTP/1: guard's deadlines are those of connections
+		config := &tls.Config{Certificates: []tls.Certificate{cert}} // HTTP/1: the guard's deadlines hold for a connection
 		for i, l := range all {
 			all[i] = tls.NewListener(l, config)
 		}
@@ -133,7 +139,7 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 	return all, scheme + "://" + net.JoinHostPort(host, port), err
 }
 
-// socket is the path of the Unix socket, or "" for none.
+// socket returns the path of the Unix socket, or "" where there is to be no socket.
 func (c Config) socket() string {
 	path := cmp.Or(c.Socket, filepath.Join(dir(c.Home.Dir), "socket"))
 	if path == Off || len(path) > longestSocket {
@@ -142,8 +148,8 @@ func (c Config) socket() string {
 	return path
 }
 
-// listenSocket opens the Unix socket. It takes the place of one that a killed server has left,
-// which is nobody's: this process has the bridge.
+// listenSocket opens the Unix socket, and removes a socket that a killed server has left: since this process has the
+// bridge, it belongs to nobody.
 func (c Config) listenSocket() (net.Listener, error) {
 	path := c.socket()
 	if path == "" {
@@ -166,13 +172,14 @@ func (c Config) listenSocket() (net.Listener, error) {
 	return net.Listen("unix", path)
 }
 
-// hosts are the names at which the page is beside its own.
+// hosts returns the names at which the page is, beside its own.
 func (c Config) hosts() (names []string) {
 	host, _, _ := net.SplitHostPort(strings.ToLower(cmp.Or(c.Address, DefaultAddress)))
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
 	}
-	if host != "" && host != "0.0.0.0" && host != "::" && !guard.IsLoopback(host) { // where the Host is one of many
+	everywhere := slices.Contains([]string{"", "0.0.0.0", "::"}, host) // then the Host is one of many
+	if !everywhere && !guard.IsLoopback(host) {
 		names = append(names, host)
 	}
 	for _, name := range c.Hosts {
@@ -181,12 +188,14 @@ func (c Config) hosts() (names []string) {
 	return names
 }
 
-// page is the address of login links: without hosts one of this machine, which leads on to the host of the page.
+// page returns the address of login links: without hosts an address of this machine, which leads on to the host of the
+// page.
 func (c Config) page(url string) string {
 	scheme, address, _ := strings.Cut(url, "://")
 	host, port, _ := net.SplitHostPort(address)
+	proxied := scheme == "http" && guard.IsLoopback(host)
 	switch {
-	case len(c.Hosts) > 0 && guard.IsLoopback(host) && scheme == "http":
+	case len(c.Hosts) > 0 && proxied:
 		return "https://" + c.Hosts[0] // a reverse proxy stands before it
 	case len(c.Hosts) > 0:
 		host = c.Hosts[0]

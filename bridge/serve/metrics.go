@@ -19,8 +19,8 @@ import (
 //go:embed metrics.txt
 var metricsText string
 
-// samples is the page of /metrics, in the text format of Prometheus, which is plainer than its client library is
-// large. docs/serve.md lists what it tells. The names in it are those of identities and rooms: they need no escapes.
+// samples is the page of /metrics, in the text format of Prometheus: the client library is large, and the format plain.
+// docs/serve.md lists its samples. Its labels are names of identities and rooms, which need no escapes.
 var samples = sync.OnceValue(func() *template.Template {
 	funcs := template.FuncMap{
 		"sub": func(a, b int64) int64 { return a - b },

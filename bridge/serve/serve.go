@@ -5,7 +5,7 @@
 //	parts := []serve.Part{api.Routes}
 //	err := serve.Run(ctx, serve.Config{Home: home, Settings: s, Watcher: watcher, Log: log, Parts: parts})
 //
-// It listens on loopback and on a Unix socket; docs/serve.md says how it is used.
+// It listens on loopback and on a Unix socket; docs/serve.md is its manual.
 package serve
 
 import (
@@ -32,7 +32,7 @@ import (
 // Part adds its handlers to the server.
 type Part func(mux *http.ServeMux, b *backend.Backend)
 
-// Config says what to serve.
+// Config names the home that is served, and the parts of the server.
 type Config struct {
 	Home    report.Home
 	Watcher *chat.Watcher // the caller runs it
@@ -97,7 +97,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	group.Go(func() error { return push.Run(around, notices) })
 	for _, l := range listeners {
 		group.Go(func() error {
-			defer end() // one that fails ends them all
+			defer end() // a listener that fails ends all
 			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
@@ -117,7 +117,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	return group.Wait()
 }
 
-// notices says what devices are sent.
+// notices returns the notices that devices are sent.
 func (c Config) notices(b *backend.Backend) (to push.Config, err error) {
 	to = push.Config{Backend: b, Transport: c.Transport}
 	if len(c.Notices) == 0 {

@@ -16,8 +16,8 @@ import (
 // Settings are the table serve of config.toml.
 type Settings struct {
 	Address string   `toml:"address"` // host and port; "" is DefaultAddress
-	Socket  string   `toml:"socket"`  // a path; "" is the one in the bridge's directory, Off none
-	Hosts   []string `toml:"hosts"`   // names in Host that are right beside those of this machine
+	Socket  string   `toml:"socket"`  // a path; "" is a path in the bridge's directory, and Off opens no socket
+	Hosts   []string `toml:"hosts"`   // names in Host that are right beside the names of this machine
 	Origins []string `toml:"origins"` // sites: their scripts may use the server
 	Cert    string   `toml:"tls_cert"`
 	Key     string   `toml:"tls_key"`
@@ -26,7 +26,7 @@ type Settings struct {
 	Hooks       map[string]Hook `toml:"hooks"` // by name: POST /hooks/NAME
 }
 
-// Hook says whom a webhook wakes: a trigger of an identity that waits for mail.
+// Hook names the trigger that a webhook wakes: it belongs to an identity, and waits for mail.
 type Hook struct {
 	Agent   string `toml:"agent"`
 	Trigger string `toml:"trigger"`
@@ -73,7 +73,8 @@ func (s Settings) Check() error {
 // In makes relative paths those in the home.
 func (s Settings) In(home string) Settings {
 	for _, path := range []*string{&s.Cert, &s.Key, &s.Socket} {
-		if *path != "" && *path != Off && !filepath.IsAbs(*path) {
+		relative := *path != "" && !filepath.IsAbs(*path)
+		if relative && *path != Off {
 			*path = filepath.Join(home, *path)
 		}
 	}

@@ -118,7 +118,7 @@ func (s server) budget(c call[none, none]) (report.Budget, error) {
 
 func (s server) budgets(call[none, none]) (report.Budgets, error) { return s.Budgets() }
 
-// Asked tells what was asked of an identity, by a file in its directory.
+// Asked names a wish that was left for an identity, as a file in its directory.
 type Asked struct {
 	Asked string `json:"asked"`
 	Runs  bool   `json:"runs"` // false: it does so when it runs

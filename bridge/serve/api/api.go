@@ -73,7 +73,7 @@ var routes = []route{
 // List is a list, or a part of a long one.
 type List[T any] struct {
 	Items []T `json:"items"`
-	// Next is the parameter after of the next part; none where the list ends, or ends for now.
+	// Next is the parameter after of the next part; it is missing where the list ends, or ends for now.
 	Next string `json:"next,omitempty"`
 }
 

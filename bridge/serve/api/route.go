@@ -20,7 +20,7 @@ type route struct {
 	method, path string
 	does         string // one sentence
 	params       reflect.Type
-	body         reflect.Type // nil: none
+	body         reflect.Type // nil: it has no body
 	bodyMedia    string
 	status       int // of success
 	answer       reflect.Type
@@ -38,7 +38,7 @@ type call[P, B any] struct {
 	body   B
 }
 
-// none stands for parameters or a body that a route does not have.
+// none is the type of parameters, or of a body, that a route does not have.
 type none struct{}
 
 // get makes a route that answers an A to its parameters.
@@ -150,7 +150,8 @@ func (p param) set(to reflect.Value, text string) error {
 		to.SetString(text)
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < p.least || n > p.most {
+		inside := n >= p.least && n <= p.most
+		if err != nil || !inside {
 			return report.Invalid("%s is %q; it is a number from %d to %d", p.name, text, p.least, p.most)
 		}
 		to.SetInt(n)

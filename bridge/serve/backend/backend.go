@@ -35,7 +35,7 @@ type Backend struct {
 	Bridge  *bridge.Bridge
 	Watcher *chat.Watcher
 	User    string // who signs where a request names nobody
-	PushKey string // that browsers subscribe to notices with; "" where none are sent
+	PushKey string // with which browsers subscribe to notices; "" where no notices are sent
 	Log     *slog.Logger
 	Done    <-chan struct{} // closed when the server stops: what streams ends
 	// RunStarted has a process run what people have started; nil leaves that to whoever runs identities.
@@ -49,7 +49,7 @@ func (b *Backend) Identity(r *http.Request) (home.Identity, error) {
 	return b.Find(r.PathValue("self"))
 }
 
-// Events opens the events of an identity behind one of them.
+// Events opens the events of an identity behind an event with this ID, or all for "".
 func (b *Backend) Events(id home.Identity, after string) (*events.Stream, error) {
 	stream, err := events.Open(b.Store, events.Log{Path: id.LIFE(), Name: id.Name}, after)
 	switch {
@@ -64,10 +64,11 @@ func (b *Backend) Events(id home.Identity, after string) (*events.Stream, error)
 	return stream, err
 }
 
-// Blob reads the blob with this hash, or with the only one that begins so.
+// Blob reads the blob with this hash, or the only blob whose hash begins so.
 func (b *Backend) Blob(hash string) (blob blobs.Blob, err error) {
 	hash = strings.ToLower(hash)
-	if len(hash) < blobs.MinPrefix || len(hash) > 64 || strings.Trim(hash, "0123456789abcdef") != "" {
+	fits := len(hash) >= blobs.MinPrefix && len(hash) <= 64
+	if !fits || strings.Trim(hash, "0123456789abcdef") != "" {
 		return blob, report.Invalid("%.80q is not the hash of a stored text: it has %d to 64 hex digits",
 			hash, blobs.MinPrefix)
 	}
@@ -135,7 +136,7 @@ func (b *Backend) Reply(open []report.Question, key, qid, user, text string) (sa
 	if key != "" { // which another question may have, too
 		key = qid + "/" + key
 	}
-	if said, ok := b.SaidBefore(key); ok { // repeated: the question is not open any more
+	if said, ok := b.SaidBefore(key); ok { // repeated: the question is no longer open
 		if said.Name != user {
 			err = ErrOtherBody
 		}
@@ -165,7 +166,7 @@ func (b *Backend) said(o bridge.Origin) Said {
 	return Said{Room: o.Room, Name: o.User, At: o.At, From: o.From, To: o.To, Hash: o.Hash, Heard: heard}
 }
 
-// MakeRoom makes a room, if there is none of that name, and has these identities hear it.
+// MakeRoom makes a room, unless there is one, and has these identities hear it.
 func (b *Backend) MakeRoom(name string, hear ...home.Identity) error {
 	if !chat.ValidRoom(name) {
 		return invalidRoom(name)

@@ -35,12 +35,12 @@ func ImageType(body []byte) string {
 // MaxBody bounds the JSON of a request, in bytes.
 const MaxBody = 2 << 20
 
-// ErrorBody is the JSON of what went wrong.
+// ErrorBody is an error as JSON.
 type ErrorBody struct {
 	Error ErrorText `json:"error"`
 }
 
-// ErrorText says what went wrong, and what to do where there is something.
+// ErrorText has the words of an error, and advice where there is some.
 type ErrorText struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
@@ -53,14 +53,14 @@ type StatusError struct {
 	hint   string
 }
 
-// Refuse makes a StatusError; hint says what to do, or is "".
+// Refuse makes a StatusError; hint is advice, or "".
 func Refuse(status int, hint, format string, args ...any) error {
 	return &StatusError{fmt.Errorf(format, args...), status, hint}
 }
 
 func (e *StatusError) Unwrap() error { return e.error }
 
-// Hint says what to do about it, or "".
+// Hint returns advice, or "".
 func (e *StatusError) Hint() string { return e.hint }
 
 // Status is the HTTP status of an error.
@@ -90,7 +90,7 @@ func Status(err error) int {
 	return http.StatusInternalServerError
 }
 
-// Hint says what to do about an error, or "".
+// Hint returns the advice of an error, or "".
 func Hint(err error) string {
 	var hinted interface{ Hint() string }
 	if errors.As(err, &hinted) {

@@ -29,10 +29,10 @@ import (
 	"time"
 )
 
-// Config says whom a guard lets in.
+// Config holds the secret that a guard asks for, and the names of its server.
 type Config struct {
 	Token   string
-	Hosts   []string     // names in Host, beside those of this machine, at which the page is, too
+	Hosts   []string     // names in Host, beside the names of this machine, at which the page is, too
 	Origins []string     // their scripts may use the server with the token: https://example.org
 	TLS     bool         // the cookie goes over TLS only
 	Log     *slog.Logger // may be nil
@@ -57,7 +57,7 @@ type Guard struct {
 	bad   map[netip.Prefix]int // wrong tokens by peer, within a minute
 }
 
-// New refuses an origin that is none.
+// New makes a guard. It refuses an empty token, and a text that is no origin.
 func New(c Config) (*Guard, error) {
 	g := &Guard{
 		cfg: c, Host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
@@ -112,7 +112,7 @@ func (g *Guard) headers(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store") // handlers of what never changes say otherwise
+	h.Set("Cache-Control", "no-store") // a handler of files that never change says otherwise
 }
 
 // knowsHost says whether a browser that was led here by a name meant this server.
@@ -120,10 +120,10 @@ func (g *Guard) knowsHost(host string) bool {
 	return IsLoopback(nameIn(host)) || g.hasPage(host)
 }
 
-// IsLoopback says whether a name or an address is this machine's, and known to everybody.
+// IsLoopback reports whether a name or an address is this machine's, and known to everybody.
 func IsLoopback(name string) bool {
-	ip, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && ip.IsLoopback()
+	ip, _ := netip.ParseAddr(name) // which is no loopback after an error
+	return name == "localhost" || ip.IsLoopback()
 }
 
 // hasPage says whether the page is at a host, so that cookies are good there. At localhost and 127.0.0.1 they
@@ -133,7 +133,7 @@ func (g *Guard) hasPage(host string) bool {
 	return name == g.Host || slices.Contains(g.cfg.Hosts, name)
 }
 
-// nameIn is the name, or the address, in the Host of a request.
+// nameIn returns the name, or the address, in the Host of a request.
 func nameIn(host string) string {
 	return strings.ToLower(strings.TrimSuffix((&url.URL{Host: host}).Hostname(), "."))
 }
@@ -160,8 +160,8 @@ func (g *Guard) listed(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// foreign is an error for what another site made a browser send, a look included. A listed one has to
-// show the token: a browser may send it the cookie along, where both are of one domain.
+// foreign returns an error for a request that another site made a browser send, even to look. A listed site has to show the
+// token: a browser may send the cookie along, where both sites are of one domain.
 func (g *Guard) foreign(r *http.Request) error {
 	change := *r
 	change.Method = http.MethodPost // which net/http takes seriously
@@ -195,8 +195,8 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// Wrong refuses a request with a token that is none, for handlers with tokens of their own. Past
-// ten of an address in a minute it says so, and logs it once. The right token passes all the same:
+// Wrong refuses a request with a wrong token, also for handlers with tokens of their own. Past ten such requests of an
+// address in a minute it says so, and logs it once. The right token passes all the same:
 // everybody on this machine has one address, and nobody may lock its owner out.
 func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
 	peer := Peer(r)
@@ -222,8 +222,8 @@ func (g *Guard) Wrong(w http.ResponseWriter, r *http.Request, hint string) {
 	Refuse(w, r, http.StatusTooManyRequests, "too many wrong tokens", "wait a minute")
 }
 
-// Peer is whom a request comes from: an IPv4 address, the network of an IPv6 one, of which everybody has many, or the
-// zero Prefix for the socket.
+// Peer returns the sender of a request: an IPv4 address, or the network of an IPv6 address, since everybody has many of
+// these. It is the zero Prefix for the socket.
 func Peer(r *http.Request) netip.Prefix {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr)
 	ip := at.Addr().Unmap()
@@ -231,7 +231,7 @@ func Peer(r *http.Request) netip.Prefix {
 	return network
 }
 
-// Bearer is the token that a request shows, or "".
+// Bearer returns the token that a request shows, or "".
 func Bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -240,7 +240,7 @@ func Bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// Same compares secrets in a time that tells nothing of them.
+// Same compares secrets in a time that tells nothing about the secrets.
 func Same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

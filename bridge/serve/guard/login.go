@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	linkTime    = time.Minute         // that a login link is good for, once
-	sessionTime = 30 * 24 * time.Hour // that a browser stays logged in
+	linkTime    = time.Minute         // for which a login link is good, once
+	sessionTime = 30 * 24 * time.Hour // for which a browser stays logged in
 )
 
 // pageHost makes the host of the page of a token. A browser sends a cookie to whatever listens on any port of its host;
-// since no other program can know this host, none can have a browser send it the cookie of the page.
+// since no other program can know this host, no program can have a browser send it the cookie of the page.
 func pageHost(token string) string {
 	return "l-" + keyed(token, "host")[:16] + ".localhost"
 }
@@ -30,13 +30,17 @@ func Link(token string) string {
 	return "/login?once=" + signed(token, "link", time.Now().Add(linkTime), rand.Text())
 }
 
-// use says whether a code is good, and uses it up. In its first minute the guard refuses codes of before it began,
+// use reports whether a code is good, and uses it up. In its first minute the guard refuses codes from before it began,
 // which may have been used then; later they are too old. A code that would be good for longer than a minute was made
 // before the clock was put back.
 func (g *Guard) use(code string) bool {
 	until, ok := verify(g.cfg.Token, "link", code)
 	early := time.Since(g.began) < linkTime && until < g.first
-	if !ok || early || until > time.Now().Add(linkTime).Unix() {
+	late := until > time.Now().Add(linkTime).Unix()
+	if !ok {
+		return false
+	}
+	if early || late {
 		return false
 	}
 	_, used := g.used.LoadOrStore(code, true)
@@ -67,7 +71,7 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 <meta http-equiv="refresh" content="0;url=/"><p><a href="/">Open Lethe</a>`)
 }
 
-// cookie is the name of the cookie. With TLS browsers keep it from other hosts and from paths.
+// cookie returns the name of the cookie. With TLS browsers keep it from other hosts and from paths.
 func (g *Guard) cookie() string {
 	if g.cfg.TLS {
 		return "__Host-lethe"
@@ -88,11 +92,13 @@ func verify(token, purpose, value string) (until int64, ok bool) {
 	text := value[:max(at, 0)]
 	seconds, _, _ := strings.Cut(text, ".")
 	until, err := strconv.ParseInt(seconds, 10, 64)
-	ok = err == nil && time.Now().Unix() < until && Same(value[at+1:], keyed(token, purpose+" until "+text))
-	return until, ok
+	if err != nil || until <= time.Now().Unix() {
+		return until, false
+	}
+	return until, Same(value[at+1:], keyed(token, purpose+" until "+text))
 }
 
-// keyed makes of a text what only the token can make of it, and does not tell the token.
+// keyed returns a code of a text that only the token can make. It does not tell the token.
 func keyed(token, text string) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write([]byte(text))

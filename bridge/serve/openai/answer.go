@@ -35,14 +35,15 @@ type turn struct {
 func (t *turn) hear(e events.Event) error {
 	switch {
 	case t.entry == "":
-		if e.Type == events.UserMessage && e.InRoom(t.room) && e.Line == t.line {
+		heard := e.Type == events.UserMessage && e.Line == t.line
+		if heard && e.InRoom(t.room) {
 			t.entry, t.n = e.Entry, e.Turn
 		}
 		return nil
 	case e.Type == events.Paused:
 		t.notice = e.Entry
 		return nil
-	case t.n > 0 && e.Turn != t.n, t.n == 0 && e.Entry != t.entry, t.notice != "" && e.Entry == t.notice:
+	case !t.has(e):
 		return nil
 	}
 	switch e.Type {
@@ -62,20 +63,33 @@ func (t *turn) hear(e events.Event) error {
 	return nil
 }
 
+// has reports whether an event is of the turn, and no notice of a pause. A command has no turn; its answer is of its entry.
+func (t *turn) has(e events.Event) bool {
+	switch {
+	case t.notice != "" && e.Entry == t.notice:
+		return false
+	case t.n > 0:
+		return e.Turn == t.n
+	}
+	return e.Entry == t.entry
+}
+
 // said takes in a whole text. Text beside calls is said nowhere: it belongs to a stream, which has it already,
 // and not to an answer.
 func (t *turn) said(e events.Event) {
 	begun := e.Status == "" || e.Entry == t.content.Entry
+	aside := e.Room == "" && len(e.Rooms) == 0
 	switch {
 	case e.InRoom(t.room):
 		e.Text = t.whole(e)
 		t.say(e)
-	case e.Room == "" && len(e.Rooms) == 0 && t.streams && begun:
+	case !t.streams || !begun:
+	case aside:
 		t.say(e)
 	}
 }
 
-// whole is the text of an event that may hold only its beginning.
+// whole returns all of the text of an event, which may hold only its beginning.
 func (t *turn) whole(e events.Event) string {
 	if e.Cut {
 		b, _ := t.store.Find(e.Hash)

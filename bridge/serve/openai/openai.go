@@ -172,13 +172,16 @@ func (h *handler) join(ctx context.Context, i *host.Identity, room string) error
 	if err != nil {
 		return err
 	}
-	if s, err := home.Fold(i.Identity, h.Store); err == nil && s.Rooms[room] != nil && s.Rooms[room].Joined {
-		return nil
+	if s, err := home.Fold(i.Identity, h.Store); err == nil {
+		if heard := s.Rooms[room]; heard != nil && heard.Joined {
+			return nil
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // the machine may be busy
 	defer cancel()
 	for e, err := range i.Events(ctx, after) {
-		if err != nil || e.Type == events.Joined && e.Room == room {
+		joined := e.Type == events.Joined && e.Room == room
+		if err != nil || joined {
 			return err
 		}
 	}
@@ -247,7 +250,9 @@ func (h *handler) key(r *http.Request, id home.Identity, room, user string, q re
 		said, _ := h.SaidBefore(last)
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if last != "" && (retry || !h.taken[last] && time.Since(said.At) < time.Hour) {
+		untaken := !h.taken[last] && time.Since(said.At) < time.Hour
+		repeated := retry || untaken
+		if repeated && last != "" {
 			return last
 		}
 		return key

@@ -91,13 +91,14 @@ func read(r *http.Request) (q request, messages []message, err error) {
 	if err := json.Unmarshal(body, &q); err != nil {
 		return q, nil, refuse("the body is not a completion request in JSON: %v", err)
 	}
+	textOnly := len(q.Modalities) == 0 || slices.Equal(q.Modalities, []string{"text"})
 	switch {
 	case required(q.Choice) || required(q.Call):
 		return q, nil, refuse("an identity works with its own tools and cannot be made to call those of a client; " +
 			"with \"auto\" or \"none\" they are ignored")
 	case q.N > 1:
 		return q, nil, refuse("an identity gives one answer; n has to be 1")
-	case len(q.Audio) > 4 || len(q.Modalities) > 1 || len(q.Modalities) == 1 && q.Modalities[0] != "text":
+	case len(q.Audio) > len("null") || !textOnly:
 		return q, nil, refuse("an identity answers with text only")
 	}
 	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
@@ -106,10 +107,10 @@ func read(r *http.Request) (q request, messages []message, err error) {
 	return q, messages, nil
 }
 
-// required says whether a client leaves no choice but to call something.
+// required reports whether a client demands a call.
 func required(choice json.RawMessage) bool {
-	s := string(choice)
-	return s != "" && s != "null" && s != `"none"` && !strings.Contains(s, `"auto"`)
+	free := slices.Contains([]string{"", "null", `"none"`}, string(choice))
+	return !free && !strings.Contains(string(choice), `"auto"`)
 }
 
 // talk is a conversation as a client shows it: its instructions, how much was said, and what of it is new.
@@ -307,7 +308,7 @@ func instructed(lines []chat.Line, name, system, text string) string {
 	}
 	command, _ := chat.Command(chat.Line{Text: text})
 	switch {
-	case mark == holds || command != "" || slices.ContainsFunc(open, answers):
+	case mark == holds, command != "", slices.ContainsFunc(open, answers):
 		return text
 	case system == "":
 		return "(System message of the client [none]: the last one no longer holds.)\n\n" + text

@@ -67,7 +67,7 @@ func keepKey(f *frame, r *http.Request) error {
 	return config.SetKey(f.Dir, preset.KeyEnv, key)
 }
 
-// Keyless names the provider of the settings that has no key, as far as this process knows; "" where none is lacking.
+// Keyless names the provider of the settings if this process has no key for it; else it is "".
 func (f *frame) Keyless() string {
 	var s config.Settings
 	_ = config.Read(f.Dir, &s) // what is wrong there, is shown

@@ -95,7 +95,7 @@ func costOf(f *frame, r *http.Request) (any, error) {
 	return d, nil
 }
 
-// hundredths says how much of a whole a part is, as a width.
+// hundredths returns a part of a whole in percent, as a width of at most 100.
 func hundredths(part, whole any) float64 {
 	float := func(n any) float64 { return reflect.ValueOf(n).Convert(reflect.TypeFor[float64]()).Float() }
 	return min(100, 100*float(part)/max(1e-9, float(whole)))

@@ -25,7 +25,7 @@ import (
 type part struct {
 	ID   string
 	Text string // as the file has it
-	Left bool   // the file does not have it any more
+	Left bool   // the file no longer has it
 
 	path  string
 	file  string // all of it
@@ -54,8 +54,8 @@ func (p *part) readAll() error {
 	return err
 }
 
-// partOf returns what a person may edit of a block, or nil: docs/context.md says what can be edited. Where context.md is
-// missing, it is made as the identity would write it.
+// partOf returns the part of a file that a person may edit as a block, or nil: docs/context.md lists the editable parts.
+// Where context.md is missing, it is made as the identity would write it.
 func partOf(f *frame, s *mind.State, id string) (*part, error) {
 	var err error
 	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
@@ -153,7 +153,8 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 	}
 	if !p.Left && p.Seen() == r.FormValue("seen") {
 		file := p.with(text)
-		if r.FormValue("do") == "remove" && !p.whole && id != "pins" {
+		removable := !p.whole && id != "pins"
+		if removable && r.FormValue("do") == "remove" {
 			file = p.without()
 		}
 		saved, err := p.save(file)

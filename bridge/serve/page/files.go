@@ -15,7 +15,7 @@ import (
 type attached struct {
 	Label, Name   string
 	Hash          blobs.Hash
-	Width, Height int // in which a picture is shown; 0 for other files
+	Width, Height int // of a picture, as it is shown; 0 for other files
 }
 
 // Bounds of the pictures in a talk, in pixels, and of the files of a line.
@@ -24,7 +24,7 @@ const (
 	mostFiles          = 16
 )
 
-// fileTag is how a line names a file: docs/telegram.md.
+// fileTag matches the name of a file in a line: docs/telegram.md.
 var fileTag = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[([a-z]+ [^\[\]\n]+) hash=([0-9a-f]{16,64})\]\n?`)
 })
@@ -51,7 +51,7 @@ func unhashed(text string) string { return fileTag().ReplaceAllString(text, "[$1
 // known are files that were shown, by their hashes: reading one takes milliseconds.
 var known sync.Map
 
-// attached tells of a file by what is stored.
+// attached describes a file by its blob.
 func (f *frame) attached(h blobs.Hash) attached {
 	if a, ok := known.Load(h); ok {
 		return a.(attached)

@@ -43,7 +43,7 @@ type epoch struct {
 	At         time.Time
 	Calls      int     // of the model
 	USD        float64 // of all calls
-	Forgetting float64 // of those that summarised, in dollars
+	Forgetting float64 // of the calls that summarised, in dollars
 	Before     int64   // tokens of the last request before it began; 0 where that is not known
 	After      int64   // of its first, and of its last
 	Last       int64
@@ -111,7 +111,7 @@ type placed struct {
 	at int64
 }
 
-// readEpochs reads the newest epochs before a place of LIFE, and no more of it than they have.
+// readEpochs reads the newest epochs before a place of LIFE, and no more of LIFE than they have.
 func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, older int64, err error) {
 	var lines []placed
 	seen := map[string]bool{} // epochs
@@ -146,7 +146,7 @@ func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, o
 type teller struct {
 	store  *blobs.Store
 	list   []*epoch
-	now    *epoch            // the last of them
+	now    *epoch            // the last in list
 	fading []faded           // that no epoch has followed yet
 	spans  map[string][2]int // entries, by the first digits of the original's hash
 }
@@ -187,7 +187,7 @@ func (t *teller) read(line placed) error {
 			now.Forgetting += e.USD
 		}
 	case event.Hint:
-		b, _ := t.blob(refs[0].Hash) // without it, nobody knows of what
+		b, _ := t.blob(refs[0].Hash) // without it, the hint tells of nothing
 		for _, l := range mind.ReadCard(b.Body) {
 			t.spans[digits(l.Ref.Hash)] = [2]int{l.From, l.To}
 			t.remind(reminder{Entry: mind.EntryID(e.N), At: line.At, Hash: l.Ref.Hash, Gist: l.Ref.Gist})
@@ -240,7 +240,7 @@ func (t *teller) blob(hash string) (blob blobs.Blob, err error) {
 	return blob, err
 }
 
-// at returns the faded range of an entry; it has no Level where there is none.
+// at returns the faded range of an entry, or the zero Range for an entry that has not faded.
 func (e *epoch) at(n int) mind.Range {
 	for _, r := range e.state.Faded {
 		if r.From <= n && n <= r.To {
@@ -250,7 +250,7 @@ func (e *epoch) at(n int) mind.Range {
 	return mind.Range{}
 }
 
-// share says how much of a whole a part is.
+// share returns a part of a whole in percent.
 func share(part, whole int64) string {
 	if whole == 0 {
 		return "0 %"

@@ -122,7 +122,7 @@ func (f *frame) happened(w window) ([]events.Event, error) { return f.read(idAt(
 // idAt is the ID behind which the events of the line come that begins at a byte of LIFE.
 func idAt(offset int64) string { return strconv.FormatInt(offset, 10) }
 
-// read reads the events behind an ID, up to a byte of LIFE and at most so many; a bound below 0 is none.
+// read reads the events behind an ID, up to a byte of LIFE, unless that is below 0, and at most so many, unless that is.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
 	s, err := f.Events(f.ID, after)
 	if err != nil {
@@ -133,7 +133,8 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 		if err != nil {
 			return nil, err
 		}
-		if len(got) == most || to >= 0 && isBehind(e, to) {
+		over := to >= 0 && isBehind(e, to)
+		if over || len(got) == most {
 			break
 		}
 		got = append(got, e)
@@ -146,7 +147,10 @@ func (f *frame) read(after string, to int64, most int) (got []events.Event, err 
 func isBehind(e events.Event, end int64) bool {
 	offset, _, further := strings.Cut(e.ID, ".")
 	at, _ := strconv.ParseInt(offset, 10, 64)
-	return at > end || further && at == end
+	if further {
+		return at >= end
+	}
+	return at > end
 }
 
 // take takes over the events that are to be shown.

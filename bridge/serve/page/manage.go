@@ -11,7 +11,7 @@ import (
 	"lethe/bridge/report"
 )
 
-// manage tells what an identity is, and has it run, fork, get a label or another model, and go.
+// manage shows the purpose of an identity, and has it run, fork, get a label or another model, and go.
 var manage = view{
 	Name: "manage", Title: "Manage", data: func(*frame, *http.Request) (any, error) { return nil, nil },
 	forms: map[string]form{
@@ -19,7 +19,7 @@ var manage = view{
 	},
 }
 
-// said is the page, which says what was done.
+// said returns the address of the page, which then tells that something was done.
 func said(name, what string) string {
 	return "/agents/" + name + "/manage?said=" + url.QueryEscape(what)
 }
@@ -33,7 +33,9 @@ func run(f *frame, r *http.Request) (to string, err error) {
 	if do != "stop" && err == nil {
 		err = report.Start(r.Context(), f.ID, do == "offline", f.RunStarted)
 	}
-	if do == "model" && err != nil && ran && was.Endpoint == "offline" { // another model cannot: it goes on as it was
+	wasOffline := ran && was.Endpoint == "offline"
+	failed := err != nil && do == "model"
+	if failed && wasOffline { // it goes on as it was
 		if report.Start(r.Context(), f.ID, true, f.RunStarted) == nil {
 			err = fmt.Errorf("%w; it runs with the offline model, as before", err)
 		}
@@ -69,7 +71,7 @@ func mark(f *frame, r *http.Request) (string, error) {
 	return said(f.ID.Name, what), home.Ask(f.ID, home.WishLabel+home.Wish(name))
 }
 
-// removed is the list of identities, which says what is not there any more.
+// removed returns the address of the list of identities, which then tells that something is removed.
 func removed(what string) string { return "/agents?said=" + url.QueryEscape(what+" is removed.") }
 
 func remove(f *frame, r *http.Request) (string, error) {

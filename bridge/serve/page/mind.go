@@ -78,7 +78,7 @@ func mindOf(f *frame, r *http.Request) (any, error) {
 	return d, err
 }
 
-// groups are the blocks of a context, in the order in which the model reads them.
+// groups returns the blocks of a context, in the order in which the model reads them.
 func groups(s *mind.State, parts prompt.Parts) []*group {
 	all := []*group{
 		{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"},
@@ -113,7 +113,7 @@ func groups(s *mind.State, parts prompt.Parts) []*group {
 	return all
 }
 
-// describe fills in what the state knows of a block, and returns the number of its group.
+// describe fills in a block from the state, and returns the number of its group.
 func (b *block) describe(s *mind.State) int {
 	first, _, isRange := strings.Cut(b.ID, "..")
 	n, k, err := mind.ParseID(strings.TrimSuffix(strings.TrimSuffix(first, "-call"), "-result"))
@@ -137,14 +137,15 @@ func (b *block) describe(s *mind.State) int {
 	}
 	if e := s.Entry(n); e != nil {
 		b.At, b.Original = e.At, e.Ref.Hash
-		if k > 0 && k <= len(e.Calls) && strings.HasSuffix(b.ID, "-result") {
+		ofCall := k > 0 && k <= len(e.Calls)
+		if ofCall && strings.HasSuffix(b.ID, "-result") {
 			b.Original = e.Calls[k-1].Result.Hash
 		}
 	}
 	return 3
 }
 
-// firstLine is the first line of a text; of a reply, of what it says where it says something.
+// firstLine returns the first line of a text that is not blank. A reply begins behind its reasoning, unless it says nothing.
 func firstLine(text string) string {
 	if _, said, ok := strings.Cut(text, "</reasoning>"); ok && strings.TrimSpace(said) != "" {
 		text = said

@@ -29,7 +29,7 @@ var now = view{
 
 type nowData struct {
 	Room  string
-	This  report.Room   // the room, as far as it is there
+	This  report.Room   // zero before the room is made
 	Rooms []report.Room // that the identity hears
 	Away  []report.Room // of these, which people have put away
 	Talk
@@ -54,9 +54,10 @@ type Foot struct {
 	Key       string // of the line that the form says: once, even where the form is sent again
 }
 
-// Busy says whether there is a turn to stop.
+// Busy reports whether there is a turn to stop.
 func (d Foot) Busy() bool {
-	return d.Running && (d.Status.State == status.Thinking || d.Status.State == status.Acting)
+	works := d.Status.State == status.Thinking || d.Status.State == status.Acting
+	return d.Running && works
 }
 
 func nowOf(f *frame, r *http.Request) (any, error) {
@@ -168,12 +169,12 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 	}
 	defer r.MultipartForm.RemoveAll()
 	key, room, parts := r.FormValue("key"), r.FormValue("room"), []string{}
-	text := strings.TrimLeft(r.FormValue("text"), "\r\n") // a line below one that was left empty may be a command
+	text := strings.TrimLeft(r.FormValue("text"), "\r\n") // a line below an empty one may be a command
 	if strings.TrimSpace(text) != "" {
 		parts = append(parts, text)
 	}
 	for _, h := range files {
-		if h.Filename == "" && h.Size == 0 { // a browser's word for none
+		if h.Filename == "" && h.Size == 0 { // as a browser sends it without a file
 			continue
 		}
 		kept, err := f.Keep(h, f.User, keyTime(key))
@@ -195,11 +196,11 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 // where it is sent again.
 func keyTime(key string) time.Time {
 	sec, _, _ := strings.Cut(key, "-")
-	at, err := strconv.ParseInt(sec, 10, 64)
-	if err != nil || at < 0 || at > 1<<35 {
+	at, err := strconv.ParseUint(sec, 10, 35)
+	if err != nil {
 		return time.Now()
 	}
-	return time.Unix(at, 0)
+	return time.Unix(int64(at), 0)
 }
 
 func answer(f *frame, w http.ResponseWriter, r *http.Request) error {
@@ -230,7 +231,7 @@ func command(f *frame, w http.ResponseWriter, r *http.Request, text string) erro
 	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
 }
 
-// hear lets the identity hear a room, which is made where there is none of that name.
+// hear lets the identity hear a room, which is made unless it is there.
 func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
 	room := strings.TrimSpace(r.FormValue("room"))
 	if err := f.MakeRoom(room, f.ID); err != nil {

@@ -1,5 +1,5 @@
 // Package page is the page of a mind: what an identity says, what it keeps and lets go, and
-// what it costs, as HTML that needs no script but for what is live.
+// what it costs, as HTML. A script is needed only to follow what happens.
 //
 //	page.Routes(mux, backend)
 //
@@ -10,7 +10,6 @@ package page
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -50,13 +49,13 @@ var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &trigger
 // frame is shown by layout.html around a view; templates have it as their dot.
 type frame struct {
 	*backend.Backend
-	ID    home.Identity // zero where an error is shown that belongs to none
+	ID    home.Identity // zero where an error belongs to no identity
 	View  *view
 	Title string
 	Data  any   // of the view
 	Wrong error // with what was typed into a form, which is shown again
 	R     *http.Request
-	Live  string // the event behind which the page goes on live; "" for what does not
+	Live  string // the event behind which the page goes on live; "" where it does not
 }
 
 // Views are all views.
@@ -188,10 +187,13 @@ func parsed(do form) form {
 
 // place reads a parameter that is a place in a file, in bytes; -1 where it is not given.
 func place(r *http.Request, name string) (int64, error) {
-	v := r.FormValue(name)
-	at, err := strconv.ParseInt(cmp.Or(v, "-1"), 10, 64)
-	if err != nil || at < 0 && v != "" {
-		return 0, report.Invalid("%s has to be a place, a number of bytes, not %.40q", name, v)
+	given := r.FormValue(name)
+	if given == "" {
+		return -1, nil
+	}
+	at, err := strconv.ParseInt(given, 10, 64)
+	if err != nil || at < 0 {
+		return 0, report.Invalid("%s has to be a place, a number of bytes, not %.40q", name, given)
 	}
 	return at, nil
 }
@@ -220,7 +222,7 @@ func (f *frame) look(w http.ResponseWriter, r *http.Request, status int) (err er
 	return f.show(w, status, f.View.shown, r.FormValue("part"))
 }
 
-// Typed is what was typed into a form that was refused; otherwise what is there, or "" for nothing.
+// Typed returns the text that was typed into a form that was refused; otherwise the value that is there, or "" for 0.
 func (f *frame) Typed(name string, there any) any {
 	switch {
 	case f.R.Method == http.MethodPost && f.R.Form.Has(name):
@@ -231,12 +233,12 @@ func (f *frame) Typed(name string, there any) any {
 	return there
 }
 
-// field is what was typed into a form.
+// field returns the text of a form's field, without white space around it.
 func field(r *http.Request, name string) string {
 	return strings.TrimSpace(lineEnds.Replace(r.FormValue(name)))
 }
 
-// then makes a form of what does something, and names the page that shows it.
+// then makes a form of a function that does something, and names the page that shows it.
 func then(do func(f *frame, r *http.Request) (to string, err error)) form {
 	return func(f *frame, w http.ResponseWriter, r *http.Request) error {
 		to, err := do(f, r)

@@ -20,7 +20,7 @@ var recall = view{Name: "recall", Title: "Search", data: recallOf}
 
 type recallData struct {
 	report.Search
-	Of      string // the only identity whose past is searched; all of them for ""
+	Of      string // the only identity that is searched; "": all are
 	Said    []report.Line
 	Matches []match
 	Absent  []string // words that are in no original
@@ -80,7 +80,7 @@ func (d *recallData) forgotten(f *frame, r *http.Request, id home.Identity) {
 
 func (d *recallData) Kinds() []string { return report.Kinds }
 
-// From is an identity whose page has the room: that of the page, if it hears the room.
+// From returns an identity whose page has the room: the page's own, if it hears the room.
 func (d *recallData) From(own string, h report.Line) string {
 	if len(h.In.Heard) == 0 || slices.Contains(h.In.Heard, own) {
 		return own

@@ -21,7 +21,7 @@ type Drawing struct {
 // shape is a path. Its class names its colour.
 type shape struct {
 	Class, Path, Title string
-	Link               string // the id of what tells of it
+	Link               string // the id of the words about it
 	Tip                string // a dot at its end
 }
 
@@ -40,7 +40,7 @@ const (
 // layer holds entries that stand together in the context.
 type layer struct {
 	class  string   // system, summary, gist, card, notes, live, or leaving: live and about to fade
-	link   string   // of one that is leaving: the id of what tells how
+	link   string   // of a leaving layer: the id of the words about it
 	spans  [][2]int // entries, first and last
 	tokens float64
 	y      float64 // tokens below it

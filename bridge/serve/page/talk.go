@@ -12,12 +12,12 @@ import (
 	"lethe/life"
 )
 
-// Talk is a part of what was said in a room, and what the identity did meanwhile.
+// Talk is a part of the talk in a room, with the acts of the identity meanwhile.
 type Talk struct {
 	Lines []line
 	Rest  []happening // in its mind, since the newest line
-	Older int64       // lines that end at this byte are not shown; 0 for none
-	Later int64       // lines that begin at this byte are not shown; 0 for none
+	Older int64       // lines that end at this byte are not shown; 0: there are no older lines
+	Later int64       // lines that begin at this byte are not shown; 0: there are no later lines
 	End   int64       // where the next line will stand
 	live  bool        // it goes to the end of the room
 }
@@ -77,7 +77,9 @@ func (t *Talk) read(path string, r *http.Request) (lines []chat.Line, err error)
 	}
 	t.Older, t.Later = lines[0].From, lines[len(lines)-1].To
 	behind, err := chat.After(path, t.Later, 1)
-	if t.live = len(behind) == 0; t.live || alone && at["from"] < 0 {
+	t.live = len(behind) == 0
+	there := alone && at["from"] < 0 // the later lines stand on the page already
+	if t.live || there {
 		t.Later = 0
 	}
 	if alone && at["before"] < 0 {
@@ -196,7 +198,7 @@ func (t *Talk) attach(at int, did, recalled []happening) {
 	}
 }
 
-// says reports whether a line is the message of an event, as far as both show it.
+// says reports whether a line is the message of an event, as their beginnings tell.
 func (l line) says(h happening) bool {
 	if !l.Own || l.At.Before(h.At.Truncate(time.Second)) {
 		return false

@@ -22,9 +22,10 @@ import (
 )
 
 var words = template.FuncMap{
-	"cause": events.Cause, "clean": screen.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads, "count": count, "dollars": dollars, "short": short,
-	"share": share, "part": hundredths, "linked": linked, "entries": entries, "pieces": pieces, "unhashed": unhashed, "version": version, "hint": backend.Hint, "gist": gist,
-	"has": slices.Contains[[]string], "presets": llm.Presets,
+	"cause": events.Cause, "clean": screen.Sanitize, "markdown": markdown.Parse, "kind": kind, "leads": leads,
+	"count": count, "dollars": dollars, "short": short, "share": share, "part": hundredths, "linked": linked,
+	"entries": entries, "pieces": pieces, "unhashed": unhashed, "version": version, "hint": backend.Hint,
+	"gist": gist, "has": slices.Contains[[]string], "presets": llm.Presets,
 	"pair":   func(of, in any) map[string]any { return map[string]any{"Of": of, "In": in} },
 	"lines":  func(text string) []string { return strings.Split(text, "\n") },
 	"clock":  shows("15:04"),
@@ -88,17 +89,22 @@ func short(n int, s string) string {
 	return s[:n] + "…"
 }
 
-// kind names the kind of a block for markdown.html, in which HTML is text, an image is a link, and headings are none of
-// the page's own.
+// kind names the kind of a block for markdown.html, in which HTML is text, an image is a link, and a heading is no heading
+// of the page.
 func kind(b markdown.Block) string {
 	return []string{"paragraph", "heading", "code", "rule", "quote", "list", "item", "table"}[b.Kind]
 }
 
-// leads is where a link leads: to the web or to mail. Another one leads nowhere, because a path would lead into this
-// server.
+// leads returns the target of a link to the web or to mail. Another link leads nowhere, because a path would lead into
+// this server.
 func leads(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "mailto" && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+	if err != nil {
+		return ""
+	}
+	isWeb := u.Scheme == "http" || u.Scheme == "https"
+	toHost := isWeb && u.Host != ""
+	if !toHost && u.Scheme != "mailto" {
 		return ""
 	}
 	return to

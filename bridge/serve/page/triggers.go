@@ -13,12 +13,14 @@ import (
 	"lethe/internal/durable"
 )
 
-// draft is a trigger in the form, as its file is or as it was typed. The name of one that is paused begins with a dot,
-// as that of its file, so that nothing else reads it.
+// draft is a trigger in the form, as its file is or as it was typed. The name of a paused trigger begins with a dot, as
+// its file's does, so that nothing else reads it.
 type draft struct {
 	Text, Seen string
 	Next       []time.Time
 }
+
+const nextShown = 3 // times at which a draft would fire
 
 // triggerPart comes before the name of a trigger, in the name of its part.
 const triggerPart = "trigger "
@@ -31,10 +33,12 @@ func (f *frame) triggerFile(name string) (string, error) {
 	return filepath.Join(report.TriggersDir(f.ID), name+".toml"), nil
 }
 
-// draftOf is what the form shows: what was typed, the file of a name, or nothing; and what is wrong with it.
+// draftOf returns the draft that the form shows: the typed text, the file of a name, or an empty one. The error is for the
+// form, too.
 func draftOf(f *frame, r *http.Request) (d draft, err error) {
 	name := field(r, "name")
-	if d.Text, d.Seen = lineEnds.Replace(r.FormValue("text")), r.FormValue("seen"); name != "" && d.Text == "" {
+	d.Text, d.Seen = lineEnds.Replace(r.FormValue("text")), r.FormValue("seen")
+	if name != "" && d.Text == "" {
 		p, err := partOf(f, nil, triggerPart+name)
 		if err != nil {
 			return d, err
@@ -45,11 +49,14 @@ func draftOf(f *frame, r *http.Request) (d draft, err error) {
 		return d, nil
 	}
 	t, err := trigger.Parse(cmp.Or(strings.TrimPrefix(name, "."), "new"), []byte(d.Text), f.Clock())
+	if err != nil {
+		return d, err
+	}
 	t = t.For(f.ID.Self)
-	for at := t.Next(time.Now()); err == nil && !at.IsZero() && len(d.Next) < 3; at = t.Next(at) {
+	for at := t.Next(time.Now()); !at.IsZero() && len(d.Next) < nextShown; at = t.Next(at) {
 		d.Next = append(d.Next, at)
 	}
-	return d, err
+	return d, nil
 }
 
 // saveTrigger writes the file of a trigger, as edit does; asked to check it shows what would come of it.
@@ -65,11 +72,11 @@ func saveTrigger(f *frame, w http.ResponseWriter, r *http.Request) error {
 		return f.again(w, r, err)
 	}
 	r.Form.Set("part", triggerPart+field(r, "name"))
-	r.Form.Set("seen", cmp.Or(r.FormValue("seen"), new(part).Seen())) // a new one takes the place of none
+	r.Form.Set("seen", cmp.Or(r.FormValue("seen"), new(part).Seen())) // a new file replaces no other
 	return edit(f, w, r)
 }
 
-// turn pauses a trigger, has one that is paused go on, or removes that.
+// turn pauses a trigger, or has a paused trigger go on, or removes it.
 func turn(f *frame, r *http.Request) (string, error) {
 	name, do := r.FormValue("trigger"), r.FormValue("do")
 	from, err := f.triggerFile(name)

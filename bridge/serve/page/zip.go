@@ -26,5 +26,5 @@ func zip(h http.HandlerFunc) http.HandlerFunc {
 }
 
 // rangesOfOneFile is the type of an answer to a request for several ranges. Its ranges count the bytes of the file, and
-// a Content-Encoding would say that they count those of the compressed file.
+// a Content-Encoding would say that they count the bytes of the compressed file.
 const rangesOfOneFile = "multipart/byteranges"

@@ -1,4 +1,4 @@
-// Package push tells people's devices of what needs them, by the Web Push of browsers (RFC 8030, encrypted by RFC 8291):
+// Package push sends people's devices notices for these people, by the Web Push of browsers (RFC 8030, encrypted by RFC 8291):
 // of each line of a room for notices.
 //
 //	err := push.Add(home, "my phone", subscription) // as the browser made it
@@ -6,7 +6,7 @@
 //
 // A device is a peer of package bridge, so a line is sent to it in order, again until the push service has taken it, and
 // not after a restart. Between the sending and its mark a crash sends it twice; the device shows it once, by its tag.
-// Addresses are what a browser said: they are https, and Transport decides which of them are reached.
+// A browser names the address of its push service: it is https, and Transport decides whether it is reached.
 package push
 
 import (
@@ -76,7 +76,7 @@ func Add(home, name, subscription string) error {
 	return replace(home, d.ID, d)
 }
 
-// Remove takes a device off the list: nothing is sent to it any more.
+// Remove takes a device off the list: nothing more is sent to it.
 func Remove(home, id string) error { return replace(home, id) }
 
 // replace lists devices in the place of the one with this id, durably.

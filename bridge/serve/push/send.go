@@ -20,12 +20,12 @@ import (
 	"lethe/chat"
 )
 
-// Config says what is sent, and how.
+// Config names the lines that are sent, and the way to the devices.
 type Config struct {
 	*backend.Backend
-	Room    string // whose lines are sent; "" for none
+	Room    string // its lines are sent; "": nothing is
 	Key     string // as NewKey makes it
-	Contact string // an https address for those who run push services
+	Contact string // an https address for people who run push services
 	// Transport decides which addresses are reached.
 	Transport http.RoundTripper
 }
