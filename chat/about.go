@@ -13,10 +13,10 @@ import (
 	"lethe/internal/screen"
 )
 
-// About is what people have written about a room, in chats/<room>.toml. Any program may read and write it.
+// About holds people's settings for a room, from chats/<room>.toml. Any program may read and write them.
 type About struct {
-	Title    string `toml:"title,omitempty"`    // for people, of one line
-	Archived bool   `toml:"archived,omitempty"` // put away from lists; it is heard as before
+	Title    string `toml:"title,omitempty"`    // for people; one line
+	Archived bool   `toml:"archived,omitempty"` // lists leave the room out; identities hear it as before
 }
 
 // maxTitle bounds a title, in runes.
@@ -24,23 +24,23 @@ const maxTitle = 80
 
 func aboutPath(home, room string) string { return filepath.Join(Dir(home), room+".toml") }
 
-// ReadAbout reads what people have written about a room; nothing is written about most.
-func ReadAbout(home, room string) (a About, err error) {
+// ReadAbout reads the settings of a room. It returns the zero About for a room without settings, as most are.
+func ReadAbout(home, room string) (about About, err error) {
 	text, _, err := durable.ReadRegular(aboutPath(home, room), 64<<10)
 	if errors.Is(err, fs.ErrNotExist) {
-		return a, nil
+		return about, nil
 	}
 	if err == nil {
-		err = toml.Unmarshal(text, &a)
+		err = toml.Unmarshal(text, &about)
 	}
 	if err != nil {
 		return About{}, fmt.Errorf("read about room %s: %w", room, err)
 	}
-	a.Title = title(a.Title)
-	return a, nil
+	about.Title = title(about.Title)
+	return about, nil
 }
 
-// Write replaces what is written about a room. When it returns, that survives power loss.
+// Write replaces the settings of a room. When it returns nil, they survive power loss.
 func (a About) Write(home, room string) error {
 	a.Title = title(a.Title)
 	var text bytes.Buffer
@@ -54,7 +54,7 @@ func (a About) Write(home, room string) error {
 	return nil
 }
 
-// title makes one line of what may be a title.
+// title makes a title of any text: one line of at most maxTitle runes that is safe on a screen.
 func title(text string) string {
 	runes := []rune(screen.Sanitize(fields(cleanUTF8(text))))
 	return string(runes[:min(len(runes), maxTitle)])

@@ -15,69 +15,69 @@ import (
 )
 
 const (
-	// lookBack is how many bytes before the offset Cursor.Before covers.
+	// lookBack is the number of bytes before the offset that Cursor.Before covers.
 	lookBack = 4 << 10
-	// remembered is how many lines Cursor.Last holds.
+	// remembered is the number of lines in Cursor.Last.
 	remembered = 20
 
-	// A file that no longer holds what was heard may be half-way through being
-	// rewritten. Read waits until it was left alone for quiet, at most settle.
+	// If a file lacks the lines that were heard, somebody may be rewriting it now.
+	// Read waits until nobody has written it for quiet, and at most for settle.
 	quiet  = 100 * time.Millisecond
 	settle = time.Second
 )
 
-// Cursor is where a reader stands in a room. The zero Cursor stands at the
-// start. It is plain data, about 500 bytes as JSON, made by Read and Tail.
+// Cursor is the place of a reader in a room. The zero Cursor is the start. It is
+// plain data, about 500 bytes as JSON, made by Read and Tail.
 type Cursor struct {
 	Inode  uint64 `json:"inode"`
 	Offset int64  `json:"offset"`
 	// Before is the Hash of the up to 4096 bytes before Offset; empty at 0.
 	Before string `json:"before,omitempty"`
-	// Last holds the Hash of each of the up to 20 last lines that are not blank
-	// before Offset, oldest first.
+	// Last holds the hashes of the last lines before Offset that are not blank,
+	// at most 20, oldest first.
 	Last []string `json:"last,omitempty"`
 }
 
-// Batch is what one Read found.
+// Batch is the result of one Read.
 type Batch struct {
 	Lines []Line // in file order, without blank ones
-	Next  Cursor // where the next Read goes on
+	Next  Cursor // the place for the next Read
 	More  bool   // the read ended at its bound; the file goes on
 
-	// Realigned: what the cursor had passed was changed, and Lines go on after
-	// the last lines heard that are still there.
+	// Realigned is true if the text before the cursor was changed. Lines then begin
+	// behind the last heard lines that are still there.
 	Realigned bool
-	// Restarted: nothing of the last lines heard is there any more, and Lines
-	// are from the start of the file.
+	// Restarted is true if none of the last heard lines is left. Lines then begin
+	// at the start of the file.
 	Restarted bool
-	// Missing: there is no such file. Next is the cursor that was given, so that
-	// a room that is moved away and back is not heard again.
+	// Missing is true if there is no such file. Next is then the given cursor, so
+	// that nobody hears a room again that is moved away and back.
 	Missing bool
 
-	start  Cursor // before the first line, as aligned
-	window []byte // the bytes of the file [base, Next.Offset), unless a line was cut
+	start  Cursor // the place before the first line
+	window []byte // the bytes [base, Next.Offset) of the file, unless a line was cut
 	base   int64
 }
 
-// After is the cursor of a reader that has taken only the first n of Lines,
-// 0 ≤ n ≤ len(Lines): for recording a batch in parts.
-func (b Batch) After(n int) Cursor {
-	switch n {
+// After returns the cursor of a reader that has taken only the first count of
+// Lines, 0 ≤ count ≤ len(Lines): for recording a batch in parts.
+func (b Batch) After(count int) Cursor {
+	switch count {
 	case len(b.Lines):
 		return b.Next
 	case 0:
 		return b.start
 	}
-	to := b.Lines[n-1].To
-	return b.start.advance(b.Lines[:n], to, b.window[:to-b.base])
+	to := b.Lines[count-1].To
+	return b.start.advance(b.Lines[:count], to, b.window[:to-b.base])
 }
 
-// advance is the cursor behind lines, at offset to; before are bytes of the
+// advance returns the cursor behind lines, at offset to; before are bytes of the
 // file that end there.
 func (c Cursor) advance(lines []Line, to int64, before []byte) Cursor {
 	var hashes []string
-	for _, l := range lines[max(0, len(lines)-remembered):] {
-		hashes = append(hashes, l.Hash)
+	for _, line := range lines[max(0, len(lines)-remembered):] {
+		hashes = append(hashes, line.Hash)
 	}
 	c = c.remember(hashes)
 	c.Offset = to
@@ -90,7 +90,7 @@ func (c Cursor) remember(hashes []string) Cursor {
 	return c
 }
 
-// behind is c with Before, which before, the bytes that end at its offset, give.
+// behind returns c with its Before; before are bytes of the file that end at its offset.
 func (c Cursor) behind(before []byte) Cursor {
 	c.Before = ""
 	if c.Offset > 0 {
@@ -100,7 +100,7 @@ func (c Cursor) behind(before []byte) Cursor {
 }
 
 // Hash identifies a raw line: the first 16 hex digits of the BLAKE3 of its
-// bytes. A line end, LF or CRLF, does not count.
+// bytes without the line end, LF or CRLF.
 func Hash(line []byte) string { return digest(trimEOL(line)) }
 
 func digest(b []byte) string {
@@ -109,20 +109,19 @@ func digest(b []byte) string {
 }
 
 // Read returns the lines of the room at path that follow c. It reads whole
-// lines of together at most maxBytes (1 MiB when that is not positive); the
-// first line comes whatever its length. A last line without newline waits for
-// it. Of a line longer than 2 MiB only that much is ever heard; the last words of
-// its Raw and Text then say how much is missing.
+// lines of together at most maxBytes (1 MiB if that is not positive), and always
+// the first line. It leaves a last line without newline for a later Read. It cuts
+// a line longer than 2 MiB there; the last words of its Raw and Text then tell
+// the length of the missing rest.
 //
-// While the bytes before the cursor are what they were, Read goes on at the
-// offset, whichever file it is now. Otherwise the file was edited, and Read
-// goes on after the last lines heard that are still in it (Realigned); heard
-// lines that were edited or removed, and lines inserted among them, belong to
-// the past. While such a file is being written, Read waits for it, up to one
-// second. If none of the last 20 lines is left, or the file is empty, it starts
-// again (Restarted).
+// While the bytes before the cursor are unchanged, Read goes on at the offset,
+// even in another file. Otherwise the file was edited, and Read goes on after the
+// last heard lines that are still in it (Realigned); heard lines that were edited
+// or removed, and lines inserted among them, belong to the past. Read waits up to
+// one second while somebody writes such a file. If all of the last 20 lines are
+// gone, or the file is empty, it starts again (Restarted).
 //
-// What cannot be decided from the bytes of a file is decided so:
+// The bytes of a file leave some cases open. Read decides them so:
 //
 //   - The newest line heard was edited: it is heard as a new line.
 //   - The file was emptied and filled between two Reads, and a new line equals
@@ -141,69 +140,83 @@ type reader struct {
 	quiet, settle time.Duration
 }
 
-func (r reader) read(path string, c Cursor, maxBytes int) (Batch, error) {
+func (r reader) read(path string, cursor Cursor, maxBytes int) (Batch, error) {
 	if maxBytes <= 0 {
 		maxBytes = 1 << 20
 	}
 	for deadline := time.Now().Add(r.settle); ; time.Sleep(r.quiet / 4) {
-		b, settled, err := r.try(path, c, maxBytes, !time.Now().Before(deadline))
+		batch, settled, err := r.try(path, cursor, maxBytes, !time.Now().Before(deadline))
 		if err != nil {
 			return Batch{}, fmt.Errorf("read room %s: %w", path, err)
 		}
 		if settled {
-			return b, nil
+			return batch, nil
 		}
 	}
 }
 
-// try is one attempt at a read. It is not settled when the file may be half
-// rewritten, unless force is set.
-func (r reader) try(path string, c Cursor, maxBytes int, force bool) (b Batch, settled bool, err error) {
-	f, fi, err := open(path)
+// try is one attempt at a read. settled is false if somebody may be rewriting the
+// file, unless force is set.
+func (r reader) try(path string, cursor Cursor, maxBytes int, force bool) (batch Batch, settled bool, err error) {
+	file, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Batch{Next: c, Missing: true, start: c}, true, nil
+		return Batch{Next: cursor, Missing: true, start: cursor}, true, nil
 	}
 	if err != nil {
 		return Batch{}, false, err
 	}
-	defer f.Close()
+	defer file.Close()
 
-	c.Offset = max(c.Offset, 0) // a record that is damaged
-	before, err := bytesBefore(f, c.Offset)
+	cursor.Offset = max(cursor.Offset, 0) // a damaged record may have any offset
+	before, err := bytesBefore(file, cursor.Offset)
 	if err != nil {
 		return Batch{}, false, err
 	}
-	now := digest(before)
-	same := len(before) > 0 && (now == c.Before || c.passed(path, now))
-	if c.Offset > 0 && !same { // the file was changed
-		end, err := r.align(f, c)
+	if cursor.Offset > 0 && !cursor.follows(path, before) { // the file was changed
+		end, err := r.align(file, cursor)
 		if err != nil {
 			return Batch{}, false, err
 		}
-		if fi, err = f.Stat(); err != nil { // it may have changed meanwhile
+		if fi, err = file.Stat(); err != nil { // it may have changed meanwhile
 			return Batch{}, false, err
 		}
-		if age := time.Since(fi.ModTime()); !force && age >= 0 && age < r.quiet {
+		if !force && r.beingWritten(fi) {
 			return Batch{}, false, nil
 		}
-		b.Realigned, b.Restarted = end.found, !end.found
-		c = Cursor{Offset: end.offset, Last: end.last}
-		if before, err = bytesBefore(f, c.Offset); err != nil {
+		batch.Realigned, batch.Restarted = end.found, !end.found
+		cursor = Cursor{Offset: end.offset, Last: end.last}
+		if before, err = bytesBefore(file, cursor.Offset); err != nil {
 			return Batch{}, false, err
 		}
 	}
-	c.Inode = inodeOf(fi)
-	// What is appended after the open has an event of its own.
-	rest := max(0, fi.Size()-c.Offset)
-	if err := r.lines(f, c, before, int(min(int64(maxBytes), rest)), &b); err != nil {
+	cursor.Inode = inodeOf(fi)
+	// A line that is appended after the open has an event of its own.
+	rest := max(0, fi.Size()-cursor.Offset)
+	if err := r.lines(file, cursor, before, int(min(int64(maxBytes), rest)), &batch); err != nil {
 		return Batch{}, false, err
 	}
 	// A save in place since before was read could have moved a line under the offset.
-	again, err := bytesBefore(f, c.Offset)
-	return b, force || bytes.Equal(again, before), err
+	again, err := bytesBefore(file, cursor.Offset)
+	return batch, force || bytes.Equal(again, before), err
 }
 
-// bytesBefore returns the up to lookBack bytes before offset; fewer if the file
+// follows reports whether c still stands behind the bytes before its offset: they are
+// unchanged, except for erased bytes.
+func (c Cursor) follows(path string, before []byte) bool {
+	if len(before) == 0 {
+		return false
+	}
+	now := digest(before)
+	return now == c.Before || c.passed(path, now)
+}
+
+// beingWritten reports whether a file changed less than quiet ago.
+func (r reader) beingWritten(fi fs.FileInfo) bool {
+	age := time.Since(fi.ModTime())
+	return age >= 0 && age < r.quiet
+}
+
+// bytesBefore returns the bytes before offset, at most lookBack; fewer if the file
 // is too short.
 func bytesBefore(f io.ReaderAt, offset int64) ([]byte, error) {
 	buf := make([]byte, min(offset, lookBack))
@@ -214,105 +227,106 @@ func bytesBefore(f io.ReaderAt, offset int64) ([]byte, error) {
 	return buf[:n], err
 }
 
-// lines fills b with at most maxBytes, or one line, of what follows c, which is
+// lines fills b with the lines behind c, at most maxBytes or one line. c is
 // aligned; before are the bytes before it.
-func (r reader) lines(f io.ReaderAt, c Cursor, before []byte, maxBytes int, b *Batch) error {
-	c = c.behind(before)
-	b.start, b.base = c, c.Offset-int64(len(before))
+func (r reader) lines(file io.ReaderAt, cursor Cursor, before []byte, maxBytes int, batch *Batch) error {
+	cursor = cursor.behind(before)
+	batch.start, batch.base = cursor, cursor.Offset-int64(len(before))
 	if maxBytes == 0 {
-		b.Next = c
+		batch.Next = cursor
 		return nil
 	}
-	b.window = slices.Grow(before, maxBytes)
-	s := newScanner(f, c.Offset, r.maxLine)
-	end := c.Offset
-	for s.next() {
-		if end > c.Offset && s.to-c.Offset > int64(maxBytes) {
-			b.More = true
+	batch.window = slices.Grow(before, maxBytes)
+	whole := newScanner(file, cursor.Offset, r.maxLine)
+	end := cursor.Offset
+	for whole.next() {
+		if end > cursor.Offset && whole.to-cursor.Offset > int64(maxBytes) {
+			batch.More = true
 			break
 		}
-		if l := Parse(bytes.Clone(s.raw)); !l.Blank() {
-			l.From, l.To = s.from, s.to
-			b.Lines = append(b.Lines, l)
+		if line := Parse(bytes.Clone(whole.raw)); !line.Blank() {
+			line.From, line.To = whole.from, whole.to
+			batch.Lines = append(batch.Lines, line)
 		}
-		b.window = append(append(b.window, s.raw...), '\n')
-		end = s.to
-		if s.cut { // the window ends here: it does not hold what was cut off
-			b.More = true
+		batch.window = append(append(batch.window, whole.raw...), '\n')
+		end = whole.to
+		if whole.cut { // the window lacks the rest of this line, so it ends here
+			batch.More = true
 			break
 		}
 	}
-	if s.err != nil {
-		return s.err
+	if whole.err != nil {
+		return whole.err
 	}
-	tail := b.window
-	if end-b.base != int64(len(b.window)) {
+	tail := batch.window
+	if end-batch.base != int64(len(batch.window)) {
 		var err error
-		if tail, err = bytesBefore(f, end); err != nil {
+		if tail, err = bytesBefore(file, end); err != nil {
 			return err
 		}
 	}
-	b.Next = c.advance(b.Lines, end, tail)
+	batch.Next = cursor.advance(batch.Lines, end, tail)
 	return nil
 }
 
-// Tail returns the last n lines of the room at path that are not blank, how
-// many such lines it holds in all, and the cursor before the first of those
-// returned. A missing room has none.
+// Tail returns the last n lines of the room at path that are not blank, the total
+// number of such lines, and the cursor before the first line that it returns. A
+// missing room has no lines.
 //
-// It passes over the file once, and holds no more than the lines it returns and remembers.
-func Tail(path string, n int) (lines []Line, total int, c Cursor, err error) {
-	f, fi, err := open(path)
+// It reads the file once, and holds only the lines that it returns and remembers.
+func Tail(path string, count int) (lines []Line, total int, cursor Cursor, err error) {
+	file, fi, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, Cursor{}, nil
 	}
 	if err == nil {
-		defer f.Close()
-		c.Inode = inodeOf(fi)
-		lines, total, err = tail(f, n, &c)
+		defer file.Close()
+		cursor.Inode = inodeOf(fi)
+		lines, total, err = tail(file, count, &cursor)
 	}
 	if err != nil {
 		return nil, 0, Cursor{}, fmt.Errorf("read room %s: %w", path, err)
 	}
-	return lines, total, c, nil
+	return lines, total, cursor, nil
 }
 
-func tail(f *os.File, n int, c *Cursor) (lines []Line, total int, err error) {
-	// The last n lines, and before them those that the cursor remembers.
-	ring := make([]Line, n+remembered)
-	s := newScanner(f, 0, maxLine)
-	for s.next() {
-		if !blank(s.raw) {
+func tail(file *os.File, count int, cursor *Cursor) (lines []Line, total int, err error) {
+	// The last n lines, and before them the lines that the cursor remembers.
+	ring := make([]Line, count+remembered)
+	whole := newScanner(file, 0, maxLine)
+	for whole.next() {
+		if !blank(whole.raw) {
 			kept := &ring[total%len(ring)]
-			kept.Raw, kept.From, kept.To = append(kept.Raw[:0], s.raw...), s.from, s.to
+			kept.Raw, kept.From, kept.To = append(kept.Raw[:0], whole.raw...), whole.from, whole.to
 			total++
 		}
 	}
-	c.Offset = s.to
-	for i := max(0, total-len(ring)); i < total; i++ {
-		kept := ring[i%len(ring)]
-		if i < total-n {
-			c.Last = append(c.Last, Hash(kept.Raw))
+	cursor.Offset = whole.to
+	for at := max(0, total-len(ring)); at < total; at++ {
+		kept := ring[at%len(ring)]
+		if at < total-count {
+			cursor.Last = append(cursor.Last, Hash(kept.Raw))
 			continue
 		}
-		l := Parse(kept.Raw)
-		l.From, l.To = kept.From, kept.To
-		lines = append(lines, l)
-		c.Offset = lines[0].From
+		line := Parse(kept.Raw)
+		line.From, line.To = kept.From, kept.To
+		lines = append(lines, line)
+		cursor.Offset = lines[0].From
 	}
-	before, err := bytesBefore(f, c.Offset)
-	*c = c.behind(before)
-	return lines, total, errors.Join(err, s.err)
+	before, err := bytesBefore(file, cursor.Offset)
+	*cursor = cursor.behind(before)
+	return lines, total, errors.Join(err, whole.err)
 }
 
-// At returns the cursor that stands at offset in the room at path, without the
-// lines before it: what a writer knows of the place behind its own line.
+// At returns the cursor at offset in the room at path, without Last: a writer makes
+// it for the place behind its own line. The error wraps io.ErrUnexpectedEOF if the
+// file ends before offset.
 func At(path string, offset int64) (Cursor, error) {
-	f, fi, err := open(path)
+	file, fi, err := open(path)
 	var before []byte
 	if err == nil {
-		defer f.Close()
-		before, err = bytesBefore(f, offset)
+		defer file.Close()
+		before, err = bytesBefore(file, offset)
 	}
 	if err == nil && int64(len(before)) < min(offset, lookBack) {
 		err = io.ErrUnexpectedEOF

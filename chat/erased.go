@@ -11,51 +11,56 @@ import (
 	"lethe/internal/durable"
 )
 
-// erasedPath is the file beside a room that says of each place whose cursors an erasure has changed
-// what Cursor.Before was and is: OFFSET BEFORE NOW, a line each.
+// erasedPath returns the file beside a room that lists the places at which an erasure has changed
+// Cursor.Before: a line "OFFSET BEFORE NOW" for each.
 func erasedPath(path string) string { return strings.TrimSuffix(path, ext) + ".erased" }
 
-// maxErasedList bounds what is read of that file, in bytes.
+// maxErasedList is the largest such file that is read, in bytes.
 const maxErasedList = 64 << 20
 
-// Holds reports whether what c has passed of the room at path is still there, but for what was erased.
+// Holds reports whether the bytes before c in the room at path are unchanged, except for erased ones.
 func (c Cursor) Holds(path string) bool {
 	at, err := At(path, c.Offset)
-	return err == nil && (at.Before == c.Before || c.passed(path, at.Before))
-}
-
-// passed reports whether c stands in a room where it stood before bytes there were erased: now is
-// what Before would be today.
-func (c Cursor) passed(path, now string) bool {
-	data, err := durable.ReadWhole(erasedPath(path), maxErasedList)
-	if err != nil { // mostly, nothing was erased here
+	if err != nil {
 		return false
 	}
-	for line := range strings.Lines(string(data)) { // in order: what was erased twice comes twice
+	return at.Before == c.Before || c.passed(path, at.Before)
+}
+
+// passed reports whether erasures alone have changed the bytes before c; now is their digest today.
+func (c Cursor) passed(path, now string) bool {
+	data, err := durable.ReadWhole(erasedPath(path), maxErasedList)
+	if err != nil { // in most rooms nothing was erased
+		return false
+	}
+	for line := range strings.Lines(string(data)) { // in order: a place that changed twice is listed twice
 		var offset int64
 		var before, after string
 		_, err := fmt.Sscanf(line, "%d %s %s", &offset, &before, &after)
-		if err == nil && offset == c.Offset && before == c.Before {
+		if err != nil || offset != c.Offset {
+			continue
+		}
+		if before == c.Before {
 			c.Before = after
 		}
 	}
 	return c.Before == now
 }
 
-// maxErasable bounds a room in which something is erased, in bytes.
+// maxErasable is the largest room in which Erase works, in bytes.
 const maxErasable = 1 << 30
 
-// Erase writes pieces into the room at path, in order, each as long as what it takes the place of and of the same
-// lines. A reader loses nothing by it and hears nothing again: the places of cursors are noted first. Done again
-// after a crash it ends the same.
+// Erase overwrites pieces of the room at path, which are in order. Each piece has the length and the line ends of the
+// bytes that it replaces. Readers lose no line and hear no line again, since Erase first notes the places whose
+// Cursor.Before changes. After a crash it can be done again.
 func Erase(path string, pieces ...durable.Piece) error {
 	was, err := durable.ReadWhole(path, maxErasable)
 	if err != nil || len(pieces) == 0 {
 		return err
 	}
 	now := bytes.Clone(was)
-	for _, p := range pieces {
-		copy(now[min(p.At, int64(len(now))):], p.Data)
+	for _, piece := range pieces {
+		copy(now[min(piece.At, int64(len(now))):], piece.Data)
 	}
 	noted, err := os.ReadFile(erasedPath(path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

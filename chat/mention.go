@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// Everybody is the name by which a text mentions all who hear it.
+// Everybody is the name that mentions all readers of a text.
 const Everybody = "all"
 
-// Mentions reports whether a text mentions one of several names: whether @ and the name stand in it as a word, in upper
-// or lower case. Letters, digits and - _ . / @ are part of a word; those at its ends are not, but for letters and digits.
+// Mentions reports whether a text mentions one of several names: whether it has @ and the name as a word, in upper or
+// lower case. A word consists of letters, digits and - _ . / @, and begins and ends with a letter, a digit or @.
 func Mentions(text string, names ...string) bool {
-	parts := func(r rune) bool {
-		return !unicode.In(r, unicode.Letter, unicode.Number, unicode.Mark) && !strings.ContainsRune("-_./@", r)
+	parts := func(char rune) bool {
+		return !unicode.In(char, unicode.Letter, unicode.Number, unicode.Mark) && !strings.ContainsRune("-_./@", char)
 	}
 	for word := range strings.FieldsFuncSeq(text, parts) {
 		name, at := strings.CutPrefix(strings.Trim(word, "-_./"), "@")
@@ -24,11 +24,13 @@ func Mentions(text string, names ...string) bool {
 	return false
 }
 
-// Notify returns rooms, and behind them those of notices: all, or with a text those for people whom it mentions.
+// Notify returns rooms, and behind them rooms for notices: all of notices, or with a text the rooms for people whom it
+// mentions.
 func Notify(notices []string, text string, rooms ...string) []string {
 	for _, room := range notices {
 		person := strings.TrimPrefix(room, notifyPrefix)
-		if (text == "" || Mentions(text, person, Everybody)) && !slices.Contains(rooms, room) {
+		mentioned := text == "" || Mentions(text, person, Everybody)
+		if mentioned && !slices.Contains(rooms, room) {
 			rooms = append(rooms[:len(rooms):len(rooms)], room)
 		}
 	}

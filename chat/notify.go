@@ -9,19 +9,19 @@ import (
 // notifyPrefix begins the names of the rooms that hold notices for one person.
 const notifyPrefix = "notify-"
 
-// NotifyRoom is the room that holds the notices for a person, which may be no
-// valid room for some names.
+// NotifyRoom returns the room that holds the notices for a person. For some names it
+// is not a valid room.
 func NotifyRoom(person string) string { return notifyPrefix + strings.ToLower(person) }
 
-// ForNotices says whether a room holds notices for one person.
+// ForNotices reports whether a room holds notices for one person.
 func ForNotices(room string) bool { return strings.HasPrefix(room, notifyPrefix) }
 
 var noticeForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\(([a-z0-9][a-z0-9_-]{0,63})\) (.*)$`)
 })
 
-// Notice is the text of a line of room as a room for notices has it. Without a room, the
-// text stands there for itself and cannot be taken for a notice of another room.
+// Notice returns the text of a line of room for a room for notices. With room "", it
+// makes sure that the text does not look like a notice of a room.
 func Notice(room, text string) string {
 	if room != "" {
 		return "(" + room + ") " + text
@@ -32,11 +32,11 @@ func Notice(room, text string) string {
 	return text
 }
 
-// ParseNotice takes a line of a room for notices apart: the room that it is from, "" for
-// none, and the text there.
+// ParseNotice splits a line of a room for notices into the room that it comes from, or "",
+// and the text there.
 func ParseNotice(text string) (room, rest string) {
-	if m := noticeForm().FindStringSubmatch(text); m != nil {
-		return m[1], m[2]
+	if match := noticeForm().FindStringSubmatch(text); match != nil {
+		return match[1], match[2]
 	}
 	return "", text
 }

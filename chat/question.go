@@ -4,24 +4,27 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
 )
 
-// Question is what the line of an identity asks of people. docs/rooms.md has the form of the
-// line. A tag is a claim, so anybody can write such a line: the identity that asked takes an
-// answer only to what it has recorded as open.
+// Question is a question of an identity to people, in a line of a room. docs/rooms.md has the
+// form of the line. A tag is a claim, so anybody can write such a line: the identity accepts
+// answers only to questions that it has recorded as open.
 type Question struct {
-	ID      string    `json:"id"`                // "q" and 6 hex digits: the beginning of the hash of the question's blob
-	Text    string    `json:"text"`              // may hold newlines
-	Options []string  `json:"options,omitempty"` // of one line each, at most MaxOptions; none, or a last one with "…": any text
-	For     []string  `json:"for,omitempty"`     // who may answer; none: everybody in people of config.toml
-	Until   time.Time `json:"until,omitzero"`    // zero: no deadline
+	ID   string `json:"id"`   // "q" and 6 hex digits: the beginning of the hash of the question's blob
+	Text string `json:"text"` // may hold newlines
+	// Options are at most MaxOptions, of one line each. Without options, or if the last ends in "…", people may answer
+	// any text.
+	Options []string  `json:"options,omitempty"`
+	For     []string  `json:"for,omitempty"`  // users who may answer; empty: everybody in people of config.toml
+	Until   time.Time `json:"until,omitzero"` // zero: no deadline
 }
 
-// MaxOptions is how many options a question has at most.
+// MaxOptions is the most options of a question.
 const MaxOptions = 8
 
 var (
@@ -38,11 +41,11 @@ var (
 	}) // begins a line that is no text
 )
 
-// ValidQuestionID says whether id has the form of a question's id.
+// ValidQuestionID reports whether id has the form of a question's id.
 func ValidQuestionID(id string) bool { return questionID().MatchString(id) }
 
-// String returns the text of the question's line. Parsing it gives the question back, but for
-// white space at the ends and before a line of the text that looks like an option.
+// String returns the text of the question's line. ParseQuestion gives the question back, except
+// for white space at the ends and before a line of the text that looks like an option.
 func (q Question) String() string {
 	lines := strings.Split(newlineOnly.Replace(strings.TrimSpace(q.Text)), "\n")
 	for i, line := range lines {
@@ -62,39 +65,42 @@ func (q Question) String() string {
 	return "? " + q.ID + ": " + strings.Join(lines, "\n")
 }
 
-// newlineOnly reads each end of a line as one newline.
+// newlineOnly makes each line end one newline.
 var newlineOnly = strings.NewReplacer("\r\n", "\n", "\r", "\n", lineSep, "\n")
 
-// ParseQuestion reads the text of a line as a question. It is false where the text has another form.
+// ParseQuestion reads the text of a line as a question. It returns false if the text has another form.
 func ParseQuestion(text string) (Question, bool) {
-	m := questionForm().FindStringSubmatch(text)
-	if m == nil {
+	match := questionForm().FindStringSubmatch(text)
+	if match == nil {
 		return Question{}, false
 	}
-	q := Question{ID: m[1], Text: strings.TrimSpace(m[2])}
-	if m[4] != "" {
-		q.For = strings.Fields(m[4])
+	question := Question{ID: match[1], Text: strings.TrimSpace(match[2])}
+	if match[4] != "" {
+		question.For = strings.Fields(match[4])
 	}
-	_, further, _ := strings.Cut(m[2], "\n")
-	ok := q.Text != "" && !questionTail().MatchString(further)
-	for i, line := range strings.Split(m[3], "\n")[1:] {
+	_, further, _ := strings.Cut(match[2], "\n")
+	ok := question.Text != "" && !questionTail().MatchString(further)
+	for at, line := range strings.Split(match[3], "\n")[1:] {
 		option := line[len("1) "):]
-		ok = ok && int(line[0]-'1') == i && option == fields(option) && option != ""
-		q.Options = append(q.Options, option)
+		inOrder := int(line[0]-'1') == at
+		clean := option != "" && option == fields(option)
+		ok = ok && inOrder
+		ok = ok && clean
+		question.Options = append(question.Options, option)
 	}
-	if m[5] != "" {
-		at, err := time.Parse(time.RFC3339, m[5])
+	if match[5] != "" {
+		at, err := time.Parse(time.RFC3339, match[5])
 		ok = ok && err == nil
-		q.Until = at.UTC()
+		question.Until = at.UTC()
 	}
 	if !ok {
 		return Question{}, false
 	}
-	return q, true
+	return question, true
 }
 
-// NoQuestion returns the text so that its line is no question: where it has a question's beginning,
-// a space stands before it.
+// NoQuestion returns the text for a line that is not a question: with a space before it if it begins like
+// a question.
 func NoQuestion(text string) string {
 	if questionBegin().MatchString(text) {
 		return " " + text
@@ -102,10 +108,10 @@ func NoQuestion(text string) string {
 	return text
 }
 
-// Answer reads a message as the answer to the question: its id and then an option, the option's number or, where the
-// options allow it, any text. choice is the option as the question has it, if it is one. Where "no" is an option,
-// "No, wait: keep it" is that. cited says that the message begins with the id; without it, only somebody who knows
-// that no other question is open can say that this one is meant. A message that cites another id is no answer.
+// Answer reads a message as an answer to the question: the id and then an option, its number or, if the options allow
+// it, any text. choice is the option in the question's spelling, or "" for any other text. If "no" is an option, "No,
+// wait: keep it" chooses it. cited reports whether the message begins with the id; without the id, the caller has to
+// know that the writer meant this question. ok is false for a message that cites another id, or is not an answer.
 func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	id, text := Cited(text)
 	if cited = id != ""; cited && id != q.ID {
@@ -115,26 +121,33 @@ func (q Question) Answer(text string) (choice string, cited, ok bool) {
 	if refusal().MatchString(said) {
 		word = "no"
 	}
-	for _, said := range []string{said, strings.TrimRight(said, ".!)"), word} { // a person's "Yes." and "1)"
+	for _, said := range []string{said, strings.TrimRight(said, ".!)"), word} { // people write "Yes." and "1)"
 		for _, option := range q.Options {
 			if strings.EqualFold(said, fields(option)) {
 				return option, cited, true
 			}
 		}
-		if len(said) == 1 && '1' <= said[0] && int(said[0]-'0') <= len(q.Options) {
-			return q.Options[said[0]-'1'], cited, true
+		if number, err := strconv.Atoi(said); err == nil && len(said) == 1 {
+			if 1 <= number && number <= len(q.Options) {
+				return q.Options[number-1], cited, true
+			}
 		}
 	}
-	n := len(q.Options)
-	return "", cited, text != "" && (n == 0 || strings.HasSuffix(q.Options[n-1], "…"))
+	return "", cited, text != "" && q.takesAnyText()
 }
 
-// Cited parts the id of a question that a message begins with, if it does, from the answer in words.
+// takesAnyText reports whether people may answer with other words than the options.
+func (q Question) takesAnyText() bool {
+	last := len(q.Options) - 1
+	return last < 0 || strings.HasSuffix(q.Options[last], "…")
+}
+
+// Cited splits a message into the id of a question at its beginning, or "", and the answer in words.
 func Cited(text string) (id, words string) {
 	text = strings.TrimSpace(text)
 	first, rest := text, ""
-	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
-		first, rest = text[:i], strings.TrimSpace(text[i:])
+	if space := strings.IndexFunc(text, unicode.IsSpace); space >= 0 {
+		first, rest = text[:space], strings.TrimSpace(text[space:])
 	}
 	if id = strings.ToLower(strings.TrimRight(first, ":,.")); ValidQuestionID(id) {
 		return id, rest
@@ -142,7 +155,7 @@ func Cited(text string) (id, words string) {
 	return "", text
 }
 
-// Answerers are the users who may answer; people are those of config.toml.
+// Answerers returns the users who may answer. people are the users in config.toml.
 func (q Question) Answerers(people []string) []string {
 	if len(q.For) > 0 {
 		return q.For
@@ -150,12 +163,17 @@ func (q Question) Answerers(people []string) []string {
 	return people
 }
 
-// MayAnswer says whether a user of this name may answer. A name in people has power, and Bob is not bob; those that a
-// question names were written by a model, and their case does not count.
+// MayAnswer reports whether a user of this name may answer. It compares names in For without regard to case, since a
+// model wrote them. Names in people have power, so Bob there is not bob.
 func (q Question) MayAnswer(name string, people []string) bool {
-	named := slices.ContainsFunc(q.For, func(p string) bool { return strings.EqualFold(p, name) })
-	return name != Unknown && (named || len(q.For) == 0 && slices.Contains(people, name))
+	if name == Unknown {
+		return false
+	}
+	if len(q.For) == 0 {
+		return slices.Contains(people, name)
+	}
+	return slices.ContainsFunc(q.For, func(named string) bool { return strings.EqualFold(named, name) })
 }
 
-// fields writes runs of white space as one space.
+// fields makes each run of white space one space.
 func fields(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -12,9 +12,9 @@ import (
 	"lethe/internal/durable"
 )
 
-// Subscribe links room into subsDir, durably, and makes the room if it is
-// missing. Directories are made as needed. A link that leads elsewhere is
-// replaced; anything else under its name is an error.
+// Subscribe links room into subsDir, durably. It makes the room and directories
+// if they are missing. It replaces a link that leads elsewhere, and returns an
+// error if the name belongs to something else than a link.
 func Subscribe(subsDir, chatsDir, room string) (err error) {
 	defer func() {
 		if err != nil {
@@ -51,7 +51,7 @@ func Subscribe(subsDir, chatsDir, room string) (err error) {
 	return durable.Symlink(target, link)
 }
 
-// unlink removes a link, if it is there.
+// unlink removes a link, if it exists.
 func unlink(path string) error {
 	fi, err := os.Lstat(path)
 	switch {
@@ -76,22 +76,22 @@ func makeReal(dir string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// touch makes an empty room, or leaves the one that is there: writing a whole
-// file here could replace lines that somebody appends at this moment.
+// touch makes an empty room if it is missing. It never replaces a file, since
+// somebody could append a line at this moment.
 func touch(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	f, _, err := durable.OpenRegular(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, _, err := durable.OpenRegular(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return durable.SyncOpen(f)
+	defer file.Close()
+	return durable.SyncOpen(file)
 }
 
-// Unsubscribe removes the link of room from subsDir, durably. A link that is
-// not there is not an error.
+// Unsubscribe removes the link of room from subsDir, durably. It returns nil if
+// there is no such link.
 func Unsubscribe(subsDir, room string) error {
 	if !ValidRoom(room) {
 		return fmt.Errorf("unsubscribe from room %q: not a room name", room)
@@ -102,16 +102,16 @@ func Unsubscribe(subsDir, room string) error {
 	return nil
 }
 
-// Rooms lists the rooms that are linked in subsDir, sorted. A link names its
-// room by its own name, and counts also while the room's file is missing;
-// other files do not. A missing directory holds none.
+// Rooms lists the rooms that are linked in subsDir, sorted. The name of a link is
+// the name of its room; it counts also while the room's file is missing. Rooms
+// ignores other files. It returns nil if the directory is missing.
 func Rooms(subsDir string) ([]string, error) {
 	rooms, _, err := Links(subsDir)
 	return rooms, err
 }
 
-// Links is Rooms, and others lists the rooms under whose names something other than a link is in
-// subsDir, sorted: an editor that saves puts a file in a link's place. They are not heard.
+// Links is Rooms, and also lists others: rooms whose links something else has replaced, sorted. An
+// editor that saves may put a file in a link's place. Nobody hears these rooms.
 func Links(subsDir string) (rooms, others []string, err error) {
 	entries, err := os.ReadDir(subsDir) // sorted by file name
 	if errors.Is(err, fs.ErrNotExist) {
@@ -120,11 +120,11 @@ func Links(subsDir string) (rooms, others []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("list rooms: %w", err)
 	}
-	for _, e := range entries {
-		room, ok := strings.CutSuffix(e.Name(), ext)
+	for _, entry := range entries {
+		room, ok := strings.CutSuffix(entry.Name(), ext)
 		switch {
 		case !ok || !ValidRoom(room):
-		case e.Type()&fs.ModeSymlink != 0:
+		case entry.Type()&fs.ModeSymlink != 0:
 			rooms = append(rooms, room)
 		default:
 			others = append(others, room)

@@ -18,37 +18,38 @@ import (
 	"lethe/internal/durable"
 )
 
-// DefaultPoll is how often a Watcher looks where events do not tell.
+// DefaultPoll is the interval at which a Watcher polls if events may be missing.
 const DefaultPoll = 2 * time.Second
 
 // Watcher tells subscribers that something in a directory changed. A process
 // needs one, for all its rooms and identities.
 //
-// It watches directories: a watch on a file ends when an editor replaces the
-// file. Where the system's events do not tell of each change it looks at the subscribed files every few
-// seconds (names, sizes, times, nothing is read): on file systems not known to give them, as networks' are (see told),
-// where the system refuses a watch, while a directory is missing, and for links that leave the watched directories.
+// It watches directories, since a watch on a file ends when an editor replaces the
+// file. It polls the names, sizes and times of subscribed files if events may not
+// tell of each change: on file systems that are not known to send events, such as
+// networks' (see told), if the system refuses a watch, while a directory is
+// missing, and for links that leave the watched directories.
 type Watcher struct {
 	poll   time.Duration
-	anyway time.Duration // how often everybody looks, whatever was told: an event that is lost makes nobody deaf for good
+	anyway time.Duration // the interval at which it signals all subscribers, so that a lost event makes nobody deaf
 	log    *slog.Logger
 	open   func() (*fsnotify.Watcher, error)
-	ahead  func() time.Duration // how much more than time that passed the clock has gone on; it jumps when the clock is put
-	wake   chan struct{}        // has one when a directory is doubted
+	ahead  func() time.Duration // the wall clock's lead over the time that passed; it jumps when the clock is set
+	wake   chan struct{}        // holds a signal while a doubted directory waits for Run
 
 	// addMu serialises changes of watches and looks, and guards notify and warned. It
-	// is taken before mu. Whoever receives events must not wait for it: fsnotify
-	// can hold its own lock while it waits for the receiver of an error.
+	// is taken before mu. The receiver of events must not wait for it: fsnotify can
+	// hold its own lock while it waits for the receiver of an error.
 	addMu  sync.Mutex
-	notify *fsnotify.Watcher // nil: Run is not running, or polls alone
+	notify *fsnotify.Watcher // nil if Run is not running, or only polls
 	warned map[string]bool   // directories whose failing watch was reported
 
 	mu   sync.Mutex
-	dirs map[string]*watched // only those with a subscriber
+	dirs map[string]*watched // each has a subscriber
 }
 
 // Scope is a part of the file tree: the entries of Dir with these Names, or all
-// its entries when there are none. Dir need not exist yet.
+// its entries without Names. Dir need not exist yet.
 type Scope struct {
 	Dir   string
 	Names []string
@@ -57,8 +58,8 @@ type Scope struct {
 // watched is one directory. The Watcher's mu guards it.
 type watched struct {
 	subs    []subscription
-	doubted bool                   // events may not tell of all that changes in it: it is looked at
-	seen    map[string]fs.FileInfo // its entries that subscribers want, as last seen, while it is doubted
+	doubted bool                   // events may not tell of each change, so Run polls the directory
+	seen    map[string]fs.FileInfo // while doubted: the last look at the entries that subscribers want
 }
 
 func (d *watched) wants(name string) bool {
@@ -66,12 +67,16 @@ func (d *watched) wants(name string) bool {
 }
 
 type subscription struct {
-	changed chan struct{} // capacity 1: a signal that is not taken yet stands for all later ones
-	names   []string      // none: all
+	changed chan struct{} // capacity 1: a signal that waits there stands for all later ones
+	names   []string      // empty: all
 }
 
+// wants reports whether a change of the entry name, or with "" of any entry, is for this subscription.
 func (s subscription) wants(name string) bool {
-	return name == "" || len(s.names) == 0 || slices.Contains(s.names, name)
+	if name == "" || len(s.names) == 0 {
+		return true
+	}
+	return slices.Contains(s.names, name)
 }
 
 func raise(signal chan struct{}) {
@@ -81,8 +86,8 @@ func raise(signal chan struct{}) {
 	}
 }
 
-// NewWatcher returns a watcher that looks every poll (0: DefaultPoll) where it must, and
-// everywhere at each 30th. It starts nothing: see Run. log may be nil.
+// NewWatcher returns a watcher that polls at this interval (0: DefaultPoll), and signals all
+// subscribers at each 30th. It starts nothing: see Run. log may be nil.
 func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 	if poll <= 0 {
 		poll = DefaultPoll
@@ -102,28 +107,29 @@ func NewWatcher(poll time.Duration, log *slog.Logger) *Watcher {
 }
 
 // Subscribe returns a channel that gets a value when something in one of the
-// scopes may have changed. It has one already: who subscribes reads once.
-// It gets one, too, when the machine has slept or its clock was put.
+// scopes may have changed. It holds one at first, so that the subscriber reads
+// once. It also gets one when the machine has slept or its clock was set.
 // Values coalesce, so each means "look at everything"; a look that starts after
-// receiving one sees the change it stands for. The subscriber may be as slow as
-// it likes. A change may be told twice, by its event and by the poll.
+// receiving one sees the change. The subscriber may be slow. It may get two values
+// for one change, from the event and from the poll.
 //
 // The scopes of a subscription do not change: to hear other rooms, subscribe
-// again and cancel the old one. After cancel no value is sent but one on its way; the
-// channel is not closed. Subscribe and cancel may be called at any time, Run or not.
+// again and cancel the old one. After cancel the channel gets at most one more
+// value; it is never closed. Subscribe and cancel may be called at any time, also
+// without Run.
 func (w *Watcher) Subscribe(scopes ...Scope) (changed <-chan struct{}, cancel func()) {
 	signal := make(chan struct{}, 1)
 	var dirs []string
-	for _, sc := range scopes {
-		dir := realDir(sc.Dir)
+	for _, scope := range scopes {
+		dir := realDir(scope.Dir)
 		dirs = append(dirs, dir)
 		w.mu.Lock()
-		d := w.dirs[dir]
-		if d == nil {
-			d = &watched{}
-			w.dirs[dir] = d
+		dirWatch := w.dirs[dir]
+		if dirWatch == nil {
+			dirWatch = &watched{}
+			w.dirs[dir] = dirWatch
 		}
-		d.subs = append(d.subs, subscription{signal, sc.Names})
+		dirWatch.subs = append(dirWatch.subs, subscription{signal, scope.Names})
 		w.mu.Unlock()
 		w.check(dir, raise)
 	}
@@ -150,12 +156,12 @@ func (w *Watcher) drop(signal chan struct{}, dirs []string) {
 	w.mu.Lock()
 	var last []string
 	for _, dir := range dirs {
-		d := w.dirs[dir]
-		if d == nil { // an earlier scope, or call of cancel, has dropped it
+		dirWatch := w.dirs[dir]
+		if dirWatch == nil { // an earlier scope or call of cancel has dropped it
 			continue
 		}
-		d.subs = slices.DeleteFunc(d.subs, func(s subscription) bool { return s.changed == signal })
-		if len(d.subs) == 0 {
+		dirWatch.subs = slices.DeleteFunc(dirWatch.subs, func(s subscription) bool { return s.changed == signal })
+		if len(dirWatch.subs) == 0 {
 			delete(w.dirs, dir)
 			last = append(last, dir)
 		}
@@ -163,13 +169,13 @@ func (w *Watcher) drop(signal chan struct{}, dirs []string) {
 	w.mu.Unlock()
 	for _, dir := range last {
 		if w.notify != nil {
-			_ = w.notify.Remove(dir) // it may have gone by itself
+			_ = w.notify.Remove(dir) // a deleted directory has lost its watch
 		}
 	}
 }
 
-// Run watches until ctx is done, and then returns nil. Where the system gives
-// no events it says so once in the log and polls.
+// Run watches until ctx is done, and then returns nil. If the system gives no
+// events, it logs that once and polls.
 func (w *Watcher) Run(ctx context.Context) error {
 	notify, err := w.open()
 	if err != nil {
@@ -187,12 +193,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}()
 		w.use(notify)
 	}
-	w.doubtAll() // for what happened before the watches
+	w.doubtAll() // for changes before the watches
 	stop := clockPut(func() { raise(w.wake) })
 	if stop != nil {
 		defer stop()
 	}
-	anyway := time.NewTicker(w.anyway) // whatever comes between: what one is told says nothing of what was lost
+	anyway := time.NewTicker(w.anyway) // not reset by events: one that arrives tells nothing about lost ones
 	defer anyway.Stop()
 	for ahead := w.ahead(); ; {
 		var tick <-chan time.Time
@@ -209,7 +215,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		if now := w.ahead(); (now - ahead).Abs() > time.Second {
 			ahead = now
-			w.doubtAll() // the machine has slept, or its clock was put: who waits for a time counts anew
+			w.doubtAll() // the machine slept or its clock was set: subscribers that wait for a time look again
 		}
 	}
 }
@@ -220,8 +226,8 @@ func (w *Watcher) use(notify *fsnotify.Watcher) {
 	w.notify = notify
 }
 
-// receive turns events into signals until a channel closes, as both do at the end. It
-// takes no lock but mu.
+// receive turns events into signals until a channel closes, as both do at the end. The
+// only lock that it takes is mu.
 func (w *Watcher) receive(notify *fsnotify.Watcher) {
 	for {
 		select {
@@ -248,27 +254,27 @@ func (w *Watcher) event(ev fsnotify.Event) {
 	dir, name := filepath.Split(ev.Name)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if d := w.dirs[ev.Name]; d != nil { // of the watched directory itself: it was removed, moved or made
-		d.signal("", raise)
-		w.doubt(d)
+	if dirWatch := w.dirs[ev.Name]; dirWatch != nil { // the watched directory itself was removed, moved or made
+		dirWatch.signal("", raise)
+		w.doubt(dirWatch)
 	}
-	if d := w.dirs[filepath.Clean(dir)]; d != nil {
-		if ev.Has(fsnotify.Create) && d.wants(name) {
+	if dirWatch := w.dirs[filepath.Clean(dir)]; dirWatch != nil {
+		if ev.Has(fsnotify.Create) && dirWatch.wants(name) {
 			if _, err := os.Readlink(ev.Name); err == nil { // a link
-				w.doubt(d)
+				w.doubt(dirWatch)
 			}
 		}
-		d.signal(name, raise)
+		dirWatch.signal(name, raise)
 	}
 }
 
-// doubt has Run look at a directory soon.
+// doubt makes Run look at a directory soon.
 func (w *Watcher) doubt(d *watched) {
 	d.doubted = true
 	raise(w.wake)
 }
 
-// doubtAll has Run signal everybody soon, once all is watched that can be.
+// doubtAll makes Run signal all subscribers soon, after it has watched all directories that can be watched.
 func (w *Watcher) doubtAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -278,7 +284,7 @@ func (w *Watcher) doubtAll() {
 	}
 }
 
-// signal tells those who want the entry, or all where it is "".
+// signal calls tell for the subscribers that want the entry, or for all with "".
 func (d *watched) signal(name string, tell func(chan struct{})) {
 	for _, s := range d.subs {
 		if s.wants(name) {
@@ -287,13 +293,13 @@ func (d *watched) signal(name string, tell func(chan struct{})) {
 	}
 }
 
-// checkDoubted looks at all that events may not tell of, and reports whether some of it stays so.
+// checkDoubted looks at all doubted directories, and reports whether one of them stays doubted.
 func (w *Watcher) checkDoubted() (still bool) {
 	w.mu.Lock()
 	dirs := maps.Clone(w.dirs)
 	maps.DeleteFunc(dirs, func(_ string, d *watched) bool { return !d.doubted })
 	w.mu.Unlock()
-	changed := map[chan struct{}]bool{} // who has several directories is woken once
+	changed := map[chan struct{}]bool{} // wakes a subscriber of several directories once
 	for dir := range dirs {
 		still = w.check(dir, func(s chan struct{}) { changed[s] = true }) || still
 	}
@@ -303,63 +309,73 @@ func (w *Watcher) checkDoubted() (still bool) {
 	return still
 }
 
-// check sees to it that dir is watched, if it exists. Where events may not tell of all, which it reports, and where
-// they may not have, it has those told who want an entry that is not what it was at the last check, or all when that
-// is not known.
+// check watches dir, if it exists, and reports whether events may not tell of each change in it. If that is or was so,
+// check compares the entries with the last look and calls tell for the subscribers that want a changed one. Without a
+// last look it calls tell for all.
 func (w *Watcher) check(dir string, tell func(chan struct{})) (doubted bool) {
 	w.addMu.Lock()
 	defer w.addMu.Unlock()
 	w.mu.Lock()
-	d := w.dirs[dir]
-	if d == nil { // nobody subscribes to it any more
+	dirWatch := w.dirs[dir]
+	if dirWatch == nil { // its last subscriber has cancelled
 		w.mu.Unlock()
 		return false
 	}
-	was := watched{slices.Clone(d.subs), d.doubted, d.seen}
-	d.doubted = false // an event from here on doubts it anew
+	was := watched{slices.Clone(dirWatch.subs), dirWatch.doubted, dirWatch.seen}
+	dirWatch.doubted = false // a later event sets it again
 	w.mu.Unlock()
 	doubted = !w.watch(dir)
 	entries, _ := os.ReadDir(dir) // a missing directory has no entries
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return !was.wants(e.Name()) })
-	for _, e := range entries {
-		doubted = doubted || e.Type()&fs.ModeSymlink != 0 && w.leadsOut(was.subs, filepath.Join(dir, e.Name()))
+	entries = slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return !was.wants(entry.Name()) })
+	if !doubted {
+		doubted = slices.ContainsFunc(entries, func(entry fs.DirEntry) bool {
+			isLink := entry.Type()&fs.ModeSymlink != 0
+			return isLink && w.leadsOut(was.subs, filepath.Join(dir, entry.Name()))
+		})
 	}
-	if !doubted && was.seen == nil { // events tell of all
+	if !doubted && was.seen == nil { // events tell of each change
 		entries = nil
 	}
+	now := lookAt(dir, entries)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if was.doubted && was.seen == nil {
+		dirWatch.signal("", tell)
+	}
+	for name, fi := range now {
+		if !durable.Unchanged(was.seen[name], fi) {
+			dirWatch.signal(name, tell)
+		}
+		delete(was.seen, name)
+	}
+	for name := range was.seen { // these entries are gone
+		dirWatch.signal(name, tell)
+	}
+	dirWatch.seen = now
+	if dirWatch.doubted || !doubted { // after an event meanwhile, the next check tells all subscribers
+		dirWatch.seen = nil
+	}
+	dirWatch.doubted = dirWatch.doubted || doubted
+	return dirWatch.doubted
+}
+
+// lookAt returns the present state of entries of dir by name. It follows links that lead to a file.
+func lookAt(dir string, entries []fs.DirEntry) map[string]fs.FileInfo {
 	now := map[string]fs.FileInfo{}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
 		fi, err := os.Stat(path)
 		if err != nil {
 			fi, err = os.Lstat(path)
 		}
 		if err == nil {
-			now[e.Name()] = fi
+			now[entry.Name()] = fi
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if was.doubted && was.seen == nil {
-		d.signal("", tell)
-	}
-	for name, fi := range now {
-		if !durable.Unchanged(was.seen[name], fi) {
-			d.signal(name, tell)
-		}
-		delete(was.seen, name)
-	}
-	for name := range was.seen { // it has gone
-		d.signal(name, tell)
-	}
-	if d.seen = now; d.doubted || !doubted { // an event meanwhile: all are told at the next check
-		d.seen = nil
-	}
-	d.doubted = d.doubted || doubted
-	return d.doubted
+	return now
 }
 
-// leadsOut reports whether one of those who want a link is not told of what changes where it leads.
+// leadsOut reports whether a subscriber wants a link and does not watch the file that the link leads to.
 func (w *Watcher) leadsOut(subs []subscription, link string) bool {
 	target, _ := os.Readlink(link) // "" leads to a directory
 	if !filepath.IsAbs(target) {
@@ -368,22 +384,30 @@ func (w *Watcher) leadsOut(subs []subscription, link string) bool {
 	dir, name := realDir(filepath.Dir(target)), filepath.Base(target)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(subs, func(s subscription) bool {
-		told := func(t subscription) bool { return t.changed == s.changed && t.wants(name) }
-		return s.wants(filepath.Base(link)) && (w.dirs[dir] == nil || !slices.ContainsFunc(w.dirs[dir].subs, told))
+	return slices.ContainsFunc(subs, func(sub subscription) bool {
+		if !sub.wants(filepath.Base(link)) {
+			return false
+		}
+		watches := func(other subscription) bool { return other.changed == sub.changed && other.wants(name) }
+		target := w.dirs[dir]
+		return target == nil || !slices.ContainsFunc(target.subs, watches)
 	})
 }
 
-// watch puts a watch on the directory that is under this name now. One that has it keeps it. It reports whether
-// events tell of all that changes there.
+// watch puts a watch on the directory that now has this name, unless it has one. It reports whether events tell of each
+// change in the directory.
 func (w *Watcher) watch(dir string) bool {
 	if w.notify == nil {
 		return false
 	}
 	err := w.notify.Add(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !w.warned[dir] { // the poll tries again
+	if err == nil {
+		return told(dir)
+	}
+	missing := errors.Is(err, fs.ErrNotExist) // the poll tries again
+	if !missing && !w.warned[dir] {
 		w.warned[dir] = true
 		w.log.Warn("no file events for a directory, polling it", "dir", dir, "every", w.poll, "err", err)
 	}
-	return err == nil && told(dir)
+	return false
 }

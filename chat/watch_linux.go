@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// told reports whether the kernel tells of each change in dir: it does where nobody changes files but through it. Of
-// file systems that are not listed, such as those of networks, FUSE and virtual machines, that is not known.
+// told reports whether the kernel surely tells of each change in dir. It does on file systems that only this kernel
+// changes. On others, such as those of networks, FUSE and virtual machines, it may not.
 func told(dir string) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil {
@@ -24,8 +24,8 @@ func told(dir string) bool {
 	return false
 }
 
-// clockPut calls tell when the machine has slept or its clock was put, until stop is called; nil where nothing tells
-// of that.
+// clockPut calls tell when the machine has slept or its clock was set, until stop is called. It returns nil if the
+// system does not tell.
 func clockPut(tell func()) (stop func()) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -43,7 +43,10 @@ func clockPut(tell func()) (stop func()) {
 	go func() { // ends with stop
 		defer close(done)
 		for {
-			if _, err := timer.Read(make([]byte, 8)); !errors.Is(err, unix.ECANCELED) || arm() != nil {
+			if _, err := timer.Read(make([]byte, 8)); !errors.Is(err, unix.ECANCELED) {
+				return
+			}
+			if arm() != nil {
 				return
 			}
 			tell()

@@ -2,7 +2,7 @@
 
 package chat
 
-// told reports whether events tell of each change in dir, which is not relied on here.
+// told returns false: here, nobody relies on events to tell of each change.
 func told(string) bool { return false }
 
 func clockPut(func()) (stop func()) { return nil }
