@@ -7,9 +7,9 @@
 //	own.Hold(n, worst, day)                            // then so much is put aside
 //	err = ledger.Put(own)                             // durable before the call
 //
-// A call's hold is durable before the call, and what it has cost is in LIFE before the
-// hold is released. So the sum of both is never less than what was spent, whatever is
-// killed when, and Check keeps that sum within each limit.
+// A hold is durable before its call begins, and the cost of the call is in LIFE before the
+// hold is released. So a kill at any moment leaves the sum of both at least as large as the
+// money spent, and Check keeps that sum within each limit.
 //
 // Everything here but the Ledger and the Wallet is pure. Amounts are whole millionths of a dollar,
 // as LIFE writes them, so that sums are exact.
@@ -29,13 +29,13 @@ import (
 // USD is an amount of money in millionths of a dollar.
 type USD int64
 
-// Of is the amount that LIFE writes as so many dollars.
+// Of returns the amount that LIFE writes as so many dollars.
 func Of(dollars float64) USD { return USD(math.Round(dollars * 1e6)) }
 
-// Ceil is the smallest amount that is no less than so many dollars, but for what floating point adds.
+// Ceil rounds dollars up to an amount. It ignores the error of floating point.
 func Ceil(dollars float64) USD { return USD(math.Ceil(dollars*1e6 - 1e-6 - dollars*1e-9)) }
 
-// Dollars is the amount as LIFE writes it.
+// Dollars returns the amount as LIFE writes it.
 func (u USD) Dollars() float64 { return float64(u) / 1e6 }
 
 // String renders the amount for people: 2.00, or 0.0312 where cents say too little.
@@ -58,14 +58,14 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Sums are amounts for each span of time that a limit is set for.
+// Sums are amounts by the spans of time for which there are limits.
 type Sums struct {
 	Day   USD `json:"day,omitzero"`   // the local day
 	Month USD `json:"month,omitzero"` // the month of that day
 	Life  USD `json:"life,omitzero"`
 }
 
-// Plus adds amounts to amounts.
+// Plus returns the sum for each span of time.
 func (s Sums) Plus(t Sums) Sums { return Sums{s.Day + t.Day, s.Month + t.Month, s.Life + t.Life} }
 
 func (s *Sums) at(span string) *USD {
@@ -89,35 +89,35 @@ const (
 // Spoken is how people call the spans of time.
 var Spoken = map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}
 
-// Limits are what may be spent; 0 is no limit.
+// Limits bound what identities spend; 0 means no limit.
 type Limits struct {
 	Sums              // of each identity with all its descendants
-	Spawn         USD // Life of an identity that has a parent, at most
+	Spawn         USD // the whole life of an identity that has a parent
 	HomeDay       USD // the day of all identities together
 	AllowUnpriced bool
 }
 
 // Any reports whether there is a limit at all.
-func (l Limits) Any() bool { return l.Sums != Sums{} || l.Spawn > 0 || l.HomeDay > 0 }
+func (l Limits) Any() bool { return l != Limits{AllowUnpriced: l.AllowUnpriced} }
 
-// Book is what all identities of a home have spent.
+// Book holds the accounts of a home as they stand on a day.
 type Book struct {
 	Limits
-	Day      string // that counts as today
+	Day      string // it counts as today
 	Accounts []Account
 }
 
-// Line is one limit, and how much of it is gone.
+// Line is the money that counts for one limit.
 type Line struct {
 	Of    string `json:"of"`                 // Day, Month, Life or HomeDay
-	Who   string `json:"who,omitempty"`      // whose limit it is; none of HomeDay
-	Limit USD    `json:"limit_usd,omitzero"` // 0 is none
+	Who   string `json:"who,omitempty"`      // the name of the identity that the limit binds; "" for HomeDay
+	Limit USD    `json:"limit_usd,omitzero"` // 0: no limit
 	Spent USD    `json:"spent_usd"`
-	Held  USD    `json:"held_usd"` // by calls that are under way
-	Day   string `json:"-"`        // that counts as today
+	Held  USD    `json:"held_usd"` // by calls under way
+	Day   string `json:"-"`        // it counts as today
 }
 
-// Left says how much is spent, and how much is left of the limit.
+// Left tells people how much is spent and how much is left.
 func (l Line) Left() string {
 	text := fmt.Sprintf("%s %s USD", Spoken[l.Of], l.Spent)
 	if l.Limit > 0 {
@@ -129,8 +129,8 @@ func (l Line) Left() string {
 	return text
 }
 
-// Lines returns the limits that a call of an identity has to keep: its own, those of
-// its ancestors, and that of the home.
+// Lines returns the limits that a call of an identity has to keep: its own, its
+// ancestors' and the home's.
 func (b Book) Lines(self string) (lines []Line) {
 	for who := self; who != ""; {
 		i := slices.IndexFunc(b.Accounts, func(a Account) bool { return a.Self == who })
@@ -150,10 +150,10 @@ func (b Book) Lines(self string) (lines []Line) {
 	return lines
 }
 
-// Home is what all identities together have spent on the day.
+// Home returns the day of all identities together.
 func (b Book) Home() Line { return b.line(HomeDay, "", b.HomeDay, b.Accounts) }
 
-// line is a limit of accounts together, of a span of time.
+// line sums up accounts for one limit of a span of time.
 func (b Book) line(span, who string, limit USD, of []Account) Line {
 	l := Line{Of: span, Who: who, Limit: limit, Day: b.Day}
 	for _, a := range of {
@@ -163,8 +163,8 @@ func (b Book) line(span, who string, limit USD, of []Account) Line {
 	return l
 }
 
-// Own returns what an identity and its descendants have spent, of each span of time,
-// with its limit, if it has one.
+// Own returns a line for each span of time. It counts an identity with its descendants
+// against the identity's limit.
 func (b Book) Own(self string) (lines []Line) {
 	family := b.Family(self)
 	if len(family) == 0 {
@@ -187,7 +187,7 @@ func (b Book) Own(self string) (lines []Line) {
 	return lines
 }
 
-// Family returns the accounts of an identity, which is the first, and of all its descendants.
+// Family returns the account of an identity, then those of its descendants.
 func (b Book) Family(self string) (out []Account) {
 	for _, a := range b.Accounts {
 		if a.Self == self {
@@ -204,11 +204,11 @@ func (b Book) Family(self string) (out []Account) {
 	return out
 }
 
-// Short says which limit leaves too little for a call.
+// Short is the error of a call for which a limit leaves too little.
 type Short struct {
 	Line
-	Worst USD  // what the call may cost
-	Waits bool // it may fit when calls that are under way have ended
+	Worst USD  // the most that the call may cost
+	Waits bool // the call may fit when others, now under way, have ended
 }
 
 func (s *Short) Error() string {
@@ -219,7 +219,7 @@ func (s *Short) Error() string {
 	return fmt.Sprintf("the next call may cost up to %s USD, and %s left: %s", s.Worst, left, s.Line)
 }
 
-// String says how much of the limit is gone.
+// String tells how much of the limit is spent.
 func (l Line) String() string {
 	who := "have"
 	if l.Who != "" {
@@ -228,7 +228,7 @@ func (l Line) String() string {
 	return fmt.Sprintf("%s %s spent %s of %s USD (budget.%s)", Spoken[l.Of], who, l.Spent, l.Limit, l.Key())
 }
 
-// Key is the setting of the limit.
+// Key returns the name of the setting.
 func (l Line) Key() string {
 	switch l.Of {
 	case HomeDay:
@@ -239,8 +239,8 @@ func (l Line) Key() string {
 	return l.Of + "_usd"
 }
 
-// Check returns nil when a call that costs at most worst keeps all limits; otherwise
-// the first that it might pass, rather one that is spent than one that is only held.
+// Check returns nil if a call that costs at most worst keeps all limits. Otherwise it returns
+// the first limit that is spent, or if none is, the first that is held. A held one may have room later.
 func Check(lines []Line, worst USD) *Short {
 	var short *Short
 	for _, l := range lines {
@@ -254,10 +254,10 @@ func Check(lines []Line, worst USD) *Short {
 	return short
 }
 
-// DateOf is the local day of a moment, as LIFE names it.
+// DateOf returns the local day of a moment, as LIFE names it.
 func DateOf(at time.Time, zone *time.Location) string { return at.In(zone).Format(time.DateOnly) }
 
-// Renews is when a limit has room again by itself; zero when it never has.
+// Renews returns the moment at which the span of the limit ends; zero for a whole life.
 func (l Line) Renews(zone *time.Location) time.Time {
 	day, err := time.Parse(time.DateOnly, l.Day)
 	y, m, d := day.Date()
@@ -273,7 +273,7 @@ func (l Line) Renews(zone *time.Location) time.Time {
 	return time.Time{}
 }
 
-// midnight is the first moment of a day, which need not be 00:00 where clocks change then.
+// midnight returns the first moment of a day. It is not 00:00 where clocks change at that time.
 func midnight(y int, m time.Month, d int, zone *time.Location) time.Time {
 	at := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	for want := time.Date(y, m, d, 12, 0, 0, 0, zone).Day(); at.Day() != want; {
@@ -288,8 +288,10 @@ func ParseRaise(arg string) (by USD, span string, err error) {
 	span = map[string]string{"today": Day, "month": Month, "life": Life}[strings.TrimSpace(when)]
 	digits, plus := strings.CutPrefix(amount, "+")
 	dollars, err := strconv.ParseFloat(digits, 64)
-	if !plus || span == "" || err != nil || !(dollars >= 0.01 && dollars <= 1e6) ||
-		strings.ContainsAny(digits, "xXpP_eE") {
+	readable := err == nil && !strings.ContainsAny(digits, "xXpP_eE")
+	inBounds := dollars >= 0.01 && dollars <= 1e6
+	switch {
+	case !plus, span == "", !readable, !inBounds:
 		return 0, "", errors.New("say for example: /budget +2 today (or month, life), with 0.01 to 1000000 dollars")
 	}
 	return Of(dollars), span, nil

@@ -18,26 +18,26 @@ import (
 	"lethe/internal/durable"
 )
 
-// Hold is money put aside for a call: the most that it may cost, or what it has cost when that
-// is known and no line has said so yet.
+// Hold is money put aside for a call: the most that it may cost; or its cost, between the moment
+// at which that is known and the line of LIFE that tells it.
 type Hold struct {
 	N   int    `json:"n"`
 	USD USD    `json:"usd"`
 	Day string `json:"day"` // the local day that pays for it
 }
 
-// Account is what one identity has spent and put aside. A line of the ledger is one, whole: the newest of an
-// identity counts, and the identity alone writes it, but for copies.
+// Account is the money that one identity has spent and put aside. A line of the ledger is a whole account. The newest
+// line of an identity counts. Only the identity writes it; Replace copies it.
 type Account struct {
 	Self     string `json:"self"`
 	Name     string `json:"name"`
 	Parent   string `json:"parent,omitempty"` // Self of its parent
-	Limit    USD    `json:"limit,omitzero"`   // of its life, as its parent has set it
+	Limit    USD    `json:"limit,omitzero"`   // of its life, set by its parent
 	Spending        // without Settled and Warned
 	Holds    []Hold `json:"holds,omitempty"`
 }
 
-// Hold puts more, if it is any, aside under a number, in a copy of the list.
+// Hold puts more aside under a number. It copies the list.
 func (a *Account) Hold(n int, more USD, day string) {
 	if more == 0 {
 		return
@@ -51,16 +51,16 @@ func (a *Account) Hold(n int, more USD, day string) {
 	a.Holds[i].USD += more
 }
 
-// Release gives back what is put aside under some numbers, in a copy of the list.
+// Release gives the holds of some numbers back. It copies the list.
 func (a *Account) Release(numbers ...int) {
 	a.Holds = slices.DeleteFunc(slices.Clone(a.Holds), func(h Hold) bool { return slices.Contains(numbers, h.N) })
 }
 
-// Says takes over what the lines of its life say, which pay holds.
+// Says takes over the spending that the identity's life tells, and releases the holds that it settles.
 func (a *Account) Says(s Spending) {
 	a.Release(s.Settled...)
 	if s.Spent.Life == a.Spent.Life && s.On(a.Date).Raised == a.Raised {
-		return // it may know since when a clock was ahead, which no line has said yet
+		return // the account may know since when a clock was ahead; no line tells that
 	}
 	s.Settled, s.Warned, s.Others = nil, nil, slices.Clone(s.Others)
 	for i := range s.Others {
@@ -73,13 +73,14 @@ func (a *Account) Says(s Spending) {
 	a.Spending = s
 }
 
-// Same reports whether two accounts, one of them perhaps as it stands on a later day, say the same.
+// Same reports whether two accounts tell the same money. b may stand on an earlier day.
 func (a Account) Same(b Account) bool {
-	return a.Spent.Life == b.Spent.Life && a.Raised == b.On(a.Date).Raised && slices.Equal(a.Holds, b.Holds)
+	sameLimits := a.Raised == b.On(a.Date).Raised
+	return sameLimits && a.Spent.Life == b.Spent.Life && slices.Equal(a.Holds, b.Holds)
 }
 
-// held adds up the holds, as they count on a day. One for a day to come, by a clock that was ahead, counts until its
-// identity starts again.
+// held adds up the holds that count on a day. A hold for a day to come, made while the clock was ahead, counts until
+// its identity starts again.
 func (a Account) held(day string) (s Sums) {
 	for _, h := range a.Holds {
 		s.Life += h.USD
@@ -94,13 +95,12 @@ func (a Account) held(day string) (s Sums) {
 	return s
 }
 
-// Ledger is the file of a home that says what its identities have spent and put aside: a line for each change. Lines
-// are appended; from time to time, the newest of each identity that still matters take the place of all. So what
-// there is to read does not grow with the past. A line that a crash has torn says nothing. Methods but Lock need the
-// lock.
+// Ledger is the file of a home with the accounts of its identities: a line for each change. Lines are appended. From
+// time to time the newest line of each identity that still matters takes the place of all, so the file does not grow
+// with the past. A line that a crash has torn is passed over. All methods except Lock and Missing need the lock.
 type Ledger struct {
-	Accounts map[string]Account // by Self, as far as it is read
-	Remote   Remote             // nil where no other host shares the home
+	Accounts map[string]Account // by Self, as they were last read
+	Remote   Remote             // nil unless other hosts share the home
 
 	home  string
 	at    int64  // how far the file is read
@@ -108,15 +108,15 @@ type Ledger struct {
 	lines int
 }
 
-// Remote is the ledger that several hosts of a home share. The file here has what it had when it was last read.
+// Remote is the ledger that several hosts of a home share. The file here is a copy of it as it was last pulled.
 type Remote interface {
-	// Pull calls f with lines that were added. whole says that they take the place of all.
+	// Pull calls f with the lines that were added since. With whole they take the place of all lines.
 	Pull(f func(lines []byte, whole bool) error) error
-	// Push adds lines, durably. The error is ErrChanged where other hosts have added something that was not pulled.
+	// Push adds lines, durably. The error is ErrChanged if other hosts have added lines that were not pulled.
 	Push(lines []byte, whole bool) error
 }
 
-// ErrChanged says that the ledger has to be read, and what was decided by it decided again.
+// ErrChanged says that the ledger has changed: the caller has to read it and decide again.
 var ErrChanged = errors.New("another host has written the ledger")
 
 // NewLedger returns the ledger of a home. It has read nothing yet.
@@ -124,7 +124,7 @@ func NewLedger(home string) *Ledger { return &Ledger{home: home, Accounts: map[s
 
 func (l *Ledger) path() string { return filepath.Join(l.home, "ledger") }
 
-// Missing reports whether there is no file, so that who needs none has no need to lock.
+// Missing reports whether there is no file. It needs no lock.
 func (l *Ledger) Missing() bool {
 	_, err := os.Lstat(l.path())
 	return errors.Is(err, fs.ErrNotExist)
@@ -139,10 +139,10 @@ func (l *Ledger) Lock() (unlock func(), err error) {
 	return func() { _ = lock.Close() }, nil
 }
 
-// maxLedger bounds the file, in bytes, against one that nobody can have written.
+// maxLedger bounds the file, in bytes: no ledger of ours is larger.
 const maxLedger = 1 << 28
 
-// Read reads what is new in the file. The error wraps fs.ErrNotExist where there is none, or one that says nothing.
+// Read reads the lines that are new. The error wraps fs.ErrNotExist if there is no file, or a file without an account.
 func (l *Ledger) Read() error {
 	if l.Remote != nil {
 		if err := l.Remote.Pull(l.write); err != nil {
@@ -152,7 +152,7 @@ func (l *Ledger) Read() error {
 	return l.read()
 }
 
-// write adds lines to the file, or has it have no others.
+// write appends lines to the file; with whole they take the place of all lines.
 func (l *Ledger) write(lines []byte, whole bool) error {
 	if !whole {
 		_, _, err := durable.Append(l.path(), lines, 0o600)
@@ -190,8 +190,7 @@ func (l *Ledger) read() error {
 	return nil
 }
 
-// Put appends what is true of an identity now. It is durable when Put returns. The error is ErrChanged where another host
-// was faster.
+// Put appends an account, which is durable when Put returns. The error is ErrChanged if another host was faster.
 func (l *Ledger) Put(a Account) error {
 	err := l.put(false, a)
 	if err == nil {
@@ -200,7 +199,7 @@ func (l *Ledger) Put(a Account) error {
 	return err
 }
 
-// Replace has the ledger say what these accounts say, and nothing else.
+// Replace makes these accounts the whole ledger.
 func (l *Ledger) Replace(all []Account) error {
 	if err := l.put(true, all...); err != nil {
 		return err
@@ -229,8 +228,8 @@ func (l *Ledger) put(whole bool, all ...Account) (err error) {
 	return err
 }
 
-// NewBook is the book of a day, or of the next one if an account counts for that already. A clock that was further
-// ahead counts as now.
+// NewBook returns the book of a day; of the next day if an account stands there already. An account further ahead, of a
+// clock that was wrong, counts as of that day.
 func NewBook(limits Limits, today string, all map[string]Account) Book {
 	b, next := Book{Limits: limits, Day: today}, after(today)
 	for _, a := range all {
@@ -249,29 +248,35 @@ func NewBook(limits Limits, today string, all map[string]Account) Book {
 // linesKept is how many lines the ledger may have beside four for each account.
 const linesKept = 1000
 
-// Tidy makes the file anew where it is long, or where a clock that was ahead has counted in it: then it says since
-// when that is known. What does not matter any more goes: a family that has spent nothing in the month, but for that
-// of self.
+// Tidy writes the file anew if it is long. It does so, too, if an account stands on a day to come, of a clock that was
+// wrong: then the file tells since when that is known. Families that have spent nothing in the month go, except self's
+// own.
 func (l *Ledger) Tidy(self string, b Book) error {
 	next, matters := after(b.Day), map[string]bool{l.family(self): true}
-	long := l.lines > linesKept+4*len(l.Accounts)
-	for _, a := range b.Accounts {
-		long = long || l.Accounts[a.Self].Date > next
-		later := slices.ContainsFunc(a.Others, func(o Other) bool { return o.Date > next })
-		if a.Sums().Month > 0 || later || len(a.Holds) > 0 {
-			matters[l.family(a.Self)] = true
+	due := l.lines > linesKept+4*len(l.Accounts)
+	for _, account := range b.Accounts {
+		if l.Accounts[account.Self].Date > next {
+			due = true
+		}
+		if account.matters(next) {
+			matters[l.family(account.Self)] = true
 		}
 	}
-	if !long {
+	if !due {
 		return nil
 	}
-	return l.Replace(
-		slices.DeleteFunc(slices.Clone(b.Accounts), func(a Account) bool { return !matters[l.family(a.Self)] }),
-	)
+	goes := func(a Account) bool { return !matters[l.family(a.Self)] }
+	return l.Replace(slices.DeleteFunc(slices.Clone(b.Accounts), goes))
 }
 
-// family is the identity whose life has a limit that the calls of self count for: the highest of its ancestors that
-// has a parent, or itself.
+// matters reports whether an account counts for a limit of its month, or will: tomorrow is the day after the book's.
+func (a Account) matters(tomorrow string) bool {
+	later := func(o Other) bool { return o.Date > tomorrow }
+	return a.Sums().Month > 0 || len(a.Holds) > 0 || slices.ContainsFunc(a.Others, later)
+}
+
+// family returns the identity whose life has a limit that the calls of self count for: the highest of its ancestors
+// that has a parent, or itself.
 func (l *Ledger) family(self string) string {
 	for range len(l.Accounts) {
 		parent, known := l.Accounts[l.Accounts[self].Parent]

@@ -10,31 +10,32 @@ import (
 	"lethe/life/event"
 )
 
-// Rates say what calls of the model cost.
+// Rates are the prices of calls of the model.
 type Rates struct {
 	Known    llm.Known
-	Strict   bool // a limit is set: no call counts as less than Lethe's own count of its text
+	Strict   bool // a limit is set: each call counts at least as much as Lethe counts in its text
 	Began    time.Time
 	Zone     *time.Location
 	Counted  Counted
 	Estimate llm.Estimator
 }
 
-// Counted is the newest request that has an answer. What the next one begins with alike costs no more.
+// Counted is the newest request that has an answer. The beginning that the next request shares with it costs no more
+// than it did.
 type Counted struct {
-	llm.Request // or one that begins with it
+	llm.Request // or a longer one
 	weight      int
-	tokens      int // as the provider counted, or as Lethe does where that is more
+	tokens      int // as the provider counted them, or as Lethe does if that is more
 }
 
-// Count notes a request that has an answer, with its tokens as the provider counted them.
+// Count returns a request that has an answer, with the provider's count of its tokens.
 func Count(q llm.Request, weight, told int) Counted {
 	return Counted{q, weight, max(told, plain(weight))}
 }
 
-// cost is what calls have used, with what they cost by another count.
+// cost returns the tokens that the provider told, with the price of others: those that count.
 func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
-	if r.Strict { // who tells of nothing that its cache took in may bill it
+	if r.Strict { // a provider may bill what its cache takes in without telling
 		counts.Written = cmp.Or(counts.Written, counts.Input)
 	}
 	usd, _ := r.Known.Cost(model, counts, time.Now())
@@ -53,10 +54,10 @@ func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
 	return t
 }
 
-// plain is what Lethe counts by itself; no provider's count makes it less.
+// plain returns the tokens that Lethe counts by itself, whatever a provider has counted.
 func plain(weight int) int { return llm.Estimator{}.Tokens(weight) }
 
-// Answered is what a reply has cost.
+// Answered returns the cost of a reply.
 func (r Rates) Answered(q llm.Request, reply llm.Reply) event.Tokens {
 	counts := reply.Usage
 	if r.Strict {
@@ -65,7 +66,7 @@ func (r Rates) Answered(q llm.Request, reply llm.Reply) event.Tokens {
 	return r.cost(q.Model, reply.Usage, counts)
 }
 
-// Billed is the waste that may have been billed: where a limit is set, with what was sent and not answered.
+// Billed returns the waste that may have been billed. If a limit is set, calls without an answer are in it.
 func (r Rates) Billed(w llm.Waste) llm.Waste {
 	if r.Strict {
 		w.Calls, w.Uncounted, w.Unanswered = w.Calls+w.Unanswered, w.Uncounted+w.Unanswered, 0
@@ -73,8 +74,8 @@ func (r Rates) Billed(w llm.Waste) llm.Waste {
 	return w
 }
 
-// Wasted is what attempts without a reply have cost. Where a limit is set, one that ended before its
-// usage was told counts as the worst.
+// Wasted returns the cost of attempts without a reply. If a limit is set, an attempt that ended before the
+// provider told its usage counts as the worst.
 func (r Rates) Wasted(q llm.Request, w llm.Waste) event.Tokens {
 	told, counts := w.Usage, w.Usage
 	told.Input += w.Uncounted * r.Estimate.Tokens(q.Weight())
@@ -88,7 +89,7 @@ func (r Rates) Wasted(q llm.Request, w llm.Waste) event.Tokens {
 	return t
 }
 
-// worst is the most that one attempt may cost.
+// worst returns the most that one attempt may cost.
 func (r Rates) worst(q llm.Request) (usd USD, known bool) {
 	shared := min(q.Shared(r.Counted.Request), r.Counted.weight)
 	worst, known := r.Known.Worst(q.Model, llm.Most(q.Weight(), shared, r.Counted.tokens), q.MaxTokens, r.Began)
@@ -96,15 +97,15 @@ func (r Rates) worst(q llm.Request) (usd USD, known bool) {
 }
 
 // Payment is the money for a turn's call and its repetitions, or for the calls of one compaction.
-// A nil one is for nothing.
+// A nil Payment lets each call begin.
 type Payment struct {
 	*Wallet
 	Rates
-	day  string // that pays; set by the first hold
-	lost int    // the hold for what no reply tells of, in the end as much as that has cost
+	day  string // the day that pays; set by the first hold
+	lost int    // the number of the hold for calls that no reply tells of; 0: there are no such calls
 }
 
-// Pay begins a payment; nil where no limit is set.
+// Pay begins a payment; nil if no limit is set.
 func (p *Wallet) Pay(r Rates) *Payment {
 	if !r.Strict {
 		return nil
@@ -112,7 +113,7 @@ func (p *Wallet) Pay(r Rates) *Payment {
 	return &Payment{Wallet: p, Rates: r}
 }
 
-// Note notes on a line which hold it settles, 0 for that of what no reply tells of, and the day that pays.
+// Note adds to t the hold it settles (0: the one for calls without a reply) and the day it counts for.
 func (p *Payment) Note(t event.Tokens, hold int) event.Tokens {
 	if p != nil && t.USD > 0 {
 		t.Day, t.Hold = p.day, cmp.Or(hold, p.lost)
@@ -120,16 +121,16 @@ func (p *Payment) Note(t event.Tokens, hold int) event.Tokens {
 	return t
 }
 
-// Attempts are those at one request: a hold for the one under way.
+// Attempts are the attempts at one request. There is a hold for the one under way.
 type Attempts struct {
 	*Payment
 	q      llm.Request
-	Open   int   // the hold
-	booked USD   // of what has come to nothing
-	err    error // why the last one did not begin
+	Open   int   // the number of that hold; 0: there is no attempt under way
+	booked USD   // held for attempts that came to nothing
+	err    error // the last attempt did not begin because of it
 }
 
-// Attempts begins the attempts at a request, which ask before each.
+// Attempts begins the attempts at a request. q.Pay asks before each.
 func (p *Payment) Attempts(q *llm.Request) *Attempts {
 	t := &Attempts{Payment: p, q: *q}
 	if p != nil {
@@ -143,7 +144,7 @@ var (
 	ErrUnpriced = errors.New("the model has no price")
 )
 
-// Begin puts aside what the next attempt may cost.
+// Begin puts aside the most that the next attempt may cost, after w was wasted.
 func (t *Attempts) Begin(w llm.Waste) (err error) {
 	defer func() { t.err = err }()
 	worst, known := t.worst(t.q)
@@ -185,8 +186,7 @@ func (t *Attempts) Begin(w llm.Waste) (err error) {
 	})
 }
 
-// settle puts what has come to nothing, so much in all, to what is lost, and releases the hold of the attempt,
-// unless a reply pays it.
+// settle holds the money that was lost, so much in all, and releases the hold of the attempt unless a reply pays it.
 func (t *Attempts) settle(lost USD, reply bool) {
 	if more := lost - t.booked; more > 0 {
 		if t.lost == 0 {
@@ -202,10 +202,11 @@ func (t *Attempts) settle(lost USD, reply bool) {
 	}
 }
 
-// End settles the attempts: all of them together have lost so much. With reply, one of
-// them has brought what a line pays; where no line does after all, they end once more.
+// End settles the attempts, which have lost so much together. With reply one attempt has
+// brought a reply, and the line of that will pay; if no line does after all, End is called once more.
 func (t *Attempts) End(lost event.Tokens, reply bool) error {
-	if t.Payment == nil || t.err != nil && t.Open == 0 {
+	neverBegan := t.err != nil && t.Open == 0
+	if t.Payment == nil || neverBegan {
 		return t.err
 	}
 	t.mu.Lock()
@@ -214,7 +215,7 @@ func (t *Attempts) End(lost event.Tokens, reply bool) error {
 	return errors.Join(t.err, t.tell())
 }
 
-// Settle has the ledger say what lines have said of money, and drops the holds that they have paid.
+// Settle writes the spending that lines tell into the ledger, and releases the holds that they have paid.
 func (p *Wallet) Settle(says Spending) error {
 	if p == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"lethe/life/event"
 )
 
-// Spending is what the lines of a life say of money. It is a fold over them: each line
+// Spending is the money that the lines of a life tell. It is a fold over them: each line
 // names the local day that it counts for.
 type Spending struct {
 	Date    string   `json:"date,omitempty"` // the newest line's day: 2026-11-22
@@ -21,13 +21,13 @@ type Spending struct {
 	Warned  []string `json:"warned,omitempty"`  // the newest warnings
 }
 
-// Other is what counts for another day than Date, between which and that the clock has leapt: it may leap back. What
-// counts for a day to come counts also for the one on which the clock was put right, or it would count for none.
+// Other is the money of another day than Date. The clock has leapt from one day to the other, and may leap back. Money
+// of a day to come counts for the day on which the clock was put right, too; otherwise it would count for no day.
 type Other struct {
 	Date  string `json:"date"`
-	As    string `json:"as,omitempty"` // when it was seen that the clock had been ahead
+	As    string `json:"as,omitempty"` // the day on which the clock was found to have been ahead
 	Day   USD    `json:"day,omitzero"`
-	Month USD    `json:"month,omitzero"` // of another month than that of Spent
+	Month USD    `json:"month,omitzero"` // if its month is another than Spending.Date's
 }
 
 // Bounds of the lists. Holds are open at the same time by the dozen at most.
@@ -37,8 +37,8 @@ const (
 	maxWarned  = 8
 )
 
-// Fold returns what a life has spent: what its newest epoch carries, and the lines since. usd is what all of the life
-// has cost, for epochs of older programs, which carry nothing.
+// Fold returns the spending of a life: what its newest epoch carries and the lines since. usd is the cost of the whole
+// life, for epochs of older programs, which carry nothing.
 func Fold(carried json.RawMessage, lines []life.Event, usd float64) (s Spending, err error) {
 	if len(carried) > 0 {
 		err = json.Unmarshal(carried, &s)
@@ -50,7 +50,7 @@ func Fold(carried json.RawMessage, lines []life.Event, usd float64) (s Spending,
 	return s, err
 }
 
-// Encode renders what an epoch carries, nil where nothing was spent.
+// Encode renders the spending for an epoch to carry; nil if nothing was spent.
 func (s Spending) Encode() json.RawMessage {
 	text, _ := json.Marshal(s) // plain fields: cannot fail
 	if string(text) == "{}" {
@@ -74,7 +74,7 @@ func (s *Spending) Apply(e event.Event) {
 	case event.Spent:
 		s.add(e.Tokens)
 	case event.Command:
-		if e.Raise > 0 && e.Of != "turn" { // which older programs had a limit of
+		if e.Raise > 0 && e.Of != "turn" { // older programs had a limit of a turn
 			*s = s.On(e.Day)
 			*s.Raised.at(e.Of) += Of(e.Raise)
 		}
@@ -100,17 +100,19 @@ func (s *Spending) add(t event.Tokens) {
 	}
 }
 
-// On returns the spending as it stands on a day, which begins with nothing spent, unless the clock was there before.
+// On returns the spending as it stands on a day. A day on which the clock has not been begins with nothing spent.
 func (s Spending) On(day string) Spending {
 	ahead := s.Date > after(day)
-	if day == "" || day <= s.Date && !ahead {
+	begun := day <= s.Date && !ahead
+	if day == "" || begun {
 		return s
 	}
 	was := Other{Date: s.Date, Day: s.Spent.Day}
 	if ahead {
 		was.As = day
 	}
-	leapt := s.Date != "" && (ahead || day > after(s.Date))
+	skipped := day > after(s.Date)
+	leapt := s.Date != "" && (ahead || skipped)
 	s.Date, s.Spent.Day, s.Raised.Day = day, 0, 0
 	if month(was.Date) != month(day) {
 		was.Month, s.Spent.Month, s.Raised.Month = s.Spent.Month, 0, 0
@@ -133,7 +135,7 @@ func (s Spending) On(day string) Spending {
 	return s
 }
 
-// Sums returns what counts for its date, that month and the whole life.
+// Sums returns the money that counts for Date, for its month and for the whole life.
 func (s Spending) Sums() Sums {
 	sums := s.Spent
 	for _, o := range s.Others {
@@ -149,7 +151,7 @@ func (s Spending) Sums() Sums {
 
 func month(day string) string { return day[:min(7, len(day))] }
 
-// after is the next day.
+// after returns the next day.
 func after(day string) string {
 	at, _ := time.Parse(time.DateOnly, day)
 	return at.AddDate(0, 0, 1).Format(time.DateOnly)
@@ -157,10 +159,11 @@ func after(day string) string {
 
 func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 
-// WarnAt is the share of a limit, in percent, at which people are told.
+// WarnAt is the share of a limit, in percent, at which people are warned.
 const WarnAt = 80
 
-// Warning is what LIFE says when people are told of a limit: the same once in its span of time.
+// Warning returns the text by which LIFE knows that people were warned of a limit. It is the same throughout its span
+// of time.
 func (l Line) Warning() string {
 	day := l.Day
 	if l.Of == Month {

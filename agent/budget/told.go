@@ -10,16 +10,16 @@ import (
 	"lethe/life/event"
 )
 
-// Unpaid is what follows from a call that may not begin: at most one of Waits and Pause is set, and with neither it is
-// tried again at once.
+// Unpaid says what to do with a call that may not begin. At most one of Waits and Pause is set; if neither is, the call
+// is tried again at once.
 type Unpaid struct {
-	Waits string // for calls under way: until they have ended
-	Pause string // why the identity pauses
-	Say   string // that, to people
-	Until time.Time
+	Waits string    // the reason to wait until calls under way have ended
+	Pause string    // the reason to pause
+	Say   string    // the same, to people
+	Until time.Time // the pause ends by itself; zero: it does not
 }
 
-// Why reads the error of a payment for a model, of the identity called name. ok is false for other errors.
+// Why reads the error of a payment of the identity called name, for a model. ok is false for other errors.
 func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool) {
 	if errors.Is(err, ErrNewDay) {
 		return u, true
@@ -37,7 +37,7 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 	case short.Waits:
 		return Unpaid{Waits: short.Error()}, true
 	}
-	if short.Worst <= short.Limit { // no new day makes room for a call that is larger
+	if short.Worst <= short.Limit { // for a larger call no new day makes room
 		u.Until = short.Renews(zone)
 	}
 	more := "a larger limit"
@@ -52,7 +52,8 @@ func Why(err error, model, name string, zone *time.Location) (u Unpaid, ok bool)
 	return u, true
 }
 
-// Obey runs /budget for an identity, by its book: it says what is left, or raises a limit in e when one of people asks.
+// Obey runs /budget for an identity and returns the answer: what is left; or, if e.By is among people, that e raises a
+// limit.
 func Obey(book Book, self string, people []string, e *event.Command, arg string) (say string) {
 	lines := OwnLines(book, self)
 	if arg != "" {

@@ -12,21 +12,21 @@ import (
 	"lethe/blobs"
 )
 
-// Wallet pays for the calls of one identity: it puts aside what a call may cost before the call begins, and releases that
-// once LIFE says what the call has cost. It is safe for concurrent use.
+// Wallet pays for the calls of one identity. Before a call begins it puts the most aside that the call may cost, and it
+// releases that once LIFE tells the cost. It is safe for concurrent use.
 type Wallet struct {
 	home    home.Home
 	store   *blobs.Store
 	limits  Limits
-	limited bool // by any limit; otherwise it only writes what it has spent, and that where there is a ledger
+	limited bool // by any limit; without one it only writes its spending, and only if there is a ledger
 
 	mu     sync.Mutex
 	ledger *Ledger
-	own    Account // what the ledger is to say
+	own    Account // as the ledger is to have it
 	last   int     // the number of the newest hold
 }
 
-// Open opens the wallet of an identity whose LIFE says what it has spent.
+// Open opens the wallet of an identity. says is the spending that its LIFE tells.
 func Open(
 	h home.Home,
 	store *blobs.Store,
@@ -46,12 +46,14 @@ func Open(
 		if err != nil {
 			return nil, err
 		}
-		p.limited = p.limited || child != nil && child.USD > 0
+		if child != nil && child.USD > 0 {
+			p.limited = true
+		}
 	}
 	return p, p.open(says)
 }
 
-// open takes over the holds of the process before, which lines have not paid.
+// open takes over the holds of the process before that no line has paid.
 func (p *Wallet) open(says Spending) error {
 	return p.locked(func() error {
 		was, known := p.ledger.Accounts[p.own.Self]
@@ -61,7 +63,8 @@ func (p *Wallet) open(says Spending) error {
 		for _, h := range p.own.Holds {
 			p.last = max(p.last, h.N)
 		}
-		if !known && p.own.Parent != "" && says.Spent.Life > 0 { // its family is back after a month
+		hasSpent := p.own.Parent != "" && says.Spent.Life > 0
+		if !known && hasSpent { // its family is back after a month
 			if err := makeLedger(p.home, p.store, p.ledger); err != nil {
 				return err
 			}
@@ -70,8 +73,8 @@ func (p *Wallet) open(says Spending) error {
 	})
 }
 
-// locked runs f with the ledger, as it is now, while nobody else has it; again, where another host has changed it. Where there is none it is made, or f does
-// not run if nothing is limited.
+// locked reads the ledger and runs f while nobody else has it; again if another host has changed it meanwhile. If there
+// is no ledger it makes one, or returns if nothing is limited.
 func (p *Wallet) locked(f func() error) error {
 	if !p.limited && p.ledger.Missing() {
 		return nil
@@ -95,7 +98,7 @@ func (p *Wallet) locked(f func() error) error {
 	return err
 }
 
-// agree has the ledger, as it was read, say what the wallet does; others may have made it anew.
+// agree writes the own account into the ledger if that, as it was read, tells another one.
 func (p *Wallet) agree() error {
 	if a, known := p.ledger.Accounts[p.own.Self]; known && a.Same(p.own) {
 		p.own = a
@@ -110,7 +113,7 @@ func (p *Wallet) tell() error { return p.locked(p.agree) }
 // Limited reports whether any limit is set. A nil wallet has none.
 func (p *Wallet) Limited() bool { return p != nil && p.limited }
 
-// Holds are those that no line has paid.
+// Holds returns the holds that no line has paid.
 func (p *Wallet) Holds() []Hold {
 	if p == nil {
 		return nil
@@ -118,7 +121,7 @@ func (p *Wallet) Holds() []Hold {
 	return p.own.Holds
 }
 
-// today returns the limits of the identity and of the home as they stand, none where no limit is set.
+// today returns the lines of the identity and of the home; nil if no limit is set.
 func (p *Wallet) today(zone *time.Location) []Line {
 	if !p.Limited() {
 		return nil
@@ -128,27 +131,28 @@ func (p *Wallet) today(zone *time.Location) []Line {
 	return OwnLines(p.book(DateOf(time.Now(), zone)), p.own.Self)
 }
 
-// Near returns the limits of which so much is spent that people are to be warned, and have not been.
+// Near returns the limits that are nearly spent and of which people have not been warned.
 func (p *Wallet) Near(zone *time.Location, warned []string) []Line {
 	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
-		return l.Limit == 0 || l.Spent*100 < l.Limit*WarnAt || slices.Contains(warned, l.Warning())
+		near := l.Limit > 0 && l.Spent*100 >= l.Limit*WarnAt
+		return !near || slices.Contains(warned, l.Warning())
 	})
 }
 
-// Shown returns the limits as screens show them for the identity called name, those of its ancestors left out.
+// Shown returns the limits that screens show for the identity called name: its own and the home's.
 func (p *Wallet) Shown(name string, zone *time.Location) []Line {
 	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
-		return l.Limit == 0 || l.Who != name && l.Who != ""
+		shown := l.Who == name || l.Who == ""
+		return l.Limit == 0 || !shown
 	})
 }
 
-// book is that of the ledger, as it was read.
+// book returns the book of the ledger as it was read.
 func (p *Wallet) book(today string) Book {
 	return NewBook(p.limits, today, p.ledger.Accounts)
 }
 
-// ReadBook returns what all identities of a home have spent: what the ledger says, and of those that it does not name
-// what their lives say.
+// ReadBook returns the book of a home. Identities that the ledger does not name are counted by their lives.
 func ReadBook(
 	h home.Home,
 	store *blobs.Store,
@@ -169,8 +173,8 @@ func ReadBook(
 	return NewBook(limits, DateOf(now, zone), l.Accounts), err
 }
 
-// addLives adds what the lives of a home say to what a ledger does, in memory. A damaged life counts for nobody: what
-// it has spent is not known.
+// addLives adds, in memory, the accounts of lives that a ledger does not name. A damaged life counts for nobody: its
+// spending is not known.
 func addLives(h home.Home, store *blobs.Store, l *Ledger) error {
 	ids, err := h.List()
 	for _, id := range ids {
@@ -205,7 +209,7 @@ func SpendingOf(id home.Identity, store *blobs.Store) (Spending, error) {
 	return Fold(s.Carried, lines, s.Usage.USD)
 }
 
-// newAccount is one of an identity that has spent nothing.
+// newAccount returns the account of an identity that has spent nothing.
 func newAccount(id home.Identity, store *blobs.Store) Account {
 	a := Account{Self: id.Self, Name: id.Name}
 	if up := home.Ancestry(store, id.Self); len(up) > 0 {
@@ -217,7 +221,7 @@ func newAccount(id home.Identity, store *blobs.Store) Account {
 	return a
 }
 
-// makeLedger has the ledger say of all identities of a home what it does, and of others what their lives say.
+// makeLedger writes the ledger anew, with the accounts of lives that it does not name.
 func makeLedger(h home.Home, store *blobs.Store, l *Ledger) error {
 	if err := addLives(h, store, l); err != nil {
 		return err
@@ -225,8 +229,7 @@ func makeLedger(h home.Home, store *blobs.Store, l *Ledger) error {
 	return l.Replace(slices.Collect(maps.Values(l.Accounts)))
 }
 
-// OwnLines returns what the identity with its descendants has spent, and its limits; and last,
-// if it has a limit, the home.
+// OwnLines returns the lines of the identity with its descendants; and last, if it has a limit, the home's.
 func OwnLines(book Book, self string) []Line {
 	lines := book.Own(self)
 	if book.HomeDay > 0 {
