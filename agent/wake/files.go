@@ -22,19 +22,19 @@ import (
 	"lethe/mind"
 )
 
-// Dir is where the triggers are, in the identity's directory.
+// Dir is the directory of the triggers, in the identity's own.
 const Dir = "triggers"
 
 const suffix = ".toml"
 
-// AddTriggers can be one of these.
+// The values of AddTriggers: when an identity may write triggers.
 const (
-	AddSpoken = "spoken" // the default: in turns in which a user has spoken
+	AddSpoken = "spoken" // the default: in a turn where a user has spoken
 	AddAlways = "always"
 )
 
-// Check says what follows from a trigger that the identity writes, or why it may not; spoken says whether a user has
-// spoken in the turn. It may run beside the loop.
+// Check returns a remark about a trigger that the identity writes: when it fires. The error says why the identity may
+// not write it. spoken reports whether a user has spoken in the turn. Check may run beside the loop.
 func (c *Config) Check(company []string, spoken bool, name, content string) (remark string, err error) {
 	switch {
 	case c.AddTriggers != AddAlways && !spoken:
@@ -67,8 +67,8 @@ func (c *Config) Check(company []string, spoken bool, name, content string) (rem
 	return "", fmt.Errorf("at = %s has passed; it is now %s", trig.At.Format(time.RFC3339), in(now))
 }
 
-// Parse reads a trigger, and what it does not say; joined is the identity's company. The error says what is
-// wrong with it, or what an identity may not do that a person may.
+// Parse reads a trigger and fills in its room; joined is the identity's company. The error says why it cannot run; with
+// own, also why an identity may not write it although a person may.
 func (c *Config) Parse(name string, data []byte, joined []string, own bool) (trigger.Trigger, error) {
 	t, err := trigger.Parse(name, data, c.Tools.Zone)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Config) Parse(name string, data []byte, joined []string, own bool) (tri
 	return t, c.Tools.MaySay(t.Room, t.Say)
 }
 
-// written reports whether the daemon writes at a path: in the home, but for workspaces.
+// written reports whether the daemon writes at a path: in the home outside of workspaces.
 func (c *Config) written(path string) bool {
 	top, _ := filepath.EvalSymlinks(c.Home.Dir)
 	path = c.leads(path)
@@ -127,13 +127,17 @@ func (t *Triggers) reload(v View) error {
 	found := map[string]*loaded{}
 	heard := strings.Join(v.Company, " ")
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), suffix)
+		name, isTrigger := strings.CutSuffix(e.Name(), suffix)
+		hidden := strings.HasPrefix(name, ".")
+		if !isTrigger || hidden || len(found) == trigger.MaxTriggers {
+			continue
+		}
 		fi, err := e.Info()
-		if !ok || err != nil || strings.HasPrefix(name, ".") || len(found) == trigger.MaxTriggers {
+		if err != nil { // it has just gone
 			continue
 		}
 		old := t.all[name]
-		if old != nil && durable.Unchanged(old.file, fi) && old.heard == heard {
+		if old != nil && old.isFrom(fi, heard) {
 			found[name] = old
 			continue
 		}
@@ -149,8 +153,7 @@ func (t *Triggers) reload(v View) error {
 	}
 	t.all = found
 	for _, r := range t.all {
-		done := r.own && !r.At.IsZero() && !v.Fires[r.Signer()].Last.Before(r.At)
-		if done && mind.Awaits(v.Wakes, r.Signer()) == 0 { // it has done what it was for
+		if r.isDone(v) {
 			if err := durable.Remove(filepath.Join(t.dir(), r.Name+suffix)); err != nil {
 				r.failure = err.Error()
 			}
@@ -160,9 +163,26 @@ func (t *Triggers) reload(v View) error {
 	return nil
 }
 
+// isFrom reports whether the trigger was read from a file as it is now, for an identity that hears these rooms.
+func (r *loaded) isFrom(fi fs.FileInfo, heard string) bool {
+	return r.heard == heard && durable.Unchanged(r.file, fi)
+}
+
+// isDone reports whether the identity wrote the trigger for one moment, it has fired, and its line is answered.
+func (r *loaded) isDone(v View) bool {
+	once := r.own && !r.At.IsZero()
+	if !once {
+		return false
+	}
+	fired := !v.Fires[r.Signer()].Last.Before(r.At)
+	return fired && mind.Awaits(v.Wakes, r.Signer()) == 0
+}
+
 // comesWhen reports whether two versions of a trigger come at the same times, with the same command.
 func (r *loaded) comesWhen(other *loaded) bool {
-	return r.When == other.When && r.Quiet == other.Quiet && r.Run == other.Run && r.Zone.String() == other.Zone.String()
+	sameTimes := r.When == other.When && r.Quiet == other.Quiet
+	sameZone := r.Zone.String() == other.Zone.String()
+	return sameTimes && sameZone && r.Run == other.Run
 }
 
 // readWishes notices which triggers a person wishes to fire now. A wish that was obeyed before a crash goes.
@@ -205,7 +225,9 @@ func (t *Triggers) read(name string, fi fs.FileInfo, v View) (*loaded, error) {
 	r := &loaded{file: fi, own: v.Files[file] == version, version: version}
 	r.since = durable.Changed(fi)
 	r.Trigger, r.err = t.Parse(name, text, v.Company, r.own)
-	if age := time.Since(r.since); r.err != nil && age >= 0 && age < settleTime { // an editor may have written half of it
+	age := time.Since(r.since)
+	young := age >= 0 && age < settleTime
+	if r.err != nil && young { // an editor may have written half of it
 		r.file, r.wake = nil, r.since.Add(settleTime)
 	}
 	return r, nil
@@ -228,7 +250,7 @@ func (t *Triggers) tell(r *loaded, v View) []Commit {
 	return []Commit{told}
 }
 
-// Scopes is what on disk concerns triggers.
+// Scopes returns the files and directories whose changes concern triggers.
 func (t *Triggers) Scopes() (all []chat.Scope) {
 	if !t.there {
 		return nil
@@ -246,7 +268,7 @@ func (t *Triggers) Scopes() (all []chat.Scope) {
 
 func (c *Config) dir() string { return filepath.Join(c.Identity.Dir, Dir) }
 
-// leads is where a path of a trigger leads: relative ones are in the workspace.
+// leads returns the absolute path that a trigger names. Relative ones are in the workspace.
 func (c *Config) leads(p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)

@@ -18,7 +18,7 @@ import (
 // a firing, also when the daemon died with it.
 type Jobs struct{ Config }
 
-// Due returns the end of one job; that of the next one is due when it is recorded.
+// Due returns the end of one job. When that is recorded, the end of the next job is due.
 func (j Jobs) Due(v View) (commits []Commit, never time.Time, err error) {
 	known := j.Tools.Jobs()
 	for _, s := range known {
@@ -57,7 +57,7 @@ func (j Jobs) Due(v View) (commits []Commit, never time.Time, err error) {
 	return nil, never, nil
 }
 
-// jobTail is how much of a job's output, in bytes, its final line quotes.
+// jobTail bounds the part of a job's output that its final line quotes, in bytes.
 const jobTail = 600
 
 // ended tells the end of a job, with a blob of its output.

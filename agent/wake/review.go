@@ -21,17 +21,17 @@ import (
 // to it in a room of its own, which the other does not hear; what it remarks it says in
 // the rooms of the other, without hearing them.
 
-// ReviewSoul is the soul of a reviewer; {{name}} is whom it reviews.
+// ReviewSoul is the soul of a reviewer; {{name}} stands for the name of the identity that it reviews.
 //
 //go:embed reviewer.md
 var ReviewSoul string
 
 const (
-	reviewEntries = 10                // new ones that a review needs
-	reviewEvery   = 450 * time.Second // at most
-	reviewLooks   = 15                // at most, into the LIFE for each review
-	reviewTexts   = 50                // that one review has
-	reviewChars   = 400               // of one of them
+	reviewEntries = 10                // a review needs so many new entries
+	reviewEvery   = 450 * time.Second // between two reviews, at least
+	reviewLooks   = 15                // looks into the LIFE for each review, at most
+	reviewTexts   = 50                // texts in a review, at most
+	reviewChars   = 400               // characters of a text, at most
 )
 
 // Review is the source that wakes a reviewer.
@@ -44,16 +44,21 @@ type Review struct {
 	size   int64     // of its LIFE then
 }
 
-// Due returns a review, if enough has come into the life; else when the next review, or the next look for one, is due.
+// Due returns a review if enough has come into the life. Otherwise it returns the time of the next review, or of the
+// next look for one.
 func (r *Review) Due(v View) (commits []Commit, next time.Time, err error) {
 	by := home.ReviewRoom(r.Of.Name)
 	fired := v.Fires[by]
 	fi, err := os.Stat(r.Of.LIFE())
-	if err != nil || fi.Size() == r.size || !slices.Contains(v.Joined, by) || mind.Awaits(v.Wakes, by) > 0 {
-		return nil, next, nil // the watcher tells
+	if err != nil || fi.Size() == r.size {
+		return nil, next, nil // the watcher tells when there is more
+	}
+	answered := mind.Awaits(v.Wakes, by) == 0
+	if !answered || !slices.Contains(v.Joined, by) {
+		return nil, next, nil
 	}
 	every := cmp.Or(r.Every, reviewEvery)
-	if fired.Last.Before(v.Now.Add(every)) { // else it was told by a clock that was wrong
+	if fired.Last.Before(v.Now.Add(every)) { // otherwise a clock was wrong when it fired
 		next = fired.Last.Add(every)
 	}
 	if look := r.looked.Add(every / reviewLooks); look.After(next) {

@@ -19,16 +19,16 @@ import (
 	"lethe/mind"
 )
 
-// Triggers is the source of what the files of self/triggers/ say: see files.go.
-// LIFE holds what they have done, and so View.Fires does, by their signers. A moment that has
-// passed there never comes again; nothing else is remembered over a restart.
+// Triggers is the source of the lines of self/triggers/: see files.go. LIFE holds their firings,
+// and View.Fires the newest by its signer. A moment before that never comes again; nothing else
+// is remembered over a restart.
 type Triggers struct {
 	Config
 	there  bool // their directory
 	all    map[string]*loaded
 	ctx    context.Context // of the commands
 	cancel context.CancelFunc
-	slots  chan struct{} // how many of them run at once
+	slots  chan struct{} // one for each command that may run at once
 	runs   sync.WaitGroup
 }
 
@@ -40,29 +40,29 @@ type loaded struct {
 	version string      // of the file
 	heard   string      // the rooms that it was read for
 	err     error       // why it cannot run
-	wake    time.Time   // when it is to be looked at again; zero: at a signal
-	request string      // names the file with which a person asks that it fires now, or ""
+	wake    time.Time   // the time of the next look at it; zero: at a signal
+	request string      // names the file by which a person asks that it fires now, or ""
 	progress
 }
 
-// progress is what is known of a trigger beside LIFE.
+// progress is the state of a trigger that LIFE does not hold.
 type progress struct {
-	since   time.Time // it counts from when its file came to be as it is
+	since   time.Time // the time of its file's last change, from which it counts
 	noticed time.Time // when the clock was found to have been wrong, or zero
-	failure string    // what keeps it from running now, or how its command failed
-	stuck   []string  // the files that LIFE has told of and that cannot be moved, as of its last look
+	failure string    // why it cannot run now, or why its command failed
+	stuck   []string  // files that LIFE has told of and that could not be moved at the last look
 
-	run     *run      // of its command, until what it printed has fired, or nil
-	checked time.Time // the newest moment for which the command printed nothing
+	run     *run      // of its command, until its output has fired; or nil
+	checked time.Time // the newest moment at which the command printed nothing
 
-	look    string    // what is watched, as it looked last
-	base    string    // its content then, when no firing tells of one
+	look    string    // how the watched thing looked last
+	base    string    // its content then, if no firing tells of one
 	changed time.Time // when it began to look so, if nothing has come of that yet
 
 	entered bool // the identity was subscribed to its room
 }
 
-// moment is when and why a trigger fires.
+// moment is a time at which a trigger fires, with the reason.
 type moment struct {
 	at     time.Time
 	missed int
@@ -82,7 +82,7 @@ const (
 	mostRuns    = 4               // commands at once
 	retryLater  = time.Minute
 	leastPause  = time.Minute    // of a trigger that the identity wrote
-	clockJumped = 24 * time.Hour // what is so far ahead was told by a clock that was wrong
+	clockJumped = 24 * time.Hour // a time so far ahead is of a clock that was wrong
 )
 
 // NewTriggers returns the triggers of an identity; Stop ends their commands.
@@ -98,7 +98,7 @@ func (t *Triggers) Stop() {
 	t.runs.Wait()
 }
 
-// Due returns what the triggers have to say now, and when one is to be looked at again.
+// Due returns the lines of the triggers that fire now, and the time of the next look.
 func (t *Triggers) Due(v View) (out []Commit, next time.Time, err error) {
 	if err := t.reload(v); err != nil {
 		return nil, next, err
@@ -123,7 +123,8 @@ func (t *Triggers) Due(v View) (out []Commit, next time.Time, err error) {
 	return out, next, nil
 }
 
-// firing returns why a trigger fires now, with what its command has printed, if it does.
+// firing returns the moment of a trigger that fires now, with the output of its command. ok is false if it does not
+// fire.
 func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool) {
 	now := v.Now
 	if c := r.run; c != nil {
@@ -149,36 +150,40 @@ func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool)
 	default:
 		m, ok = r.scheduled(fired.Last, now)
 	}
-	if until := r.Loud(now); ok && m.manual == "" && until.After(now) { // it is late
-		r.wake, ok = until, false
+	if !ok {
+		return m, "", false
 	}
-	if ok && r.Run != "" && r.run == nil {
+	if until := r.Loud(now); m.manual == "" && until.After(now) { // it is late
+		r.wake = until
+		return m, printed, false
+	}
+	if r.Run != "" && r.run == nil {
 		t.start(r, m)
 		return m, "", false
 	}
-	return m, printed, ok
+	return m, printed, true
 }
 
-// scheduled finds the moment that has come, after the last one that fired.
+// scheduled returns the moment that has come since the last one that fired.
 func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
 	last = r.obeyed(last, now)
 	if r.wake = r.Next(last); r.wake.IsZero() || now.Before(r.wake) {
 		return m, false
 	}
-	if m.missed, m.at = r.Missed(last, now); m.at.IsZero() { // it is too late for all of them
+	if m.missed, m.at = r.Missed(last, now); m.at.IsZero() { // it is too late for every one
 		if r.wake = r.Next(now); !r.At.IsZero() {
 			r.err = fmt.Errorf("its time has passed, longer ago than its grace of %s", tools.Span(r.Grace))
 		}
 		return m, false
 	}
-	if r.Run != "" { // which of them found nothing is not recorded
+	if r.Run != "" { // a time at which the command printed nothing is not recorded, and would count as missed
 		m.missed = 0
 	}
 	return m, true
 }
 
-// obeyed is the moment after which the next one is looked for: the newest that was obeyed, or when
-// the trigger was written. What a wrong clock has told counts as now, from when that is noticed.
+// obeyed returns the moment behind which the next one is looked for: the newest that was obeyed, or the time at which
+// the trigger was written. A time of a wrong clock counts as the moment at which it was noticed.
 func (r *loaded) obeyed(fired, now time.Time) (newest time.Time) {
 	known := []time.Time{fired, r.checked, r.since}
 	if !r.At.IsZero() {
@@ -214,7 +219,7 @@ func (t *Triggers) start(r *loaded, m moment) {
 	})
 }
 
-// nothing notes that a command has printed nothing: no line is posted, and none is written.
+// nothing notes that a command has printed nothing. No line is posted or written.
 func (t *Triggers) nothing(r *loaded, m moment) {
 	if m.manual != "" {
 		_ = (home.WishFire + home.Wish(r.Name)).Drop(t.Identity)
@@ -259,7 +264,7 @@ func (t *Triggers) enter(r *loaded, v View) bool {
 	return false
 }
 
-// Status tells when triggers fire next, and what is wrong with them.
+// Status returns the time of each trigger's next firing, or its error.
 func (t *Triggers) Status() (all []status.Trigger) {
 	for _, name := range slices.Sorted(maps.Keys(t.all)) {
 		r := t.all[name]

@@ -24,7 +24,7 @@ import (
 type View struct {
 	Now     time.Time
 	Joined  []string               // rooms that the identity hears
-	Company []string               // those of them that are no child's
+	Company []string               // the same without rooms of children
 	Fires   map[string]mind.Firing // the newest firing of each signer
 	Wakes   []mind.Wake            // lines that woke it and are unanswered
 	Files   map[string]string      // digests of own files that LIFE knows
@@ -33,8 +33,7 @@ type View struct {
 	Wishes  []home.Wish            // of people, that are not obeyed yet
 }
 
-// HeardFor returns a room in which something is told that belongs into room: another one where that is no longer
-// heard, and "" where none is.
+// HeardFor returns room if it is still heard, otherwise any room that is, otherwise "".
 func (v View) HeardFor(room string) string {
 	switch {
 	case slices.Contains(v.Joined, room):
@@ -45,7 +44,7 @@ func (v View) HeardFor(room string) string {
 	return ""
 }
 
-// Commit is what is recorded together.
+// Commit is a list of records that are written together.
 type Commit []journal.Record
 
 // Source is something that wakes the identity. The goroutine of the loop alone calls it.
@@ -55,7 +54,7 @@ type Source interface {
 	Due(View) (commits []Commit, next time.Time, err error)
 }
 
-// Config is what sources run with. Its functions may be called from Due; Wake from any goroutine.
+// Config is common to all sources. Its functions may be called from Due; Wake from any goroutine.
 type Config struct {
 	Home        home.Home
 	Identity    home.Identity
@@ -67,7 +66,7 @@ type Config struct {
 
 	// Wake makes the loop ask its sources soon.
 	Wake func()
-	// Notice is a line in rooms, and Notify are rooms with those in which people are told wherever they are.
+	// Notice returns a line for rooms. Notify adds the rooms in which people are told wherever they are.
 	Notice func(text string, rooms ...string) event.Notice
 	Notify func(rooms ...string) []string
 	// Put stores a text behind another one; it is durable with the record that refers to it.
@@ -76,20 +75,23 @@ type Config struct {
 	Run func(ctx context.Context, name, command string) (printed, failure string)
 }
 
-// Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms for
-// notices may follow that.
+// Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms
+// for notices may follow that.
 func (c *Config) Fire(e event.Fired, text string, due time.Time, rooms ...string) journal.Record {
 	e.Notice = c.Notice(text, rooms...)
 	e.TS = due.UTC().Truncate(time.Second)
 	return journal.Record{Event: e}
 }
 
-// Sooner is the earliest of some times; a zero one never comes.
-func Sooner(times ...time.Time) (at time.Time) {
-	for _, t := range times {
-		if at.IsZero() || !t.IsZero() && t.Before(at) {
-			at = t
+// Sooner returns the earliest of some times. A zero one never comes.
+func Sooner(times ...time.Time) (soonest time.Time) {
+	for _, at := range times {
+		if at.IsZero() {
+			continue
+		}
+		if soonest.IsZero() || at.Before(soonest) {
+			soonest = at
 		}
 	}
-	return at
+	return soonest
 }

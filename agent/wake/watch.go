@@ -46,8 +46,8 @@ func (t *Triggers) open(r *loaded) (*os.File, error) {
 	return work.OpenFile(filepath.Clean(r.Watch), flags, 0)
 }
 
-// watched reports whether what a trigger watches is another thing than known tells, once
-// it has been left alone for a while.
+// watched returns a moment if the thing that a trigger watches differs from the newest firing's, once it has been left
+// alone for settleTime.
 func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m moment, ok bool) {
 	known := fired.Seen
 	look, newest, err := t.look(r, false)
@@ -55,11 +55,13 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		r.failure = err.Error()
 		return m, false
 	}
+	firstLook := r.look == "" && known == ""
+	asMade := firstLook && !newest.After(r.since) // as it was when the trigger was made
 	switch {
 	case r.look == look:
-	case r.look == "" && known == "" && !newest.After(r.since): // as it was when the trigger was made
+	case asMade:
 		r.base, _, _ = t.look(r, true)
-		fallthrough // what changes it in the same step of its clock looks the same
+		fallthrough // a change in the same step of its clock looks the same
 	default:
 		r.changed = now
 	}
@@ -68,8 +70,10 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		return m, false
 	}
 	at := r.changed.Add(settleTime)
-	if least := fired.Last.Add(leastPause); r.own && at.Before(least) && least.Before(now.Add(clockJumped)) {
-		at = least // what it does in a turn may change what it watches
+	least := fired.Last.Add(leastPause)
+	clockWasRight := least.Before(now.Add(clockJumped))
+	if r.own && clockWasRight && at.Before(least) { // the identity itself may change it in the turn that this begins
+		at = least
 	}
 	if r.wake = at; now.Before(at) { // in quiet hours it waits on
 		return m, false
@@ -84,8 +88,8 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 	return moment{at: now, seen: content}, true
 }
 
-// look returns what tells a watched thing from how it was, by names, sizes and times or
-// by its content, and when it last changed. It waits for nothing.
+// look returns a digest of a watched thing, by names, sizes and times or by its content, and the time of its last
+// change. It waits for nothing.
 func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, err error) {
 	f, err := t.open(r)
 	if os.IsNotExist(err) {
@@ -106,6 +110,7 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 			newest = fi.ModTime()
 		}
 	}
+	readable := fi.Mode().IsRegular() && fi.Size() <= maxWatched
 	switch {
 	case fi.IsDir():
 		all, err := list(f, nil)
@@ -118,7 +123,7 @@ func (t *Triggers) look(r *loaded, content bool) (as string, newest time.Time, e
 		if fi.ModTime().After(newest) { // of a name that went, too
 			newest = fi.ModTime()
 		}
-	case content && fi.Mode().IsRegular() && fi.Size() <= maxWatched:
+	case content && readable:
 		data, err := io.ReadAll(io.LimitReader(f, maxWatched))
 		return blobs.Sum(data).String()[:16], fi.ModTime(), err
 	default:
@@ -149,10 +154,10 @@ const (
 	mailDone, mailFailed = "processed", "failed" // directories in the mail drop
 )
 
-// mail makes a line of a file in the directory of a trigger, signed with its owner's name, and moves those that LIFE
-// has told of: it says what was seen of each owner there. Its record goes behind those of out. Its text follows the
-// newest blob of the life, so only the first record of a look has any: a seal names the newest one, and all that it
-// leads to.
+// mail moves the files in the directory of a trigger that LIFE has told of, and makes a line of another one, signed
+// with its owner's name. LIFE tells by owner which files were seen. The record goes behind those of out. Its text
+// follows the newest blob of the life, so only the first record of a look may have one: a seal names the newest blob,
+// and all that it leads to.
 func (t *Triggers) mail(r *loaded, v View, out []Commit) ([]Commit, error) {
 	r.failure, r.stuck = "", nil
 	dir, err := os.OpenRoot(t.leads(r.Mail))

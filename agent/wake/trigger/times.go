@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// offset is how far the clocks of a moment's zone are ahead of UTC.
+// offset returns the lead of a moment's zone over UTC.
 func offset(at time.Time) time.Duration {
 	_, seconds := at.Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// parseAt reads a moment: with an offset as it is, else as the clocks of the zone show it first. A time that is left out
-// when clocks are put forward counts as if they had not been yet: 02:30 becomes 03:30.
+// parseAt reads a moment: with an offset as it is, else as the clocks of the zone show it first. A time that is left
+// out when clocks are put forward counts as if they had not been yet: 02:30 becomes 03:30.
 func parseAt(text string, zone *time.Location) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
@@ -41,10 +41,11 @@ func parseAt(text string, zone *time.Location) (time.Time, error) {
 }
 
 func parseQuiet(text string) (from, to int, err error) {
-	a, b, _ := strings.Cut(text, "-")
-	start, err1 := time.Parse("15:04", strings.TrimSpace(a))
-	end, err2 := time.Parse("15:04", strings.TrimSpace(b))
-	if err1 != nil || err2 != nil || start.Equal(end) {
+	first, second, _ := strings.Cut(text, "-")
+	start, startErr := time.Parse("15:04", strings.TrimSpace(first))
+	end, endErr := time.Parse("15:04", strings.TrimSpace(second))
+	switch {
+	case startErr != nil, endErr != nil, start.Equal(end):
 		return 0, 0, fmt.Errorf("quiet = %.60q: write two times of the day, such as \"22:00-07:00\"", text)
 	}
 	return start.Hour()*60 + start.Minute(), end.Hour()*60 + end.Minute(), nil
@@ -67,8 +68,8 @@ func (t Trigger) Loud(at time.Time) time.Time {
 	return at
 }
 
-// For sets whose trigger it is. It decides, for each identity and name for good, from which
-// moments an every counts.
+// For returns the trigger of an identity. The identity and the trigger's name fix the moments from
+// which an every counts.
 func (t Trigger) For(self string) Trigger {
 	h := fnv.New64a()
 	h.Write([]byte(self + "/" + t.Name)) // never fails
@@ -107,7 +108,7 @@ func (t Trigger) schedule(after time.Time) iter.Seq[time.Time] {
 		for t.isQuiet(start) {
 			start = start.Add(-time.Minute)
 		}
-		var end time.Time // of what was put off
+		var end time.Time // of the quiet hours to which a time was put off
 		for at := range t.planned(start) {
 			if at.Before(end) {
 				continue
@@ -121,7 +122,7 @@ func (t Trigger) schedule(after time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Next is the first time after a moment; zero when there is none, as for watch and mail.
+// Next returns the first time after a moment; zero if there is no such time, as for watch and mail.
 func (t Trigger) Next(after time.Time) time.Time {
 	for at := range t.schedule(after) {
 		return at
@@ -129,9 +130,9 @@ func (t Trigger) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Missed tells what has come since the last time of the schedule that was obeyed, up to now
-// and with it: due is the newest time, zero when that is older than Grace; n counts the others. A clock that
-// was put back finds nothing, until it has passed last.
+// Missed returns the times of the schedule after last, the newest that was obeyed, up to now
+// inclusive. due is the newest of these, zero if it is older than Grace; n counts the others. After a
+// clock was put back there are no such times until it has passed last.
 func (t Trigger) Missed(last, now time.Time) (n int, due time.Time) {
 	for at := range t.schedule(last) {
 		if at.After(now) {
@@ -211,7 +212,9 @@ func (f field) parse(text string) (set uint64, err error) {
 			}
 		}
 		if stepped {
-			if step, err = strconv.Atoi(by); err != nil || step < 1 || step > f.size {
+			step, err = strconv.Atoi(by)
+			inBounds := step >= 1 && step <= f.size
+			if err != nil || !inBounds {
 				return 0, fmt.Errorf("%s %.60q: the step is a number from 1 to %d", f.name, part, f.size)
 			}
 		}
@@ -226,11 +229,14 @@ func (f field) parse(text string) (set uint64, err error) {
 }
 
 func (f field) value(text string) (int, error) {
-	if at := strings.Index(f.words, text); len(text) == 3 && at >= 0 && at%3 == 0 {
+	at := strings.Index(f.words, text)
+	isWord := len(text) == 3 && at >= 0
+	if isWord && at%3 == 0 {
 		return f.min + at/3, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < f.min || n > f.max {
+	inBounds := n >= f.min && n <= f.max
+	if err != nil || !inBounds {
 		return 0, fmt.Errorf("%s %.60q is not from %d to %d", f.name, text, f.min, f.max)
 	}
 	return n, nil
@@ -238,13 +244,19 @@ func (f field) value(text string) (int, error) {
 
 // on reports whether the day is one of the cron's.
 func (c cron) on(date time.Time) bool {
-	dom, dow := has(c.dom, date.Day()), has(c.dow, int(date.Weekday()))
-	return has(c.month, int(date.Month())) && (dom && dow || c.either && (dom || dow))
+	if !has(c.month, int(date.Month())) {
+		return false
+	}
+	dayFits, weekdayFits := has(c.dom, date.Day()), has(c.dow, int(date.Weekday()))
+	if c.either {
+		return dayFits || weekdayFits
+	}
+	return dayFits && weekdayFits
 }
 
 func has(set uint64, v int) bool { return set>>v&1 == 1 }
 
-// longestPause is how long a cron may pause: 29 February 1896 to 1904, and a week.
+// longestPause bounds the pause of a cron: 29 February 1896 to 1904, and a week.
 const longestPause = (8*366 + 7) * day
 
 // times yields the times of the cron after a moment, in order and each once.
@@ -290,7 +302,8 @@ func (c cron) look(at time.Time) (comes bool, next time.Time) {
 	return comes, at.Add(pause)
 }
 
-// shows reports whether what a clock shows is a time of the cron.
+// shows reports whether a clock shows a time of the cron.
 func (c cron) shows(wall time.Time) bool {
-	return c.on(wall) && has(c.hour, wall.Hour()) && has(c.minute, wall.Minute())
+	inTime := has(c.hour, wall.Hour()) && has(c.minute, wall.Minute())
+	return inTime && c.on(wall)
 }

@@ -38,15 +38,15 @@ const (
 // A Trigger is one file. Exactly one of At, Every, Cron, Watch and Mail is set.
 type Trigger struct {
 	Name  string
-	When  string // which, as it is written
+	When  string // that one, as it is written
 	At    time.Time
 	Every time.Duration // whole seconds
 	Cron  string
 	Watch string // a path, as it is written
 	Mail  string // a directory, as it is written
 	Zone  *time.Location
-	Run   string // a command; zero: none
-	Room  string // zero: not said
+	Run   string // a command, or ""
+	Room  string // "" if the file names no room
 	Say   string
 	Grace time.Duration
 	Quiet string // as it is written
@@ -56,7 +56,7 @@ type Trigger struct {
 	seed     uint64 // see For
 }
 
-// Kinds are the keys of which a file has one, Keys all.
+// Kinds are the keys of the kinds of triggers, of which a file has one. Keys are all keys.
 var (
 	Kinds = []string{"cron", "every", "at", "watch", "mail"}
 	Keys  = append(slices.Clone(Kinds), "say", "run", "room", "tz", "quiet", "grace")
@@ -67,8 +67,8 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // ValidName reports whether a trigger may have a name.
 func ValidName(name string) bool { return nameForm().MatchString(name) }
 
-// Parse reads a trigger from its file. Local times are those of zone, unless the file names
-// a tz. The error is one line for whoever wrote the file: key, value, what to write.
+// Parse reads a trigger from its file. Local times are of zone unless the file names a tz. The
+// error is one line for the author of the file: key, value, and how to write it.
 func Parse(name string, data []byte, zone *time.Location) (Trigger, error) {
 	t := Trigger{Name: name, Zone: zone}
 	if !ValidName(name) {
@@ -144,7 +144,8 @@ func span(k map[string]string, key string, usual, least time.Duration) (time.Dur
 		return usual, nil
 	}
 	d, err := time.ParseDuration(k[key])
-	if err != nil || d < least || d > longest || d%time.Second != 0 {
+	inBounds := d >= least && d <= longest
+	if err != nil || !inBounds || d%time.Second != 0 {
 		return 0, fmt.Errorf("%s = %.60q: write whole seconds, minutes and hours, from %s to 8784h, such as \"10m\" "+
 			"or \"24h\"", key, k[key], strings.TrimSuffix(least.String(), "0s"))
 	}
@@ -154,6 +155,8 @@ func span(k map[string]string, key string, usual, least time.Duration) (time.Dur
 // check refuses what does not fit together.
 func (t *Trigger) check() error {
 	said := utf8.RuneCountInString(t.Say)
+	tellsNothing := t.Say == "" && t.Run == ""
+	isClock := t.Watch == "" && t.Mail == ""
 	switch {
 	case t.Room != "" && !chat.ValidRoom(t.Room):
 		return fmt.Errorf("room = %.60q is no name of a room", t.Room)
@@ -161,13 +164,13 @@ func (t *Trigger) check() error {
 		return fmt.Errorf("say has %d characters: at most %d", said, MaxSay)
 	case t.Mail != "" && t.Run != "":
 		return errors.New("mail takes no run: each file is a message as it is")
-	case t.Say == "" && t.Run == "" && t.Watch == "" && t.Mail == "":
+	case isClock && tellsNothing:
 		return errors.New("neither say nor run: write in say what the line tells you")
 	}
 	return nil
 }
 
-// Signer is who signs the lines of a trigger.
+// Signer returns the name that signs the lines of the trigger.
 func (t Trigger) Signer() string {
 	switch {
 	case t.Watch != "":
