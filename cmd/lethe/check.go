@@ -57,29 +57,55 @@ you have kept somewhere else.`,
 }
 
 func runCheck(app *app, options checkOptions, args []string) error {
+	request, err := checkRequest(app, options, args)
+	if err != nil {
+		return err
+	}
+	var found *check.Report
+	mended := []check.Finding{}
+	if options.repair {
+		mended, found, err = check.Repair(app.home, app.look.Store, request)
+	} else {
+		found, err = check.Home(app.home, app.look.Store, request)
+	}
+	sound := err == nil && found.Faults == 0
+	onlyCheckpoint := options.checkpoint && !app.json
+	if sound && onlyCheckpoint {
+		return printCheckpoint(app, found.Proofs[0])
+	}
+	if found != nil { // also beside an error
+		err = errors.Join(err, showCheck(app, found, mended, request.Against))
+	}
+	if err == nil && found.Faults > 0 {
+		err = fmt.Errorf("check %s: %w: faults: %d", app.home.Dir, home.ErrCorrupt, found.Faults)
+		return hint(err, "‹check --repair› mends what can be mended; docs/check.md says what each fault means")
+	}
+	return err
+}
+
+// checkRequest finds the lives and the checkpoint that the flags and arguments name.
+func checkRequest(app *app, options checkOptions, names []string) (request check.Options, err error) {
 	ofOne := options.checkpoint || options.against != ""
-	if ofOne && len(args) > 1 {
-		return usagef("a checkpoint is of one life: name one")
+	if ofOne && len(names) > 1 {
+		return request, usagef("a checkpoint is of one life: name one")
 	}
-	if ofOne && len(args) == 0 {
-		args = []string{""}
+	if ofOne && len(names) == 0 {
+		names = []string{""} // the default one
 	}
-	var request check.Options
-	for _, name := range args {
+	for _, name := range names {
 		id, err := app.find(name)
 		if err != nil {
-			return err
+			return request, err
 		}
 		request.Lives = append(request.Lives, id)
 	}
-	store, err := app.store()
-	if err != nil {
-		return err
+	if _, err := app.store(); err != nil {
+		return request, err
 	}
 	if options.against != "" {
 		from, err := readCheckpoint(app, options.against, request.Lives[0])
 		if err != nil {
-			return err
+			return request, err
 		}
 		request.Against = &from
 	}
@@ -88,26 +114,7 @@ func runCheck(app *app, options checkOptions, args []string) error {
 		speed := float64(bytes) / 1e6 / time.Since(began).Seconds()
 		show(int64(blobs), int64(of), "%d of %d blobs, %.0f MB/s", blobs, of, speed)
 	}
-	var found *check.Report
-	mended := []check.Finding{}
-	if options.repair {
-		mended, found, err = check.Repair(app.home, store, request)
-	} else {
-		found, err = check.Home(app.home, store, request)
-	}
-	onlyCheckpoint := options.checkpoint && !app.json
-	sound := err == nil && found.Faults == 0
-	if sound && onlyCheckpoint {
-		return printCheckpoint(app, found.Proofs[0])
-	}
-	if found != nil {
-		err = errors.Join(err, showCheck(app, found, mended, request.Against))
-	}
-	if err == nil && found.Faults > 0 {
-		err = fmt.Errorf("check %s: %w: faults: %d", app.home.Dir, home.ErrCorrupt, found.Faults)
-		return hint(err, "‹check --repair› mends what can be mended; docs/check.md says what each fault means")
-	}
-	return err
+	return request, nil
 }
 
 func printCheckpoint(app *app, verdict check.Verdict) error {

@@ -60,11 +60,17 @@ func runImport(app *app, options importOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	id := got.Identity
 	if got.Known {
-		app.note("%s came here with this archive before, and lives here: nothing was changed", id.Name)
+		app.note("%s came here with this archive before, and lives here: nothing was changed", got.Identity.Name)
 		return nil
 	}
+	tellImported(app, got)
+	return nil
+}
+
+// tellImported tells the origin of a life that was taken in, and the next step.
+func tellImported(app *app, got archive.Result) {
+	id := got.Identity
 	app.event("imported", id)
 	if triggers := got.Triggers(); len(triggers) > 0 {
 		app.note("when it runs, its triggers wake it: %s; look at them in %s",
@@ -75,8 +81,7 @@ func runImport(app *app, options importOptions, args []string) error {
 	if got.Mirror {
 		app.note("it is a mirror; what it can be: a new life, with %s, or this one, if that is no more elsewhere, with %s",
 			app.lethe("fork %s", id.Name), app.lethe("import FILE --restore"))
-		return nil
+		return
 	}
 	app.note("run it with: %s", app.howToRun(id, ""))
-	return nil
 }

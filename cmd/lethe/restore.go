@@ -82,8 +82,8 @@ func parseRestoreTime(text string) (time.Time, error) {
 	return moment.At, err
 }
 
-// restoreInto makes a home in dir, as it was at a time, if that is not zero. It returns how many identities are here
-// now, also with an error. keyFile has the key of the store; "" asks for it.
+// restoreInto makes a home in dir, as it was at a time, if that is not zero. It returns the number of identities that go
+// on here, also with an error. keyFile has the key of the store; for "" a person types it.
 func restoreInto(
 	ctx context.Context, app *app, dir string, conf hosts.Config, keyFile string, at time.Time,
 ) (here int, err error) {
@@ -114,22 +114,29 @@ func restoreInto(
 			app.warn("%s: %s", restored.Name, restored.Why)
 		}
 	}
-	if !at.IsZero() {
-		if err := shared.RestoreAt(ctx, store, at, tell); err != nil {
-			return here, err
-		}
-		app.note("this home is as it was at %s, and shares nothing: its hosts go on with theirs", app.at(at))
-		return here, os.RemoveAll(filepath.Join(made.Dir, "share"))
+	if at.IsZero() {
+		err = restoreShared(ctx, made, shared, conf, tell)
+		return here, err
 	}
+	if err := shared.RestoreAt(ctx, store, at, tell); err != nil {
+		return here, err
+	}
+	app.note("this home is as it was at %s, and shares nothing: its hosts go on with theirs", app.at(at))
+	return here, os.RemoveAll(filepath.Join(made.Dir, "share"))
+}
+
+// restoreShared restores a home that goes on sharing.
+func restoreShared(
+	ctx context.Context, made home.Home, shared *hosts.Shared, conf hosts.Config, tell func(hosts.Restored),
+) error {
 	settings := map[string]any{"share.url": conf.URL}
 	if conf.Plain {
 		settings["share.plain"] = true
 	}
 	if err := config.Set(made.Dir, settings); err != nil {
-		return 0, err
+		return err
 	}
-	err = shared.Restore(ctx, tell)
-	return here, err
+	return shared.Restore(ctx, tell)
 }
 
 // readStoreKey reads the key that opens a store: from a file, or as a person types it.
