@@ -66,6 +66,8 @@ type Model interface {
 // Agent is a running identity: the loop, the journal and the State, which its view holds, and its parts.
 type Agent struct {
 	*view
+	log *journal.Journal
+
 	outbox    *outbox
 	thinker   *thinker
 	keeper    *keeper
@@ -105,7 +107,8 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 			a.Close()
 		}
 	}()
-	a.state = a.log.State
+	a.state, a.view.log = a.log.State, a.log
+	a.thinker.life, a.thinker.spending = a.log.Log, &a.log.Spending
 	a.log.Tell, a.log.Shown = a.happened, a.thinker.shownOf
 	a.fresh = a.state.Stable.System == ""
 	a.thinker.estimate = prompt.Estimator(a.state)

@@ -8,7 +8,6 @@ import (
 
 	"lethe"
 	"lethe/agent/home"
-	"lethe/agent/journal"
 	"lethe/agent/summariser"
 	"lethe/blobs"
 	"lethe/compactor"
@@ -294,15 +293,8 @@ func (f *forgetter) forgot(n int) error {
 	return f.thinker.epoch(byPerson)
 }
 
-// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
-func (f *forgetter) branchIfAsked() error {
-	if f.busy() && f.state.Paused == "" {
-		return nil
-	}
-	was := f.state.Epoch
-	if err := journal.Branch(f.log, f.wishes); err != nil || f.state.Epoch == was {
-		return err
-	}
+// goneBack notes that the context is that of an earlier moment.
+func (f *forgetter) goneBack() error {
 	f.thinker.indexIfFaded()
 	f.after, f.keptChunks = f.thinker.contextTokens(), nil
 	return f.dropJob()

@@ -10,6 +10,7 @@ import (
 
 	"lethe"
 	"lethe/agent/home"
+	"lethe/agent/journal"
 	"lethe/agent/wake"
 	"lethe/life/event"
 )
@@ -121,7 +122,7 @@ func (a *Agent) obey() error {
 		a.caller.finishPending, // the answers to commands come first
 		a.thinker.switchIfAsked,
 		a.epochIfDue,
-		a.forgetter.branchIfAsked,
+		a.branchIfAsked,
 	)
 }
 
@@ -277,6 +278,18 @@ func (a *Agent) epochIfDue() error {
 		return a.thinker.epoch("count")
 	}
 	return nil
+}
+
+// branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
+func (a *Agent) branchIfAsked() error {
+	if a.busy() && a.state.Paused == "" {
+		return nil
+	}
+	was := a.state.Epoch
+	if err := journal.Branch(a.log, a.wishes); err != nil || a.state.Epoch == was {
+		return err
+	}
+	return a.forgetter.goneBack()
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for

@@ -12,6 +12,7 @@ import (
 	"lethe/agent/status"
 	"lethe/compactor/recall"
 	"lethe/internal/secret"
+	"lethe/life"
 	"lethe/life/event"
 	"lethe/mind"
 )
@@ -21,6 +22,7 @@ import (
 type thinker struct {
 	*view
 
+	life      *life.Log     // of which requests may show the newest lines
 	reader    prompt.Reader // of what others wrote into the system message
 	estimate  llm.Estimator
 	rendering prompt.Rendering // of the State
@@ -33,8 +35,9 @@ type thinker struct {
 	streamed  streamed                  // kept when a /stop ends the call
 	lastPiece atomic.Pointer[time.Time] // when its newest piece came, or the call began; nil while no model is asked
 
-	wallet  *budget.Wallet // nil where no limit is set, or the model is for nothing
-	counted budget.Counted
+	spending *budget.Spending // what LIFE says of money
+	wallet   *budget.Wallet   // nil where no limit is set, or the model is for nothing
+	counted  budget.Counted
 
 	indexer       *recall.Keeper // nil while the identity does not run
 	hintedThrough int            // the newest entry that a hint was looked up for

@@ -49,7 +49,7 @@ func (t *thinker) shownOf(text body) int {
 func (t *thinker) frame() prompt.Frame {
 	return prompt.Frame{
 		ID:       t.id,
-		Life:     t.log.Log,
+		Life:     t.life,
 		Lines:    t.cfg.LifeLines,
 		Limit:    t.limit(),
 		Estimate: t.estimate,

@@ -37,7 +37,7 @@ func (t *thinker) rates() budget.Rates {
 }
 
 // release settles the wallet by the log.
-func (t *thinker) release() error { return t.wallet.Settle(t.log.Spending) }
+func (t *thinker) release() error { return t.wallet.Settle(*t.spending) }
 
 // unpaid deals with a call that was not begun for want of money. It is false for any other
 // error.
@@ -72,7 +72,7 @@ func (t *thinker) goOn() error {
 
 // warn tells people once, in rooms, of each limit of the identity and of the home that is nearly spent.
 func (t *thinker) warn(rooms []string) error {
-	for _, l := range t.wallet.Near(t.cfg.Zone, t.log.Spending.Warned) {
+	for _, l := range t.wallet.Near(t.cfg.Zone, t.spending.Warned) {
 		e := event.Error{
 			What:   "budget",
 			Text:   l.Warning(),

@@ -28,14 +28,13 @@ func noted(why, gist, text string, kept ...body) record {
 	return journal.Told(event.Note{Why: why}, gist, text, kept...)
 }
 
-// view is what every part sees of the identity. Parts read the State and change it through commit alone: it writes
-// what happens into LIFE, and the fold puts it into the State.
+// view is what every part sees of the identity. Parts read the State; what they change of it, they commit.
 type view struct {
 	id    home.Identity
 	cfg   *Config
 	store *blobs.Store
-	log   *journal.Journal
 	state *mind.State // what the log says
+	log   door
 
 	tools  *tools.Set
 	team   *children.Team // that runs its children; nil where nobody does
@@ -43,6 +42,25 @@ type view struct {
 	wishes []home.Wish    // of people, as of the last look
 
 	loop
+}
+
+// door is as much of the journal as parts have: through it alone they write into LIFE, and change the State.
+type door interface {
+	// Commit makes records happen, together: they are in LIFE and folded into the State when it returns.
+	Commit(records ...record) error
+	// FinishPending commits results for calls of the newest reply that have none, which say why they were not started.
+	FinishPending(why string) error
+	// Epoch commits records and a snapshot of the State behind them. change, which may be nil, is made to the State first.
+	Epoch(why string, change func(*mind.State) error, records ...record) error
+
+	// Put stores a text of the life. It is durable with the next commit.
+	Put(m blobs.Meta, text []byte) (mind.Ref, error)
+	// ReadOwn reads one of the identity's own files.
+	ReadOwn(name string) ([]byte, error)
+	// Wrote is the version of the trigger that a call has written although it was cut short.
+	Wrote(c *mind.Call) event.File
+	// Now is the time of the next event.
+	Now() time.Time
 }
 
 // loop is what the parts ask of the Agent that runs them.
