@@ -60,7 +60,10 @@ func (c *caller) intents(calls []pending, sole bool) (records []record) {
 // waits reports whether people have to approve a call before it is run.
 func (c *caller) waits(p pending) bool {
 	call, hooked := c.asHooked(p).call, c.hooked[p.id]
-	if call.Original != "" || call.Tool == "WAIT" || hooked.Deny {
+	if hooked.Deny {
+		return false
+	}
+	if call.Original != "" || call.Tool == "WAIT" {
 		return false
 	}
 	args := argsOf(call)

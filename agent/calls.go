@@ -124,7 +124,10 @@ func (c *caller) act(ctx context.Context) error {
 
 // runApproved runs the next call that people have approved, and reports whether there was one.
 func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
-	if len(c.state.Approved) == 0 || c.stopReason(ctx) != "" || !c.thinker.canRecord() {
+	if len(c.state.Approved) == 0 || c.stopReason(ctx) != "" {
+		return false, nil
+	}
+	if !c.thinker.canRecord() {
 		return false, nil
 	}
 	p, err := c.approved(c.state.Approved[0])

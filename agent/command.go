@@ -67,7 +67,8 @@ func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say strin
 			working = append(working, c.Room)
 		}
 		e.Relay = l.posting(working...).Posts
-		if !early && !l.busy() && len(working) == 0 {
+		busy := l.busy() || len(working) > 0
+		if !early && !busy {
 			return "Nothing to stop.", nil
 		}
 		return chat.Stopped, nil
@@ -170,7 +171,10 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
 func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
-	if line.Command == "" || l.state.Child(room) != nil || line.From < l.progress(room).history {
+	if line.Command == "" || l.state.Child(room) != nil {
+		return false
+	}
+	if line.From < l.progress(room).history {
 		return false
 	}
 	return moved || line.From >= l.state.Rooms[room].Began

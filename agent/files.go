@@ -93,7 +93,8 @@ func (k *keeper) mergeContext() error {
 	}
 	file = secret.Bytes(file)
 	seen, ok := mind.ReadView(file)
-	if before != nil && !noFile && !ok {
+	there := before != nil && !noFile
+	if there && !ok {
 		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
 			k.due = time.Now().Add(halfWritten / 4)
 			return nil
@@ -217,7 +218,12 @@ func (k *keeper) replaceContext(read fs.FileInfo) {
 
 // stillAs reports whether a file looks as it did; nil is none.
 func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
-	return func(there fs.FileInfo) bool { return there == nil && was == nil || durable.Unchanged(was, there) }
+	return func(there fs.FileInfo) bool {
+		if there == nil && was == nil {
+			return true
+		}
+		return durable.Unchanged(was, there)
+	}
 }
 
 // viewMark changes whenever context.md should.

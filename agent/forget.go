@@ -27,8 +27,7 @@ type Forgetting struct {
 // jobTime bounds a job; after it, what is missing is made mechanically.
 const jobTime = 10 * time.Minute
 
-// forgetter keeps requests within their limit: it compacts what is old, in the background or at once, and takes the
-// context back where a person asks for that.
+// forgetter keeps requests within their limit: it compacts what is old, beside the turns or at once.
 type forgetter struct {
 	*view
 	thinker *thinker

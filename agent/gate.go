@@ -18,8 +18,11 @@ const checkTime = 10 * time.Minute
 func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
 	g, reply := c.cfg.Gate, t.reply
 	final := len(reply.Calls) == 0 && reply.Finish != "length"
-	gated := g.Check != "" || len(g.Schema) > 0 || c.hooks.Has(hook.Reply)
-	if !final || !gated {
+	if !final {
+		return hook.Verdict{}, nil
+	}
+	open := g.Check == "" && len(g.Schema) == 0
+	if open && !c.hooks.Has(hook.Reply) {
 		return hook.Verdict{}, nil
 	}
 	text := blobs.Unescape(spoken(reply))
@@ -39,7 +42,10 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 			v = hook.Verdict{Why: fmt.Sprintf("the check `%s` %s", g.Check, v.Why), Broken: !ran}
 		}
 	}
-	if undecided := v.Why == "" && !stopped; undecided && err == nil {
+	if err != nil {
+		return v, err
+	}
+	if v.Why == "" && !stopped {
 		var said hook.Answer
 		said, stopped, err = c.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(c.state.Refusals) > 0})
 		if said.Deny {

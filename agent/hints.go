@@ -32,7 +32,8 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	if live := t.state.Live; len(live) > 0 {
 		t.hintedThrough = live[len(live)-1].N
 	}
-	if len(texts) == 0 || t.cfg.Recall.NoHints || t.indexer == nil {
+	able := t.indexer != nil && !t.cfg.Recall.NoHints
+	if !able || len(texts) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(t.cfg.Recall.HintTime, hintTime))

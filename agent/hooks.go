@@ -50,7 +50,10 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	}
 	unit := c.state.Unit()
 	begun := unit != nil && len(unit.Calls) > 0
-	if len(said) == 0 || begun || !c.hooks.Has(hook.Turn) {
+	if begun || len(said) == 0 {
+		return false, nil
+	}
+	if !c.hooks.Has(hook.Turn) {
 		return false, nil
 	}
 	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
@@ -103,12 +106,13 @@ func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
 	if !asked {
 		return c.intend(p, sole)
 	}
+	if answer.Deny {
+		return intent{err: errors.New("not run: " + answer.Reason)}
+	}
 	effect, err := c.tools.Intent(p.call.Tool, argsOf(p.call))
 	_, beside := effect.(tools.Run)
-	switch {
-	case answer.Deny:
-		return intent{err: errors.New("not run: " + answer.Reason)}
-	case err == nil && answer.Input != nil && !beside:
+	fixed := err == nil && !beside
+	if fixed && answer.Input != nil {
 		const refusal = "not done: a hook would replace the arguments, and of this tool it can only refuse a call"
 		return intent{err: errors.New(refusal)}
 	}

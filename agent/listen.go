@@ -196,11 +196,17 @@ func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	// Offsets mean nothing in another file, and a file may have become another
 	// one behind the cursor, where nothing tells.
 	command := line.Command != ""
-	if !moved && (command || signed) && mind.Covered(r.Own, line.From, line.To) {
+	if !signed && !command {
+		return false
+	}
+	if !moved && mind.Covered(r.Own, line.From, line.To) {
 		return true
 	}
-	obeyed := command && line.Tagged && line.From < l.progress(room).old.Size() // perhaps
-	return (signed || obeyed) && slices.Contains(r.Posted, line.Hash)
+	old := line.Tagged && line.From < l.progress(room).old.Size()
+	if !signed && !old { // a new command
+		return false
+	}
+	return slices.Contains(r.Posted, line.Hash)
 }
 
 // endRun makes an entry of the lines so far. There is none when all of them are the
@@ -218,7 +224,8 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 			continue
 		}
 		e.heard = append(e.heard, line)
-		woken = woken || l.state.Waking(in.room, line.Hash) || l.state.FromParent(in.room, line)
+		wakes := l.state.Waking(in.room, line.Hash) || l.state.FromParent(in.room, line)
+		woken = woken || wakes
 		called = called || chat.Mentions(line.Text, l.id.Name, chat.Everybody)
 		if line.Agent {
 			agents++
@@ -230,8 +237,8 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 		return
 	}
 	peers := l.state.Rooms[in.room].AgentTurns >= l.cfg.MaxAgentTurns // have talked enough
-	onlyAgents := agents == heard
-	asleep := !called || onlyAgents && peers
+	chatter := agents == heard && peers
+	asleep := chatter || !called
 	if c := l.state.Child(in.room); c != nil { // nothing but a result wakes
 		asleep = !c.Results(e.heard) || peers
 		if slices.ContainsFunc(e.heard, func(line chat.Line) bool { return line.Name != c.Name }) {
@@ -240,8 +247,8 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 	}
 	e.event = event.Inbound{
 		Passage: event.Passed(in.room, from, next), Lines: heard, Own: own, Moved: in.moved,
-		Asleep: in.over || asleep && !woken,
 	}
+	e.event.Asleep = in.over || asleep && !woken
 	first := e.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)
 	if heard > 1 {

@@ -93,7 +93,8 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	if a.stopReason(ctx) == "" && a.state.Owed().Answer && !a.thinker.rests() {
+	asks := a.state.Owed().Answer && !a.thinker.rests()
+	if asks && a.stopReason(ctx) == "" {
 		return true, a.step(ctx)
 	}
 	if due, err := a.caller.concludeIfDue(); due || err != nil {
@@ -155,7 +156,10 @@ func (a *Agent) idle() error {
 // finished reports whether a child that its parent runs has nothing left to do. It then stops
 // until it is called again.
 func (a *Agent) finished() bool {
-	if a.state.Task == nil || a.state.Works() || a.caller.awaits() || a.forgetter.job != nil {
+	if a.state.Task == nil || a.state.Works() {
+		return false
+	}
+	if a.caller.awaits() || a.forgetter.job != nil {
 		return false
 	}
 	owed := a.state.Owed()
@@ -227,12 +231,11 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		}
 		stop, err := a.listener.pollCommands(true)
 		a.caller.readWishes()
-		if stop || err != nil || a.wished(home.WishStop) {
-			cancel()
-		}
 		if err != nil {
-			<-done
 			return err
+		}
+		if stop || a.wished(home.WishStop) {
+			cancel()
 		}
 		if !a.thinker.silence().Equal(a.shown.SilentSince) {
 			a.show(a.shown.State, a.shown.Tool)

@@ -121,7 +121,8 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	} else if len(t.cfg.Fallback) > 0 {
 		most = left
 	}
-	noOther := refused && (t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away))
+	tried := t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away)
+	noOther := refused && tried
 	if overflow || noOther {
 		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
 		return t.pause(e.Error(), say, time.Time{})

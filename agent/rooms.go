@@ -166,13 +166,17 @@ func (l *listener) findHistory(room string) {
 			return
 		}
 		for _, line := range batch.Lines {
-			if spoken && line.Agent && l.isAnother(line.Name) {
-				progress.history = line.To
-				if strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
-					progress.history = line.From
-				}
+			if !line.Agent {
+				spoken = true
+				continue
 			}
-			spoken = spoken || !line.Agent
+			if !spoken || !l.isAnother(line.Name) {
+				continue
+			}
+			progress.history = line.To
+			if strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
+				progress.history = line.From
+			}
 		}
 		at, more = batch.Next, batch.More
 	}
@@ -180,6 +184,9 @@ func (l *listener) findHistory(room string) {
 
 // isAnother reports whether a name is that of another identity of the home. Its reviewer answers nobody.
 func (l *listener) isAnother(name string) bool {
+	if name == l.id.Name || name == l.cfg.Reviewer {
+		return false
+	}
 	_, err := os.Lstat(filepath.Join(l.cfg.Home.Names(), name))
-	return err == nil && name != l.id.Name && name != l.cfg.Reviewer
+	return err == nil
 }

@@ -163,8 +163,9 @@ func (l *listener) lostChildren(now time.Time) (out []record) {
 			continue
 		}
 		owed := slices.ContainsFunc(l.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
+		unread := owed || !l.heardAll(c.Room)
 		stopped := why == children.ErrStopped
-		if stopped && (owed || !l.heardAll(c.Room)) {
+		if stopped && unread {
 			continue
 		}
 		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}

@@ -31,8 +31,9 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 	}
 	model := c.modelOf(s)
 	info, _ := c.cfg.Known.Of(model)
-	unpriced := info.Miss == 0 && !c.cfg.Offline
-	if s.USD != "" && unpriced && !c.cfg.Budget.AllowUnpriced {
+	priced := info.Miss != 0 || c.cfg.Offline
+	bounded := s.USD != "" && !c.cfg.Budget.AllowUnpriced
+	if bounded && !priced {
 		const text = "usd: nobody has told what the model %s costs, so it can be held to no limit: " +
 			"leave usd out, or tell a person"
 		return "", "", fmt.Errorf(text, model)
@@ -99,8 +100,10 @@ func (c *caller) leaveOld() {
 // concludeIfDue says of work that ended without a result that it has failed.
 func (c *caller) concludeIfDue() (due bool, err error) {
 	owed := c.state.Owed()
-	goesOn := owed.Answer || len(owed.Calls) > 0 || c.awaits()
-	if !c.state.Concludes() || goesOn {
+	if !c.state.Concludes() || c.awaits() {
+		return false, nil
+	}
+	if owed.Answer || len(owed.Calls) > 0 {
 		return false, nil
 	}
 	why := cmp.Or(c.state.Paused, "the work ended without a result")

@@ -87,15 +87,18 @@ func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
 // ask asks the model, and checks its answer if that is a final one.
 func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, err error) {
 	t, err = a.thinker.think(ctx)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Blank && !last { // asked twice, it has nothing to say
+	e, _ := errors.AsType[*llm.Error](err)
+	blank := e != nil && e.Blank // asked twice, it has nothing to say
+	if blank && !last {
 		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
 	}
 	if err != nil {
 		return t, v, err
 	}
 	text := spoken(t.reply)
-	tells := len(t.reply.Calls) == 0 && text != "" && text != mind.Nothing
-	if last && !tells {
+	silent := text == "" || text == mind.Nothing
+	calls := len(t.reply.Calls) > 0
+	if noAnswer := silent || calls; last && noAnswer {
 		if err := t.drop(); err != nil {
 			return t, v, err
 		}
@@ -161,7 +164,10 @@ func answerOf(reply llm.Reply) mind.Answer {
 func (a *Agent) answering(text string) event.Posting {
 	rooms := a.audience()
 	silent := text == "" || text == mind.Nothing
-	if len(rooms) == 0 || silent && !a.state.Concludes() {
+	if silent && !a.state.Concludes() {
+		return event.Posting{}
+	}
+	if len(rooms) == 0 {
 		return event.Posting{}
 	}
 	return a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)

@@ -168,7 +168,8 @@ func (v *view) people() []string {
 
 // busy reports whether anything is owed that /stop would clear.
 func (v *view) busy() bool {
-	return v.state.Owes || len(v.state.Owed().Calls) > 0 || len(v.state.Approved) > 0 || len(v.state.Waiting) > 0
+	calls := len(v.state.Owed().Calls) + len(v.state.Approved)
+	return v.state.Owes || calls+len(v.state.Waiting) > 0
 }
 
 // stopReason is why the identity should stop, as far as it has looked, or "".
