@@ -13,7 +13,7 @@
 //
 // The Agent has the loop (loop.go, step.go) and five parts, each with its own fields:
 //
-//   - listener takes in what is said, obeys commands, finds answers to questions, and asks what wakes the identity by
+//   - listener takes in lines of rooms, obeys commands, finds answers to questions, and asks what wakes the identity by
 //     itself (listen.go, rooms.go, command.go, answer.go, source.go)
 //   - caller runs calls: hooks and people are asked, the intent is recorded, the tool runs, the result is recorded
 //     (calls.go, intent.go, ask.go, hooks.go, gate.go, spawn.go, jobs.go)
@@ -58,7 +58,7 @@ import (
 	"lethe/mind"
 )
 
-// Model is what an identity thinks with.
+// Model answers the requests of an identity.
 type Model interface {
 	Complete(ctx context.Context, r llm.Request, on func(llm.Delta)) (llm.Reply, error)
 }
@@ -76,7 +76,7 @@ type Agent struct {
 	listener  *listener
 
 	fresh bool          // this is the identity's first run
-	shown status.Status // what others see
+	shown status.Status // as others see it
 }
 
 // Open takes the identity's lock and folds its log. The error is a
@@ -141,7 +141,7 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	return a, a.thinker.epoch(begins)
 }
 
-// newAgent makes an Agent and its parts, each with those that it uses.
+// newAgent makes an Agent and its parts, and gives each the parts that it calls.
 func newAgent(id home.Identity, cfg *Config) *Agent {
 	v := &view{id: id, cfg: cfg, store: cfg.Store, screen: status.NewView(id.Dir)}
 	a := &Agent{view: v}
@@ -158,7 +158,7 @@ func newAgent(id home.Identity, cfg *Config) *Agent {
 	return a
 }
 
-// makeTools makes the tools, and what wakes the identity by itself, as far as it is configured.
+// makeTools makes the tools and the sources that wake the identity by itself.
 func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
@@ -219,9 +219,8 @@ func (a *Agent) Join(t *children.Team) { a.team = t }
 // Close releases the lock and the log. Run calls it too.
 func (a *Agent) Close() error { return a.log.Close() }
 
-// minPage is how many weighted characters a page of an original shows at least, of however many
-// that are asked for at once.
+// minPage is the least that a page of an original shows, in weighted characters, however many are asked for at once.
 const minPage = 200
 
-// weightOf is what a text weighs as the result of a call.
+// weightOf weighs a text as the result of a call.
 func weightOf(text string) int { return llm.Weight(mind.Result([]byte(text))) }

@@ -14,9 +14,9 @@ import (
 	"lethe/mind"
 )
 
-// answers returns the open question that a line answers, and the choice; the intake gets what the line leaves open.
-// Without the id, a line counts while who says it has said nothing else there since the question was asked: it may be
-// meant for something else. To refuse an approval harms nobody.
+// answers returns the open question that a line answers, and the choice; the intake gets the questions that it leaves
+// open. Without the id, a line counts only if it is the first there that this person has said since the question: a
+// later one may be meant for something else. To refuse an approval harms nobody.
 func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, choice string, ok bool) {
 	if line.From < l.state.Rooms[in.room].Stopped && !in.moved {
 		return answered, "", false
@@ -48,7 +48,7 @@ func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, 
 	return answered, "", false
 }
 
-// leftOpen records what lines have left open: for the identity, before them, and for who may have meant it.
+// leftOpen notes the questions that lines have left open: before them for the identity, behind them for people.
 func (l *listener) leftOpen(in *intake) (before, after []record) {
 	text := strings.Join(in.open, ", ") + " is still open."
 	open, cite := in.open, in.cite
@@ -121,7 +121,7 @@ func (l *listener) expireQuestions(now time.Time) (out []record) {
 	return out
 }
 
-// nextDeadline is when the next question is overdue.
+// nextDeadline is the time at which the next question is overdue; zero without one.
 func (l *listener) nextDeadline() (at time.Time) {
 	if len(l.joined()) == 0 {
 		return at

@@ -15,11 +15,10 @@ import (
 	"lethe/mind"
 )
 
-// Questions to people: those of WAIT, and those before calls that people are to approve.
+// Questions to people: by WAIT, and before calls that people are to approve.
 
-// intents records what comes before calls that are still to be made, in order: a call that people
-// are to approve is not run, and has its question and its result; then comes the intent of the
-// first that runs now.
+// intents returns what is recorded before the next of calls runs, in order: a question and a result for each call that
+// people are to approve, which does not run now; then the intent of the first other call.
 func (c *caller) intents(calls []pending, sole bool) (records []record) {
 	var asked []string // calls, in these records
 	for _, p := range calls {
@@ -74,7 +73,7 @@ func (c *caller) waits(p pending) bool {
 const askedFirst = "People are asked first, in the room you are answering. End your turn: " +
 	"their answer comes in as an entry, and then the output. Do not call it again before."
 
-// approvalTime is how long people may approve a call unless Config.AskTime says so. Then it is declined.
+// approvalTime is the time after which a call that nobody approves is declined, unless Config.AskTime is set.
 const approvalTime = 7 * 24 * time.Hour
 
 // ask records a question.
@@ -86,7 +85,7 @@ func (c *caller) ask(k mind.Ask) record {
 	return journal.Told(event.Asked{Call: k.Call, Posting: c.posting(c.notify(k.Room)...)}, k.Gist(), k.Encode())
 }
 
-// whereToAsk is the room where the identity is answering, or one that it hears.
+// whereToAsk returns a room where the identity is answering, else any that it hears, else "".
 func (c *caller) whereToAsk() string {
 	for _, room := range append(c.audience(), c.company()...) {
 		return room

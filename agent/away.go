@@ -22,7 +22,7 @@ import (
 
 const (
 	maxModel = 100              // bytes of a model's name
-	tryTime  = 10 * time.Second // bounds how long a model is tried, while the identity waits
+	tryTime  = 10 * time.Second // that a try may take, while the identity waits
 	patience = time.Minute      // with a model that cannot be reached, before another one stands in for it
 	tryEvery = 10               // patiences: after so long a model that is away is tried again
 
@@ -43,7 +43,7 @@ func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 	return why, t.pay(one, "model")
 }
 
-// tryModel tries the model that somebody named, and returns what to answer. taken is empty where it refuses.
+// tryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
 func (t *thinker) tryModel(name string) (taken, say string, err error) {
 	was := t.state.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -93,8 +93,8 @@ func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
 	return t.turnTo(ctx, nil, s.Away)
 }
 
-// turnTo goes over to the first of models, but for the one in use, that answers a try. why is the error of the one in
-// use; nil where that one works and the wanted model is tried again.
+// turnTo goes over to the first of models that answers a try; it does not try the one in use. why is the error of the
+// one in use; nil where that one works and the wanted model is tried again.
 func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
 	uses := t.state.Stable.Params.Model
 	wanted := cmp.Or(t.state.Away, uses)

@@ -62,8 +62,8 @@ func (f *forgetter) compactNow(set compactor.Settings, share float64) error {
 	return f.swap(fades, set, limit, 0)
 }
 
-// stuck pauses an identity whose next request would not fit, with everything
-// forgotten that can be: it says what is too large.
+// stuck pauses an identity whose next request would not fit although all that can be forgotten is: it tells people
+// the sizes.
 func (f *forgetter) stuck() error {
 	w := f.thinker.window()
 	const text = "the context cannot be brought under its limit of %d tokens: " +
@@ -72,8 +72,8 @@ func (f *forgetter) stuck() error {
 	return f.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
 
-// overflowed lowers the limit to what a provider takes that refused a request as
-// too large, and makes room. It reports whether the call is worth another try.
+// overflowed deals with a provider that refused a request as too large: it lowers the limit and makes room. again says
+// that the call is worth another try.
 func (f *forgetter) overflowed(e *llm.Error) (again bool, err error) {
 	first, before := f.state.Overflows == 0, f.thinker.contextTokens()
 	window := f.thinker.window().Lower(before, e.Limit)

@@ -29,27 +29,27 @@ type caller struct {
 	thinker   *thinker
 	forgetter *forgetter
 
-	reach         *lookup.View // what tools see of the identity
+	reach         *lookup.View // shows the identity to tools
 	hooks         hook.Set
 	hookedThrough int                    // the newest entry that hooks of turns have seen
-	hooked        map[string]hook.Answer // what hooks said of calls, by their ids
+	hooked        map[string]hook.Answer // answers of hooks to calls, by the ids of those
 
 	intent intent // of the call that is next
 	share  int    // weighted characters that its result may show
 }
 
-// maxCalls is how many calls of one reply are run.
+// maxCalls bounds the calls of one reply that are run.
 const maxCalls = 64
 
-// pending is a call that is to be run: one of the newest reply, or one that people have approved. The log holds what it
-// is to do before it runs, and what became of it behind that.
+// pending is a call that is to be run: one of the newest reply, or one that people have approved. LIFE has its intent
+// before it runs, and its outcome behind that.
 type pending struct {
 	id       string
 	call     *mind.Call
 	approval *mind.Question // that people have answered; nil for a call of the newest reply
 }
 
-// begins records what a call is to do.
+// begins is the record of a call's intent.
 func (p pending) begins(in intent) record {
 	if p.approval != nil {
 		return record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
@@ -62,7 +62,7 @@ func (p pending) begins(in intent) record {
 	return record{Event: e, Texts: []body{{Gist: gist, Data: []byte(in.replaced)}}}
 }
 
-// ends records what became of a call.
+// ends is the record of a call's outcome, in a turn.
 func (p pending) ends(turn int, o outcome) record {
 	out := secret.Bytes(o.Body) // before the gist is cut out of it
 	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
@@ -157,7 +157,7 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 				return false, nil // the others are settled as not started
 			}
 		}
-		c.share = min(left, left/(len(calls)-i)) // what was shown beyond a share is taken from the others
+		c.share = min(left, left/(len(calls)-i)) // a call that showed more than its share takes it from the others
 		o, err := c.runTool(ctx, c.asHooked(p))
 		if err != nil {
 			return false, err
@@ -181,7 +181,7 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 	return true, nil
 }
 
-// next records what comes before the next of calls runs, as hooks and people want it.
+// next asks hooks about calls, and returns the records before the next one that runs.
 func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]record, error) {
 	if err := c.beforeCalls(ctx, calls); err != nil {
 		return nil, err
@@ -202,12 +202,12 @@ func (c *caller) warnRepeats() error {
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.
 func argsOf(c *mind.Call) json.RawMessage { return json.RawMessage(blobs.Unescape(c.Args)) }
 
-// outcome is what became of a call.
+// outcome is how a call ended.
 type outcome struct {
 	tools.Result
 	state   string
 	file    event.File // that it has written
-	kept    []body     // what a hook replaced
+	kept    []body     // texts that a hook replaced
 	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
 
 	withdrawn string   // the question that it has taken back
@@ -243,7 +243,7 @@ func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) 
 	if p.approval != nil {
 		with.JobRoom = p.approval.Room
 	}
-	if c.state.Task != nil { // what it keeps of its output, it keeps in its parent's workspace
+	if c.state.Task != nil { // it keeps output in its parent's workspace
 		with.ID = c.id.Name + "." + p.id
 	}
 	defer c.screen.Begin(status.Live{})
@@ -291,7 +291,7 @@ func (c *caller) keepFiles(r *tools.Result) error {
 	return nil
 }
 
-// fit decides how much of an outcome enters the context, within the share of its call, and returns what that weighs.
+// fit cuts an outcome to the share of its call in the context, and returns the weight of the rest.
 func (c *caller) fit(o *outcome) (weight int) {
 	text, show := mind.Result(o.Body), 0
 	if !o.Bounded {
@@ -312,8 +312,8 @@ func (c *caller) fit(o *outcome) (weight int) {
 	return weight
 }
 
-// finishPending does what was decided before: posts that are owed, and results of calls that were cut short. No call
-// is begun twice.
+// finishPending posts the lines that are owed, and records results for calls that were cut short. No call begins
+// twice.
 func (c *caller) finishPending() error {
 	if err := c.outbox.postOwed(); err != nil {
 		return err
@@ -342,7 +342,7 @@ func (c *caller) begun() (p pending, begun bool, err error) {
 	return p, false, nil
 }
 
-// known copies what a call may know.
+// known copies all that a call may know.
 func (c *caller) known() lookup.Known {
 	k := lookup.Known{
 		Rooms: c.joined(), Company: c.company(), Granted: maps.Clone(c.state.Grants), Spoken: c.state.Spoken,

@@ -13,7 +13,7 @@ import (
 	"lethe/life/event"
 )
 
-// maxCommand is how many bytes of a command's line LIFE keeps; of a longer one, the hash.
+// maxCommand is the longest line of a command that LIFE keeps, in bytes; of a longer one it keeps the hash.
 const maxCommand = 1000
 
 // runCommand runs a command and records it. next is the cursor behind it; early
@@ -58,7 +58,7 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	return nil
 }
 
-// obey does what a command asks for, as far as its event does not, adds to that, and returns what to answer.
+// obey carries out the part of a command that the fold of its event does not, and returns the answer to it.
 func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say string, err error) {
 	switch line.Command {
 	case "stop":
@@ -94,7 +94,7 @@ func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say strin
 	return say, nil
 }
 
-// stopNote tells the model of a /stop, with what it had begun to say.
+// stopNote tells the model of a /stop, with the beginning of the answer that it cut off.
 func (l *listener) stopNote(room string, line chat.Line, early bool) record {
 	text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", line.Name)
 	if early {
@@ -123,7 +123,7 @@ func (l *listener) pollCommands(inTurn bool) (stop bool, err error) {
 	return false, l.outbox.postOwed()
 }
 
-// scanned is how far a room was searched for commands, beyond its cursor.
+// scanned is the place to which a room was searched for commands, beyond its cursor.
 type scanned struct {
 	chat.Cursor
 	moved bool // the file was changed behind the cursor
@@ -180,7 +180,7 @@ func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
 	return moved || line.From >= l.state.Rooms[room].Began
 }
 
-// forget answers a /forget: which entries of the range are to fade, and what is said.
+// forget returns the entries that a /forget lets fade, and the answer to it.
 func (l *listener) forget(line chat.Line) (asked event.Entries, say string) {
 	may := append(slices.Clone(l.cfg.People), l.cfg.Reviewer)
 	if !line.Agent && !slices.Contains(l.cfg.People, line.Name) {

@@ -39,11 +39,11 @@ type Config struct {
 	Hearing
 	Calling
 
-	Warnings []string // what weakens the promises here, for the status
+	Warnings []string // of weak promises here, for the status
 
 	Ready func(home.Identity)             // called once the identity hears its rooms
 	Tell  func(home.Identity, life.Event) // called for each event that has happened
-	Retry <-chan os.Signal                // a person says that what paused us is mended
+	Retry <-chan os.Signal                // a person says that the cause of a pause is mended
 
 	pace
 }
@@ -52,13 +52,13 @@ type Config struct {
 type Thinking struct {
 	Model   Model
 	Offline bool // Model is the rehearsal one
-	// Params are what was asked for; what is zero is left as the life has it, or
-	// to the defaults. A difference to the life's own begins a new epoch.
+	// Params were asked for. A zero one is as the life has it, or the default. A
+	// difference to the life's own begins a new epoch.
 	Params       mind.Params
-	DefaultModel string // for a life that has none, or that comes from another endpoint
+	DefaultModel string // for a life without one, or from another endpoint
 
-	Preset    string    // of models whose names have none
-	Fallback  []string  // models that stand in for one that does not answer, in this order
+	Preset    string    // of models without one in their names
+	Fallback  []string  // models that stand in when the first does not answer, in this order
 	Switchers []string  // users who may give /model; nil: everybody
 	Known     llm.Known // of models, before the table
 
@@ -70,29 +70,29 @@ type Thinking struct {
 type Limits struct {
 	Forgetting    Forgetting
 	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
-	LifeLines     int           // newest lines of LIFE that a prompt shows; default none
+	LifeLines     int           // newest lines of LIFE that a prompt shows; default 0
 	MaxSteps      int           // model calls without a user's word; default 50
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
-	Budget        budget.Limits // what it may spend; default no limit
+	Budget        budget.Limits // of money; default no limit
 }
 
-// Hearing says to whom an identity listens, and what else wakes it.
+// Hearing says which people an identity hears, and what else wakes it.
 type Hearing struct {
 	People   []string      // users who may answer questions, approve calls and raise budgets
 	Mentions bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
-	Notify   []string      // rooms for notices, as chat.NotifyRoom names them: what needs a person is said there too
-	Reviews  home.Identity // that this one is the reviewer of; default none
-	Reviewer string        // the name of the identity that reviews this one; default none
+	Notify   []string      // rooms in which people are told, too, that they are needed, as chat.NotifyRoom names them
+	Reviews  home.Identity // that this one reviews; default nobody
+	Reviewer string        // the name of the identity that reviews this one; default nobody
 
 	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (default) or wake.AddAlways
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
 }
 
-// Calling says what an identity can do, and what people or programs decide of it.
+// Calling says which tools an identity has, and which of its calls and answers others decide on.
 type Calling struct {
 	Tools   tools.Config  // the parts that are not the identity's own
-	Gate    hook.Gate     // what a final answer has to pass; default nothing
-	AskTime time.Duration // how long people may approve a call; default a week
+	Gate    hook.Gate     // that a final answer has to pass; default nothing
+	AskTime time.Duration // in which people may approve a call; default a week
 	pins    []string      // of a child's parent
 }
 
@@ -123,7 +123,7 @@ func (c *Config) complete(id home.Identity) {
 	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
 }
 
-// forChild is the configuration of a child: what its parent gave it.
+// forChild returns the configuration of a child, which its parent gave it.
 func (c Config) forChild(id home.Identity) (Config, error) {
 	child, err := id.Child()
 	if child == nil || err != nil {
@@ -147,7 +147,7 @@ func (c Config) wanted(s *mind.State) mind.Params {
 	model, _ := c.Known.Of(p.Model)
 	limit := prompt.Bound(c.Known, p.Model, c.ContextLimit)
 	p.Sees = model.Sees
-	if p.SameModel(s.Stable.Params) { // what was learned of another model does not hold
+	if p.SameModel(s.Stable.Params) { // lessons about another model do not hold
 		limit = prompt.Limit(s, limit)
 	}
 	if p.MaxTokens == 0 || limit != c.ContextLimit {
@@ -190,8 +190,8 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 	return nil
 }
 
-// restoredFor restores the permissions on the way to what an operation was refused,
-// and reports whether any were.
+// restoredFor restores the permissions on the way to the file of an error, if it was refused, and reports whether any
+// were wrong.
 func (c *Config) restoredFor(err error) bool {
 	at, ok := errors.AsType[*fs.PathError](err)
 	if !ok || !errors.Is(err, fs.ErrPermission) {

@@ -17,7 +17,7 @@ import (
 	"lethe/mind"
 )
 
-// keeper tells the identity of what people change in its own files, and obeys their edits of context.md.
+// keeper tells the identity of changes that people make to its own files, and obeys their edits of context.md.
 type keeper struct {
 	*view
 	thinker *thinker
@@ -31,7 +31,7 @@ type keeper struct {
 
 func (k *keeper) file(name string) string { return filepath.Join(k.id.Dir, name) }
 
-// look returns how a file looks without reading it; nil if it is missing.
+// look describes a file without reading it; nil if it is missing.
 func (k *keeper) look(name string) fs.FileInfo {
 	fi, _ := os.Lstat(k.file(name))
 	return fi
@@ -59,7 +59,7 @@ func (k *keeper) checkFiles() error {
 	return nil
 }
 
-// noteChange tells the agent of a file that is not what the log says.
+// noteChange tells the agent of a file that differs from the version in the log.
 func (k *keeper) noteChange(name string) error {
 	before := k.look(name)
 	text, err := k.log.ReadOwn(name)
@@ -71,19 +71,19 @@ func (k *keeper) noteChange(name string) error {
 	return k.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
 }
 
-// viewEvery is how often context.md is written at most.
+// viewEvery is the least time between two writes of context.md.
 const viewEvery = time.Second
 
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
 const maxView = 64 << 20
 
-// halfWritten is how long a context.md that is not all there is left alone: an
+// halfWritten is the time for which a context.md that lacks its end is left alone: an
 // editor that saves in place empties it first.
 const halfWritten = time.Second
 
 // mergeContext reads context.md and applies what a person changed in it. An edit is
-// never overwritten: what cannot be applied is said in the note. What is not all there
-// is obeyed in nothing, and kept.
+// never overwritten: the note names the changes that cannot be applied. A file that
+// lacks its beginning or end is not obeyed, but kept.
 func (k *keeper) mergeContext() error {
 	before := k.look(home.ContextFile)
 	file, _, err := durable.ReadRegular(k.file(home.ContextFile), maxView)
@@ -114,7 +114,7 @@ func (k *keeper) mergeContext() error {
 	return nil
 }
 
-// setAside keeps a context.md of which something would be lost otherwise.
+// setAside keeps a context.md in another file: else an edit in it would be lost.
 func (k *keeper) setAside(file []byte, why string) error {
 	kept := k.file("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
 	k.cfg.Log.Warn("context.md is kept as it was found: "+why, "file", kept)

@@ -16,7 +16,7 @@ import (
 	"lethe/mind"
 )
 
-// Forgetting says how an identity forgets. Zero values take the defaults.
+// Forgetting sets how far and with which model an identity forgets. Zero values take the defaults.
 type Forgetting struct {
 	Target     *float64 // share of the eligible part that is left; default 0.3
 	Parallel   int      // summaries made at once; default 4
@@ -24,7 +24,7 @@ type Forgetting struct {
 	Model      string   // another, cheaper model for summaries
 }
 
-// jobTime bounds a job; after it, what is missing is made mechanically.
+// jobTime bounds a job; after it, missing summaries are made mechanically.
 const jobTime = 10 * time.Minute
 
 // forgetter keeps requests within their limit: it compacts what is old, beside the turns or at once.
@@ -144,7 +144,7 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 	return nil
 }
 
-// beginWished begins the job that a person asks for, with what that person says about it.
+// beginWished begins the job that a person asks for, with that person's words about it.
 func (f *forgetter) beginWished(ctx context.Context, keep string) error {
 	f.wish = compactor.Wish(secret.Text(keep))
 	if keep != "" {
@@ -199,7 +199,7 @@ func (f *forgetter) outpaced() error {
 	return f.backOff(errors.New("the limit was reached before the summaries were in, more than once"))
 }
 
-// summarised is closed when the job under way has ended; nil if there is none.
+// summarised is closed when the job under way has ended; nil without a job.
 func (f *forgetter) summarised() <-chan struct{} {
 	if f.job == nil {
 		return nil
@@ -214,12 +214,12 @@ func (f *forgetter) stop() {
 	}
 }
 
-// keep keeps the summaries that have come of a job, for when their chunks fade.
+// keep keeps the summaries of a job until their chunks fade.
 func (f *forgetter) keep(fades []compactor.Fade) {
 	f.keptChunks = append(compactor.Summarised(fades), f.keptChunks...)
 }
 
-// dropJob ends the job under way and records what it has cost. Its answers are
+// dropJob ends the job under way and records its cost. Its answers are
 // discarded.
 func (f *forgetter) dropJob() error {
 	job := f.job
@@ -266,7 +266,7 @@ func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why str
 		return err
 	}
 	was := f.state.Become(next)
-	if why != limit && f.thinker.contextTokens() >= before { // the summaries are no smaller than what they stand for
+	if why != limit && f.thinker.contextTokens() >= before { // the summaries are no smaller than their originals
 		f.state.Become(was)
 		f.after = before
 		f.keep(fades)
@@ -292,7 +292,7 @@ func (f *forgetter) forgot(n int) error {
 	return f.thinker.epoch(byPerson)
 }
 
-// goneBack notes that the context is that of an earlier moment.
+// goneBack notes that the context is now as it was at an earlier moment.
 func (f *forgetter) goneBack() error {
 	f.thinker.indexIfFaded()
 	f.after, f.keptChunks = f.thinker.contextTokens(), nil

@@ -14,7 +14,7 @@ import (
 const checkTime = 10 * time.Minute
 
 // examine holds a final answer against the gate, and listens for commands meanwhile. An
-// answer that a /stop or the end of the daemon leaves undecided is added to what is lost.
+// answer that a /stop or the end of the daemon leaves undecided is lost: t tells its cost.
 func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err error) {
 	g, reply := c.cfg.Gate, t.reply
 	final := len(reply.Calls) == 0 && reply.Finish != "length"

@@ -14,7 +14,7 @@ import (
 	"lethe/mind"
 )
 
-// Recall says how an identity is reminded of what it has forgotten.
+// Recall sets whether and how fast an identity is reminded of forgotten things.
 type Recall struct {
 	NoHints bool // no hints by themselves; RECALL stays
 	// HintTime is the longest that a turn waits for a hint; 0 is 250 ms. What is
@@ -25,8 +25,8 @@ type Recall struct {
 // hintTime is no longer than a model call varies by anyway.
 const hintTime = 250 * time.Millisecond
 
-// hintIfDue looks up what was heard and what failed since the last reply, and records a hint at what the
-// identity has forgotten about it. When nothing fits well, or the index is not at hand, there is none.
+// hintIfDue looks up the lines that were heard and the calls that failed since the last reply, and records a hint at
+// forgotten entries about them. It records no hint if nothing fits well, or the index is not at hand.
 func (t *thinker) hintIfDue(ctx context.Context) error {
 	texts, why := lookup.Wanted(t.state, t.hintedThrough)
 	if live := t.state.Live; len(live) > 0 {
@@ -54,7 +54,7 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	return t.hint(why, hits)
 }
 
-// hint records the best of hits, as far as the limit has room for it.
+// hint records the best of hits, if the limit has room for it.
 func (t *thinker) hint(why string, hits []recall.Hit) error {
 	if len(hits) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 
 // Hooks are people's own programs. What they say is recorded before it is used.
 
-// consult has the hooks of an event say what they want, and listens for commands meanwhile. stopped says that they were
-// stopped before they had.
+// consult asks the hooks of an event, and listens for commands meanwhile. stopped says that they were stopped before
+// they had answered.
 func (c *caller) consult(ctx context.Context, in hook.Input) (answer hook.Answer, stopped bool, err error) {
 	if !c.hooks.Has(in.Event) {
 		return answer, false, nil
@@ -36,7 +36,7 @@ func (c *caller) consult(ctx context.Context, in hook.Input) (answer hook.Answer
 
 const turnGist = "what hooks say of this turn"
 
-// beginTurn lets hooks add to what was heard since the last final answer. ran is false where they already have.
+// beginTurn lets hooks add to the lines that were heard since the last final answer. ran is false if they already have.
 func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	var said []string
 	last := c.hookedThrough
@@ -64,7 +64,7 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	return true, err
 }
 
-// beforeCalls lets hooks look at the calls that come next: those that wait for people, and the first that does not.
+// beforeCalls lets hooks look at the next calls: up to the first that does not wait for people.
 func (c *caller) beforeCalls(ctx context.Context, calls []pending) error {
 	c.hooked = nil
 	if !c.hooks.Has(hook.Call) {
@@ -121,7 +121,7 @@ func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
 	return in
 }
 
-// afterCall lets hooks replace what a call returned, and add to it. What it was is kept.
+// afterCall lets hooks replace the text that a call returned, and add to it. The original is kept.
 func (c *caller) afterCall(ctx context.Context, in intent, tool string, args json.RawMessage, o *outcome) error {
 	answer, stopped, err := c.consult(ctx, hook.Input{
 		Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body),
@@ -139,7 +139,7 @@ func (c *caller) afterCall(ctx context.Context, in intent, tool string, args jso
 	return nil
 }
 
-// writeDown has one recording transcribed and notes its text. due is false where there is none.
+// writeDown has one recording transcribed and notes its text. due is false without a recording.
 func (c *caller) writeDown(ctx context.Context) (due bool, err error) {
 	if c.cfg.Tools.Transcribe == "" {
 		return false, nil

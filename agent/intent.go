@@ -12,20 +12,20 @@ import (
 	"lethe/mind"
 )
 
-// intent is what a call is to do. What it names here, the log holds before the call runs: so a crash repeats nothing.
+// intent is the plan of a call. LIFE has it before the call runs: so a crash repeats nothing.
 type intent struct {
 	effect    tools.Effect
 	err       error        // why it does nothing
 	line      event.Notice // that it posts
 	files     []body       // of the line
 	child     string       // the name of the identity that it makes
-	asks      mind.Ask     // what people are asked
+	asks      mind.Ask     // the question to people
 	withdraws string       // the question that it takes back
 	replaced  string       // the arguments that a hook has put in the place of its own
-	context   string       // what hooks add to its result
+	context   string       // that hooks add to its result
 }
 
-// intend reads what a call is to do, and refuses what it may not. sole says that it is the only call of its reply.
+// intend plans a call, and refuses one that may not run. sole says that it is the only call of its reply.
 func (c *caller) intend(p pending, sole bool) (in intent) {
 	if p.call.Original != "" {
 		const text = "the arguments are not one JSON object. Call %s again with an object like {\"key\":\"value\"}, " +
@@ -66,7 +66,7 @@ func (c *caller) intend(p pending, sole bool) (in intent) {
 	return in
 }
 
-// perform does what the log has fixed of a call, and tells what became of it.
+// perform carries out a plan that LIFE has fixed, and returns a sentence about the outcome.
 func (c *caller) perform(id string, in intent) (said string, err error) {
 	if in.err != nil {
 		return "", in.err
@@ -87,8 +87,8 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 	return askedText(q), c.outbox.postOwed()
 }
 
-// cutShort tells what became of a call that was under way when the daemon died. What the log has fixed of it is done
-// now, once; what else it did is unknown.
+// cutShort is the outcome of a call that was under way when the daemon died. A plan that LIFE has fixed is carried out
+// now, once; any other effect is unknown.
 func (c *caller) cutShort(p pending) outcome {
 	var in intent
 	in.effect, _ = c.tools.Intent(p.call.Tool, argsOf(p.call))
@@ -116,8 +116,8 @@ func (c *caller) cutShort(p pending) outcome {
 	return o
 }
 
-// speaksIn returns the rooms that SAY reaches: those that are heard, and a reviewer's also
-// where the one that it reviews is.
+// speaksIn returns the rooms that SAY reaches: all that are heard, and for a reviewer also the rooms of the identity
+// that it reviews.
 func (c *caller) speaksIn() []string {
 	rooms := c.joined()
 	if c.cfg.Reviews.Self != "" {

@@ -22,7 +22,7 @@ func (c *caller) runningJobs() (out []status.Job) {
 	return out
 }
 
-// jobsGoOn tells which jobs run; nothing when none does.
+// jobsGoOn tells which jobs run; "" if no job does.
 func (c *caller) jobsGoOn() string {
 	if len(c.tools.Running()) == 0 {
 		return ""
@@ -39,7 +39,7 @@ func (c *caller) jobsLine() string {
 	return cmp.Or(strings.Join(lines, "\n"), "No jobs run.")
 }
 
-// readWishes looks at the wishes, and obeys those that wait for nothing. The watcher tells of later ones.
+// readWishes reads the wishes, and obeys any that waits for nothing. The watcher tells of later ones.
 func (c *caller) readWishes() {
 	c.wishes = home.Wishes(c.id)
 	for _, w := range c.wishes {

@@ -31,7 +31,7 @@ type listener struct {
 
 	changed <-chan struct{} // something that concerns the identity changed on disk
 	unwatch func()
-	watched []chat.Scope // of which it is told
+	watched []chat.Scope // changes there are told
 
 	woken    chan struct{}  // a source has something to say
 	sources  []wake.Source  // what wakes the identity by itself
@@ -41,10 +41,10 @@ type listener struct {
 	missing  time.Time      // when it was found that lines have gone from rooms unheard
 }
 
-// firstHeard is how many lines a first subscription hears.
+// firstHeard bounds the lines of a room that a first subscription hears.
 const firstHeard = 20
 
-// listen takes in what was said, and runs the commands that stand further behind. It
+// listen takes in new lines, and runs the commands that stand further behind. It
 // reports whether a room holds more.
 func (l *listener) listen() (more bool, err error) {
 	more, err = l.readRooms()
@@ -54,7 +54,7 @@ func (l *listener) listen() (more bool, err error) {
 	return more, err
 }
 
-// readRooms takes in what was said since the last look, room by room, each in the
+// readRooms takes in the lines since the last look, room by room, each in the
 // order of its file. It reports whether a room holds more: a flood becomes at most
 // compactor.MaxEntries entries before the next model call.
 func (l *listener) readRooms() (more bool, err error) {
@@ -86,7 +86,7 @@ func (l *listener) readRooms() (more bool, err error) {
 	return more, nil
 }
 
-// intake is what one look into a room brings in.
+// intake holds the news of one look into a room.
 type intake struct {
 	room     string
 	progress *progress
@@ -98,8 +98,8 @@ type intake struct {
 	moved bool        // and that it is the first of another file
 	over  bool        // and that it owes nothing
 
-	open []string // questions that what is to be committed leaves open
-	cite []string // what to write if it was meant for one of them
+	open []string // questions that these entries leave open
+	cite []string // an answer to write, for each that may have been meant
 }
 
 // entry is an inbound entry that is to be committed.
@@ -110,8 +110,8 @@ type entry struct {
 	heard []chat.Line // its lines that are not the identity's own
 }
 
-// readRoom takes in what is new in one room, which shares what may be taken in with
-// as many others as have news. It reports whether the room holds more.
+// readRoom takes in the news of one room. It may bring in one share of a round's quota, which is parted by the number
+// of rooms with news. more says that the room holds more.
 func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 	in := &intake{room: room, progress: l.progress(room), quota: l.thinker.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
@@ -131,7 +131,7 @@ func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 			l.findHistory(room)
 		}
 		if len(batch.Lines) == 0 && !batch.More {
-			in.progress.readAhead = &batch.Next // what was aligned once need not be again
+			in.progress.readAhead = &batch.Next // an aligned cursor need not be aligned again
 			return false, l.commitEntries(in)
 		}
 		if batch.Restarted && l.state.Rooms[room].Cursor.Offset > 0 {
@@ -140,7 +140,7 @@ func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 		if err := l.splitBatch(batch, in); err != nil {
 			return false, err
 		}
-		if in.progress.replaced { // what comes next is told from own lines by the new offsets
+		if in.progress.replaced { // the next lines are told from own ones by the new offsets
 			if err := l.commitEntries(in); err != nil {
 				return false, err
 			}
@@ -209,8 +209,7 @@ func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	return slices.Contains(r.Posted, line.Hash)
 }
 
-// endRun makes an entry of the lines so far. There is none when all of them are the
-// identity's own. next is the cursor behind them.
+// endRun makes an entry of the lines so far, unless all of them are the identity's own. next is the cursor behind them.
 func (l *listener) endRun(in *intake, next chat.Cursor) {
 	var e entry
 	var text []byte
@@ -259,7 +258,7 @@ func (l *listener) endRun(in *intake, next chat.Cursor) {
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.
-// They share what is left of its quota.
+// They share the rest of its quota.
 func (l *listener) commitEntries(in *intake) error {
 	if len(in.entries) == 0 {
 		return nil
@@ -318,8 +317,8 @@ func (l *listener) readLines(path string, at chat.Cursor, size int) (chat.Batch,
 	return batch, err
 }
 
-// over reports whether a line owes nothing any more: a /stop behind it was obeyed, or others have answered it. What
-// wakes this identity alone is nobody else's to answer.
+// over reports whether nobody waits for an answer to a line: a /stop behind it was obeyed, or others have answered
+// it. What wakes this identity alone is nobody else's to answer.
 func (l *listener) over(room string, line chat.Line, moved bool) bool {
 	if !moved && line.From < l.state.Rooms[room].Stopped {
 		return true

@@ -217,7 +217,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		}()
 		f(ctx)
 	}()
-	for { // what was there before, the look at the beginning of the round has found
+	for { // the look at the beginning of the round has found all that was there before
 		var post <-chan time.Time
 		if ctx.Err() == nil {
 			post = alarm(a.outbox.nextPost())
@@ -261,7 +261,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// A resume has to fold at most so many events, or as many as weigh in LIFE what the snapshot does: so
+// A resume has to fold at most so many events, or as many as weigh as much in LIFE as the snapshot: so
 // snapshots together weigh no more than the events, however long the context is.
 const (
 	epochEvery = 200
@@ -296,7 +296,7 @@ func (a *Agent) branchIfAsked() error {
 }
 
 // Compact has the identity forget now, as far as its settings say, and waits for
-// it. It is for an identity that is open and not running. keep is what a person says about it, or "".
+// it. It is for an identity that is open and not running. keep has a person's words about it, or "".
 func (a *Agent) Compact(ctx context.Context, keep string) error {
 	if err := a.caller.finishPending(); err != nil {
 		return err

@@ -18,12 +18,12 @@ import (
 )
 
 // thinker asks the model: it renders requests, pays for them, turns to other models where one does not answer, and
-// looks up what the identity may be reminded of.
+// looks up forgotten entries to remind the identity of.
 type thinker struct {
 	*view
 
-	life      *life.Log     // of which requests may show the newest lines
-	reader    prompt.Reader // of what others wrote into the system message
+	life      *life.Log     // requests may show its newest lines
+	reader    prompt.Reader // of texts by others in the system message
 	estimate  llm.Estimator
 	rendering prompt.Rendering // of the State
 
@@ -35,7 +35,7 @@ type thinker struct {
 	streamed  streamed                  // kept when a /stop ends the call
 	lastPiece atomic.Pointer[time.Time] // when its newest piece came, or the call began; nil while no model is asked
 
-	spending *budget.Spending // what LIFE says of money
+	spending *budget.Spending // as LIFE has it
 	wallet   *budget.Wallet   // nil where no limit is set, or the model is for nothing
 	counted  budget.Counted
 
@@ -59,7 +59,7 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	failed := t.during(ctx, func(ctx context.Context) {
 		answer.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
 	})
-	if failed != nil { // what it has cost is not known; the hold stays
+	if failed != nil { // the cost is not known; the hold stays
 		return answer, failed
 	}
 	waste := rates.Billed(answer.reply.Waste)
@@ -81,18 +81,18 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	return answer, err
 }
 
-// thought is what came of asking the model.
+// thought is the outcome of asking the model.
 type thought struct {
 	reply  llm.Reply
 	asked  llm.Request
 	weight int              // of the request
 	cost   event.Tokens     // of the reply
-	lost   event.Spent      // what has been paid for nothing: attempts that failed, answers that were cut off
-	call   *budget.Attempts // whose hold the reply pays
+	lost   event.Spent      // paid for nothing: attempts that failed, answers that were cut off
+	call   *budget.Attempts // the reply pays its hold
 	heard  time.Time        // the last piece of an answer, or when the first was awaited
 }
 
-// drop says that no line will tell of the reply: what it has cost is lost.
+// drop says that no line will tell of the reply: its cost is lost.
 func (t *thought) drop() error {
 	t.lost.Calls++
 	t.lost.Add(t.cost)
@@ -101,8 +101,8 @@ func (t *thought) drop() error {
 	return err
 }
 
-// stream returns what takes the pieces of a reply as they stream, from the goroutine
-// of the call. What has come by the end of its context stays in streamed.
+// stream returns a function that takes the pieces of a reply as they stream, from the goroutine
+// of the call. The pieces that come before its context ends stay in streamed.
 func (t *thinker) stream() func(context.Context, llm.Delta) {
 	got := &t.streamed
 	*got = streamed{}
@@ -119,7 +119,7 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 		got.reasoning.WriteString(d.Reasoning)
 		got.text.WriteString(d.Text)
 		text := got.text.String()
-		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be no more than that
+		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be all of the answer
 			text = ""
 		}
 		t.screen.Live(func(now *status.Live) bool {
@@ -129,10 +129,10 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 	}
 }
 
-// streamed is what has come of an answer that is not whole yet.
+// streamed is the beginning of an answer that is not whole yet.
 type streamed struct{ reasoning, text strings.Builder }
 
-// takePartial returns what has come of an answer that was cut off, without the beginning of a key at its end.
+// takePartial returns the beginning of an answer that was cut off, without the beginning of a key at its end.
 func (t *thinker) takePartial() mind.Answer {
 	got := &t.streamed
 	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}
@@ -146,8 +146,8 @@ func (t *thinker) piece() {
 	t.lastPiece.Store(&now)
 }
 
-// quietAfter is for how long nothing may come of an answer before people are told.
-// What only keeps the connection alive is nothing.
+// quietAfter is the silence after which people are told that no answer comes.
+// Bytes that only keep the connection alive are silence, too.
 const quietAfter = 20 * time.Second
 
 // silence is since when nothing has come of an answer that is awaited, once it is long.
@@ -161,7 +161,7 @@ func (t *thinker) silence() (since time.Time) {
 // answered notes that the model has answered.
 func (t *thinker) answered() { t.outage, t.streamed = outage{}, streamed{} }
 
-// observe learns from what the provider has counted how much requests have.
+// observe learns the weight of requests from the provider's count.
 func (t *thinker) observe(answer thought) {
 	counted := answer.reply.Usage.Input
 	t.estimate = t.estimate.Observe(answer.weight, counted)

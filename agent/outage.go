@@ -13,12 +13,12 @@ import (
 	"lethe/life/event"
 )
 
-// outage is how long the model could not be asked.
+// outage is a time in which the model cannot be asked.
 type outage struct {
 	since   time.Time
 	retryAt time.Time // when it is asked again
 	noSpace error     // why an answer could not be written down; nil when it could
-	money   string    // what the budget is put aside for; "" when there is enough
+	money   string    // why the budget is put aside; "" when there is enough
 	failed  []string  // models that another one stood in for since the last reply
 }
 
@@ -57,7 +57,7 @@ func (t *thinker) idle() {
 	}
 }
 
-// nextTry is when a rest ends that something waits for; zero when nothing does.
+// nextTry is the end of a rest that something waits for; zero if nothing does.
 func (t *thinker) nextTry() (at time.Time) {
 	if t.state.Owed().Answer || t.outage.noSpace != nil {
 		at = t.outage.retryAt
@@ -97,7 +97,7 @@ func (t *thinker) lookForSpace() {
 	}
 }
 
-// failed decides what a call without a reply means: another model stands in, people are told, or it is asked again.
+// failed deals with a call that brought no reply: another model stands in, people are told, or it is asked again.
 func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	if unpaid, err := t.unpaid(err); unpaid || err != nil {
 		return err

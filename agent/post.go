@@ -24,8 +24,8 @@ type closedRoom struct {
 	retryAt time.Time
 }
 
-// postOwed appends what is owed to rooms, each line exactly once. What a room does
-// not take waits, and what comes after it there waits behind it.
+// postOwed appends to rooms the lines that are owed, each exactly once. A line that a room does
+// not take waits, and later lines for the room wait behind it.
 func (o *outbox) postOwed() error {
 	var waits []string // rooms
 	for i := 0; i < len(o.state.Outbox); {
@@ -85,7 +85,7 @@ func (o *outbox) noteWrite(room string, err error) {
 	closed.retryAt = time.Now().Add(closed.wait)
 }
 
-// nextPost is when a line that waits is tried again; zero when none does.
+// nextPost is the time at which a line that waits is tried again; zero if no line waits.
 func (o *outbox) nextPost() (at time.Time) {
 	for _, closed := range o.closed {
 		at = wake.Sooner(at, closed.retryAt)
@@ -93,7 +93,7 @@ func (o *outbox) nextPost() (at time.Time) {
 	return at
 }
 
-// saidIn tells what became of a post that the log has fixed.
+// saidIn tells the model whether a post that the log has fixed was written.
 func (o *outbox) saidIn(call, room string) string {
 	if slices.ContainsFunc(o.state.Owed().Posts, func(p mind.Post) bool { return p.ID == call && p.Room == room }) {
 		why := ""

@@ -17,7 +17,7 @@ func (t *thinker) request() llm.Request { return t.rendering.Request(t.state, t.
 // contextTokens estimates the next request.
 func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.state, t.tail(), t.estimate) }
 
-// tail is what goes last in the classic order; nothing in the default one.
+// tail is the last message in the classic order; "" in the default one.
 func (t *thinker) tail() string {
 	if t.state.Stable.Params.Order != mind.OrderTail {
 		return ""
@@ -35,7 +35,7 @@ func (t *thinker) window() compactor.Window {
 	return prompt.Window(t.estimate, t.state.Stable, t.limit())
 }
 
-// batchChars is how many weighted characters the results of one unit, or one batch of
+// batchChars bounds the weighted characters that the results of one unit, or one batch of
 // room lines, may bring into the context.
 func (t *thinker) batchChars() int { return t.estimate.Chars(t.window().Batch()) }
 
@@ -45,7 +45,7 @@ func (t *thinker) shownOf(text body) int {
 	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.batchChars(), weigh)
 }
 
-// frame is what a request has beside the state.
+// frame holds the parts of a request beside the state.
 func (t *thinker) frame() prompt.Frame {
 	return prompt.Frame{
 		ID:       t.id,
@@ -71,7 +71,7 @@ func (t *thinker) renew(why string, before ...record) error {
 	return t.epoch(why, before...)
 }
 
-// refresh makes the stable parts of a state anew from what is on disk: the request's
+// refresh makes the stable parts of a state anew from the files on disk: the request's
 // beginning changes.
 func (t *thinker) refresh(s *mind.State) error {
 	texts, err := t.id.Texts(t.cfg.Log)
@@ -107,7 +107,7 @@ func (t *thinker) refresh(s *mind.State) error {
 	in.System += others
 	in.Texts = append(in.Texts, versions...)
 	s.Renew(in)
-	shown, lines, err := t.frame().Notes(s.Stable) // in what space the stable parts leave
+	shown, lines, err := t.frame().Notes(s.Stable) // in the space that the stable parts leave
 	if err != nil {
 		return err
 	}

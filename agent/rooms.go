@@ -13,8 +13,8 @@ import (
 	"lethe/life/event"
 )
 
-// progress is how far a room was read and searched, and what keeps it from being
-// read. It ends with the process; the state has what must not.
+// progress is the reading of one room: how far it came, and why it cannot go on. It ends
+// with the process; all that must outlive it is in the State.
 type progress struct {
 	readAhead *chat.Cursor // how far it was read, if that is beyond the state's cursor
 	scanned   scanned      // how far it was searched for commands
@@ -22,8 +22,8 @@ type progress struct {
 	size      int64        // its bytes at the last look
 	replaced  bool         // its file is another one, or was edited, and no event says so yet
 	old       chat.Mark    // what stood in the file before this when that was noticed may be old
-	begun     bool         // it was searched for what others have answered; see findHistory
-	history   int64        // what stands before this offset others have answered
+	begun     bool         // it was searched for answers of others; see findHistory
+	history   int64        // others have answered all before this offset
 
 	unreadable string // why it cannot be read
 }
@@ -46,7 +46,7 @@ func (l *listener) lookInto(room string) durable.Look {
 	return now
 }
 
-// cursor is where to read on in a room.
+// cursor is the place to read on in a room.
 func (l *listener) cursor(room string) chat.Cursor {
 	if c := l.progress(room).readAhead; c != nil {
 		return *c
@@ -54,7 +54,7 @@ func (l *listener) cursor(room string) chat.Cursor {
 	return l.state.Rooms[room].Cursor
 }
 
-// subscribed is what is in subs/.
+// subscribed is the content of subs/.
 type subscribed struct {
 	durable.Look
 	rooms, files []string // linked, and no links
@@ -182,7 +182,7 @@ func (l *listener) findHistory(room string) {
 	}
 }
 
-// isAnother reports whether a name is that of another identity of the home. Its reviewer answers nobody.
+// isAnother reports whether a name belongs to another identity of the home that answers people: a reviewer does not.
 func (l *listener) isAnother(name string) bool {
 	if name == l.id.Name || name == l.cfg.Reviewer {
 		return false

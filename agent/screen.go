@@ -46,7 +46,7 @@ func (a *Agent) show(state, tool string) {
 	a.screen.Show(a.shown)
 }
 
-// showResting tells where the identity stands between turns; when it returns, others see it.
+// showResting shows the state of the identity between turns; when it returns, others see it.
 func (a *Agent) showResting() {
 	defer a.screen.Flush()
 	switch {
@@ -99,7 +99,7 @@ func (a *Agent) statusLine() string {
 	return a.shown.Said(a.state.Paused != "", a.busy(), cost, time.Now().In(a.cfg.Zone))
 }
 
-// questions are what people are asked, for the status.
+// questions are the open questions to people, for the status.
 func (a *Agent) questions() (out []status.Question) {
 	for _, q := range a.state.Questions {
 		out = append(out, status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked})

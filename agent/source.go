@@ -15,7 +15,7 @@ import (
 	"lethe/mind"
 )
 
-// wakeView is what sources see of the identity now.
+// wakeView shows the identity to sources.
 func (l *listener) wakeView() wake.View {
 	return wake.View{
 		Now: time.Now(), Joined: l.joined(), Company: l.company(),
@@ -61,7 +61,7 @@ func (l *listener) wake() {
 	}
 }
 
-// nextLook is when the clock makes something due for fireDue; zero when nothing is.
+// nextLook is the time at which the clock makes something due for fireDue; zero if it does not.
 func (l *listener) nextLook() time.Time { return wake.Sooner(l.due, l.nextDeadline(), l.nextRepost()) }
 
 // stop stops what tells the listener of news.
@@ -70,7 +70,7 @@ func (l *listener) stop() {
 	l.triggers.Stop()
 }
 
-// settleTime is how long a room is left alone that an editor may be about to write.
+// settleTime is the time for which a room is left alone that an editor may be about to write.
 const settleTime = 2 * time.Second
 
 // postAgain posts lines again that were to wake the identity and have gone from their rooms before
@@ -87,7 +87,7 @@ func (l *listener) postAgain(now time.Time) (out []record) {
 	return out
 }
 
-// nextRepost is when postAgain posts.
+// nextRepost is the time at which postAgain posts; zero if it has nothing to post.
 func (l *listener) nextRepost() time.Time {
 	switch {
 	case len(l.missingLines()) == 0:
@@ -108,8 +108,8 @@ func (l *listener) heardAll(room string) bool {
 	return slices.Contains(l.joined(), room) && l.cursor(room).AtEnd(l.path(room))
 }
 
-// scopes is what on disk concerns the identity. Of the rooms those that it hears are
-// watched, or each line would wake every identity of the home.
+// scopes are the files that concern the identity. It watches only the rooms that it
+// hears, or each line would wake every identity of the home.
 func (l *listener) scopes() []chat.Scope {
 	all := []chat.Scope{
 		{Dir: l.id.Subs()},
@@ -129,7 +129,7 @@ func (l *listener) scopes() []chat.Scope {
 	return append(all, l.triggers.Scopes()...)
 }
 
-// watch waits for changes of what concerns the identity, which may be other files than before.
+// watch watches the files that concern the identity, which may be other files than before.
 func (l *listener) watch() {
 	scopes := l.scopes()
 	if reflect.DeepEqual(scopes, l.watched) {

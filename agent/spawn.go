@@ -20,8 +20,7 @@ import (
 // keptRooms are so many rooms of children that the identity goes on hearing.
 const keptRooms = 32
 
-// admit names the child of a call and takes its place among those of its tree, or says
-// why there is none.
+// admit names the child of a call and takes a place for it in its tree. The error says, to the model, why it cannot.
 func (c *caller) admit(call string, s tools.Child) (name, room string, err error) {
 	if len(home.Ancestry(c.store, c.id.Self)) >= children.MaxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
@@ -81,7 +80,7 @@ func (c *caller) begets() children.Parent {
 	return children.Parent{Home: c.cfg.Home, Store: c.store, Identity: c.id, Has: c.tools.Names()}
 }
 
-// modelOf is the model of a child: that which it was given, or that of its parent.
+// modelOf is the model of a child: its own if it was given one, else its parent's.
 func (c *caller) modelOf(s tools.Child) string {
 	uses := c.state.Stable.Params.Model
 	return llm.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)

@@ -12,7 +12,7 @@ import (
 )
 
 // Money: what a call may cost is put aside before it begins, where a limit is set, and
-// what it has cost is in LIFE before that is released. Package budget says what fits.
+// its cost is in LIFE before that is released. Package budget decides whether a call fits.
 
 // billLost counts what was put aside for calls that were cut short with the process: what
 // they have cost is not known.

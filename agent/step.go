@@ -58,7 +58,7 @@ func (a *Agent) step(ctx context.Context) error {
 	return a.caller.act(ctx)
 }
 
-// prepare brings in what the model is to know before it is asked. busy says that something else took its time, and the
+// prepare brings the context up to date before the model is asked. busy says that something else took its time, and the
 // loop looks around before it asks.
 func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
 	if turned, err := a.thinker.returnIfDue(ctx); turned || err != nil {
@@ -173,7 +173,7 @@ func (a *Agent) answering(text string) event.Posting {
 	return a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
 }
 
-// spoken is the text of a reply, "" for what stands for silence, and said as little.
+// spoken is the text of a reply, or "" if that only stands for silence.
 func spoken(reply llm.Reply) string {
 	if llm.Filler(reply.Text) || strings.TrimSpace(reply.Text) == mind.NoAnswer {
 		return ""

@@ -28,7 +28,7 @@ func noted(why, gist, text string, kept ...body) record {
 	return journal.Told(event.Note{Why: why}, gist, text, kept...)
 }
 
-// view is what every part sees of the identity. Parts read the State; what they change of it, they commit.
+// view shows an identity to its parts. They read the State, and change it by commits alone.
 type view struct {
 	id    home.Identity
 	cfg   *Config
@@ -48,7 +48,7 @@ type view struct {
 type door interface {
 	// Commit makes records happen, together: they are in LIFE and folded into the State when it returns.
 	Commit(records ...record) error
-	// FinishPending commits results for calls of the newest reply that have none, which say why they were not started.
+	// FinishPending commits a result for each call of the newest reply without one: it says why the call did not start.
 	FinishPending(why string) error
 	// Epoch commits records and a snapshot of the State behind them. change, which may be nil, is made to the State first.
 	Epoch(why string, change func(*mind.State) error, records ...record) error
@@ -63,7 +63,7 @@ type door interface {
 	Now() time.Time
 }
 
-// loop is what the parts ask of the Agent that runs them.
+// loop has the functions of the Agent that its parts call.
 type loop interface {
 	// during runs f beside the loop, which goes on listening for commands.
 	during(ctx context.Context, f func(context.Context)) error
@@ -142,14 +142,14 @@ func (v *view) joined() []string {
 	return out
 }
 
-// company are the rooms that are heard but for those of its children, to whom every
+// company are the rooms that are heard, without the rooms of its children, to whom every
 // line is work.
 func (v *view) company() []string {
 	return slices.DeleteFunc(v.joined(), func(room string) bool { return v.state.Child(room) != nil })
 }
 
-// audience is where a final text goes: the rooms that wait for it and are still
-// heard, and that where a child's work comes from.
+// audience are the rooms for a final text: all that wait for it and are still
+// heard, and the room from which a child gets its work.
 func (v *view) audience() []string {
 	joined := v.joined()
 	if v.state.Works() {
@@ -158,7 +158,7 @@ func (v *view) audience() []string {
 	return slices.DeleteFunc(v.state.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
 }
 
-// people are the rooms in which somebody waits for an answer, or else all in which people may be.
+// people are the rooms in which somebody waits for an answer, else all in which people may be.
 func (v *view) people() []string {
 	if rooms := v.audience(); len(rooms) > 0 {
 		return rooms
@@ -172,7 +172,7 @@ func (v *view) busy() bool {
 	return v.state.Owes || calls+len(v.state.Waiting) > 0
 }
 
-// stopReason is why the identity should stop, as far as it has looked, or "".
+// stopReason returns a reason to stop if there is one, else "". It knows the wishes of the last look.
 func (v *view) stopReason(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "signal"
