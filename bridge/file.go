@@ -49,8 +49,8 @@ type Attached struct {
 	Hash blobs.Hash
 }
 
-// Attachments parts the text of an agent's line from the files that the agent sent with it, which the rest of the line
-// names. What only looks so stays text.
+// Attachments parts the text of an agent's line from the files that the agent sent with it, which the end of the line
+// names. The name of another file stays text.
 func Attachments(store *blobs.Store, by, text string) (rest string, files []Attached) {
 	for {
 		at := strings.LastIndexByte(text, '\n')
@@ -58,7 +58,8 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 		_, short, _ := strings.Cut(strings.TrimSuffix(tag, "]"), " hash=")
 		b, _ := store.Find(short)
 		f, _ := blobs.ParseFile(b.Gist)
-		if at < 0 || f.From != by || f.Tag(short) != tag {
+		sent := at >= 0 && f.From == by
+		if !sent || f.Tag(short) != tag {
 			return text, files
 		}
 		text, files = text[:at], slices.Insert(files, 0, Attached{f, b.Hash})

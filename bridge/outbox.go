@@ -204,10 +204,11 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	atStart := d.now.Cursor.Offset == 0 && len(batch.Lines) > 0
 	switch {
 	case batch.Missing:
 		return true, nil
-	case batch.Restarted, d.now.Cursor.Offset == 0 && !d.now.Newest.IsZero() && len(batch.Lines) > 0:
+	case batch.Restarted, atStart && !d.now.Newest.IsZero():
 		return false, d.restart(batch)
 	case batch.Realigned:
 		d.b.log.Info("a room was edited; going on after the lines that are known", "room", d.p.Room, "peer", d.p.Key)
@@ -284,20 +285,19 @@ func (d *delivery) send(ctx context.Context) error {
 	return nil
 }
 
-// graceful is ctx, lasting a little longer, for a request that is under way. end
-// has to be called.
+// graceful returns a context that ends a little after ctx, for a request that is under way. end has to be called.
 func graceful(ctx context.Context) (longer context.Context, end func()) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	return longer, func() { stop(); cancel() }
 }
 
-// restart finds where to go on in a room that holds none of what was heard:
-// with the first line that was said after all of that.
+// restart goes on in a room that has lost the lines that were heard, with the first line that is newer than these.
 func (d *delivery) restart(batch chat.Batch) error {
 	next, passed, first := *d.now, 0, 0
-	said := func(l chat.Line) bool { // as far as its tag tells
-		return !l.Tagged || next.Newest.IsZero() || !l.At.After(next.Newest)
+	said := func(l chat.Line) bool { // a line without a tag may have been
+		newer := l.Tagged && l.At.After(next.Newest)
+		return next.Newest.IsZero() || !newer
 	}
 	for {
 		for first = 0; first < len(batch.Lines) && said(batch.Lines[first]); first++ {

@@ -79,11 +79,11 @@ func readPeer(path string) (st peerState, err error) {
 // that were sent; these are sent again.
 func parsePeer(data []byte) (st peerState, err error) {
 	err = json.NewDecoder(bytes.NewReader(data)).Decode(&st)
-	if err == nil && (!chat.ValidRoom(st.Room) || st.Cursor.Offset < 0) {
-		err = errors.New("it names no position in a room")
-	}
 	if err != nil {
 		return st, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if !chat.ValidRoom(st.Room) || st.Cursor.Offset < 0 {
+		return st, fmt.Errorf("%w: it names no position in a room", errDamaged)
 	}
 	if st.Line != nil {
 		settled := func(p Part) bool { return p.State != "" }
@@ -120,10 +120,13 @@ type peer struct {
 	state   *peerState  // as it is; nil before the first look
 }
 
-// validKey says whether key can name a peer and its file.
+// validKey reports whether key can name a peer and its file.
 func validKey(key string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-	return key != "" && len(key) <= 100 && key[0] != '.' && strings.Trim(key, letters) == ""
+	if key == "" || len(key) > 100 {
+		return false
+	}
+	return key[0] != '.' && strings.Trim(key, letters) == ""
 }
 
 func peersDir(dir string) string { return filepath.Join(dir, "peers") }

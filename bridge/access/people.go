@@ -41,8 +41,8 @@ var ErrPeople = errors.New("read who may speak")
 
 func (p *Policy) path(name string) string { return filepath.Join(p.Dir, name) }
 
-// read reads people.json; one that is missing lists nobody. One that was there a moment ago cannot be read: nobody
-// becomes a stranger while an editor has moved it away.
+// read reads people.json. A missing file lists nobody. A file that was there a moment ago cannot be read: nobody becomes a
+// stranger while an editor has moved it away.
 func (p *Policy) read() (peopleFile, error) {
 	path := p.path("people.json")
 	p.mu.Lock()
@@ -70,8 +70,7 @@ func (p *Policy) read() (peopleFile, error) {
 	return f, nil
 }
 
-// parsePeople reads people.json. It is strict: half of a list of who may speak is
-// not a list of who may speak.
+// parsePeople reads people.json. It is strict: half of the list is no list.
 func parsePeople(data []byte) (peopleFile, error) {
 	var f peopleFile
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -112,15 +111,15 @@ func (f peopleFile) check() error {
 // ErrNotListed is in Revoke's error.
 var ErrNotListed = errors.New("not listed")
 
-// Allow lists a user, or with isChat a group or channel, in the place of what was allowed to it before: "ID", or "ID
-// NAME". The room may be empty.
+// Allow lists a user, or with isChat a group or channel: "ID", or "ID NAME". It replaces the entry of the same ID. The room
+// may be empty.
 func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) {
 	who, err = parse(entry, isChat)
-	if err == nil && room != "" && !chat.ValidRoom(room) {
-		err = fmt.Errorf("%q is not the name of a room", room)
-	}
 	if err != nil {
 		return who, fmt.Errorf("allow: %w", err)
+	}
+	if room != "" && !chat.ValidRoom(room) {
+		return who, fmt.Errorf("allow: %q is not the name of a room", room)
 	}
 	who.Room, who.At = room, time.Now().UTC().Truncate(time.Second)
 	return who, p.change(func(f *peopleFile) error {
@@ -135,12 +134,15 @@ func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) 
 	})
 }
 
-// rivals says that another person has the same name.
+// rivals reports whether another person has the same name.
 func (p Person) rivals(other Person) bool {
-	return p.Name != "" && p.ID != other.ID && strings.EqualFold(p.Name, other.Name)
+	if p.Name == "" || p.ID == other.ID {
+		return false
+	}
+	return strings.EqualFold(p.Name, other.Name)
 }
 
-// without is a list without the person called id.
+// without returns a list without the person called id.
 func without(list []Person, id string) []Person {
 	return slices.DeleteFunc(list, func(p Person) bool { return p.ID == id })
 }
@@ -183,7 +185,7 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 }
 
 func (p *Policy) save(f peopleFile) error {
-	// Not null where there are none.
+	// Not null where they are empty.
 	f.Users, f.Chats = append([]Person{}, f.Users...), append([]Person{}, f.Chats...)
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package access says who may speak through a bridge: nobody, until the owner allows it.
+// Package access decides whether somebody may speak through a bridge: nobody may, until the owner allows it.
 //
 //	p := &access.Policy{Dir: filepath.Join(home, "bridges", "pager")}
 //	who, err := p.Allow("42 bob", "dev", false)       // by the owner, in another process
@@ -29,11 +29,11 @@ import (
 
 // Policy is the policy of one bridge. It may be used by many goroutines.
 type Policy struct {
-	Dir string // that of the bridge, which need not be there yet
-	// Members says who may speak in a listed chat: "" or MembersAll is everyone in it,
+	Dir string // the bridge's, which need not be there yet
+	// Members names the people who may speak in a listed chat: "" or MembersAll is everyone in it,
 	// MembersListed only users who are listed too.
 	Members string
-	// Names are reserved beside those of listed users: the owner's, say. May be nil.
+	// Names are reserved beside the names of listed users: the owner's, say. May be nil.
 	Names func() []string
 	// People may answer questions, approve calls and raise budgets. Nobody signs with such a
 	// name by claiming it: the owner has to give it.
@@ -71,15 +71,19 @@ func parse(entry string, isChat bool) (who Person, err error) {
 	if !validID(id) {
 		return who, fmt.Errorf("%q does not begin with an id", entry)
 	}
-	if !isChat && name != "" && !chat.ValidName(name) {
+	signs := !isChat && name != ""
+	if signs && !chat.ValidName(name) {
 		return who, fmt.Errorf("%q cannot sign a line: no spaces, ] or invisible letters", name)
 	}
 	return Person{ID: id, Name: name}, nil
 }
 
 func validID(id string) bool {
-	return id != "" && len(id) <= maxID && utf8.ValidString(id) &&
-		!strings.ContainsFunc(id, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) })
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	unseen := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }
+	return utf8.ValidString(id) && !strings.ContainsFunc(id, unseen)
 }
 
 func find(list []Person, id string) *Person {
@@ -114,13 +118,13 @@ func (p *Policy) Rules() (Rules, error) {
 	return r, nil
 }
 
-// User says whether a user is listed.
+// User reports whether a user is listed.
 func (r Rules) User(id string) bool { return find(r.Users, id) != nil }
 
-// Chat says whether a group or channel is listed.
+// Chat reports whether a group or channel is listed.
 func (r Rules) Chat(id string) bool { return find(r.Chats, id) != nil }
 
-// Decide says whether user may speak in chat. In a private chat the user has to be
+// Decide reports whether user may speak in chat. In a private chat the user has to be
 // listed. A group or channel has to be listed itself; then everyone in it may
 // speak, or with MembersListed every listed user. The user is empty where the
 // other side does not tell it. why is the reason against it, a clause for a log.
@@ -134,7 +138,7 @@ func (r Rules) Decide(user, chat string, private bool) (allowed bool, why string
 	return false, fmt.Sprintf("user %s is not listed", user)
 }
 
-// Room is the room that the owner gave to a private chat's user or to a group; empty when there was none.
+// Room returns the room that the owner gave to a private chat's user or to a group, or "".
 func (r Rules) Room(id string, private bool) string {
 	list := r.Chats
 	if private {
@@ -146,43 +150,51 @@ func (r Rules) Room(id string, private bool) string {
 	return ""
 }
 
-// Obeyed is what a user says, as the line of a room: where it would change the model and the user is
-// not listed, it says that it is not obeyed.
+// Obeyed returns a user's text as the line of a room. Before a command that would change the model it says that the command
+// is not obeyed, unless the user is listed.
 func (r Rules) Obeyed(user, text string) string {
-	if name, rest := chat.Command(chat.Line{Text: text}); name != "model" || rest == "" || r.User(user) {
-		return text
+	name, rest := chat.Command(chat.Line{Text: text})
+	changesModel := name == "model" && rest != ""
+	if changesModel && !r.User(user) {
+		return "(not obeyed: only people who are listed may use /model) " + text
 	}
-	return "(not obeyed: only people who are listed may use /model) " + text
+	return text
 }
 
-// NameFor is the name that signs a user's lines. Only a listed user has a bare name: the one
-// that the owner gave, or else the one that the user claims. Everybody else has "-" and the id
-// behind the claimed name, and so has a listed user whose name is another's, or is claimed and
-// reserved, could be a name with an id, or may answer questions. A claim is made valid with
-// chat.CleanName.
+// NameFor returns the name that signs a user's lines. Only a listed user has a bare name: the name that the owner gave, or
+// else the name that the user claims. Everybody else has "-" and the id behind the claimed name. So has a listed user
+// whose name another user has, and one who claims a name that is reserved, could be a name with an id, or may answer
+// questions. A claim is made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
 	own, name := find(r.Users, user), chat.CleanName(claimed)
 	given := own != nil && own.Name != ""
 	if given {
 		name = chat.CleanName(own.Name)
 	}
-	same := func(other string) bool { return strings.EqualFold(name, other) }
-	end := strings.LastIndexByte(name, '-')
 	switch {
 	case own == nil && !r.Chat(user), slices.ContainsFunc(r.Users, Person{ID: user, Name: name}.rivals):
 		return nameWithID(name, user)
-	case !given && (same(chat.Unknown) || slices.ContainsFunc(slices.Concat(r.people, r.reserved), same) ||
-		end >= 0 && strings.ContainsAny(name[end:], "0123456789")):
+	case !given && r.keeps(name):
 		return nameWithID(name, user)
 	}
 	return name
 }
 
+// keeps reports whether nobody may claim a name: it is reserved, may answer questions, or could be a name with an id.
+func (r Rules) keeps(name string) bool {
+	taken := slices.Concat(r.people, r.reserved, []string{chat.Unknown})
+	if slices.ContainsFunc(taken, func(other string) bool { return strings.EqualFold(name, other) }) {
+		return true
+	}
+	end := strings.LastIndexByte(name, '-')
+	return end >= 0 && strings.ContainsAny(name[end:], "0123456789")
+}
+
 // maxTagName is chat's bound on names, in bytes.
 const maxTagName = 64
 
-// nameWithID puts the id of a user behind a name, unless it is there. The hash of an id
-// stands for one that cannot stand in a name.
+// nameWithID puts the id of a user behind a name, unless it is there. A hash takes the place of an id that cannot stand in
+// a name.
 func nameWithID(name, id string) string {
 	if len(id) > maxTagName/2 || !chat.ValidName(id) {
 		sum := blake3.Sum256([]byte(id))

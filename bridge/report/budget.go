@@ -6,16 +6,16 @@ import (
 	"lethe/agent/budget"
 )
 
-// Budget is what an identity has spent.
+// Budget holds the spending of an identity, and its limits.
 type Budget struct {
 	Name     string        `json:"name"`
 	Self     string        `json:"self"`
 	Lines    []budget.Line `json:"spans"`           // with its descendants
 	Children budget.Sums   `json:"descendants_usd"` // their part of it
-	Applies  []budget.Line `json:"limits,omitzero"` // its own, those of its ancestors, and that of the home
+	Applies  []budget.Line `json:"limits,omitzero"` // its own, its ancestors', and the home's
 }
 
-// Budgets are those of all identities.
+// Budgets has the budgets of all identities.
 type Budgets struct {
 	Day        string      `json:"day"` // the local day, 2026-11-20
 	Identities []Budget    `json:"identities"`

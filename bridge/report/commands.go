@@ -159,13 +159,14 @@ func commandOf(r *Ran, body []byte) string {
 	}
 	answer, err := mind.DecodeAnswer(body)
 	_, k, _ := mind.ParseID(r.ID)
-	if err != nil || k > len(answer.Calls) || k < 1 {
+	known := k >= 1 && k <= len(answer.Calls)
+	if err != nil || !known {
 		return ""
 	}
 	return (&mind.Call{Args: answer.Calls[k-1].Args}).Arg("command")
 }
 
-// text is that of the first ref, or nil.
+// text returns the text of the first ref, or nil.
 func (h Home) text(refs []blobs.Ref) []byte {
 	bodies, err := home.Load(life.Event{Refs: refs[:min(1, len(refs))]}, h.Store)
 	if err != nil || len(bodies) == 0 {
@@ -191,7 +192,7 @@ func jobOf(id home.Identity, s tools.JobState) Job {
 	return Job{s, "ended"}
 }
 
-// Jobs are those of an identity, the newest first.
+// Jobs returns the jobs of an identity, the newest first.
 func Jobs(id home.Identity) []Job {
 	list := []Job{}
 	for _, s := range slices.Backward(tools.ReadJobs(id.Dir)) {

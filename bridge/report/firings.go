@@ -8,12 +8,12 @@ import (
 	"lethe/life/event"
 )
 
-// Firings is what LIFE tells of the lines that one signer has woken the identity with.
+// Firings counts the lines in LIFE with which one signer has woken the identity.
 type Firings struct {
 	Last   time.Time `json:"last,omitzero"` // when the newest was due
 	Fired  int       `json:"fired"`
 	Missed int       `json:"missed"`
-	USD    float64   `json:"cost_usd"` // of the turns; those of several lines are shared
+	USD    float64   `json:"cost_usd"` // of the turns; several lines share the cost of their turn
 	Model  string    `json:"-"`        // of the newest
 }
 
@@ -36,7 +36,9 @@ type firing struct {
 func firingsOf(path string) (map[string]*Firings, error) {
 	h := history{by: map[string]*Firings{}}
 	err := life.Scan(path, func(line life.Event, _ int64) error {
-		if line.Kind != "fired" && (len(h.by) == 0 || line.Kind != "inbound" && line.Kind != "reply") {
+		isTurn := line.Kind == "inbound" || line.Kind == "reply"
+		matters := isTurn && len(h.by) > 0
+		if !matters && line.Kind != "fired" {
 			return nil
 		}
 		e, err := event.Parse(line)

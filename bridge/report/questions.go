@@ -13,7 +13,7 @@ import (
 	"lethe/mind"
 )
 
-// Question is one that an identity waits for an answer to.
+// Question is a question to which an identity awaits an answer.
 type Question struct {
 	status.Question
 	Identity string `json:"identity"`
@@ -40,7 +40,7 @@ func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 	return open, unread
 }
 
-// QuestionsOf are those that the state of an identity has open.
+// QuestionsOf returns the questions that the state of an identity has open.
 func QuestionsOf(id home.Identity, s *mind.State) (open []Question) {
 	for _, q := range s.Questions {
 		asked := status.Question{Question: q.Question, Room: q.Room, Asked: q.Asked}

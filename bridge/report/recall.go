@@ -21,7 +21,8 @@ import (
 // Kinds of entries that a search can be narrowed to.
 var Kinds = []string{"chat", "reply", "tool", "note"}
 
-// Search is what to look for in what an identity has forgotten. The tags describe it to clients of the API.
+// Search holds the words to look for in the forgotten past of an identity, and the bounds. The tags describe it to clients
+// of the API.
 type Search struct {
 	Text  string `name:"q" required:"true" about:"Words to look for."`
 	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`
@@ -88,7 +89,7 @@ type Found struct {
 // ErrNoMatch says that a search has found nothing.
 var ErrNoMatch = errors.New("nothing that has faded matches")
 
-// Recall brings the index of an identity up to date, as far as it can be, and searches it.
+// Recall brings the index of an identity up to date, if it can, and searches it.
 // The error wraps ErrNoMatch where nothing fits.
 func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.Logger) (f Found, err error) {
 	f.Matches = []Match{}
@@ -97,7 +98,7 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 		return f, err
 	}
 	state, err := home.Fold(id, h.Store)
-	if err != nil { // what can be read of a damaged life is found, but for what it has of ancestors
+	if err != nil { // a damaged life is searched, but not the past of its ancestors
 		state = &mind.State{Self: id.Self}
 	}
 	index := recall.Open(id.RecallPath(), state.Owns, log)
@@ -107,12 +108,13 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	}
 	found, err := index.Search(ctx, h.Store, q)
 	f.Absent, f.Lost = found.Absent, found.Lost
+	broken := behind != nil && !errors.Is(behind, recall.ErrBusy)
 	switch {
 	case ctx.Err() != nil:
 		return f, ctx.Err()
 	case errors.Is(err, recall.ErrEmpty):
 		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
-	case len(found.Hits) == 0 && behind != nil && !errors.Is(behind, recall.ErrBusy): // there may be no index yet
+	case len(found.Hits) == 0 && broken: // there may be no index yet
 		return f, id.Unread(behind)
 	case err != nil:
 		return f, err
@@ -136,15 +138,19 @@ var (
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
 func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
 	m.Text = text
-	switch at := numbered().FindStringSubmatch(text); {
+	of, number := "", 0
+	if at := numbered().FindStringSubmatch(text); at != nil {
+		of = at[1]
+		number, _ = strconv.Atoi(at[2]) // digits, by the pattern
+	}
+	switch {
 	case text == "", text == "now":
 	case ValidLabel(text):
 		m.Label = text
-	case at != nil && at[1] == "e" && at[2] != "0":
-		m.Entry, err = strconv.Atoi(at[2])
-	case at != nil && at[1] != "e":
-		k, _ := strconv.Atoi(at[2]) // digits, by the pattern
-		m.Epoch = &k
+	case of == "e" && number > 0:
+		m.Entry = number
+	case strings.HasPrefix(of, "epoch"):
+		m.Epoch = &number
 	default:
 		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
 			err = &InvalidError{fmt.Errorf("%q is no moment", text),
@@ -159,5 +165,8 @@ func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
 
 // ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.
 func ValidLabel(text string) bool {
-	return labels().MatchString(text) && text != "now" && !numbered().MatchString(text)
+	if text == "now" || numbered().MatchString(text) {
+		return false
+	}
+	return labels().MatchString(text)
 }

@@ -1,6 +1,6 @@
 // Package report is what there is to see of a home: its identities, rooms, questions,
 // budgets, triggers and jobs, as the commands print it, the API sends it and the page
-// shows it. It reads the files that identities write, and changes none.
+// shows it. It reads the files that identities write, and does not change them.
 //
 //	h := report.Home{Home: home, Store: store}
 //	all, err := h.Agents()
@@ -35,15 +35,15 @@ type Home struct {
 	home.Home
 	Store        *blobs.Store
 	Limits       budget.Limits
-	Zone         *time.Location // nil is that of the machine
+	Zone         *time.Location // nil is the machine's
 	People       []string       // who may answer questions and raise budgets
 	ContextLimit int            // tokens; 0 is the default
 	Known        llm.Known      // of models, before the table
-	// Mentions says whether an identity is woken only by lines that mention it; nil: none is.
+	// Mentions reports whether an identity is woken only by lines that mention it; nil: no identity is.
 	Mentions func(name string) bool
 }
 
-// InvalidError is a request that was made wrongly: Hint says what is right.
+// InvalidError is a request that makes no sense: Hint returns advice.
 type InvalidError struct {
 	Err    error
 	Advice string
@@ -52,7 +52,7 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return e.Err.Error() }
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-// Hint says what to do about it, or "".
+// Hint returns advice, or "".
 func (e *InvalidError) Hint() string { return e.Advice }
 
 // hintedError is an error with what to do about it.
@@ -83,7 +83,7 @@ type Agent struct {
 	Indent    string `json:"-"` // below its parent
 }
 
-// Work is how far a child is.
+// Work is the state of a child's task.
 type Work struct {
 	Room   string `json:"room"`
 	State  string `json:"state"` // working, waiting, done, failed, stopped
@@ -103,13 +103,15 @@ func (h Home) Agents() ([]Agent, error) {
 	return family(h.withOthers(list)), nil
 }
 
-// withOthers adds the lives that other hosts have, and says which wait for what the hosts share.
+// withOthers adds the lives that other hosts have, and marks the identities that wait for the store of all hosts.
 func (h Home) withOthers(list []Agent) []Agent {
 	if h.Shared == nil {
 		return list
 	}
 	for k := range list {
-		if state := &list[k].State; (*state == status.Idle || *state == status.Retrying) && h.Shared.Away() {
+		state := &list[k].State
+		waits := *state == status.Idle || *state == status.Retrying
+		if waits && h.Shared.Away() {
 			*state = "waits for the store"
 		}
 	}
@@ -186,18 +188,19 @@ func (h Home) Agent(id home.Identity) Agent {
 	if t := s.Task; t != nil {
 		a.Parent, a.Work = t.Parent, &Work{t.Room, cmp.Or(t.How, "new"), t.Gist}
 		switch {
-		case t.Open() && running && live.State == status.Idle:
-			a.Work.State = "waiting"
-		case t.Open() && running:
-			a.Work.State = "working"
-		case t.Open():
+		case !t.Open():
+		case !running:
 			a.Work.State = "unfinished"
+		case live.State == status.Idle:
+			a.Work.State = "waiting"
+		default:
+			a.Work.State = "working"
 		}
 	}
 	return a
 }
 
-// Doing is what the agent does in few words, but for its questions and jobs.
+// Doing tells in few words what the agent does, without its questions and jobs.
 func (a Agent) Doing() string {
 	a.Questions, a.Jobs = nil, nil
 	return strings.Join(a.Brief(time.Now()), ", ")

@@ -18,14 +18,14 @@ type Room struct {
 	Archived bool     `json:"archived,omitempty"`
 	Bytes    int64    `json:"bytes"` // of its file: where the next line will stand
 	Heard    []string `json:"heard"` // names of the identities that hear it when they run
-	// Wakes says what wakes each of them: lines, mentions or, in the room of another one's child, results.
+	// Wakes has the lines that wake each of these identities: lines, mentions or, in the room of another's child, results.
 	Wakes map[string]string `json:"wakes"`
 	Lines int               `json:"lines,omitempty"` // where they were counted
 	Last  *Said             `json:"last,omitempty"`
 	At    time.Time         `json:"changed"`
 }
 
-// wakes says what in a room wakes an identity that hears it.
+// wakes names the lines of a room that wake an identity which hears it.
 func (h Home) wakes(id home.Identity, room string) string {
 	switch {
 	case chat.ForWork(room) && !id.IsChild():
@@ -46,12 +46,12 @@ type Said struct {
 	Text  string    `json:"text"`
 }
 
-// SaidOf is a line as clients are told of it.
+// SaidOf returns a line as clients see it.
 func SaidOf(l chat.Line) Said {
 	return Said{From: l.From, To: l.To, Agent: l.Agent, Name: l.Name, At: l.At, Text: l.Text}
 }
 
-// Rooms lists the rooms of the home, that which changed last first.
+// Rooms lists the rooms of the home, the last changed first.
 func (h Home) Rooms() ([]Room, error) {
 	hearers, err := h.hearers()
 	if err != nil {
@@ -92,12 +92,16 @@ type Line struct {
 	In Room
 }
 
-// Lines looks for lines of rooms that hold all words of a search, whatever their case, the newest first. A search for a
-// kind that is no chat finds none.
+// Lines looks for lines of rooms that hold all words of a search, in any case, the newest first. A search for a tool, or for
+// a kind other than chat, finds no line.
 func (h Home) Lines(s Search) (list []Line, err error) {
 	q, err := s.query(time.Now())
-	if err != nil || s.Kind != "" && s.Kind != "chat" || s.Tool != "" {
+	if err != nil {
 		return nil, err
+	}
+	forLines := s.Kind == "" || s.Kind == "chat"
+	if !forLines || s.Tool != "" {
+		return nil, nil
 	}
 	rooms, err := h.Rooms()
 	if err != nil {
@@ -105,7 +109,7 @@ func (h Home) Lines(s Search) (list []Line, err error) {
 	}
 	words := bytes.Fields(bytes.ToLower([]byte(s.Text)))
 	fits := func(raw []byte) bool {
-		line := bytes.ToLower(raw[bytes.IndexByte(raw, ':')+1:]) // behind the role of who says it
+		line := bytes.ToLower(raw[bytes.IndexByte(raw, ':')+1:]) // behind the role of the speaker
 		return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(line, word) })
 	}
 	for _, room := range rooms {
@@ -127,7 +131,7 @@ func (h Home) Lines(s Search) (list []Line, err error) {
 	return list[:min(len(list), s.Limit)], nil
 }
 
-// hearers are the identities that hear each room.
+// hearers returns the identities that hear each room.
 func (h Home) hearers() (map[string][]home.Identity, error) {
 	all, err := h.List()
 	hearers := map[string][]home.Identity{}

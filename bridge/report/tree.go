@@ -13,7 +13,7 @@ import (
 	"lethe/mind"
 )
 
-// Stretch is what came into a life from one beginning of its requests to the next.
+// Stretch is a part of a life, from one beginning of its requests to the next.
 type Stretch struct {
 	Epoch int       `json:"epoch"`
 	Why   string    `json:"why"`
@@ -21,66 +21,123 @@ type Stretch struct {
 	Back  int       `json:"back,omitempty"` // the entry that it goes on behind, of a branch
 	From  int       `json:"from,omitempty"` // its first entry and its last, if any
 	To    int       `json:"to,omitempty"`
-	Words string    `json:"words,omitempty"` // what it was about
+	Words string    `json:"words,omitempty"` // the gist of its most relevant entries
 	Marks []string  `json:"marks,omitempty"` // labels, and forks of this home
 
-	relevance int // of the range that has faded whose gist Words are
+	relevance int // of the faded range whose gist Words are
 }
 
 // Tree lists the stretches of a life, oldest first.
-func (h Home) Tree(id home.Identity) (list []Stretch, err error) {
-	forks, line, next, last := map[int64][]string{}, int64(0), Stretch{}, 0
+func (h Home) Tree(id home.Identity) ([]Stretch, error) {
+	forks, err := h.forksOf(id)
+	if err != nil {
+		return nil, err
+	}
+	t := tree{forks: forks}
+	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
+		t.read(e)
+		return nil
+	})
+	if err != nil {
+		return t.list, id.Unread(err)
+	}
+	return t.list, nil
+}
+
+// forksOf returns the names of an identity's forks in this home, by the line of its LIFE at which they begin.
+func (h Home) forksOf(id home.Identity) (map[int64][]string, error) {
 	all, err := h.List()
 	if err != nil {
 		return nil, err
 	}
+	forks := map[int64][]string{}
 	for _, other := range all {
-		boot, _ := life.First(other.LIFE()) // of what is no life, nothing
-		if b, ok := event.As[event.Boot](boot); ok && b.Fork.Self == id.Self {
-			forks[b.Fork.Line] = append(forks[b.Fork.Line], other.Name)
+		first, _ := life.First(other.LIFE()) // zero of a file that is no life
+		boot, ok := event.As[event.Boot](first)
+		if ok && boot.Fork.Self == id.Self {
+			forks[boot.Fork.Line] = append(forks[boot.Fork.Line], other.Name)
 		}
 	}
-	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
-		line++
-		if epoch, ok := event.As[event.Epoch](e); ok && (len(list) == 0 || epoch.K != list[len(list)-1].Epoch) {
-			next.Epoch, next.Why, next.At = epoch.K, epoch.Why, e.At
-			list, next = append(list, next), Stretch{}
-		} else if len(list) == 0 {
-			return nil
-		}
-		now := &list[len(list)-1]
-		if note, ok := event.As[event.Note](e); ok && note.Why == "branch" { // its epoch is still to come
-			now = &next
-			now.Back, _, _ = mind.ParseID(note.Back)
-		}
-		if n, k, err := mind.ParseID(e.Arg(0)); err == nil && k == 0 && e.Kind != "posted" {
-			now.From, now.To, last = cmp.Or(now.From, n), n, n
-		}
-		if (e.Kind == "inbound" || e.Kind == "reply") && now.Words == "" && len(e.Refs) > 0 {
-			now.Words = e.Refs[0].Gist
-		}
-		fade, _ := event.As[event.Fade](e)
-		for i := range list {
-			s := &list[i]
-			if fade.Entries.From <= s.To && s.From <= fade.Entries.To && fade.Relevance > s.relevance &&
-				fade.To != mind.Card && len(e.Refs) > 0 {
-				s.Words, s.relevance = e.Refs[0].Gist, fade.Relevance
-			}
-		}
-		if e.Kind == "labelled" {
-			is := " is " + e.Get("label")
-			for i := range list { // the label was elsewhere before
-				list[i].Marks = slices.DeleteFunc(list[i].Marks, func(mark string) bool { return strings.HasSuffix(mark, is) })
-			}
-			now.Marks = append(now.Marks, fmt.Sprintf("e%d%s", last, is))
-		}
-		for _, name := range forks[line] {
-			now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", last, name))
-		}
-		return nil
-	})
-	if err != nil {
-		err = id.Unread(err)
+	return forks, nil
+}
+
+// tree follows the lines of LIFE from stretch to stretch.
+type tree struct {
+	list  []Stretch
+	next  Stretch // of a branch whose epoch is still to come
+	line  int64   // number of the newest line
+	last  int     // the newest entry
+	forks map[int64][]string
+}
+
+// read takes in the next line.
+func (t *tree) read(e life.Event) {
+	t.line++
+	t.begin(e)
+	if len(t.list) == 0 {
+		return
 	}
-	return list, err
+	now := &t.list[len(t.list)-1]
+	if note, ok := event.As[event.Note](e); ok && note.Why == "branch" {
+		now = &t.next
+		now.Back, _, _ = mind.ParseID(note.Back)
+	}
+	t.enter(now, e)
+	t.fade(e)
+	if e.Kind == "labelled" {
+		t.label(now, e.Get("label"))
+	}
+	for _, name := range t.forks[t.line] {
+		now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", t.last, name))
+	}
+}
+
+// begin begins a stretch with the first line of an epoch.
+func (t *tree) begin(e life.Event) {
+	epoch, ok := event.As[event.Epoch](e)
+	if !ok {
+		return
+	}
+	if n := len(t.list); n > 0 && t.list[n-1].Epoch == epoch.K {
+		return
+	}
+	t.next.Epoch, t.next.Why, t.next.At = epoch.K, epoch.Why, e.At
+	t.list, t.next = append(t.list, t.next), Stretch{}
+}
+
+// enter adds the entry of a line to a stretch. The first words of a stretch stand for it until something fades.
+func (t *tree) enter(now *Stretch, e life.Event) {
+	n, k, err := mind.ParseID(e.Arg(0))
+	isEntry := err == nil && k == 0
+	if isEntry && e.Kind != "posted" {
+		now.From, now.To, t.last = cmp.Or(now.From, n), n, n
+	}
+	talk := e.Kind == "inbound" || e.Kind == "reply"
+	if talk && now.Words == "" && len(e.Refs) > 0 {
+		now.Words = e.Refs[0].Gist
+	}
+}
+
+// fade takes the gist of a faded range for the words of each stretch that the range overlaps, if it is more relevant.
+func (t *tree) fade(e life.Event) {
+	fade, ok := event.As[event.Fade](e)
+	if !ok || fade.To == mind.Card || len(e.Refs) == 0 {
+		return
+	}
+	for i := range t.list {
+		s := &t.list[i]
+		overlaps := fade.Entries.From <= s.To && s.From <= fade.Entries.To
+		if overlaps && fade.Relevance > s.relevance {
+			s.Words, s.relevance = e.Refs[0].Gist, fade.Relevance
+		}
+	}
+}
+
+// label moves a label to the newest entry of a stretch.
+func (t *tree) label(now *Stretch, label string) {
+	is := " is " + label
+	for i := range t.list {
+		t.list[i].Marks = slices.DeleteFunc(t.list[i].Marks, func(mark string) bool { return strings.HasSuffix(mark, is) })
+	}
+	now.Marks = append(now.Marks, fmt.Sprintf("e%d%s", t.last, is))
 }

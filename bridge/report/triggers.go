@@ -17,7 +17,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Trigger is what wakes an identity by itself, and what has.
+// Trigger wakes an identity by itself, or has done so.
 type Trigger struct {
 	Name string    `json:"name"`
 	When string    `json:"when,omitempty"` // "" where its file is gone or wrong
@@ -29,7 +29,7 @@ type Trigger struct {
 	Error string `json:"error,omitempty"`
 }
 
-// TriggersDir is where the files of an identity's triggers are.
+// TriggersDir returns the directory with the files of an identity's triggers.
 func TriggersDir(id home.Identity) string { return filepath.Join(id.Dir, "triggers") }
 
 // Triggers reads the files, and what is new in the log; what has fired and has no file any more is
@@ -85,7 +85,7 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	return all, nil
 }
 
-// Wrong says what is wrong with the files of triggers; nil where nothing is.
+// Wrong returns an error for the files of triggers that make no sense, or nil.
 func Wrong(id home.Identity, all []Trigger) error {
 	var faults []string
 	for _, t := range all {

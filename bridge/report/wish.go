@@ -45,7 +45,8 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 	}
 }
 
-// Start has an identity be kept running, and waits until it hears its rooms. keep has a process do so, if none does.
+// Start has an identity be kept running, and waits until it hears its rooms. keep starts a process that runs it, unless one
+// does.
 func Start(ctx context.Context, id home.Identity, offline bool, keep func() error) error {
 	err := id.Start(offline, "")
 	if err == nil {
@@ -61,8 +62,9 @@ func Start(ctx context.Context, id home.Identity, offline bool, keep func() erro
 		}
 		pid, running := home.Running(id)
 		live, _ := Live(id)
-		hears := pid == strconv.Itoa(live.PID) && live.State != status.Stopped && live.State != status.Starting
-		return running && hears, nil
+		ready := live.State != status.Stopped && live.State != status.Starting
+		shown := running && pid == strconv.Itoa(live.PID)
+		return shown && ready, nil
 	})
 }
 
@@ -160,28 +162,30 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 	})
 }
 
-// Switch asks an identity to use another model, and waits for its answer: the line of its LIFE. Of one that does not run
-// there is none: it obeys when it runs, and so when ctx ends.
+// Switch asks an identity to use another model, and waits for its answer, a line of its LIFE. The answer is zero where the
+// identity does not run, or when ctx ends: then it obeys when it runs.
 func Switch(ctx context.Context, id home.Identity, model string) (answer life.Event, err error) {
 	before, err := os.Stat(id.LIFE())
+	if err != nil {
+		return answer, err
+	}
 	wish := home.WishModel + home.Wish(url.PathEscape(model))
-	if err == nil {
-		err = home.Ask(id, wish)
+	if err := home.Ask(id, wish); err != nil {
+		return answer, err
 	}
-	if err == nil {
-		err = until(ctx, 0, nil, func() (bool, error) {
-			_, running := home.Running(id)
-			return !running || !home.Asked(id, wish), nil
-		})
+	err = until(ctx, 0, nil, func() (bool, error) {
+		_, running := home.Running(id)
+		return !running || !home.Asked(id, wish), nil
+	})
+	if err != nil {
+		return answer, err
 	}
-	if err == nil {
-		err = life.Scan(id.LIFE(), func(e life.Event, at int64) error {
-			if e.Kind == "model" && at >= before.Size() {
-				answer = e
-			}
-			return nil
-		})
-	}
+	err = life.Scan(id.LIFE(), func(e life.Event, at int64) error {
+		if e.Kind == "model" && at >= before.Size() {
+			answer = e
+		}
+		return nil
+	})
 	return answer, err
 }
 
@@ -195,10 +199,13 @@ func (h Home) AwaitListener(ctx context.Context, room string) {
 			live, _ := Live(id)
 			pid, running := home.Running(id)
 			shown := pid == strconv.Itoa(live.PID)
-			if running && shown && slices.Contains(live.Rooms, room) {
+			if !running {
+				continue
+			}
+			if shown && slices.Contains(live.Rooms, room) {
 				return true, nil
 			}
-			starting = starting || running && !shown
+			starting = starting || !shown
 		}
 		return !starting, nil
 	})
@@ -208,8 +215,9 @@ func (h Home) AwaitListener(ctx context.Context, room string) {
 // The trigger's schedule stays.
 func Fire(id home.Identity, name string, all []Trigger) error {
 	for _, t := range all {
+		hasFile := t.When != "" || t.Error != ""
 		switch {
-		case t.Name != name || t.When == "" && t.Error == "": // another one, or without a file
+		case t.Name != name, !hasFile:
 		case t.When == "":
 			return Wrong(id, []Trigger{t})
 		case t.Paused:
