@@ -22,6 +22,7 @@ import (
 	"lethe/bridge/serve/api"
 	"lethe/chat"
 	"lethe/internal/durable"
+	"lethe/internal/secret"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/servetest"
 )
@@ -39,6 +40,7 @@ func manages(t testing.TB) *managed {
 		if t, ok := t.(*testing.T); ok && os.Getenv(name) != "" {
 			t.Fatalf("%s is set", name)
 		}
+		t.Cleanup(func() { secret.Keep(name, "") }) // what a form gives one is known to the whole process
 	}
 	dir := lethetest.Dir(t)
 	m := &managed{servetest.Start(t, dir, Routes, api.Routes), t, dir}
