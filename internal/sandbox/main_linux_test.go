@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -103,9 +104,11 @@ func (b *box) runCtx(ctx context.Context, line string) (string, bool) {
 	b.Helper()
 	c := b.Command
 	c.Line = line
-	var out bytes.Buffer
+	var out lethetest.Log
 	end, err := Run(ctx, c, &out)
-	if err != nil {
+	if errors.Is(err, ErrStuck) { // a busy machine takes more than the grace: killing it goes on
+		lethetest.Eventually(b, "the death of what was stuck", func() bool { return len(b.left()) == 0 })
+	} else if err != nil {
 		b.Errorf("run %s: %v", line, err)
 	}
 	return out.String() + end.Failed, end == Outcome{}
