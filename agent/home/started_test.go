@@ -39,14 +39,14 @@ func TestStarted(t *testing.T) {
 	// A write that fails, or fails and yet happened, leaves it started as before, or anew.
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		for _, op := range []string{"write", "sync", "rename"} {
-			durable.Fault = func(s durable.Stage, o, _ string) error {
+			mended := lethetest.Break(t, h.Dir, func(s durable.Stage, o, _ string) error {
 				if s == stage && o == op {
 					return syscall.EIO
 				}
 				return nil
-			}
+			})
 			err := ada.Start(true, "")
-			durable.Fault = nil
+			mended()
 			if s, ok := ada.Started(); err == nil || !ok || !s.Offline {
 				t.Errorf("%s %s: %+v, %v", stage, op, s, err)
 			}
@@ -61,9 +61,9 @@ func TestStarted(t *testing.T) {
 	if _, ok := ada.Started(); ok || h.Kept() {
 		t.Error("it is stopped, and kept running")
 	}
-	durable.Fault = func(durable.Stage, string, string) error { return syscall.ENOSPC }
+	mended := lethetest.Break(t, h.Dir, func(durable.Stage, string, string) error { return syscall.ENOSPC })
 	err = errors.Join(ada.Start(true, ""), ada.Unstart())
-	durable.Fault = nil
+	mended()
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Error(err)
 	}
