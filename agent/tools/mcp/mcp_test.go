@@ -35,9 +35,10 @@ const goodTools = "good/confirm good/crash good/echo good/fail good/figures good
 func TestListing(t *testing.T) {
 	confined(t)
 	dir := t.TempDir()
-	all := map[string]Server{"good": actAs("good", "w"+filepath.Base(dir)+"listing")}
+	word := "listing" + filepath.Base(filepath.Dir(dir))
+	all := map[string]Server{"good": actAs("good", word)}
 	s := servers(t, dir, all)
-	if got := names(s.Items()); got != "good" || running("listing") > 0 {
+	if got := names(s.Items()); got != "good" || running(word) > 0 {
 		t.Fatal(got)
 	}
 	if _, err := os.Stat(dir + "/mcp"); err == nil {
