@@ -14,7 +14,7 @@ import (
 type Sharing interface {
 	// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. The error is
 	// an *ElsewhereError where another host has the life.
-	Hold(ctx context.Context, id Identity, store *blobs.Store) (Custody, error)
+	Hold(ctx context.Context, id Identity, store *blobs.Store) (Tenure, error)
 	// Room is the file in which a room stands in the order that all hosts have.
 	Room(room string) string
 	// Post has a line stand in a room once, at all hosts, however often it is called with the same line and mark, of a
@@ -39,8 +39,8 @@ type Ledger interface {
 // ErrAway says that what the hosts share cannot be reached.
 var ErrAway = errors.New("the store of [share] is away")
 
-// Custody is the right of this host to go on with a life.
-type Custody interface {
+// Tenure is the right of this host to go on with a life.
+type Tenure interface {
 	// Open stores what the log has more than the store: all of a life that was not shared before. It returns how often the
 	// life was handed over.
 	Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error)

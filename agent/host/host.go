@@ -95,7 +95,7 @@ type Host struct {
 	model    string                      // of an identity that has none
 	serve    func(context.Context) error // the offline model, or nil
 	others   *mcp.Servers                // nil: none is configured
-	shared   *hosts.Shared               // nil: no other host shares the home
+	shared   *hosts.Cluster              // nil: no other host shares the home
 	warnings []string                    // what weakens the promises here
 }
 
@@ -120,8 +120,8 @@ func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
 }
 
 // Share has a home be shared with other hosts, if its settings say so; otherwise it returns nil.
-func Share(h *home.Home, settings config.Settings, store *blobs.Store, log *slog.Logger) *hosts.Shared {
-	if shared, ok := h.Shared.(*hosts.Shared); ok || settings.Share.URL == "" {
+func Share(h *home.Home, settings config.Settings, store *blobs.Store, log *slog.Logger) *hosts.Cluster {
+	if shared, ok := h.Shared.(*hosts.Cluster); ok || settings.Share.URL == "" {
 		return shared
 	}
 	return hosts.New(h, settings.Share, store, log)

@@ -44,7 +44,7 @@ type Journal struct {
 	last time.Time // of the newest event
 	err  error     // why State is behind the log, which then takes no more
 
-	custody home.Custody    // nil where no other host shares the home
+	custody home.Tenure     // nil where no other host shares the home
 	put     []blobs.Hash    // texts that the store of the hosts may lack
 	until   context.Context // it is waited for that store until this ends
 }

@@ -35,7 +35,7 @@ type app struct {
 	home     home.Home
 	look     report.Home // reads it
 	settings settings
-	shared   *hosts.Shared // nil: no other host shares the home
+	shared   *hosts.Cluster // nil: no other host shares the home
 }
 
 // settings are config.toml, with the tables of the bridges that this program runs.

@@ -116,8 +116,8 @@ func runTake(ctx context.Context, app *app, args []string) error {
 	return nil
 }
 
-// others returns the sharing of the home, and fails where it is on one host alone.
-func (app *app) others() (*hosts.Shared, error) {
+// others returns the hosts of the home, and fails where it is on one host alone.
+func (app *app) others() (*hosts.Cluster, error) {
 	if app.shared == nil {
 		err := usagef("this home is on one host alone")
 		return nil, hint(err, "[share] url in %s says where it is shared; docs/machines.md", config.File(app.home.Dir))

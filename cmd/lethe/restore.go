@@ -127,7 +127,7 @@ func restoreInto(
 
 // restoreShared restores a home that goes on sharing.
 func restoreShared(
-	ctx context.Context, made home.Home, shared *hosts.Shared, conf hosts.Config, tell func(hosts.Restored),
+	ctx context.Context, made home.Home, shared *hosts.Cluster, conf hosts.Config, tell func(hosts.Restored),
 ) error {
 	settings := map[string]any{"share.url": conf.URL}
 	if conf.Plain {

@@ -229,7 +229,7 @@ func (s *site) kill() {
 }
 
 // open opens the home in this process.
-func (s *site) open() (home.Home, *blobs.Store, *hosts.Shared) {
+func (s *site) open() (home.Home, *blobs.Store, *hosts.Cluster) {
 	s.Helper()
 	h, err := home.Open(s.dir)
 	lethetest.Must(s, err)

@@ -16,28 +16,28 @@ import (
 	"lethe/internal/durable"
 )
 
-// Bridge is what a bridge shares: a book of what is written into its files. Who wrote last has the bridge, and whoever
-// begins says so by a text of its own. It is bridge.Shared.
+// Bridge shares the files of a bridge, as bridge.Shared: a book has what is written into them. The host that wrote last
+// has the bridge, and one that begins writes all of them.
 type Bridge struct {
-	*Shared
+	*Cluster
 	Lost chan error // gets the error when another host has the bridge
 	name string
 
 	mu      sync.Mutex // held over each use of the book
 	writes  int        // since all files were written
-	stamped string     // what files looked like then that other processes write
+	stamped string     // the stamp of that time
 }
 
-// Bridge returns what a bridge of the home shares.
-func (s *Shared) Bridge(name string) *Bridge {
-	return &Bridge{Shared: s, Lost: make(chan error, 1), name: name}
+// Bridge returns the bridge of a name.
+func (s *Cluster) Bridge(name string) *Bridge {
+	return &Bridge{Cluster: s, Lost: make(chan error, 1), name: name}
 }
 
-// written is the head of a text of the book: which files what stands behind it was written into.
+// written is the head of a text of the book: the files that its parts were written into.
 type written struct {
 	Host  streams.Host `json:"host"`
 	Files []string     `json:"files,omitempty"`
-	At    int64        `json:"at,omitempty"`   // where they are written; what was there behind is gone
+	At    int64        `json:"at,omitempty"`   // where they are written, and end before; 0: all of each
 	Large blobs.Hash   `json:"large,omitzero"` // of the whole text, where it is stored by itself
 }
 
@@ -45,7 +45,7 @@ func (b *Bridge) dir() string { return filepath.Join(b.home.Dir, "bridges", b.na
 
 func (b *Bridge) book() streams.Book {
 	return streams.Book{
-		Streams: b.lives.Streams, Stream: "bridges/" + b.name, File: filepath.Join(b.home.Dir, "share", "bridge-"+b.name),
+		Streams: b.streams, Stream: "bridges/" + b.name, File: filepath.Join(b.home.Dir, "share", "bridge-"+b.name),
 	}
 }
 
@@ -60,16 +60,18 @@ func (b *Bridge) Begin() error {
 		return err
 	}
 	last, err := b.book().Last(ctx)
-	var holder written
-	if err == nil && last != nil {
-		_, err = streams.Split(last, &holder)
-	}
 	if err != nil {
 		return err
 	}
-	held := holder.Host.ID != "" && holder.Host.ID != b.Host.ID
-	if held && !b.silent(ctx, holder.Host.ID) {
-		return b.elsewhere(holder.Host.Label)
+	if last != nil {
+		var newest written
+		if _, err := streams.Split(last, &newest); err != nil {
+			return err
+		}
+		holder := newest.Host
+		if holder.ID != b.Host.ID && !b.silent(ctx, holder.ID) {
+			return b.elsewhere(holder.Label)
+		}
 	}
 	return b.writeAll()
 }
@@ -78,18 +80,18 @@ func (b *Bridge) elsewhere(host string) error {
 	return &home.ElsewhereError{Identity: home.Identity{Name: "bridge " + b.name}, Host: host}
 }
 
-// apply brings what another host has written to this disk.
+// apply writes into files here what another host has written into its own.
 func (b *Bridge) apply(text []byte, _ bool) error {
 	var w written
 	parts, err := streams.Split(text, &w)
 	if err != nil {
 		return err
 	}
-	if w.Host.ID == b.Host.ID { // an answer was lost: it was written here before
+	if w.Host.ID == b.Host.ID { // it was written here before, and the answer of the store was lost
 		return nil
 	}
 	if !w.Large.IsZero() {
-		whole, err := b.lives.Streams.Large(b.untilEnd(), b.book().Stream, w.Large)
+		whole, err := b.streams.Large(b.untilEnd(), b.book().Stream, w.Large)
 		if err != nil {
 			return err
 		}
@@ -108,7 +110,7 @@ func (b *Bridge) apply(text []byte, _ bool) error {
 	return nil
 }
 
-// place writes into a file of the bridge: all of it where at is 0, else what it has from there on.
+// place writes into a file of the bridge: all of it where at is 0, else its end from there on.
 func (b *Bridge) place(name string, data []byte, at int64) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("bridge %s: a host has written %q", b.name, name)
@@ -141,10 +143,10 @@ func (b *Bridge) Wrote(file string, data []byte, at int64) error {
 	return b.push(written{Files: []string{file}, At: at}, false, data)
 }
 
-// others are the files of a bridge that other processes write: who may speak, and where.
+// others are the files of a bridge that other processes write: they say who may speak, and where.
 var others = []string{"people.json", "chats.json"}
 
-// stamp tells whether they were changed.
+// stamp is another one when one of the others was changed.
 func (b *Bridge) stamp() (stamp string) {
 	for _, name := range others {
 		if fi, err := os.Stat(filepath.Join(b.dir(), name)); err == nil {
@@ -154,36 +156,40 @@ func (b *Bridge) stamp() (stamp string) {
 	return stamp
 }
 
-// writeAll pushes all that the bridge must not forget.
+// writeAll pushes all files that the bridge must not forget.
 func (b *Bridge) writeAll() error {
+	stamp := b.stamp()
+	peers, err := fs.Glob(os.DirFS(b.dir()), "peers/*.json")
+	if err != nil {
+		return err
+	}
 	var w written
 	var all [][]byte
-	stamp := b.stamp()
-	names, err := fs.Glob(os.DirFS(b.dir()), "peers/*.json")
-	for _, name := range slices.Concat(names, []string{"inbox.jsonl"}, others) {
-		data, rerr := os.ReadFile(filepath.Join(b.dir(), name))
-		if rerr == nil {
-			w.Files, all = append(w.Files, name), append(all, data)
-		} else if !errors.Is(rerr, fs.ErrNotExist) {
-			err = errors.Join(err, rerr)
+	for _, name := range slices.Concat(peers, []string{"inbox.jsonl"}, others) {
+		data, err := os.ReadFile(filepath.Join(b.dir(), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		if err != nil {
+			return err
+		}
+		w.Files, all = append(w.Files, name), append(all, data)
 	}
-	if err == nil {
-		err = b.push(w, true, all...)
+	if err := b.push(w, true, all...); err != nil {
+		return err
 	}
-	if err == nil {
-		b.writes, b.stamped = 0, stamp
-	}
-	return err
+	b.writes, b.stamped = 0, stamp
+	return nil
 }
 
+// push adds a text to the book. Where another host has the bridge, the error is a *home.ElsewhereError.
 func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
-	w.Host = b.Host
 	ctx := b.untilEnd()
+	w.Host = b.Host
 	text := streams.Join(w, parts...)
 	if len(text) > streams.MaxText {
 		large := blobs.Sum(text)
-		if err := b.lives.Streams.PutLarge(ctx, b.book().Stream, large, text); err != nil {
+		if err := b.streams.PutLarge(ctx, b.book().Stream, large, text); err != nil {
 			return err
 		}
 		text = streams.Join(written{Host: b.Host, Large: large})
@@ -192,17 +198,18 @@ func (b *Bridge) push(w written, whole bool, parts ...[]byte) error {
 	if errors.Is(err, share.ErrTaken) && b.book().Pull(ctx, b.ours) == nil {
 		err = b.book().Push(ctx, text, whole)
 	}
-	if errors.Is(err, share.ErrTaken) {
-		err = b.elsewhere("another host")
-		select {
-		case b.Lost <- err:
-		default: // it is known
-		}
+	if !errors.Is(err, share.ErrTaken) {
+		return err
+	}
+	err = b.elsewhere("another host")
+	select {
+	case b.Lost <- err:
+	default: // it is known
 	}
 	return err
 }
 
-// ours returns an error unless a text is of this host, whose answer was lost.
+// ours returns an error unless this host wrote the text, and the answer of the store was lost.
 func (b *Bridge) ours(text []byte, _ bool) error {
 	var w written
 	_, err := streams.Split(text, &w)

@@ -56,8 +56,8 @@ func TestBridgeLosesAnAnswer(t *testing.T) {
 	t.Parallel()
 	a := newHost(t, lethetest.Dir(t), "a", false)
 	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
-	loses := &lossy{Store: a.Shared.store, stream: "bridges/telegram"}
-	a.lives.Streams.Store = loses
+	loses := &lossy{Store: a.streams.Store, stream: "bridges/telegram"}
+	a.streams.Store = loses
 	inbox := func(h *host) string { return filepath.Join(h.home.Dir, "bridges", "telegram", "inbox.jsonl") }
 	lethetest.Must(t, durable.MkdirAll(filepath.Dir(inbox(a)), 0o700))
 	lethetest.Must(t, durable.WriteFile(inbox(a), []byte("first\n"), 0o600))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,24 +20,21 @@ import (
 	"lethe/internal/durable"
 )
 
-// ErrDrained says that somebody asked this host to leave all lives to others.
+// ErrDrained says that somebody asked this host to leave its lives to others.
 var ErrDrained = errors.New("this host was drained: its identities have stopped, and hosts that stand by take them")
 
-// asked is a line of the room in which hosts are asked something.
+// asked is a line of the room in which hosts are asked something. It names hosts by their numbers.
 type asked struct {
-	Came   string    `json:"came,omitempty"`   // a host that is new, by its number
-	Drain  string    `json:"drain,omitempty"`  // a host, by its number
-	Reread string    `json:"reread,omitempty"` // a life, from which something was erased
+	Came   string    `json:"came,omitempty"`   // a host that is new
+	Drain  string    `json:"drain,omitempty"`  // a host that is to leave its lives to others
+	Reread string    `json:"reread,omitempty"` // Self of a life from which something was erased
 	From   string    `json:"from,omitempty"`   // the host that asks
 	At     time.Time `json:"at"`
 }
 
-// asked returns what was asked behind so many bytes, and how many there are.
-func (s *Shared) asked(from int) (out []asked, to int, err error) {
-	text, err := os.ReadFile(rooms.Path(s.home.Dir, askedRoom))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
+// asked returns the lines of askedRoom from an offset on, and the offset behind them.
+func (s *Cluster) asked(from int) (out []asked, to int, err error) {
+	text, err := rooms.Said(s.home.Dir, askedRoom, 0)
 	for line := range bytes.Lines(text[min(from, len(text)):]) {
 		var a asked
 		_ = json.Unmarshal(line, &a) // another line asks for nothing
@@ -45,23 +43,29 @@ func (s *Shared) asked(from int) (out []asked, to int, err error) {
 	return out, len(text), err
 }
 
-// known returns the hosts that ever came, by their numbers.
-func (s *Shared) known() (ids []string, err error) {
+// known returns the numbers of all hosts that ever came.
+func (s *Cluster) known() ([]string, error) {
 	said, _, err := s.asked(0)
-	all, lerr := s.Lives()
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Lives()
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
 	for _, a := range said {
-		ids = append(ids, a.Came)
+		ids[a.Came] = true
 	}
 	for _, l := range all {
-		ids = append(ids, l.Host.ID)
+		ids[l.Host.ID] = true
 	}
-	slices.Sort(ids)
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
-	return ids, errors.Join(err, lerr)
+	delete(ids, "")
+	return slices.Sorted(maps.Keys(ids)), nil
 }
 
 // Drain asks a host, by its name or number, to leave its lives to others.
-func (s *Shared) Drain(ctx context.Context, who string) error {
+func (s *Cluster) Drain(ctx context.Context, who string) error {
 	all, err := s.Hosts(ctx)
 	if err != nil {
 		return err
@@ -85,17 +89,29 @@ func (s *Shared) Drain(ctx context.Context, who string) error {
 	return fmt.Errorf("drain %s: several hosts have that name: give the number of one: %s", who, strings.Join(ids, ", "))
 }
 
-// obey does what was said in the rooms of the hosts since the last look.
-func (s *Shared) obey(ctx context.Context) error {
+// drained returns ErrDrained if somebody has asked this host to leave since this process looked first.
+func (s *Cluster) drained() error {
 	said, to, err := s.asked(max(0, s.drains))
 	if err != nil {
 		return err
 	}
-	drained := func(a asked) bool { return a.Drain == s.Host.ID }
-	if s.drains >= 0 && slices.ContainsFunc(said, drained) { // not what was said before this process served
-		return s.drain(ctx)
+	asksUs := func(a asked) bool { return a.Drain == s.Host.ID }
+	if looked := s.drains >= 0; looked && slices.ContainsFunc(said, asksUs) {
+		return ErrDrained
 	}
 	s.drains = to
+	return nil
+}
+
+// obey does what was said in the rooms of the hosts since the last look.
+func (s *Cluster) obey(ctx context.Context) error {
+	err := s.drained()
+	if errors.Is(err, ErrDrained) {
+		return s.drain(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	err = s.reread(ctx)
 	news, nerr := s.news()
 	err = errors.Join(err, nerr)
@@ -107,19 +123,19 @@ func (s *Shared) obey(ctx context.Context) error {
 	return err
 }
 
-// leave stops a life here that other hosts have, and removes one that is removed.
-func (s *Shared) leave(l Life) error {
+// leave stops a life that goes on at another host, and removes one that was removed.
+func (s *Cluster) leave(l Life) error {
 	id := s.home.Identity(l.Self, l.Name)
 	s.standing.gone(l.Self)
 	if _, err := os.Stat(id.Dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	err := id.Unstart()
-	if _, runs := home.Running(id); runs && err == nil {
+	if err == nil && runs(id) {
 		if l.Gone {
 			s.again(l)
 		}
-		if !home.Asked(id, home.WishStop) { // it finds out then, if it has not yet
+		if !home.Asked(id, home.WishStop) { // when it stops, it finds out, if it has not yet
 			err = home.Ask(id, home.WishStop)
 		}
 		return err
@@ -130,13 +146,13 @@ func (s *Shared) leave(l Life) error {
 	return err
 }
 
-// askedFile says how many bytes of askedRoom were obeyed, but for drains.
-func (s *Shared) askedFile() string { return filepath.Join(s.home.Dir, "share", "asked") }
+// askedFile keeps the offset in askedRoom up to which this host has obeyed, but for drains.
+func (s *Cluster) askedFile() string { return filepath.Join(s.home.Dir, "share", "asked") }
 
 // reread takes from this disk what other hosts have erased.
-func (s *Shared) reread(ctx context.Context) error {
+func (s *Cluster) reread(ctx context.Context) error {
 	was, _, _ := durable.ReadRegular(s.askedFile(), 32)
-	from, _ := strconv.Atoi(string(was)) // of what is no number, all
+	from, _ := strconv.Atoi(string(was)) // without a number, from the beginning
 	said, to, err := s.asked(from)
 	if err != nil || to == from {
 		return err
@@ -150,18 +166,18 @@ func (s *Shared) reread(ctx context.Context) error {
 		done[a.Reread] = true
 		err = errors.Join(err, s.forget(ctx, a.Reread))
 	}
-	if err == nil {
-		err = durable.WriteFile(s.askedFile(), []byte(strconv.Itoa(to)), 0o600)
+	if err != nil {
+		return err
 	}
-	return err
+	return durable.WriteFile(s.askedFile(), []byte(strconv.Itoa(to)), 0o600)
 }
 
-// forget reads a life anew that another host has. Before a life is taken, it is read anew.
-func (s *Shared) forget(ctx context.Context, self string) error {
-	id := s.home.Identity(self, "")
+// forget reads anew a life that another host has, if a copy is here. A life is read anew before it is taken, too.
+func (s *Cluster) forget(ctx context.Context, self string) error {
 	if l, ok := s.find(self); !ok || l.Host.ID == s.Host.ID {
 		return nil
 	}
+	id := s.home.Identity(self, "")
 	if _, err := os.Stat(id.LIFE()); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -173,35 +189,43 @@ func (s *Shared) forget(ctx context.Context, self string) error {
 	return s.lives.Forget(ctx, id, s.texts)
 }
 
-// drainTime is how long identities have to stop.
+// drainTime bounds how long drain waits for identities to stop.
 const drainTime = 30 * time.Second
 
-// drain has what runs here stop, which no person asked for, and nothing start any more.
-func (s *Shared) drain(ctx context.Context) error {
+// drain stops every identity on this host, and starts no other one while the process runs. It returns ErrDrained; after
+// another error the next round drains again.
+func (s *Cluster) drain(ctx context.Context) error {
 	s.standing.end()
 	all, err := s.Lives()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	all = slices.DeleteFunc(slices.Clone(all), func(l Life) bool { return l.Host.ID != s.Host.ID })
-	runs := func(l Life) bool {
-		_, runs := home.Running(s.home.Identity(l.Self, l.Name))
-		return runs
+	if err != nil {
+		return err
 	}
+	var own []home.Identity
 	for _, l := range all {
+		if l.Host.ID != s.Host.ID {
+			continue
+		}
 		id := s.home.Identity(l.Self, l.Name)
-		if runs(l) {
+		if runs(id) {
 			err = errors.Join(err, home.AskStop(id, home.Drained))
 		}
-		err = errors.Join(err, id.Unstart())
+		own, err = append(own, id), errors.Join(err, id.Unstart())
 	}
-	for err == nil && slices.ContainsFunc(all, runs) {
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	for slices.ContainsFunc(own, runs) {
 		if !pause(ctx, 100*time.Millisecond) {
 			s.log.Warn("not all identities have stopped yet")
 			break
 		}
 	}
-	if err != nil {
-		return err // the next round drains again
-	}
 	return ErrDrained
+}
+
+func runs(id home.Identity) bool {
+	_, runs := home.Running(id)
+	return runs
 }

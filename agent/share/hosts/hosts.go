@@ -1,11 +1,11 @@
 // Package hosts has several machines share a home: each life goes on at one of them, rooms are the same at all.
 //
-//	s := hosts.New(&h, conf, hosts.Options{})  // h.Shared is set; nothing is connected yet
-//	err := s.Run(ctx)                          // keeps the rooms, and says that this host is there
-//	err = s.Take(ctx, "ada")                   // ada goes on here
+//	s := hosts.New(&h, conf, store, log) // h.Shared is set; nothing is connected yet
+//	err := s.Serve(ctx, changed)         // keeps the rooms, and says that this host is there
+//	id, err := s.Take(ctx, "ada")        // ada goes on here
 //
-// What hosts have in common is in a store of package share: see package lives for what makes a life safe from a host that
-// was asleep, and package rooms for the order of rooms. docs/machines.md is for people who run it.
+// The hosts share a store of package share. Package lives keeps a life safe from a host that was asleep, package rooms
+// keeps the order of rooms. docs/machines.md is for people who run it.
 package hosts
 
 import (
@@ -44,8 +44,8 @@ type Config struct {
 	Workspace *int64   `toml:"workspace"` // megabytes that are stored of each; 64 unless said
 }
 
-// Shared is a home that several hosts share, as one of them sees it.
-type Shared struct {
+// Cluster is the hosts of a home, as one of them sees it.
+type Cluster struct {
 	Host streams.Host
 
 	conf   Config
@@ -62,30 +62,30 @@ type Shared struct {
 	standing standing
 
 	mu      sync.Mutex
-	lasting context.Context // ends a moment after the program
-	store   share.Store     // nil until it is needed
+	lasting context.Context  // ends a moment after the program
+	streams *streams.Streams // nil until they are needed
 	roster  roster
 }
 
-// New has a home be shared as its configuration says.
-func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Shared {
-	s := &Shared{conf: conf, texts: store, log: log, lasting: context.Background()}
+// New returns the Cluster of a home, and sets h.Shared.
+func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Cluster {
+	s := &Cluster{conf: conf, texts: store, log: log, lasting: context.Background()}
 	h.Shared = s
-	s.home = *h
+	s.home, s.counts.file = *h, statusFile(h.Dir)
 	most := int64(64)
 	if conf.Workspace != nil {
 		most = *conf.Workspace
 	}
 	s.rooms = &rooms.Rooms{Dir: h.Dir, Store: store, Log: log}
-	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, Took: s.took, Shipped: s.counts.committed}
+	s.lives = &lives.Lives{Home: s.home, Log: log, Most: most << 20, OnTaken: s.onTaken, Shipped: s.counts.committed}
 	return s
 }
 
-// lastWait is how long what has begun may go on when the program ends.
+// lastWait is how long a call that has begun may go on when the program ends.
 var lastWait = 2 * time.Second
 
-// Until has calls that are given no context end a moment after ctx.
-func (s *Shared) Until(ctx context.Context) {
+// Until ends calls that are given no context a moment after ctx.
+func (s *Cluster) Until(ctx context.Context) {
 	lasting, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(lastWait, cancel) })
 	s.mu.Lock()
@@ -93,8 +93,8 @@ func (s *Shared) Until(ctx context.Context) {
 	s.lasting = lasting
 }
 
-// lasts returns a context that ends: ctx, or one of the program.
-func (s *Shared) lasts(ctx context.Context) context.Context {
+// lasts returns ctx, or if that never ends, a context that ends with the program.
+func (s *Cluster) lasts(ctx context.Context) context.Context {
 	if ctx.Done() != nil {
 		return ctx
 	}
@@ -103,13 +103,13 @@ func (s *Shared) lasts(ctx context.Context) context.Context {
 	return s.lasting
 }
 
-func (s *Shared) untilEnd() context.Context { return s.lasts(context.Background()) }
+func (s *Cluster) untilEnd() context.Context { return s.lasts(context.Background()) }
 
 // connect opens the store, at first use.
-func (s *Shared) connect() error {
+func (s *Cluster) connect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.store != nil {
+	if s.streams != nil {
 		return nil
 	}
 	host, err := thisHost(s.home.Dir)
@@ -125,24 +125,24 @@ func (s *Shared) connect() error {
 	if all.Store, err = share.Open(s.conf.URL, 0); err != nil {
 		return err
 	}
-	s.Host, s.store = host, all.Store
+	s.Host, s.streams = host, all
 	s.rooms.Streams, s.rooms.Host = all, host
 	s.lives.Streams, s.lives.Host = all, host
 	return nil
 }
 
 // Close closes the store.
-func (s *Shared) Close() error {
+func (s *Cluster) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.store == nil {
+	if s.streams == nil {
 		return nil
 	}
-	return s.store.Close()
+	return s.streams.Close()
 }
 
-// thisHost returns the name of this host in the home, and gives it one at first. A copy of the home has another inode, and
-// is another host.
+// thisHost returns the name of this host in the home, and gives it one at first. A copy of the home has another inode,
+// and is another host.
 func thisHost(dir string) (h streams.Host, err error) {
 	share := filepath.Join(dir, "share")
 	if err := durable.MkdirAll(share, 0o700); err != nil {
@@ -157,7 +157,7 @@ func thisHost(dir string) (h streams.Host, err error) {
 	}
 	path := fmt.Sprintf("%s/host-%d", share, fi.Sys().(*syscall.Stat_t).Ino)
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) { // of processes that begin together, one creates it
+	if errors.Is(err, fs.ErrNotExist) { // several processes may begin together: one creates it
 		err = durable.Create(path, []byte(streams.Nonce()), 0o600)
 		if err == nil || errors.Is(err, fs.ErrExist) {
 			text, err = os.ReadFile(path)
@@ -167,28 +167,28 @@ func thisHost(dir string) (h streams.Host, err error) {
 	return h, err
 }
 
-// Hold is home.Sharing's. It has the other hosts know what the store says of the life.
-func (s *Shared) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Custody, error) {
+// Hold is home.Sharing's. It tells the other hosts where the life goes on, unless they know.
+func (s *Cluster) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Tenure, error) {
 	ctx = s.lasts(ctx)
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
 	c, err := s.lives.Hold(ctx, id, store)
 	if err == nil {
-		err = s.rooms.Pull(ctx) // the life has heard what another host had
+		err = s.rooms.Pull(ctx) // the life may have heard lines at another host
 	}
 	if err == nil && c.Whole() {
-		s.took(id, s.Host, c.Number())
+		s.onTaken(id, s.Host, c.Number())
 	} else if err == nil {
 		err = s.alike(id)
 	}
 	if err != nil {
 		return nil, away("open "+id.Name, err)
 	}
-	return &custody{c, s}, nil
+	return &tenure{c, s}, nil
 }
 
-// away has an error say that the store is away, if it does.
+// away adds home.ErrAway to an error of a store that is away.
 func away(what string, err error) error {
 	if errors.Is(err, share.ErrAway) {
 		err = fmt.Errorf("%s: %w: %w", what, home.ErrAway, err)
@@ -196,31 +196,31 @@ func away(what string, err error) error {
 	return err
 }
 
-// custody is that of a life, in whose home rooms are shared, too.
-type custody struct {
-	*lives.Custody
-	shared *Shared
+// tenure is home.Tenure: a life, and the rooms of its home.
+type tenure struct {
+	*lives.Tenure
+	cluster *Cluster
 }
 
-// Open is home.Custody's.
-func (c *custody) Open(ctx context.Context, log *life.Log, state *mind.State) (int, error) {
-	return c.Custody.Open(c.shared.lasts(ctx), log, state)
+// Open is home.Tenure's.
+func (c *tenure) Open(ctx context.Context, log *life.Log, state *mind.State) (int, error) {
+	return c.Tenure.Open(c.cluster.lasts(ctx), log, state)
 }
 
-// Erased is home.Custody's. It asks the other hosts to read anew what they have.
-func (c *custody) Erased(ctx context.Context) error {
-	err := c.Custody.Erased(ctx)
+// Erased is home.Tenure's. It asks the other hosts to read anew what they have.
+func (c *tenure) Erased(ctx context.Context) error {
+	err := c.Tenure.Erased(ctx)
 	if err == nil {
-		err = c.shared.rooms.Erased(ctx)
+		err = c.cluster.rooms.Erased(ctx)
 	}
 	if err == nil {
-		err = c.shared.tell(ctx, askedRoom, asked{Reread: c.Custody.Self(), From: c.shared.Host.ID, At: time.Now().UTC()})
+		err = c.cluster.tell(ctx, askedRoom, asked{Reread: c.Tenure.Self(), From: c.cluster.Host.ID, At: time.Now().UTC()})
 	}
 	return err
 }
 
-// Settle prepares the home for an erasure.
-func (s *Shared) Settle(ctx context.Context) error {
+// Settle prepares the rooms for an erasure.
+func (s *Cluster) Settle(ctx context.Context) error {
 	err := s.Sync(ctx)
 	if err == nil {
 		err = s.rooms.Settle(ctx)
@@ -228,8 +228,8 @@ func (s *Shared) Settle(ctx context.Context) error {
 	return err
 }
 
-// Sync publishes what was appended to rooms here, and brings what others have said.
-func (s *Shared) Sync(ctx context.Context) error {
+// Sync publishes lines that were appended to rooms here, and brings those of other hosts.
+func (s *Cluster) Sync(ctx context.Context) error {
 	err := s.connect()
 	if err == nil {
 		err = away("share the rooms", s.rooms.Sync(ctx))
@@ -237,11 +237,11 @@ func (s *Shared) Sync(ctx context.Context) error {
 	return err
 }
 
-// refreshTime is how long somebody waits who wants to look.
+// refreshTime bounds a Refresh.
 const refreshTime = 3 * time.Second
 
-// Refresh is Sync for who does not wait for long, unless a process of this host serves.
-func (s *Shared) Refresh(ctx context.Context) error {
+// Refresh is Sync for at most 3 seconds. It does nothing where a process of this host serves.
+func (s *Cluster) Refresh(ctx context.Context) error {
 	if s.served() {
 		return nil
 	}
@@ -250,14 +250,14 @@ func (s *Shared) Refresh(ctx context.Context) error {
 	return s.Sync(ctx)
 }
 
-// Away is home.Sharing's: as the process that serves has found it last.
-func (s *Shared) Away() bool { return ReadStatus(s.home.Dir).Away != "" }
+// Away is home.Sharing's, as the process that serves found it last.
+func (s *Cluster) Away() bool { return ReadStatus(s.home.Dir).Away != "" }
 
 // Room is home.Sharing's.
-func (s *Shared) Room(room string) string { return rooms.Path(s.home.Dir, room) }
+func (s *Cluster) Room(room string) string { return rooms.Path(s.home.Dir, room) }
 
 // Post is home.Sharing's.
-func (s *Shared) Post(room string, line []byte, from chat.Mark) (at, to int64, err error) {
+func (s *Cluster) Post(room string, line []byte, from chat.Mark) (at, to int64, err error) {
 	if err := s.connect(); err != nil {
 		return 0, 0, err
 	}
@@ -265,24 +265,25 @@ func (s *Shared) Post(room string, line []byte, from chat.Mark) (at, to int64, e
 }
 
 // Ledger is home.Sharing's.
-func (s *Shared) Ledger() home.Ledger { return ledger{s} }
+func (s *Cluster) Ledger() home.Ledger { return ledger{s} }
 
-// serving is the lock of the one process of this host that serves. It is not taken yet.
-func (s *Shared) serving() *flock.Flock {
+// serving returns the lock of the one process of this host that serves, not taken yet.
+func (s *Cluster) serving() *flock.Flock {
 	return durable.Lock(filepath.Join(s.home.Dir, "share", "serving.lock"))
 }
 
 // served reports whether a process of this host serves.
-func (s *Shared) served() bool {
+func (s *Cluster) served() bool {
 	lock := s.serving()
 	defer lock.Close()
 	free, err := lock.TryRLock()
 	return !free && err == nil
 }
 
-// Serve keeps the rooms, says that this host is there, shares all lives, and takes some where it stands by, until ctx ends
-// or the host is drained. One process of a host does so at a time. changed is raised when something was appended to a room.
-func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
+// Serve keeps the rooms, says that this host is there, shares all lives, and takes some where it stands by, until ctx
+// ends or the host is drained. One process of a host does so at a time. changed is raised when something was appended
+// to a room.
+func (s *Cluster) Serve(ctx context.Context, changed <-chan struct{}) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
@@ -296,7 +297,6 @@ func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 		return fmt.Errorf("serve the home to its hosts: %w", err)
 	}
 	defer lock.Close()
-	s.drains = -1
 	serving, end := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -304,29 +304,26 @@ func (s *Shared) Serve(ctx context.Context, changed <-chan struct{}) error {
 	for _, f := range []func(context.Context){s.keepLease, s.lookAround, s.shareAll} {
 		beside.Go(func() { f(serving) })
 	}
+	s.drains = -1
 	err = s.rounds(ctx, changed, func(ctx context.Context) error {
 		err := s.rooms.Sync(ctx)
-		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, &now.Synced) })
-		if err == nil {
-			err = s.obey(ctx)
+		s.counts.change(func(now *Status) { now.reached(err, &now.Synced) })
+		if err != nil {
+			return err
 		}
-		return err
+		return s.obey(ctx)
 	})
 	if errors.Is(err, ErrDrained) {
 		end()
 		beside.Wait()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
-		defer cancel()
-		if err := s.renew(last, renewEvery, true); err != nil {
-			s.log.Warn("other hosts take what was here when this one is silent", "error", err)
-		}
+		s.left(ctx)
 	}
 	return err
 }
 
-// Follow shares the rooms while no process of this host serves, until ctx ends. If it attends, it also says that the host
-// is there, until that is drained.
-func (s *Shared) Follow(ctx context.Context, changed <-chan struct{}, attends bool) error {
+// Follow shares the rooms while no process of this host serves, until ctx ends. If it attends, it also says that the
+// host is there, until the host is drained.
+func (s *Cluster) Follow(ctx context.Context, changed <-chan struct{}, attends bool) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
@@ -337,21 +334,31 @@ func (s *Shared) Follow(ctx context.Context, changed <-chan struct{}, attends bo
 	if attends {
 		beside.Go(func() { end(s.attend(ctx)) })
 	}
+	s.drains = -1
 	err := s.rounds(ctx, changed, func(ctx context.Context) error {
 		if s.served() {
 			return nil
 		}
-		return s.rooms.Sync(ctx)
+		err := s.rooms.Sync(ctx)
+		if err != nil || !attends {
+			return err
+		}
+		return s.drained()
 	})
 	if errors.Is(context.Cause(ctx), ErrDrained) {
-		err = ErrDrained
+		return ErrDrained
+	}
+	if errors.Is(err, ErrDrained) {
+		end(nil)
+		beside.Wait()
+		s.left(ctx)
 	}
 	return err
 }
 
-// rounds calls f whenever there may be something new in a room, until ctx ends or the host is drained.
-func (s *Shared) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context) error) error {
-	told, trouble := s.store.Watch(ctx, rooms.Stream), ""
+// rounds calls f whenever there may be something new in a room, until ctx ends or f returns ErrDrained.
+func (s *Cluster) rounds(ctx context.Context, changed <-chan struct{}, f func(context.Context) error) error {
+	told, trouble := s.streams.Watch(ctx, rooms.Stream), ""
 	for {
 		err, wait := f(ctx), time.Minute
 		switch was := trouble; {

@@ -41,8 +41,8 @@ func timed(t *testing.T, test func(*testing.T)) {
 		a := newHost(t, lethetest.Dir(t), "a", false)
 		lethetest.Must(t, a.connect())
 		stream := leaseStream(a.Host.ID)
-		lethetest.Must(t, a.lives.Streams.Create(t.Context(), stream, 1, []byte("hello")))
-		_, err := a.lives.Streams.Get(t.Context(), stream, 1)
+		lethetest.Must(t, a.streams.Create(t.Context(), stream, 1, []byte("hello")))
+		_, err := a.streams.Get(t.Context(), stream, 1)
 		lethetest.Must(t, err)
 	})
 	synctest.Test(t, test)
@@ -51,7 +51,7 @@ func timed(t *testing.T, test func(*testing.T)) {
 // host is one host of a home in a directory.
 type host struct {
 	testing.TB
-	*Shared
+	*Cluster
 	store *blobs.Store
 	home  home.Home
 
@@ -76,7 +76,7 @@ func newHost(t testing.TB, store, name string, standby bool) *host {
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s := New(&dir, Config{URL: "file://" + store}, texts, log.With("host", name))
 	t.Cleanup(func() { s.Close() })
-	return &host{TB: t, Shared: s, store: texts, home: dir, standby: standby}
+	return &host{TB: t, Cluster: s, store: texts, home: dir, standby: standby}
 }
 
 // run is what a host that stands by has identities do.

@@ -11,15 +11,15 @@ import (
 	"lethe/agent/share/streams"
 )
 
-// Each host says that it is there by the next text of a stream of its own. No clock is compared with another one's: a host
-// is silent when its stream has not grown for so long by the clock of who looks.
+// Each host creates the next text of a stream of its own to say that it is there. No clock is compared with another
+// one's: a host is silent when its stream has not grown for so long by the clock of the host that looks.
 var (
 	renewEvery = 10 * time.Second
 	aloneEvery = time.Minute // while no other host is there
 	silentFor  = 30 * time.Second
 )
 
-// forgetAfter is when a host that is silent is none any more.
+// forgetAfter is the silence after which a host is not listed any more.
 const forgetAfter = 30 * 24 * time.Hour
 
 func leaseStream(host string) string { return "hosts/" + host }
@@ -29,19 +29,19 @@ type lease struct {
 	Label string        `json:"label"`
 	At    time.Time     `json:"at"`             // by its own clock: for people
 	Every time.Duration `json:"every_ns"`       // when it says so again; it is silent after three times that
-	Left  bool          `json:"left,omitempty"` // it was drained: whoever stands by takes what it had
+	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 }
 
-// pace is how often this host says so, and looks for others.
-func (s *Shared) pace() time.Duration {
+// pace is how often this host renews its lease, and looks for others.
+func (s *Cluster) pace() time.Duration {
 	if s.alone.Load() {
 		return aloneEvery
 	}
 	return renewEvery
 }
 
-// keepLease says again and again that this host is there, until ctx ends.
-func (s *Shared) keepLease(ctx context.Context) {
+// keepLease renews the lease of this host until ctx ends.
+func (s *Cluster) keepLease(ctx context.Context) {
 	for {
 		every := s.pace()
 		s.renews(ctx, every)
@@ -51,8 +51,8 @@ func (s *Shared) keepLease(ctx context.Context) {
 	}
 }
 
-// attend says that this host is there while no process of it serves, until ctx ends or the host is drained.
-func (s *Shared) attend(ctx context.Context) error {
+// attend renews the lease while no process of this host serves, until ctx ends, or one that serves was drained.
+func (s *Cluster) attend(ctx context.Context) error {
 	for was := ReadStatus(s.home.Dir).Left; ; {
 		served := s.served() // if not, the process that served has told why
 		left := ReadStatus(s.home.Dir).Left
@@ -68,6 +68,16 @@ func (s *Shared) attend(ctx context.Context) error {
 	}
 }
 
+// left says that this host was drained.
+func (s *Cluster) left(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWait)
+	defer cancel()
+	if err := s.renew(ctx, renewEvery, true); err != nil {
+		s.log.Warn("other hosts take what was here when this one is silent", "error", err)
+	}
+}
+
+// pause waits; it is false when ctx ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -77,45 +87,45 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *Shared) renews(ctx context.Context, every time.Duration) {
+func (s *Cluster) renews(ctx context.Context, every time.Duration) {
 	if err := s.renew(ctx, every, false); err != nil && ctx.Err() == nil {
 		s.log.Warn("this host could not say that it is there", "error", fmt.Errorf("renew the lease: %w", err))
-		s.counts.change(s.home.Dir, func(now *Status) { now.reached(err, nil) })
+		s.counts.change(func(now *Status) { now.reached(err, nil) })
 	}
 }
 
-// renew creates the next lease of this host.
-func (s *Shared) renew(ctx context.Context, every time.Duration, left bool) error {
+// renew creates the next lease of this host, and removes the one before.
+func (s *Cluster) renew(ctx context.Context, every time.Duration, left bool) error {
 	text, err := json.Marshal(lease{s.Host.Label, time.Now().UTC(), every, left})
 	if err != nil {
 		return err
 	}
 	stream, n := leaseStream(s.Host.ID), s.renewed
+	s.renewed = 0
 	if n == 0 {
-		n, err = s.store.Newest(ctx, stream, 0)
+		n, err = s.streams.Newest(ctx, stream, 0)
 		if err == nil && n > 0 {
-			_, err = s.lives.Streams.Get(ctx, stream, n) // or others could not read what this host says
+			_, err = s.streams.Get(ctx, stream, n) // or others could not read what this host says
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = s.lives.Streams.Create(ctx, stream, n+1, text)
-	}
-	if err != nil {
-		s.renewed = 0
+	if err := s.streams.Create(ctx, stream, n+1, text); err != nil {
 		return err
 	}
 	if s.renewed = n + 1; n > 0 {
-		_ = s.store.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
+		_ = s.streams.Delete(ctx, stream, n, func(int) bool { return false }) // the next one deletes it, too
 	}
-	s.counts.change(s.home.Dir, func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
+	s.counts.change(func(now *Status) { now.Left = left; now.reached(nil, &now.Renewed) })
 	return nil
 }
 
-// sighting is the newest that was seen of a host.
+// sighting is the newest lease of a host that was seen.
 type sighting struct {
 	lease
-	n     int
-	since time.Time // zero: it was never looked for
+	n     int       // its number, 0 where the host has none
+	since time.Time // when it was first seen; zero: nobody has looked
 }
 
 func (g sighting) patience() time.Duration { return max(silentFor, 3*g.Every) }
@@ -123,9 +133,9 @@ func (g sighting) patience() time.Duration { return max(silentFor, 3*g.Every) }
 func (g sighting) silent() bool { return g.Left || time.Since(g.since) > g.patience() }
 
 // sight looks for a host again.
-func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting, error) {
+func (s *Cluster) sight(ctx context.Context, host string, was sighting) (sighting, error) {
 	for stream := leaseStream(host); ; {
-		n, err := s.store.Newest(ctx, stream, 0)
+		n, err := s.streams.Newest(ctx, stream, 0)
 		if err != nil {
 			return was, err
 		}
@@ -137,7 +147,7 @@ func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting
 		if n == 0 {
 			return now, nil
 		}
-		text, err := s.lives.Streams.Get(ctx, stream, n)
+		text, err := s.streams.Get(ctx, stream, n)
 		if errors.Is(err, share.ErrMissing) { // it has said so again
 			continue
 		}
@@ -148,9 +158,9 @@ func (s *Shared) sight(ctx context.Context, host string, was sighting) (sighting
 	}
 }
 
-// silent reports whether a host does not say any more that it is there. It looks until the host says so, or for as long
-// as it takes.
-func (s *Shared) silent(ctx context.Context, host string) bool {
+// silent reports whether a host has ceased to say that it is there. It looks until the host says so, or its patience is
+// over.
+func (s *Cluster) silent(ctx context.Context, host string) bool {
 	g, err := s.sight(ctx, host, sighting{})
 	if err == nil && !g.silent() {
 		s.log.Warn("looking whether a host is there", "host", g.Label, "for", g.patience())
@@ -177,7 +187,7 @@ type Seen struct {
 }
 
 // Hosts returns the hosts of the home that were there in the last 30 days, and what each has.
-func (s *Shared) Hosts(ctx context.Context) (out []Seen, err error) {
+func (s *Cluster) Hosts(ctx context.Context) (out []Seen, err error) {
 	if err := s.Sync(ctx); err != nil {
 		return nil, err
 	}

@@ -77,11 +77,11 @@ func TestForgottenHost(t *testing.T) {
 		a := newHost(t, lethetest.Dir(t), "a", false)
 		lethetest.Must(t, a.connect())
 		text, _ := json.Marshal(lease{Label: "old", At: time.Now().Add(-forgetAfter - time.Hour)})
-		lethetest.Must(t, a.lives.Streams.Create(t.Context(), leaseStream("old"), 1, text))
+		lethetest.Must(t, a.streams.Create(t.Context(), leaseStream("old"), 1, text))
 		lethetest.Must(t, a.tell(t.Context(), askedRoom, asked{Came: "old"}))
 		defer a.serve()()
 		lethetest.Eventually(t, "its lease is gone", func() bool {
-			n, err := a.Shared.store.Newest(t.Context(), leaseStream("old"), 0)
+			n, err := a.streams.Newest(t.Context(), leaseStream("old"), 0)
 			return err == nil && n == 0
 		})
 		lethetest.Eventually(t, "a is there", func() bool {
@@ -97,7 +97,7 @@ func TestLeaseWhileAlone(t *testing.T) {
 		a := newHost(t, lethetest.Dir(t), "a", false)
 		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
 		var asks atomic.Int32
-		a.Shared.store = watched{a.Shared.store, func(stream string) {
+		a.streams.Store = watched{a.streams.Store, func(stream string) {
 			if stream == leaseStream(a.Host.ID) {
 				asks.Add(1)
 			}
@@ -157,7 +157,7 @@ func TestFollow(t *testing.T) {
 			fi, err := os.Stat(rooms.Path(a.home.Dir, "dev"))
 			return err == nil && fi.Size() > 0
 		})
-		if n, err := b.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0); n > 0 || err != nil || a.served() {
+		if n, err := b.streams.Newest(t.Context(), leaseStream(a.Host.ID), 0); n > 0 || err != nil || a.served() {
 			t.Errorf("a has a lease %d, %v", n, err)
 		}
 		cancel()
@@ -175,7 +175,7 @@ func TestAttend(t *testing.T) {
 		lethetest.Must(t, a.connect())
 		there := func(n int) func() bool {
 			return func() bool {
-				now, err := a.Shared.store.Newest(t.Context(), leaseStream(a.Host.ID), 0)
+				now, err := a.streams.Newest(t.Context(), leaseStream(a.Host.ID), 0)
 				return err == nil && now >= n
 			}
 		}
@@ -190,6 +190,37 @@ func TestAttend(t *testing.T) {
 		g, err := a.sight(t.Context(), a.Host.ID, sighting{})
 		if err != nil || !g.Left {
 			t.Errorf("%+v, %v", g, err)
+		}
+	})
+}
+
+// A bridge on a host without a daemon ends, too, when somebody drains the host, and others see that it has left.
+func TestAttendAloneIsDrained(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		a := newHost(t, lethetest.Dir(t), "a", false)
+		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
+		a.boot("ada")
+		lethetest.Must(t, b.Sync(t.Context()))
+		lethetest.Must(t, b.tell(t.Context(), askedRoom, asked{Drain: a.Host.ID})) // said before it began
+		done := make(chan error, 1)
+		go func() { done <- a.Follow(t.Context(), nil, true) }()
+		var err error
+		lethetest.Eventually(t, "the host is there", func() bool {
+			g, err := b.sight(t.Context(), a.Host.ID, sighting{})
+			return err == nil && g.n > 2
+		})
+		lethetest.Eventually(t, "the bridge ends", func() bool {
+			lethetest.Must(t, b.Drain(t.Context(), a.Host.ID))
+			select {
+			case err = <-done:
+				return true
+			default:
+				return false
+			}
+		})
+		g, serr := b.sight(t.Context(), a.Host.ID, sighting{})
+		if !errors.Is(err, ErrDrained) || serr != nil || !g.Left {
+			t.Errorf("the bridge ends with %v, and the others see %+v, %v", err, g, serr)
 		}
 	})
 }
@@ -219,7 +250,7 @@ func TestAway(t *testing.T) {
 	dir := strings.TrimPrefix(a.conf.URL, "file://")
 	store, err := share.Open(a.conf.URL, 50*time.Millisecond)
 	lethetest.Must(t, err)
-	a.Shared.store, a.lives.Streams.Store = store, store
+	a.streams.Store = store
 	defer a.serve()()
 	lethetest.Must(t, os.Rename(dir, dir+"-gone"))
 	lethetest.Eventually(t, "it is away", a.Away)
@@ -250,8 +281,8 @@ func TestLeaseDuringTakeover(t *testing.T) {
 		b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", true).join(a)
 		a.boot("ada")
 		lethetest.Must(t, b.connect())
-		s := slow{b.Shared.store, make(chan struct{})}
-		b.lives.Streams.Store = s
+		s := slow{b.streams.Store, make(chan struct{})}
+		b.streams.Store = s
 		defer b.serve()()
 		time.Sleep(2 * silentFor) // it has begun to
 		before, err := a.sight(t.Context(), b.Host.ID, sighting{})
@@ -298,15 +329,15 @@ func TestLeaseOfAnotherKey(t *testing.T) {
 	a := newHost(t, lethetest.Dir(t), "a", false)
 	lethetest.Must(t, a.connect())
 	lethetest.Must(t, a.renew(t.Context(), time.Minute, false))
-	keys := a.lives.Streams.Keys
+	keys := a.streams.Keys
 	var err error
-	a.lives.Streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
+	a.streams.Keys, err = streams.LoadKeys(lethetest.Dir(t), nil)
 	lethetest.Must(t, err)
 	a.renewed = 0
 	if err := a.renew(t.Context(), time.Minute, false); !errors.Is(err, streams.ErrKey) {
 		t.Error(err)
 	}
-	a.lives.Streams.Keys = keys
+	a.streams.Keys = keys
 	_, err = a.sight(t.Context(), a.Host.ID, sighting{})
 	lethetest.Must(t, err)
 }

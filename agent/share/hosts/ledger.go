@@ -9,13 +9,14 @@ import (
 	"lethe/agent/share/streams"
 )
 
-// ledger is what all hosts spend, as budget.Remote: a book of lines of accounts. Its callers hold the lock of the ledger.
-type ledger struct{ *Shared }
+// ledger is budget.Remote: a book of lines of accounts with the spending of all hosts. Its callers hold the lock of the
+// ledger.
+type ledger struct{ *Cluster }
 
 func (l ledger) book() (streams.Book, error) {
 	err := l.connect()
 	file := filepath.Join(l.home.Dir, "share", "ledger")
-	return streams.Book{Streams: l.lives.Streams, Stream: "ledger", File: file}, err
+	return streams.Book{Streams: l.streams, Stream: "ledger", File: file}, err
 }
 
 func (l ledger) Pull(f func(lines []byte, whole bool) error) error {

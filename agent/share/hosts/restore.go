@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -29,17 +28,23 @@ func PutKey(dir, key string) error {
 	return durable.WriteFile(streams.KeyFile(dir), []byte(strings.TrimSpace(key)+"\n"), 0o600)
 }
 
-// Restored is what became of a life.
+// Restored says whether a life of the store goes on here, and if not, why.
 type Restored struct {
 	Life
-	Here bool   `json:"here"`          // it goes on here
-	Err  error  `json:"-"`             // why it does not
-	Why  string `json:"why,omitempty"` // the same, in words
+	Here bool
+	Why  string
 }
 
-// Restore brings the home to this host: its rooms, and the lives of hosts that are silent, which go on here. Those of a host
-// that says it is there stay with it. tell is called for each life.
-func (s *Shared) Restore(ctx context.Context, tell func(Restored)) error {
+func restored(l Life, err error) Restored {
+	if err != nil {
+		return Restored{Life: l, Why: err.Error()}
+	}
+	return Restored{Life: l, Here: true}
+}
+
+// Restore brings the rooms of the home to this host, and has the lives of silent hosts go on here. A host that says
+// that it is there keeps its lives. tell is called for each life.
+func (s *Cluster) Restore(ctx context.Context, tell func(Restored)) error {
 	if err := s.Sync(ctx); err != nil {
 		return err
 	}
@@ -56,86 +61,75 @@ func (s *Shared) Restore(ctx context.Context, tell func(Restored)) error {
 		if _, known := silent[host]; !known {
 			silent[host] = s.silent(ctx, host)
 		}
-		r := Restored{Life: l}
-		if silent[host] {
-			_, r.Err = s.take(ctx, l, host)
-			r.Here = r.Err == nil
-		} else {
-			r.Err = &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label}
+		if !silent[host] {
+			tell(restored(l, &home.ElsewhereError{Identity: s.home.Identity(l.Self, l.Name), Host: l.Host.Label}))
+			continue
 		}
-		if r.Err != nil {
-			r.Why = r.Err.Error()
+		_, failed := s.take(ctx, l, host)
+		tell(restored(l, failed))
+		if !errors.As(failed, new(*home.ElsewhereError)) {
+			err = errors.Join(err, failed)
 		}
-		tell(r)
-		err = errors.Join(err, ignoreElsewhere(r.Err))
 	}
 	return err
 }
 
-func ignoreElsewhere(err error) error {
-	if errors.As(err, new(*home.ElsewhereError)) {
-		return nil
-	}
-	return err
-}
-
-// RestoreAt brings the home as it was at a time into a directory that shares nothing: its hosts go on with theirs.
-func (s *Shared) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time, tell func(Restored)) error {
+// RestoreAt brings the home as it was at a time into a directory that shares nothing: its hosts go on with theirs. tell
+// is called for each life. A life that was removed since is a failure only where no other one is restored.
+func (s *Cluster) RestoreAt(ctx context.Context, store *blobs.Store, at time.Time, tell func(Restored)) error {
 	if err := s.connect(); err != nil {
 		return err
 	}
-	known := map[string]Life{}
+	var then roster
 	err := s.rooms.Restore(ctx, at, func(room string, lines []byte) {
-		if room != rosterRoom {
-			return
-		}
-		for line := range bytes.Lines(lines) {
-			l, ok := parseLife(line)
-			if !ok {
-				continue
-			}
-			known[l.Self] = l
-			if l.Gone {
-				delete(known, l.Self)
-			}
+		if room == rosterRoom {
+			then.add(lines)
 		}
 	})
-	if err == nil && len(known) == 0 {
-		err = fmt.Errorf("restore: %w: nothing was stored by that time, or the key is another one's", home.ErrNotFound)
-	}
 	if err != nil {
 		return err
 	}
-	var gone error // of those of which nothing is stored any more, since they were removed later
+	if len(then.order) == 0 {
+		return fmt.Errorf("restore: %w: nothing was stored by that time, or the key is another one's", home.ErrNotFound)
+	}
+	var removed error
 	here := false
-	for _, l := range known {
-		id := s.home.Identity(l.Self, l.Name)
-		r := Restored{Life: l, Here: true}
-		if r.Err = durable.MkdirAll(id.Dir, 0o700); r.Err == nil {
-			r.Err = s.lives.Restore(ctx, id, store, at)
+	for _, l := range then.order {
+		failed := s.restoreAt(ctx, l, store, at)
+		tell(restored(l, failed))
+		switch {
+		case failed == nil:
+			here = true
+		case errors.Is(failed, home.ErrNotFound):
+			removed = errors.Join(removed, failed)
+		default:
+			err = errors.Join(err, failed)
 		}
-		if r.Err == nil {
-			r.Err = s.receive(id, store)
-		}
-		if here = here || r.Err == nil; r.Err != nil {
-			r.Here, r.Why = false, r.Err.Error()
-			r.Err = errors.Join(r.Err, os.RemoveAll(id.Dir))
-		}
-		if errors.Is(r.Err, home.ErrNotFound) {
-			gone = errors.Join(gone, r.Err)
-		} else {
-			err = errors.Join(err, r.Err)
-		}
-		tell(r)
 	}
 	if !here {
-		err = errors.Join(err, gone)
+		err = errors.Join(err, removed)
+	}
+	return err
+}
+
+// restoreAt is RestoreAt for one life. After an error nothing of the life is here.
+func (s *Cluster) restoreAt(ctx context.Context, l Life, store *blobs.Store, at time.Time) error {
+	id := s.home.Identity(l.Self, l.Name)
+	err := durable.MkdirAll(id.Dir, 0o700)
+	if err == nil {
+		err = s.lives.Restore(ctx, id, store, at)
+	}
+	if err == nil {
+		err = s.receive(id, store)
+	}
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(id.Dir))
 	}
 	return err
 }
 
 // receive has the log of a life say that it goes on in this home, which shares nothing.
-func (s *Shared) receive(id home.Identity, store *blobs.Store) error {
+func (s *Cluster) receive(id home.Identity, store *blobs.Store) error {
 	alone := home.Home{Dir: s.home.Dir}
 	key, err := life.LoadKey(alone.Dir)
 	if err != nil {

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -36,13 +34,7 @@ type Life struct {
 	Gone    bool         `json:"gone,omitempty"` // it was removed
 }
 
-// parseLife reads a line of rosterRoom. ok is false for one that tells of no life.
-func parseLife(line []byte) (l Life, ok bool) {
-	err := json.Unmarshal(line, &l)
-	return l, err == nil && home.ValidName(l.Name)
-}
-
-// isAt reports whether the roster says of a life already that a host has it, or that it was handed over since.
+// isAt reports whether the roster says that a host has the life, or that the life was handed over since.
 func (l Life) isAt(host streams.Host, custody int) bool {
 	if l.Custody == custody {
 		return l.Host.ID == host.ID
@@ -50,57 +42,50 @@ func (l Life) isAt(host streams.Host, custody int) bool {
 	return l.Custody > custody
 }
 
-// roster is which lives there are, as far as the hosts have told.
+// roster lists the lives of the home, as the hosts have told.
 type roster struct {
 	lives map[string]Life // by Self
-	order []Life          // those that are not gone, by name
+	order []Life          // without lives that are gone, by name
 	read  int64           // bytes of its room
-	news  map[string]bool // by Self: of which nobody has looked at the newest
+	news  map[string]bool // by Self: a line came since the last look
 }
 
-// Lives returns the lives of the home, by name, as this host was told last. They are for reading.
-func (s *Shared) Lives() ([]Life, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := os.Open(rooms.Path(s.home.Dir, rosterRoom))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// add takes in lines of rosterRoom. It passes over a line that tells of no life.
+func (r *roster) add(lines []byte) {
+	if r.lives == nil {
+		r.lives, r.news = map[string]Life{}, map[string]bool{}
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fi, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if s.roster.lives == nil {
-		s.roster.lives, s.roster.news = map[string]Life{}, map[string]bool{}
-	}
-	text := make([]byte, max(0, fi.Size()-s.roster.read))
-	if _, err := f.ReadAt(text, s.roster.read); err != nil {
-		return nil, err
-	}
-	for line := range bytes.Lines(text) {
-		l, ok := parseLife(line)
-		if !ok {
+	for line := range bytes.Lines(lines) {
+		var l Life
+		if err := json.Unmarshal(line, &l); err != nil || !home.ValidName(l.Name) {
 			continue
 		}
-		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= s.roster.lives[l.Self].Custody {
-			s.roster.lives[l.Self] = l
-			s.roster.news[l.Self] = true
+		if _, err := blobs.ParseHash(l.Self); err == nil && l.Custody >= r.lives[l.Self].Custody {
+			r.lives[l.Self], r.news[l.Self] = l, true
 		}
 	}
-	if s.roster.read += int64(len(text)); len(text) > 0 {
-		s.roster.order = slices.Collect(maps.Values(s.roster.lives))
-		s.roster.order = slices.DeleteFunc(s.roster.order, func(l Life) bool { return l.Gone })
-		slices.SortFunc(s.roster.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+	r.order = slices.Collect(maps.Values(r.lives))
+	r.order = slices.DeleteFunc(r.order, func(l Life) bool { return l.Gone })
+	slices.SortFunc(r.order, func(a, b Life) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Lives returns the lives of the home, by name, as this host was told last. Callers must not change them.
+func (s *Cluster) Lives() ([]Life, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lines, err := rooms.Said(s.home.Dir, rosterRoom, s.roster.read)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) > 0 {
+		s.roster.read += int64(len(lines))
+		s.roster.add(lines)
 	}
 	return s.roster.order, nil
 }
 
-// Elsewhere is home.Sharing's: as this host was told last.
-func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
+// Elsewhere is home.Sharing's, as this host was told last.
+func (s *Cluster) Elsewhere() (out []*home.ElsewhereError) {
 	all, err := s.Lives()
 	if err != nil {
 		s.log.Warn("the lives of other hosts are not listed", "error", err)
@@ -114,8 +99,8 @@ func (s *Shared) Elsewhere() (out []*home.ElsewhereError) {
 	return out
 }
 
-// news returns what the roster says of lives of which it has said something since the last call.
-func (s *Shared) news() (out []Life, err error) {
+// news returns the lives of which the roster got a line since the last call.
+func (s *Cluster) news() (out []Life, err error) {
 	_, err = s.Lives()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,17 +111,17 @@ func (s *Shared) news() (out []Life, err error) {
 	return out, err
 }
 
-// again has news tell of a life once more.
-func (s *Shared) again(l Life) {
+// again lets news return a life once more.
+func (s *Cluster) again(l Life) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.roster.news[l.Self] = true
 }
 
-// took tells the other hosts where a life goes on, unless they know.
-func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
+// onTaken tells the other hosts where a life goes on, unless they know.
+func (s *Cluster) onTaken(id home.Identity, host streams.Host, custody int) {
 	if host.ID != s.Host.ID {
-		_ = s.Sync(s.untilEnd()) // that host may have told; what cannot be read is told again
+		_ = s.Sync(s.untilEnd()) // that host may have told; if Sync fails, this one tells again
 	}
 	if l, ok := s.find(id.Self); ok && l.isAt(host, custody) {
 		return
@@ -153,8 +138,8 @@ func (s *Shared) took(id home.Identity, host streams.Host, custody int) {
 	}
 }
 
-// alike returns an error where another life of the home has the name of one that is not shared yet.
-func (s *Shared) alike(id home.Identity) error {
+// alike returns an error where another life of the home has the name of a life that is not shared yet.
+func (s *Cluster) alike(id home.Identity) error {
 	l, ok := s.named(id.Name)
 	if !ok || l.Self == id.Self {
 		return nil
@@ -164,7 +149,7 @@ func (s *Shared) alike(id home.Identity) error {
 }
 
 // Removed is home.Sharing's.
-func (s *Shared) Removed(id home.Identity) error {
+func (s *Cluster) Removed(id home.Identity) error {
 	ctx := s.untilEnd()
 	err := s.Sync(ctx)
 	if err == nil {
@@ -177,8 +162,8 @@ func (s *Shared) Removed(id home.Identity) error {
 	return err
 }
 
-// tell adds a line to a room of the hosts, also one that was said before.
-func (s *Shared) tell(ctx context.Context, room string, what any) error {
+// tell adds a line to a room of the hosts, even one that stands there.
+func (s *Cluster) tell(ctx context.Context, room string, what any) error {
 	line, err := json.Marshal(what)
 	var end chat.Mark
 	if err == nil {
@@ -190,8 +175,8 @@ func (s *Shared) tell(ctx context.Context, room string, what any) error {
 	return err
 }
 
-// find returns the life of a name, or else of the beginning of a hash.
-func (s *Shared) find(who string) (Life, bool) {
+// find returns the life of a name, or else the one with a Self that begins so.
+func (s *Cluster) find(who string) (Life, bool) {
 	l, ok := s.named(who)
 	if !ok && len(who) >= 4 {
 		l, ok = s.first(func(l Life) bool { return strings.HasPrefix(l.Self, who) })
@@ -199,11 +184,11 @@ func (s *Shared) find(who string) (Life, bool) {
 	return l, ok
 }
 
-func (s *Shared) named(name string) (Life, bool) {
+func (s *Cluster) named(name string) (Life, bool) {
 	return s.first(func(l Life) bool { return l.Name == name })
 }
 
-func (s *Shared) first(is func(Life) bool) (Life, bool) {
+func (s *Cluster) first(is func(Life) bool) (Life, bool) {
 	all, _ := s.Lives()
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i], true
@@ -212,7 +197,7 @@ func (s *Shared) first(is func(Life) bool) (Life, bool) {
 }
 
 // Unknown returns a *home.ElsewhereError where the home has a life of a name at another host.
-func (s *Shared) Unknown(name string) error {
+func (s *Cluster) Unknown(name string) error {
 	if err := s.Sync(s.untilEnd()); err != nil {
 		return err
 	}
@@ -223,8 +208,8 @@ func (s *Shared) Unknown(name string) error {
 	return &home.ElsewhereError{Identity: home.Identity{Self: l.Self, Name: l.Name}, Host: l.Host.Label}
 }
 
-// Take has a life go on here, with those that work for it.
-func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
+// Take has a life go on here, with its children.
+func (s *Cluster) Take(ctx context.Context, who string) (home.Identity, error) {
 	err := s.Sync(ctx)
 	if err == nil {
 		err = s.reread(ctx)
@@ -239,8 +224,8 @@ func (s *Shared) Take(ctx context.Context, who string) (home.Identity, error) {
 	return s.take(ctx, l, "")
 }
 
-// take takes a life and those that work for it, from one host alone if that is named.
-func (s *Shared) take(ctx context.Context, l Life, from string) (home.Identity, error) {
+// take takes a life and its children. Where from names a host, it takes them from that one alone.
+func (s *Cluster) take(ctx context.Context, l Life, from string) (home.Identity, error) {
 	id := s.home.Identity(l.Self, l.Name)
 	all, err := s.Lives()
 	if err != nil {
@@ -266,9 +251,14 @@ func (s *Shared) take(ctx context.Context, l Life, from string) (home.Identity, 
 	if err != nil {
 		return id, err
 	}
-	j, err := journal.Hold(s.home, id, s.texts, s.log) // which has the log say so
-	if err == nil {
-		err = j.Close()
+	return id, s.opened(id) // which has its log say so
+}
+
+// opened opens a life, which shares it and has its log say where it goes on, and closes it.
+func (s *Cluster) opened(id home.Identity) error {
+	j, err := journal.Hold(s.home, id, s.texts, s.log)
+	if err != nil {
+		return err
 	}
-	return id, err
+	return j.Close()
 }

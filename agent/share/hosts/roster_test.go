@@ -38,7 +38,7 @@ func TestRemoved(t *testing.T) {
 		here := b.mirror(ada)
 		lethetest.Must(t, a.home.Remove(a.store, ada))
 		for n := 1; n <= 9; n++ {
-			text, err := a.lives.Streams.Get(t.Context(), lives.Stream(ada.Self), n)
+			text, err := a.streams.Get(t.Context(), lives.Stream(ada.Self), n)
 			if err == nil && !strings.Contains(string(text), `"begins":true`) {
 				t.Errorf("segment %d is there: %.99s", n, text)
 			}
@@ -109,7 +109,7 @@ func TestToldLater(t *testing.T) {
 	b := newHost(t, strings.TrimPrefix(a.conf.URL, "file://"), "b", false).join(a)
 	ada := a.boot("ada")
 	lethetest.Must(t, b.Sync(t.Context()))
-	b.lives.Took = func(home.Identity, streams.Host, int) {}
+	b.lives.OnTaken = func(home.Identity, streams.Host, int) {}
 	_, err := b.Take(t.Context(), "ada")
 	lethetest.Must(t, err)
 	lethetest.Must(t, a.Sync(t.Context()))
@@ -136,12 +136,12 @@ func TestFoundByOthers(t *testing.T) {
 		func(from string) error { _, err := c.take(t.Context(), c.all()[0], from); return err },
 	} {
 		lethetest.Must(t, errors.Join(b.Sync(t.Context()), c.Sync(t.Context())))
-		tells := b.lives.Took
-		b.lives.Took = func(home.Identity, streams.Host, int) {}
+		tells := b.lives.OnTaken
+		b.lives.OnTaken = func(home.Identity, streams.Host, int) {}
 		id := b.home.Identity(ada.Self, "ada")
 		lethetest.Must(t, os.MkdirAll(id.Dir, 0o700))
 		lethetest.Must(t, b.lives.Take(t.Context(), id, b.store, ""))
-		b.lives.Took = tells
+		b.lives.OnTaken = tells
 		if err := find(a.Host.ID); !errors.As(err, new(*home.ElsewhereError)) {
 			t.Errorf("%d: %v", k, err)
 		}
@@ -167,7 +167,7 @@ func TestOneName(t *testing.T) {
 		t.Fatal("it is shared")
 	}
 	lethetest.Words(t, err.Error(), a.Host.Label+" has another life of that name", "lethe fork ada --name NAME")
-	if n, err := b.Shared.store.Newest(t.Context(), lives.Stream(other.Self), 0); n > 0 || err != nil {
+	if n, err := b.streams.Newest(t.Context(), lives.Stream(other.Self), 0); n > 0 || err != nil {
 		t.Errorf("it has a stream: %d, %v", n, err)
 	}
 	if err := b.alike(home.Identity{Self: other.Self, Name: a.all()[0].Self[:6]}); err != nil {

@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"lethe/agent/home"
-	"lethe/agent/journal"
 )
 
-// standing is what a process runs that stands by.
+// standing is the identities that a process runs which stands by.
 type standing struct {
-	all sync.WaitGroup // that run
+	all sync.WaitGroup // until the last one has ended
 
 	mu    sync.Mutex
 	run   func(home.Identity) error // nil: nothing is started
 	ended context.CancelFunc
-	seen  map[string]int // by Self: started, or the newest lease of the host of one that somebody has stopped
+	seen  map[string]int // by Self: started, or if it is stopped, the number of the newest lease of its host
 }
 
 const started = -1
 
-// StandBy has run run identities: ids, and those that this host has or takes from hosts that are silent or drained, unless
-// somebody has stopped them. It returns when ctx ends or this host is drained, and all of them have ended.
-func (s *Shared) StandBy(ctx context.Context, ids []home.Identity, run func(home.Identity) error) {
+// StandBy calls run for identities: for ids, and for each other one that this host has, or takes from a host that is
+// silent or drained, unless somebody has stopped it. It returns when ctx ends or this host is drained, and all of them
+// have ended.
+func (s *Cluster) StandBy(ctx context.Context, ids []home.Identity, run func(home.Identity) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &s.standing
 	p.mu.Lock()
@@ -41,7 +41,7 @@ func (s *Shared) StandBy(ctx context.Context, ids []home.Identity, run func(home
 	p.all.Wait()
 }
 
-// end has nothing be started any more.
+// end starts nothing any more.
 func (p *standing) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +51,7 @@ func (p *standing) end() {
 	}
 }
 
-// start has an identity run, once.
+// start runs an identity, once.
 func (p *standing) start(id home.Identity) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,14 +67,14 @@ func (p *standing) start(id home.Identity) {
 	})
 }
 
-// gone notes that a life goes on elsewhere: it is started again when it is back.
+// gone notes that a life goes on elsewhere. It is started again when it is back.
 func (p *standing) gone(self string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.seen, self)
 }
 
-// due reports whether a life is to be looked at, whose host has said so often that it is there.
+// due reports whether a life was not started, nor found stopped at lease n of its host.
 func (p *standing) due(self string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,14 +86,15 @@ func (p *standing) due(self string, n int) bool {
 	return !known || !looked
 }
 
+// rest notes that a life is stopped, at lease n of its host.
 func (p *standing) rest(self string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen[self] = n // not of one that stands by no more: due has said so
+	p.seen[self] = n
 }
 
-// lookAround looks whether other hosts are there, and takes what those had that are not, until ctx ends.
-func (s *Shared) lookAround(ctx context.Context) {
+// lookAround looks for other hosts, and takes the lives of those that are gone, until ctx ends.
+func (s *Cluster) lookAround(ctx context.Context) {
 	seen := map[string]sighting{}
 	for {
 		if err := s.look(ctx, seen); err != nil && ctx.Err() == nil {
@@ -103,14 +104,15 @@ func (s *Shared) lookAround(ctx context.Context) {
 		if !pause(ctx, every) {
 			return
 		}
-		if time.Now().Round(0).Sub(began) > 2*every { // this machine slept; others may have said it meanwhile
+		slept := time.Now().Round(0).Sub(began) > 2*every
+		if slept { // other hosts may have renewed their leases meanwhile
 			clear(seen)
 		}
 	}
 }
 
 // look looks once.
-func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
+func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 	ids, err := s.known()
 	if err != nil {
 		return err
@@ -128,7 +130,7 @@ func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
 		alone = alone && g.silent()
 		forgotten := g.silent() && time.Since(g.At) > forgetAfter
 		if forgotten && g.n > 0 {
-			if err := s.store.Drop(ctx, leaseStream(host)); err != nil {
+			if err := s.streams.Drop(ctx, leaseStream(host)); err != nil {
 				return err
 			}
 		}
@@ -145,7 +147,7 @@ func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
 	}
 	var group errgroup.Group
 	group.SetLimit(8)
-	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share what there is
+	for _, k := range rand.Perm(len(all)) { // hosts that stand by together share the lives
 		l := all[k]
 		g, known := seen[l.Host.ID]
 		left := known && g.silent()
@@ -161,10 +163,10 @@ func (s *Shared) look(ctx context.Context, seen map[string]sighting) error {
 	return group.Wait()
 }
 
-// takeOver has a life go on here that this host has, or one that is silent or drained, unless somebody has stopped it.
-func (s *Shared) takeOver(ctx context.Context, l Life, seen int) error {
+// takeOver runs a life of this host, or of one that is silent or drained, unless somebody has stopped it.
+func (s *Cluster) takeOver(ctx context.Context, l Life, seen int) error {
 	id := s.home.Identity(l.Self, l.Name)
-	if _, runs := home.Running(id); runs {
+	if runs(id) {
 		return nil
 	}
 	stopped, err := s.lives.Stopped(ctx, l.Self)
@@ -185,15 +187,15 @@ func (s *Shared) takeOver(ctx context.Context, l Life, seen int) error {
 		}
 		took := time.Since(began).Round(time.Millisecond)
 		s.log.Warn("took a life over", "identity", l.Name, "from", l.Host.Label, "in", took)
-		s.counts.change(s.home.Dir, func(now *Status) { now.Takeovers++ })
+		s.counts.change(func(now *Status) { now.Takeovers++ })
 	}
 	s.standing.start(id)
 	return nil
 }
 
-// shareAll shares the lives of this disk that are not shared, as those that did not run since [share] was set, until ctx
-// ends. Those that are to run have begun to before it looks first.
-func (s *Shared) shareAll(ctx context.Context) {
+// shareAll shares lives of this disk that did not run since [share] was set, until ctx ends. It waits at first: lives
+// that are to run begin meanwhile.
+func (s *Cluster) shareAll(ctx context.Context) {
 	for tried := map[string]bool{}; pause(ctx, aloneEvery); {
 		ids, err := s.home.List()
 		if err != nil {
@@ -203,19 +205,14 @@ func (s *Shared) shareAll(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			_, runs := home.Running(id)
-			if runs || tried[id.Self] {
+			if runs(id) || tried[id.Self] {
 				continue
 			}
 			if _, told := s.find(id.Self); told {
 				continue
 			}
 			tried[id.Self] = true
-			j, err := journal.Hold(s.home, id, s.texts, s.log)
-			if err == nil {
-				err = j.Close()
-			}
-			if err != nil && !errors.As(err, new(*home.ElsewhereError)) {
+			if err := s.opened(id); err != nil && !errors.As(err, new(*home.ElsewhereError)) {
 				s.log.Warn("an identity is not shared", "identity", id.Name, "error", err)
 			}
 		}

@@ -11,10 +11,10 @@ import (
 	"lethe/internal/durable"
 )
 
-// Status is what the process that serves a home to other hosts says of it, in share/status.json: a view, for screens.
+// Status is what the process that serves a home to other hosts tells of it, in share/status.json: a view, for screens.
 type Status struct {
 	Renewed   time.Time     `json:"renewed"`        // when this host last said that it is there
-	Synced    time.Time     `json:"synced"`         // when the rooms here were last what all hosts have
+	Synced    time.Time     `json:"synced"`         // when the rooms here were last as all hosts have them
 	Away      string        `json:"away,omitempty"` // why the store cannot be reached
 	Left      bool          `json:"left,omitempty"` // this host was drained
 	Commits   int64         `json:"commits"`        // segments of lives that were shipped
@@ -24,20 +24,14 @@ type Status struct {
 
 func statusFile(home string) string { return filepath.Join(home, "share", "status.json") }
 
-// ReadStatus reads it; the zero Status where there is none.
+// ReadStatus reads the Status of a home; the zero Status where there is no sound one.
 func ReadStatus(home string) (s Status) {
 	text, _, _ := durable.ReadRegular(statusFile(home), 1<<12)
-	_ = json.Unmarshal(text, &s) // of what is none, nothing is known
+	_ = json.Unmarshal(text, &s)
 	return s
 }
 
-// counts are what a process tells in its Status.
-type counts struct {
-	mu     sync.Mutex
-	status Status
-}
-
-// reached notes whether the store was, and then sets a time.
+// reached notes whether the store was reached, and if it was, the time in at.
 func (s *Status) reached(err error, at *time.Time) {
 	switch {
 	case errors.Is(err, share.ErrAway):
@@ -47,16 +41,25 @@ func (s *Status) reached(err error, at *time.Time) {
 	}
 }
 
-// change changes what is told, and tells it.
-func (c *counts) change(home string, f func(*Status)) {
+// counts are what a process tells in its Status.
+type counts struct {
+	file string
+
+	mu     sync.Mutex
+	status Status
+}
+
+// change changes the Status, and writes it.
+func (c *counts) change(f func(*Status)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.status)
 	if text, err := json.Marshal(c.status); err == nil {
-		_ = durable.Replace(statusFile(home), text, 0o600) // a view
+		_ = durable.Replace(c.file, text, 0o600) // a view
 	}
 }
 
+// committed counts a segment; the next change writes it.
 func (c *counts) committed(took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,7 +89,7 @@ func TestFirstShareCutShort(t *testing.T) {
 		store := memstore.New()
 		a, b := newHost(t, store, nil, "a"), newHost(t, store, nil, "b")
 		told := 0
-		a.Took = func(home.Identity, streams.Host, int) { told++ }
+		a.OnTaken = func(home.Identity, streams.Host, int) { told++ }
 		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
 		lethetest.Must(t, err)
 		large := strings.Repeat("large ", 100_000)

@@ -11,10 +11,10 @@ import (
 )
 
 // Whole reports whether all of the life is shared.
-func (c *Custody) Whole() bool { return c.at.N > 0 && !c.at.Opening }
+func (c *Tenure) Whole() bool { return c.at.N > 0 && !c.at.Opening }
 
 // Number is how often the life was handed over.
-func (c *Custody) Number() int { return c.at.Custody }
+func (c *Tenure) Number() int { return c.at.Custody }
 
 // newest returns the newest segment of a life, and its number, which is 0 where there is none.
 func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err error) {
@@ -50,7 +50,7 @@ func (l *Lives) End(ctx context.Context, id home.Identity) error {
 }
 
 // removed returns an error that says so where a life was ended that was read with err.
-func (c *Custody) removed(ctx context.Context, err error) error {
+func (c *Tenure) removed(ctx context.Context, err error) error {
 	if errors.Is(err, share.ErrAway) {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What
 // tells of it was shipped before. Cut short, it is done again.
-func (c *Custody) Erased(ctx context.Context) error {
+func (c *Tenure) Erased(ctx context.Context) error {
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
 	if errors.Is(err, ErrLargeWorkspace) {
@@ -44,7 +44,7 @@ func (c *Custody) Erased(ctx context.Context) error {
 }
 
 // rewrite has segments be as this disk has them, up to a number without own files.
-func (c *Custody) rewrite(ctx context.Context, old int) error {
+func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	log, err := os.ReadFile(c.id.LIFE())
 	if err != nil {
 		return err
@@ -107,11 +107,11 @@ func addressOf(text []byte) blobs.Hash {
 }
 
 // here returns the file of a blob as it is on this disk.
-func (c *Custody) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
+func (c *Tenure) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
 
 // replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays
 // until nothing refers to it.
-func (c *Custody) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
+func (c *Tenure) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
 	address := h
 	if !c.store.Has(h) { // something was erased from it before
 		text, err := c.large(ctx, h)
@@ -140,7 +140,7 @@ var copies = []string{
 }
 
 // wipe removes what this host has of the life, to read it anew.
-func (c *Custody) wipe() error {
+func (c *Tenure) wipe() error {
 	c.passOver() // the store has those, too
 	if err := c.workspace.restore(nil, c.at.Stale, nil); err != nil {
 		return err

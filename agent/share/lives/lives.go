@@ -38,15 +38,15 @@ type Lives struct {
 	Log     *slog.Logger
 	Most    int64                    // bytes of a workspace that is stored; 0: none is
 	Shipped func(took time.Duration) // called for each segment; may be nil
-	// Took is called when a life has begun here, was taken, or is seen at another host, which may have died before it said so.
-	Took func(id home.Identity, host streams.Host, custody int)
+	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before it said so.
+	OnTaken func(id home.Identity, host streams.Host, custody int)
 }
 
 // Stream is that of the life of an identity.
 func Stream(self string) string { return "lives/" + self }
 
-// Custody is the right of this host to go on with a life, while nobody has taken it.
-type Custody struct {
+// Tenure is the right of this host to go on with a life, while nobody has taken it.
+type Tenure struct {
 	lives *Lives
 	id    home.Identity
 	store *blobs.Store
@@ -81,12 +81,12 @@ func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "share
 // Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is
 // here and nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error
 // is a *home.ElsewhereError where another host has the life.
-func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
+func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
 	c, err := l.catchUp(ctx, id, store)
 	switch {
 	case err != nil || c.at.N == 0:
 	case !c.mine():
-		c.took()
+		c.onTaken()
 		err = &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 	case id.Mirrored(): // it was taken, and the log does not say so yet
 		if err = c.settle(ctx); err == nil {
@@ -97,10 +97,10 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 }
 
 // mine reports whether this host has the life, as far as was read.
-func (c *Custody) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
+func (c *Tenure) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
 
-func (l *Lives) custody(ctx context.Context, id home.Identity, store *blobs.Store) *Custody {
-	c := &Custody{
+func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store) *Tenure {
+	c := &Tenure{
 		lives: l, id: id, store: store, files: files{id: id},
 		workspace: workspace{filepath.Join(id.Dir, "workspace"), l.Most},
 	}
@@ -109,8 +109,8 @@ func (l *Lives) custody(ctx context.Context, id home.Identity, store *blobs.Stor
 }
 
 // catchUp applies what the stream has more than the log here.
-func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Custody, error) {
-	c := l.custody(ctx, id, store)
+func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
+	c := l.tenure(ctx, id, store)
 	text, _, _ := durable.ReadRegular(positionFile(id), maxFile)
 	if err := json.Unmarshal(text, &c.at); err != nil {
 		c.at = position{}
@@ -133,7 +133,7 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 	return c, nil
 }
 
-func (c *Custody) readOn(ctx context.Context) (err error) {
+func (c *Tenure) readOn(ctx context.Context) (err error) {
 	stream, asked := Stream(c.id.Self), time.Now()
 	if err := c.found(ctx); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (c *Custody) readOn(ctx context.Context) (err error) {
 }
 
 // found makes sure that the store is the one that was read last.
-func (c *Custody) found(ctx context.Context) error {
+func (c *Tenure) found(ctx context.Context) error {
 	if c.at.N == 0 {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (c *Custody) found(ctx context.Context) error {
 }
 
 // endLog sets aside what the log has behind the stream where another host has the life: nobody has acted upon it.
-func (c *Custody) endLog() error {
+func (c *Tenure) endLog() error {
 	log, err := life.Open(c.id.LIFE())
 	if errors.Is(err, fs.ErrNotExist) && c.at.Mark.Offset == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (c *Custody) endLog() error {
 }
 
 // apply brings what one segment says to this disk: texts, then lines, then files.
-func (c *Custody) apply(ctx context.Context, s Segment) error {
+func (c *Tenure) apply(ctx context.Context, s Segment) error {
 	c.at.Nonce, c.at.Opening, c.at.Stopped = s.Nonce, s.Opening, s.Stopped
 	if s.Begins {
 		if c.at.Host, c.at.Custody = s.Host, s.Custody; !c.mine() {
@@ -262,7 +262,7 @@ func (c *Custody) apply(ctx context.Context, s Segment) error {
 }
 
 // passOver notes the files of a list that another one replaces.
-func (c *Custody) passOver() {
+func (c *Tenure) passOver() {
 	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
 	for name, f := range parseList(list) {
 		if c.at.Stale == nil {
@@ -272,7 +272,7 @@ func (c *Custody) passOver() {
 	}
 }
 
-func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
+func (c *Tenure) placeTexts(ctx context.Context, s Segment) error {
 	var later durable.Syncs
 	for _, text := range s.Texts {
 		if _, err := c.store.Adopt(&later, text); err != nil {
@@ -295,16 +295,16 @@ func (c *Custody) placeTexts(ctx context.Context, s Segment) error {
 }
 
 // large returns a text that putLarge stored.
-func (c *Custody) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
+func (c *Tenure) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
 	return c.lives.Streams.Large(ctx, Stream(c.id.Self), h)
 }
 
-func (c *Custody) putLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+func (c *Tenure) putLarge(ctx context.Context, h blobs.Hash, text []byte) error {
 	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), h, text)
 }
 
 // save writes down how far the log and the stream agree.
-func (c *Custody) save() error {
+func (c *Tenure) save() error {
 	c.at.Files = c.files.known
 	text, err := json.Marshal(c.at)
 	if err == nil {

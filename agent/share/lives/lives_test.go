@@ -36,10 +36,10 @@ type host struct {
 	testing.TB
 	*Lives
 	store *blobs.Store
-	last  *Custody // that was held
+	last  *Tenure // that was held
 }
 
-func (h *host) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Custody, error) {
+func (h *host) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (home.Tenure, error) {
 	c, err := h.Lives.Hold(ctx, id, store)
 	h.last = c
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // Restore brings a life as it was at a time into a home that shares nothing. There it is another one than the hosts have,
 // which go on with theirs.
 func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Store, at time.Time) error {
-	c := l.custody(ctx, id, store)
+	c := l.tenure(ctx, id, store)
 	c.files.known = map[string]blobs.Hash{}
 	_, err := l.Streams.Scan(ctx, Stream(id.Self), streams.At{}, func(n int, text []byte) error {
 		s, err := decode(text)

@@ -25,7 +25,7 @@ const segmentSize = 512 << 10
 
 // Open stores what the log has more than the store: of a life that has no stream, all that it refers to. Cut short, it
 // goes on. It returns how often the life was handed over.
-func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
+func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
 	opening := c.at.N == 0 || c.at.Opening
 	if c.at.N == 0 {
 		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile)) // another store may have what it lists
@@ -34,7 +34,7 @@ func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custo
 		}
 	}
 	if err == nil && opening {
-		c.took()
+		c.onTaken()
 	}
 	if err == nil && c.at.Mark.Offset < log.End().Offset {
 		var texts []blobs.Hash
@@ -51,7 +51,7 @@ func (c *Custody) Open(ctx context.Context, log *life.Log, s *mind.State) (custo
 // Ship makes what the log has more than the store durable there, with texts that it names. Its error is a
 // *home.ElsewhereError where another host has the life by now: what the log has more then counts for nothing. While the
 // store is away it waits until ctx ends or somebody stops the identity; where ctx never ends, it waits once.
-func (c *Custody) Ship(ctx context.Context, texts []blobs.Hash) error {
+func (c *Tenure) Ship(ctx context.Context, texts []blobs.Hash) error {
 	sent, err := c.send(ctx, texts)
 	switch {
 	case err != nil:
@@ -73,15 +73,15 @@ func (c *Custody) Ship(ctx context.Context, texts []blobs.Hash) error {
 
 // shipment cuts what is new into segments: texts before the lines that name them.
 type shipment struct {
-	*Custody
+	*Tenure
 	ctx context.Context
 	now Segment
 }
 
 // send ships what the log and the own files have more than the store, with texts that the lines name. It returns which
 // kinds of lines it sent.
-func (c *Custody) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
-	p := &shipment{Custody: c, ctx: ctx, now: c.empty()}
+func (c *Tenure) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
+	p := &shipment{Tenure: c, ctx: ctx, now: c.empty()}
 	if sent, err = p.all(texts); err != nil {
 		return sent, fmt.Errorf("ship: %w", err)
 	}
@@ -120,7 +120,7 @@ func (p *shipment) all(texts []blobs.Hash) (sent map[string]bool, err error) {
 }
 
 // empty is a segment that says nothing.
-func (c *Custody) empty() Segment {
+func (c *Tenure) empty() Segment {
 	return Segment{After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped}
 }
 
@@ -158,7 +158,7 @@ func (p *shipment) file(f File) error {
 }
 
 // shorten stores the bytes of a file by themselves, if they are more than so many.
-func (c *Custody) shorten(ctx context.Context, f *File, most int) (err error) {
+func (c *Tenure) shorten(ctx context.Context, f *File, most int) (err error) {
 	if len(f.Data) > most {
 		f.Large = blobs.Sum(f.Data)
 		err = c.insistLarge(ctx, f.Large, f.Data)
@@ -197,7 +197,7 @@ func (p *shipment) lines() (sent map[string]bool, err error) {
 }
 
 // create ships one segment.
-func (c *Custody) create(ctx context.Context, s Segment) error {
+func (c *Tenure) create(ctx context.Context, s Segment) error {
 	l, stream, n := c.lives, Stream(c.id.Self), c.at.N+1
 	s.Self, s.Host, s.Custody, s.Nonce = c.id.Self, l.Host, c.at.Custody, streams.Nonce()
 	data, err := l.Streams.Sealed(stream, n, s.encode())
@@ -222,7 +222,7 @@ func (c *Custody) create(ctx context.Context, s Segment) error {
 
 // insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once.
 // It returns when it asked.
-func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
+func (c *Tenure) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
 	for away := false; ; away = true {
 		asked = time.Now()
 		err = ask()
@@ -240,19 +240,19 @@ func (c *Custody) insist(ctx context.Context, ask func() error) (asked time.Time
 
 // givesUp reports whether a store that is away is not waited for: ctx never ends, or has ended, or somebody asks the
 // identity to stop.
-func (c *Custody) givesUp(ctx context.Context) bool {
+func (c *Tenure) givesUp(ctx context.Context) bool {
 	waits := ctx.Done() != nil && ctx.Err() == nil
 	return !waits || home.Asked(c.id, home.WishStop)
 }
 
-func (c *Custody) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {
+func (c *Tenure) insistLarge(ctx context.Context, h blobs.Hash, text []byte) error {
 	_, err := c.insist(ctx, func() error { return c.putLarge(ctx, h, text) })
 	return err
 }
 
 // taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host
 // did.
-func (c *Custody) taken(ctx context.Context, n int, nonce string) error {
+func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
 	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
 	var s Segment
 	text, err := c.lives.Streams.Get(ctx, Stream(c.id.Self), n)
@@ -277,7 +277,7 @@ const freshFor = 10 * time.Second
 
 // Check asks the store whether this host still has the life, if it has not said so lately: the machine may have slept
 // since. It is for the moment before something is done that cannot be undone.
-func (c *Custody) Check(ctx context.Context) error {
+func (c *Tenure) Check(ctx context.Context) error {
 	slept := time.Now().Round(0).Sub(c.acked.Round(0))
 	if max(time.Since(c.acked), slept) < freshFor {
 		return nil
@@ -300,7 +300,7 @@ func (c *Custody) Check(ctx context.Context) error {
 var packEvery = 32
 
 // sealed packs what was shipped before, and stores the workspace, beside the identity.
-func (c *Custody) sealed() {
+func (c *Tenure) sealed() {
 	if !c.packing.CompareAndSwap(false, true) {
 		return
 	}
@@ -328,7 +328,7 @@ func begins(text []byte) bool {
 }
 
 // storeWorkspace stores what is new in the workspace, and lists it for the next segment. One at a time.
-func (c *Custody) storeWorkspace(ctx context.Context) error {
+func (c *Tenure) storeWorkspace(ctx context.Context) error {
 	if c.workspace.most == 0 {
 		return nil
 	}
@@ -342,10 +342,10 @@ func (c *Custody) storeWorkspace(ctx context.Context) error {
 }
 
 // Self is whose life it is.
-func (c *Custody) Self() string { return c.id.Self }
+func (c *Tenure) Self() string { return c.id.Self }
 
 // Close ends what goes on beside the identity.
-func (c *Custody) Close() error {
+func (c *Tenure) Close() error {
 	c.close()
 	c.beside.Wait()
 	if c.at.N == 0 {

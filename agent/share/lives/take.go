@@ -41,7 +41,7 @@ func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, 
 		case c.at.Opening:
 			return fmt.Errorf("take %s: %s has not stored all of it yet", id.Name, c.at.Host.Label)
 		case from != "" && c.at.Host.ID != from:
-			c.took()
+			c.onTaken()
 			return &home.ElsewhereError{Identity: id, Host: c.at.Host.Label}
 		}
 		if err = c.begin(ctx, c.at.Custody+1); !errors.Is(err, share.ErrTaken) {
@@ -59,7 +59,7 @@ func (l *Lives) Stopped(ctx context.Context, self string) (bool, error) {
 }
 
 // begin creates the segment with which this host has the life.
-func (c *Custody) begin(ctx context.Context, custody int) error {
+func (c *Tenure) begin(ctx context.Context, custody int) error {
 	l, asked, opening := c.lives, time.Now(), c.at.N == 0
 	s := Segment{
 		Self: c.id.Self, Host: l.Host, Custody: custody, Begins: true, Nonce: streams.Nonce(),
@@ -71,20 +71,20 @@ func (c *Custody) begin(ctx context.Context, custody int) error {
 	}
 	c.at.N, c.at.Nonce, c.at.Host, c.at.Custody, c.at.Opening, c.acked = n, s.Nonce, l.Host, custody, opening, asked
 	if !opening {
-		c.took()
+		c.onTaken()
 	}
 	return c.save()
 }
 
-func (c *Custody) took() {
-	if c.lives.Took != nil {
-		c.lives.Took(c.id, c.at.Host, c.at.Custody)
+func (c *Tenure) onTaken() {
+	if c.lives.OnTaken != nil {
+		c.lives.OnTaken(c.id, c.at.Host, c.at.Custody)
 	}
 }
 
 // settle makes what a life that has come here needs beside its log: its soul, its name, the links to its rooms, and the
 // files of its workspace.
-func (c *Custody) settle(ctx context.Context) error {
+func (c *Tenure) settle(ctx context.Context) error {
 	log, err := life.View(c.id.LIFE())
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *Custody) settle(ctx context.Context) error {
 }
 
 // settleFiles makes the soul, the links to rooms and the workspace.
-func (c *Custody) settleFiles(ctx context.Context, self blobs.Hash, state *mind.State) error {
+func (c *Tenure) settleFiles(ctx context.Context, self blobs.Hash, state *mind.State) error {
 	boot, err := c.store.Get(self)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (c *Custody) settleFiles(ctx context.Context, self blobs.Hash, state *mind.
 }
 
 // relink has the links to rooms say what the life does.
-func (c *Custody) relink(state *mind.State) error {
+func (c *Tenure) relink(state *mind.State) error {
 	linked, err := chat.Rooms(c.id.Subs())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

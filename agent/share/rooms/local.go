@@ -130,8 +130,14 @@ func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo,
 // all is more than a file has.
 const all = 1 << 60
 
-// tail returns what a file has behind an offset, at most so many bytes, and how it looked; nothing of one that is missing
-// or shorter.
+// Said returns the whole lines of a room in the order of the stream, from an offset on.
+func Said(home, room string, from int64) ([]byte, error) {
+	text, _, err := tail(Path(home, room), from, all)
+	return text[:bytes.LastIndexByte(text, '\n')+1], err
+}
+
+// tail returns at most so many bytes of a file from an offset on, and how the file looked. A file that is missing or
+// shorter has no bytes there.
 func tail(path string, from, most int64) (text []byte, looked fs.FileInfo, err error) {
 	f, fi, err := durable.OpenRegular(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
