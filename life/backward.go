@@ -5,16 +5,16 @@ import (
 	"io"
 )
 
-// backwards calls f for each line of the first size bytes of a file, the newest first,
-// until f returns false. A line has its newline, if there is one, and at is the place
-// where it begins: it has no checksum at the start of the file, or behind a damaged line.
-func backwards(r io.ReaderAt, size int64, path string, f func(line string, at Mark) (more bool)) error {
-	b := backward{r: r, from: size}
-	line, offset, err := b.cut()
+// backwards calls visit for each line of the first size bytes of a file, the newest
+// first, until visit returns false. line includes its newline, if it has one. at is the
+// line's beginning; at.Sum is "" at the start of the file and behind a damaged line.
+func backwards(file io.ReaderAt, size int64, path string, visit func(line string, at Mark) (more bool)) error {
+	rest := backward{r: file, from: size}
+	line, offset, err := rest.cut()
 	for line != "" {
-		before, start, failure := b.cut()
+		before, start, failure := rest.cut()
 		_, sum, _ := split(before)
-		if !f(line, Mark{offset, sum}) {
+		if !visit(line, Mark{offset, sum}) {
 			return nil
 		}
 		line, offset, err = before, start, failure
@@ -25,17 +25,17 @@ func backwards(r io.ReaderAt, size int64, path string, f func(line string, at Ma
 	return nil
 }
 
-// backward takes a file apart from its end.
+// backward cuts a file into lines from its end.
 type backward struct {
 	r    io.ReaderAt
-	from int64  // the file before this offset is not in buf yet
-	buf  []byte // what follows it and is not handed out yet
+	from int64  // the file before this offset was not read yet
+	buf  []byte // the bytes from there on that were not cut off yet
 }
 
-// cut takes the last line off the part of the file that is left; it is "" at its start.
+// cut returns the last line of the rest of the file, and removes it. At the start of the file it returns "".
 func (b *backward) cut() (line string, start int64, err error) {
 	const chunk = 64 << 10
-	searched := 0 // bytes at the end of buf that hold no newline
+	searched := 0 // bytes at the end of buf without a newline
 	for {
 		before := max(0, len(b.buf)-1) // a newline at the very end belongs to the line itself
 		at := bytes.LastIndexByte(b.buf[:before-searched], '\n') + 1
@@ -47,12 +47,12 @@ func (b *backward) cut() (line string, start int64, err error) {
 		if searched = before; searched > maxLine {
 			return "", b.from, ErrLongLine
 		}
-		n := min(b.from, max(chunk, int64(len(b.buf)))) // doubling keeps a long line linear
-		grown := make([]byte, n, n+int64(len(b.buf)))
-		if _, err := b.r.ReadAt(grown, b.from-n); err != nil {
+		count := min(b.from, max(chunk, int64(len(b.buf)))) // doubling keeps a long line linear
+		grown := make([]byte, count, count+int64(len(b.buf)))
+		if _, err := b.r.ReadAt(grown, b.from-count); err != nil {
 			return "", b.from, err
 		}
 		b.buf = append(grown, b.buf...)
-		b.from -= n
+		b.from -= count
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/zeebo/blake3"
 )
 
-// CorruptError says where a log is damaged. Read backwards, a damaged checksum is found in
-// the line that follows it.
+// CorruptError is an error about a damaged log. A backward reader meets a damaged checksum
+// only in the next line, and names that line.
 type CorruptError struct {
 	Path   string
-	Offset int64 // of the bad line, in bytes
+	Offset int64 // the beginning of the bad line, in bytes
 	Why    string
 }
 
@@ -35,8 +35,8 @@ const (
 	joinedTail = " " + joined
 )
 
-// render returns the line of e, with its newline, and its checksum. follows says
-// that the line before belongs to the same append.
+// render returns the line of e, with its newline, and its checksum. follows is true
+// if the line before belongs to the same append.
 func render(prev string, e Event, follows bool) (line, sum string) {
 	text := e.String()
 	if follows {
@@ -56,14 +56,14 @@ func split(line string) (text, sum string, ok bool) {
 	return line[:n], line[n+2:], true
 }
 
-// record is a line as it was read.
+// record is a line that was read.
 type record struct {
 	event   Event
-	follows bool // it was written by the append of the line before it
+	follows bool // the append of the line before wrote it, too
 	sum     string
 }
 
-// read reads a line without asking what came before it.
+// read reads a line without checking it against the line before it.
 func read(line string) (record, error) {
 	if !strings.HasSuffix(line, "\n") {
 		return record{}, errors.New("line has no end")
@@ -85,48 +85,52 @@ func ParseLine(line string) (Event, error) {
 }
 
 // verify reads a line, with its newline, and checks it against the checksum of
-// the line before it, which ends at a place; of a line of which bytes were erased, the checksum
-// is that of the line as it was.
+// the line before it, which ends at at. A partly erased line keeps its old checksum;
+// LIFE.erased vouches for it.
 func (c *chain) verify(at Mark, line string) (record, error) {
-	if text, sum, ok := split(line); ok && checksum(at.Sum, text) != sum && !c.erased(at.Offset, line) {
+	text, sum, ok := split(line)
+	if !ok {
+		return read(line) // it returns the error
+	}
+	if checksum(at.Sum, text) != sum && !c.erased(at.Offset, line) {
 		return record{}, errors.New("checksum does not fit")
 	}
 	return read(line)
 }
 
-// ending is where the sound part of a log ends, where its last append begins, and its events.
+// ending is the end of the sound part of a log.
 type ending struct {
 	Mark
-	from   Mark
-	events Append
+	from   Mark   // the beginning of the last append
+	events Append // its events
 }
 
-// soundEnd finds where the sound part of a log ends. What follows, if anything, is a
-// torn end. It reads back as far as the last append goes; damage that it meets there is a
-// *CorruptError.
-func soundEnd(r io.ReaderAt, size int64, path string) (last ending, err error) {
-	if last.from, err = lastAppend(r, size, &chain{path: path}); err != nil {
+// soundEnd finds the end of the sound part of a log. Bytes behind it are a torn end. It
+// reads back to the beginning of the last append, and returns a *CorruptError for damage
+// there.
+func soundEnd(file io.ReaderAt, size int64, path string) (last ending, err error) {
+	if last.from, err = lastAppend(file, size, &chain{path: path}); err != nil {
 		return last, err
 	}
-	reader := newReader(r, size, path, last.from)
+	reader := newReader(file, size, path, last.from)
 	for {
-		e, _, err := reader.Next()
+		event, _, err := reader.Next()
 		if err == io.EOF {
 			last.Mark = reader.At
 			return last, nil
 		} else if err != nil {
 			return last, err
 		}
-		last.events = append(last.events, e)
+		last.events = append(last.events, event)
 	}
 }
 
-// lastAppend returns the place before the newest append with a sound first line; the
-// start of the file when there is none.
-func lastAppend(r io.ReaderAt, size int64, c *chain) (Mark, error) {
+// lastAppend returns the place before the newest append with a sound first line, or the
+// start of the file if there is no such append.
+func lastAppend(file io.ReaderAt, size int64, lines *chain) (Mark, error) {
 	var begin Mark
-	err := backwards(r, size, c.path, func(line string, at Mark) bool {
-		rec, bad := c.verify(at, line)
+	err := backwards(file, size, lines.path, func(line string, at Mark) bool {
+		rec, bad := lines.verify(at, line)
 		if bad == nil && !rec.follows {
 			begin = at
 			return false
@@ -136,9 +140,9 @@ func lastAppend(r io.ReaderAt, size int64, c *chain) (Mark, error) {
 	return begin, err
 }
 
-// tornEnd reports whether a bad line and the lines after it are what a crash left of one
-// append: nothing comes after the line, or it has NUL bytes (pages that never reached the
-// disk) and only lines of the same append come after it.
+// tornEnd reports whether a crash explains a bad line and the lines after it, as the rest
+// of one append: nothing comes after the line, or it has NUL bytes (pages that never
+// reached the disk) and only lines of the same append come after it.
 func tornEnd(bad string, after *bufio.Reader) (bool, error) {
 	hole := strings.Contains(bad, "\x00")
 	if hole && !sameAppend(bad) {
@@ -149,26 +153,29 @@ func tornEnd(bad string, after *bufio.Reader) (bool, error) {
 		if err == io.EOF {
 			return true, nil
 		}
-		if err != nil || !hole || !sameAppend(line) {
+		if err != nil || !hole {
 			return false, err
+		}
+		if !sameAppend(line) {
+			return false, nil
 		}
 	}
 }
 
-// sameAppend reports whether a line with a hole, or after one, can be of the
-// append that has the hole. Where a line of another append begins, the hole was
-// synced before it: then the hole is damage.
+// sameAppend reports whether a line with a hole, or behind one, can belong to the
+// append that has the hole. If another append begins with the line, the hole was
+// synced before, and so it is damage.
 func sameAppend(line string) bool {
-	i := strings.LastIndexByte(line, 0)
-	rec, err := read(line[i+1:])
+	lastNUL := strings.LastIndexByte(line, 0)
+	rec, err := read(line[lastNUL+1:])
 	if err == nil {
 		return rec.follows
 	}
-	return i >= 0 || !strings.HasSuffix(line, "\n")
+	return lastNUL >= 0 || !strings.HasSuffix(line, "\n")
 }
 
-// nextLine returns a line with its newline, at the end what comes after the last
-// newline, and then io.EOF.
+// nextLine returns a line with its newline. At the end of the file it returns a last
+// line without newline, and then io.EOF.
 func nextLine(r *bufio.Reader) (string, error) {
 	line, err := ReadLine(r)
 	if err == io.EOF && line != "" {
@@ -177,14 +184,14 @@ func nextLine(r *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// maxLine bounds a line of a log, in bytes; the longest that Lethe ever wrote have
+// maxLine bounds a line of a log, in bytes. The longest lines that Lethe ever wrote have
 // some 3 MiB.
 const maxLine = 16 << 20
 
-// ErrLongLine is the error of ReadLine for what is no line of a log.
+// ErrLongLine is the error of ReadLine for a line that is too long for a log.
 var ErrLongLine = errors.New("a line of more than 16 MiB")
 
-// failed is the error of reading a log at an offset: damage, or what the disk says.
+// failed makes the error of reading a log at an offset: a *CorruptError for ErrLongLine, else the disk's error.
 func failed(path string, offset int64, err error) error {
 	if err == ErrLongLine {
 		return &CorruptError{path, offset, err.Error()}
@@ -192,8 +199,8 @@ func failed(path string, offset int64, err error) error {
 	return fmt.Errorf("read %s: %w", path, err)
 }
 
-// ReadLine is r.ReadString('\n') for a log, which has no line of more than 16 MiB:
-// a hole of the file is not read into memory as one.
+// ReadLine is r.ReadString('\n') for a log. It returns ErrLongLine for a line of more
+// than 16 MiB, so that a hole in the file does not fill the memory.
 func ReadLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree is the RFC 6962 tree over the lines of a log. It keeps only what the next leaf and the root take:
+// Tree is the RFC 6962 tree over the lines of a log. It keeps only the hashes that the next leaf and the root need:
 //
 //	var tree life.Tree
 //	tree.Add(life.Leaf(line))                    // for each line
@@ -20,11 +20,11 @@ import (
 //	c.String()                                   // a C2SP signed note, to be kept elsewhere
 //	err = c.Verify(key.Public())
 //
-// Nobody can change a line without that being found: the home's Ed25519 key signs the root. A copy is a tree of its own.
-// Only its root can tell whether one that was read is true. docs/proof.md specifies the formats.
+// The home's Ed25519 key signs the root, so a changed line is found. A copy of a Tree grows by itself. A Tree from a
+// file proves nothing before its root is compared. docs/proof.md specifies the formats.
 type Tree struct {
 	Size  int64         `json:"size"`  // leaves
-	Nodes [64]tlog.Hash `json:"nodes"` // roots of the complete subtrees, by level; one counts if Size has that bit
+	Nodes [64]tlog.Hash `json:"nodes"` // roots of complete subtrees: Nodes[i] is valid if Size has bit i
 }
 
 // Add appends a leaf.
@@ -37,7 +37,7 @@ func (t *Tree) Add(leaf tlog.Hash) {
 	t.Size++
 }
 
-// Root is the hash of all leaves.
+// Root returns the hash of all leaves.
 func (t *Tree) Root() tlog.Hash {
 	root, _ := tlog.TreeHash(0, nil) // cannot fail
 	for level, some := 0, false; level < len(t.Nodes); level++ {
@@ -52,15 +52,15 @@ func (t *Tree) Root() tlog.Hash {
 	return root
 }
 
-// Checkpoint says, signed, what the first lines of a log are.
+// Checkpoint is a signed statement about the first lines of a log.
 type Checkpoint struct {
 	Self string // the identity
 	Size int64  // lines
 	Root tlog.Hash
-	// Last is the address of the newest blob, which names its parent, and so all of them. Seals of older programs have
-	// none.
+	// Last is the address of the newest blob, which names its parent, and so on to the first. It is "" in seals of older
+	// programs.
 	Last string
-	Sig  []byte // 4 bytes that tell keys apart and the signature, as a signed note has them
+	Sig  []byte // 4 bytes that identify the key, and the signature, in the form of a signed note
 }
 
 func (c Checkpoint) origin() string { return "lethe/" + c.Self }
@@ -74,12 +74,12 @@ func (c Checkpoint) text() string {
 
 const lastLine = "last="
 
-// String is the checkpoint as a C2SP signed note.
+// String returns the checkpoint as a C2SP signed note.
 func (c Checkpoint) String() string {
 	return fmt.Sprintf("%s\n— %s %s\n", c.text(), c.origin(), base64.StdEncoding.EncodeToString(c.Sig))
 }
 
-// MarshalText is String for JSON; of none it is nothing.
+// MarshalText is String for JSON. An unsigned checkpoint is empty.
 func (c Checkpoint) MarshalText() ([]byte, error) {
 	if c.Sig == nil {
 		return nil, nil
@@ -87,29 +87,39 @@ func (c Checkpoint) MarshalText() ([]byte, error) {
 	return []byte(c.String()), nil
 }
 
-// ParseCheckpoint reads what String wrote. Line ends of other systems and space around it do no
-// harm. Whether the signature is true, Verify tells.
+// ParseCheckpoint reads the text that String wrote. It accepts line ends of other systems and
+// space around the text. It does not check the signature: see Verify.
 func ParseCheckpoint(text string) (Checkpoint, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n")) + "\n"
-	var c Checkpoint
+	var parsed Checkpoint
 	var root string
-	// What is no number, hash or signature is not written again as it stands.
-	_, _ = fmt.Sscanf(text, "lethe/%s\n%d\n%s", &c.Self, &c.Size, &root)
-	c.Root, _ = tlog.ParseHash(root)
+	// A malformed number, hash or signature makes another text in String, below.
+	_, _ = fmt.Sscanf(text, "lethe/%s\n%d\n%s", &parsed.Self, &parsed.Size, &root)
+	parsed.Root, _ = tlog.ParseHash(root)
 	if _, rest, ok := strings.Cut(text, "\n"+lastLine); ok {
-		c.Last, _, _ = strings.Cut(rest, "\n")
+		parsed.Last, _, _ = strings.Cut(rest, "\n")
 	}
-	c.Sig, _ = base64.StdEncoding.DecodeString(text[strings.LastIndexByte(text, ' ')+1 : len(text)-1])
-	known := address(c.Self) && (c.Last == "" || address(c.Last))
-	if !known || c.String() != text || c.Size < 0 || len(c.Sig) != 4+ed25519.SignatureSize {
+	parsed.Sig, _ = base64.StdEncoding.DecodeString(text[strings.LastIndexByte(text, ' ')+1 : len(text)-1])
+	if !parsed.wellFormed() || parsed.String() != text {
 		return Checkpoint{}, errors.New("this is not the checkpoint of an identity")
 	}
-	return c, nil
+	return parsed, nil
+}
+
+// wellFormed reports whether all values have their forms and lengths.
+func (c Checkpoint) wellFormed() bool {
+	if !address(c.Self) || c.Size < 0 {
+		return false
+	}
+	if c.Last != "" && !address(c.Last) {
+		return false
+	}
+	return len(c.Sig) == 4+ed25519.SignatureSize
 }
 
 func address(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// verifier checks signatures of an identity's checkpoints.
+// verifier returns a verifier for checkpoints of the same identity.
 func (c Checkpoint) verifier(public string) (note.Verifier, error) {
 	key := ParseBase64(public)
 	if len(key) != 1+ed25519.PublicKeySize || key[0] != 1 {
@@ -122,20 +132,20 @@ func (c Checkpoint) verifier(public string) (note.Verifier, error) {
 	return note.NewVerifier(encoded)
 }
 
-// Verify returns nil if the owner of a public key, as Key.Public writes it, signed the checkpoint.
+// Verify returns nil if the owner of a public key, in the form of Key.Public, signed the checkpoint.
 func (c Checkpoint) Verify(public string) error {
-	v, err := c.verifier(public)
+	verifier, err := c.verifier(public)
 	if err != nil {
 		return err
 	}
-	_, err = note.Open([]byte(c.String()), note.VerifierList(v))
+	_, err = note.Open([]byte(c.String()), note.VerifierList(verifier))
 	return err
 }
 
-// Base64 writes binary values as the fields of a line have them.
+// Base64 encodes a binary value for a field of a line.
 func Base64(b []byte) string { return base64.RawStdEncoding.EncodeToString(b) }
 
-// ParseBase64 reads what Base64 wrote; what is not of that form is nothing.
+// ParseBase64 reads the text that Base64 wrote. It returns nil for any other text.
 func ParseBase64(text string) []byte {
 	b, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || Base64(b) != text {

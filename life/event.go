@@ -5,12 +5,12 @@
 //	err = log.Append(event.Line(now, event.Stopped{Why: "signal"}))
 //	events, err := log.SinceEpoch()
 //
-// A line is the commit: what has no line did not happen. Append returns nil
-// only when its lines survive power loss; lines given to one Append go out in
-// one write. Each line ends in a checksum over the line before it and itself,
-// so the log is a chain: a torn end is recognised and set aside at Open, and
-// anything else that does not fit is corruption. What Open returns is durable
-// too, so nothing is acted upon that a power loss could still take back.
+// A line is the commit: an event without a line did not happen. Append returns
+// nil only when its lines survive power loss; lines given to one Append go out in
+// one write. Each line ends in a checksum over the line before it and itself, so
+// the log is a chain: Open recognises a torn end and sets it aside, and any other
+// line that does not fit is corruption. The lines of an opened log are durable,
+// too, so nobody acts upon a line that a power loss could still take back.
 //
 // Resume reads the log backwards to the newest epoch, so its cost follows the
 // epoch and not the life. Create and Open are for the process that holds the
@@ -27,14 +27,14 @@ import (
 
 // Event is one line of a life. Package life/event has a type for each kind.
 //
-// Kind, Args and the keys of Fields are words: printable, without spaces, none
-// of = " # ◰ ◱ ◲ ◳ ◆, and no bare "+". Append refuses an event where they are
-// not. Values may be any text; bytes that are not UTF-8 become U+FFFD.
+// Kind, Args and the keys of Fields are words: printable, without spaces, without
+// = " # ◰ ◱ ◲ ◳ ◆, and not a bare "+". Append refuses an event with other texts
+// there. Values may be any text; invalid UTF-8 becomes U+FFFD.
 type Event struct {
 	At     time.Time   // UTC, to the microsecond, year 0 to 9999
 	Kind   string      // boot, inbound, reply, call, result, …
 	Args   []string    // bare words after the kind: e12, e12.1 BASH
-	Fields []Field     // key=value, in order; a key may come again
+	Fields []Field     // key=value, in order; a key may occur several times
 	Refs   []blobs.Ref // the blobs the event is about
 }
 
@@ -43,9 +43,9 @@ type Field struct{ Key, Value string }
 
 // Get returns the first value of key, or "".
 func (e Event) Get(key string) string {
-	for _, f := range e.Fields {
-		if f.Key == key {
-			return f.Value
+	for _, field := range e.Fields {
+		if field.Key == key {
+			return field.Value
 		}
 	}
 	return ""
@@ -54,9 +54,9 @@ func (e Event) Get(key string) string {
 // All returns every value of key, in order.
 func (e Event) All(key string) []string {
 	var out []string
-	for _, f := range e.Fields {
-		if f.Key == key {
-			out = append(out, f.Value)
+	for _, field := range e.Fields {
+		if field.Key == key {
+			out = append(out, field.Value)
 		}
 	}
 	return out
@@ -70,10 +70,10 @@ func (e Event) Arg(i int) string {
 	return ""
 }
 
-// Append are the events that one append has written, in their order, or what a crash has left of them.
+// Append lists the events that one append has written, in order. A crash may have taken the last ones.
 type Append []Event
 
-// Add takes in the next event of a log. One that does not follow the one before begins another append.
+// Add adds the next event of a log. With follows false, the event begins another append, and Add drops the others.
 func (a *Append) Add(e Event, follows bool) {
 	if !follows {
 		*a = nil
@@ -81,15 +81,19 @@ func (a *Append) Add(e Event, follows bool) {
 	*a = append(*a, e)
 }
 
-// Whole reports whether what its events begin is complete. A power loss or a full disk can keep the first lines of an
-// append and take the last ones. A fade is nothing without the epoch that lacks what has faded, and what says that a
-// life moved, or that something of it was erased, counts by the seal behind it. Other events make sense without those
-// after them.
+// Whole reports whether the append is complete. A power loss or a full disk can keep the first lines of an append and
+// take the last ones. An erasure, a move or a reception counts only with the seal behind it, and a fade only with the
+// epoch behind it. Other events make sense without later ones.
 func (a Append) Whole() bool {
 	has := map[string]bool{}
-	for _, e := range a {
-		has[e.Kind] = true
+	for _, event := range a {
+		has[event.Kind] = true
 	}
-	sealed := has["erased"] || has["moved"] || has["received"]
-	return has[Sealed] || !sealed && (has[Epoch] || !has["fade"])
+	switch {
+	case has[Sealed]:
+		return true
+	case has["erased"], has["moved"], has["received"]:
+		return false
+	}
+	return has[Epoch] || !has["fade"]
 }

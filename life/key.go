@@ -23,12 +23,12 @@ type Key struct{ private ed25519.PrivateKey }
 // Format prints nothing of the key.
 func (Key) Format(fmt.State, rune) {}
 
-// LoadKey returns the key of a home, which it makes where there is none: one, however many
-// processes ask for it at once. It is durable then.
+// LoadKey returns the key of a home. If there is no key, it durably makes one; several processes
+// that do so at once all get the same.
 func LoadKey(home string) (Key, error) {
-	k, err := ReadKey(home)
+	key, err := ReadKey(home)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return k, err
+		return key, err
 	}
 	private, _, err := note.GenerateKey(rand.Reader, "lethe")
 	if err == nil {
@@ -44,7 +44,7 @@ func LoadKey(home string) (Key, error) {
 	return ReadKey(home)
 }
 
-// ReadKey returns the key of a home. It wraps fs.ErrNotExist where there is none.
+// ReadKey returns the key of a home. Its error wraps fs.ErrNotExist if there is no key.
 func ReadKey(home string) (Key, error) {
 	path := filepath.Join(home, "key")
 	text, _, err := durable.ReadRegular(path, 1<<10)
@@ -55,18 +55,19 @@ func ReadKey(home string) (Key, error) {
 	if _, err := note.NewSigner(line); err != nil {
 		return Key{}, fmt.Errorf("read %s: %w; put it back from a copy", path, err)
 	}
-	seed, _ := base64.StdEncoding.DecodeString(strings.SplitN(line, "+", 5)[4]) // it was read just now
+	seed, _ := base64.StdEncoding.DecodeString(strings.SplitN(line, "+", 5)[4]) // NewSigner has decoded it
 	return Key{ed25519.NewKeyFromSeed(seed[1:])}, nil
 }
 
-// Public is the public key as lines state it: 1, which stands for Ed25519, and the key.
+// Public returns the public key in the form of lines: Base64 of the byte 1, which stands for Ed25519, and the key.
 func (k Key) Public() string { return Base64(append([]byte{1}, k.private[ed25519.SeedSize:]...)) }
 
-// Sign makes the checkpoint of an identity's first lines and of its blobs, of which last is the newest.
+// Sign makes a checkpoint of an identity's first size lines and of its blobs; last is the newest blob.
 func (k Key) Sign(self string, size int64, root tlog.Hash, last string) Checkpoint {
-	c := Checkpoint{Self: self, Size: size, Root: root, Last: last}
-	if v, err := c.verifier(k.Public()); err == nil {
-		c.Sig = append(binary.BigEndian.AppendUint32(nil, v.KeyHash()), ed25519.Sign(k.private, []byte(c.text()))...)
+	signed := Checkpoint{Self: self, Size: size, Root: root, Last: last}
+	if verifier, err := signed.verifier(k.Public()); err == nil {
+		signature := ed25519.Sign(k.private, []byte(signed.text()))
+		signed.Sig = append(binary.BigEndian.AppendUint32(nil, verifier.KeyHash()), signature...)
 	}
-	return c
+	return signed
 }

@@ -17,95 +17,94 @@ import (
 type Log struct {
 	path string
 	file *os.File
-	own  os.FileInfo // which file that is
-	last ending      // as it was opened
+	own  os.FileInfo // identifies the file
+	last ending      // the end of the log when it was opened
 	end  Mark        // behind the last good line
 	err  error       // set once an append failed
-	tree logTree     // as it was at the newest seal that this Log wrote
+	tree logTree     // the tree at the newest seal that this Log wrote
 
-	// Syncs are the blobs of lines to come, which Append waits for, too.
+	// Syncs are the blobs of later lines. Append waits for them, too.
 	Syncs durable.Syncs
 
-	// Torn is where Open put the torn end of the file, "" when there was none.
+	// Torn is the file into which Open moved the torn end, or "".
 	Torn string
 }
 
-// Create makes a new, empty log. It fails with fs.ErrExist when path is there
-// already.
+// Create makes a new, empty log. Its error wraps fs.ErrExist if path exists.
 func Create(path string) (*Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create life: %w", err)
 	}
-	fi, err := f.Stat()
+	fi, err := file.Stat()
 	if err == nil {
-		err = durable.SyncOpen(f)
+		err = durable.SyncOpen(file)
 	}
 	if err != nil {
-		f.Close()
+		file.Close()
 		return nil, fmt.Errorf("create life: %w", err)
 	}
-	return &Log{path: path, file: f, own: fi}, nil
+	return &Log{path: path, file: file, own: fi}, nil
 }
 
-// Open opens a log for reading and appending. What a crash has left of its last
-// append, from the first torn line on, is moved to <path>.torn-<time> first, and
-// Torn names that file; what stays is durable when Open returns. Damage that no
-// crash explains is a *CorruptError, and nothing is changed.
+// Open opens a log for reading and appending. If a crash tore the last append, Open
+// first moves it, from the first torn line on, to <path>.torn-<time>, and Torn names
+// that file. The rest is durable when Open returns. For damage that no crash explains
+// it returns a *CorruptError, and changes nothing.
 //
-// Only the holder of the identity's lock may call it: to anybody else a line
-// that is being written looks torn.
+// Only the holder of the identity's lock may call it: to other processes a line looks
+// torn while it is being written.
 func Open(path string) (*Log, error) {
-	l, err := open(path, os.O_RDWR|os.O_APPEND)
+	log, err := open(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("open life: %w", err)
 	}
-	if err = l.SetAside(); err == nil {
+	if err = log.SetAside(); err == nil {
 		err = durable.Sync(path) // the writer may have died between its write and its sync
 	}
 	if err != nil {
-		l.Close()
+		log.Close()
 		return nil, fmt.Errorf("open life: mend its end: %w", err)
 	}
-	return l, nil
+	return log, nil
 }
 
-// View opens a log for reading, as it is now up to its last good line. It
-// changes nothing, and may be called while another process writes.
+// View opens a log for reading up to its present last good line. It changes nothing,
+// and may be called while another process writes.
 func View(path string) (*Log, error) {
-	l, err := open(path, os.O_RDONLY)
+	log, err := open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("view life: %w", err)
 	}
-	return l, nil
+	return log, nil
 }
 
-// open opens a log and finds the end of what is sound.
+// open opens a log and finds the end of its sound part.
 func open(path string, flag int) (*Log, error) {
-	f, fi, err := durable.OpenRegular(path, flag, 0)
+	file, fi, err := durable.OpenRegular(path, flag, 0)
 	if err != nil {
 		return nil, err
 	}
-	last, err := soundEnd(f, fi.Size(), path)
+	last, err := soundEnd(file, fi.Size(), path)
 	if err != nil {
-		f.Close()
+		file.Close()
 		return nil, err
 	}
-	return &Log{path: path, file: f, own: fi, end: last.Mark, last: last}, nil
+	return &Log{path: path, file: file, own: fi, end: last.Mark, last: last}, nil
 }
 
-// Last returns the last append, or what a crash has left of it, as the log was opened.
+// Last returns the last append that the log had when it was opened. A crash may have taken its last lines.
 func (l *Log) Last() Append { return l.last.events }
 
-// DropLast has the log end before it, for good with SetAside; whoever knows that it is not Whole, or that texts of it
-// are missing, calls it before the next append. The first append of a log stays.
+// DropLast makes the log end before Last; with SetAside, for good. A caller that finds Last not Whole, or without its
+// blobs, calls it before the next append. DropLast keeps the first append of a log.
 func (l *Log) DropLast() {
 	if l.last.from.Offset > 0 {
 		l.end, l.last.events = l.last.from, nil
 	}
 }
 
-// Close closes the file, and those of Syncs.
+// Close closes the file, and the files of Syncs.
 func (l *Log) Close() error {
 	err := l.Syncs.Wait()
 	closed := l.file.Close()
@@ -115,10 +114,10 @@ func (l *Log) Close() error {
 	return closed
 }
 
-// Append writes events as lines, in one write, and syncs them and all of Syncs at once. A nil error means
-// that they survive power loss. An event that is not well formed (see Event) is
-// refused before anything is written. After any other error the log
-// takes no more: the lines may be there, all, some or none, and only Open can tell. A log from View takes nothing.
+// Append writes events as lines, in one write, and syncs them and all of Syncs at once. When it returns nil, they
+// survive power loss. It refuses an event that is not well formed (see Event) before it writes anything. After any
+// other error the file may have all, some or no lines, and the Log refuses further appends: open it again. A Log from
+// View cannot append.
 func (l *Log) Append(events ...Event) error {
 	lines, sum, err := l.lines(events)
 	if len(lines) == 0 {
@@ -133,18 +132,18 @@ func (l *Log) Append(events ...Event) error {
 	return nil
 }
 
-// lines are those that an append of events would write, and the checksum of the last one.
+// lines returns the lines that an append of events would write, and the checksum of the last one.
 func (l *Log) lines(events []Event) (lines []string, sum string, err error) {
 	if l.err != nil {
 		return nil, "", fmt.Errorf("append to life: %w", l.err)
 	}
 	sum = l.end.Sum
-	for _, e := range events {
-		if err := e.check(); err != nil {
+	for _, event := range events {
+		if err := event.check(); err != nil {
 			return nil, "", fmt.Errorf("append to life: %w", err)
 		}
 		var line string
-		line, sum = render(sum, e, len(lines) > 0)
+		line, sum = render(sum, event, len(lines) > 0)
 		lines = append(lines, line)
 	}
 	return lines, sum, nil
@@ -152,8 +151,8 @@ func (l *Log) lines(events []Event) (lines []string, sum string, err error) {
 
 // write appends lines to the file, if it is still the one this Log knows.
 func (l *Log) write(lines []byte) error {
-	// An editor that saved the log has put another file in its place, and what we
-	// write to ours would be lost.
+	// If an editor has saved the log, another file has its name, and a write to this
+	// one would be lost.
 	named, err := os.Stat(l.path)
 	if err != nil {
 		return err
@@ -178,8 +177,8 @@ func (l *Log) write(lines []byte) error {
 // Size returns the length of the sound part of the log in bytes.
 func (l *Log) Size() int64 { return l.end.Offset }
 
-// SetAside moves what follows the end of the log, if anything does, to a file of its own, which Torn names. A
-// crash on the way leaves it both here and there; the next Open moves it once more.
+// SetAside moves the bytes behind the end of the log, if there are any, to another file, which Torn names. A crash
+// on the way leaves them both here and there; the next Open moves them once more.
 func (l *Log) SetAside() error {
 	fi, err := l.file.Stat()
 	if err != nil || fi.Size() <= l.end.Offset {
@@ -196,57 +195,59 @@ func (l *Log) SetAside() error {
 	return durable.Truncate(l.file, l.end.Offset)
 }
 
-// Graft has the log at path, which is made where it is missing, go on from a mark with lines that were written elsewhere.
-// What stands there already stays; what differs is set aside first, as Open does with a torn end. It returns where the
-// lines end. ErrOtherLog says that the log does not have the mark. Only the holder of the identity's lock may call it.
+// Graft adds lines that another log has behind a mark to the log at path, behind the same mark. It makes the log if it
+// is missing. Lines that are there already stay. If the log goes on differently there, Graft first sets its end aside,
+// as Open does with a torn end. It returns the end of the lines. The error is ErrOtherLog if the log does not have the
+// mark. Only the holder of the identity's lock may call it.
 func Graft(path string, from Mark, lines []byte) (Mark, error) {
-	l, err := Open(path)
+	log, err := Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if l, err = Create(path); err == nil {
+		if log, err = Create(path); err == nil {
 			err = durable.SyncDir(filepath.Dir(path))
 		}
 	}
 	if err != nil {
 		return from, err
 	}
-	defer l.Close()
-	r := newReader(l.file, l.end.Offset, path, from)
-	if err := r.find(from); err != nil {
+	defer log.Close()
+	reader := newReader(log.file, log.end.Offset, path, from)
+	if err := reader.find(from); err != nil {
 		return from, err
 	}
-	there := make([]byte, min(int64(len(lines)), l.end.Offset-from.Offset))
-	if _, err := l.file.ReadAt(there, from.Offset); err != nil {
+	there := make([]byte, min(int64(len(lines)), log.end.Offset-from.Offset))
+	if _, err := log.file.ReadAt(there, from.Offset); err != nil {
 		return from, failed(path, from.Offset, err)
 	}
 	to, same := from, true
 	for line := range strings.Lines(string(lines)) {
-		rec, bad := r.chain.verify(to, line)
+		rec, bad := reader.chain.verify(to, line)
 		if bad != nil {
 			return from, &CorruptError{path, to.Offset, bad.Error()}
 		}
 		if at := int(to.Offset - from.Offset); at < len(there) {
 			here := string(there[at:min(at+len(line), len(there))])
-			same = same && (here == line || r.chain.erased(to.Offset, here))
+			equal := here == line || reader.chain.erased(to.Offset, here)
+			same = same && equal
 		}
 		to = Mark{to.Offset + int64(len(line)), rec.sum}
 	}
 	if !same {
 		there = nil
-		if err := l.EndAt(from); err != nil {
+		if err := log.EndAt(from); err != nil {
 			return from, err
 		}
 	}
 	if rest := lines[len(there):]; len(rest) > 0 {
-		if err := durable.AppendLater(&l.Syncs, l.file, rest); err != nil {
+		if err := durable.AppendLater(&log.Syncs, log.file, rest); err != nil {
 			return to, err
 		}
-		return to, l.Syncs.Wait()
+		return to, log.Syncs.Wait()
 	}
 	return to, nil
 }
 
-// EndAt sets aside what follows a mark of the log.
-func (l *Log) EndAt(m Mark) error {
-	l.end, l.last.events = m, nil
+// EndAt makes the log end at a mark, and sets the rest aside.
+func (l *Log) EndAt(mark Mark) error {
+	l.end, l.last.events = mark, nil
 	return l.SetAside()
 }

@@ -15,29 +15,29 @@ import (
 // Sealed is the kind of the event that states the tree over the lines before it.
 const Sealed = "sealed"
 
-// Seal makes the event that states the tree over so many lines.
+// Seal makes the event that states the tree over the first size lines.
 type Seal func(size int64, root tlog.Hash) (Event, error)
 
-// AppendSealed is Append, with a line behind the events, in the same write, that seals all lines
-// before it, and returns all of them. It reads what was appended since the newest seal; of a log
-// without one, or whose file tree is missing or does not fit, all.
+// AppendSealed is Append with one more event, in the same write, that seals all lines before it. It
+// returns all events that it wrote. To grow the tree it reads the lines since the newest seal; without
+// a seal, or if the file "tree" is missing or does not fit, it reads the whole log.
 func (l *Log) AppendSealed(seal Seal, events ...Event) ([]Event, error) {
 	lines, _, err := l.lines(events)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.grown(lines)
+	tree, err := l.grown(lines)
 	if err != nil {
 		return nil, err
 	}
-	e, err := seal(t.Size, t.Root())
+	sealed, err := seal(tree.Size, tree.Root())
 	if err != nil {
 		return nil, err
 	}
-	events = append(events[:len(events):len(events)], e)
+	events = append(events[:len(events):len(events)], sealed)
 	if err = l.Append(events...); err == nil { // a cache: without it, the next seal after Open reads the whole log
-		l.tree = t
-		text, _ := json.Marshal(t)
+		l.tree = tree
+		text, _ := json.Marshal(tree)
 		_ = durable.Replace(l.treeFile(), text, 0o600)
 	}
 	return events, err
@@ -46,44 +46,47 @@ func (l *Log) AppendSealed(seal Seal, events ...Event) ([]Event, error) {
 // logTree is the tree over the first lines of a log.
 type logTree struct {
 	Tree
-	End int64 `json:"end"` // of those lines, in bytes
+	End int64 `json:"end"` // the end of these lines, in bytes
 }
 
 func (l *Log) treeFile() string { return filepath.Join(filepath.Dir(l.path), "tree") }
 
-// grown is the tree over the log and lines that are to be written. Lines of which bytes were erased
-// count as they were.
+// grown returns the tree over the log and over lines that are still to be written. Partly erased lines
+// count with their leaves from before.
 func (l *Log) grown(lines []string) (logTree, error) {
-	t := l.tree
-	if t.End == 0 {
-		t = l.cachedTree()
+	tree := l.tree
+	if tree.End == 0 {
+		tree = l.cachedTree()
 	}
 	erased, err := ReadErased(l.path)
-	rest := bufio.NewReaderSize(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End), 1<<16)
-	for err == nil && t.End < l.end.Offset {
+	rest := bufio.NewReaderSize(io.NewSectionReader(l.file, tree.End, l.end.Offset-tree.End), 1<<16)
+	for err == nil && tree.End < l.end.Offset {
 		var line string
 		if line, err = ReadLine(rest); err == nil {
-			t.Add(erased[t.End].was(line))
-			t.End += int64(len(line))
+			tree.Add(erased[tree.End].was(line))
+			tree.End += int64(len(line))
 		}
 	}
 	for _, line := range lines {
-		t.Add(Leaf(line))
-		t.End += int64(len(line))
+		tree.Add(Leaf(line))
+		tree.End += int64(len(line))
 	}
-	return t, err
+	return tree, err
 }
 
-// cachedTree is the tree that was written at a seal. It is empty unless that seal stands where the
-// tree ends, and states it.
-func (l *Log) cachedTree() (t logTree) {
+// cachedTree returns the tree that AppendSealed wrote to the file "tree". It returns an empty tree
+// unless the log has a seal at the tree's end that states the same tree.
+func (l *Log) cachedTree() (tree logTree) {
 	text, _, _ := durable.ReadRegular(l.treeFile(), 1<<14)
-	_ = json.Unmarshal(text, &t) // of what is no tree, no seal states the root
-	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, t.End, l.end.Offset-t.End)))
-	root := t.Root()
-	e, err := ParseLine(line)
-	if err != nil || e.Kind != Sealed || e.Get("size") != fmt.Sprint(t.Size) || e.Get("root") != Base64(root[:]) {
+	_ = json.Unmarshal(text, &tree) // a bad tree has a root that no seal states
+	line, _ := ReadLine(bufio.NewReader(io.NewSectionReader(l.file, tree.End, l.end.Offset-tree.End)))
+	root := tree.Root()
+	seal, err := ParseLine(line)
+	if err != nil || seal.Kind != Sealed {
 		return logTree{}
 	}
-	return t
+	if seal.Get("size") != fmt.Sprint(tree.Size) || seal.Get("root") != Base64(root[:]) {
+		return logTree{}
+	}
+	return tree
 }

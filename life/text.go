@@ -12,14 +12,14 @@ import (
 	"lethe/blobs"
 )
 
-// String is the event as its line has it, without the checksum.
+// String returns the event's line without the checksum.
 func (e Event) String() string {
 	words := append([]string{"[" + e.At.UTC().Format(blobs.TimeFormat) + "]", e.Kind}, e.Args...)
-	for _, f := range e.Fields {
-		words = append(words, f.Key+"="+quote(f.Value))
+	for _, field := range e.Fields {
+		words = append(words, field.Key+"="+quote(field.Value))
 	}
-	for _, r := range e.Refs {
-		words = append(words, r.String())
+	for _, ref := range e.Refs {
+		words = append(words, ref.String())
 	}
 	return strings.Join(words, " ")
 }
@@ -27,47 +27,56 @@ func (e Event) String() string {
 // check refuses an event that would not read back as it was written.
 func (e Event) check() error {
 	names := append([]string{e.Kind}, e.Args...)
-	for _, f := range e.Fields {
-		names = append(names, f.Key)
+	for _, field := range e.Fields {
+		names = append(names, field.Key)
 	}
-	for _, n := range names {
-		if !name(n) {
-			return fmt.Errorf("%s: %q is not a word", e.Kind, n)
+	for _, word := range names {
+		if !name(word) {
+			return fmt.Errorf("%s: %q is not a word", e.Kind, word)
 		}
 	}
-	for _, r := range e.Refs {
-		if n := len(r.Hash); n < blobs.MinPrefix || n > 64 || strings.Trim(r.Hash, "0123456789abcdef") != "" {
-			return fmt.Errorf("%s: ref has hash %q", e.Kind, r.Hash)
+	for _, ref := range e.Refs {
+		length := len(ref.Hash)
+		fits := length >= blobs.MinPrefix && length <= 64
+		if !fits || strings.Trim(ref.Hash, "0123456789abcdef") != "" {
+			return fmt.Errorf("%s: ref has hash %q", e.Kind, ref.Hash)
 		}
 	}
 	return nil
 }
 
-// joined stands before the checksum of a line that was written by the same
-// append as the line before it.
+// joined stands before the checksum of a line if the append of the line before wrote
+// it, too.
 const joined = "+"
 
 // name reports whether s can be a kind, an argument or a key.
 func name(s string) bool {
-	return word(s) && s != joined && utf8.ValidString(s) && !strings.ContainsAny(s, "◰◱◲◳◆")
+	if s == joined || !utf8.ValidString(s) {
+		return false
+	}
+	return word(s) && !strings.ContainsAny(s, "◰◱◲◳◆")
 }
 
-// word reports whether a value may stand bare in a line that is written. What
-// counts as printable changes with Unicode, so a reader asks bare instead.
+// word reports whether a writer may leave a value bare. Unicode changes the set of
+// printable characters from version to version, so a reader asks bare instead.
 func word(s string) bool {
 	return bare(s) && strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// bare reports whether s has the shape of a word: it is not empty and holds
-// nothing that could end it.
-func bare(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || r == '=' || r == '"' || r == '#' || r == '◱' || r == '◲'
-	})
+// bare reports whether s has the shape of a word: it is not empty and has no
+// character that ends a word.
+func bare(s string) bool { return s != "" && !strings.ContainsFunc(s, endsWord) }
+
+func endsWord(char rune) bool {
+	switch char {
+	case '=', '"', '#', '◱', '◲', 0x7f:
+		return true
+	}
+	return char <= ' '
 }
 
-// quote makes a value safe: structure characters are escaped, and all but plain
-// words are quoted as Go quotes a string, so no newline gets through.
+// quote makes a value safe: it escapes structure characters, and quotes all but plain
+// words like a Go string, so that no newline gets through.
 func quote(s string) string {
 	s = blobs.Escape(s)
 	if word(s) {
@@ -78,53 +87,57 @@ func quote(s string) string {
 
 var errForm = errors.New("not an event")
 
-// parse reads what text wrote. It takes refs, fields and arguments in any order.
+// parse reads the text that Event.String wrote. It takes refs, fields and arguments in any order.
 func parse(line string) (Event, error) {
-	var e Event
-	stamp, rest, ok := strings.Cut(line, "] ")
-	if !ok || stamp == "" || stamp[0] != '[' {
-		return e, errForm
+	var event Event
+	head, rest, closed := strings.Cut(line, "] ")
+	stamp, opened := strings.CutPrefix(head, "[")
+	if !closed || !opened {
+		return event, errForm
 	}
-	at, err := time.Parse(blobs.TimeFormat, stamp[1:])
-	if err != nil || at.Format(blobs.TimeFormat) != stamp[1:] {
-		return e, errForm
+	at, err := time.Parse(blobs.TimeFormat, stamp)
+	if err != nil || at.Format(blobs.TimeFormat) != stamp {
+		return event, errForm
 	}
-	e.At = at
-	e.Kind, rest = cutWord(rest)
-	if !bare(e.Kind) {
-		return e, errForm
+	event.At = at
+	event.Kind, rest = cutWord(rest)
+	if !bare(event.Kind) {
+		return event, errForm
 	}
 	for rest != "" {
 		if rest[0] != ' ' {
-			return e, errForm
+			return event, errForm
 		}
-		if rest, err = e.take(rest[1:]); err != nil {
-			return e, err
+		if rest, err = event.take(rest[1:]); err != nil {
+			return event, err
 		}
 	}
-	return e, nil
+	return event, nil
 }
 
 // cutWord splits s before its first space or equals sign.
 func cutWord(s string) (word, rest string) {
-	if i := strings.IndexAny(s, " ="); i >= 0 {
-		return s[:i], s[i:]
+	if at := strings.IndexAny(s, " ="); at >= 0 {
+		return s[:at], s[at:]
 	}
 	return s, ""
 }
 
-// take adds the ref, field or argument that s begins with, and returns the rest.
-func (e *Event) take(s string) (rest string, err error) {
-	if strings.HasPrefix(s, "◱") {
-		body, rest, ok := strings.Cut(s, "◲")
+// take adds the ref, field or argument at the beginning of s, and returns the rest.
+func (e *Event) take(text string) (rest string, err error) {
+	if strings.HasPrefix(text, "◱") {
+		body, rest, ok := strings.Cut(text, "◲")
 		refs := blobs.ParseRefs(body + "◲")
-		if !ok || len(refs) != 1 || strings.Count(body, "◱") != 1 {
+		if !ok || len(refs) != 1 {
+			return "", errForm
+		}
+		if strings.Count(body, "◱") != 1 {
 			return "", errForm
 		}
 		e.Refs = append(e.Refs, refs[0])
 		return rest, nil
 	}
-	key, rest := cutWord(s)
+	key, rest := cutWord(text)
 	if !bare(key) {
 		return "", errForm
 	}
@@ -140,19 +153,19 @@ func (e *Event) take(s string) (rest string, err error) {
 	return rest, nil
 }
 
-// unquote reads what quote wrote at the beginning of s.
-func unquote(s string) (value, rest string, err error) {
-	if !strings.HasPrefix(s, `"`) {
-		value, _, _ = strings.Cut(s, " ")
+// unquote reads the value at the beginning of s, which quote wrote.
+func unquote(text string) (value, rest string, err error) {
+	if !strings.HasPrefix(text, `"`) {
+		value, _, _ = strings.Cut(text, " ")
 		if !bare(value) {
 			return "", "", errForm
 		}
-		return blobs.Unescape(value), s[len(value):], nil
+		return blobs.Unescape(value), text[len(value):], nil
 	}
-	q, _ := strconv.QuotedPrefix(s)
-	value, err = strconv.Unquote(q)
+	quoted, _ := strconv.QuotedPrefix(text)
+	value, err = strconv.Unquote(quoted)
 	if err != nil {
 		return "", "", errForm
 	}
-	return blobs.Unescape(value), s[len(q):], nil
+	return blobs.Unescape(value), text[len(quoted):], nil
 }

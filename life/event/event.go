@@ -6,10 +6,10 @@
 //	switch e := e.(type) {
 //	case event.Left: // e.Room
 //
-// A field tagged arg is an argument of the line; one tagged life is a key=value
-// field. Keys may be missing from a line, and are then zero, and keys that no
-// type has are ignored; so older and newer programs are read. A value that is there
-// must have its form: a malformed number is an error, never 0.
+// A field tagged arg is an argument of the line; a field tagged life is a key=value
+// field. If a line lacks a key, the field is zero; Parse ignores keys that the type
+// lacks. So it reads the lines of older and newer programs. A value must have its
+// form: a malformed number is an error, never 0.
 package event
 
 import (
@@ -22,7 +22,7 @@ import (
 	"lethe/life"
 )
 
-// Event is what happened, a value of one of the types below. The time and the refs are those of its line.
+// Event is a value of one of the types below. Its line has its time and its refs.
 type Event any
 
 // Line returns the line of an event.
@@ -36,29 +36,29 @@ func Line(at time.Time, e Event, refs ...blobs.Ref) life.Event {
 type Boot struct {
 	Name    string `life:"name"`
 	Version string `life:"version"`
-	Parent  string `life:"parent,opt"` // the name of the identity that it is a child of
-	Task    string `life:"task,opt"`   // the room of its work
-	Fork    Moment `life:"fork,opt"`   // of another life, whose mind it begins with
+	Parent  string `life:"parent,opt"` // the name of its parent, if it is a child
+	Task    string `life:"task,opt"`   // the room of its work, if it is a child
+	Fork    Moment `life:"fork,opt"`   // the moment of another life whose mind it begins with, if it is a fork
 }
 
-// Joined says that a link to a room has appeared: entry N, a note.
+// Joined records that a link to a room has appeared: entry N, a note.
 type Joined struct {
 	N     int    `arg:"eN"`
 	Room  string `life:"room,must"`
-	First *First // nil when the room was heard before
+	First *First // nil if the identity heard the room before
 }
 
-// First is where a first subscription begins to hear a room.
+// First is the place at which a first subscription begins to hear a room.
 type First struct {
 	Inode  uint64 `life:"inode"`
 	At     int64  `life:"at,must"` // offset, in bytes
 	Before string `life:"before"`
 	Last   Hashes `life:"last"`
-	Total  int    `life:"total"`   // lines
+	Total  int    `life:"total"`   // lines in the room
 	End    int64  `life:"end,opt"` // commands before this offset are history
 }
 
-// Left says that the link to a room has gone.
+// Left records that the link to a room has gone.
 type Left struct {
 	Room string `life:"room,must"`
 }
@@ -71,39 +71,38 @@ type Passage struct {
 	Before string `life:"before"`
 }
 
-// Inbound says that lines of a room became entry N.
+// Inbound records that lines of a room became entry N.
 type Inbound struct {
 	N int `arg:"eN"`
 	Passage
 	Lines  int      `life:"lines"`
-	Own    []Span   `life:"own"`       // of the ref's text, not heard
-	Moved  bool     `life:"moved=yes"` // earlier offsets mean nothing any more
-	Asleep bool     `life:"wake=no"`   // it owes no answer
-	Show   int      `life:"show,opt"`
-	Places bool     `life:"mark=places"` // what is left out of the ref's text is named by its place
-	Images []string `life:"image"`       // that the lines name: ADDRESS:WIDTHxHEIGHT of each, in pixels
-	// The one line answers a question of this id. Choice is one of its options.
+	Own    []Span   `life:"own"`         // parts of the ref's text that the identity does not hear
+	Moved  bool     `life:"moved=yes"`   // another file has replaced the room: earlier offsets mean nothing
+	Asleep bool     `life:"wake=no"`     // it owes no answer
+	Show   int      `life:"show,opt"`    // runes of the ref's text that are shown; 0: all
+	Places bool     `life:"mark=places"` // the mark of a cut names the place that is left out
+	Images []string `life:"image"`       // the pictures in the lines: ADDRESS:WIDTHxHEIGHT of each, in pixels
+	// Answers is the id of the question that the one line answers. Choice is one of its options.
 	Answers string `life:"answers,opt"`
 	Choice  string `life:"choice,opt"`
 }
 
-// Asked says that people are asked something in the first room of Posts. Its ref is the question.
+// Asked records a question to people, in the first room of Posts. Its ref is the question.
 type Asked struct {
 	ID   string `arg:"kN"`
-	Call string `life:"call,must"` // a WAIT, or the call that is to be approved
+	Call string `life:"call,must"` // a WAIT, or the call to approve
 	Posting
 }
 
-// Run says that a call that people have approved is about to run; ID is that of the question.
-// A Note with the ID ends it.
+// Run records that an approved call is about to run; ID is the question's id. A Note with the ID ends it.
 type Run struct {
 	ID     string `arg:"ID"`
 	Tool   string `arg:"TOOL"`
 	Child  string `life:"child,opt"` // the name of the identity that a SPAWN makes
-	Notice        // of a SAY, or a SPAWN's brief
+	Notice        // the line of a SAY, or the brief of a SPAWN
 }
 
-// Grant says that a user mentioned a blob of another life.
+// Grant records that a user mentioned a blob of another life.
 type Grant struct {
 	Hash string `life:"hash"`
 	By   string `life:"by"`
@@ -117,29 +116,29 @@ type Command struct {
 	By    string `life:"by"`
 	Line  string `life:"line,opt"`
 	Last  string `life:"last,opt"`  // the hash of a line too long to be recorded
-	Early bool   `life:"early=yes"` // lines before it are not heard yet
+	Early bool   `life:"early=yes"` // the identity has not heard the lines before it
 	Moved bool   `life:"moved=yes"`
 	Model string `life:"model,opt"`
-	// Raise is how many dollars a person adds to a limit of the budget: Of which, on Day.
+	// Raise is the number of dollars that a person adds to the limit Of of the budget, on Day.
 	Raise  float64 `life:"raise,opt"`
 	Of     string  `life:"of,opt"`
 	Day    string  `life:"day,opt"`
-	Relay  []Place `life:"relay"`      // rooms of children that it is said in, too
-	Forget Entries `life:"forget,opt"` // what of this is in whole turns is to fade
+	Relay  []Place `life:"relay"`      // rooms of children that get the line, too
+	Forget Entries `life:"forget,opt"` // whole turns in this range are to fade
 	Notice
 }
 
-// Tokens is what calls of a model have used.
+// Tokens is the usage of calls of a model.
 type Tokens struct {
 	In     int64   `life:"in"`
 	Cached int64   `life:"cached"`
 	Out    int64   `life:"out"`
 	USD    float64 `life:"usd"`
-	Day    string  `life:"day,opt"`  // the local day that USD counts for; none where USD is 0
-	Hold   int     `life:"hold,opt"` // the money put aside that this settles; see package budget
+	Day    string  `life:"day,opt"`  // the local day that USD counts for; "" if USD is 0
+	Hold   int     `life:"hold,opt"` // the hold of money that this settles; see package budget
 }
 
-// Add adds what something else has cost, which counts for the same day.
+// Add adds further usage of the same day.
 func (t *Tokens) Add(u Tokens) {
 	t.In, t.Cached, t.Out, t.USD = t.In+u.In, t.Cached+u.Cached, t.Out+u.Out, t.USD+u.USD
 	t.Day = cmp.Or(t.Day, u.Day)
@@ -151,14 +150,14 @@ type Reply struct {
 	Turn  int    `life:"turn"`
 	Model string `life:"model"`
 	Tokens
-	Weight int64  `life:"weight"` // of the request, in characters
-	Finish string `life:"finish"`
+	Weight int64  `life:"weight"` // the request's weighted characters
+	Finish string `life:"finish"` // the provider's reason to end
 	Posting
-	Refused bool   `life:"refused=yes"` // it is said nowhere, and the turn goes on
-	Caveat  string `life:"caveat,opt"`  // what the posted line says behind the text
+	Refused bool   `life:"refused=yes"` // it is posted nowhere, and the turn goes on
+	Caveat  string `life:"caveat,opt"`  // a text that the posted line adds
 }
 
-// Call says that a tool is about to run.
+// Call records that a tool is about to run.
 type Call struct {
 	ID    string `arg:"eN.k"`
 	Tool  string `arg:"TOOL"`
@@ -166,29 +165,29 @@ type Call struct {
 	Posting
 }
 
-// Result is what became of a call.
+// Result records the result of a call.
 type Result struct {
 	ID     string   `arg:"eN.k"`
 	Tool   string   `arg:"TOOL"`
 	Status string   `life:"status,must"`
 	Show   int      `life:"show,opt"`
 	Places bool     `life:"mark=places"`
-	File   File     `life:"file,opt"`   // that the tool has written
+	File   File     `life:"file,opt"`   // the file that the tool has written
 	Opened string   `life:"opened,opt"` // the address of a blob that was shown
-	Images []string `life:"image"`      // of it, as of an Inbound
-	Job    int      `life:"job,opt"`    // that the call goes on as
-	// Withdrawn is the id of a question that is open no more.
+	Images []string `life:"image"`      // pictures in the result; see Inbound
+	Job    int      `life:"job,opt"`    // the job as which the call goes on; 0: it has ended
+	// Withdrawn is the id of a question that the call has taken back.
 	Withdrawn string `life:"withdrawn,opt"`
 }
 
-// Posted says that an owed line stands in its room.
+// Posted records that an owed line stands in its room.
 type Posted struct {
 	ID string `arg:"ID"`
 	Passage
-	Torn []Span `life:"torn"` // left there by attempts that were cut off
+	Torn []Span `life:"torn"` // the rests of attempts that were cut off
 }
 
-// Note is the harness's own word to the agent, entry N.
+// Note is a message of the harness to the agent, entry N.
 type Note struct {
 	N      int    `arg:"eN"`
 	Why    string `life:"why"`
@@ -196,9 +195,9 @@ type Note struct {
 	Show   int    `life:"show,opt"`
 	Places bool   `life:"mark=places"`
 	Run    string `life:"run,opt"`    // the ID of the Run that has ended
-	Status string `life:"status,opt"` // of that Run, as of a Result
-	Job    int    `life:"job,opt"`    // that the Run goes on as
-	Back   string `life:"back,opt"`   // the newest entry of the context that is gone back to: e39
+	Status string `life:"status,opt"` // the end of that Run; see Result
+	Job    int    `life:"job,opt"`    // the job as which the Run goes on; 0: it has ended
+	Back   string `life:"back,opt"`   // after a return to an earlier context, its newest entry: e39
 }
 
 // Hint names blobs that the agent has forgotten, in entry N.
@@ -208,60 +207,60 @@ type Hint struct {
 	Refs []string `life:"ref"` // whole addresses
 }
 
-// Error is something that failed and that the identity goes on after.
+// Error records a failure after which the identity goes on.
 type Error struct {
 	ID      string `arg:"kN"`
 	What    string `life:"what"`
 	Failure string `life:"kind,opt"`
-	Window  int    `life:"window,opt"` // tokens that a request may have from now on
+	Window  int    `life:"window,opt"` // the most tokens of later requests
 	Text    string `life:"text"`
 	Notice
 }
 
-// Paused says that the model is asked no more until a person acts.
+// Paused records that the identity calls no model until a person acts.
 type Paused struct {
 	ID    string `arg:"kN"`
 	Why   string `life:"why"`
-	Ended bool   `life:"turn=ended"` // only the turn is given up
-	// Until is when the identity goes on by itself, where a budget is in the way; what does not
-	// raise it ends the pause no earlier.
+	Ended bool   `life:"turn=ended"` // there is no pause: the identity only gives up the turn
+	// Until is the time at which the identity goes on by itself after a pause for a budget. A person ends such a pause
+	// earlier only by a command that acts on it.
 	Until time.Time `life:"until,opt"`
 	Notice
 }
 
-// Model says which model answers from the next request on; a Command may say so, too.
+// Model records the model for the next requests. A Command may choose one, too.
 type Model struct {
 	ID   string `arg:"kN"`
-	Use  string `life:"use,opt"` // none: another was tried in vain
-	For  string `life:"for,opt"` // the wanted one that does not answer, until it does
+	Use  string `life:"use,opt"` // "": another model was tried in vain
+	For  string `life:"for,opt"` // the wanted model, which does not answer at present
 	Text string `life:"text"`
 	Notice
 }
 
-// Fired says that something woke the identity: a trigger, a job that has ended. Its
-// line is signed by what wrote it, stands in one room, and opens a turn of its own
-// when it is heard there. TS is the time that it was due.
+// Fired records a trigger or the end of a job that woke the identity. Its line
+// stands in one room, with its source as the signer, and opens a turn of its own
+// when it is heard there. TS is the time at which it was due.
 type Fired struct {
 	ID      string `arg:"kN"`
-	By      string `life:"by,must"`     // who signs the line: cron-brief, job-3
-	Trigger string `life:"trigger,opt"` // whose letter it is, where the signer is the owner of a file
-	Missed  int    `life:"missed,opt"`  // times before this one that were missed while nothing ran
-	Silent  int    `life:"silent,opt"`  // checks before this one that found nothing
-	Manual  string `life:"manual,opt"`  // the request of a person for it; no schedule moves
-	Seen    string `life:"seen,opt"`    // what its source had looked at, in the source's own words
-	Again   string `life:"again,opt"`   // the hash of a line that has gone from its room unheard: it is posted again
+	By      string `life:"by,must"`     // the signer of the line: cron-brief, job-3
+	Trigger string `life:"trigger,opt"` // the trigger of the letter, if the signer is the owner of a file
+	Missed  int    `life:"missed,opt"`  // earlier times that were missed while the identity did not run
+	Silent  int    `life:"silent,opt"`  // earlier checks that found nothing
+	Manual  string `life:"manual,opt"`  // a person's request for it; it moves no schedule
+	Seen    string `life:"seen,opt"`    // the state that its source has looked at, in the source's own form
+	Again   string `life:"again,opt"`   // the hash of a line that vanished unheard from its room, and is posted again
 	Notice
 }
 
-// Fade says that entries were replaced by something shorter. It takes effect
-// through the Epoch that follows in the same append.
+// Fade records that entries were replaced by a shorter text. It takes effect
+// through the Epoch behind it in the same append.
 type Fade struct {
 	Entries   Entries `arg:"eA..eB"`
 	To        string  `life:"to"`
 	Relevance int     `life:"rel"`
 }
 
-// Spent is what calls of a model have cost that no Reply tells of.
+// Spent records the cost of calls of a model that led to no Reply.
 type Spent struct {
 	On    string `life:"on"`
 	Calls int    `life:"calls"`
@@ -269,46 +268,46 @@ type Spent struct {
 	Estimated bool `life:"estimated=yes"`
 }
 
-// Epoch is the line that a resume starts from. Its ref is the snapshot.
+// Epoch is the line at which a resume starts. Its ref is the snapshot.
 type Epoch struct {
 	K   int    `arg:"K"`
 	Why string `life:"why"`
 }
 
-// Resumed says that a process has taken the identity up again.
+// Resumed records that a process runs the identity again.
 type Resumed struct {
 	Version string `life:"version"`
 	Why     string `life:"why,opt"`
 }
 
-// Stopped says that the process ended in good order.
+// Stopped records that the process ended in good order.
 type Stopped struct {
 	Why string `life:"why"`
 }
 
-// Sealed states what the tree over the lines before it is, signed: see docs/proof.md.
+// Sealed states the tree over the lines before it, and signs it: see docs/proof.md.
 // Binary values are base64 without padding.
 type Sealed struct {
 	Size int64  `life:"size,must"` // lines
 	Root string `life:"root,must"`
 	Last string `life:"last,opt"` // the address of the newest blob
-	Key  string `life:"key,must"` // the public one
+	Key  string `life:"key,must"` // the home's public key
 	Sig  string `life:"sig,must"`
 }
 
-// Moved says that the life goes on in another home.
+// Moved records that the life goes on in another home.
 type Moved struct {
-	Custody int `life:"custody,must"` // how often it was handed over
+	Custody int `life:"custody,must"` // times that it was handed over, this one included
 }
 
-// Received says that a home has taken over a life that was handed over, or that its owner
-// says is nowhere else. Key is the public key of the home that it is in now.
+// Received records that a home has taken over a life: it was handed over, or its owner says that
+// it is nowhere else. Key is the public key of this home.
 type Received struct {
 	Custody int    `life:"custody,must"`
 	Key     string `life:"key,must"`
 }
 
-// Erased says that bytes of the life are gone: erased at its owner's wish, or lost.
+// Erased records that bytes of the life are gone: erased at its owner's wish, or lost.
 type Erased struct {
 	Why   string       `life:"why"`
 	Blobs []Buried     `life:"blob"`
@@ -320,33 +319,33 @@ type Labelled struct {
 	Label string `life:"label,must"`
 }
 
-// Notice is a line that the harness says, and where; without Say it says nothing.
+// Notice is a line of the harness, and its rooms. Without Say it has no line.
 type Notice struct {
 	Say string `life:"say,opt"`
 	Posting
 }
 
-// Posting fixes the line of a text that is to be posted: its time, to the
-// second, and its rooms.
+// Posting fixes the time, to the second, and the rooms of a line that is to be
+// posted.
 type Posting struct {
 	TS    time.Time `life:"ts,opt"`
 	Posts []Place   `life:"post"`
 }
 
-// kinds are all events by their first word. Parse refuses what is not here: a life
-// with a new kind cannot be opened by an older program.
+// kinds maps the first words of lines to the types of events. Parse refuses other
+// words, so an older program cannot open a life with a new kind.
 var kinds = map[string]reflect.Type{}
 
 func init() {
 	for _, e := range []Event{
-		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{}, Note{},
-		Hint{}, Error{}, Paused{}, Model{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{}, Sealed{}, Moved{}, Received{},
-		Erased{}, Labelled{},
+		Boot{}, Joined{}, Left{}, Inbound{}, Asked{}, Run{}, Grant{}, Command{}, Reply{}, Call{}, Result{}, Posted{},
+		Note{}, Hint{}, Error{}, Paused{}, Model{}, Fired{}, Fade{}, Spent{}, Epoch{}, Resumed{}, Stopped{},
+		Sealed{}, Moved{}, Received{}, Erased{}, Labelled{},
 	} {
 		t := reflect.TypeOf(e)
 		kinds[kind(t)] = t
 	}
 }
 
-// kind is the first word of an event's line: the name of its type.
+// kind returns the first word of an event's line: the name of its type.
 func kind(t reflect.Type) string { return strings.ToLower(t.Name()) }

@@ -21,15 +21,15 @@ func Parse(line life.Event) (Event, error) {
 	if !ok {
 		return nil, ErrUnknown
 	}
-	v := reflect.New(kind).Elem()
-	if err := (&reader{line: line}).fields(v); err != nil {
+	value := reflect.New(kind).Elem()
+	if err := (&reader{line: line}).fields(value); err != nil {
 		return nil, err
 	}
-	return v.Interface().(Event), nil
+	return value.Interface().(Event), nil
 }
 
-// As reads the event of a line that is of type E. It is false for a line of
-// another kind, and for one that Parse refuses.
+// As reads the event of a line as type E. It returns false for a line of another
+// kind, and for a line that Parse refuses.
 func As[E Event](line life.Event) (e E, ok bool) {
 	if line.Kind == kind(reflect.TypeFor[E]()) {
 		parsed, _ := Parse(line)
@@ -38,45 +38,54 @@ func As[E Event](line life.Event) (e E, ok bool) {
 	return e, ok
 }
 
-// tag is what the tag of a field says.
+// tag is the parsed tag of a field.
 type tag struct {
 	arg   string // the form of an argument
 	key   string
-	value string // what a bool has when it is true
-	must  bool   // a line without the key is refused
-	opt   bool   // not written when it is zero
+	value string // the value that stands for a true bool
+	must  bool   // Parse refuses a line without the key
+	opt   bool   // a zero value is not written
 }
 
-func tagOf(f reflect.StructField) tag {
-	key, option, _ := strings.Cut(f.Tag.Get("life"), ",")
+// omitted reports whether a line leaves out the field if its value is zero.
+func (t tag) omitted(field reflect.Value) bool {
+	isFlag := t.value != ""
+	if t.opt || isFlag {
+		return true
+	}
+	return field.Kind() == reflect.Pointer
+}
+
+func tagOf(field reflect.StructField) tag {
+	key, option, _ := strings.Cut(field.Tag.Get("life"), ",")
 	key, value, _ := strings.Cut(key, "=")
-	return tag{f.Tag.Get("arg"), key, value, option == "must", option == "opt"}
+	return tag{field.Tag.Get("arg"), key, value, option == "must", option == "opt"}
 }
 
 // write adds the arguments and fields of e to its line.
 func write(line *life.Event, e any) {
-	v := reflect.ValueOf(e)
-	for i := range v.NumField() {
-		f, t := v.Field(i), tagOf(v.Type().Field(i))
-		add := func(value string) { line.Fields = append(line.Fields, life.Field{Key: t.key, Value: value}) }
+	value := reflect.ValueOf(e)
+	for at := range value.NumField() {
+		field, form := value.Field(at), tagOf(value.Type().Field(at))
+		add := func(value string) { line.Fields = append(line.Fields, life.Field{Key: form.key, Value: value}) }
 		switch {
-		case t.arg == "eN":
-			line.Args = append(line.Args, fmt.Sprintf("e%d", f.Int()))
-		case t.arg != "":
-			line.Args = append(line.Args, text(f))
-		case f.IsZero() && (f.Kind() == reflect.Pointer || t.value != "" || t.opt):
-		case f.Kind() == reflect.Pointer:
-			write(line, f.Elem().Interface())
-		case t.key == "":
-			write(line, f.Interface())
-		case t.value != "":
-			add(t.value)
-		case isList(f):
-			for j := range f.Len() {
-				add(text(f.Index(j)))
+		case form.arg == "eN":
+			line.Args = append(line.Args, fmt.Sprintf("e%d", field.Int()))
+		case form.arg != "":
+			line.Args = append(line.Args, text(field))
+		case field.IsZero() && form.omitted(field):
+		case field.Kind() == reflect.Pointer:
+			write(line, field.Elem().Interface())
+		case form.key == "":
+			write(line, field.Interface())
+		case form.value != "":
+			add(form.value)
+		case isList(field):
+			for item := range field.Len() {
+				add(text(field.Index(item)))
 			}
 		default:
-			add(text(f))
+			add(text(field))
 		}
 	}
 }
@@ -87,31 +96,31 @@ func isList(f reflect.Value) bool {
 }
 
 // text renders a value.
-func text(v reflect.Value) string {
-	switch x := v.Interface().(type) {
+func text(value reflect.Value) string {
+	switch typed := value.Interface().(type) {
 	case time.Time:
-		return x.UTC().Format(time.RFC3339)
+		return typed.UTC().Format(time.RFC3339)
 	case fmt.Stringer:
-		return x.String()
+		return typed.String()
 	case float64:
-		return strconv.FormatFloat(x, 'f', 6, 64)
+		return strconv.FormatFloat(typed, 'f', 6, 64)
 	default:
-		return fmt.Sprint(x) // string, int, int64, uint64
+		return fmt.Sprint(typed) // string, int, int64, uint64
 	}
 }
 
 // reader reads the fields of a struct from a line.
 type reader struct {
 	line life.Event
-	args int // that were read
+	args int // arguments that were read
 }
 
-func (r *reader) fields(v reflect.Value) error {
-	for i := range v.NumField() {
-		f, t := v.Field(i), tagOf(v.Type().Field(i))
-		if err := r.field(f, t); err != nil {
-			if t.key != "" {
-				return fmt.Errorf("%s: %w", t.key, err)
+func (r *reader) fields(value reflect.Value) error {
+	for at := range value.NumField() {
+		field, form := value.Field(at), tagOf(value.Type().Field(at))
+		if err := r.field(field, form); err != nil {
+			if form.key != "" {
+				return fmt.Errorf("%s: %w", form.key, err)
 			}
 			return err
 		}
@@ -119,81 +128,89 @@ func (r *reader) fields(v reflect.Value) error {
 	return nil
 }
 
-func (r *reader) field(f reflect.Value, t tag) error {
-	values := r.line.All(t.key)
+func (r *reader) field(field reflect.Value, form tag) error {
+	values := r.line.All(form.key)
 	switch {
-	case t.arg != "":
+	case form.arg != "":
 		arg := r.line.Arg(r.args)
 		r.args++
-		if t.arg == "eN" {
-			digits, ok := strings.CutPrefix(arg, "e")
-			if !ok || parse(f, digits) != nil || fmt.Sprint(f.Int()) != digits || f.Int() < 1 {
-				return fmt.Errorf("%q is not the number of an entry", arg)
-			}
-			return nil
+		if form.arg == "eN" {
+			return entryNumber(field, arg)
 		}
-		return parse(f, arg)
-	case f.Kind() == reflect.Pointer:
-		return r.group(f)
-	case t.key == "":
-		return r.fields(f)
-	case len(values) == 0 && t.must:
+		return parse(field, arg)
+	case field.Kind() == reflect.Pointer:
+		return r.group(field)
+	case form.key == "":
+		return r.fields(field)
+	case len(values) == 0 && form.must:
 		return errors.New("missing")
 	case len(values) == 0:
 		return nil
-	case t.value != "":
-		f.SetBool(values[0] == t.value)
+	case form.value != "":
+		field.SetBool(values[0] == form.value)
 		return nil
-	case isList(f):
-		f.Set(reflect.MakeSlice(f.Type(), len(values), len(values)))
-		for j, value := range values {
-			if err := parse(f.Index(j), value); err != nil {
+	case isList(field):
+		field.Set(reflect.MakeSlice(field.Type(), len(values), len(values)))
+		for item, value := range values {
+			if err := parse(field.Index(item), value); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return parse(f, values[0])
+	return parse(field, values[0])
 }
 
-// group reads a part of an event that is there when all its keys are that must be.
-func (r *reader) group(f reflect.Value) error {
-	part := reflect.New(f.Type().Elem())
-	for i := range part.Elem().NumField() {
-		if t := tagOf(part.Elem().Type().Field(i)); t.must && r.line.Get(t.key) == "" {
+// entryNumber reads e1, e2, …
+func entryNumber(field reflect.Value, arg string) error {
+	digits, ok := strings.CutPrefix(arg, "e")
+	if ok && parse(field, digits) == nil {
+		canonical := fmt.Sprint(field.Int()) == digits
+		if canonical && field.Int() >= 1 {
 			return nil
 		}
 	}
-	f.Set(part)
+	return fmt.Errorf("%q is not the number of an entry", arg)
+}
+
+// group reads a part of an event. It leaves the part nil if the line lacks a key that the part must have.
+func (r *reader) group(field reflect.Value) error {
+	part := reflect.New(field.Type().Elem())
+	for at := range part.Elem().NumField() {
+		if form := tagOf(part.Elem().Type().Field(at)); form.must && r.line.Get(form.key) == "" {
+			return nil
+		}
+	}
+	field.Set(part)
 	return r.fields(part.Elem())
 }
 
-// parse reads what text wrote.
-func parse(f reflect.Value, s string) error {
+// parse reads a value from the text that the function text wrote.
+func parse(field reflect.Value, text string) error {
 	var err error
-	switch x := f.Addr().Interface().(type) {
+	switch typed := field.Addr().Interface().(type) {
 	case *time.Time:
-		*x, err = time.Parse(time.RFC3339, s)
+		*typed, err = time.Parse(time.RFC3339, text)
 	case interface{ parse(string) error }:
-		err = x.parse(s)
+		err = typed.parse(text)
 	case *string:
-		*x = s
+		*typed = text
 	case *uint64:
-		*x, err = strconv.ParseUint(s, 10, 64)
+		*typed, err = strconv.ParseUint(text, 10, 64)
 	case *int64:
-		*x, err = strconv.ParseInt(s, 10, 64)
+		*typed, err = strconv.ParseInt(text, 10, 64)
 	case *int:
-		*x, err = strconv.Atoi(s)
+		*typed, err = strconv.Atoi(text)
 	case *float64:
-		*x, err = strconv.ParseFloat(s, 64)
-		if math.IsNaN(*x) || math.IsInf(*x, 0) {
+		*typed, err = strconv.ParseFloat(text, 64)
+		if math.IsNaN(*typed) || math.IsInf(*typed, 0) {
 			err = strconv.ErrSyntax
 		}
 	default:
-		err = fmt.Errorf("no form for %T", x)
+		err = fmt.Errorf("no form for %T", typed)
 	}
 	if _, ok := errors.AsType[*strconv.NumError](err); ok || err == strconv.ErrSyntax {
-		return fmt.Errorf("%q is not a number", s)
+		return fmt.Errorf("%q is not a number", text)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"lethe/chat"
 )
 
-// form returns an error unless a value that was read is sound, and written as the text that it was read from.
+// form returns an error unless a value that was read from text is sound, and String gives the same text.
 func form(v fmt.Stringer, text string, sound bool, what string) error {
 	if !sound || v.String() != text {
 		return fmt.Errorf("%q is not %s", text, what)
@@ -28,7 +28,7 @@ func (s *Span) parse(text string) error {
 	return form(s, text, s.From >= 0 && s.To >= s.From, "a range of bytes")
 }
 
-// Place is where a room ended when a post to it was decided, written
+// Place is the end of a room at the moment when a post to it was decided, written
 // room@inode:size.
 type Place struct {
 	Room string
@@ -46,22 +46,22 @@ func (p *Place) parse(text string) (err error) {
 	return err
 }
 
-// Passed is the passage of a room from a byte to its cursor.
+// Passed returns the passage of a room from a byte to a cursor.
 func Passed(room string, from int64, to chat.Cursor) Passage {
 	return Passage{Room: room, Inode: to.Inode, At: Span{from, to.Offset}, Before: to.Before}
 }
 
-// Cursor is the cursor behind a passage; last are the lines before it.
+// Cursor returns the cursor behind a passage; last are the hashes of the lines before it.
 func (p Passage) Cursor(last []string) chat.Cursor {
 	return chat.Cursor{Inode: p.Inode, Offset: p.At.To, Before: p.Before, Last: last}
 }
 
-// FirstAt is where a first subscription begins, in a room of so many lines.
+// FirstAt returns the First of a subscription that begins at c, in a room of so many lines.
 func FirstAt(c chat.Cursor, lines int) *First {
 	return &First{Inode: c.Inode, At: c.Offset, Before: c.Before, Last: c.Last, Total: lines}
 }
 
-// Cursor is the cursor that a first subscription begins with.
+// Cursor returns the first cursor of the subscription.
 func (f First) Cursor() chat.Cursor {
 	return chat.Cursor{Inode: f.Inode, Offset: f.At, Before: f.Before, Last: f.Last}
 }
@@ -111,7 +111,8 @@ func (m Moment) String() string { return fmt.Sprintf("%s:%d:%s", m.Self, m.Line,
 
 func (m *Moment) parse(text string) error {
 	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%s %d %s", &m.Self, &m.Line, &m.Leaf)
-	return form(m, text, m.Line >= 1 && isHash(m.Self) && isHash(m.Leaf), "a moment of a life")
+	hashes := isHash(m.Self) && isHash(m.Leaf)
+	return form(m, text, hashes && m.Line >= 1, "a moment of a life")
 }
 
 // Buried is a blob whose bytes are gone, written ADDRESS:TOMBSTONE: the second is the
@@ -125,8 +126,8 @@ func (b *Buried) parse(text string) error {
 	return form(b, text, isHash(b.Address) && isHash(b.Tombstone), "a blob and its tombstone")
 }
 
-// ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF:NOW: where it begins,
-// the hash of its leaf in the life's tree as it was, and that of what is left.
+// ErasedLine is a line of LIFE of which bytes are gone, written OFFSET:LEAF:NOW: its beginning, and
+// the hashes of its leaf in the life's tree before and after.
 type ErasedLine struct {
 	Offset    int64
 	Leaf, Now string
@@ -136,7 +137,8 @@ func (l ErasedLine) String() string { return fmt.Sprintf("%d:%s:%s", l.Offset, l
 
 func (l *ErasedLine) parse(text string) error {
 	_, _ = fmt.Sscanf(strings.ReplaceAll(text, ":", " "), "%d %s %s", &l.Offset, &l.Leaf, &l.Now)
-	return form(l, text, l.Offset >= 0 && isHash(l.Leaf) && isHash(l.Now), "a line and its hashes")
+	hashes := isHash(l.Leaf) && isHash(l.Now)
+	return form(l, text, hashes && l.Offset >= 0, "a line and its hashes")
 }
 
 // isHash reports whether s is 64 hex digits in lower case.
