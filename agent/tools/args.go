@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Decode fills the struct that dst points to from the arguments of a call. Its
@@ -104,11 +105,11 @@ func object(args json.RawMessage) (map[string]json.RawMessage, error) {
 	return lower, nil
 }
 
-// Folded returns the arguments of a call as its tool reads them: names in lower case, without nulls. What is no JSON
-// object, or has none, is returned as it is.
+// Folded returns the arguments of a call as its tool reads them: names in lower case, without nulls. It returns args as
+// they are if they are not a JSON object with arguments.
 func Folded(args json.RawMessage) json.RawMessage {
 	if given, _ := object(args); len(given) > 0 {
-		args, _ = json.Marshal(given) // of what was read as JSON
+		args, _ = json.Marshal(given) // it was read as JSON
 	}
 	return args
 }
@@ -130,7 +131,9 @@ func (n *integer) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 { // beyond it a float does not say which
+	isExact := math.Abs(f) <= 1<<53 // a larger float stands for several integers
+	isInteger := f == math.Trunc(f) && isExact
+	if err != nil || !isInteger {
 		return errors.New("not an integer")
 	}
 	*n = integer(f)
@@ -172,8 +175,8 @@ func nearest(name string, candidates []string) int {
 	return slices.Index(like, slices.Max(like))
 }
 
-// Alike counts the bytes at their beginnings and ends in which two words agree, less those that one has more: it is
-// high for a word and itself with a slip in it.
+// Alike counts the bytes in which two words agree at the beginning and at the end, less half the rest of the longer
+// one. It is high for a word and the same word with a slip in it.
 func Alike(a, b string) (n int) {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -192,7 +195,10 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for most := 3; most > 0 && n > 0 && s[n]&0xC0 == 0x80; most-- {
+	for most := 3; most > 0 && n > 0; most-- {
+		if utf8.RuneStart(s[n]) {
+			break
+		}
 		n--
 	}
 	return s[:n]

@@ -17,12 +17,12 @@ type Rule struct {
 	glob *regexp.Regexp // over the main argument; nil: any
 }
 
-// mainArgs are the arguments that rules are about; a call's is the first of them that it has.
+// mainArgs are the arguments that rules are about. The main argument of a call is the first in this order.
 var mainArgs = []string{"command", "room", "path", "hash", "query", "brief", "name", "url"}
 
-// ParseRule reads a rule: a tool and, if it is not about all calls, a pattern of its command, room or
-// path, in which * stands for anything and ? for one character. Between two of its words anything may stand: git push
-// is also git -C . push.
+// ParseRule reads a rule: a tool and, unless it is about all calls, a pattern of its command, room or
+// path. In a pattern * stands for anything and ? for one character. Anything may stand between two words: git push is
+// also git -C . push.
 func ParseRule(text string) (Rule, error) {
 	tool, glob, _ := strings.Cut(strings.TrimSpace(text), " ")
 	if !slices.Contains(All(), tool) || tool == "WAIT" {
@@ -99,9 +99,9 @@ var (
 	quotes = strings.NewReplacer(`"`, "", `'`, "", "\\\n", "", `\`, "")
 )
 
-// simpleCommands finds the simple commands of a shell line, without quotes, in all the ways in which
-// they may be meant: with and without what stands before the program, and its directory. It is no
-// shell: whoever wants to gets around it.
+// simpleCommands finds the simple commands of a shell line, without quotes, in each way that they may be
+// meant: with and without words before the program, and with and without its directory. It is no shell:
+// whoever wants to gets around it.
 func simpleCommands(line string) (out []string) {
 	for _, part := range between().Split(quotes.Replace(line), -1) {
 		for redirects().MatchString(part) {
@@ -111,8 +111,10 @@ func simpleCommands(line string) (out []string) {
 		for i := range words {
 			bare := append([]string{path.Base(words[i])}, words[i+1:]...)
 			out = append(out, strings.Join(words[i:], " "), strings.Join(bare, " "))
-			if !before().MatchString(path.Base(words[i])) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
-				break // sudo -u bob rm: what follows an option may be its value
+			mayPrecede := before().MatchString(path.Base(words[i]))
+			mayBeValue := i > 0 && strings.HasPrefix(words[i-1], "-") // of an option: sudo -u bob rm
+			if !mayPrecede && !mayBeValue {
+				break
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"lethe/internal/picture"
 )
 
-// What one SAY may attach: no more than an album of Telegram holds, and a bot may send at once.
+// Bounds of the files of one SAY: those of an album of Telegram, and of an upload of a bot.
 const (
 	maxFiles    = 10
 	maxAttached = 50 << 20 // bytes, together
@@ -23,7 +23,9 @@ func (s *Set) Attach(paths, from string) (files []blobs.Text, err error) {
 	left := maxAttached
 	for path := range strings.Lines(paths) {
 		name, data, err := s.content(path)
-		if left -= len(data); err == nil && (left < 0 || len(files) == maxFiles) {
+		left -= len(data)
+		tooMuch := left < 0 || len(files) == maxFiles
+		if err == nil && tooMuch {
 			err = fmt.Errorf("attach %s: a message has at most 10 files, of 50 MB together", quote(path))
 		}
 		if err != nil {
@@ -47,10 +49,10 @@ func (s *Set) content(path string) (name string, data []byte, err error) {
 	return filepath.Base(p.name), data, err
 }
 
-// notInName is what the name of a file may not have: people write it into shells.
+// notInName matches characters that a file's name may not have: people write it into shells.
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[.-]+|[^\pL\pN._-]+`) })
 
-// maxType is how long a media type may be, in bytes; a longer one, of an office file, is told by the file's name.
+// maxType bounds a media type, in bytes. The types of office files are longer; their names tell them.
 const maxType = 24
 
 // about describes a file in a gist, which is not cut: of a long name the end stays.

@@ -98,7 +98,7 @@ var (
 	errNoJob   = errors.New("it could not go on as a job")
 )
 
-// stopped says by whom a job was stopped.
+// stopped is the cause of a job's end: "by ada", "with the daemon".
 type stopped string
 
 func (by stopped) Error() string { return "stopped " + string(by) }
@@ -136,7 +136,7 @@ func exitLine(end sandbox.Outcome, err, why error, timeout, took time.Duration) 
 }
 
 // duration is left out below a second, so that repeating a quick command gives
-// the same bytes: repetition is how a loop is noticed.
+// the same bytes: by them a loop is noticed.
 func duration(d time.Duration) string {
 	if d < time.Second {
 		return ""

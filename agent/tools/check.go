@@ -77,10 +77,9 @@ func (s *Set) fed(
 	return s.aside(ctx, name, "exec <\"$TMPDIR/"+name+"\"\n"+line, checkDir, timeout, bound)
 }
 
-// RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside
-// the calls. It returns what the command printed, with how it ended unless that was exit 0; or,
-// when it printed nothing, why it did not come to an end. name is that of the file that keeps a
-// long output.
+// RunTrigger runs the command of a trigger as BASH would, for at most a minute, beside the calls. It
+// returns the output, with a last line unless the exit code was 0; or, without output, the reason why
+// the command did not come to an end. name names the file that keeps a long output.
 func (s *Set) RunTrigger(ctx context.Context, name, command string) (printed, failure string) {
 	if s.Bash == BashOff {
 		return "", "BASH is off"
@@ -106,6 +105,8 @@ func (s *Set) aside(
 	end, err := sandbox.Run(limit, s.command(line, private), out)
 	out.close("")
 	last, good = exitLine(end, err, context.Cause(limit), timeout, 0)
-	ran = ctx.Err() == nil && end.Failed == "" && (err == nil || errors.Is(err, sandbox.ErrStuck))
+	cameToAnEnd := err == nil || errors.Is(err, sandbox.ErrStuck)
+	began := ctx.Err() == nil && end.Failed == ""
+	ran = began && cameToAnEnd
 	return strings.TrimSpace(strings.ToValidUTF8(string(out.result()), "")), strings.Trim(last, "[]"), ran, good
 }

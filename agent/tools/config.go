@@ -13,15 +13,16 @@ import (
 	"lethe/internal/sandbox"
 )
 
-// Config says where the tools may work. The zero value of a field with a
-// default means the default.
+// Config bounds the tools. The zero value of a field with a default means the
+// default. A Set that only describes its tools needs no Rooms, Zone, CheckTrigger,
+// Weight and Past.
 type Config struct {
 	// AgentDir is agents/<self>: the identity's own files are in it.
 	AgentDir string
-	// Home is hidden from the tools, except for what is named here.
+	// Home is hidden from the tools, except for the directories and files named here.
 	Home string
-	// Workspace is where relative paths live and commands run. Default:
-	// AgentDir/workspace. A directory outside of the home, or under that default.
+	// Workspace is the directory of relative paths and of commands. It is outside
+	// of the home, or under the default: AgentDir/workspace.
 	Workspace string
 	// ChatsDir holds the rooms. Those of Rooms.Joined can be read.
 	ChatsDir string
@@ -35,24 +36,23 @@ type Config struct {
 	Secrets []string
 	// Bash is BashOff, BashSandbox (the default) or BashTrusted.
 	Bash string
-	// BashTimeout is for commands that name none. Default 1 h, at most 24 h.
+	// BashTimeout is for commands that name no timeout. Default 1 h, at most 24 h.
 	BashTimeout time.Duration
-	// BashWait is how long a BASH call waits for its command, which then goes on as a
-	// job. Default 30 s.
+	// BashWait is the time that a BASH call waits for its command, which then goes on as
+	// a job. Default 30 s.
 	BashWait time.Duration
 	// JobEnded, when set, is called when a job has ended, from its goroutine.
 	JobEnded func()
-	// Transcribe is the command that writes down what a recording says, which is its standard input; "" is none.
+	// Transcribe is a command that prints the words of a recording, its standard input; or "".
 	Transcribe string
 	// MaxOutput bounds the bytes of a command's output that are kept in its
 	// result: half from its beginning, half from its end. Default 4 MiB.
 	MaxOutput int64
 	// Ask are the calls before which people are asked; see Set.Asks.
 	Ask []Rule
-	// Rooms does what JOIN and LEAVE ask for. A Set that is only described
-	// needs none.
+	// Rooms serves JOIN and LEAVE.
 	Rooms Rooms
-	// Zone is that of deadlines which name none. A Set that is only described needs none.
+	// Zone is the zone of deadlines that name no zone.
 	Zone *time.Location
 	// Only are the names of the tools that are offered; nil offers all. See Narrowed.
 	Only []string
@@ -60,18 +60,18 @@ type Config struct {
 	Offline bool
 	// Lent is the own workspace of another identity, which Workspace may be.
 	Lent string
-	// CheckTrigger says what follows from a trigger with that content, blank to remove it,
-	// or why it cannot be written. A Set that is only described needs none.
+	// CheckTrigger returns a remark about a trigger with that content; blank removes it. The
+	// error says why it cannot be written.
 	CheckTrigger func(name, content string) (remark string, err error)
 	// Others bring what other people made: TOOLS finds it, USE calls it. Without them these two are not offered, nor
 	// while they bring nothing.
 	Others []catalogue.Source
-	// Web says which of FETCH and SEARCH are offered, and how they work.
+	// Web configures FETCH and SEARCH, and whether they are offered.
 	Web web.Settings
-	// Weight is what a text weighs as the result of a call. A Set that is only described needs none.
+	// Weight returns the weight of a text as the result of a call.
 	Weight func(text string) int
-	// Past does what UNCOMPACT and RECALL ask for, and opens paths like
-	// hash=3fa9… for READ_FILE. A Set that is only described needs none.
+	// Past serves UNCOMPACT and RECALL, and opens paths like hash=3fa9… for
+	// READ_FILE.
 	Past Past
 }
 
@@ -89,7 +89,7 @@ const (
 	defaultMaxOutput   = 4 << 20
 )
 
-// Narrowed is c with no tools but those that it offers and names lists; where names is empty, c.
+// Narrowed returns c with only the tools that it offers and names lists. If names is empty it returns c.
 func (c Config) Narrowed(names []string) Config {
 	offers := c.Only
 	if len(names) > 0 {
@@ -157,8 +157,8 @@ func (s *Set) makePrivate(private string) error {
 func (c Config) ownWorkspace() string { return filepath.Join(c.AgentDir, "workspace") }
 
 // allow refuses a directory for the tools that overlaps with the state in the
-// home: with it, an agent could rewrite its own log or read other identities. It
-// refuses one that holds a secret, too.
+// home: in it an agent could rewrite its own log or read other identities. It also
+// refuses a directory that holds a secret.
 func (c Config) allow(what, dir string) error {
 	for _, file := range c.Secrets {
 		if sandbox.Within(file, dir) {
@@ -173,7 +173,8 @@ func (c Config) allow(what, dir string) error {
 		}
 		own := c.ownWorkspace()
 		lent := c.Lent != "" && sandbox.Within(dir, resolved(c.Lent))
-		if sandbox.Within(dir, hidden) && !sandbox.Within(dir, own) && !lent {
+		workspace := lent || sandbox.Within(dir, own)
+		if !workspace && sandbox.Within(dir, hidden) {
 			return fmt.Errorf("refuse %s %s: it is inside the home %s; only %s may be used there", what, dir, hidden, own)
 		}
 	}

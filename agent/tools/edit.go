@@ -67,7 +67,8 @@ func (p place) load() (string, error) {
 // counted from 1, at which it begins. Its errors help to find the text that was
 // meant.
 func substitute(text, old, new string) (edited string, line int, err error) {
-	if !strings.Contains(text, old) && strings.Contains(text, "\r\n") && !strings.Contains(old, "\r") {
+	mayMeanCRLF := strings.Contains(text, "\r\n") && !strings.Contains(old, "\r")
+	if mayMeanCRLF && !strings.Contains(text, old) {
 		// Models write \n. In a file with \r\n they mean that.
 		old, new = strings.ReplaceAll(old, "\n", "\r\n"), strings.ReplaceAll(new, "\n", "\r\n")
 	}
@@ -86,7 +87,7 @@ func substitute(text, old, new string) (edited string, line int, err error) {
 		"unique, and edit the others in calls of their own", max(len(lines), strings.Count(text, old)), at)
 }
 
-// listedLines is how many places are named when a text occurs more than once.
+// listedLines bounds the places that are named if a text occurs more than once.
 const listedLines = 10
 
 // occurrences returns the lines of the first places of old in text, one more than are

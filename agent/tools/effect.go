@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Effect is what a call does: a Post, a Child, a Question, a Compaction or a Run. The agent records that it begins,
-// and does all but a Run itself.
+// Effect is the deed of a call: a Post, a Child, a Question, a Compaction or a Run. The agent records that it begins. A
+// Run does itself; the agent does the others.
 type Effect interface{ effect() }
 
 // Post says a text in a room, exactly once, with files: see Set.Attach.

@@ -32,7 +32,7 @@ const (
 //go:embed TRIGGERS.md
 var guide string
 
-// ownFiles are those of the identity, by patterns of path.Match, and why they cannot be written.
+// ownFiles are patterns (path.Match) of the identity's own files, with the reason why they cannot be written, or "".
 var ownFiles = []struct{ pattern, readOnly string }{
 	{"MEMORY.md", ""}, {"SEGMENT.md", ""}, {"SUMMARISE.md", ""},
 	{"LIFE.md", onlyRead}, {"context.md", onlyRead}, {"SOUL.md", onlyRead}, {guideName, onlyRead},
@@ -65,8 +65,8 @@ func outermost(dirs []string) []string {
 	return out
 }
 
-// place is where a path of the model leads: a name inside a directory that
-// nothing under that name can leave.
+// place is the end of a path of the model: a name inside a directory. No link
+// under that name leads out of the directory.
 type place struct {
 	dir      string // to be opened as an os.Root
 	name     string // slash-separated, relative to dir
@@ -128,7 +128,7 @@ func (s *Set) whereAllowed() string {
 		", or self/<file>, or rooms/<room>.md"
 }
 
-// extraRoots lists the roots beside that of the workspace, each behind a text.
+// extraRoots lists the roots other than the workspace's, each behind a text.
 func (s *Set) extraRoots(before string) (list string) {
 	for _, r := range s.roots {
 		if !sandbox.Within(s.Workspace, r) {
@@ -227,7 +227,7 @@ func regular(fi fs.FileInfo) error {
 	return nil
 }
 
-// explain turns an error of the file system into one that says what to try.
+// explain adds advice for the model to an error of the file system.
 func (p place) explain(verb string, err error, root *os.Root) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -256,7 +256,7 @@ func (p place) neighbours(root *os.Root) string {
 	return fmt.Sprintf("Nearest name there: %s. LIST shows what there is", quote(names[nearest(base, names)]))
 }
 
-// namesIn returns up to 1000 names of a directory, or none.
+// namesIn returns up to 1000 names of a directory; nil if it cannot be read.
 func namesIn(root *os.Root, dir string) []string {
 	d, err := openDir(root, dir)
 	if err != nil {
@@ -281,16 +281,19 @@ func (p place) trigger() string {
 	return ""
 }
 
-// TriggerOf returns the name in the identity's directory of the trigger that a call is to
-// write, and the text that it writes there; "" when it writes none.
+// TriggerOf returns the name, in the identity's directory, of the trigger that a call is to
+// write, and its text. name is "" for other calls.
 func TriggerOf(tool string, args json.RawMessage) (name, text string) {
 	var a struct{ Path, Content, New string }
-	if tool != "WRITE_FILE" && tool != "EDIT_FILE" || json.Unmarshal(args, &a) != nil {
+	writes := tool == "WRITE_FILE" || tool == "EDIT_FILE"
+	if !writes || json.Unmarshal(args, &a) != nil {
 		return "", ""
 	}
 	name, self := strings.CutPrefix(strings.TrimSpace(a.Path), "self/")
-	if p, err := (&Set{}).self(name); self && err == nil && p.trigger() != "" {
-		return p.name, a.Content + a.New
+	p, err := (&Set{}).self(name)
+	isTrigger := err == nil && p.trigger() != ""
+	if !self || !isTrigger {
+		return "", ""
 	}
-	return "", ""
+	return p.name, a.Content + a.New
 }

@@ -80,7 +80,8 @@ type listed struct {
 	at time.Time // of its last change
 }
 
-// grep appends the lines of a file that are wanted, those that are not shown as "". It is false where it cannot.
+// grep appends the lines of a file that are wanted; beyond searchShown it appends "". It reports whether the file could
+// be searched.
 func (f listed) grep(ctx context.Context, wanted *regexp.Regexp, lines *[]string) bool {
 	file, fi, err := place{dir: f.dir, name: f.name}.open() // within its root, whatever it is called
 	if err != nil {
@@ -141,7 +142,10 @@ func (s *Set) below(ctx context.Context, dir, glob string) (files []listed, skip
 			skipped++
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		case d.Type().IsRegular() && (fits.MatchString(rel) || fits.MatchString(d.Name())):
+		case d.Type().IsRegular():
+			if !fits.MatchString(rel) && !fits.MatchString(d.Name()) {
+				return nil
+			}
 			if fi, err := d.Info(); err == nil { // else it has just gone
 				files = append(files, listed{place{dir: p.dir, name: name, shown: path.Join(p.shown, rel)}, fi.ModTime()})
 			}

@@ -27,10 +27,10 @@ const (
 	keptJobs = 50 // directories
 )
 
-// Lost is how a job ended that was killed together with its daemon.
+// Lost is the end of a job that was killed together with its daemon.
 const Lost = "lost: it was killed together with the daemon, effect unknown. Look before you repeat it"
 
-// command is one that was started: by a call that waits for it, or a job.
+// command is a running command. A call waits for it, or it is a job.
 type command struct {
 	line    string
 	timeout time.Duration
@@ -40,7 +40,7 @@ type command struct {
 	out     *spool
 
 	job  int  // its number, 0 while a call waits for it; the mutex of Set guards this
-	over bool // nor can it become one any more; that mutex guards this, too
+	over bool // it cannot become a job; that mutex guards this, too
 
 	ended chan struct{} // closed when these are set:
 	last  string        // the last line of the result
@@ -48,16 +48,16 @@ type command struct {
 	at    time.Time // when it ended
 }
 
-// JobState is what state.json holds, and the command.
+// JobState is the content of state.json, with the command.
 type JobState struct {
 	ID      int       `json:"id"`
-	Command string    `json:"command,omitempty"` // has a file of its own
+	Command string    `json:"command,omitempty"` // it has a file of its own
 	Began   time.Time `json:"began"`
 	Ended   time.Time `json:"ended,omitzero"`
-	End     string    `json:"end,omitempty"` // how it ended, like "exit 0, 12.3 s"
+	End     string    `json:"end,omitempty"` // like "exit 0, 12.3 s"
 }
 
-// canStart says why no job can be started, if none can.
+// canStart returns an error if no job can be started now.
 func (s *Set) canStart(id int) error {
 	if id == 0 {
 		return errors.New("commands cannot go on as jobs here")
@@ -88,8 +88,8 @@ func (s *Set) handOver(r *command, id int) bool {
 	return true
 }
 
-// openJob makes the directory of a job, and has its log take the output. It removes the oldest
-// directories, and what a job of that number left which was never recorded.
+// openJob makes the directory of a job and moves the output into its log. It removes the oldest
+// directories, and the one that a job of this number left without being recorded.
 func (s *Set) openJob(r *command, id int) error {
 	old := numbers(s.AgentDir)
 	for _, n := range old[:max(0, len(old)-keptJobs+1)] {
@@ -136,7 +136,7 @@ func (s *Set) writeJob(j JobState) error {
 
 // numbers lists the jobs of an identity that have directories, oldest first.
 func numbers(agentDir string) (all []int) {
-	entries, _ := os.ReadDir(filepath.Join(agentDir, jobsDir)) // a missing one has none
+	entries, _ := os.ReadDir(filepath.Join(agentDir, jobsDir)) // empty if there is no such directory
 	for _, e := range entries {
 		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 {
 			all = append(all, n)
@@ -205,7 +205,7 @@ func (s *Set) job(id int) *command {
 	return s.jobs[id]
 }
 
-// Jobs returns the jobs that run, and those that have ended and were not forgotten, by number.
+// Jobs returns, by number, the jobs that run and those that have ended and were not forgotten.
 func (s *Set) Jobs() (list []JobState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,18 +222,18 @@ func (s *Set) Jobs() (list []JobState) {
 	return list
 }
 
-// Running returns those that have not ended.
+// Running returns the jobs that have not ended.
 func (s *Set) Running() []JobState {
 	return slices.DeleteFunc(s.Jobs(), func(j JobState) bool { return !j.Ended.IsZero() })
 }
 
-// JobOutput returns what a job has written and how it ended, as a result shows it.
+// JobOutput returns the output and the last line of a job, as a result shows them.
 func (s *Set) JobOutput(id int) []byte {
 	r := s.job(id)
 	return r.body(r.last)
 }
 
-// StopJob asks a job to end; by says who stops it, as in "by ada".
+// StopJob asks a job to end. by names the actor, as in "by ada".
 func (s *Set) StopJob(id int, by string) error {
 	r := s.job(id)
 	if r == nil {
@@ -250,7 +250,7 @@ func (s *Set) ForgetJob(id int) {
 	delete(s.jobs, id)
 }
 
-// StopJobs ends all jobs and returns when nothing of them is alive.
+// StopJobs ends all jobs. It returns when no process of theirs is alive.
 func (s *Set) StopJobs() {
 	for _, job := range s.Jobs() {
 		r := s.job(job.ID)
@@ -259,7 +259,7 @@ func (s *Set) StopJobs() {
 	}
 }
 
-// LoseJobs notes of the jobs of a daemon that was killed that they are lost.
+// LoseJobs notes that jobs are lost whose daemon was killed.
 func (s *Set) LoseJobs() {
 	for _, j := range ReadJobs(s.AgentDir) {
 		if j.Ended.IsZero() {
@@ -269,7 +269,7 @@ func (s *Set) LoseJobs() {
 	}
 }
 
-// ReadJobs tells of the jobs of an identity, oldest first, from what is on disk.
+// ReadJobs reads the jobs of an identity from disk, oldest first.
 func ReadJobs(agentDir string) (list []JobState) {
 	for _, id := range numbers(agentDir) {
 		if j, err := ReadJob(agentDir, id); err == nil {
@@ -279,7 +279,7 @@ func ReadJobs(agentDir string) (list []JobState) {
 	return list
 }
 
-// ReadJob is ReadJobs of one.
+// ReadJob reads one job from disk.
 func ReadJob(agentDir string, id int) (j JobState, err error) {
 	dir := jobDir(agentDir, id)
 	data, _, err := durable.ReadRegular(filepath.Join(dir, "state.json"), 64<<10)

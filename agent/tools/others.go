@@ -74,8 +74,10 @@ func (s *Set) useOther(ctx context.Context, c Call, a useArgs) (Result, error) {
 	for _, source := range s.Others {
 		for _, i := range source.Items() {
 			of, _ := path.Split(i.Name)
-			unasked := i.Name+"/" == server // what it has shows when it is called
-			if i.Name == a.Name || unasked || tool == catalogue.Answering && of == server {
+			unasked := i.Name+"/" == server // it tells its tools when it is called
+			answers := tool == catalogue.Answering && of == server
+			serves := i.Name == a.Name || unasked || answers
+			if serves {
 				answer, err := source.Use(ctx, a.Name, args, catalogue.Call{ID: c.ID, Life: c.Life, Output: c.Output})
 				return Result{Body: answer.Text, Err: answer.Err, Files: answer.Files}, err
 			}

@@ -11,11 +11,13 @@ import (
 	"lethe/internal/picture"
 )
 
-// Past is what an identity was told and what it has forgotten. It is used beside the identity's own goroutine.
+// Past opens and searches the texts that an identity was told and has forgotten. It is used beside the identity's own
+// goroutine.
 type Past interface {
-	// Open opens what stands behind a ref, for READ_FILE too: what a user has sent, or anything else the identity may see.
+	// Open opens the text behind a ref, for READ_FILE too: a file that a user has sent, or anything else the identity may
+	// see.
 	Open(ref string) (Original, error)
-	// Search finds what has faded. remark is what the reader has to know besides.
+	// Search searches faded texts. remark is for the reader of the matches, or "".
 	Search(ctx context.Context, query string, limit int) (matches []Match, remark string, err error)
 }
 
@@ -44,14 +46,14 @@ type Match struct {
 // ErrNoWords says that a query holds nothing to look for.
 var ErrNoWords = errors.New("the query holds no word to look for")
 
-// openedText is how a result of UNCOMPACT begins; the hash follows. Package compactor
+// openedText begins a result of UNCOMPACT; the hash follows. Package compactor
 // recognises it.
 const openedText = "original of hash="
 
-// usualPage is how many characters UNCOMPACT shows unless it is told.
+// usualPage is the number of characters that UNCOMPACT shows unless a call names another.
 const usualPage = 4000
 
-// leastCut is how many more it shows where that is all there is.
+// leastCut is the least that it leaves out. It shows up to so many characters more if that is the whole text.
 const leastCut = 1500
 
 // Matches of RECALL.
@@ -96,8 +98,8 @@ var headed = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(◆ e[0-9.]+ .*) ◱hash=[0-9a-f]+ gist=[^◲\n]*◲$`)
 })
 
-// Page shows characters of an original below a line that says which. What is shown before them
-// is a part of the page, at most half of it, and tells only of what stands behind it.
+// Page shows characters of an original below a line that tells their offsets. Before them stand the
+// summary and the contents of the rest, in at most half of the page.
 func (o Original) Page(offset, limit int64, weigh func(string) int) []byte {
 	text := []rune(string(o.Body))
 	total := int64(len(text))
@@ -115,7 +117,9 @@ func (o Original) Page(offset, limit int64, weigh func(string) int) []byte {
 		return end
 	}
 	end, about := fill(o.Most), ""
-	if weight := weigh(o.about(0)); offset == 0 && end < total && weight <= o.Most/2 { // else all of it follows
+	weight := weigh(o.about(0))
+	isFirst := offset == 0 && end < total // of several pages
+	if isFirst && weight <= o.Most/2 {
 		end = fill(o.Most - weight)
 		about = o.about(end)
 	}

@@ -20,7 +20,7 @@ const (
 	pageBytes = 64 << 10 // bytes of a page, whatever limit asks for
 	lineBytes = 2000     // bytes of a line that are shown among others
 	sniffed   = 8 << 10  // bytes looked at to tell text from binary
-	scanBytes = 1 << 30  // bytes of a file in which lines are looked for: one with holes can be without end
+	scanBytes = 1 << 30  // bytes of a file in which lines are looked for: a file with holes may have any size
 )
 
 type readArgs struct {
@@ -49,7 +49,7 @@ func (s *Set) read(ctx context.Context, c Call, a readArgs) (Result, error) {
 	return s.render(ctx, c, file, fi.Size(), p.shown, a)
 }
 
-// render shows the asked part of a file, or describes one that is not text.
+// render shows the asked part of a file, or describes a file that is not text.
 func (s *Set) render(
 	ctx context.Context, c Call, r io.ReadSeeker, size int64, name string, a readArgs,
 ) (Result, error) {
@@ -105,8 +105,8 @@ func describeBinary(head []byte, size int64, name string) []byte {
 		name, size, http.DetectContentType(head), hex.Dump(head[:min(256, len(head))]))
 }
 
-// page shows lines [Offset, Offset+Limit) that weigh no more than left, below a line that says which they are, how many
-// there are, and how to go on.
+// page shows lines [Offset, Offset+Limit) that weigh at most left. The line above them tells their numbers, the number
+// of all lines, and the next offset.
 func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func(string) int) ([]byte, error) {
 	first, column := max(int64(a.Offset), 1), max(int64(a.Column), 1)
 	limit, most := int64(pageLines), lineBytes
@@ -133,7 +133,9 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 			break
 		}
 		line := lineShown(text, length, s.line, column)
-		if left -= weigh(line); left < 0 && body.Len() > 0 && !s.endsWithin(left+slack) {
+		left -= weigh(line)
+		full := left < 0 && body.Len() > 0
+		if full && !s.endsWithin(left+slack) {
 			break
 		}
 		body.WriteString(line)
@@ -169,7 +171,7 @@ func (s *scanner) page(size int64, name string, a readArgs, left int, weigh func
 	return append(append(head, "]\n"...), body.Bytes()...), nil
 }
 
-// lineShown is a line with a mark of what is left out of it.
+// lineShown returns a line, with a mark if a part of it is left out.
 func lineShown(text string, length, line, column int64) string {
 	shown := column - 1 + int64(len(text))
 	if left := length - shown; left > 0 {
@@ -178,7 +180,7 @@ func lineShown(text string, length, line, column int64) string {
 	return text + "\n"
 }
 
-// scanner reads lines of any length without holding more of them than asked.
+// scanner reads lines of any length. It holds only the bytes of a line that are asked for.
 type scanner struct {
 	ctx  context.Context
 	r    *bufio.Reader
@@ -203,7 +205,8 @@ func (s *scanner) next(skip int64, most int) (text string, length int64, err err
 			return "", 0, errors.New("interrupted")
 		}
 		part, err := s.r.ReadSlice('\n')
-		if err == io.EOF && len(part) == 0 && !begun {
+		atEnd := err == io.EOF && len(part) == 0
+		if atEnd && !begun {
 			return "", 0, io.EOF
 		}
 		if !begun {

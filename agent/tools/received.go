@@ -36,7 +36,8 @@ func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Res
 	body := o.Body
 	shown := "hash=" + clip(hash, 16)
 	head := body[:min(len(body), sniffed)]
-	text := len(body) == 0 || !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
+	looksLikeText := !isBinary(head) && strings.HasPrefix(http.DetectContentType(head), "text/")
+	text := len(body) == 0 || looksLikeText
 	var where []byte
 	if !text || len(body) > pageBytes { // commands can do more with it than pages
 		if where, err = s.receive(hash, o.Gist, body); err != nil {
@@ -54,8 +55,8 @@ func (s *Set) readRef(ctx context.Context, c Call, hash string, a readArgs) (Res
 	return r, err
 }
 
-// receive puts what was sent into the workspace, unless it is there: what the
-// agent has done with its copy stays. It returns a line that says where.
+// receive puts a file that was sent into the workspace, unless it is there: the
+// agent may have changed its copy. It returns a line that tells the path.
 func (s *Set) receive(hash, gist string, body []byte) ([]byte, error) {
 	p, err := s.relative(receivedDir + "/" + fileName(hash, gist, body[:min(len(body), sniffed)]))
 	if err != nil {
@@ -81,9 +82,8 @@ var namedFile = sync.OnceValue(func() *regexp.Regexp {
 // maxName bounds the part of a file's name that its sender chose, in bytes.
 const maxName = 100
 
-// fileName names a received file by its hash, since names repeat, and by what its
-// gist calls it, so that its kind can be seen: the name stands before the first
-// parenthesis.
+// fileName names a received file by its hash, since names repeat, and by the name
+// in its gist, which shows its kind: it stands before the first parenthesis.
 func fileName(hash, gist string, head []byte) string {
 	short := hash[:min(len(hash), 16)]
 	about, _, described := strings.Cut(gist, " (")
@@ -98,7 +98,7 @@ func fileName(hash, gist string, head []byte) string {
 	return short + ext
 }
 
-// extensions of what is sent without a name. Other kinds get none.
+// extensions are for files sent without a name. Files of other kinds get no extension.
 const extensions = `
 image/jpeg .jpg
 image/png .png

@@ -10,9 +10,9 @@ import (
 	"lethe/chat"
 )
 
-// Rooms is what JOIN and LEAVE do, and which rooms can be read. It is used beside the identity's own goroutine.
+// Rooms serves JOIN and LEAVE, and names the rooms that can be read. It is used beside the identity's own goroutine.
 type Rooms interface {
-	// Join subscribes to a room and says what there is to hear.
+	// Join subscribes to a room and returns a text about it.
 	Join(room string) (string, error)
 	// Leave ends a subscription.
 	Leave(room string) error
@@ -63,7 +63,7 @@ func (a sayArgs) post() (Effect, error) {
 	return Post{room, a.Message, string(a.Files)}, nil
 }
 
-// inRoom does something in a room and shows what that says.
+// inRoom does something in a room and shows the text that do returns.
 func (s *Set) inRoom(verb, name string, do func(room string) (string, error)) (Result, error) {
 	room, err := roomNamed(name)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Set) inRoom(verb, name string, do func(room string) (string, error)) (R
 	return textf("%s", said), nil
 }
 
-// roomNamed accepts the ways in which models write a room: dev, #dev, rooms/dev.md.
+// roomNamed reads the name of a room as models write it: dev, #dev, rooms/dev.md.
 func roomNamed(s string) (string, error) {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "#")
 	if inner, ok := strings.CutPrefix(s, "rooms/"); ok {

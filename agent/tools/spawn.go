@@ -40,19 +40,20 @@ func (s Child) check() error {
 	return err
 }
 
-// Names are the tools that the child is limited to; none leaves it all that it may have.
+// Names returns the tools that the child is limited to; nil does not limit it.
 func (s Child) Names() []string {
 	between := func(r rune) bool { return (r < 'A' || r > 'Z') && r != '_' }
 	return strings.FieldsFunc(strings.ToUpper(string(s.Tools)), between)
 }
 
-// Limit is what the child may cost, 0 where the call does not say.
+// Limit returns the most that the child may cost; 0 if the call does not say.
 func (s Child) Limit() (usd float64, err error) {
 	if s.USD == "" {
 		return 0, nil
 	}
 	usd, err = strconv.ParseFloat(strings.Trim(string(s.USD), "$ "), 64)
-	if err != nil || usd <= 0 || math.IsInf(usd, 0) || math.IsNaN(usd) {
+	isAmount := usd > 0 && !math.IsInf(usd, 0) // no NaN is above 0
+	if err != nil || !isAmount {
 		return 0, fmt.Errorf("usd is %s: give an amount above 0, like 0.50", quote(string(s.USD)))
 	}
 	return usd, nil

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// spoolDir is where whole outputs are kept, inside the workspace so that
+	// spoolDir is the directory of whole outputs, inside the workspace so that
 	// READ_FILE and commands reach them.
 	spoolDir = ".output"
 	// maxSpool bounds one output; a command that writes more is killed.
@@ -69,7 +69,8 @@ func (s *spool) add(b []byte) error {
 		s.tooMuch()
 		return errTooMuch
 	}
-	if s.file == nil && s.fileErr == nil && s.total+int64(len(b)) > s.bound {
+	untried := s.file == nil && s.fileErr == nil
+	if untried && s.total+int64(len(b)) > s.bound {
 		s.file, s.fileErr = s.keep()
 		s.write(s.head)
 	}
@@ -123,8 +124,8 @@ func (s *spool) failed(err error) {
 	}
 }
 
-// close ends the output: what may have been the beginning of a secret was none. The
-// file, not the result, also gets a last line.
+// close ends the output: the text that was held back was not the beginning of a secret.
+// The file also gets a last line; the result does not.
 func (s *spool) close(last string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package tools is what an agent can do: speak and move between rooms (SAY,
-// JOIN, LEAVE), work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST; GLOB and GREP without BASH), run
-// commands (BASH), and deal with what it has forgotten (UNCOMPACT, RECALL,
-// COMPACT). Each tool is code, a description for the model (an embedded .md file)
-// and a test.
+// Package tools holds the deeds of an agent: speak and move between rooms (SAY, JOIN, LEAVE),
+// work with files (READ_FILE, WRITE_FILE, EDIT_FILE, LIST; GLOB and GREP without BASH), run
+// commands (BASH), and forget and remember (COMPACT, UNCOMPACT, RECALL). Each tool is code, a
+// description for the model (an embedded .md file) and a test.
 //
 // The smallest use:
 //
@@ -17,8 +16,8 @@
 //
 // What holds:
 //
-//   - Every Run has a Result: panics and cancelled contexts included. A failure says what to try next, because its reader is a
-//     model that will try.
+//   - Every Run has a Result, also if it panics or its context ends. A failure advises a next step, because its
+//     reader is a model that will try it.
 //   - A file tool touches regular files under the workspace, the extra roots, the
 //     identity's own few files and the rooms it is in. Nothing else, whatever
 //     symbolic links are put in its way, and also when they change under it.
@@ -59,7 +58,7 @@ type Call struct {
 	// room JobRoom. Without a number it cannot.
 	Job     int
 	JobRoom string
-	// Most is what a page of READ_FILE may weigh; 0 sets no bound.
+	// Most bounds the weight of a page of READ_FILE; 0 sets no bound.
 	Most int
 	// Life is the identity's hash.
 	Life string
@@ -67,7 +66,7 @@ type Call struct {
 	Output func([]byte)
 }
 
-// Result is what the agent gets back for a call.
+// Result is the outcome of a call.
 type Result struct {
 	// Body is text for the model: raw, not escaped, up to Config.MaxOutput bytes
 	// and a few lines about it.
@@ -79,11 +78,11 @@ type Result struct {
 	Touched string
 	// Opened is the address of the blob that is shown.
 	Opened string
-	// Picture is that of Opened, shown beside Body to a model that sees.
+	// Picture is the picture behind Opened. A model that sees gets it beside Body.
 	Picture []byte
 	// Job is the number of the job that the call goes on as: see Set.Jobs.
 	Job int
-	// Bounded says that Body has no more than may be shown: it is shown whole.
+	// Bounded says that Body fits, and is shown whole.
 	Bounded bool
 	// Files came beside Body, and are to be kept.
 	Files []catalogue.File
@@ -103,7 +102,7 @@ type Tool struct {
 // any model can write in one reply.
 const MaxArgs = 4 << 20
 
-// stopGrace is how long a tool may take to return once its context has ended.
+// stopGrace bounds the time in which a tool returns once its context has ended.
 // A daemon has to be down 2 s after it was asked to stop.
 const stopGrace = 1500 * time.Millisecond
 
@@ -114,7 +113,7 @@ type Set struct {
 	roots  []string // outermost directories of Workspace and ExtraRoots
 
 	mu   sync.Mutex
-	jobs map[int]*command // those that run, and those that have ended and are not forgotten
+	jobs map[int]*command // by number: they run, or have ended and are not forgotten
 }
 
 // New checks c and returns its tools. It makes the workspace (0700) if it is
@@ -130,7 +129,9 @@ func New(c Config) (*Set, error) {
 	}
 	s := &Set{Config: c, roots: outermost(append([]string{c.Workspace}, c.ExtraRoots...)), jobs: map[int]*command{}}
 	s.tools = append(s.roomTools(), s.fileTools()...)
-	if c.Bash == BashOff || c.Bash == BashSandbox && sandbox.Available() != nil || c.Only != nil { // Only says which
+	refused := c.Bash == BashSandbox && sandbox.Available() != nil // BASH is offered, and no command runs
+	withoutBash := c.Bash == BashOff || refused
+	if withoutBash || c.Only != nil { // Only leaves them in or out
 		s.tools = append(s.tools, runTool("GLOB", s.glob), runTool("GREP", s.grep))
 	}
 	if c.Bash != BashOff {
@@ -170,7 +171,7 @@ func describe(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// All returns the names of the tools that there are, also of those that are offered only where something is configured.
+// All returns the names of all tools, also of tools that are offered only if something is configured.
 func All() (names []string) {
 	files, _ := descriptions.ReadDir(".") // it is in the program
 	for _, f := range files {
@@ -243,9 +244,10 @@ func (s *Set) Schemas() json.RawMessage {
 		Function Tool   `json:"function"`
 	}
 	var list []entry
-	others := s.HasOthers()
+	hasOthers := s.HasOthers()
 	for _, t := range s.tools {
-		if others || t.Name != "TOOLS" && t.Name != "USE" {
+		isForOthers := t.Name == "TOOLS" || t.Name == "USE"
+		if hasOthers || !isForOthers {
 			list = append(list, entry{"function", t})
 		}
 	}

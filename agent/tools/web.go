@@ -10,7 +10,7 @@ import (
 	"lethe/internal/picture"
 )
 
-// webTools are FETCH and SEARCH, those that are configured. Without a network there is neither.
+// webTools returns FETCH and SEARCH if they are configured. Without a network it returns nil.
 func (s *Set) webTools() (list []Tool) {
 	if s.Offline {
 		return nil

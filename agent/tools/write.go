@@ -15,7 +15,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// memoryRunes is how much of MEMORY.md the prompt holds.
+// memoryRunes bounds the part of MEMORY.md in the prompt, in characters.
 const memoryRunes = 4000
 
 type writeArgs struct {
@@ -41,8 +41,8 @@ func (s *Set) write(_ context.Context, _ Call, a writeArgs) (Result, error) {
 	return r, nil
 }
 
-// put makes content the whole of the file at p, and says what it did and what there is to
-// be said about it. A trigger is checked before; one that is blank is removed.
+// put makes content the whole of the file at p. done is a verb in the past; remark is more
+// for the model. A trigger is checked before; a blank one is removed.
 func (s *Set) put(p place, content string) (done, remark string, err error) {
 	remark = p.warning(content)
 	if name := p.trigger(); name != "" {
@@ -62,7 +62,7 @@ func (s *Set) put(p place, content string) (done, remark string, err error) {
 	return done, remark, err
 }
 
-// warning says what a reader of an own file would not notice.
+// warning returns a remark if the end of an own file stays out of the prompt.
 func (p place) warning(content string) string {
 	n := utf8.RuneCountInString(content)
 	if p.own != "MEMORY.md" || n <= memoryRunes {

@@ -34,18 +34,19 @@ type Item struct {
 // Line is what a catalogue shows of the item.
 func (i Item) Line() string { return fmt.Sprintf("%s %s: %s", i.Kind, i.Name, i.About) }
 
-// Answering is the tool of each server, as in github/answer, that answers what the server asks people in the middle of a
-// call. It is in no catalogue. People approve each call of it.
+// Answering is the tool of each server, as in github/answer, that answers what the server asks people in the middle of
+// a call. It is in no catalogue. People approve each call of it.
 const Answering = "answer"
 
 // A Source brings items. Its methods are called from several goroutines.
 type Source interface {
-	// Items returns what there is, in any order, without waiting for anybody: of a server that has not been asked yet, what
-	// it had when it was.
+	// Items returns what there is, in any order, without waiting for anybody: of a server that has not been asked yet,
+	// what it had when it was.
 	Items() []Item
 	// Ask is Items after those were asked that never were, until ctx ends.
 	Ask(ctx context.Context) []Item
-	// Use calls the tool of that name, which is one of Items or Answering of one's server. An error is for the model, and says what to do.
+	// Use calls the tool of that name, which is one of Items or Answering of one's server. An error is for the model, and
+	// says what to do.
 	Use(ctx context.Context, name string, args json.RawMessage, c Call) (Answer, error)
 }
 
@@ -87,8 +88,8 @@ func All(sources []Source, items func(Source) []Item) (all []Item) {
 	return all
 }
 
-// Text is what stands for all items where their versions are compared: a line each, in order, with the digest of what the
-// line does not show.
+// Text is what stands for all items where their versions are compared: a line each, in order, with the digest of what
+// the line does not show.
 func Text(items []Item) string {
 	var out strings.Builder
 	for _, i := range items {
@@ -97,8 +98,8 @@ func Text(items []Item) string {
 	return out.String()
 }
 
-// First returns the items that a catalogue shows: people's own first, then those that were used most, as many as weigh no
-// more than most together.
+// First returns the items that a catalogue shows: people's own first, then those that were used most, as many as weigh
+// no more than most together.
 func First(items []Item, used map[string]int, most int, weigh func(Item) int) []Item {
 	order := slices.Clone(items)
 	slices.SortStableFunc(order, func(a, b Item) int {

@@ -22,8 +22,8 @@ type question struct {
 
 var dismissed = &sdk.ElicitResult{Action: "cancel"}
 
-// elicited takes a question to who waits for the call of the server that it belongs to. It is dismissed where that is not
-// known.
+// elicited takes a question to who waits for the call of the server that it belongs to. It is dismissed where that is
+// not known.
 func (s *server) elicited(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 	p := s.asking(ctx)
 	if p == nil {
@@ -50,8 +50,8 @@ func (s *server) elicited(ctx context.Context, r *sdk.ElicitRequest) (*sdk.Elici
 // callKey is under which the context of a call has it.
 type callKey struct{}
 
-// asking returns the call that a question belongs to: the one that the context tells, as it does by the newest protocol,
-// or one that is under way, if all of these are of one identity; else nil, since another one would be asked.
+// asking returns the call that a question belongs to: the one that the context tells, as it does by the newest
+// protocol, or one that is under way, if all of these are of one identity; else nil, since another one would be asked.
 func (s *server) asking(ctx context.Context) *pending {
 	if p, told := ctx.Value(callKey{}).(*pending); told {
 		return p

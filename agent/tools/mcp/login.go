@@ -33,8 +33,8 @@ type grant struct {
 	*oauth2.Token
 }
 
-// login has people allow Lethe to use the server, and keeps the token. paste shows them the address to open, and returns
-// the one that their browser ends at, or the code in it.
+// login has people allow Lethe to use the server, and keeps the token. paste shows them the address to open, and
+// returns the one that their browser ends at, or the code in it.
 func (s *server) login(ctx context.Context, paste func(address string) (answer string)) error {
 	handler, _ := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{ // it lacks nothing: cannot fail
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
@@ -103,8 +103,8 @@ func (s *server) grant() (g grant) {
 	return g
 }
 
-// token returns the token, and refreshes it if it has expired or was refused. It returns nil where people have to log in.
-// Most authorities let a token be refreshed once, so one process does at a time.
+// token returns the token, and refreshes it if it has expired or was refused. It returns nil where people have to log
+// in. Most authorities let a token be refreshed once, so one process does at a time.
 func (s *server) token(refused string) *oauth2.Token {
 	for locked := false; ; locked = true {
 		g := s.grant()

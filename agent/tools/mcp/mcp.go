@@ -118,8 +118,8 @@ const (
 	askedTime     = 24 * time.Hour   // of a question, before it is dismissed
 )
 
-// New makes known which servers there are, and reads what they could do when they were last asked. It starts none. Values
-// of the environment that they get are struck out wherever keys are.
+// New makes known which servers there are, and reads what they could do when they were last asked. It starts none.
+// Values of the environment that they get are struck out wherever keys are.
 func New(c Config) *Servers {
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if real, err := filepath.EvalSymlinks(c.Home); err == nil {

@@ -16,8 +16,8 @@ import (
 	"lethe/agent/tools/catalogue"
 )
 
-// Files are those in which other programs keep their servers: Claude Code, Claude Desktop, Cursor and VS Code, of a user
-// and of the directory that work goes on in.
+// Files are those in which other programs keep their servers: Claude Code, Claude Desktop, Cursor and VS Code, of a
+// user and of the directory that work goes on in.
 func Files(user, dir string) (paths []string) {
 	for _, name := range []string{
 		".claude.json", ".config/Claude/claude_desktop_config.json",
@@ -50,8 +50,8 @@ var (
 	})
 )
 
-// Parse reads the servers of a file of another program, by the names that they have here. Programs may reach the network,
-// as they may there. refused says of each that cannot be taken over, why.
+// Parse reads the servers of a file of another program, by the names that they have here. Programs may reach the
+// network, as they may there. refused says of each that cannot be taken over, why.
 func Parse(file []byte) (servers map[string]Server, refused []error, err error) {
 	var all struct {
 		MCPServers map[string]foreign
@@ -136,8 +136,8 @@ func (s Server) At() string {
 	return strings.Join(s.Command, " ")
 }
 
-// Test starts a server that does not run yet, and returns what it can do. Unless paste is nil, people log in before: paste
-// shows them the address to open, and returns the one that their browser ends at, or the code in it.
+// Test starts a server that does not run yet, and returns what it can do. Unless paste is nil, people log in before:
+// paste shows them the address to open, and returns the one that their browser ends at, or the code in it.
 func (s *Servers) Test(ctx context.Context, name string, paste func(address string) string) ([]catalogue.Item, error) {
 	one := s.called(name)
 	if one == nil {

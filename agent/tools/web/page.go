@@ -89,7 +89,8 @@ func about(page *html.Node) (title, day string) {
 	return title, day
 }
 
-// What a page has beside its text, by elements and by roles, and the elements that are not opened in search of the text.
+// What a page has beside its text, by elements and by roles, and the elements that are not opened in search of the
+// text.
 var (
 	besides = strings.Fields("script style noscript template svg iframe nav header footer aside button select textarea dialog")
 	roles   = strings.Fields("navigation banner contentinfo complementary search dialog menu")

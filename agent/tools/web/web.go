@@ -103,8 +103,8 @@ func (s Settings) check(address string) error {
 	return nil
 }
 
-// private are the networks that netip does not know as such, and those that lead to others inside of them. 168.63.129.16
-// has the metadata of Azure.
+// private are the networks that netip does not know as such, and those that lead to others inside of them.
+// 168.63.129.16 has the metadata of Azure.
 const private = "0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 168.63.129.16/32 " +
 	"2001::/23 2002::/16 3fff::/20"
 
