@@ -224,31 +224,34 @@ func outcomeOf(said string, err error) (o outcome) {
 	return o
 }
 
-// runTool runs one tool, as c.intent has it.
+// runTool runs the tool of a call, as c.intent has it.
 func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) {
 	c.show(status.Acting, p.call.Tool)
-	in := c.intent
-	run, beside := in.effect.(tools.Run)
-	if in.err != nil || !beside {
-		// What its intent has fixed happens, even if a stop is asked for meanwhile. Where that cannot be
+	run, beside := c.intent.effect.(tools.Run)
+	if c.intent.err != nil || !beside {
+		// A plan that LIFE has fixed is carried out, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
-		o = outcomeOf(c.perform(p.id, in))
-		o.withdrawn = in.withdraws
+		o = outcomeOf(c.perform(p.id, c.intent))
+		o.withdrawn = c.intent.withdraws
 		return o, nil
 	}
-	with := tools.Call{
-		ID: p.id, Name: p.call.Tool, Life: c.id.Self, Job: c.state.LastJob + 1, JobRoom: c.state.TurnRoom(),
-		Output: c.screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
-	}
-	if p.approval != nil {
-		with.JobRoom = p.approval.Room
-	}
-	if c.state.Task != nil { // it keeps output in its parent's workspace
-		with.ID = c.id.Name + "." + p.id
-	}
 	defer c.screen.Begin(status.Live{})
+	o, err = c.runBeside(ctx, p, run)
+	if err != nil {
+		return o, err
+	}
+	if !o.stopped {
+		if err := c.afterCall(ctx, p, &o); err != nil {
+			return o, err
+		}
+	}
+	return o, c.keepFiles(&o.Result)
+}
+
+// runBeside runs a tool beside the loop.
+func (c *caller) runBeside(ctx context.Context, p pending, run tools.Run) (o outcome, err error) {
+	with := c.toolCall(p)
 	c.reach.Know(c.known())
-	o.state = mind.OK
 	err = c.during(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, with)
 		o.stopped = ctx.Err() != nil
@@ -258,8 +261,9 @@ func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) 
 			o.file = mind.Text{Name: o.Touched, Body: text}.Version()
 		}
 	}
+	o.state = mind.OK
 	switch {
-	case o.Job > 0:
+	case o.Job > 0: // it goes on
 	case o.stopped:
 		o.state, o.file = mind.Interrupted, c.log.Wrote(p.call)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
@@ -267,13 +271,22 @@ func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) 
 	case o.Err:
 		o.state = mind.Failed
 	}
-	if err == nil && !o.stopped {
-		err = c.afterCall(ctx, in, p.call.Tool, argsOf(p.call), &o)
-	}
-	if err == nil {
-		err = c.keepFiles(&o.Result)
-	}
 	return o, err
+}
+
+// toolCall is a call as its tool gets it.
+func (c *caller) toolCall(p pending) tools.Call {
+	call := tools.Call{
+		ID: p.id, Name: p.call.Tool, Life: c.id.Self, Job: c.state.LastJob + 1, JobRoom: c.state.TurnRoom(),
+		Output: c.screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
+	}
+	if p.approval != nil {
+		call.JobRoom = p.approval.Room
+	}
+	if c.state.Task != nil { // it keeps output in its parent's workspace
+		call.ID = c.id.Name + "." + p.id
+	}
+	return call
 }
 
 // keepFiles stores the files that a call has returned, and names them below its text. The first picture is shown.

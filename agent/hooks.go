@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -122,9 +121,9 @@ func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
 }
 
 // afterCall lets hooks replace the text that a call returned, and add to it. The original is kept.
-func (c *caller) afterCall(ctx context.Context, in intent, tool string, args json.RawMessage, o *outcome) error {
+func (c *caller) afterCall(ctx context.Context, p pending, o *outcome) error {
 	answer, stopped, err := c.consult(ctx, hook.Input{
-		Event: hook.Result, ToolName: tool, ToolInput: args, ToolOutput: string(o.Body),
+		Event: hook.Result, ToolName: p.call.Tool, ToolInput: argsOf(p.call), ToolOutput: string(o.Body),
 	})
 	if err != nil {
 		return err
@@ -133,9 +132,9 @@ func (c *caller) afterCall(ctx context.Context, in intent, tool string, args jso
 		answer.Output = "stopped before a hook had answered"
 	}
 	if answer.Output != "" {
-		o.kept = []body{{Gist: "the result of " + tool + " that a hook replaced", Data: o.Body}}
+		o.kept = []body{{Gist: "the result of " + p.call.Tool + " that a hook replaced", Data: o.Body}}
 	}
-	o.Body = answer.Returned(o.Body, in.replaced, in.context)
+	o.Body = answer.Returned(o.Body, c.intent.replaced, c.intent.context)
 	return nil
 }
 

@@ -115,7 +115,8 @@ type entry struct {
 func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 	in := &intake{room: room, progress: l.progress(room), quota: l.thinker.batchChars() / sharers}
 	most := max(1, compactor.MaxEntries/sharers)
-	size := min(compactor.MaxEntry, max(compactor.EntryBytes, (in.progress.size-l.cursor(room).Offset)/int64(most)))
+	unread := in.progress.size - l.cursor(room).Offset
+	size := min(compactor.MaxEntry, max(compactor.EntryBytes, unread/int64(most)))
 	for range most {
 		batch, err := l.readLines(l.path(room), l.cursor(room), int(size))
 		if err != nil {
@@ -135,7 +136,8 @@ func (l *listener) readRoom(room string, sharers int) (more bool, err error) {
 			return false, l.commitEntries(in)
 		}
 		if batch.Restarted && l.state.Rooms[room].Cursor.Offset > 0 {
-			l.cfg.Log.Warn("a room was replaced and nothing in it was heard before; it is read from its start", "room", room)
+			const text = "a room was replaced and nothing in it was heard before; it is read from its start"
+			l.cfg.Log.Warn(text, "room", room)
 		}
 		if err := l.splitBatch(batch, in); err != nil {
 			return false, err
