@@ -95,11 +95,13 @@ func Open(id home.Identity, cfg Config) (*Agent, error) {
 }
 
 func open(id home.Identity, cfg Config) (_ *Agent, err error) {
-	if cfg, err = cfg.forChild(id); err != nil {
+	cfg, err = cfg.forChild(id)
+	if err != nil {
 		return nil, &SettingsError{err}
 	}
 	a := newAgent(id, &cfg)
-	if a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log); err != nil {
+	a.log, err = journal.Hold(cfg.Home, id, cfg.Store, cfg.Log)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -124,21 +126,26 @@ func open(id home.Identity, cfg Config) (_ *Agent, err error) {
 	if err := a.makeTools(); err != nil {
 		return nil, &SettingsError{err}
 	}
-	begins := "settings"
+	return a, a.renewIfDue()
+}
+
+// renewIfDue begins the first epoch of a life, or another one if the parameters are others. Other tools or texts wait
+// for the next epoch: each update would cost the cache.
+func (a *Agent) renewIfDue() error {
+	why := "settings"
 	if a.fresh {
 		a.state.PinForGood(a.cfg.pins...)
-		begins = "boot"
+		why = "boot"
 	} else if a.thinker.wanted() == a.state.Stable.Params {
-		// Other tools or texts wait for the next epoch: each update would cost the cache.
-		return a, a.cfg.checkLimit(id, a.state.Stable)
+		return a.cfg.checkLimit(a.id, a.state.Stable)
 	}
 	if err := a.thinker.refresh(a.state); err != nil {
-		return nil, err
+		return err
 	}
-	if err := a.cfg.checkLimit(id, a.state.Stable); err != nil { // before anything is recorded
-		return nil, err
+	if err := a.cfg.checkLimit(a.id, a.state.Stable); err != nil { // before anything is recorded
+		return err
 	}
-	return a, a.thinker.epoch(begins)
+	return a.thinker.epoch(why)
 }
 
 // newAgent makes an Agent and its parts, and gives each the parts that it calls.
