@@ -43,6 +43,39 @@ func Eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
+// Took returns how long do took, less the time for which a busy machine did not let this process go on: what another
+// goroutine, which looks at the clock each millisecond, was late by.
+func Took(do func()) time.Duration {
+	const pace, usual = time.Millisecond, 5 * time.Millisecond
+	var late time.Duration
+	end, ended := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() { // ends with do
+		defer close(ended)
+		for last := began; ; {
+			select {
+			case <-end:
+			case <-time.After(pace):
+			}
+			now := time.Now()
+			if took := now.Sub(last); took > usual {
+				late += took - pace
+			}
+			last = now
+			select {
+			case <-end:
+				return
+			default:
+			}
+		}
+	}()
+	do()
+	took := time.Since(began)
+	close(end)
+	<-ended
+	return took - late
+}
+
 // Long reports whether a test is to try all that it can, and not a sample: LETHE_LONG=1.
 func Long() bool { return os.Getenv("LETHE_LONG") != "" } // read in a test, so that go test does not take a sample's result for it
 
