@@ -38,8 +38,8 @@ func (s *Syncs) Wait() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(all))
 	for at, each := range all {
-		failed := at > 0 && errs[at-1] != nil
-		if watched && failed {
+		failed := watched && at > 0 && errs[at-1] != nil // unwatched, another goroutine may be writing it
+		if failed {
 			break
 		}
 		if !watched && at < len(all)-1 {
