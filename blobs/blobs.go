@@ -142,10 +142,10 @@ func Encode(meta Meta, body []byte) []byte {
 	return file.Bytes()
 }
 
-// EncodeTombstone returns the bytes of a tombstone's file. m and body are the parts of the blob that are left.
-func EncodeTombstone(t Tombstone, m Meta, body []byte) []byte {
+// EncodeTombstone returns the bytes of a tombstone's file. left and body are the parts of the blob that are left.
+func EncodeTombstone(t Tombstone, left Meta, body []byte) []byte {
 	head := fmt.Appendf(nil, fence+"tombstone: %s\nwhy: %s\nwhen: %s\n", t.Of, t.Why, t.At.UTC().Format(TimeFormat))
-	return append(head, Encode(m, body)[len(fence):]...)
+	return append(head, Encode(left, body)[len(fence):]...)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -93,7 +93,7 @@ func (s *Store) Adopt(later *durable.Syncs, data []byte) (Hash, error) {
 		_, err = s.Bury(*blob.Gone, blob.Meta, blob.Body)
 		return blob.Gone.Of, err
 	}
-	if _, missing := s.Get(hash); missing == nil { // the blob, or its tombstone, which stays
+	if _, err := s.Get(hash); err == nil { // the store has the blob, or its tombstone, which stays
 		return hash, later.Sync(s.Path(hash))
 	}
 	if err == nil {
@@ -290,7 +290,7 @@ func (s *Store) Find(prefix string) (Blob, error) {
 	return blob, err
 }
 
-// Short returns the beginning of h that a ref shows: 16 digits, or more if another blob in the store begins with
+// Short returns the beginning of hash that a ref shows: 16 digits, or more if another blob in the store begins with
 // the same 16.
 func (s *Store) Short(hash Hash) string {
 	full, digits := hash.String(), shortLen

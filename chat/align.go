@@ -25,9 +25,9 @@ type place struct {
 	last   []string // hashes of the lines before offset
 }
 
-// align finds the end of the lines that c remembers in the changed file f.
+// align finds the end of the lines that cursor remembers in the changed file.
 //
-// It is a local alignment (Smith and Waterman) of c.Last with all lines of the
+// It is a local alignment (Smith and Waterman) of cursor.Last with all lines of the
 // file: heard lines may have been edited, removed or moved apart by insertions,
 // and lines may repeat. Of equally good places it takes the nearest to the old
 // offset. It takes time in proportion to the lines of the file, times at most 20.

@@ -100,7 +100,7 @@ func find(file *os.File, size int64, line []byte, from int64) (at, to int64, fou
 	return lines.to, lines.to + int64(len(lines.raw)) + 1, found, false, lines.err
 }
 
-// open opens a room for reading: a regular file, or a link to one that the user of
+// open opens a room for reading: a regular file, or a link to a file that the user of
 // this process made.
 func open(path string) (*os.File, fs.FileInfo, error) {
 	return durable.OpenRegular(path, os.O_RDONLY, 0)

@@ -47,7 +47,7 @@ type Batch struct {
 	// Realigned is true if the text before the cursor was changed. Lines then begin
 	// behind the last heard lines that are still there.
 	Realigned bool
-	// Restarted is true if none of the last heard lines is left. Lines then begin
+	// Restarted is true if all of the last heard lines are gone. Lines then begin
 	// at the start of the file.
 	Restarted bool
 	// Missing is true if there is no such file. Next is then the given cursor, so
@@ -227,7 +227,7 @@ func bytesBefore(f io.ReaderAt, offset int64) ([]byte, error) {
 	return buf[:n], err
 }
 
-// lines fills b with the lines behind c, at most maxBytes or one line. c is
+// lines fills batch with the lines behind cursor, at most maxBytes or one line. cursor is
 // aligned; before are the bytes before it.
 func (r reader) lines(file io.ReaderAt, cursor Cursor, before []byte, maxBytes int, batch *Batch) error {
 	cursor = cursor.behind(before)
@@ -269,7 +269,7 @@ func (r reader) lines(file io.ReaderAt, cursor Cursor, before []byte, maxBytes i
 	return nil
 }
 
-// Tail returns the last n lines of the room at path that are not blank, the total
+// Tail returns the last count lines of the room at path that are not blank, the total
 // number of such lines, and the cursor before the first line that it returns. A
 // missing room has no lines.
 //

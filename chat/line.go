@@ -156,11 +156,11 @@ func ByTrigger(name string) bool {
 	return named && slices.Contains([]string{"cron", "watch", "mail", "webhook"}, kind)
 }
 
-// CleanName makes a valid name of any string: "Ada [x] Lovelace" becomes
+// CleanName makes a valid name of any text: "Ada [x] Lovelace" becomes
 // "Ada_[x_Lovelace", and nothing becomes Unknown. Valid names stay as they are.
-func CleanName(s string) string {
-	if ValidName(s) {
-		return s
+func CleanName(text string) string {
+	if ValidName(text) {
+		return text
 	}
 	shown := strings.Map(func(char rune) rune {
 		if unicode.IsSpace(char) {
@@ -170,7 +170,7 @@ func CleanName(s string) string {
 			return -1
 		}
 		return char
-	}, s)
+	}, text)
 	name := strings.Join(strings.Fields(shown), "_")
 	if len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "") // drops a rune that was cut

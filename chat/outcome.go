@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Outcome is the line by which a child ends the work that its parent gave it;
+// Outcome is a child's line that ends the work which its parent gave it.
 // docs/agents.md has the form.
 type Outcome struct {
 	N      int // pieces of work so far: lines of its parent that the child had heard
@@ -25,7 +25,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s %d: %s", word, o.N, o.Text)
 }
 
-// TaskPrefix begins the name of a room in which a child works.
+// TaskPrefix begins the names of rooms where children work.
 const TaskPrefix = "task-"
 
 // ForWork reports whether a child works in a room.

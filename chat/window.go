@@ -13,7 +13,7 @@ import (
 // maxWindow bounds the total bytes of the lines that After and Before return. A single line may be longer.
 const maxWindow = 1 << 20
 
-// After returns the first n whole lines of the room at path that begin at byte from or behind it and are not blank:
+// After returns the first count whole lines of the room at path that begin at byte from or behind it and are not blank:
 // fewer if they have more than 1 MiB together, but at least one. A missing room has no lines.
 func After(path string, from int64, count int) ([]Line, error) {
 	return scanLines(path, max(from, 0), said, func(lines []Line, next Line) bool {
@@ -24,8 +24,8 @@ func After(path string, from int64, count int) ([]Line, error) {
 	})
 }
 
-// Find returns the last n lines of the room at path that end at byte to or before it and for which fits returns true;
-// a to below 0 is the end of the room. It reads backwards, up to the start of the room if fewer lines fit.
+// Find returns the last count lines of the room at path that end at byte to or before it and that fits accepts; a to
+// below 0 is the end of the room. It reads backwards, up to the start of the room if fewer lines fit.
 func Find(path string, to int64, count int, fits func(raw []byte) bool) (lines []Line, err error) {
 	end, err := End(path)
 	if err != nil {
@@ -46,9 +46,9 @@ func Find(path string, to int64, count int, fits func(raw []byte) bool) (lines [
 	return lines[max(0, len(lines)-count):], nil
 }
 
-// Before returns the last n lines of the room at path that end at byte to or before it and are not blank: fewer if they
-// have more than 1 MiB together, but at least one. A to below 0 is the end of the room. It reads only as much of the
-// file as it needs.
+// Before returns the last count lines of the room at path that end at byte to or before it and are not blank: fewer if
+// they have more than 1 MiB together, but at least one. A to below 0 is the end of the room. It reads only as much of
+// the file as it needs.
 func Before(path string, to int64, count int) (lines []Line, err error) {
 	end, err := End(path)
 	if err != nil {
@@ -100,8 +100,8 @@ func SaidBy(path, user string, from, to int64) bool {
 
 func said(raw []byte) bool { return !blank(raw) }
 
-// scanLines returns the lines that begin at or behind from and for which fits returns true. It stops at the first line
-// for which more, called with the lines so far, returns false.
+// scanLines returns the lines that begin at or behind from and that fits accepts. Before each line it calls more with
+// the lines so far, and stops if more returns false.
 func scanLines(
 	path string, from int64, fits func(raw []byte) bool, more func(lines []Line, next Line) bool,
 ) (lines []Line, err error) {

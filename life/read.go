@@ -27,7 +27,7 @@ func (l *Log) SinceEpoch() ([]Event, error) {
 	return back(l.file, l.end.Offset, l.path, func(e Event) bool { return e.Kind == Epoch })
 }
 
-// back returns the newest events of the first size bytes of r, oldest first, back
+// back returns the newest events of the first size bytes of file, oldest first, back
 // to and including the first for which enough is true.
 func back(file io.ReaderAt, size int64, path string, enough func(Event) bool) ([]Event, error) {
 	var events []Event
@@ -255,7 +255,7 @@ func Scan(path string, visit func(e Event, offset int64) error) error {
 	return ReadOn(path, &at, func(e Event, _ bool) error { return visit(e, at.Offset) })
 }
 
-// ReadOn is Scan for the events behind a mark. It moves the mark behind each event for which visit
+// ReadOn is Scan for the events behind a mark. It moves the mark behind each event after visit has
 // returned nil. follows is true if the same append wrote the line before. The error is ErrOtherLog if
 // the log does not have the mark.
 func ReadOn(path string, at *Mark, visit func(event Event, follows bool) error) error {
@@ -291,7 +291,7 @@ func First(path string) (Event, error) {
 	return event, err
 }
 
-// Lines returns the last n lines of a log, oldest first, without their newlines.
+// Lines returns the last count lines of a log, oldest first, without their newlines.
 func (l *Log) Lines(count int) ([]string, error) {
 	if l.err != nil {
 		return nil, fmt.Errorf("read life: %w", l.err)

@@ -123,7 +123,7 @@ func cutWord(s string) (word, rest string) {
 	return s, ""
 }
 
-// take adds the ref, field or argument at the beginning of s, and returns the rest.
+// take adds the ref, field or argument at the beginning of text, and returns the rest.
 func (e *Event) take(text string) (rest string, err error) {
 	if strings.HasPrefix(text, "◱") {
 		body, rest, ok := strings.Cut(text, "◲")
@@ -153,7 +153,7 @@ func (e *Event) take(text string) (rest string, err error) {
 	return rest, nil
 }
 
-// unquote reads the value at the beginning of s, which quote wrote.
+// unquote reads the value at the beginning of text, which quote wrote.
 func unquote(text string) (value, rest string, err error) {
 	if !strings.HasPrefix(text, `"`) {
 		value, _, _ = strings.Cut(text, " ")

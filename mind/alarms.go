@@ -32,7 +32,7 @@ func Awaits(wakes []Wake, by string) (count int) {
 
 // Firing is the newest Fired of one signer.
 type Firing struct {
-	Last  time.Time `json:"last"`            // the time when the newest was due, without firings that a person asked for
+	Last  time.Time `json:"last"`            // the time of the newest by schedule, not by a person's request
 	Seen  string    `json:"seen,omitempty"`  // the trigger's note of the newest; see event.Fired
 	Asked string    `json:"asked,omitempty"` // the person's request that the newest obeyed, or ""
 	Count int       `json:"count"`           // firings so far
@@ -75,7 +75,7 @@ func (a *Alarms) waking(room, hash string) int {
 // maxFires is the number of signers whose newest firings a state keeps.
 const maxFires = 256
 
-// countFiring notes the newest firing of a signer. Of more than maxFires signers it drops those that fired first.
+// countFiring notes the newest firing of a signer. It keeps the maxFires signers that have fired last.
 func (a *Alarms) countFiring(fired event.Fired) {
 	by := strings.TrimSpace(fired.By + " " + fired.Trigger)
 	firing := a.Fires[by]

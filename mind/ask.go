@@ -41,7 +41,8 @@ type Ask struct {
 	Until   time.Time `json:"until,omitzero"`
 	Tool    string    `json:"tool,omitempty"` // the tool to approve; "" in a WAIT
 	Args    string    `json:"args,omitempty"` // its exact arguments
-	// Codes makes the question show invisible characters and tabs by their codes. Earlier versions left some as they are.
+	// Codes makes the question show invisible characters and tabs by their codes. Earlier versions left some as they
+	// are.
 	Codes bool `json:"codes,omitempty"`
 }
 

@@ -31,8 +31,8 @@ func (w Work) Open() bool { return w.Given > w.Ended }
 
 func (w *Work) stop() { w.Ended, w.How = w.Given, WorkStopped }
 
-// end takes in an outcome. It returns false if the parent was not waiting for it. An
-// outcome that counts more pieces than were given ends the ones that were.
+// end takes in an outcome. It returns false if the parent was not waiting for it. If the
+// outcome counts more pieces than the parent has given, end counts the given ones.
 func (w *Work) end(outcome chat.Outcome) bool {
 	if !w.Open() || outcome.N <= w.Ended {
 		return false
@@ -59,7 +59,7 @@ type Child struct {
 // Task is the work of an identity that is a child itself.
 type Task struct {
 	Parent string `json:"parent"` // the parent's name
-	Room   string `json:"room"`   // the room in which the two talk
+	Room   string `json:"room"`   // the room of their talk
 	Work
 }
 
@@ -113,7 +113,7 @@ func (f *Family) gives(room string, due Due) {
 	}
 }
 
-// Results reports whether one of lines is an outcome of this child for which the parent still waits.
+// Results reports whether one of lines is an outcome of this child that the parent still awaits.
 func (c Child) Results(lines []chat.Line) (any bool) {
 	for _, line := range lines {
 		outcome, ok := chat.ParseOutcome(line.Text)

@@ -26,7 +26,7 @@ type Range struct {
 	Text      string `json:"text,omitempty"`    // that text, escaped, so that a resume reads no blob for it
 
 	At    time.Time `json:"at,omitzero"`     // the time of its newest entry
-	Epoch int       `json:"epoch,omitempty"` // the epoch in which it got this level
+	Epoch int       `json:"epoch,omitempty"` // the epoch that gave it this level
 	Count int       `json:"count,omitempty"` // ranges on a card
 	Tier  int       `json:"tier,omitempty"`  // of a card: 1 lists gists, 2 lists cards of gists, and so on
 }
@@ -53,7 +53,7 @@ type Pin struct {
 	To     int    `json:"to,omitempty"`     // the last of its entries
 	Text   string `json:"text"`             // one line, escaped
 	Weight int    `json:"weight,omitempty"` // if there are too many pins, light ones go first
-	Epoch  int    `json:"epoch,omitempty"`  // the epoch in which it was made
+	Epoch  int    `json:"epoch,omitempty"`  // the first epoch with this pin
 }
 
 const pinsHeader = "◆ pins"
@@ -118,7 +118,7 @@ func (c Context) Entry(n int) *Entry {
 	return c.newest(func(e *Entry) bool { return e.N == n })
 }
 
-// Unit returns the newest reply, or nil when there is none.
+// Unit returns the newest live reply, or nil.
 func (c Context) Unit() *Entry {
 	return c.newest(func(e *Entry) bool { return e.Kind == Reply })
 }
@@ -148,7 +148,7 @@ func (c Context) find(id string) (*Call, error) {
 	return entry.Calls[number-1], nil
 }
 
-// FadedAt returns the range in which entry n has faded. If it has not faded, the range has no Level.
+// FadedAt returns the faded range of entry n. If the entry has not faded, the range has no Level.
 func (c Context) FadedAt(n int) Range {
 	for _, faded := range c.Faded {
 		if faded.From <= n && n <= faded.To {

@@ -55,7 +55,7 @@ func trimLines(s string) string {
 	return strings.TrimRight(lineEnds().ReplaceAllString(s, ""), "\n")
 }
 
-// comparison is an edited file beside the context from which it was made.
+// comparison is an edited file beside its original context.
 type comparison struct {
 	state *State
 	stale bool               // the file was written in another epoch
@@ -158,7 +158,7 @@ func (c *comparison) compare(was section) {
 	}
 }
 
-// ordinary returns the text of a section in the form in which the context would show it.
+// ordinary returns the text of a section in the context's own form.
 func ordinary(body string) string { return joinReply(splitReply(clean(body))) }
 
 // MemoryStays tells the agent, in Edit.Ignored, that a person's edit of MEMORY was not carried out.

@@ -30,8 +30,8 @@ const (
 )
 
 // Entry is one item of the live context. Its texts are rendered: escaped, and
-// clipped to the part that a request shows, so that a context takes no more memory
-// than its request. An entry without open calls never changes: an edit puts another
+// clipped to the part that a request shows, so that a context takes as much memory
+// as its request. An entry without open calls never changes: an edit puts another
 // one in its place.
 type Entry struct {
 	N    int       `json:"n"`
@@ -132,7 +132,8 @@ func (e *Entry) load(body []byte) error {
 		e.Text, e.Reasoning, e.Opaque = model(answer.Text), model(answer.Reasoning), answer.Opaque
 		for i, called := range answer.Calls {
 			call := e.Calls[i]
-			call.Tool, call.Args, call.Original, call.Opaque = called.Tool, model(called.Args), called.Original, called.Opaque
+			call.Tool, call.Args = called.Tool, model(called.Args)
+			call.Original, call.Opaque = called.Original, called.Opaque
 		}
 	case Inbound:
 		e.Text = cite("answer to", e.About, e.Said) + clip(Heard(body, e.Own), e.Show, e.Places, e.Ref)
@@ -240,11 +241,11 @@ func ParseID(id string) (entry, call int, err error) {
 	if err == nil && dotted {
 		call, err = strconv.Atoi(callNumber)
 	}
-	valid := ok && err == nil && entry >= 1
-	if dotted {
-		valid = valid && call >= 1
+	numbers := ok && err == nil
+	if dotted && call < 1 {
+		numbers = false
 	}
-	if !valid {
+	if !numbers || entry < 1 {
 		return 0, 0, fmt.Errorf("%q is not the number of an entry or call", id)
 	}
 	return entry, call, nil

@@ -11,8 +11,8 @@ import (
 	"lethe/blobs"
 )
 
-// Snapshot renders the state as the body of an epoch's blob, from which Restore
-// makes the same state. The texts of entries stay in their own blobs. It sets Size.
+// Snapshot renders the state as the body of an epoch's blob, for Restore. The texts
+// of entries stay in their own blobs. It sets Size.
 func (s *State) Snapshot() ([]byte, error) {
 	body, err := json.MarshalIndent(s, "", " ")
 	if err != nil {

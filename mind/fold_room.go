@@ -11,6 +11,7 @@ import (
 
 // Events of rooms: lines heard, commands, and lines that the identity posts.
 
+// joined adds the note about a room. At the first subscription it sets the room's cursor.
 func (s *State) joined(joined event.Joined, from source) error {
 	room := s.room(joined.Room)
 	room.Joined = true
@@ -22,6 +23,7 @@ func (s *State) joined(joined event.Joined, from source) error {
 	return err
 }
 
+// inbound adds the entry of lines that the identity hears, and owes their answers.
 func (s *State) inbound(inbound event.Inbound, from source) error {
 	entry := Entry{
 		N: inbound.N, Room: inbound.Room, Show: inbound.Show, Places: inbound.Places,
@@ -37,18 +39,18 @@ func (s *State) inbound(inbound event.Inbound, from source) error {
 	if _, err := s.add(entry, from); err != nil {
 		return err
 	}
-	heard, body := s.room(inbound.Room), from.bodies[0].Data
+	body := from.bodies[0].Data
 	s.move(inbound.Room, inbound.Moved)
-	heard.pass(inbound.Passage, body)
+	s.room(inbound.Room).pass(inbound.Passage, body)
 	s.listen(inbound.Room, body, entry.Own, inbound.Asleep)
 	return nil
 }
 
-// lineKinds says which kinds of lines an inbound body has.
+// lineKinds are the kinds of lines in an inbound body.
 type lineKinds struct {
 	users, agents bool // lines that people, or other identities, wrote by themselves
 	woken         bool // lines that a Fired of this life has fixed
-	work          bool // lines by which a parent gives work
+	work          bool // a parent's lines to its child
 }
 
 // listen takes in the lines of an inbound body, and owes the answers. Of lines heard asleep it owes no answer.
@@ -114,7 +116,7 @@ func (s *State) oweHeard(room string, lines lineKinds) {
 	}
 }
 
-// move forgets old offsets where the file is another one.
+// move forgets old offsets if another file has replaced the room.
 func (s *State) move(room string, moved bool) {
 	if moved {
 		file := s.room(room)
@@ -124,14 +126,15 @@ func (s *State) move(room string, moved bool) {
 }
 
 // actsOnBudget reports whether a command may end a pause for a budget. Other commands only look.
-func actsOnBudget(e event.Command) bool {
-	switch e.Name {
+func actsOnBudget(command event.Command) bool {
+	switch command.Name {
 	case "/stop", "/model":
 		return true
 	}
-	return e.Raise > 0
+	return command.Raise > 0
 }
 
+// command obeys a user's line for the harness.
 func (s *State) command(command event.Command) error {
 	room := s.room(command.Room)
 	s.move(command.Room, command.Moved)
@@ -170,6 +173,7 @@ func (s *State) command(command event.Command) error {
 	return s.notice(command.ID, command.Notice)
 }
 
+// posted removes a line from the outbox that now stands in its room.
 func (s *State) posted(posted event.Posted) error {
 	at := slices.IndexFunc(s.Outbox, func(p Post) bool { return p.ID == posted.ID && p.Room == posted.Room })
 	if at < 0 {

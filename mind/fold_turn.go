@@ -10,6 +10,7 @@ import (
 
 // Events of a turn: replies, calls and their results, notes and errors.
 
+// reply adds the entry of a reply. A final one owes its text to the rooms, and ends the turn.
 func (s *State) reply(reply event.Reply, from source) error {
 	entry, err := s.add(Entry{N: reply.N, Model: reply.Model, Refused: reply.Refused}, from)
 	if err != nil {
@@ -46,6 +47,7 @@ func (s *State) reply(reply event.Reply, from source) error {
 	return nil
 }
 
+// call notes that a tool begins to run, and owes the line of a SAY or SPAWN.
 func (s *State) call(began event.Call, from source) error {
 	call, err := s.find(began.ID)
 	if err != nil {
@@ -70,13 +72,14 @@ func (s *State) call(began event.Call, from source) error {
 	return s.owe(began.ID, message+from.files(), began.Posting)
 }
 
+// result adds the result of a call. Once the unit has all results, a model call is due, unless the unit asks people.
 func (s *State) result(ended event.Result, from source) error {
 	call, err := s.find(ended.ID)
 	if err != nil {
 		return err
 	}
-	second := call.Status != ""
-	if second || ended.Status == "" || len(from.bodies) == 0 {
+	missing := ended.Status == "" || len(from.bodies) == 0
+	if missing || call.Status != "" {
 		return errors.New("no body, no status, or a second result")
 	}
 	body := from.bodies[0].Data
@@ -110,6 +113,7 @@ func (s *State) result(ended event.Result, from source) error {
 	return nil
 }
 
+// note adds a message of the harness, which may end an approved call.
 func (s *State) note(note event.Note, from source) error {
 	s.learn(note.File)
 	switch note.Why {

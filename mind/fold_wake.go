@@ -8,7 +8,7 @@ import (
 	"lethe/life/event"
 )
 
-// Events of what wakes the identity by itself: lines in rooms that others sign for it.
+// Events that wake the identity: lines in rooms, signed by triggers and jobs.
 
 // fired owes the line that wakes the identity, and notes its alarm.
 func (s *State) fired(fired event.Fired) error {
@@ -41,7 +41,8 @@ func (s *State) fired(fired event.Fired) error {
 func (s *State) firedAgain(fired event.Fired) error {
 	for _, wake := range s.LostWakes() {
 		if post := fired.Posts[0]; wake.Room == post.Room && wake.Hash == fired.Again {
-			s.Outbox = append(s.Outbox, Post{ID: fired.ID, Room: post.Room, Line: wake.Line, Mark: post.Mark, Wakes: true})
+			again := Post{ID: fired.ID, Room: post.Room, Line: wake.Line, Mark: post.Mark, Wakes: true}
+			s.Outbox = append(s.Outbox, again)
 			s.Notices++
 			return nil
 		}

@@ -6,14 +6,14 @@ import (
 	"lethe/life/event"
 )
 
-// Text is a named text from outside the life that the identity relies on, such as MEMORY.md. The log records the version
-// that the identity knows: a Note tells it about a new one, or the next epoch begins with it.
+// Text is a named text from outside the life that the identity relies on, such as MEMORY.md. The log records the
+// version that the identity knows: a Note tells it about a new one, or the next epoch begins with it.
 type Text struct {
 	Name string
 	Body []byte
 }
 
-// Version returns the name and digest by which the log records the text.
+// Version returns the name and digest of the text for the log.
 func (t Text) Version() event.File {
 	return event.File{Name: t.Name, Hash: Digest(t.Body)}
 }

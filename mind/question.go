@@ -34,7 +34,7 @@ type Question struct {
 type Inquiries struct {
 	Questions []Question `json:"questions,omitempty"` // open ones
 	Approved  []Question `json:"approved,omitempty"`  // approved calls that have not ended; the first runs first
-	Always    []string   `json:"always,omitempty"`    // hashes of calls that need no approval from now on; see ExactCall
+	Always    []string   `json:"always,omitempty"`    // the ExactCall of each call that needs no further approval
 }
 
 // Relations of a line to an open question.
@@ -74,7 +74,7 @@ func (i *Inquiries) Fits(question Question, line chat.Line, moved bool, people [
 }
 
 // Asked returns the open question with this id, or of this call (e12.1), or about a call with this ExactCall. It
-// returns false if there is none of these.
+// returns false if no open question fits.
 func (i *Inquiries) Asked(by, exact string) (Question, bool) {
 	for _, question := range i.Questions {
 		named := question.Call == by || question.ID == by

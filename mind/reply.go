@@ -101,8 +101,8 @@ func DecodeAnswer(body []byte) (Answer, error) {
 	return d.Answer, err
 }
 
-// AnswerParts returns the places of the texts in the body of a reply, and the places of its JSON: the arguments of calls
-// and the Opaque values.
+// AnswerParts returns the places of the texts in the body of a reply, and the places of its JSON: the arguments of
+// calls and the Opaque values.
 func AnswerParts(body []byte) (texts, objects []Span, err error) {
 	d, err := decodeAnswer(body)
 	return d.texts, d.objects, err

@@ -143,7 +143,7 @@ const (
 type subject struct {
 	key  string // the head without its variable parts: a status, a gist
 	kind int
-	n, k int // the entry, or the first one of a range, and the call; 0 for none
+	n, k int // the number of the entry, or the first of a range, and of the call; or 0
 }
 
 var headPattern = sync.OnceValue(func() *regexp.Regexp {
@@ -185,8 +185,8 @@ type Section struct {
 	Text  string
 }
 
-// Rewrite calls change for each section of a context.md, and returns the file with the changed texts. It drops a section
-// for which change returns false. change may only change Text.
+// Rewrite calls change for each section of a context.md, and returns the file with the changed texts. It drops a
+// section if change returns false. change may only change Text.
 func Rewrite(file string, change func(*Section) (stays bool)) string {
 	var left []section
 	for _, sec := range parse(strings.TrimPrefix(file, "\uFEFF")) {

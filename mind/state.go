@@ -56,7 +56,7 @@ type NextEpoch struct {
 	Away string `json:"away,omitempty"`
 }
 
-// Usage counts the cost of the whole life. It also holds the size of the last request, from which callers estimate the
+// Usage counts the cost of the whole life. It also holds the size of the last request, so that callers can estimate the
 // tokens of a character.
 type Usage struct {
 	Replies    int64   `json:"replies"`
@@ -85,8 +85,8 @@ func (u *Usage) add(t event.Tokens) {
 	u.USD += t.USD
 }
 
-// Debts are the debts of a life in the order in which it pays them: posts first,
-// since they are already decided, then results of calls, then a model call.
+// Debts are the debts of a life in the order of their payment: posts first, since
+// they are already decided, then results of calls, then a model call.
 type Debts struct {
 	Posts  []Post
 	Calls  []Pending // calls without a result, in order
@@ -119,8 +119,8 @@ func (s *State) Owed() Debts {
 }
 
 // Audience returns the rooms that get the final text of the turn: the rooms
-// whose users wait, or if there are none, the rooms where agents do. It leaves
-// out rooms that have heard a SAY in this turn.
+// whose users wait, or else the rooms whose agents wait. It leaves out rooms that
+// have heard a SAY in this turn.
 func (s *State) Audience() []string {
 	rooms := s.Waiting
 	if len(rooms) == 0 {

@@ -8,7 +8,7 @@ import (
 	"lethe/life/event"
 )
 
-// Room is what the identity knows of a room.
+// Room is a room that the identity hears or has heard.
 type Room struct {
 	Joined bool        `json:"joined"`
 	Cursor chat.Cursor `json:"cursor"` // the identity has heard everything before it
@@ -71,10 +71,10 @@ func (p Post) Torn(between []chat.Line) (torn []event.Span) {
 // Talk holds the rooms of an identity, and the lines that it owes them.
 type Talk struct {
 	Rooms  map[string]*Room `json:"rooms"`
-	Outbox []Post           `json:"outbox,omitempty"` // in the order in which they are to be posted
+	Outbox []Post           `json:"outbox,omitempty"` // in the order of posting
 }
 
-// room returns the named room, made if it is new.
+// room returns the named room, and makes it if it is new.
 func (t *Talk) room(name string) *Room {
 	r := t.Rooms[name]
 	if r == nil {

@@ -57,7 +57,7 @@ func cite(label string, about *Ref, said string) string {
 	return label + " " + about.String() + said + "\n"
 }
 
-// CutRunes returns the first n runes of s, never ending in half an escape.
+// CutRunes returns the first runes of text, never ending in half an escape.
 func CutRunes(text string, runes int) string {
 	for at := range text {
 		if runes == 0 {
@@ -68,7 +68,7 @@ func CutRunes(text string, runes int) string {
 	return text
 }
 
-// clip cuts a rendered text to about show runes, two thirds of them from its head. A mark
+// clip cuts a rendered text to about show runes, two thirds from its head. A mark
 // in the gap tells the length of the missing part and the ref of the whole; with places,
 // one call of UNCOMPACT opens the missing part. Clip also marks a cut inside a line, so
 // that the rest does not look like a line. A result that is cut shares no memory with text.

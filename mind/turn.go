@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Due is the answer that the identity owes now: to which rooms, and why it may have to wait.
+// Due is the answer that the identity owes now: the rooms that wait for it, and its obstacles.
 type Due struct {
 	// Owes is true if a model call is due: the identity heard something or a tool returned, and no reply followed.
 	Owes    bool      `json:"owes,omitempty"`
@@ -40,7 +40,7 @@ func (d *Due) oweAgents(room string) {
 	}
 }
 
-// Tally counts turns and steps, and failures in a row, for which there are bounds.
+// Tally counts turns and steps, and failures in a row. The loop has bounds for them.
 type Tally struct {
 	Turn    int `json:"turn"`          // turns finished
 	Steps   int `json:"steps"`         // model calls since a user last spoke

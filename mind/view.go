@@ -43,7 +43,7 @@ func (s *State) sections(through int) []section {
 type Seen struct {
 	Through int  // the newest entry in it
 	Intact  bool // nobody has edited it
-	Epoch   int  // the epoch in which it was written; Compare takes less from a file of an earlier one
+	Epoch   int  // its epoch; Compare takes fewer changes from a file of an earlier epoch
 
 	self  string // the first digits of the identity
 	above string // text that a person wrote above the first line

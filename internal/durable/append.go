@@ -35,7 +35,7 @@ func Append(path string, record []byte, perm fs.FileMode) (from, to int64, err e
 var shared sync.Map
 
 // AppendShared is Append on a file that OpenRegular has opened with O_RDWR and O_APPEND. One goroutine
-// at a time may use f; other descriptors of the same file are free to.
+// at a time may use file; other descriptors of the same file are free to.
 func AppendShared(file *os.File, fi fs.FileInfo, record []byte) (from, to int64, err error) {
 	if len(record) == 0 || record[len(record)-1] != '\n' {
 		return 0, 0, fmt.Errorf("append to %s: record does not end in a newline", file.Name())
@@ -77,7 +77,7 @@ func nameSynced(path string, fi fs.FileInfo) bool {
 	return fi.Size() > was.Size() && os.SameFile(fi, was)
 }
 
-// endsTorn reports whether f holds something after its last newline.
+// endsTorn reports whether file holds something after its last newline.
 func endsTorn(file *os.File) (bool, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -91,7 +91,7 @@ func endsTorn(file *os.File) (bool, error) {
 	return last[0] != '\n', err
 }
 
-// Truncate cuts the open file f to size bytes and syncs it.
+// Truncate cuts the open file to size bytes and syncs it.
 func Truncate(file *os.File, size int64) error {
 	err := step("truncate", file.Name(), func() error {
 		return traced(file.Truncate(size), Op{Kind: "truncate", Path: file.Name(), At: size})

@@ -34,7 +34,7 @@ func SyncDir(dir string) error {
 	return syncNames(dir, d, err)
 }
 
-// syncNames is SyncDir after an attempt to open dir, which returned d and err. It closes d.
+// syncNames is SyncDir after an attempt to open dir, which returned open and err. It closes open.
 func syncNames(dir string, open *os.File, err error) error {
 	if err == nil {
 		err = step("syncdir", dir, func() error {

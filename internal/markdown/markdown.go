@@ -58,7 +58,7 @@ type Block struct {
 	Start  int    // the number of the first item; 0 in a list without numbers
 	Mark   string // "• " or "2. "
 	Rows   [][][]Span
-	Align  []string // a word for each column: "left", "center", "right" or "none"
+	Align  []string // for each column "left", "center", "right" or "none"
 }
 
 // Span is text of one style. A newline in it is the author's.

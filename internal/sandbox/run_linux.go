@@ -66,11 +66,11 @@ func Main() {
 	os.Exit(2)
 }
 
-// Run runs c until it ends or ctx does, with its output going to out. When it
+// Run runs command until it ends or ctx does, with its output going to out. When it
 // returns, everything that the command started is dead, unless the error is
 // ErrStuck. A command that cannot be started is an Outcome, not an error.
 //
-// To confine c by Landlock, the kernel needs its ABI 3 (Linux 6.2); since 6.12 it
+// To confine it by Landlock, the kernel needs its ABI 3 (Linux 6.2); since 6.12 it
 // also keeps commands from signalling other processes.
 func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	job, err := command.order()
@@ -131,8 +131,8 @@ func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 }
 
 // pipes makes the pipes for the command's input and its errors, and returns the helper's ends. It closes heard when
-// c.Errors has got all errors. If c has neither Input nor Errors, it makes no pipe; if it has one, it makes both, so
-// that their file descriptors keep their numbers.
+// command.Errors has got all errors. If command has neither Input nor Errors, it makes no pipe; if it has one, it makes
+// both, so that their file descriptors keep their numbers.
 func pipes(command Command, heard chan struct{}) (ends []*os.File, err error) {
 	if command.Input == nil && command.Errors == nil {
 		close(heard)

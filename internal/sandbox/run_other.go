@@ -33,8 +33,8 @@ func Confiner() (string, error) {
 	return "", errors.New("commands can only be confined on Linux and macOS, so they are refused. " + wayOut)
 }
 
-// Run runs c in a process group of its own, with its output going to out, until it ends or ctx does. A process that
-// leaves this group outlives the command here.
+// Run runs command in a process group of its own, with its output going to out, until it ends or ctx does. A process
+// that leaves this group outlives the command here.
 func Run(ctx context.Context, command Command, out io.Writer) (Outcome, error) {
 	job, err := command.order()
 	if err != nil {

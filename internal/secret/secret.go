@@ -91,7 +91,7 @@ func list() []string {
 	return nil
 }
 
-// Text returns s with each secret replaced by "[secret***]" of the same length in bytes.
+// Text returns text with each secret replaced by "[secret***]" of the same length in bytes.
 func Text(text string) string {
 	for _, key := range list() {
 		if strings.Contains(text, key) {

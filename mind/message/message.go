@@ -11,7 +11,7 @@ type Message struct {
 	Calls     []Call  `json:"tool_calls,omitempty"`        // assistant: the tools it called
 	Opaque    string  `json:"opaque,omitempty"`            // assistant: JSON that its provider wants back unchanged
 	CallID    string  `json:"tool_call_id,omitempty"`      // tool: the call that this message answers
-	// Aside marks a user message in which the daemon remarks on the message before it. If roles
+	// Aside marks a user message of the daemon, a remark on the message before it. If roles
 	// have to take turns, an Aside may become a part of a result; people's words may not, since
 	// the model would take them for the tool's. A result that is an Aside has ended its turn
 	// unanswered: people's words after it become a part of it.
