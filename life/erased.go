@@ -43,15 +43,19 @@ func ReadErased(path string) (map[int64]Erasure, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read life: %w", err)
 	}
-	for number, lines := 1, bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); number++ {
+	lines, number := bufio.NewScanner(bytes.NewReader(data)), int64(1)
+	for ; lines.Scan(); number++ {
 		var offset int64
 		var before, now []byte
 		_, err := fmt.Sscanf(lines.Text(), "%d %x %x", &offset, &before, &now)
 		hashes := len(before) == 32 && len(now) == 32
 		if err != nil || !hashes {
-			return nil, &CorruptError{ErasedPath(path), int64(number), "this line is not an offset and two hashes"}
+			return nil, &CorruptError{ErasedPath(path), number, "this line is not an offset and two hashes"}
 		}
 		out[offset] = Erasure{[32]byte(before), [32]byte(now)}
+	}
+	if lines.Err() != nil {
+		return nil, &CorruptError{ErasedPath(path), number, "this line is too long"}
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package life
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -8,6 +9,16 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )
+
+// A line of LIFE.erased that is too long is damage: what stands behind it is not left out.
+func TestLongLineOfErasures(t *testing.T) {
+	path := t.TempDir() + "/LIFE.md"
+	line := EncodeErasure(7, Erasure{Leaf("a"), Leaf("b")})
+	lethetest.Must(t, os.WriteFile(ErasedPath(path), []byte(line+strings.Repeat("1", 70_000)+"\n"+line), 0o600))
+	if all, err := ReadErased(path); !errors.As(err, new(*CorruptError)) {
+		t.Errorf("%v, %v", all, err)
+	}
+}
 
 // A line of which bytes were erased is read, forwards and backwards, as long as it is what LIFE.erased
 // says; the line before and the one behind it are checked as ever.

@@ -46,3 +46,52 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+// What stands beside a log may be of any bytes, and so may a checkpoint that was kept elsewhere.
+func FuzzFiles(f *testing.F) {
+	dir := f.TempDir()
+	path := filepath.Join(dir, "LIFE.md")
+	before, _ := build(f, 3)
+	lethetest.Must(f, os.WriteFile(path, []byte(before), 0o600))
+	erasure := EncodeErasure(0, Erasure{Before: Leaf("a"), Now: Leaf("b")})
+	key, err := LoadKey(f.TempDir())
+	lethetest.Must(f, err)
+	checkpoint := key.Sign(strings.Repeat("ab", 32), 3, Leaf("a"), strings.Repeat("cd", 32)).String()
+	lethetest.FuzzReaders(f, dir, lethetest.Reader{
+		Name: "LIFE.erased", File: "LIFE.erased",
+		Seeds: []string{erasure, erasure[:80], "-9 x y\n", erasure + strings.Repeat("1", 70_000) + "\n" + erasure},
+		Read: func(testing.TB) error {
+			if _, err := ReadErased(path); err != nil {
+				return err
+			}
+			return Scan(path, func(Event, int64) error { return nil })
+		},
+	}, lethetest.Reader{
+		Name: "tree", File: "tree",
+		Seeds: []string{`{"size":3,"end":-1}`, `{"size":-1,"end":9223372036854775807}`, `{"size":3,"nodes":["AA"],"end":1}`},
+		Read: func(t testing.TB) error {
+			log, err := Open(path)
+			lethetest.Must(t, err)
+			defer log.Close()
+			_, err = log.grown([]string{"a line\n"})
+			return err
+		},
+	}, lethetest.Reader{
+		Name: "key", File: "key",
+		Seeds: []string{lethetest.Blocks(f, "proof.md", "key")[0], "PRIVATE+KEY+lethe+00000000+AQ==", "PRIVATE+KEY+++"},
+		Read: func(testing.TB) error {
+			_, err := ReadKey(dir)
+			return err
+		},
+	}, lethetest.Reader{
+		Name: "checkpoint", File: "checkpoint",
+		Seeds: []string{checkpoint, strings.Replace(checkpoint, "\n3\n", "\n-3\n", 1), lethetest.Blocks(f, "proof.md", "checkpoint")[0]},
+		Read: func(t testing.TB) error {
+			c, err := ParseCheckpoint(lethetest.Read(t, filepath.Join(dir, "checkpoint")))
+			if err != nil {
+				return err
+			}
+			return c.Verify(key.Public())
+		},
+	})
+}

@@ -85,7 +85,8 @@ func (l *Log) cachedTree() (tree logTree) {
 	if err != nil || seal.Kind != Sealed {
 		return logTree{}
 	}
-	if seal.Get("size") != fmt.Sprint(tree.Size) || seal.Get("root") != Base64(root[:]) {
+	stated := seal.Get("size") == fmt.Sprint(tree.Size) && seal.Get("root") == Base64(root[:])
+	if tree.Size < 0 || !stated {
 		return logTree{}
 	}
 	return tree

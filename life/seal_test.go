@@ -45,6 +45,21 @@ func sealsHold(t testing.TB, path string) (seals int) {
 	return seals
 }
 
+// A log and its file tree that agree on a number of lines below 0 are sealed like a log without that file.
+func TestTreeOfLessThanNoLines(t *testing.T) {
+	l, path := newLog(t)
+	forged := Tree{Size: -1}
+	root := forged.Root()
+	appendAll(t, l, made(Sealed, nil, "size", "-1", "root", Base64(root[:])))
+	const text = `{"size":-1,"end":0}`
+	lethetest.Must(t, os.WriteFile(filepath.Join(filepath.Dir(path), "tree"), []byte(text), 0o600))
+	sealAll(t, mustOpen(t, path))
+	lines := strings.SplitAfter(mustRead(t, path), "\n")
+	if e, err := ParseLine(lines[1]); err != nil || e.Get("size") != "1" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
 // A seal covers what this process appended, what others did before, and its own append; a file
 // tree that is missing, old, cut, of another log or made up changes nothing but the time it takes.
 func TestSeals(t *testing.T) {
