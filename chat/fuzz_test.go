@@ -149,3 +149,29 @@ func wholeLines(data []byte, bound int) []string {
 	}
 	return lines
 }
+
+// What stands beside a room may be of any bytes.
+func FuzzFiles(f *testing.F) {
+	home := f.TempDir()
+	room := filepath.Join(Dir(home), "dev.md")
+	lethetest.Write(f, room, "one\ntwo\n")
+	erased := "4 " + digest([]byte("gone\n")) + " " + digest([]byte("one\n")) + "\n"
+	lethetest.FuzzReaders(f, home, lethetest.Reader{
+		Name: "about a room", File: "chats/dev.toml",
+		Seeds: []string{"title = \"a\u202eb\\n\"\narchived = true\n", "title = 1\n", "[title]\n", "title = '''\n\n'''\narchived = 0x\n"},
+		Read: func(testing.TB) error {
+			about, err := ReadAbout(home, "dev")
+			if err != nil {
+				return err
+			}
+			return about.Write(home, "dev")
+		},
+	}, lethetest.Reader{
+		Name: "what was erased of a room", File: "chats/dev.erased",
+		Seeds: []string{erased, erased + erased, "-4 a b\n", "4 a\n", strings.Repeat("4 ", 500)},
+		Read: func(testing.TB) error {
+			Cursor{Offset: 4, Before: digest([]byte("gone\n"))}.Holds(room)
+			return nil
+		},
+	})
+}
