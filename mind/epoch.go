@@ -3,6 +3,7 @@ package mind
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -128,6 +129,9 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 	if err := json.Unmarshal(body, state); err != nil {
 		return nil, fmt.Errorf("read epoch: %w", err)
 	}
+	if err := state.mend(); err != nil {
+		return nil, fmt.Errorf("read epoch: %w", err)
+	}
 	for _, entry := range state.Live {
 		// Older programs stored the event's kind, and spans that touch each other.
 		entry.Kind, entry.Own = kindOf(entry.Kind), joinSpans(entry.Own)
@@ -136,6 +140,38 @@ func Restore(body []byte, read func(blobs.Hash) ([]byte, error)) (*State, error)
 		}
 	}
 	return state, nil
+}
+
+// mend makes the maps that a snapshot has as null. It refuses a snapshot with a null in place of an entry, a call or a
+// room. Snapshot writes no such null; a life from another home may have one.
+func (s *State) mend() error {
+	made := New()
+	if s.Rooms == nil {
+		s.Rooms = made.Rooms
+	}
+	if s.Files == nil {
+		s.Files = made.Files
+	}
+	if s.Grants == nil {
+		s.Grants = made.Grants
+	}
+	if s.Fires == nil {
+		s.Fires = made.Fires
+	}
+	for _, entry := range s.Live {
+		if entry == nil {
+			return errors.New("an entry is null")
+		}
+		if slices.Contains(entry.Calls, nil) {
+			return fmt.Errorf("a call of entry e%d is null", entry.N)
+		}
+	}
+	for name, room := range s.Rooms {
+		if room == nil {
+			return fmt.Errorf("room %.99q is null", name)
+		}
+	}
+	return nil
 }
 
 // stillOpen lists the open questions whose calls have faded, for the beginning of the past.

@@ -2,12 +2,14 @@ package archive
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -599,6 +601,88 @@ func FuzzManifest(f *testing.F) {
 			if !filepath.IsLocal(f.path) || strings.Contains(f.path, "\n") {
 				t.Errorf("%q", f.path)
 			}
+		}
+	})
+}
+
+// A life whose snapshot names a room that is null is refused as damage, though its hashes and seals are true.
+func TestHostileSnapshot(t *testing.T) {
+	t.Parallel()
+	a, b := newWorld(t), newWorld(t)
+	ada := a.boot("ada")
+	a.held(ada, func(held *journal.Journal) {
+		lethetest.Must(t, held.Epoch("stop", func(s *mind.State) error {
+			s.Rooms["ghost"] = nil
+			return nil
+		}))
+	})
+	_, err := b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
+	if !errors.Is(err, ErrDamaged) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}
+
+// splice puts bytes in the place of as many at some place of a text.
+func splice(text string, at int, with []byte) string {
+	at = max(0, min(at, len(text)))
+	return text[:at] + string(with) + text[min(at+len(with), len(text)):]
+}
+
+// An archive of any bytes is refused, or taken in whole: of those behind its compression, or of those of one of its files,
+// of which the MANIFEST then tells.
+func FuzzRead(f *testing.F) {
+	a := newWorld(f)
+	good := a.export(a.boot("ada"), WriteOptions{Copy: true, Workspace: true})
+	parts, text := open(f, good), string(plain(good))
+	f.Add(-1, len(text)-1024, bytes.Repeat([]byte("x"), 1024))
+	f.Add(-1, 124, []byte("77777777777"))
+	f.Add(-1, 156, []byte("x"))
+	f.Add(-1, 700, []byte("-1"))
+	for n := range parts {
+		f.Add(n, 0, []byte{})
+		f.Add(n, 40, []byte("-1"))
+		f.Add(n, 1<<20, []byte("\x00\n[2026-11-20T12:57:16Z] labelled label=x #000000000000\n"))
+	}
+	b := newWorld(f)
+	f.Fuzz(func(t *testing.T, n, at int, with []byte) {
+		archive := pack(t, splice(text, at, with))
+		if n >= 0 {
+			changed := slices.Clone(parts)
+			changed[n%len(parts)].text = splice(changed[n%len(parts)].text, at, with)
+			changed[n%len(parts)].Size = 0
+			if n%len(parts) > 0 {
+				m, _, err := parse(parts[0].text)
+				lethetest.Must(t, err)
+				for i, p := range changed[1:] {
+					m.files[i].sum, m.files[i].size = blobs.Sum([]byte(p.text)), int64(len(p.text))
+				}
+				changed[0].text, changed[0].Size = m.String(), 0
+			}
+			archive = shut(t, changed)
+		}
+		got, err := b.read(archive, ReadOptions{})
+		all, lerr := b.home.List()
+		lethetest.Must(t, lerr)
+		if whole := err == nil && len(all) == 1 && got.Verdict.Fault == nil; !whole && (err == nil || len(all) > 0) {
+			t.Fatalf("%d identities, %+v, %v", len(all), got, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%v", err)
+		}
+		for _, id := range all { // the next one is taken in, too
+			lethetest.Must(t, os.RemoveAll(id.Dir))
+			lethetest.Must(t, os.Remove(filepath.Join(b.home.Names(), id.Name)))
+		}
+	})
+}
+
+// What age encrypted, or seems to have, is refused without its key.
+func FuzzDecrypt(f *testing.F) {
+	f.Add([]byte("age-encryption.org/v1\n-> X25519 x\n--- x\n"), []byte("AGE-SECRET-KEY-1\n"))
+	f.Fuzz(func(t *testing.T, archive, keys []byte) {
+		plain, err := decrypt(bufio.NewReader(bytes.NewReader(archive)), keys)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, plain)
 		}
 	})
 }
