@@ -48,7 +48,8 @@ func newTravel(t *testing.T) *travel {
 
 func (tr *travel) newHome() string {
 	home := filepath.Join(lethetest.Dir(tr.T), "home")
-	lethetest.Write(tr, filepath.Join(home, "config.toml"), fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n[tools]\nbash = \"trusted\"\n", tr.url))
+	lethetest.Write(tr, filepath.Join(home, "config.toml"),
+		fmt.Sprintf("[model]\nbase_url = %q\nname = \"rehearsal\"\n[tools]\nbash = \"trusted\"\n", tr.url))
 	return home
 }
 
@@ -57,7 +58,8 @@ func (tr *travel) command(home, kill string, args ...string) *exec.Cmd {
 	lethe, err := exec.LookPath("lethe")
 	lethetest.Must(tr, err)
 	cmd := exec.Command(lethe, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LETHE_HOME=" + home, "GORACE=" + raceOptions, "LETHE_API_KEY=x", killAt + "=" + kill}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LETHE_HOME=" + home, "GORACE=" + raceOptions,
+		"LETHE_API_KEY=x", killAt + "=" + kill}
 	return cmd
 }
 
@@ -100,7 +102,8 @@ func (tr *travel) lines(home string, also func(), lines ...string) {
 func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	tr := newTravel(t)
 	old, fresh, moved := tr.newHome(), tr.newHome(), tr.newHome()
-	tr.lines(old, func() { tr.lethe(old, "context", "ada", "--compact") }, "remember that the deploy key is in vault 7", "run echo "+strings.Repeat("much ", 4000))
+	tr.lines(old, func() { tr.lethe(old, "context", "ada", "--compact") }, "remember that the deploy key is in vault 7",
+		"run echo "+strings.Repeat("much ", 4000))
 	lethetest.Must(t, os.RemoveAll(fresh))
 	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old))) // what the old home would have sent
 	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitUsage {

@@ -40,7 +40,8 @@ func TestDamagedEndOfAnArchive(t *testing.T) {
 		t.Errorf("import: %v", err)
 	}
 	line, rest, _ := strings.Cut(said.String(), "\n")
-	if !strings.HasPrefix(line, "lethe: import: the archive is damaged") || strings.Count(rest, "\n") != 1 || !strings.HasPrefix(rest, "hint: ") {
+	if !strings.HasPrefix(line, "lethe: import: the archive is damaged") || strings.Count(rest, "\n") != 1 ||
+		!strings.HasPrefix(rest, "hint: ") {
 		t.Errorf("import said %s", &said)
 	}
 	if out := tr.lethe(fresh, "agents"); strings.Contains(string(out), "ada") {

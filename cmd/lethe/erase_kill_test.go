@@ -35,7 +35,8 @@ func TestEraseKilled(t *testing.T) {
 	run := func(home string, env ...string) (string, error) {
 		return command(home, []string{"erase", "ada", "-", "--yes"}, env...)
 	}
-	others := [][]string{{"check", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")}, {"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
+	others := [][]string{{"check", "--repair"}, {"export", "ada", "--copy", "-o", filepath.Join(t.TempDir(), "copy")},
+		{"fork", "ada"}, {"gc", "--yes"}, {"context", "ada"}, {"agents"}}
 	home := func() string {
 		dir := lethetest.Dir(t)
 		lethetest.Unpack(t, "../../agent/testdata/november/home.tar.gz", dir)
@@ -65,7 +66,8 @@ func TestEraseKilled(t *testing.T) {
 		_, _ = run(h, killAt+"="+moment)
 		_, _ = run(h, killAt+"="+fmt.Sprintf("before:%d", 1+i%7)) // and what ends it is killed, too
 		plans, _ := filepath.Glob(filepath.Join(h, "agents", "*", "erase.json"))
-		if said, _ := command(h, []string{"check"}); len(plans) > 0 && (lethetest.Read(t, plans[0]) == "" || !strings.Contains(said, "unfinished erasure")) {
+		if said, _ := command(h, []string{"check"}); len(plans) > 0 && (lethetest.Read(t, plans[0]) == "" ||
+			!strings.Contains(said, "unfinished erasure")) {
 			t.Errorf("killed %s, check finishes the erasure, or does not tell of it:\n%s", moment, said)
 		}
 		other := others[(i/2+time.Now().YearDay())%len(others)]

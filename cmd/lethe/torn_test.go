@@ -162,7 +162,8 @@ func TestTornAppends(t *testing.T) {
 	empty := filepath.Join(lethetest.Dir(t), "home")
 	lethetest.Must(t, os.MkdirAll(empty, 0o700))
 
-	others := [][]string{{"check", "--repair"}, {"ask", "ada", "are you there?", "--offline"}, {"fork", "ada"}, {"export", "ada", "--copy", "-o", filepath.Join(lethetest.Dir(t), "copy")},
+	others := [][]string{{"check", "--repair"}, {"ask", "ada", "are you there?", "--offline"}, {"fork", "ada"},
+		{"export", "ada", "--copy", "-o", filepath.Join(lethetest.Dir(t), "copy")},
 		{"branch", "ada", "late"}, {"gc", "--yes"}, {"context", "ada", "--compact"}, {"cat", "hash=123456789abc"}}
 	every, tried := lethetest.Sample(101, 101, 1), time.Now().YearDay()
 	for _, c := range []struct {
