@@ -1,6 +1,6 @@
-// Package bridge is the part that every bridge between rooms and an outside service has in
-// common: what came in, what has to go out, and whether the other side can be reached. A
-// bridge of your own is a Sender, which renders and sends, and a loop that fetches:
+// Package bridge is the common part of all bridges between rooms and an outside service. It keeps the messages that came
+// in and the place in each room up to which lines went out, and tells whether the other side can be reached. A bridge of
+// your own is a Sender, which renders and sends, and a loop that fetches:
 //
 //	b, err := bridge.Open(bridge.Config{Home: home, Name: "pager", Watcher: watcher})
 //	defer b.Close()
@@ -14,22 +14,22 @@
 //		…                              // acknowledge them only when err is nil
 //	}
 //
-// docs/write-a-bridge.md has a whole one, docs/bridge-files.md specifies the files; bridge/access says who may speak.
+// docs/write-a-bridge.md has a whole bridge, docs/bridge-files.md specifies the files; bridge/access lists the people who
+// may speak.
 //
 // What the package guarantees, through kill -9 and power loss at any point:
 //
 //   - Inward exactly once. A message that Accept took is in its room once, however often the
-//     other side repeats it, and those of one user in a room stay in order. Accept keeps an
+//     other side repeats it, and the messages of a user in a room stay in order. Accept keeps an
 //     intent in inbox.jsonl, posts with chat.Post, and records that it did.
 //   - Outward at least once. A line is cut into parts that are durable before the first is
-//     sent, and each part is marked when it was. Parts go out in order and none is skipped.
+//     sent, and each part is marked when it was. Parts go out in order, without a gap.
 //     The part whose mark a crash or a lost answer prevented is sent again; nothing else is.
 //   - One process per bridge: Open takes a lock that ends with the process.
 //   - A state file that makes no sense is kept beside the new one and reported; it neither
 //     stops the bridge nor is it overwritten.
 //
-// The room itself is the queue of what goes out, so a bridge that was away for a week sends
-// what was said meanwhile.
+// The room itself is the queue of the lines that go out, so a bridge that was away for a week sends the lines of that week.
 package bridge
 
 import (
@@ -49,7 +49,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Config says which bridge to open.
+// Config names the bridge to open.
 type Config struct {
 	Home string
 	// Name names the bridge and its directory, <home>/bridges/<name>. It has the
@@ -141,8 +141,8 @@ func (b *Bridge) takeLock(path string) error {
 	return nil
 }
 
-// Failed records that bridge name could not be opened because of cause, so that it shows as
-// dead, and not as it was left: for what goes wrong before Open, which records its own errors.
+// Failed records that bridge name could not be opened because of cause, so that it shows as dead, and not as it was left.
+// It is for errors before Open, which records its own.
 // Where the bridge was never opened, or another process runs it, nothing is recorded.
 func Failed(home, name string, cause error) {
 	dir := filepath.Join(home, "bridges", name)
@@ -193,19 +193,18 @@ func (b *Bridge) Exchanged() {
 // Listening records where the other side comes to this bridge, which so is never deaf.
 func (b *Bridge) Listening(url string) {
 	b.health.change(func() { b.health.report.Listening = url })
-	b.health.write() // who asks for it next may be in a hurry
+	b.health.write() // somebody may ask for it at once
 }
 
 // Trouble records an error in fetching from the other side; nil ends it. Deliver records its
 // own. Its beginning, at most once a minute, and its end are logged.
 func (b *Bridge) Trouble(err error) { b.LocalTrouble("reach "+b.cfg.Name, err) }
 
-// LocalTrouble records how it went with something on this side that the bridge depends on:
-// its own files, its settings. It is logged as "cannot <what>" and shown like Trouble; nil
-// ends it.
+// LocalTrouble records an error on this side: in the bridge's own files or settings. It is logged as "cannot <what>" and
+// shown like Trouble; nil ends it.
 func (b *Bridge) LocalTrouble(what string, err error) { b.health.trouble(what, "", err) }
 
-// Fail says that the bridge ends with err, which it cannot get over by itself: a token that
-// was revoked. It then shows as dead, with err, until it is opened again. Only the first
-// error counts; nil is none. It ends nothing: that is up to the caller.
+// Fail records that the bridge ends with err, which it cannot get over by itself: a token that was revoked. It then shows
+// as dead, with err, until it is opened again. Only the first error counts, and nil does nothing. The caller ends the
+// bridge.
 func (b *Bridge) Fail(err error) { b.health.fail(err) }

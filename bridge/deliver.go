@@ -22,9 +22,8 @@ type Peer struct {
 type Line struct {
 	chat.Line
 	Room string
-	// Open are the lines from this peer since the newest line that was sent to it, oldest
-	// first, of more than 16 the newest. The line may answer any of them; where there is one,
-	// it can be shown to reply to that.
+	// Open are the lines from this peer since the newest line that was sent to it, at most the newest 16, oldest first.
+	// The line may answer each. Where there is one, it can be shown as a reply to that.
 	Open []Origin
 }
 
@@ -38,10 +37,9 @@ type Part struct {
 // Sender delivers lines of rooms to peers. Deliver calls it for one peer from
 // one goroutine.
 type Sender interface {
-	// Parts cuts a line of an agent into what is sent one by one; none skips the line. What it
-	// returns is durable before the first part is sent, and is not asked for
-	// again once that was written. ErrRefused skips the line with a warning;
-	// after any other error Parts is called again, with back-off.
+	// Parts cuts a line of an agent into the parts that are sent one by one; without a part the line is skipped. The
+	// parts are durable before the first is sent, and Parts is not called again once they are. ErrRefused skips the line
+	// with a warning; after any other error Parts is called again, with back-off.
 	Parts(p Peer, l Line) ([]Part, error)
 	// Send delivers one part. Its errors wrap those below; any other is taken for
 	// transient, and the part is sent again after a back-off of 1 s to 1 min. When
@@ -50,8 +48,7 @@ type Sender interface {
 	Send(ctx context.Context, p Peer, part Part) error
 }
 
-// LaterError asks to try the part again after a time. Health shows Err as it is, so
-// it should say for how long.
+// LaterError asks to try the part again after a time. Health shows Err as it is, so Err should tell the time.
 type LaterError struct {
 	After time.Duration
 	Err   error

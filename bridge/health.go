@@ -51,7 +51,7 @@ const (
 	logEvery = time.Minute
 )
 
-// Health tells how a bridge fares.
+// Health is the state of a bridge, with the lines that wait.
 type Health struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
@@ -68,7 +68,7 @@ type Report struct {
 	Started   time.Time `json:"started,omitzero"`
 	Written   time.Time `json:"written,omitzero"`
 	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
-	// Listening is where the other side comes to the bridge by itself, and may well stay away.
+	// Listening is the address to which the other side comes by itself. It may well stay away.
 	Listening string `json:"listening,omitempty"`
 	// Late is the time since which an error goes on. A wait that the other side asks for is no error, nor is an
 	// unreachable peer.
@@ -83,8 +83,8 @@ type Report struct {
 // Runs reports whether a process has the bridge, or may have it.
 func (h Health) Runs() bool { return h.State != Stopped && h.State != Dead }
 
-// Ailment names the trouble that needs a person, as in "the bridge is …". It is empty for none: the bridge runs without
-// lasting errors and hears the other side, or it was stopped and nothing waits for it.
+// Ailment names the trouble that needs a person, as in "the bridge is …". It is empty where the bridge runs without lasting
+// errors and hears the other side, and where it was stopped and nothing waits for it.
 func (h Health) Ailment() string {
 	switch h.State {
 	case Running:
@@ -268,7 +268,8 @@ func Working(home, room string) bool {
 	return false
 }
 
-// recorder keeps the health.json of a bridge that runs. Its methods only take notes, but for write, run and close.
+// recorder keeps the health.json of a bridge that runs. Its methods write, run and close write the file; the others take
+// notes for it.
 type recorder struct {
 	path    string
 	log     *slog.Logger
@@ -344,7 +345,7 @@ func (r *recorder) show(err error) {
 	}
 }
 
-// fail makes err the error that the bridge ends with; nil is none, and only the first counts.
+// fail makes err the error that the bridge ends with. Nil does nothing, and only the first error counts.
 func (r *recorder) fail(err error) {
 	if err != nil {
 		r.change(func() { r.show(err); r.failed = true })

@@ -13,8 +13,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// Message is one message of the other side on its way into a room. As JSON it is what
-// inbox.jsonl keeps of it.
+// Message is one message of the other side on its way into a room. inbox.jsonl keeps it as JSON, without its text.
 type Message struct {
 	// ID names the message on the other side, for ever: a repeated delivery has
 	// the same one.
@@ -49,9 +48,9 @@ const (
 // The order of writing on the way in: the messages as lines, with inode and size of their
 // rooms → the lines in their rooms → that they are there.
 
-// Taken returns what became of a message: the line that it is, without From and To while it
-// waits for its room. known is false for a message that was never taken, or whose ID is older
-// than those that are remembered. Of a line older than the newest 1000, the Origin is empty.
+// Taken returns the line that a message has become, without From and To while it waits for its room. known is false for a
+// message that was never taken, or whose ID is too old to be remembered. Of a line older than the newest 1000, the Origin
+// is empty.
 func (b *Bridge) Taken(id string) (o Origin, known bool) {
 	b.io.Lock()
 	defer b.io.Unlock()
@@ -66,14 +65,14 @@ func (b *Bridge) Taken(id string) (o Origin, known bool) {
 	return Origin{}, b.inbox.has(id)
 }
 
-// Accept takes messages in, each ID once: those taken before and repetitions in msgs are passed
-// over, of blank ones only the ID is kept. When it returns nil, all of them are durable: in their rooms, or in
-// the inbox where their room or their peer's file cannot be read or written, from where Run
-// posts them in order. Only then may the bridge acknowledge them to the other side.
+// Accept takes messages in, each ID once: it passes over messages that it took before, and repetitions in msgs. Of a blank
+// message it keeps only the ID. When it returns nil, all messages are durable: in their rooms, or in the inbox where their
+// room or their peer's file cannot be read or written. From there Run posts them in order. Only then may the bridge
+// acknowledge them to the other side.
 //
-// After an error none of msgs may be acknowledged; taking them again is always right. It
-// comes when the disk takes nothing, when 10,000 lines wait already, and for malformed
-// messages: without ID, or with a Room, Peer or Note that is not valid.
+// After an error the bridge may acknowledge no message of msgs; taking them again is always right. An error comes when the
+// disk takes nothing, when 10,000 lines wait already, and for malformed messages: without ID, or with a Room, Peer or Note
+// that is not valid.
 //
 // A peer that is new is made known at its room's end before the message is posted, so that its
 // Deliver can start later and misses no answer.
@@ -106,7 +105,7 @@ func (m Message) check() error {
 	return nil
 }
 
-// take writes down those of msgs that were not taken before. The caller holds io.
+// take writes down the messages of msgs that were not taken before. The caller holds io.
 func (b *Bridge) take(msgs []Message) error {
 	if b.closed {
 		return errors.New("the bridge is closed")
@@ -125,8 +124,8 @@ func (b *Bridge) take(msgs []Message) error {
 	return nil
 }
 
-// intent makes the record of those of msgs that were not taken before. Of one that is in msgs twice, apply passes the
-// second over.
+// intent makes the record of the messages of msgs that were not taken before. Where a message is in msgs twice, apply
+// passes the second over.
 func (b *Bridge) intent(msgs []Message) (r record, err error) {
 	lines := map[lineKey]bool{}
 	for _, m := range msgs {
@@ -137,7 +136,7 @@ func (b *Bridge) intent(msgs []Message) (r record, err error) {
 			r.Seen = append(r.Seen, idHash(m.ID))
 			continue
 		}
-		if year := m.At.UTC().Year(); year <= 1 || year > 9998 { // none, or one that no tag can hold
+		if year := m.At.UTC().Year(); year <= 1 || year > 9998 { // no tag can hold it
 			m.At = time.Now()
 		}
 		m.User, m.At = chat.CleanName(m.User), m.At.UTC().Round(0)
@@ -152,8 +151,8 @@ func (b *Bridge) intent(msgs []Message) (r record, err error) {
 	return r, nil
 }
 
-// unique formats the line of a message. chat.Post takes two equal lines for one, so none that
-// it could meet may equal another: the tag of the later is a second on.
+// unique formats the line of a message. chat.Post takes two equal lines for one, so the tag of a line that would equal
+// another is a second on.
 func (b *Bridge) unique(t *taken, lines map[lineKey]bool) error {
 	for at := t.At; ; at = at.Add(time.Second) {
 		raw, err := chat.Format(false, t.User, at, secret.Text(t.Text))
@@ -178,8 +177,8 @@ func (b *Bridge) retry() {
 	}
 }
 
-// postWaiting posts the lines that wait and records that they are posted. What fails is tried
-// again by Run: the lines are safe in the inbox. The caller holds io.
+// postWaiting posts the lines that wait and records that they are posted. Run tries again after an error: the lines are
+// safe in the inbox. The caller holds io.
 func (b *Bridge) postWaiting() {
 	posted, err := b.post(b.inbox.waiting)
 	if len(posted) > 0 {
@@ -190,8 +189,7 @@ func (b *Bridge) postWaiting() {
 	b.LocalTrouble("post what came in", err)
 }
 
-// post posts lines in order. Where a room fails, the later lines of the room wait, and where
-// the file of a peer does, those of the peer.
+// post posts lines in order. Where a room or the file of a peer fails, the later lines of the room or the peer wait.
 func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 	stuckRooms, stuckPeers := map[string]bool{}, map[string]bool{}
 	for _, it := range waiting {
@@ -215,7 +213,7 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 	return posted, err
 }
 
-// origin returns the message of which this bridge made a line of a room, if it made one.
+// origin returns the message that this bridge made a line of a room of, if the line is its own.
 func (b *Bridge) origin(room string, l chat.Line) (o Origin, ours bool) {
 	b.io.Lock()
 	defer b.io.Unlock()

@@ -56,14 +56,14 @@ func (o Origin) key() lineKey { return lineKey{o.Room, o.Hash} }
 
 // ledger is the fold of the records.
 type ledger struct {
-	seen   []string // idHash of what was posted, oldest first
+	seen   []string // idHash of the posted messages, oldest first
 	posted map[string]bool
 
 	waiting []*taken // in order of arrival
 	byID    map[string]*taken
 
-	said  []Origin           // what was posted, oldest first
-	lines map[lineKey]Origin // them, and the waiting ones without their bytes
+	said  []Origin           // posted, oldest first
+	lines map[lineKey]Origin // these, and the waiting ones without their bytes
 }
 
 // idHash stands for a message's id: the first 16 hex digits of its BLAKE3.
@@ -72,7 +72,7 @@ func idHash(id string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// has says whether a message was taken already.
+// has reports whether a message was taken already.
 func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.posted[idHash(id)] }
 
 // apply folds one record in.

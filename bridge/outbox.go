@@ -20,21 +20,20 @@ const (
 	grace = time.Second
 )
 
-// Deliver copies what agents say in p.Room to p, in order, from where p stands until
-// ctx ends; then it returns nil. A new peer starts at the room's end, and so does
-// one that is given another room than before.
+// Deliver copies the agents' lines in p.Room to p, in order, from p's position on, until ctx ends; then it returns nil. A new
+// peer starts at the room's end, and so does a peer that is given another room.
 //
 // At least once: a part is sent again if its delivery is unknown, because of a
 // crash or a lost answer between Send and its mark. It is never skipped, whatever
-// the errors, except ErrRefused. Where Parts cut a line is kept with it and
-// outlives a newer program that would cut it otherwise.
+// the errors, except ErrRefused. The parts of a line are kept as they are, also by a
+// newer program that would cut it otherwise.
 //
 // While the room is missing, Deliver waits. If it was replaced by other text, it
 // goes on with the first line whose tag is later than any it had passed, or at the
-// end if there is none: history is not sent again.
+// end: history is not sent again.
 //
-// Deliver refuses a Peer that is malformed or delivered to already. Trouble with
-// its own files is logged, and tried again like that with the other side.
+// Deliver refuses a Peer that is malformed or delivered to already. After trouble with
+// its own files it tries again, as after trouble with the other side, and logs it.
 func (b *Bridge) Deliver(ctx context.Context, p Peer, t Sender) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("deliver: %w", err)
@@ -184,7 +183,7 @@ func (d *delivery) load() error {
 	if err := d.there.attach(d.b, d.p.Room); err != nil {
 		return err
 	}
-	d.now = d.there.state // its content is that of the Deliver from now on
+	d.now = d.there.state // this Deliver owns its content from now on
 	return nil
 }
 

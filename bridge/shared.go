@@ -2,20 +2,20 @@ package bridge
 
 import "lethe/chat"
 
-// Shared is what a bridge shares with other hosts of its home.
+// Shared has the files and rooms that a bridge shares with other hosts of its home.
 type Shared interface {
-	// Begin brings the files of the bridge to what they are at the other hosts. It fails where one of them has the bridge.
+	// Begin makes the files of the bridge equal to the other hosts'. It fails where another host has the bridge.
 	Begin() error
 	// Wrote makes durable for the other hosts that a file of the bridge ends with data, from an offset on. It fails where
-	// one of them has the bridge by now: then nothing may rest on it.
+	// another host has the bridge by now: then nothing may rest on it.
 	Wrote(file string, data []byte, at int64) error
-	// Room is the file in which a room is heard.
+	// Room returns the file of a room.
 	Room(room string) string
 	// Post is chat.Post.
 	Post(room string, line []byte, from chat.Mark) (at, to int64, err error)
 }
 
-// alone is that of a home that no other host shares.
+// alone is the Shared of a home that no other host shares.
 type alone string
 
 func (alone) Begin() error                      { return nil }

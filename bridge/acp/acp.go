@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -39,7 +38,7 @@ import (
 // Name names the directory under bridges/.
 const Name = "acp"
 
-// Config says whom an editor talks to.
+// Config names the identity that an editor talks to, and its home.
 type Config struct {
 	// Open returns the identity, running here or elsewhere. It is called once, by the first
 	// session: cwd is the folder of the editor, where the identity may work if it runs here.
@@ -151,7 +150,7 @@ func refused(err error) error {
 	return &sdk.RequestError{Code: -32603, Message: screen.Sanitize(text)}
 }
 
-// invalid says what of a request makes no sense.
+// invalid is the error of a request that makes no sense.
 func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: -32602, Message: fmt.Sprintf(format, args...)}
 }
@@ -252,26 +251,24 @@ func (s *server) begin(room, cwd string, said []chat.Line) error {
 // commandsAfter lets the answer go out first: editors pass over what is of a session that they do not know yet.
 const commandsAfter = 100 * time.Millisecond
 
-// known are the commands that a prompt can be: a name, what it takes, and what it does.
-const known = `stop||interrupt what the agent is doing
-status||what the agent is doing
-model|NAME|change the model
-budget|+2 today|what was spent, and what is left
-jobs||the commands that run beside the talk
-forget|e3..e9|let entries fade now`
+// known are the commands that a prompt can be.
+var known = []sdk.AvailableCommand{
+	{Name: "stop", Description: "interrupt what the agent is doing"},
+	{Name: "status", Description: "what the agent is doing"},
+	{Name: "model", Description: "change the model", Input: takes("NAME")},
+	{Name: "budget", Description: "what was spent, and what is left", Input: takes("+2 today")},
+	{Name: "jobs", Description: "the commands that run beside the talk"},
+	{Name: "forget", Description: "let entries fade now", Input: takes("e3..e9")},
+}
 
-// commands tells an editor of them.
+// takes is the input of a command, with a hint.
+func takes(hint string) *sdk.AvailableCommandInput {
+	return &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: hint}}
+}
+
+// commands lists the known commands to an editor.
 func commands() sdk.SessionUpdate {
-	var list []sdk.AvailableCommand
-	for row := range strings.SplitSeq(known, "\n") {
-		cells := strings.Split(row, "|")
-		c := sdk.AvailableCommand{Name: cells[0], Description: cells[2]}
-		if cells[1] != "" {
-			c.Input = &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: cells[1]}}
-		}
-		list = append(list, c)
-	}
-	return sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: list}}
+	return sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: known}}
 }
 
 func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
@@ -279,8 +276,7 @@ func (s *server) CloseSession(_ context.Context, r sdk.CloseSessionRequest) (sdk
 	return sdk.CloseSessionResponse{}, nil
 }
 
-// put has a session in the place of the one that there was, which ends. What goes on in its
-// room goes on.
+// put replaces a session, or removes it for nil. The replaced session ends, and its room goes on.
 func (s *server) put(id sdk.SessionId, one *session) {
 	s.mu.Lock()
 	before := s.sessions[id]
@@ -304,10 +300,11 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 	}
 	rooms, err := report.Home{Home: s.Home}.Rooms()
 	for _, room := range rooms {
-		kept, _, _ := durable.ReadRegular(s.folderFile(room.Name), 1<<16)    // none, where it cannot be read
+		kept, _, _ := durable.ReadRegular(s.folderFile(room.Name), 1<<16)    // empty, where it cannot be read
 		folder := cmp.Or(string(kept), filepath.Join(self.Dir, "workspace")) // the protocol wants one
-		hears := slices.Contains(room.Heard, self.Name)
-		if !hears || special(room.Name) || r.Cwd != nil && *r.Cwd != folder {
+		isSession := slices.Contains(room.Heard, self.Name) && !special(room.Name)
+		inFolder := r.Cwd == nil || *r.Cwd == folder
+		if !isSession || !inFolder {
 			continue
 		}
 		title := room.Name
@@ -321,7 +318,7 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 	return out, refused(err)
 }
 
-// special says that the name of a room has another meaning than a session.
+// special reports whether the name of a room has another meaning than a session.
 func special(room string) bool {
 	return chat.ForWork(room) || chat.ForNotices(room)
 }
@@ -331,7 +328,7 @@ func (s *server) folderFile(room string) string {
 	return filepath.Join(s.Home.Dir, "bridges", Name, room+".folder")
 }
 
-// session finds one that the editor has opened.
+// session finds a session that the editor has opened.
 func (s *server) session(id sdk.SessionId) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

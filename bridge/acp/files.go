@@ -38,7 +38,7 @@ func (v *view) said(text string) {
 	}
 }
 
-// touches tells which file a call is about, so that the editor follows, and what it changes there.
+// touches names the file that a call is about, so that the editor follows, and the change in it.
 func (v *view) touches(e events.Event) (opts []sdk.ToolCallStartOpt) {
 	var args struct{ Path, Old, New, Content string }
 	_ = json.Unmarshal(e.Args, &args) // what is no text is left out

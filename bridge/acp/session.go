@@ -70,7 +70,7 @@ func (s *session) show(e events.Event) {
 // Cancel has nothing to do: the SDK has ended the context of the prompt.
 func (s *server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
-// Prompt says what the person wrote, and answers when the turn has ended.
+// Prompt says the person's text in the room, and answers when the turn has ended.
 func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
 	one, err := s.session(r.SessionId)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) 
 			return sdk.StopReasonEndTurn, nil
 		case err != nil:
 			return "", err
-		case r.Question == nil || len(r.Question.Options) == 0 || !r.Question.MayAnswer(s.User, s.People):
+		case !s.mayChoose(r.Question):
 			return cmp.Or(reasons[r.Ended], sdk.StopReasonEndTurn), nil
 		}
 		choice, elsewhere := s.permission(ctx, *r.Question)
@@ -124,6 +124,14 @@ func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) 
 	return "", err
 }
 
+// mayChoose reports whether a question has options, and the editor's person may choose one. The question may be nil.
+func (s *session) mayChoose(q *chat.Question) bool {
+	if q == nil || len(q.Options) == 0 {
+		return false
+	}
+	return q.MayAnswer(s.User, s.People)
+}
+
 // post says a text to the identity, which is taken up where it does not run.
 func (s *session) post(text string) (chat.Line, error) {
 	if err := s.self.Resume(s.ctx); err != nil {
@@ -132,7 +140,7 @@ func (s *session) post(text string) (chat.Line, error) {
 	return host.Post(s.Home, s.room, s.User, text)
 }
 
-// reasons are the ways in which a turn ends that the protocol has a word for.
+// reasons has the protocol's words for the ends of a turn.
 var reasons = map[string]sdk.StopReason{
 	"stop":      sdk.StopReasonCancelled,
 	"max_steps": sdk.StopReasonMaxTurnRequests,
@@ -167,8 +175,8 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 }
 
-// permission asks the editor's person. choice is their answer, "" for none; elsewhere is the line of somebody who
-// answered first in another way.
+// permission asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody was
+// faster in another way.
 func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()
@@ -195,7 +203,8 @@ func (s *session) permission(ctx context.Context, q chat.Question) (choice strin
 		if e.Type == events.UserMessage && e.Room == s.room {
 			before, line.Hash = s.after, e.Line
 		}
-		if e.Type == events.Answered && e.Question != nil && e.Question.ID == q.ID {
+		answers := e.Question != nil && e.Question.ID == q.ID
+		if answers && e.Type == events.Answered {
 			s.after = before
 			return "", &line
 		}
@@ -209,7 +218,7 @@ var optionKinds = map[string]sdk.PermissionOptionKind{
 	"always": sdk.PermissionOptionKindAllowAlways,
 }
 
-// options lists those of a question as an editor shows them.
+// options returns the options of a question as an editor shows them.
 func options(q chat.Question) (list []sdk.PermissionOption) {
 	for _, o := range q.Options {
 		kind := cmp.Or(optionKinds[strings.ToLower(o)], sdk.PermissionOptionKindAllowOnce)

@@ -19,7 +19,7 @@ import (
 type view struct {
 	*session
 	own  string // the hash of the line that the editor shows already
-	turn int    // the newest one that the room has to do with
+	turn int    // the newest turn that answers the room
 
 	text, thinking events.Growing
 	output         map[string]string // of calls that run, the newest of it
@@ -39,13 +39,13 @@ func (v *view) send(u sdk.SessionUpdate) {
 	}
 }
 
-// What is shown is others' text: no control character gets through.
+// Others wrote all that is shown: no control character gets through.
 
 func (v *view) say(text string)   { v.send(sdk.UpdateAgentMessageText(screen.Sanitize(text))) }
 func (v *view) think(text string) { v.send(sdk.UpdateAgentThoughtText(screen.Sanitize(text))) }
 func (v *view) hear(text string)  { v.send(sdk.UpdateUserMessageText(screen.Sanitize(text))) }
 
-// line shows one that was said before.
+// line shows an older line of the room.
 func (v *view) line(l chat.Line) {
 	if l.By(v.self.Name) {
 		v.said(l.Text)
@@ -70,7 +70,8 @@ func (v *view) event(e events.Event) {
 		}
 		return
 	}
-	if !here && (e.Turn != v.turn || e.Turn == 0) {
+	ofTurn := e.Turn == v.turn && e.Turn > 0
+	if !here && !ofTurn {
 		return // another room's
 	}
 	switch e.Type {
@@ -119,8 +120,9 @@ func (v *view) message(e events.Event, here bool) {
 // kinds lets editors choose icons for tools.
 var kinds = map[string]sdk.ToolKind{
 	"READ_FILE": sdk.ToolKindRead, "LIST": sdk.ToolKindRead, "UNCOMPACT": sdk.ToolKindRead,
-	"GLOB": sdk.ToolKindSearch, "GREP": sdk.ToolKindSearch, "RECALL": sdk.ToolKindSearch, "WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit,
-	"BASH": sdk.ToolKindExecute, "COMPACT": sdk.ToolKindThink, "FETCH": sdk.ToolKindFetch, "SEARCH": sdk.ToolKindSearch,
+	"GLOB": sdk.ToolKindSearch, "GREP": sdk.ToolKindSearch, "RECALL": sdk.ToolKindSearch,
+	"WRITE_FILE": sdk.ToolKindEdit, "EDIT_FILE": sdk.ToolKindEdit, "BASH": sdk.ToolKindExecute,
+	"COMPACT": sdk.ToolKindThink, "FETCH": sdk.ToolKindFetch, "SEARCH": sdk.ToolKindSearch,
 }
 
 func content(text string) []sdk.ToolCallContent {
