@@ -13,7 +13,7 @@ import (
 	"lethe/blobs"
 )
 
-// jsonAnswer is what a model may say to a task. What is there in another form than asked for
+// jsonAnswer is the answer of a model to a task. A member in another form than the task asks for
 // is left empty.
 type jsonAnswer struct {
 	Chunks []struct {
@@ -47,8 +47,8 @@ func object(text string) (a jsonAnswer, err error) {
 	return a, fmt.Errorf("%w: it holds no whole JSON object of the form", ErrGarbage)
 }
 
-// readSegments reads the ranges of a SEGMENT answer. What cannot be read as a
-// range is passed over; none at all is garbage.
+// readSegments reads the ranges of a SEGMENT answer. It passes over a chunk that is no
+// range. The error is ErrGarbage if there is no range at all.
 func readSegments(text string) (out []entryRange, err error) {
 	a, err := object(text)
 	if err != nil {
@@ -85,8 +85,8 @@ func entry(raw json.RawMessage) (int, bool) {
 	return n, err == nil
 }
 
-// readSummary adds to f what a SUMMARISE answer says, escaped, and returns the sentences to
-// be pinned. The relevance is 0 when it gives none.
+// readSummary reads a SUMMARISE answer into f, escaped, and returns the sentences to be
+// pinned. The relevance is 0 if the answer gives no number.
 func (f *Fade) readSummary(text string) (pins []string, err error) {
 	a, err := object(text)
 	if err == nil && strings.TrimSpace(a.Summary) == "" {
@@ -100,20 +100,25 @@ func (f *Fade) readSummary(text string) (pins []string, err error) {
 	return phrases(a.Pins), nil
 }
 
-// What is read of an answer: more is no list of a few sentences.
+// Bounds of a list of sentences in an answer.
 const (
 	maxPhrases  = 32
 	phraseBytes = 2000
 )
 
-// phrases are those of some items that are texts of two words or more, each as one line.
-// Not every script has spaces.
+// phrases returns the items that are texts of two words or more, each as one line.
 func phrases(items []any) (out []string) {
-	joint := func(r rune) bool { return r == ' ' || r >= '\u0e00' && unicode.IsLetter(r) }
+	joint := func(r rune) bool {
+		spaceless := r >= '\u0e00' && unicode.IsLetter(r) // scripts without spaces
+		return r == ' ' || spaceless
+	}
 	for _, item := range items[:min(len(items), maxPhrases)] {
 		given, _ := item.(string)
 		text := oneLine(fromModel(given))
-		if len(text) <= phraseBytes && strings.ContainsFunc(text, joint) && plain(text) != "" {
+		if len(text) > phraseBytes || plain(text) == "" {
+			continue
+		}
+		if strings.ContainsFunc(text, joint) {
 			out = append(out, text)
 		}
 	}
@@ -124,7 +129,8 @@ func phrases(items []any) (out []string) {
 // escapes it sees, so they are undone first.
 func fromModel(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
+		isLayout := r == '\n' || r == '\t'
+		if r < ' ' && !isLayout {
 			return -1
 		}
 		return r
@@ -132,7 +138,7 @@ func fromModel(s string) string {
 	return strings.TrimSpace(blobs.Escape(blobs.Unescape(s)))
 }
 
-// relevance brings a number, or a text of one, between 1 and 10; it is 0 for none.
+// relevance reads a number, or a text with a number, and bounds it to 1 to 10. It returns 0 for anything else.
 func relevance(given any) int {
 	n, err := strconv.ParseFloat(fmt.Sprint(given), 64)
 	if err != nil || math.IsNaN(n) {

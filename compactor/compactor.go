@@ -46,7 +46,7 @@ type Settings struct {
 	// Alone makes every request self-contained, for another model than the life's
 	// own: a fork would find nothing in that model's cache.
 	Alone bool
-	// Past scales the budgets of what has faded, 0 to 1.
+	// Past scales the budgets of the faded past, 0 to 1.
 	Past float64
 }
 
@@ -64,7 +64,7 @@ const (
 	pinsShare      = 0.04
 )
 
-// budget is what a share of the limit comes to, in tokens.
+// budget returns a share of the limit, in tokens.
 func (s Settings) budget(share float64) int { return int(float64(s.Limit) * share * s.Past) }
 
 // Sizes of a chunk in tokens. A smaller one than aloneChunk joins a neighbour. Few large
@@ -125,7 +125,7 @@ type Put func(m blobs.Meta, body []byte) (mind.Ref, error)
 // Read returns the body of a blob.
 type Read func(blobs.Hash) ([]byte, error)
 
-// Summarised are those chunks that a model has summarised: a summary stands until its range fades or changes.
+// Summarised returns the chunks that a model has summarised.
 func Summarised(fades []Fade) []Fade {
 	return slices.DeleteFunc(slices.Clone(fades), func(f Fade) bool { return f.Mechanical || f.unread() })
 }

@@ -10,22 +10,24 @@ import (
 )
 
 // done reports whether an entry is a finished step of a turn: a reply with all results.
-func (u unit) done() bool { return u.Kind == mind.Reply && len(u.Calls) > 0 && !u.Waits() }
+func (u unit) done() bool {
+	calls := u.Kind == mind.Reply && len(u.Calls) > 0
+	return calls && !u.Waits()
+}
 
-// silent reports whether a finished step has told nobody anything: it may fade while what was heard before it stays.
+// silent reports whether a finished step has told nobody anything. It may fade while the lines before it stay.
 func (u unit) silent() bool {
 	return u.done() && !slices.ContainsFunc(u.Calls, func(c *mind.Call) bool { return c.Tool == "SAY" })
 }
 
-// turns cuts units behind what ends a turn: each is what was heard with the replies to it.
-// The last may be open.
+// turns cuts units into turns: lines with the replies to them. The last turn may be open.
 func turns(units []unit) [][]unit {
 	return cutBehind(units, func(i int) bool { return units[i].Final() })
 }
 
-// stretches cuts units into turns, and the open one before each thing that was heard in it. Behind the last of these
-// it cuts where the identity told something, or the daemon told it: a turn may go on for ever in which nothing more
-// is heard.
+// stretches cuts units into turns, and the open turn before each line that was heard in it. Behind the last of these
+// lines it also cuts where the identity told somebody something, or the daemon told it: a turn in which nothing more is
+// heard may go on for ever.
 func stretches(units []unit) [][]unit {
 	open, heard := 0, 0
 	for i, u := range units {
@@ -37,14 +39,22 @@ func stretches(units []unit) [][]unit {
 		}
 	}
 	return cutBehind(units, func(i int) bool {
+		if units[i].Final() {
+			return true
+		}
+		isOpenReply := i >= open && units[i].Kind == mind.Reply
+		if !isOpenReply {
+			return false
+		}
 		next := units[i+1].Kind
-		return units[i].Final() || i >= open && units[i].Kind == mind.Reply &&
-			(next == mind.Inbound || i > heard && (next != mind.Reply || !units[i].silent()))
+		told := next != mind.Reply || !units[i].silent()
+		behindLast := i > heard && told
+		return next == mind.Inbound || behindLast
 	})
 }
 
-// runs cuts units where their numbers do not follow on each other, and around quiet turns that need no summary. A
-// stretch of them smaller than what may stand alone stays, since taking it out would part what stands around it.
+// runs cuts units where their numbers do not follow on each other, and around quiet turns, which need no summary. Quiet
+// turns together smaller than aloneChunk stay, since they would part the turns around them.
 func runs(units []unit) [][]unit {
 	all, apart := turns(units), map[int]bool{}
 	for _, of := range cutBehind(all, func(i int) bool { return quiet(all[i]) != quiet(all[i+1]) }) {
@@ -59,7 +69,7 @@ func runs(units []unit) [][]unit {
 	})
 }
 
-// cutBehind cuts a list behind what ends something; last is not asked of the end of the list.
+// cutBehind cuts a list behind each index that last reports. It does not ask about the last index.
 func cutBehind[T any](units []T, last func(i int) bool) (out [][]T) {
 	from := 0
 	for i := range units {
@@ -71,9 +81,9 @@ func cutBehind[T any](units []T, last func(i int) bool) (out [][]T) {
 	return out
 }
 
-// pieces cuts a run of units into what no cut may part: whole turns, so that a question and
-// its answer stay together. A turn that is larger than a chunk, or of which only steps are
-// there, may be cut behind each reply. A chunk has at most so many tokens.
+// pieces cuts a run of units into parts that no chunk may divide: whole turns, so that a question and
+// its answer stay together. A turn of more than most tokens, or with only its steps in the run, is cut
+// behind each reply.
 func pieces(run []unit, most int) (out [][]unit) {
 	for _, t := range stretches(run) {
 		if size(t) <= most && slices.ContainsFunc(t, func(u unit) bool { return u.Kind != mind.Reply }) {
@@ -113,12 +123,16 @@ func quiet(turn []unit) bool {
 	return last.Final() && strings.TrimSpace(last.Text) == mind.Nothing
 }
 
-// plainChunks cuts a run whose chunks are plain to see, so that no model need be asked: it is one, or its pieces
-// are few or as large as chunks, and none so small that it might have to stay alone. For other runs it returns nil.
+// plainChunks cuts a run whose chunks are plain, so that no model need be asked: it is one chunk, or its pieces are few
+// or as large as chunks, and each large enough to stay alone. For other runs it returns nil.
 func plainChunks(run []unit, set Settings) [][]unit {
 	list := pieces(run, set.maxChunk())
 	n := size(run)
-	if n <= 2*minChunk || n <= set.maxChunk() && len(stretches(run)) == 1 || len(list) == 1 || echo(run) != "" {
+	isOneTurn := n <= set.maxChunk() && len(stretches(run)) == 1
+	if n <= 2*minChunk || isOneTurn {
+		return [][]unit{run}
+	}
+	if len(list) == 1 || echo(run) != "" {
 		return [][]unit{run}
 	}
 	few := len(list) <= plainPieces || 2*n >= len(list)*set.usualChunk()
@@ -128,11 +142,11 @@ func plainChunks(run []unit, set Settings) [][]unit {
 	return list
 }
 
-// plainPieces is how many pieces are chunks whatever they are about.
+// plainPieces is the number of pieces up to which each is a chunk, whatever they are about.
 const plainPieces = 3
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
-// most so many tokens. A short run still gives a few, so that there is a choice of what fades.
+// most so many tokens. A short run still gives a few chunks, of which some may stay.
 func mechanicalChunks(run []unit, most int) [][]unit {
 	if echo(run) != "" {
 		return [][]unit{run}
@@ -140,10 +154,10 @@ func mechanicalChunks(run []unit, most int) [][]unit {
 	return tidy(pack(pieces(run, most), min(most, max(2*minChunk, size(run)/3))), most)
 }
 
-// tidy brings the chunks of one run to at most so many tokens, as far as whole pieces
-// allow: large ones are split. The smallest join a neighbour as long as they are smaller
-// than what may stand alone, or than minChunk while there are too many: with less than
-// that, or than half the usual size, on average.
+// tidy brings the chunks of one run to at most so many tokens, if whole pieces allow it:
+// it splits large ones. Then the smallest join a neighbour as long as they are smaller than
+// aloneChunk; or than minChunk, while there are too many: with less than minChunk, or than
+// half the usual size, on average.
 func tidy(chunks [][]unit, most int) [][]unit {
 	var out [][]unit
 	total := 0
@@ -153,22 +167,29 @@ func tidy(chunks [][]unit, most int) [][]unit {
 	}
 	for {
 		at, n := smallest(out, most)
-		if at < 0 || n >= minChunk || n >= aloneChunk && len(out) <= total/min(minChunk, most/4) {
+		if at < 0 || n >= minChunk {
+			return out
+		}
+		few := len(out) <= total/min(minChunk, most/4)
+		if few && n >= aloneChunk {
 			return out
 		}
 		out = slices.Replace(out, at, at+2, slices.Concat(out[at], out[at+1]))
 	}
 }
 
-// smallest returns the first of the two neighbours that may join and fit into a chunk together, those with the smallest
-// chunk among them, and how small that is; at is -1 when there are none.
+// smallest looks for two neighbours that may join and fit into a chunk together. Of several such pairs it takes the one
+// with the smallest chunk. at is the index of its first, and least the size of its smaller; at is -1 if there is no
+// pair.
 func smallest(chunks [][]unit, most int) (at, least int) {
 	at = -1
 	var best []int
 	for i := range len(chunks) - 1 {
 		a, b := size(chunks[i]), size(chunks[i+1])
 		sizes := []int{min(a, b), a + b}
-		if (at < 0 || slices.Compare(sizes, best) < 0) && a+b <= most && mayJoin(chunks[i], chunks[i+1]) {
+		better := at < 0 || slices.Compare(sizes, best) < 0
+		fit := a+b <= most && mayJoin(chunks[i], chunks[i+1])
+		if better && fit {
 			at, least, best = i, sizes[0], sizes
 		}
 	}
@@ -176,9 +197,9 @@ func smallest(chunks [][]unit, most int) (at, least int) {
 }
 
 // cutAt makes chunks of a run from the ranges that a model named, whatever those
-// are: their beginnings and what follows their ends are where it is cut, or the nearer end of a
-// piece. So a later range wins over one it overlaps, and a gap becomes a chunk of its own. Ranges
-// that name none of the entries are garbage.
+// are. It cuts before their beginnings and behind their ends, or at the nearer end of a
+// piece. So a later range wins over one it overlaps, and a gap becomes a chunk of its own.
+// If no range names an entry of the run, the error is ErrGarbage.
 func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
@@ -203,8 +224,11 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 		after := false
 		for i, u := range p {
 			if begins[u.N] {
-				before := 2*size(p[:i]) < size(p)
-				cut, after = cut || before, after || !before
+				if 2*size(p[:i]) < size(p) {
+					cut = true
+				} else {
+					after = true
+				}
 			}
 		}
 		if cut {
@@ -216,14 +240,17 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	return tidy(chunks, most), nil
 }
 
-// mayJoin reports whether two chunks may become one: not one that is to stay alone, nor what people said and a long
-// text that a tool gave, of which a gist could tell only one.
+// mayJoin reports whether two chunks may become one. A chunk that is to stay alone joins no other. Nor do a long result
+// of a tool and words of people: a gist could tell only one of the two.
 func mayJoin(a, b []unit) bool {
 	alone := func(u unit) bool { return u.begins.alone }
-	return !slices.ContainsFunc(a, alone) && !slices.ContainsFunc(b, alone) && longResult(a) == longResult(b)
+	if slices.ContainsFunc(a, alone) || slices.ContainsFunc(b, alone) {
+		return false
+	}
+	return longResult(a) == longResult(b)
 }
 
-// longResult reports whether a chunk is mostly what tools gave, such as a file, and long enough to need no neighbour.
+// longResult reports whether a chunk is mostly results of tools, such as a file, and long enough to need no neighbour.
 func longResult(c []unit) bool {
 	given := 0
 	for _, u := range c {
@@ -234,8 +261,8 @@ func longResult(c []unit) bool {
 	return given >= minChunk && given > size(c)/2
 }
 
-// entryRange is a range of entry numbers with what a model said of it: how many topics it has, how relevant it is, and
-// that it joins no other range.
+// entryRange is a range of entry numbers with a model's remarks: the number of its topics, its relevance, and whether
+// it joins no other range.
 type entryRange struct {
 	from, to, topics, relevance int
 	alone                       bool

@@ -29,7 +29,7 @@ const perCard = 32
 
 func (sw *swap) cost(r mind.Range) int { return sw.meter.of(sw.Line(r) + "\n") }
 
-// total is what the ranges of one level cost.
+// total returns the cost of the ranges of one level.
 func (sw *swap) total(level string) int {
 	n := 0
 	for _, r := range sw.Faded {
@@ -61,7 +61,10 @@ func (sw *swap) decaySummaries() {
 	for full := total > most; full && total > most/2; {
 		least := -1
 		for i, r := range sw.Faded {
-			if r.Level == mind.Summary && (least < 0 || sw.worth(r) < sw.worth(sw.Faded[least])) {
+			if r.Level != mind.Summary {
+				continue
+			}
+			if least < 0 || sw.worth(r) < sw.worth(sw.Faded[least]) {
 				least = i
 			}
 		}
@@ -142,7 +145,8 @@ func (sw *swap) group(t, over int) (from, to int, ok bool) {
 		}
 		end, freed := i, 0
 		for end < len(sw.Faded) && end-i < room && sw.joins(i, end, t) {
-			if freed >= over && end-i >= least && count-(end-i) < perCard {
+			enough := freed >= over && end-i >= least
+			if enough && count-(end-i) < perCard {
 				break
 			}
 			if tier(sw.Faded[end]) == t {
@@ -167,12 +171,14 @@ func (sw *swap) joins(i, end, t int) bool {
 	if end > i && r.From != sw.Faded[end-1].To+1 {
 		return false // something live is between
 	}
-	return tier(r) == t || t == 0 && r.Level == mind.Summary
+	amongGists := t == 0 && r.Level == mind.Summary
+	return amongGists || tier(r) == t
 }
 
 // tops reports whether r can be added to card c of tier t.
 func (sw *swap) tops(c, r mind.Range, t int) bool {
-	return tier(c) == t && c.Count < perCard && c.To+1 == r.From
+	hasRoom := tier(c) == t && c.Count < perCard
+	return hasRoom && c.To+1 == r.From
 }
 
 // card replaces Faded[from:to] by one card, or adds them to the card before

@@ -72,8 +72,8 @@ func (j Job) mechanical(units []unit) Fade {
 	return f
 }
 
-// mechanicalRelevance is that of a chunk of which no model says it: great where a turn goes on behind it, small where
-// nobody spoke or nothing is new.
+// mechanicalRelevance returns the relevance of a chunk without asking a model: great if a turn goes on behind it, small
+// if nobody spoke or nothing is new.
 func mechanicalRelevance(units []unit) int {
 	switch {
 	case echo(units) != "":
@@ -86,8 +86,8 @@ func mechanicalRelevance(units []unit) int {
 	return 2
 }
 
-// material is what was said, done and seen, without the structure around it, what the identity only thought, and what
-// other originals hold.
+// material returns the words, calls and results of units. It leaves out the structure around them, the thoughts of the
+// identity, and texts that other originals hold.
 func material(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
@@ -132,7 +132,7 @@ func did(units []unit) string {
 	return strings.Join(slices.Compact(calls), "; ")
 }
 
-// mechanicalSummary takes what was said first and last, and lists names, until it is as long as it may be.
+// mechanicalSummary returns the first and the last thing said, and names, cut to the length that is allowed.
 func (j Job) mechanicalSummary(f Fade, units []unit, words []said) string {
 	parts := []string{truncate(did(units), 240)}
 	if n := len(words); n > 0 {
@@ -225,7 +225,7 @@ func echo(units []unit) string {
 	return gist(blobs.Unescape(strings.Join(slices.Compact(from), "; ")))
 }
 
-// lookedUp tells what a call opened or searched for; it is "" for other calls.
+// lookedUp names the original that a call opened, or the words that it searched for; it returns "" for other calls.
 func lookedUp(c *mind.Call) string {
 	if opened, ok := strings.CutPrefix(c.Text, mind.OpenedText); ok && c.Tool == "UNCOMPACT" {
 		original, _, _ := strings.Cut(opened, ": characters ")

@@ -72,8 +72,8 @@ func (sw *swap) pin(pins []mind.Pin) {
 	}
 }
 
-// end takes away the pins that were kept or withdrawn: those that a chunk after them says
-// are over. What a person has pinned is theirs.
+// end takes away the pins that a chunk after them calls over: kept or withdrawn. Pins of a person
+// stay.
 func (sw *swap) end(fades []Fade) (note string) {
 	var gone []string
 	over := func(p mind.Pin) bool {
@@ -105,7 +105,11 @@ func same(pin, text string) bool {
 		_, pin, _ = strings.Cut(head, ": ") // the text may have more, and no speaker
 	}
 	pin, text = plain(pin), plain(text)
-	return pin != "" && strings.Contains(text, pin) || 2*len(text) > len(pin) && strings.Contains(pin, text)
+	if pin != "" && strings.Contains(text, pin) {
+		return true
+	}
+	isMost := 2*len(text) > len(pin)
+	return isMost && strings.Contains(pin, text)
 }
 
 // unpin takes pins away until the rest fits into most tokens: the lightest

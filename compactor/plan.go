@@ -10,23 +10,23 @@ import (
 	"lethe/mind"
 )
 
-// Input is what a job is planned from, beside the state.
+// Input is the input of a plan beside the state.
 type Input struct {
 	Settings Settings
 	Meter    Meter
-	// Tail is what the request ends with in the classic order.
+	// Tail is the end of the request in the classic order.
 	Tail string
 	// Segment and Summarise are the instructions of the two tasks; see
 	// Instructions.
 	Segment, Summarise string
-	// Wish is what a person says about this compaction, as Wish words it, or "".
+	// Wish is a person's wish for this compaction, in the words of func Wish; or "".
 	Wish string
 	// Share is the part of the live entries, by tokens and from the oldest, that
 	// is eligible, 0 to 1; 0 means Older. More than that is for a context that
 	// fits into its limit in no other way.
 	Share float64
-	// Only, when not empty, are ranges of entries of which all that is in whole turns or
-	// finished steps is eligible, and nothing else, however little it is.
+	// Only, when not empty, are ranges of entries. Then their whole turns and finished
+	// steps are eligible, however few, and nothing else.
 	Only []event.Entries
 	// Kept are the chunks that an earlier swap left live. Those whose entries
 	// have not changed are not cut again, and not summarised again if they were;
@@ -41,7 +41,7 @@ const Older = 2.0 / 3
 // change while it runs.
 type Job struct {
 	in       Input
-	request  mind.State     // what the frozen request is rendered from
+	request  mind.State     // the frozen request is rendered from it
 	messages []mind.Message // that request, once a model is to be asked
 	notes    string         // pins, MEMORY and LIFE, for requests that stand alone
 	fixed    int            // tokens of tools and answer
@@ -50,7 +50,7 @@ type Job struct {
 	kept     []Fade         // chunks that stayed live
 }
 
-// unit is an entry that waits for no result: a reply is one with its calls and their results.
+// unit is an entry that waits for no result: a reply comes with its calls and their results.
 type unit struct {
 	*mind.Entry
 	tokens int
@@ -63,12 +63,13 @@ func unitOf(e *mind.Entry, meter Meter, p mind.Params) unit {
 	return unit{Entry: e, tokens: meter.messages(e.Messages(next)...)}
 }
 
-// Plan decides what is eligible: the older two thirds of the live entries by
-// tokens, or in.Share of them, in whole turns. Of a turn that is not over, or larger than
-// what may fade, its finished steps are; what was heard in it stays, with what was said to it, until it is over or
-// takes too much. Only when all may fade and there is nothing else, what no reply has followed is eligible, the older
-// part first, and never a unit that waits for a result. It is false when that is not worth a compaction.
-func Plan(s *mind.State, in Input) (Job, bool) {
+// Plan decides which entries are eligible: the older two thirds of the live ones by
+// tokens, or in.Share of them, in whole turns. The finished steps of a turn are eligible if
+// it is open, or larger than the eligible share; the lines in it stay, with the answers to
+// them, until it is over or they take too much. Lines without a reply are eligible only if
+// all may fade and there is nothing else, the older part first. A unit that waits for a
+// result never is. ok is false if the eligible entries are not worth a compaction.
+func Plan(s *mind.State, in Input) (job Job, ok bool) {
 	all := unitsOf(s, in.Meter)
 	fixed := in.Meter.of(s.Stable.Tools) + s.Stable.Params.MaxTokens
 	free := in.Settings.Limit - fixed - in.Meter.of(s.Stable.System)
@@ -76,7 +77,8 @@ func Plan(s *mind.State, in Input) (Job, bool) {
 	if len(in.Only) > 0 {
 		units, in.Settings.Target = within(all, in.Only), 0
 	}
-	if size(units) == 0 || size(units) < minChunk && len(in.Only) == 0 {
+	tooFew := len(in.Only) == 0 && size(units) < minChunk
+	if tooFew || size(units) == 0 {
 		return Job{}, false
 	}
 	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), fixed: fixed}
@@ -99,8 +101,8 @@ func (j Job) render() Job {
 	return j
 }
 
-// Within is how many tokens of ranges of entries Input.Only makes eligible, and whether it is worth
-// that: a summary of less would be no smaller.
+// Within returns the tokens that Input.Only would make eligible in ranges of entries. worth is false for so
+// few that a summary would be no smaller.
 func Within(s *mind.State, meter Meter, only ...event.Entries) (tokens int, worth bool) {
 	tokens = size(within(unitsOf(s, meter), only))
 	return tokens, tokens >= aloneChunk
@@ -111,12 +113,18 @@ func within(units []unit, only []event.Entries) (picked []unit) {
 		return slices.ContainsFunc(only, func(r event.Entries) bool { return r.From <= u.N && u.N <= r.To })
 	}
 	for _, t := range turns(units) {
-		// The daemon's notes and hints in a turn go with it.
-		whole := t[len(t)-1].Final() && !slices.ContainsFunc(t, func(u unit) bool {
-			return !in(u) && (u.Kind == mind.Inbound || u.Kind == mind.Reply)
-		})
+		outside := func(u unit) bool { // the daemon's notes and hints in a turn go with it
+			isTalk := u.Kind == mind.Inbound || u.Kind == mind.Reply
+			return isTalk && !in(u)
+		}
+		newest := len(t) - 1
+		whole := t[newest].Final() && !slices.ContainsFunc(t, outside)
 		for i, u := range t {
-			if whole || in(u) && u.done() && i < len(t)-1 {
+			isStep := i < newest && u.done()
+			if !whole && !isStep {
+				continue
+			}
+			if whole || in(u) {
 				picked = append(picked, u)
 			}
 		}
@@ -135,14 +143,15 @@ func unitsOf(s *mind.State, meter Meter) (units []unit) {
 	return units
 }
 
-// heardShare is the part of what is free, one in so many, that stays of an open turn beside its steps. Each that stays
-// costs another gist too: what fades before it and after it shares none.
+// heardShare is the part of the free tokens, one in so many, up to which an open turn's lines stay. Each line that
+// stays costs another gist, too: the steps before it and those behind it share no gist.
 const (
 	heardShare = 10
 	gistTokens = 50
 )
 
-// eligible returns the units that may fade, oldest first. What was heard in the open turn stays while it is few tokens.
+// eligible returns the units that may fade, oldest first. The lines of the open turn stay while they have at most few
+// tokens.
 func eligible(units []unit, share float64, few int) []unit {
 	all, heard := turns(units), 0
 	for i := len(units) - 1; i >= 0 && !units[i].Final(); i-- {
@@ -155,7 +164,7 @@ func eligible(units []unit, share float64, few int) []unit {
 	}
 	picked := older(all, int(share*float64(size(units))))
 	if size(picked) < minChunk && share >= 1 {
-		picked = nil // the newest stays, and what is asked in it, as long as something else may fade
+		picked = nil // the newest stays, with its question, as long as something else may fade
 		most, n, sum := int(Older*float64(size(units))), 0, 0
 		for ; n < len(units) && sum+units[n].tokens <= most; n++ {
 			sum += units[n].tokens
@@ -171,9 +180,9 @@ func eligible(units []unit, share float64, few int) []unit {
 	return picked
 }
 
-// older picks turns from the front while they fit into most tokens, and of the next one its
-// finished steps if little would fade without them. If those are little too, the turn
-// is taken whole, unless it is open or the newest.
+// older picks turns from the front while they fit into most tokens, and finished steps of the next
+// turn if little would fade without them. If little would fade even so, it takes that turn whole,
+// unless it is open or the newest.
 func older(turns [][]unit, most int) (picked []unit) {
 	at := 0
 	for i, t := range turns {
@@ -186,13 +195,15 @@ func older(turns [][]unit, most int) (picked []unit) {
 		if at >= most*3/4 {
 			return picked
 		}
-		for _, u := range t[:len(t)-1] { // the newest unit is what the identity is at
-			if u.silent() && (at+u.tokens <= most || at < most/2) {
+		for _, u := range t[:len(t)-1] { // the identity is working at the newest unit
+			room := at+u.tokens <= most || at < most/2
+			if room && u.silent() {
 				picked = append(picked, u)
 			}
 			at += u.tokens
 		}
-		if whole && i < len(turns)-1 && size(picked) < most/2 {
+		isOld := whole && i < len(turns)-1
+		if isOld && size(picked) < most/2 {
 			return slices.Concat(turns[:i+1]...)
 		}
 		return picked
@@ -208,8 +219,8 @@ func size(units []unit) int {
 	return n
 }
 
-// stillValid takes those chunks out of the live entries, so that nothing fades twice, of which each entry is there
-// as it was read: no person has put another in its place.
+// stillValid returns the chunks whose entries are all live as they were read: no person has put another entry in their
+// place. It takes their entries out of live, so that nothing fades twice.
 func stillValid(chunks []Fade, live map[int]*mind.Entry) (valid []Fade) {
 	changed := func(u unit) bool { return live[u.N] != u.Entry }
 	for _, f := range chunks {

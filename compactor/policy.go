@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The policy says when a context is compacted and how far. Package agent runs
-// by it, and package replay measures it.
+// The policy decides about compactions: when one begins and how far it goes. Package
+// agent runs by it, and package replay measures it.
 
 // Window divides the limit of a request, in tokens.
 type Window struct {
@@ -16,14 +16,13 @@ type Window struct {
 	Answer int // kept free for the answer
 }
 
-// Free is what the limit leaves for the past and the live entries.
+// Free returns the tokens that the limit leaves for the past and the live entries.
 func (w Window) Free() int { return max(0, w.Limit-w.Fixed-w.Answer) }
 
-// Batch is the most that the results of one unit, or one batch of room lines,
-// may bring into the context.
+// Batch bounds the results of one unit, or one batch of room lines, in tokens.
 func (w Window) Batch() int { return min(w.Limit/8, w.Free()/4) }
 
-// Page is the most that one page of an opened original shows.
+// Page bounds one page of an opened original, in tokens.
 func (w Window) Page() int { return min(8000, w.Batch()) }
 
 // MEMORY and the lines of LIFE have these parts of the free tokens in a prompt.
@@ -43,7 +42,7 @@ func Recent(lines []string, most int, weigh func(string) int) []string {
 	return lines
 }
 
-// Bounds of what comes in at once.
+// Bounds of the entries that come in at once.
 const (
 	MaxResult  = 8000     // characters shown of one result
 	EntryBytes = 16 << 10 // room lines in an entry of ordinary size
@@ -57,15 +56,15 @@ const (
 	answerShare     = 6 // one part of the limit in so many
 )
 
-// AnswerTokens bounds an answer: what was asked for, if anything, and no more
-// than a share of the limit.
+// AnswerTokens bounds an answer: by asked, or the default if that is 0, and by a
+// share of the limit.
 func AnswerTokens(asked, limit int) int {
 	asked = cmp.Or(asked, maxAnswerTokens)
 	return min(asked, limit/answerShare)
 }
 
-// MinFree is how many free tokens a conversation needs: room for the past, for
-// notes, and for a turn or two.
+// MinFree is the least number of free tokens for a conversation: room for the past,
+// for notes, and for a turn or two.
 const MinFree = 8000
 
 // LeastLimit returns the smallest limit that works beside so many fixed tokens,
@@ -80,7 +79,7 @@ func LeastLimit(fixed, asked int) (limit, answer int) {
 }
 
 // Lower returns the limit to go by after a request of so many estimated tokens
-// was refused as too large. told is what the provider named as its limit, or 0.
+// was refused as too large. told is the limit that the provider named, or 0.
 // A limit that the estimate does not exceed shows that the estimate is low.
 func (w Window) Lower(tokens, told int) int {
 	believed := min(tokens, w.Limit)
@@ -94,8 +93,8 @@ func (w Window) Lower(tokens, told int) int {
 	return max(limit, w.Fixed+MinFree)
 }
 
-// near is where a compaction begins, and what MakeRoom aims at: as far below the limit as
-// some ten requests bring, so that the summaries are in before it is reached.
+// near is the size at which a compaction begins, and the aim of MakeRoom. Some ten requests
+// fill the rest, so the summaries are in before the limit is reached.
 func (w Window) near() int { return w.Limit - w.Limit*3/20 }
 
 // Due reports whether a compaction should begin: the request is near the limit
@@ -108,8 +107,8 @@ func (w Window) Due(tokens, after int) bool {
 // one to be worth it.
 func (w Window) Grown(tokens, after int) bool { return tokens > after+w.Limit/50 }
 
-// Settings returns the default settings. Where the limit is small or the fixed
-// part is large, the past has less than its budgets: a third of what is free.
+// Settings returns the default settings. If the limit is small or the fixed part is
+// large, the past has less than its budgets: a third of the free tokens.
 func (w Window) Settings() Settings {
 	s := Default(w.Limit)
 	all := (summariesShare + gistsShare + cardsShare + pinsShare) * float64(w.Limit)

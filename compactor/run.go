@@ -12,18 +12,17 @@ import (
 	"lethe/mind"
 )
 
-// maxFailures is how many failed calls end a job: the rest of it is done
+// maxFailures is the number of failed calls that end a job. The rest of it is done
 // without a model.
 const maxFailures = 3
 
-// Run has the job done by a model: one SEGMENT call where chunks are not plain to see, then SUMMARISE calls, some
-// at a time, for those that fade and have no summary yet. Garbage is asked for once more; what stays bad,
-// and everything after the context has ended or the provider has failed three times, is done mechanically. What stays
-// live is not asked about, since what comes after it may overtake it. Every eligible entry is in exactly one of the
+// Run has a model do the job: a SEGMENT call if chunks are not plain, then SUMMARISE calls, some at a time, for chunks
+// that fade and have no summary yet. After an unusable answer it asks once more. Chunks without a usable answer are
+// summarised mechanically, as are all once the context has ended or the provider has failed three times. Run does not
+// ask about chunks that stay live, since later entries may overtake them. Each eligible entry is in exactly one of the
 // fades, which are in the order of entries.
 //
-// failure says why the model is not worth asking soon again; it is nil when
-// nothing was asked.
+// failure says why the model is not worth asking again soon; it is nil if nothing was asked.
 func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error) {
 	w := &worker{Job: j.render(), model: model}
 	sw := swap{Context: mind.Context{Live: j.request.Live}, set: j.in.Settings, meter: j.in.Meter}
@@ -40,7 +39,7 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 	return ordered(append(made, stays...)), w.failure()
 }
 
-// worker asks the model and counts what comes of it.
+// worker asks the model and counts failures and summaries.
 type worker struct {
 	Job
 	model Model
@@ -48,19 +47,21 @@ type worker struct {
 	mu       sync.Mutex
 	failures int
 	last     error // the last failure
-	asked    int   // chunks of which a summary was asked for
-	made     int   // and came
+	asked    int   // summaries that were asked for
+	made     int   // summaries that came
 }
 
 // failure says why the job has failed, or nil.
 func (w *worker) failure() error {
-	if w.failures >= maxFailures || w.made == 0 && (w.asked > 0 || w.last != nil) {
-		if w.last != nil {
-			return w.last
-		}
-		return errors.New("none of its answers could be used")
+	tried := w.asked > 0 || w.last != nil
+	brought := w.made > 0 || !tried
+	if w.failures < maxFailures && brought {
+		return nil
 	}
-	return nil
+	if w.last != nil {
+		return w.last
+	}
+	return errors.New("none of its answers could be used")
 }
 
 // call makes one request. A failure of the provider counts; garbage does not.
@@ -154,10 +155,14 @@ func relevant(units []unit) Fade {
 	return f
 }
 
-// summarise has a chunk summarised, unless it has a summary or is no more than a few words that were heard.
+// summarise asks for the summary of a chunk, unless it has one or is only a few words that were heard.
 func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 	replied := slices.ContainsFunc(before.units, func(u unit) bool { return u.Kind == mind.Reply })
-	if !before.unread() || before.Tokens < aloneChunk && !replied || echo(before.units) != "" {
+	fewWords := before.Tokens < aloneChunk && !replied
+	if fewWords || !before.unread() {
+		return w.unasked(before)
+	}
+	if echo(before.units) != "" {
 		return w.unasked(before)
 	}
 	var f Fade

@@ -17,10 +17,10 @@ import (
 type Outcome struct {
 	Context mind.Context // for mind.State.Forget
 	Lines   []Line
-	// Kept are the chunks that stay live for now, for Input.Kept.
+	// Kept are the chunks that stay live for now; they are the next Input.Kept.
 	Kept  []Fade
 	Faded int    // chunks that faded
-	Used  int    // of Faded, those that a model has summarised
+	Used  int    // the part of Faded that a model has summarised
 	Note  string // to be told to the agent, or ""
 }
 
@@ -75,8 +75,8 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	return out, nil
 }
 
-// pick picks from the least to the most relevant what fades, until no more than the target is
-// left; with ready only what has a summary, else what is worth asking for one.
+// pick chooses chunks to fade, from the least relevant on, until at most the target is left. With
+// ready it chooses only chunks that have a summary.
 func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 	left := 0
 	for _, f := range chunks {
@@ -88,7 +88,8 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
 	})
 	for _, g := range groups {
-		if float64(left) <= most || ready && slices.ContainsFunc(g, Fade.unread) {
+		notReady := ready && slices.ContainsFunc(g, Fade.unread)
+		if notReady || float64(left) <= most {
 			kept = append(kept, g...)
 			continue
 		}
@@ -108,7 +109,8 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 func (sw *swap) overtake(chunks []Fade) {
 	for _, f := range chunks {
 		for _, r := range sw.Faded {
-			if r.To < f.From && r.Level != mind.Card && slices.Contains(f.overtakes, any(r.Name())) {
+			isOlder := r.To < f.From && r.Level != mind.Card
+			if isOlder && slices.Contains(f.overtakes, any(r.Name())) {
 				sw.Overtaken[r.Name()] = max(f.To, sw.Overtaken[r.Name()])
 			}
 		}
@@ -153,7 +155,8 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 	}
 	parts := func(f Fade) bool {
 		return slices.ContainsFunc(f.units, func(u unit) bool {
-			return of[u.N].over && of[u.N].live > 0 && !u.done()
+			isParted := of[u.N].over && of[u.N].live > 0
+			return isParted && !u.done()
 		})
 	}
 	for i := slices.IndexFunc(chunks, parts); i >= 0; i = slices.IndexFunc(chunks, parts) {
@@ -162,7 +165,8 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 		chunks = slices.Delete(chunks, i, i+1)
 	}
 	for i, f := range chunks {
-		if i > 0 && of[f.From] == of[chunks[i-1].To] && of[f.From].live == 0 {
+		continues := i > 0 && of[f.From] == of[chunks[i-1].To]
+		if continues && of[f.From].live == 0 {
 			groups[len(groups)-1] = append(groups[len(groups)-1], f)
 		} else {
 			groups = append(groups, []Fade{f})

@@ -93,7 +93,8 @@ func (j Job) list(b *strings.Builder, units []unit, all bool) {
 		words = max(12, 100*firstWords/len(list))
 	}
 	for i, p := range list {
-		if !all && i >= listedEnds && i < len(list)-listedEnds {
+		isMiddle := i >= listedEnds && i < len(list)-listedEnds
+		if isMiddle && !all {
 			if i == listedEnds {
 				fmt.Fprintf(b, "… %d more …\n", len(list)-2*listedEnds)
 			}

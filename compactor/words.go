@@ -57,7 +57,9 @@ func roomLine(line string) (tag, text string, ok bool) {
 	head, text, closed := strings.Cut(line, "]")
 	tag, _, _ = strings.Cut(head, " ")
 	tag, open := strings.CutPrefix(tag, "[")
-	if !closed || !open || !strings.HasPrefix(tag, "USER:") && !strings.HasPrefix(tag, "AGENT:") {
+	hasSpeaker := strings.HasPrefix(tag, "USER:") || strings.HasPrefix(tag, "AGENT:")
+	inBrackets := open && closed
+	if !inBrackets || !hasSpeaker {
 		return "", "", false
 	}
 	return tag, strings.TrimPrefix(text, " "), true
@@ -132,11 +134,14 @@ func names(s string) bool {
 			joints++
 		}
 	}
-	return letters+capitals+digits >= 3 && (digits+joints > 0 || capitals == utf8.RuneCountInString(s) && capitals <= 11)
+	isShort := letters+capitals+digits < 3
+	isAcronym := capitals == utf8.RuneCountInString(s) && capitals <= 11
+	hasSign := digits+joints > 0
+	return !isShort && (hasSign || isAcronym)
 }
 
-// telling leaves out words that were cut, and those that are only numbers, times, dates or hashes: out of its sentence a
-// size reads like a year.
+// telling leaves out words that were cut, and those that are only numbers, times, dates or hashes: out of its sentence
+// a size reads like a year.
 func telling(words []string) []string {
 	return slices.DeleteFunc(words, func(word string) bool {
 		return strings.HasSuffix(word, "…") || strings.Trim(word, "0123456789abcdef.:/-") == ""
@@ -150,7 +155,11 @@ func frequent(text string, n int, counts func(word string) bool) []string {
 	var order []string
 	for _, s := range strings.FieldsFunc(blobs.Unescape(text), breaks) {
 		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
-		if count[s]++; count[s] == 1 && len(s) <= 200 && utf8.RuneCountInString(s) <= 60 && counts(s) {
+		count[s]++
+		if count[s] > 1 || len(s) > 200 {
+			continue
+		}
+		if utf8.RuneCountInString(s) <= 60 && counts(s) {
 			order = append(order, s)
 		}
 	}
