@@ -13,7 +13,7 @@
 // checks the hash; a mismatch is an error and never data.
 //
 // Bodies are stored raw. Escaping belongs to text as it is rendered into a
-// prompt: see Escape, and Ref for what an address looks like there.
+// prompt: see Escape, and Ref for the form of an address there.
 //
 // Nothing scans the store at start; a short hash is resolved by listing the one
 // shard it falls into. A Store is safe for concurrent use, also by several
@@ -63,7 +63,7 @@ func (h Hash) MarshalText() ([]byte, error) {
 	return []byte(h.String()), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text that MarshalText wrote.
 func (h *Hash) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*h = Hash{}

@@ -70,9 +70,9 @@ func (c *comparison) has(sec section) bool {
 
 func (c *comparison) ignore(what string) { c.edit.Ignored = append(c.edit.Ignored, what) }
 
-// read sorts the sections of the file; known has the keys of the context. Text under other heads was added by a person.
-// After a crash between the epoch of an edit and the new file, read meets the same edit again: it drops an added text
-// that a later note already tells.
+// read sorts the sections of the file; known has the keys of the context. A person has added the text under other
+// heads. After a crash between the epoch of an edit and the new file, read meets the same edit again: it drops an added
+// text that a later note already tells.
 func (c *comparison) read(file Seen, known map[string]bool) {
 	added, gone := []string{clean(file.above)}, ""
 	for _, sec := range parse(clean(file.text)) {

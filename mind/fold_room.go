@@ -182,7 +182,7 @@ func (s *State) posted(posted event.Posted) error {
 	post := s.Outbox[at]
 	s.Outbox = slices.Delete(slices.Clone(s.Outbox), at, at+1)
 	laterPosts := s.Outbox[at:]
-	for i := range laterPosts { // those to this room stand behind this one, even an equal line
+	for i := range laterPosts { // a later post to the same room will stand behind this line, even an equal one
 		if later := &laterPosts[i]; later.Room == posted.Room {
 			later.Mark = posted.Cursor(nil).Mark()
 		}

@@ -134,7 +134,7 @@ func (s *State) Audience() []string {
 }
 
 // Concludes reports whether the final text of the turn is the result that a child
-// owes. While the child still expects a line, it is not.
+// owes. A child that still expects a line does not conclude.
 func (s *State) Concludes() bool { return s.Works() && !s.Expects() }
 
 // Expects reports whether a line will come by itself: from a child that works, at the end of a job, or from an alarm

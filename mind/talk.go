@@ -45,8 +45,8 @@ func (r *Room) posted(hash string) {
 	r.Posted = r.Posted[max(0, len(r.Posted)-lastPosted):]
 }
 
-// Post is a line that is owed to a room: recorded before it is appended, so that
-// after a crash it can be looked for and is never written twice.
+// Post is a line that is owed to a room. It is recorded before it is appended, so that
+// after a crash the identity can look for it and never writes it twice.
 type Post struct {
 	ID        string `json:"id"` // e12 (a final reply), e12.1 (SAY), k3 (the harness)
 	Room      string `json:"room"`

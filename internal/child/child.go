@@ -24,7 +24,7 @@ type Process struct {
 	Args []string
 	Env  []string     // its whole environment; nil: the parent's
 	Log  *slog.Logger // may be nil
-	// Output gets what the program prints on both of its streams; nil discards it. It must be safe
+	// Output gets the output of the program on both of its streams; nil discards it. It must be safe
 	// for concurrent use if others write to it as well.
 	Output io.Writer
 	// Permanent reports whether a new attempt cannot mend this exit code; with nil, Run tries

@@ -57,7 +57,7 @@ func AppendShared(file *os.File, fi fs.FileInfo, record []byte) (from, to int64,
 		err = syncs.Wait()
 	}
 	if err == nil {
-		to, err = file.Seek(0, io.SeekCurrent) // the kernel moved it behind what it appended
+		to, err = file.Seek(0, io.SeekCurrent) // the kernel moved it behind the record
 	}
 	if err != nil {
 		return 0, 0, fmt.Errorf("append to %s: %w", file.Name(), err)

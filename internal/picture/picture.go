@@ -1,5 +1,5 @@
 // Package picture reads pictures that somebody sent, makes them fit for models, and tells the media type of any file.
-// What it returns for a picture depends on its bytes alone.
+// Its results for a picture depend only on the picture's bytes.
 package picture
 
 import (

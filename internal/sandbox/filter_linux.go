@@ -29,8 +29,8 @@ const (
 	offArg3 = 40
 )
 
-// setID are the mode bits with which a program runs as the owner or the group of
-// its file and not as the user who starts it.
+// setID are the mode bits that make a program run as the owner or the group of its
+// file, and not as its caller.
 const setID = unix.S_ISUID | unix.S_ISGID
 
 // outlivesCall are calls that reach memory, queues and semaphores that all
@@ -42,7 +42,7 @@ var outlivesCall = []uint32{
 	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// governs are calls that change what a process may have, with the process as their first argument.
+// governs are calls that change the limits and priorities of a process, which is their first argument.
 var governs = []uint32{
 	unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY,
 	unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
