@@ -13,10 +13,10 @@
 // a later request begin with those of an earlier one, byte for byte.
 //
 // The files read downwards, each uses only later ones: fold and fold_* apply the
-// events; outbox owes lines; view, edit and amend show the context to a person
-// and take an edit; epoch and fork make snapshots and other states; state is the
-// State, and question, ask, children, turn, talk, alarms and knowledge are its
-// parts; stable, context, section, prompt, entry, reply, text and lists render.
+// events, and outbox owes lines; amend, edit and view take a person's edits and
+// show the context; fork and epoch make other states and snapshots; state is the
+// State, and question, children, turn, context, talk, alarms and knowledge are
+// its parts; section, stable, prompt, entry, reply and text render.
 package mind
 
 import (
