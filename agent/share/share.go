@@ -3,9 +3,9 @@
 //	store, err := share.Open("s3://s3.eu-central-1.amazonaws.com/bucket/home", 0)
 //	err = store.Create(ctx, "lives/3f9c", 8, data) // nil: durable there; ErrTaken: another text is number 8
 //
-// All that is asked of a store is one primitive: create a text if it is not there. Who holds a life, which line of a
-// room comes first and whether a host that was asleep may go on follow from it alone, not from a clock, a lock or a
-// header. docs/internals/share-engines.md says how each engine does it, and which test shows it.
+// A store does one thing: it creates a text if there is none. The right to a life, the order of a room and the end of a
+// host that was asleep follow from that alone, not from a clock, a lock or a header. docs/internals/share-engines.md
+// has the engines and the tests.
 package share
 
 import (
@@ -21,15 +21,16 @@ import (
 // Store keeps streams: texts, numbered from 1, each created once. A name of a stream is a path of parts of a-z, 0-9,
 // "_", "-" and ".", none of which begins with a dot. A Store is safe for concurrent use.
 type Store interface {
-	// Create makes text n of a stream durable, or returns ErrTaken where another text has that number. An answer that
-	// was lost or says nothing is settled by looking at what is there: equal bytes are ours, so callers put a nonce into
-	// them. Until it knows, Create tries again, for 15 s or until ctx ends, and then returns ErrAway: the text may be
-	// there, or may yet arrive. For the next 15 s each call tries for 3 s. Nobody creates n before n-1 is there, or other bytes as n before it is settled.
+	// Create makes text n of a stream durable, or returns ErrTaken where another text has that number. After an answer
+	// that was lost or says nothing, Create looks: equal bytes are ours, so callers put a nonce into them. Until it
+	// knows, it tries again, for 15 s or until ctx ends, and then returns ErrAway: the text may be there, or may yet
+	// arrive. For the next 15 s each call tries for 3 s. Callers create n only when n-1 is there, and no other bytes as
+	// n before it is settled.
 	Create(ctx context.Context, stream string, n int, data []byte) error
-	// Get returns what was created, or ErrMissing. It is durable then.
+	// Get returns a text, which is durable then, or ErrMissing.
 	Get(ctx context.Context, stream string, n int) ([]byte, error)
-	// Newest returns the highest number, 0 where there is none. It sees each Create that has returned. The caller knows
-	// that the number after is there, and gets no lower one.
+	// Newest returns the highest number, 0 where there is none. It sees each Create that has returned. It returns no
+	// lower number than after, which the caller knows to be there.
 	Newest(ctx context.Context, stream string, after int) (int, error)
 	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are
 	// false. Where the store does not tell, Newest is asked each 2 s while there is news, and at least each 30 s. The

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// engine tries each call once. An error that is not known says nothing of what is there. It is functions and no
-// interface: of a library's client inside of an interface the linker keeps all methods, which is 1 MB here.
+// engine tries each call once. After an error that is not known the text may be there or not. An engine is functions
+// and no interface: the linker keeps all methods of a library's client that is in an interface, which is 1 MB here.
 type engine struct {
 	create func(ctx context.Context, stream string, n int, text []byte) error
 	get    func(ctx context.Context, stream string, n int) ([]byte, error)
@@ -23,12 +23,12 @@ type engine struct {
 	remove func(ctx context.Context, stream string, upto int, keep func(n int) bool) error
 	list   func(ctx context.Context, prefix string) ([]string, error) // more than asked for, perhaps
 	close  func()
-	// watch tells of news, of which some may get lost. It is nil for engines that do not tell.
+	// watch signals news; some may get lost. It is nil for engines that do not tell.
 	watch func(ctx context.Context, signal func(), streams []string)
-	probe func(ctx context.Context) []Finding // of what else can be wrong; nil if nothing can
+	probe func(ctx context.Context) []Finding // finds wrong settings; nil if there are no settings
 }
 
-// store checks what callers ask for, and tries until an answer is known.
+// store checks the arguments of callers, and tries until an answer is known. It alone tries again.
 type store struct {
 	engine
 	patience time.Duration
@@ -48,12 +48,12 @@ func check(stream string, n int) error {
 	return nil
 }
 
-// insist tries until it knows. The first attempt has 2 s, since answers get lost, each other one twice as long as the
-// one before, since lines are slow.
+// insist tries until it knows. The first attempt has 2 s, since answers get lost. Each other attempt has twice as long
+// as the one before, since lines are slow.
 func (s *store) insist(ctx context.Context, what string, try func(context.Context) error) error {
 	patience := s.patience
 	if since := time.Since(time.Unix(0, s.away.Load())); since < patience {
-		patience /= 5 // others do not wait for as long as the one that found out
+		patience /= 5 // another call has waited already
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -115,7 +115,7 @@ func (s *store) Create(ctx context.Context, stream string, n int, data []byte) e
 	})
 }
 
-// frame puts the length of a text before it, which tells of one that was cut off.
+// frame puts the length of a text before it: a text that was cut off shows.
 func frame(data []byte) []byte { return append(fmt.Appendf(nil, "lethe 1 %d\n", len(data)), data...) }
 
 // mostFramed is more bytes than a text has with its frame.
@@ -162,7 +162,7 @@ func (s *store) Watch(ctx context.Context, streams ...string) <-chan struct{} {
 	return look
 }
 
-// look asks for the newest of streams, the more seldom the longer there is no news, until ctx ends.
+// look asks for the newest of streams until ctx ends, less often the longer there is no news.
 func (s *store) look(ctx context.Context, signal func(), streams []string) {
 	if s.watch != nil {
 		s.watch(ctx, signal, streams)

@@ -13,10 +13,10 @@ import (
 // Whole reports whether all of the life is shared.
 func (c *Tenure) Whole() bool { return c.at.N > 0 && !c.at.Opening }
 
-// Number is how often the life was handed over.
+// Number counts how often the life was handed over.
 func (c *Tenure) Number() int { return c.at.Custody }
 
-// newest returns the newest segment of a life, and its number, which is 0 where there is none.
+// newest returns the newest segment of a life, and its number, 0 where there is no segment.
 func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err error) {
 	n, err = l.Streams.Newest(ctx, Stream(self), 0)
 	if err != nil || n == 0 {
@@ -29,8 +29,8 @@ func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err 
 	return n, s, err
 }
 
-// End ends a life that this host has, of which the caller has the lock: no host goes on with it, and what is stored of it
-// is forgotten. What stays begins custodies, the last one of no host. Cut short, it is done again.
+// End ends a life that this host has, and whose lock the caller has: no host goes on with it, and the store forgets it.
+// Only segments with begins stay, the last one of no host. After an error the caller calls it again.
 func (l *Lives) End(ctx context.Context, id home.Identity) error {
 	stream := Stream(id.Self)
 	n, last, err := l.newest(ctx, id.Self)
@@ -49,7 +49,7 @@ func (l *Lives) End(ctx context.Context, id home.Identity) error {
 	return l.Streams.Forget(ctx, stream, begins)
 }
 
-// removed returns an error that says so where a life was ended that was read with err.
+// removed returns home.ErrNotFound if the life was ended, and otherwise err, with which it was read.
 func (c *Tenure) removed(ctx context.Context, err error) error {
 	if errors.Is(err, share.ErrAway) {
 		return err

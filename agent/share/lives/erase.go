@@ -12,8 +12,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Erased has the store hold of the life what this disk does, from which something was erased, and nothing else. What
-// tells of it was shipped before. Cut short, it is done again.
+// Erased makes the store hold the life as this disk does, from which something was erased, and nothing else. The line
+// that tells of the erasure was shipped before. After an error the caller calls it again.
 func (c *Tenure) Erased(ctx context.Context) error {
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
@@ -43,7 +43,7 @@ func (c *Tenure) Erased(ctx context.Context) error {
 	return nil
 }
 
-// rewrite has segments be as this disk has them, up to a number without own files.
+// rewrite replaces segments by those of this disk; up to a number, without own files.
 func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	log, err := os.ReadFile(c.id.LIFE())
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 		if n <= old {
 			s.Files = nil
 		}
-		if first { // whoever reads the lines has to know which of them were changed
+		if first { // a reader of the lines has to know which of them were changed
 			first, s.Files = false, append([]File{erased}, s.Files...)
 		}
 		from := s.After.Offset
@@ -109,8 +109,8 @@ func addressOf(text []byte) blobs.Hash {
 // here returns the file of a blob as it is on this disk.
 func (c *Tenure) here(h blobs.Hash) ([]byte, error) { return os.ReadFile(c.store.Path(h)) }
 
-// replace stores what this disk has of a large text, and returns the hash of that. What the store has already stays
-// until nothing refers to it.
+// replace stores a large text as this disk has it, and returns the hash of that. The old one stays until nothing refers
+// to it.
 func (c *Tenure) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) {
 	address := h
 	if !c.store.Has(h) { // something was erased from it before
@@ -127,19 +127,19 @@ func (c *Tenure) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) 
 	return h, err
 }
 
-// Forget reads anew what this host has of a life from which another one has erased something. The caller has the lock.
+// Forget reads a life anew from which another host has erased something. The caller has the lock.
 func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store) error {
 	_, err := l.catchUp(ctx, id, store)
 	return err
 }
 
-// copies are what repeats a life, and what came of it: LIFE itself goes behind them.
+// copies are the files that repeat a life, and LIFE behind them.
 var copies = []string{
 	"recall.db*", home.ContextFile, "status.json", "live.*", "*.torn-*", "*.here", "triggers/*", "jobs/*/*",
 	"MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile, "LIFE.md", "LIFE.erased",
 }
 
-// wipe removes what this host has of the life, to read it anew.
+// wipe removes the files of the life here, which are read anew.
 func (c *Tenure) wipe() error {
 	c.passOver() // the store has those, too
 	if err := c.workspace.restore(nil, c.at.Stale, nil); err != nil {

@@ -14,13 +14,13 @@ import (
 // maxFile bounds one of an identity's own files, in bytes.
 const maxFile = 32 << 20
 
-// files are the own files of an identity, and what the store has of them: the hash of each, the zero hash where it is gone.
+// files are the own files of an identity. known has the hash of each as it is stored, zero for a file that is gone.
 type files struct {
 	id    home.Identity
 	known map[string]blobs.Hash
 }
 
-// changed returns the files that are not as the store has them.
+// changed returns the files that the store has otherwise.
 func (f *files) changed() (out []File, err error) {
 	triggers, err := filepath.Glob(filepath.Join(f.id.Dir, "triggers", "*.toml"))
 	names := map[string]bool{}
@@ -51,7 +51,7 @@ func (f *files) changed() (out []File, err error) {
 	return out, err
 }
 
-// read reads a file; what is none, or too large, is gone.
+// read reads a file. One that is not regular, or is too large, is gone.
 func (f *files) read(name string) (File, error) {
 	data, cut, err := durable.ReadRegular(filepath.Join(f.id.Dir, name), maxFile)
 	gone := cut || errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular)
@@ -68,14 +68,14 @@ func (f File) sum() blobs.Hash {
 	return blobs.Sum(f.Data)
 }
 
-// learn notes what the store has.
+// learn notes files that the store has.
 func (f *files) learn(has []File) {
 	for _, file := range has {
 		f.known[file.Name] = file.sum()
 	}
 }
 
-// place writes a file of another host. What somebody has changed here meanwhile is kept beside it.
+// place writes a file of another host. A file that somebody has changed here meanwhile is kept beside it.
 func (f *files) place(come File, log *slog.Logger) error {
 	path := filepath.Join(f.id.Dir, come.Name)
 	here, err := f.read(come.Name)
@@ -100,7 +100,7 @@ func (f *files) place(come File, log *slog.Logger) error {
 	return nil
 }
 
-// write has the file at a path be as another host has it.
+// write makes the file at a path the one of another host.
 func (f File) write(path string) error {
 	if f.Gone {
 		return durable.Remove(path)

@@ -1,12 +1,12 @@
 // Package lives keeps lives as streams that several hosts of a home share: a life goes on at one host at a time.
 //
-// A life is a stream of segments (docs/share.md). Whoever creates the next number holds it: the log is shipped behind its
-// own sync and before anything rests on it, so what a host has that the store lacks had no effect. A host that was
+// A life is a stream of segments (docs/share.md). The host that creates the next number holds it. It ships the log
+// after its own sync and before anything rests on it, so lines that the store lacks had no effect. A host that was
 // asleep finds its next number taken, and can do nothing any more.
 //
-//	c, err := l.Hold(id, store)  // brings the log up to date; *home.ElsewhereError: another host has it
-//	err = c.Ship(ctx, texts)     // behind each append
-//	err = l.Take(ctx, id, store) // has the life go on here
+//	c, err := l.Hold(ctx, id, store)   // brings the log up to date; *home.ElsewhereError: another host has it
+//	err = c.Ship(ctx, texts)           // behind each append
+//	err = l.Take(ctx, id, store, from) // has the life go on here
 package lives
 
 import (
@@ -36,13 +36,14 @@ type Lives struct {
 	Home    home.Home
 	Host    streams.Host
 	Log     *slog.Logger
-	Most    int64                    // bytes of a workspace that is stored; 0: none is
+	Most    int64                    // bounds a workspace that is stored, in bytes; 0: no workspace is stored
 	Shipped func(took time.Duration) // called for each segment; may be nil
-	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before it said so.
+	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before it
+	// said so.
 	OnTaken func(id home.Identity, host streams.Host, custody int)
 }
 
-// Stream is that of the life of an identity.
+// Stream names the stream of a life.
 func Stream(self string) string { return "lives/" + self }
 
 // Tenure is the right of this host to go on with a life, while nobody has taken it.
@@ -61,12 +62,12 @@ type Tenure struct {
 	close     context.CancelFunc
 }
 
-// position is how far the log here and the stream agree. It is kept in a file, a cache: without it the stream is read
-// from its beginning.
+// position is the place up to which the log here and the stream agree. Its file is a cache: without it the stream is
+// read from its beginning.
 type position struct {
 	streams.At
 	Mark    life.Mark             `json:"mark"`
-	Host    streams.Host          `json:"host"` // that has the life
+	Host    streams.Host          `json:"host"` // has the life
 	Custody int                   `json:"custody"`
 	Nonce   string                `json:"nonce"`             // of segment N
 	Opening bool                  `json:"opening,omitempty"` // as Segment has it
@@ -78,9 +79,9 @@ type position struct {
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
 
-// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. What is
-// here and nowhere else is set aside, unless this host was the last to have the life: then Open ships it. The error
-// is a *home.ElsewhereError where another host has the life.
+// Hold brings the log of an identity, whose lock the caller has, to where other hosts have led it. It sets aside lines
+// that are here alone, unless this host was the last to have the life: then Open ships them. The error is a
+// *home.ElsewhereError where another host has the life.
 func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
 	c, err := l.catchUp(ctx, id, store)
 	switch {
@@ -108,7 +109,7 @@ func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store
 	return c
 }
 
-// catchUp applies what the stream has more than the log here.
+// catchUp applies segments that the log here lacks.
 func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
 	c := l.tenure(ctx, id, store)
 	text, _, _ := durable.ReadRegular(positionFile(id), maxFile)
@@ -120,7 +121,7 @@ func (l *Lives) catchUp(ctx context.Context, id home.Identity, store *blobs.Stor
 	}
 	err := c.readOn(ctx)
 	for errors.Is(err, streams.ErrAnew) {
-		if id.Erasing() != nil { // this host made it so
+		if id.Erasing() != nil { // this host has erased
 			c.at.Gen++
 		} else if err = c.wipe(); err != nil {
 			break
@@ -161,7 +162,7 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	return c.save()
 }
 
-// found makes sure that the store is the one that was read last.
+// found returns streams.ErrLess unless the store is the one that was read last.
 func (c *Tenure) found(ctx context.Context) error {
 	if c.at.N == 0 {
 		return nil
@@ -176,7 +177,7 @@ func (c *Tenure) found(ctx context.Context) error {
 			err = streams.ErrLess
 		}
 	}
-	if err == nil { // a bucket may have a rule that expires what is old
+	if err == nil { // a bucket may have a rule that expires old texts
 		err = c.lives.Streams.Holds(ctx, stream, 1)
 	}
 	if errors.Is(err, streams.ErrLess) {
@@ -186,7 +187,7 @@ func (c *Tenure) found(ctx context.Context) error {
 	return err
 }
 
-// endLog sets aside what the log has behind the stream where another host has the life: nobody has acted upon it.
+// endLog sets aside lines of the log that the stream lacks, if another host has the life: nobody has acted upon them.
 func (c *Tenure) endLog() error {
 	log, err := life.Open(c.id.LIFE())
 	if errors.Is(err, fs.ErrNotExist) && c.at.Mark.Offset == 0 {
@@ -213,7 +214,7 @@ func (c *Tenure) endLog() error {
 	return err
 }
 
-// apply brings what one segment says to this disk: texts, then lines, then files.
+// apply writes a segment to this disk: texts, then lines, then files.
 func (c *Tenure) apply(ctx context.Context, s Segment) error {
 	c.at.Nonce, c.at.Opening, c.at.Stopped = s.Nonce, s.Opening, s.Stopped
 	if s.Begins {
@@ -237,7 +238,7 @@ func (c *Tenure) apply(ctx context.Context, s Segment) error {
 		f.Data = data
 	}
 	for _, f := range s.Files {
-		if f.Name == "LIFE.erased" { // which the lines are read with
+		if f.Name == "LIFE.erased" { // the lines are read with it
 			if err := c.files.place(f, c.lives.Log); err != nil {
 				return err
 			}
@@ -261,7 +262,7 @@ func (c *Tenure) apply(ctx context.Context, s Segment) error {
 	return nil
 }
 
-// passOver notes the files of a list that another one replaces.
+// passOver notes the files of workspace.list, which another list replaces.
 func (c *Tenure) passOver() {
 	list, _, _ := durable.ReadRegular(filepath.Join(c.id.Dir, workspaceFile), math.MaxInt32)
 	for name, f := range parseList(list) {
@@ -294,7 +295,7 @@ func (c *Tenure) placeTexts(ctx context.Context, s Segment) error {
 	return later.Wait()
 }
 
-// large returns a text that putLarge stored.
+// large returns a text that putLarge has stored.
 func (c *Tenure) large(ctx context.Context, h blobs.Hash) ([]byte, error) {
 	return c.lives.Streams.Large(ctx, Stream(c.id.Self), h)
 }
@@ -303,7 +304,7 @@ func (c *Tenure) putLarge(ctx context.Context, h blobs.Hash, text []byte) error 
 	return c.lives.Streams.PutLarge(ctx, Stream(c.id.Self), h, text)
 }
 
-// save writes down how far the log and the stream agree.
+// save writes the position.
 func (c *Tenure) save() error {
 	c.at.Files = c.files.known
 	text, err := json.Marshal(c.at)

@@ -12,13 +12,13 @@ import (
 	"lethe/life"
 )
 
-// mentions are what a snapshot names.
+// mentions finds addresses in a snapshot.
 var mentions = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b[0-9a-f]{64}\b|hash=([0-9a-f]{12,64})`)
 })
 
-// reached returns the blobs that a life refers to from an offset of its log on, and not before: those that its lines
-// and snapshots name, and each one's parents.
+// reached returns the blobs that a life refers to from an offset of its log on, and not before. Its lines and snapshots
+// name them, or a blob that they name descends from them.
 func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, error) {
 	known := map[blobs.Hash]bool{}
 	var out, next []blobs.Hash

@@ -15,8 +15,8 @@ import (
 	"lethe/life"
 )
 
-// Restore brings a life as it was at a time into a home that shares nothing. There it is another one than the hosts have,
-// which go on with theirs.
+// Restore brings a life as it was at a time into a home that shares nothing. The hosts go on with the life as they have
+// it.
 func (l *Lives) Restore(ctx context.Context, id home.Identity, store *blobs.Store, at time.Time) error {
 	c := l.tenure(ctx, id, store)
 	c.files.known = map[string]blobs.Hash{}

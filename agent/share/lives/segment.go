@@ -11,7 +11,8 @@ import (
 	"lethe/life"
 )
 
-// Segment is one text of the stream of a life. The one that begins a custody has nothing but who has it from then on.
+// Segment is one text of the stream of a life. One that begins a custody only says which host has the life from then
+// on.
 type Segment struct {
 	Lethe   int          `json:"lethe"` // the version of the form
 	Self    string       `json:"self"`
@@ -90,7 +91,7 @@ func decode(text []byte) (s Segment, err error) {
 // own are the identity's files that go with its life, beside LIFE, SOUL and its triggers.
 var own = []string{"LIFE.erased", "MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile}
 
-// shared reports whether a file of that name goes with a life.
+// shared reports whether a file of that name goes with a life to another host.
 func shared(name string) bool {
 	if slices.Contains(own, name) {
 		return true

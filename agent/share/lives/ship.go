@@ -23,8 +23,8 @@ import (
 // segmentSize is how many bytes a segment has at most, as long as its parts are smaller.
 const segmentSize = 512 << 10
 
-// Open stores what the log has more than the store: of a life that has no stream, all that it refers to. Cut short, it
-// goes on. It returns how often the life was handed over.
+// Open stores lines of the log that the store lacks, with the texts that they refer to; of a life without a stream,
+// all. Called again, it goes on where it was cut short. It returns how often the life was handed over.
 func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error) {
 	opening := c.at.N == 0 || c.at.Opening
 	if c.at.N == 0 {
@@ -48,9 +48,9 @@ func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custod
 	return c.at.Custody, err
 }
 
-// Ship makes what the log has more than the store durable there, with texts that it names. Its error is a
-// *home.ElsewhereError where another host has the life by now: what the log has more then counts for nothing. While the
-// store is away it waits until ctx ends or somebody stops the identity; where ctx never ends, it waits once.
+// Ship makes lines of the log that the store lacks durable there, with texts that they name. Its error is a
+// *home.ElsewhereError where another host has the life by now: then these lines count for nothing. While the store is
+// away it waits until ctx ends or somebody stops the identity; where ctx never ends, it asks once.
 func (c *Tenure) Ship(ctx context.Context, texts []blobs.Hash) error {
 	sent, err := c.send(ctx, texts)
 	switch {
@@ -71,15 +71,15 @@ func (c *Tenure) Ship(ctx context.Context, texts []blobs.Hash) error {
 	return err
 }
 
-// shipment cuts what is new into segments: texts before the lines that name them.
+// shipment cuts news into segments: texts before the lines that name them.
 type shipment struct {
 	*Tenure
 	ctx context.Context
 	now Segment
 }
 
-// send ships what the log and the own files have more than the store, with texts that the lines name. It returns which
-// kinds of lines it sent.
+// send ships lines of the log and own files that the store lacks, with texts that the lines name. It returns the kinds
+// of the lines.
 func (c *Tenure) send(ctx context.Context, texts []blobs.Hash) (sent map[string]bool, err error) {
 	p := &shipment{Tenure: c, ctx: ctx, now: c.empty()}
 	if sent, err = p.all(texts); err != nil {
@@ -124,7 +124,7 @@ func (c *Tenure) empty() Segment {
 	return Segment{After: c.at.Mark, end: c.at.Mark, Opening: c.at.Opening, Stopped: c.at.Stopped}
 }
 
-// room ships what there is if more does not fit beside it.
+// room ships the segment if it has no room for so many bytes more.
 func (p *shipment) room(size int) error {
 	if p.now.size() == 0 || p.now.size()+size <= segmentSize {
 		return nil
@@ -157,7 +157,7 @@ func (p *shipment) file(f File) error {
 	return err
 }
 
-// shorten stores the bytes of a file by themselves, if they are more than so many.
+// shorten stores the bytes of a file as a large text if they are more than so many.
 func (c *Tenure) shorten(ctx context.Context, f *File, most int) (err error) {
 	if len(f.Data) > most {
 		f.Large = blobs.Sum(f.Data)
@@ -167,7 +167,7 @@ func (c *Tenure) shorten(ctx context.Context, f *File, most int) (err error) {
 	return err
 }
 
-// lines adds what the log has more.
+// lines adds the lines of the log that the store lacks.
 func (p *shipment) lines() (sent map[string]bool, err error) {
 	r, err := life.ReadFrom(p.id.LIFE(), p.at.Mark)
 	if err != nil {
@@ -221,7 +221,7 @@ func (c *Tenure) create(ctx context.Context, s Segment) error {
 }
 
 // insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once.
-// It returns when it asked.
+// asked is when it last asked.
 func (c *Tenure) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
 	for away := false; ; away = true {
 		asked = time.Now()
@@ -250,8 +250,7 @@ func (c *Tenure) insistLarge(ctx context.Context, h blobs.Hash, text []byte) err
 	return err
 }
 
-// taken says who created a segment: nil where it is the one of this nonce, a *home.ElsewhereError where another host
-// did.
+// taken returns nil where segment n has this nonce, and a *home.ElsewhereError where another host created it.
 func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
 	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
 	var s Segment
@@ -271,12 +270,12 @@ func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
 	return elsewhere
 }
 
-// freshFor is how long this host may act after the store said that it has the life: less than the time after which a
-// host that is silent loses it.
+// freshFor is how long this host may act after the store said that it has the life. A silent host loses its lives
+// later.
 const freshFor = 10 * time.Second
 
-// Check asks the store whether this host still has the life, if it has not said so lately: the machine may have slept
-// since. It is for the moment before something is done that cannot be undone.
+// Check asks the store whether this host still has the life, unless the store has said so lately: the machine may have
+// slept since. Callers check before they do what cannot be undone.
 func (c *Tenure) Check(ctx context.Context) error {
 	slept := time.Now().Round(0).Sub(c.acked.Round(0))
 	if max(time.Since(c.acked), slept) < freshFor {
@@ -296,10 +295,10 @@ func (c *Tenure) Check(ctx context.Context) error {
 	return err
 }
 
-// packEvery is how many segments are packed together at least.
+// packEvery is the least number of segments that are packed together.
 var packEvery = 32
 
-// sealed packs what was shipped before, and stores the workspace, beside the identity.
+// sealed packs segments that were shipped before, and stores the workspace, while the identity goes on.
 func (c *Tenure) sealed() {
 	if !c.packing.CompareAndSwap(false, true) {
 		return
@@ -327,7 +326,7 @@ func begins(text []byte) bool {
 	return err != nil || s.Begins
 }
 
-// storeWorkspace stores what is new in the workspace, and lists it for the next segment. One at a time.
+// storeWorkspace stores new files of the workspace, and lists all for the next segment. One may run at a time.
 func (c *Tenure) storeWorkspace(ctx context.Context) error {
 	if c.workspace.most == 0 {
 		return nil
@@ -341,10 +340,10 @@ func (c *Tenure) storeWorkspace(ctx context.Context) error {
 	return err
 }
 
-// Self is whose life it is.
+// Self returns the Self of the identity.
 func (c *Tenure) Self() string { return c.id.Self }
 
-// Close ends what goes on beside the identity.
+// Close ends packing and storing, and saves the position.
 func (c *Tenure) Close() error {
 	c.close()
 	c.beside.Wait()

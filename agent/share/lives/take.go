@@ -23,11 +23,11 @@ import (
 // ErrBusy says that a life could not be taken.
 var ErrBusy = errors.New("its host is too busy; stop it there, and try again")
 
-// tries bounds how often a host that writes is to be faster.
+// tries bounds how often the host that has the life may be faster.
 const tries = 30
 
-// Take has a life go on here: of an identity that does not run here, and of which the caller has the lock. It goes on when
-// it is held. Where from names a host, it is taken from that one alone: otherwise the error is a *home.ElsewhereError.
+// Take takes a life, whose lock the caller has and which does not run here. The life goes on when it is held. Where
+// from names a host, Take takes it from that one alone; otherwise the error is a *home.ElsewhereError.
 func (l *Lives) Take(ctx context.Context, id home.Identity, store *blobs.Store, from string) error {
 	for range tries {
 		c, err := l.catchUp(ctx, id, store)
@@ -82,8 +82,8 @@ func (c *Tenure) onTaken() {
 	}
 }
 
-// settle makes what a life that has come here needs beside its log: its soul, its name, the links to its rooms, and the
-// files of its workspace.
+// settle makes the files that a life needs here beside its log: its soul, its name, the links to its rooms, and its
+// workspace.
 func (c *Tenure) settle(ctx context.Context) error {
 	log, err := life.View(c.id.LIFE())
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Tenure) settleFiles(ctx context.Context, self blobs.Hash, state *mind.S
 	return err
 }
 
-// relink has the links to rooms say what the life does.
+// relink links the rooms that the life has joined, and no other ones.
 func (c *Tenure) relink(state *mind.State) error {
 	linked, err := chat.Rooms(c.id.Subs())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -18,10 +18,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// A workspace is stored at each epoch and at a stop: what is new in it as large texts, and a list of all in workspace.list.
-// What git ignores is left out, and so are links.
-
-// workspace is that of one identity.
+// workspace is the workspace of an identity. It is stored at each epoch and at a stop: new files as large texts, and a
+// list of all in workspace.list. Files that git ignores are left out, and so are links.
 type workspace struct {
 	dir  string
 	most int64 // bytes; 0: it is not stored
@@ -30,8 +28,8 @@ type workspace struct {
 // ErrLargeWorkspace says that a workspace has more than share.workspace allows.
 var ErrLargeWorkspace = errors.New("the workspace is larger than share.workspace allows, and is not stored")
 
-// list returns the lines of workspace.list for the workspace as it is now, and calls put for each text that the list before
-// has not told of.
+// list returns the lines of workspace.list for the workspace as it is now, and calls put for each text that the list
+// before does not name.
 func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]byte, error) {
 	root, err := os.OpenRoot(w.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +82,7 @@ func (w *workspace) list(before []byte, put func(blobs.Hash, []byte) error) ([]b
 	return lines.Bytes(), err
 }
 
-// readIn reads a file of a workspace, which has at most so many bytes.
+// readIn reads a file of a workspace. It returns ErrLargeWorkspace where the file has more than so many bytes.
 func readIn(root *os.Root, name string, most int64) (data []byte, mode fs.FileMode, err error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -124,8 +122,8 @@ func listable(name string) bool { return filepath.IsLocal(name) && !strings.Cont
 // restored is where a file stands in a workspace until it is whole.
 const restored = ".lethe-restored"
 
-// restore brings the files of a list into the workspace, and removes those that are as a list before has them. What
-// is here and was not stored is kept. Where one file fails, the others are restored.
+// restore brings the files of a list into the workspace, and removes stale ones, unless they were changed here. Files
+// that were not stored are kept. Where one file fails, the others are restored.
 func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.Hash) ([]byte, error)) error {
 	if err := durable.MkdirAll(w.dir, 0o700); err != nil {
 		return err
@@ -164,7 +162,7 @@ func (w *workspace) restore(list []byte, stale map[string]bool, get func(blobs.H
 	return err
 }
 
-// hashIn returns the hash of what stands in a workspace, zero where that is no file.
+// hashIn returns the hash of a file in a workspace, zero where there is no regular one.
 func hashIn(root *os.Root, name string) (l listed) {
 	if fi, err := root.Lstat(name); err == nil && fi.Mode().IsRegular() {
 		if text, err := root.ReadFile(name); err == nil {
@@ -174,8 +172,8 @@ func hashIn(root *os.Root, name string) (l listed) {
 	return l
 }
 
-// makeWay renames what is in the way of a file: the file itself, unless it is stored, and what is not a directory
-// above it.
+// makeWay renames what is in the way of a file: one of its name, unless that is stored, and above it all but
+// directories.
 func makeWay(root *os.Root, name string, isStored bool) error {
 	for at := name; at != "."; at = path.Dir(at) {
 		fi, err := root.Lstat(at)
@@ -228,7 +226,7 @@ type listed struct {
 	mode fs.FileMode
 }
 
-// as is what position.Stale has of a file.
+// as returns the file as position.Stale names it.
 func (l listed) as(name string) string { return l.hash.String() + " " + name }
 
 func parseList(text []byte) map[string]listed {

@@ -13,8 +13,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// readAnew has the files in share be what the stream says from its beginning. Those in chats go on with what they alone
-// have, without what was erased.
+// readAnew replaces the files in share by the stream, from its beginning. The files in chats keep lines that they alone
+// have, but for those that were erased.
 func (s *round) readAnew() error {
 	if err := s.gather(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *round) gather() (err error) {
 	return err
 }
 
-// place puts the file of a room that was read anew where it belongs.
+// place moves the file of a room that was read anew to its place.
 func (s *round) place(room string) error {
 	fresh := filepath.Join(s.anew, chat.FileName(room))
 	now, err := os.ReadFile(fresh)
@@ -57,7 +57,7 @@ func (s *round) place(room string) error {
 	for _, path := range []string{chat.Path(s.Dir, room), Path(s.Dir, room)} {
 		was, _, err := tail(path, 0, all)
 		if err != nil && !errors.Is(err, durable.ErrNotRegular) {
-			return err // it may have what was erased, or the only trace of that
+			return err // it may have an erased text, or the only trace of an erasure
 		}
 		if len(was) == 0 {
 			continue
@@ -68,7 +68,7 @@ func (s *round) place(room string) error {
 		if path == chat.Path(s.Dir, room) {
 			continue
 		}
-		if err := durable.Patch(fresh, erased(now, was)...); err != nil { // what is erased here and not yet in the stream
+		if err := durable.Patch(fresh, erased(now, was)...); err != nil { // it may be erased here alone so far
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *round) place(room string) error {
 	}
 }
 
-// erased returns the lines of a text that were erased from one that has the same lines.
+// erased returns the lines of now in which something is erased that was has.
 func erased(was, now []byte) (pieces []durable.Piece) {
 	at := 0
 	for l := range bytes.Lines(now) {

@@ -15,7 +15,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Settle has no lines be anywhere but in the rooms, from which some are to be erased.
+// Settle removes copies of lines outside of rooms, before some are erased from rooms.
 func (r *Rooms) Settle(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error {
 		s.step.Rooms = nil
@@ -29,8 +29,8 @@ func (r *Rooms) Settle(ctx context.Context) error {
 	})
 }
 
-// Erased has the store hold of rooms what the files in share do, from which something was erased, and nothing else. An
-// entry tells other hosts of it. Cut short, it is done again.
+// Erased makes the store hold rooms as the files in share do, from which something was erased, and nothing else. An
+// entry tells the other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
 	err := r.locked(ctx, func(s *round) error {
 		err := s.mark(0) // the newest entry stays as it is: this one has no lines
@@ -62,7 +62,7 @@ func (s *round) mark(erased int) (err error) {
 	return err
 }
 
-// rewriteAll writes the stream anew, and then drops the large texts that it does not need any more.
+// rewriteAll rewrites the stream, and then drops large texts that it does not need any more.
 func (s *round) rewriteAll() error {
 	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
 	var files []blobs.Hash
@@ -101,8 +101,8 @@ func (s *round) rewriteAll() error {
 
 func never([]byte) bool { return false }
 
-// masked gives an item the lines that stand in the file of the room now, at an offset, if they are its own but for what
-// was erased.
+// masked gives an item the lines that stand in the file of the room at an offset, if they differ from its own only
+// where something is erased.
 func (s *round) masked(i *item, at int64) error {
 	now, _, err := tail(Path(s.Dir, i.Room), at, int64(len(i.lines)))
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *round) masked(i *item, at int64) error {
 	return s.Streams.PutLarge(s.ctx, Stream, i.Large, now)
 }
 
-// replace has the store hold of a file that a line names what this disk does.
+// replace makes the store hold a file that a line names as this disk does.
 func (s *round) replace(h blobs.Hash) error {
 	text, err := os.ReadFile(s.Store.Path(h))
 	if err != nil || blobs.Sum(text) == h {

@@ -12,15 +12,15 @@ import (
 	"lethe/internal/durable"
 )
 
-// late is where files of rooms stand that were replaced, for what is appended to them by those who had opened them before:
-// ROOM.SIZE.NONCE, of which SIZE bytes were known.
+// late is the directory of files of rooms that were replaced: a program may have one open, and append to it. Of
+// ROOM.SIZE.NONCE SIZE bytes were known.
 const late = "late"
 
-// rewrite has the file of a room in chats hold what the one in share does and lines behind it that are not published yet,
-// if it still looks so. The file that had its name stands in late then.
+// rewrite replaces the file of a room in chats, if it still looks so, by the lines of the file in share and by pending
+// lines, which are not published yet. The file that it replaces stays in late.
 func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done bool, err error) {
 	path, aside, perm := chat.Path(s.Dir, room), "", fs.FileMode(0o600)
-	if target, err := filepath.EvalSymlinks(path); err == nil { // which the link goes on to name
+	if target, err := filepath.EvalSymlinks(path); err == nil { // the link stays
 		path = target
 	}
 	text, _, err := tail(Path(s.Dir, room), 0, all)
@@ -29,7 +29,7 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 	}
 	if looked != nil {
 		perm = looked.Mode().Perm()
-		s.replaced() // for what a process began that was killed
+		s.replaced() // removes the name that a killed process gave it
 		aside = filepath.Join(s.in(late), fmt.Sprintf("%s.%d.%s", room, looked.Size(), streams.Nonce()))
 		if err := durable.MkdirAll(s.in(late), 0o700); err != nil {
 			return false, err
@@ -53,7 +53,8 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 	return now != nil, nil
 }
 
-// replaced returns the files in late with how far they were read. It removes names of those that rooms have still.
+// replaced returns the files in late, with the offsets up to which they were read. It removes names of files that are
+// still those of rooms.
 func (s *round) replaced() map[string]int64 {
 	read := map[string]int64{}
 	all, _ := os.ReadDir(s.in(late))
@@ -72,7 +73,7 @@ func (s *round) replaced() map[string]int64 {
 	return read
 }
 
-// drained returns what was appended to files that were replaced, and removes those to which nobody can append any more.
+// drained returns lines that were appended to replaced files. It removes a file that nobody can append to any more.
 func (s *round) drained() (items []item, err error) {
 	for name, from := range s.replaced() {
 		i, err := s.drain(name, from)
@@ -86,8 +87,8 @@ func (s *round) drained() (items []item, err error) {
 	return items, nil
 }
 
-// drain returns what was appended to one file in late behind an offset. It removes a file that nobody has open and that
-// has no more.
+// drain returns lines of a file in late behind an offset. It removes the file if it has no more, and nobody has it
+// open.
 func (s *round) drain(name string, from int64) (i item, err error) {
 	path := filepath.Join(s.in(late), name)
 	held := durable.Held(path) // if not, it stays as it is

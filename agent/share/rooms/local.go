@@ -55,8 +55,8 @@ func (s *round) appended(only string) (items []item, err error) {
 	return items, nil
 }
 
-// behind returns the whole lines that the file of a room in chats has more than the one in share, at most maxAdded bytes
-// or one line. sound says that what stands before them is as it was.
+// behind returns whole lines of a room in chats that the file in share lacks, at most maxAdded bytes or one line. sound
+// says that the lines before them are the same in both.
 func (s *round) behind(room string) (lines []byte, sound bool, err error) {
 	mine, theirs, size := Path(s.Dir, room), chat.Path(s.Dir, room), s.step.Sizes[room]
 	end, err := chat.End(mine)
@@ -97,8 +97,8 @@ func whole(text []byte) []byte {
 	return text[:end]
 }
 
-// only returns the lines of the file of a room in chats, without blank ones, that the one in share has nowhere.
-// sound says that they stand behind all others.
+// only returns the lines of a room in chats that the file in share has nowhere, without blank ones. sound says that
+// they stand behind all others.
 func (s *round) only(room string) (lines []byte, sound bool, looked fs.FileInfo, err error) {
 	mine, _, err := tail(Path(s.Dir, room), 0, all)
 	if err != nil {
@@ -152,7 +152,7 @@ func tail(path string, from, most int64) (text []byte, looked fs.FileInfo, err e
 
 var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})`) })
 
-// item makes an item of lines. here says that they stand in the file in chats, behind what all hosts have.
+// item makes an item of lines. here says that they stand in the file in chats, behind the lines of all hosts.
 func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
 	i = item{Room: room, Here: here, lines: lines}
 	for _, m := range mention().FindAllSubmatch(lines, -1) {
@@ -167,7 +167,7 @@ func (s *round) item(room string, lines []byte, here bool) (i item, err error) {
 	return i, err
 }
 
-// deliver brings what a step adds to a room into its file in chats; again, if that may have been done.
+// deliver brings the lines that a step adds to a room into its file in chats. again says that it may have been done.
 func (s *round) deliver(room string, a *add, again bool) error {
 	path := chat.Path(s.Dir, room)
 	rest, whole := bytes.CutPrefix(a.Lines, a.Mine)
@@ -179,7 +179,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 		switch {
 		case err != nil:
 			return err
-		case !s.sound(room, a.At): // what somebody changed: the next look finds out what is new in it
+		case !s.sound(room, a.At): // somebody changed the past: the next look finds the new lines
 			return nil
 		case nothingNew, again && bytes.HasPrefix(there, delivered):
 			return nil
@@ -188,7 +188,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 			if err != nil || from == a.At+int64(len(a.Mine)) {
 				return err
 			}
-			appended = true // and somebody was faster
+			appended = true // but somebody was faster
 			continue
 		}
 		pending := bytes.TrimPrefix(there, a.Mine)
@@ -203,7 +203,7 @@ func (s *round) deliver(room string, a *add, again bool) error {
 	}
 }
 
-// sound reports whether the file of a room in chats has before an offset what the one in share has.
+// sound reports whether the files of a room in chats and in share have the same 4,096 bytes before an offset.
 func (s *round) sound(room string, at int64) bool {
 	from := max(0, at-4096)
 	mine, _, err := tail(Path(s.Dir, room), from, at-from)

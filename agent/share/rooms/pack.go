@@ -11,7 +11,7 @@ import (
 // mostLoose is how many old entries stay out of packs, so that packs are large.
 const mostLoose = 1000
 
-// pack gathers the entries that are older than unpacked, when there are many. It looks for them once an hour, and not in a
+// pack gathers entries that are older than unpacked, when there are many. It looks for them once an hour, and not in a
 // process that has just begun.
 func (s *round) pack() error {
 	last := s.packed
@@ -42,7 +42,7 @@ func (s *round) pack() error {
 	}
 	_, err := s.Streams.Get(s.ctx, Stream, old-mostLoose)
 	if errors.Is(err, share.ErrMissing) {
-		return nil // few stand outside of packs
+		return nil // few are outside of packs
 	}
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Restore writes the rooms as they were at a time, by the clocks of those who wrote, into the chats of a home that shares
-// nothing, and calls private for each line of a room of the hosts.
+// Restore writes the rooms as they were at a time, by the clocks of the hosts that wrote, into the chats of a home that
+// shares nothing. It calls private with the lines of each room of the hosts.
 func (r *Rooms) Restore(ctx context.Context, at time.Time, private func(room string, lines []byte)) error {
 	s := &round{Rooms: r, ctx: ctx, until: at}
 	if err := s.gather(); err != nil {

@@ -3,13 +3,14 @@
 //	err := r.Sync(ctx)                              // what people appended here goes out, what others said comes in
 //	at, to, err := r.Post(ctx, "dev", line, mark)   // a line that stands there once, at all hosts
 //
-// All rooms of a home are one stream; an entry adds lines to some of them. share/rooms/ROOM.md, which this package alone
-// writes, has the lines of a room in the order of the stream, so a place in it means the same at each host: there
-// identities hear. chats/ROOM.md is what people and programs read and append to. What they append is published; where
-// others were faster the file gets the order of the stream, and what an editor changed of the past is put back.
+// All rooms of a home are one stream; an entry adds lines to some of them. share/rooms/ROOM.md, which this package
+// alone writes, has the lines of a room in the order of the stream, so a place in it means the same at each host:
+// identities hear there. People and programs read chats/ROOM.md, and append to it. Their lines are published; where
+// other hosts were faster the file gets the order of the stream, and lines of the past that an editor changed are put
+// back.
 //
-// A line is in the stream once, through kill -9 and lost answers: who adds to the stream has read it to its end, and sees
-// whether an earlier attempt arrived.
+// A line is in the stream once, through kill -9 and lost answers: a host that adds to the stream has read it to its
+// end, and sees whether an earlier attempt arrived.
 package rooms
 
 import (
@@ -33,7 +34,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Stream is that of all rooms.
+// Stream names the stream of all rooms.
 const Stream = "rooms"
 
 // Rooms are the rooms of a home, on one of its hosts. It is safe for concurrent use, also by several processes.
@@ -47,7 +48,7 @@ type Rooms struct {
 	mu     sync.Mutex              // held with the lock
 	pulled time.Time               // when the stream was last read to its end
 	packed time.Time               // when it was last asked whether entries are to be packed
-	done   int                     // the number of the newest step that was carried out here
+	done   int                     // number of the newest step that was carried out here
 	looks  map[string]durable.Look // at files in chats that had nothing new; nil before the first round
 }
 
@@ -63,11 +64,11 @@ type round struct {
 	ctx  context.Context
 	step step
 
-	anew  string    // where files of rooms are written while the stream is read from its beginning
-	until time.Time // when entries were made that are not read, if there is a bound
+	anew  string    // directory of the files of rooms while the stream is read from its beginning; else ""
+	until time.Time // later entries are not read; zero: all are
 }
 
-// locked begins a round. What an earlier one left undone is done first.
+// locked calls f with a round, after it has finished an earlier one that was cut short.
 func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,8 +93,8 @@ func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 	return err
 }
 
-// begin reads the step that was taken last, and carries it out again if another process took it, which may have been
-// killed. It is durable.ErrShort where the files in share are not those that the step knows.
+// begin reads the newest step, and carries it out again if another process took it, which may have been killed. The
+// error is durable.ErrShort where the files in share are not those that the step knows.
 func (s *round) begin() error {
 	if s.looks == nil {
 		s.sweep()
@@ -105,7 +106,7 @@ func (s *round) begin() error {
 	if err != nil || s.step.Host != s.Host.ID {
 		return durable.ErrShort
 	}
-	if s.looks == nil && s.step.N > 0 { // the store is the one that was read, and the key is the one of the others
+	if s.looks == nil && s.step.N > 0 { // is it the same store, and the key of the other hosts?
 		if err := s.Streams.Holds(s.ctx, Stream, s.step.N); err != nil {
 			return s.unread(err)
 		}
@@ -116,7 +117,7 @@ func (s *round) begin() error {
 	return s.carryOut(true)
 }
 
-// sweep removes what processes that were killed have left: their lines are to be in no other file.
+// sweep removes files that killed processes have left: their lines may be erased from rooms.
 func (s *round) sweep() {
 	for _, dir := range []string{"share", "share/rooms", "chats"} {
 		left, _ := filepath.Glob(filepath.Join(s.Dir, dir, ".tmp-*"))
@@ -128,10 +129,10 @@ func (s *round) sweep() {
 	}
 }
 
-// in is a file in share, of which stepFile is one.
+// in returns the path of a file in share, such as stepFile.
 func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", name) }
 
-// Sync publishes what was appended here to rooms, and brings what others have said.
+// Sync publishes lines that were appended to rooms here, and brings those of other hosts.
 func (r *Rooms) Sync(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error {
 		if err := s.sync("", nil); err != nil {
@@ -141,13 +142,13 @@ func (r *Rooms) Sync(ctx context.Context) error {
 	})
 }
 
-// Pull brings what others have said, and looks at no room where they said nothing.
+// Pull brings lines of other hosts, and looks at no room where they said nothing.
 func (r *Rooms) Pull(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error { return s.pull() })
 }
 
-// sync reads the stream to its end, and adds what is new in chats, of one room or of all, and what more returns, until there
-// is nothing.
+// sync reads the stream to its end, and adds new lines of chats, of one room or with "" of all, and the items that more
+// returns, until there are no more.
 func (s *round) sync(room string, more func() ([]item, error)) error {
 	for {
 		err := s.pull()
@@ -164,7 +165,7 @@ func (s *round) sync(room string, more func() ([]item, error)) error {
 		}
 		err = s.add(fitting(items), 0)
 		if errors.Is(err, share.ErrTaken) {
-			time.Sleep(rand.N(20 * time.Millisecond)) // hosts that meet are not to meet again
+			time.Sleep(rand.N(20 * time.Millisecond)) // so that hosts that meet do not meet again
 		} else if err != nil {
 			return err
 		}
@@ -185,10 +186,10 @@ func fitting(items []item) []item {
 	return items
 }
 
-// stepSize is how many bytes of lines a step has at most, as long as entries are smaller.
+// stepSize bounds the bytes of entries in a step, as long as each entry is smaller.
 const stepSize = 4 << 20
 
-// pull applies what the stream has more than this host.
+// pull applies entries that this host lacks.
 func (s *round) pull() error {
 	for more := true; more; {
 		next, size := s.step.next(), 0
@@ -245,8 +246,8 @@ func (s *round) unread(err error) error {
 	return fmt.Errorf("read the rooms from the store: %w", err)
 }
 
-// Entries stay out of packs for unpacked, and a host that has read the stream to its end trusts its own clock for lately
-// that nothing of what came since is in one.
+// Entries stay out of packs for the time unpacked. A host that has read the stream to its end trusts its own clock, for
+// the time lately, that no entry which came since is in a pack.
 const (
 	unpacked = 7 * 24 * time.Hour
 	lately   = 6 * time.Hour
@@ -254,7 +255,7 @@ const (
 
 func (s *round) lately() bool { return time.Now().Round(0).Sub(s.pulled.Round(0)) < lately }
 
-// fetch gets what items name and this host lacks.
+// fetch gets lines and files that items name and this host lacks.
 func (s *round) fetch(items []item) (err error) {
 	var later durable.Syncs
 	for k := range items {
@@ -272,7 +273,7 @@ func (s *round) fetch(items []item) (err error) {
 			if err == nil {
 				_, err = s.Store.Adopt(&later, text)
 			}
-			if err != nil && !errors.Is(err, share.ErrMissing) { // it is, where an erasure was cut short
+			if err != nil && !errors.Is(err, share.ErrMissing) { // missing: an erasure was cut short
 				return err
 			}
 		}
@@ -280,8 +281,8 @@ func (s *round) fetch(items []item) (err error) {
 	return later.Wait()
 }
 
-// Post has a line stand in a room once, at all hosts, however often it is called with the same line and mark. It returns
-// the bytes of the line in the file in share.
+// Post adds a line to a room at all hosts, once, however often it is called with the same line and mark. It returns the
+// bytes of the line in the file in share.
 func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Mark) (at, to int64, err error) {
 	err = r.locked(ctx, func(s *round) error {
 		return s.sync(room, func() (items []item, err error) {
@@ -310,7 +311,7 @@ func (s *round) find(room string, line []byte, from int64) (at, to int64, err er
 	return 0, 0, err
 }
 
-// add creates the next entry; erased is the generation of packs that an erasure has made.
+// add creates the next entry. erased is the generation of packs that an erasure has made, or 0.
 func (s *round) add(items []item, erased int) error {
 	n := s.step.N + 1
 	for _, i := range items {
@@ -325,7 +326,7 @@ func (s *round) add(items []item, erased int) error {
 		}
 	}
 	e := entry{version, s.Host, streams.Nonce(), time.Now().UTC(), erased, items}
-	// Where another entry came behind it, the next look finds it there, unless the number was a forgotten one.
+	// If another entry came behind this one, the next look finds this one there, unless its number was forgotten.
 	if err := s.Streams.CreateNewest(s.ctx, Stream, n, e.encode()); err != nil {
 		return err
 	}

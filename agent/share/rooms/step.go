@@ -14,18 +14,18 @@ import (
 
 const stepFile = "rooms.json"
 
-// step is what is being written, in share/rooms.json: it is durable before any file of a room is touched, and done again
-// after a crash, to the same end.
+// step is a change of the files of rooms, in share/rooms.json. It is durable before any file of a room is touched, and
+// is carried out again after a crash, to the same end.
 type step struct {
 	streams.At                  // the entry that it ends with
-	Host       string           `json:"host"`           // that reads
+	Host       string           `json:"host"`           // the one that reads
 	Sizes      map[string]int64 `json:"sizes"`          // of the files in share behind it
-	Late       map[string]int64 `json:"late"`           // how far files that were replaced have been read
+	Late       map[string]int64 `json:"late"`           // offsets up to which files in share/late were read
 	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
 	Rooms      map[string]*add  `json:"rooms,omitempty"`
 }
 
-// next begins a step behind one.
+// next returns an empty step behind this one.
 func (p step) next() step {
 	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}
 	return p
@@ -35,8 +35,8 @@ func (p step) next() step {
 type add struct {
 	At    int64  `json:"at"`              // where Lines begin in the file in share
 	Lines []byte `json:"lines"`           // of the stream
-	Mine  []byte `json:"mine,omitempty"`  // those of them that the file in chats has there: they come from it
-	Waits []byte `json:"waits,omitempty"` // how it went on: with what is not published yet
+	Mine  []byte `json:"mine,omitempty"`  // the first of them, which come from the file in chats
+	Waits []byte `json:"waits,omitempty"` // lines behind Mine there, which are not published yet
 }
 
 // take adds items of an entry to a step.
@@ -81,7 +81,7 @@ func (s *round) save() error {
 	return err
 }
 
-// extend has the files in a directory have the lines of the step.
+// extend writes the lines of the step into the files in a directory.
 func (s *round) extend(dir string) error {
 	var later durable.Syncs
 	for room, a := range s.step.Rooms {
@@ -103,7 +103,8 @@ func (s *round) isWhole() bool {
 	return true
 }
 
-// carryOut has the files in share have the lines of the step, and then those in chats; again, if that may have been done.
+// carryOut writes the lines of the step into the files in share, and then into those in chats. again says that it may
+// have been done, in part or in whole.
 func (s *round) carryOut(again bool) error {
 	if err := s.extend(Dir(s.Dir)); err != nil {
 		return err

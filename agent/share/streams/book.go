@@ -10,12 +10,12 @@ import (
 	"lethe/internal/durable"
 )
 
-// Book is a stream of which the newest texts are enough: from time to time one says all that those before it said, and
-// these are forgotten. One process of a host uses it at a time.
+// Book is a stream whose newest texts are enough: from time to time a text repeats all before it, and the store forgets
+// those. One process of a host uses it at a time.
 type Book struct {
 	*Streams
 	Stream string
-	File   string // that keeps how far this host has read
+	File   string // keeps how far this host has read
 }
 
 type bookHead struct {
@@ -48,7 +48,7 @@ func (b Book) keep(p bookAt) error {
 	return err
 }
 
-// Pull calls f with each text that was not pulled or pushed here. whole says that it takes the place of all before it.
+// Pull calls f with each text that was not pulled or pushed here. A whole text replaces all before it.
 func (b Book) Pull(ctx context.Context, f func(text []byte, whole bool) error) error {
 	p, err := b.at()
 	if err != nil {
@@ -90,8 +90,8 @@ func (b Book) read(ctx context.Context, n int) (text []byte, head bookHead, err 
 	return parts[0], head, nil
 }
 
-// Push adds a text, which says all if it is the whole. The error is share.ErrTaken where another host has added one that
-// was not pulled.
+// Push adds a text; a whole one replaces all before it. The error is share.ErrTaken where another host has added a text
+// that was not pulled.
 func (b Book) Push(ctx context.Context, text []byte, whole bool) error {
 	p, err := b.at()
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 	"lethe/agent/share"
 )
 
-// A pack is a text of a stream of its own: it holds those of another stream from one number to another. Once
-// it is there, the numbers that it holds are read from it alone: a store that has forgotten a number would let a host that
-// was asleep create it anew.
+// A pack is a text of a stream of its own, and holds the texts of another stream from one number to another. Once it is
+// there, these numbers are read from it alone: when the store has forgotten a number, a host that was asleep can create
+// it again.
 
-// Which packs are those of a stream its newest text of another stream says by its number: an erasure makes them anew.
+// generations names a stream; the number of its newest text is the generation of packs that counts. An erasure makes
+// the next one.
 func generations(stream string) string { return stream + "/packs" }
 
 func packs(stream string, generation int) string {
@@ -43,10 +44,10 @@ type shelf struct {
 	name   string // of the stream of packs
 	gen    int
 	last   int // the newest pack
-	to     int // and the last text in it
+	to     int // the last text in it
 }
 
-// shelf finds the packs of a stream.
+// shelf returns the packs of a stream.
 func (s *Streams) shelf(ctx context.Context, stream string) (h shelf, err error) {
 	h = shelf{Streams: s, stream: stream}
 	if h.gen, err = s.Newest(ctx, generations(stream), 0); err != nil {
@@ -75,7 +76,7 @@ func (h *shelf) pack(ctx context.Context, k int) (p pack, err error) {
 	return p, err
 }
 
-// scan is Scan of what packs hold.
+// scan is Scan of the texts in packs.
 func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) (int, error) {
 	var err error
 	first := 1 + sort.Search(h.last-1, func(before int) bool { // the first pack that has a text wanted
@@ -108,7 +109,7 @@ func (h *shelf) scan(ctx context.Context, after int, f func(int, []byte) error) 
 	return after, nil
 }
 
-// put adds a text to the pack that is being made, which is stored when it is full.
+// put adds a text to the pack that is being made, and stores a full pack before.
 func (h *shelf) put(ctx context.Context, p *pack, n int, text []byte) (err error) {
 	if p.size > 0 && p.size+len(text) > MaxText {
 		err = h.close(ctx, p)
@@ -130,8 +131,8 @@ func (h *shelf) close(ctx context.Context, p *pack) error {
 	return err
 }
 
-// Pack gathers the texts of a stream up to a number that no pack holds yet, and has the store forget them, but for those
-// that keep wants. Any host may do so at any time: what is there never changes.
+// Pack gathers the texts of a stream up to a number that no pack holds yet. Then the store forgets them, but for those
+// that keep wants. Any host may call it at any time: texts never change.
 func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(text []byte) bool) error {
 	h, err := s.shelf(ctx, stream)
 	var p pack
@@ -155,9 +156,9 @@ func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(t
 	return err
 }
 
-// Rewrite has the texts of a stream before its newest one be what f makes of them, and nothing be left of what they were.
-// Cut short, it is done again. No other host may write the stream meanwhile. What keep wants stays where it is, too. It
-// returns the generation of the packs.
+// Rewrite replaces each text of a stream before its newest one by f of it, and leaves nothing of the old ones, but for
+// texts that keep wants. It returns the generation of the packs. After an error the caller calls it again. No other
+// host may write the stream meanwhile.
 func (s *Streams) Rewrite(
 	ctx context.Context, stream string, keep func([]byte) bool, f func(text []byte) ([]byte, error),
 ) (gen int, err error) {
@@ -202,7 +203,7 @@ func (s *Streams) Rewrite(
 	return h.gen, err
 }
 
-// dropBelow removes the streams below a name, but for some.
+// dropBelow removes the streams whose names begin so, but for some.
 func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) error {
 	all, err := s.List(ctx, name)
 	for _, stream := range all {
@@ -213,8 +214,8 @@ func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) err
 	return err
 }
 
-// Forget has the store forget the texts of a stream, its packs and its large texts, but for the newest text and those that
-// keep wants.
+// Forget removes the texts of a stream, its packs and its large texts, but for its newest text and each that keep
+// wants.
 func (s *Streams) Forget(ctx context.Context, stream string, keep func(text []byte) bool) error {
 	newest, err := s.Newest(ctx, stream, 0)
 	if err == nil {

@@ -1,8 +1,8 @@
-// Package streams keeps the streams of a home in a store of package share: sealed so that its hosts alone can read them,
-// with old texts gathered in packs, and large ones in pieces.
+// Package streams keeps the streams of a home in a store of package share. They are sealed, so that its hosts alone can
+// read them. Old texts are gathered in packs, and large ones are in pieces.
 //
 //	s := &streams.Streams{Store: store, Keys: keys}
-//	err := s.Create(ctx, "lives/51c0…", 7, text)      // share.ErrTaken: somebody else made number 7
+//	err := s.Create(ctx, "lives/51c0…", 7, text) // share.ErrTaken: another host made number 7
 //	at, err := s.Scan(ctx, "lives/51c0…", at, func(n int, text []byte) error { … })
 //
 // A sealed text begins with its stream and its number, so that a store cannot pass one off as another. docs/share.md
@@ -22,7 +22,7 @@ import (
 	"lethe/blobs"
 )
 
-// Host names one of the hosts of a home: a number that no other has, and what people call the machine.
+// Host names a host of a home by a number of its own, and by the name of the machine.
 type Host struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
@@ -37,8 +37,7 @@ type Streams struct {
 	secret []byte // in the names of large texts, once it is known
 }
 
-// MaxText bounds a text, in bytes, so that it fits into a message of an engine when it is sealed. What may be longer is
-// stored with PutLarge.
+// MaxText bounds a text, in bytes: sealed, it fits into a message of an engine. PutLarge stores longer ones.
 const MaxText = 640 << 10
 
 // ErrDamaged is wrapped when a text is not as it was written.
@@ -51,8 +50,8 @@ func (s *Streams) Sealed(stream string, n int, text []byte) ([]byte, error) {
 	return s.Keys.sealed(append(head(stream, n), text...))
 }
 
-// Create makes a text the one with number n of a stream, durably. It is share.ErrTaken where there is another one. After
-// share.ErrAway it may be there or not, and Create again does not know it for its own: see Sealed.
+// Create makes text n of a stream durable, or returns share.ErrTaken where another text has the number. After
+// share.ErrAway it may be there or not, and another Create does not know it for its own: see Sealed.
 func (s *Streams) Create(ctx context.Context, stream string, n int, text []byte) error {
 	data, err := s.Sealed(stream, n, text)
 	if err != nil {
@@ -61,8 +60,8 @@ func (s *Streams) Create(ctx context.Context, stream string, n int, text []byte)
 	return s.Store.Create(ctx, stream, n, data)
 }
 
-// CreateNewest is Create where numbers are forgotten: the text has to be the newest then, or one that a host that was
-// asleep has created anew is taken for it.
+// CreateNewest is Create for a stream that forgets numbers. It also returns share.ErrTaken if the text is not the
+// newest one then: the store had forgotten the number, and this host was asleep.
 func (s *Streams) CreateNewest(ctx context.Context, stream string, n int, text []byte) error {
 	err := s.Create(ctx, stream, n, text)
 	if err != nil {
@@ -95,14 +94,14 @@ func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error)
 	return data, nil
 }
 
-// At is how far a stream was read: to a number, of packs of one generation.
+// At is a place in a stream: the number of a text, and the generation of packs in which it was read.
 type At struct {
 	N   int `json:"n"`
 	Gen int `json:"gen,omitempty"`
 }
 
-// ErrAnew says that what was read of a stream is not what it has now, since something was erased from it: the caller
-// forgets what it has and reads all.
+// ErrAnew says that something was erased from a stream since it was read: the caller forgets what it has, and reads the
+// stream from its beginning.
 var ErrAnew = errors.New("the stream was made anew")
 
 // Scan calls f for each text of a stream behind a place, in order, and returns the place of the last one.
@@ -127,8 +126,10 @@ func (s *Streams) Scan(ctx context.Context, stream string, from At, f func(n int
 	return s.scanOn(ctx, stream, from, newest, f)
 }
 
-// ScanLately is Scan for who knows that nothing behind a place is in a pack; it asks the store for less.
-func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func(n int, text []byte) error) (At, error) {
+// ScanLately is Scan for a caller that knows that no text behind a place is in a pack; it asks the store for less.
+func (s *Streams) ScanLately(
+	ctx context.Context, stream string, from At, f func(n int, text []byte) error,
+) (At, error) {
 	newest, err := s.newestBehind(ctx, stream, from)
 	if err != nil {
 		return from, err
@@ -139,7 +140,7 @@ func (s *Streams) ScanLately(ctx context.Context, stream string, from At, f func
 // ErrLess says that the store has less than it had.
 var ErrLess = errors.New("the store has less than it had: it is not mounted, was emptied, or is another one")
 
-// newestBehind is Newest of a stream that was read so far. A directory that is not mounted has none.
+// newestBehind is Newest of a stream that was read up to a place, or ErrLess: an unmounted directory has no texts.
 func (s *Streams) newestBehind(ctx context.Context, stream string, from At) (int, error) {
 	newest, err := s.Newest(ctx, stream, from.N)
 	if err != nil {
@@ -186,8 +187,7 @@ func (s *Streams) scanOn(
 	return from, nil
 }
 
-// large is the stream of one text of another stream that is stored in pieces. Who cannot open it cannot tell from the name
-// what it is.
+// large names the stream that has the pieces of a large text. The name tells nothing to somebody who cannot open it.
 func (s *Streams) large(ctx context.Context, stream string, h blobs.Hash) (string, error) {
 	salt, err := s.salt(ctx)
 	return stream + "/texts/" + blobs.Sum(append(salt, h[:]...)).String(), err
@@ -195,7 +195,7 @@ func (s *Streams) large(ctx context.Context, stream string, h blobs.Hash) (strin
 
 const saltStream = "salt"
 
-// salt returns what is secret in the names of large texts: the one text of a stream. It is empty where nothing is secret.
+// salt returns the secret part of the names of large texts, the one text of a stream. Without keys it is empty.
 func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 	s.salted.Lock()
 	defer s.salted.Unlock()
@@ -215,7 +215,8 @@ func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 	return s.secret, err
 }
 
-// PutLarge stores a text of any length, to which a stream refers by its hash. Done again, it goes on where it was cut short.
+// PutLarge stores a text of any length, to which a stream refers by its hash. Called again, it goes on where it was cut
+// short.
 func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, text []byte) error {
 	name, err := s.large(ctx, stream, h)
 	for n := 1; err == nil; n++ {
@@ -255,7 +256,7 @@ func (s *Streams) Large(ctx context.Context, stream string, h blobs.Hash) (text 
 	return text, nil
 }
 
-// DropLarge removes what PutLarge stored.
+// DropLarge removes a text that PutLarge stored.
 func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) error {
 	name, err := s.large(ctx, stream, h)
 	if err == nil {
@@ -264,7 +265,7 @@ func (s *Streams) DropLarge(ctx context.Context, stream string, h blobs.Hash) er
 	return err
 }
 
-// KeepLarge removes the large texts of a stream, but for some.
+// KeepLarge removes the large texts of a stream but those to keep. Nobody may store one meanwhile.
 func (s *Streams) KeepLarge(ctx context.Context, stream string, keep []blobs.Hash) error {
 	var names []string
 	for _, h := range keep {
