@@ -22,11 +22,17 @@ func (l *Lives) newest(ctx context.Context, self string) (n int, s Segment, err 
 	if err != nil || n == 0 {
 		return n, s, err
 	}
-	text, err := l.Streams.Get(ctx, Stream(self), n)
-	if err == nil {
-		s, err = decode(text)
-	}
+	s, err = l.segment(ctx, self, n)
 	return n, s, err
+}
+
+// segment returns segment n of a life, which no pack holds.
+func (l *Lives) segment(ctx context.Context, self string, n int) (Segment, error) {
+	text, err := l.Streams.Get(ctx, Stream(self), n)
+	if err != nil {
+		return Segment{}, err
+	}
+	return decode(text)
 }
 
 // End ends a life that this host has, and whose lock the caller has: no host goes on with it, and the store forgets it.

@@ -168,14 +168,11 @@ func (c *Tenure) found(ctx context.Context) error {
 		return nil
 	}
 	stream := Stream(c.id.Self)
-	text, err := c.lives.Streams.Get(ctx, stream, c.at.N)
+	s, err := c.lives.segment(ctx, c.id.Self, c.at.N)
 	if errors.Is(err, share.ErrMissing) {
 		err = c.lives.Streams.Holds(ctx, stream, c.at.N)
-	} else if err == nil {
-		var s Segment
-		if s, err = decode(text); err == nil && s.Nonce != c.at.Nonce {
-			err = streams.ErrLess
-		}
+	} else if err == nil && s.Nonce != c.at.Nonce {
+		err = streams.ErrLess
 	}
 	if err == nil { // a bucket may have a rule that expires old texts
 		err = c.lives.Streams.Holds(ctx, stream, 1)

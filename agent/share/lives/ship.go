@@ -252,22 +252,16 @@ func (c *Tenure) insistLarge(ctx context.Context, h blobs.Hash, text []byte) err
 
 // taken returns nil where segment n has this nonce, and a *home.ElsewhereError where another host created it.
 func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
-	elsewhere := &home.ElsewhereError{Identity: c.id, Host: "another host"}
-	var s Segment
-	text, err := c.lives.Streams.Get(ctx, Stream(c.id.Self), n)
-	if err == nil {
-		s, err = decode(text)
-	}
+	s, err := c.lives.segment(ctx, c.id.Self, n)
 	switch {
 	case err != nil:
+		return &home.ElsewhereError{Identity: c.id, Host: "another host"}
 	case s.Nonce == nonce:
 		return nil
 	case s.Host.ID == c.lives.Host.ID:
 		return fmt.Errorf("%w: this host sent it before; open %s again", share.ErrTaken, c.id.Name)
-	default:
-		elsewhere.Host = s.Host.Label
 	}
-	return elsewhere
+	return &home.ElsewhereError{Identity: c.id, Host: s.Host.Label}
 }
 
 // freshFor is how long this host may act after the store said that it has the life. A silent host loses its lives
@@ -334,10 +328,10 @@ func (c *Tenure) storeWorkspace(ctx context.Context) error {
 	file := filepath.Join(c.id.Dir, workspaceFile)
 	was, _ := os.ReadFile(file)
 	list, err := c.workspace.list(was, func(h blobs.Hash, text []byte) error { return c.putLarge(ctx, h, text) })
-	if err == nil && !bytes.Equal(list, was) {
-		err = durable.WriteFile(file, list, 0o600)
+	if err != nil || bytes.Equal(list, was) {
+		return err
 	}
-	return err
+	return durable.WriteFile(file, list, 0o600)
 }
 
 // Self returns the Self of the identity.

@@ -301,7 +301,7 @@ func (r *Rooms) Post(ctx context.Context, room string, line []byte, from chat.Ma
 
 // find looks for a line in the file of a room in share, from an offset on. to is 0 where it is not there.
 func (s *round) find(room string, line []byte, from int64) (at, to int64, err error) {
-	text, _, err := tail(Path(s.Dir, room), from, all)
+	text, err := Said(s.Dir, room, from)
 	for l := range bytes.Lines(text) {
 		if bytes.Equal(l, line) {
 			return from, from + int64(len(l)), err
