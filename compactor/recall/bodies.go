@@ -82,7 +82,7 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 		},
 		body: body, about: text.About(b.Meta),
 	}
-	at := facts.First // what has no time of its own has that of the line before it
+	at := facts.First // a line without a time of its own takes the time of the line before it
 	for s := range text.Sections(body) {
 		for line := range s.Lines(body) {
 			if line.Message != nil && !line.At.IsZero() {
@@ -108,18 +108,33 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 	return c
 }
 
-// fits reports whether a line is what a query is limited to. A room is where
-// something was heard and a tool what was called: beside a kind, each limits only
-// what has one.
+// fits reports whether a query is not limited to other lines. A line has a room if it was heard
+// there, and a tool if it is a call or its result. Without a kind, a query wants its room or
+// its tool. Beside a kind, the room limits only chat, and the tool only calls and results.
 func (q Query) fits(l text.Line, at time.Time) bool {
-	if !at.IsZero() && (at.Before(q.Since) || !q.Until.IsZero() && at.After(q.Until)) {
+	if !at.IsZero() && !q.inTime(at) {
 		return false
 	}
 	kind := l.Content()
-	room := kind == "chat" && l.Room == q.Room
-	tool := kind == "tool" && strings.EqualFold(l.Tool, q.Tool)
-	if q.Kind == "" {
-		return q.Room == "" && q.Tool == "" || q.Room != "" && room || q.Tool != "" && tool
+	inRoom := kind == "chat" && l.Room == q.Room
+	ofTool := kind == "tool" && strings.EqualFold(l.Tool, q.Tool)
+	switch {
+	case q.Kind == "" && q.Room == "" && q.Tool == "":
+		return true
+	case q.Kind == "":
+		return q.Room != "" && inRoom || q.Tool != "" && ofTool
+	case q.Kind != kind:
+		return false
+	case kind == "chat":
+		return q.Room == "" || inRoom
+	case kind == "tool":
+		return q.Tool == "" || ofTool
 	}
-	return q.Kind == kind && (kind != "chat" || q.Room == "" || room) && (kind != "tool" || q.Tool == "" || tool)
+	return true
+}
+
+// inTime reports whether a moment lies between Since and Until.
+func (q Query) inTime(at time.Time) bool {
+	tooLate := !q.Until.IsZero() && at.After(q.Until)
+	return !tooLate && !at.Before(q.Since)
 }

@@ -8,21 +8,20 @@ import (
 )
 
 const (
-	// doubt is added to all that is asked for, as a share of the weight of the
-	// rarest word: a text of one common word is never sure.
+	// doubt is added to the weight of the whole query, in weights of the rarest
+	// word: a text of one common word is never sure.
 	doubt = 1.2
-	// nameShare is what it is worth that the text names somebody who speaks.
+	// nameShare is the worth of a speaker's name in the query, in the same unit.
 	nameShare = 0.5
-	// evidenceLines are the lines in a row that a confidence goes by.
+	// evidenceLines bounds the lines in a row that a confidence goes by.
 	evidenceLines = 3
-	// HintConfidence is what a hint needs.
+	// HintConfidence is the least confidence of a hint.
 	HintConfidence = 0.3
 )
 
-// confidence says how likely a candidate is what a text is about, 0 to 1, so that
-// it can be compared between texts: what share of what is asked for stands in a few
-// lines, by the weight of the words. A name is no evidence by itself, and one word in common
-// is none either.
+// confidence returns the likelihood that a text is about a candidate, 0 to 1, so that
+// texts can be compared: the share of the query that stands in a few lines, by the weight
+// of the words. A name is no evidence by itself. Nor is one word in common.
 func (r *ranker) confidence(p *page) float64 {
 	name, words := 0.0, r.words(p)
 	if slices.Contains(r.names, true) {
@@ -38,7 +37,7 @@ func (r *ranker) confidence(p *page) float64 {
 		}
 		clear(r.tally)
 		for _, l := range p.lines[from:min(from+evidenceLines, len(p.lines))] {
-			r.tally.add(l.matches, (1+l.share)/2) // somebody may well ask for what an agent said
+			r.tally.add(l.matches, (1+l.share)/2) // somebody may well ask for the words of an agent
 		}
 		got := 0.0
 		for t, n := range r.tally {
@@ -51,7 +50,7 @@ func (r *ranker) confidence(p *page) float64 {
 	return best
 }
 
-// words counts the different terms of the query, but for names, that a candidate's lines have.
+// words counts the different terms of the query, names excepted, in a candidate's lines.
 func (r *ranker) words(p *page) (n int) {
 	clear(r.tally)
 	for _, l := range p.lines {
@@ -65,8 +64,8 @@ func (r *ranker) words(p *page) (n int) {
 	return n
 }
 
-// Hinted returns those of some hits that are worth a hint: none, unless one of them
-// has the least confidence that a hint needs; then those that have half of that.
+// Hinted returns the hits that are worth a hint. If one has the least confidence, these are
+// the hits with half of it or more; otherwise there are no such hits.
 func Hinted(hits []Hit, least float64) []Hit {
 	if !slices.ContainsFunc(hits, func(h Hit) bool { return h.Confidence >= least }) {
 		return nil
@@ -74,9 +73,9 @@ func Hinted(hits []Hit, least float64) []Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Confidence < least/2 })
 }
 
-// toldShare is the share of a passage's words that a summary has when it tells as much. With
-// summaries by a model of the conversations measured, 18 of 21 such had the answer that was
-// asked for, and two thirds of all summaries.
+// toldShare is the share of a passage's words from which on a summary tells as much. With
+// summaries by a model of the conversations measured, 18 of 21 such summaries held the answer,
+// and two thirds of all.
 const toldShare = 0.6
 
 // Told reports whether a summary tells as much as a passage. The lists of names and words

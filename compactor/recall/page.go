@@ -2,13 +2,13 @@ package recall
 
 import "lethe/compactor/recall/text"
 
-// page is a candidate's lines, with what of the query is in them.
+// page holds a candidate's lines with their matches.
 type page struct {
 	lines []line
-	size  float64 // tokens, as far as they count, with those of the summary
+	size  float64 // tokens of the lines, by their shares, and of the summary
 	about []int   // terms of the query in the summary
-	names []int   // and in the names of those who speak
-	found int     // how often its lines and the summary have any
+	names []int   // terms of the query in the names of speakers
+	found int     // matches in the lines and the summary
 }
 
 type line struct {
@@ -18,9 +18,8 @@ type line struct {
 	share   float64 // what they count for
 }
 
-// What people said counts more than what agents answered, and a short message more than
-// a long one: what is asked for is mostly told in few words, and many words hold much of
-// any query.
+// Words of people count more than words of agents, and a short message counts more than a
+// long one: answers mostly have few words, and many words hold much of any query.
 const (
 	leastShare = 0.3 // of an agent's words, and those of a very long message
 	longTokens = 100 // of a message whose words count less, the longer the less
@@ -58,8 +57,8 @@ func find(terms *text.Matcher, said string, matches []int) (size int, all []int)
 	return size, matches
 }
 
-// share says what the words of the message or the section that begins with a line count
-// for, and returns the line behind it.
+// share sets the share of the message or the section that begins with a line, and returns the
+// line behind it.
 func (p *page) share(from int) (to int) {
 	first, size := p.lines[from], 0
 	for to = from; to < len(p.lines); to++ {
@@ -70,8 +69,10 @@ func (p *page) share(from int) (to int) {
 		size += l.size
 	}
 	share := 1.0
+	isReply := first.Kind == "reply"
+	byAgent := first.Message != nil && first.Agent
 	switch {
-	case first.Kind == "reply" || first.Message != nil && first.Agent:
+	case isReply, byAgent:
 		share = leastShare
 	case first.Message != nil:
 		share = max(leastShare, min(1, longTokens/float64(max(1, size))))

@@ -59,7 +59,8 @@ func (q *query) collect(said string) {
 	ident := 0
 	for t := range text.Tokens(said) {
 		day, dated := q.dated(t)
-		if day && t.Kind != text.Day || t.Stop() {
+		isOfDay := day && t.Kind != text.Day // the token of the day stands for it
+		if isOfDay || t.Stop() {
 			continue
 		}
 		if t.Kind == text.Part {

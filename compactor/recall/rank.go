@@ -19,19 +19,19 @@ const (
 
 	timeWeight = 2 // that a line fits a time which the query names, in weights of the rarest word
 
-	outsideShare = 0.2 // what words in the lines just outside a candidate count for:
-	linesBefore  = 3   // of the candidate that ends where it begins,
-	linesAfter   = 2   // and of the one that begins where it ends
+	outsideShare = 0.2 // the share of words in the lines just outside a candidate:
+	linesBefore  = 3   // so many lines of the candidate before it,
+	linesAfter   = 2   // and of the candidate behind it
 
-	toolShare = 0.6 // what words of calls and results count for in the choice of a passage
+	toolShare = 0.6 // the share of words of calls and results in the choice of a passage
 )
 
-// rank orders candidates by how well they fit a query, best first and of equals the
-// newest, and leaves out those that have nothing of it. A score is the sum of BM25
-// of all that a candidate says, BM25 of the lines in a row that fit best times the
-// root of the share of the query that they hold, and how well a line fits the times
-// that the query names. The cost is that of reading each line once. It ends with
-// ctx, after the candidate that it is reading.
+// rank orders candidates by their scores for a query, best first and of equals the
+// newest. It leaves out candidates without a match. A score is the sum of BM25 of the
+// whole candidate; of BM25 of the lines in a row that fit best, times the root of the
+// share of the query that they hold; and of the fit of a line to the times that the
+// query names. rank reads each line once. It ends with ctx, after the candidate that
+// it is reading.
 func rank(ctx context.Context, q query, cands []candidate, s *shortlist) (hits []Hit, err error) {
 	r := &ranker{
 		q:     q,
@@ -69,8 +69,8 @@ type ranker struct {
 	weight []float64 // of each term
 	names  []bool    // terms that are the name of somebody who speaks
 	asked  float64   // the weight of all terms
-	// evidence is what each term weighs in a confidence: a common word is none, however
-	// few of the originals have it; expected is that of all terms but names.
+	// evidence is the weight of each term in a confidence: a common word is no evidence, however
+	// few of the originals have it. expected is the sum over all terms except names.
 	evidence []float64
 	expected float64
 
@@ -105,7 +105,8 @@ func (r *ranker) read(ctx context.Context) error {
 func (r *ranker) weigh(s *shortlist) {
 	for i, t := range r.q.terms {
 		weight := s.idf(s.dfs[i])
-		if s.dfs[i] == 0 && (t.parts || t.dated) {
+		isElsewhere := t.parts || t.dated // its parts or its time are looked for, too
+		if isElsewhere && s.dfs[i] == 0 {
 			weight = 0
 		}
 		evidence := min(weight, text.Commonness(t.stem))
@@ -117,8 +118,8 @@ func (r *ranker) weigh(s *shortlist) {
 	}
 }
 
-// time says how well a candidate fits the times that the query names, 0 to 1: by
-// the times of its lines, or by its own where lines have none.
+// time returns the fit of a candidate to the times that the query names, 0 to 1: by
+// the times of its lines, or by its own if its lines tell no time.
 func (r *ranker) time(i int) (best float64) {
 	if len(r.q.periods) == 0 {
 		return 0
@@ -140,7 +141,7 @@ func (r *ranker) time(i int) (best float64) {
 	return best
 }
 
-// whole is BM25 of all that a candidate says and of its summary, with a little of what stands just
+// whole returns BM25 of a whole candidate with its summary, and with a little of the lines just
 // outside it: a question is often in one original and its answer in the next.
 func (r *ranker) whole(i int) float64 {
 	p := &r.pages[i]
@@ -180,12 +181,16 @@ func (r *ranker) best(p *page) (best float64) {
 	return best
 }
 
-// window measures the lines from one on: BM25, and less where they have only a
-// small part of what is asked for.
+// window returns BM25 of the lines from one on; less if they hold only a small part of
+// the query.
 func (r *ranker) window(p *page, from int) (score float64) {
 	clear(r.tally)
 	size, to := 0, from
-	for to < len(p.lines) && (to == from || to-from < windowLines && size < windowTokens) {
+	for to < len(p.lines) {
+		hasRoom := to-from < windowLines && size < windowTokens
+		if to > from && !hasRoom {
+			break
+		}
 		r.tally.add(p.lines[to].matches, p.lines[to].share)
 		size += p.lines[to].size
 		to++
@@ -201,8 +206,8 @@ func (r *ranker) window(p *page, from int) (score float64) {
 	return score
 }
 
-// passages returns what to show: the lines that fit best, and of the others those that do, or how
-// the turn of the first ended.
+// passages returns two passages to show: the lines that fit best; and the best of the others, or
+// the end of the turn to which the first belong.
 func (r *ranker) passages(i int) (best, also []text.Line) {
 	p, lines := &r.pages[i], r.c[i].lines
 	from, to := r.passage(p, lines, 0, 0, nil)
@@ -217,19 +222,25 @@ func ending(lines []text.Line) (last *text.Section) {
 		switch {
 		case l.Kind == "inbound" && last != nil:
 			return last
-		case l.Kind == "reply" && l.Section != lines[0].Section && !l.Thought:
+		case l.Kind == "reply" && l.Section != lines[0].Section:
+			if l.Thought {
+				continue
+			}
 			last = l.Section
 		}
 	}
 	return last
 }
 
-// passage returns the lines to show of those that are not shown yet: the one that matches most, with its
-// neighbours, rather said by a person than given to a tool or printed by it, and rather this than thought,
-// and as many beside it as there is room for. The reply that ends the turn counts like a person's words,
-// and is shown if nothing else matches. It is 0, 0 if there is nothing more to show.
+// passage returns lines to show that are not shown yet: the line that matches most, with its neighbours,
+// as many as fit. It prefers words of people to calls and results, and these to thoughts. The reply that
+// ends the turn counts like words of a person, and is shown if nothing else matches. It returns 0, 0 if
+// there is nothing more to show.
 func (r *ranker) passage(p *page, lines []text.Line, shownFrom, shownTo int, end *text.Section) (from, to int) {
-	hidden := func(i int) bool { return i >= 0 && i < len(lines) && (i < shownFrom || i >= shownTo) }
+	hidden := func(i int) bool {
+		isShown := i >= shownFrom && i < shownTo
+		return i >= 0 && i < len(lines) && !isShown
+	}
 	most := 0.0
 	for i, l := range p.lines {
 		if !hidden(i) {
@@ -253,8 +264,13 @@ func (r *ranker) passage(p *page, lines []text.Line, shownFrom, shownTo int, end
 	what := lines[from].Content()
 	alike := func(i int) bool { return lines[i].Content() == what }
 	grow := func(before, after int) {
-		if a, b := from-before, to+after; hidden(a) && hidden(b-1) && alike(a) && alike(b-1) && text.Fits(lines[a:b]) {
-			from, to = a, b
+		first, end := from-before, to+after
+		if !hidden(first) || !hidden(end-1) {
+			return
+		}
+		same := alike(first) && alike(end-1)
+		if same && text.Fits(lines[first:end]) {
+			from, to = first, end
 		}
 	}
 	grow(0, 1)
@@ -265,8 +281,8 @@ func (r *ranker) passage(p *page, lines []text.Line, shownFrom, shownTo int, end
 	return from, to
 }
 
-// value is what the different terms in a line and beside it, where they count a third, weigh as
-// evidence: a name, say, more than a common word. An identifier counts once, and a part of it alone half.
+// value sums up the evidence of the different terms in a line and, by a third, beside it: a name, say,
+// counts more than a common word. An identifier counts once, and a part of it alone half.
 func (r *ranker) value(p *page, i int) (sum float64) {
 	if len(p.lines[i].matches) == 0 {
 		return 0

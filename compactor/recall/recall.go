@@ -7,12 +7,11 @@
 //
 // The index is a cache, kept by package index: deleting it loses nothing. A search
 // reads posting lists for candidates, and then reads and verifies the blob of each
-// candidate and ranks it by what it says. So nothing is a hit because the index
-// says so. What a search may cost is bounded, whatever is asked and whatever was
-// said, and it ends soon after its context.
+// candidate and ranks it by its text. So nothing is a hit because the index says so.
+// The cost of a search is bounded, whatever the query and the originals, and it ends
+// soon after its context.
 //
-// docs/recall.md says how to use it, docs/internals/recall.md how it works and what
-// was measured.
+// docs/recall.md tells its use, docs/internals/recall.md its working.
 package recall
 
 import (
@@ -42,15 +41,15 @@ var ErrBusy = index.ErrBusy
 // removed, or it turned out to be damaged. The next Sync makes it.
 var ErrRebuilding = index.ErrRebuilding
 
-// Query is what to look for.
+// Query is a text to look for, with limits.
 type Query struct {
 	// Text is plain words: nothing in it is syntax. Only the first 4000 bytes are
 	// read.
 	Text  string
 	Limit int // hits at most, from 1
 	// Since and Until bound the time of the content, both included; zero is no
-	// bound. The time is that of a line's tag, and where nothing has one, that of
-	// the entry.
+	// bound. A line's tag tells its time. In an original without tags the time of
+	// the entry counts.
 	Since, Until time.Time
 	Room         string    // only what was heard in this room
 	Tool         string    // only calls of this tool, and their results
@@ -58,7 +57,7 @@ type Query struct {
 	Now          time.Time // what "last week" counts from
 }
 
-// Found is what a search has found.
+// Found is the result of a search.
 type Found struct {
 	Hits   []Hit    // best first
 	Absent []string // words of the query that are in no original
@@ -76,16 +75,16 @@ type Hit struct {
 	Kinds    []string   `json:"kinds,omitempty"`
 	Passage  string     `json:"passage"`        // raw text, at most 400 characters on one to three lines
 	Also     string     `json:"also,omitempty"` // another passage: what else fits best, or how the turn ended
-	// Offset is where the passage's message begins in the body, or the passage itself where that is
-	// far before; in characters, for UNCOMPACT.
+	// Offset is the beginning of the passage's message in the body; or the passage's own, if that is
+	// far behind. It counts characters, for UNCOMPACT.
 	Offset     int     `json:"offset"`
 	Score      float64 `json:"-"`          // higher is better; comparable within one answer only
-	Confidence float64 `json:"confidence"` // 0 to 1: how likely it is what was asked for
-	// Overtaken is the last entry of what has overtaken the original, or 0; see NewerFirst.
+	Confidence float64 `json:"confidence"` // 0 to 1: the likelihood that the query asks for it
+	// Overtaken is the last entry of the range that has overtaken the original, or 0; see NewerFirst.
 	Overtaken int `json:"overtaken_by,omitempty"`
 }
 
-// Shown is what a reader is shown: the passage, and the other one if there is one.
+// Shown returns the text for a reader: the passage, and the other one if there is one.
 func (h Hit) Shown() string {
 	if h.Also == "" {
 		return h.Passage
@@ -172,15 +171,15 @@ func start(body string, l text.Line) int {
 	return at
 }
 
-// NewerFirst marks the hits that something has overtaken, as mind.Context has it, and has what has done so, where it is
-// a hit, change places with them.
+// NewerFirst marks superseded hits and swaps each with the hit that supersedes it. overtaken is mind.Context's.
 func NewerFirst(hits []Hit, overtaken map[string]int) {
 	for i := 0; i < len(hits); i++ {
 		by := overtaken[fmt.Sprintf("e%d..e%d", hits[i].From, hits[i].To)]
 		hits[i].Overtaken = by
-		if k := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To }); k > 0 && by > hits[i].To {
-			hits[i], hits[i+k] = hits[i+k], hits[i]
-			i-- // something newer may have overtaken that one
+		newer := slices.IndexFunc(hits[i:], func(h Hit) bool { return h.From <= by && by <= h.To })
+		if newer > 0 && by > hits[i].To {
+			hits[i], hits[i+newer] = hits[i+newer], hits[i]
+			i-- // that one may be superseded, too
 		}
 	}
 }

@@ -106,7 +106,8 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 // absent lists the words and identifiers of a query that occur nowhere.
 func (s *shortlist) absent(a query) (words []string) {
 	for i, t := range a.terms {
-		if s.dfs[i] == 0 && !t.part && !t.dated {
+		isWhole := !t.part && !t.dated
+		if isWhole && s.dfs[i] == 0 {
 			words = append(words, t.text)
 		}
 	}

@@ -105,15 +105,16 @@ func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 	return d
 }
 
-// written returns when the entries of an original were written, as far as their
-// blobs are there; else when it faded.
+// written returns the times of the first and the last entry of an original; or the time at
+// which it faded, if the entries' blobs are gone.
 func written(body string, at func(ref string) time.Time, faded time.Time) (first, last time.Time) {
 	var from, to string
 	for s := range text.Sections(body) {
 		from, to = cmp.Or(from, s.Ref), cmp.Or(s.Ref, to)
 	}
 	first, last = at(from), at(to)
-	if first.IsZero() || last.Before(first) || last.After(faded) {
+	inOrder := !last.Before(first) && !last.After(faded)
+	if first.IsZero() || !inOrder {
 		return faded, faded
 	}
 	return first, last

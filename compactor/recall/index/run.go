@@ -42,8 +42,8 @@ const (
 	bucketBytes = 1 << 10      // of entries whose keys begin alike, about
 )
 
-// keyOf is what a term is known by, with room for its class: a hash, of which one among a thousand indexes of
-// a million terms has the same twice. A match that comes of it is none for stage two.
+// keyOf returns the key of a term, with room for its class: a hash. One among a thousand indexes of a million terms has
+// the same key twice. A match by such a key is dropped in stage two.
 func keyOf(term string) uint64 { return hashOf(term) >> (64 - keyBits) &^ (Classes | About) }
 
 // hashOf is FNV-1a, mixed.
@@ -59,7 +59,10 @@ func hashOf(s string) uint64 {
 // open opens the file of a run that begins with a segment.
 func (r *run) open(path string, first int64) (err error) {
 	outside := strings.ContainsRune(r.File, filepath.Separator)
-	if outside || r.First != first || r.N <= 0 || r.Bits < 0 || r.Bits > 32 || r.Size < r.N*recordBytes {
+	hasBits := r.Bits >= 0 && r.Bits <= 32
+	hasSize := r.N > 0 && r.Size >= r.N*recordBytes
+	switch {
+	case outside, r.First != first, !hasBits, !hasSize:
 		return fmt.Errorf("%w: run %s", errDamaged, r.File)
 	}
 	if r.file, err = os.Open(path + "-" + r.File); errors.Is(err, fs.ErrNotExist) {

@@ -63,7 +63,10 @@ func (p *pass) run(ctx context.Context, lifePath string) (err error) {
 func (p *pass) commit(ctx context.Context) (done bool, err error) {
 	p.batch, p.read = &batch{first: p.next(), hashes: map[blobs.Hash]bool{}}, p.Mark
 	var broken error
-	for began := time.Now(); broken == nil && !p.batch.full() && time.Since(began) < batchTime; {
+	for began := time.Now(); broken == nil && !p.batch.full(); {
+		if time.Since(began) >= batchTime {
+			break
+		}
 		broken = p.step(ctx)
 	}
 	if ctx.Err() != nil {
@@ -108,7 +111,15 @@ func (p *pass) save() error {
 // long as it, up to so many segments: some 20 MB in memory.
 const mostJoined = 1 << 13
 
-// step takes in what one event names. At the end of the log it returns io.EOF. After
+// hashAt returns the hash of the ref at an index, in a list; an empty one if there is no such ref.
+func hashAt(refs []blobs.Ref, i int) []string {
+	if i >= len(refs) {
+		return nil
+	}
+	return []string{refs[i].Hash}
+}
+
+// step takes in the originals that one event names. At the end of the log it returns io.EOF. After
 // another error the event will be read again.
 func (p *pass) step(ctx context.Context) error {
 	e, follows, err := p.events.Next()
@@ -120,18 +131,25 @@ func (p *pass) step(ctx context.Context) error {
 	}
 	var refs []string
 	switch e.Kind {
-	case "fade": // a card has no original of its own
-		if fade, ok := event.As[event.Fade](e); ok && len(e.Refs) > 0 && fade.To != mind.Card {
-			p.fades = append(p.fades, e.Refs[0].Hash)
+	case "fade":
+		fade, ok := event.As[event.Fade](e)
+		isCard := ok && fade.To == mind.Card // it has no original of its own
+		if ok && !isCard {
+			p.fades = append(p.fades, hashAt(e.Refs, 0)...)
 		}
-	case "note": // an edit's note names the lines that it took out of entries that stay
-		if note, ok := event.As[event.Note](e); ok && note.Why == "edit" && len(e.Refs) > 1 {
-			p.fades = append(p.fades, e.Refs[1].Hash)
+	case "note":
+		note, ok := event.As[event.Note](e)
+		if ok && note.Why == "edit" { // it names the lines that the edit took out of entries that stay
+			p.fades = append(p.fades, hashAt(e.Refs, 1)...)
 		}
 	case life.Epoch:
 		refs, p.fades = p.fades, nil
-		if epoch, ok := event.As[event.Epoch](e); ok && (epoch.Why == "edit" || epoch.Why == "fork") && len(e.Refs) > 0 {
-			refs = append(refs, p.faded(e.Refs[0].Hash, epoch.Why == "fork")...)
+		epoch, _ := event.As[event.Epoch](e)
+		isFork := epoch.Why == "fork"
+		if isFork || epoch.Why == "edit" {
+			for _, snapshot := range hashAt(e.Refs, 0) {
+				refs = append(refs, p.faded(snapshot, isFork)...)
+			}
 		}
 	}
 	for _, ref := range refs {

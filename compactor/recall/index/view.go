@@ -9,15 +9,15 @@ import (
 	"lethe/blobs"
 )
 
-// View is what the index holds at one moment.
+// View is the content of the index at one moment.
 type View struct {
 	*state
-	Only Filter // what lists and times are limited to
+	Only Filter // limits lists and times
 
 	passed map[string][]bool // by file of a run: its segments that pass Only
 }
 
-// Segments is how many segments there are, numbered from 1.
+// Segments returns the number of segments. They are numbered from 1.
 func (v *View) Segments() int { return int(v.next() - 1) }
 
 // Doc is an original that stands in the index, and one segment of it.
@@ -38,17 +38,19 @@ func (v *View) Doc(segment int64) (Doc, error) {
 	return d, err
 }
 
-// Filter is a limit on segments; the zero Filter is none.
+// Filter is a limit on segments. The zero Filter passes all.
 type Filter struct {
 	Has          []string  // terms as Term makes them: a segment has all of them
 	Since, Until time.Time // something of its original was said between them; zero is no bound
 }
 
-// passing says which segments of a run pass what the view is limited to; nil are all.
+// passing reports which segments of a run pass the view's filter; nil means all.
 func (v *View) passing(r *run) ([]bool, error) {
 	f := v.Only
 	out, known := v.passed[r.File]
-	if known || len(f.Has) == 0 && f.Since.IsZero() && f.Until.IsZero() {
+	anyTime := f.Since.IsZero() && f.Until.IsZero()
+	passAll := anyTime && len(f.Has) == 0
+	if known || passAll {
 		return out, nil
 	}
 	data, err := r.read(0, r.N*recordBytes)
@@ -60,7 +62,8 @@ func (v *View) passing(r *run) ([]bool, error) {
 		times := data[(at+1)*recordBytes-16:]
 		first := int64(binary.LittleEndian.Uint64(times))
 		last := int64(binary.LittleEndian.Uint64(times[8:]))
-		out[at] = last >= f.Since.UnixMicro() && (f.Until.IsZero() || first <= f.Until.UnixMicro())
+		tooLate := !f.Until.IsZero() && first > f.Until.UnixMicro()
+		out[at] = !tooLate && last >= f.Since.UnixMicro()
 	}
 	for _, term := range f.Has {
 		segments, err := r.with(term)

@@ -23,7 +23,12 @@ func (s *scanner) emitDate(day time.Time, from, to int) {
 
 // dottedDay reads a chunk as a day, as in 20.11.2026.
 func dottedDay(s string) (day time.Time, ok bool) {
-	if len(s) < len("1.1.2026") || s[0] < '0' || s[0] > '9' || strings.IndexByte("12", s[len(s)-4]) < 0 {
+	if len(s) < len("1.1.2026") {
+		return day, false
+	}
+	hasDay := s[0] >= '0' && s[0] <= '9'
+	hasYear := strings.IndexByte("12", s[len(s)-4]) >= 0
+	if !hasDay || !hasYear {
 		return day, false
 	}
 	day, err := time.Parse("2.1.2006", s)
@@ -33,7 +38,12 @@ func dottedDay(s string) (day time.Time, ok bool) {
 // isoDay reads the day that a chunk begins with, as in 2026-11-20T12 and
 // 2026/11/20, and reports whether one does.
 func isoDay(s string) (day time.Time, ok bool) {
-	if len(s) < isoBytes || s[4] != '-' && s[4] != '/' || s[7] != s[4] || len(s) > isoBytes && s[isoBytes] != 'T' {
+	if len(s) < isoBytes {
+		return day, false
+	}
+	divided := (s[4] == '-' || s[4] == '/') && s[7] == s[4]
+	goesOn := len(s) > isoBytes && s[isoBytes] != 'T'
+	if !divided || goesOn {
 		return day, false
 	}
 	day, err := time.Parse(time.DateOnly, strings.ReplaceAll(s[:isoBytes], "/", "-"))
@@ -80,7 +90,8 @@ func (s *scanner) date() {
 		return
 	}
 	rest := Cut(s.text[s.at:], dateBytes)
-	if c := rest[0]; (c < '0' || c > '9') && monthOf(rest) == 0 {
+	beginsWithDay := rest[0] >= '0' && rest[0] <= '9'
+	if !beginsWithDay && monthOf(rest) == 0 {
 		return
 	}
 	m := inWords().FindStringSubmatch(rest)

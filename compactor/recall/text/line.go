@@ -56,7 +56,9 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 		thought := false
 		for at := s.from; at < s.to; {
 			raw, next := s.line(body, at)
-			if s.Kind == "reply" && (raw == "<reasoning>" && at == s.from || raw == "</reasoning>" && thought) {
+			begins := raw == "<reasoning>" && at == s.from
+			ends := raw == "</reasoning>" && thought
+			if s.Kind == "reply" && (begins || ends) {
 				thought, at = !thought, next
 				continue
 			}

@@ -37,14 +37,14 @@ const header = "◆ "
 // Text is what stands below the header.
 func (s *Section) Text(body string) string { return body[s.from:s.to] }
 
-// Header is the line above it, without its mark; "" where none is.
+// Header returns the line above the section, without its mark; "" if there is no line.
 func (s *Section) Header(body string) string {
 	head := strings.TrimSuffix(body[:s.from], "\n")
 	return strings.TrimPrefix(head[strings.LastIndexByte(head, '\n')+1:], header)
 }
 
-// Sections reads an original, or a part of a context. What stands before the first
-// header is a section without a kind, unless it is blank.
+// Sections reads an original, or a part of a context. Text before the first header is a
+// section without a kind, unless it is blank.
 func Sections(body string) iter.Seq[*Section] {
 	return func(yield func(*Section) bool) {
 		var call Section // the last one: a result comes after its call
@@ -52,7 +52,8 @@ func Sections(body string) iter.Seq[*Section] {
 		at := 0
 		end := func(to int) bool {
 			sec.to = to
-			return sec.from == 0 && strings.TrimSpace(body[:to]) == "" || yield(sec)
+			blankBeginning := sec.from == 0 && strings.TrimSpace(body[:to]) == ""
+			return blankBeginning || yield(sec)
 		}
 		for at < len(body) {
 			line, _, _ := strings.Cut(body[at:], "\n")
@@ -64,8 +65,10 @@ func Sections(body string) iter.Seq[*Section] {
 				switch {
 				case s.Kind == "call":
 					call = s
-				case s.Kind == "result" && s.Entry == call.Entry && s.Call == call.Call:
-					s.Tool = call.Tool
+				case s.Kind == "result" && s.Entry == call.Entry:
+					if s.Call == call.Call {
+						s.Tool = call.Tool
+					}
 				}
 				s.from = next
 				sec = &s

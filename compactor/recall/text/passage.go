@@ -7,7 +7,7 @@ import (
 	"lethe/blobs"
 )
 
-// What a passage may show.
+// Bounds of a passage.
 const (
 	PassageRunes = 400
 	PassageLines = 3
@@ -18,13 +18,13 @@ const (
 const indentation = "    "
 
 // Passage renders lines of one original that follow each other, raw and short. A
-// message begins with the tag of who said it, also when its beginning is not
-// shown; any other line that looks like a message is indented, so nobody can forge
-// one.
+// message begins with its speaker's tag, also when its beginning is not shown. Any
+// other line that looks like a message is indented, so nobody can forge one.
 func Passage(lines []Line) string {
 	var out []string
 	for i, l := range lines {
-		out = append(out, blobs.Unescape(l.shown(i > 0 && l.Message != nil && l.Message == lines[i-1].Message)))
+		continues := i > 0 && l.Message != nil && l.Message == lines[i-1].Message
+		out = append(out, blobs.Unescape(l.shown(continues)))
 	}
 	passage := strings.Join(out, "\n")
 	if runes := []rune(passage); len(runes) > PassageRunes {

@@ -16,14 +16,16 @@ type Period struct {
 	Words        Span      // bytes of the text that name it and nothing else; none of "last week", which may also be what was said
 }
 
-// late is how long after something happened it is still talked about.
+// late is the time for which people still talk about something that happened.
 const late = 14 * 24 * time.Hour
 
-// Fit says how well something said at a time fits a period, 0 to 1: what happened
-// in it is told in it, or soon after; sometimes it was announced before.
+// Fit returns the fit of a moment to a period, 0 to 1: people tell an event at its
+// time or soon after; sometimes they announce it before.
 func (p Period) Fit(at time.Time) float64 {
+	tooEarly := p.Since.Sub(at) > late/2
+	tooLate := at.Sub(p.Until) >= late
 	switch {
-	case at.IsZero() || p.Since.Sub(at) > late/2 || at.Sub(p.Until) >= late:
+	case at.IsZero(), tooEarly, tooLate:
 		return 0
 	case at.Before(p.Since) || !at.Before(p.Until):
 		return 0.5

@@ -33,7 +33,8 @@ func (t Token) Counts() bool { return t.Kind != Part && t.Kind != Day }
 
 // literal reports whether a token stands in the index as it is.
 func (t Token) literal() bool {
-	return t.Kind == Run || t.Kind == Day || t.Kind == Ident && !letters(t.Text)
+	isCode := t.Kind == Ident && !letters(t.Text)
+	return isCode || t.Kind == Run || t.Kind == Day
 }
 
 // letters reports whether an identifier is a word all the same: YouTube is
@@ -124,7 +125,7 @@ func wordRune(r rune) bool {
 
 // connector reports whether c can hold an identifier together.
 func connector(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || c == '/' || c == '\\' || c == '@'
+	return strings.IndexByte(`_-./\@`, c) >= 0
 }
 
 // chunk takes words, and connectors with a word on both sides: one word, or one
@@ -163,7 +164,9 @@ func (s *scanner) chunk() {
 		s.emitDate(d, from, to)
 		return
 	}
-	ident := code || len(parts) > words || has.digits && (has.others || words > 1)
+	isMixed := has.digits && (has.others || words > 1)
+	hasHumps := len(parts) > words
+	ident := code || hasHumps || isMixed
 	if !ident { // words, hyphenated or not
 		for _, w := range parts {
 			s.emit(foldWord(s.text[w.From:w.To]), w.From, w.To, Word)
@@ -215,7 +218,9 @@ func (s *scanner) humps(parts []Span, w Span) []Span {
 	small := func(i int) bool { return i < len(text) && unicode.IsLower(text[i]) }
 	at := w.From
 	for i, r := range text {
-		if i > 0 && unicode.IsUpper(r) && (small(i-1) || unicode.IsUpper(text[i-1]) && small(i+1) && small(i+2)) {
+		isCapital := i > 0 && unicode.IsUpper(r)
+		endsCapitals := isCapital && unicode.IsUpper(text[i-1]) && small(i+1) && small(i+2)
+		if endsCapitals || isCapital && small(i-1) {
 			parts = append(parts, Span{w.From, at})
 			w.From = at
 		}
@@ -259,7 +264,9 @@ func (s *scanner) run() {
 		if at > from {
 			s.emit(Fold(s.text[last:s.at]), last, s.at, Run)
 		}
-		if next, _ := utf8.DecodeRuneInString(s.text[s.at:]); unicode.Is(unicode.Han, r) || at == from && !unspaced(next) {
+		next, _ := utf8.DecodeRuneInString(s.text[s.at:])
+		isAlone := at == from && !unspaced(next)
+		if isAlone || unicode.Is(unicode.Han, r) {
 			s.emit(Fold(s.text[at:s.at]), at, s.at, Run)
 		}
 		last = at
