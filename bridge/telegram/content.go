@@ -22,44 +22,33 @@ type file struct {
 	Size int64
 }
 
-// fileOf returns the file of a message, or nil.
-func fileOf(m *models.Message) *file {
-	switch {
-	case len(m.Photo) > 0:
-		f := m.Photo[len(m.Photo)-1] // of its sizes the largest stands last
-		return &file{bridge.File{Kind: "photo", Mime: "image/jpeg"}, f.FileID, int64(f.FileSize)}
-	case m.Voice != nil:
-		f := m.Voice
-		mime := cmp.Or(f.MimeType, "audio/ogg")
-		return &file{bridge.File{Kind: "voice", Mime: mime, Duration: f.Duration}, f.FileID, f.FileSize}
-	case m.Audio != nil:
-		f := m.Audio
-		name := cmp.Or(f.FileName, strings.Trim(f.Performer+" - "+f.Title, " -"))
-		return &file{bridge.File{Kind: "audio", Name: name, Mime: f.MimeType, Duration: f.Duration}, f.FileID, f.FileSize}
-	case m.Video != nil:
-		f := m.Video
-		mime := cmp.Or(f.MimeType, "video/mp4")
-		return &file{bridge.File{Kind: "video", Name: f.FileName, Mime: mime, Duration: f.Duration}, f.FileID, f.FileSize}
-	case m.VideoNote != nil:
-		f := m.VideoNote
-		shown := bridge.File{Kind: "video message", Mime: "video/mp4", Duration: f.Duration}
-		return &file{shown, f.FileID, int64(f.FileSize)}
-	case m.Animation != nil: // it comes with the same file as a document
-		f := m.Animation
-		shown := bridge.File{Kind: "animation", Name: f.FileName, Mime: f.MimeType, Duration: f.Duration}
-		return &file{shown, f.FileID, f.FileSize}
-	case m.Document != nil:
-		f := m.Document
-		return &file{bridge.File{Kind: "document", Name: f.FileName, Mime: f.MimeType}, f.FileID, f.FileSize}
-	case m.Sticker != nil:
-		f := m.Sticker
-		return &file{bridge.File{Kind: "sticker", Emoji: f.Emoji, Mime: "image/webp"}, f.FileID, int64(f.FileSize)}
+// fileOf returns the file of a message, or nil. Of the sizes of a photo it is the largest, which stands last.
+func fileOf(m *message) *file {
+	var photo *attachment
+	if n := len(m.Photo); n > 0 {
+		photo = &m.Photo[n-1]
+	}
+	for _, kind := range []struct {
+		name, mime string
+		has        *attachment
+	}{
+		{"photo", "image/jpeg", photo}, {"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
+		{"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
+		{"animation", "", m.Animation}, // comes with the same file as a document
+		{"document", "", m.Document}, {"sticker", "image/webp", m.Sticker},
+	} {
+		if a := kind.has; a != nil {
+			shown := bridge.File{Kind: kind.name, Emoji: a.Emoji, Duration: a.Duration}
+			shown.Name = cmp.Or(a.FileName, strings.Trim(a.Performer+" - "+a.Title, " -"))
+			shown.Mime = cmp.Or(a.MimeType, kind.mime)
+			return &file{shown, a.FileID, a.FileSize}
+		}
 	}
 	return nil
 }
 
 // besidesOf returns the text of content that is neither words nor a file, or "".
-func besidesOf(m *models.Message) string {
+func besidesOf(m *message) string {
 	switch {
 	case m.Venue != nil:
 		title, address := bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address)
@@ -79,7 +68,7 @@ func degrees(at models.Location) string { return fmt.Sprintf("%.6f, %.6f", at.La
 
 // wordsOf returns a message's text or caption. The address of a link that hides behind a word follows the word. Nobody
 // sees it in Telegram, so it gives no right to a blob that it names.
-func wordsOf(m *models.Message) string {
+func wordsOf(m *message) string {
 	text, marks := m.Text, m.Entities
 	if text == "" {
 		text, marks = m.Caption, m.CaptionEntities
@@ -111,11 +100,11 @@ func wordsOf(m *models.Message) string {
 }
 
 // foreign reports that the words of a message are not its sender's own: they are forwarded, or another bot wrote them.
-func foreign(m *models.Message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
+func foreign(m *message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
 
 // quote returns a line that quotes the message a person replies to, without its newline, or "" where it is no reply. Every
 // message in a topic comes as a reply to the topic's creation, which says nothing.
-func (s *session) quote(m *models.Message, rules access.Rules) string {
+func (s *session) quote(m *message, rules access.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		return "> " + bridge.Clip(bridge.Inert(m.Quote.Text), bridge.MaxQuote)
 	}
@@ -138,14 +127,12 @@ func (s *session) quote(m *models.Message, rules access.Rules) string {
 
 // forwardedFrom names the sender of a forwarded message. A sender who hides has only a name, which anybody could have
 // taken.
-func forwardedFrom(origin *models.MessageOrigin, rules access.Rules) string {
-	switch {
-	case origin.MessageOriginUser != nil:
-		return userAuthor(origin.MessageOriginUser.SenderUser).name(rules)
-	case origin.MessageOriginChat != nil:
-		return chatAuthor(origin.MessageOriginChat.SenderChat).name(rules)
-	case origin.MessageOriginChannel != nil:
-		return chatAuthor(origin.MessageOriginChannel.Chat).name(rules)
+func forwardedFrom(sender *origin, rules access.Rules) string {
+	if sender.SenderUser != nil {
+		return userAuthor(*sender.SenderUser).name(rules)
+	}
+	if chat := cmp.Or(sender.SenderChat, sender.Chat); chat != nil {
+		return chatAuthor(*chat).name(rules)
 	}
 	return "somebody"
 }

@@ -40,6 +40,7 @@ func TestLines(t *testing.T) {
 		{`"text":"/id","forward_origin":{"type":"channel","chat":{"id":-100,"title":"News"}}`, "(forwarded from News--100) /id"},
 		{`"text":"` + mention + `","forward_origin":{"type":"dream","date":1}`, "(forwarded from somebody) hash 0123456789abcdef"},
 		{`"text":"not forwarded","forward_origin":null,"story":[1]`, "not forwarded"},
+		{`"forward_origin":{"type":"dream"},"text":"a dream"`, "(forwarded from somebody) a dream"}, // in Telegram's order
 		{`"external_reply":{"origin":{"type":"dream","date":1}},"chat_background_set":{"type":{"type":"dream"}},"text":"a dream"`,
 			"a dream"},
 		{`"entities":[{"type":["bold"],"offset":"0"}],"quote":[1],"location":"here","text":"of tomorrow"`, "of tomorrow"},
@@ -179,7 +180,7 @@ func TestWordsProperty(t *testing.T) {
 				Type: "text_link", Offset: rapid.IntRange(-2, 20).Draw(t, "offset"), Length: rapid.IntRange(-2, 20).Draw(t, "length"), URL: "https://x.example",
 			})
 		}
-		got := wordsOf(&models.Message{Text: text, Entities: marks})
+		got := wordsOf(&message{Text: text, Entities: marks})
 		if len(marks) == 0 && got != strings.ToValidUTF8(text, "\uFFFD") {
 			t.Fatalf("%q became %q", text, got)
 		}

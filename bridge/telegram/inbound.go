@@ -57,7 +57,7 @@ type spot struct {
 
 func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
 
-func (s *session) spot(m *models.Message, rules access.Rules) spot {
+func (s *session) spot(m *message, rules access.Rules) spot {
 	p := spot{chat: m.Chat, id: s.chats.canonical(strconv.FormatInt(m.Chat.ID, 10))}
 	if m.IsTopicMessage { // otherwise the thread is a chain of replies
 		p.thread = m.MessageThreadID
@@ -147,7 +147,7 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (h out
 }
 
 // commandIn returns the command in a message. An edit holds none, nor do words of somebody else.
-func commandIn(m *models.Message, edited bool) (cmd command, ok bool) {
+func commandIn(m *message, edited bool) (cmd command, ok bool) {
 	if edited || foreign(m) {
 		return command{}, false
 	}
@@ -163,7 +163,7 @@ func (s *session) forAnother(cmd command) bool {
 func (c command) asksBridge() bool { return c.Name == "start" || c.Name == "id" }
 
 // remember remembers the text of a message, and returns the text that it had before.
-func (s *session) remember(m *models.Message, text string) (before string) {
+func (s *session) remember(m *message, text string) (before string) {
 	which := messageID{m.Chat.ID, m.ID}
 	before = s.seen[which]
 	if len(s.seen) >= maxSeen {
@@ -174,9 +174,9 @@ func (s *session) remember(m *models.Message, text string) (before string) {
 }
 
 // line returns the line of a room that a message becomes, without its text.
-func (s *session) line(id string, m *models.Message, at spot, name string) *bridge.Message {
+func (s *session) line(id string, m *message, at spot, name string) *bridge.Message {
 	data, _ := json.Marshal(note{Chat: m.Chat.ID, Message: m.ID, Thread: at.thread}) // cannot fail
-	sent := time.Unix(int64(cmp.Or(m.EditDate, m.Date)), 0)
+	sent := time.Unix(cmp.Or(m.EditDate, m.Date), 0)
 	return &bridge.Message{ID: id, Peer: at.peer, Room: at.room, User: name, At: sent, Note: data}
 }
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-telegram/bot/models"
-
 	"lethe/agent/status"
 	"lethe/bridge"
 	"lethe/bridge/access"
@@ -116,7 +114,7 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 }
 
 // press handles a button that somebody pressed under a message, as handleMessage handles a message.
-func (s *session) press(u update, under *models.Message, rules access.Rules) (h outcome) {
+func (s *session) press(u update, under *message, rules access.Rules) (h outcome) {
 	pressed := u.CallbackQuery
 	who, at := userAuthor(pressed.From), s.spot(under, rules)
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed || who.Bot {
@@ -173,7 +171,7 @@ func shows(message string, q chat.Question) bool {
 }
 
 // isOurs reports whether the bot wrote a message, which may be nil.
-func (s *session) isOurs(m *models.Message) bool {
+func (s *session) isOurs(m *message) bool {
 	if m == nil || m.From == nil {
 		return false
 	}
@@ -183,7 +181,7 @@ func (s *session) isOurs(m *models.Message) bool {
 // answer has a message that answers an open question be an answer in the question's room, which it
 // returns with the peer that hears it there. Such a message begins with the id, or replies to the
 // question's message.
-func (s *session) answer(m *models.Message, d *draft, at spot) (peer, room string) {
+func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 	words := strings.TrimSpace(d.words)
 	id := strings.ToLower(words[:min(len(words), len("q3fa9c1"))])
 	if to := m.ReplyToMessage; s.isOurs(to) && !chat.ValidQuestionID(id) {

@@ -193,7 +193,7 @@ func TestListIsDamaged(t *testing.T) {
 	defer hub.Close()
 	people := st.file("people.json")
 	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600))
-	hello := update{Update: models.Update{ID: 1, Message: &models.Message{ID: 1, Chat: models.Chat{ID: 7, Type: "private"}, From: &models.User{ID: 7}, Text: "hello"}}}
+	hello := update{ID: 1, Message: &message{ID: 1, Chat: models.Chat{ID: 7, Type: "private"}, From: &models.User{ID: 7}, Text: "hello"}}
 	if h, err := s.handle(hello, ""); err != nil || h.line == nil {
 		t.Errorf("of a listed person: %+v, %v", h, err)
 	}
