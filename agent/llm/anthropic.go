@@ -23,7 +23,8 @@ type turn struct {
 	Blocks []any  `json:"content"`
 }
 
-// anthropic returns the body of a request. Without the marks for the cache each body of an epoch begins with the one before.
+// anthropic returns the body of a request. Without the marks for the cache each body of an epoch begins with the one
+// before.
 func (p PresetInfo) anthropic(r Request) ([]byte, error) {
 	var functions []struct {
 		Function struct {
@@ -69,8 +70,8 @@ var budgeted = sync.OnceValue(func() *regexp.Regexp {
 // always are models that refuse not to think.
 var always = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^claude-(fable|mythos|[a-z]+-5-5)`) })
 
-// thinkingOf returns the field thinking; nil leaves it out. A model with a budget wants each reply of an unfinished turn
-// to begin with its own thinking, so a turn that an epoch has cut ends without any.
+// thinkingOf returns the field thinking; nil leaves it out. A model with a budget wants each reply of an unfinished
+// turn to begin with its own thinking, so a turn that an epoch has cut ends without any.
 func thinkingOf(r Request, most int) object {
 	switch {
 	case r.Thinking == "", r.Thinking == "disabled" && always().MatchString(r.Model):
@@ -88,8 +89,14 @@ func thinkingOf(r Request, most int) object {
 // unsigned reports whether a reply of the turn that goes on lacks its thinking.
 func unsigned(messages []Message) bool {
 	for _, m := range slices.Backward(messages) {
-		if m.Role == "assistant" && (len(m.Calls) == 0 || m.Opaque == "") {
-			return len(m.Calls) > 0
+		if m.Role != "assistant" {
+			continue
+		}
+		if len(m.Calls) == 0 {
+			return false
+		}
+		if m.Opaque == "" {
+			return true
 		}
 	}
 	return false
@@ -115,11 +122,15 @@ func (p PresetInfo) turns(r Request) (system []any, turns []turn) {
 			next.Blocks = []any{result}
 		}
 		last := len(turns) - 1
+		before := "assistant" // a user begins
+		if last >= 0 {
+			before = turns[last].Role
+		}
 		switch {
-		case last >= 0 && next.Role == "user" && turns[last].Role == "user":
+		case next.Role == "user" && before == "user":
 			turns[last].Blocks = append(turns[last].Blocks, next.Blocks...)
 			continue
-		case next.Role == "assistant" && (last < 0 || turns[last].Role == "assistant"):
+		case next.Role == "assistant" && before == "assistant":
 			turns = append(turns, turn{"user", say(nil, fillUser)})
 		}
 		turns = append(turns, next)

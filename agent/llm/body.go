@@ -138,7 +138,9 @@ func (p PresetInfo) setThinking(body object, r Request) {
 	}
 	refuses := func(model string) bool { return strings.HasPrefix(r.Model, model) }
 	effort, off := r.Effort, r.Thinking == "disabled"
-	off = off || len(r.Tools) > 0 && slices.ContainsFunc(strings.Fields(p.ToolsOrThinking), refuses)
+	if len(r.Tools) > 0 && slices.ContainsFunc(strings.Fields(p.ToolsOrThinking), refuses) {
+		off = true
+	}
 	if effort == "max" {
 		effort = cmp.Or(p.MaxEffort, "high")
 	}
@@ -161,8 +163,15 @@ func (p PresetInfo) setThinking(body object, r Request) {
 // between them would look like the answer to that one: the model would go on to
 // what m says and leave it at that.
 func (w *writer) joins(m Message) bool {
-	sees := slices.ContainsFunc(m.Content, func(p message.Part) bool { return p.Ref != "" }) // which no result may hold
-	return m.Role == "user" && (w.last.Role == "user" || w.last.Role == "tool" && !sees && (m.Aside || w.ended))
+	if m.Role != "user" {
+		return false
+	}
+	if w.last.Role == "user" {
+		return true
+	}
+	hasPicture := slices.ContainsFunc(m.Content, func(p message.Part) bool { return p.Ref != "" })
+	mayHold := w.last.Role == "tool" && !hasPicture // no result may hold a picture
+	return mayHold && (m.Aside || w.ended)
 }
 
 // fillerBetween is what has to be said between two messages. The results of one
@@ -197,7 +206,8 @@ func (p PresetInfo) message(m Message) wireMessage {
 		return w // it holds the reasoning, too
 	}
 	reasoning := m.Reasoning
-	if reasoning == "" && (len(m.Calls) > 0 || p.ReasoningAlways) {
+	needed := len(m.Calls) > 0 || p.ReasoningAlways
+	if needed && reasoning == "" {
 		reasoning = p.ReasoningPlaceholder
 	}
 	switch p.ReasoningField {

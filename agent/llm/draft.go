@@ -14,8 +14,8 @@ import (
 type draft struct {
 	text, reasoning strings.Builder
 	calls           []*callDraft       // in order of appearance
-	current         map[int]*callDraft // the one that fragments of an index go to
-	numbered        int                // calls begun, to number those that come without an index
+	current         map[int]*callDraft // by index, the call that its fragments go to
+	numbered        int                // calls begun; it numbers a call without an index
 	weight          int                // weighted characters that came, against maxReply
 	reply           Reply
 	on              func(Delta)
@@ -90,7 +90,7 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 	return nil
 }
 
-// count trusts a provider's numbers only as far as they make sense.
+// count takes over a provider's numbers, bounded to numbers that make sense.
 func (d *draft) count(u deepseek.StreamUsage) {
 	in := max(u.PromptTokens, 0)
 	out := max(u.CompletionTokens, u.TotalTokens-in, 0) // some count reasoning in the total only
@@ -153,8 +153,8 @@ func (d *draft) addCall(f fragment) {
 	d.weight += Weight(name) + Weight(args)
 }
 
-// index numbers a fragment: one that comes without a number and with a name
-// begins a call, and without a name continues the last one.
+// index returns the number of a fragment's call. A fragment without a number begins
+// a call if it has a name, and otherwise continues the last call.
 func (d *draft) index(f fragment) int {
 	if f.Index != nil {
 		d.numbered = max(d.numbered, *f.Index+1)
@@ -166,11 +166,12 @@ func (d *draft) index(f fragment) int {
 	return d.numbered - 1
 }
 
-// isOver says whether a fragment of the same index begins another call, which
-// is how some servers send parallel calls. Others repeat the id, or make up a
-// new one, on each fragment of one call: so the call before must be complete.
+// isOver reports whether a fragment of the same index begins another call: some
+// servers send parallel calls so. Others repeat the id, or make up a new one, on
+// each fragment of one call: so the call before must be complete.
 func (c *callDraft) isOver(f fragment) bool {
-	if f.ID == "" || c.id == "" || f.ID == c.id || f.Function.Name == "" {
+	hasOtherID := f.ID != "" && c.id != "" && f.ID != c.id
+	if !hasOtherID || f.Function.Name == "" {
 		return false
 	}
 	if c.args.Len() == 0 {
@@ -200,8 +201,8 @@ func (d *draft) finish() (Reply, error) {
 	return d.reply, nil
 }
 
-// uniqueID is the call's own id, or one made up from its index when it has none
-// or another call's.
+// uniqueID returns the call's own id. If that is missing or another call's, it makes
+// one up from the index.
 func (c *callDraft) uniqueID(used map[string]bool) string {
 	id := c.id
 	for n := 0; id == "" || used[id]; n++ {
@@ -213,7 +214,7 @@ func (c *callDraft) uniqueID(used map[string]bool) string {
 	return id
 }
 
-// back is what goes back in a field; nil for what is no JSON.
+// back returns the JSON that goes back in a field; nil if the field takes no JSON back, or s is no JSON.
 func (p PresetInfo) back(field, s string) json.RawMessage {
 	if p.OpaqueField != field || !json.Valid([]byte(s)) {
 		return nil
@@ -225,12 +226,14 @@ func (p PresetInfo) back(field, s string) json.RawMessage {
 func (d *draft) detail(piece object) {
 	n := len(d.opaque) - 1
 	name := func(o object) string { return fmt.Sprint(o["type"], o["index"]) }
-	if n < 0 || piece["data"] != nil || name(piece) != name(d.opaque[n]) {
+	continues := n >= 0 && name(piece) == name(d.opaque[n])
+	if !continues || piece["data"] != nil {
 		d.opaque, d.thought = append(d.opaque, object{}), d.details.Len()
 		n++
 	}
 	for field, value := range piece {
-		if text, ok := value.(string); ok && (field == "text" || field == "summary") {
+		isText := field == "text" || field == "summary"
+		if text, ok := value.(string); ok && isText {
 			d.details.WriteString(text)
 			value = d.details.String()[d.thought:]
 		}
@@ -243,8 +246,8 @@ func (d *draft) detail(piece object) {
 // marks are written in another way where a reply is kept.
 const marks = "◰◱◲◳◆\x00"
 
-// whole is what the provider wants back. Where nothing is signed, that is nothing; nor where a reply does not go back as
-// it was, and something is signed with what it says.
+// whole returns the JSON that the provider wants back. It is "" if no piece is signed. It is "", too, if a signature
+// covers text of a reply that does not go back as it was.
 func (d *draft) whole() string {
 	said := d.text.String()
 	for _, c := range d.calls {
@@ -253,9 +256,15 @@ func (d *draft) whole() string {
 	plain, signed, bound := false, false, false
 	for _, o := range d.opaque {
 		proof := word(o["signature"])+word(o["data"]) != ""
-		plain, signed, bound = plain || !proof, signed || proof, bound || plain && proof
+		if proof {
+			signed = true
+			bound = bound || plain
+		} else {
+			plain = true
+		}
 	}
-	if !signed || bound && strings.ContainsAny(said, marks) {
+	isAltered := bound && strings.ContainsAny(said, marks)
+	if !signed || isAltered {
 		return ""
 	}
 	text, _ := encode(d.opaque) // it was decoded: cannot fail
@@ -298,7 +307,7 @@ type fragment struct {
 	} `json:"function"`
 }
 
-// content is text, or Mistral's list of parts, in which thinking is a part of its own. Any other value says nothing.
+// content is text, or Mistral's list of parts, in which thinking is a part of its own. Other values are passed over.
 type content struct{ text, thinking string }
 
 func (c *content) UnmarshalJSON(raw []byte) error {

@@ -14,10 +14,10 @@ import (
 	"unicode"
 )
 
-// ErrNoKey says that the provider wants an API key and none was found.
+// ErrNoKey says that the provider wants an API key and no key was found.
 var ErrNoKey = errors.New("no api key")
 
-// Kind says what a failed call asks for.
+// Kind sorts failed calls by the next step of a caller.
 type Kind int
 
 const (
@@ -32,7 +32,7 @@ const (
 	Overflow
 	// Truncated means that the stream ended before the reply did. Retried.
 	Truncated
-	// Garbage is an answer that is none: a web page, a blank, broken JSON.
+	// Garbage means that something else came than a reply: a web page, a blank, broken JSON.
 	// Retried once.
 	Garbage
 	// Canceled means that the caller's context ended the call.
@@ -46,19 +46,19 @@ func (k Kind) String() string { return kinds[k] }
 // Error is a call that brought no reply.
 type Error struct {
 	Kind    Kind
-	Status  int    // HTTP status, 0 when there was none or it was 200
+	Status  int    // HTTP status; 0 for 200 and for no status
 	Blank   bool   // the reply came whole and said nothing
 	Message string // one line, at most 600 runes, without the key
-	// RetryAfter is the wait that the provider asked for, 0 for none.
+	// RetryAfter is the wait that the provider asked for, or 0.
 	RetryAfter time.Duration
-	// Limit is the window in tokens that an Overflow told, 0 when it told none.
+	// Limit is the window in tokens that an Overflow told, or 0.
 	Limit int
 	Model string // the model asked
 	Host  string // the host asked
 	Err   error  // the cause, when there is one below this package
 }
 
-// Error says who was asked, what the provider answered, and the cause.
+// Error names the model and the host, the provider's answer, and the cause.
 func (e *Error) Error() string {
 	s := "call " + cmp.Or(e.Model, "model")
 	if e.Host != "" {
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of the *Error in err's chain, 0 when there is none.
+// KindOf returns the kind of the *Error in err's chain, or 0.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
@@ -145,8 +145,8 @@ func check(reply Reply) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
 		return &e
 	}
-	blank := strings.TrimSpace(reply.Text) == "" && len(reply.Calls) == 0
-	if blank && reply.Finish != "length" && strings.TrimSpace(reply.Reasoning) == "" {
+	blank := strings.TrimSpace(reply.Text+reply.Reasoning) == "" && len(reply.Calls) == 0
+	if blank && reply.Finish != "length" {
 		return &Error{Kind: Garbage, Blank: true, Message: "the reply is blank"}
 	}
 	return nil

@@ -90,8 +90,12 @@ func (r Request) Shared(last Request) (n int) {
 
 // same reports whether two messages are sent as the same bytes.
 func same(m, n Message) bool {
-	return m.Role == n.Role && slices.Equal(m.Content, n.Content) && m.Reasoning == n.Reasoning &&
-		m.Opaque == n.Opaque && m.CallID == n.CallID && slices.Equal(m.Calls, n.Calls)
+	sameFields := m.Role == n.Role && m.CallID == n.CallID
+	sameThoughts := m.Reasoning == n.Reasoning && m.Opaque == n.Opaque
+	if !sameFields || !sameThoughts {
+		return false
+	}
+	return slices.Equal(m.Content, n.Content) && slices.Equal(m.Calls, n.Calls)
 }
 
 // Weight returns the weighted characters of the whole prompt: messages and

@@ -12,7 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Info is what is known of a model. What nobody has told is zero.
+// Info describes a model. Fields that nobody has told are zero.
 type Info struct {
 	Window int  `toml:"window" json:"window,omitzero"` // tokens of a request and its answer
 	Output int  `toml:"answer" json:"answer,omitzero"` // of the largest answer
@@ -21,7 +21,7 @@ type Info struct {
 	From string `toml:"from" json:"from,omitzero"` // the day on which it was looked up, and where
 }
 
-// Price is what a model costs in USD per million tokens.
+// Price is the price of a model, in USD per million tokens.
 type Price struct {
 	Hit    float64 `toml:"hit" json:"hit,omitzero"`     // input from the provider's cache; left out: as Miss
 	Miss   float64 `toml:"miss" json:"miss,omitzero"`   // other input; 0 where nobody knows the price
@@ -30,8 +30,7 @@ type Price struct {
 	Peak   bool    `toml:"peak" json:"peak,omitzero"` // double in DeepSeek's peak hours
 }
 
-// Known is what is known of models beside the table, by preset:model. A bare name is of the preset that the Info of ""
-// is From.
+// Known describes models beside the table, by preset:model. From of the Info of "" is the preset of bare names.
 type Known map[string]Info
 
 //go:embed models.toml
@@ -61,11 +60,11 @@ func (k Known) Learn(preset string, told Known) {
 	}
 }
 
-// dated is what providers append to a model's name for the day on which it came out.
+// dated matches the day that providers append to a model's name.
 var dated = regexp.MustCompile(`-20\d\d-?[01]\d-?[0-3]\d$`)
 
-// Of returns what is known of a model. A name with a date of which nothing is known is taken for that without; a bare
-// one is of the configured preset, or DeepSeek's.
+// Of returns the Info of a model. If it knows nothing of a name with a date, it takes the name without the date. A bare
+// name is of the configured preset, or DeepSeek's.
 func (k Known) Of(name string) (info Info, known bool) {
 	n := ParseName(name)
 	n.Effort = ""
@@ -118,10 +117,12 @@ func (p Price) of(u Usage) (usd float64) {
 		float64(max(u.Output, 0))*p.Output) / 1e6
 }
 
-// Dollars renders what calls of a model have cost, or a question mark for a model without a
-// price. The offline one is for nothing.
+// Dollars renders the cost of calls of a model, or a question mark for a model without a
+// price. The offline model is for nothing.
 func Dollars(model string, usd float64) string {
-	if info, _ := table().Of(model); info.Miss == 0 && usd == 0 && model != "rehearsal" {
+	info, _ := table().Of(model)
+	hasPrice := info.Miss > 0 || model == "rehearsal"
+	if !hasPrice && usd == 0 {
 		return "?"
 	}
 	return fmt.Sprintf("%.4f", usd)
@@ -134,6 +135,8 @@ func peak(at time.Time) bool {
 	if day := at.Weekday(); day == time.Saturday || day == time.Sunday {
 		return false
 	}
-	h := at.Hour()
-	return h >= 1 && h < 4 || h >= 6 && h < 10
+	hour := at.Hour()
+	early := hour >= 1 && hour < 4
+	late := hour >= 6 && hour < 10
+	return early || late
 }

@@ -13,13 +13,13 @@
 // What it guarantees:
 //
 //   - A Reply is whole: the model gave a finish reason, with or without the stream's [DONE].
-//     Everything else is an *Error whose Kind says what to do about it. What was
-//     streamed by an attempt that failed is taken back with Delta.Reset.
+//     Everything else is an *Error; its Kind tells the caller's next step. Delta.Reset
+//     takes back the text that a failed attempt has streamed.
 //   - The body of a request is a pure function of the Request and the preset, and
 //     grows only at its end when the Request goes on with the reply, so a provider's
 //     prefix cache can serve nearly all of it.
 //   - A silent server is noticed: any byte, sent or received, restarts one idle
-//     timer that also covers the wait for headers; and one that only keeps the connection
+//     timer that also covers the wait for headers. A server that only keeps the connection
 //     alive is given up after the AnswerTimeout.
 //   - A key is sent to the host it belongs to and nowhere else: not to another
 //     provider, not along a redirect, not into an error or a log line.
@@ -47,7 +47,7 @@ import (
 	"lethe/mind/message"
 )
 
-// Messages are those of package message, which minds render without knowing a client.
+// The types of package message, which minds render without knowing a client.
 type (
 	Message  = message.Message
 	ToolCall = message.Call
@@ -65,8 +65,8 @@ type Request struct {
 	Model    string // as the provider names it; required
 	Messages []Message
 	Prefix   Prefix // what Messages begin with, as the caller keeps it; may be empty
-	// Tools is the "tools" array in JSON, sent as it is but for insignificant
-	// whitespace. Empty, or an empty array, sends none.
+	// Tools is the "tools" array in JSON, sent as it is except for insignificant
+	// whitespace. Nothing is sent if it is empty or an empty array.
 	Tools     json.RawMessage
 	MaxTokens int    // bound on the output, reasoning included; 0 leaves it out
 	Thinking  string // "enabled" or "disabled"; "" leaves it to the provider
@@ -88,8 +88,8 @@ type Delta struct {
 	Text      string // more text; neither when a tool call is on its way
 }
 
-// Usage counts the tokens of one call as the provider reports them; zero when
-// it reports none.
+// Usage counts the tokens of one call as the provider reports them; zero if it
+// reports no usage.
 type Usage struct {
 	Input     int `json:"input"`            // the whole prompt, Cached included
 	Cached    int `json:"cached"`           // of Input, what came from the prefix cache
@@ -137,7 +137,7 @@ func (r Reply) Redacted() Reply {
 		all += c.Name + c.Arguments + c.Opaque
 		r.Calls[i].Name, r.Calls[i].Arguments = secret.Text(c.Name), secret.Text(c.Arguments)
 	}
-	if secret.Text(all) != all { // what a provider wants back belongs to what stands beside it
+	if secret.Text(all) != all { // Opaque belongs to the texts beside it
 		r.Opaque = ""
 		for i := range r.Calls {
 			r.Calls[i].Opaque = ""
@@ -147,13 +147,13 @@ func (r Reply) Redacted() Reply {
 	return r
 }
 
-// Waste is what attempts without a reply have cost, or may have.
+// Waste counts attempts without a reply that were billed, or may have been.
 type Waste struct {
-	Calls      int   // attempts that were billed, as far as can be known
-	Usage      Usage // of those whose usage the provider told
-	Uncounted  int   // how many of Calls ended before it did
-	Streamed   int   // weighted characters that those had brought; see Weight
-	Unanswered int   // attempts beside Calls that were sent and got no answer at all; they may have been billed
+	Calls      int   // attempts that were billed, by all signs
+	Usage      Usage // of the calls whose usage the provider told
+	Uncounted  int   // calls that ended before it told
+	Streamed   int   // weighted characters that uncounted calls had brought; see Weight
+	Unanswered int   // further attempts, sent and without any answer; they may have been billed
 }
 
 // add counts an attempt that failed. One whose stream was open and brought no usage cost
@@ -180,16 +180,16 @@ func (w *Waste) add(a *call) {
 	w.Usage.Reasoning += counted.Reasoning
 }
 
-// Config says which model server to use and how patiently. Its zero value is
+// Config names the model server and bounds the patience with it. Its zero value is
 // DeepSeek with the key in DEEPSEEK_API_KEY.
 type Config struct {
 	// Preset is a name of Presets. Empty chooses by the host of BaseURL; without one, by the Model,
 	// and else deepseek.
 	Preset string
-	// Model is the one that will be asked, as a Name; it may be empty.
+	// Model is the model that will be asked, as a Name; it may be empty.
 	Model string
-	// BaseURL is where chat/completions lies, with or without a final slash;
-	// empty means the preset's.
+	// BaseURL is the address that chat/completions is appended to, with or without a
+	// final slash; empty means the preset's.
 	BaseURL string
 	// Key is sent to the host of BaseURL as a bearer token. Empty takes the
 	// preset's environment variable, but only for the provider's own host.
@@ -198,9 +198,9 @@ type Config struct {
 	// alive. 0 means 10 minutes. It is not asked again: Complete has taken long already.
 	AnswerTimeout time.Duration
 	// MaxRetries bounds the attempts after the first. 0 means 8, about three
-	// minutes; negative means none.
+	// minutes; negative means no retry.
 	MaxRetries int
-	// Log gets one debug line an attempt, without keys or content. nil means none.
+	// Log gets one debug line an attempt, without keys or content. It may be nil.
 	Log *slog.Logger
 	// OnRetry is told before each wait, from the goroutine of Complete.
 	OnRetry func(err error, wait time.Duration)
@@ -234,8 +234,8 @@ type Client struct {
 	pictures *pictures
 }
 
-// New prepares a client; it does not connect. The error wraps ErrNoKey when the
-// provider wants a key and there is none.
+// New prepares a client; it does not connect. The error wraps ErrNoKey if the
+// provider wants a key and there is no key.
 func New(conf Config) (*Client, error) {
 	target, err := aim(conf)
 	if err != nil {
@@ -257,8 +257,8 @@ func (c *Client) Host() string { return c.base.Host }
 // Key returns the variable of the environment that holds the key, and whether it is set.
 func (c *Client) Key() (name string, set bool) { return c.keyEnv, c.key != "" }
 
-// Look asks the endpoint, for nothing, which models it serves, with their windows, and what its clock says. What it does
-// not tell is empty.
+// Look asks the endpoint, for nothing, which models it serves, with their windows, and what its clock says. What it
+// does not tell is empty.
 func (c *Client) Look(ctx context.Context) (status int, date time.Time, models Known, err error) {
 	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"models", nil) // of a parsed URL
 	req.Header = c.header("application/json")

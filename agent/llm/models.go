@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Models asks any model by its Name. A name without a preset means one of the Client's own; those of other presets are
-// asked with the same patience at the provider's own address, with the key of its variable.
+// Models asks any model by its Name. A name without a preset means a model of the Client's own preset. Models of other
+// presets are asked with the same patience at the provider's own address, with the key of its variable.
 type Models struct{ *Client }
 
 // Of returns the client that asks a model. The error is a Permanent *Error, which wraps ErrNoKey where there is no key.
@@ -26,7 +26,7 @@ func (m Models) Of(name string) (*Client, Name, error) {
 	return &c, n, nil
 }
 
-// Complete is that of the client that Of returns; an effort in the name goes before that of r.
+// Complete calls Complete of the client that Of returns. An effort in the name goes before r's.
 func (m Models) Complete(ctx context.Context, r Request, on func(Delta)) (Reply, error) {
 	c, n, err := m.Of(r.Model)
 	if err != nil {
@@ -36,12 +36,12 @@ func (m Models) Complete(ctx context.Context, r Request, on func(Delta)) (Reply,
 	return c.Complete(ctx, r, on)
 }
 
-// Name is a model as people name it: preset:model@effort, of which preset and effort may be left out. What stands
-// before a colon and is no preset belongs to the model, as in qwen3:8b.
+// Name is a model as people name it: preset:model@effort, where preset and effort may be left out. A word before a
+// colon that is no preset belongs to the model, as in qwen3:8b.
 type Name struct {
-	Preset string // "" for the one that is configured
+	Preset string // "" for the configured one
 	Model  string // as its provider names it; "" for the preset's default
-	Effort string // low, high or max; "" for the one that is configured
+	Effort string // low, high or max; "" for the configured one
 }
 
 // String is the name as ParseName reads it.
@@ -68,8 +68,8 @@ func ParseName(s string) (n Name) {
 	return n
 }
 
-// Settle returns a name as it is kept: one without a preset means that of the model in use, the configured preset goes
-// without saying, and where a preset is named alone, its default model is meant. "" stays so.
+// Settle returns the form of a name in which it is kept. A name without a preset takes the preset of the model in use.
+// The configured preset is left out. A preset alone stands for its default model. "" stays "".
 func Settle(name, inUse, configured string) string {
 	n := ParseName(name)
 	if name == "" {
@@ -86,7 +86,7 @@ func Settle(name, inUse, configured string) string {
 	return n.String()
 }
 
-// Explicit returns a name with its preset, which is the configured one where it names none.
+// Explicit returns a name with its preset; with the configured one if it names no preset.
 func Explicit(name, configured string) string {
 	if configured == "" || ParseName(name).Preset != "" {
 		return name

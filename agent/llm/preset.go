@@ -15,39 +15,39 @@ import (
 	"lethe/internal/secret"
 )
 
-// PresetInfo is what one provider wants differently. Zero values are the plain
+// PresetInfo describes the dialect of one provider. Zero values are the plain
 // OpenAI dialect.
 type PresetInfo struct {
 	Name        string
 	BaseURL     string // with final slash; "" for custom
 	KeyEnv      string // environment variable of the key
 	KeyRequired bool   // BaseURL's host refuses calls without a key
-	Model       string // default model, "" when there is none
+	Model       string // default model, or ""
 
-	Dialect       string // Anthropic; "" is OpenAI's, of which the fields below tell
+	Dialect       string // Anthropic; "" is OpenAI's, which the fields below vary
 	MaxField      string // field of MaxTokens; "" is max_tokens
 	UserField     string // field of UserID; "" leaves it out
 	ThinkingField string // field of Thinking, or of an object in a field; "" leaves it out
 	EffortField   string // field of Effort, likewise
 	MaxEffort     string // the provider's word for Effort "max"; "" is high
-	NoEffort      string // what Effort is when Thinking is disabled; "" leaves it out
-	// ToolsOrThinking are what the names of models begin with that refuse to think where there are tools.
+	NoEffort      string // the effort to send if Thinking is disabled; "" leaves it out
+	// ToolsOrThinking are beginnings of names of models that refuse to think if there are tools.
 	ToolsOrThinking string
 	NoUsageFlag     bool // refuses stream_options; sends usage unasked
 
-	// ReasoningField is where an assistant message carries its reasoning back;
-	// "" drops it, because the provider refuses unknown fields. What comes in is
-	// understood under either name.
+	// ReasoningField is the field in which an assistant message carries its reasoning
+	// back; "" drops it, because the provider refuses unknown fields. A reply's
+	// reasoning is understood under either name.
 	ReasoningField string
 	// ReasoningPlaceholder stands in for missing reasoning on assistant messages
 	// with calls, and with ReasoningAlways on every assistant message.
 	ReasoningPlaceholder string
 	ReasoningAlways      bool
 
-	// OpaqueField is where a provider wants its JSON back: "reasoning_details" of a message, in the place of its
-	// reasoning, or "extra_content" of a call. "" drops it.
+	// OpaqueField is the field in which a provider wants its JSON back: "reasoning_details" of a message, in the place of
+	// its reasoning, or "extra_content" of a call. "" drops it.
 	OpaqueField string
-	// OpaqueStandIn is what the first call of a reply has there that has nothing of its own.
+	// OpaqueStandIn fills that field of a reply's first call if the provider sent nothing for it.
 	OpaqueStandIn string
 
 	Alternate bool // user and assistant must take turns, and a result is no user's turn; see Message.Aside
@@ -84,7 +84,7 @@ func Presets() []string {
 	return names
 }
 
-// path is where requests go, from the base.
+// path returns the path of requests, relative to the base.
 func (p PresetInfo) path() string {
 	if p.Dialect == Anthropic {
 		return "messages"
@@ -95,8 +95,10 @@ func (p PresetInfo) path() string {
 // owns says whether u is an address of the provider itself.
 func (p PresetInfo) owns(u *url.URL) bool {
 	own, _ := url.Parse(p.BaseURL) // of the table
-	sameHost := strings.EqualFold(u.Hostname(), own.Hostname()) || loopback(u) && loopback(own)
-	return u.Scheme == own.Scheme && port(u) == port(own) && sameHost
+	bothHere := loopback(u) && loopback(own)
+	sameHost := bothHere || strings.EqualFold(u.Hostname(), own.Hostname())
+	samePort := u.Scheme == own.Scheme && port(u) == port(own)
+	return samePort && sameHost
 }
 
 func port(u *url.URL) string {
@@ -105,11 +107,10 @@ func port(u *url.URL) string {
 }
 
 func loopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return strings.EqualFold(u.Hostname(), "localhost") || (ip != nil && ip.IsLoopback())
+	return strings.EqualFold(u.Hostname(), "localhost") || net.ParseIP(u.Hostname()).IsLoopback()
 }
 
-// target is where calls go, under which rules, with which key.
+// target is the address of calls, with the dialect there and the key.
 type target struct {
 	preset PresetInfo
 	base   *url.URL // with final slash
@@ -144,7 +145,9 @@ func (conf Config) Chosen() (p PresetInfo, err error) {
 		return p, err
 	}
 	for _, p := range presets() { // custom, the last one, has no address
-		if name == p.Name || name == "" && (p.owns(base) || p.BaseURL == "") {
+		fits := p.BaseURL == "" || p.owns(base)
+		unnamed := name == "" && fits
+		if unnamed || name == p.Name {
 			return p, nil
 		}
 	}

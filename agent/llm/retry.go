@@ -81,7 +81,13 @@ func (p *pace) again(err error) bool {
 	}
 	// Who was kept waiting for long is told before anything is asked again.
 	waited := errors.Is(e, errNoAnswer) || errors.Is(e, errIdle)
-	return e.Kind == Transient && !waited || e.Kind == Truncated || e.Kind == Garbage && p.garbage == 1
+	switch e.Kind {
+	case Transient:
+		return !waited
+	case Garbage:
+		return p.garbage == 1
+	}
+	return e.Kind == Truncated
 }
 
 // NextBackOff is the back-off or what the provider asked for, whichever is longer.

@@ -85,8 +85,14 @@ func (f *find) look(lines ...line) {
 					n++
 				}
 			}
-			better := n > f.has || n == f.has && (l.who != "" || f.who == "")
-			if n > 0 && better && !strings.HasSuffix(s, "?") && !strings.Contains(s, "…") {
+			isKnown := l.who != "" || f.who == ""
+			breaksTie := n == f.has && isKnown
+			better := n > f.has || breaksTie
+			statesLittle := strings.HasSuffix(s, "?") || strings.Contains(s, "…")
+			if n == 0 || statesLittle {
+				continue
+			}
+			if better {
 				f.has, f.line = n, l
 			}
 		}

@@ -13,14 +13,14 @@ import (
 
 // Options say how a Server behaves. The zero value is an instant server.
 type Options struct {
-	Pace time.Duration // delay between streamed chunks, 0: none; tasks have none, since nobody watches them
-	// Answer says what to answer a request; nil, and what it returns as nil, is the model's own answer.
+	Pace time.Duration // delay between streamed chunks; 0, and for tasks always: no delay
+	// Answer returns the answer to a request. The model answers itself if Answer is nil or returns nil.
 	Answer func(context.Context, *Request) *Answer
-	// Cached tells how many tokens of a request that gets this answer a prefix cache would have; nil: 0.
+	// Cached returns the tokens of a request that a prefix cache would serve; nil counts no token as cached.
 	Cached func(context.Context, *Request, Answer) int
 }
 
-// Answer is what the model says. Calls without ids get some.
+// Answer is an answer of the model. Calls without ids get some.
 type Answer struct {
 	Text      string
 	Reasoning string

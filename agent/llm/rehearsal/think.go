@@ -12,9 +12,9 @@ import (
 
 // A turn is everything since the last reply without calls: the lines to answer and the calls already made for them.
 //
-// Each request is answered from scratch. Answering a line is straight code that asks for calls with do: one that an
-// earlier request of this turn has made returns its result, the first one that was not made becomes the answer. So the
-// program needs no memory of its own, and a turn ends: every pass gets one call further.
+// Each request is answered from scratch. Answering a line is straight code that asks for calls with do. A call that an
+// earlier request of this turn has made returns its result. The first other call becomes the answer. So the program
+// needs no memory of its own, and a turn ends: every pass gets one call further.
 type turn struct {
 	req     *Request
 	entries []*mind.Entry // the whole conversation
@@ -53,7 +53,7 @@ var (
 
 func newTurn(r *Request) *turn {
 	t := &turn{req: r, entries: view(r.Messages)}
-	children := map[string]bool{} // rooms: what is said there is for them, but for results
+	children := map[string]bool{} // rooms: lines there are for children, except results
 	for i, e := range t.entries {
 		child := atWork().FindStringSubmatch(e.Text)
 		switch {
@@ -72,8 +72,10 @@ func newTurn(r *Request) *turn {
 			t.made = append(t.made, e.Calls...)
 		case e.Kind == mind.Inbound:
 			for _, l := range linesOf(e) {
-				l.now = i >= t.start && !history && l.who != "" &&
-					(!children[l.room] || l.agent && outcome().MatchString(l.text))
+				isResult := l.agent && outcome().MatchString(l.text)
+				isForOthers := children[l.room] && !isResult
+				isNew := i >= t.start && !history
+				l.now = isNew && l.who != "" && !isForOthers
 				t.heard = append(t.heard, answered(e.Text, l))
 			}
 		}
@@ -81,12 +83,13 @@ func newTurn(r *Request) *turn {
 	return t
 }
 
-// answer answers the lines of the turn: those of users and the results of children, or of agents when there are none.
+// answer answers the lines of users and the results of children in the turn; or else the lines of agents.
 func (t *turn) answer() string {
 	var users, agents []int
 	for i, l := range t.heard {
+		isTalk := l.agent && !outcome().MatchString(l.text)
 		switch {
-		case l.now && l.agent && !outcome().MatchString(l.text):
+		case l.now && isTalk:
 			agents = append(agents, i)
 		case l.now:
 			users = append(users, i)
@@ -106,7 +109,7 @@ func (t *turn) answer() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// line answers a line. Of agents, it follows the orders of its own triggers and of the one that it works for.
+// line answers a line. Among agents, it follows the orders of its own triggers and of its parent.
 func (t *turn) line(l line) string {
 	result := outcome().FindStringSubmatch(l.text)
 	order, _, _ := strings.Cut(l.text, "\n") // what a trigger's command printed stands below
@@ -136,7 +139,7 @@ func (t *turn) do(why, tool string, args map[string]string) string {
 	return ""
 }
 
-// call makes a call that a line asks for, and says what it gave.
+// call makes a call that a line asks for, and tells its result.
 func (t *turn) call(tool string, args map[string]string) string {
 	if !slices.Contains(t.req.Tools, tool) {
 		return "That needs " + tool + ", which I am not offered here."
@@ -175,10 +178,14 @@ func answered(entry string, l line) line {
 
 // asks reports whether a reply has asked people, which ends its turn.
 func asks(e *mind.Entry) bool {
-	return len(e.Calls) == 1 && e.Calls[0].Tool == "WAIT" && strings.HasPrefix(e.Calls[0].Text, "asked ")
+	if len(e.Calls) != 1 {
+		return false
+	}
+	call := e.Calls[0]
+	return call.Tool == "WAIT" && strings.HasPrefix(call.Text, "asked ")
 }
 
-// approved tells what became of a call that people were asked about.
+// approved tells the outcome of a call that people were asked about.
 func (t *turn) approved(m []string) string {
 	for _, e := range t.entries[t.start:] {
 		first, output, ok := strings.Cut(e.Text, "\n")
