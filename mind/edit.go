@@ -19,7 +19,7 @@ import (
 // that have faded since, and of pins and summaries that are no longer the same, are in
 // Edit.Ignored.
 func (s *State) Compare(file Seen) Edit {
-	if file.self != s.shortSelf() {
+	if file.self != shortSelf(s.Self) {
 		return Edit{Ignored: []string{"the whole file, which is the context of " + file.self}}
 	}
 	compared := comparison{state: s, stale: file.Epoch != s.Epoch, now: map[string]section{}}

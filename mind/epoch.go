@@ -72,21 +72,14 @@ func (s *State) Renew(in Inputs) {
 		s.learn(text.Version())
 	}
 	s.Stable = Stable{System: in.System, Tools: string(in.Tools), Params: in.Params, Indented: true}
-	s.withhold()
-}
-
-// withhold makes later requests leave out the Opaque of all entries so far.
-func (s *State) withhold() {
-	if slices.ContainsFunc(s.Live, (*Entry).opaque) {
-		s.Stable.Since = s.Next
-	}
+	s.Stable.withhold(s.Live, s.Next)
 }
 
 // Open renders the user message that opens the epoch: open questions, faded ranges, oldest first, the pins and, in the
 // default order, MEMORY and the lines of LIFE. Without lines of LIFE it names the file and the day on which the epoch
 // began.
 func (s *State) Open(memory string, life []string, began time.Time) {
-	s.Stable.Past = pastHeader + s.stillOpen() + "\n" + s.Forgotten()
+	s.Stable.Past = pastHeader + s.stillOpen(s.Context) + "\n" + s.Forgotten()
 	if s.Stable.Params.Order != OrderTail {
 		s.Stable.Past += "\n" + Notes(memory, life)
 	}
@@ -172,15 +165,4 @@ func (s *State) mend() error {
 		}
 	}
 	return nil
-}
-
-// stillOpen lists the open questions whose calls have faded, for the beginning of the past.
-func (s *State) stillOpen() (text string) {
-	for _, question := range s.Questions {
-		if number, _, _ := ParseID(question.Call); s.Entry(number) == nil {
-			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s",
-				question.ID, EntryID(number), question.Room, question.Ref)
-		}
-	}
-	return text
 }

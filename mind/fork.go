@@ -21,7 +21,7 @@ func (s *State) Owns(blob blobs.Blob) bool {
 // Erased begins an epoch after bytes of the life's files were erased. texts are its own files as they are now.
 func (s *State) Erased(texts []Text) {
 	s.Epoch++
-	s.withhold()
+	s.Stable.withhold(s.Live, s.Next)
 	for _, text := range texts {
 		if s.Files[text.Name] != "" {
 			s.learn(text.Version())
@@ -70,7 +70,7 @@ func (s *State) Back(then *State) (next *State, left []*Entry) {
 	back.Context, back.Stable.Past, back.Forgets = then.Context, then.Stable.Past, nil
 	back.Overtaken = s.Overtaken // later entries still supersede earlier ranges
 	back.Epoch++
-	back.withhold()
+	back.Stable.withhold(back.Live, back.Next)
 	back.keep(s.Next, s.Faded...)
 	for _, entry := range s.Live {
 		if back.Entry(entry.N) == nil && back.FadedAt(entry.N).Level == "" {

@@ -2,6 +2,7 @@ package mind
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -163,4 +164,15 @@ func (i *Inquiries) placeQuestions(room string, place func(*Question)) {
 			place(question)
 		}
 	}
+}
+
+// stillOpen lists the open questions whose calls have faded from a context, for the beginning of the past.
+func (i *Inquiries) stillOpen(context Context) (text string) {
+	for _, question := range i.Questions {
+		if number, _, _ := ParseID(question.Call); context.Entry(number) == nil {
+			text += fmt.Sprintf("\n%s is still open, asked in %s in room %s: %s",
+				question.ID, EntryID(number), question.Room, question.Ref)
+		}
+	}
+	return text
 }

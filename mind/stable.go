@@ -2,6 +2,7 @@ package mind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"lethe/blobs"
@@ -129,4 +130,11 @@ func (e *Entry) Messages(epoch Stable) []Message {
 		out = append(out, Message{Role: "user", Content: seen, Aside: true})
 	}
 	return out
+}
+
+// withhold makes later requests leave out the Opaque of all entries before number next, if a live one has any.
+func (s *Stable) withhold(live []*Entry, next int) {
+	if slices.ContainsFunc(live, (*Entry).opaque) {
+		s.Since = next
+	}
 }

@@ -16,10 +16,11 @@ func (s *State) View() []byte {
 	through := s.settled(s.Next)
 	rest := render(s.sections(through)) + endHeader + "\n"
 	return fmt.Appendf(nil, "◆ context of %s %s epoch=%d through=e%d hash=%s\n%s",
-		s.Name, s.shortSelf(), s.Epoch, through, Digest([]byte(rest)), rest)
+		s.Name, shortSelf(s.Self), s.Epoch, through, Digest([]byte(rest)), rest)
 }
 
-func (s *State) shortSelf() string { return s.Self[:min(16, len(s.Self))] }
+// shortSelf returns the first 16 digits of an identity.
+func shortSelf(self string) string { return self[:min(16, len(self))] }
 
 // sections renders the stable parts and the entries up to number through.
 func (s *State) sections(through int) []section {

@@ -38,9 +38,10 @@ func (s *Syncs) Wait() error {
 	var wg sync.WaitGroup
 	errs := make([]error, len(all))
 	for at, each := range all {
-		failed := watched && at > 0 && errs[at-1] != nil // unwatched, another goroutine may be writing it
-		if failed {
-			break
+		if watched && at > 0 { // unwatched, another goroutine may be writing errs
+			if errs[at-1] != nil {
+				break
+			}
 		}
 		if !watched && at < len(all)-1 {
 			select {
