@@ -1,6 +1,6 @@
-// Package bridge is the common part of all bridges between rooms and an outside service. It keeps the messages that came
-// in and the place in each room up to which lines went out, and tells whether the other side can be reached. A bridge of
-// your own is a Sender, which renders and sends, and a loop that fetches:
+// Package bridge is the common part of all bridges between rooms and an outside service. It keeps the messages that
+// came in and the place in each room up to which lines went out, and tells whether the other side can be reached. A
+// bridge of your own is a Sender, which renders and sends, and a loop that fetches:
 //
 //	b, err := bridge.Open(bridge.Config{Home: home, Name: "pager", Watcher: watcher})
 //	defer b.Close()
@@ -14,8 +14,8 @@
 //		…                              // acknowledge them only when err is nil
 //	}
 //
-// docs/write-a-bridge.md has a whole bridge, docs/bridge-files.md specifies the files; bridge/access lists the people who
-// may speak.
+// docs/write-a-bridge.md has a whole bridge, docs/bridge-files.md specifies the files; bridge/access lists the people
+// who may speak.
 //
 // What the package guarantees, through kill -9 and power loss at any point:
 //
@@ -29,7 +29,8 @@
 //   - A state file that makes no sense is kept beside the new one and reported; it neither
 //     stops the bridge nor is it overwritten.
 //
-// The room itself is the queue of the lines that go out, so a bridge that was away for a week sends the lines of that week.
+// The room itself is the queue of the lines that go out, so a bridge that was away for a week sends the lines of that
+// week.
 package bridge
 
 import (
@@ -141,8 +142,8 @@ func (b *Bridge) takeLock(path string) error {
 	return nil
 }
 
-// Failed records that bridge name could not be opened because of cause, so that it shows as dead, and not as it was left.
-// It is for errors before Open, which records its own.
+// Failed records that bridge name could not be opened because of cause, so that it shows as dead, and not as it was
+// left. It is for errors before Open, which records its own.
 // Where the bridge was never opened, or another process runs it, nothing is recorded.
 func Failed(home, name string, cause error) {
 	dir := filepath.Join(home, "bridges", name)
@@ -200,11 +201,11 @@ func (b *Bridge) Listening(url string) {
 // own. Its beginning, at most once a minute, and its end are logged.
 func (b *Bridge) Trouble(err error) { b.LocalTrouble("reach "+b.cfg.Name, err) }
 
-// LocalTrouble records an error on this side: in the bridge's own files or settings. It is logged as "cannot <what>" and
-// shown like Trouble; nil ends it.
+// LocalTrouble records an error on this side: in the bridge's own files or settings. It is logged as "cannot <what>"
+// and shown like Trouble; nil ends it.
 func (b *Bridge) LocalTrouble(what string, err error) { b.health.trouble(what, "", err) }
 
-// Fail records that the bridge ends with err, which it cannot get over by itself: a token that was revoked. It then shows
-// as dead, with err, until it is opened again. Only the first error counts, and nil does nothing. The caller ends the
-// bridge.
+// Fail records that the bridge ends with err, which it cannot get over by itself: a token that was revoked. It then
+// shows as dead, with err, until it is opened again. Only the first error counts, and nil does nothing. The caller ends
+// the bridge.
 func (b *Bridge) Fail(err error) { b.health.fail(err) }

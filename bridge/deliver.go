@@ -38,8 +38,8 @@ type Part struct {
 // one goroutine.
 type Sender interface {
 	// Parts cuts a line of an agent into the parts that are sent one by one; without a part the line is skipped. The
-	// parts are durable before the first is sent, and Parts is not called again once they are. ErrRefused skips the line
-	// with a warning; after any other error Parts is called again, with back-off.
+	// parts are durable before the first is sent, and Parts is not called again once they are. ErrRefused skips the
+	// line with a warning; after any other error Parts is called again, with back-off.
 	Parts(p Peer, l Line) ([]Part, error)
 	// Send delivers one part. Its errors wrap those below; any other is taken for
 	// transient, and the part is sent again after a back-off of 1 s to 1 min. When

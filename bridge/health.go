@@ -83,8 +83,8 @@ type Report struct {
 // Runs reports whether a process has the bridge, or may have it.
 func (h Health) Runs() bool { return h.State != Stopped && h.State != Dead }
 
-// Ailment names the trouble that needs a person, as in "the bridge is …". It is empty where the bridge runs without lasting
-// errors and hears the other side, and where it was stopped and nothing waits for it.
+// Ailment names the trouble that needs a person, as in "the bridge is …". It is empty where the bridge runs without
+// lasting errors and hears the other side, and where it was stopped and nothing waits for it.
 func (h Health) Ailment() string {
 	switch h.State {
 	case Running:
@@ -268,8 +268,8 @@ func Working(home, room string) bool {
 	return false
 }
 
-// recorder keeps the health.json of a bridge that runs. Its methods write, run and close write the file; the others take
-// notes for it.
+// recorder keeps the health.json of a bridge that runs. Its methods write, run and close write the file; the others
+// take notes for it.
 type recorder struct {
 	path    string
 	log     *slog.Logger
@@ -308,9 +308,9 @@ func (r *recorder) change(f func()) {
 	}
 }
 
-// trouble records an error of something that the bridge does, as in "cannot <what>", or its end for nil. It shows the error
-// as the newest one. It logs the beginning, at most once in logEvery, and the end of a beginning that it has logged. A
-// peer is given where nothing but that peer is unreachable.
+// trouble records an error of something that the bridge does, as in "cannot <what>", or its end for nil. It shows the
+// error as the newest one. It logs the beginning, at most once in logEvery, and the end of a beginning that it has
+// logged. A peer is given where nothing but that peer is unreachable.
 func (r *recorder) trouble(what, peer string, err error) {
 	r.change(func() {
 		t := r.troubles[what]

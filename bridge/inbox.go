@@ -48,9 +48,9 @@ const (
 // The order of writing on the way in: the messages as lines, with inode and size of their
 // rooms → the lines in their rooms → that they are there.
 
-// Taken returns the line that a message has become, without From and To while it waits for its room. known is false for a
-// message that was never taken, or whose ID is too old to be remembered. Of a line older than the newest 1000, the Origin
-// is empty.
+// Taken returns the line that a message has become, without From and To while it waits for its room. known is false for
+// a message that was never taken, or whose ID is too old to be remembered. Of a line older than the newest 1000, the
+// Origin is empty.
 func (b *Bridge) Taken(id string) (o Origin, known bool) {
 	b.io.Lock()
 	defer b.io.Unlock()
@@ -65,14 +65,14 @@ func (b *Bridge) Taken(id string) (o Origin, known bool) {
 	return Origin{}, b.inbox.has(id)
 }
 
-// Accept takes messages in, each ID once: it passes over messages that it took before, and repetitions in msgs. Of a blank
-// message it keeps only the ID. When it returns nil, all messages are durable: in their rooms, or in the inbox where their
-// room or their peer's file cannot be read or written. From there Run posts them in order. Only then may the bridge
-// acknowledge them to the other side.
+// Accept takes messages in, each ID once: it passes over messages that it took before, and repetitions in msgs. Of a
+// blank message it keeps only the ID. When it returns nil, all messages are durable: in their rooms, or in the inbox
+// where their room or their peer's file cannot be read or written. From there Run posts them in order. Only then may
+// the bridge acknowledge them to the other side.
 //
-// After an error the bridge may acknowledge no message of msgs; taking them again is always right. An error comes when the
-// disk takes nothing, when 10,000 lines wait already, and for malformed messages: without ID, or with a Room, Peer or Note
-// that is not valid.
+// After an error the bridge may acknowledge no message of msgs; taking them again is always right. An error comes when
+// the disk takes nothing, when 10,000 lines wait already, and for malformed messages: without ID, or with a Room, Peer
+// or Note that is not valid.
 //
 // A peer that is new is made known at its room's end before the message is posted, so that its
 // Deliver can start later and misses no answer.

@@ -20,8 +20,8 @@ const (
 	grace = time.Second
 )
 
-// Deliver copies the agents' lines in p.Room to p, in order, from p's position on, until ctx ends; then it returns nil. A new
-// peer starts at the room's end, and so does a peer that is given another room.
+// Deliver copies the agents' lines in p.Room to p, in order, from p's position on, until ctx ends; then it returns nil.
+// A new peer starts at the room's end, and so does a peer that is given another room.
 //
 // At least once: a part is sent again if its delivery is unknown, because of a
 // crash or a lost answer between Send and its mark. It is never skipped, whatever

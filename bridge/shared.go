@@ -6,8 +6,8 @@ import "lethe/chat"
 type Shared interface {
 	// Begin makes the files of the bridge equal to the other hosts'. It fails where another host has the bridge.
 	Begin() error
-	// Wrote makes durable for the other hosts that a file of the bridge ends with data, from an offset on. It fails where
-	// another host has the bridge by now: then nothing may rest on it.
+	// Wrote makes durable for the other hosts that a file of the bridge ends with data, from an offset on. It fails
+	// where another host has the bridge by now: then nothing may rest on it.
 	Wrote(file string, data []byte, at int64) error
 	// Room returns the file of a room.
 	Room(room string) string

@@ -41,8 +41,8 @@ var ErrPeople = errors.New("read who may speak")
 
 func (p *Policy) path(name string) string { return filepath.Join(p.Dir, name) }
 
-// read reads people.json. A missing file lists nobody. A file that was there a moment ago cannot be read: nobody becomes a
-// stranger while an editor has moved it away.
+// read reads people.json. A missing file lists nobody. A file that was there a moment ago cannot be read: nobody
+// becomes a stranger while an editor has moved it away.
 func (p *Policy) read() (peopleFile, error) {
 	path := p.path("people.json")
 	p.mu.Lock()
@@ -111,8 +111,8 @@ func (f peopleFile) check() error {
 // ErrNotListed is in Revoke's error.
 var ErrNotListed = errors.New("not listed")
 
-// Allow lists a user, or with isChat a group or channel: "ID", or "ID NAME". It replaces the entry of the same ID. The room
-// may be empty.
+// Allow lists a user, or with isChat a group or channel: "ID", or "ID NAME". It replaces the entry of the same ID. The
+// room may be empty.
 func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) {
 	who, err = parse(entry, isChat)
 	if err != nil {

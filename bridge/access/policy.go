@@ -150,8 +150,8 @@ func (r Rules) Room(id string, private bool) string {
 	return ""
 }
 
-// Obeyed returns a user's text as the line of a room. Before a command that would change the model it says that the command
-// is not obeyed, unless the user is listed.
+// Obeyed returns a user's text as the line of a room. Before a command that would change the model it says that the
+// command is not obeyed, unless the user is listed.
 func (r Rules) Obeyed(user, text string) string {
 	name, rest := chat.Command(chat.Line{Text: text})
 	changesModel := name == "model" && rest != ""
@@ -161,10 +161,10 @@ func (r Rules) Obeyed(user, text string) string {
 	return text
 }
 
-// NameFor returns the name that signs a user's lines. Only a listed user has a bare name: the name that the owner gave, or
-// else the name that the user claims. Everybody else has "-" and the id behind the claimed name. So has a listed user
-// whose name another user has, and one who claims a name that is reserved, could be a name with an id, or may answer
-// questions. A claim is made valid with chat.CleanName.
+// NameFor returns the name that signs a user's lines. Only a listed user has a bare name: the name that the owner gave,
+// or else the name that the user claims. Everybody else has "-" and the id behind the claimed name. So has a listed
+// user whose name another user has, and one who claims a name that is reserved, could be a name with an id, or may
+// answer questions. A claim is made valid with chat.CleanName.
 func (r Rules) NameFor(user, claimed string) string {
 	own, name := find(r.Users, user), chat.CleanName(claimed)
 	given := own != nil && own.Name != ""
@@ -193,8 +193,8 @@ func (r Rules) keeps(name string) bool {
 // maxTagName is chat's bound on names, in bytes.
 const maxTagName = 64
 
-// nameWithID puts the id of a user behind a name, unless it is there. A hash takes the place of an id that cannot stand in
-// a name.
+// nameWithID puts the id of a user behind a name, unless it is there. A hash takes the place of an id that cannot stand
+// in a name.
 func nameWithID(name, id string) string {
 	if len(id) > maxTagName/2 || !chat.ValidName(id) {
 		sum := blake3.Sum256([]byte(id))

@@ -161,7 +161,8 @@ func (s *server) NewSession(_ context.Context, r sdk.NewSessionRequest) (sdk.New
 	return sdk.NewSessionResponse{SessionId: sdk.SessionId(room)}, refused(err)
 }
 
-// roomOf names the room of an identity and a folder: the same each time, but another one while the editor has that open.
+// roomOf names the room of an identity and a folder: the same each time, but another one while the editor has that
+// open.
 func (s *server) roomOf(i *host.Identity, folder string) string {
 	for n := 1; ; n++ {
 		sum := blobs.Sum(fmt.Appendf(nil, "%s %d %s", i.Self, n, folder))

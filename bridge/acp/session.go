@@ -175,8 +175,8 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 }
 
-// permission asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody was
-// faster in another way.
+// permission asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody
+// was faster in another way.
 func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()

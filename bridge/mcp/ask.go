@@ -82,7 +82,8 @@ func (c Config) begin(i *host.Identity, a askArgs) (handle string, err error) {
 	return fmt.Sprintf("%.16s/%s/%s/%d/%s", i.Self, asked.Room, asked.After, line.From, line.Hash), err
 }
 
-// await waits for the end of a turn, also behind stops, and tells of calls meanwhile where the client has asked for that.
+// await waits for the end of a turn, also behind stops, and tells of calls meanwhile where the client has asked for
+// that.
 func await(ctx context.Context, r *sdk.CallToolRequest, asked *host.Asked, line chat.Line) (host.Reply, error) {
 	tell := func(e events.Event) error {
 		if token := r.Params.GetProgressToken(); token != nil && e.Type == events.ToolRequest {

@@ -21,8 +21,8 @@ import (
 // Kinds of entries that a search can be narrowed to.
 var Kinds = []string{"chat", "reply", "tool", "note"}
 
-// Search holds the words to look for in the forgotten past of an identity, and the bounds. The tags describe it to clients
-// of the API.
+// Search holds the words to look for in the forgotten past of an identity, and the bounds. The tags describe it to
+// clients of the API.
 type Search struct {
 	Text  string `name:"q" required:"true" about:"Words to look for."`
 	Since string `name:"since" about:"Only what was said after: 7d, 12h, 2026-05-01 or 2026-05-01T12:00:00Z."`

@@ -18,7 +18,8 @@ type Room struct {
 	Archived bool     `json:"archived,omitempty"`
 	Bytes    int64    `json:"bytes"` // of its file: where the next line will stand
 	Heard    []string `json:"heard"` // names of the identities that hear it when they run
-	// Wakes has the lines that wake each of these identities: lines, mentions or, in the room of another's child, results.
+	// Wakes has the lines that wake each of these identities: lines, mentions or, in the room of another's child,
+	// results.
 	Wakes map[string]string `json:"wakes"`
 	Lines int               `json:"lines,omitempty"` // where they were counted
 	Last  *Said             `json:"last,omitempty"`
@@ -92,8 +93,8 @@ type Line struct {
 	In Room
 }
 
-// Lines looks for lines of rooms that hold all words of a search, in any case, the newest first. A search for a tool, or for
-// a kind other than chat, finds no line.
+// Lines looks for lines of rooms that hold all words of a search, in any case, the newest first. A search for a tool,
+// or for a kind other than chat, finds no line.
 func (h Home) Lines(s Search) (list []Line, err error) {
 	q, err := s.query(time.Now())
 	if err != nil {

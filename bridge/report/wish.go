@@ -45,8 +45,8 @@ func until(ctx context.Context, most time.Duration, late error, done func() (boo
 	}
 }
 
-// Start has an identity be kept running, and waits until it hears its rooms. keep starts a process that runs it, unless one
-// does.
+// Start has an identity be kept running, and waits until it hears its rooms. keep starts a process that runs it, unless
+// one does.
 func Start(ctx context.Context, id home.Identity, offline bool, keep func() error) error {
 	err := id.Start(offline, "")
 	if err == nil {
@@ -162,8 +162,8 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 	})
 }
 
-// Switch asks an identity to use another model, and waits for its answer, a line of its LIFE. The answer is zero where the
-// identity does not run, or when ctx ends: then it obeys when it runs.
+// Switch asks an identity to use another model, and waits for its answer, a line of its LIFE. The answer is zero where
+// the identity does not run, or when ctx ends: then it obeys when it runs.
 func Switch(ctx context.Context, id home.Identity, model string) (answer life.Event, err error) {
 	before, err := os.Stat(id.LIFE())
 	if err != nil {

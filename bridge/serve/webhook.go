@@ -123,8 +123,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
 }
 
-// readStranger reads the body of a sender who shows no token, and may be anybody, and slow. It waits for a place among the
-// peer's bodies, and for one among all.
+// readStranger reads the body of a sender who shows no token, and may be anybody, and slow. It waits for a place among
+// the peer's bodies, and for one among all.
 func (h *webhooks) readStranger(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), strangerTime)
 	defer cancel()

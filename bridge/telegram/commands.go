@@ -67,7 +67,8 @@ func (s *session) tell(key string, out parcel) {
 	})
 }
 
-// showTyping shows "typing" in the chat of a question while an agent works for the room, which may begin a little later.
+// showTyping shows "typing" in the chat of a question while an agent works for the room, which may begin a little
+// later.
 func (s *session) showTyping(key, room string, topic int) {
 	if _, shown := s.typing.LoadOrStore(key, nil); shown {
 		return

@@ -102,8 +102,8 @@ func wordsOf(m *message) string {
 // foreign reports that the words of a message are not its sender's own: they are forwarded, or another bot wrote them.
 func foreign(m *message) bool { return m.ForwardOrigin != nil || m.ViaBot != nil }
 
-// quote returns a line that quotes the message a person replies to, without its newline, or "" where it is no reply. Every
-// message in a topic comes as a reply to the topic's creation, which says nothing.
+// quote returns a line that quotes the message a person replies to, without its newline, or "" where it is no reply.
+// Every message in a topic comes as a reply to the topic's creation, which says nothing.
 func (s *session) quote(m *message, rules access.Rules) string {
 	if m.Quote != nil && strings.TrimSpace(m.Quote.Text) != "" {
 		return "> " + bridge.Clip(bridge.Inert(m.Quote.Text), bridge.MaxQuote)

@@ -67,8 +67,8 @@ func (s *session) spot(m *message, rules access.Rules) spot {
 	return p
 }
 
-// handle makes the outcome of an update; tag stands for its files, once they were fetched. It changes nothing but s.seen;
-// outcome.then does the rest.
+// handle makes the outcome of an update; tag stands for its files, once they were fetched. It changes nothing but
+// s.seen; outcome.then does the rest.
 func (s *session) handle(u update, tag string) (h outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.rules()

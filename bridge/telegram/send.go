@@ -67,8 +67,8 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 	return s.call(ctx, "sendMessage", params, new(json.RawMessage)) // it was sent, whatever the answer holds
 }
 
-// simplify returns the same message with less, to be sent at once, or an error as bridge.Deliver wants it. Only a refusal by Telegram lessens a message: after a
-// timeout it may have been shown.
+// simplify returns the same message with less, to be sent at once, or an error as bridge.Deliver wants it. Only a
+// refusal by Telegram lessens a message: after a timeout it may have been shown.
 func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
 	refusal, ok := errors.AsType[*apiError](err)
 	if !ok {

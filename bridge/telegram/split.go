@@ -101,8 +101,8 @@ func (d *doc) split(limit int) (out []Message) {
 	return out
 }
 
-// skip returns the place at or behind pos at which a message can begin: not at white space, which Telegram would remove,
-// unless it is the indentation of code.
+// skip returns the place at or behind pos at which a message can begin: not at white space, which Telegram would
+// remove, unless it is the indentation of code.
 func (s *splitter) skip(pos int) int {
 	start := len(s.text) - len(strings.TrimLeft(s.text[pos:], blanks))
 	from := pos // of the run
@@ -117,7 +117,8 @@ func (s *splitter) skip(pos int) int {
 }
 
 // reach returns the furthest end of a message that begins at pos: it bounds the units and entities, with the targets of
-// links written out. Telegram cuts a message behind 35,000 bytes, tags included, and none within these bounds is so long.
+// links written out. Telegram cuts a message behind 35,000 bytes, tags included, and none within these bounds is so
+// long.
 func (s *splitter) reach(pos int) int {
 	units, plain, entities, at := 0, 0, 0, pos
 	for i, run := range s.runs {

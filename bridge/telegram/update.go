@@ -16,10 +16,10 @@ import (
 // allowedUpdates go along with each request: without them Telegram keeps the list of the request before.
 var allowedUpdates = []string{"message", "edited_message", "channel_post", "edited_channel_post", "callback_query"}
 
-// These types hold the parts of updates that the bridge reads, under the library's names. Types of package models stand for
-// the plain ones. Its types of whole messages are not used: they have members that refuse a form which they do not know,
-// as MessageOrigin does, and such an error ends the reading of the whole update, so the text behind it would be lost. A
-// wrong type in a plain member does not: encoding/json passes it over.
+// These types hold the parts of updates that the bridge reads, under the library's names. Types of package models stand
+// for the plain ones. Its types of whole messages are not used: they have members that refuse a form which they do not
+// know, as MessageOrigin does, and such an error ends the reading of the whole update, so the text behind it would be
+// lost. A wrong type in a plain member does not: encoding/json passes it over.
 type (
 	update struct {
 		ID                int64     `json:"update_id"`
@@ -129,8 +129,8 @@ func (u update) pressed() *message {
 	return u.CallbackQuery.Message
 }
 
-// parse reads one update. A member that has another type than here is passed over, and the rest is read. An update without
-// an id is not ok: it cannot be acknowledged.
+// parse reads one update. A member that has another type than here is passed over, and the rest is read. An update
+// without an id is not ok: it cannot be acknowledged.
 func parse(raw json.RawMessage) (u update, ok bool) {
 	err := json.Unmarshal(raw, &u)
 	isRead := err == nil || errors.As(err, new(*json.UnmarshalTypeError))

@@ -254,8 +254,8 @@ func (t *transcript) toggle() {
 	}
 }
 
-// recent returns the ID of an event behind which a log has at least n lines, or "" for all of a shorter one. The first of
-// these is a line that was heard, so that a turn comes with the line that it answers.
+// recent returns the ID behind which the newest n lines of a log begin, or more: the first is a line that was heard, so
+// that a turn comes with the line that it answers. It returns "" for a log that cannot be read.
 func recent(path string, n int) (after string) {
 	_, _ = life.ReadBack(path, 0, func(e life.Event, offset int64) (more bool) { // what is damaged ends it
 		n--

@@ -147,8 +147,8 @@ func (a agent) working() bool {
 	return a.State == status.Thinking || a.State == status.Acting
 }
 
-// done reports whether the agent has answered everything in room up to the byte offset to, if it ever will: it has heard
-// all, and no turn for the room is under way. An answer is posted before this can be seen.
+// done reports whether the agent has answered everything in room up to the byte offset to, if it ever will: it has
+// heard all, and no turn for the room is under way. An answer is posted before this can be seen.
 func (a agent) done(room string, to int64) bool {
 	if a.working() || a.State == status.Starting {
 		return false

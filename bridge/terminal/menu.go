@@ -86,8 +86,8 @@ func howToAnswer(l message) string {
 	return fmt.Sprintf("\n(to answer, write: %s %s)", q.ID, append(q.Options, "and your answer")[0])
 }
 
-// command is a command of a chat. A command that the program runs has its arguments, made of the agent, the room and the
-// text that was typed behind it. The other commands are obeyed by the screen or by the agent's harness.
+// command is a command of a chat. A command that the program runs has its arguments, made of the agent, the room and
+// the text that was typed behind it. The other commands are obeyed by the screen or by the agent's harness.
 type command struct {
 	name, args, what string
 	run              func(agent, room, typed string) []string

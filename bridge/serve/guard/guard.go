@@ -160,8 +160,8 @@ func (g *Guard) listed(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// foreign returns an error for a request that another site made a browser send, even to look. A listed site has to show the
-// token: a browser may send the cookie along, where both sites are of one domain.
+// foreign returns an error for a request that another site made a browser send, even to look. A listed site has to show
+// the token: a browser may send the cookie along, where both sites are of one domain.
 func (g *Guard) foreign(r *http.Request) error {
 	change := *r
 	change.Method = http.MethodPost // which net/http takes seriously

@@ -63,7 +63,8 @@ func (t *turn) hear(e events.Event) error {
 	return nil
 }
 
-// has reports whether an event is of the turn, and no notice of a pause. A command has no turn; its answer is of its entry.
+// has reports whether an event is of the turn, and no notice of a pause. The answer to a command, which has no turn, has
+// its entry.
 func (t *turn) has(e events.Event) bool {
 	switch {
 	case t.notice != "" && e.Entry == t.notice:

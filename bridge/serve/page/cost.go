@@ -35,8 +35,8 @@ type day struct {
 
 const daysShown = 30
 
-// daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads no more of LIFE than these
-// have.
+// daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads no more of LIFE than
+// these have.
 func daysOf(id home.Identity, zone *time.Location, most int) (list []day, older bool, err error) {
 	days := map[string]event.Tokens{}
 	_, err = life.ReadBack(id.LIFE(), 0, func(line life.Event, _ int64) (more bool) {

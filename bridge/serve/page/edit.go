@@ -54,8 +54,8 @@ func (p *part) readAll() error {
 	return err
 }
 
-// partOf returns the part of a file that a person may edit as a block, or nil: docs/context.md lists the editable parts.
-// Where context.md is missing, it is made as the identity would write it.
+// partOf returns the part of a file that a person may edit as a block, or nil: docs/context.md lists the editable
+// parts. Where context.md is missing, it is made as the identity would write it.
 func partOf(f *frame, s *mind.State, id string) (*part, error) {
 	var err error
 	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")

@@ -122,7 +122,7 @@ func (f *frame) happened(w window) ([]events.Event, error) { return f.read(idAt(
 // idAt is the ID behind which the events of the line come that begins at a byte of LIFE.
 func idAt(offset int64) string { return strconv.FormatInt(offset, 10) }
 
-// read reads the events behind an ID, up to a byte of LIFE, unless that is below 0, and at most so many, unless that is.
+// read reads the events behind an ID, up to a byte of LIFE and at most so many. A negative bound does not bound.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
 	s, err := f.Events(f.ID, after)
 	if err != nil {

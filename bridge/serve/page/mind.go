@@ -145,7 +145,8 @@ func (b *block) describe(s *mind.State) int {
 	return 3
 }
 
-// firstLine returns the first line of a text that is not blank. A reply begins behind its reasoning, unless it says nothing.
+// firstLine returns the first line of a text that is not blank. A reply begins behind its reasoning, unless it says
+// nothing.
 func firstLine(text string) string {
 	if _, said, ok := strings.Cut(text, "</reasoning>"); ok && strings.TrimSpace(said) != "" {
 		text = said

@@ -89,8 +89,8 @@ func short(n int, s string) string {
 	return s[:n] + "…"
 }
 
-// kind names the kind of a block for markdown.html, in which HTML is text, an image is a link, and a heading is no heading
-// of the page.
+// kind names the kind of a block for markdown.html, in which HTML is text, an image is a link, and a heading is no
+// heading of the page.
 func kind(b markdown.Block) string {
 	return []string{"paragraph", "heading", "code", "rule", "quote", "list", "item", "table"}[b.Kind]
 }

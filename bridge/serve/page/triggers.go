@@ -33,8 +33,8 @@ func (f *frame) triggerFile(name string) (string, error) {
 	return filepath.Join(report.TriggersDir(f.ID), name+".toml"), nil
 }
 
-// draftOf returns the draft that the form shows: the typed text, the file of a name, or an empty one. The error is for the
-// form, too.
+// draftOf returns the draft that the form shows: the typed text, the file of a name, or an empty one. The error is for
+// the form, too.
 func draftOf(f *frame, r *http.Request) (d draft, err error) {
 	name := field(r, "name")
 	d.Text, d.Seen = lineEnds.Replace(r.FormValue("text")), r.FormValue("seen")

@@ -1,12 +1,12 @@
-// Package push sends people's devices notices for these people, by the Web Push of browsers (RFC 8030, encrypted by RFC 8291):
-// of each line of a room for notices.
+// Package push sends people's devices notices for these people, by the Web Push of browsers (RFC 8030, encrypted by RFC
+// 8291): of each line of a room for notices.
 //
 //	err := push.Add(home, "my phone", subscription) // as the browser made it
 //	err = push.Run(ctx, push.Config{Backend: b, Room: "notify-ada", Key: key, Transport: t})
 //
-// A device is a peer of package bridge, so a line is sent to it in order, again until the push service has taken it, and
-// not after a restart. Between the sending and its mark a crash sends it twice; the device shows it once, by its tag.
-// A browser names the address of its push service: it is https, and Transport decides whether it is reached.
+// A device is a peer of package bridge, so a line is sent to it in order, again until the push service has taken it,
+// and not after a restart. Between the sending and its mark a crash sends it twice; the device shows it once, by its
+// tag. A browser names the address of its push service: it is https, and Transport decides whether it is reached.
 package push
 
 import (
@@ -92,8 +92,8 @@ func replace(home, id string, by ...Device) error {
 	return durable.WriteFile(path(home, devicesFile), append(data, '\n'), 0o600)
 }
 
-// NewKey makes a key by which push services know a server: the private part, a full stop, and the public one, with which
-// browsers subscribe.
+// NewKey makes a key by which push services know a server: the private part, a full stop, and the public one, with
+// which browsers subscribe.
 func NewKey() string {
 	private, public, _ := webpush.GenerateVAPIDKeys() // of this machine's random numbers: cannot fail
 	return private + "." + public
