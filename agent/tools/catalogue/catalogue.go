@@ -31,7 +31,7 @@ type Item struct {
 	Own   bool   // people put it into their home: it is listed before what servers and workspaces bring
 }
 
-// Line is what a catalogue shows of the item.
+// Line returns the line of the item in a catalogue.
 func (i Item) Line() string { return fmt.Sprintf("%s %s: %s", i.Kind, i.Name, i.About) }
 
 // Answering is the tool of each server, as in github/answer, that answers what the server asks people in the middle of
@@ -50,14 +50,14 @@ type Source interface {
 	Use(ctx context.Context, name string, args json.RawMessage, c Call) (Answer, error)
 }
 
-// Call is what a tool may know of the call.
+// Call is the part of a call that a tool may know.
 type Call struct {
 	ID     string       // like e12.1
 	Life   string       // the identity's hash
 	Output func([]byte) // takes what can be shown already; may be nil
 }
 
-// Answer is what became of a call.
+// Answer is the outcome of a call.
 type Answer struct {
 	Text  []byte
 	Err   bool   // the tool says that it failed

@@ -83,7 +83,7 @@ func newIndex(items []Item) *index {
 	return x
 }
 
-// words are those of a text, without those that say nothing by themselves: of a name such as create_issue its parts.
+// words returns the words of a text without stop words. A name such as create_issue counts by its parts.
 func (x *index) words(s string) (all []word) {
 	whole := false
 	for t := range text.Tokens(s) {
@@ -97,7 +97,7 @@ func (x *index) words(s string) (all []word) {
 	return all
 }
 
-// deeds are those that the first verb of a text may stand for.
+// deeds returns the deeds that the first verb of a text may stand for.
 func (x *index) deeds(text []word) uint {
 	for _, w := range text {
 		if kinds := x.kinds[w.stem]; kinds != 0 {
@@ -132,13 +132,13 @@ func (x *index) read(i Item) document {
 	return d
 }
 
-// rarity is what it says of a document that it has a word.
+// rarity returns the weight of a word: the rarer, the larger.
 func (x *index) rarity(word string) float64 {
 	have := x.have[word] + 0.5
 	return math.Log(1 + (float64(len(x.documents))-x.have[word]+0.5)/have)
 }
 
-// score tells how well an item fits.
+// score returns the fit of an item; 0 if it shares no word with the query.
 func (x *index) score(d *document, query []word, deeds uint) (score float64) {
 	met := map[string]bool{}
 	worth := func(word string) float64 {

@@ -43,7 +43,7 @@ var begins = sync.OnceValue(func() *regexp.Regexp {
 func Is(head []byte) bool { return begins().Match(head) }
 
 // Text returns the text of a document: valid UTF-8, at most 8 MiB, without control characters but newlines and tabs.
-// An error says what is wrong with the file: it is damaged, encrypted, too large, or has no text.
+// An error tells the fault of the file: it is damaged, encrypted, too large, or without text.
 func Text(ctx context.Context, file []byte) ([]byte, error) {
 	return worker.Run(ctx, "document", file)
 }
@@ -51,7 +51,7 @@ func Text(ctx context.Context, file []byte) ([]byte, error) {
 // errFull ends an extraction early: the text has reached its bound.
 var errFull = errors.New("no more text is taken")
 
-// extract is what the worker runs.
+// extract runs in the worker.
 func extract(in io.Reader, out io.Writer) error {
 	file, err := io.ReadAll(in)
 	if err != nil {

@@ -28,7 +28,7 @@ type font struct {
 	pdf.TextEncoding
 	bytes  int // of a code
 	widths map[int]float64
-	other  float64 // the width of a code that has none
+	other  float64 // the width of other codes
 }
 
 func newFont(f pdf.Font) *font {
@@ -59,7 +59,7 @@ func newFont(f pdf.Font) *font {
 	return out
 }
 
-// pen writes down what a page draws, in the order in which it does.
+// pen writes down the glyphs of a page in the order in which it draws them.
 type pen struct {
 	out           strings.Builder
 	page, line, m matrix // to the page from the text; where the line begins, and the next glyph

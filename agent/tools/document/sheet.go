@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// workbook is what the parts of an Excel file have in common.
+// workbook holds the parts of an Excel file that its sheets share.
 type workbook struct {
 	Sheets []struct {
 		Name string `xml:"name,attr"`
@@ -104,11 +104,12 @@ func (t *text) rows(a *archive, name string, b *workbook) error {
 	return err
 }
 
-// column is that of a cell, from 0; also 0 where it is not said, or no sheet has so many.
+// column returns the column of a cell, from 0. It returns 0, too, if the cell names no column, or one beyond the last.
 func (c cell) column() int {
 	column := 0
 	for _, letter := range c.At {
-		if letter < 'A' || letter > 'Z' || column > 16384 {
+		isLetter := letter >= 'A' && letter <= 'Z'
+		if !isLetter || column > 16384 {
 			break
 		}
 		column = column*26 + int(letter-'A') + 1
@@ -124,7 +125,7 @@ var dateFormat = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(?:"[^"]*"|\[[^\]]*\]|\\.|[^ymdhs"\[\\])*[ymdhs]`)
 })
 
-// shown is what a cell shows in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored.
+// shown renders a cell in one line: its text, TRUE or FALSE, a day and time, or the number as it is stored.
 func (b *workbook) shown(c cell) string {
 	text := c.Value + c.Inline.String()
 	number, err := strconv.ParseFloat(c.Value, 64)
@@ -148,7 +149,9 @@ func (b *workbook) isDate(format int) bool {
 			return dateFormat().MatchString(f.Code)
 		}
 	}
-	return format >= 14 && format <= 22 || format >= 45 && format <= 47
+	isDay := format >= 14 && format <= 22
+	isTime := format >= 45 && format <= 47
+	return isDay || isTime
 }
 
 // date is the day and time that a number of days means.

@@ -13,8 +13,8 @@ import (
 	"lethe/agent/tools/catalogue"
 )
 
-// question is what a server asks people in the middle of a call. The call waits for the answer, as long as the server
-// lives; an identity has one such question of a server at a time.
+// question is a server's question to people in the middle of a call. The call waits for the answer, as long as the
+// server lives; an identity has one such question of a server at a time.
 type question struct {
 	*sdk.ElicitParams
 	answer chan *sdk.ElicitResult
@@ -86,9 +86,9 @@ type pending struct {
 	live     *live
 	life     string // who called
 	asks     chan question
-	question question      // the one that people are asked
+	question question      // people are asked this one
 	late     *time.Timer   // until it is dismissed
-	left     chan struct{} // closed when nobody answers its questions any more
+	left     chan struct{} // closed when its questions are dismissed
 	stop     context.CancelCauseFunc
 	limit    context.Context
 	done     chan struct{} // closed with result and err

@@ -21,7 +21,7 @@ import (
 const (
 	maxTools = 4000
 	maxTool  = 64 << 10 // bytes of a tool's description, and of its schema
-	maxList  = 8 << 20  // bytes of all of them
+	maxList  = 8 << 20  // bytes of the whole list
 
 	listEvery = time.Second // a server that says all the time that its list has changed is asked no more often
 )
@@ -80,7 +80,7 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 	}
 }
 
-// item is what the catalogue has of a tool.
+// item returns the catalogue's item of a tool.
 func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
 	if !validTool().MatchString(t.Name) {
 		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 64 of A-Z, a-z, 0-9, _, . and -", t.Name)
@@ -96,13 +96,13 @@ func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
 	}, nil
 }
 
-// listing is the file that has what a server could do when it was last asked.
+// listing is the file with the tools of a server as of the last time that it was asked.
 type listing struct {
 	Tools  []catalogue.Item `json:"tools"`
 	Digest string           `json:"digest"`
 }
 
-// path is that of a file about the server.
+// path returns the path of a file about the server.
 func (s *server) path(ending string) string { return filepath.Join(s.of.Home, "mcp", s.name+ending) }
 
 // write replaces such a file.
@@ -115,7 +115,7 @@ func (s *server) write(ending string, v any) error {
 	return durable.WriteFile(path, data, 0o600)
 }
 
-// digest is that of a listing, and of what the server is.
+// digest returns the digest of a listing with the server's command and address.
 func (s *server) digest(items []catalogue.Item) string {
 	text, _ := json.Marshal([]any{s.Command, s.URL, items}) // strings: cannot fail
 	return blobs.Sum(text).String()
@@ -125,7 +125,10 @@ func (s *server) digest(items []catalogue.Item) string {
 func (s *server) load() {
 	var l listing
 	data, err := durable.ReadWhole(s.path(".json"), 4*maxList)
-	if err == nil && json.Unmarshal(data, &l) == nil && l.Digest == s.digest(l.Tools) {
+	if err != nil || json.Unmarshal(data, &l) != nil {
+		return
+	}
+	if l.Digest == s.digest(l.Tools) {
 		s.items = l.Tools
 	}
 }

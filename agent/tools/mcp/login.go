@@ -20,13 +20,13 @@ import (
 	"lethe/internal/secret"
 )
 
-// redirect is where the browser of who logs in ends, with the code. Nothing listens there.
+// redirect is the address at which the browser ends after a login, with the code. Nothing listens there.
 const redirect = "http://localhost:48217/done"
 
-// authority asks those who give tokens.
+// authority is the client for authorities, which give tokens.
 var authority = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
 
-// grant is what people allowed Lethe at an address: the file home/mcp/NAME.token.json.
+// grant is the permission that people gave Lethe at an address: the file home/mcp/NAME.token.json.
 type grant struct {
 	URL string `json:"url"`
 	*oauth2.Config
@@ -96,7 +96,10 @@ func (s *server) Authorize(_ context.Context, r *http.Request, answer *http.Resp
 // another process may have refreshed the token.
 func (s *server) grant() (g grant) {
 	data, err := durable.ReadWhole(s.path(".token.json"), 1<<20)
-	if err != nil || json.Unmarshal(data, &g) != nil || g.URL != s.URL || g.Config == nil {
+	if err != nil || json.Unmarshal(data, &g) != nil {
+		return grant{}
+	}
+	if g.URL != s.URL || g.Config == nil {
 		return grant{}
 	}
 	secret.Add(g.ClientSecret, g.AccessToken, g.RefreshToken)
@@ -108,7 +111,10 @@ func (s *server) grant() (g grant) {
 func (s *server) token(refused string) *oauth2.Token {
 	for locked := false; ; locked = true {
 		g := s.grant()
-		if g.Config == nil || g.Valid() && g.AccessToken != refused {
+		if g.Config == nil {
+			return nil
+		}
+		if g.Valid() && g.AccessToken != refused {
 			return g.Token
 		}
 		if locked {

@@ -9,7 +9,7 @@
 //   - Nothing runs until a tool is looked for or called. Then one process of a server serves all identities of the home;
 //     it ends after ten idle minutes, and with this process, also when that is killed.
 //   - A program is confined as BASH is, and has the environment, paths and network that its table names, and no others.
-//   - What a server can do is known without starting it, from when it was last asked: home/mcp/NAME.json.
+//   - The tools of a server are known without starting it, as of the last time that it was asked: home/mcp/NAME.json.
 //   - A server that misbehaves costs whoever called it one error. It is started again after a pause that grows.
 //   - Servers learn nothing of identities: no roots, no sampling.
 package mcp
@@ -53,19 +53,22 @@ type Server struct {
 
 var validName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9_-]{1,64}$`) })
 
-// Check refuses a table that makes no sense, or that needs a network where there is none.
+// Check refuses a table that makes no sense, or that needs a network although there is no network.
 func (s Server) Check(name string, offline bool) error {
 	local := func(path string) bool { return !filepath.IsAbs(expand(path)) }
-	switch paths := slices.Concat(s.Read, s.Write); {
+	paths := slices.Concat(s.Read, s.Write)
+	hasSandbox := len(s.Env)+len(paths) > 0 || s.Network
+	needsNetwork := s.URL != "" || s.Network
+	switch {
 	case !validName().MatchString(name):
 		return errors.New("its name is not up to 64 of a-z, 0-9, _ and -")
 	case (len(s.Command) == 0) == (s.URL == ""):
 		return errors.New("give it either a command, such as [\"npx\", \"-y\", \"some-server\"], or a url")
-	case s.URL == "" && len(s.Headers) > 0, s.URL != "" && (len(s.Env)+len(paths) > 0 || s.Network):
+	case s.URL == "" && len(s.Headers) > 0, s.URL != "" && hasSandbox:
 		return errors.New("env, read, write and network are for a command, and headers are for a url")
 	case s.URL != "" && !safe(s.URL):
 		return fmt.Errorf("url = %q is neither https nor on this machine, such as \"http://localhost:3000/mcp\"", s.URL)
-	case offline && (s.URL != "" || s.Network):
+	case offline && needsNetwork:
 		return errors.New("it needs the network, and tools.network is \"none\"")
 	case slices.ContainsFunc(paths, local):
 		return fmt.Errorf("read and write take absolute paths, or such as \"~/notes\": %q", paths)
@@ -76,11 +79,19 @@ func (s Server) Check(name string, offline bool) error {
 // safe says that nobody on the way reads what is sent to an address.
 func safe(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.User != nil {
+	if err != nil {
 		return false
 	}
-	here := u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
-	return u.Scheme == "https" || u.Scheme == "http" && here
+	if u.Host == "" || u.User != nil {
+		return false
+	}
+	switch u.Scheme {
+	case "https":
+		return true
+	case "http":
+		return u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
+	}
+	return false
 }
 
 // expand puts the user's directory in the place of ~.
@@ -92,7 +103,7 @@ func expand(path string) string {
 	return filepath.Clean(path)
 }
 
-// Config says which servers there are.
+// Config names the servers, and bounds them.
 type Config struct {
 	Servers map[string]Server // by name
 	Home    string            // the directory that holds all state; hidden from servers
@@ -103,7 +114,7 @@ type Config struct {
 	Handshake time.Duration // how long a start may take; 0: ten seconds
 }
 
-// Servers are those of a home. They are a catalogue.Source.
+// Servers are the servers of a home. They are a catalogue.Source.
 type Servers struct {
 	Config
 	all []*server

@@ -32,7 +32,7 @@ func Files(user, dir string) (paths []string) {
 	return paths
 }
 
-// foreign is how other programs write a server down.
+// foreign is a server in the form of other programs.
 type foreign struct {
 	Command string
 	Args    []string
@@ -104,7 +104,7 @@ func (f foreign) server() (Server, error) {
 	return s, nil
 }
 
-// Look tells what is known of a server without starting it.
+// Look tells about a server without starting it.
 type Look struct {
 	Name  string `json:"name"`
 	At    string `json:"at"`              // its command, or the host of its URL
@@ -128,7 +128,7 @@ func (s *Servers) List() (all []Look) {
 	return all
 }
 
-// At says where a server is: its command, or the host of its URL.
+// At returns the command of a server, or the host of its URL.
 func (s Server) At() string {
 	if u, err := url.Parse(s.URL); err == nil && u.Host != "" {
 		return u.Host

@@ -41,7 +41,7 @@ type server struct {
 	errors tail      // of its standard error
 
 	open    map[*pending]bool   // calls that somebody waits for
-	waiting map[string]*pending // by whom they are of: calls that ask people
+	waiting map[string]*pending // by the identity that called: calls that ask people
 }
 
 // live is a run of a server. server.mu guards calls and left.
@@ -55,7 +55,7 @@ type live struct {
 	idle    *time.Timer
 }
 
-// stopGrace is how long a server may take to end once its input has.
+// stopGrace bounds the time that a server takes to end once its input has ended.
 const stopGrace = 500 * time.Millisecond
 
 // with does something with the server, which is started if it does not run. What shows that it does not work stops it,
@@ -248,7 +248,7 @@ func (s *server) close() {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text written to it.
 type tail struct {
 	mu   sync.Mutex
 	last []byte

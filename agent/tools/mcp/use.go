@@ -97,7 +97,9 @@ func (s *server) dial(ctx context.Context) sdk.Transport {
 
 // sameHost refuses to be redirected to another host.
 func sameHost(r *http.Request, via []*http.Request) error {
-	if first := via[0].URL; len(via) > 5 || r.URL.Scheme != first.Scheme || r.URL.Host != first.Host {
+	first := via[0].URL
+	isSame := r.URL.Scheme == first.Scheme && r.URL.Host == first.Host
+	if !isSame || len(via) > 5 {
 		return fmt.Errorf("refuse its redirect to %s: if that is the server, name it in config.toml", r.URL.Host)
 	}
 	return nil

@@ -94,7 +94,7 @@ func (s *Shelf) Allow(e Entry, record bool) (diff string, err error) {
 	return udiff.Unified("allowed", "now", string(was), now), nil
 }
 
-// keep writes a file of the directory of what people allowed, which it makes, durably.
+// keep writes a file durably, and makes its directory.
 func keep(path, text string) error {
 	if err := durable.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -108,7 +108,7 @@ const (
 	askTime  = 5 * time.Second
 )
 
-// head keeps the beginning of what a program prints: a byte more than it may, and the end of a line.
+// head keeps the beginning of a program's output: a byte more than is allowed, and the end of a line.
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {

@@ -37,7 +37,7 @@ const (
 	maxText    = 256 << 10 // bytes of a SKILL.md
 	maxEntries = 1000      // in a directory of skills or programs
 	maxFiles   = 1000      // files of a skill
-	maxBytes   = 64 << 20  // of them, or of a program
+	maxBytes   = 64 << 20  // of all files of a skill, or of a program
 	maxListed  = 50        // files that its text names
 
 	maxKept = 4 * maxBytes // of what people allowed
@@ -46,7 +46,7 @@ const (
 	settles   = 2*time.Second + durable.ClockStep // after it, another change gives a file another time
 )
 
-// Entry is a skill or a program, which is offered unless Why says what is wrong with it.
+// Entry is a skill or a program. It is offered if Why is "".
 type Entry struct {
 	place
 	Name  string `json:"name"`
@@ -61,7 +61,7 @@ type Entry struct {
 	item  catalogue.Item
 }
 
-// place is a directory in which entries lie.
+// place is a directory with entries.
 type place struct {
 	Kind catalogue.Kind `json:"kind"`
 	root string         // links out of it lead nowhere
@@ -72,7 +72,7 @@ type place struct {
 // Shelf holds the skills and programs of an identity. It is a catalogue.Source; of two with one name the first counts.
 type Shelf struct {
 	Dirs []string               // that tools have to read
-	Tell func(waiting []string) // gets the names of what waits to be allowed, whenever these change; may be nil
+	Tell func(waiting []string) // gets the names of entries that wait to be allowed, when they change; may be nil
 
 	home   string
 	places []place
@@ -136,7 +136,8 @@ func (s *Shelf) All() []Entry {
 			waiting = append(waiting, e.Name)
 		}
 	}
-	if s.Tell != nil && !slices.Equal(s.told, waiting) && len(waiting) > 0 {
+	isNews := len(waiting) > 0 && !slices.Equal(s.told, waiting)
+	if isNews && s.Tell != nil {
 		s.Tell(waiting)
 	}
 	s.told = waiting
@@ -168,7 +169,16 @@ func (t tree) entries() ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// look returns what lies in a place; what has the stamp that it had before is not read.
+// mayHold reports whether a file may be an entry of the place: a skill is no regular file, and a program can be run.
+func (p place) mayHold(d fs.DirEntry) bool {
+	if p.Kind == catalogue.Skill {
+		return !d.Type().IsRegular()
+	}
+	fi, err := d.Info()
+	return err == nil && !d.IsDir() && fi.Mode()&0o111 != 0
+}
+
+// look returns the entries of a place. It does not read an entry that has the same stamp as before.
 func (s *Shelf) look(p place, before []Entry) (all []Entry) {
 	if _, err := os.Stat(filepath.Join(p.root, p.dir)); err != nil {
 		return nil // what cannot be read is not there
@@ -185,10 +195,7 @@ func (s *Shelf) look(p place, before []Entry) (all []Entry) {
 		return []Entry{{place: p, Name: filepath.Base(at), Path: at, Why: err.Error(), Faults: []string{err.Error()}}}
 	}
 	for _, d := range entries {
-		fi, err := d.Info()
-		runs := err == nil && !d.IsDir() && fi.Mode()&0o111 != 0
-		isSkill := p.Kind == catalogue.Skill && !d.Type().IsRegular()
-		if d.Name()[0] == '.' || !isSkill && (p.Kind == catalogue.Skill || !runs) {
+		if d.Name()[0] == '.' || !p.mayHold(d) {
 			continue
 		}
 		e := Entry{place: p, Name: d.Name(), Path: filepath.Join(p.root, p.dir, d.Name())}
@@ -275,11 +282,13 @@ func (s *Shelf) read(t tree, e *Entry, files []string) error {
 	if err != nil {
 		return err
 	}
-	if !e.own && (missing != nil || string(was) != all) {
+	switch {
+	case e.own:
+	case missing != nil:
 		e.Waits = true
-		if missing != nil {
-			return errors.New("not allowed")
-		}
+		return errors.New("not allowed")
+	case string(was) != all:
+		e.Waits = true
 		return errors.New("not allowed: it has changed since it was")
 	}
 	if e.Kind == catalogue.Program {

@@ -114,7 +114,7 @@ func prune(n *html.Node) {
 // Of the text of an element so much has to lie in one of the elements in it for that to be opened.
 const share = 0.8
 
-// sentence is how long a text is that counts, in bytes: menus and lists of links have shorter ones.
+// sentence is the least size of a text that counts, in bytes: menus and lists of links have shorter ones.
 const sentence = 80
 
 // weigh finds how many bytes of sentences there are in each part of a page, without links.
@@ -130,7 +130,7 @@ func weigh(n *html.Node, weights map[*html.Node]int) int {
 	return weights[n]
 }
 
-// mainPart is the part of a page that is to be read: the smallest one that has nearly all of its sentences.
+// mainPart returns the part of a page to read: the smallest one with nearly all of its sentences.
 func mainPart(page *html.Node) *html.Node {
 	prune(page)
 	weights := map[*html.Node]int{}
@@ -141,8 +141,11 @@ func mainPart(page *html.Node) *html.Node {
 				heaviest = c
 			}
 		}
+		if heaviest == page || heaviest.Type != html.ElementNode {
+			return page
+		}
 		heavy := weight > 0 && float64(weights[heaviest]) >= share*float64(weight)
-		if heaviest == page || heaviest.Type != html.ElementNode || !heavy || slices.Contains(blocks, heaviest.Data) {
+		if !heavy || slices.Contains(blocks, heaviest.Data) {
 			return page
 		}
 		page = heaviest

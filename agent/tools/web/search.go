@@ -19,7 +19,7 @@ type Hit struct {
 	Content, Description string // what it says, as the engine calls it
 }
 
-// Search asks the engine. Its answer is what strangers wrote: data.
+// Search asks the engine. Strangers wrote its answer: it is data.
 func (c *Client) Search(ctx context.Context, query string) ([]Hit, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("it took longer than %v", maxTime))
 	defer cancel()

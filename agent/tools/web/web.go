@@ -41,7 +41,7 @@ type Settings struct {
 // Variable is the environment variable with the key of the search engine.
 func (s Settings) Variable() string { return cmp.Or(s.KeyEnv, strings.ToUpper(s.Search)+"_API_KEY") }
 
-// Key is that of the search engine, or "".
+// Key returns the key of the search engine, or "".
 func (s Settings) Key() string { return secret.Value(s.Variable()) }
 
 // Check refuses settings that make no sense.
@@ -82,7 +82,7 @@ func New(s Settings) *Client {
 	return &Client{s, &http.Client{Transport: s.Transport(), CheckRedirect: redirect}, &http.Client{Transport: engine}}
 }
 
-// Transport connects to public addresses, and to those that are allowed.
+// Transport connects to public and to allowed addresses.
 func (s Settings) Transport() *http.Transport {
 	dialer := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return s.check(address) }}
 	return &http.Transport{
@@ -113,13 +113,16 @@ var routed = netip.MustParsePrefix("2000::/3")
 
 // public reports whether an address is one of the internet.
 func public(ip netip.Addr) bool {
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.Is6() && !routed.Contains(ip) {
+	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
+		return false
+	}
+	if ip.Is6() && !routed.Contains(ip) {
 		return false
 	}
 	return !slices.ContainsFunc(strings.Fields(private), func(p string) bool { return netip.MustParsePrefix(p).Contains(ip) })
 }
 
-// Page is what was fetched.
+// Page is a fetched page.
 type Page struct {
 	URL   string // where the redirects ended
 	Type  string // like text/html
