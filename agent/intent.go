@@ -28,9 +28,9 @@ type intent struct {
 // intend plans a call, and refuses one that may not run. sole says that it is the only call of its reply.
 func (c *caller) intend(p pending, sole bool) (in intent) {
 	if p.call.Original != "" {
-		const text = "the arguments are not one JSON object. Call %s again with an object like {\"key\":\"value\"}, " +
+		const again = "Call %s again with an object like {\"key\":\"value\"}, " +
 			"with newlines and quotes inside strings escaped."
-		in.err = fmt.Errorf(text, p.call.Tool)
+		in.err = fmt.Errorf("the arguments are not one JSON object. %s", fmt.Sprintf(again, p.call.Tool))
 		return in
 	}
 	in.effect, in.err = c.tools.Intent(p.call.Tool, argsOf(p.call))
