@@ -101,6 +101,7 @@ type pace struct {
 	quiet       time.Duration // default quietAfter
 	patience    time.Duration // default patience
 	viewEvery   time.Duration // default viewEvery
+	halfWritten time.Duration // default halfWritten
 	reviewEvery time.Duration // of wake.Review
 }
 
@@ -119,6 +120,7 @@ func (c *Config) complete(id home.Identity) {
 	c.quiet = cmp.Or(c.quiet, quietAfter)
 	c.patience = cmp.Or(c.patience, patience)
 	c.viewEvery = cmp.Or(c.viewEvery, viewEvery)
+	c.halfWritten = cmp.Or(c.halfWritten, halfWritten)
 	c.Tools.AgentDir, c.Tools.Home, c.Tools.ChatsDir = id.Dir, c.Home.Dir, c.Home.Chats()
 	c.Tools.Zone, c.Tools.Weight = c.Zone, weightOf
 }

@@ -168,7 +168,9 @@ func TestContextOfANewEpochIsShownAtOnce(t *testing.T) {
 // not taken for an edit, and not written over.
 func TestContextIsSavedSlowly(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	id := w.boot("ada", "dev")
+	r := w.run(id, func(c *Config) { c.halfWritten = time.Minute }) // as a busy machine needs it
 	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom", "my dog is called Rex")
 	text := replace("Tom", "Kim")(w.viewed(id))

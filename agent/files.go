@@ -95,8 +95,8 @@ func (k *keeper) mergeContext() error {
 	seen, ok := mind.ReadView(file)
 	there := before != nil && !noFile
 	if there && !ok {
-		if age := time.Since(before.ModTime()); age >= 0 && age < halfWritten {
-			k.due = time.Now().Add(halfWritten / 4)
+		if age := time.Since(before.ModTime()); age >= 0 && age < k.cfg.halfWritten {
+			k.due = time.Now().Add(k.cfg.halfWritten / 4)
 			return nil
 		}
 	}
@@ -207,7 +207,7 @@ func (k *keeper) replaceContext(read fs.FileInfo) {
 		k.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
 	if err == nil && now == nil { // somebody is writing it
-		k.due = time.Now().Add(halfWritten / 4)
+		k.due = time.Now().Add(k.cfg.halfWritten / 4)
 		return
 	}
 	k.shown, k.written, k.due = k.viewMark(), time.Now(), time.Time{}
