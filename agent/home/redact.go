@@ -69,15 +69,32 @@ func (f *ErasedFile) pieces() (out []durable.Piece) {
 	return out
 }
 
-// Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" where
-// the file is too short for them.
+// fits reports whether a file of a size in bytes has all cuts, in order.
+func (f *ErasedFile) fits(size int64) bool {
+	end := int64(0)
+	for _, c := range f.Cuts {
+		from, length := c[0], c[1]
+		if from < end || from > size {
+			return false
+		}
+		if length < 0 || length > size-from {
+			return false
+		}
+		end = from + length
+	}
+	return true
+}
+
+// Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" if the file does not have
+// them all.
 func (f *ErasedFile) Mask(data []byte) string {
+	if !f.fits(int64(len(data))) {
+		return ""
+	}
 	end := int64(0)
 	for _, p := range f.pieces() {
-		if end = p.At + int64(len(p.Data)); p.At < 0 || end > int64(len(data)) {
-			return ""
-		}
 		copy(data[p.At:], p.Data)
+		end = p.At + int64(len(p.Data))
 	}
 	return blobs.Sum(data[:end]).String()
 }
@@ -121,7 +138,7 @@ func (p *ErasePlan) Apply(home, dir string) (missed []string, err error) {
 		return nil, err
 	}
 	for _, f := range p.Files {
-		if !filepath.IsLocal(f.Path) {
+		if inside := filepath.IsLocal(f.Path) && filepath.Clean(f.Path) != "."; !inside {
 			return missed, fmt.Errorf("erase in %q: this is not in the home", f.Path)
 		}
 		done, err := f.apply(home, p.At)
@@ -172,7 +189,7 @@ func (f *ErasedFile) apply(home string, at time.Time) (done bool, err error) {
 	switch {
 	case b.Gone != nil && b.Gone.Of.String() == f.Of && b.Gone.At.Equal(at): // what this plan has made of it
 		return true, durable.Sync(path)
-	case f.Mask(data) != f.Sum:
+	case !f.fits(int64(len(data))), f.Mask(data) != f.Sum:
 		return false, nil
 	case filepath.Ext(path) == ".md" && (filepath.Dir(path) == chat.Dir(home) || strings.HasPrefix(f.Path, "share/rooms/")):
 		err = chat.Erase(path, f.pieces()...)
