@@ -173,7 +173,7 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		}
 	}
 	if isRoom && doc.how == Erased {
-		found = append(found, f.rooms[room]...)
+		found = append(found, within(f.rooms[room], len(doc.data))...)
 	}
 	if doc.how == anew {
 		f.anew = append(f.anew, home.ErasedFile{Path: rel, Remove: true})
@@ -183,6 +183,13 @@ func (f *finder) visit(path string, d fs.DirEntry, err error) error {
 		return nil
 	}
 	return f.plans(doc, found)
+}
+
+// within returns the spans that a file of a length in bytes has.
+func within(spans []span, length int) []span {
+	return slices.DeleteFunc(slices.Clone(spans), func(s span) bool {
+		return s.from < 0 || s.from > s.to || s.to > length
+	})
 }
 
 // plans plans what becomes of a file in which something was found.

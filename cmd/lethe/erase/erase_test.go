@@ -536,3 +536,60 @@ func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
 	}))
 	return found
 }
+
+// Where a person has changed a room, what stands now where a line was heard stays, and the room is told of as one of which
+// nobody knows.
+func TestChangedRoom(t *testing.T) {
+	w := newWorld(t)
+	var heard blobs.Hash
+	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+		if e.Kind == "inbound" {
+			var err error
+			heard, err = w.store.Resolve(e.Refs[0].Hash)
+			return err
+		}
+		return nil
+	}))
+	rooms, err := filepath.Glob(filepath.Join(w.home.Dir, "chats", "*.md"))
+	lethetest.Must(t, err)
+	const line = "[USER:ada 2026-11-20T12:57:16Z] something else\n"
+	for _, text := range []string{line, strings.Repeat(line, 500)} {
+		for _, room := range rooms {
+			lethetest.Must(t, os.WriteFile(room, []byte(text), 0o600))
+		}
+		found, err := Find(w.home, w.store, w.id, Request{Ref: heard})
+		lethetest.Must(t, err)
+		unread := slices.ContainsFunc(found.Places, func(p Place) bool { return p.How == Unread && strings.HasPrefix(p.What, "chats/") })
+		cut := slices.ContainsFunc(found.Plan.Files, func(f home.ErasedFile) bool { return strings.HasPrefix(f.Path, "chats/") })
+		if cut || !unread {
+			t.Errorf("%+v\n%+v", found.Places, found.Plan.Files)
+		}
+	}
+}
+
+// Of a file of any bytes what is found goes, byte by byte, and no newline.
+func FuzzCuts(f *testing.F) {
+	kinds := []string{raw, log, state, reply, blob, wish, mine}
+	f.Add(uint8(0), "4711", 0, []byte("[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b"))
+	f.Add(uint8(1), "room dev", 0, []byte("[2026-11-20T12:57:16.123456Z] inbound e1 room=dev say=\"in room dev\" ◱hash=81c68b6ce806a784 gist=room dev◲ #0123456789ab\n"))
+	f.Add(uint8(2), "4711", 0, []byte(`{"at": 4711, "hash": "4711", "text": "is 4711"}`))
+	f.Add(uint8(3), "4711", 0, []byte("{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n"))
+	f.Add(uint8(3), "4711", 9, []byte("{\"reasoning\":-1,\"text\":99999,\"calls\":[{\"tool\":\"BASH\",\"args\":-21}]}\n4711\n"))
+	f.Add(uint8(4), "4711", 30, []byte("---\nat: 2026-11-20T12:57:16Z\ngist: is 4711\n---\nbody 4711"))
+	f.Fuzz(func(t *testing.T, kind uint8, word string, head int, data []byte) {
+		looks := &finder{}
+		if looks.also(word) != nil {
+			return
+		}
+		d := &document{kind: kinds[int(kind)%len(kinds)], data: data, head: max(0, min(head, len(data)))}
+		d.cuts(find(data, looks.patterns))
+		after := bytes.Clone(data)
+		if d.Mask(after) == "" {
+			t.Fatalf("%v does not fit into %d bytes", d.Cuts, len(data))
+		}
+		if len(after) != len(data) || bytes.Count(after, []byte("\n")) != bytes.Count(data, []byte("\n")) {
+			t.Fatalf("%q becomes %q", data, after)
+		}
+		_ = d.readable(after)
+	})
+}

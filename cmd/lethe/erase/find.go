@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
+	"lethe/chat"
 	"lethe/cmd/lethe/check"
 	"lethe/life"
 	"lethe/life/event"
@@ -157,14 +159,14 @@ func (f *finder) target() error {
 		head := regexp.QuoteMeta(line.Arg(0)) + " " + line.Kind
 		parsed, _ := event.Parse(line)
 		if e, ok := parsed.(event.Posted); ok && slices.Contains(replies, n) {
-			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
+			f.line(e.Passage)
 		}
 		if !slices.ContainsFunc(line.Refs, func(r blobs.Ref) bool { return strings.HasPrefix(h, r.Hash) }) {
 			continue
 		}
 		switch e := parsed.(type) {
 		case event.Inbound:
-			f.rooms[e.Room] = append(f.rooms[e.Room], span{int(e.At.From), int(e.At.To)})
+			f.line(e.Passage)
 		case event.Reply:
 			replies, head = append(replies, n), mind.EntryID(n)+`(?: reply|\.\d+ call)`
 		case event.Result, event.Note:
@@ -177,6 +179,17 @@ func (f *finder) target() error {
 		f.patterns = append(f.patterns, sectionOf(heads))
 	}
 	return nil
+}
+
+// line has a line of a room go, if it still stands where it was heard. Elsewhere in a room that a person has changed since,
+// nobody knows where it is, and what stands in its place stays.
+func (f *finder) line(p event.Passage) {
+	path := chat.Path(f.home.Dir, p.Room)
+	if p.Before != "" && !(chat.Cursor{Offset: p.At.To, Before: p.Before}).Holds(path) {
+		f.count("chats/"+filepath.Base(path), Unread, 1)
+		return
+	}
+	f.rooms[p.Room] = append(f.rooms[p.Room], span{int(p.At.From), int(p.At.To)})
 }
 
 // derive has go what was made of the entries: gists, summaries, pins.
