@@ -11,26 +11,27 @@
 // durable before the next line and before effects; so whatever kill -9 or a power loss leaves
 // behind, Open finds what was decided, and Run does what is owed.
 //
-// The Agent has the loop (loop.go, step.go) and five parts, each with its own fields:
+// The Agent has the loop (loop.go, step.go) and six parts, each with its own fields. A part calls only parts that stand
+// below it in this list:
 //
 //   - listener takes in lines of rooms, obeys commands, finds answers to questions, and asks what wakes the identity by
 //     itself (listen.go, rooms.go, command.go, answer.go, source.go)
 //   - caller runs calls: hooks and people are asked, the intent is recorded, the tool runs, the result is recorded
 //     (calls.go, intent.go, ask.go, hooks.go, gate.go, spawn.go, jobs.go)
 //   - forgetter keeps requests within their limit (forget.go, bound.go)
+//   - keeper has the identity's own files and people's edits of them (files.go)
 //   - thinker renders requests, asks the model and pays for it (request.go, model.go, outage.go, away.go, spend.go,
 //     hints.go)
-//   - keeper has the identity's own files and people's edits of them (files.go)
+//   - outbox posts the lines that the identity owes to rooms (post.go)
 //
 // A part sees the identity through its view (view.go): the State, which it only reads, and commit, the one door
-// through which it changes the State. A part calls those below it in this list, and keeper calls thinker. Lines that
-// are owed to rooms go out by the outbox (post.go). What parts ask of the loop is the interface loop: above all during,
-// which runs something beside it.
+// through which it changes the State. The interface loop lists what parts ask of the loop: above all during, which runs
+// something beside it.
 //
 // To read it, begin with advance in loop.go, which is one round, and step in step.go, which is one call of the model.
 //
-// Commit (package journal) writes events and hands them to the fold of package mind. Only what begins a new epoch
-// changes the State by other methods of its own: compactions (swap in forget.go), edits (applyEdit in files.go), other
+// Commit (package journal) writes events and hands them to the fold of package mind. Only a new epoch changes the State
+// by other methods of the State: after a compaction (swap in forget.go), an edit (applyEdit in files.go), or a change of
 // parameters (renew in request.go).
 package agent
 
@@ -169,9 +170,9 @@ func newAgent(id home.Identity, cfg *Config) *Agent {
 func (a *Agent) makeTools() (err error) {
 	conf := a.cfg.Tools
 	life := mind.State{Self: a.state.Self, Ancestors: slices.Clone(a.state.Ancestors)}
-	b := &lookup.View{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
-	b.Know(lookup.Known{})
-	conf.Rooms, conf.Past, conf.CheckTrigger = b, b, b.CheckTrigger
+	shown := &lookup.View{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
+	shown.Know(lookup.Known{})
+	conf.Rooms, conf.Past, conf.CheckTrigger = shown, shown, shown.CheckTrigger
 	conf.JobEnded = a.Wake
 	if a.tools, err = tools.New(conf); err != nil {
 		return fmt.Errorf("open %s: %w", a.id.Name, err)
@@ -188,18 +189,19 @@ func (a *Agent) makeTools() (err error) {
 	if a.tools.Has("USE") {
 		a.thinker.reader.Sources = conf.Others
 	}
-	c := wake.Config{
+	wakes := wake.Config{
 		Home: a.cfg.Home, Identity: a.id, Store: a.store, Log: a.cfg.Log, Tools: a.tools,
 		AddTriggers: a.cfg.AddTriggers, Webhooks: a.cfg.Webhooks,
 		Wake: a.Wake, Run: a.tools.RunTrigger, Put: a.log.Put, Notice: a.notice, Notify: a.notify,
 	}
-	a.listener.triggers, a.listener.jobs = wake.NewTriggers(c), wake.Jobs{Config: c}
+	a.listener.triggers, a.listener.jobs = wake.NewTriggers(wakes), wake.Jobs{Config: wakes}
 	a.listener.sources = []wake.Source{a.listener.triggers, a.listener.jobs}
 	if of := a.cfg.Reviews; of.Self != "" {
-		a.listener.sources = append(a.listener.sources, &wake.Review{Config: c, Of: of, Every: a.cfg.reviewEvery})
+		a.listener.sources = append(a.listener.sources, &wake.Review{Config: wakes, Of: of, Every: a.cfg.reviewEvery})
 	}
-	c.Put = nil // that is the loop's
-	a.caller.reach, b.Config = b, c
+	shown.Config = wakes
+	shown.Config.Put = nil // tools look at triggers beside the loop, which alone stores texts
+	a.caller.reach = shown
 	return nil
 }
 
@@ -220,7 +222,7 @@ func (a *Agent) happened(e life.Event) {
 	}
 }
 
-// Join has a team run the identity's children.
+// Join hands the identity the team that runs its children.
 func (a *Agent) Join(t *children.Team) { a.team = t }
 
 // Close releases the lock and the log. Run calls it too.

@@ -143,8 +143,8 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 	return true, err
 }
 
-// run runs calls in order, of which the first that has begun has its intent in c.intent. The result of one and the
-// intent of the next go into the log together. whole is false where a stop came before the last.
+// run runs the calls that have started, in order. c.intent holds the intent of the first one. The result of a call and
+// the intent of the next one go into the log together. whole is false if a stop came before the last call.
 func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err error) {
 	left := c.thinker.batchChars()
 	for i, p := range calls {

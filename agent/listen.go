@@ -93,13 +93,13 @@ type intake struct {
 	quota    int     // weighted characters that it may still bring into the context
 	entries  []entry // to be committed
 
-	run   []chat.Line // of the entry after those
-	from  int64       // where that entry begins
-	moved bool        // and that it is the first of another file
-	over  bool        // and that it owes nothing
+	run   []chat.Line // lines of the entry that follows
+	from  int64       // offset at which that entry begins
+	moved bool        // that entry is the first of another file
+	over  bool        // that entry owes no answer
 
 	open []string // questions that these entries leave open
-	cite []string // an answer to write, for each that may have been meant
+	cite []string // answers that a person could have meant: each question gets its answer spelled out
 }
 
 // entry is an inbound entry that is to be committed.
@@ -195,8 +195,7 @@ func (l *listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	if signed && slices.ContainsFunc(l.state.Outbox, posting) {
 		return true // an attempt at a post that failed, and yet is there, or its beginning
 	}
-	// Offsets mean nothing in another file, and a file may have become another
-	// one behind the cursor, where nothing tells.
+	// Offsets count in one file only, and another file may have taken the name of this one unnoticed.
 	command := line.Command != ""
 	if !signed && !command {
 		return false

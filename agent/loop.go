@@ -120,7 +120,7 @@ func (a *Agent) takeIn() (more bool, err error) {
 // obey does what people asked for between turns.
 func (a *Agent) obey() error {
 	return inOrder(
-		a.caller.finishPending, // the answers to commands come first
+		a.caller.finishPending, // posts the answers to commands
 		a.thinker.switchIfAsked,
 		a.epochIfDue,
 		a.branchIfAsked,
@@ -196,9 +196,8 @@ func (a *Agent) leave(err error) {
 	a.showEnd(err)
 }
 
-// during runs f beside the agent's goroutine, which goes on listening for
-// commands and so changes the state: f reads a copy instead. f's context ends with ctx, at a /stop and when
-// a stop is asked for. It returns when f has returned.
+// during runs f in another goroutine while this one goes on listening for commands. Commands change the State, so f must
+// read a copy. f's context ends with ctx, at a /stop, and when a stop is asked for. during returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	if err := a.log.Check(ctx); err != nil {
 		return err
@@ -217,7 +216,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		}()
 		f(ctx)
 	}()
-	for { // the look at the beginning of the round has found all that was there before
+	for { // rooms were read at the beginning of the round
 		var post <-chan time.Time
 		if ctx.Err() == nil {
 			post = alarm(a.outbox.nextPost())
@@ -230,10 +229,10 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
 		stop, err := a.listener.pollCommands(true)
-		a.caller.readWishes()
 		if err != nil {
 			return err
 		}
+		a.caller.readWishes()
 		if stop || a.wished(home.WishStop) {
 			cancel()
 		}
@@ -243,7 +242,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	}
 }
 
-// alarm is a channel that has something at a time; never, if it is zero.
+// alarm returns a channel that sends at a time; at the zero time it is nil and never does.
 func alarm(at time.Time) <-chan time.Time {
 	if at.IsZero() {
 		return nil
@@ -261,11 +260,11 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// A resume has to fold at most so many events, or as many as weigh as much in LIFE as the snapshot: so
-// snapshots together weigh no more than the events, however long the context is.
+// A resume folds at most epochEvery events, or as many as weigh together what the snapshot weighs. So all snapshots
+// together weigh no more than the events, however long the context is.
 const (
 	epochEvery = 200
-	lineBytes  = 150 // about as much an event has in LIFE
+	lineBytes  = 150 // the weight of an event in LIFE, roughly
 )
 
 // epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or

@@ -96,7 +96,7 @@ func (c *caller) leaveOld() {
 	}
 }
 
-// concludeIfDue says of work that ended without a result that it has failed.
+// concludeIfDue records, for a child whose work ended without a result, that the work has failed.
 func (c *caller) concludeIfDue() (due bool, err error) {
 	owed := c.state.Owed()
 	if !c.state.Concludes() || c.awaits() {

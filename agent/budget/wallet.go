@@ -98,7 +98,7 @@ func (p *Wallet) locked(f func() error) error {
 	return err
 }
 
-// agree writes the own account into the ledger if that, as it was read, tells another one.
+// agree writes the wallet's account into the ledger unless the ledger, as it was read, already holds the same.
 func (p *Wallet) agree() error {
 	if a, known := p.ledger.Accounts[p.own.Self]; known && a.Same(p.own) {
 		p.own = a
@@ -107,7 +107,7 @@ func (p *Wallet) agree() error {
 	return p.ledger.Put(p.own)
 }
 
-// tell is agree with the ledger as it is now.
+// tell reads the ledger anew and then agrees.
 func (p *Wallet) tell() error { return p.locked(p.agree) }
 
 // Limited reports whether any limit is set. A nil wallet has none.

@@ -182,8 +182,8 @@ func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
 	return m, true
 }
 
-// obeyed returns the moment behind which the next one is looked for: the newest that was obeyed, or the time at which
-// the trigger was written. A time of a wrong clock counts as the moment at which it was noticed.
+// obeyed returns the moment after which the trigger may fire next: its newest firing, or the time at which the trigger was
+// written. A moment in the future, from a wrong clock, counts as the moment at which it was noticed.
 func (r *loaded) obeyed(fired, now time.Time) (newest time.Time) {
 	known := []time.Time{fired, r.checked, r.since}
 	if !r.At.IsZero() {

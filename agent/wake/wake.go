@@ -75,8 +75,8 @@ type Config struct {
 	Run func(ctx context.Context, name, command string) (printed, failure string)
 }
 
-// Fire is the line that wakes the identity: what e.By signs in a room it hears, with the time that it was due. Rooms
-// for notices may follow that.
+// Fire returns the record that wakes the identity: a line signed by e.By in a room that the identity hears, with the time
+// at which it was due. rooms also get the line as a notice.
 func (c *Config) Fire(e event.Fired, text string, due time.Time, rooms ...string) journal.Record {
 	e.Notice = c.Notice(text, rooms...)
 	e.TS = due.UTC().Truncate(time.Second)
