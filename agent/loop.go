@@ -38,7 +38,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		if again {
 			continue
 		}
-		if a.finished() {
+		if a.leaveIfFinished() {
 			return a.end("done")
 		}
 		if err := a.wait(ctx); err != nil {
@@ -87,8 +87,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	a.thinker.lookForSpace()
-	if ran, err := a.caller.runApproved(ctx); ran || err != nil {
-		return true, err
+	ran, err := a.caller.runApproved(ctx)
+	if err != nil {
+		return false, err
+	}
+	if ran {
+		return true, nil
 	}
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
@@ -97,8 +101,12 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if asks && a.stopReason(ctx) == "" {
 		return true, a.step(ctx)
 	}
-	if due, err := a.caller.concludeIfDue(); due || err != nil {
-		return true, err
+	failed, err := a.caller.failUnfinishedWork()
+	if err != nil {
+		return false, err
+	}
+	if failed {
+		return true, nil
 	}
 	return more, a.idle()
 }
@@ -153,9 +161,9 @@ func (a *Agent) idle() error {
 	return a.keeper.writeIfDue()
 }
 
-// finished reports whether a child that its parent runs has nothing left to do. It then stops
-// until it is called again.
-func (a *Agent) finished() bool {
+// leaveIfFinished reports whether a child that its parent runs has nothing left to do and has left the team. It then
+// stops until it is called again.
+func (a *Agent) leaveIfFinished() bool {
 	if a.state.Task == nil || a.state.Works() {
 		return false
 	}
@@ -163,8 +171,10 @@ func (a *Agent) finished() bool {
 		return false
 	}
 	owed := a.state.Owed()
-	nothing := !owed.Answer && len(owed.Calls)+len(owed.Posts) == 0
-	return nothing && a.team.Leave()
+	if owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
+		return false
+	}
+	return a.team.Leave()
 }
 
 // end records the stop, with an epoch so that the next resume is short.

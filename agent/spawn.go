@@ -96,8 +96,8 @@ func (c *caller) leaveOld() {
 	}
 }
 
-// concludeIfDue records, for a child whose work ended without a result, that the work has failed.
-func (c *caller) concludeIfDue() (due bool, err error) {
+// failUnfinishedWork records, for a child whose work ended without a result, that the work has failed.
+func (c *caller) failUnfinishedWork() (failed bool, err error) {
 	owed := c.state.Owed()
 	if !c.state.Concludes() || c.awaits() {
 		return false, nil

@@ -97,8 +97,8 @@ func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, 
 	}
 	text := spoken(t.reply)
 	silent := text == "" || text == mind.Nothing
-	calls := len(t.reply.Calls) > 0
-	if noAnswer := silent || calls; last && noAnswer {
+	noAnswer := silent || len(t.reply.Calls) > 0
+	if last && noAnswer {
 		if err := t.drop(); err != nil {
 			return t, v, err
 		}

@@ -94,7 +94,7 @@ func (v *view) tell(why string, about mind.Text, gist, note string) error {
 func (v *view) pause(why, say string, until time.Time) error {
 	v.cfg.Log.Error("paused", "why", why, "until", until)
 	rooms := v.people()
-	if v.state.Works() { // concludeIfDue says it there, and only a line there calls it again
+	if v.state.Works() { // failUnfinishedWork says it there, and only a line there calls it again
 		say = fmt.Sprintf("My work in room %s has failed: %s.", v.state.Task.Room, strings.TrimRight(why, ". "))
 		rooms = slices.DeleteFunc(rooms, func(room string) bool { return room == v.state.Task.Room })
 	}
