@@ -163,11 +163,12 @@ func (k *keeper) editMemory(edit *mind.Edit) error {
 	text, ok := edit.Memory.Of(string(now))
 	if ok && text != string(now) {
 		done, err := durable.Swap(k.file(home.MemoryFile), []byte(text), 0o600, stillAs(before))
+		synced := durable.SyncDir(k.id.Dir) // a swap that failed can have happened
 		if err != nil {
 			return err
 		}
-		if err := durable.SyncDir(k.id.Dir); err != nil {
-			return err
+		if synced != nil {
+			return synced
 		}
 		ok = done != nil
 	}

@@ -319,8 +319,8 @@ func (a *Agent) Compact(ctx context.Context, keep string) error {
 			return err
 		}
 	}
-	if a.thinker.outage.noSpace != nil {
-		return a.thinker.outage.noSpace
+	if err := a.keeper.writeContext(); err != nil { // it takes in a person's edit, on a full disk too
+		return err
 	}
-	return a.keeper.writeContext()
+	return a.thinker.outage.noSpace
 }

@@ -15,8 +15,8 @@ import (
 
 // Started is an identity that people have started on the page. One process of a home keeps those running, over crashes
 // and restarts, until somebody stops them. Each has a file in started/ of the home, named by its hash: the first line
-// is "model" or "offline", the others tell why it could not be run. The file counts once its first line is whole, so
-// that whoever writes it in place, as echo does, is not read half-way.
+// is "model" or "offline", the others tell why it could not be run. The file counts once its first line is whole: it
+// has its end, or is one of the two words. So whoever writes it in place, as echo does, is not read half-way.
 type Started struct {
 	Identity
 	Offline bool
@@ -47,7 +47,8 @@ func (id Identity) Unstart() error {
 // Started returns what was asked of an identity, and false where it is not to be kept running.
 func (id Identity) Started() (Started, bool) {
 	text, _, err := durable.ReadRegular(id.startedFile(), 64<<10)
-	with, failed, whole := strings.Cut(string(text), "\n")
+	with, failed, ended := strings.Cut(string(text), "\n")
+	whole := ended || with == "model" || with == "offline"
 	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil && whole
 }
 

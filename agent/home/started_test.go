@@ -28,13 +28,19 @@ func TestStarted(t *testing.T) {
 		t.Errorf("the page's example is %+v", list)
 	}
 	// Who creates the file and writes it then, as echo does, is not taken at their half word.
-	for _, half := range []string{"", "off", "offline"} {
+	for _, half := range []string{"", "off", "mode"} {
 		lethetest.Write(t, ada.startedFile(), half)
 		if s, ok := ada.Started(); ok || len(h.Started()) != 0 {
 			t.Errorf("%q counts: %+v", half, s)
 		}
 	}
 	lethetest.Must(t, ada.Unstart()) // half a file goes, too
+	for with, offline := range map[string]bool{"model": false, "offline": true} {
+		lethetest.Write(t, ada.startedFile(), with) // as printf leaves it
+		if s, ok := ada.Started(); !ok || s.Offline != offline {
+			t.Errorf("%q is %+v, %v", with, s, ok)
+		}
+	}
 	lethetest.Must(t, ada.Start(true, ""))
 	// A write that fails, or fails and yet happened, leaves it started as before, or anew.
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {

@@ -122,8 +122,9 @@ func (p *part) save(text string) (saved bool, err error) {
 		same := there.Size() == p.looks.Size() && there.ModTime().Equal(p.looks.ModTime())
 		return same && os.SameFile(there, p.looks)
 	})
+	synced := durable.SyncDir(filepath.Dir(p.path)) // a swap that failed can have happened
 	if err == nil {
-		err = durable.SyncDir(filepath.Dir(p.path))
+		err = synced
 	}
 	if err != nil {
 		err = fmt.Errorf("save %s: %w", p.path, err)

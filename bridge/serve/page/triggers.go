@@ -93,8 +93,9 @@ func turn(f *frame, r *http.Request) (string, error) {
 		err = report.Invalid("there is another trigger %s beside the one that is paused", name)
 	default:
 		err = durable.Rename(from, to)
+		synced := durable.SyncDir(filepath.Dir(to)) // a rename that failed can have happened
 		if err == nil {
-			err = durable.SyncDir(filepath.Dir(to))
+			err = synced
 		}
 	}
 	return "/agents/" + f.ID.Name + "/triggers", err
