@@ -202,7 +202,7 @@ func TestBrokenHooks(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Contains: "go", Answer: calls("BASH", `{"command":"echo ran"}`)}, always("done"))
 	log := w.listen()
 	for name, script := range map[string]string{
-		"turn/dies": "kill -9 $$", "turn/long": "yes | head -c 5000000", "call/hangs": "exec sleep 1000", "call/garbage": "echo '{garbage'",
+		"turn/dies": "kill -9 $$", "turn/long": "yes | head -c 100000", "call/hangs": "exec sleep 1000", "call/garbage": "echo '{garbage'",
 		"result/code": "exit 7", "reply/json": `echo '{"decision":["block"]}'`,
 	} {
 		w.hook(name, script)
