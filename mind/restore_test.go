@@ -107,7 +107,8 @@ func use(t testing.TB, w *world, s *State) {
 		"note NEXT why=lost hash", "inbound NEXT room=dev inode=1 at=0..5 hash", "reply NEXT in=1 out=1 hash", "result e8.1 status=ok hash",
 		"joined NEXT room=other inode=1 at=0 hash", "stopped why=stop", "resumed why=kill", "posted e4 room=dev at=0..1",
 	} {
-		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + strings.NewReplacer("NEXT", EntryID(again.Next), " hash", "").Replace(line) + " #000000000000")
+		text := strings.NewReplacer("NEXT", EntryID(again.Next), " hash", "").Replace(line)
+		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + text + " #000000000000")
 		lethetest.Must(t, err)
 		var bodies []Body
 		if strings.HasSuffix(line, " hash") {

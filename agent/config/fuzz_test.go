@@ -15,7 +15,8 @@ func FuzzFiles(f *testing.F) {
 		Name: "config.toml", File: "config.toml",
 		Seeds: []string{
 			lethetest.Blocks(f, "configuration.md", "toml")[0], "user = \"eve\" # me\r\n[mcp]\nnotes = { url = \"https://a.example\" }\n",
-			"[mcp.notes]\ncommand = [\n\"x\"]\n[mcp.notes.env]\nA = \"$B\"\n", "[model]\nname = '''\nx'''\n[model.x]\n", "[[mcp]]\n", "[agents.ada]\nwake = 1\n",
+			"[mcp.notes]\ncommand = [\n\"x\"]\n[mcp.notes.env]\nA = \"$B\"\n", "[model]\nname = '''\nx'''\n[model.x]\n",
+			"[[mcp]]\n", "[agents.ada]\nwake = 1\n",
 			"timezone = \"../../etc\"\n", "[budget]\nday_usd = nan\n", "user = \"\\u0000\"\n[prices.\"\\n\"]\nmiss = 1e999\n",
 		},
 		Read: func(t testing.TB) error {

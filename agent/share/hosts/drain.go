@@ -32,10 +32,12 @@ type asked struct {
 	At     time.Time `json:"at"`
 }
 
-// asked returns the lines of askedRoom from an offset on, and the offset behind them.
+// asked returns the lines of askedRoom from an offset on, and the offset behind them. An offset that is not in the room
+// counts as the nearest that is.
 func (s *Cluster) asked(from int) (out []asked, to int, err error) {
 	text, err := rooms.Said(s.home.Dir, askedRoom, 0)
-	for line := range bytes.Lines(text[min(from, len(text)):]) {
+	from = min(max(from, 0), len(text))
+	for line := range bytes.Lines(text[from:]) {
 		var a asked
 		_ = json.Unmarshal(line, &a) // another line asks for nothing
 		out = append(out, a)
@@ -91,7 +93,7 @@ func (s *Cluster) Drain(ctx context.Context, who string) error {
 
 // drained returns ErrDrained if somebody has asked this host to leave since this process looked first.
 func (s *Cluster) drained() error {
-	said, to, err := s.asked(max(0, s.drains))
+	said, to, err := s.asked(s.drains)
 	if err != nil {
 		return err
 	}

@@ -57,9 +57,12 @@ func decode(text []byte) (e entry, err error) {
 	}
 	for k := range e.Items {
 		i := &e.Items[k]
-		if i.lines = parts[k]; !chat.ValidRoom(strings.TrimPrefix(i.Room, ".")) {
+		if i.lines = parts[k]; !named(i.Room) {
 			return e, errors.New("it is no entry of rooms")
 		}
 	}
 	return e, nil
 }
+
+// named reports whether a room of people, or one of the hosts, can have a name.
+func named(room string) bool { return chat.ValidRoom(strings.TrimPrefix(room, ".")) }

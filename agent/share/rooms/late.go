@@ -62,6 +62,9 @@ func (s *round) replaced() map[string]int64 {
 		var size int64
 		room, rest, _ := strings.Cut(d.Name(), ".")
 		_, err := fmt.Sscanf(rest, "%d.", &size)
+		if size < 0 || !chat.ValidRoom(room) {
+			continue // no program of ours has put it there
+		}
 		was, _ := d.Info()
 		now, _ := os.Stat(chat.Path(s.Dir, room))
 		if os.SameFile(was, now) {

@@ -103,7 +103,8 @@ func (s *round) begin() error {
 	if err == nil {
 		err = json.Unmarshal(text, &s.step)
 	}
-	if err != nil || s.step.Host != s.Host.ID {
+	ours := err == nil && s.step.Host == s.Host.ID
+	if !ours || !s.step.sound() {
 		return durable.ErrShort
 	}
 	if s.looks == nil && s.step.N > 0 { // is it the same store, and the key of the other hosts?

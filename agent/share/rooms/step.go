@@ -25,6 +25,24 @@ type step struct {
 	Rooms      map[string]*add  `json:"rooms,omitempty"`
 }
 
+// sound reports whether the step is one that this program can have written. Another hand may have changed its file.
+func (p step) sound() bool {
+	if p.N < 0 || p.Sizes == nil || p.Late == nil {
+		return false
+	}
+	for room, size := range p.Sizes {
+		if size < 0 || !named(room) {
+			return false
+		}
+	}
+	for room, a := range p.Rooms {
+		if a == nil || a.At < 0 || !named(room) {
+			return false
+		}
+	}
+	return true
+}
+
 // next returns an empty step behind this one.
 func (p step) next() step {
 	p.Sizes, p.Late, p.Rooms = maps.Clone(p.Sizes), maps.Clone(p.Late), map[string]*add{}

@@ -571,9 +571,11 @@ func TestChangedRoom(t *testing.T) {
 func FuzzCuts(f *testing.F) {
 	kinds := []string{raw, log, state, reply, blob, wish, mine}
 	f.Add(uint8(0), "4711", 0, []byte("[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b"))
-	f.Add(uint8(1), "room dev", 0, []byte("[2026-11-20T12:57:16.123456Z] inbound e1 room=dev say=\"in room dev\" ◱hash=81c68b6ce806a784 gist=room dev◲ #0123456789ab\n"))
+	f.Add(uint8(1), "room dev", 0, []byte("[2026-11-20T12:57:16.123456Z] inbound e1 room=dev say=\"in room dev\" "+
+		"◱hash=81c68b6ce806a784 gist=room dev◲ #0123456789ab\n"))
 	f.Add(uint8(2), "4711", 0, []byte(`{"at": 4711, "hash": "4711", "text": "is 4711"}`))
-	f.Add(uint8(3), "4711", 0, []byte("{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n"))
+	f.Add(uint8(3), "4711", 0, []byte("{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n"+
+		"<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n"))
 	f.Add(uint8(3), "4711", 9, []byte("{\"reasoning\":-1,\"text\":99999,\"calls\":[{\"tool\":\"BASH\",\"args\":-21}]}\n4711\n"))
 	f.Add(uint8(4), "4711", 30, []byte("---\nat: 2026-11-20T12:57:16Z\ngist: is 4711\n---\nbody 4711"))
 	f.Fuzz(func(t *testing.T, kind uint8, word string, head int, data []byte) {
