@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -82,6 +83,9 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 
 // item returns the catalogue's item of a tool.
 func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
+	if t == nil {
+		return catalogue.Item{}, errors.New("the server lists a null")
+	}
 	if !validTool().MatchString(t.Name) {
 		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 64 of A-Z, a-z, 0-9, _, . and -", t.Name)
 	}

@@ -99,7 +99,8 @@ func (s *server) grant() (g grant) {
 	if err != nil || json.Unmarshal(data, &g) != nil {
 		return grant{}
 	}
-	if g.URL != s.URL || g.Config == nil {
+	whole := g.Config != nil && g.Token != nil
+	if g.URL != s.URL || !whole {
 		return grant{}
 	}
 	secret.Add(g.ClientSecret, g.AccessToken, g.RefreshToken)

@@ -70,6 +70,9 @@ func answerOf(result *sdk.CallToolResult) catalogue.Answer {
 		case *sdk.AudioContent:
 			file("", c.MIMEType, c.Data)
 		case *sdk.EmbeddedResource:
+			if c.Resource == nil {
+				continue // the server says that there is one, and sends none
+			}
 			file(path.Base(c.Resource.URI), c.Resource.MIMEType, slices.Concat([]byte(c.Resource.Text), c.Resource.Blob))
 		case *sdk.ResourceLink:
 			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %s: %s", c.URI, c.Name, c.Description)))
