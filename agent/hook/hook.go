@@ -154,12 +154,18 @@ func (s *Set) consult(ctx context.Context, name string, in Input) (r reply, err 
 	case len(out) > maxOutput:
 		err = fmt.Errorf("it printed more than %d KB", maxOutput>>10)
 	case strings.HasPrefix(text, "{"):
-		err = json.Unmarshal([]byte(text), &r)
-		if err == nil && r.Nested != nil {
-			err = json.Unmarshal(r.Nested, (*nested)(&r))
-		}
+		r, err = parseReply(text)
 	case in.Event == Turn:
 		r.Context = text
+	}
+	return r, err
+}
+
+// parseReply reads what a hook says as a JSON object.
+func parseReply(text string) (r reply, err error) {
+	err = json.Unmarshal([]byte(text), &r)
+	if err == nil && r.Nested != nil {
+		err = json.Unmarshal(r.Nested, (*nested)(&r))
 	}
 	return r, err
 }
