@@ -60,9 +60,10 @@ func hashOf(s string) uint64 {
 func (r *run) open(path string, first int64) (err error) {
 	outside := strings.ContainsRune(r.File, filepath.Separator)
 	hasBits := r.Bits >= 0 && r.Bits <= 32
-	hasSize := r.N > 0 && r.Size >= r.N*recordBytes
+	hasNumber := r.N > 0 && r.N <= 1<<segmentBits
+	hasSize := r.Size >= r.N*recordBytes
 	switch {
-	case outside, r.First != first, !hasBits, !hasSize:
+	case outside, r.First != first, !hasBits, !hasNumber, !hasSize:
 		return fmt.Errorf("%w: run %s", errDamaged, r.File)
 	}
 	if r.file, err = os.Open(path + "-" + r.File); errors.Is(err, fs.ErrNotExist) {
