@@ -76,7 +76,8 @@ func TestAskingEndsTheTurn(t *testing.T) {
 	w.eventually("the answer is heard", func() bool { return len(w.fold(id).Questions) == 0 })
 	r.settled()
 	turns := strings.Join(w.turns(), "\n")
-	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 note\n"+q.ID+" (Deploy?) is still open.\n\n◆ e5 inbound room=dev\n[USER:ann ")
+	contains(t, turns, "the answer comes in as an entry that cites the question.\n\n◆ e4 note\n"+q.ID+
+		" (Deploy?) is still open.\n\n◆ e5 inbound room=dev\n[USER:ann ")
 	live := w.fold(id).Live
 	if i := slices.IndexFunc(live, func(e *mind.Entry) bool { return len(e.Calls) > 0 }); !live[i].Final() {
 		t.Error("its WAIT does not end the turn: what is said next could not fade, or stand alone, without it")
@@ -149,7 +150,8 @@ func TestApproved(t *testing.T) {
 	t.Parallel()
 	const touch = `{"command":"echo  ran >> log; cat log"}`
 	w := asking(t, "BASH echo ran*;SAY ops",
-		rehearsal.Step{Contains: "go on", Answer: calls("BASH", `{"command":"echo free"}`, "BASH", touch, "BASH", touch, "SAY", `{"room":"ops","message":"hello ops"}`)},
+		rehearsal.Step{Contains: "go on", Answer: calls("BASH", `{"command":"echo free"}`, "BASH", touch, "BASH", touch, "SAY",
+			`{"room":"ops","message":"hello ops"}`)},
 		rehearsal.Step{Contains: "once more", Answer: calls("BASH", touch)},
 		rehearsal.Step{Contains: "and again", Answer: calls("BASH", touch)})
 	id := w.boot("ada", "dev", "ops")
@@ -260,7 +262,8 @@ func TestDeclined(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	far := time.FixedZone("far", -12*3600) // where it is long past here
-	w := asking(t, "", waits("first", `{"question":"Well?","until":"5s"}`), waits("second", `{"question":"And now?","until":"6s","for":"carol"}`),
+	w := asking(t, "", waits("first", `{"question":"Well?","until":"5s"}`),
+		waits("second", `{"question":"And now?","until":"6s","for":"carol"}`),
 		waits("third", fmt.Sprintf(`{"question":"When?","until":%q}`, time.Now().Add(time.Hour).In(far).Format("2006-01-02 15:04"))))
 	w.conf.Zone = far
 	id := w.boot("ada", "dev")
@@ -376,7 +379,8 @@ func TestCannotAsk(t *testing.T) {
 			failed = append(failed, res.text)
 		}
 	}
-	for i, want := range []string{"the only call of its reply", `not in room "ops"`, `knows "a]b", who never spoke there`, "8 questions are open already"} {
+	for i, want := range []string{"the only call of its reply", `not in room "ops"`, `knows "a]b", who never spoke there`,
+		"8 questions are open already"} {
 		contains(t, failed[i], want)
 	}
 	w.say("dev", "ann", "yes") // for which of them?
@@ -399,8 +403,10 @@ func TestNoWayAroundApproval(t *testing.T) {
 		{Contains: "five", Answer: calls("WRITE_FILE", trigger("run = \"true\"\nroom = \"dev\""))},
 	}
 	for bash, wants := range map[string][]string{
-		tools.BashSandbox: {"run: people have to approve", "check: people have to approve", `room = "ops": people have to approve`, `room = "ops": people have to approve`, "made self/triggers/x.toml"},
-		tools.BashOff:     {"run: commands are off", "check: you have no BASH", `room = "ops": people have to approve`, `room = "ops": people have to approve`, "run: commands are off"},
+		tools.BashSandbox: {"run: people have to approve", "check: people have to approve",
+			`room = "ops": people have to approve`, `room = "ops": people have to approve`, "made self/triggers/x.toml"},
+		tools.BashOff: {"run: commands are off", "check: you have no BASH", `room = "ops": people have to approve`,
+			`room = "ops": people have to approve`, "run: commands are off"},
 	} {
 		w := asking(t, "BASH rm *;SAY ops", steps...)
 		w.conf.Tools.Bash = bash
@@ -421,7 +427,8 @@ func TestNoWayAroundApproval(t *testing.T) {
 func TestApprovedTriggerIsOwn(t *testing.T) {
 	t.Parallel()
 	const content = "watch = \"/etc\"\n"
-	w := asking(t, "WRITE_FILE", rehearsal.Step{Contains: "go on", Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))})
+	w := asking(t, "WRITE_FILE", rehearsal.Step{Contains: "go on",
+		Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))})
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "ann", "go on")
@@ -443,7 +450,8 @@ func TestApprovedTriggerIsOwn(t *testing.T) {
 func TestTriggerIsOwnBehindAnErasure(t *testing.T) {
 	t.Parallel()
 	const content = "watch = \"/etc\"\n"
-	w := newWorld(t, rehearsal.Step{Contains: "go on", Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))}, always("done"))
+	w := newWorld(t, rehearsal.Step{Contains: "go on",
+		Answer: calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))}, always("done"))
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "go on")
 	w.run(id, dieAt("call", 1)).killed()

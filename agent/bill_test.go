@@ -96,7 +96,8 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 			t.Errorf("%s: %v tokens in were counted of %v", name, counted, billed)
 		}
 		// It ends in the middle, and the server counts the whole answer.
-		if cost, _ := event.As[event.Spent](spent[0]); cost.Out < int64(after.Output-before.Output)/4 || cost.Out > int64(after.Output-before.Output) {
+		if cost, _ := event.As[event.Spent](spent[0]); cost.Out < int64(after.Output-before.Output)/4 ||
+			cost.Out > int64(after.Output-before.Output) {
 			t.Errorf("%s: %d tokens out were counted, the whole answers had %d", name, cost.Out, after.Output-before.Output)
 		}
 	}

@@ -45,7 +45,8 @@ func TestRoundStaysSmall(t *testing.T) {
 	n := 0
 	round := func() {
 		n++
-		reply := llm.Reply{Model: "m", Finish: "tool_calls", Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
+		reply := llm.Reply{Model: "m", Finish: "tool_calls",
+			Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
 		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 		result := outcome{state: mind.OK, Result: tools.Result{Body: fmt.Appendf(nil, "[result %d]", n)}}
 		lethetest.Must(t, a.commit(a.caller.ofReply()[0].ends(a.state.Turn+1, result)))

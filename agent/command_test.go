@@ -85,7 +85,8 @@ func TestStopInMidCall(t *testing.T) {
 func TestStopInMidTool(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Contains: "first", Answer: calls(
-		"BASH", `{"command":"echo began > began.txt; sleep 60"}`, "WRITE_FILE", `{"path":"no.txt","content":"no"}`, "SAY", `{"room":"dev","message":"no"}`)})
+		"BASH", `{"command":"echo began > began.txt; sleep 60"}`, "WRITE_FILE", `{"path":"no.txt","content":"no"}`, "SAY",
+		`{"room":"dev","message":"no"}`)})
 	w.say("dev", "ann", "the first question")
 	r.waitFor(status.Acting, "BASH")
 	// Lines before the /stop are no longer owed, the one after it is.
@@ -160,7 +161,8 @@ func TestModelIsTried(t *testing.T) {
 	for _, c := range []struct{ name, says, then string }{
 		{"rehearsal-typo", "I tried the model rehearsal-typo, and keep the model rehearsal-paid: ", "rehearsal-paid"},
 		{"rehearsal-costly", "keep the model rehearsal-paid: the model has no price: rehearsal-costly", "rehearsal-paid"},
-		{"rehearsal-two", "From the next turn on I use the model rehearsal-two; /model rehearsal-paid brings the one before back.", "rehearsal-two"},
+		{"rehearsal-two", "From the next turn on I use the model rehearsal-two; /model rehearsal-paid brings the one before " +
+			"back.", "rehearsal-two"},
 		{"rehearsal-away", "brings the one before back. I could not try it: call rehearsal-away at ", "rehearsal-away"},
 	} {
 		said := r.ask("/model " + c.name)

@@ -40,7 +40,8 @@ func TestResultsAreOwed(t *testing.T) {
 	w.run(id).finish()
 	results := w.results(id)
 	equal(t, "results", len(results), 3)
-	for i, want := range []result{{"e3.1 BASH", "ok", ""}, {"e3.2 BASH", "interrupted", "interrupted, effect unknown"}, {"e3.3 LIST", "not-started", "not started"}} {
+	for i, want := range []result{{"e3.1 BASH", "ok", ""}, {"e3.2 BASH", "interrupted", "interrupted, effect unknown"},
+		{"e3.3 LIST", "not-started", "not started"}} {
 		equal(t, "call", results[i].call+" "+results[i].status, want.call+" "+want.status)
 		contains(t, results[i].text, want.text)
 	}
@@ -56,7 +57,8 @@ func TestPostIsOwed(t *testing.T) {
 		stage durable.Stage
 		cause error
 	}{
-		{"append", durable.Before, syscall.EIO}, {"append", durable.After, syscall.EIO}, {"append", durable.Before, &durable.Short{Bytes: 40, Err: syscall.ENOSPC}},
+		{"append", durable.Before, syscall.EIO}, {"append", durable.After, syscall.EIO},
+		{"append", durable.Before, &durable.Short{Bytes: 40, Err: syscall.ENOSPC}},
 		{"sync", durable.Before, syscall.EIO}, {"sync", durable.After, syscall.EIO},
 	} {
 		w := newWorld(t, rehearsal.Step{Answer: text("the answer")})
@@ -106,7 +108,8 @@ func (w *world) failRoom(room, op string, stage durable.Stage, cause error) (men
 func TestSayIsOwed(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
-		w := newWorld(t, rehearsal.Step{Answer: calls("SAY", `{"room":"#ops","message":"half way"}`, "SAY", `{"room":"ops","message":"half way"}`)})
+		w := newWorld(t, rehearsal.Step{Answer: calls("SAY", `{"room":"#ops","message":"half way"}`, "SAY",
+			`{"room":"ops","message":"half way"}`)})
 		id := w.boot("ada", "dev", "ops")
 		w.say("dev", "ann", "report")
 		mended := w.failRoom("ops", "append", stage, syscall.EIO)

@@ -87,7 +87,8 @@ func TestDialects(t *testing.T) {
 				wire.add(t, q.Body)
 			}
 			if wire.epochs < 3 || wire.back == 0 || wire.cut == 0 {
-				t.Errorf("%d requests: %d epochs, thinking went back in %d, %d went on with a turn that was cut", len(s.Requests()), wire.epochs, wire.back, wire.cut)
+				t.Errorf("%d requests: %d epochs, thinking went back in %d, %d went on with a turn that was cut", len(s.Requests()),
+					wire.epochs, wire.back, wire.cut)
 			}
 		})
 	}
@@ -148,7 +149,8 @@ func TestGoldenDialects(t *testing.T) {
 			lethetest.Must(t, os.WriteFile(path, []byte(got), 0o644))
 		}
 		if want := w.read(path); got != want {
-			t.Errorf("the requests are not those of %s (if that is meant: go test -run GoldenDialects -update):\n%s", path, firstDifference(got, want))
+			t.Errorf("the requests are not those of %s (if that is meant: go test -run GoldenDialects -update):\n%s", path,
+				firstDifference(got, want))
 		}
 	}
 }
@@ -197,7 +199,8 @@ func (k *trunk) add(t *testing.T, body []byte) {
 		t.Errorf("a request does not begin with the one before it\n%.300s\n%.300s", open[max(0, at-100):], k.messages[max(0, at-100):])
 	}
 	k.messages = open
-	signed := bytes.Count(open, []byte(`"signature"`)) + bytes.Count(open, []byte(`"thought_signature"`)) - bytes.Count(open, []byte(dialect.StandIn))
+	signed := bytes.Count(open, []byte(`"signature"`)) +
+		bytes.Count(open, []byte(`"thought_signature"`)) - bytes.Count(open, []byte(dialect.StandIn))
 	if signed > 0 {
 		k.back++
 	}

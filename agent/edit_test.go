@@ -63,7 +63,8 @@ func (w *world) kept(id home.Identity) (texts []string) {
 
 func TestContextIsEdited(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "slowly", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
+	w, id, r := start(t, rehearsal.Step{Contains: "slowly",
+		Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
 	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom")
 	w.viewed(id)
@@ -201,7 +202,8 @@ func TestContextIsTorn(t *testing.T) {
 	zeros, edited := strings.Repeat("\x00", len(view)), replace("Tom", "Kim")(view)
 	end := strings.Index(view, "◆ end")
 	kept := []string{view[:512] + zeros[:512] + view[1024:], edited[:512] + zeros[:512] + edited[1024:], edited[:end]}
-	for _, torn := range append([]string{"", zeros, "\n" + zeros, view[:end], view[:end/2], view[:end/2] + zeros[end/2:], view[:len(view)-1]}, kept...) {
+	for _, torn := range append([]string{"", zeros, "\n" + zeros, view[:end], view[:end/2], view[:end/2] + zeros[end/2:],
+		view[:len(view)-1]}, kept...) {
 		w.write(file, torn)
 		before := time.Now().Add(-time.Hour)
 		lethetest.Must(t, os.Chtimes(file, before, before))
@@ -216,7 +218,8 @@ func TestContextIsTorn(t *testing.T) {
 
 func TestOwnFilesAreEdited(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "note it", Answer: calls("WRITE_FILE", `{"path":"self/MEMORY.md","content":"my own words\n"}`)})
+	w, id, r := start(t, rehearsal.Step{Contains: "note it",
+		Answer: calls("WRITE_FILE", `{"path":"self/MEMORY.md","content":"my own words\n"}`)})
 	r.settled()
 	w.rewrite(w.own(id, "MEMORY.md"), func(string) string { return "Ann likes teal.\n" })
 	w.eventually("a note", func() bool { return len(w.events(id, "note")) == 1 })

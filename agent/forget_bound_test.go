@@ -103,7 +103,8 @@ func TestLongNote(t *testing.T) {
 	w.talk(1, 60)
 	r.finish()
 	w.rewrite(w.own(id, "context.md"), func(view string) string {
-		return strings.Replace(view, "\u25c6 end\n", strings.Repeat("and so on, ", 20_000)+"\n\u25c6 from me\n"+strings.Repeat("by the way, ", 20_000)+"\n\u25c6 end\n", 1)
+		return strings.Replace(view, "\u25c6 end\n",
+			strings.Repeat("and so on, ", 20_000)+"\n\u25c6 from me\n"+strings.Repeat("by the way, ", 20_000)+"\n\u25c6 end\n", 1)
 	})
 	w.write(w.own(id, "MEMORY.md"), strings.Repeat("\U0001F600", 9000))
 	r = w.run(id)

@@ -74,7 +74,8 @@ func TestLongLife(t *testing.T) {
 	bare := faded[slices.IndexFunc(faded, func(f mind.Range) bool { return f.Level == mind.Gist })]
 	r.ask("uncompact hash=" + bare.Original.Short)
 	results := w.results(r.id)
-	for _, part := range []string{", said 20", "\nsummary: ", "\ncontents from here on, by offset:\n", fmt.Sprintf(" e%d ", bare.To), "\n\n◆ e"} {
+	for _, part := range []string{", said 20", "\nsummary: ", "\ncontents from here on, by offset:\n",
+		fmt.Sprintf(" e%d ", bare.To), "\n\n◆ e"} {
 		contains(t, results[len(results)-1].text, part)
 	}
 	r.checked()

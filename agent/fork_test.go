@@ -60,7 +60,8 @@ func TestFork(t *testing.T) {
 	equal(t, "own files of today, where they were edited since", strings.Join(today, ","), home.MemoryFile)
 	w.conserved(bea)
 	then := w.fold(bea)
-	if boot, _ := event.As[event.Boot](w.life(bea)[0]); boot.Fork.Self != ada.Self || then.Next != past.Next+1 || len(then.Faded) != len(past.Faded) {
+	if boot, _ := event.As[event.Boot](w.life(bea)[0]); boot.Fork.Self != ada.Self || then.Next != past.Next+1 ||
+		len(then.Faded) != len(past.Faded) {
 		t.Errorf("boot %+v, next e%d after e%d, %d ranges of %d", boot, then.Next, past.Next, len(then.Faded), len(past.Faded))
 	}
 	rb := w.run(bea)
@@ -70,7 +71,8 @@ func TestFork(t *testing.T) {
 	if n := w.hintsAt(bea, "7431"); n == 0 {
 		t.Error("it is not reminded of what its ancestor had forgotten")
 	}
-	if last := w.prompt(); !strings.Contains(last, "You are bea") || !strings.Contains(last, "Zacharias") || strings.Contains(last, "dog.txt") {
+	if last := w.prompt(); !strings.Contains(last, "You are bea") || !strings.Contains(last, "Zacharias") ||
+		strings.Contains(last, "dog.txt") {
 		t.Errorf("its request has another name, lacks what was live, or has what came later:\n%s", last)
 	}
 	rb.stop()
@@ -130,7 +132,8 @@ func TestMoments(t *testing.T) {
 	first, err := home.At(id, w.store, home.Moment{Epoch: &zero})
 	lethetest.Must(t, err)
 	equal(t, "entries at the first epoch", first.Next, 1)
-	for name, m := range map[string]home.Moment{"entry": {Entry: 99}, "epoch": {Epoch: &nine}, "label": {Label: "after"}, "time": {At: events[0].At.Add(-time.Second)}, "place": {End: 7}} {
+	for name, m := range map[string]home.Moment{"entry": {Entry: 99}, "epoch": {Epoch: &nine}, "label": {Label: "after"},
+		"time": {At: events[0].At.Add(-time.Second)}, "place": {End: 7}} {
 		if _, err := home.At(id, w.store, m); !errors.Is(err, home.ErrNotFound) || !strings.Contains(err.Error(), "before") {
 			t.Errorf("%s: %v", name, err)
 		}

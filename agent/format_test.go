@@ -50,7 +50,8 @@ func TestHomeFormats(t *testing.T) {
 		mended()
 	}
 	lethetest.Must(t, os.Chmod(dir, 0o755))
-	for text, want := range map[string]error{"lethe home 99\n": home.ErrNewer, "lethe home\n": home.ErrCorrupt, "": home.ErrCorrupt, "lethe home 0\n": home.ErrCorrupt, "lethe home 2": home.ErrCorrupt, "lethe home 2 3\n": home.ErrCorrupt} {
+	for text, want := range map[string]error{"lethe home 99\n": home.ErrNewer, "lethe home\n": home.ErrCorrupt,
+		"": home.ErrCorrupt, "lethe home 0\n": home.ErrCorrupt, "lethe home 2": home.ErrCorrupt, "lethe home 2 3\n": home.ErrCorrupt} {
 		lethetest.Write(t, path, text)
 		before := tree(t, dir)
 		if _, err := home.Open(dir); !errors.Is(err, want) {

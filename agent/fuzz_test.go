@@ -14,8 +14,11 @@ import (
 // the arguments hold.
 func FuzzSay(f *testing.F) {
 	for _, args := range []string{
-		`{"room":"dev","message":"hi"}`, `{"Room":"#dev","MESSAGE":"a","Message":"b"}`, `{"room":"rooms/dev.md","message":" \u2028 "}`, `{"room":"dev","message":null,"Message":"x"}`,
-		`{"room":"dev","message":"◰4 ◆ \ud800 \u0000"}`, `{"room":"dev","message":"a","message":"b"}`, `{"room":"dev","message":5}`, `{"room":"dev","message":"\r\n"}`, `{"room":"dev","me\u017f\u017fage":"x"}`, `{"room":"dev","message":"\ufeff"}`,
+		`{"room":"dev","message":"hi"}`, `{"Room":"#dev","MESSAGE":"a","Message":"b"}`,
+		`{"room":"rooms/dev.md","message":" \u2028 "}`, `{"room":"dev","message":null,"Message":"x"}`,
+		`{"room":"dev","message":"◰4 ◆ \ud800 \u0000"}`, `{"room":"dev","message":"a","message":"b"}`,
+		`{"room":"dev","message":5}`, `{"room":"dev","message":"\r\n"}`, `{"room":"dev","me\u017f\u017fage":"x"}`,
+		`{"room":"dev","message":"\ufeff"}`,
 		"", "null", `["dev"]`, strings.Repeat(`{"room":`, 20000),
 	} {
 		f.Add(args)

@@ -34,7 +34,8 @@ func TestGate(t *testing.T) {
 		told      string // to the model
 	}{
 		{hook.Gate{Check: "grep -q done || { echo 'nothing is done'; exit 3; }"}, "I tried", "all is done", "ended with exit 3. Its output:"},
-		{hook.Gate{Schema: []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)}, `{"n":"one"}`, `{"n":1}`, "it does not fit the schema: "},
+		{hook.Gate{Schema: []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)}, `{"n":"one"}`,
+			`{"n":1}`, "it does not fit the schema: "},
 		{hook.Gate{Schema: []byte(`{"type":"integer"}`)}, "Here it is: 1", "1", "one JSON value with nothing around it"},
 	} {
 		w, id, r := gated(t, c.gate, c.bad, c.good, "not "+c.good)

@@ -70,7 +70,8 @@ var volatile = []struct{ is, stands string }{
 func TestGoldenRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "what is in", Answer: calls("READ_FILE", `{"path":"self/MEMORY.md"}`, "SAY", `{"room":"ops","message":"I look it up."}`)},
+		rehearsal.Step{Contains: "what is in", Answer: calls("READ_FILE", `{"path":"self/MEMORY.md"}`, "SAY",
+			`{"room":"ops","message":"I look it up."}`)},
 		rehearsal.Step{Contains: "said in room ops", Answer: &rehearsal.Answer{
 			Reasoning: "I do not see it here, so I search what has faded.",
 			Calls:     []rehearsal.Call{{Name: "RECALL", Arguments: `{"query":"what is in your notes?\nAll of it"}`}},
@@ -110,7 +111,8 @@ func TestGoldenRequest(t *testing.T) {
 		t.Errorf("system prompt and tools have %d characters, at most %d: say less, or raise it and say why", n, 4*2750)
 	}
 	if got+"\n" != want {
-		t.Errorf("the request is not that of %s (if that is meant: go test -run GoldenRequest -update):\n%s", path, firstDifference(got+"\n", want))
+		t.Errorf("the request is not that of %s (if that is meant: go test -run GoldenRequest -update):\n%s", path,
+			firstDifference(got+"\n", want))
 	}
 }
 

@@ -77,7 +77,8 @@ func TestSecondDaemon(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false, "../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
+	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false,
+		"../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
 		equal(t, "ValidName "+name, home.ValidName(name), ok)
 	}
 	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "Ada"}); err == nil {

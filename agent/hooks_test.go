@@ -86,7 +86,8 @@ func TestHookOfTurn(t *testing.T) {
 func TestHookOfCall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "go", Answer: calls("BASH", `{"Command":"git \u0070ush"}`, "BASH", `{"command":"echo raw"}`, "SAY", `{"room":"dev","message":"said"}`, "LIST", `{"path":"."}`)},
+		rehearsal.Step{Contains: "go", Answer: calls("BASH", `{"Command":"git \u0070ush"}`, "BASH", `{"command":"echo raw"}`,
+			"SAY", `{"room":"dev","message":"said"}`, "LIST", `{"path":"."}`)},
 		rehearsal.Step{Contains: "remove", Answer: calls("BASH", `{"COMMAND":"rm -r build"}`)}, always("done"))
 	w.conf.People = []string{"ann"}
 	w.hook("call/guard", `line=$(cat); echo "$line" >>seen

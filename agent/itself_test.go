@@ -134,7 +134,8 @@ func itselfMain(dir, die string) {
 			return nil
 		}
 		ids := slices.DeleteFunc(all, home.Identity.IsChild)
-		return children.Supervise(context.Background(), ids, func(id home.Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
+		return children.Supervise(context.Background(), ids,
+			func(id home.Identity) (*Agent, error) { return Open(id, byItself(conf)) }, discard())
 	})
 }
 
@@ -239,7 +240,8 @@ func (w *world) quiet(id home.Identity) bool {
 		slices.ContainsFunc(s.Children, func(c mind.Child) bool { return c.Open() }) {
 		return false
 	}
-	return !slices.ContainsFunc(rings, func(path string) bool { return !w.rung(path) }) && len(w.heard(id, "dev")) == len(w.toHear("dev", "ada"))
+	return !slices.ContainsFunc(rings, func(path string) bool { return !w.rung(path) }) &&
+		len(w.heard(id, "dev")) == len(w.toHear("dev", "ada"))
 }
 
 // rung reports whether the line of a trigger that rings once stands in its room.

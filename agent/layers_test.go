@@ -25,7 +25,8 @@ func TestLayers(t *testing.T) {
 	r.ask("hello")
 	first := string(w.requests()[0].first)
 	at := 0
-	for _, part := range []string{"gist=AGENTS.md of this user◲", "British", "gist=GEMINI.md of this home◲", "◰1hash=1234", "gist=AGENTS.md of the workspace◲", "make check"} {
+	for _, part := range []string{"gist=AGENTS.md of this user◲", "British", "gist=GEMINI.md of this home◲", "◰1hash=1234",
+		"gist=AGENTS.md of the workspace◲", "make check"} {
 		n := strings.Index(first[at:], part)
 		if n < 0 {
 			t.Fatalf("no %q behind the others in\n%s", part, first)
@@ -55,11 +56,13 @@ func TestLayers(t *testing.T) {
 func TestNearestLayer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Answer: calls("READ_FILE", `{"path":"api/v1/handler.go"}`, "READ_FILE", `{"path":"plain/x.go"}`, "READ_FILE", `{"path":"out/x.go"}`)},
+		rehearsal.Step{Answer: calls("READ_FILE", `{"path":"api/v1/handler.go"}`, "READ_FILE", `{"path":"plain/x.go"}`,
+			"READ_FILE", `{"path":"out/x.go"}`)},
 		rehearsal.Step{Answer: calls("READ_FILE", `{"path":"api/other.go"}`)}, always("done"))
 	work, elsewhere := lethetest.Dir(t), lethetest.Dir(t)
 	w.conf.Tools.Workspace = work
-	for name, text := range map[string]string{"api/AGENTS.md": "Handlers return errors.\n", "api/v1/handler.go": "package v1\n", "api/other.go": "package api\n", "plain/x.go": "package x\n"} {
+	for name, text := range map[string]string{"api/AGENTS.md": "Handlers return errors.\n",
+		"api/v1/handler.go": "package v1\n", "api/other.go": "package api\n", "plain/x.go": "package x\n"} {
 		lethetest.Write(t, filepath.Join(work, name), text)
 	}
 	lethetest.Write(t, filepath.Join(elsewhere, "AGENTS.md"), "Outside.\n")

@@ -11,7 +11,8 @@ import (
 )
 
 // listed are the fields whose values docs/life.md lists.
-var listed = []string{"note why", "epoch why", "stopped why", "resumed why", "error what", "error kind", "result status", "fade to", "spent on", "command name"}
+var listed = []string{"note why", "epoch why", "stopped why", "resumed why", "error what", "error kind", "result status",
+	"fade to", "spent on", "command name"}
 
 var lifePage struct {
 	once sync.Once
@@ -26,7 +27,8 @@ func explained(t testing.TB, e life.Event) {
 	_, section, _ := strings.Cut(lifePage.text, "\n### `"+e.Kind+"`\n")
 	section, _, _ = strings.Cut(section, "\n### `")
 	for _, f := range e.Fields {
-		if slices.Contains(listed, e.Kind+" "+f.Key) && !strings.Contains(section, "`"+f.Value+"`") && !strings.Contains(section, "`"+f.Key+"="+f.Value+"`") {
+		if slices.Contains(listed, e.Kind+" "+f.Key) && !strings.Contains(section, "`"+f.Value+"`") &&
+			!strings.Contains(section, "`"+f.Key+"="+f.Value+"`") {
 			t.Errorf("docs/life.md does not explain %s %s=%s", e.Kind, f.Key, f.Value)
 		}
 	}

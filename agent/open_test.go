@@ -128,7 +128,8 @@ func TestWithdrawn(t *testing.T) {
 	w := newWorld(t, waits("ask", deploy))
 	w.conf.People = []string{"ann"}
 	id, r, q := w.waiting()
-	w.model.Push(rehearsal.Step{Contains: "never mind", Times: 2, Answer: calls("WAIT", `{"withdraw":"`+q.ID+`"}`)}, waits("strange", `{"withdraw":"q000000"}`), always("done"))
+	w.model.Push(rehearsal.Step{Contains: "never mind", Times: 2, Answer: calls("WAIT", `{"withdraw":"`+q.ID+`"}`)},
+		waits("strange", `{"withdraw":"q000000"}`), always("done"))
 	w.say("dev", "ann", "strange")
 	r.settled()
 	equal(t, "open", w.openOf(id), q.ID)
@@ -303,7 +304,8 @@ func TestWithdrawAsksNothing(t *testing.T) {
 // Lines of two who were asked leave both questions open.
 func TestBothStillOpen(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "", waits("ask ann", `{"question":"Red?","options":"yes|no","for":"ann"}`), waits("ask bob", `{"question":"Blue?","options":"yes|no","for":"bob"}`))
+	w := asking(t, "", waits("ask ann", `{"question":"Red?","options":"yes|no","for":"ann"}`),
+		waits("ask bob", `{"question":"Blue?","options":"yes|no","for":"bob"}`))
 	id := w.boot("ada", "dev")
 	r := w.run(id)
 	w.say("dev", "carol", "ask ann")

@@ -16,7 +16,8 @@ import (
 func TestOvertaken(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
-	w := forgetful(t, 60_000, rehearsal.Step{Contains: "please search", Times: -1, Answer: calls("RECALL", `{"query":"premiere in february"}`)})
+	w := forgetful(t, 60_000, rehearsal.Step{Contains: "please search", Times: -1,
+		Answer: calls("RECALL", `{"query":"premiere in february"}`)})
 	all := 0.0
 	w.conf.Forgetting.Target = &all
 	r := w.run(w.boot("ada", "dev"))

@@ -76,7 +76,8 @@ func powerScript(resumed bool) []rehearsal.Step {
 		{Contains: "second question", Times: -1, Answer: text("the second answer")},
 		{Contains: "long question", Times: -1, Answer: text("the long answer"), Hold: forever},
 		{Contains: "first question", Times: -1, Answer: calls(
-			"BASH", `{"command":"echo ran >> ran.txt"}`, "SAY", `{"room":"ops","message":"half way","files":"ran.txt"}`, "JOIN", `{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
+			"BASH", `{"command":"echo ran >> ran.txt"}`, "SAY", `{"room":"ops","message":"half way","files":"ran.txt"}`, "JOIN",
+			`{"room":"lab"}`, "READ_FILE", `{"path":"self/SOUL.md"}`,
 			"SAY", `{"room":"ops","message":"`+strings.Repeat("a long word ", 100)+`"}`)},
 		{Times: -1, Answer: text("noted")},
 	}
@@ -149,7 +150,8 @@ func (l *recorded) echo(room, text string) {
 	lethetest.Must(l, err)
 	end, err := chat.End(l.path(room))
 	lethetest.Must(l, err)
-	l.outside(func() error { l.put(room, string(line)); return nil }, durable.Op{Kind: "write", Path: l.path(room), Data: line, At: end.Size()})
+	l.outside(func() error { l.put(room, string(line)); return nil },
+		durable.Op{Kind: "write", Path: l.path(room), Data: line, At: end.Size()})
 }
 
 // send says a line as lethe does: it is durable when it returns.
@@ -260,7 +262,8 @@ func (l *recorded) edit() {
 	}
 	l.outside(func() error {
 		return errors.Join(os.WriteFile(path+"~", l.saved, 0o600), os.Rename(path+"~", path))
-	}, durable.Op{Kind: "write", Path: path + "~", Data: l.saved}, durable.Op{Kind: "sync", Path: path + "~"}, durable.Op{Kind: "rename", Path: path + "~", To: path})
+	}, durable.Op{Kind: "write", Path: path + "~", Data: l.saved}, durable.Op{Kind: "sync", Path: path + "~"},
+		durable.Op{Kind: "rename", Path: path + "~", To: path})
 }
 
 // edited is what a person wants to be remembered.

@@ -226,7 +226,8 @@ func (l *recorded) checkRequests(id home.Identity, sound int, now []sentAt) {
 		}
 	}
 	for _, q := range now {
-		if base != nil && epochAt(q.log) == epochAt(asked) && !bytes.Equal(q.messages, base) && !bytes.HasPrefix(q.messages, append(bytes.Clone(base), ',')) {
+		if base != nil && epochAt(q.log) == epochAt(asked) && !bytes.Equal(q.messages, base) &&
+			!bytes.HasPrefix(q.messages, append(bytes.Clone(base), ',')) {
 			l.Errorf("a request does not begin with the one that was answered before:\n%s\n%s", base, q.messages)
 		}
 	}

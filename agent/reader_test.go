@@ -35,7 +35,8 @@ func TestReaderOfTail(t *testing.T) {
 	defer log.Close()
 	preset, _ := llm.Preset("deepseek")
 	for _, limit := range []int{21_000, 100_000, 13_000, 24_500, 30_000}[:lethetest.Sample(2, 2, 5)] {
-		for _, memory := range []string{strings.Repeat("wörds 漢字 🙂\n", 300), "short ◆", "", " \n", strings.Repeat("x", 7000)}[:lethetest.Sample(2, 2, 5)] {
+		for _, memory := range []string{strings.Repeat("wörds 漢字 🙂\n", 300), "short ◆", "", " \n",
+			strings.Repeat("x", 7000)}[:lethetest.Sample(2, 2, 5)] {
 			w.write(filepath.Join(w.home.Dir, "config.toml"), fmt.Sprintf("[context]\nlimit = %d # tokens\n\n[life]\nlines = 9\n", limit))
 			w.write(w.own(id, "MEMORY.md"), memory)
 			s := w.fold(id)

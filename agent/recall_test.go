@@ -111,7 +111,8 @@ func TestHint(t *testing.T) {
 	for _, preset := range []string{"deepseek", "custom"} {
 		t.Run(preset, func(t *testing.T) {
 			t.Parallel()
-			w, r := forgotten(t, preset, rehearsal.Step{Contains: "open the door", Answer: calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)})
+			w, r := forgotten(t, preset, rehearsal.Step{Contains: "open the door",
+				Answer: calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)})
 			id := r.id
 			for _, line := range []string{"ok, thanks!", "good morning", "can you compile the kernel with clang?"} {
 				r.ask(line)
@@ -169,7 +170,8 @@ func TestHint(t *testing.T) {
 // fits worse. That a hint before has named the original for something else silences nothing.
 func TestHintNotWhatIsInSight(t *testing.T) {
 	a := &Agent{view: &view{state: mind.New()}}
-	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."}, {Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
+	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."},
+		{Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
 	for notes, want := range map[string]int{
 		"◆ memory\nThe code of the keeper: 7431.": 0, "◆ pins\n- keeper's code 7431\n◆ memory\n(empty)": 0,
 		"◆ memory\nThe barometer of the harbour.": 1, "◆ memory\nthe keeper\nthe code\nroom 7431": 2,
@@ -197,7 +199,8 @@ func TestHintNotWhatIsInSight(t *testing.T) {
 // already, and a trigger says what it always says. The same words of a person do.
 func TestHintNotForAnswersAndTriggers(t *testing.T) {
 	t.Parallel()
-	w, r := forgotten(t, "", waits("please ask", `{"question":"what of the fog?","options":["the lighthouse keeper's code is 7431","no"],"for":["ann"],"room":"dev"}`))
+	w, r := forgotten(t, "", waits("please ask",
+		`{"question":"what of the fog?","options":["the lighthouse keeper's code is 7431","no"],"for":["ann"],"room":"dev"}`))
 	r.ask("please ask")
 	r.ask("the lighthouse keeper's code is 7431")
 	equal(t, "answers", len(w.having(r.id, "inbound", "choice", "the lighthouse keeper's code is 7431")), 1)
@@ -255,7 +258,8 @@ func TestRecallTool(t *testing.T) {
 			"RECALL", `{"query":"zyzzyva quux"}`,
 			"RECALL", `{"limit":3}`,
 			"RECALL", `{"query":"NEAR(dog* OR \"keeper) -- '; DROP TABLE docs"}`)},
-		rehearsal.Step{Contains: "search for what is lost", Answer: calls("RECALL", `{"query":"Bosun"}`, "RECALL", `{"query":"Bosun, or the weather"}`)})
+		rehearsal.Step{Contains: "search for what is lost",
+			Answer: calls("RECALL", `{"query":"Bosun"}`, "RECALL", `{"query":"Bosun, or the weather"}`)})
 	r.ask("please search")
 	lost := 0
 	for _, f := range w.fold(r.id).Faded {
@@ -318,7 +322,8 @@ func TestGrants(t *testing.T) {
 	equal(t, "granted by", grants[0].Get("by"), "ann")
 	r = r.again()
 	asks("uncompact "+hash, "the password is swordfish")
-	w.model.Push(rehearsal.Step{Contains: "look at this", Answer: calls("READ_FILE", `{"path":"hash=`+hidden+`"}`, "READ_FILE", `{"path":"hash=`+sent+`"}`)})
+	w.model.Push(rehearsal.Step{Contains: "look at this",
+		Answer: calls("READ_FILE", `{"path":"hash=`+hidden+`"}`, "READ_FILE", `{"path":"hash=`+sent+`"}`)})
 	asks("[document notes.txt 20 B hash="+sent+"] look at this", "the harbour is closed")
 	results := w.results(bob)
 	contains(t, results[len(results)-2].text, "no such blob")

@@ -41,7 +41,8 @@ func TestRequestIsKeptTrue(t *testing.T) {
 		}
 		lethetest.Must(t, a.Close())
 	}
-	for _, did := range []string{"heard", "reply", "calls", "result", "refused", "note", "edit", "forget", "back", "epoch", "settings", "again"} {
+	for _, did := range []string{"heard", "reply", "calls", "result", "refused", "note", "edit", "forget", "back", "epoch",
+		"settings", "again"} {
 		if seen[did] == 0 {
 			t.Errorf("no life had %q: %v", did, seen)
 		}
@@ -156,7 +157,8 @@ func BenchmarkRound(b *testing.B) {
 				asked <- struct{}{}
 				delta, finish := `"content":"done"`, "stop"
 				if <-answer {
-					delta, finish = fmt.Sprintf(`"reasoning_content":"once more","tool_calls":[{"index":0,"id":"c","function":{"name":"LIST","arguments":"{\"path\":\"%s\"}"}}]`, places[0]), "tool_calls"
+					delta, finish = fmt.Sprintf(`"reasoning_content":"once `+
+						`more","tool_calls":[{"index":0,"id":"c","function":{"name":"LIST","arguments":"{\"path\":\"%s\"}"}}]`, places[0]), "tool_calls"
 					slices.Reverse(places) // or it would be told that it repeats itself
 				}
 				fmt.Fprintf(rw, "data: {\"choices\":[{\"delta\":{%s},\"finish_reason\":\"%s\"}]}\n\ndata: [DONE]\n\n", delta, finish)

@@ -22,7 +22,8 @@ import (
 // What comes in during a turn is heard before the next call, behind the unit.
 func TestLinesDuringTurn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done"}`, "LIST", `{"path":"."}`)})
+	w := newWorld(t, rehearsal.Step{Contains: "first",
+		Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done"}`, "LIST", `{"path":"."}`)})
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
 	w.say("dev", "ann", "the first question")
@@ -72,7 +73,8 @@ func TestFlood(t *testing.T) {
 // is heard.
 func TestRoomsOfOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "come", Answer: calls("JOIN", `{"room":"notify-ann"}`, "JOIN", `{"room":"review-ada"}`, "JOIN", `{"room":"ops"}`)},
+	w := newWorld(t, rehearsal.Step{Contains: "come",
+		Answer: calls("JOIN", `{"room":"notify-ann"}`, "JOIN", `{"room":"review-ada"}`, "JOIN", `{"room":"ops"}`)},
 		rehearsal.Step{Times: -1, Answer: text("yes")})
 	id := w.boot("ada", "dev")
 	w.trigger(id, "brief.toml", "every = \"1s\"\nroom = \"notify-ann\"\nsay = \"tick\"\n")

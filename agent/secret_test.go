@@ -21,13 +21,15 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	secret.Add(key) // one test at a time
 	t.Parallel()
 	struck, part := secret.Text(key), key[:12]
-	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`, key, `{"key":"`+key+`"}`)
+	leak := calls("BASH", `{"command":"cat leak; echo `+key+` > copy"}`, "SAY", `{"room":"dev","message":"it is `+key+`"}`,
+		key, `{"key":"`+key+`"}`)
 	far := strings.Repeat("far ", 18) // a gist ends in the middle of what follows
 	leak.Reasoning, leak.Text = "the key is "+key, far+key
 	w := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
 		rehearsal.Step{Contains: "money", Status: 402, Body: `{"error":{"message":"no money for ` + key + `"}}`},
 		rehearsal.Step{Contains: "key?", Answer: text("my key is " + key + ".")},
-		rehearsal.Step{Task: "summarise", Times: -1, Answer: text(`{"summary":"ann uses ` + key + `","gist":"the key ` + key + `","relevance":5}`)},
+		rehearsal.Step{Task: "summarise", Times: -1,
+			Answer: text(`{"summary":"ann uses ` + key + `","gist":"the key ` + key + `","relevance":5}`)},
 		always("noted"))
 	id := w.boot("ada", "dev")
 	r := w.run(id)

@@ -92,7 +92,8 @@ func TestChildKeepsPins(t *testing.T) {
 	w.supervise(id)
 	w.ask("dev", "start")
 	child := w.child()
-	w.eventually("it has worked", func() bool { return len(w.having(child, "stopped", "why", "done")) > 0 }) // it may be started once more, for nothing
+	// it may be started once more, for nothing
+	w.eventually("it has worked", func() bool { return len(w.having(child, "stopped", "why", "done")) > 0 })
 	pins := w.fold(child).Pins
 	if len(pins) != len(before) || pins[0].Text != before[0].Text || pins[0].From != 0 || pins[0].Weight != mind.PinnedByPerson {
 		t.Errorf("its pins are %+v", pins)
@@ -126,7 +127,8 @@ func (w *world) workrooms() (rooms []string) {
 // A /stop reaches children and theirs, each once, and what they say then calls nobody.
 func TestStopReachesChildren(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, who("ada,", "deep", calls("SPAWN", `{"brief":"dig","tools":["BASH"]}`)), who("ada-", "dig", calls("BASH", `{"command":"touch began; sleep 600"}`)),
+	w := newWorld(t, who("ada,", "deep", calls("SPAWN", `{"brief":"dig","tools":["BASH"]}`)),
+		who("ada-", "dig", calls("BASH", `{"command":"touch began; sleep 600"}`)),
 		who("ada", "works for you", text("I wait for it.")), who("", "start", calls("SPAWN", `{"brief":"go deep"}`)), always("well"))
 	id := w.boot("ada", "dev")
 	s := w.supervise(id)
@@ -168,7 +170,8 @@ func TestChildFails(t *testing.T) {
 	more := who("ada,", "once more", text("it went well"))
 	more.Hold = second
 	w := newWorld(t, refused, more, who("", "failed 1: ", text("it has failed")),
-		who("", "result 2: ", text("it is done")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"try"}`)))
+		who("", "result 2: ", text("it is done")), who("", "works for you", text("it is at work")),
+		who("", "start", calls("SPAWN", `{"brief":"try"}`)))
 	w.conf.Notify = []string{"notify-ann"}
 	id := w.boot("ada", "dev")
 	w.supervise(id)
@@ -205,7 +208,8 @@ func TestChildIsBounded(t *testing.T) {
 	first, waits, held := who("ada,", "brief 0", text(long)), who("ada,", "brief ", text("done")), make(chan struct{})
 	first.Hold, waits.Hold = held, hold
 	w := newWorld(t, first, waits,
-		who("", "works for you", text("they are at work")), who("", "FLY", text("they are at work")), who("", "result 1: 0123", text("I have it")), who("", "start", calls(many...)), always("well"))
+		who("", "works for you", text("they are at work")), who("", "FLY", text("they are at work")),
+		who("", "result 1: 0123", text("I have it")), who("", "start", calls(many...)), always("well"))
 	t.Cleanup(func() { close(hold) })
 	id := w.boot("ada", "dev")
 	w.supervise(id)
@@ -239,7 +243,8 @@ func TestChildIsBounded(t *testing.T) {
 	outcome, ok := chat.ParseOutcome(said[len(said)-1])
 	parent := &lookup.View{Config: wake.Config{Home: w.home, Identity: id, Store: w.store}, Owns: w.fold(id).Owns}
 	parent.Know(lookup.Known{})
-	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 || !strings.HasPrefix(outcome.Text, "0123") {
+	if _, hash, cut := strings.Cut(outcome.Text, "hash="); !ok || !cut || len(outcome.Text) > 2000 ||
+		!strings.HasPrefix(outcome.Text, "0123") {
 		t.Errorf("the result is %q", said)
 	} else if b, _, err := parent.Blob(strings.TrimSuffix(hash, "]")); err != nil || !strings.Contains(string(b.Body), long) {
 		t.Errorf("the parent cannot open %s: %v", hash, err)
@@ -251,7 +256,8 @@ func TestLostChild(t *testing.T) {
 	t.Parallel()
 	waits := who("ada,", "brief", text("done"))
 	waits.Hold = make(chan struct{})
-	w := newWorld(t, waits, who("", "it cannot be run", text("it is lost")), who("", "works for you", text("it is at work")), who("", "start", calls("SPAWN", `{"brief":"brief"}`)))
+	w := newWorld(t, waits, who("", "it cannot be run", text("it is lost")), who("", "works for you", text("it is at work")),
+		who("", "start", calls("SPAWN", `{"brief":"brief"}`)))
 	id := w.boot("ada", "dev")
 	s := w.supervise(id)
 	equal(t, "answer", w.ask("dev", "start"), "it is at work")
@@ -278,7 +284,8 @@ func TestSpawnIsApproved(t *testing.T) {
 	for _, kind := range []string{"", "run", "posted"} { // where it is killed
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, who("ada,", "brief", text("done")), who("", "result 1: done", text("it is done")), who("", "start", calls("SPAWN", `{"brief":"brief"}`)), always("well"))
+			w := newWorld(t, who("ada,", "brief", text("done")), who("", "result 1: done", text("it is done")),
+				who("", "start", calls("SPAWN", `{"brief":"brief"}`)), always("well"))
 			rule, err := tools.ParseRule("SPAWN")
 			lethetest.Must(t, err)
 			w.conf.People, w.conf.Tools.Ask = []string{"ann"}, []tools.Rule{rule}

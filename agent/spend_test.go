@@ -35,7 +35,8 @@ func frugal(c *Config, limits budget.Limits) {
 // dollars is what the server has really billed.
 func (w *world) dollars() budget.USD {
 	u := w.model.Usage()
-	usd, _ := llm.Known{"rehearsal-paid": paid}.Cost("rehearsal-paid", llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
+	usd, _ := llm.Known{"rehearsal-paid": paid}.Cost("rehearsal-paid",
+		llm.Usage{Input: u.Input, Cached: u.Cached, Output: u.Output}, time.Now())
 	return budget.Ceil(usd)
 }
 
@@ -182,7 +183,8 @@ func TestBudgetCommand(t *testing.T) {
 		t.Errorf("it goes on at %s", until)
 	}
 	said := w.said("dev")
-	lethetest.Words(t, said[len(said)-1], "I pause: the next call may cost up to 0.", "are left: today ada has spent 1.", "of 2.00 USD (budget.day_usd)",
+	lethetest.Words(t, said[len(said)-1], "I pause: the next call may cost up to 0.", "are left: today ada has spent 1.",
+		"of 2.00 USD (budget.day_usd)",
 		"I go on by myself on", "/budget +1 today")
 	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
 	for line, answer := range map[string]string{
@@ -336,11 +338,13 @@ func TestBudgetOfChildren(t *testing.T) {
 	ada := w.boot("ada", "dev")
 	self, err := blobs.ParseHash(ada.Self)
 	lethetest.Must(t, err)
-	child, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e", Rooms: []string{"ops"}, Child: &home.Child{At: time.Now(), Parent: self, Of: "ada", Room: "ops", USD: 0.6}})
+	child, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e", Rooms: []string{"ops"},
+		Child: &home.Child{At: time.Now(), Parent: self, Of: "ada", Room: "ops", USD: 0.6}})
 	lethetest.Must(t, err)
 	grandchild, err := blobs.ParseHash(child.Self)
 	lethetest.Must(t, err)
-	_, err = home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"}, Child: &home.Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner", USD: 5}})
+	_, err = home.Boot(w.home, w.store, home.BootOptions{Name: "ada-1f2e-3d4c", Rooms: []string{"inner"},
+		Child: &home.Child{At: time.Now(), Parent: grandchild, Of: "ada-1f2e", Room: "inner", USD: 5}})
 	lethetest.Must(t, err)
 	all, err := w.home.List()
 	lethetest.Must(t, err)
@@ -495,7 +499,8 @@ func TestLedgerStaysSmall(t *testing.T) {
 	self, err := blobs.ParseHash(ada.Self)
 	lethetest.Must(t, err)
 	spawn := func(name string, of blobs.Hash) home.Identity {
-		id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: []string{name}, Child: &home.Child{At: time.Now(), Parent: of, Of: "ada", Room: name, USD: 5}})
+		id, err := home.Boot(w.home, w.store, home.BootOptions{Name: name, Rooms: []string{name},
+			Child: &home.Child{At: time.Now(), Parent: of, Of: "ada", Room: name, USD: 5}})
 		lethetest.Must(t, err)
 		return id
 	}

@@ -88,7 +88,8 @@ func TestBlobsAreMovedAway(t *testing.T) {
 	w.shows(id, "blobs are missing", func(s status.Status) bool {
 		return s.State == status.Retrying && strings.Contains(s.Error, w.home.Blobs()+" is missing; move it back")
 	})
-	lethetest.Must(t, errors.Join(os.Rename(away, w.home.Blobs()), os.Remove(w.own(id, "status.json")), os.MkdirAll(w.own(id, "status.json/x"), 0o700)))
+	lethetest.Must(t, errors.Join(os.Rename(away, w.home.Blobs()), os.Remove(w.own(id, "status.json")),
+		os.MkdirAll(w.own(id, "status.json/x"), 0o700)))
 	equal(t, "the answer", w.answered("dev", 2), "the answer")
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"a question", "another question"})
 }

@@ -19,7 +19,8 @@ func TestTriggerOfARoomThatWasLeft(t *testing.T) {
 	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
 	w := newWorld(t,
 		rehearsal.Step{Contains: "go", Answer: calls(
-			"WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/once.toml","content":"at = \"%s\"\nroom = \"ops\"\nrun = \"echo ran >> ran; echo done\"\n"}`, soon),
+			"WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/once.toml","content":"at = \"%s\"\nroom = \"ops\"\nrun = \"echo ran `+
+				`>> ran; echo done\"\n"}`, soon),
 			"LEAVE", `{"room":"ops"}`)},
 		rehearsal.Step{Contains: "back", Answer: calls("JOIN", `{"room":"ops"}`)}, always("well"))
 	w.conf.Notify = []string{"notify-ada"}
@@ -57,7 +58,8 @@ func TestTriggerWatchesNothingOfLethe(t *testing.T) {
 	for path, refused := range map[string]bool{
 		home: true, w.home.Chats(): true, link: true, w.path("new"): true, w.path("dev"): true, home + "/agents": true, id.Dir: true,
 		id.LIFE(): true, home + "/blobs": true, home + "/names/ada": true, home + "/ledger": true, "../sandbox": true,
-		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": true, filepath.Dir(home): false,
+		w.own(id, "workspace"): false, home + "/names/ada/workspace/new": false, "new": false, home + "/config.toml": true,
+		filepath.Dir(home): false,
 	} {
 		_, err := config.Parse("x", fmt.Appendf(nil, "watch = %q\nroom = \"dev\"\n", path), []string{"dev"}, false)
 		if (err != nil) != refused {

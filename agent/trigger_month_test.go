@@ -89,7 +89,8 @@ func TestIdleMonth(t *testing.T) {
 		time.Sleep(time.Hour + time.Minute)
 		found.Store(false)
 		dev, fired := end(), a.state.Fires["cron-beat"]
-		if fired.Count == 0 || model.asked != fired.Count || strings.Count(dev, "[AGENT:cron-beat ") != fired.Count || !strings.Contains(dev, "New:\u2028a letter\n") {
+		if fired.Count == 0 || model.asked != fired.Count || strings.Count(dev, "[AGENT:cron-beat ") != fired.Count ||
+			!strings.Contains(dev, "New:\u2028a letter\n") {
 			t.Errorf("after %d checks it has fired %d times: %s", checks.Load(), fired.Count, dev)
 		}
 	})

@@ -169,7 +169,8 @@ func TestOwnTriggers(t *testing.T) {
 	w.trigger(id, "asks.toml", "at = \""+soon+"\"\nsay = \"make more\"\n")
 	w.eventually("a person's is answered, and stays", func() bool { return len(w.results(id)) == 6 })
 	r.finish()
-	for i, want := range []string{"you are not in it", "at least 1m", "no relative path in your workspace", "in quotes", "it fires at once, in room dev", "no user has spoken in this turn"} {
+	for i, want := range []string{"you are not in it", "at least 1m", "no relative path in your workspace", "in quotes",
+		"it fires at once, in room dev", "no user has spoken in this turn"} {
 		contains(t, w.results(id)[i].text, want)
 	}
 	equal(t, "lines of it", len(w.by("dev", "cron-soon")), 1)
@@ -230,7 +231,8 @@ func TestMailDrop(t *testing.T) {
 	slices.SortFunc(lines[:2], func(a, b chat.Line) int { return strings.Compare(a.Text, b.Text) })
 	contains(t, lines[0].Text, "mail: link, ")
 	contains(t, lines[0].Text, "it is no regular file; moved to failed/")
-	hash := regexp.MustCompile(`^mail: note.txt, 62 bytes, hash=([0-9a-f]+)\nthe key is under the mat\n\[USER`).FindStringSubmatch(lines[1].Text)
+	hash := regexp.MustCompile(`^mail: note.txt, 62 bytes, hash=([0-9a-f]+)\nthe key is under the ` +
+		`mat\n\[USER`).FindStringSubmatch(lines[1].Text)
 	if hash == nil {
 		t.Fatalf("%q", lines[1].Text)
 	}

@@ -63,7 +63,8 @@ func TestOutage(t *testing.T) {
 // Without anybody's help it asks again by itself.
 func TestOutagePasses(t *testing.T) {
 	t.Parallel()
-	w, _, r := start(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text("half of an answer")}, rehearsal.Step{Answer: text("a whole answer")})
+	w, _, r := start(t, rehearsal.Step{Fault: rehearsal.Truncate, Answer: text("half of an answer")},
+		rehearsal.Step{Answer: text("a whole answer")})
 	began := time.Now()
 	w.say("dev", "ann", "hello")
 	equal(t, "answer", w.answered("dev", 2), "a whole answer")

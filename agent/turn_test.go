@@ -18,7 +18,8 @@ import (
 // A turn that reaches its bound ends with what the model says of it, whatever the bound cut short.
 func TestLastAnswer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)}, rehearsal.Step{Answer: text("Two are done, three are left.")})
+	w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)},
+		rehearsal.Step{Answer: text("Two are done, three are left.")})
 	w.conf.MaxSteps = 5
 	id := w.boot("ada", "dev")
 	r := w.run(id)
@@ -143,7 +144,8 @@ func TestBadCalls(t *testing.T) {
 	r := w.live(a)
 	r.ask("the first question")
 	r.stop()
-	parts := []string{"did you mean READ_FILE", "not one JSON object", "not one JSON object", "JOIN it first", "message is empty", "unknown tool", "panic: at the disco", "0 directories"}
+	parts := []string{"did you mean READ_FILE", "not one JSON object", "not one JSON object", "JOIN it first",
+		"message is empty", "unknown tool", "panic: at the disco", "0 directories"}
 	results := w.results(id)
 	equal(t, "results", len(results), len(parts))
 	for i, part := range parts {

@@ -14,7 +14,8 @@ import (
 // lines that follow, whatever the limit is.
 func TestFileAskedForWhole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "compare them", Answer: calls("READ_FILE", `{"path":"one.txt"}`, "READ_FILE", `{"path":"two.txt"}`)},
+	w := newWorld(t, rehearsal.Step{Contains: "compare them",
+		Answer: calls("READ_FILE", `{"path":"one.txt"}`, "READ_FILE", `{"path":"two.txt"}`)},
 		rehearsal.Step{Contains: "now the large one", Answer: calls("READ_FILE", `{"path":"large.txt"}`)})
 	id := w.boot("ada", "dev")
 	work := w.own(id, "workspace")

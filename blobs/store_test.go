@@ -287,7 +287,8 @@ func TestBury(t *testing.T) {
 		}
 	}
 	got, err := s.Get(h)
-	if err != nil || got.Gone == nil || *got.Gone != (Tombstone{h, Erased, at.UTC().Truncate(time.Microsecond), got.Gone.Sum}) || got.Gone.Sum == h || string(got.Body) != "the password is [erased.]" || got.Meta != b.Meta {
+	if err != nil || got.Gone == nil || *got.Gone != (Tombstone{h, Erased, at.UTC().Truncate(time.Microsecond),
+		got.Gone.Sum}) || got.Gone.Sum == h || string(got.Body) != "the password is [erased.]" || got.Meta != b.Meta {
 		t.Errorf("%+v, %v", got, err)
 	}
 	file, err := os.ReadFile(s.Path(h))

@@ -71,7 +71,8 @@ func drawServer(t *rapid.T) *server {
 	at := noon
 	for i := range rapid.IntRange(1, 40).Draw(t, "messages") {
 		user := rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "user")
-		m := message(fmt.Sprint("id", i), user, rapid.SampledFrom([]string{"ok", fmt.Sprint("line ", i), fmt.Sprint("two\nlines ", i)}).Draw(t, "text"))
+		m := message(fmt.Sprint("id", i), user, rapid.SampledFrom([]string{"ok", fmt.Sprint("line ", i),
+			fmt.Sprint("two\nlines ", i)}).Draw(t, "text"))
 		m.Room = rapid.SampledFrom([]string{"dev", "ops"}).Draw(t, "room")
 		at = at.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "gap")) * time.Second)
 		m.At = at

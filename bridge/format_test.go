@@ -74,10 +74,12 @@ func TestPagePeer(t *testing.T) {
 // A file of an earlier version has notes behind the position; a line without a part to send is over.
 func TestParsePeer(t *testing.T) {
 	const line = `{"room":"dev","cursor":{},"line":{"room":"dev","from":0,"to":9,"parts":[{"data":1},{"data":2}]}}`
-	if st, err := parsePeer([]byte(line + "\n" + `{"part":0,"state":"sent"}` + "\n" + `{"part":1,"sta`)); err != nil || len(st.Line.Parts) != 2 {
+	if st, err := parsePeer([]byte(line + "\n" + `{"part":0,"state":"sent"}` + "\n" + `{"part":1,"sta`)); err != nil ||
+		len(st.Line.Parts) != 2 {
 		t.Errorf("%+v, %v", st, err)
 	}
-	if st, err := parsePeer([]byte(`{"room":"dev","line":{"parts":[{"data":1,"state":"sent"},{"data":2}]}}`)); err != nil || len(st.Line.Parts) != 1 {
+	if st, err := parsePeer([]byte(`{"room":"dev","line":{"parts":[{"data":1,"state":"sent"},{"data":2}]}}`)); err != nil ||
+		len(st.Line.Parts) != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
 	if st, err := parsePeer([]byte(`{"room":"dev","line":{"parts":[{"data":1,"state":"sent"}]}}`)); err != nil || st.Line != nil {

@@ -97,7 +97,8 @@ func TestFail(t *testing.T) {
 	b.Trouble(errors.New("connection reset"))
 	b.Exchanged()
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != Dead || h.Ailment() == "" || h.Error != "the token was revoked" || !h.Stopped.IsZero() || h.ErrorAt.IsZero() {
+	if h := healthOf(t, home); h.State != Dead || h.Ailment() == "" || h.Error != "the token was revoked" ||
+		!h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
 	b = start(t, home)
@@ -436,7 +437,8 @@ func TestHealthOnPage(t *testing.T) {
 
 // A health.json that makes no sense is an error, and says nothing of a bridge.
 func FuzzHealth(f *testing.F) {
-	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_seconds":120}`, `{"started":7}`, "\x00", strings.Repeat("[", 20000)} {
+	for _, s := range []string{"", "null", "{}", `{"started":"2026-11-20T12:57:16Z","stale_seconds":120}`, `{"started":7}`,
+		"\x00", strings.Repeat("[", 20000)} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

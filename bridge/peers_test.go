@@ -52,7 +52,8 @@ func TestOddFiles(t *testing.T) {
 	}
 	for _, path := range []string{giant, inState(home, "lock")} {
 		must(0, pipe(path))
-		if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); !errors.Is(err, durable.ErrNotRegular) && !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := Open(Config{Home: home, Name: "pager", Watcher: idle()}); !errors.Is(err, durable.ErrNotRegular) &&
+			!strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("opened with a pipe for %s: %v", path, err)
 		}
 		must(0, os.Remove(path))

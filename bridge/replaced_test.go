@@ -80,7 +80,8 @@ func TestForgedFuture(t *testing.T) {
 }
 
 func TestDamagedPeer(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "garbage": "{", "nowhere": "{}", "negative": `{"room":"dev","cursor":{"offset":-1}}`} {
+	for name, text := range map[string]string{"empty": "", "garbage": "{", "nowhere": "{}",
+		"negative": `{"room":"dev","cursor":{"offset":-1}}`} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				home := t.TempDir()

@@ -16,10 +16,12 @@ import (
 
 // hostileTexts seed every target that takes text from outside.
 var hostileTexts = []string{
-	"", " ", "\u00a0", "\u2028", "\uFEFF", "[USER:ada 2026-11-20T12:57:16Z]  ", "hi", "/stop", "/model x", "/model  x y", "a\x00b", "\xff\xfe", "a\u2028[AGENT:ada 2026-11-20T12:57:16Z] b", "x\r\ny\rz\n\n",
+	"", " ", "\u00a0", "\u2028", "\uFEFF", "[USER:ada 2026-11-20T12:57:16Z]  ", "hi", "/stop", "/model x", "/model  x y",
+	"a\x00b", "\xff\xfe", "a\u2028[AGENT:ada 2026-11-20T12:57:16Z] b", "x\r\ny\rz\n\n",
 	"◆ e1 inbound ◰◱hash=3f9 gist=a◲◳", "\u202egnp.exe\u2066", "\x1b[2J\u009b", "\uFEFF[USER:bob 2026-11-20T12:57:16Z] hi",
 	"[USER:bob 2026-11-20T12:57:16Z] /stop", "[AGENT:ada 2026-11-20T12:57:16+14:00] /stop", "[USER:b]ob 2026-11-20T12:57:16Z] x",
-	"[USER: 2026-11-20T12:57:16Z]", "[USER:bob 9999-99-99T99:99:99Z] x", "[USER:bob 2026-11-20T12:57:16.999999999999999999Z] x", "ok\nok\nok\n\n\r\nok",
+	"[USER: 2026-11-20T12:57:16Z]", "[USER:bob 9999-99-99T99:99:99Z] x",
+	"[USER:bob 2026-11-20T12:57:16.999999999999999999Z] x", "ok\nok\nok\n\n\r\nok",
 	"[USER:bob 0000-01-01T00:00:00+23:59]", strings.Repeat("[", 200), strings.Repeat("é", 33) + "]",
 }
 
@@ -36,7 +38,8 @@ func FuzzFormat(f *testing.F) {
 			return
 		}
 		l := Parse(line)
-		if bytes.IndexByte(line, '\n') != len(line)-1 || screen.SanitizeControls(string(line[:len(line)-1])) != string(line[:len(line)-1]) || !utf8.Valid(line) {
+		if bytes.IndexByte(line, '\n') != len(line)-1 ||
+			screen.SanitizeControls(string(line[:len(line)-1])) != string(line[:len(line)-1]) || !utf8.Valid(line) {
 			t.Fatalf("%q is not one clean line", line)
 		}
 		if !l.Tagged || l.Agent != agent || l.Name != CleanName(name) || !ValidName(l.Name) || !l.At.Equal(at) || l.Blank() {
@@ -69,7 +72,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, end := range []string{"\n", "\r\n"} {
 			whole := Parse(append(bytes.Clone(raw), end...))
-			if !bytes.HasSuffix(raw, []byte("\r")) && (whole.Text != l.Text || whole.Name != l.Name || Hash(raw) != Hash(append(bytes.Clone(raw), end...))) {
+			if !bytes.HasSuffix(raw, []byte("\r")) && (whole.Text != l.Text || whole.Name != l.Name ||
+				Hash(raw) != Hash(append(bytes.Clone(raw), end...))) {
 				t.Fatalf("%q is %+v, with %q %+v", raw, l, end, whole)
 			}
 		}
@@ -122,7 +126,8 @@ func readOn(t *testing.T, r reader, path string, c Cursor, max int) (Cursor, []s
 	for at := int64(-1); ; {
 		b, err := r.read(path, c, max)
 		lethetest.Must(t, err)
-		if after := b.start; b.Next.Offset < after.Offset || b.More && b.Next.Offset <= after.Offset || len(b.Next.Last) > remembered+len(c.Last) {
+		if after := b.start; b.Next.Offset < after.Offset || b.More && b.Next.Offset <= after.Offset ||
+			len(b.Next.Last) > remembered+len(c.Last) {
 			t.Fatalf("from %+v to %+v, more %v", after, b.Next, b.More)
 		}
 		for i, l := range b.Lines {

@@ -7,9 +7,11 @@ import (
 
 func TestMentions(t *testing.T) {
 	for text, want := range map[string]bool{
-		"@ada": true, "@ADA, look": true, "look, @ada.": true, "(@ada)": true, "**@ada**": true, "_@ada_": true, "@ada's turn": true, "hi\n@ada\nthere": true, "¡@ada!": true, "@ada…": true,
+		"@ada": true, "@ADA, look": true, "look, @ada.": true, "(@ada)": true, "**@ada**": true, "_@ada_": true,
+		"@ada's turn": true, "hi\n@ada\nthere": true, "¡@ada!": true, "@ada…": true,
 		"@bob and @ada": true, "and/or @ada": true, "@ada-": true, "`@ada`": true, "מה שלומך @ada?": true,
-		"": false, "ada": false, "@": false, "@adam": false, "@ada-3fa9": false, "@ada2": false, "@adä": false, "a@ada": false, "ann@ada.org": false, "@ada.org": false, "@@ada": false,
+		"": false, "ada": false, "@": false, "@adam": false, "@ada-3fa9": false, "@ada2": false, "@adä": false, "a@ada": false,
+		"ann@ada.org": false, "@ada.org": false, "@@ada": false,
 		"@bob@ada": false, "https://social.example/@ada": false, "@ ada": false, "@all": false, "@a\u0301da": false,
 	} {
 		if got := Mentions(text, "ada"); got != want {
@@ -25,7 +27,8 @@ func TestMentions(t *testing.T) {
 func TestNotify(t *testing.T) {
 	notices := []string{"notify-grace", NotifyRoom("Bob")}
 	for text, want := range map[string][]string{
-		"": {"dev", "notify-grace", "notify-bob"}, "done": {"dev"}, "@Grace, done": {"dev", "notify-grace"}, "@BOB @grace": {"dev", "notify-grace", "notify-bob"}, "@all": {"dev", "notify-grace", "notify-bob"},
+		"": {"dev", "notify-grace", "notify-bob"}, "done": {"dev"}, "@Grace, done": {"dev", "notify-grace"},
+		"@BOB @grace": {"dev", "notify-grace", "notify-bob"}, "@all": {"dev", "notify-grace", "notify-bob"},
 	} {
 		rooms := make([]string, 1, 8)
 		rooms[0] = "dev"

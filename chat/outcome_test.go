@@ -17,7 +17,8 @@ func TestOutcomesOfThePage(t *testing.T) {
 			t.Errorf("%q is read as %+v, %v", line, o, ok)
 		}
 	}
-	for _, line := range []string{"", " result 1: x", "result 0: x", "result 01: x", "result: x", "result 1 x", "Result 1: x", "the result 1: x", "result 99999999999: x"} {
+	for _, line := range []string{"", " result 1: x", "result 0: x", "result 01: x", "result: x", "result 1 x", "Result 1: x",
+		"the result 1: x", "result 99999999999: x"} {
 		if o, ok := ParseOutcome(line); ok {
 			t.Errorf("%q is read as %+v", line, o)
 		}

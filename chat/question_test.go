@@ -13,7 +13,8 @@ func TestPageQuestion(t *testing.T) {
 	lines := strings.Split(strings.ReplaceAll(page(t, "question"), "␤", "\u2028"), "\n")
 	asked := Parse([]byte(lines[0]))
 	q, ok := ParseQuestion(asked.Text)
-	want := Question{ID: "q3fa9c1", Text: "The tests pass. Deploy to production?", Options: []string{"yes", "after lunch"}, For: []string{"bob", "carol"}, Until: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	want := Question{ID: "q3fa9c1", Text: "The tests pass. Deploy to production?", Options: []string{"yes", "after lunch"},
+		For: []string{"bob", "carol"}, Until: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
 	if !ok || !reflect.DeepEqual(q, want) || q.String() != asked.Text {
 		t.Errorf("the page's question is %+v, want %+v; written %q", q, want, q)
 	}
@@ -24,7 +25,8 @@ func TestPageQuestion(t *testing.T) {
 		name string
 		q    Question
 		may  bool
-	}{{"bob", q, true}, {"ada", q, false}, {"ada", Question{}, true}, {"bob", Question{}, false}, {"Ada", Question{}, false}, {"Bob", q, true}, {Unknown, Question{For: []string{Unknown}}, false}} {
+	}{{"bob", q, true}, {"ada", q, false}, {"ada", Question{}, true}, {"bob", Question{}, false}, {"Ada", Question{}, false},
+		{"Bob", q, true}, {Unknown, Question{For: []string{Unknown}}, false}} {
 		if tt.q.MayAnswer(tt.name, []string{"ada"}) != tt.may {
 			t.Errorf("%s may answer %+v: want %v", tt.name, tt.q, tt.may)
 		}
@@ -83,7 +85,8 @@ func TestAnswer(t *testing.T) {
 }
 
 func TestNoQuestion(t *testing.T) {
-	for _, text := range []string{"", "hello", "? q", "? q3fa9c: x", "q3fa9c1 yes", "? Q3FA9C1: x", "so ? q3fa9c1: x", "? q3fa9c1: ", "? q3fa9c1: x\n2) y", "? q3fa9c1: x\nuntil: noon", "? q3fa9c1: x\n1) a\nb"} {
+	for _, text := range []string{"", "hello", "? q", "? q3fa9c: x", "q3fa9c1 yes", "? Q3FA9C1: x", "so ? q3fa9c1: x",
+		"? q3fa9c1: ", "? q3fa9c1: x\n2) y", "? q3fa9c1: x\nuntil: noon", "? q3fa9c1: x\n1) a\nb"} {
 		if q, ok := ParseQuestion(text); ok {
 			t.Errorf("%q is %+v", text, q)
 		}
@@ -97,7 +100,8 @@ func TestNoQuestion(t *testing.T) {
 
 // What reads as a question is written as the same line again, and no other text can be made one.
 func FuzzQuestion(f *testing.F) {
-	for _, s := range append(hostileTexts, "? q3fa9c1: a\n1) b\n2) c\nfor: d e\nuntil: 2026-11-20T12:57:16+01:00", "? q3fa9c1: a\n 1) b\n\n1) ") {
+	for _, s := range append(hostileTexts, "? q3fa9c1: a\n1) b\n2) c\nfor: d e\nuntil: 2026-11-20T12:57:16+01:00",
+		"? q3fa9c1: a\n 1) b\n\n1) ") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

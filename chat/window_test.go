@@ -18,7 +18,8 @@ func TestWindowsMakeTheRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var text strings.Builder
 		for i := range rapid.IntRange(0, 40).Draw(t, "lines") {
-			fmt.Fprintf(&text, "[USER:ada 2026-11-20T12:57:16Z] %d %s\n", i, strings.Repeat("x", rapid.SampledFrom([]int{0, 7, 5000, 70_000}).Draw(t, "long")))
+			fmt.Fprintf(&text, "[USER:ada 2026-11-20T12:57:16Z] %d %s\n", i,
+				strings.Repeat("x", rapid.SampledFrom([]int{0, 7, 5000, 70_000}).Draw(t, "long")))
 			text.WriteString(rapid.SampledFrom([]string{"", "\n", "  \r\n"}).Draw(t, "blank"))
 		}
 		text.WriteString("torn")

@@ -14,7 +14,8 @@ func (w *world) ranges(level string, n int, change func(*mind.Range)) {
 	for range n {
 		k := w.state.Next
 		w.said[k] = fmt.Sprintf("entry %d", k)
-		ref, _ := w.put(fmt.Sprintf("gist of e%d: ticket-%d in src/file%d.go was fixed by ada and bob", k, k, k), fmt.Appendf(nil, "◆ e%d note\nentry %d\n", k, k))
+		ref, _ := w.put(fmt.Sprintf("gist of e%d: ticket-%d in src/file%d.go was fixed by ada and bob", k, k, k),
+			fmt.Appendf(nil, "◆ e%d note\nentry %d\n", k, k))
 		r := mind.Range{From: k, To: k, Level: level, Original: ref, Relevance: 5, Epoch: 1, At: w.now}
 		if level == mind.Summary {
 			r.Text = fmt.Sprintf("Ticket %d was looked at, found to be about file %d, and fixed. Nothing is open.", k, k)
@@ -176,7 +177,8 @@ func TestCardGist(t *testing.T) {
 		t.Errorf("a card says\n%s, want\n%s", got, want)
 	}
 	body := string(w.blobs[cards[0].Original.Hash])
-	first := fmt.Sprintf("32 parts of the faded past, oldest first. Open one by its hash.\nhash=%s gist=gist of e1: ticket-1 in src/file1.go was fixed by ada and bob (e1..e1, 2026-11-20 12:00)\n",
+	first := fmt.Sprintf("32 parts of the faded past, oldest first. Open one by its hash.\nhash=%s gist=gist of e1: ticket-1 "+
+		"in src/file1.go was fixed by ada and bob (e1..e1, 2026-11-20 12:00)\n",
 		mind.ReadCard([]byte(body))[0].Ref.Hash)
 	if body[:len(first)] != first {
 		t.Errorf("a card holds\n%s, want\n%s", body[:len(first)], first)

@@ -27,7 +27,8 @@ func (w *world) open(ref mind.Ref) {
 	w.t.Helper()
 	page := []rune(string(w.blobs[ref.Hash]))
 	page = page[:min(4000, len(page))]
-	head := fmt.Sprintf("original of hash=%s (%s), said 2026-11-20 12:57: characters 0 to %d of %d\n\n", ref.Short, ref.Gist, len(page), len(page))
+	head := fmt.Sprintf("original of hash=%s (%s), said 2026-11-20 12:57: characters 0 to %d of %d\n\n", ref.Short, ref.Gist,
+		len(page), len(page))
 	w.call("UNCOMPACT", fmt.Sprintf(`{"hash":%q}`, ref.Short), head+string(page))
 }
 
@@ -47,7 +48,8 @@ func looks(t *testing.T) *world {
 			hit := w.state.Faded[:min(1, len(w.state.Faded))]
 			found := "nothing found"
 			for _, r := range hit {
-				found = fmt.Sprintf("matches: 1, the best first.\nhash=%s gist=%s (e1..e2, 2026-06-02 12:00) room=dev offset=0\n    2023 words", r.Original.Short, r.Original.Gist)
+				found = fmt.Sprintf("matches: 1, the best first.\nhash=%s gist=%s (e1..e2, 2026-06-02 12:00) room=dev offset=0\n    "+
+					"2023 words", r.Original.Short, r.Original.Gist)
 			}
 			w.call("RECALL", `{"query":"harbour planks broken"}`, found+strings.Repeat("\n    more of it", 100))
 		case len(w.state.Faded) > 0:
@@ -125,7 +127,8 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 	if failure != nil {
 		t.Error(failure)
 	}
-	if got := fades[0]; got.To != 10 || len(Summarised(fades[:1])) > 0 || got.Summary != "" || got.Relevance != 1 || got.Gist != "opened again: hash="+ref.Short+" (ada: the pier ◆ has 12 planks), said 2026-11-20 12:57" {
+	if got := fades[0]; got.To != 10 || len(Summarised(fades[:1])) > 0 || got.Summary != "" || got.Relevance != 1 ||
+		got.Gist != "opened again: hash="+ref.Short+" (ada: the pier ◆ has 12 planks), said 2026-11-20 12:57" {
 		t.Errorf("e%d..e%d %q %d %q", got.From, got.To, got.Gist, got.Relevance, got.Summary)
 	}
 }
@@ -151,7 +154,8 @@ func TestGistsMakeUpNoDates(t *testing.T) {
 			t.Errorf("%s\nwant\n%s", got, gist)
 		}
 	}
-	list := []mind.Listing{{Ref: blobs.Ref{Gist: "it has 2023 bytes"}}, {Ref: blobs.Ref{Gist: "opened again: hash=0123456789abcdef (2023 words)"}}}
+	list := []mind.Listing{{Ref: blobs.Ref{Gist: "it has 2023 bytes"}},
+		{Ref: blobs.Ref{Gist: "opened again: hash=0123456789abcdef (2023 words)"}}}
 	if got := cardGist(list, 1); strings.Contains(got, "2023") || strings.Contains(got, "0123456789abcdef") {
 		t.Error(got)
 	}
@@ -169,7 +173,8 @@ func TestGistsAreCutBetweenWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, got := range []string{made.Gist, j.mechanical([]unit{unitOf(w.state.Live[0], meter, mind.Params{})}).Gist, cardGist([]mind.Listing{{Ref: blobs.Ref{Gist: text}}}, 1)} {
+		for _, got := range []string{made.Gist, j.mechanical([]unit{unitOf(w.state.Live[0], meter, mind.Params{})}).Gist,
+			cardGist([]mind.Listing{{Ref: blobs.Ref{Gist: text}}}, 1)} {
 			head, cut := strings.CutSuffix(strings.TrimPrefix(got, "ada: "), "…")
 			if cut && !strings.HasPrefix(text, head+" ") || !cut && len(got) > blobs.MaxGist {
 				t.Errorf("%q", got)

@@ -48,6 +48,7 @@ func TestGoldenTasks(t *testing.T) {
 	if !fits {
 		t.Error("a small chunk does not fit")
 	}
-	golden(t, "alone.txt", a.Messages[0].Role+"\n"+a.Messages[0].Content.String()+"\n--\n"+a.Messages[1].Role+"\n"+a.Messages[1].Content.String()+"\n")
+	golden(t, "alone.txt", a.Messages[0].Role+"\n"+a.Messages[0].Content.String()+"\n--\n"+a.Messages[1].Role+"\n"+
+		a.Messages[1].Content.String()+"\n")
 	golden(t, "mechanical.txt", j.mechanical(j.runs[0][:8]).Gist+"\n--\n"+j.mechanical(j.runs[0][:8]).Summary+"\n")
 }

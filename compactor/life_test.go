@@ -56,18 +56,22 @@ func randomAnswers(t *rapid.T) func(context.Context, Ask) (string, error) {
 	return func(_ context.Context, a Ask) (string, error) {
 		switch rapid.SampledFrom([]string{"good", "good", "good", "garbage", "error"}).Draw(t, "answer") {
 		case "garbage":
-			return rapid.SampledFrom([]string{"", "no", `{"chunks":[{"from":"e2","to":"e1"}],"summary":" "}`, `{"a":{"chunks":[{"from":7,"to":"◆ e3"}]}}`, `{"chunks":[1,2]}`}).Draw(t, "garbage"), nil
+			return rapid.SampledFrom([]string{"", "no", `{"chunks":[{"from":"e2","to":"e1"}],"summary":" "}`,
+				`{"a":{"chunks":[{"from":7,"to":"◆ e3"}]}}`, `{"chunks":[1,2]}`}).Draw(t, "garbage"), nil
 		case "error":
 			return "", errProvider
 		}
 		from, to := taskRange(a)
 		var v any
 		if a.Task == Summarise {
-			v = map[string]any{"summary": randomText(t), "gist": randomText(t), "relevance": rapid.IntRange(-3, 14).Draw(t, "relevance"), "pins": []any{randomText(t), 3, "not there"}, "over": []any{randomText(t), nil}}
+			v = map[string]any{"summary": randomText(t), "gist": randomText(t),
+				"relevance": rapid.IntRange(-3, 14).Draw(t, "relevance"), "pins": []any{randomText(t), 3, "not there"},
+				"over": []any{randomText(t), nil}}
 		} else {
 			var chunks []map[string]any
 			for range rapid.IntRange(0, 6).Draw(t, "chunks") {
-				chunks = append(chunks, map[string]any{"from": fmt.Sprintf("e%d", rapid.IntRange(from-2, to+2).Draw(t, "from")), "to": fmt.Sprintf("e%d", rapid.IntRange(from-2, to+2).Draw(t, "to"))})
+				chunks = append(chunks, map[string]any{"from": fmt.Sprintf("e%d", rapid.IntRange(from-2, to+2).Draw(t, "from")),
+					"to": fmt.Sprintf("e%d", rapid.IntRange(from-2, to+2).Draw(t, "to"))})
 			}
 			v = map[string]any{"chunks": chunks}
 		}

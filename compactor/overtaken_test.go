@@ -22,7 +22,8 @@ func TestOvertaken(t *testing.T) {
 	fades := chunks(w, 5)
 	last := fades[len(fades)-1]
 	var f Fade
-	_, err := f.readSummary(fmt.Sprintf(`{"summary":"s","overtakes":[%q,"e1..e999","e%d..e%d",7,null,"premiere"]}`, first.Name(), last.From, last.To))
+	_, err := f.readSummary(fmt.Sprintf(`{"summary":"s","overtakes":[%q,"e1..e999","e%d..e%d",7,null,"premiere"]}`,
+		first.Name(), last.From, last.To))
 	lethetest.Must(t, err)
 	fades[0].overtakes = f.overtakes
 	fades[0].Relevance = 1
@@ -30,7 +31,8 @@ func TestOvertaken(t *testing.T) {
 	w.swap(fades)
 	stands := func(level string) {
 		t.Helper()
-		if past := w.state.Stable.Past; !strings.Contains(past, "◆ "+first.Name()+" "+level+by+" ◱hash=") || strings.Count(past, "overtaken") != 1 {
+		if past := w.state.Stable.Past; !strings.Contains(past, "◆ "+first.Name()+" "+level+by+" ◱hash=") ||
+			strings.Count(past, "overtaken") != 1 {
 			t.Errorf("as a %s the line does not say%s, or others do:\n%s", level, by, past)
 		}
 	}
@@ -51,7 +53,8 @@ func TestOvertaken(t *testing.T) {
 	body, err := w.read(w.state.Faded[0].Original.Hash)
 	lethetest.Must(t, err)
 	list := mind.ReadCard(body)
-	if i := slices.IndexFunc(list, func(l mind.Listing) bool { return l.From == other.From }); list[0].Overtaken != fades[0].To || list[i].Overtaken != 0 {
+	if i := slices.IndexFunc(list,
+		func(l mind.Listing) bool { return l.From == other.From }); list[0].Overtaken != fades[0].To || list[i].Overtaken != 0 {
 		t.Errorf("the card lists %+v", list[:2])
 	}
 	if strings.Contains(w.state.Stable.Past, "overtaken") || w.state.Overtaken[first.Name()] != fades[0].To || len(w.state.Overtaken) != 1 {

@@ -11,7 +11,8 @@ import (
 
 // What people asked to be kept is in the past after any number of compactions, by a model that names it or by none.
 func TestPromisesSurvive(t *testing.T) {
-	promises := []string{"please always answer in French", "never deploy on a Friday.", "remember that the door code is 4711", "From now on call me Captain."}
+	promises := []string{"please always answer in French", "never deploy on a Friday.", "remember that the door code is 4711",
+		"From now on call me Captain."}
 	cuts := able(4, 3)
 	model := &scripted{answer: func(ctx context.Context, a Ask) (string, error) {
 		if a.Task == Summarise {

@@ -113,7 +113,8 @@ func TestCutProperty(t *testing.T) {
 		}
 		var ranges []entryRange
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
-			ranges = append(ranges, entryRange{from: rapid.IntRange(-5, 130).Draw(t, "from"), to: rapid.IntRange(-5, 130).Draw(t, "to"), alone: rapid.Bool().Draw(t, "alone")})
+			ranges = append(ranges, entryRange{from: rapid.IntRange(-5, 130).Draw(t, "from"),
+				to: rapid.IntRange(-5, 130).Draw(t, "to"), alone: rapid.Bool().Draw(t, "alone")})
 		}
 		cut, err := cutAt(run, ranges, most)
 		if err != nil {
@@ -166,14 +167,16 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		ranges []entryRange
 		want   string // entries of each chunk
 	}{
-		"as told":        {[]entryRange{{from: 1, to: 3}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 6 3]"},
-		"any order":      {[]entryRange{{from: 10, to: 12}, {from: 1, to: 3}, {from: 4, to: 9}}, "[3 6 3]"},
-		"reversed":       {[]entryRange{{from: 3, to: 1}, {from: 9, to: 4}, {from: 12, to: 10}}, "[3 6 3]"},
-		"gap":            {[]entryRange{{from: 1, to: 3}, {from: 10, to: 12}}, "[3 6 3]"},
-		"overlap":        {[]entryRange{{from: 1, to: 5}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 2 4 3]"},
-		"beyond":         {[]entryRange{{from: -4, to: 3}, {from: 4, to: 9}, {from: 10, to: 99}, {from: 200, to: 300}}, "[3 6 3]"},
-		"small one":      {[]entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, "[1 8 3]"},
-		"many small":     {[]entryRange{{from: 1, to: 1}, {from: 2, to: 2}, {from: 3, to: 3}, {from: 4, to: 4}, {from: 5, to: 5}, {from: 6, to: 6}, {from: 7, to: 7}, {from: 8, to: 8}, {from: 9, to: 9}, {from: 10, to: 10}, {from: 11, to: 11}, {from: 12, to: 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
+		"as told":   {[]entryRange{{from: 1, to: 3}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 6 3]"},
+		"any order": {[]entryRange{{from: 10, to: 12}, {from: 1, to: 3}, {from: 4, to: 9}}, "[3 6 3]"},
+		"reversed":  {[]entryRange{{from: 3, to: 1}, {from: 9, to: 4}, {from: 12, to: 10}}, "[3 6 3]"},
+		"gap":       {[]entryRange{{from: 1, to: 3}, {from: 10, to: 12}}, "[3 6 3]"},
+		"overlap":   {[]entryRange{{from: 1, to: 5}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 2 4 3]"},
+		"beyond":    {[]entryRange{{from: -4, to: 3}, {from: 4, to: 9}, {from: 10, to: 99}, {from: 200, to: 300}}, "[3 6 3]"},
+		"small one": {[]entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, "[1 8 3]"},
+		"many small": {[]entryRange{{from: 1, to: 1}, {from: 2, to: 2}, {from: 3, to: 3}, {from: 4, to: 4}, {from: 5, to: 5},
+			{from: 6, to: 6}, {from: 7, to: 7}, {from: 8, to: 8}, {from: 9, to: 9}, {from: 10, to: 10}, {from: 11, to: 11},
+			{from: 12, to: 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
 		"one":            {[]entryRange{{from: 1, to: 12}}, "[12]"},
 		"nothing useful": {[]entryRange{{from: 50, to: 60}}, "[]"},
 	} {
@@ -235,7 +238,8 @@ func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
 	}
 	w.state.Entry(13).Calls[0].Tool = "SAY" // the answer to what was heard stays with it
 	j := w.plan()
-	if got := planned(j); got[0] != 2 || slices.Contains(got, 7) || slices.Contains(got, 13) || !slices.Contains(got, 8) || got[len(got)-1] > 15 {
+	if got := planned(j); got[0] != 2 || slices.Contains(got, 7) || slices.Contains(got, 13) || !slices.Contains(got, 8) ||
+		got[len(got)-1] > 15 {
 		t.Errorf("eligible are %v", got)
 	}
 	w.set.Target = 0.6
@@ -425,7 +429,8 @@ func TestCutLeavesConfidencesAlone(t *testing.T) {
 		t.Fatalf("the confidence has %d tokens", tokens)
 	}
 	const marked = `{"from":"e3","to":"e4","topics":["June"],"alone":true}`
-	answer := `{"chunks":[{"from":"e1","to":"e2"},` + marked + `,{"from":"e5","to":"e6"},{"from":"e7","to":"e9"},{"from":"e10","to":"e11"},{"from":"e12","to":"e14"}]}`
+	answer := `{"chunks":[{"from":"e1","to":"e2"},` + marked +
+		`,{"from":"e5","to":"e6"},{"from":"e7","to":"e9"},{"from":"e10","to":"e11"},{"from":"e12","to":"e14"}]}`
 	for answer, want := range map[string]string{
 		answer: "[1 3 5 7 10 12]",
 		strings.Replace(answer, `,"alone":true`, "", 1):                 "[1 3 7 10 12]",

@@ -62,7 +62,8 @@ func TestRunAsksForkedQuestions(t *testing.T) {
 			t.Fatalf("%s is no fork: %d messages, the request has %d", a.Task, len(a.Messages), len(frozen))
 		}
 		last := a.Messages[len(frozen)]
-		if last.Role != "user" || !strings.HasPrefix(last.Content.String(), "<task name=") || !strings.HasSuffix(last.Content.String(), "</task>") {
+		if last.Role != "user" || !strings.HasPrefix(last.Content.String(), "<task name=") ||
+			!strings.HasSuffix(last.Content.String(), "</task>") {
 			t.Errorf("the task is %q", last.Content.String())
 		}
 	}
@@ -120,7 +121,8 @@ func TestRunAloneWhenAForkDoesNotFit(t *testing.T) {
 			}
 			user := a.Messages[1].Content.String()
 			from, to := taskRange(a)
-			if !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", from)) || !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to)) || !strings.Contains(user, "◆ memory\nnotes") {
+			if !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", from)) || !strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to)) ||
+				!strings.Contains(user, "◆ memory\nnotes") {
 				t.Errorf("%s: %s lacks its entries or the notes:\n%.300s", name, a.Task, user)
 			}
 			if strings.Contains(user, fmt.Sprintf("\n◆ e%d ", to+1)) && a.Task == Summarise {
@@ -153,11 +155,13 @@ func TestRunRepairsGarbage(t *testing.T) {
 		model := &scripted{answer: func(context.Context, Ask) (string, error) { return answer, nil }}
 		fades, failure := j.Run(t.Context(), model)
 		complete(t, j, fades)
-		if slices.ContainsFunc(ready(fades), func(f Fade) bool { return !f.Mechanical }) || failure == nil || failure.Error() != "none of its answers could be used" {
+		if slices.ContainsFunc(ready(fades), func(f Fade) bool { return !f.Mechanical }) || failure == nil ||
+			failure.Error() != "none of its answers could be used" {
 			t.Errorf("%s: the failure is %v, the fades %+v", name, failure, fades)
 		}
 		if model.count(Segment) != 2 || model.count(Summarise) != 2*len(ready(fades)) {
-			t.Errorf("%s: %d SEGMENT calls, %d SUMMARISE calls for %d chunks: want two each", name, model.count(Segment), model.count(Summarise), len(fades))
+			t.Errorf("%s: %d SEGMENT calls, %d SUMMARISE calls for %d chunks: want two each", name, model.count(Segment),
+				model.count(Summarise), len(fades))
 		}
 		retry := model.asked[1].Messages[len(model.asked[1].Messages)-1].Content.String()
 		if !strings.Contains(retry, "Your last answer could not be used: ") || strings.Contains(retry, "unusable") {

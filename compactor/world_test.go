@@ -40,7 +40,8 @@ func meter(weight int) int { return (weight + 2) / 3 }
 
 func newWorld(t lethetest.Failer, limit int) *world {
 	w := &world{
-		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, about: map[blobs.Hash]string{}, short: map[string]blobs.Hash{}, said: map[int]string{}, calls: map[int]int{}, heard: map[int]bool{}, early: map[int]bool{},
+		t: t, state: mind.New(), blobs: map[blobs.Hash][]byte{}, about: map[blobs.Hash]string{}, short: map[string]blobs.Hash{},
+		said: map[int]string{}, calls: map[int]int{}, heard: map[int]bool{}, early: map[int]bool{},
 		now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), set: Default(limit),
 	}
 	w.set.Target = 0.5
@@ -134,7 +135,8 @@ func (w *world) turns(n, tokens int) {
 	for range n {
 		k := w.state.Next
 		w.hear("ada", fmt.Sprintf("please look at ticket-%d in src/mod%d/file%d.go", k, k%7, k), 0)
-		w.reply("", 0, fmt.Sprintf("ticket-%d is open\n%s", k, strings.Repeat(fmt.Sprintf("line of output %d of the build\n", k), max(1, (tokens*3-600)/33))))
+		w.reply("", 0, fmt.Sprintf("ticket-%d is open\n%s", k,
+			strings.Repeat(fmt.Sprintf("line of output %d of the build\n", k), max(1, (tokens*3-600)/33))))
 		w.reply(fmt.Sprintf("ticket-%d was caused by code%d; it is fixed now.", k, k), 0)
 	}
 }
@@ -399,7 +401,8 @@ func complete(t lethetest.Failer, j Job, fades []Fade) {
 		if f.Gist == "" && f.Relevance > 0 { // it stays
 			continue
 		}
-		if f.Relevance < 1 || f.Relevance > 10 || f.Summary == "" || f.Gist == "" || utf8.RuneCountInString(f.Gist) > blobs.MaxGist || strings.Contains(f.Gist, "\n") {
+		if f.Relevance < 1 || f.Relevance > 10 || f.Summary == "" || f.Gist == "" ||
+			utf8.RuneCountInString(f.Gist) > blobs.MaxGist || strings.Contains(f.Gist, "\n") {
 			t.Fatalf("a fade is not whole: %+v", f)
 		}
 		for _, p := range append(f.pins, mind.Pin{Text: f.Gist}) {

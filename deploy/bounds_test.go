@@ -21,7 +21,8 @@ func TestCallsOfARound(t *testing.T) {
 		t.Skip("strace is not installed")
 	}
 	most := map[string]float64{"syncs round": 9, "syncs turn": 8.5, "files round": 70, "files turn": 190}
-	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe, Only: []string{"calls"}, Say: func(string) {}})
+	r, err := bench.Run(t.Context(), bench.Options{Home: filepath.Join(t.TempDir(), "home"), Program: lethe,
+		Only: []string{"calls"}, Say: func(string) {}})
 	lethetest.Must(t, err)
 	t.Log(r)
 	for row, bound := range most {

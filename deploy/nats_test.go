@@ -62,7 +62,8 @@ func TestCompose(t *testing.T) {
 		}
 		if strings.HasSuffix(s.Image, "/lethe") {
 			exists(t, name, s.Command)
-		} else if !strings.HasPrefix(s.Image, "docker.io/library/nats:2.") || !strings.HasPrefix(name, s.Environment.(map[string]any)["NAME"].(string)) {
+		} else if !strings.HasPrefix(s.Image, "docker.io/library/nats:2.") ||
+			!strings.HasPrefix(name, s.Environment.(map[string]any)["NAME"].(string)) {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

@@ -55,8 +55,9 @@ func BenchmarkBack(b *testing.B) {
 		var chunk []Event
 		for k := range 5000 {
 			chunk = append(chunk, Event{At: at, Kind: "reply", Args: []string{fmt.Sprintf("e%d", 5000*i+k)},
-				Fields: []Field{{"turn", "1"}, {"model", "deepseek-v4-pro"}, {"in", "4210"}, {"cached", "3968"}, {"out", "96"}, {"usd", "0.000437"}, {"weight", "13120"}, {"finish", "stop"}},
-				Refs:   []blobs.Ref{{Hash: "4d143dd228ecb196", Gist: "turn 1: I look around."}}})
+				Fields: []Field{{"turn", "1"}, {"model", "deepseek-v4-pro"}, {"in", "4210"}, {"cached", "3968"}, {"out", "96"},
+					{"usd", "0.000437"}, {"weight", "13120"}, {"finish", "stop"}},
+				Refs: []blobs.Ref{{Hash: "4d143dd228ecb196", Gist: "turn 1: I look around."}}})
 		}
 		appendAll(b, l, chunk...)
 	}

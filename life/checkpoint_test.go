@@ -99,7 +99,8 @@ func TestChangedCheckpoint(t *testing.T) {
 	}
 	text := c.String()
 	for _, bad := range []string{"", "\n\n\n\n\n", strings.Replace(text, "42", "042", 1), strings.Replace(text, "42", "-42", 1),
-		strings.Replace(text, "lethe/", "", 1), text + text, strings.Replace(text, "\n\n", "\nmore\n\n", 1), strings.Replace(text, "— ", "- ", 1)} {
+		strings.Replace(text, "lethe/", "", 1), text + text, strings.Replace(text, "\n\n", "\nmore\n\n", 1),
+		strings.Replace(text, "— ", "- ", 1)} {
 		if _, err := ParseCheckpoint(bad); err == nil {
 			t.Errorf("%q is read", bad)
 		}
@@ -124,7 +125,8 @@ func TestKey(t *testing.T) {
 		}
 	}
 	data, err := json.Marshal(struct{ Key any }{keys[0]})
-	if out := fmt.Sprintf("%v%+v%#v%s%x%v", keys[0], keys[0], keys[0], keys[0], keys[0], &keys[0]); out != "" || string(data) != `{"Key":{}}` || err != nil {
+	if out := fmt.Sprintf("%v%+v%#v%s%x%v", keys[0], keys[0], keys[0], keys[0], keys[0], &keys[0]); out != "" ||
+		string(data) != `{"Key":{}}` || err != nil {
 		t.Errorf("the key is printed: %q %s", out, data)
 	}
 	fi, err := os.Stat(home + "/key")

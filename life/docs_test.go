@@ -49,7 +49,8 @@ func TestPageSeals(t *testing.T) {
 		if e, err := ParseLine(line); err == nil && e.Kind == Sealed {
 			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
 			newest = c.String()
-			if len(c.Last) != 64 || !strings.HasPrefix(c.Last, last) || e.Get("size") != fmt.Sprint(c.Size) || e.Get("root") != Base64(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != Base64(c.Sig) {
+			if len(c.Last) != 64 || !strings.HasPrefix(c.Last, last) || e.Get("size") != fmt.Sprint(c.Size) ||
+				e.Get("root") != Base64(c.Root[:]) || e.Get("key") != key.Public() || e.Get("sig") != Base64(c.Sig) {
 				t.Errorf("the page has %s, want last=%s… sig=%s", line, last, Base64(c.Sig))
 			}
 		} else if err == nil && len(e.Refs) > 0 {

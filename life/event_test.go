@@ -24,7 +24,8 @@ func events() *rapid.Generator[Event] {
 		rapid.StringMatching(`[a-z0-9]{0,8}`),
 		rapid.Custom(func(t *rapid.T) string {
 			return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"◰", "◱", "◲", "◳", "◆", "\n", "\r", "\x00",
-				`"`, "`", `\`, "#", "=", " ", "+", "\u2028", "\u202e", "\ufffd", "x", " #0123456789ab", "◱hash=3f9 gist=x◲"}), 0, 12).Draw(t, "pieces"), "")
+				`"`, "`", `\`, "#", "=", " ", "+", "\u2028", "\u202e", "\ufffd", "x", " #0123456789ab", "◱hash=3f9 gist=x◲"}), 0,
+				12).Draw(t, "pieces"), "")
 		}),
 	)
 	return rapid.Custom(func(t *rapid.T) Event {

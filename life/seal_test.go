@@ -74,7 +74,8 @@ func TestSeals(t *testing.T) {
 	newest := mustRead(t, tree)
 	for name, text := range map[string]string{
 		"": newest, "old": old, "empty": "", "cut": newest[:len(newest)-9], "none": `{"size":0,"end":0}`, "far": `{"size":1,"end":99999999}`,
-		"negative": `{"size":-1,"end":-1}`, "changed": strings.Replace(newest, "A", "B", 20), "no seal": strings.Replace(newest, `"end":`, `"end":1`, 1),
+		"negative": `{"size":-1,"end":-1}`, "changed": strings.Replace(newest, "A", "B", 20),
+		"no seal": strings.Replace(newest, `"end":`, `"end":1`, 1),
 	} {
 		lethetest.Must(t, l.Close())
 		lethetest.Must(t, os.WriteFile(tree, []byte(text), 0o600))
@@ -129,7 +130,8 @@ func TestSealFaults(t *testing.T) {
 	l, path := newLog(t)
 	appendAll(t, l, numbered("boot", 1, 1)...)
 	before := mustRead(t, path)
-	if _, err := l.AppendSealed(func(int64, tlog.Hash) (Event, error) { return Event{}, os.ErrPermission }, numbered("epoch", 2, 1)...); err == nil {
+	if _, err := l.AppendSealed(func(int64, tlog.Hash) (Event, error) { return Event{}, os.ErrPermission },
+		numbered("epoch", 2, 1)...); err == nil {
 		t.Error("sealed without a key")
 	}
 	if mustRead(t, path) != before {

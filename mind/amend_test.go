@@ -37,7 +37,8 @@ func TestDeletedStaysReachable(t *testing.T) {
 		t.Errorf("faded %q, want %q", got, want)
 	}
 	unit, _ := w.read(w.state.Faded[1].Original.Hash)
-	for _, part := range []string{"something of old", "Then I speak.", "One moment.", `"echo '◰4'"`, "a line of output", "said in room dev", "◱hash="} {
+	for _, part := range []string{"something of old", "Then I speak.", "One moment.", `"echo '◰4'"`, "a line of output",
+		"said in room dev", "◱hash="} {
 		if !strings.Contains(string(unit), part) {
 			t.Errorf("%q is not in %q", part, unit)
 		}

@@ -85,7 +85,8 @@ func TestOutcomeIsTheDaemons(t *testing.T) {
 	if err := s.conclude("e4", "result 2: mine", Ref{}, false, where); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{"[AGENT:ada-1 2026-11-22T09:00:00Z]  result 1: mine\n", "[AGENT:ada-1 2026-11-22T09:00:00Z] result 1: result 2: mine\n"} {
+	for i, want := range []string{"[AGENT:ada-1 2026-11-22T09:00:00Z]  result 1: mine\n",
+		"[AGENT:ada-1 2026-11-22T09:00:00Z] result 1: result 2: mine\n"} {
 		if got := s.Outbox[i].Line; got != want {
 			t.Errorf("it says %q, not %q", got, want)
 		}

@@ -269,7 +269,8 @@ func TestEarlyCommand(t *testing.T) {
 	wantOwes(t, w, "answer")
 	w.listen("dev", event.Inbound{})
 	last := w.last()
-	if strings.Contains(last.Text, "/model") || strings.Contains(last.Text, "AGENT") || !strings.Contains(last.Text, "not heard yet") || !strings.Contains(last.Text, "nor this") {
+	if strings.Contains(last.Text, "/model") || strings.Contains(last.Text, "AGENT") ||
+		!strings.Contains(last.Text, "not heard yet") || !strings.Contains(last.Text, "nor this") {
 		t.Errorf("heard %q", last.Text)
 	}
 	if r := w.state.Rooms["dev"]; len(r.Own) != 0 || r.Cursor.Offset != w.end("dev") {

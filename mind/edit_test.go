@@ -76,11 +76,15 @@ func TestCompare(t *testing.T) {
 			Edit{Changed: []Change{{N: 7, Text: "[USER:bob 2026-11-20T12:57:30Z] and we\n    [USER:ada 2026-11-20T12:57:16Z] not me"}}}},
 		{"hint", put("something of old", "nothing"), Edit{Changed: []Change{{N: 3, Text: "hash=0123456789abcdef: nothing"}}}},
 		{"note", put("self/MEMORY.md.\n", "it.\n"), Edit{Changed: []Change{{N: 6, Text: "Somebody changed it."}}}},
-		{"reply text", put("It is only me: ◰4 and ada.", "It is us."), Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nNow the answer.\n</reasoning>\nIt is us."}}}},
-		{"reasoning", put("Now the answer.", "Hm."), Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nHm.\n</reasoning>\nIt is only me: ◰4 and ada."}}}},
-		{"no reasoning any more", put("<reasoning>\nNow the answer.\n</reasoning>\n", ""), Edit{Changed: []Change{{N: 5, Text: "It is only me: ◰4 and ada."}}}},
+		{"reply text", put("It is only me: ◰4 and ada.", "It is us."),
+			Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nNow the answer.\n</reasoning>\nIt is us."}}}},
+		{"reasoning", put("Now the answer.", "Hm."),
+			Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nHm.\n</reasoning>\nIt is only me: ◰4 and ada."}}}},
+		{"no reasoning any more", put("<reasoning>\nNow the answer.\n</reasoning>\n", ""),
+			Edit{Changed: []Change{{N: 5, Text: "It is only me: ◰4 and ada."}}}},
 		{"result", put("said in room dev", "not said"), Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}}},
-		{"text with structure", put("said in room dev", "see "+aRef.String()), Edit{Changed: []Change{{N: 4, K: 2, Text: "see " + aRef.String()}}}},
+		{"text with structure", put("said in room dev", "see "+aRef.String()),
+			Edit{Changed: []Change{{N: 4, K: 2, Text: "see " + aRef.String()}}}},
 		{"text that is none", put("said in room dev", "a\xffb"), Edit{Changed: []Change{{N: 4, K: 2, Text: "a\uFFFDb"}}}},
 		{"result emptied", put("said in room dev\n", ""), Edit{Changed: []Change{{N: 4, K: 2}}}},
 		{"result deleted", cut("◆ e4.2 result"), Edit{Changed: []Change{{N: 4, K: 2, Text: removed}}}},
@@ -91,7 +95,8 @@ func TestCompare(t *testing.T) {
 		{"note deleted", cut("◆ e6 "), Edit{Deleted: []int{6}}},
 		{"heading with other blanks", put("◆ e4.2 result", "◆  e4.2\tresult"), Edit{Ignored: []string{"the heading e4.2 result ok"}}},
 		{"inbound and its answer deleted", cut("◆ e7 ", "◆ e8 ", "◆ e8.1 call", "◆ e8.1 result"), Edit{Deleted: []int{7, 8}}},
-		{"summary changed", put("ada said hello;\n", "ada came;\n"), Edit{Changed: []Change{{N: 1, Faded: true, Text: "ada came;\nsomebody had no tag"}}}},
+		{"summary changed", put("ada said hello;\n", "ada came;\n"),
+			Edit{Changed: []Change{{N: 1, Faded: true, Text: "ada came;\nsomebody had no tag"}}}},
 		{"summary emptied", put("ada said hello;\nsomebody had no tag\n", ""), Edit{Changed: []Change{{N: 1, Faded: true}}}},
 		{"summary deleted", cut("◆ e1..e2 "), Edit{Changed: []Change{{N: 1, Faded: true}}}},
 		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), Edit{Pins: &[]Pin{}}},
@@ -111,10 +116,13 @@ func TestCompare(t *testing.T) {
 		{"written between, under none", put("◆ e7 inbound", "Please stop.\n◆ e7 inbound"),
 			Edit{Changed: []Change{{N: 6, Text: "Somebody changed self/MEMORY.md.\nPlease stop."}}}},
 		{"an entry that is not", put("◆ e7 inbound", "◆ e77 inbound room=dev\nhi\n◆ e7 inbound"), Edit{Added: "e77 inbound room=dev\nhi"}},
-		{"a section twice", view[:strings.Index(view, "◆ end")] + sectionOf(t, view, "◆ e6 ") + "◆ end\n", Edit{Added: "e6 note\nSomebody changed self/MEMORY.md."}},
+		{"a section twice", view[:strings.Index(view, "◆ end")] + sectionOf(t, view, "◆ e6 ") + "◆ end\n",
+			Edit{Added: "e6 note\nSomebody changed self/MEMORY.md."}},
 		{"everything", head + "\n◆ end\n", Edit{
-			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{}, Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", lifeTitle}}},
-		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x", Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
+			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{},
+			Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", lifeTitle}}},
+		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x",
+			Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -252,7 +260,8 @@ func TestStaleFile(t *testing.T) {
 	want := Edit{
 		Changed: []Change{{N: 6, Text: "Somebody changed it."}},
 		Taken:   "◆ e6 note\nSomebody changed self/MEMORY.md.\n",
-		Ignored: []string{"what has faded since the file was written, up to e5", "pins, which was another when the file was written", "memory, which was another when the file was written"},
+		Ignored: []string{"what has faded since the file was written, up to e5",
+			"pins, which was another when the file was written", "memory, which was another when the file was written"},
 	}
 	if !reflect.DeepEqual(ed, want) {
 		t.Errorf("%s\nwant %s", show(ed), show(want))

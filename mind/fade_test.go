@@ -51,7 +51,8 @@ func TestPastOfEveryLevel(t *testing.T) {
 // added.
 func TestPinsAreEdited(t *testing.T) {
 	w := fadedExample(t)
-	w.state.Pins = []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "two", Weight: 1}, {From: 1, To: 2, Text: "three", Weight: 1}}
+	w.state.Pins = []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {From: 1, To: 2, Text: "two", Weight: 1},
+		{From: 1, To: 2, Text: "three", Weight: 1}}
 	w.renew("test")
 	view := string(w.state.View())
 	edited := strings.Replace(view, "- e1..e2: two\n- e1..e2: three\n", "- e1..e2: drei\n- --be *kind* ◆ to all\n", 1)
@@ -59,7 +60,8 @@ func TestPinsAreEdited(t *testing.T) {
 		t.Fatalf("no pins in\n%s", view)
 	}
 	w.edit([]byte(edited))
-	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {Text: "e1..e2: drei", Weight: PinnedByPerson}, {Text: "--be *kind* ◰4 to all", Weight: PinnedByPerson}}
+	want := []Pin{{From: 1, To: 2, Text: "one", Weight: 2}, {Text: "e1..e2: drei", Weight: PinnedByPerson},
+		{Text: "--be *kind* ◰4 to all", Weight: PinnedByPerson}}
 	if !slices.Equal(w.state.Pins, want) {
 		t.Errorf("pins are %+v, want %+v", w.state.Pins, want)
 	}

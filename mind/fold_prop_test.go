@@ -99,9 +99,10 @@ func checkStrict(t lethetest.Failer, ms []Message) {
 }
 
 var (
-	toolName   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	entryHead  = regexp.MustCompile(`^◆ e\d+ (inbound room=(dev|ops)|note|hint)\n`)
-	gap        = regexp.MustCompile(`…?\n◳ (?:\d+ of \d+ characters are not shown here; all of them|characters [^\n]* shows them): ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
+	toolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	entryHead = regexp.MustCompile(`^◆ e\d+ (inbound room=(dev|ops)|note|hint)\n`)
+	gap       = regexp.MustCompile(`…?\n◳ (?:\d+ of \d+ characters are not shown here; all of them|characters [^\n]* shows ` +
+		`them): ◱hash=([0-9a-f]{16}) gist=[^◱◲◳◆\n]*◲\n`)
 	roomLineOf = regexp.MustCompile(`^(\[(USER|AGENT):[^\] ]+ [^\] ]+\] |\[USER:unknown\] |    |…|◳|\[(USER|AGENT)?:?[^\]]*\]?…\n)`)
 	pastHead   = regexp.MustCompile(`(?m)^◆ (past|pins|memory|life: [^\n]*|e\d+\.\.e\d+ (gist|summary) ◱hash=[0-9a-f]{16} gist=[^◱◲◳◆\n]*◲)$`)
 	escapes    = regexp.MustCompile(`◰[0-4]`)
@@ -256,8 +257,9 @@ func TestConserved(t *testing.T) {
 		missing []Range
 		ok      bool
 	}{
-		"all":                 {Context{Faded: []Range{{From: 1, To: 3}, {From: 5, To: 7}}, Live: live(4, 8, 9)}, nil, true},
-		"nowhere":             {Context{Faded: []Range{{From: 2, To: 3}}, Live: live(7, 8)}, []Range{{From: 1, To: 1}, {From: 4, To: 6}, {From: 9, To: 9}}, false},
+		"all": {Context{Faded: []Range{{From: 1, To: 3}, {From: 5, To: 7}}, Live: live(4, 8, 9)}, nil, true},
+		"nowhere": {Context{Faded: []Range{{From: 2, To: 3}}, Live: live(7, 8)},
+			[]Range{{From: 1, To: 1}, {From: 4, To: 6}, {From: 9, To: 9}}, false},
 		"live and faded":      {Context{Faded: []Range{{From: 1, To: 7}}, Live: live(7, 8, 9)}, nil, false},
 		"in two ranges":       {Context{Faded: []Range{{From: 1, To: 7}, {From: 3, To: 4}}, Live: live(8, 9)}, nil, false},
 		"more than there was": {Context{Faded: []Range{{From: 1, To: 12}}}, nil, false},

@@ -17,7 +17,8 @@ func TestFiringsAreNotForgotten(t *testing.T) {
 		if i == 0 {
 			by = "cron-yearly"
 		}
-		e := event.Fired{By: by, Notice: event.Notice{Say: "x", Posting: event.Posting{TS: at.Add(time.Duration(i) * time.Hour), Posts: []event.Place{{Room: "dev"}}}}}
+		e := event.Fired{By: by, Notice: event.Notice{Say: "x",
+			Posting: event.Posting{TS: at.Add(time.Duration(i) * time.Hour), Posts: []event.Place{{Room: "dev"}}}}}
 		if err := s.fired(e); err != nil {
 			t.Fatal(err)
 		}

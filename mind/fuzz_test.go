@@ -44,7 +44,8 @@ func FuzzCompare(f *testing.F) {
 	f.Add(0, 0, "")
 	f.Add(len(view)/2, len(view), "")
 	f.Add(0, len(view), "◆ context of ada 0 epoch=99999999999999999999 through=e1 hash=0123456789abcdef\n◆ end")
-	for _, s := range []string{"◆ e1 note\n", "◆ e99999999999999999999..e2 gist\n", "\n◆ pins\n- e5..e1: x\n- \n", "◆", "◆ ", "◆ e2.1 result ok\nother\n", "◆ memory\n(empty)\n", "◆ end\n", "\xff\x00\u2028\uFEFF", "</reasoning>\n<reasoning>\n"} {
+	for _, s := range []string{"◆ e1 note\n", "◆ e99999999999999999999..e2 gist\n", "\n◆ pins\n- e5..e1: x\n- \n", "◆", "◆ ",
+		"◆ e2.1 result ok\nother\n", "◆ memory\n(empty)\n", "◆ end\n", "\xff\x00\u2028\uFEFF", "</reasoning>\n<reasoning>\n"} {
 		f.Add(strings.Index(view, "◆ e"), strings.Index(view, "◆ e"), s)
 		f.Add(len(view)-10, len(view)-10, s)
 		f.Add(strings.Index(view, "◆ memory"), strings.Index(view, "◆ memory")+12, s)
@@ -94,7 +95,8 @@ func FuzzApply(f *testing.F) {
 	f.Add("note NEXT", "text", false)
 	f.Add("inbound NEXT room=dev inode=1 at=0..5 before= own=0..9 own=-1..2", "◆ hi\x00\n", false)
 	f.Add("inbound NEXT room=dev at=9223372036854775807..9223372036854775807 show=-5 moved=yes", "[USER:bob 2026-11-20T12:57:16Z] hi\n", false)
-	f.Add("reply NEXT in=-9223372036854775808 out=99999999999999999999 usd=-1e300", string(Answer{Text: "x", Calls: []AnswerCall{{Tool: "SAY", Args: "{}"}}}.Encode()), false)
+	f.Add("reply NEXT in=-9223372036854775808 out=99999999999999999999 usd=-1e300",
+		string(Answer{Text: "x", Calls: []AnswerCall{{Tool: "SAY", Args: "{}"}}}.Encode()), false)
 	f.Add("reply NEXT post=dev@1:-7 ts=2026-11-20T12:57:16Z", string(Answer{Text: "x"}.Encode()), false)
 	f.Add("result e8.1 status=ok show=1", "漢字", true)
 	f.Add("call e8.1 SAY post=dev@1:2 ts=x", "", true)
@@ -109,7 +111,8 @@ func FuzzApply(f *testing.F) {
 		if underWay {
 			w.answer(Answer{Calls: []AnswerCall{{Tool: "SAY", Args: `{"room":"dev","message":"hi"}`}}})
 		}
-		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " + strings.ToValidUTF8(strings.ReplaceAll(line, "NEXT", EntryID(w.state.Next)), "\ufffd") + " #000000000000")
+		e, err := life.ParseLine("[2026-11-20T12:57:16.123456Z] " +
+			strings.ToValidUTF8(strings.ReplaceAll(line, "NEXT", EntryID(w.state.Next)), "\ufffd") + " #000000000000")
 		if err != nil {
 			return
 		}
@@ -120,7 +123,8 @@ func FuzzApply(f *testing.F) {
 		} else {
 			e.Refs = nil
 		}
-		if w.state.Apply(e, bodies...) != nil || math.IsNaN(w.state.Usage.USD) || math.IsInf(w.state.Usage.USD, 0) { // no JSON holds such a price, and none is ever written
+		// no JSON holds such a price, and none is ever written
+		if w.state.Apply(e, bodies...) != nil || math.IsNaN(w.state.Usage.USD) || math.IsInf(w.state.Usage.USD, 0) {
 			return
 		}
 		w.state.Owed()

@@ -133,7 +133,8 @@ func TestNotes(t *testing.T) {
 	}{
 		{"empty", " \n", nil, "◆ memory\n(empty)"},
 		{"short", "a ◆\n", []string{"one", "two"}, "◆ memory\na ◰4\n◆ life\none\ntwo"},
-		{"long", strings.Repeat("é", MaxMemory+7), nil, "◆ memory\n" + strings.Repeat("é", MaxMemory) + "\n(7 more characters are in self/MEMORY.md)"},
+		{"long", strings.Repeat("é", MaxMemory+7), nil,
+			"◆ memory\n" + strings.Repeat("é", MaxMemory) + "\n(7 more characters are in self/MEMORY.md)"},
 	} {
 		if got := Notes(tt.memory, tt.life); got != tt.want {
 			t.Errorf("%s: %.200q", tt.name, got)

@@ -290,7 +290,8 @@ func (w *world) heed(room string) {
 // answer is a reply of the model. A final one is addressed to its audience.
 func (w *world) answer(a Answer) {
 	w.t.Helper()
-	r := event.Reply{N: w.state.Next, Turn: w.state.Turn + 1, Model: "m", Tokens: event.Tokens{In: 1000, Cached: 900, Out: 50, USD: 0.0001}, Weight: 3000, Finish: "stop"}
+	r := event.Reply{N: w.state.Next, Turn: w.state.Turn + 1, Model: "m",
+		Tokens: event.Tokens{In: 1000, Cached: 900, Out: 50, USD: 0.0001}, Weight: 3000, Finish: "stop"}
 	rooms := slices.DeleteFunc(w.state.Audience(), func(r string) bool { return !w.state.Rooms[r].Joined })
 	if len(a.Calls) == 0 && len(rooms) > 0 && strings.TrimSpace(blobs.Unescape(a.Text)) != "" {
 		r.Posting = w.to(rooms...)
@@ -402,7 +403,8 @@ func (w *world) back(snapshot []byte) {
 		for _, e := range left {
 			text += e.Full()
 		}
-		next.keep(next.Next, Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)), Epoch: next.Epoch})
+		next.keep(next.Next, Range{From: left[0].N, To: left[len(left)-1].N, Level: Gist, Original: w.store("left", []byte(text)),
+			Epoch: next.Epoch})
 	}
 	w.state = next
 	w.note("You were taken back.", "branch")

@@ -46,7 +46,8 @@ func TestAboutCall(t *testing.T) {
 	for i := range 100 {
 		many[fmt.Sprint("x", i)] = strings.Repeat("ü\n", 1000)
 	}
-	if got := about("SAY", many); utf8.RuneCountInString(got) > mostShown+100 || !strings.HasSuffix(got, "… (all of it: lethe cat 0123456789abcdef)") {
+	if got := about("SAY", many); utf8.RuneCountInString(got) > mostShown+100 ||
+		!strings.HasSuffix(got, "… (all of it: lethe cat 0123456789abcdef)") {
 		t.Errorf("%d characters are asked", utf8.RuneCountInString(got))
 	}
 }

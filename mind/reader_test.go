@@ -35,7 +35,8 @@ func (w *world) save(t testing.TB, home, name string) {
 func (w *world) body(t testing.TB, preset string) []byte {
 	s, p := w.state, w.state.Stable.Params
 	name := llm.ParseName(p.Model)
-	r := llm.Request{Model: name.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking, Effort: cmp.Or(name.Effort, p.Effort), UserID: s.Self[:32], Messages: s.Messages("")}
+	r := llm.Request{Model: name.Model, Tools: json.RawMessage(s.Stable.Tools), MaxTokens: p.MaxTokens, Thinking: p.Thinking,
+		Effort: cmp.Or(name.Effort, p.Effort), UserID: s.Self[:32], Messages: s.Messages("")}
 	dialect, ok := llm.Preset(cmp.Or(name.Preset, preset))
 	if !ok {
 		t.Fatalf("no preset %s", preset)

@@ -72,8 +72,10 @@ func TestClip(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{ // since the marks name places
-		"aaaaaaa\nb\nccccc\nddd\n":    "aaaaaaa\n◳ characters 7 to 16 of 20 (lines 2 to 3) are left out; UNCOMPACT with offset=7 shows them: " + aRef.String() + "\nddd\n",
-		"a◰4\ncdefghijklmnopqrs◰0\nz": "a◰4\ncdef…\n◳ characters 7 to 20 of 23 (lines 2 to 2) are left out; UNCOMPACT with offset=7 shows them: " + aRef.String() + "\n…◰0\nz",
+		"aaaaaaa\nb\nccccc\nddd\n": "aaaaaaa\n◳ characters 7 to 16 of 20 (lines 2 to 3) are left out; UNCOMPACT with " +
+			"offset=7 shows them: " + aRef.String() + "\nddd\n",
+		"a◰4\ncdefghijklmnopqrs◰0\nz": "a◰4\ncdef…\n◳ characters 7 to 20 of 23 (lines 2 to 2) are left out; UNCOMPACT with " +
+			"offset=7 shows them: " + aRef.String() + "\n…◰0\nz",
 	} {
 		if got := clip(text, 12, true, aRef); got != want {
 			t.Errorf("%q, want %q", got, want)

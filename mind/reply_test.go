@@ -17,7 +17,8 @@ func TestAnswerRoundTrip(t *testing.T) {
 		a := answers().Draw(t, "answer")
 		for i := range a.Calls {
 			if rapid.Bool().Draw(t, "raw") { // as RepairCall would never leave it
-				a.Calls[i] = AnswerCall{Tool: strings.ToValidUTF8(hostile().Draw(t, "tool"), "?"), Args: hostile().Draw(t, "args"), Original: hostile().Draw(t, "original")}
+				a.Calls[i] = AnswerCall{Tool: strings.ToValidUTF8(hostile().Draw(t, "tool"), "?"), Args: hostile().Draw(t, "args"),
+					Original: hostile().Draw(t, "original")}
 			}
 			a.Calls[i].Opaque = hostile().Draw(t, "opaque of a call")
 		}
@@ -87,7 +88,8 @@ func TestAnswerGist(t *testing.T) {
 		want string
 	}{
 		{Answer{Text: "It ◰4 is\ndone."}, "turn 3: It ◆ is done."},
-		{Answer{Text: " ", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "LIST", Args: `{"path":"."}`}}}, `turn 3: BASH {}; LIST {"path":"."}`},
+		{Answer{Text: " ", Calls: []AnswerCall{{Tool: "BASH", Args: "{}"}, {Tool: "LIST", Args: `{"path":"."}`}}},
+			`turn 3: BASH {}; LIST {"path":"."}`},
 		{Answer{}, "turn 3:"},
 		{Answer{Text: strings.Repeat("x", 200)}, "turn 3: " + strings.Repeat("x", 91) + "…"},
 	}

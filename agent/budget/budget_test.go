@@ -121,7 +121,8 @@ func (w *world) begin(i int, worst USD) {
 		fits = fits && spent[k]+worst <= limit[k]
 	}
 	if fits != (short == nil) && (!w.leapt || !fits) { // what counted for another day may count for this one, too
-		w.Fatalf("a call of %s for %s on %s: %v, the reference has %v of %v\n%+v\n%+v", worst, self(i), b.Day, short, spent, limit, w.charges, w.accounts)
+		w.Fatalf("a call of %s for %s on %s: %v, the reference has %v of %v\n%+v\n%+v", worst, self(i), b.Day, short, spent,
+			limit, w.charges, w.accounts)
 	}
 	if !fits {
 		return
@@ -156,15 +157,19 @@ func TestNoLimitIsPassed(t *testing.T) {
 		return rapid.Map(rapid.IntRange(0, most), func(n int) USD { return USD(n) * 7_300 })
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		w := &world{T: r, parent: []int{-1, 0, 0, 1, -1}, raised: map[string]USD{}, clock: time.Date(2026, 11, 28, 22, 0, 0, 0, time.UTC), state: make([]Spending, 5)}
+		w := &world{T: r, parent: []int{-1, 0, 0, 1, -1}, raised: map[string]USD{},
+			clock: time.Date(2026, 11, 28, 22, 0, 0, 0, time.UTC), state: make([]Spending, 5)}
 		for i, p := range w.parent {
 			w.calls = append(w.calls, map[int]int{})
 			w.accounts = append(w.accounts, Account{Self: self(i), Name: self(i), Parent: self(p)})
 		}
-		w.limits = Limits{Sums: Sums{Day: cents(120).Draw(r, "day"), Month: cents(300).Draw(r, "month")}, Spawn: cents(200).Draw(r, "spawn"), HomeDay: cents(200).Draw(r, "home")}
+		w.limits = Limits{Sums: Sums{Day: cents(120).Draw(r, "day"), Month: cents(300).Draw(r, "month")},
+			Spawn: cents(200).Draw(r, "spawn"), HomeDay: cents(200).Draw(r, "home")}
 		who := rapid.IntRange(0, 4)
-		idle := func() bool { return !slices.ContainsFunc(w.charges, func(c charge) bool { return c.open }) } // a call pays on the day that it began
-		var right time.Time                                                                                   // as a clock that has leapt would say; zero while it has not
+		// a call pays on the day that it began
+		idle := func() bool { return !slices.ContainsFunc(w.charges, func(c charge) bool { return c.open }) }
+		// as a clock that has leapt would say; zero while it has not
+		var right time.Time
 		r.Repeat(map[string]func(*rapid.T){
 			"call": func(r *rapid.T) { w.begin(who.Draw(r, "who"), 1+cents(20).Draw(r, "worst")) },
 			"end": func(r *rapid.T) {
@@ -217,7 +222,8 @@ func TestParseRaise(t *testing.T) {
 			t.Errorf("%q is %s, %v", arg, got, err)
 		}
 	}
-	for _, arg := range []string{"2 today", "+2", "+2 week", "+2 turn", "-2 today", "+0 today", "+NaN today", "+Inf today", "+1e9 today", "+0x1p9 today", "+2 today please", "+ today", "+1e3 month"} {
+	for _, arg := range []string{"2 today", "+2", "+2 week", "+2 turn", "-2 today", "+0 today", "+NaN today", "+Inf today",
+		"+1e9 today", "+0x1p9 today", "+2 today please", "+ today", "+1e3 month"} {
 		if _, _, err := ParseRaise(arg); err == nil {
 			t.Errorf("%q is taken", arg)
 		}
@@ -279,13 +285,16 @@ func TestLedgerOfThePage(t *testing.T) {
 	lethetest.Write(t, filepath.Join(home, "ledger"), text)
 	l := NewLedger(home)
 	lethetest.Must(t, l.Read())
-	self, child := "81c68b6ce806a784a0ba4d9a4f1b1ed1d2a0d1f3a5e5f7c0b9a8d7c6b5a49382", "5d95f171722c057859ca16edd2d3a841c64bff38384f04bcfc5a04983ef58d98"
+	self, child := "81c68b6ce806a784a0ba4d9a4f1b1ed1d2a0d1f3a5e5f7c0b9a8d7c6b5a49382",
+		"5d95f171722c057859ca16edd2d3a841c64bff38384f04bcfc5a04983ef58d98"
 	ada := l.Accounts[self]
-	want := Account{Self: self, Name: "ada", Spending: Spending{Date: "2026-11-23", Spent: Sums{131_400, 4_260_100, 17_040_300}, Raised: Sums{Day: 2_000_000}}}
+	want := Account{Self: self, Name: "ada", Spending: Spending{Date: "2026-11-23",
+		Spent: Sums{131_400, 4_260_100, 17_040_300}, Raised: Sums{Day: 2_000_000}}}
 	if !reflect.DeepEqual(ada, want) {
 		t.Errorf("%+v, want %+v", ada, want)
 	}
-	for day, want := range map[string]Sums{"2026-11-23": {20_000, 30_000, 20_000}, "2026-11-24": {0, 30_000, 20_000}, "2099-01-01": {10_000, 10_000, 20_000}} {
+	for day, want := range map[string]Sums{"2026-11-23": {20_000, 30_000, 20_000}, "2026-11-24": {0, 30_000, 20_000},
+		"2099-01-01": {10_000, 10_000, 20_000}} {
 		a := l.Accounts[child]
 		if got := a.On(day).Sums(); got != want || a.Parent != self || a.Limit != 500_000 {
 			t.Errorf("on %s %+v of %+v, want %+v", day, got, a, want)

@@ -35,7 +35,8 @@ func TestDocumentedBudget(t *testing.T) {
 
 // A price that would make calls cheaper than they are is refused; hit alone may be left out, and is as dear as miss.
 func TestPrices(t *testing.T) {
-	for _, wrong := range []string{"miss = 1", "output = 1", "hit = 1\noutput = 1", "miss = inf\noutput = 1", "hit = nan\nmiss = 1\noutput = 1", "hit = -1\nmiss = 1\noutput = 1", "miss = 1\noutput = 1e7"} {
+	for _, wrong := range []string{"miss = 1", "output = 1", "hit = 1\noutput = 1", "miss = inf\noutput = 1",
+		"hit = nan\nmiss = 1\noutput = 1", "hit = -1\nmiss = 1\noutput = 1", "miss = 1\noutput = 1e7"} {
 		if _, err := parse("[prices.m]\n" + wrong); err == nil || !strings.Contains(err.Error(), `prices."m"`) {
 			t.Errorf("%q is taken: %v", wrong, err)
 		}
@@ -136,7 +137,8 @@ func TestTableOfABridge(t *testing.T) {
 	var into bridged
 	err := Parse("config.toml", []byte(text), &into)
 	var wrong *Error
-	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "telegram.rom") || !strings.Contains(wrong.Hint(), "telegram.room") || into.Telegram.Room != "ops" {
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "telegram.rom") ||
+		!strings.Contains(wrong.Hint(), "telegram.room") || into.Telegram.Room != "ops" {
 		t.Errorf("%v, %+v", err, into)
 	}
 }

@@ -26,7 +26,8 @@ func TestEditServers(t *testing.T) {
 	if !reflect.DeepEqual(s.MCP["notes"], notes) {
 		t.Errorf("read back: %+v from\n%s", s.MCP["notes"], text())
 	}
-	before := "# mine\nuser = \"eve\" # me\n\n[mcp.old] # kept\ncommand = [\n  \"x\",\n]\n[mcp.old.env]\nA = \"1\"\n\n[tools]\nbash = \"off\"\n"
+	before := "# mine\nuser = \"eve\" # me\n\n[mcp.old] # kept\ncommand = [\n  \"x\",\n]\n[mcp.old.env]\nA = \"1\"\n\n" +
+		"[tools]\nbash = \"off\"\n"
 	lethetest.Must(t, os.WriteFile(path, []byte(before), 0o600))
 	lethetest.Must(t, AddServer(home, "docs", docs))
 	if !strings.HasPrefix(text(), before) {
@@ -62,8 +63,10 @@ func TestServersKeys(t *testing.T) {
 	var s Settings
 	lethetest.Must(t, Read(home, &s))
 	want := map[string]mcp.Server{
-		"git-hub": {Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "$MCP_GIT_HUB_GITHUB_TOKEN", "LANG": "de", "API_KEY": "$MINE", "NO_KEY": ""}},
-		"far":     {URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer $MCP_FAR_AUTHORIZATION", "X-Org": "$MCP_FAR_X_ORG"}},
+		"git-hub": {Command: []string{"x"}, Env: map[string]string{"GITHUB_TOKEN": "$MCP_GIT_HUB_GITHUB_TOKEN", "LANG": "de",
+			"API_KEY": "$MINE", "NO_KEY": ""}},
+		"far": {URL: "https://far.example", Headers: map[string]string{"Authorization": "Bearer $MCP_FAR_AUTHORIZATION",
+			"X-Org": "$MCP_FAR_X_ORG"}},
 	}
 	if !reflect.DeepEqual(s.MCP, want) {
 		t.Errorf("%+v", s.MCP)
@@ -82,7 +85,8 @@ func TestServersKeys(t *testing.T) {
 		t.Error("a key of two lines is taken")
 	}
 	lethetest.Must(t, RemoveServer(home, "git-hub"))
-	if text := lethetest.Read(t, File(home)) + lethetest.Read(t, KeysFile(home)); strings.Contains(text, "ghp_") || strings.Contains(text, "MCP_") {
+	if text := lethetest.Read(t, File(home)) + lethetest.Read(t, KeysFile(home)); strings.Contains(text, "ghp_") ||
+		strings.Contains(text, "MCP_") {
 		t.Error(text)
 	}
 }
@@ -93,12 +97,14 @@ func TestSet(t *testing.T) {
 	path := File(home)
 	real := path + ".real" // people may keep the file elsewhere
 	lethetest.Must(t, os.Symlink(real, path))
-	lethetest.Write(t, real, "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 2.00 # enough\n[model]\n  name = \"a#b\" # dear\nmax_tokens = 300\n[serve]\nname = 1")
+	lethetest.Write(t, real, "# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 2.00 # enough\n[model]\n  name = \"a#b\" "+
+		"# dear\nmax_tokens = 300\n[serve]\nname = 1")
 	lethetest.Must(t, Set(home, map[string]any{
 		"model.name": "gpt \"x\"", "model.preset": "openai", "model.max_tokens": 0, "budget.day_usd": 0.5, "context.limit": 30000,
 		"default_identity": "ada",
 	}))
-	want := "default_identity = \"ada\"\n# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 0.5 # enough\n[model]\npreset = \"openai\"\nname = \"gpt \\\"x\\\"\" # dear\n[serve]\nname = 1\n\n[context]\nlimit = 30000\n"
+	want := "default_identity = \"ada\"\n# mine\nuser = \"eve\"\n[budget] # dollars\nday_usd = 0.5 # enough\n[model]\npreset " +
+		"= \"openai\"\nname = \"gpt \\\"x\\\"\" # dear\n[serve]\nname = 1\n\n[context]\nlimit = 30000\n"
 	if got := lethetest.Read(t, real); got != want {
 		t.Errorf("it is\n%s\nwant\n%s", got, want)
 	}
@@ -109,9 +115,12 @@ func TestSet(t *testing.T) {
 		t.Errorf("read back: %+v", s)
 	}
 	for _, c := range []struct{ before, key, value, want string }{
-		{"", "model.preset", "deep", `model.preset = "deep" is none of deepseek,`}, {"model.name = 'x'\n", "model.name", "x", "cannot be edited here"},
-		{"model = { preset = 'openai' }\n", "model.preset", "openai", "cannot be edited here"}, {"[model]\nfallback = ['''\npreset = 1''']\n", "model.preset", "openai", "cannot be edited here"},
-		{"user = 3\n", "model.name", "x", "read "}, {"", "model.nonsense", "x", "unknown key model.nonsense"}, {"", "context.limit", "x", "has to be of type integer"},
+		{"", "model.preset", "deep", `model.preset = "deep" is none of deepseek,`},
+		{"model.name = 'x'\n", "model.name", "x", "cannot be edited here"},
+		{"model = { preset = 'openai' }\n", "model.preset", "openai", "cannot be edited here"},
+		{"[model]\nfallback = ['''\npreset = 1''']\n", "model.preset", "openai", "cannot be edited here"},
+		{"user = 3\n", "model.name", "x", "read "}, {"", "model.nonsense", "x", "unknown key model.nonsense"},
+		{"", "context.limit", "x", "has to be of type integer"},
 	} {
 		lethetest.Write(t, real, c.before)
 		err := Set(home, map[string]any{c.key: c.value})

@@ -41,7 +41,8 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	var settings config.Settings
-	err := config.Parse("config.toml", []byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"), &settings)
+	err := config.Parse("config.toml",
+		[]byte("people = [\"ann\"]\n[tools]\nbash = \"trusted\"\nask = [\"BASH *date*\"]\n[budget]\nday_usd = 100.0\n"), &settings)
 	lethetest.Must(t, err)
 	place, err := home.Open(filepath.Join(t.TempDir(), "home"))
 	lethetest.Must(t, err)
@@ -154,7 +155,8 @@ func TestEveryKind(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	original, err := store.Put(blobs.Meta{At: now, Gist: "the key", Life: w.id.Self}, []byte("the key is in vault 7"))
 	lethetest.Must(t, err)
-	hint, err := store.Put(blobs.Meta{At: now, Gist: "hint", Life: w.id.Self}, []byte("These may matter now:\nhash="+store.Short(original)+" gist=the key (e1..e2)"))
+	hint, err := store.Put(blobs.Meta{At: now, Gist: "hint", Life: w.id.Self},
+		[]byte("These may matter now:\nhash="+store.Short(original)+" gist=the key (e1..e2)"))
 	lethetest.Must(t, err)
 	log, err := life.Open(w.id.LIFE())
 	lethetest.Must(t, err)
@@ -194,7 +196,8 @@ func TestEveryKind(t *testing.T) {
 			t.Errorf("%+v in words: %q", e, e.Words())
 		}
 	}
-	for _, kind := range regexp.MustCompile("(?m)^- `([a-z.]+)`(?:, `([a-z.]+)`)?(?:, `([a-z.]+)`)?: ").FindAllStringSubmatch(page[strings.Index(page, "## Types"):], -1) {
+	for _, kind := range regexp.MustCompile("(?m)^- `([a-z.]+)`(?:, `([a-z.]+)`)?(?:, "+
+		"`([a-z.]+)`)?: ").FindAllStringSubmatch(page[strings.Index(page, "## Types"):], -1) {
 		for _, kind := range kind[1:] {
 			if !types[kind] && kind != "" && !strings.HasSuffix(kind, ".delta") && kind != events.ToolOutput {
 				t.Errorf("no %s came", kind)

@@ -48,7 +48,8 @@ func TestDeltas(t *testing.T) {
 		for _, want := range want {
 			select {
 			case e := <-told:
-				if got := fmt.Sprintf("%s %s %d %s", e.Type, e.Entry, e.Offset, e.Text); got != want || e.ID != "" && strings.HasSuffix(e.Type, "delta") {
+				if got := fmt.Sprintf("%s %s %d %s", e.Type, e.Entry, e.Offset, e.Text); got != want ||
+					e.ID != "" && strings.HasSuffix(e.Type, "delta") {
 					t.Fatalf("%s, want %s", got, want)
 				}
 			case <-time.After(time.Minute):

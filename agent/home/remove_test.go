@@ -84,7 +84,8 @@ func TestRemoveKilledAtAnyStep(t *testing.T) {
 			"ada:dev bea:dev ada bea dev.md dev.toml", "bea:dev bea dev.md dev.toml",
 		}, func(h Home) error { return h.Remove(store, h.Identity(ids["ada"].Self, "ada")) }},
 		{[]string{
-			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml", "ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.toml",
+			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.md dev.toml",
+			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea dev.toml",
 			"ada:dev ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1:dev ada-2:dev bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2:dev bea:dev ada ada-1 ada-2 bea",
 			"ada: ada-1: ada-2: bea:dev ada ada-1 ada-2 bea", "ada: ada-1: ada-2: bea: ada ada-1 ada-2 bea",

@@ -110,7 +110,8 @@ func TestSaidIsInTheRoom(t *testing.T) {
 	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer refuses.Close()
 	t.Setenv("LETHE_API_KEY", "a key for a test")
-	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[model]\nbase_url = \""+refuses.URL+"\"\nname = \"m\"\n"), 0o600))
+	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "config.toml"),
+		[]byte("[model]\nbase_url = \""+refuses.URL+"\"\nname = \"m\"\n"), 0o600))
 	h, err := Open(dir, Options{})
 	lethetest.Must(t, err)
 	ada = start(t, h, "eve")
@@ -167,7 +168,8 @@ func TestNotice(t *testing.T) {
 	asked := turn{Reply: Reply{Room: "dev"}, line: "mine"}
 	for _, e := range []events.Event{
 		{Type: events.UserMessage, Room: "dev", Line: "mine", Entry: "e2", Turn: 1},
-		{Type: events.Error, Entry: "k1", Turn: 1}, {Type: events.MessageDone, Room: "dev", Entry: "k1", Turn: 1, Text: "I cannot reach the model."},
+		{Type: events.Error, Entry: "k1", Turn: 1}, {Type: events.MessageDone, Room: "dev", Entry: "k1", Turn: 1,
+			Text: "I cannot reach the model."},
 		{Type: events.MessageDone, Room: "dev", Entry: "e3", Turn: 1, Text: "4"},
 	} {
 		asked.take(e)
@@ -187,7 +189,12 @@ func TestTwice(t *testing.T) {
 	}
 	stopped := make(chan error, 1)
 	for range 5 {
-		if _, err := stuck(t, h, ada, func() { go func() { stopped <- home.Ask(same.Identity, home.WishStop) }() }); !errors.Is(err, ErrDismissed) {
+		if _, err := stuck(t, h, ada, func() {
+			go func() {
+				stopped <- home.Ask(same.Identity,
+					home.WishStop)
+			}()
+		}); !errors.Is(err, ErrDismissed) {
 			t.Errorf("it was stopped: %v", err)
 		}
 		lethetest.Must(t, <-stopped)
@@ -221,7 +228,8 @@ func TestAttach(t *testing.T) {
 	}
 	lethetest.Must(t, <-closed)
 	lethetest.Must(t, same.Resume(t.Context()))
-	if r, err := same.Say(t.Context(), "", "what did I say about the sky?"); err != nil || !strings.Contains(r.Text, "the sky is green") || !same.Inside() {
+	if r, err := same.Say(t.Context(), "", "what did I say about the sky?"); err != nil ||
+		!strings.Contains(r.Text, "the sky is green") || !same.Inside() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	lethetest.Must(t, same.Stop())

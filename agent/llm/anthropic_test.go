@@ -21,7 +21,9 @@ func claude(t *testing.T, h http.HandlerFunc) *Client {
 
 // interleaved is an answer that thinks, says something, thinks again, and calls.
 var interleaved = events(
-	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":70,"output_tokens":1}}}`,
+	`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-5-5",`+
+		`"content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":20,`+
+		`"cache_read_input_tokens":70,"output_tokens":1}}}`,
 	`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 	`{"type":"ping"}`,
 	`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"let me "}}`,
@@ -41,7 +43,8 @@ var interleaved = events(
 	`{"type":"content_block_stop","index":3}`,
 	`{"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"toolu_2","name":"LIST","input":{}}}`,
 	`{"type":"content_block_stop","index":4}`,
-	`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30,"output_tokens_details":{"thinking_tokens":12}}}`,
+	`{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":30,`+
+		`"output_tokens_details":{"thinking_tokens":12}}}`,
 	`{"type":"message_stop"}`,
 )
 
@@ -58,23 +61,27 @@ func TestAnthropic(t *testing.T) {
 	lethetest.Must(t, err)
 	want := Reply{
 		Text: "I 漢 look", Reasoning: "let me see", Finish: "tool_calls", Model: "claude-sonnet-5-5",
-		Opaque: `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"runes":8,"type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"},{"id":"toolu_1","type":"tool_use"},{"id":"toolu_2","type":"tool_use"}]`,
-		Calls:  []ToolCall{{ID: "toolu_1", Name: "READ_FILE", Arguments: `{"path":"x"}`}, {ID: "toolu_2", Name: "LIST"}},
-		Usage:  Usage{Input: 100, Cached: 70, Written: 20, Output: 30, Reasoning: 12},
+		Opaque: `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"runes":8,"type":"text"},{"data":"ZGF0YQ==",` +
+			`"type":"redacted_thinking"},{"id":"toolu_1","type":"tool_use"},{"id":"toolu_2","type":"tool_use"}]`,
+		Calls: []ToolCall{{ID: "toolu_1", Name: "READ_FILE", Arguments: `{"path":"x"}`}, {ID: "toolu_2", Name: "LIST"}},
+		Usage: Usage{Input: 100, Cached: 70, Written: 20, Output: 30, Reasoning: 12},
 	}
 	if !reflect.DeepEqual(reply, want) {
 		t.Errorf("got  %+v\nwant %+v", reply, want)
 	}
-	if path != "/v1/messages" || header.Get("X-Api-Key") != testKey || header.Get("Anthropic-Version") != "2023-06-01" || header.Get("Authorization") != "" {
+	if path != "/v1/messages" || header.Get("X-Api-Key") != testKey || header.Get("Anthropic-Version") != "2023-06-01" ||
+		header.Get("Authorization") != "" {
 		t.Errorf("%s %v", path, header)
 	}
 	if body, _ := c.Preset().Body(ask); string(body) != string(sent) {
 		t.Errorf("sent %s\nBody %s", sent, body)
 	}
 	// It goes back as it came.
-	blocks, err := json.Marshal(replyBlocks(Message{Role: "assistant", Content: Text(reply.Text), Opaque: reply.Opaque, Calls: reply.Calls}, map[string]string{}))
+	blocks, err := json.Marshal(replyBlocks(Message{Role: "assistant", Content: Text(reply.Text), Opaque: reply.Opaque,
+		Calls: reply.Calls}, map[string]string{}))
 	lethetest.Must(t, err)
-	const back = `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"text":"I 漢 look","type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"},` +
+	const back = `[{"signature":"c2ln","thinking":"let me see","type":"thinking"},{"text":"I 漢 ` +
+		`look","type":"text"},{"data":"ZGF0YQ==","type":"redacted_thinking"},` +
 		`{"id":"toolu_1","input":{"path":"x"},"name":"READ_FILE","type":"tool_use"},{"id":"toolu_2","input":{},"name":"LIST","type":"tool_use"}]`
 	if string(blocks) != back {
 		t.Errorf("%s", blocks)
@@ -159,18 +166,23 @@ func TestOpaqueComesInPieces(t *testing.T) {
 		preset, stream, opaque, ofCall string
 	}{
 		"a signed text": {"openrouter", events(
-			delta(`{"reasoning":"let ","reasoning_details":[{"type":"reasoning.text","text":"let ","format":"f","index":0,"signature":null,"summary":null}]}`),
+			delta(`{"reasoning":"let ","reasoning_details":[{"type":"reasoning.text","text":"let `+
+				`","format":"f","index":0,"signature":null,"summary":null}]}`),
 			delta(`{"reasoning":"me","reasoning_details":[{"type":"reasoning.text","text":"me","format":"f","index":0}]}`),
 			delta(`{"reasoning_details":[{"type":"reasoning.text","signature":"c2ln","index":0}]}`),
 			delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"eA==","index":1}]}`),
 			delta(`{"reasoning_details":[{"type":"reasoning.encrypted","data":"eQ==","index":1}]}`),
 			call("a", ""), finish),
-			`[{"format":"f","index":0,"signature":"c2ln","text":"let me","type":"reasoning.text"},{"data":"eA==","index":1,"type":"reasoning.encrypted"},{"data":"eQ==","index":1,"type":"reasoning.encrypted"}]`, ""},
-		"nothing signed": {"openrouter", events(delta(`{"reasoning_details":[{"type":"reasoning.text","text":"so","index":0}]}`), call("a", ""), finish), "", ""},
-		"no details":     {"openrouter", events(delta(`{"reasoning_details":"none"}`), call("a", ""), finish), "", ""},
-		"a call":         {"gemini", events(call("a", `,"extra_content":`+signature), finish), "", signature},
-		"null":           {"gemini", events(call("a", `,"extra_content":null`), finish), "", ""},
-		"of another":     {"openai", events(delta(`{"reasoning_details":[{"data":"x"}]}`), call("a", `,"extra_content":`+signature), finish), "", ""},
+			`[{"format":"f","index":0,"signature":"c2ln","text":"let ` +
+				`me","type":"reasoning.text"},{"data":"eA==","index":1,"type":"reasoning.encrypted"},{"data":"eQ==","index":1,` +
+				`"type":"reasoning.encrypted"}]`, ""},
+		"nothing signed": {"openrouter", events(delta(`{"reasoning_details":[{"type":"reasoning.text","text":"so","index":0}]}`),
+			call("a", ""), finish), "", ""},
+		"no details": {"openrouter", events(delta(`{"reasoning_details":"none"}`), call("a", ""), finish), "", ""},
+		"a call":     {"gemini", events(call("a", `,"extra_content":`+signature), finish), "", signature},
+		"null":       {"gemini", events(call("a", `,"extra_content":null`), finish), "", ""},
+		"of another": {"openai", events(delta(`{"reasoning_details":[{"data":"x"}]}`),
+			call("a", `,"extra_content":`+signature), finish), "", ""},
 	} {
 		srv := httptest.NewServer(text(test.stream))
 		t.Cleanup(srv.Close)

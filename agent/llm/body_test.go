@@ -34,7 +34,9 @@ func everything() Request {
 			{Role: "user", Content: Text("thanks")},
 		},
 		// Neither the order of keys nor large numbers may change on the way.
-		Tools:     json.RawMessage(`[ {"type":"function", "function":{"name":"READ_FILE","strict":true,"parameters":{"type":"object","additionalProperties":false,"properties":{"z":{"type":"integer","maximum":12345678901234567890},"a":{"enum":["<x>"]}}}}} ]`),
+		Tools: json.RawMessage(`[ {"type":"function", "function":{"name":"READ_FILE","strict":true,` +
+			`"parameters":{"type":"object","additionalProperties":false,"properties":{"z":{"type":"integer",` +
+			`"maximum":12345678901234567890},"a":{"enum":["<x>"]}}}}} ]`),
 		MaxTokens: 8192, Thinking: "enabled", Effort: "max",
 		UserID: "51c0",
 	}
@@ -81,7 +83,8 @@ func aTurn(first, opaque, ofCall string) Request {
 
 // What providers want back stands where they want it.
 func TestOpaque(t *testing.T) {
-	const thought = `[{"signature":"cw==","thinking":"Look.","type":"thinking"},{"runes":3,"type":"text"},{"type":"tool_use","id":"toolu_1"},{"data":"ZA==","type":"redacted_thinking"}]`
+	const thought = `[{"signature":"cw==","thinking":"Look.","type":"thinking"},{"runes":3,"type":"text"},{"type":"tool_use",` +
+		`"id":"toolu_1"},{"data":"ZA==","type":"redacted_thinking"}]`
 	const details = `[{"type":"reasoning.text","text":"Look.","signature":"cw==","index":0}]`
 	const signature = `{"google":{"thought_signature":"cw=="}}`
 	for name, r := range map[string]Request{
@@ -106,7 +109,8 @@ func TestOpaque(t *testing.T) {
 		r.Messages[3].Opaque = "" // a turn that a compaction has cut
 		cut, err := p.Body(r)
 		lethetest.Must(t, err)
-		if !bytes.Contains(whole, []byte(want)) || bytes.Contains(cut, []byte(`"adaptive"`)) != strings.Contains(want, "adaptive") || bytes.Contains(cut, []byte("budget")) {
+		if !bytes.Contains(whole, []byte(want)) || bytes.Contains(cut, []byte(`"adaptive"`)) != strings.Contains(want,
+			"adaptive") || bytes.Contains(cut, []byte("budget")) {
 			t.Errorf("%s\n%s\n%s", model, whole, cut)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 func TestWeight(t *testing.T) {
 	for text, want := range map[string]int{
-		"": 0, "abc": 3, "é": 2, "Ж": 2, "你好": 4, "안": 2, "ก": 3, "→": 3, "🌊": 6, "\xff": 3, "a你🌊": 9, "eight or more letters, 你, eight or more": 40,
+		"": 0, "abc": 3, "é": 2, "Ж": 2, "你好": 4, "안": 2, "ก": 3, "→": 3, "🌊": 6, "\xff": 3, "a你🌊": 9,
+		"eight or more letters, 你, eight or more": 40,
 	} {
 		if got := Weight(text); got != want {
 			t.Errorf("Weight(%q) = %d, want %d", text, got, want)
@@ -92,7 +93,8 @@ func TestEstimatorOverALife(t *testing.T) {
 	for name, count := range map[string]func(string) float64{
 		"/3": letters(1./3, 1./3), "/5": letters(.2, .2), "CJK 1": letters(.25, 1), "CJK 1.5": letters(.25, 1.5), "CJK 0.6": letters(.3, .6),
 	} {
-		for script, lines := range map[string][]string{"Latin": {"We meet at the harbour on Friday. "}, "Chinese": {"我们星期五在港口见面。"}, "both": {"We meet on Friday. ", "带上汤锅。"}} {
+		for script, lines := range map[string][]string{"Latin": {"We meet at the harbour on Friday. "},
+			"Chinese": {"我们星期五在港口见面。"}, "both": {"We meet on Friday. ", "带上汤锅。"}} {
 			var e Estimator
 			live := []Message{{Role: "system", Content: Text(strings.Repeat("You are Ada. ", 600))}}
 			sum, wrong := 0.0, 0
@@ -160,16 +162,19 @@ func TestCost(t *testing.T) {
 			t.Errorf("nothing of %s is %s", model, got)
 		}
 	}
-	if usd, _ := Known(nil).Cost("deepseek-flash", Usage{Input: 10, Cached: 20, Output: -5}, friday("12:00")); usd < 0 || math.Abs(usd-10*0.003/1e6) > 1e-12 {
+	if usd, _ := Known(nil).Cost("deepseek-flash", Usage{Input: 10, Cached: 20, Output: -5}, friday("12:00")); usd < 0 ||
+		math.Abs(usd-10*0.003/1e6) > 1e-12 {
 		t.Errorf("absurd usage: %v", usd)
 	}
 }
 
 // What no counted request began with may be a token a character; the rest counts as it did, and a quarter.
 func TestMost(t *testing.T) {
-	last := Request{Model: "m", Tools: []byte(`[{"a":1}]`), Messages: []Message{{Role: "system", Content: Text("You are Ada.")}, {Role: "user", Content: Text("hello")}}}
+	last := Request{Model: "m", Tools: []byte(`[{"a":1}]`),
+		Messages: []Message{{Role: "system", Content: Text("You are Ada.")}, {Role: "user", Content: Text("hello")}}}
 	next := last
-	next.Messages = append(slices.Clone(last.Messages), Message{Role: "assistant", Calls: []ToolCall{{ID: "1", Name: "BASH", Arguments: "{}"}}})
+	next.Messages = append(slices.Clone(last.Messages),
+		Message{Role: "assistant", Calls: []ToolCall{{ID: "1", Name: "BASH", Arguments: "{}"}}})
 	edited, other, tools := next, next, next
 	edited.Messages = append(slices.Clone(next.Messages[:1]), Message{Role: "user", Content: Text("help")})
 	other.Model, tools.Tools = "n", []byte(`[{"a":2}]`)

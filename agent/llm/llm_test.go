@@ -24,7 +24,8 @@ import (
 func TestComplete(t *testing.T) {
 	var got []Delta
 	c := server(t, text(": keep-alive\n\n"+events(
-		`{"id":"1","model":"deepseek-v4-pro","choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"let me "},"finish_reason":null}],"usage":null}`,
+		`{"id":"1","model":"deepseek-v4-pro","choices":[{"index":0,"delta":{"role":"assistant","content":null,`+
+			`"reasoning_content":"let me "},"finish_reason":null}],"usage":null}`,
 		delta(`{"reasoning_content":"see"}`),
 		delta(`{"content":"I will "}`),
 		delta(`{"content":"look"}`),
@@ -32,7 +33,8 @@ func TestComplete(t *testing.T) {
 		delta(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]}`),
 		delta(`{"tool_calls":[{"index":0,"function":{"arguments":"\"x\"}"}}]}`),
 		`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"tool_calls"}]}`,
-		`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_cache_hit_tokens":64,"prompt_cache_miss_tokens":36,"completion_tokens_details":{"reasoning_tokens":7}}}`,
+		`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_cache_hit_tokens":64,`+
+			`"prompt_cache_miss_tokens":36,"completion_tokens_details":{"reasoning_tokens":7}}}`,
 		done)))
 	reply, err := c.Complete(t.Context(), ask, func(d Delta) { got = append(got, d) })
 	lethetest.Must(t, err)
@@ -238,7 +240,8 @@ func TestOpaqueWithAKey(t *testing.T) {
 	if r := reply("so", "[1]", "{}", "{}"); r.Opaque != "[1]" || r.Calls[0].Opaque != "{}" {
 		t.Errorf("%+v", r)
 	}
-	for _, r := range []Reply{reply(key, "[1]", "{}", "{}"), reply("so", `["`+key+`"]`, "{}", "{}"), reply("so", "[1]", key, "{}"), reply("so", "[1]", "{}", key)} {
+	for _, r := range []Reply{reply(key, "[1]", "{}", "{}"), reply("so", `["`+key+`"]`, "{}", "{}"),
+		reply("so", "[1]", key, "{}"), reply("so", "[1]", "{}", key)} {
 		if r.Opaque != "" || r.Calls[0].Opaque != "" || strings.Contains(fmt.Sprint(r), key) {
 			t.Errorf("%+v", r)
 		}

@@ -37,7 +37,8 @@ func dotOnly(ref string) ([]byte, error) {
 
 // pictured are messages with pictures: what was said, and two results, one of which has none.
 func pictured() []Message {
-	see := Content{{Text: "look"}, {Text: "\n[image dot]", Ref: "dot"}, {Text: "\n[image broken]", Ref: "broken"}, {Text: "\n[image dot]", Ref: "dot"}}
+	see := Content{{Text: "look"}, {Text: "\n[image dot]", Ref: "dot"}, {Text: "\n[image broken]", Ref: "broken"},
+		{Text: "\n[image dot]", Ref: "dot"}}
 	return []Message{
 		{Role: "user", Content: see},
 		{Role: "assistant", Calls: []ToolCall{{ID: "p", Name: "UNCOMPACT"}, {ID: "q", Name: "LIST"}}},

@@ -59,7 +59,8 @@ func TestRetriesAreBounded(t *testing.T) {
 	}{
 		{0, 1 + defaultRetries, Transient, status(503, "busy")}, {3, 4, Transient, status(503, "busy")}, {-1, 1, Transient, status(503, "busy")},
 		{0, 2, Garbage, text("<html>")},
-		{0, 1, Permanent, status(400, "")}, {0, 1, Permanent, status(401, "")}, {0, 1, Permanent, status(404, "")}, {0, 1, Permanent, status(302, "")},
+		{0, 1, Permanent, status(400, "")}, {0, 1, Permanent, status(401, "")}, {0, 1, Permanent, status(404, "")},
+		{0, 1, Permanent, status(302, "")},
 		{0, 1, Permanent, status(429, `{"error":{"code":"insufficient_quota"}}`)},
 		{0, 1, Overflow, status(400, `{"error":{"message":"maximum context length is 4096 tokens"}}`)},
 		{1, 2, Transient, status(429, "", "Retry-After: 0")}, // which does not switch off the back-off
@@ -83,7 +84,8 @@ func TestRetriesAreBounded(t *testing.T) {
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {
-	for asked, least := range map[string]time.Duration{"20": 20 * time.Second, "7.5": 7500 * time.Millisecond, "3600": retryCap} { // beyond the cap: never sooner than it
+	// beyond the cap: never sooner than it
+	for asked, least := range map[string]time.Duration{"20": 20 * time.Second, "7.5": 7500 * time.Millisecond, "3600": retryCap} {
 		synctest.Test(t, func(t *testing.T) {
 			c, stop := inMemory(t, Config{}, answers(status(429, "", "Retry-After: "+asked), text(whole)))
 			defer stop()
@@ -188,8 +190,9 @@ func TestSilenceAfterFinish(t *testing.T) {
 		usage int
 		took  time.Duration
 	}{
-		"silence":          {pauses(time.Hour, events(delta(`{"content":"x"}`), stop)), 0, afterFinish},
-		"keep-alives":      {pauses(time.Second, append([]string{events(delta(`{"content":"x"}`), stop)}, slices.Repeat([]string{": keep-alive\n\n"}, 500)...)...), 0, afterFinish},
+		"silence": {pauses(time.Hour, events(delta(`{"content":"x"}`), stop)), 0, afterFinish},
+		"keep-alives": {pauses(time.Second, append([]string{events(delta(`{"content":"x"}`), stop)},
+			slices.Repeat([]string{": keep-alive\n\n"}, 500)...)...), 0, afterFinish},
 		"usage after 4 s":  {pauses(4*time.Second, events(delta(`{"content":"x"}`), stop), usage), 9, 8 * time.Second},
 		"silence after it": {pauses(time.Hour, events(delta(`{"content":"x"}`), stop)+usage), 9, afterFinish},
 		"done after 2 s":   {pauses(2*time.Second, events(delta(`{"content":"x"}`), stop)+usage, events(done)), 9, 2 * time.Second},

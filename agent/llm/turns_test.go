@@ -51,7 +51,8 @@ func turns() []Message {
 // Where roles take turns nothing that was said is followed by a filler, as if it
 // had been answered.
 func TestJoin(t *testing.T) {
-	strict := []string{"system soul", "user past|list them|hint", "assistant +2", "tool one", "tool failed|hint|note", "assistant +1", "tool two|note",
+	strict := []string{"system soul", "user past|list them|hint", "assistant +2", "tool one", "tool failed|hint|note",
+		"assistant +1", "tool two|note",
 		"assistant " + fillUnit, "user and count them|hint", "assistant three", "user thanks",
 		"assistant +1", "tool asked|hint|yes|task"}
 	for _, name := range Presets() {

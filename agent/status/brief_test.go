@@ -23,7 +23,8 @@ func TestBrief(t *testing.T) {
 		"2 questions":                {Questions: make([]Question, 2)},
 		"$1.20 left today":           {Budget: []budget.Line{{Of: "turn", Limit: 1e6}, {Of: "day", Limit: 2e6, Spent: 500_000, Held: 300_000}}},
 		"$0.00 left today":           {Budget: []budget.Line{{Of: "day", Limit: 2e6, Spent: 2_500_000}}},
-		"next t1 12:30":              next(time.Hour, 30*time.Minute), "next t0 Sat 09:00": next(21 * time.Hour), "next t0 27 Nov": next(7 * 24 * time.Hour),
+		"next t1 12:30":              next(time.Hour, 30*time.Minute), "next t0 Sat 09:00": next(21 * time.Hour),
+		"next t0 27 Nov": next(7 * 24 * time.Hour),
 	} {
 		if got := strings.Join(s.Brief(now), ", "); got != want {
 			t.Errorf("%q, want %q", got, want)

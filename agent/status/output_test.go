@@ -33,7 +33,8 @@ func TestLiveOutput(t *testing.T) {
 		}
 		all := "café \uFFFD!" + strings.Repeat("é", 3*maxOutput)
 		write([]byte(strings.Repeat("é", 3*maxOutput)))
-		if l := shown(); !utf8.ValidString(l.Output) || len(l.Output) > 2*maxOutput || l.From+int64(len(l.Output)) != int64(len(all)) || !strings.HasSuffix(all, l.Output) {
+		if l := shown(); !utf8.ValidString(l.Output) || len(l.Output) > 2*maxOutput ||
+			l.From+int64(len(l.Output)) != int64(len(all)) || !strings.HasSuffix(all, l.Output) {
 			t.Errorf("from %d, %d bytes", l.From, len(l.Output))
 		}
 		v.Begin(Live{})

@@ -58,7 +58,8 @@ func TestLiveIsOfOneEntry(t *testing.T) {
 		defer close(done)
 		for i := range 300 {
 			entry := fmt.Sprintf("e%d", i)
-			for _, l := range []Live{{Entry: entry, Thinking: entry + " thinks"}, {Entry: entry, Thinking: entry + " thinks", Text: entry + " says"}} {
+			for _, l := range []Live{{Entry: entry, Thinking: entry + " thinks"},
+				{Entry: entry, Thinking: entry + " thinks", Text: entry + " says"}} {
 				v.Live(func(now *Live) bool { *now = l; return true })
 				v.Flush()
 			}

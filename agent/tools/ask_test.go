@@ -56,9 +56,12 @@ func TestRules(t *testing.T) {
 	rm, err := ParseRule("BASH rm *")
 	lethetest.Must(t, err)
 	for _, line := range []string{
-		"rm", "rm -rf x", "  rm\tx", "cd a; rm x", "cd a\nrm x", "true && rm x", "true||rm x", "ls | rm x", "sleep 1 & rm x", "echo $(rm x)", "echo `rm x`", "(rm x)", "{ rm x; }",
-		"sudo rm x", "sudo -u bob rm x", "env A=1 rm x", "A=1 rm x", "/bin/rm x", `\rm x`, `'rm' x`, `r"m" x`, "r\\\nm x", "bash -c 'rm x'", "nohup nice -n 5 rm x", "timeout 5s rm x",
-		"if true; then rm x; fi", "! rm x", "find . -exec rm {} +", "ls | xargs -n 1 rm -f", "exec rm x", ">log rm x", "2>/dev/null rm x", "< a rm x", "eval rm x", "time rm x",
+		"rm", "rm -rf x", "  rm\tx", "cd a; rm x", "cd a\nrm x", "true && rm x", "true||rm x", "ls | rm x", "sleep 1 & rm x",
+		"echo $(rm x)", "echo `rm x`", "(rm x)", "{ rm x; }",
+		"sudo rm x", "sudo -u bob rm x", "env A=1 rm x", "A=1 rm x", "/bin/rm x", `\rm x`, `'rm' x`, `r"m" x`, "r\\\nm x",
+		"bash -c 'rm x'", "nohup nice -n 5 rm x", "timeout 5s rm x",
+		"if true; then rm x; fi", "! rm x", "find . -exec rm {} +", "ls | xargs -n 1 rm -f", "exec rm x", ">log rm x",
+		"2>/dev/null rm x", "< a rm x", "eval rm x", "time rm x",
 	} {
 		if !rm.Matches("BASH", json.RawMessage(command(line)), "/w") {
 			t.Errorf("%q passes", line)
@@ -67,7 +70,8 @@ func TestRules(t *testing.T) {
 	work := t.TempDir()
 	lethetest.Must(t, os.Mkdir(filepath.Join(work, "secrets"), 0o700))
 	lethetest.Must(t, os.Symlink("secrets", filepath.Join(work, "x")))
-	if secrets, err := ParseRule("WRITE_FILE secrets/*"); err != nil || !secrets.Matches("WRITE_FILE", json.RawMessage(`{"path":"x/k","content":"x"}`), work) {
+	if secrets, err := ParseRule("WRITE_FILE secrets/*"); err != nil ||
+		!secrets.Matches("WRITE_FILE", json.RawMessage(`{"path":"x/k","content":"x"}`), work) {
 		t.Error("a path through a link passes")
 	}
 	for _, text := range []string{"", "rm *", "bash rm", "WAIT", "EVERYTHING", "../tools"} {
@@ -97,7 +101,8 @@ func TestQuestion(t *testing.T) {
 		}
 	}
 	w, err := asked(`{"question":" Go? ","room":"#ops","options":"yes |  no\nnot  now|","for":"@ada, USER:bob"}`)
-	if err != nil || w.Text != "Go?" || w.Room != "ops" || strings.Join(w.Options, ",") != "yes,no,not now" || strings.Join(w.For, ",") != "ada,bob" {
+	if err != nil || w.Text != "Go?" || w.Room != "ops" || strings.Join(w.Options, ",") != "yes,no,not now" ||
+		strings.Join(w.For, ",") != "ada,bob" {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for args, want := range map[string]string{

@@ -63,7 +63,8 @@ func TestAttach(t *testing.T) {
 		"../MEMORY.md":                   "leaves the workspace",
 		"rooms/private.md":               "not one of yours",
 	} {
-		if files, err := id.Attach(paths, "ada"); files != nil || err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "Nothing was said") {
+		if files, err := id.Attach(paths, "ada"); files != nil || err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), "Nothing was said") {
 			t.Errorf("%.40q: %v", paths, err)
 		}
 	}

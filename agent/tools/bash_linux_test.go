@@ -61,7 +61,8 @@ func TestBashArguments(t *testing.T) {
 
 func TestBashEndsInTime(t *testing.T) {
 	id := newIdentity(t, nil)
-	id.fails([]string{"partial\n", "[timeout after 1 s: it and everything it started was killed"}, "BASH", "command", "echo partial; sleep 60; true", "timeout", 1)
+	id.fails([]string{"partial\n", "[timeout after 1 s: it and everything it started was killed"}, "BASH", "command",
+		"echo partial; sleep 60; true", "timeout", 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan Result, 1)
 	go func() { ended <- id.doCtx(ctx, "BASH", "command", "echo ready; touch ready; sleep 1000") }()

@@ -15,7 +15,8 @@ func TestCheck(t *testing.T) {
 	check := func(line, text string, timeout time.Duration) (string, bool) {
 		return id.Check(t.Context(), line, text, timeout)
 	}
-	if why, ran := check("grep -q good && test -f made && echo x >> $HOME/kept", "all good\n", time.Minute); !ran || !strings.Contains(why, "exit 1") {
+	if why, ran := check("grep -q good && test -f made && echo x >> $HOME/kept", "all good\n", time.Minute); !ran ||
+		!strings.Contains(why, "exit 1") {
 		t.Errorf("before the file is there: %q %v", why, ran)
 	}
 	id.file("made", "")

@@ -55,7 +55,8 @@ func TestNothingEscapes(t *testing.T) {
 		} {
 			r := id.do(call[0].(string), call[1:]...)
 			body := string(r.Body)
-			if call[0] == "LIST" && !r.Err && (strings.Contains(body, " -> ") || strings.HasPrefix(body, "[self:") || strings.HasPrefix(body, "[rooms:")) {
+			if call[0] == "LIST" && !r.Err && (strings.Contains(body, " -> ") || strings.HasPrefix(body, "[self:") ||
+				strings.HasPrefix(body, "[rooms:")) {
 				continue // a link is shown as one; self/ and rooms/ are lists of ours
 			}
 			if !r.Err || strings.Contains(body, "SECRET") {

@@ -16,9 +16,12 @@ import (
 // says is what was given.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		"", "null", "{}", "[]", `{"path":"x"}`, `{"PATH":"a","Path":"b","path":null}`, `{"path":"x","offset":"-9223372036854775808","limit":9.223372036854775807e18}`,
-		`{"path":"x","offset":1e999}`, `{"path":"x","column":true}`, `{"room":" #rooms/dev.md","message":"hi\u2028\u0000"}`, `{"room":"dev","message":"` + "\u202e" + `"}`, `{"room":"../x","message":"x"}`,
-		`{"room":"dev","message":" \n"}`, `{"path":"\ud800"}`, `{"path":"x","extra\n":1}`, strings.Repeat(`{"path":`, 20000), `{"path":"` + strings.Repeat("◆", 3000), "\xff\x00",
+		"", "null", "{}", "[]", `{"path":"x"}`, `{"PATH":"a","Path":"b","path":null}`,
+		`{"path":"x","offset":"-9223372036854775808","limit":9.223372036854775807e18}`,
+		`{"path":"x","offset":1e999}`, `{"path":"x","column":true}`, `{"room":" #rooms/dev.md","message":"hi\u2028\u0000"}`,
+		`{"room":"dev","message":"` + "\u202e" + `"}`, `{"room":"../x","message":"x"}`,
+		`{"room":"dev","message":" \n"}`, `{"path":"\ud800"}`, `{"path":"x","extra\n":1}`, strings.Repeat(`{"path":`, 20000),
+		`{"path":"` + strings.Repeat("◆", 3000), "\xff\x00",
 	} {
 		f.Add(s)
 	}
@@ -55,7 +58,8 @@ func FuzzDecode(f *testing.F) {
 // larger than its bound, and there is no page without progress.
 func FuzzRender(f *testing.F) {
 	lethetest.Unraced(f)
-	for i, s := range []string{"", "a", "a\nb\n", "\n\n\n", "a\r\nb", "\xff\xfe\n漢字\u2028x", strings.Repeat("x", 5000), strings.Repeat("漢", 2500) + "\n" + strings.Repeat("y\n", 2100), "a\x00b"} {
+	for i, s := range []string{"", "a", "a\nb\n", "\n\n\n", "a\r\nb", "\xff\xfe\n漢字\u2028x", strings.Repeat("x", 5000),
+		strings.Repeat("漢", 2500) + "\n" + strings.Repeat("y\n", 2100), "a\x00b"} {
 		f.Add([]byte(s), int64(i), int64(2), int64(1))
 		f.Add([]byte(s), int64(-1)<<63, int64(1)<<62, int64(1)<<62)
 		f.Add([]byte(s), int64(2), int64(1<<63-1), int64(1))

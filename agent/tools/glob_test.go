@@ -37,7 +37,8 @@ func TestGlob(t *testing.T) {
 	extra := lethetest.Dir(t)
 	id := newIdentity(t, func(c *Config) { c.Bash, c.ExtraRoots = BashOff, []string{extra} })
 	now := time.Now()
-	for i, name := range []string{"a.go", "src/b.go", "src/deep/er/c.go", "src/x.ts", "src/y.tsx", ".github/w.yml", ".git/config.go", "we (i)rd+$.txt"} {
+	for i, name := range []string{"a.go", "src/b.go", "src/deep/er/c.go", "src/x.ts", "src/y.tsx", ".github/w.yml",
+		".git/config.go", "we (i)rd+$.txt"} {
 		lethetest.Must(t, os.Chtimes(id.file(name, "text"), now, now.Add(time.Duration(i)*time.Second)))
 	}
 	lethetest.Write(t, filepath.Join(extra, "d.go"), "")
@@ -62,7 +63,8 @@ func TestGlob(t *testing.T) {
 		if c.pattern == "we (i)rd+$.txt" {
 			names = []string{c.pattern}
 		}
-		want := fmt.Sprintf("[%d files, the newest first; not shown: 0; not searched, since not text, too large or not readable: 0]\n", len(names))
+		want := fmt.Sprintf("[%d files, the newest first; not shown: 0; not searched, since not text, too large or not "+
+			"readable: 0]\n", len(names))
 		if want += strings.Join(names, ""); len(names) > 0 {
 			want += "\n"
 		}
@@ -93,7 +95,8 @@ func TestGrep(t *testing.T) {
 	lethetest.Must(t, big.Truncate(grepFile+1))
 	lethetest.Must(t, big.Close())
 	const head = "[%d lines; not shown: %d; not searched, since not text, too large or not readable: %d]\n"
-	id.gives(fmt.Sprintf(head, 2, 0, 2)+"a.go:2: func Find() {}\r\nsub/b.txt:1: "+strings.Repeat("x", 300)+"…[line 1 goes on for 704 bytes: offset 1, column 301]\n",
+	id.gives(fmt.Sprintf(head, 2, 0, 2)+"a.go:2: func Find() {}\r\nsub/b.txt:1: "+strings.Repeat("x", 300)+
+		"…[line 1 goes on for 704 bytes: offset 1, column 301]\n",
 		"GREP", "pattern", "(?i)find")
 	id.gives(fmt.Sprintf(head, 1, 0, 0)+"a.go:2: func Find() {}\r\n", "GREP", "pattern", `\{}$`, "glob", "*.go")
 	id.gives(fmt.Sprintf(head, 1, 0, 0)+"a.go:1: package a\n", "GREP", "pattern", "^package", "path", "a.go")
@@ -138,7 +141,8 @@ func TestSearchStaysInside(t *testing.T) {
 	outside := lethetest.Dir(t)
 	lethetest.Write(t, filepath.Join(outside, "secret"), "SECRET")
 	id.file("rooms/private.md", "not a room\n")
-	for link, to := range map[string]string{"dir": outside, "file": filepath.Join(outside, "secret"), "up": "..", "rooms/link": "../../LIFE.md"} {
+	for link, to := range map[string]string{"dir": outside, "file": filepath.Join(outside, "secret"), "up": "..",
+		"rooms/link": "../../LIFE.md"} {
 		lethetest.Must(t, os.Symlink(to, filepath.Join(id.work, link)))
 	}
 	if got := id.ok("GLOB", "pattern", "**"); strings.Count(got, "\n") != 2 || !strings.Contains(got, "rooms/private.md") {

@@ -42,11 +42,13 @@ func (p *fakePast) Search(_ context.Context, query string, limit int) ([]Match, 
 func TestUncompactShowsAllPageByPage(t *testing.T) {
 	const text = "one ÄÖÜ two\nthree"
 	id := newIdentity(t, func(c *Config) { c.Past = &fakePast{most: 8, sent: map[string][2]string{"3f9c": {"a gist", text}}} })
-	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\n\none ÄÖ", "UNCOMPACT", "hash", "3f9c")
+	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 0 to 6 of 17; go on with offset=6\n\none ÄÖ",
+		"UNCOMPACT", "hash", "3f9c")
 	room := newIdentity(t, func(c *Config) {
 		c.Past = &fakePast{most: 24, sent: map[string][2]string{"3f9c": {"a gist", text + text}}}
 	})
-	room.gives("original of hash=3f9c, of 2026-11-20 12:57: characters 0 to 10 of 34; go on with offset=10\nsummary: s\n\none ÄÖÜ tw", "UNCOMPACT", "hash", "3f9c")
+	room.gives("original of hash=3f9c, of 2026-11-20 12:57: characters 0 to 10 of 34; go on with offset=10\nsummary: s\n\n"+
+		"one ÄÖÜ tw", "UNCOMPACT", "hash", "3f9c")
 	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4, "limit", 1), "characters 4 to 5 of 17", "\n\nÄ")
 	var all strings.Builder
 	for offset, next := 0, 0; ; offset = next {
@@ -83,7 +85,8 @@ func TestUncompactShowsEachThingOnce(t *testing.T) {
 		t.Errorf("it begins\n%.*s\nand not\n%s", len(want), page, want)
 	}
 	lethetest.Words(t, id.ok("UNCOMPACT", "hash", "3f9c", "offset", 4000), "3f9c (a gist), of", "two \n◆ e6.1 result ok\nthree\n")
-	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 2000 to 2004 of 6281; go on with offset=2004\n\n two", "UNCOMPACT", "hash", "3f9c", "offset", 2000, "limit", 4)
+	id.gives("original of hash=3f9c (a gist), of 2026-11-20 12:57: characters 2000 to 2004 of 6281; go on with offset=2004\n"+
+		"\n two", "UNCOMPACT", "hash", "3f9c", "offset", 2000, "limit", 4)
 }
 
 func TestRecall(t *testing.T) {

@@ -82,7 +82,8 @@ func TestReadLargeFiles(t *testing.T) {
 	if err := os.Truncate(holed, 15<<40); err != nil {
 		t.Skip("no such file here: ", err)
 	}
-	lethetest.Words(t, id.ok("READ_FILE", "path", "holed", "offset", 10, "limit", 5), "lines 10-14 of more than 14, ", "; next page: offset 15]\na line of text\n")
+	lethetest.Words(t, id.ok("READ_FILE", "path", "holed", "offset", 10, "limit", 5), "lines 10-14 of more than 14, ",
+		"; next page: offset 15]\na line of text\n")
 	id.fails([]string{"beyond the first 1 GB of it, which hold 1001 lines"}, "READ_FILE", "path", "holed", "offset", 2000)
 	id.fails([]string{"too much to count from its end. Use BASH"}, "READ_FILE", "path", "holed", "offset", -20)
 	id.fails([]string{"16 MB"}, "EDIT_FILE", "path", "holed", "old", "a", "new", "b")

@@ -44,7 +44,8 @@ func TestReadFileOpensWhatWasSent(t *testing.T) {
 		}
 	}
 	id.ok("READ_FILE", "path", "hash=eeeeeeeeeeeeeeee")
-	if got := id.ok("READ_FILE", "path", "hash=1111111111111111", "offset", 29_999); !strings.Contains(got, "already") || !strings.Contains(got, "\na,b") {
+	if got := id.ok("READ_FILE", "path", "hash=1111111111111111", "offset", 29_999); !strings.Contains(got, "already") ||
+		!strings.Contains(got, "\na,b") {
 		t.Errorf("a long text is shown as %q", got)
 	}
 	id.file("received/cccccccccccccccc.png", "cropped")

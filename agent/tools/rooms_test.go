@@ -49,7 +49,8 @@ func TestRoomsCanBeReadOnlyWhileJoined(t *testing.T) {
 	lethetest.Must(t, os.Symlink("private.md", odd))
 	if err := os.Lchown(odd, 65534, 65534); err != nil {
 		t.Log("only root can make a link of another user")
-	} else if text := id.fails([]string{"another user made this link"}, "READ_FILE", "path", "rooms/odd.md"); strings.Contains(text, "SECRET") {
+	} else if text := id.fails([]string{"another user made this link"}, "READ_FILE", "path",
+		"rooms/odd.md"); strings.Contains(text, "SECRET") {
 		t.Errorf("the link of another user is followed: %s", text)
 	}
 	id.file("rooms/mine.md", "a file of the workspace\n")

@@ -41,7 +41,8 @@ func TestPeoplesOwnIsReadOnly(t *testing.T) {
 	id.fails([]string{"refused"}, "READ_FILE", "path", filepath.Join(skills, "tidy", "link"))
 	id.fails([]string{"outside of the workspace"}, "READ_FILE", "path", filepath.Join(id.home, "key"))
 	id.fails([]string{"outside of the workspace"}, "READ_FILE", "path", filepath.Join(skills, "..", "key"))
-	for _, command := range []string{"echo x >> " + notes, "cat " + skills + "/tidy/link", "touch " + skills + "/x", "cat " + id.home + "/key"} {
+	for _, command := range []string{"echo x >> " + notes, "cat " + skills + "/tidy/link", "touch " + skills + "/x",
+		"cat " + id.home + "/key"} {
 		id.fails([]string{"ermission denied"}, "BASH", "command", command)
 	}
 }

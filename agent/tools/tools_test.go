@@ -17,7 +17,8 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-var allNames = []string{"SAY", "JOIN", "LEAVE", "WAIT", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT", "SPAWN"}
+var allNames = []string{"SAY", "JOIN", "LEAVE", "WAIT", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT",
+	"RECALL", "COMPACT", "SPAWN"}
 
 func TestSchemasAreWhole(t *testing.T) {
 	id := newIdentity(t, nil)
@@ -32,7 +33,8 @@ func TestSchemasAreWhole(t *testing.T) {
 	var names []string
 	for _, e := range list {
 		names = append(names, e.Function.Name)
-		if e.Type != "function" || e.Function.Parameters.Type != "object" || len(e.Function.Description) < 80 || strings.Contains(e.Function.Description, "{{") {
+		if e.Type != "function" || e.Function.Parameters.Type != "object" || len(e.Function.Description) < 80 ||
+			strings.Contains(e.Function.Description, "{{") {
 			t.Errorf("%s is not described: %+v", e.Function.Name, e)
 		}
 	}
@@ -141,8 +143,14 @@ func TestConfigurationThatOpensTheHomeIsRefused(t *testing.T) {
 		"extra root in the home":       {func(c *Config) { c.ExtraRoots = []string{filepath.Join(c.Home, "agents")} }, "inside the home"},
 		"extra root is relative":       {func(c *Config) { c.ExtraRoots = []string{"x"} }, "not an absolute path"},
 		"extra root is missing":        {func(c *Config) { c.ExtraRoots = []string{"/no/such"} }, "extra root"},
-		"workspace holds a secret":     {func(c *Config) { c.Workspace = beside; c.Secrets = []string{filepath.Join(aside, "token")} }, "contains " + filepath.Join(beside, "token")},
-		"extra root holds a secret":    {func(c *Config) { c.ExtraRoots = []string{beside}; c.Secrets = []string{filepath.Join(beside, "token")} }, "move that file"},
+		"workspace holds a secret": {func(c *Config) {
+			c.Workspace = beside
+			c.Secrets = []string{filepath.Join(aside,
+				"token")}
+		}, "contains " + filepath.Join(beside, "token")},
+		"extra root holds a " +
+			"secret": {func(c *Config) { c.ExtraRoots = []string{beside}; c.Secrets = []string{filepath.Join(beside, "token")} },
+			"move that file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := base

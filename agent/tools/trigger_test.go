@@ -44,10 +44,12 @@ func TestWriteTrigger(t *testing.T) {
 	id := newIdentity(t, func(c *Config) { c.CheckTrigger = noTrigger })
 	path := filepath.Join(id.dir, "triggers/brief.toml")
 	id.fails([]string{"not been written yet"}, "LIST", "path", "self/triggers/")
-	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "every")
+	id.gives("made self/triggers/brief.toml: 5 bytes, 1 lines\nbrief fires next at nine.", "WRITE_FILE", "path",
+		"self/triggers/brief.toml", "content", "every")
 	id.fails([]string{"self/triggers/brief.toml: refused: not now"}, "WRITE_FILE", "path", "self/triggers/brief.toml", "content", "no")
 	id.fails([]string{"refused: not now"}, "EDIT_FILE", "path", "self/triggers/brief.toml", "old", "every", "new", "no")
-	if r := id.do("EDIT_FILE", "path", "self/triggers/brief.toml", "old", "every", "new", "daily"); r.Err || r.Touched != "triggers/brief.toml" || lethetest.Read(t, path) != "daily" {
+	if r := id.do("EDIT_FILE", "path", "self/triggers/brief.toml", "old", "every", "new", "daily"); r.Err ||
+		r.Touched != "triggers/brief.toml" || lethetest.Read(t, path) != "daily" {
 		t.Errorf("%+v: %s", r, r.Body)
 	}
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
@@ -61,11 +63,13 @@ func TestWriteTrigger(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Error("it is still there")
 	}
-	for _, name := range []string{"triggers", "triggers/", "triggers/brief.now", "triggers/../MEMORY.toml", "triggers/a/b.toml", "TRIGGERS.md"} {
+	for _, name := range []string{"triggers", "triggers/", "triggers/brief.now", "triggers/../MEMORY.toml",
+		"triggers/a/b.toml", "TRIGGERS.md"} {
 		id.fails([]string{"self/"}, "WRITE_FILE", "path", "self/"+name, "content", "every")
 	}
 	for args, want := range map[string]string{
-		`{"path":" self/triggers/a.toml","content":"x"}`: "triggers/a.toml", `{"path":"self/MEMORY.md","content":"x"}`: "", `{"path":"triggers/a.toml"}`: "", `[]`: "",
+		`{"path":" self/triggers/a.toml","content":"x"}`: "triggers/a.toml", `{"path":"self/MEMORY.md","content":"x"}`: "",
+		`{"path":"triggers/a.toml"}`: "", `[]`: "",
 	} {
 		if name, _ := TriggerOf("WRITE_FILE", json.RawMessage(args)); name != want {
 			t.Errorf("%s writes %q", args, name)
@@ -85,7 +89,8 @@ func TestRunTrigger(t *testing.T) {
 		}
 	}
 	long, _ := id.RunTrigger(t.Context(), "cron-x", "seq 10000")
-	if len(long) > runBytes+400 || !strings.HasPrefix(long, "1\n2\n") || !strings.HasSuffix(long, "\n10000") || !strings.Contains(long, ".output/cron-x.txt") {
+	if len(long) > runBytes+400 || !strings.HasPrefix(long, "1\n2\n") || !strings.HasSuffix(long, "\n10000") ||
+		!strings.Contains(long, ".output/cron-x.txt") {
 		t.Errorf("%d bytes: %s", len(long), long)
 	}
 	id = newIdentity(t, func(c *Config) { c.Bash = BashOff })

@@ -108,7 +108,8 @@ func TestEditFailuresHelp(t *testing.T) {
 	id := newIdentity(t, nil)
 	const text = "alpha := one\n\tbeta := two\ngamma := three\nbeta\nbeta\n"
 	path := id.file("f", text)
-	id.fails([]string{"most similar line is 3:\ngamma := three\n", "READ_FILE with offset 1"}, "EDIT_FILE", "path", "f", "old", "gama := three;", "new", "x")
+	id.fails([]string{"most similar line is 3:\ngamma := three\n", "READ_FILE with offset 1"}, "EDIT_FILE", "path", "f", "old",
+		"gama := three;", "new", "x")
 	id.fails([]string{"most similar line is 2:\n\tbeta := two\n"}, "EDIT_FILE", "path", "f", "old", "\t beta  :=  two", "new", "x")
 	id.fails([]string{"occurs 3 times, at lines 2, 4, 5", "unique"}, "EDIT_FILE", "path", "f", "old", "beta", "new", "x")
 	id.file("many", strings.Repeat("x\n", 100))
@@ -150,14 +151,16 @@ func TestList(t *testing.T) {
 	id.file("run.sh", "#!")
 	lethetest.Must(t, os.Chmod(filepath.Join(id.work, "run.sh"), 0o755))
 	lethetest.Must(t, os.Symlink("b.txt", filepath.Join(id.work, "link")))
-	want := "[.: 2 directories, 5 others]\na/\nz dir/\n.hidden  1.5 KB\nb.txt  5 bytes\n\"evil\\nname\"  0 bytes\nlink -> \"b.txt\"\nrun.sh  2 bytes, executable\n"
+	want := "[.: 2 directories, 5 others]\na/\nz dir/\n.hidden  1.5 KB\nb.txt  5 bytes\n\"evil\\nname\"  0 bytes\nlink -> " +
+		"\"b.txt\"\nrun.sh  2 bytes, executable\n"
 	for _, path := range []string{".", "./", id.work} {
 		if got := id.ok("LIST", "path", path); strings.Replace(got, "["+path+":", "[.:", 1) != want {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
 	id.gives("b.txt  5 bytes\n", "LIST", "path", "b.txt")
-	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n", "self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
+	lethetest.Words(t, id.ok("LIST", "path", "self"), "self/MEMORY.md  7 bytes, writable\n",
+		"self/LIFE.md  5 bytes, read only\n", "self/SEGMENT.md  not written yet, writable\n")
 }
 
 func TestListIsBounded(t *testing.T) {

@@ -17,7 +17,8 @@ func TestReviewIsBounded(t *testing.T) {
 		e := &mind.Entry{N: n, Kind: mind.Inbound, Room: "dev", Ref: mind.Ref{Short: "0123456789abcdef"}, Text: strings.Repeat("long ", n)}
 		s.Live = append(s.Live, e)
 	}
-	for seen, want := range map[int]string{0: "The first 150 texts are left out.", 190: "… (", 198: "e199 inbound room=dev hash=0123456789abcdef\n  long long", 199: "… ("} {
+	for seen, want := range map[int]string{0: "The first 150 texts are left out.", 190: "… (",
+		198: "e199 inbound room=dev hash=0123456789abcdef\n  long long", 199: "… ("} {
 		text, last := reviewOf(s, seen)
 		if n := utf8.RuneCountInString(text); n > reviewTexts*(reviewChars+100) || last != 200 {
 			t.Errorf("after e%d: %d characters, to e%d", seen, n, last)

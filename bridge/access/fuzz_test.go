@@ -12,8 +12,10 @@ import (
 // A list of who may speak is a whole list or none, and lets nobody in who is not in it.
 func FuzzPeople(f *testing.F) {
 	for _, s := range []string{
-		"", "null", "{}", `{"version":1}`, `{"version":1,"users":[{"id":"7","name":"Ada"}],"chats":[{"id":"-100"}]}`, `{"version":1,"users":[{"id":"7"},{"id":"7"}]}`, `{"version":1,"users":[{"id":""}]}`,
-		`{"version":1,"users":[{"id":"7","name":"` + "\u202eAda]\n" + `"}],"blocked_until":"9999-12-31T23:59:59Z"}`, `{"version":1}{}`, `{"version":1,"admin":true}`, `{"version":1,"users":[{"id":"٧"}]}`,
+		"", "null", "{}", `{"version":1}`, `{"version":1,"users":[{"id":"7","name":"Ada"}],"chats":[{"id":"-100"}]}`,
+		`{"version":1,"users":[{"id":"7"},{"id":"7"}]}`, `{"version":1,"users":[{"id":""}]}`,
+		`{"version":1,"users":[{"id":"7","name":"` + "\u202eAda]\n" + `"}],"blocked_until":"9999-12-31T23:59:59Z"}`,
+		`{"version":1}{}`, `{"version":1,"admin":true}`, `{"version":1,"users":[{"id":"٧"}]}`,
 		`{"version":1,"pending":[{"user":"8"}],"wrong":["0001-01-01T00:00:00Z"]}`, strings.Repeat(`{"users":`, 20000), `{"version":1e0}`,
 	} {
 		f.Add([]byte(s), "8")

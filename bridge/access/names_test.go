@@ -11,7 +11,8 @@ import (
 
 func TestNameFor(t *testing.T) {
 	p := newPolicy(t)
-	writePeople(t, p, `{"version":1,"users":[{"id":"1","name":"ada"},{"id":"2","name":"bob"},{"id":"3","name":"Bob"},{"id":"4"},{"id":"5","name":"eve-5x"},{"id":"6"},{"id":"8","name":"Anne-Marie"}],"chats":[{"id":"-10","name":"Team"}]}`)
+	writePeople(t, p, `{"version":1,"users":[{"id":"1","name":"ada"},{"id":"2","name":"bob"},{"id":"3","name":"Bob"},`+
+		`{"id":"4"},{"id":"5","name":"eve-5x"},{"id":"6"},{"id":"8","name":"Anne-Marie"}],"chats":[{"id":"-10","name":"Team"}]}`)
 	p.Names = func() []string { return []string{"grace"} }
 	r := rules(p)
 	for _, c := range [][3]string{
@@ -59,7 +60,8 @@ func TestNamesCannotBeTaken(t *testing.T) {
 
 // Who may approve is nobody's claim: the owner says so.
 func TestPeopleAreNotClaimed(t *testing.T) {
-	rules := Rules{people: []string{"grace", "ada"}, Chats: []Person{{ID: "-9"}}, Users: []Person{{ID: "1", Name: "ada"}, {ID: "2"}, {ID: "3", Name: "grace"}}}
+	rules := Rules{people: []string{"grace", "ada"}, Chats: []Person{{ID: "-9"}},
+		Users: []Person{{ID: "1", Name: "ada"}, {ID: "2"}, {ID: "3", Name: "grace"}}}
 	for user, want := range map[string]string{"1": "ada", "2": "Grace-2", "3": "grace", "-9": "Grace--9"} {
 		if got := rules.NameFor(user, "Grace"); got != want {
 			t.Errorf("user %s signs as %s, want %s", user, got, want)

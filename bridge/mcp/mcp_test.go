@@ -181,7 +181,8 @@ func TestHandle(t *testing.T) {
 	for range 2 { // it holds for ever
 		lethetest.Words(t, call(t, w.connect(), "ask", again), `"name": "ada"`, `"text": "`, "done")
 	}
-	if text := call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`); !strings.Contains(text, "refused: wait for bob: it has stopped") || !strings.Contains(text, "lethe run bob") {
+	if text := call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`); !strings.Contains(text,
+		"refused: wait for bob: it has stopped") || !strings.Contains(text, "lethe run bob") {
 		t.Error(text)
 	}
 	lethetest.Words(t, call(t, w.connect(), "read_room", `{"room":"attic"}`), `"text": "hello"`, `"name": "you"`)
@@ -210,7 +211,8 @@ func TestRecall(t *testing.T) {
 	if strings.ContainsAny(text, "◱◲◆") {
 		t.Error(text)
 	}
-	if page := call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)); !strings.Contains(page, "characters 20 to 30 of") || !strings.Contains(page, "go on with offset=30") {
+	if page := call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)); !strings.Contains(page,
+		"characters 20 to 30 of") || !strings.Contains(page, "go on with offset=30") {
 		t.Error(page)
 	}
 	if text := call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"identity":"bob"}`, hash)); !strings.Contains(text, "no such blob of bob") {
@@ -219,7 +221,8 @@ func TestRecall(t *testing.T) {
 	r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "lethe://blob/" + hash})
 	lethetest.Must(t, err)
 	lethetest.Words(t, r.Contents[0].Text, "vault 7")
-	_, _, err = chat.Append(filepath.Join(w.home.Dir, "chats", "attic.md"), []byte("[USER:eve 2026-01-01T00:00:00Z] it is sk-0123456789abcdef\n"))
+	_, _, err = chat.Append(filepath.Join(w.home.Dir, "chats", "attic.md"),
+		[]byte("[USER:eve 2026-01-01T00:00:00Z] it is sk-0123456789abcdef\n"))
 	lethetest.Must(t, err)
 	if text := call(t, s, "read_room", `{"room":"attic"}`); !strings.Contains(text, "it is ") || strings.Contains(text, "0123456789abcdef") {
 		t.Error(text)
@@ -270,7 +273,8 @@ func TestGuarded(t *testing.T) {
 	}
 	const accept = "Accept: application/json, text/event-stream"
 	hello := func(version string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, version)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},`+
+			`"clientInfo":{"name":"t","version":"1"}}}`, version)
 	}
 	servetest.Text(t, w.Do(t, "POST", "/mcp", hello("2025-03-26"), accept, "Authorization:"), 401)
 	servetest.Text(t, w.Do(t, "POST", "/mcp", hello("2025-03-26"), accept, "Host: evil.example"), 421)

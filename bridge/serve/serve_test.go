@@ -40,7 +40,8 @@ type server struct {
 func config(t *testing.T) serve.Config {
 	home, err := home.Open(lethetest.Dir(t))
 	lethetest.Must(t, err)
-	return serve.Config{Home: report.Home{Home: home}, Settings: serve.Settings{Address: "127.0.0.1:0"}, Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
+	return serve.Config{Home: report.Home{Home: home}, Settings: serve.Settings{Address: "127.0.0.1:0"},
+		Watcher: chat.NewWatcher(0, nil), Log: slog.New(slog.DiscardHandler)}
 }
 
 func start(t *testing.T, c serve.Config) *server {
@@ -64,7 +65,8 @@ func start(t *testing.T, c serve.Config) *server {
 // get asks with the token of the home, over the socket or not.
 func (s *server) get(t *testing.T, path, token string, socket bool) *http.Response {
 	t.Helper()
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if socket {
 		c.Transport = &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(s.home, "bridges/serve/socket"))
@@ -127,14 +129,16 @@ func TestServe(t *testing.T) {
 			t.Errorf("socket %v, health: %d", socket, got)
 		}
 	}
-	if resp := s.get(t, "/only", token, true); resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" || resp.Header.Get("Content-Type") != "application/json" {
+	if resp := s.get(t, "/only", token, true); resp.StatusCode != 405 || resp.Header.Get("Allow") != "POST" ||
+		resp.Header.Get("Content-Type") != "application/json" {
 		t.Errorf("another method: %s %v", resp.Status, resp.Header)
 	}
 	if link := s.link(); !strings.HasPrefix(link, s.url+"/login?once=") {
 		t.Errorf("the link is %s", link)
 	}
 	link, err := serve.Link(c)
-	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 303 || s.get(t, "/login"+path, "", false).StatusCode != 403 {
+	if _, path, ok := strings.Cut(link, "/login"); err != nil || !ok || s.get(t, "/login"+path, "", false).StatusCode != 303 ||
+		s.get(t, "/login"+path, "", false).StatusCode != 403 {
 		t.Errorf("the link that it gives another process is %s, %v", link, err)
 	}
 	proxied := c

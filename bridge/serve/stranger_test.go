@@ -59,7 +59,8 @@ func TestBodyOfStranger(t *testing.T) {
 			client, server := net.Pipe()
 			listener <- peer{server, address}
 			go func() { // ends with the connection
-				fmt.Fprintf(client, "POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: %d\r\n\r\n", len(body))
+				fmt.Fprintf(client, "POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\n"+
+					"Content-Length: %d\r\n\r\n", len(body))
 				for ; len(body) > 0; body = body[min(piece, len(body)):] {
 					if _, err := client.Write([]byte(body[:min(piece, len(body))])); err != nil {
 						return

@@ -25,7 +25,8 @@ func TestTLS(t *testing.T) {
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	lethetest.Must(t, err)
 	c := config(t)
-	lethetest.Write(t, filepath.Join(c.Home.Dir, "cert.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})))
+	lethetest.Write(t, filepath.Join(c.Home.Dir, "cert.pem"),
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[0]})))
 	lethetest.Write(t, filepath.Join(c.Home.Dir, "key.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 	c.Settings = serve.Settings{Address: "0.0.0.0:0", Hosts: []string{"Example.com"}, Cert: "cert.pem", Key: "key.pem"}.In(c.Home.Dir)
 	c.Parts = []serve.Part{func(mux *http.ServeMux, _ *backend.Backend) {

@@ -75,7 +75,8 @@ func TestWebhook(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			if status, a := s.post(t, "github", `{"zen":1}`, signed(`{"zen":1}`), "X-GitHub-Delivery: 72d3162e-cc78", "X-GitHub-Event: push"); status != 202 || a["file"] != "github-72d3162e-cc78.push" {
+			if status, a := s.post(t, "github", `{"zen":1}`, signed(`{"zen":1}`), "X-GitHub-Delivery: 72d3162e-cc78",
+				"X-GitHub-Event: push"); status != 202 || a["file"] != "github-72d3162e-cc78.push" {
 				t.Errorf("%d %v", status, a)
 			}
 		})
@@ -84,7 +85,8 @@ func TestWebhook(t *testing.T) {
 	lethetest.Holds(t, filepath.Join(drop, "github-72d3162e-cc78.push"), `{"zen":1}`)
 	lethetest.Must(t, os.Mkdir(filepath.Join(drop, "processed"), 0o700))
 	lethetest.Must(t, os.Rename(filepath.Join(drop, "github-72d3162e-cc78.push"), filepath.Join(drop, "processed/github-72d3162e-cc78.push")))
-	if status, a := s.post(t, "github", `{"zen":1}`, auth, "X-GitHub-Delivery: 72d3162e-cc78", "X-GitHub-Event: push"); status != 202 || a["repeated"] != true {
+	if status, a := s.post(t, "github", `{"zen":1}`, auth, "X-GitHub-Delivery: 72d3162e-cc78",
+		"X-GitHub-Event: push"); status != 202 || a["repeated"] != true {
 		t.Errorf("again: %d %v", status, a)
 	}
 	if list, _ := os.ReadDir(drop); len(list) != 1 {
@@ -106,7 +108,8 @@ func TestWebhook(t *testing.T) {
 		{"a name that leads out", "github", "x", []string{auth, "Idempotency-Key: ../../../x", "X-GitHub-Event: ../y"}, 202},
 		{"too much", "github", strings.Repeat("x", 10<<20+1), []string{auth}, 413},
 	} {
-		if status, a := s.post(t, c.hook, c.body, c.headers...); status != c.want || (status >= 400) != (a["error"] != nil) || a["file"] != nil && strings.ContainsAny(a["file"].(string), "/") {
+		if status, a := s.post(t, c.hook, c.body, c.headers...); status != c.want || (status >= 400) != (a["error"] != nil) ||
+			a["file"] != nil && strings.ContainsAny(a["file"].(string), "/") {
 			t.Errorf("%s: %d %v, want %d", c.what, status, a, c.want)
 		}
 	}
@@ -117,7 +120,8 @@ func TestWebhook(t *testing.T) {
 	}
 	link := filepath.Join(lethetest.Dir(t), "link")
 	lethetest.Must(t, os.Symlink(drop, link))
-	for mail, want := range map[string]int{"inbox": 500, s.home: 500, filepath.Join(id.Dir, "workspace"): 500, link: 500, "/nowhere/at/all": 404} {
+	for mail, want := range map[string]int{"inbox": 500, s.home: 500, filepath.Join(id.Dir, "workspace"): 500, link: 500,
+		"/nowhere/at/all": 404} {
 		lethetest.Write(t, filepath.Join(id.Dir, "triggers/gh.toml"), "mail = \""+mail+"\"\n")
 		if status, a := s.post(t, "github", "x", auth); status != want {
 			t.Errorf("into %s: %d %v", mail, status, a)
@@ -145,14 +149,16 @@ func TestSlowStrangers(t *testing.T) {
 	for i := range 16 {
 		conn := dialFrom(t, byte(1+i/4), s.url)
 		rw := bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn))
-		rw.WriteString("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n")
+		rw.WriteString("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nExpect: " +
+			"100-continue\r\nContent-Length: 1\r\n\r\n")
 		lethetest.Must(t, rw.Flush())
 		if line, err := rw.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
 			t.Fatal(line, err)
 		}
 		strangers = append(strangers, rw)
 	}
-	if status, a := s.post(t, "github", "x", "Authorization: Bearer "+strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))); status != 202 {
+	if status, a := s.post(t, "github", "x", "Authorization: Bearer "+
+		strings.TrimSpace(lethetest.Read(t, serve.HookTokenFile(s.home, "github")))); status != 202 {
 		t.Errorf("%d %v", status, a)
 	}
 	for _, rw := range strangers { // they were not cut off for it
@@ -171,7 +177,8 @@ func TestDrippingStrangers(t *testing.T) {
 	s, _, drop := withAda(t)
 	dialFrom(t, 2, s.url)
 	for range 40 {
-		_, err := dialFrom(t, 1, s.url).Write([]byte("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: sha256=00\r\nContent-Length: 1000\r\n\r\nx"))
+		_, err := dialFrom(t, 1, s.url).Write([]byte("POST /hooks/github HTTP/1.1\r\nHost: localhost\r\nX-Hub-Signature-256: " +
+			"sha256=00\r\nContent-Length: 1000\r\n\r\nx"))
 		lethetest.Must(t, err)
 	}
 	from := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return dialFrom(t, 2, s.url), nil }}
@@ -230,7 +237,9 @@ func TestMetrics(t *testing.T) {
 			values[about], err = strconv.ParseFloat(m[2], 64)
 			lethetest.Must(t, err)
 		}
-		lethetest.Words(t, page, `lethe_agent_up{agent="ada",state="stopped"} 0`, `lethe_tokens_total{agent="ada",kind="cached"} 0`, `lethe_debts{agent="ada",kind="post"} 0`, `lethe_bridge_healthy{bridge="serve",state="running"} 1`)
+		lethetest.Words(t, page, `lethe_agent_up{agent="ada",state="stopped"} 0`,
+			`lethe_tokens_total{agent="ada",kind="cached"} 0`, `lethe_debts{agent="ada",kind="post"} 0`,
+			`lethe_bridge_healthy{bridge="serve",state="running"} 1`)
 		none, known := values["lethe_epochs_total"]
 		if values["lethe_unreadable"] != 0 || none != 0 || !known {
 			t.Errorf("the metrics are\n%s", page)

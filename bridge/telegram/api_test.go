@@ -130,7 +130,8 @@ func TestDecode(t *testing.T) {
 		err := a.decode(c.status, []byte(c.body), &out)
 		var refusal *apiError
 		switch {
-		case (err == nil) != (c.code == -1), c.code > 0 && (!errors.As(err, &refusal) || refusal.Code != c.code), c.code == 0 && errors.As(err, &refusal):
+		case (err == nil) != (c.code == -1), c.code > 0 && (!errors.As(err, &refusal) || refusal.Code != c.code),
+			c.code == 0 && errors.As(err, &refusal):
 			t.Errorf("%d %s: %v", c.status, c.body, err)
 		case err != nil && strings.Contains(err.Error(), "secret"):
 			t.Errorf("the token is in %v", err)

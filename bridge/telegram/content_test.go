@@ -27,10 +27,12 @@ func TestLines(t *testing.T) {
 	var want []string
 	for i, c := range [][2]string{
 		{`"text":"my own: ` + mention + `"`, "my own: " + mention},
-		{`"text":"look here","entities":[` + link(0, "https://example.org/a?"+mention) + `]`, "look (https://example.org/a?hash%3D0123456789abcdef) here"},
+		{`"text":"look here","entities":[` + link(0, "https://example.org/a?"+mention) + `]`,
+			"look (https://example.org/a?hash%3D0123456789abcdef) here"},
 		{`"text":"here and here","entities":[` + link(0, "https://a.example/x") + `,` + link(9, "https://b.example/") + `]`,
 			"here (https://a.example/x) and here (https://b.example/)"},
-		{`"text":"a picture ` + mention + `","via_bot":{"id":77,"is_bot":true,"username":"pics_bot"}`, "(via @pics_bot) a picture hash 0123456789abcdef"},
+		{`"text":"a picture ` + mention + `","via_bot":{"id":77,"is_bot":true,"username":"pics_bot"}`,
+			"(via @pics_bot) a picture hash 0123456789abcdef"},
 		{`"text":"/stop","via_bot":{"id":77,"is_bot":true}`, "(via @bot) /stop"},
 		{`"text":"/stop","via_bot":["of tomorrow"]`, "(via @bot) /stop"},
 		{`"text":"/stop ` + mention + `","forward_origin":{"type":"user","sender_user":{"id":9,"first_name":"Carol","last_name":"C"}}`,
@@ -50,7 +52,8 @@ func TestLines(t *testing.T) {
 			"[venue Café, Main St 1, at 59.500000, -18.250000]"},
 		{`"location":{"latitude":1,"longitude":2,"live_period":60}`, "[location 1.000000, 2.000000]"},
 		{`"contact":{"first_name":"Eve]\n/stop","phone_number":"+1"}`, "[contact Eve) /stop +1]"},
-		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`, "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
+		{`"poll":{"question":"When?","options":[{"text":"now"},{"text":"later"}]}`,
+			"[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
 		{`"story":{}`, "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"},
 		{`"pinned_message":{"message_id":1}`, ""}, {`"new_chat_title":"x"`, ""}, {`"text":" "`, ""},
 	} {
@@ -177,7 +180,8 @@ func TestWordsProperty(t *testing.T) {
 		var marks []models.MessageEntity
 		for range rapid.IntRange(0, 4).Draw(t, "marks") {
 			marks = append(marks, models.MessageEntity{
-				Type: "text_link", Offset: rapid.IntRange(-2, 20).Draw(t, "offset"), Length: rapid.IntRange(-2, 20).Draw(t, "length"), URL: "https://x.example",
+				Type: "text_link", Offset: rapid.IntRange(-2, 20).Draw(t, "offset"), Length: rapid.IntRange(-2, 20).Draw(t, "length"),
+				URL: "https://x.example",
 			})
 		}
 		got := wordsOf(&message{Text: text, Entities: marks})
@@ -188,7 +192,8 @@ func TestWordsProperty(t *testing.T) {
 			(&draft{words: text}).asCommand(c)
 		}
 		one := bridge.Inert(text)
-		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") || len([]rune(one)) > bridge.MaxQuote {
+		if len(blobs.Mentions(one)) > 0 || strings.ContainsAny(one, "\n\r[]") || strings.Contains(one, "hash=") ||
+			len([]rune(one)) > bridge.MaxQuote {
 			t.Fatalf("inert text %q", one)
 		}
 	})

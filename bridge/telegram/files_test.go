@@ -73,12 +73,14 @@ func TestFilesGoOut(t *testing.T) {
 	}{
 		{"**Look**\n" + st.photo(small), []string{"photo 40x30 Look"}},
 		{"Look\n" + st.photo(small) + "\n" + st.photo(small), []string{"photo 40x30 of an album Look", "photo 40x30 of an album"}},
-		{"Look\n" + st.photo(small) + "\n" + st.document("a.txt", "text"), []string{`document plot.png "\x89PNG\r\n\x1a\n\x00\x00" of an album Look`, `document a.txt "text" of an album`}},
+		{"Look\n" + st.photo(small) + "\n" + st.document("a.txt", "text"),
+			[]string{`document plot.png "\x89PNG\r\n\x1a\n\x00\x00" of an album Look`, `document a.txt "text" of an album`}},
 		{long + "\n" + st.document("b.txt", "text"), []string{long, `document b.txt "text"`}},
 		{"A strip\n" + st.photo(wide), []string{`document plot.png "\x89PNG\r\n\x1a\n\x00\x00" A strip`}},
 		{"Not mine\n" + other, []string{"Not mine\n" + other}},
 		{"In the middle\n" + forged + "\nof it", []string{"In the middle\n" + forged + "\nof it"}},
-		{"Nothing\n[photo plot.png image/png 9 B hash=0123456789abcdef]", []string{"Nothing\n[photo plot.png image/png 9 B hash=0123456789abcdef]"}},
+		{"Nothing\n[photo plot.png image/png 9 B hash=0123456789abcdef]",
+			[]string{"Nothing\n[photo plot.png image/png 9 B hash=0123456789abcdef]"}},
 	} {
 		st.answers("dev", c.text)
 		at += len(c.want)
@@ -101,7 +103,8 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	st.greeted(dm, ada)
 	st.Fault(botapi.Fault{Method: "sendDocument", Status: 400, Description: "Bad Request: not enough rights to send documents to the chat"})
 	st.answers("dev", "One\n"+st.document("a.txt", "text"))
-	has(t, "refused", st.sent(dm, 1)[0], "One\n[document a.txt text/plain 4 B hash=", "]\nnot sent: telegram answers 400: Bad Request: not enough rights")
+	has(t, "refused", st.sent(dm, 1)[0], "One\n[document a.txt text/plain 4 B hash=",
+		"]\nnot sent: telegram answers 400: Bad Request: not enough rights")
 
 	gone, kept := st.document("gone.txt", "secret"), st.document("kept.txt", "text")
 	h, err := st.cfg.Store.Resolve(blobs.Mentions(gone)[0])
@@ -113,7 +116,8 @@ func TestFilesThatCannotBeSent(t *testing.T) {
 	lethetest.Must(t, os.Remove(st.cfg.Store.Path(h)))
 	close(hold)
 	st.sent(dm, 3)
-	equal(t, "what is left", st.content(st.Sent(dm)[2]), gone+"\n"+kept+"\nnot sent: telegram answers 400: Bad Request: file must be non-empty")
+	equal(t, "what is left", st.content(st.Sent(dm)[2]),
+		gone+"\n"+kept+"\nnot sent: telegram answers 400: Bad Request: file must be non-empty")
 
 	st.answers("dev", "Two\n"+kept)
 	st.sent(dm, 4)

@@ -27,7 +27,8 @@ func TestEdits(t *testing.T) {
 		Date: 1700000000, EditDate: 1700000001, Location: &models.Location{Latitude: 3, Longitude: 4, LivePeriod: 60},
 	})
 	last := st.Say(dm, ada, "the end")
-	equalAll(t, "room", st.hears("dev", 4), "Ada: deploy to staging", "Ada: (edited) deploy to production", "Ada: (edited) /stop", "Ada: the end")
+	equalAll(t, "room", st.hears("dev", 4), "Ada: deploy to staging", "Ada: (edited) deploy to production",
+		"Ada: (edited) /stop", "Ada: the end")
 	st.stop(r)
 	st.start()
 	st.Edit(dm, last, "after a restart")
@@ -50,7 +51,8 @@ func TestReplies(t *testing.T) {
 	st.Reply(dm, ada, st.Sent(dm)[0].ID, "no, yours")
 	st.Reply(dm, ada, st.Sent(dm)[0].ID, "/stop")
 	st.Say(topic, ada, "in a topic, no reply")
-	st.Send(dm, ada, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: st.Sent(dm)[0].ID}, Quote: &models.TextQuote{Text: "part"}})
+	st.Send(dm, ada, models.Message{Text: "which?", ReplyToMessage: &models.Message{ID: st.Sent(dm)[0].ID},
+		Quote: &models.TextQuote{Text: "part"}})
 	got := st.hears("dev", 8)
 	short := "> Bobx-" + id(bob.ID) + ": first line, and " + strings.Repeat("long ", 40)
 	equalAll(t, "room", got[3:],
@@ -77,7 +79,8 @@ func TestCommands(t *testing.T) {
 	st.state("idle")
 	st.start()
 	for _, text := range []string{
-		"/stop@offline_bot", "/stop ", "/Status", "/model  deepseek-chat ", "/model@Offline_Bot x", "/model", "/dance@offline_bot now", "/stop now",
+		"/stop@offline_bot", "/stop ", "/Status", "/model  deepseek-chat ", "/model@Offline_Bot x", "/model",
+		"/dance@offline_bot now", "/stop now",
 		"/stop@other_bot", "/", "//x", "/ stop",
 	} {
 		st.Say(crew, ada, text)
@@ -115,7 +118,8 @@ func TestMedia(t *testing.T) {
 	pdf, film := st.Upload([]byte("%PDF"), 0), st.Upload(nil, 700_000_000)
 	for _, m := range []models.Message{
 		{Voice: &models.Voice{FileID: ogg.FileID, Duration: 7, FileSize: 3}},
-		{Document: &models.Document{FileID: pdf.FileID, FileName: "re]port\nhash=0123456789abcdef.pdf", MimeType: "application/pdf", FileSize: 4}},
+		{Document: &models.Document{FileID: pdf.FileID, FileName: "re]port\nhash=0123456789abcdef.pdf",
+			MimeType: "application/pdf", FileSize: 4}},
 		{Document: &models.Document{FileID: film.FileID, FileName: "film.mkv", MimeType: "video/x-matroska", FileSize: film.FileSize}},
 		{Sticker: &models.Sticker{FileID: webp.FileID, Type: "regular", Emoji: "👍", FileSize: 12}},
 	} {
@@ -209,7 +213,8 @@ func TestMediaFails(t *testing.T) {
 		{"hangs", botapi.Fault{Method: "file", Kind: botapi.Hang, Times: -1}, "it took too long"},
 		{"404 of the file", botapi.Fault{Method: "file", Status: 404, Times: -1}, "the server answered 404"},
 		{"too big", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: file is too big"}, "larger than"},
-		{"refused", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: wrong file_id", Times: -1}, "the server answered 400"},
+		{"refused", botapi.Fault{Method: "getFile", Status: 400, Description: "Bad Request: wrong file_id", Times: -1},
+			"the server answered 400"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			st := newStage(t)

@@ -164,7 +164,8 @@ func TestKilled(t *testing.T) {
 		case 2:
 			st.SendPhoto(dm, ada, []byte(text), text)
 		case 3:
-			q := status.Question{Question: chat.Question{ID: fmt.Sprintf("q%06x", said), Text: "?", Options: []string{text}, For: []string{"Ada"}}, Room: "dev"}
+			q := status.Question{Question: chat.Question{ID: fmt.Sprintf("q%06x", said), Text: "?", Options: []string{text},
+				For: []string{"Ada"}}, Room: "dev"}
 			asked = append(asked, q)
 			st.asks("", asked...)
 			st.PressOld(dm, ada, 0, q.ID+" 1")

@@ -119,7 +119,8 @@ func TestBlocks(t *testing.T) {
 		{"a:\n\n| Name | Qty |\n|:-----|----:|\n| apple | 5 |\n| `p\\|q` | **12** |",
 			"a:\n\n<pre>Name  │ Qty \n──────┼─────\napple │   5 \np|q   │  12</pre>"},
 		{"x|y\n-|-\n1|2|3|\n4|\n\nend", "<pre>x │ y     \n──┼───────\n1 │ 2 | 3 \n4 │       </pre>\n\nend"},
-		{"see:\n|a|b|\n|-|-|\n|日本|[c](https://d.example)|", "see:\n\n<pre>a    │ b                     \n─────┼───────────────────────\n日本 │ c (https://d.example)</pre>"},
+		{"see:\n|a|b|\n|-|-|\n|日本|[c](https://d.example)|",
+			"see:\n\n<pre>a    │ b                     \n─────┼───────────────────────\n日本 │ c (https://d.example)</pre>"},
 	})
 }
 
@@ -153,9 +154,11 @@ func TestSplit(t *testing.T) {
 		{"a\u0301\u0301\u0301\u0301b", 3, []string{"a\u0301\u0301", "\u0301\u0301b"}},
 		{"aa **bbbb cccc** dd", 10, []string{"aa <b>bbbb</b>", "<b>cccc</b> dd"}},
 		{"[aaaa bbbb](http://a.example/)", 6, []string{`<a href="http://a.example/">aaaa</a>`, `<a href="http://a.example/">bbbb</a>`}},
-		{"> **aaaa *bbbb cccc***", 10, []string{"<blockquote><b>aaaa <i>bbbb</i></b></blockquote>", "<blockquote><b><i>cccc</i></b></blockquote>"}},
+		{"> **aaaa *bbbb cccc***", 10, []string{"<blockquote><b>aaaa <i>bbbb</i></b></blockquote>",
+			"<blockquote><b><i>cccc</i></b></blockquote>"}},
 		{"```go\naaaa\nbbbb\n  cccc\n```", 10, []string{
-			`<pre><code class="language-go">aaaa` + "\n" + `bbbb</code></pre>`, `<pre><code class="language-go">` + "\u00A0\u00A0" + `cccc</code></pre>`}},
+			`<pre><code class="language-go">aaaa` + "\n" + `bbbb</code></pre>`,
+			`<pre><code class="language-go">` + "\u00A0\u00A0" + `cccc</code></pre>`}},
 		{"aaaa\n```\nbbbb\ncccc\n```", 10, []string{"aaaa", "<pre>bbbb\ncccc</pre>"}},
 		{"a &lt; &lt; *b*", 7, []string{"a &lt; &lt; <i>b</i>"}},
 	} {

@@ -117,7 +117,8 @@ func TestRecordedParts(t *testing.T) {
 	data, err := os.ReadFile(path)
 	lethetest.Must(t, err)
 	first, _, _ := strings.Cut(string(data), "\n")
-	first = strings.TrimSuffix(first, "}") + `,"line":{"room":"dev","from":0,"to":0,"parts":[{"data":{"text":"gone"},"state":"sent","receipt":"7"},` +
+	first = strings.TrimSuffix(first, "}") +
+		`,"line":{"room":"dev","from":0,"to":0,"parts":[{"data":{"text":"gone"},"state":"sent","receipt":"7"},` +
 		`{"data":{"text":"an <b> & old","html":"<b>an</b> &lt;b&gt; &amp; old"}},{"data":{"text":"end"}}]}}` + "\n"
 	lethetest.Must(t, os.WriteFile(path, []byte(first), 0o600))
 	st.start()

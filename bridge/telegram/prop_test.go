@@ -160,7 +160,8 @@ func TestAbsurd(t *testing.T) {
 		"steps": steps.String(), "wide cell": "|a|b|\n|-|-|\n|" + strings.Repeat("x", n) + "|\n" + strings.Repeat("|a|b|\n", n/6),
 		"brackets": strings.Repeat("[", n/2) + strings.Repeat("]", n/2), "mismatched": strings.Repeat("*a ", n/6) + strings.Repeat("b_ ", n/6),
 	}
-	for _, s := range []string{"x", "a\n", "# a\n", "> ", "> - ", "1. ", "- a\n\n", "|a", "[a](b ", "![", "*a ", "a* ", "**a** ", "*a*\n\n", "``a`", "<a ",
+	for _, s := range []string{"x", "a\n", "# a\n", "> ", "> - ", "1. ", "- a\n\n", "|a", "[a](b ", "![", "*a ", "a* ",
+		"**a** ", "*a*\n\n", "``a`", "<a ",
 		"&amp;", "a\u0301", "👩\u200d", "\u200b", "\xff", "Some **bold** text with `code` and a [link](https://a.example/d).\n\n",
 		strings.Repeat("*(a ", 300) + strings.Repeat("b* ", 300) + "\n\n"} {
 		cases[s[:min(len(s), 20)]] = strings.Repeat(s, n/len(s))

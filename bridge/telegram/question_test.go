@@ -18,7 +18,8 @@ import (
 func (st *stage) asks(room string, all ...status.Question) {
 	st.t.Helper()
 	lethetest.Must(st.t, os.MkdirAll(st.home+"/agents/51c0", 0o700))
-	lethetest.Must(st.t, status.Write(st.home+"/agents/51c0", status.Status{Name: "lethe", State: status.Stopped, Beside: status.Beside{Questions: all}}))
+	lethetest.Must(st.t, status.Write(st.home+"/agents/51c0",
+		status.Status{Name: "lethe", State: status.Stopped, Beside: status.Beside{Questions: all}}))
 	for _, q := range all {
 		if q.Room == room {
 			st.answers(room, q.String())
@@ -26,7 +27,8 @@ func (st *stage) asks(room string, all ...status.Question) {
 	}
 }
 
-var deploy = status.Question{Question: chat.Question{ID: "q3fa9c1", Text: "The tests **pass**. Deploy?\n    command: <!-- rm -r * -->", Options: []string{"yes", "after *lunch*"}}, Room: "dev"}
+var deploy = status.Question{Question: chat.Question{ID: "q3fa9c1",
+	Text: "The tests **pass**. Deploy?\n    command: <!-- rm -r * -->", Options: []string{"yes", "after *lunch*"}}, Room: "dev"}
 
 // labels are the texts of the buttons under a message, a row a string.
 func labels(m models.Message) (rows []string) {
@@ -71,7 +73,8 @@ func TestButtons(t *testing.T) {
 	st.cfg.People = []string{"ada"}
 	st.greeted(dm, ada)
 	st.asks("dev", deploy)
-	equal(t, "the question", st.sent(dm, 1)[0], "lethe asks:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)")
+	equal(t, "the question", st.sent(dm, 1)[0],
+		"lethe asks:\n\nThe tests **pass**. Deploy?\n    command: <!-- rm -r * -->\n\nPress a button, or write: q3fa9c1 yes. (q3fa9c1)")
 	equal(t, "marks", len(st.Sent(dm)[0].Entities), 0)
 	m := st.Sent(dm)[0]
 	equalAll(t, "buttons", labels(m), "yes | after *lunch*")

@@ -51,7 +51,8 @@ type stage struct {
 
 // quick is what makes a test not wait.
 var quick = tuning{
-	poll: time.Second, grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond, call: 5 * time.Second, upload: 5 * time.Second,
+	poll: time.Second, grace: 2 * time.Second, backoff: 10 * time.Millisecond, maxBackoff: 100 * time.Millisecond,
+	call: 5 * time.Second, upload: 5 * time.Second,
 	file: 5 * time.Second, files: time.Minute, maxFile: 20 << 20, typing: 400 * time.Millisecond, album: 300 * time.Millisecond,
 	speed: 1e6,
 }

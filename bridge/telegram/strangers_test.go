@@ -174,7 +174,8 @@ func TestWhoIsNoUser(t *testing.T) {
 	from(models.User{ID: 4141, IsBot: true, FirstName: "Spam"}, nil, "buy more")
 	from(models.User{ID: 4242, IsBot: true, FirstName: "Helper"}, nil, "the build is green")
 	from(models.User{ID: 1087968824, IsBot: true, FirstName: "Group"}, &group, "says the admin")
-	from(models.User{ID: 136817688, IsBot: true, FirstName: "Channel"}, &models.Chat{ID: -100777, Type: "channel", Title: "Elsewhere"}, "says a channel")
+	from(models.User{ID: 136817688, IsBot: true, FirstName: "Channel"},
+		&models.Chat{ID: -100777, Type: "channel", Title: "Elsewhere"}, "says a channel")
 	st.Send(news, models.User{}, models.Message{Text: "good morning", SenderChat: &models.Chat{ID: news.ID, Title: "News of the day"}})
 	equalAll(t, "room", st.hears("dev", 4), "helper: the build is green", "Crew: says the admin", "Elsewhere--100777: says a channel",
 		"News_of_the_day: good morning")

@@ -17,7 +17,8 @@ func (st *stage) identity(self, name, state string, answering ...string) {
 	dir := filepath.Join(st.home, "agents", self)
 	err := os.MkdirAll(dir, 0o700)
 	if err == nil {
-		err = status.Write(dir, status.Status{Name: name, Self: self, PID: os.Getpid(), State: state, Rooms: []string{"dev", "ops"}, Answering: answering})
+		err = status.Write(dir, status.Status{Name: name, Self: self, PID: os.Getpid(), State: state,
+			Rooms: []string{"dev", "ops"}, Answering: answering})
 	}
 	lethetest.Must(st.t, err)
 }

@@ -62,7 +62,8 @@ func TestActs(t *testing.T) {
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
 		events.Event{Type: events.Reminded, Turn: 1, Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}},
 		call("e4.1", "BASH", `{"background":"1","command":"go test ./…\ngo vet","seconds":60}`))
-	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it", "was reminded of: the tests",
+	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it",
+		"was reminded of: the tests",
 		"↳ BASH go test ./… go vet background=1 seconds=60 · …",
 		s.spin.View()+" lethe runs BASH: ok lethe/mind␛[2J 1m0s · Esc stops")
 
@@ -75,11 +76,12 @@ func TestActs(t *testing.T) {
 	s.hides("FAIL", "command:")
 
 	for want, e := range map[string]events.Event{
-		"let go 21 entries, 41k → 9800 tokens": {Type: events.Forgot, Why: "full", Faded: []events.Fade{{First: 1, Last: 21, Was: "live"}}, Before: 41_234, After: 9_800},
-		"opened: the tests":                    {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
-		"somebody edited self/MEMORY.md":       {Type: events.FileChanged, Path: "self/MEMORY.md"},
-		"error: model · no ␛[2J answer":        {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
-		"✂ cut off by /stop: not posted":       {Type: events.MessageDone, Status: "stopped", Text: "half an"},
+		"let go 21 entries, 41k → 9800 tokens": {Type: events.Forgot, Why: "full",
+			Faded: []events.Fade{{First: 1, Last: 21, Was: "live"}}, Before: 41_234, After: 9_800},
+		"opened: the tests":              {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
+		"somebody edited self/MEMORY.md": {Type: events.FileChanged, Path: "self/MEMORY.md"},
+		"error: model · no ␛[2J answer":  {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
+		"✂ cut off by /stop: not posted": {Type: events.MessageDone, Status: "stopped", Text: "half an"},
 	} {
 		s.happens(news{Agents: lethe()}, e)
 		s.shows(want)
@@ -100,9 +102,11 @@ func TestChanges(t *testing.T) {
 		call("e4.3", "BASH", `{"command":"echo\n+no diff"}`), call("e4.4", "WRITE_FILE", `{"path":"c","content":"cut o`))
 	s.hides("+2")
 	s.press("ctrl+o")
-	s.shows("      a.go\n      @@ -1,3 +1,3 @@\n       one\n      -two␛[2J\n      +2\n       three", "      b.md\n      @@ -0,0 +1,1 @@\n      +- fresh")
+	s.shows("      a.go\n      @@ -1,3 +1,3 @@\n       one\n      -two␛[2J\n      +2\n       three",
+		"      b.md\n      @@ -0,0 +1,1 @@\n      +- fresh")
 	screen := s.View().Content
-	for row, want := range map[string]bool{good.Render("+2"): true, bad.Render("-two␛[2J"): true, good.Render("+- fresh"): true, good.Render("+no diff"): false} {
+	for row, want := range map[string]bool{good.Render("+2"): true, bad.Render("-two␛[2J"): true,
+		good.Render("+- fresh"): true, good.Render("+no diff"): false} {
 		if strings.Contains(screen, row) != want {
 			t.Errorf("the screen has %q: %v", row, !want)
 		}
@@ -136,7 +140,8 @@ func TestOldActs(t *testing.T) {
 // What a line of the room tells is not told twice.
 func TestCallsThatSpeak(t *testing.T) {
 	s := newStage(t, 80, 24)
-	s.happens(news{Agents: lethe()}, call("e1.1", "WAIT", `{"question":"Deploy?"}`), call("e1.2", "SAY", `{"room":"dev","message":"hi"}`), call("e1.3", "SAY", `{"room":"ops","message":"ho"}`))
+	s.happens(news{Agents: lethe()}, call("e1.1", "WAIT", `{"question":"Deploy?"}`),
+		call("e1.2", "SAY", `{"room":"dev","message":"hi"}`), call("e1.3", "SAY", `{"room":"ops","message":"ho"}`))
 	s.wantRows("↳ SAY ops ho · …")
 }
 

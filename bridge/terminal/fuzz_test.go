@@ -16,7 +16,8 @@ import (
 // obeyed by nobody.
 func FuzzInput(f *testing.F) {
 	for _, s := range []string{
-		"", " ", "hi", "/stop", "//stop", " /stop", "//model x", "/model", "/model a b", "/model  x", "/room #dev", "/room ../x", "/room", "/q", "/stop\n", "a\n/stop", "//", "///stop", "/\x00", "/stop\u2028", "\u202e/stop", "//status \t", "//status",
+		"", " ", "hi", "/stop", "//stop", " /stop", "//model x", "/model", "/model a b", "/model  x", "/room #dev", "/room ../x",
+		"/room", "/q", "/stop\n", "a\n/stop", "//", "///stop", "/\x00", "/stop\u2028", "\u202e/stop", "//status \t", "//status",
 	} {
 		f.Add(s)
 	}
@@ -37,7 +38,8 @@ func FuzzInput(f *testing.F) {
 // Each line that a pipe sends is one message, and nothing of it is left out; what others
 // say is shown as one message and moves no cursor.
 func FuzzPlain(f *testing.F) {
-	for _, s := range []string{"", "\n\n", "a\nb", "a\r\nb\r\n", "\x00\n\xff\n", "\u2028\n", "x\u0085y\u009b2J\x1b[2J\n", strings.Repeat("漢", 3000) + "\n", " /stop \n", "a\rb"} {
+	for _, s := range []string{"", "\n\n", "a\nb", "a\r\nb\r\n", "\x00\n\xff\n", "\u2028\n", "x\u0085y\u009b2J\x1b[2J\n",
+		strings.Repeat("漢", 3000) + "\n", " /stop \n", "a\rb"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -14,8 +14,9 @@ func asking(all ...status.Question) func(*agent) {
 }
 
 var (
-	deploy = status.Question{Question: chat.Question{ID: "q3fa9c1", Text: "The tests pass. Deploy?", Options: []string{"yes", "after lunch", "no"}}, Room: "dev", Asked: today}
-	host   = status.Question{Question: chat.Question{ID: "q0000aa", Text: "Which host?"}, Room: "dev", Asked: today.Add(time.Minute)}
+	deploy = status.Question{Question: chat.Question{ID: "q3fa9c1", Text: "The tests pass. Deploy?",
+		Options: []string{"yes", "after lunch", "no"}}, Room: "dev", Asked: today}
+	host = status.Question{Question: chat.Question{ID: "q0000aa", Text: "Which host?"}, Room: "dev", Asked: today.Add(time.Minute)}
 )
 
 // Tab opens the oldest question of the room; keys choose, Enter answers, Esc leaves it.

@@ -45,9 +45,12 @@ func TestPlain(t *testing.T) {
 		sent        []string
 	}{
 		{"each line is a message, and all answers are waited for", "one\n\n  \ntwo\r\nthree", answer("you said %\nand more"),
-			"lethe: you said one\n  and more\nlethe: you said two\n  and more\nlethe: you said three\n  and more\n", []string{"one", "two", "three"}},
-		{"a file has the command that writes it", "look", answer("here\n[photo a.png image/png 8 KB hash=0123456789abcdef]\n[photo $(x) image/png 8 KB hash=0123456789abcdef]"),
-			"lethe: here\n  [photo a.png image/png 8 KB hash=0123456789abcdef]\n  → lethe cat 0123456789abcdef > a.png\n  [photo $(x) image/png 8 KB hash=0123456789abcdef]\n",
+			"lethe: you said one\n  and more\nlethe: you said two\n  and more\nlethe: you said three\n  and more\n",
+			[]string{"one", "two", "three"}},
+		{"a file has the command that writes it", "look",
+			answer("here\n[photo a.png image/png 8 KB hash=0123456789abcdef]\n[photo $(x) image/png 8 KB hash=0123456789abcdef]"),
+			"lethe: here\n  [photo a.png image/png 8 KB hash=0123456789abcdef]\n  → lethe cat 0123456789abcdef > a.png\n  [photo " +
+				"$(x) image/png 8 KB hash=0123456789abcdef]\n",
 			[]string{"look"}},
 		{"others are shown, also of the same name", "hi\n", func(a *actor, l message) {
 			if l.Name != "ada" || l.Text != "hi" {

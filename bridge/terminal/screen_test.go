@@ -292,8 +292,11 @@ func TestCommandsOfTheProgram(t *testing.T) {
 		return "printed\x1b[2J " + args[0] + "\n"
 	}
 	for typed, want := range map[string]string{
-		"/recall the blue door": "recall -- lethe the blue door", "/compact keep what was decided": "context --compact -- lethe keep what was decided",
-		"/compact": "context --compact -- lethe", "/context": "context --cost -- lethe", "/open hash=3fa9 ": "cat -- hash=3fa9", "/who": "rooms -- dev",
+		"/recall the blue door":          "recall -- lethe the blue door",
+		"/compact keep what was decided": "context --compact -- lethe keep what was decided",
+		"/compact":                       "context --compact -- lethe", "/context": "context --cost -- lethe",
+		"/open hash=3fa9 ": "cat -- hash=3fa9",
+		"/who":             "rooms -- dev",
 	} {
 		ran = nil
 		s.press(typed, "enter")

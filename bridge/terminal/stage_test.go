@@ -55,7 +55,8 @@ var keys = map[string]tea.Key{
 	"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "ctrl+j": {Code: 'j', Mod: tea.ModCtrl},
 	"esc": {Code: tea.KeyEscape}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 	"pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown}, "ctrl+end": {Code: tea.KeyEnd, Mod: tea.ModCtrl},
-	"tab": {Code: tea.KeyTab}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "home": {Code: tea.KeyHome},
+	"tab": {Code: tea.KeyTab}, "ctrl+o": {Code: 'o', Mod: tea.ModCtrl}, "ctrl+c": {Code: 'c', Mod: tea.ModCtrl},
+	"ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "home": {Code: tea.KeyHome},
 }
 
 // press types keys by name; anything else letter by letter.

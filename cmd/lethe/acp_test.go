@@ -133,7 +133,8 @@ func newEditor(t *testing.T, home string) *editor {
 	t.Cleanup(func() { e.close(in) })
 	r, err := e.Initialize(t.Context(), sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber})
 	lethetest.Must(t, err)
-	if c := r.AgentCapabilities; len(r.AuthMethods) > 0 || !c.LoadSession || c.SessionCapabilities.List == nil || c.SessionCapabilities.Resume == nil || c.McpCapabilities.Http {
+	if c := r.AgentCapabilities; len(r.AuthMethods) > 0 || !c.LoadSession || c.SessionCapabilities.List == nil ||
+		c.SessionCapabilities.Resume == nil || c.McpCapabilities.Http {
 		t.Errorf("%+v", r)
 	}
 	return e
@@ -196,7 +197,8 @@ func TestEditor(t *testing.T) {
 	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{}); err != nil || len(list.Sessions) > 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := e.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: "project", McpServers: []sdk.McpServer{}}); err == nil || !strings.Contains(err.Error(), "not absolute") {
+	if _, err := e.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: "project", McpServers: []sdk.McpServer{}}); err == nil ||
+		!strings.Contains(err.Error(), "not absolute") {
 		t.Errorf("a session without a folder: %v", err)
 	}
 	id := e.session(dir)
@@ -204,7 +206,8 @@ func TestEditor(t *testing.T) {
 		t.Errorf("session %q", id)
 	}
 
-	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &dir}); err != nil || len(list.Sessions) != 1 || list.Sessions[0].SessionId != id {
+	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{Cwd: &dir}); err != nil || len(list.Sessions) != 1 ||
+		list.Sessions[0].SessionId != id {
 		t.Errorf("the session of an identity that was booted for it: %+v, %v", list, err)
 	}
 
@@ -216,12 +219,15 @@ func TestEditor(t *testing.T) {
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
 	at := filepath.Join(dir, "greeting.txt") + "\n"
-	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\nat: " + at, "diff: " + strings.TrimSpace(at) + " +hello\nresult: completed\n", "call: READ_FILE greeting.txt in_progress\nat: " + at + "result: completed [", "call: READ_FILE greeting.txt", "agent: "} {
+	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\nat: " + at,
+		"diff: " + strings.TrimSpace(at) + " +hello\nresult: completed\n",
+		"call: READ_FILE greeting.txt in_progress\nat: " + at + "result: completed [", "call: READ_FILE greeting.txt", "agent: "} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(dir, "greeting.txt")); err != nil || reason != sdk.StopReasonEndTurn || !strings.HasPrefix(string(data), "hello") || strings.Contains(shown, "user: ") {
+	if data, err := os.ReadFile(filepath.Join(dir, "greeting.txt")); err != nil || reason != sdk.StopReasonEndTurn ||
+		!strings.HasPrefix(string(data), "hello") || strings.Contains(shown, "user: ") {
 		t.Errorf("%s: %q, %v\n%s", reason, data, err, shown)
 	}
 	lethetest.Eventually(t, "usage", func() bool {
@@ -232,14 +238,17 @@ func TestEditor(t *testing.T) {
 
 	// a long answer streams, and is shown once
 	_, shown = e.prompt(id, text("count to 50"))
-	if one := strings.NewReplacer("agent: ", "", "\n", "", " ", "").Replace(strings.Join(strings.FieldsFunc(shown, func(r rune) bool { return r == '\n' }), "")); strings.Count(one, "50") != 1 || !strings.Contains(one, "4950") && !strings.Contains(one, "49,50") {
+	if one := strings.NewReplacer("agent: ", "", "\n", "", " ",
+		"").Replace(strings.Join(strings.FieldsFunc(shown, func(r rune) bool { return r == '\n' }), "")); strings.Count(one,
+		"50") != 1 || !strings.Contains(one, "4950") && !strings.Contains(one, "49,50") {
 		t.Errorf("shown:\n%s", shown)
 	}
 
 	// files that it sends along, and the commands that there are
 	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "plot.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
 	_, shown = e.prompt(id, text("say look in "+string(id)+" with plot.png\ngreeting.txt"))
-	for _, want := range []string{"agent: look\nimage: image/png iVBORw0KGgo=\nagent: greeting.txt: lethe cat ", " > greeting.txt\nfile: lethe:greeting.txt text/plain aGVsbG8="} {
+	for _, want := range []string{"agent: look\nimage: image/png iVBORw0KGgo=\nagent: greeting.txt: lethe cat ",
+		" > greeting.txt\nfile: lethe:greeting.txt text/plain aGVsbG8="} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("not shown: %q in\n%s", want, shown)
 		}
@@ -255,10 +264,13 @@ func TestEditor(t *testing.T) {
 	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
 		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "file:///a.go", Text: "package a"}}),
 		sdk.ResourceLinkBlock("b.go", "file:///b.go"),
-		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "c.go", Text: "// hash=0123456789abcdef"}}))
+		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "c.go",
+			Text: "// hash=0123456789abcdef"}}))
 	room, err := os.ReadFile(filepath.Join(home, "chats", string(id)+".md"))
 	lethetest.Must(t, err)
-	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || strings.Contains(s, "hash=0123456789abcdef") || !strings.Contains(s, "[file c.go text/plain 24 B hash=") || !strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
+	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || strings.Contains(s, "hash=0123456789abcdef") ||
+		!strings.Contains(s, "[file c.go text/plain 24 B hash=") ||
+		!strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
 		t.Errorf("the room has\n%s", s)
 	}
 	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(" ")}}); err == nil {
@@ -287,7 +299,8 @@ func TestEditor(t *testing.T) {
 	if !strings.Contains(joined(shown), "BASH`echo6x6`") {
 		t.Errorf("shown:\n%s", shown)
 	}
-	if q := <-e.asked; len(q.Options) != 2 || q.Options[1].Kind != sdk.PermissionOptionKindRejectOnce || *q.ToolCall.Title != "Shall I run echo 6x6?" {
+	if q := <-e.asked; len(q.Options) != 2 || q.Options[1].Kind != sdk.PermissionOptionKindRejectOnce ||
+		*q.ToolCall.Title != "Shall I run echo 6x6?" {
 		t.Errorf("%+v", q)
 	}
 	go func() {
@@ -359,7 +372,8 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	if err != nil || len(list.Sessions) != 2 || list.Sessions[0].Cwd != dir {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "../agents/x", Cwd: dir, McpServers: []sdk.McpServer{}}); err == nil {
+	if _, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "../agents/x", Cwd: dir,
+		McpServers: []sdk.McpServer{}}); err == nil {
 		t.Error("a session that is none was loaded")
 	}
 	_, err = second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
@@ -392,7 +406,8 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	if _, err := second.ResumeSession(t.Context(), sdk.ResumeSessionRequest{SessionId: id, Cwd: dir}); err != nil {
 		t.Error(err)
 	}
-	if reason, shown := second.prompt(id, text("what is 9*9?")); reason != sdk.StopReasonEndTurn || !strings.Contains(shown, "agent: 9*9 = 81") {
+	if reason, shown := second.prompt(id, text("what is 9*9?")); reason != sdk.StopReasonEndTurn ||
+		!strings.Contains(shown, "agent: 9*9 = 81") {
 		t.Errorf("%s: %s", reason, shown)
 	}
 	if _, err := second.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: id}); err != nil {

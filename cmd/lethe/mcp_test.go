@@ -141,7 +141,8 @@ func TestAgentFrames(t *testing.T) {
 	}()
 	lethetest.Must(t, cmd.Start())
 	for _, c := range [][2]string{
-		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, `"protocolVersion":"2024-11-05"`},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},` +
+			`"clientInfo":{"name":"t","version":"1"}}}`, `"protocolVersion":"2024-11-05"`},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ask","arguments":{"question":"hello"}}}`, `"id":2`},
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nothing","arguments":{}}}`, `"error"`},
 		{`{"jsonrpc":"2.0","id":4,"method":"no/such","params":{}}`, `"error"`},

@@ -16,8 +16,10 @@ func TestConfidence(t *testing.T) {
 			t.Errorf("%q has no hint: %+v", text, s.found(text))
 		}
 	}
-	for _, text := range []string{"ok thanks", "good morning!", "Hey Ann, how are you?", "what do you think?", "Hey Bob, I love it, see you later",
-		"fix the nil pointer in server.go", "When did Melanie adopt a child from Kenya?", "please run the integration suite again and tell me the result", "?"} {
+	for _, text := range []string{"ok thanks", "good morning!", "Hey Ann, how are you?", "what do you think?",
+		"Hey Bob, I love it, see you later",
+		"fix the nil pointer in server.go", "When did Melanie adopt a child from Kenya?",
+		"please run the integration suite again and tell me the result", "?"} {
 		if sure(text) {
 			t.Errorf("%q has a hint: %+v", text, s.found(text))
 		}
@@ -30,13 +32,15 @@ func TestConfidence(t *testing.T) {
 		bodies = append(bodies, chat(fmt.Sprintf("ann 2023-05-08 Row %d of the table.", i)))
 	}
 	party := of(bodies...)
-	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true, "hydrangea?": false,
+	for text, want := range map[string]bool{"have a nice day!": false, "a good friend": false, "the hydrangea in bloom": true,
+		"hydrangea?":  false,
 		"a hydrangea": false, "Bob, a hydrangea": true} {
 		if len(Hinted(party.found(text), HintConfidence)) > 0 != want {
 			t.Errorf("%q: %+v", text, party.found(text))
 		}
 	}
-	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"), chat("bob 2023-05-08 that boat"))
+	boats := of(chat("ann 2023-05-08 a boat"), chat("ann 2023-05-08 the boat"), chat("bob 2023-05-08 this boat"),
+		chat("bob 2023-05-08 that boat"))
 	if r := boats.found("boat"); len(r) != 4 || len(Hinted(r, HintConfidence)) > 0 {
 		t.Errorf("a word that is everywhere is worth a hint: %+v", r)
 	}
@@ -49,7 +53,8 @@ func TestConfidence(t *testing.T) {
 
 // An identifier that occurs nowhere gives way to its parts.
 func TestConfidenceOfUnknownIdentifier(t *testing.T) {
-	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."), chat("bob 2023-05-08 Fine."))
+	s := of(chat("ann 2023-05-08 The lighthouse keeper's code is 7431."), chat("ann 2023-05-08 The keeper has a dog."),
+		chat("bob 2023-05-08 Fine."))
 	if r := s.found("lighthouse-keeper-code.txt"); len(Hinted(r, HintConfidence)) == 0 || s.place(r[0]) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -79,7 +84,8 @@ func TestTold(t *testing.T) {
 func TestNewerFirst(t *testing.T) {
 	hits := []Hit{{From: 5, To: 7}, {From: 30, To: 40}, {From: 8, To: 9}, {From: 60, To: 71}}
 	NewerFirst(hits, map[string]int{"e5..e7": 40, "e30..e40": 71, "e8..e9": 80, "e60..e70": 90})
-	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71}, {From: 8, To: 9, Overtaken: 80}, {From: 5, To: 7, Overtaken: 40}}; !reflect.DeepEqual(hits, want) {
+	if want := []Hit{{From: 60, To: 71}, {From: 30, To: 40, Overtaken: 71}, {From: 8, To: 9, Overtaken: 80},
+		{From: 5, To: 7, Overtaken: 40}}; !reflect.DeepEqual(hits, want) {
 		t.Errorf("%+v", hits)
 	}
 	NewerFirst(hits, map[string]int{"e60..e71": 40, "e30..e40": 71}) // of a damaged home: it comes to an end

@@ -135,7 +135,8 @@ func TestFindsDates(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]blobs.Hash{
 		"2025-08-17": moved, "17 August 2025": moved, "what happened on 2025-08-17?": moved, "august 17th": moved, "the 17th of Aug, 2025": moved,
-		"what is on 5 December 2026?": dentist, "5 December": dentist, "December 5": dentist, "2026-12-05": dentist, "what is in december?": dentist,
+		"what is on 5 December 2026?": dentist, "5 December": dentist, "December 5": dentist, "2026-12-05": dentist,
+		"what is in december?":             dentist,
 		"what is due on 24 December 2026?": rent, "2026/12/24": rent, "Dec. 24": rent,
 		"9 May 2026": party, "what is on May 9?": party,
 		"2024-03-09": decided, "what did we decide on 9 March 2024?": decided,
@@ -147,7 +148,8 @@ func TestFindsDates(t *testing.T) {
 			t.Errorf("%q finds %.300s", text, show(hits))
 		}
 	}
-	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?", "what did the crane lift in May?"} {
+	for _, text := range []string{"what did the crane lift on 3 May 2026?", "what did the crane lift on 2026-05-03?",
+		"what did the crane lift in May?"} {
 		w.finds(x, text, crane)
 	}
 	hinted, err := x.Hints(t.Context(), w.store, "is anything on 5 December 2026?", now, HintConfidence)
@@ -161,9 +163,13 @@ func TestFindsDates(t *testing.T) {
 func TestFindsOtherSpellings(t *testing.T) {
 	w := newWorld(t)
 	pairs := [][2]string{
-		{"كِتَابٌ جديد", "كتاب"}, {"\u1107\u116e\u1109\u1161\u11ab \u1112\u1161\u11bc\u1100\u116e", "부산"}, {"대전 역", "\u1103\u1162\u110c\u1165\u11ab"},
-		{"сини\u0306 трамвай", "синий"}, {"медового пирога кусок", "медовый пирог"}, {"Straße gesperrt", "strasse"}, {"İstanbul vapuru", "istanbul"},
-		{"ﬁle missing", "file"}, {"ＡＢＣ社", "abc"}, {"カメラ", "ｶﾒﾗ"}, {"שָׁלוֹם", "שלום"}, {"une œuvre", "oeuvre"}, {"seen on YouTube", "youtube"}, {"we went fishing", "go fishing"}, {"two dying whales", "whale dies"}, {"LGBTQ centre", "lgbtq"}, {"coo\u0308perate", "cooperate"},
+		{"كِتَابٌ جديد", "كتاب"}, {"\u1107\u116e\u1109\u1161\u11ab \u1112\u1161\u11bc\u1100\u116e", "부산"},
+		{"대전 역", "\u1103\u1162\u110c\u1165\u11ab"},
+		{"сини\u0306 трамвай", "синий"}, {"медового пирога кусок", "медовый пирог"}, {"Straße gesperrt", "strasse"},
+		{"İstanbul vapuru", "istanbul"},
+		{"ﬁle missing", "file"}, {"ＡＢＣ社", "abc"}, {"カメラ", "ｶﾒﾗ"}, {"שָׁלוֹם", "שלום"}, {"une œuvre", "oeuvre"},
+		{"seen on YouTube", "youtube"}, {"we went fishing", "go fishing"}, {"two dying whales", "whale dies"},
+		{"LGBTQ centre", "lgbtq"}, {"coo\u0308perate", "cooperate"},
 		{"昨日は東京タワーに行きました。とても高かったです。", "東京"}, {"たかい塔はタワーです", "タワー"}, {"我们家的猫喜欢在窗台上睡觉。", "猫"}, {"她坐在窗台上", "坐在窗台"},
 		{"พรุ่งนี้เราจะไปเชียงใหม่ด้วยรถไฟ", "เชียงใหม่"}, {"내일 서울에서 회의가 있습니다", "서울"},
 	}
@@ -231,7 +237,8 @@ func TestFiltersOfLines(t *testing.T) {
 	}
 	// Nothing of what is left has the words, and that the original has them is
 	// neither here nor there.
-	for _, q := range []Query{{Text: "secret", Room: "ops"}, {Text: "secret", Since: day}, {Text: "lunch", Since: day.Add(-50 * 24 * time.Hour), Until: day}} {
+	for _, q := range []Query{{Text: "secret", Room: "ops"}, {Text: "secret", Since: day},
+		{Text: "lunch", Since: day.Add(-50 * 24 * time.Hour), Until: day}} {
 		if hits := w.search(x, q); len(hits) > 0 {
 			t.Errorf("%+v: %s", q, show(hits))
 		}
@@ -246,7 +253,8 @@ func TestFindsByTheSummary(t *testing.T) {
 		w.says("nothing of note happened at the harbour")
 	}
 	body := w.heard("dev", "ada", "our spaniel ate the tickets") + w.heard("ops", "bob", "then stay at home")
-	h := w.put(blobs.Meta{At: w.now, Gist: "veterinary", Summary: "Ada cancelled the excursion of 2026-03-27 for her pet.", Life: w.self.String()}, body)
+	h := w.put(blobs.Meta{At: w.now, Gist: "veterinary", Summary: "Ada cancelled the excursion of 2026-03-27 for her pet.",
+		Life: w.self.String()}, body)
 	from, to := entriesOf(body)
 	w.append(event.Line(w.now, event.Fade{Entries: event.Entries{From: from, To: to}, To: "gist", Relevance: 4}, refs(h)...),
 		event.Line(w.now, event.Epoch{K: 9, Why: "full"}))

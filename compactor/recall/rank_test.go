@@ -90,7 +90,8 @@ func talks() shelf {
 	return of(
 		chat("ann 2023-05-08 I painted a lake at sunrise last year.", "bob 2023-05-08 It looks great! Do you paint often?"),
 		chat("bob 2023-06-20 My dog ran away, but the neighbours found her.", "ann 2023-06-20 So glad she is back home."),
-		chat("ann 2023-08-01 We camped in the mountains with the kids.", "bob 2023-08-01 I love camping. Was it cold?", "ann 2023-08-01 Only at night."),
+		chat("ann 2023-08-01 We camped in the mountains with the kids.", "bob 2023-08-01 I love camping. Was it cold?",
+			"ann 2023-08-01 Only at night."),
 		chat("bob 2023-09-09 I lost my job at the bank and opened a bakery.", "ann 2023-09-09 That is brave!"),
 	)
 }
@@ -141,7 +142,8 @@ func TestPassageHasTheEnd(t *testing.T) {
 		return fmt.Sprintf("◆ e%d %s ◱hash=5a250cef43dfdb2f gist=x◲\n%s\n", n, what, said)
 	}
 	s := of(entry(2, "inbound room=a", "[USER:ada 2023-05-08T10:00:00Z] Write a script that finds the day with the most refunds.") +
-		entry(3, "reply", "I begin.") + "◆ e3.1 call BASH\n{\"command\":\"sort refunds.csv\"}\n" + entry(4, "reply", "Most refunds: 7 on 3 May.") +
+		entry(3, "reply", "I begin.") + "◆ e3.1 call BASH\n{\"command\":\"sort refunds.csv\"}\n" +
+		entry(4, "reply", "Most refunds: 7 on 3 May.") +
 		entry(5, "inbound room=a", "[USER:bob 2023-05-08T11:00:00Z] Refunds again, most of them.") + entry(6, "reply", "Noted."))
 	if got := s.first(t, "most refunds day", 0); !strings.HasPrefix(got, "[USER:ada ") {
 		t.Errorf("%q", got)
@@ -205,7 +207,8 @@ func TestRankWork(t *testing.T) {
 	s := of(
 		tool("go test ./...", "--- FAIL: TestReload (0.03s)\n    reload_test.go:41: deadlock in reloadConfig\nFAIL\nok  \tproject/other\t0.2s"),
 		tool("cat internal/durable/append.go", "package durable\n\nfunc Append(f *os.File, b []byte) error {\n\treturn f.Sync()\n}"),
-		tool("journalctl -u backup", "2023-08-01T02:00:13Z backup: dial tcp 10.0.0.7:22: ECONNREFUSED\n2023-08-01T02:00:14Z backup: giving up after 3 tries"),
+		tool("journalctl -u backup", "2023-08-01T02:00:13Z backup: dial tcp 10.0.0.7:22: ECONNREFUSED\n2023-08-01T02:00:14Z "+
+			"backup: giving up after 3 tries"),
 		chat("ann 2023-05-08 灯台の暗証番号は七四三一です。", "bob 2023-05-08 わかりました。"),
 	)
 	for question, c := range map[string]struct {
@@ -237,16 +240,22 @@ func TestRankIsDeterministic(t *testing.T) {
 }
 
 func TestPassage(t *testing.T) {
-	long := strings.Repeat("Nothing of note happened here, day after day. ", 40) + "Then the anchor broke in the storm. " + strings.Repeat("And so on it went. ", 40)
+	long := strings.Repeat("Nothing of note happened here, day after day. ", 40) + "Then the anchor broke in the storm. " +
+		strings.Repeat("And so on it went. ", 40)
 	s := of(
-		chat("ann 2023-05-08 Good day.", "bob 2023-05-08 The ferry to the island leaves at nine.", "ann 2023-05-08 So early! The ferry?", "bob 2023-05-08 Yes."),
+		chat("ann 2023-05-08 Good day.", "bob 2023-05-08 The ferry to the island leaves at nine.",
+			"ann 2023-05-08 So early! The ferry?", "bob 2023-05-08 Yes."),
 		"◆ e7 reply ◱hash=5a250cef43dfdb2f gist=turn 1: the storm◲\n<reasoning>\nWas it a gale?\n</reasoning>\n"+long+"\n",
-		"◆ e8 note ◱hash=5a250cef43dfdb2f gist=x◲\nYou now hear room lighthouse.\n◆ e9 inbound room=a ◱hash=5a250cef43dfdb2f gist=x◲\n[USER:bob 2023-05-08T10:00:00Z] one\n    two with the walrus\n    three\n",
+		"◆ e8 note ◱hash=5a250cef43dfdb2f gist=x◲\nYou now hear room lighthouse.\n◆ e9 inbound room=a ◱hash=5a250cef43dfdb2f "+
+			"gist=x◲\n[USER:bob 2023-05-08T10:00:00Z] one\n    two with the walrus\n    three\n",
 	)
-	if got := s.first(t, "when does the ferry leave for the island", 0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So early! The ferry?\n[USER:bob 2023-05-08T10:00:00Z] Yes." {
+	if got := s.first(t, "when does the ferry leave for the island",
+		0); got != "[USER:bob 2023-05-08T10:00:00Z] The ferry to the island leaves at nine.\n[USER:ann 2023-05-08T10:00:00Z] So "+
+		"early! The ferry?\n[USER:bob 2023-05-08T10:00:00Z] Yes." {
 		t.Errorf("after a question there is no answer: %q", got)
 	}
-	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") || utf8.RuneCountInString(got) > text.PassageRunes {
+	if got := s.first(t, "what broke in the storm", 1); !strings.Contains(got, "the anchor broke in the storm.") ||
+		utf8.RuneCountInString(got) > text.PassageRunes {
 		t.Errorf("%q", got)
 	}
 	if got := s.first(t, "a gale", 1); !strings.HasPrefix(got, "(thought) Was it a gale?\nNothing of note") {
@@ -260,11 +269,13 @@ func TestPassage(t *testing.T) {
 // A passage is the line with the rare words of a query, not the one with more common ones, and
 // rather what a person said than what a tool was given or has printed.
 func TestPassageIsOfTheRareWords(t *testing.T) {
-	csv := "item,paid to,money,date\nshed roof,Holm,2180.00,2023-01-09\nnew slings,Takelwerk Nord,310.40,2023-01-12\npaint,Brandt,402.15,2023-02-11"
+	csv := "item,paid to,money,date\nshed roof,Holm,2180.00,2023-01-09\nnew slings,Takelwerk Nord,310.40,2023-01-12\n" +
+		"paint,Brandt,402.15,2023-02-11"
 	hotline := "The hotline of Lindqvist is 700 41 08, contract LQ-5530."
 	s := of(
 		tool("cat winter.csv", csv),
-		chat("felix 2023-05-08 "+hotline, "dana 2023-05-08 Thanks.")+tool("printf 'hotline Lindqvist contract LQ-5530: 700 41 08' > /dev/null", ""),
+		chat("felix 2023-05-08 "+hotline, "dana 2023-05-08 Thanks.")+
+			tool("printf 'hotline Lindqvist contract LQ-5530: 700 41 08' > /dev/null", ""),
 		tool("python3 tests.py", "self.slept = [90, 90]  # vet the night")+chat("dana 2023-05-09 My cat kept us at the vet all night."),
 		chat("ann 2023-05-08 The money for the paint was paid at a later date."),
 		chat("bob 2023-06-20 Who paid the money?", "ann 2023-06-21 No date was named."),

@@ -19,11 +19,13 @@ func TestFindsWhatFaded(t *testing.T) {
 	retry := w.says("We settled on exponential backoff for the payment retries, seven attempts at most.")
 	w.says("The lighthouse keeper counts the ships each morning.")
 	cat := w.says("My cat Mireille hates the vacuum cleaner.")
-	tool := w.fades(w.worked("I look.", "BASH", `{"command":"cat internal/durable/append.go"}`, "func appendToFile(path string) error {\n\treturn nil\n}\n"))[0]
+	tool := w.fades(w.worked("I look.", "BASH", `{"command":"cat internal/durable/append.go"}`,
+		"func appendToFile(path string) error {\n\treturn nil\n}\n"))[0]
 	x := w.synced()
 
 	h := w.finds(x, "how many attempts did we allow for a retried payment?", retry)
-	if h.From != 2-1 || h.To != 1 || h.Gist != "gist of it" || h.At.IsZero() || len(h.Rooms) != 1 || h.Rooms[0] != "dev" || h.Kinds[0] != "chat" {
+	if h.From != 2-1 || h.To != 1 || h.Gist != "gist of it" || h.At.IsZero() || len(h.Rooms) != 1 || h.Rooms[0] != "dev" ||
+		h.Kinds[0] != "chat" {
 		t.Errorf("hit %+v", h)
 	}
 	if !strings.Contains(h.Passage, "exponential backoff") {
@@ -99,7 +101,8 @@ func TestFilters(t *testing.T) {
 	bash := w.fades(w.worked("An apple it is.", "BASH", `{"command":"echo apple"}`, "apple"))[0]
 	list := w.fades(w.worked("", "LIST", `{"path":"apple"}`, "apple"))[0]
 	note := w.fades(fmt.Sprintf("◆ e%d note ◱hash=0123456789abcdef gist=…◲\nthe apple was edited\n", w.next))[0]
-	old := w.fades(fmt.Sprintf("◆ e%d inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:cleo 2023-05-07T10:00:00Z] an old apple\n[USER:cleo 2023-05-09T23:30:00Z] an apple older than that\n", w.next))[0]
+	old := w.fades(fmt.Sprintf("◆ e%d inbound room=dev ◱hash=0123456789abcdef gist=…◲\n[USER:cleo 2023-05-07T10:00:00Z] an "+
+		"old apple\n[USER:cleo 2023-05-09T23:30:00Z] an apple older than that\n", w.next))[0]
 	x := w.synced()
 	day := func(s string) time.Time {
 		at, err := time.Parse(time.RFC3339, s)
@@ -123,7 +126,8 @@ func TestFilters(t *testing.T) {
 		{"the past before all", Query{Until: day("1999-01-01T00:00:00Z")}, nil},
 		{"the future", Query{Since: day("2999-01-01T00:00:00Z")}, nil},
 		{"backwards", Query{Since: day("2026-03-02T00:00:00Z"), Until: day("2026-02-01T00:00:00Z")}, nil},
-		{"a note's day, from the log", Query{Since: day("2026-03-01T00:00:00Z"), Until: day("2026-03-01T23:00:00Z"), Kind: "note"}, []blobs.Hash{note}},
+		{"a note's day, from the log", Query{Since: day("2026-03-01T00:00:00Z"), Until: day("2026-03-01T23:00:00Z"),
+			Kind: "note"}, []blobs.Hash{note}},
 	} {
 		c.q.Text = "apple"
 		got := map[blobs.Hash]bool{}
@@ -149,10 +153,13 @@ func TestHostileQueries(t *testing.T) {
 	empty := []string{"", " \n\t", "?!", "...", "\x00\x00", "\xff", "◆◱◲", "\"*\"", "— …", "\u0301", "😀", "it's", strings.Repeat("(", 1<<20)}
 	others := []string{`NEAR(`, `^abc`, ";drop table docs;--", "%s%d", "a_b", "a.b.c.d/e/f@g", "''s", "中", "ー", "e\u0301",
 		strings.Repeat("a", 1<<20), strings.Repeat("中", 1<<20), strings.Repeat("_a", 1<<20), strings.Repeat("'a", 1<<20)}
-	apples := []string{`"apple`, `app"le apple`, `apple*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `NEAR(apple tree)`, `term:apple`, `{term}:apple`,
-		`-apple`, `(apple`, `apple)`, `apple + tree`, `apple~3`, "apple\x00tree", "apple\xff", "◱apple", "\u202eapple", strings.Repeat("apple ", 1<<18)}
+	apples := []string{`"apple`, `app"le apple`, `apple*`, `^apple`, `apple AND`, `AND apple`, `NOT apple`, `NEAR(apple tree)`,
+		`term:apple`, `{term}:apple`,
+		`-apple`, `(apple`, `apple)`, `apple + tree`, `apple~3`, "apple\x00tree", "apple\xff", "◱apple", "\u202eapple",
+		strings.Repeat("apple ", 1<<18)}
 	for _, text := range slices.Concat(empty, others, apples) {
-		if found, err := x.Search(t.Context(), w.store, Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(found.Hits) > 0 {
+		if found, err := x.Search(t.Context(), w.store,
+			Query{Text: "apple", Room: text + "?", Tool: text + "?", Kind: text + "?"}); err != nil || len(found.Hits) > 0 {
 			t.Errorf("%.40q as a filter: %v, %s", text, err, show(found.Hits))
 		}
 		if _, err := x.Hints(t.Context(), w.store, text, w.now, HintConfidence); err != nil {

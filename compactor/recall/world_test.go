@@ -124,7 +124,8 @@ func (w *world) heard(room, user, said string) string {
 // worked renders a reply with one call and its result.
 func (w *world) worked(text, tool, args, result string) string {
 	w.now = w.now.Add(time.Minute)
-	s := fmt.Sprintf("◆ e%d reply ◱hash=0123456789abcdef gist=…◲\n%s\n◆ e%d.1 call %s\n%s\n◆ e%d.1 result ok ◱hash=0123456789abcdef gist=…◲\n%s\n",
+	s := fmt.Sprintf("◆ e%d reply ◱hash=0123456789abcdef gist=…◲\n%s\n◆ e%d.1 call %s\n%s\n◆ e%d.1 result ok "+
+		"◱hash=0123456789abcdef gist=…◲\n%s\n",
 		w.next, blobs.Escape(text), w.next, tool, blobs.Escape(args), w.next, blobs.Escape(result))
 	w.append(event.Line(w.now, event.Reply{N: w.next}))
 	w.next++
@@ -221,7 +222,8 @@ func fruit(t testing.TB, n int) (*world, []blobs.Hash) {
 	for len(all) < n {
 		var bodies []string
 		for range min(50, n-len(all)) {
-			bodies = append(bodies, w.heard("dev", "ada", fmt.Sprintf("apple number%d and the usual talk of days and nights, of wind%d and rain", len(all)+len(bodies), w.next%7)))
+			bodies = append(bodies, w.heard("dev", "ada",
+				fmt.Sprintf("apple number%d and the usual talk of days and nights, of wind%d and rain", len(all)+len(bodies), w.next%7)))
 		}
 		all = append(all, w.fades(bodies...)...)
 	}

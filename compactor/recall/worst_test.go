@@ -47,7 +47,8 @@ func hostiles(n int) map[string]hostile {
 		"chat":    {all, fill(heard, func() string { return "[USER:m" + stamp + any() + "\n" })},
 		"message": {all, fill(heard+"[USER:m"+stamp, func() string { return any() + " " })},
 		"names":   {all, fill(heard, func() string { return "[USER:" + any() + any() + stamp + any() + "\n" })},
-		"dates":   {strings.Repeat("on 1 March 2026, on 2 March 2026, ", 120), fill(heard, func() string { return "[USER:m" + stamp + "1 March 2026\n" })},
+		"dates": {strings.Repeat("on 1 March 2026, on 2 March 2026, ", 120),
+			fill(heard, func() string { return "[USER:m" + stamp + "1 March 2026\n" })},
 	}
 }
 

@@ -202,7 +202,8 @@ func TestMissingProgramIsTriedAgain(t *testing.T) {
 	lethetest.Must(t, stop())
 }
 
-// A program that outlived the threads of its parent ends when it is asked to. On Linux it dies with the thread that started it, and the runtime ends threads at will.
+// A program that outlived the threads of its parent ends when it is asked to. On Linux it dies with the thread that
+// started it, and the runtime ends threads at will.
 func TestChildIsAskedToStop(t *testing.T) {
 	out := new(lethetest.Log)
 	c := childOf("obedient", out, nil)

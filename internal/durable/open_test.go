@@ -19,7 +19,8 @@ func TestOpenRegular(t *testing.T) {
 		os.Symlink(in("far/new"), in("chats/dangling")), os.Symlink("loop", in("chats/loop")), os.Symlink(in("far"), in("chats/dir")),
 		syscall.Mkfifo(in("chats/pipe"), 0o600))
 	must(t, err)
-	for name, want := range map[string]string{"far/room": "far/room", "chats/own": "far/room", "chats/chain": "far/room", "chats/dangling": "far/new"} {
+	for name, want := range map[string]string{"far/room": "far/room", "chats/own": "far/room", "chats/chain": "far/room",
+		"chats/dangling": "far/new"} {
 		f, _, err := OpenRegular(in(name), os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -30,7 +31,8 @@ func TestOpenRegular(t *testing.T) {
 			t.Errorf("%s is %s, want %s", name, f.Name(), in(want))
 		}
 	}
-	for name, want := range map[string]error{"chats/loop": syscall.ELOOP, "chats/dir": ErrNotRegular, "chats/pipe": ErrNotRegular, "chats/none": os.ErrNotExist} {
+	for name, want := range map[string]error{"chats/loop": syscall.ELOOP, "chats/dir": ErrNotRegular,
+		"chats/pipe": ErrNotRegular, "chats/none": os.ErrNotExist} {
 		if _, _, err := OpenRegular(in(name), os.O_RDONLY, 0); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
@@ -43,7 +45,8 @@ func TestOpenRegular(t *testing.T) {
 	}
 	must(t, os.Lchown(in("chats/own"), 65534, 65534))
 	for _, name := range []string{"chats/own", "chats/chain"} {
-		if _, _, err := OpenRegular(in(name), os.O_RDONLY, 0); err == nil || !strings.Contains(err.Error(), in("chats/own")+": another user made this link") {
+		if _, _, err := OpenRegular(in(name), os.O_RDONLY, 0); err == nil ||
+			!strings.Contains(err.Error(), in("chats/own")+": another user made this link") {
 			t.Errorf("%s, which leads through the link of another user: %v", name, err)
 		}
 	}

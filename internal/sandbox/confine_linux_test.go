@@ -68,7 +68,8 @@ func TestConfinedReads(t *testing.T) {
 			t.Errorf("%s: %s", command, out)
 		}
 	}
-	b.succeeds("cat own && ls / >/dev/null; ls /usr/bin > /dev/null && head -c 8 /dev/urandom | wc -c && cat /etc/passwd > /dev/null && cat /proc/self/status > /dev/null")
+	b.succeeds("cat own && ls / >/dev/null; ls /usr/bin > /dev/null && head -c 8 /dev/urandom | wc -c && cat /etc/passwd > " +
+		"/dev/null && cat /proc/self/status > /dev/null")
 }
 
 func TestHidesSecretFiles(t *testing.T) {

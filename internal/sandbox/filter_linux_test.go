@@ -225,7 +225,8 @@ func TestGovernsItselfAlone(t *testing.T) {
 		return fmt.Sprintf("nice %d, disk %d, %+v", nice, disk, *attr)
 	}
 	before := state()
-	caller := exec.Command(filepath.Join(dir, "caller"), "act-as", "caller", filepath.Join(dir, "home"), "confined", fmt.Sprintf("./probe act-as govern %d; nice -n 5 nice", pid))
+	caller := exec.Command(filepath.Join(dir, "caller"), "act-as", "caller", filepath.Join(dir, "home"), "confined",
+		fmt.Sprintf("./probe act-as govern %d; nice -n 5 nice", pid))
 	caller.SysProcAttr = as
 	out, err := caller.CombinedOutput()
 	lethetest.Must(t, err)

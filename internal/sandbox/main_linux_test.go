@@ -62,7 +62,8 @@ func actAsCaller(args []string) {
 // makeDirs makes the directories of one identity in a home.
 func makeDirs(home string, confine bool, line string) Command {
 	agent := filepath.Join(home, "agents", "51c0")
-	c := Command{Line: line, Dir: filepath.Join(agent, "workspace"), Private: filepath.Join(agent, "sandbox"), Confine: confine, Hide: []string{home, agent}}
+	c := Command{Line: line, Dir: filepath.Join(agent, "workspace"), Private: filepath.Join(agent, "sandbox"),
+		Confine: confine, Hide: []string{home, agent}}
 	c.Write = []string{c.Dir}
 	for _, d := range []string{c.Dir, c.Private + "/home", c.Private + "/tmp"} {
 		if err := os.MkdirAll(d, 0o700); err != nil {

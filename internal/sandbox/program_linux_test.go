@@ -110,7 +110,8 @@ func TestOffline(t *testing.T) {
 		}
 		b.Offline = true
 		for _, network := range []string{"tcp", "udp"} {
-			if out := b.probe("dial " + network + " " + listener.Addr().String()); !strings.Contains(out, "dial failed") || !strings.Contains(out, "permission denied") {
+			if out := b.probe("dial " + network + " " + listener.Addr().String()); !strings.Contains(out, "dial failed") ||
+				!strings.Contains(out, "permission denied") {
 				b.Errorf("offline, %s: %s", network, out)
 			}
 		}
@@ -136,7 +137,8 @@ func actAsServers(args []string) {
 	var all sync.WaitGroup
 	for i := range 5 {
 		c := c
-		c.Args = []string{"bash", "-c", fmt.Sprintf("(setsid bash -c 'sleep 1000 & touch ready%d; wait' &); while read line; do echo $line; done", i)}
+		c.Args = []string{"bash", "-c",
+			fmt.Sprintf("(setsid bash -c 'sleep 1000 & touch ready%d; wait' &); while read line; do echo $line; done", i)}
 		c.Input, _ = io.Pipe()
 		all.Go(func() { _, _ = Run(context.Background(), c, io.Discard) })
 	}

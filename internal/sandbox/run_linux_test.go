@@ -179,7 +179,8 @@ const lookForSecret = `
 		tr '\0' '\n' < $e 2>/dev/null | grep -a '^LETHE_TEST_SECRET=' && echo "found in $e"
 	done
 	d=$PPID
-	while [ $d -gt 1 ] && [ "$(tr '\0' ' ' < /proc/$d/cmdline | grep -c act-as)" = 0 ]; do d=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$d/stat); done
+	while [ $d -gt 1 ] && [ "$(tr '\0' ' ' < /proc/$d/cmdline | grep -c act-as)" = 0 ]; do
+		d=$(sed 's/.*) . \([0-9]*\) .*/\1/' /proc/$d/stat); done
 	echo caller $d
 	head -c 1 /proc/$d/mem 2>&1 >/dev/null | sed 's/^/mem: /'
 	(exec 9</proc/$d/mem) 2>/dev/null && echo "memory of the caller is open"

@@ -11,7 +11,8 @@ import (
 // What a Mac is told. No Mac has run this text: what holds here is that it says what is meant, in the right order.
 func TestSeatbelt(t *testing.T) {
 	o := order{
-		Command:  Command{Confine: true, Hide: []string{"/lethe", "/etc/k\"e\\y"}, Read: []string{"/lethe/skills"}, Write: []string{"/lethe/agents/51c0/workspace"}},
+		Command: Command{Confine: true, Hide: []string{"/lethe", "/etc/k\"e\\y"}, Read: []string{"/lethe/skills"},
+			Write: []string{"/lethe/agents/51c0/workspace"}},
 		UserHome: "/Users/ada",
 	}
 	const golden = "testdata/seatbelt.golden"

@@ -15,7 +15,8 @@ func TestText(t *testing.T) {
 	if got := Text(key); got != key || Begun(key) != key {
 		t.Errorf("nothing is known yet: %q", got)
 	}
-	Add("", "  ", "short", "lm-studio", "sk-no-key-required", "a-key-of-letters-alone", "\tsk-0123456789\n", "12:quo\"te", "prefix-sk-0123456789")
+	Add("", "  ", "short", "lm-studio", "sk-no-key-required", "a-key-of-letters-alone", "\tsk-0123456789\n", "12:quo\"te",
+		"prefix-sk-0123456789")
 	for in, want := range map[string]string{
 		"":                                  "",
 		"a short word":                      "a short word",

@@ -28,19 +28,27 @@ var full = []struct {
 	{Left{Room: "dev"}, `left room=dev`},
 	{Inbound{N: 2, Passage: passage, Lines: 3, Own: []Span{{0, 1}, {2, 3}}, Moved: true, Asleep: true, Show: 9},
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=3 own=0..1 own=2..3 moved=yes wake=no show=9`},
-	{Inbound{N: 2, Passage: passage, Lines: 1, Answers: "q3fa9c1", Choice: "go on"}, `inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 answers=q3fa9c1 choice="go on"`},
+	{Inbound{N: 2, Passage: passage, Lines: 1, Answers: "q3fa9c1", Choice: "go on"},
+		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 answers=q3fa9c1 choice="go on"`},
 	{Asked{ID: "k4", Call: "e3.1", Posting: notice.Posting}, `asked k4 call=e3.1 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Run{ID: "q3fa9c2", Tool: "SPAWN", Child: "ada-3fa9", Notice: notice}, `run q3fa9c2 SPAWN child=ada-3fa9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Run{ID: "q3fa9c2", Tool: "SPAWN", Child: "ada-3fa9", Notice: notice},
+		`run q3fa9c2 SPAWN child=ada-3fa9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Run{ID: "q3fa9c1", Tool: "SAY", Notice: notice}, `run q3fa9c1 SAY say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Note{N: 4, Why: "run", Run: "q3fa9c1", Status: "ok", Job: 5}, `note e4 why=run run=q3fa9c1 status=ok job=5`},
 	{Grant{Hash: "ab", By: "ada"}, `grant hash=ab by=ada`},
-	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true, Model: "m", Raise: 2, Of: "day", Day: "2026-11-20", Relay: []Place{{"task-3fa9c1d2", chat.Mark{Inode: 5, From: 6}}}, Forget: Entries{1, 9}, Notice: notice},
-		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m raise=2.000000 of=day day=2026-11-20 relay=task-3fa9c1d2@5:6 forget=e1..e9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Command{ID: "k1", Passage: passage, Name: "/model", By: "ada", Line: "a line", Last: "cd", Early: true, Moved: true,
+		Model: "m", Raise: 2, Of: "day", Day: "2026-11-20", Relay: []Place{{"task-3fa9c1d2", chat.Mark{Inode: 5, From: 6}}},
+		Forget: Entries{1, 9}, Notice: notice},
+		`command k1 room=dev inode=7 at=1..2 before=ab name=/model by=ada line="a line" last=cd early=yes moved=yes model=m ` +
+			`raise=2.000000 of=day day=2026-11-20 relay=task-3fa9c1d2@5:6 forget=e1..e9 say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Reply{N: 3, Turn: 1, Model: "m", Tokens: tokens, Weight: 5, Finish: "stop", Posting: notice.Posting, Refused: true, Caveat: "x"},
-		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
+		`reply e3 turn=1 model=m in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 weight=5 finish=stop ` +
+			`ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4 refused=yes caveat=x`},
 	{Call{ID: "e3.1", Tool: "SAY", Posting: notice.Posting}, `call e3.1 SAY ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting}, `call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd", Images: []string{hash + ":4x3"}, Job: 5, Withdrawn: "qe0ec7c"},
+	{Call{ID: "e3.2", Tool: "SPAWN", Child: "ada-3fa9", Posting: notice.Posting},
+		`call e3.2 SPAWN child=ada-3fa9 ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Result{ID: "e3.1", Tool: "SAY", Status: "ok", Show: 9, File: File{"MEMORY.md", "ab"}, Opened: "cd",
+		Images: []string{hash + ":4x3"}, Job: 5, Withdrawn: "qe0ec7c"},
 		`result e3.1 SAY status=ok show=9 file=MEMORY.md:ab opened=cd image=` + hash + `:4x3 job=5 withdrawn=qe0ec7c`},
 	{Inbound{N: 2, Passage: passage, Lines: 1, Images: []string{hash + ":640x480", hash + ":4x3"}},
 		`inbound e2 room=dev inode=7 at=1..2 before=ab lines=1 image=` + hash + `:640x480 image=` + hash + `:4x3`},
@@ -49,14 +57,17 @@ var full = []struct {
 	{Hint{N: 5, Why: "inbound", Refs: []string{"ab", "cd"}}, `hint e5 why=inbound ref=ab ref=cd`},
 	{Error{ID: "k2", What: "model", Failure: "garbage", Window: 9, Text: "x", Notice: notice},
 		`error k2 what=model kind=garbage window=9 text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Paused{ID: "k3", Why: "cut", Ended: true, Until: at, Notice: notice}, `paused k3 why=cut turn=ended until=2026-11-20T12:57:16Z say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
-	{Model{ID: "k3", Use: "openai:m@high", For: "n", Text: "x", Notice: notice}, `model k3 use=openai:m@high for=n text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Paused{ID: "k3", Why: "cut", Ended: true, Until: at, Notice: notice},
+		`paused k3 why=cut turn=ended until=2026-11-20T12:57:16Z say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
+	{Model{ID: "k3", Use: "openai:m@high", For: "n", Text: "x", Notice: notice},
+		`model k3 use=openai:m@high for=n text=x say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k4", By: "cron-brief", Missed: 2, Silent: 3, Manual: "cd", Seen: "ab", Again: "0f", Notice: notice},
 		`fired k4 by=cron-brief missed=2 silent=3 manual=cd seen=ab again=0f say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fired{ID: "k5", By: "mail-ann", Trigger: "post", Seen: "1.2.3 4.5.6", Notice: notice},
 		`fired k5 by=mail-ann trigger=post seen="1.2.3 4.5.6" say=well ts=2026-11-20T12:57:16Z post=dev@1:2 post=ops@3:4`},
 	{Fade{Entries: Entries{1, 9}, To: "gist", Relevance: 3}, `fade e1..e9 to=gist rel=3`},
-	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true}, `spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 estimated=yes`},
+	{Spent{On: "turn", Calls: 2, Tokens: tokens, Estimated: true},
+		`spent on=turn calls=2 in=1 cached=2 out=3 usd=0.000004 day=2026-11-20 hold=7 estimated=yes`},
 	{Epoch{K: 0, Why: "boot"}, `epoch 0 why=boot`},
 	{Resumed{Version: "1", Why: "asked"}, `resumed version=1 why=asked`},
 	{Stopped{Why: "signal"}, `stopped why=signal`},
@@ -73,8 +84,9 @@ var (
 	hash    = strings.Repeat("ab", 32)
 	at      = time.Date(2026, 11, 20, 12, 57, 16, 0, time.UTC)
 	passage = Passage{Room: "dev", Inode: 7, At: Span{1, 2}, Before: "ab"}
-	notice  = Notice{Say: "well", Posting: Posting{TS: at, Posts: []Place{{"dev", chat.Mark{Inode: 1, From: 2}}, {"ops", chat.Mark{Inode: 3, From: 4}}}}}
-	tokens  = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004, Day: "2026-11-20", Hold: 7}
+	notice  = Notice{Say: "well", Posting: Posting{TS: at,
+		Posts: []Place{{"dev", chat.Mark{Inode: 1, From: 2}}, {"ops", chat.Mark{Inode: 3, From: 4}}}}}
+	tokens = Tokens{In: 1, Cached: 2, Out: 3, USD: 0.000004, Day: "2026-11-20", Hold: 7}
 )
 
 func TestLines(t *testing.T) {
@@ -135,7 +147,8 @@ func TestMalformed(t *testing.T) {
 func TestExamplesOnThePage(t *testing.T) {
 	for name, want := range map[string]Event{
 		"withdrawn": Result{ID: "e14.1", Tool: "WAIT", Status: "ok", Withdrawn: "qe0ec7c"},
-		"model":     Model{ID: "k9", Use: "openai:gpt-5.1@high", For: "deepseek-v4-pro", Text: "call deepseek-v4-pro at api.deepseek.com: status 503: busy"},
+		"model": Model{ID: "k9", Use: "openai:gpt-5.1@high", For: "deepseek-v4-pro",
+			Text: "call deepseek-v4-pro at api.deepseek.com: status 503: busy"},
 	} {
 		line, err := life.ParseLine(strings.TrimSpace(lethetest.Blocks(t, "life.md", name)[0]))
 		lethetest.Must(t, err)

@@ -200,7 +200,8 @@ func request(messages ...obj) obj {
 	}
 }
 
-var allTools = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT", "RECALL", "COMPACT", "SPAWN"}
+var allTools = []string{"SAY", "JOIN", "LEAVE", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "LIST", "BASH", "UNCOMPACT",
+	"RECALL", "COMPACT", "SPAWN"}
 
 func tools(names ...string) []obj {
 	var out []obj

@@ -33,7 +33,8 @@ func TestSummarise(t *testing.T) {
 	messages := []obj{
 		system("s"), user("◆ past\nNothing has faded yet."),
 		user("◆ e1 inbound room=dev\n[USER:bob 2026-11-20T12:57:16Z] unrelated chatter about fish"),
-		user("◆ e2 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] We decided to move billing-api. " + filler + "Always ask bob before a deploy."),
+		user("◆ e2 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] We decided to move billing-api. " + filler +
+			"Always ask bob before a deploy."),
 		called(Call{"e3_1", "READ_FILE", `{"path":"conf/billing.toml"}`}), result("e3_1", "port = 8123\nnever say this\n"+filler),
 		said("The port is 8123."),
 	}
@@ -51,9 +52,11 @@ func TestSummarise(t *testing.T) {
 // A request can bring its entries before the task, as the compactor renders them.
 func TestSelfContainedTask(t *testing.T) {
 	_, url := start(t, Options{})
-	s := askTask(t, url, system("soul"), user("◆ memory\n(empty)\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] remember the code 4711 of the cellar door\n"+
-		"◆ e4 reply ◱hash="+hashA+" gist=x◲\n<reasoning>\nI promise a secret plan.\n</reasoning>\nSo be it.\n◆ e4.1 call BASH\n{\"command\":\"ls /cellar\"}\n◆ e4.1 result ok\ndoor.txt\n\n"+
-		"◆ e5 note\nnothing\n"+taskText("summarise", 3, 5)))
+	s := askTask(t, url, system("soul"),
+		user("◆ memory\n(empty)\n◆ e3 inbound room=dev\n[USER:ada 2026-11-20T12:57:16Z] remember the code 4711 of the cellar door\n"+
+			"◆ e4 reply ◱hash="+hashA+" gist=x◲\n<reasoning>\nI promise a secret plan.\n</reasoning>\nSo be it.\n◆ e4.1 call BASH\n"+
+			"{\"command\":\"ls /cellar\"}\n◆ e4.1 result ok\ndoor.txt\n\n"+
+			"◆ e5 note\nnothing\n"+taskText("summarise", 3, 5)))
 	if !strings.Contains(s.Summary, "4711") || !strings.Contains(s.Summary, "I: So be it.") || !strings.Contains(s.Summary, "door.txt") ||
 		strings.Contains(s.Summary, "task>") || strings.Contains(s.Summary, "secret") {
 		t.Errorf("%+v", s)

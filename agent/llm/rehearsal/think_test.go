@@ -242,7 +242,8 @@ func TestHonesty(t *testing.T) {
 		"hello": "Hello, ada.", "help": "not intelligent",
 		"the weather in Lisbon is lovely": "I heard “the weather in Lisbon is lovely”, but",
 		"count to 5":                      "1 2 3 4 5", "and what is 3 * 10?": "3 * 10 = 30", "remember also this": "I will remember: also this",
-		"\"": "I heard", "``` ```": "I heard", "run": "I heard", "how are you?": "I heard", "write to": "I heard", "◆ e1": "I heard", "": "I heard",
+		"\"": "I heard", "``` ```": "I heard", "run": "I heard", "how are you?": "I heard", "write to": "I heard",
+		"◆ e1": "I heard", "": "I heard",
 	} {
 		l.hear("ada: " + ask)
 		l.says(want)

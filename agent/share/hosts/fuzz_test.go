@@ -38,7 +38,8 @@ func FuzzFiles(f *testing.F) {
 		},
 	}, lethetest.Reader{
 		Name: "what hosts ask", File: "share/rooms/" + askedRoom + ".md",
-		Seeds: []string{`{"came":"b"}` + "\n" + `{"drain":"a"}` + "\n", `{"reread":"` + self + `","from":"b"}` + "\n", `{"reread":"../x"}` + "\n"},
+		Seeds: []string{`{"came":"b"}` + "\n" + `{"drain":"a"}` + "\n", `{"reread":"` + self + `","from":"b"}` + "\n",
+			`{"reread":"../x"}` + "\n"},
 		Read: func(t testing.TB) error {
 			lethetest.Must(t, os.RemoveAll(a.askedFile()))
 			if _, err := a.known(); err != nil {
@@ -52,7 +53,8 @@ func FuzzFiles(f *testing.F) {
 		},
 	}, lethetest.Reader{
 		Name: "where lives are", File: "share/rooms/" + rosterRoom + ".md",
-		Seeds: []string{life, life + life, strings.Replace(life, `"ada"`, `"../x"`, 1), strings.Replace(life, ":1", ":-1", 1), `{"gone":true}` + "\n"},
+		Seeds: []string{life, life + life, strings.Replace(life, `"ada"`, `"../x"`, 1), strings.Replace(life, ":1", ":-1", 1),
+			`{"gone":true}` + "\n"},
 		Read: func(testing.TB) error {
 			a.roster = roster{}
 			if _, err := a.news(); err != nil {
@@ -81,7 +83,8 @@ func FuzzTexts(f *testing.F) {
 	f.Add([]byte(`{"every_ns":9223372036854775807,"left":true}`))
 	f.Add([]byte(`{"every_ns":-9223372036854775808}`))
 	for _, head := range []written{
-		{Files: []string{"inbox.jsonl"}}, {Files: []string{"../x"}}, {Files: []string{"peers/../../../x"}}, {Files: []string{"inbox.jsonl"}, At: -1},
+		{Files: []string{"inbox.jsonl"}}, {Files: []string{"../x"}}, {Files: []string{"peers/../../../x"}},
+		{Files: []string{"inbox.jsonl"}, At: -1},
 		{Files: []string{"inbox.jsonl"}, At: 1 << 62}, {Files: []string{"."}}, {Files: []string{"peers"}}, {},
 	} {
 		f.Add(streams.Join(head, []byte("text")))

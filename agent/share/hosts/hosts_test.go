@@ -224,7 +224,8 @@ func TestRestore(t *testing.T) {
 		kill()
 		lethetest.Must(t, b.Restore(t.Context(), tell))
 		log := lethetest.Read(t, b.home.Identity(ada.Self, "ada").LIFE())
-		if rest, is := strings.CutPrefix(log, lethetest.Read(t, ada.LIFE())); !got[1].Here || !is || !strings.Contains(rest, "received custody=1") {
+		if rest, is := strings.CutPrefix(log, lethetest.Read(t, ada.LIFE())); !got[1].Here || !is ||
+			!strings.Contains(rest, "received custody=1") {
 			t.Errorf("%+v, and then: %s", got[1], rest)
 		}
 
@@ -330,7 +331,8 @@ func TestRoster(t *testing.T) {
 	a := newHost(t, lethetest.Dir(t), "a", false)
 	lethetest.Must(t, a.connect())
 	self := strings.Repeat("ab", 32)
-	for _, l := range []Life{{Self: self, Name: "ada", Custody: 1}, {Self: self, Name: "ada", Custody: 0}, {Self: "x", Name: "bob"}, {Self: self, Name: "../x", Custody: 9}} {
+	for _, l := range []Life{{Self: self, Name: "ada", Custody: 1}, {Self: self, Name: "ada", Custody: 0},
+		{Self: "x", Name: "bob"}, {Self: self, Name: "../x", Custody: 9}} {
 		lethetest.Must(t, a.tell(t.Context(), rosterRoom, l))
 	}
 	all, err := a.Lives()

@@ -136,7 +136,8 @@ func TestTake(t *testing.T) {
 	lethetest.Write(t, filepath.Join(work, ".gitignore"), "*.o\n")
 	lethetest.Must(t, os.Symlink("/etc/passwd", filepath.Join(work, "link")))
 	a.held(ada, func(j *journal.Journal) {
-		lethetest.Must(t, j.Commit(journal.Record{Event: event.Joined{Room: "dev", First: &event.First{}}, Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}}}))
+		lethetest.Must(t, j.Commit(journal.Record{Event: event.Joined{Room: "dev", First: &event.First{}},
+			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}}}))
 		lethetest.Must(t, j.Commit(note("small")))
 		lethetest.Must(t, j.Commit(note(large)))
 		lethetest.Must(t, j.Stop("request"))

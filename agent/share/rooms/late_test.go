@@ -54,7 +54,8 @@ func (r *Rooms) late(t testing.TB) []string {
 func TestLate(t *testing.T) {
 	store := memstore.New()
 	a, b := newHost(t, store, "a"), newHost(t, store, "b")
-	cmd := exec.Command("sh", "-c", `exec 3>>"$0"; while read -r l; do echo "$l" >&3; echo done; done; printf last >&3`, chat.Path(b.Dir, "dev"))
+	cmd := exec.Command("sh", "-c", `exec 3>>"$0"; while read -r l; do echo "$l" >&3; echo done; done; printf last >&3`,
+		chat.Path(b.Dir, "dev"))
 	in, err := cmd.StdinPipe()
 	lethetest.Must(t, err)
 	out, err := cmd.StdoutPipe()

@@ -115,12 +115,13 @@ func TestLoginRefused(t *testing.T) {
 		want      string
 	}{
 		"end of input": {"", func(string) string { return "" }, "does not answer that address"},
-		"other state":  {"", func(a string) string { return oauthtest.Browse(t, strings.Replace(a, "state=", "state=x", 1)) }, "does not answer that address"},
-		"denied":       {"", func(a string) string { return redirect + "?error=access_denied&state=x" }, "(access_denied)"},
-		"wrong code":   {"", func(string) string { return "another-code" }, "invalid_grant"},
-		"javascript":   {"javascript://localhost/%0aalert(1)", nil, "javascript"},
-		"file":         {"file://localhost/etc/passwd", nil, "neither https nor on this machine"},
-		"plain":        {"http://far.example/authorize", nil, "http://far.example"},
+		"other state": {"", func(a string) string { return oauthtest.Browse(t, strings.Replace(a, "state=", "state=x", 1)) },
+			"does not answer that address"},
+		"denied":     {"", func(a string) string { return redirect + "?error=access_denied&state=x" }, "(access_denied)"},
+		"wrong code": {"", func(string) string { return "another-code" }, "invalid_grant"},
+		"javascript": {"javascript://localhost/%0aalert(1)", nil, "javascript"},
+		"file":       {"file://localhost/etc/passwd", nil, "neither https nor on this machine"},
+		"plain":      {"http://far.example/authorize", nil, "http://far.example"},
 	} {
 		g.Authorize = c.authorize
 		_, err := far(t, g, home).Test(t.Context(), "far", func(address string) string {

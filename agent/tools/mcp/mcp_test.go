@@ -126,12 +126,14 @@ func TestConfined(t *testing.T) {
 	server.Read = append(server.Read, secrets)
 	lethetest.Words(t, look(server), "read true")
 	server.Env["TOKEN"] = "$NO_SUCH_TOKEN"
-	if got, want := look(server), "error: mcp.good: TOKEN is to be $NO_SUCH_TOKEN, and the environment of lethe has no NO_SUCH_TOKEN"; !strings.HasPrefix(got, want) {
+	if got, want := look(server), "error: mcp.good: TOKEN is to be $NO_SUCH_TOKEN, and the environment of lethe has no "+
+		"NO_SUCH_TOKEN"; !strings.HasPrefix(got, want) {
 		t.Error(got)
 	}
 	own := actAs("good")
 	own.Write = []string{dir}
-	if got := use(servers(t, dir+"/home", map[string]Server{"good": own}), "good/look", "{}"); !strings.Contains(got, "overlaps with the home") {
+	if got := use(servers(t, dir+"/home", map[string]Server{"good": own}), "good/look", "{}"); !strings.Contains(got,
+		"overlaps with the home") {
 		t.Error(got)
 	}
 }
@@ -178,14 +180,16 @@ func TestRestart(t *testing.T) {
 	s := servers(t, t.TempDir(), map[string]Server{"good": actAs("good")})
 	one := s.all[0]
 	one.pause.InitialInterval, one.pause.MaxInterval = time.Microsecond, time.Microsecond
-	if got := use(s, "good/crash", `{"text":""}`); !strings.Contains(got, "it ended with exit code 9. The last that it wrote:\npanic: out of luck") {
+	if got := use(s, "good/crash", `{"text":""}`); !strings.Contains(got,
+		"it ended with exit code 9. The last that it wrote:\npanic: out of luck") {
 		t.Error(got)
 	}
 	if got := use(s, "good/echo", `{"text":"again"}`); got != "you said again" {
 		t.Error(got)
 	}
 	s.call = 50 * time.Millisecond
-	if got := use(s, "good/hang", `{"text":""}`); !strings.Contains(got, "it did not answer within 50ms, and was stopped. What it did is not known") {
+	if got := use(s, "good/hang", `{"text":""}`); !strings.Contains(got,
+		"it did not answer within 50ms, and was stopped. What it did is not known") {
 		t.Error(got)
 	}
 	s.call = callTime
@@ -270,7 +274,8 @@ func TestKilled(t *testing.T) {
 // Over HTTP, with both protocols: headers go to the server, and to no other host.
 func TestHTTP(t *testing.T) {
 	for _, stateless := range []bool{true, false} { // with a session the newest protocol is refused
-		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, &sdk.StreamableHTTPOptions{Stateless: stateless})
+		handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() },
+			&sdk.StreamableHTTPOptions{Stateless: stateless})
 		var stranger string
 		other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stranger = r.Header.Get("Authorization") }))
 		own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -383,7 +388,8 @@ func TestQuestion(t *testing.T) {
 	s.all[0].mu.Lock()
 	s.all[0].resume = time.Time{} // no pause
 	s.all[0].mu.Unlock()
-	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got, "asks you nothing (any more)") {
+	if got := use(s, "new/answer", `{"question":"Really delete all?","action":"accept"}`); !strings.Contains(got,
+		"asks you nothing (any more)") {
 		t.Error(got)
 	}
 }

@@ -24,12 +24,14 @@ func TestMain(m *testing.M) {
 
 const article = `<html><head><title>The river Lethe – News</title>
 <meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script></head>
-<body><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p><div style="Display: none">unseen 2</div><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
+<body><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p
+><div style="Display: none">unseen 2</div><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
 water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring made those drowsy who came near, so that
 few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
 drank of it, and were thereby stopped from forgetting, and gained all knowledge, as the inscriptions of gold say.</p>
 <table><tr><th>River</th><th>Of</th></tr><tr><td>Styx</td><td>hate</td></tr></table>
-<img src="data:image/png;base64,AAAA"></article></div><div class="more"><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to
+<img src="data:image/png;base64,AAAA"></article></div><div class="more"
+><a href="/styx">Read on: how the river Styx was crossed by those who had no coin to
 give, and what became of them then</a></div><footer>Imprint</footer></body></html>`
 
 // site is a server that the client may reach although it is on this machine.
@@ -85,8 +87,9 @@ func TestFetch(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/latin": "Köln\n", "/chinese": "忘川\n", "/short": "short [link](" + at + "/x)\n", "/text": "one\ntwo\uFFFD\n", "/moved": "one\ntwo\uFFFD\n",
-		"/json": `{"a":1}`, "/report": "[page 1 of 2]\nQuarterly report\n", "/picture": "", "/zero": "",
+		"/latin": "Köln\n", "/chinese": "忘川\n", "/short": "short [link](" + at + "/x)\n", "/text": "one\ntwo\uFFFD\n",
+		"/moved": "one\ntwo\uFFFD\n",
+		"/json":  `{"a":1}`, "/report": "[page 1 of 2]\nQuarterly report\n", "/picture": "", "/zero": "",
 	} {
 		page, err := client.Fetch(t.Context(), at+path)
 		if err != nil || want == "" && page.Text != nil || !strings.HasPrefix(string(page.Text), want) {
@@ -179,7 +182,8 @@ func TestSearch(t *testing.T) {
 		t.Error(asked.URL, asked.Header)
 	}
 	answer = "<html>"
-	if _, err := New(Settings{Search: "searxng", URL: engine.URL}).Search(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "no JSON") {
+	if _, err := New(Settings{Search: "searxng", URL: engine.URL}).Search(t.Context(), "x"); err == nil ||
+		!strings.Contains(err.Error(), "no JSON") {
 		t.Error(err)
 	}
 }

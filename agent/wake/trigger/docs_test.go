@@ -19,7 +19,8 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s: %v", m[1], err)
 			}
 		}
-		for _, m := range regexp.MustCompile("(?m)^(?:\\||-) `((at|every|cron|watch|mail|tz|quiet|grace) = \"[^`]*)`").FindAllStringSubmatch(text, -1) {
+		for _, m := range regexp.MustCompile("(?m)^(?:\\||-) `((at|every|cron|watch|mail|tz|quiet|grace) = "+
+			"\"[^`]*)`").FindAllStringSubmatch(text, -1) {
 			n++
 			when := map[string]string{"tz": "every = '1h'\n", "quiet": "every = '1h'\n", "grace": "every = '1h'\n"}[m[2]]
 			if _, err := Parse("example", []byte(when+"say = 'x'\n"+m[1]), time.UTC); err != nil {

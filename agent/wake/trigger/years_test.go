@@ -26,7 +26,8 @@ func TestTwoYearsAgainstEachMinute(t *testing.T) {
 		list := []string{
 			"cron = '30 2 * * *'", "cron = '*/30 * * * *'", "cron = '0,45 0-3,23 * * *'", "cron = '@hourly'", "cron = '0 */2 * * *'",
 			"cron = '17 9 * * 1-5'", "cron = '0 9 30 * 5'", "cron = '59 23 28-31 * *'", "cron = '1 0 * * sun'",
-			"every = '7h'", "every = '72h'\nquiet = '12:00-11:00'", "cron = '*/20 * * * *'\nquiet = '22:00-02:30'", "cron = '15 1,2,12 * * *'\nquiet = '00:30-02:15'",
+			"every = '7h'", "every = '72h'\nquiet = '12:00-11:00'", "cron = '*/20 * * * *'\nquiet = '22:00-02:30'",
+			"cron = '15 1,2,12 * * *'\nquiet = '00:30-02:15'",
 		}
 		for range amount(3, 50) {
 			list = append(list, anyCron(random))
@@ -44,7 +45,8 @@ func amount(sample, whole int) int {
 
 func anyCron(r *rand.Rand) string {
 	pick := func(values ...string) string { return values[r.IntN(len(values))] }
-	text := fmt.Sprintf("cron = '%s %s %s %s %s'", pick("0", "30", "5,35,59", "*/15", "10-20"), pick("*", "0", "1", "2", "3", "*/3", "22-23", "0-23"),
+	text := fmt.Sprintf("cron = '%s %s %s %s %s'", pick("0", "30", "5,35,59", "*/15", "10-20"),
+		pick("*", "0", "1", "2", "3", "*/3", "22-23", "0-23"),
 		pick("*", "*", "30", "1-7", "*/2"), pick("*", "*", "3-4", "10,11,12"), pick("*", "*", "6-7", "0", "1-5"))
 	return text + pick("", "", "\nquiet = '01:15-02:45'", "\nquiet = '23:00-03:00'")
 }
@@ -87,7 +89,8 @@ func compare(t *testing.T, zone string, year int, list []string) {
 		if !slices.EqualFunc(got, w.fired, time.Time.Equal) {
 			t.Errorf("%s %s: %d times, want %d; first different: %s", zone, list[i], len(got), len(w.fired), different(got, w.fired))
 		}
-		if n, due := triggers[i].Missed(from.Add(-time.Second), end.Add(-time.Second)); n+1 != len(w.fired) && !due.IsZero() || due.IsZero() && n != len(w.fired) {
+		if n, due := triggers[i].Missed(from.Add(-time.Second), end.Add(-time.Second)); n+1 != len(w.fired) && !due.IsZero() ||
+			due.IsZero() && n != len(w.fired) {
 			t.Errorf("%s %s: missed %d of %d", zone, list[i], n, len(w.fired))
 		}
 	}
@@ -163,12 +166,14 @@ type reading struct {
 }
 
 func shown(wall time.Time) reading {
-	return reading{wall, [5]int{wall.Minute(), wall.Hour(), wall.Day(), int(wall.Month()), int(wall.Weekday())}, wall.Hour()*60 + wall.Minute()}
+	return reading{wall, [5]int{wall.Minute(), wall.Hour(), wall.Day(), int(wall.Month()), int(wall.Weekday())},
+		wall.Hour()*60 + wall.Minute()}
 }
 
 func (w *onTheWall) on(r reading) bool {
 	dom, dow := w.sets[2][r.fields[2]], w.sets[4][r.fields[4]]
-	return w.every == 0 && w.sets[0][r.fields[0]] && w.sets[1][r.fields[1]] && w.sets[3][r.fields[3]] && (dom && dow || w.either && (dom || dow))
+	return w.every == 0 && w.sets[0][r.fields[0]] && w.sets[1][r.fields[1]] && w.sets[3][r.fields[3]] &&
+		(dom && dow || w.either && (dom || dow))
 }
 
 // minute looks at the clock, which would show follows had nobody touched it.

@@ -43,7 +43,8 @@ import (
 func TestMain(m *testing.M) {
 	host.Main()
 	// Of the connections to the offline model some end a moment after it.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"))
 }
 
 // world is a home with an identity that runs offline, and a guarded server before it.
@@ -200,7 +201,8 @@ func TestRoutes(t *testing.T) {
 	all := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life", "", 200))
 	two := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life?limit=2", "", 200))
 	more := into[list[events.Event]](t, w.ask("GET", "/api/agents/ada/life?after="+two.Next, "", 200))
-	if joined := append(two.Items, more.Items...); len(two.Items) != 2 || !reflect.DeepEqual(joined, all.Items) || !slices.ContainsFunc(joined, func(e events.Event) bool { return e.Type == events.UserMessage && e.Text == "hello" }) {
+	if joined := append(two.Items, more.Items...); len(two.Items) != 2 || !reflect.DeepEqual(joined, all.Items) ||
+		!slices.ContainsFunc(joined, func(e events.Event) bool { return e.Type == events.UserMessage && e.Text == "hello" }) {
 		t.Errorf("%d events in two parts, %d at once: %+v", len(joined), len(all.Items), joined)
 	}
 
@@ -233,7 +235,8 @@ func TestRoutes(t *testing.T) {
 	w.ask("POST", "/api/questions/"+q.ID, `{"text":"perhaps"}`, 400)
 	w.ask("POST", "/api/questions/"+q.ID, `{"text":"yes","user":"eve"}`, 400)
 	for range 3 {
-		if s := into[backend.Said](t, w.ask("POST", "/api/questions/"+q.ID, `{"text":"2"}`, 202, "Idempotency-Key: the answer")); s.Room != "dev" || s.Name != "you" {
+		if s := into[backend.Said](t, w.ask("POST", "/api/questions/"+q.ID, `{"text":"2"}`, 202,
+			"Idempotency-Key: the answer")); s.Room != "dev" || s.Name != "you" {
 			t.Errorf("answered: %+v", s)
 		}
 		lethetest.Eventually(t, "it is no question any more", func() bool {
@@ -255,11 +258,13 @@ func TestRoutes(t *testing.T) {
 	for range 2 {
 		w.ask("POST", "/api/rooms", `{"name":"ops","agents":["ada"]}`, 201)
 	}
-	if l := into[list[report.Room]](t, w.ask("GET", "/api/rooms", "", 200)); len(l.Items) != 2 || l.Items[0].Name != "ops" || l.Items[0].Heard[0] != "ada" || l.Items[0].Last != nil {
+	if l := into[list[report.Room]](t, w.ask("GET", "/api/rooms", "", 200)); len(l.Items) != 2 || l.Items[0].Name != "ops" ||
+		l.Items[0].Heard[0] != "ada" || l.Items[0].Last != nil {
 		t.Errorf("rooms: %+v", l)
 	}
 	first := into[list[report.Said]](t, w.ask("GET", "/api/rooms/dev/lines?after=0&limit=3", "", 200)).Items
-	if back := into[list[report.Said]](t, w.ask("GET", fmt.Sprintf("/api/rooms/dev/lines?before=%d", first[2].From), "", 200)).Items; len(back) != 2 || back[0] != first[0] {
+	if back := into[list[report.Said]](t, w.ask("GET", fmt.Sprintf("/api/rooms/dev/lines?before=%d", first[2].From), "",
+		200)).Items; len(back) != 2 || back[0] != first[0] {
 		t.Errorf("before the third line: %+v", back)
 	}
 
@@ -358,15 +363,17 @@ func TestBlobs(t *testing.T) {
 	script := `<script>document.title = "it ran"</script>`
 	files := map[string]struct{ data, claims, is, shown string }{
 		"page.html": {"<!doctype html><html>" + script, "text/html", "document page.html text/html", "text/plain; charset=utf-8"},
-		"x.svg":     {`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>", "image/svg+xml", "photo x.svg image/svg+xml", "text/plain; charset=utf-8"},
-		"x.png":     {png, "image/png", "photo x.png image/png", "image/png"},
-		"x.pdf":     {"%PDF-1.7\xff\x00", "", "document x.pdf application/pdf", "application/octet-stream"},
-		"x.js":      {"alert(1)", "text/javascript", "document x.js text/javascript", "text/plain; charset=utf-8"},
+		"x.svg": {`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>", "image/svg+xml",
+			"photo x.svg image/svg+xml", "text/plain; charset=utf-8"},
+		"x.png": {png, "image/png", "photo x.png image/png", "image/png"},
+		"x.pdf": {"%PDF-1.7\xff\x00", "", "document x.pdf application/pdf", "application/octet-stream"},
+		"x.js":  {"alert(1)", "text/javascript", "document x.js text/javascript", "text/plain; charset=utf-8"},
 	}
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, f := range files {
-		part, err := form.CreatePart(map[string][]string{"Content-Disposition": {fmt.Sprintf(`form-data; name="f"; filename="%s"`, name)}, "Content-Type": {f.claims}})
+		part, err := form.CreatePart(map[string][]string{"Content-Disposition": {fmt.Sprintf(`form-data; name="f"; filename="%s"`,
+			name)}, "Content-Type": {f.claims}})
 		lethetest.Must(t, err)
 		io.WriteString(part, f.data)
 	}
@@ -380,15 +387,18 @@ func TestBlobs(t *testing.T) {
 		path := "/api/blobs/" + u.Hash.String()
 		resp := w.Do(t, "GET", path, "")
 		text, h := servetest.Text(t, resp, 200), resp.Header
-		if text != f.data || h.Get("Content-Type") != f.shown || h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") ||
-			!strings.Contains(h.Get("Cache-Control"), "immutable") || (h.Get("Content-Disposition") != "") != (f.shown == "application/octet-stream") {
+		if text != f.data || h.Get("Content-Type") != f.shown || h.Get("X-Content-Type-Options") != "nosniff" ||
+			!strings.Contains(h.Get("Content-Security-Policy"), "sandbox") ||
+			!strings.Contains(h.Get("Cache-Control"), "immutable") ||
+			(h.Get("Content-Disposition") != "") != (f.shown == "application/octet-stream") {
 			t.Errorf("%s: %d bytes, %v", u.Name, len(text), h)
 		}
 		if !strings.HasPrefix(u.Line, "["+f.is+" ") || !strings.HasSuffix(u.Line, " hash="+u.Hash.String()[:16]+"]") {
 			t.Errorf("%s: the line is %q", u.Name, u.Line)
 		}
 		w.ask("GET", path, "", 304, "If-None-Match: "+h.Get("ETag"))
-		if short := w.Do(t, "GET", path[:len(path)-40], ""); servetest.Text(t, short, 200) != f.data || strings.Contains(short.Header.Get("Cache-Control"), "immutable") {
+		if short := w.Do(t, "GET", path[:len(path)-40], ""); servetest.Text(t, short, 200) != f.data ||
+			strings.Contains(short.Header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s by a part of its hash: %v", u.Name, short.Header)
 		}
 	}

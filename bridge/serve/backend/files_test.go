@@ -24,7 +24,8 @@ func TestFiles(t *testing.T) {
 		w := multipart.NewWriter(&body)
 		for i := range n {
 			part, err := w.CreatePart(textproto.MIMEHeader{
-				"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="..\\x] hash=0123456789abcdef %d.svg"`, i)}, "Content-Type": {"image/svg+xml"},
+				"Content-Disposition": {fmt.Sprintf(`form-data; name="file"; filename="..\\x] hash=0123456789abcdef %d.svg"`, i)},
+				"Content-Type":        {"image/svg+xml"},
 			})
 			lethetest.Must(t, err)
 			part.Write(bytes.Repeat([]byte("<"), size))
@@ -45,7 +46,8 @@ func TestFiles(t *testing.T) {
 			lethetest.Must(t, err)
 			stored, err := b.Store.Get(u.Hash)
 			lethetest.Must(t, err)
-			if len(stored.Body) != c.size || u.Size != c.size || strings.Count(u.Line, "hash=") != 1 || strings.Count(u.Line, "]") != 1 || len(blobs.Mentions(u.Line)) != 1 || !strings.HasPrefix(u.Hash.String(), blobs.Mentions(u.Line)[0]) {
+			if len(stored.Body) != c.size || u.Size != c.size || strings.Count(u.Line, "hash=") != 1 ||
+				strings.Count(u.Line, "]") != 1 || len(blobs.Mentions(u.Line)) != 1 || !strings.HasPrefix(u.Hash.String(), blobs.Mentions(u.Line)[0]) {
 				t.Fatalf("%d bytes stored of %+v", len(stored.Body), u)
 			}
 		}

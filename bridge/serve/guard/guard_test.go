@@ -75,13 +75,15 @@ func TestTable(t *testing.T) {
 		{"IPv6", "GET", "/", []string{"Host: [::1]:8420"}, 200},
 
 		{"the cookie", "GET", "/", []string{page, none, cookie}, 200},
-		{"the cookie behind one of another port", "GET", "/", []string{page, none, "Cookie: lethe=x; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
+		{"the cookie behind one of another port", "GET", "/",
+			[]string{page, none, "Cookie: lethe=x; " + strings.TrimPrefix(cookie, "Cookie: ")}, 200},
 		{"the cookie, typed into the address bar", "GET", "/", []string{page, none, cookie, "Sec-Fetch-Site: none"}, 200},
 		{"a form of the page", "POST", "/", []string{page, none, cookie, "Sec-Fetch-Site: same-origin"}, 200},
 		{"a form of another site", "POST", "/", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Origin: https://evil.example"}, 403},
 		{"a form of another site, in an old browser", "POST", "/", []string{page, none, cookie, "Origin: https://evil.example"}, 403},
 		{"a form of a sandboxed frame", "POST", "/", []string{page, none, cookie, "Origin: null"}, 403},
-		{"a picture on another site", "GET", "/api/blobs/3fa9", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
+		{"a picture on another site", "GET", "/api/blobs/3fa9",
+			[]string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"}, 403},
 		{"a link on another site", "GET", "/", []string{page, none, cookie, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate"}, 403},
 		{"another port of this machine", "GET", "/api/agents", []string{page, none, cookie, "Sec-Fetch-Site: same-site"}, 403},
 		{"another port, in an old browser", "POST", "/", []string{page, none, cookie, own + ":9"}, 403},
@@ -98,13 +100,15 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: %s, want %d", c.what, resp.Status, c.want)
 		}
 		h := resp.Header
-		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Access-Control-Allow-Origin") != "" {
+		if !strings.HasPrefix(h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'") ||
+			h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: headers %v", c.what, h)
 		}
 		var fault struct {
 			Error struct{ Message, Hint string }
 		}
-		if c.want >= 400 && (json.Unmarshal(text, &fault) != nil || fault.Error.Message == "" || fault.Error.Hint == "") || strings.Contains(string(text), servetest.Token) {
+		if c.want >= 400 && (json.Unmarshal(text, &fault) != nil || fault.Error.Message == "" || fault.Error.Hint == "") ||
+			strings.Contains(string(text), servetest.Token) {
 			t.Errorf("%s: answered %q", c.what, text)
 		}
 	}
@@ -131,7 +135,8 @@ func TestLogin(t *testing.T) {
 		at = "http://127.0.0.1:8420" // the link that is printed leads on, once
 		first := guard.Link("one")
 		on := get(g, first)
-		if to, found := strings.CutPrefix(on.Header.Get("Location"), "//"+g.Host+":8420"); on.StatusCode != 303 || len(on.Cookies()) > 0 || !found || get(g, first).StatusCode != 403 {
+		if to, found := strings.CutPrefix(on.Header.Get("Location"), "//"+g.Host+":8420"); on.StatusCode != 303 ||
+			len(on.Cookies()) > 0 || !found || get(g, first).StatusCode != 403 {
 			t.Errorf("a link that names this machine leads to %s: %s", on.Header.Get("Location"), on.Status)
 		} else if at = ""; len(get(g, to).Cookies()) != 1 {
 			t.Error("and does not let the browser in there")
@@ -143,7 +148,8 @@ func TestLogin(t *testing.T) {
 			t.Fatalf("the link: %s", resp.Status)
 		}
 		c := resp.Cookies()[0]
-		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.Secure || strings.Contains(c.Value, "one") {
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Domain != "" || c.Secure ||
+			strings.Contains(c.Value, "one") {
 			t.Errorf("the cookie is %v", c)
 		}
 		if proxied := get(g, guard.Link("one"), "X-Forwarded-Proto", "https").Cookies(); len(proxied) != 1 || !proxied[0].Secure {
@@ -229,7 +235,8 @@ func TestListedOrigin(t *testing.T) {
 		return w.Result()
 	}
 	ask := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"}
-	if resp := do("OPTIONS", "https://chat.example", ask...); resp.StatusCode != 204 || resp.Header.Get("Access-Control-Allow-Origin") != "https://chat.example" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
+	if resp := do("OPTIONS", "https://chat.example", ask...); resp.StatusCode != 204 ||
+		resp.Header.Get("Access-Control-Allow-Origin") != "https://chat.example" || resp.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("the question of a listed site: %s %v", resp.Status, resp.Header)
 	}
 	if resp := do("OPTIONS", "https://evil.example", ask...); resp.StatusCode != 401 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
@@ -243,7 +250,8 @@ func TestListedOrigin(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	g.Protect(mux).ServeHTTP(w, httptest.NewRequest("GET", "http://lethe.example"+guard.Link("one"), nil))
-	if resp := do("POST", "https://chat.example", "Cookie", w.Header().Get("Set-Cookie"), "Sec-Fetch-Site", "same-site"); resp.StatusCode != 403 {
+	if resp := do("POST", "https://chat.example", "Cookie", w.Header().Get("Set-Cookie"), "Sec-Fetch-Site",
+		"same-site"); resp.StatusCode != 403 {
 		t.Errorf("a listed site with the cookie: %s", resp.Status)
 	}
 	for _, origin := range []string{"chat.example", "https://chat.example/", "*", ""} {

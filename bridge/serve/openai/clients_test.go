@@ -39,7 +39,8 @@ func TestJavaScript(t *testing.T) {
 		Chunks                                                      int
 	}
 	lethetest.Must(t, json.Unmarshal(out, &got))
-	if !slices.Equal(got.Models, []string{"ada"}) || got.Model != "ada" || got.Answer != "12*7 = 84" || got.Finish != "stop" || !got.Tokens || !got.Usage || !got.Untold ||
+	if !slices.Equal(got.Models, []string{"ada"}) || got.Model != "ada" || got.Answer != "12*7 = 84" || got.Finish != "stop" ||
+		!got.Tokens || !got.Usage || !got.Untold ||
 		!strings.HasSuffix(got.Streamed, "59 60") || got.Chunks < 1 || got.Refused != "BadRequestError 400 invalid_request_error" ||
 		got.Unknown != "NotFoundError 404 model_not_found" || got.Stranger != "AuthenticationError 401" {
 		t.Errorf("the client got %s", out)

@@ -70,7 +70,8 @@ func TestCompletions(t *testing.T) {
 			t.Fatalf("asked %q", question)
 		}
 		// The instructions are new, and the answer stands alone all the same.
-		answer := w.ask(body("ada", "system|Be brief.", "user|ask me before you run echo done", "assistant|"+question, "user|yes"), "X-Session-Id: ask")
+		answer := w.ask(body("ada", "system|Be brief.", "user|ask me before you run echo done", "assistant|"+question,
+			"user|yes"), "X-Session-Id: ask")
 		if !strings.Contains(answer, "done") || w.said("ask")[2] != "you: yes" {
 			t.Errorf("answered %q in %q", answer, w.said("ask"))
 		}
@@ -83,7 +84,8 @@ func TestCompletions(t *testing.T) {
 		}
 	})
 	t.Run("a room that is not hers", func(t *testing.T) {
-		for _, headers := range [][]string{{"ada/review-ada"}, {"ada/notify-you"}, {"ada", "X-Session-Id: review-ada"}, {"ada", "X-OpenWebUI-Chat-Id: notify-you"}} {
+		for _, headers := range [][]string{{"ada/review-ada"}, {"ada/notify-you"}, {"ada", "X-Session-Id: review-ada"},
+			{"ada", "X-OpenWebUI-Chat-Id: notify-you"}} {
 			lethetest.Words(t, w.refused(403, body(headers[0], "hello"), headers[1:]...), "hear room")
 		}
 		for _, room := range []string{"review-ada", "notify-you"} {
@@ -106,7 +108,8 @@ func TestCompletions(t *testing.T) {
 			lines := w.said("api")
 			return lines[len(lines)-2]
 		}
-		if got := hears("Be brief.", "hello one"); got != "Grace_Hopper: (System message of the client [ee7b8bd0]:\nBe brief.\n)\n\nhello one" && !strings.Contains(got, "]:\nBe brief.\n)\n\nhello one") {
+		if got := hears("Be brief.", "hello one"); got != "Grace_Hopper: (System message of the client [ee7b8bd0]:\nBe brief.\n"+
+			")\n\nhello one" && !strings.Contains(got, "]:\nBe brief.\n)\n\nhello one") {
 			t.Errorf("%q", got)
 		}
 		if got := hears("Be brief.", "hello two"); got != "Grace_Hopper: hello two" {
@@ -118,8 +121,10 @@ func TestCompletions(t *testing.T) {
 	})
 	t.Run("refusals", func(t *testing.T) {
 		for want, bad := range map[string]string{
-			"own tools":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}],"tool_choice":"required"}`,
-			"its own tools":             `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{}],"tool_choice":{"type":"function","function":{"name":"f"}}}`,
+			"own tools": `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function"}],` +
+				`"tool_choice":"required"}`,
+			"its own tools": `{"model":"ada","messages":[{"role":"user","content":"x"}],"tools":[{}],` +
+				`"tool_choice":{"type":"function","function":{"name":"f"}}}`,
 			"call those of a client":    `{"model":"ada","messages":[{"role":"user","content":"x"}],"functions":[{}],"function_call":{"name":"f"}}`,
 			"one answer":                `{"model":"ada","messages":[{"role":"user","content":"x"}],"n":2}`,
 			"text only":                 `{"model":"ada","messages":[{"role":"user","content":"x"}],"modalities":["text","audio"]}`,
@@ -129,7 +134,8 @@ func TestCompletions(t *testing.T) {
 			"only user messages":        body("ada", "tool|42"),
 			`a part of type "input_au`:  `{"model":"ada","messages":[{"role":"user","content":[{"type":"input_audio"}]}]}`,
 			"not kept here under an id": `{"model":"ada","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]}`,
-			"is not data:":              `{"model":"ada","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,?"}}]}]}`,
+			"is not data:": `{"model":"ada","messages":[{"role":"user","content":[{"type":"image_url",` +
+				`"image_url":{"url":"data:image/png;base64,?"}}]}]}`,
 		} {
 			if got := w.refused(400, bad); !strings.Contains(got, want) {
 				t.Errorf("%s: %s", want, got)
@@ -137,7 +143,8 @@ func TestCompletions(t *testing.T) {
 		}
 		lethetest.Words(t, w.refused(404, body("bob", "hello")), `"bob"`, "/v1/models")
 		lethetest.Words(t, w.refused(400, body("ada", strings.Repeat("x", 1<<20+1))), "1.0 MB", "send a file")
-		lethetest.Words(t, w.refused(413, body("ada", strings.Repeat("x", 1<<20)), "Content-Type: application/x-www-form-urlencoded"), "application/json")
+		lethetest.Words(t, w.refused(413, body("ada", strings.Repeat("x", 1<<20)),
+			"Content-Type: application/x-www-form-urlencoded"), "application/json")
 		lethetest.Words(t, w.refused(404, body("ada/../x", "hello")), "not the name of a room")
 	})
 	t.Run("what is ignored", func(t *testing.T) {
@@ -148,9 +155,11 @@ func TestCompletions(t *testing.T) {
 			`,"tools":[{"type":"function"}]`:     "tools",
 			`,"functions":[{}],"function_call":"auto"`:                                                     "tools",
 			`,"tools":[{"type":"function"}],"tool_choice":"none","response_format":{"type":"json_object"}`: "response_format, tools",
-			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},"response_format":{"type":"json_schema"},"stream":true`: "response_format, tools",
+			`,"tools":[{"type":"function"}],"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto"}},` +
+				`"response_format":{"type":"json_schema"},"stream":true`: "response_format, tools",
 		} {
-			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}", "Idempotency-Key: "+more)
+			resp := w.Do(t, "POST", "/v1/chat/completions", strings.TrimSuffix(body("ada/ignores", "what is 12*7?"), "}")+more+"}",
+				"Idempotency-Key: "+more)
 			names := resp.Header.Values("Lethe-Ignored")
 			slices.Sort(names)
 			if got := strings.Join(names, ", "); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
@@ -172,7 +181,8 @@ func TestCompletions(t *testing.T) {
 	t.Run("files", func(t *testing.T) {
 		const picture = `{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}`
 		w.ask(`{"model":"ada/files","messages":[{"role":"user","content":[{"type":"text","text":"look"},` + picture +
-			`,{"type":"file","file":{"filename":"a]b.txt","file_data":"aGVsbG8="}},{"type":"image_url","image_url":{"url":"http://evil.example/x.png"}}]}]}`)
+			`,{"type":"file","file":{"filename":"a]b.txt","file_data":"aGVsbG8="}},{"type":"image_url","image_url":{"url":"http://` +
+			`evil.example/x.png"}}]}]}`)
 		line := w.said("files")[0]
 		lethetest.Words(t, line, "you: look", "[image image/png 8 B hash=", "[file a)b.txt 5 B hash=", "[image at http://evil.example/x.png]")
 	})
@@ -189,7 +199,8 @@ func TestRetry(t *testing.T) {
 	w := begin(t, "")
 	ask := body("ada", "count to 40")
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", w.URL+"/v1/chat/completions", strings.NewReader(strings.TrimSuffix(ask, "}")+`,"stream":true}`))
+	r, err := http.NewRequestWithContext(ctx, "POST", w.URL+"/v1/chat/completions",
+		strings.NewReader(strings.TrimSuffix(ask, "}")+`,"stream":true}`))
 	lethetest.Must(t, err)
 	r.Header.Set("Authorization", "Bearer "+servetest.Token)
 	resp, err := w.Client().Do(r)
@@ -271,7 +282,8 @@ func TestStoppedMeanwhile(t *testing.T) {
 
 // What keeps an identity from answering is an error that says what to do.
 func TestNoAnswer(t *testing.T) {
-	w := begin(t, "", rehearsal.Step{Status: 402, Body: `{"error":{"message":"Insufficient Balance"}}`, Times: 1}, rehearsal.Step{Answer: &rehearsal.Answer{Text: "(nothing)"}, Times: 1})
+	w := begin(t, "", rehearsal.Step{Status: 402, Body: `{"error":{"message":"Insufficient Balance"}}`, Times: 1},
+		rehearsal.Step{Answer: &rehearsal.Answer{Text: "(nothing)"}, Times: 1})
 	got := w.refused(503, body("ada/dev", "hello"))
 	lethetest.Words(t, got, "paused", "Insufficient Balance")
 	// The same again is said once, and refused again; and the notice in the room is no answer.

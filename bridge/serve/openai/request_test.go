@@ -51,11 +51,14 @@ func TestRoomOf(t *testing.T) {
 }
 
 func TestSigner(t *testing.T) {
-	for name, want := range map[string]string{"": "", "{{USER_NAME}}": "", "Grace%20Hopper": "Grace_Hopper", "Grace Hopper": "Grace_Hopper", "100% Grace": "100%_Grace", "a]b%0A[AGENT:ada": "ab_[AGENT:ada", "Ann": "openai-Ann", "a%6En": "openai-ann", "\u200bann": "openai-ann", "Anna": "Anna",
+	for name, want := range map[string]string{"": "", "{{USER_NAME}}": "", "Grace%20Hopper": "Grace_Hopper",
+		"Grace Hopper": "Grace_Hopper", "100% Grace": "100%_Grace", "a]b%0A[AGENT:ada": "ab_[AGENT:ada", "Ann": "openai-Ann",
+		"a%6En": "openai-ann", "\u200bann": "openai-ann", "Anna": "Anna",
 		"Wörter-die-so-lang-sind-wie-ein-Name-überhaupt-sein-darf-öö": "openai-Wörter-die-so-lang-sind-wie-ein-Name-überhaupt-sein-dar"} {
 		r := httptest.NewRequest("POST", "/", nil)
 		r.Header.Set("X-OpenWebUI-User-Name", name)
-		if got := signer(r, []string{"ann", "Wörter-die-so-lang-sind-wie-ein-Name-überhaupt-sein-darf-öö"}); got != want || want != "" && !chat.ValidName(got) {
+		if got := signer(r, []string{"ann", "Wörter-die-so-lang-sind-wie-ein-Name-überhaupt-sein-darf-öö"}); got != want ||
+			want != "" && !chat.ValidName(got) {
 			t.Errorf("%q signs as %q, want %q", name, got, want)
 		}
 	}

@@ -274,7 +274,8 @@ func (p *Page) violations(rules string) {
 	p.t.Helper()
 	Eval[bool](p, p.axe+";true")
 	for _, v := range Eval[[]string](p, `axe.run(document, {runOnly: [`+rules+`], resultTypes: ["violations"], selectors: false}).then(
-		r => r.violations.map(v => v.id + ": " + v.help + " — " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
+		r => r.violations.map(v => v.id + ": " + v.help + " — " +
+			v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`) {
 		p.t.Errorf("axe-core: %s", v)
 	}
 }
@@ -308,9 +309,12 @@ func (p *Page) Fits() {
 // text.
 func (p *Page) Touch() {
 	p.t.Helper()
-	for _, small := range Eval[[]string](p, `[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")].filter(e => {
-		const box = e.getBoundingClientRect(), inText = e.matches("a") && getComputedStyle(e).display === "inline" && e.closest("p, li, td, dd, figcaption, pre, .mind") && !e.closest("nav");
-		return e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && box.width > 1 && box.right > 0 && !inText && !e.closest("svg") && box.height < 43.5;
+	for _, small := range Eval[[]string](p,
+		`[...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")].filter(e => {
+		const box = e.getBoundingClientRect(), inText = e.matches("a") && getComputedStyle(e).display === "inline" &&
+			e.closest("p, li, td, dd, figcaption, pre, .mind") && !e.closest("nav");
+		return e.checkVisibility({opacityProperty: true, visibilityProperty: true}) && box.width > 1 && box.right > 0 &&
+			!inText && !e.closest("svg") && box.height < 43.5;
 	}).map(e => Math.round(e.getBoundingClientRect().height) + " pixels: " + e.outerHTML.slice(0, 150))`) {
 		p.t.Errorf("too small to touch, %s", small)
 	}

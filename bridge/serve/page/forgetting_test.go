@@ -48,14 +48,17 @@ func long(t testing.TB, epochs, turns int) (report.Home, home.Identity) {
 		var lines []life.Event
 		if k > 0 {
 			gone := len(s.Live) - turns
-			f := mind.Range{From: s.Live[0].N, To: s.Live[gone-1].N, Level: mind.Summary, Relevance: 3, Original: put(fmt.Sprintf("part %d <b>", k), "words"), Summary: new(put("in short", "less")), Text: "less", Epoch: k}
+			f := mind.Range{From: s.Live[0].N, To: s.Live[gone-1].N, Level: mind.Summary, Relevance: 3,
+				Original: put(fmt.Sprintf("part %d <b>", k), "words"), Summary: new(put("in short", "less")), Text: "less", Epoch: k}
 			s.Faded, s.Live = append(s.Faded, f), s.Live[gone:]
-			lines = append(lines, event.Line(at, event.Fade{Entries: event.Entries{From: f.From, To: f.To}, To: f.Level, Relevance: 3}, ref(f.Original), ref(*f.Summary)))
+			lines = append(lines, event.Line(at, event.Fade{Entries: event.Entries{From: f.From, To: f.To}, To: f.Level,
+				Relevance: 3}, ref(f.Original), ref(*f.Summary)))
 			if n := len(s.Faded); n > 3 {
 				s.Faded[n-4].Level, s.Faded[n-4].Text = mind.Gist, ""
 			}
 			if n := len(s.Faded); n > 150 {
-				s.Faded = append([]mind.Range{{From: s.Faded[0].From, To: s.Faded[31].To, Level: mind.Card, Tier: 1, Count: 32, Original: put("a card", "")}}, s.Faded[32:]...)
+				s.Faded = append([]mind.Range{{From: s.Faded[0].From, To: s.Faded[31].To, Level: mind.Card, Tier: 1, Count: 32,
+					Original: put("a card", "")}}, s.Faded[32:]...)
 			}
 		}
 		s.Epoch = k
@@ -65,10 +68,14 @@ func long(t testing.TB, epochs, turns int) (report.Home, home.Identity) {
 		for i := range turns {
 			at, turn = at.Add(time.Minute), turn+1
 			if i == 1 && k > 1 {
-				lines = append(lines, event.Line(at, event.Result{ID: "e9.1", Tool: "UNCOMPACT", Status: "ok", Opened: s.Faded[0].Original.Hash.String()}, ref(s.Faded[0].Original)))
+				lines = append(lines, event.Line(at, event.Result{ID: "e9.1", Tool: "UNCOMPACT", Status: "ok",
+					Opened: s.Faded[0].Original.Hash.String()}, ref(s.Faded[0].Original)))
 			}
-			lines = append(lines, event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev"}, Lines: 1}, blobs.Ref{Hash: "81c68b6ce806a784", Gist: "dev: hello"}),
-				event.Line(at, event.Reply{N: s.Next + 1, Turn: turn, Model: "m", Tokens: event.Tokens{In: int64(30_000 + 400*i), Cached: 29_000, Out: 100, USD: 0.01}, Finish: "stop"}, blobs.Ref{Hash: "4d143dd228ecb196", Gist: "turn 1: hello"}))
+			lines = append(lines, event.Line(at, event.Inbound{N: s.Next, Passage: event.Passage{Room: "dev"}, Lines: 1},
+				blobs.Ref{Hash: "81c68b6ce806a784", Gist: "dev: hello"}),
+				event.Line(at, event.Reply{N: s.Next + 1, Turn: turn, Model: "m",
+					Tokens: event.Tokens{In: int64(30_000 + 400*i), Cached: 29_000, Out: 100, USD: 0.01}, Finish: "stop"},
+					blobs.Ref{Hash: "4d143dd228ecb196", Gist: "turn 1: hello"}))
 			for range 2 {
 				s.Live = append(s.Live, &mind.Entry{N: s.Next})
 				s.Next++
@@ -95,14 +102,16 @@ func TestEpochs(t *testing.T) {
 	if f := list[0].Fades[0]; f.Was != "live" {
 		t.Errorf("what the first of them let go was %s", f.Was)
 	}
-	if f := e.Fades[0]; len(e.Fades) != 1 || f.Was != "live" || f.To != "summary" || f.Away != 1 || f.Original.Gist != "part 7 <b>" || f.Replacement.Gist != "in short" {
+	if f := e.Fades[0]; len(e.Fades) != 1 || f.Was != "live" || f.To != "summary" || f.Away != 1 ||
+		f.Original.Gist != "part 7 <b>" || f.Replacement.Gist != "in short" {
 		t.Errorf("fades %+v", e.Fades)
 	}
 	if r := e.Reminded[0]; len(e.Reminded) != 1 || !r.Opened || r.From != 1 || r.Gist != "part 1 <b>" {
 		t.Errorf("opened %+v", e.Reminded)
 	}
 	d := draw(list, 40_000)
-	if names := fmt.Sprint(d.Labels); len(d.Labels) != 5 || d.Labels[0].Name != "prompt" || d.Labels[3].Name != "live" || d.Labels[4].Tokens != 40_000 {
+	if names := fmt.Sprint(d.Labels); len(d.Labels) != 5 || d.Labels[0].Name != "prompt" || d.Labels[3].Name != "live" ||
+		d.Labels[4].Tokens != 40_000 {
 		t.Errorf("labels %s", names)
 	}
 	if part, whole := count(211.29), count(950); part != "211" || whole != "950" {
@@ -202,7 +211,8 @@ func TestDays(t *testing.T) {
 		}
 	}
 	check()
-	lethetest.Must(t, log.Append(event.Line(dawn, event.Reply{N: 1, Tokens: paid}), event.Line(dawn, event.Note{N: 2, Why: "x"}), event.Line(dawn, event.Spent{On: "compaction", Tokens: used})))
+	lethetest.Must(t, log.Append(event.Line(dawn, event.Reply{N: 1, Tokens: paid}),
+		event.Line(dawn, event.Note{N: 2, Why: "x"}), event.Line(dawn, event.Spent{On: "compaction", Tokens: used})))
 	check("2026-11-21 100 80 5 0.5", "2026-11-19 100 80 5 0.5")
 	lethetest.Must(t, log.Append(event.Line(dawn.AddDate(0, 0, 3), event.Reply{N: 3, Tokens: used})))
 	half, err := os.OpenFile(id.LIFE(), os.O_WRONLY|os.O_APPEND, 0)

@@ -64,7 +64,8 @@ func age(t testing.TB, b *backend.Backend, lines int) {
 				event.Line(at, event.Reply{N: s.Next + 1, Turn: s.Turn, Model: "rehearsal", Finish: "stop"}, reply))
 			s.Next += 2
 			for _, agent := range []bool{false, true} {
-				line, err := chat.Format(agent, map[bool]string{true: "ada", false: "grace"}[agent], at, map[bool]string{true: answer, false: "how is the build?"}[agent])
+				line, err := chat.Format(agent, map[bool]string{true: "ada", false: "grace"}[agent], at,
+					map[bool]string{true: answer, false: "how is the build?"}[agent])
 				lethetest.Must(t, err)
 				room.Write(line)
 			}

@@ -47,7 +47,8 @@ func manages(t testing.TB) *managed {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { // ends with ctx
-		ended <- host.Keep(ctx, m.Backend.Home.Home, host.Options{Log: slog.New(slog.DiscardHandler)}, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		ended <- host.Keep(ctx, m.Backend.Home.Home, host.Options{Log: slog.New(slog.DiscardHandler)},
+			func(ctx context.Context) error { <-ctx.Done(); return nil })
 	}()
 	t.Cleanup(func() { cancel(); lethetest.Must(t, <-ended) })
 	m.Backend.RunStarted = func() error { return nil }
@@ -74,9 +75,11 @@ func (m *managed) get(path string) string {
 func TestBegins(t *testing.T) {
 	m := manages(t)
 	lethetest.Words(t, m.get("/"), "Welcome to Lethe", "offline: a script", `name="key" type="password"`)
-	lethetest.Words(t, m.post("/agents/boot", 400, "name", "cron-x", "soul", "to <b>err</b>"), "names that begin with cron-", `value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
+	lethetest.Words(t, m.post("/agents/boot", 400, "name", "cron-x", "soul", "to <b>err</b>"), "names that begin with cron-",
+		`value="cron-x"`, "to &lt;b&gt;err&lt;/b&gt;</textarea>")
 	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai", "key", "two\nlines"), "a key is one line")
-	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai"), "OPENAI_API_KEY is not set", "give it a key below", `<option selected>openai</option>`)
+	lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "model.preset", "openai"), "OPENAI_API_KEY is not set",
+		"give it a key below", `<option selected>openai</option>`)
 	if _, err := os.Stat(config.File(m.dir)); err == nil {
 		t.Error("what was refused stands in config.toml")
 	}
@@ -86,7 +89,8 @@ func TestBegins(t *testing.T) {
 	}
 	for _, place := range []string{"agents", "started"} { // what fails in the middle is done by the next click
 		mended := lethetest.Break(t, filepath.Join(m.dir, place), func(durable.Stage, string, string) error { return syscall.ENOSPC })
-		lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "soul", "Keep the lamp.\nTell nobody.", "room", "lamp"), "no space left on device")
+		lethetest.Words(t, m.post("/agents/boot", 400, "name", "ada", "soul", "Keep the lamp.\nTell nobody.", "room", "lamp"),
+			"no space left on device")
 		mended()
 	}
 	var clicks sync.WaitGroup
@@ -109,18 +113,22 @@ func TestBegins(t *testing.T) {
 			t.Fatal("it runs")
 		}
 	}
-	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model"), "start ada: open model: no api key for deepseek: DEEPSEEK_API_KEY is not set")
-	lethetest.Words(t, m.get("/agents"), "no api key for deepseek", "deepseek has no key yet", `<option value="" selected>the offline model`, "There is none yet.")
+	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model"),
+		"start ada: open model: no api key for deepseek: DEEPSEEK_API_KEY is not set")
+	lethetest.Words(t, m.get("/agents"), "no api key for deepseek", "deepseek has no key yet",
+		`<option value="" selected>the offline model`, "There is none yet.")
 	for range 2 {
 		lethetest.Words(t, m.post("/agents/ada/manage/run", 200, "do", "offline"), "Start anew")
 	}
 	before := lethetest.Read(t, filepath.Join(id.Dir, "LIFE.md"))
 	lethetest.Words(t, m.post("/agents/ada/manage/run", 200, "do", "offline", "anew", "1"), "Start anew")
-	if after := lethetest.Read(t, filepath.Join(id.Dir, "LIFE.md")); strings.Count(after, " resumed ") != strings.Count(before, " resumed ")+1 {
+	if after := lethetest.Read(t, filepath.Join(id.Dir, "LIFE.md")); strings.Count(after, " resumed ") != strings.Count(before,
+		" resumed ")+1 {
 		t.Errorf("it was not started anew once:\n%s", after)
 	}
 	lethetest.Words(t, m.get("/agents/ada/manage"), "deepseek has no <a")
-	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model", "anew", "1"), "no api key", "it runs with the offline model, as before", "Start anew")
+	lethetest.Words(t, m.post("/agents/ada/manage/run", 400, "do", "model", "anew", "1"), "no api key",
+		"it runs with the offline model, as before", "Start anew")
 	if now := m.get("/agents/ada/now"); !strings.Contains(now, "the offline model; <a") || strings.Contains(now, `id="model"`) {
 		t.Error("a model is asked for that would not think")
 	}
@@ -128,9 +136,11 @@ func TestBegins(t *testing.T) {
 
 	m.post("/agents/ada/manage/label", 400, "label", "No Label")
 	lethetest.Words(t, m.post("/agents/ada/manage/label", 200, "label", "first"), "The label first is given")
-	lethetest.Words(t, m.post("/agents/ada/manage/fork", 400, "name", "bea", "at", "e999", "room", "lamp"), `value="bea"`, `value="e999"`, `value="lamp"`)
+	lethetest.Words(t, m.post("/agents/ada/manage/fork", 400, "name", "bea", "at", "e999", "room", "lamp"), `value="bea"`,
+		`value="e999"`, `value="lamp"`)
 	m.post("/agents/ada/manage/fork", 400, "name", "ada", "room", "lamp")
-	lethetest.Words(t, m.post("/agents/ada/manage/fork", 200, "name", "Bea", "at", "now", "room", "bees"), "<h1>bea</h1>", "A fork of ada", "Its files go for good.")
+	lethetest.Words(t, m.post("/agents/ada/manage/fork", 200, "name", "Bea", "at", "now", "room", "bees"), "<h1>bea</h1>",
+		"A fork of ada", "Its files go for good.")
 	lethetest.Words(t, m.get("/"), "<b>ada</b>", "<b>bea</b>")
 	lethetest.Words(t, m.post("/agents/bea/manage/remove", 400, "sure", "ada"), "type the name bea")
 	m.post("/agents/ada/manage/remove", 400, "sure", "ada") // it runs
@@ -143,11 +153,13 @@ func TestBegins(t *testing.T) {
 	if _, err := os.Lstat(chat.Path(m.dir, "bees")); err == nil {
 		t.Error("the room is there")
 	}
-	for _, act := range []string{"/agents/ada/manage/run?do=stop", "/agents/boot?name=eve", "/agents/settings?context.limit=1", "/agents/ada/triggers/turn?do=remove&trigger=x"} {
+	for _, act := range []string{"/agents/ada/manage/run?do=stop", "/agents/boot?name=eve", "/agents/settings?context.limit=1",
+		"/agents/ada/triggers/turn?do=remove&trigger=x"} {
 		if resp := m.Do(t, "GET", act, ""); resp.StatusCode == 200 && resp.Request.URL.String() == m.URL+act {
 			t.Errorf("GET %s: %s", act, resp.Status)
 		}
-		if resp := m.Do(t, "POST", act, "x=1", "Content-Type: application/x-www-form-urlencoded", "Origin: https://evil.example"); resp.StatusCode != 403 {
+		if resp := m.Do(t, "POST", act, "x=1", "Content-Type: application/x-www-form-urlencoded",
+			"Origin: https://evil.example"); resp.StatusCode != 403 {
 			t.Errorf("another site posts %s: %s", act, resp.Status)
 		}
 	}
@@ -204,7 +216,8 @@ func TestShares(t *testing.T) {
 	lethetest.Write(t, file, "# mine\n[budget]\nday_usd = 2.0 # enough\n")
 	lethetest.Words(t, m.get("/agents"), `name="budget.day_usd" inputmode="decimal" size="6" value="2"`)
 	const key = "sk-0123456789-of-the-page"
-	page := m.post("/agents/settings", 200, "model.preset", "openai", "model.name", "gpt-5.1", "model.base_url", "", "key", key, "context.limit", "50000", "budget.day_usd", "0.5", "budget.month_usd", "")
+	page := m.post("/agents/settings", 200, "model.preset", "openai", "model.name", "gpt-5.1", "model.base_url", "", "key",
+		key, "context.limit", "50000", "budget.day_usd", "0.5", "budget.month_usd", "")
 	lethetest.Words(t, page, "Saved.", `<option selected>openai</option>`)
 	want := "# mine\n[budget]\nday_usd = 0.5 # enough\n\n[context]\nlimit = 50000\n\n[model]\npreset = \"openai\"\nname = \"gpt-5.1\"\n"
 	if got := lethetest.Read(t, file); got != want {
@@ -214,8 +227,10 @@ func TestShares(t *testing.T) {
 		t.Errorf("%v, %v", fi.Mode(), err)
 	}
 	for fields, want := range map[[2]string]string{
-		{"context.limit", "many"}: `context.limit = &#34;many&#34; is not a number`, {"budget.day_usd", "-1"}: "budget.day_usd = -1 is not an amount",
-		{"budget.day_usd", "nan"}: "is not an amount", {"model.preset", "deep"}: "model.preset = &#34;deep&#34; is none of", {"context.limit", "2.5"}: "integer",
+		{"context.limit", "many"}: `context.limit = &#34;many&#34; is not a number`,
+		{"budget.day_usd", "-1"}:  "budget.day_usd = -1 is not an amount",
+		{"budget.day_usd", "nan"}: "is not an amount", {"model.preset", "deep"}: "model.preset = &#34;deep&#34; is none of",
+		{"context.limit", "2.5"}: "integer",
 	} {
 		page += m.post("/agents/settings", 400, fields[0], fields[1], "budget.month_usd", "7.25", "key", "")
 		lethetest.Words(t, page, want, `value="7.25"`)
@@ -242,13 +257,16 @@ func TestTriggersAreEdited(t *testing.T) {
 	if strings.Contains(check, "<html") {
 		t.Error("all of the page comes where the times were asked for")
 	}
-	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 200, "do", "check", "name", "x", "text", "cron = '0 25 * * *'\nsay = '<b>'"), "hour &#34;25&#34; is not from 0 to 23", "say = &#39;&lt;b&gt;&#39;</textarea>")
+	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 200, "do", "check", "name", "x", "text",
+		"cron = '0 25 * * *'\nsay = '<b>'"), "hour &#34;25&#34; is not from 0 to 23", "say = &#39;&lt;b&gt;&#39;</textarea>")
 	for name, text := range map[string]string{"../../x": daily, "A": daily, "": "every = 1"} {
 		m.post("/agents/ada/triggers/edit", 400, "name", name, "text", text)
 	}
-	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 200, "name", "brief", "text", strings.ReplaceAll(daily, "\n", "\r\n")), "Saved.", "cron 0 9 29 2 *")
+	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 200, "name", "brief", "text",
+		strings.ReplaceAll(daily, "\n", "\r\n")), "Saved.", "cron 0 9 29 2 *")
 	lethetest.Holds(t, path("brief.toml"), daily)
-	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 409, "name", "brief", "text", "every = '1h'\nsay = 'mine'"), "both versions", "# rarely", "say = &#39;mine&#39;")
+	lethetest.Words(t, m.post("/agents/ada/triggers/edit", 409, "name", "brief", "text", "every = '1h'\nsay = 'mine'"),
+		"both versions", "# rarely", "say = &#39;mine&#39;")
 	lethetest.Holds(t, path("brief.toml"), daily)
 	edit := m.get("/agents/ada/triggers?name=brief")
 	_, seen, _ := strings.Cut(edit, `name="seen" value="`)
@@ -259,7 +277,8 @@ func TestTriggersAreEdited(t *testing.T) {
 	lethetest.Words(t, m.post("/agents/ada/triggers/turn", 200, "do", "pause", "trigger", "brief"), "paused", "Resume")
 	lethetest.Holds(t, path(".brief.toml"), "every = '72h'\nsay = 'so'\n")
 	lethetest.Words(t, m.get("/agents/ada/triggers?name=.brief"), "Change .brief")
-	if all, err := m.Backend.Triggers(id); err != nil || len(all) != 1 || !all[0].Paused || !all[0].Next.IsZero() || report.Fire(id, "brief", all) == nil {
+	if all, err := m.Backend.Triggers(id); err != nil || len(all) != 1 || !all[0].Paused || !all[0].Next.IsZero() ||
+		report.Fire(id, "brief", all) == nil {
 		t.Errorf("%+v, %v", all, err)
 	}
 	lethetest.Write(t, path("brief.toml"), daily) // by somebody else
@@ -302,7 +321,9 @@ func begins(t *testing.T, b *Browser) {
 	p.Check()
 	p.Do(chromedp.Click("#edit button.main"))
 	p.Until(`location.search.startsWith("?saved=1") && document.querySelector("table")`)
-	small := `[...document.querySelectorAll("button, input:not([type=hidden]):not([type=file]), select, summary, nav a, .row > a")].filter(e => { const r = e.getBoundingClientRect(); return r.height > 0 && r.height < 44; }).map(e => e.outerHTML.slice(0, 100)).join(" ")`
+	small := `[...document.querySelectorAll("button, input:not([type=hidden]):not([type=file]), select, summary, nav a, .row ` +
+		`> a")].filter(e => { const r = e.getBoundingClientRect(); return r.height > 0 && r.height < 44; }).map(e => ` +
+		`e.outerHTML.slice(0, 100)).join(" ")`
 	for _, look := range []Look{{Width: 1600}, {Width: 390, Dark: true}, {Width: 320}} {
 		p.Look(look)
 		for _, path := range []string{"/agents", "/agents/ada/manage", "/agents/ada/triggers?name=brief"} {
@@ -336,7 +357,9 @@ func TestManageImages(t *testing.T) {
 		_, err := m.Backend.Say("", name, "", said)
 		lethetest.Must(t, err)
 	}
-	m.post("/agents/ada/triggers/edit", 200, "name", "morning-brief", "text", "cron = \"0 9 * * 1-5\"   # minute hour day month weekday\nroom = \"ada\"\nsay = \"Write the morning brief: what is open, what is due today.\"\n")
+	m.post("/agents/ada/triggers/edit", 200, "name", "morning-brief", "text",
+		"cron = \"0 9 * * 1-5\"   # minute hour day month weekday\nroom = \"ada\"\nsay = \"Write the morning brief: what is "+
+			"open, what is due today.\"\n")
 	p.Goto(m.Page() + "/agents/ada/triggers?name=morning-brief#edit")
 	p.Do(chromedp.Evaluate[chromedp.Void]("scrollTo(0, 0)"))
 	p.Picture(filepath.Join(*images, "triggers.png"))

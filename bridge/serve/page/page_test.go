@@ -81,13 +81,16 @@ func open(t testing.TB, dir string) *backend.Backend {
 	b, err := bridge.Open(bridge.Config{Home: dir, Name: backend.Name, Watcher: watcher})
 	lethetest.Must(t, err)
 	t.Cleanup(func() { b.Close() })
-	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, Watcher: watcher, User: "grace", Log: slog.New(slog.DiscardHandler)}
+	return &backend.Backend{Home: report.Home{Home: home, Store: store, Zone: time.UTC}, Bridge: b, Watcher: watcher,
+		User: "grace", Log: slog.New(slog.DiscardHandler)}
 }
 
 // alive runs the identity ada in a home until the test ends, in room dev, with the offline model at an address of its own.
 func alive(t testing.TB, dir string) {
 	t.Helper()
-	lethetest.Write(t, filepath.Join(dir, "config.toml"), "user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n[prices.rehearsal]\nhit = 0.06\nmiss = 1.2\noutput = 4.0\n")
+	lethetest.Write(t, filepath.Join(dir, "config.toml"),
+		"user = \"you\"\npeople = [\"you\"]\n[model]\nmax_tokens = 1024\n[context]\nlimit = 20000\n[prices.rehearsal]\nhit = "+
+			"0.06\nmiss = 1.2\noutput = 4.0\n")
 	place, err := home.Open(dir)
 	lethetest.Must(t, err)
 	var settings config.Settings
@@ -96,7 +99,8 @@ func alive(t testing.TB, dir string) {
 	model := rehearsal.New(rehearsal.Options{Pace: 20 * time.Millisecond})
 	url, err := model.Listen("127.0.0.1:0")
 	lethetest.Must(t, err)
-	h, err := host.New(place, settings, host.Options{BaseURL: url, Model: "rehearsal", Rooms: []string{"dev"}, Ready: func(id home.Identity) { ready <- id }})
+	h, err := host.New(place, settings, host.Options{BaseURL: url, Model: "rehearsal", Rooms: []string{"dev"},
+		Ready: func(id home.Identity) { ready <- id }})
 	lethetest.Must(t, err)
 	id, err := h.Boot(home.BootOptions{Name: "ada"})
 	lethetest.Must(t, err)
@@ -115,21 +119,24 @@ func alive(t testing.TB, dir string) {
 func tell(t testing.TB, p *Page, text string) {
 	t.Helper()
 	if Eval[string](p, "document.activeElement.id") != "text" { // by the second link of the page
-		p.Do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
+		p.Do(chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent(kb.Tab),
+			chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 		p.Until(`document.activeElement.id === "text"`)
 	}
 	p.Do(chromedp.KeyEvent(text), chromedp.KeyEvent(kb.Enter))
 	p.Until(fmt.Sprintf(`[...document.querySelectorAll("#lines .line:not(.own) .said")].some(e => e.innerText.trim() === %q)`, text))
 }
 
-const answered = `document.querySelector("#lines .line:last-child")?.classList.contains("own") && !document.querySelector("#live").children.length`
+const answered = `document.querySelector("#lines .line:last-child")?.classList.contains("own") && ` +
+	`!document.querySelector("#live").children.length`
 
 // TestInBrowser looks at all views in one browser, since each takes a second to start.
 func TestInBrowser(t *testing.T) {
 	lethetest.Unraced(t)
 	t.Parallel()
 	b := startBrowser(t, shell)
-	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks, "other sites": otherSites, "begins": begins, "phone": phone, "rooms": rooms} {
+	for name, test := range map[string]func(*testing.T, *Browser){"use": use, "killed": killed, "views": looks,
+		"other sites": otherSites, "begins": begins, "phone": phone, "rooms": rooms} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, b)
@@ -160,7 +167,8 @@ func use(t *testing.T, b *Browser) {
 		p := show(t, Look{})
 		p.Until("source.readyState === EventSource.OPEN")
 		for _, hidden := range []bool{true, false} {
-			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
+			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: `+
+				`true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
 			if closed := Eval[bool](p, "source.readyState === EventSource.CLOSED"); closed != hidden {
 				t.Errorf("hidden %v: closed %v", hidden, closed)
 			}
@@ -180,12 +188,14 @@ func use(t *testing.T, b *Browser) {
 		p := show(t, Look{})
 		script := `<script>document.title = "it ran"</script>`
 		for text, kind := range map[string]string{
-			"<!doctype html><html>" + script: "text/plain", `<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>": "text/plain", "\x89PNG\r\n\x1a\n" + script: "image/png",
+			"<!doctype html><html>" + script:                               "text/plain",
+			`<svg xmlns="http://www.w3.org/2000/svg">` + script + "</svg>": "text/plain", "\x89PNG\r\n\x1a\n" + script: "image/png",
 		} {
 			h, err := s.Backend.Store.Put(blobs.Meta{}, []byte(text))
 			lethetest.Must(t, err)
 			p.Goto(s.Page() + "/api/blobs/" + h.String())
-			if got := Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it ran")`); got != kind+" 0 false" {
+			if got := Eval[string](p, `document.contentType + " " + document.scripts.length + " " + document.title.includes("it `+
+				`ran")`); got != kind+" 0 false" {
 				t.Errorf("%q is shown as %s", text, got)
 			}
 		}
@@ -248,7 +258,8 @@ func use(t *testing.T, b *Browser) {
 		if regexp.MustCompile(`q[0-9a-f]{6}`).MatchString(said) {
 			t.Errorf("a question or its answer is shown with its id:\n%s", said)
 		}
-		p.Until(`end() < 48 && !location.hash && !document.querySelector(".day.new") && document.querySelector(".rooms [aria-current] + b").hidden`)
+		p.Until(`end() < 48 && !location.hash && !document.querySelector(".day.new") && document.querySelector(".rooms ` +
+			`[aria-current] + b").hidden`)
 	})
 	t.Run("what is let go is told where it happened, and leads to its original", func(t *testing.T) {
 		p := show(t, Look{})
@@ -277,7 +288,8 @@ func use(t *testing.T, b *Browser) {
 	t.Run("files are attached, without script", func(t *testing.T) {
 		lethetest.Write(t, filepath.Join(dir, "a plan.txt"), "first, think")
 		p := show(t, Look{NoScript: true})
-		p.Do(chromedp.SetValue("#text", "here is the plan"), chromedp.SetUploadFiles("input[type=file]", []string{filepath.Join(dir, "a plan.txt")}), chromedp.Click("#say button"))
+		p.Do(chromedp.SetValue("#text", "here is the plan"),
+			chromedp.SetUploadFiles("input[type=file]", []string{filepath.Join(dir, "a plan.txt")}), chromedp.Click("#say button"))
 		lethetest.Eventually(t, "the line stands there", func() bool {
 			text, _ := os.ReadFile(chat.Path(dir, "dev"))
 			return strings.Contains(string(text), "here is the plan\u2028[document a plan.txt text/plain 12 B hash=")
@@ -285,7 +297,8 @@ func use(t *testing.T, b *Browser) {
 	})
 	t.Run("looks", func(t *testing.T) {
 		strangers(t, dir)
-		for name, look := range map[string]Look{"light": {Width: 1400, Height: 900}, "dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320, Height: 700}} {
+		for name, look := range map[string]Look{"light": {Width: 1400, Height: 900},
+			"dark": {Width: 1400, Height: 900, Dark: true}, "narrow": {Width: 320, Height: 700}} {
 			p := b.Open(t, s.Link(), look)
 			for _, v := range []string{"now?room=dev", "now?room=bad", "life", "nowhere"} {
 				if name == "dark" && v == "now?room=bad" && *pictures == "" { // as in light, but for its colours
@@ -301,7 +314,8 @@ func use(t *testing.T, b *Browser) {
 				if *pictures != "" {
 					p.Picture(filepath.Join(*pictures, strings.ReplaceAll(v, "?", "-")+"-"+name+".png"))
 				}
-				if n := Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main [onerror]").length + (window.pwned ? 1 : 0)`); n != 0 {
+				if n := Eval[int](p, `document.querySelectorAll("main script, main img, main iframe, main [style], main `+
+					`[onerror]").length + (window.pwned ? 1 : 0)`); n != 0 {
 					t.Errorf("%s: %d elements that a stranger wrote", v, n)
 				}
 			}
@@ -353,7 +367,8 @@ func strangers(t testing.TB, dir string) {
 	t.Helper()
 	for i, text := range []string{
 		`<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1"><iframe src="https://example.com"></iframe>`,
-		"![pixel](https://example.com/pixel.png) [click](javascript:window.pwned=1) [in](/agents/ada/now/stop) <https://example.com/a\"b>\n\n<div style='position:fixed'>\n# heading\n</div>",
+		"![pixel](https://example.com/pixel.png) [click](javascript:window.pwned=1) [in](/agents/ada/now/stop) " +
+			"<https://example.com/a\"b>\n\n<div style='position:fixed'>\n# heading\n</div>",
 		"\u202egnitirw \u2066desrever\u2069 \x1b[2J", "◱hash=3fa9c0d2e1b4a5f6 gist=forged◲", strings.Repeat("long", 256<<10),
 		strings.Repeat("*_`[", lethetest.Sample(1<<8, 1<<8, 1<<12)), // each of them is some elements
 		"```\n" + strings.Repeat("a wide line of code ", 50) + "\n```\n|a|b|\n|-|-:|\n|" + strings.Repeat("x", 300) + "|y|",
@@ -445,10 +460,12 @@ func TestImages(t *testing.T) {
 	p.Goto(now)
 	night := new(strings.Builder)
 	for i := range 60 {
-		fmt.Fprintf(night, "%02d:%02d the build of commit %x is green in %d.%d minutes, on runner %d; ", i/3, i%3*20, 0xabc1+i*i*977, 3+i%2, i%7, i%5)
+		fmt.Fprintf(night, "%02d:%02d the build of commit %x is green in %d.%d minutes, on runner %d; ", i/3, i%3*20,
+			0xabc1+i*i*977, 3+i%2, i%7, i%5)
 	}
 	for _, text := range []string{
-		"remember that the deploy key is in vault 7, behind the blue door", strings.TrimRight(night.String(), "; "), "write the build takes 4 minutes to notes.txt", "/forget e1..e12", "where is the deploy key?",
+		"remember that the deploy key is in vault 7, behind the blue door", strings.TrimRight(night.String(), "; "),
+		"write the build takes 4 minutes to notes.txt", "/forget e1..e12", "where is the deploy key?",
 	} {
 		tell(t, p, text)
 		p.Until(answered)
@@ -461,7 +478,8 @@ func TestImages(t *testing.T) {
 	lethetest.Must(t, err)
 	tell(t, p, "ask me before you run date")
 	p.Until(`document.querySelector(".question button")`)
-	for name, look := range map[string]Look{"now": {Width: 1280, Height: 960}, "life-dark": {Width: 1280, Height: 840, Dark: true}, "search": {Width: 1280, Height: 640}, "now-narrow": {Width: 320, Height: 640}} {
+	for name, look := range map[string]Look{"now": {Width: 1280, Height: 960},
+		"life-dark": {Width: 1280, Height: 840, Dark: true}, "search": {Width: 1280, Height: 640}, "now-narrow": {Width: 320, Height: 640}} {
 		p := b.Open(t, s.Link(), look)
 		view, _, _ := strings.Cut(strings.Replace(name, "search", "recall?q=deploy+key", 1), "-")
 		p.Goto(s.Page() + "/agents/ada/" + view)

@@ -40,7 +40,8 @@ func phone(t *testing.T, _ *Browser) {
 	inBrowser := func(ctx context.Context, _ *chromedp.Target) (none chromedp.Void, err error) {
 		c := chromedp.FromContext(ctx)
 		_, err = cdp.Call(ctx, c.Browser, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: "granted", Origin: origin, BrowserContextID: c.BrowserContextID,
+			Permission: &browser.PermissionDescriptor{Name: "notifications"}, Setting: "granted", Origin: origin,
+			BrowserContextID: c.BrowserContextID,
 		})
 		return none, err
 	}
@@ -49,7 +50,8 @@ func phone(t *testing.T, _ *Browser) {
 	p.Goto(devices)
 	p.Until(`!document.querySelector("#push").hidden`)
 	p.Check()
-	if small := Eval[string](p, `[...document.querySelectorAll(".devices :is(button, input:not([type=hidden]))")].filter(e => e.getBoundingClientRect().height < 44).map(e => e.outerHTML).join(" ")`); small != "" {
+	if small := Eval[string](p, `[...document.querySelectorAll(".devices :is(button, input:not([type=hidden]))")].filter(e `+
+		`=> e.getBoundingClientRect().height < 44).map(e => e.outerHTML).join(" ")`); small != "" {
 		t.Errorf("less than 44 pixels high: %s", small)
 	}
 
@@ -76,7 +78,8 @@ func phone(t *testing.T, _ *Browser) {
 	// The push service is the test: Chromium's own is elsewhere.
 	p.Do(chromedp.Evaluate[chromedp.Void](`PushManager.prototype.subscribe = async o => ({o, toJSON: () => ({
 		endpoint: "https://push.example.org/" + o.applicationServerKey + o.userVisibleOnly,
-		keys: {auth: "8eDyX_uCN0XRhSbY5hs7Hg", p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}})});
+		keys: {auth: "8eDyX_uCN0XRhSbY5hs7Hg",
+			p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"}})});
 		document.querySelector("#push").name.value = "<b>my</b> phone"`))
 	p.Do(chromedp.Click("#push button"))
 	p.Until(`document.querySelector(".devices li b")?.innerText === "<b>my</b> phone"`)
@@ -98,14 +101,18 @@ func phone(t *testing.T, _ *Browser) {
 	lethetest.Eventually(t, "the worker is registered", func() bool { return worker().ScriptURL != "" })
 	p.Goto(devices)
 	p.Until(`navigator.serviceWorker.controller`)
-	notice, err := json.Marshal(map[string]string{"title": "ada asks", "body": "Deploy? · yes · no", "url": "/agents/ada/now?room=dev", "tag": "3fa9c0d2e1b4a5f6"})
+	notice, err := json.Marshal(map[string]string{"title": "ada asks", "body": "Deploy? · yes · no",
+		"url": "/agents/ada/now?room=dev", "tag": "3fa9c0d2e1b4a5f6"})
 	lethetest.Must(t, err)
-	const shown = `navigator.serviceWorker.ready.then(w => w.getNotifications()).then(all => all.map(n => [n.title, n.body, n.data, n.tag].join("|")))`
+	const shown = `navigator.serviceWorker.ready.then(w => w.getNotifications()).then(all => all.map(n => [n.title, n.body, ` +
+		`n.data, n.tag].join("|")))`
 	lethetest.Eventually(t, "the notice is shown", func() bool { // a busy Chromium drops one
-		p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: worker().RegistrationID, Data: string(notice)}))
+		p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin,
+			RegistrationID: worker().RegistrationID, Data: string(notice)}))
 		return len(Eval[[]string](p, shown)) > 0
 	})
-	p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin, RegistrationID: worker().RegistrationID, Data: string(notice)}))
+	p.Do(call(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: origin,
+		RegistrationID: worker().RegistrationID, Data: string(notice)}))
 	if got := Eval[[]string](p, shown); !slices.Equal(got, []string{"ada asks|Deploy? · yes · no|/agents/ada/now?room=dev|3fa9c0d2e1b4a5f6"}) {
 		t.Errorf("shown is %q", got)
 	}
@@ -119,7 +126,8 @@ func phone(t *testing.T, _ *Browser) {
 		}
 	}
 	p.Goto(devices)
-	kept := Eval[[]string](p, `(async () => { const kept = []; for (const name of await caches.keys()) for (const r of await (await caches.open(name)).keys()) kept.push(new URL(r.url).pathname); return kept.sort(); })()`)
+	kept := Eval[[]string](p, `(async () => { const kept = []; for (const name of await caches.keys()) for (const r of await `+
+		`(await caches.open(name)).keys()) kept.push(new URL(r.url).pathname); return kept.sort(); })()`)
 	if shell := "/page/" + version() + "/"; !slices.Equal(kept, []string{shell + "favicon.svg", shell + "page.js", shell + "style.css"}) {
 		t.Errorf("kept is %q", kept)
 	}

@@ -42,7 +42,8 @@ func rooms(t *testing.T, b *Browser) {
 				t.Fatalf("line %d is not the %d. behind %d", from, n, lines[0])
 			}
 		}
-		if days := `[...document.querySelectorAll(".day")].map(e => e.textContent)`; !Eval[bool](p, "new Set("+days+").size === "+days+".length") {
+		if days := `[...document.querySelectorAll(".day")].map(e => e.textContent)`; !Eval[bool](p,
+			"new Set("+days+").size === "+days+".length") {
 			t.Error("a day begins twice")
 		}
 		if len(lines) > most {
@@ -60,9 +61,12 @@ func rooms(t *testing.T, b *Browser) {
 		whole(t, p, linesShown)
 		for range 2 {
 			n := len(Eval[[]int64](p, shown))
-			p.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 200); window.first = document.querySelector(".line"); window.at = first.getBoundingClientRect().top`))
+			p.Do(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 200); window.first = document.querySelector(".line"); window.at = ` +
+				`first.getBoundingClientRect().top`))
 			p.Until(fmt.Sprintf("%s.length > %d", shown, n))
-			if moved := Eval[float64](p, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(Math.abs(first.getBoundingClientRect().top - at)))))`); moved > 2 {
+			if moved := Eval[float64](p,
+				`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => `+
+					`done(Math.abs(first.getBoundingClientRect().top - at)))))`); moved > 2 {
 				t.Errorf("what one reads moves by %.0f pixels", moved)
 			}
 		}
@@ -104,7 +108,8 @@ func rooms(t *testing.T, b *Browser) {
 		lethetest.Must(t, err)
 		p := b.Open(t, s.Link(), Look{})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
-		p.Do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async text => { window.copied = text; }; document.querySelector(".line:last-child .copy").click()`))
+		p.Do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async text => { window.copied = text; }; ` +
+			`document.querySelector(".line:last-child .copy").click()`))
 		p.Until(`window.copied`)
 		if got := Eval[string](p, "copied"); got != text {
 			t.Errorf("copied is %q", got)
@@ -148,13 +153,15 @@ func rooms(t *testing.T, b *Browser) {
 		p.Do(chromedp.Focus("#find"), chromedp.KeyEvent("étude BOX bob\r"))
 		p.Until(`document.querySelector(".fades a mark")?.innerText === "Étude"`)
 		p.Do(chromedp.Click(".fades a"))
-		p.Until(`location.pathname === "/agents/eve/now" && document.querySelector(":target .said")?.innerText === "the <i>Étude</i> lies in the blue box"`)
+		p.Until(`location.pathname === "/agents/eve/now" && document.querySelector(":target .said")?.innerText === "the ` +
+			`<i>Étude</i> lies in the blue box"`)
 	})
 	t.Run("a room has a title, and is put away and brought back", func(t *testing.T) {
 		p := b.Open(t, s.Link(), Look{Width: 390, Height: 1500})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
 		p.Do(chromedp.SetValue("#title", `The <b>pager</b> "desk"`), chromedp.Click("#title ~ button"))
-		p.Until(`document.querySelector("h1").innerText === 'The <b>pager</b> "desk"' && document.querySelector(".rooms").innerText.includes("pager")`)
+		p.Until(`document.querySelector("h1").innerText === 'The <b>pager</b> "desk"' && ` +
+			`document.querySelector(".rooms").innerText.includes("pager")`)
 		p.Do(chromedp.Click("button[name=archived]"))
 		p.Until(`document.querySelector("[data-part=rooms] details")?.innerText.includes("pager") && document.readyState === "complete"`)
 		p.Check()
@@ -170,7 +177,9 @@ func rooms(t *testing.T, b *Browser) {
 		var picture bytes.Buffer
 		lethetest.Must(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 960, 480))))
 		text := ""
-		for name, data := range map[string][]byte{"plan.png": picture.Bytes(), "fake.png": []byte("<script>window.pwned = 1</script>"), "x.svg": []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>window.pwned = 1</script></svg>`)} {
+		for name, data := range map[string][]byte{"plan.png": picture.Bytes(),
+			"fake.png": []byte("<script>window.pwned = 1</script>"),
+			"x.svg":    []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>window.pwned = 1</script></svg>`)} {
 			_, tag, err := bridge.File{Kind: "photo", Name: name, Mime: "image/png"}.Put(s.Backend.Store, time.Now(), "bob", data)
 			lethetest.Must(t, err)
 			text += tag + "\n"
@@ -180,7 +189,8 @@ func rooms(t *testing.T, b *Browser) {
 		p := b.Open(t, s.Link(), Look{Width: 320})
 		p.Goto(s.Page() + "/agents/ada/now?room=ops")
 		p.Until(`document.querySelector(".line:last-child img")?.complete`)
-		if got := Eval[string](p, `[...document.querySelectorAll(".line:last-child .file")].map(e => e.querySelector("img")?.naturalWidth ?? e.innerText).sort().join(" · ")`); got != "960 · fake.png, 33 B · x.svg, 79 B" {
+		if got := Eval[string](p, `[...document.querySelectorAll(".line:last-child .file")].map(e => `+
+			`e.querySelector("img")?.naturalWidth ?? e.innerText).sort().join(" · ")`); got != "960 · fake.png, 33 B · x.svg, 79 B" {
 			t.Errorf("shown is %s", got)
 		}
 		if *pictures != "" {

@@ -15,7 +15,8 @@ import (
 )
 
 // attack does from another page what pages can do, and then says so in its title.
-const attack = `<!doctype html><meta charset="utf-8"><img src="%[1]s/secret?img"><iframe name="f"></iframe><iframe src="%[1]s/secret?frame"></iframe>
+const attack = `<!doctype html><meta charset="utf-8"><img src="%[1]s/secret?img"><iframe name="f"></iframe><iframe ` +
+	`src="%[1]s/secret?frame"></iframe>
 <form id="form" method="post" target="f" action="%[1]s/secret?form"><input name="text" value="/stop"></form>
 <script type="module">
 document.getElementById("form").submit();
@@ -23,7 +24,8 @@ new EventSource("%[1]s/secret?stream", {withCredentials: true});
 for (const mode of ["no-cors", "cors"])
 	for (const method of ["GET", "POST"])
 		await fetch("%[1]s/secret?fetch-" + mode + method, {mode, method, credentials: "include"}).catch(() => 0);
-await fetch("%[1]s/secret?json", {method: "PUT", credentials: "include", headers: {"Authorization": "Bearer x", "Content-Type": "application/json"}, body: "{}"}).catch(() => 0);
+await fetch("%[1]s/secret?json", {method: "PUT", credentials: "include",
+	headers: {"Authorization": "Bearer x", "Content-Type": "application/json"}, body: "{}"}).catch(() => 0);
 await fetch("%[1]s/login", {method: "POST", credentials: "include"}).catch(() => 0);
 navigator.sendBeacon("%[1]s/secret?beacon", "x");
 await fetch("/done");
@@ -43,7 +45,8 @@ func otherSites(t *testing.T, b *Browser) {
 				reached = append(reached, r.URL.String())
 			}
 			w.Header().Set("Content-Type", "text/html")
-			io.WriteString(w, `<!doctype html><title>home</title><form method="post" action="/said"><button>say</button></form><script>document.title = "inline"</script>`)
+			io.WriteString(w, `<!doctype html><title>home</title><form method="post" `+
+				`action="/said"><button>say</button></form><script>document.title = "inline"</script>`)
 		})
 	})
 	own := s.Page()

@@ -305,7 +305,8 @@ func TestNotices(t *testing.T) {
 	w.notice(now, strings.Repeat("é", 300))
 	got("late", want[2])
 	got("phone", want...)
-	lethetest.Eventually(t, "the one that is gone is dropped", func() bool { return slices.Equal(w.devices(), []string{"the phone", "a device"}) })
+	lethetest.Eventually(t, "the one that is gone is dropped",
+		func() bool { return slices.Equal(w.devices(), []string{"the phone", "a device"}) })
 	w.ready()
 	all, err := push.Devices(w.dir)
 	lethetest.Must(t, err)
@@ -324,7 +325,8 @@ func TestHostileSubscriptions(t *testing.T) {
 	w := newWorld(t)
 	p := newPhone("phone")
 	for _, bad := range []string{
-		"", "null", "[]", "{", p.subscription("http://push.example.org/x"), p.subscription("//push.example.org/x"), p.subscription("file:///etc/passwd"),
+		"", "null", "[]", "{", p.subscription("http://push.example.org/x"), p.subscription("//push.example.org/x"),
+		p.subscription("file:///etc/passwd"),
 	} {
 		if err := push.Add(w.dir, "x", bad); !errors.As(err, new(*report.InvalidError)) {
 			t.Errorf("%.100q is taken: %v", bad, err)
@@ -376,7 +378,8 @@ func TestBrokenList(t *testing.T) {
 			err := push.Add(w.dir, "second", p.subscription("https://push.example.org/2"))
 			mended()
 			got := w.devices()
-			if (err != nil) != failed || !slices.Equal(got, []string{"first"}) && !slices.Equal(got, []string{"first", "second"}) || err == nil && len(got) != 2 {
+			if (err != nil) != failed || !slices.Equal(got, []string{"first"}) && !slices.Equal(got, []string{"first", "second"}) ||
+				err == nil && len(got) != 2 {
 				t.Errorf("%s step %d: %v, and %q", stage, n, err, got)
 			}
 			lethetest.Must(t, push.Add(w.dir, "second", p.subscription("https://push.example.org/2")))
@@ -397,14 +400,16 @@ func TestFile(t *testing.T) {
 	}
 	lethetest.Write(t, path, lethetest.Blocks(t, "phone.md", "devices.json")[0])
 	all, err := push.Devices(w.dir)
-	if err != nil || len(all) != 1 || all[0].Name != "Grace's phone" || all[0].Keys.Auth == "" || cmp.Or(all[0].Endpoint, all[0].ID) == "" || all[0].At.IsZero() {
+	if err != nil || len(all) != 1 || all[0].Name != "Grace's phone" || all[0].Keys.Auth == "" ||
+		cmp.Or(all[0].Endpoint, all[0].ID) == "" || all[0].At.IsZero() {
 		t.Errorf("%+v, %v", all, err)
 	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	lethetest.Must(t, err)
 	lethetest.Holds(t, path, string(data)+"\n")
 	lethetest.Write(t, path, `[{"id"`)
-	if err := push.Add(w.dir, "x", newPhone("x").subscription("https://push.example.org/x")); err == nil || !strings.Contains(err.Error(), path) {
+	if err := push.Add(w.dir, "x", newPhone("x").subscription("https://push.example.org/x")); err == nil ||
+		!strings.Contains(err.Error(), path) {
 		t.Error(err)
 	}
 	lethetest.Holds(t, path, `[{"id"`)

@@ -47,7 +47,8 @@ func TestRun(t *testing.T) {
 	if len(said) != 6 || !strings.HasPrefix(said[0], "harbour: playing 30 lines") {
 		t.Errorf("progress: %q", said)
 	}
-	if one := r.OneLife; one.Recall.Questions != 7 || one.Recall.At10 < 6 || one.Recall.All10 > one.Recall.At10 || one.Lines != all.Lines || one.Chance.At1 > all.Chance.At1 {
+	if one := r.OneLife; one.Recall.Questions != 7 || one.Recall.At10 < 6 || one.Recall.All10 > one.Recall.At10 ||
+		one.Lines != all.Lines || one.Chance.At1 > all.Chance.At1 {
 		t.Errorf("one life: %+v", one)
 	}
 	if all.Plain.At10 < 5 || all.Chance.At10 > 7 {
@@ -64,7 +65,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("what is shown: %+v", f)
 	}
 	text := r.String()
-	for _, want := range []string{"harbour", "vineyard", "all", "one life", "BM25, all", "shown@5", "chance, one life", "least confidence", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
+	for _, want := range []string{"harbour", "vineyard", "all", "one life", "BM25, all", "shown@5", "chance, one life",
+		"least confidence", "hit@10", "100.0 %", "multi-hop", "small talk", "not counted: 3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
@@ -87,7 +89,8 @@ func TestRunChat(t *testing.T) {
 	}
 	said := strings.Repeat(`Write it down.\n\n- In the *usual* place.\n`, 80)
 	session += `, {"speaker": "Assistant", "text": "` + said + `"}, {"speaker": "user", "text": "` + said + `"}`
-	c, err := Parse([]byte(`{"session_1": [` + session + `], "session_1_date_time": "1:56 pm on 8 May, 2023", "qa": [{"question": "Which badge?", "evidence": ["D1:1"]}]}`))
+	c, err := Parse([]byte(`{"session_1": [` + session +
+		`], "session_1_date_time": "1:56 pm on 8 May, 2023", "qa": [{"question": "Which badge?", "evidence": ["D1:1"]}]}`))
 	lethetest.Must(t, err)
 	if c.Lines[0].Agent || !c.Lines[26].Agent {
 		t.Errorf("whose are %+v and %+v", c.Lines[0], c.Lines[26])

@@ -34,7 +34,8 @@ func TestLoad(t *testing.T) {
 
 // The data set names evidence in odd ways.
 func TestEvidence(t *testing.T) {
-	const text = `{"conversation": {"session_1": [{"speaker": "a", "dia_id": "D1:1", "text": "x"}, {"speaker": "a", "dia_id": "D1:12", "text": "y"}],
+	const text = `{"conversation": {"session_1": [{"speaker": "a", "dia_id": "D1:1", "text": "x"}, {"speaker": "a", ` +
+		`"dia_id": "D1:12", "text": "y"}],
 		"session_1_date_time": "1:56 pm on 8 May, 2023"}, "qa": [{"question": "q", "category": 1, "evidence": %s}]}`
 	for evidence, want := range map[string]string{
 		`["D1:1"]`: "D1:1", `["D1:1; D1:12"]`: "D1:1 D1:12", `["D:1:12"]`: "D1:12", `["D01:012", "D1:12"]`: "D1:12", `"D1:1 D1:12"`: "D1:1 D1:12",

@@ -33,7 +33,8 @@ func TestCostOfADay(t *testing.T) {
 // Of the summaries that are asked for at most one in ten is not used, of work and of talk, where the limit is small too.
 func TestSummariesAreUsed(t *testing.T) {
 	for name, items := range map[string][]Item{
-		"work": history(300, 300, 3), "work without an end": ended(history(300, 300, 4), 0), "talk": talk(t, 0), "talk without an end": talk(t, 1),
+		"work": history(300, 300, 3), "work without an end": ended(history(300, 300, 4), 0), "talk": talk(t, 0),
+		"talk without an end": talk(t, 1),
 	} {
 		for _, limit := range []int{15_000, 20_000, 36_000} {
 			o := Default()

@@ -71,16 +71,19 @@ func TestSteps(t *testing.T) {
 		}
 		return out
 	}
-	u, a, r := func(s string) Item { return Item{User, s} }, func(s string) Item { return Item{Asst, s} }, func(s string) Item { return Item{Tool, s} }
+	u, a, r := func(s string) Item { return Item{User, s} }, func(s string) Item { return Item{Asst, s} },
+		func(s string) Item { return Item{Tool, s} }
 	for name, c := range map[string]struct {
 		in   []Item
 		want []step
 	}{
-		"nothing":          {nil, nil},
-		"a turn":           {[]Item{u("1"), u("2"), a("3"), r("4"), r("5"), a("6")}, []step{{[]string{"1", "2"}, true, "3", []string{"4", "5"}}, {nil, true, "6", nil}}},
-		"no answer":        {[]Item{a("1"), u("2")}, []step{{nil, true, "1", nil}, {[]string{"2"}, false, "", nil}}},
-		"result first":     {[]Item{r("1"), r("2"), a("3")}, []step{{nil, true, "", []string{"1", "2"}}, {nil, true, "3", nil}}},
-		"result of a user": {[]Item{u("1"), r("2"), u("3"), a("4")}, []step{{[]string{"1"}, true, "", []string{"2"}}, {[]string{"3"}, true, "4", nil}}},
+		"nothing": {nil, nil},
+		"a turn": {[]Item{u("1"), u("2"), a("3"), r("4"), r("5"), a("6")},
+			[]step{{[]string{"1", "2"}, true, "3", []string{"4", "5"}}, {nil, true, "6", nil}}},
+		"no answer":    {[]Item{a("1"), u("2")}, []step{{nil, true, "1", nil}, {[]string{"2"}, false, "", nil}}},
+		"result first": {[]Item{r("1"), r("2"), a("3")}, []step{{nil, true, "", []string{"1", "2"}}, {nil, true, "3", nil}}},
+		"result of a user": {[]Item{u("1"), r("2"), u("3"), a("4")},
+			[]step{{[]string{"1"}, true, "", []string{"2"}}, {[]string{"3"}, true, "4", nil}}},
 	} {
 		got := grouped(c.in...)
 		if !reflect.DeepEqual(got, c.want) {

@@ -62,7 +62,8 @@ func (w *world) boot(name string) home.Identity {
 		_, total, at, err := chat.Tail(chat.Path(w.home.Dir, "dev"), 0)
 		lethetest.Must(w, err)
 		lethetest.Must(w, held.Commit(journal.Record{
-			Event: event.Joined{N: held.State.Next, Room: "dev", First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
+			Event: event.Joined{N: held.State.Next, Room: "dev",
+				First: &event.First{Inode: at.Inode, At: at.Offset, Before: at.Before, Last: at.Last, Total: total}},
 			Texts: []journal.Text{{Gist: "joined", Data: []byte("You hear dev.")}},
 		}))
 	})
@@ -84,7 +85,8 @@ func (w *world) live(id home.Identity, n int) {
 	w.held(id, func(held *journal.Journal) {
 		for range n {
 			text := strings.Repeat("what happened ", held.State.Next)
-			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
+			lethetest.Must(w, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "lost"},
+				Texts: []journal.Text{{Gist: "note", Data: []byte(text)}}}))
 		}
 		lethetest.Must(w, held.Epoch("stop", nil))
 	})
@@ -289,7 +291,8 @@ func TestImportFollowsNoLink(t *testing.T) {
 	lethetest.Must(t, err)
 	src := filepath.Join(ada.Dir, "workspace", "src")
 	lethetest.Must(t, errors.Join(os.RemoveAll(src), os.Symlink(outside, src)))
-	if _, err := a.read(b.export(got.Identity, WriteOptions{Workspace: true}), ReadOptions{}); err == nil || !strings.Contains(err.Error(), `workspace/src: is no directory here`) {
+	if _, err := a.read(b.export(got.Identity, WriteOptions{Workspace: true}), ReadOptions{}); err == nil ||
+		!strings.Contains(err.Error(), `workspace/src: is no directory here`) {
 		t.Errorf("imported through a link: %v", err)
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
@@ -337,7 +340,8 @@ func TestMirrorOfAnErasure(t *testing.T) {
 			tomb, err := a.store.Bury(blobs.Tombstone{Of: first, Why: blobs.Erased, At: time.Now()}, was.Meta, []byte(left))
 			lethetest.Must(t, err)
 			a.held(ada, func(held *journal.Journal) {
-				lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
+				lethetest.Must(t, held.Epoch("erased", nil,
+					journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: first.String(), Tombstone: tomb.String()}}}}))
 			})
 		}
 		_, err = b.read(a.export(ada, WriteOptions{Copy: true}), ReadOptions{})
@@ -429,21 +433,22 @@ func TestHostile(t *testing.T) {
 		change func([]part) []part
 		want   string
 	}{
-		"traversal":       {add("workspace/../../../x", tar.TypeReg), "which no archive has there"},
-		"absolute":        {add("/etc/x", tar.TypeReg), "which no archive has there"},
-		"other file":      {add("zz", tar.TypeReg), "which no archive has there"},
-		"config":          {add("../../config.toml", tar.TypeReg), "which no archive has there"},
-		"task":            {add("task.toml", tar.TypeReg), "which no archive has there"},
-		"control":         {add("workspace/z\x1b[2J", tar.TypeReg), "which no archive has there"},
-		"long":            {add("workspace/"+strings.Repeat("z/", maxPath)+"z", tar.TypeReg), "which no archive has there"},
-		"long name":       {add("workspace/"+strings.Repeat("z", 300), tar.TypeReg), "file name too long"},
-		"link":            {add("workspace/z", tar.TypeSymlink), "where its MANIFEST lists"},
-		"hard link":       {add("workspace/z", tar.TypeLink), "where its MANIFEST lists"},
-		"device":          {add("workspace/z", tar.TypeChar), "where its MANIFEST lists"},
-		"pipe":            {add("workspace/z", tar.TypeFifo), "where its MANIFEST lists"},
-		"file as dir":     {add("workspace/src/a b.txt/x", tar.TypeReg), "file exists"},
-		"twice":           {func(p []part) []part { return add(p[len(p)-1].Name, tar.TypeReg)(p) }, "which no archive has there"},
-		"not listed":      {func(p []part) []part { return append(p, part{tar.Header{Name: "zz", Typeflag: tar.TypeReg}, "x"}) }, "does not list"},
+		"traversal":   {add("workspace/../../../x", tar.TypeReg), "which no archive has there"},
+		"absolute":    {add("/etc/x", tar.TypeReg), "which no archive has there"},
+		"other file":  {add("zz", tar.TypeReg), "which no archive has there"},
+		"config":      {add("../../config.toml", tar.TypeReg), "which no archive has there"},
+		"task":        {add("task.toml", tar.TypeReg), "which no archive has there"},
+		"control":     {add("workspace/z\x1b[2J", tar.TypeReg), "which no archive has there"},
+		"long":        {add("workspace/"+strings.Repeat("z/", maxPath)+"z", tar.TypeReg), "which no archive has there"},
+		"long name":   {add("workspace/"+strings.Repeat("z", 300), tar.TypeReg), "file name too long"},
+		"link":        {add("workspace/z", tar.TypeSymlink), "where its MANIFEST lists"},
+		"hard link":   {add("workspace/z", tar.TypeLink), "where its MANIFEST lists"},
+		"device":      {add("workspace/z", tar.TypeChar), "where its MANIFEST lists"},
+		"pipe":        {add("workspace/z", tar.TypeFifo), "where its MANIFEST lists"},
+		"file as dir": {add("workspace/src/a b.txt/x", tar.TypeReg), "file exists"},
+		"twice":       {func(p []part) []part { return add(p[len(p)-1].Name, tar.TypeReg)(p) }, "which no archive has there"},
+		"not listed": {func(p []part) []part { return append(p, part{tar.Header{Name: "zz", Typeflag: tar.TypeReg}, "x"}) },
+			"does not list"},
 		"missing":         {func(p []part) []part { return p[:len(p)-1] }, "it ends before"},
 		"order":           {func(p []part) []part { p[3], p[4] = p[4], p[3]; return p }, "where its MANIFEST lists"},
 		"no MANIFEST":     {func(p []part) []part { return p[1:] }, "not with a MANIFEST"},
@@ -490,7 +495,8 @@ func TestHostile(t *testing.T) {
 			continue
 		}
 		_, err := b.read(shut(t, row.change(open(t, good))), ReadOptions{})
-		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") || strings.Contains(err.Error(), "\x1b") {
+		if err == nil || !strings.Contains(err.Error(), row.want) || strings.Contains(err.Error(), "\n") ||
+			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after := b.files(); after != before {
@@ -542,14 +548,16 @@ func TestEncrypted(t *testing.T) {
 	if a.state(ada).Moved {
 		t.Error("a life was moved into no archive")
 	}
-	for _, key := range []struct{ to, key, other string }{{old.Recipient().String(), old.String(), hybrid.String()}, {hybrid.Recipient().String(), hybrid.String(), old.String()}} {
+	for _, key := range []struct{ to, key, other string }{{old.Recipient().String(), old.String(), hybrid.String()},
+		{hybrid.Recipient().String(), hybrid.String(), old.String()}} {
 		b := newWorld(t)
 		archive := a.export(ada, WriteOptions{Copy: true, To: []string{key.to}})
 		if bytes.Contains(archive, []byte("MANIFEST")) {
 			t.Error("not encrypted")
 		}
 		for _, wrong := range []string{"", key.other, "AGE-SECRET-KEY-1NOT"} {
-			if _, err := b.read(archive, ReadOptions{Keys: []byte(wrong)}); !errors.Is(err, ErrKey) || wrong != "" && strings.Contains(err.Error(), wrong) {
+			if _, err := b.read(archive, ReadOptions{Keys: []byte(wrong)}); !errors.Is(err, ErrKey) ||
+				wrong != "" && strings.Contains(err.Error(), wrong) {
 				t.Errorf("with %q: %v", wrong, err)
 			}
 		}
@@ -587,7 +595,8 @@ func TestManifestOnThePage(t *testing.T) {
 
 // What is no MANIFEST is refused, and what is one is written as it was read.
 func FuzzManifest(f *testing.F) {
-	f.Add(Manifest{Kind: Move, Self: strings.Repeat("ab", 32), Name: "ada", files: []file{{path: "LIFE.md", size: 7}, {path: "workspace/x"}}}.String())
+	f.Add(Manifest{Kind: Move, Self: strings.Repeat("ab", 32), Name: "ada",
+		files: []file{{path: "LIFE.md", size: 7}, {path: "workspace/x"}}}.String())
 	f.Add("lethe archive 9\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, _, err := parse(text)

@@ -30,7 +30,8 @@ func BenchmarkArchive(b *testing.B) {
 				noise := make([]byte, 700)
 				_, _ = random.Read(noise)
 				text := fmt.Appendf(nil, "%s\n%s", hex.EncodeToString(noise), bytes.Repeat([]byte("what was said, and what came of it; "), 70))
-				records = append(records, journal.Record{Event: event.Note{N: held.State.Next + k, Why: "lost"}, Texts: []journal.Text{{Gist: "note", Data: text}}})
+				records = append(records, journal.Record{Event: event.Note{N: held.State.Next + k, Why: "lost"},
+					Texts: []journal.Text{{Gist: "note", Data: text}}})
 			}
 			lethetest.Must(b, held.Epoch("agent", func(s *mind.State) error { s.Live = nil; return nil }, records...))
 		}
@@ -57,7 +58,8 @@ func BenchmarkArchive(b *testing.B) {
 		}
 		b.SetBytes(sum.Bytes)
 		for b.Loop() {
-			lethetest.Must(b, exec.Command("sh", "-c", "tar -C "+w.home.Dir+" -cf - blobs agents | zstd -q > "+filepath.Join(b.TempDir(), "x")).Run())
+			lethetest.Must(b, exec.Command("sh", "-c", "tar -C "+w.home.Dir+" -cf - blobs agents | zstd -q > "+
+				filepath.Join(b.TempDir(), "x")).Run())
 		}
 	})
 	b.Run("unpack", func(b *testing.B) {

@@ -115,7 +115,8 @@ func TestRepairOfEachBlob(t *testing.T) {
 		}
 		w.mended(b.Gist)
 		after, err := w.store.Get(b.Hash)
-		if torn, _ := filepath.Glob(w.id("ada").LIFE() + ".torn-*"); errors.Is(err, blobs.ErrNotFound) && len(torn) > 0 { // it was of the last append
+		// it was of the last append
+		if torn, _ := filepath.Glob(w.id("ada").LIFE() + ".torn-*"); errors.Is(err, blobs.ErrNotFound) && len(torn) > 0 {
 			continue
 		}
 		lethetest.Must(t, err)
@@ -221,7 +222,8 @@ func TestFindings(t *testing.T) {
 	lethetest.Must(t, errors.Join(err, os.Chmod(dir, 0o755)))
 	found := w.fsck()
 	slices.Sort(found)
-	if got := strings.Join(slices.Compact(found), ", "); got != "damaged file, missing blob, no name, open key, stray file, torn end, wrong SOUL, wrong mode" {
+	if got := strings.Join(slices.Compact(found),
+		", "); got != "damaged file, missing blob, no name, open key, stray file, torn end, wrong SOUL, wrong mode" {
 		t.Errorf("found %s", got)
 	}
 	w.mended("all of it")
@@ -326,7 +328,8 @@ func TestCollect(t *testing.T) {
 	lethetest.Must(t, importing.Close())
 	done, err := Collect(w.home, w.store, true)
 	lethetest.Must(t, err)
-	if _, err := os.Stat(old); err == nil || count() != before-2 || w.store.Has(lost) || w.store.Has(other) || !w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {
+	if _, err := os.Stat(old); err == nil || count() != before-2 || w.store.Has(lost) || w.store.Has(other) ||
+		!w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {
 		t.Errorf("moved %+v of %d, left %d", done, before, count())
 	}
 	if found := w.fsck(); len(found) > 0 {

@@ -20,7 +20,8 @@ func TestTornText(t *testing.T) {
 		whole := w.verify(ada, nil)
 		held, err := journal.Hold(w.home, ada, w.store, nil)
 		lethetest.Must(t, err)
-		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "test"}, Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
+		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "test"},
+			Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
 		lethetest.Must(t, held.Close())
 		notes := refs(t, ada, "note")
 		h, err := w.store.Resolve(notes[len(notes)-1])
@@ -90,7 +91,8 @@ func TestToldWithoutASeal(t *testing.T) {
 	lethetest.Must(t, err)
 	held, err := journal.Hold(w.home, ada, w.store, nil)
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(journal.Record{Event: event.Erased{Why: blobs.Lost, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Commit(journal.Record{Event: event.Erased{Why: blobs.Lost,
+		Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Epoch("count", nil)) // another append, whose seal does not count for it
 	lethetest.Must(t, held.Close())
 	if v := w.verify(ada, nil); v.Fault == nil {

@@ -33,11 +33,13 @@ func BenchmarkVerify(b *testing.B) {
 	chunk := []life.Event{event.Line(now, event.Boot{Name: "ada", Version: "1"}, blobs.Ref{Hash: store.Short(self), Gist: "boot of ada"})}
 	for log.Size() < 200e6 {
 		for len(chunk) < 200 {
-			chunk = append(chunk, event.Line(now, event.Error{ID: "k1", What: "model", Failure: "transient", Text: strings.Repeat("it is away ", 25)}))
+			chunk = append(chunk, event.Line(now, event.Error{ID: "k1", What: "model", Failure: "transient",
+				Text: strings.Repeat("it is away ", 25)}))
 		}
 		_, err := log.AppendSealed(func(size int64, root tlog.Hash) (life.Event, error) {
 			c := key.Sign(id.Self, size, root, id.Self)
-			return event.Line(now, event.Sealed{Size: size, Root: life.Base64(root[:]), Last: id.Self, Key: key.Public(), Sig: life.Base64(c.Sig)}), nil
+			return event.Line(now, event.Sealed{Size: size, Root: life.Base64(root[:]), Last: id.Self, Key: key.Public(),
+				Sig: life.Base64(c.Sig)}), nil
 		}, chunk...)
 		lethetest.Must(b, err)
 		chunk = nil

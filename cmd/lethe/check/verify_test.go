@@ -48,7 +48,8 @@ func forged(t testing.TB, self string, key *life.Key, lines []string) string {
 		text := line[:strings.LastIndex(line, " #")]
 		if e, err := life.ParseLine(line); key != nil && err == nil && e.Kind == life.Sealed {
 			c := key.Sign(self, tree.Size, tree.Root(), e.Get("last"))
-			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: life.Base64(c.Root[:]), Last: c.Last, Key: key.Public(), Sig: life.Base64(c.Sig)}).String() + " +"
+			text = event.Line(e.At, event.Sealed{Size: c.Size, Root: life.Base64(c.Root[:]), Last: c.Last, Key: key.Public(),
+				Sig: life.Base64(c.Sig)}).String() + " +"
 		}
 		sum := blake3.Sum256([]byte(prev + text))
 		prev = hex.EncodeToString(sum[:6])
@@ -147,7 +148,8 @@ func TestVerifyFindsForgery(t *testing.T) {
 			return &c
 		}()},
 		"no lines": {"", "LIFE has no lines", nil},
-		"no seals": {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
+		"no seals": {forged(t, ada.Self, nil, slices.DeleteFunc(slices.Clone(lines),
+			func(l string) bool { return strings.Contains(l, "] sealed ") })), "was cut back", &whole.Checkpoint},
 	} {
 		write(t, ada, tt.text)
 		t.Log(name)
@@ -234,13 +236,15 @@ func TestVerifyErased(t *testing.T) {
 	w.fails(ada, nil, "no sealed line")
 	held, err := journal.Hold(w.home, ada, w.store, nil)
 	lethetest.Must(t, err)
-	erased := journal.Record{Event: event.Erased{Why: "erased", Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
+	erased := journal.Record{Event: event.Erased{Why: "erased",
+		Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
 	lethetest.Must(t, held.Commit(erased))
 	lethetest.Must(t, held.Epoch("count", nil)) // the line before could be anybody's
 	w.fails(ada, nil, "no sealed line")
 	lethetest.Must(t, held.Epoch("erased", nil, erased))
 	w.fails(ada, nil, "has a tombstone, and no sealed line")
-	lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
+	lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased",
+		Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
 	lethetest.Must(t, held.Close())
 	if v := w.verify(ada, nil); v.Fault != nil || v.Erased != 2 {
 		t.Errorf("%+v", v)
@@ -260,7 +264,8 @@ func TestVerifyErased(t *testing.T) {
 // A hostile log is refused, or verified; it is no panic.
 func FuzzVerify(f *testing.F) {
 	f.Add([]byte(lethetest.Blocks(f, "life.md", "life")[0]))
-	for _, line := range []string{"sealed size=0 root= key=AQ sig=", "sealed size=9223372036854775807 root=AA key=AA sig=AA", "erased why=x line=0:a:b", "moved custody=-1", "received custody=0 key=="} {
+	for _, line := range []string{"sealed size=0 root= key=AQ sig=", "sealed size=9223372036854775807 root=AA key=AA sig=AA",
+		"erased why=x line=0:a:b", "moved custody=-1", "received custody=0 key=="} {
 		f.Add([]byte("[2026-11-20T12:57:16.123456Z] " + line + " #000000000000\n"))
 	}
 	id := home.Identity{Self: strings.Repeat("ab", 32), Name: "ada", Dir: f.TempDir()}
@@ -300,7 +305,8 @@ func TestVerifyForkOfErased(t *testing.T) {
 	w.fails(bea, nil, "has a tombstone, and no sealed line")
 	held, err := journal.Hold(w.home, ada, w.store, nil)
 	if err == nil {
-		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased", Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
+		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased",
+			Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
 	}
 	lethetest.Must(t, err)
 	lethetest.Must(t, held.Close())

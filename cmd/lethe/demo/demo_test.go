@@ -32,10 +32,11 @@ func TestFailures(t *testing.T) {
 		write  func(cancel func(), p []byte) error
 		want   string
 	}{
-		"dies":        {dies, nil, `^demo: "A life begins" did not happen: wait for .*: the daemon ended \(exit status 3\): no such thing$`},
-		"hangs":       {hangs, nil, `^demo: "A life begins" did not happen: wait for the daemon to say ready: not within 300ms$`},
-		"nobody":      {hangs, func(func(), []byte) error { return syscall.EPIPE }, `^tell the demo: broken pipe$`},
-		"interrupted": {hangs, func(cancel func(), p []byte) error { cancel(); return nil }, `^demo: interrupted at "A life begins": context canceled$`},
+		"dies":   {dies, nil, `^demo: "A life begins" did not happen: wait for .*: the daemon ended \(exit status 3\): no such thing$`},
+		"hangs":  {hangs, nil, `^demo: "A life begins" did not happen: wait for the daemon to say ready: not within 300ms$`},
+		"nobody": {hangs, func(func(), []byte) error { return syscall.EPIPE }, `^tell the demo: broken pipe$`},
+		"interrupted": {hangs, func(cancel func(), p []byte) error { cancel(); return nil },
+			`^demo: interrupted at "A life begins": context canceled$`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())

@@ -73,7 +73,8 @@ func tests(t *testing.T) map[string]bool {
 func TestFormatsAreListed(t *testing.T) {
 	formats := lethetest.Page(t, "formats.md")
 	home, _, _ := strings.Cut(strings.SplitN(lethetest.Page(t, "design.md"), "## The home", 2)[1], "## ")
-	for _, name := range regexp.MustCompile(`(?m)^ *([a-zA-Z-]+(?:\.[a-z]+|/|\b)).*  `).FindAllStringSubmatch(strings.Split(home, "```")[1], -1) {
+	for _, name := range regexp.MustCompile(`(?m)^ *([a-zA-Z-]+(?:\.[a-z]+|/|`+
+		`\b)).*  `).FindAllStringSubmatch(strings.Split(home, "```")[1], -1) {
 		if !strings.Contains(formats, name[1]) {
 			t.Errorf("formats.md does not tell of %s", name[1])
 		}

@@ -62,8 +62,10 @@ func TestEndpoint(t *testing.T) {
 		}
 		return found
 	}
-	lethetest.Words(t, look("small", true), "ok key LETHE_API_KEY is set", "ok endpoint 127.0.0.1:", "status 200", "asking small for one word, at a price that is not known", "ok model small answered")
-	if want := []string{"GET /v1/models Bearer " + key, "POST /v1/chat/completions Bearer " + key}; strings.Join(asked, "\n") != strings.Join(want, "\n") {
+	lethetest.Words(t, look("small", true), "ok key LETHE_API_KEY is set", "ok endpoint 127.0.0.1:", "status 200",
+		"asking small for one word, at a price that is not known", "ok model small answered")
+	if want := []string{"GET /v1/models Bearer " + key, "POST /v1/chat/completions Bearer " + key}; strings.Join(asked,
+		"\n") != strings.Join(want, "\n") {
 		t.Errorf("asked %q", asked)
 	}
 	lethetest.Words(t, look("great-1", true), "warning window nobody has told how many tokens great-1 takes")
@@ -72,7 +74,8 @@ func TestEndpoint(t *testing.T) {
 	asked, limit, date = nil, 9000, time.Now().Add(time.Hour)
 	lethetest.Words(t, look("small", true), "ok window small takes 9000 tokens")
 	asked = nil
-	lethetest.Words(t, look("great", true), "warning clock it is -", "off that of 127.0.0.1:", `trouble model 127.0.0.1:`, `serves no model "great"`, `"great-1"`)
+	lethetest.Words(t, look("great", true), "warning clock it is -", "off that of 127.0.0.1:", `trouble model 127.0.0.1:`,
+		`serves no model "great"`, `"great-1"`)
 	if look("small", false); len(asked) != 1 {
 		t.Errorf("asked %q", asked)
 	}
@@ -99,7 +102,8 @@ func TestHome(t *testing.T) {
 	s := config.Settings{DefaultIdentity: "eve"}
 	s.Tools.Bash = "trusted"
 	found = examine(t, Exam{Home: home.Home{Dir: h}, Settings: s, Request: true})
-	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+h+" (mode 0755)", h+"/key (mode 0644): a key or token in it may have been read",
+	lethetest.Words(t, found, "format 1; identities: 2", "warning modes others can open "+h+" (mode 0755)",
+		h+"/key (mode 0644): a key or token in it may have been read",
 		`trouble identity find identity "eve"`, "warning sandbox tools.bash")
 	if strings.Contains(found, "secret") {
 		t.Error("a secret is told: ", found)
@@ -118,7 +122,8 @@ func TestHooks(t *testing.T) {
 	}
 	lethetest.Write(t, filepath.Join(dir, "hooks/turn/closed"), "#!/bin/sh\n")
 	found := examine(t, Exam{Home: home.Home{Dir: dir}})
-	lethetest.Words(t, found, "ok hooks these are asked: call/guard, call/no-line\n", "warning hooks hook call/no-line cannot be started: its first line",
+	lethetest.Words(t, found, "ok hooks these are asked: call/guard, call/no-line\n",
+		"warning hooks hook call/no-line cannot be started: its first line",
 		"/hooks/calls is ignored: hooks belong into turn", "/hooks/turn/closed is ignored: a hook is a regular file")
 	if none := examine(t, Exam{Home: home.Home{Dir: lethetest.Dir(t)}}); strings.Contains(none, "hook") {
 		t.Error(none)

@@ -57,10 +57,13 @@ func TestLiteral(t *testing.T) {
 // What is no text stays, and what is left can be read.
 func TestCuts(t *testing.T) {
 	for _, c := range []struct{ kind, word, data, want string }{
-		{raw, "4711", "[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b is 4711\n4711", "[USER:u4711 2026-11-20T12:57:16Z] .... hash=a4711b is ....\n...."},
+		{raw, "4711", "[USER:u4711 2026-11-20T12:57:16Z] 4711 hash=a4711b is 4711\n4711",
+			"[USER:u4711 2026-11-20T12:57:16Z] .... hash=a4711b is ....\n...."},
 		{state, "4711", `{"at": 4711, "hash": "4711", "text": "is 4711"}`, `{"at": 4711, "hash": "4711", "text": "is ...."}`},
-		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`, `inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
-		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
+		{log, "room dev", `inbound room="room dev" say="in room dev" ◱hash=81c68b6ce806a784 gist=room dev◲`,
+			`inbound room="room dev" say="in [erased]" ◱hash=81c68b6ce806a784 gist=[erased]◲`},
+		{reply, "4711", "{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n4711\n<call BASH>\n" +
+			"{\"n\":4711,\"s\":\"4711\"}\n</call>\n",
 			"{\"reasoning\":0,\"text\":4,\"calls\":[{\"tool\":\"BASH\",\"args\":21}]}\n....\n<call BASH>\n{\"n\":4711,\"s\":\"....\"}\n</call>\n"},
 	} {
 		f, d := &finder{}, &document{kind: c.kind, data: []byte(c.data)}
@@ -90,7 +93,8 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	dir := lethetest.Dir(t)
 	lethetest.Unpack(t, "../../../agent/testdata/november/home.tar.gz", dir)
-	for _, path := range []string{"home/stray", "home/agents/stray", "home/blobs/stray", "home/chats/stray", "home/bridges/stray", "home/blobs/abc/stray"} {
+	for _, path := range []string{"home/stray", "home/agents/stray", "home/blobs/stray", "home/chats/stray",
+		"home/bridges/stray", "home/blobs/abc/stray"} {
 		lethetest.Write(t, filepath.Join(dir, path), "whatever")
 	}
 	lethetest.Write(t, filepath.Join(dir, "home/chats/ops.toml"), fmt.Sprintf("title = %q\n", word))
@@ -155,7 +159,8 @@ func holding(t testing.TB, dir, text string) (out []string) {
 // What a person said goes from where a hint or RECALL shows it, and what others said there stays.
 func TestPassagesOfAPerson(t *testing.T) {
 	const at = " 2026-11-20T12:57:16Z] "
-	shown := "hash=0123456789abcdef gist=… (e1..e4)" + tools.Indented("[USER:ann"+at+"one\n    two\n[USER:bob"+at+"three\n…\n[USER:ann"+at+"… four") + "\nend"
+	shown := "hash=0123456789abcdef gist=… (e1..e4)" +
+		tools.Indented("[USER:ann"+at+"one\n    two\n[USER:bob"+at+"three\n…\n[USER:ann"+at+"… four") + "\nend"
 	var got []string
 	for _, s := range find([]byte(shown), saidBy("ann")) {
 		got = append(got, shown[s.from:s.to])

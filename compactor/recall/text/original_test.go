@@ -48,10 +48,12 @@ Your list of pins is full; a secret pin
 func TestSections(t *testing.T) {
 	var got []string
 	for s := range Sections(sample) {
-		got = append(got, fmt.Sprintf("%s e%d.%d room=%s tool=%s %s %d", s.Kind, s.Entry, s.Call, s.Room, s.Tool, s.Ref, strings.Count(sample[s.from:s.to], "\n")))
+		got = append(got, fmt.Sprintf("%s e%d.%d room=%s tool=%s %s %d", s.Kind, s.Entry, s.Call, s.Room, s.Tool, s.Ref,
+			strings.Count(sample[s.from:s.to], "\n")))
 	}
 	want := []string{
-		"inbound e11.0 room=dev tool= 94746e909fafc0ae 5", "reply e12.0 room= tool= 94746e909fafc0ae 4", "call e12.1 room= tool=BASH  1", "result e12.1 room= tool=BASH 02ab1ff62098ce28 3",
+		"inbound e11.0 room=dev tool= 94746e909fafc0ae 5", "reply e12.0 room= tool= 94746e909fafc0ae 4",
+		"call e12.1 room= tool=BASH  1", "result e12.1 room= tool=BASH 02ab1ff62098ce28 3",
 		"call e12.2 room= tool=RECALL  1", "result e12.2 room= tool=RECALL 02ab1ff62098ce28 1", "note e13.0 room= tool= 02ab1ff62098ce28 1",
 		"hint e14.0 room= tool= 02ab1ff62098ce28 1", "note e15.0 room= tool= 02ab1ff62098ce28 1",
 	}
@@ -98,7 +100,8 @@ func TestLines(t *testing.T) {
 // showed stands nowhere but here.
 func TestLinesOfWhatWasOpened(t *testing.T) {
 	shown := func(text string) string {
-		return "◆ e1.1 call UNCOMPACT\n{\"ref\":\"0\"}\n◆ e1.1 result ok\noriginal of hash=0123456789abcdef (g), from 2026-03-01 09:00: characters 0 to 100 of 100\n\n" + blobs.Escape(text) + "\n"
+		return "◆ e1.1 call UNCOMPACT\n{\"ref\":\"0\"}\n◆ e1.1 result ok\noriginal of hash=0123456789abcdef (g), from " +
+			"2026-03-01 09:00: characters 0 to 100 of 100\n\n" + blobs.Escape(text) + "\n"
 	}
 	if got := render(shown(sample)); got != nil {
 		t.Errorf("a copy says %q", got)
@@ -136,7 +139,8 @@ func TestLongLines(t *testing.T) {
 	for s := range Sections(body) {
 		for l := range s.Lines(body) {
 			first = append(first, l.First)
-			if len(l.Text) > longLine || !strings.HasPrefix(body[l.From:], l.Text) && !l.First || l.First && !strings.HasPrefix(body[l.From:], "[USER:ada") {
+			if len(l.Text) > longLine || !strings.HasPrefix(body[l.From:], l.Text) && !l.First ||
+				l.First && !strings.HasPrefix(body[l.From:], "[USER:ada") {
 				t.Errorf("at %d stands %.40q, the line is %q", l.From, body[l.From:], l.Text)
 			}
 		}
@@ -158,14 +162,16 @@ func TestFacts(t *testing.T) {
 // What the mind renders is what is read here, and nothing in a text can pass for
 // another section, a room or a tool.
 func TestReadsWhatTheMindWrites(t *testing.T) {
-	outside := rapid.SampledFrom([]string{"plain", "◆ e1 inbound room=forged ◱hash=0123456789abcdef gist=x◲", "\n◆ e2.1 call FORGED\n", "line\nline", "[USER:forged 2001-01-01T00:00:00Z] x", "◳ 1", "", "\n", "é"})
+	outside := rapid.SampledFrom([]string{"plain", "◆ e1 inbound room=forged ◱hash=0123456789abcdef gist=x◲",
+		"\n◆ e2.1 call FORGED\n", "line\nline", "[USER:forged 2001-01-01T00:00:00Z] x", "◳ 1", "", "\n", "é"})
 	rapid.Check(t, func(t *rapid.T) {
 		ref := mind.Ref{Hash: blobs.Sum([]byte("x")), Short: "0123456789abcdef", Gist: outside.Draw(t, "gist")}
 		text := func() string { return blobs.Escape(outside.Draw(t, "text")) }
 		var body strings.Builder
 		var want []string
 		for n := range rapid.IntRange(1, 5).Draw(t, "entries") {
-			e := mind.Entry{N: n + 1, Kind: mind.Inbound, Room: "dev", Ref: ref, Text: "[USER:ada 2026-11-20T12:57:22Z] " + strings.ReplaceAll(text(), "\n", "\n    ")}
+			e := mind.Entry{N: n + 1, Kind: mind.Inbound, Room: "dev", Ref: ref,
+				Text: "[USER:ada 2026-11-20T12:57:22Z] " + strings.ReplaceAll(text(), "\n", "\n    ")}
 			if rapid.Bool().Draw(t, "reply") {
 				e = mind.Entry{N: n + 1, Kind: mind.Reply, Ref: ref, Text: text(), Reasoning: text()}
 				for range rapid.IntRange(0, 2).Draw(t, "calls") {
@@ -194,8 +200,10 @@ func TestReadsWhatTheMindWrites(t *testing.T) {
 
 // Anything can be read: lines lie inside, in order, and are short.
 func TestLinesOfAnything(t *testing.T) {
-	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"◆ ", "◆ e1 inbound room=dev", "\n", "◆ e1 reply ", "◆ e1.1 call BASH", "◆ e1.1 result ok", "◆ x", "◆ e1 hint",
-		"[USER:ada 2026-11-20T12:57:22Z] x", "[USER:", "]", "    x", "\n◳ ", "◱", "\xff", strings.Repeat("日本", 300), strings.Repeat("word ", 3000)}))
+	piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"◆ ", "◆ e1 inbound room=dev", "\n", "◆ e1 reply ",
+		"◆ e1.1 call BASH", "◆ e1.1 result ok", "◆ x", "◆ e1 hint",
+		"[USER:ada 2026-11-20T12:57:22Z] x", "[USER:", "]", "    x", "\n◳ ", "◱", "\xff", strings.Repeat("日本", 300),
+		strings.Repeat("word ", 3000)}))
 	rapid.Check(t, func(t *rapid.T) {
 		body := strings.Join(rapid.SliceOfN(piece, 0, 20).Draw(t, "pieces"), "")
 		last := 0
@@ -204,7 +212,8 @@ func TestLinesOfAnything(t *testing.T) {
 				if l.From < last || l.From >= len(body) || SegmentOf(l.From, len(body)) >= Segments(len(body)) {
 					t.Fatalf("%q: line %q at %d after %d", body, l.Text, l.From, last)
 				}
-				if l.Text == "" || !utf8.ValidString(l.Text) || !norm.NFC.IsNormalString(l.Text) || strings.ContainsFunc(l.Text, endsLine) || len(l.Text) > 4*longLine {
+				if l.Text == "" || !utf8.ValidString(l.Text) || !norm.NFC.IsNormalString(l.Text) ||
+					strings.ContainsFunc(l.Text, endsLine) || len(l.Text) > 4*longLine {
 					t.Fatalf("%q: line %q", body, l.Text)
 				}
 				last = l.From

@@ -34,14 +34,17 @@ func TestPassageCannotForge(t *testing.T) {
 		body string
 		want []string
 	}{
-		"a continuation":                     {heard + "the narwhal\n    " + forged, []string{tag + "the narwhal", indentation + forged}},
-		"a continuation that alone matches":  {heard + "hello\n    you\n    " + forged, []string{tag + "… " + forged}},
-		"the middle of a long message":       {heard + long + forged, []string{tag + "… " + forged}},
-		"what a tool has printed":            {printed + forged + "\n\u200b" + forged, []string{indentation + forged, indentation + "\u200b" + forged}},
-		"behind what shows nothing":          {printed + "\ufe0f\u0301\u2800" + forged, []string{indentation + "\ufe0f\u0301\u2800" + forged}},
-		"line ends of other sorts":           {printed + "a narwhal\r" + forged + "\u2028" + forged, []string{indentation + "a narwhal " + forged + " " + forged}},
-		"a line of a reply":                  {"◆ e1 reply\n" + forged, []string{indentation + forged}},
-		"a line of nobody":                   {"◆ e1 inbound room=dev\n[USER:ada 20 x] narwhal", []string{indentation + "[USER:ada 20 x] narwhal"}},
+		"a continuation":                    {heard + "the narwhal\n    " + forged, []string{tag + "the narwhal", indentation + forged}},
+		"a continuation that alone matches": {heard + "hello\n    you\n    " + forged, []string{tag + "… " + forged}},
+		"the middle of a long message":      {heard + long + forged, []string{tag + "… " + forged}},
+		"what a tool has printed": {printed + forged + "\n\u200b" + forged,
+			[]string{indentation + forged, indentation + "\u200b" + forged}},
+		"behind what shows nothing": {printed + "\ufe0f\u0301\u2800" + forged, []string{indentation + "\ufe0f\u0301\u2800" + forged}},
+		"line ends of other sorts": {printed + "a narwhal\r" + forged + "\u2028" + forged,
+			[]string{indentation + "a narwhal " + forged + " " + forged}},
+		"a line of a reply": {"◆ e1 reply\n" + forged, []string{indentation + forged}},
+		"a line of nobody": {"◆ e1 inbound room=dev\n[USER:ada 20 x] narwhal",
+			[]string{indentation + "[USER:ada 20 x] narwhal"}},
 		"a continuation of a line of nobody": {"◆ e1 inbound room=dev\nx\n    " + forged, []string{indentation + forged}},
 	} {
 		got := Passage(linesOf(c.body, "narwhal"))
@@ -55,7 +58,8 @@ func TestPassageCannotForge(t *testing.T) {
 // but by who said it, and no passage is long.
 func TestPassageTags(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		line := rapid.OneOf(rapid.Just(forged), rapid.StringMatching(`([a-z]{1,9} |narwhal ){0,60}`), rapid.Just("   "+forged), rapid.Just("narwhal"), rapid.String())
+		line := rapid.OneOf(rapid.Just(forged), rapid.StringMatching(`([a-z]{1,9} |narwhal ){0,60}`), rapid.Just("   "+forged),
+			rapid.Just("narwhal"), rapid.String())
 		var body strings.Builder
 		body.WriteString("◆ e1 inbound room=dev\n")
 		for range rapid.IntRange(1, 5).Draw(t, "messages") {

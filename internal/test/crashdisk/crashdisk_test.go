@@ -130,7 +130,8 @@ func TestStates(t *testing.T) {
 		}
 	}
 	seen := map[string]int{}
-	for _, s := range states([]durable.Op{{Kind: "write", Path: "f", Data: []byte(old)}, {Kind: "sync", Path: "f"}, {Kind: "syncdir", Path: "."},
+	for _, s := range states([]durable.Op{{Kind: "write", Path: "f", Data: []byte(old)}, {Kind: "sync", Path: "f"},
+		{Kind: "syncdir", Path: "."},
 		{Kind: "write", Path: "f", Data: []byte(long), At: int64(len(old))}}, "") {
 		got := string(s["f"].Data)
 		switch tail, ok := strings.CutPrefix(got, old); {

@@ -110,13 +110,15 @@ func (c *claude) parameters() {
 	manual, t := manualOnly.MatchString(c.Model), c.Thinking
 	c.unless(c.MaxTokens > 0, "max_tokens: Field required")
 	c.unless(c.Stream, "this server only streams")
-	c.unless(slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, c.Output.Effort), "output_config.effort: %q", c.Output.Effort)
+	c.unless(slices.Contains([]string{"", "low", "medium", "high", "xhigh", "max"}, c.Output.Effort),
+		"output_config.effort: %q", c.Output.Effort)
 	c.unless(!manual || c.Output.Effort == "", "This model does not support the effort parameter.")
 	switch t.Type {
 	case "adaptive":
 		c.unless(!manual, "adaptive thinking is not supported on this model")
 	case "enabled":
-		c.unless(manual, "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to control thinking behavior.")
+		c.unless(manual, "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and "+
+			"\"output_config.effort\" to control thinking behavior.")
 		c.unless(t.Budget != nil && *t.Budget >= 1024, "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 		c.unless(t.Budget == nil || *t.Budget < c.MaxTokens, "`max_tokens` must be greater than `thinking.budget_tokens`")
 	case "disabled":
@@ -200,7 +202,8 @@ func (c *claude) conversation() {
 	for i, m := range c.Messages {
 		at := fmt.Sprintf("messages.%d", i)
 		c.unless(m.Role == "user" || i > 0, "%s: first message must use the \"user\" role", at)
-		c.unless(m.Role != last, "messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q roles in a row", m.Role)
+		c.unless(m.Role != last, "messages: roles must alternate between \"user\" and \"assistant\", but found multiple %q "+
+			"roles in a row", m.Role)
 		c.unless(len(m.Content) > 0, "%s: all messages must have non-empty content", at)
 		var calls []object
 		text, thinking, said := "", "", false
@@ -216,7 +219,9 @@ func (c *claude) conversation() {
 			case "tool_result":
 				id, _ := b["tool_use_id"].(string)
 				c.unless(!said, "%s: tool_result blocks must stand before text", at)
-				c.unless(slices.Contains(open, id), "%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", at, id)
+				c.unless(slices.Contains(open, id),
+					"%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding "+
+						"`tool_use` block in the previous message.", at, id)
 				open = slices.DeleteFunc(open, func(s string) bool { return s == id })
 				c.result(b, at)
 			case "thinking", "redacted_thinking":
@@ -263,8 +268,9 @@ func (c *claude) begun() {
 			return
 		}
 		first := string(m.Content[0])
-		c.unless(m.Role == "user" || strings.Contains(first, `thinking"`), "messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found other. "+
-			"When `thinking` is enabled, a final `assistant` message must start with a thinking block", i)
+		c.unless(m.Role == "user" || strings.Contains(first, `thinking"`),
+			"messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found other. "+
+				"When `thinking` is enabled, a final `assistant` message must start with a thinking block", i)
 	}
 }
 
@@ -301,7 +307,8 @@ func (c *claude) request() object {
 	}
 	var tools []object
 	for _, t := range c.Tools {
-		tools = append(tools, object{"type": "function", "function": object{"name": t.Name, "description": t.Description, "parameters": t.Schema}})
+		tools = append(tools, object{"type": "function",
+			"function": object{"name": t.Name, "description": t.Description, "parameters": t.Schema}})
 	}
 	if len(tools) > 0 {
 		r["tools"] = tools
@@ -328,7 +335,8 @@ func (s *Server) usage(c *claude, a answer) object {
 		s.seen[string(c.ends[i])] = true
 	}
 	read, written := a.input*cached/max(total, 1), a.input*max(marked-cached, 0)/max(total, 1)
-	return object{"input_tokens": a.input - read - written, "cache_read_input_tokens": read, "cache_creation_input_tokens": written, "output_tokens": 1}
+	return object{"input_tokens": a.input - read - written, "cache_read_input_tokens": read,
+		"cache_creation_input_tokens": written, "output_tokens": 1}
 }
 
 // play streams the answer. Of several calls, some thinking stands before the second.
@@ -360,7 +368,8 @@ func (c *claude) play(w http.ResponseWriter, a answer, usage object) {
 		blocks = append(blocks, object{"type": "tool_use", "id": "toolu_" + call.ID, "name": call.Function.Name, "input": input})
 		c.read = c.read.with("assistant", blocks[len(blocks)-1])
 	}
-	message := object{"id": "msg_1", "type": "message", "role": "assistant", "model": c.Model, "content": []any{}, "stop_reason": nil, "usage": usage}
+	message := object{"id": "msg_1", "type": "message", "role": "assistant", "model": c.Model, "content": []any{},
+		"stop_reason": nil, "usage": usage}
 	send(w, object{"type": "message_start", "message": message}, object{"type": "ping"})
 	for i, b := range blocks {
 		piece := func(delta object) { send(w, object{"type": "content_block_delta", "index": i, "delta": delta}) }
@@ -397,5 +406,6 @@ func (c *claude) play(w http.ResponseWriter, a answer, usage object) {
 		return
 	}
 	spent := object{"output_tokens": a.output, "output_tokens_details": object{"thinking_tokens": a.thought}}
-	send(w, object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": spent}, object{"type": "message_stop"})
+	send(w, object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": spent},
+		object{"type": "message_stop"})
 }

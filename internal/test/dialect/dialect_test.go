@@ -12,18 +12,22 @@ import (
 	"lethe/internal/test/rehearsal"
 )
 
-const anthropicAsk = `{"model":"claude-sonnet-5-5","max_tokens":3000,"stream":true,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"low"},
+const anthropicAsk = `{"model":"claude-sonnet-5-5","max_tokens":3000,"stream":true,"thinking":{"type":"adaptive",` +
+	`"display":"summarized"},"output_config":{"effort":"low"},
 "system":[{"type":"text","text":"soul","cache_control":{"type":"ephemeral"}}],"metadata":{"user_id":"u"},
 "tools":[{"name":"LIST","description":"lists","input_schema":{"type":"object"}}],
 "messages":[{"role":"user","content":[{"type":"text","text":"list the files","cache_control":{"type":"ephemeral"}}]}`
 
 const anthropicReply = `,{"role":"assistant","content":[THOUGHT,{"type":"tool_use","id":"t1","name":"LIST","input":{"path":"."}}]},
-{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"a file"}],"cache_control":{"type":"ephemeral"}},{"type":"text","text":"a hint"}]}`
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"a file"}],` +
+	`"cache_control":{"type":"ephemeral"}},{"type":"text","text":"a hint"}]}`
 
-const geminiAsk = `{"model":"gemini-3.8-flash","max_tokens":3000,"stream":true,"stream_options":{"include_usage":true},"reasoning_effort":"low",
+const geminiAsk = `{"model":"gemini-3.8-flash","max_tokens":3000,"stream":true,"stream_options":{"include_usage":true},` +
+	`"reasoning_effort":"low",
 "messages":[{"role":"system","content":"soul"},{"role":"user","content":"list the files"}`
 
-const geminiReply = `,{"role":"assistant","content":"","tool_calls":[{"id":"t1","type":"function","function":{"name":"LIST","arguments":"{\"path\":\".\"}"},"extra_content":{"google":{"thought_signature":"SIGNATURE"}}}]},
+const geminiReply = `,{"role":"assistant","content":"","tool_calls":[{"id":"t1","type":"function",` +
+	`"function":{"name":"LIST","arguments":"{\"path\":\".\"}"},"extra_content":{"google":{"thought_signature":"SIGNATURE"}}}]},
 {"role":"tool","tool_call_id":"t1","content":"a file"}`
 
 // post asks, and returns the answer's status and text.
@@ -69,7 +73,8 @@ func TestAnthropic(t *testing.T) {
 	if read := between(text, `"cache_read_input_tokens":`, ","); code != http.StatusOK || read == "0" || read == "" {
 		t.Fatalf("%d %s", code, text)
 	}
-	budget := strings.NewReplacer("claude-sonnet-5-5", "claude-haiku-4-5", `"type":"adaptive","display":"summarized"`, `"type":"enabled","budget_tokens":1024`,
+	budget := strings.NewReplacer("claude-sonnet-5-5", "claude-haiku-4-5", `"type":"adaptive","display":"summarized"`,
+		`"type":"enabled","budget_tokens":1024`,
 		`,"output_config":{"effort":"low"}`, "")
 	for _, c := range []struct{ old, now, want string }{
 		{`"stream":true`, `"stream":true,"temperatur":1`, "unknown field"},
@@ -82,7 +87,9 @@ func TestAnthropic(t *testing.T) {
 		{`{"type":"text","text":"a hint"}`, `{"type":"text","text":""}`, "non-empty"},
 		{`"tool_use_id":"t1"`, `"tool_use_id":"t2"`, "unexpected `tool_use_id`"},
 		{`"tool_use_id":"t1"`, `"tool_use_id":"t1","is_errors":true`, "Extra inputs"},
-		{`{"type":"text","text":"a hint"}`, `{"type":"text","text":"a hint","cache_control":{"type":"ephemeral"}},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}`, "A maximum of 4"},
+		{`{"type":"text","text":"a hint"}`,
+			`{"type":"text","text":"a hint","cache_control":{"type":"ephemeral"}},{"type":"text","text":"b",` +
+				`"cache_control":{"type":"ephemeral"}}`, "A maximum of 4"},
 		{"I look.", "I looked.", "Invalid `signature`"},
 		{"list the files", "list all the files", "Invalid `signature`"},
 		{`"soul"`, `"another soul"`, "Invalid `signature`"},
@@ -90,7 +97,8 @@ func TestAnthropic(t *testing.T) {
 		{`"type":"adaptive"`, `"type":"enabled","budget_tokens":2000`, "not supported for this model"},
 		{`"thinking":{"type":"adaptive","display":"summarized"}`, `"thinking":{"type":"adaptive","budget_tokens":5}`, "Extra inputs"},
 	} {
-		if code, text := post(t, s, strings.Replace(good, c.old, c.now, 1)); code < 400 || !strings.Contains(text, c.want) || !strings.Contains(text, `"type":"error"`) {
+		if code, text := post(t, s, strings.Replace(good, c.old, c.now, 1)); code < 400 || !strings.Contains(text, c.want) ||
+			!strings.Contains(text, `"type":"error"`) {
 			t.Errorf("%s in the place of %s: %d %.300s, want %q", c.now, c.old, code, text, c.want)
 		}
 	}
@@ -99,9 +107,12 @@ func TestAnthropic(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	for body, want := range map[string]string{
-		budget.Replace(without): "must start with a thinking block", budget.Replace(strings.Replace(good, "3000", "1000", 1)): "must be greater than",
-		budget.Replace(anthropicAsk + "]}"): "", strings.TrimSuffix(good, "]}") + `,{"role":"assistant","content":[{"type":"text","text":"so"}]}]}`: "prefill",
-		anthropicAsk + strings.Replace(anthropicReply[:strings.Index(anthropicReply, ",\n")], "THOUGHT", thought, 1) + `,{"role":"user","content":[{"type":"text","text":"so?"}]}]}`: "without `tool_result`",
+		budget.Replace(without):                                  "must start with a thinking block",
+		budget.Replace(strings.Replace(good, "3000", "1000", 1)): "must be greater than",
+		budget.Replace(anthropicAsk + "]}"):                      "", strings.TrimSuffix(good, "]}") +
+			`,{"role":"assistant","content":[{"type":"text","text":"so"}]}]}`: "prefill",
+		anthropicAsk + strings.Replace(anthropicReply[:strings.Index(anthropicReply, ",\n")], "THOUGHT", thought, 1) +
+			`,{"role":"user","content":[{"type":"text","text":"so?"}]}]}`: "without `tool_result`",
 	} {
 		if code, text := post(t, s, body); (code == http.StatusOK) != (want == "") || !strings.Contains(text, want) {
 			t.Errorf("%s\n%d %s, want %q", body, code, text, want)

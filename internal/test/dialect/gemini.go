@@ -67,7 +67,8 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request, body []byte) *re
 		return c.no
 	}
 	c.unless(strings.HasPrefix(q.Model, "gemini-"), "models/%s is not found", q.Model)
-	c.unless(slices.Contains([]string{"", "none", "minimal", "low", "medium", "high"}, q.Effort), "Invalid value at 'reasoning_effort': %q", q.Effort)
+	c.unless(slices.Contains([]string{"", "none", "minimal", "low", "medium", "high"}, q.Effort),
+		"Invalid value at 'reasoning_effort': %q", q.Effort)
 	read := c.signatures(q)
 	if c.no != nil {
 		return c.no
@@ -100,8 +101,11 @@ func (c *checker) signatures(q completion) sum {
 	for i, m := range q.Messages {
 		at := fmt.Sprintf("messages[%d]", i)
 		c.unless(slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role), "%s: Please use a valid role: %q", at, m.Role)
-		c.unless(m.Role != "user" || strings.TrimSpace(m.Content) != "", "%s: Unable to submit request because it must have a text parameter.", at)
-		c.unless(m.Role == "tool" || len(open) == 0, "%s: Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.", at)
+		c.unless(m.Role != "user" || strings.TrimSpace(m.Content) != "",
+			"%s: Unable to submit request because it must have a text parameter.", at)
+		c.unless(m.Role == "tool" || len(open) == 0,
+			"%s: Please ensure that the number of function response parts is equal to the number of function call parts of the "+
+				"function call turn.", at)
 		if m.Role == "tool" {
 			c.unless(open[m.CallID], "%s: Please ensure that function response turn comes immediately after a function call turn.", at)
 			delete(open, m.CallID)
@@ -114,7 +118,8 @@ func (c *checker) signatures(q completion) sum {
 				signature := call.Extra.Google.Signature
 				c.unless(signature == StandIn || signature == read.sign(call.Function.Name), "%s: Corrupted thought signature.", at)
 			case k == 0 && i > turn:
-				c.unless(false, "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call `default_api:%s`, position %d.", call.Function.Name, i)
+				c.unless(false, "Function call is missing a thought_signature in functionCall parts. This is required for tools to "+
+					"work correctly. Additional data, function call `default_api:%s`, position %d.", call.Function.Name, i)
 			}
 		}
 		m.Calls = slices.Clone(m.Calls)
@@ -151,7 +156,8 @@ func plain(list []said) (out []object) {
 // playGemini streams the answer: each call as one piece, all with the index 0, and thinking in the total only.
 func playGemini(w http.ResponseWriter, q completion, a answer, read sum) {
 	event := func(delta object, finish any) object {
-		return object{"object": "chat.completion.chunk", "model": q.Model, "choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}
+		return object{"object": "chat.completion.chunk", "model": q.Model,
+			"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}}}
 	}
 	if a.text != "" {
 		send(w, event(object{"role": "assistant", "content": a.text}, nil))

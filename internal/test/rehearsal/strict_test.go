@@ -94,16 +94,22 @@ func TestRefusals(t *testing.T) {
 		{"half the results", request(user("x"), called(c1, c2), result("e1_1", "r"), user("y")), "found none at messages[3]"},
 		{"late result", request(user("x"), called(c1), user("y"), result("e1_1", "r")), "messages[2]"},
 		{"result without call", request(user("x"), result("e9_1", "r")), "preceding message with 'tool_calls' (messages[1]"},
-		{"result twice", request(user("x"), called(c1), result("e1_1", "r"), result("e1_1", "r")), "must be a response to a preceding message with 'tool_calls' (messages[3]"},
-		{"id twice in a message", request(user("x"), called(c1, c1), result("e1_1", "r")), "Duplicate value for 'tool_calls[].id' e1_1 in messages[1]"},
-		{"id twice in a request", request(user("x"), called(c1), result("e1_1", "r"), user("y"), called(c1), result("e1_1", "r")), "in messages[4], first used in messages[1]"},
-		{"no id", request(user("x"), called(Call{ID: "", Name: "A", Arguments: "{}"}), result("e1_1", "r")), "messages[1].tool_calls[0]: missing field `id`"},
+		{"result twice", request(user("x"), called(c1), result("e1_1", "r"), result("e1_1", "r")),
+			"must be a response to a preceding message with 'tool_calls' (messages[3]"},
+		{"id twice in a message", request(user("x"), called(c1, c1), result("e1_1", "r")),
+			"Duplicate value for 'tool_calls[].id' e1_1 in messages[1]"},
+		{"id twice in a request", request(user("x"), called(c1), result("e1_1", "r"), user("y"), called(c1), result("e1_1", "r")),
+			"in messages[4], first used in messages[1]"},
+		{"no id", request(user("x"), called(Call{ID: "", Name: "A", Arguments: "{}"}), result("e1_1", "r")),
+			"messages[1].tool_calls[0]: missing field `id`"},
 		{"result without id", request(user("x"), called(c1), obj{"role": "tool", "content": "r"}), "messages[2]: missing field `tool_call_id`"},
-		{"arguments are prose", request(user("x"), called(Call{ID: "e1_1", Name: "A", Arguments: "ls -l"}), result("e1_1", "r")), "messages[1].tool_calls[0].function.arguments"},
+		{"arguments are prose", request(user("x"), called(Call{ID: "e1_1", Name: "A", Arguments: "ls -l"}), result("e1_1", "r")),
+			"messages[1].tool_calls[0].function.arguments"},
 		{"arguments are empty", request(user("x"), called(Call{ID: "e1_1", Name: "A", Arguments: ""}), result("e1_1", "r")), "messages[1]"},
 		{"arguments are a list", request(user("x"), called(Call{ID: "e1_1", Name: "A", Arguments: "[]"}), result("e1_1", "r")), "messages[1]"},
 		{"calls of a user", request(obj{"role": "user", "content": "x", "tool_calls": []obj{{}}}), "messages[0]: tool_calls"},
-		{"no reasoning", request(user("x"), noReasoning, result("e1_1", "r")), "`reasoning_content` in the thinking mode must be passed back to the API. (messages[1])"},
+		{"no reasoning", request(user("x"), noReasoning, result("e1_1", "r")),
+			"`reasoning_content` in the thinking mode must be passed back to the API. (messages[1])"},
 		{"blank reasoning", request(user("x"), blankReasoning, result("e1_1", "r")), "(messages[1])"},
 		{"no reasoning, not thinking", with(request(user("x"), noReasoning, result("e1_1", "r")), obj{"thinking": obj{"type": "disabled"}}), ""},
 		{"no reasoning without calls", request(user("x"), obj{"role": "assistant", "content": "a"}, user("y")), ""},
@@ -139,7 +145,8 @@ func TestOverflow(t *testing.T) {
 		t.Errorf("150 of 150 tokens refused: %s", why)
 	}
 	message := refused(t, r(47), 150)
-	const want = "This model's maximum context length is 150 tokens. However, you requested 151 tokens (104 in the messages, 47 in the completion). Please reduce the length of the messages or completion."
+	const want = "This model's maximum context length is 150 tokens. However, you requested 151 tokens (104 in the messages, " +
+		"47 in the completion). Please reduce the length of the messages or completion."
 	if message != want {
 		t.Errorf("message %q", message)
 	}

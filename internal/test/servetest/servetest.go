@@ -48,7 +48,8 @@ func Start(t testing.TB, dir string, parts ...func(*http.ServeMux, *backend.Back
 	lethetest.Must(t, err)
 	done, mux := make(chan struct{}), http.NewServeMux()
 	s := &Server{Guard: g, Backend: &backend.Backend{
-		Home: report.Home{Home: home, Store: store, People: []string{"you"}}, Bridge: b, Watcher: watcher, User: "you", Log: slog.New(slog.DiscardHandler), Done: done,
+		Home: report.Home{Home: home, Store: store, People: []string{"you"}}, Bridge: b, Watcher: watcher, User: "you",
+		Log: slog.New(slog.DiscardHandler), Done: done,
 	}}
 	for _, add := range parts {
 		add(mux, s.Backend)
