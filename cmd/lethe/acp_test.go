@@ -407,7 +407,7 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 		t.Error(err)
 	}
 	if reason, shown := second.prompt(id, text("what is 9*9?")); reason != sdk.StopReasonEndTurn ||
-		!strings.Contains(shown, "agent: 9*9 = 81") {
+		!strings.Contains(joined(shown), "9*9=81") {
 		t.Errorf("%s: %s", reason, shown)
 	}
 	if _, err := second.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: id}); err != nil {
