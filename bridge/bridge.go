@@ -14,7 +14,7 @@
 //		…                              // acknowledge them only when err is nil
 //	}
 //
-// docs/write-a-bridge.md has a whole bridge, docs/bridge-files.md specifies the files; bridge/access lists the people
+// docs/bridges.md has a whole bridge, and specifies the files; bridge/access lists the people
 // who may speak.
 //
 // What the package guarantees, through kill -9 and power loss at any point:

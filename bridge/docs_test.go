@@ -20,9 +20,9 @@ import (
 func TestPageGo(t *testing.T) {
 	source, err := os.ReadFile("spool_test.go")
 	lethetest.Must(t, err)
-	_, shown, ok := strings.Cut(string(source), "are in docs/write-a-bridge.md.\n\n")
-	if !ok || lethetest.Blocks(t, "write-a-bridge.md", "go")[0] != shown {
-		t.Errorf("docs/write-a-bridge.md does not show the bridge of spool_test.go")
+	_, shown, ok := strings.Cut(string(source), "are in docs/bridges.md.\n\n")
+	if !ok || lethetest.Blocks(t, "bridges.md", "go")[0] != shown {
+		t.Errorf("docs/bridges.md does not show the bridge of spool_test.go")
 	}
 
 	home, dir := t.TempDir(), t.TempDir()
@@ -73,7 +73,7 @@ func TestPageShell(t *testing.T) {
 	}
 	home, dir := t.TempDir(), t.TempDir()
 	script := filepath.Join(dir, "bridge.sh")
-	text := lethetest.Blocks(t, "write-a-bridge.md", "sh")[0]
+	text := lethetest.Blocks(t, "bridges.md", "sh")[0]
 	lethetest.Must(t, os.WriteFile(script, []byte(text), 0o700))
 	if n := strings.Count(text, "\n"); n > 12 {
 		t.Errorf("the ten lines are %d", n)

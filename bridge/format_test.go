@@ -14,7 +14,7 @@ import (
 // The page's inbox.jsonl is one: to the byte what is written, and it says what the
 // page says of it.
 func TestPageInbox(t *testing.T) {
-	text := lethetest.Blocks(t, "bridge-files.md", "inbox.jsonl")[0]
+	text := lethetest.Blocks(t, "bridges.md", "inbox.jsonl")[0]
 	var again bytes.Buffer
 	for line := range strings.Lines(text) {
 		var r record
@@ -51,7 +51,7 @@ func TestPageInbox(t *testing.T) {
 }
 
 func TestPagePeer(t *testing.T) {
-	text := lethetest.Blocks(t, "bridge-files.md", "peer.json")[0]
+	text := lethetest.Blocks(t, "bridges.md", "peer.json")[0]
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
 	lethetest.Must(t, dec.Decode(new(peerState)))

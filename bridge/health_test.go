@@ -427,7 +427,7 @@ func TestStates(t *testing.T) {
 
 func TestHealthOnPage(t *testing.T) {
 	var r Report
-	dec := json.NewDecoder(strings.NewReader(lethetest.Blocks(t, "bridge-files.md", "health.json")[0]))
+	dec := json.NewDecoder(strings.NewReader(lethetest.Blocks(t, "bridges.md", "health.json")[0]))
 	dec.DisallowUnknownFields()
 	lethetest.Must(t, dec.Decode(&r))
 	if r.Written.IsZero() || r.Late.IsZero() || r.PID != 4711 || r.Exchanged.IsZero() || len(r.Unreachable) != 1 || r.Error == "" {

@@ -14,7 +14,7 @@ import (
 	"lethe/chat"
 )
 
-// The lines from here to the end of the file are in docs/write-a-bridge.md.
+// The lines from here to the end of the file are in docs/bridges.md.
 
 // spool is a directory: each file in in/ is a message to room dev, and what
 // agents say there becomes a file in out/.

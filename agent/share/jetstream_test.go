@@ -57,7 +57,7 @@ func TestJetStreamGuarded(t *testing.T) {
 	var may []string
 	for permission := range strings.SplitSeq("$JS.API.STREAM.*.home $JS.API.STREAM.MSG.GET.home home.>", " ") {
 		may = append(may, permission)
-		lethetest.Words(t, lethetest.Read(t, "../../docs/internals/share-engines.md"), "`"+permission+"`")
+		lethetest.Words(t, lethetest.Read(t, "../../docs/machines.md"), "`"+permission+"`")
 	}
 	g := &sharetest.Guard{User: "me", Password: "a-password-0", Publish: may,
 		Subscribe: []string{"told.home.>", "_INBOX.>"},

@@ -4,7 +4,7 @@
 //	err = store.Create(ctx, "lives/3f9c", 8, data) // nil: durable there; ErrTaken: another text is number 8
 //
 // A store does one thing: it creates a text if there is none. The right to a life, the order of a room and the end of a
-// host that was asleep follow from that alone, not from a clock, a lock or a header. docs/internals/share-engines.md
+// host that was asleep follow from that alone, not from a clock, a lock or a header. docs/share.md
 // has the engines and the tests.
 package share
 

@@ -16,7 +16,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// peopleFile is people.json, which docs/bridge-files.md specifies.
+// peopleFile is people.json, which docs/bridges.md specifies.
 type peopleFile struct {
 	Version int      `json:"version"`
 	Users   []Person `json:"users"`

@@ -113,7 +113,7 @@ func TestListIsAway(t *testing.T) {
 }
 
 func TestDocumentedPeopleFile(t *testing.T) {
-	example := lethetest.Blocks(t, "bridge-files.md", "json")[0]
+	example := lethetest.Blocks(t, "bridges.md", "json")[0]
 	f, err := parsePeople([]byte(example))
 	lethetest.Must(t, err)
 	if len(f.Users) == 0 || len(f.Chats) == 0 || f.Users[0].Name == "" || f.Users[0].At.IsZero() {

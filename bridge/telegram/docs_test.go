@@ -10,7 +10,7 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// docs/telegram.md explains the words of the program, and the example of docs/bridge-files.md is read.
+// docs/telegram.md explains the words of the program, and the example of docs/bridges.md is read.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/telegram.md")
 	lethetest.Must(t, err)
@@ -29,7 +29,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("the page does not tell of /%s", c.Command)
 		}
 	}
-	example := lethetest.Blocks(t, "bridge-files.md", "chats.json")[0]
+	example := lethetest.Blocks(t, "bridges.md", "chats.json")[0]
 	dir := t.TempDir()
 	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600))
 	m, err := openChats(dir, slog.New(slog.DiscardHandler))

@@ -12,7 +12,7 @@ import (
 // What stands in the directory of the bridge may be of any bytes.
 func FuzzFiles(f *testing.F) {
 	dir := f.TempDir()
-	whole := lethetest.Blocks(f, "bridge-files.md", "chats.json")[0]
+	whole := lethetest.Blocks(f, "bridges.md", "chats.json")[0]
 	lethetest.FuzzReaders(f, dir, lethetest.Reader{
 		Name: "chats.json", File: "chats.json", Seeds: []string{whole, `{"version":1,"moved":{"1":"1","2":"1"}}`, `{"version":1,"moved":null}`},
 		Read: func(t testing.TB) error {

@@ -13,7 +13,7 @@ func newBridgeCommand(app *app) *cobra.Command {
 		Long: `A bridge copies lines between rooms and an outside service. It is a process of its
 own: run it beside the daemon, or let the daemon keep it: lethe run --with telegram.
 
-lethe bridges tells how the bridges are; docs/write-a-bridge.md how to write another one.`,
+lethe bridges tells how the bridges are; docs/bridges.md how to write another one.`,
 		RunE: app.withHome(func(context.Context, []string) error {
 			return hint(usagef("name a bridge"), "lethe bridge telegram; a terminal or a pipe is: lethe chat")
 		}),
