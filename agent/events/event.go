@@ -63,7 +63,7 @@ var Types = []string{
 // Event is something that happened. Which members there are depends on Type. Texts are valid
 // UTF-8 and otherwise as somebody wrote them: whoever shows them makes them safe.
 type Event struct {
-	ID    string    `json:"id,omitempty"` // where to go on behind it; none for what is only under way
+	ID    string    `json:"id,omitempty"` // where to go on behind it; empty for what is only under way
 	Type  string    `json:"type"`
 	At    time.Time `json:"at"`
 	Agent string    `json:"agent"`           // name
@@ -77,42 +77,62 @@ type Event struct {
 	Cut   bool      `json:"cut,omitempty"`  // Text is not whole
 	Why   string    `json:"why,omitempty"`
 
-	// Of user.message.
+	Heard
+	Outcome
+	Call
+	Bill
+	Memory
+	Inquiry
+}
+
+// Heard is of user.message.
+type Heard struct {
 	Role string `json:"role,omitempty"` // user or agent, as the line's tag claims
 	Line string `json:"line,omitempty"` // chat.Hash of the line
 	To   int64  `json:"to,omitempty"`   // offset through which the room has been heard with it
+}
 
-	// Of message.done, tool.result and paused.
+// Outcome is of message.done, tool.result and paused.
+type Outcome struct {
 	Final bool `json:"final,omitempty"` // it ends the turn
 	// Status is, of a call, ok, error, interrupted or not-started; of a message that is said nowhere, refused, stopped
 	// or cut.
 	Status string    `json:"status,omitempty"`
 	Until  time.Time `json:"until,omitzero"`
+}
 
-	// Of calls.
+// Call is of calls, and of a file that changed.
+type Call struct {
 	Tool   string          `json:"tool,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"` // an object; of more than 64 KiB, Text has its beginning
 	Job    int             `json:"job,omitempty"`  // that the call goes on as
 	Path   string          `json:"path,omitempty"` // of a file, as the agent names it
 	Offset int64           `json:"from,omitempty"` // of a delta: where Text stands in what has come so far, in bytes
+}
 
-	// Of usage.
+// Bill is of usage.
+type Bill struct {
 	Model  string  `json:"model,omitempty"`
 	Calls  int     `json:"calls,omitempty"`
 	In     int64   `json:"in,omitempty"` // tokens
 	Cached int64   `json:"cached,omitempty"`
 	Out    int64   `json:"out,omitempty"`
 	USD    float64 `json:"usd,omitempty"`
+}
 
-	// Of forgot and reminded.
+// Memory is of forgot and reminded.
+type Memory struct {
 	Entries   string      `json:"entries,omitempty"` // e1..e21
 	Summaries int         `json:"summaries,omitempty"`
 	Before    int64       `json:"before,omitempty"` // tokens of the request, estimated
 	After     int64       `json:"after,omitempty"`
 	Faded     []Fade      `json:"faded,omitempty"`
 	Refs      []blobs.Ref `json:"refs,omitempty"`
+}
 
-	Question *chat.Question `json:"question,omitempty"` // of asked and answered
+// Inquiry is of asked and answered.
+type Inquiry struct {
+	Question *chat.Question `json:"question,omitempty"`
 	Choice   string         `json:"choice,omitempty"`
 }
 

@@ -8,7 +8,7 @@ import (
 // A text that grows is shown once: whatever piece a client joins at, and when the model is asked again.
 func TestGrowing(t *testing.T) {
 	delta := func(from int64, text string) Event {
-		return Event{Type: MessageDelta, Entry: "e2", Offset: from, Text: text}
+		return Event{Type: MessageDelta, Entry: "e2", Call: Call{Offset: from}, Text: text}
 	}
 	done := Event{Type: MessageDone, Entry: "e2", Text: "one two three"}
 	for name, c := range map[string]struct {

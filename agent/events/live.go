@@ -34,7 +34,7 @@ func (s *Stream) deltas(l status.Live) (out []Event) {
 			continue
 		}
 		e := Event{Type: kind, At: time.Now().UTC(), Agent: s.log.Name, Turn: s.state.Turn + 1, Entry: now.entry,
-			Text: now.text, Offset: now.from}
+			Text: now.text, Call: Call{Offset: now.from}}
 		if kind == ToolOutput {
 			e.Tool = tool
 		}

@@ -119,8 +119,17 @@ func (s *Stream) call(e event.Event) (c mind.Call) {
 	return c
 }
 
-// tell says what a line says. before is the state before it.
+// tell says what a line says. before is the state before it. Lines about the log and what it grants or owes are no news
+// to clients; a note tells of what was erased, and forgot of an epoch.
 func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
+	m.tellCourse(e)
+	m.tellWords(e, before)
+	m.tellDeed(e, call, before)
+	m.tellCost(e)
+}
+
+// tellCourse tells where an identity begins, goes on and ends, and which rooms it hears.
+func (m *mapping) tellCourse(e event.Event) {
 	switch e := e.(type) {
 	case event.Boot:
 		m.add(Event{Type: Booted, By: e.Parent, Room: e.Task}).text(e.Name, maxText, m.hash(0))
@@ -128,6 +137,20 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		m.add(Event{Type: Joined, Entry: mind.EntryID(e.N), Room: e.Room})
 	case event.Left:
 		m.add(Event{Type: Left, Room: e.Room})
+	case event.Resumed:
+		m.add(Event{Type: Resumed, Why: e.Why, Text: e.Version})
+	case event.Stopped:
+		m.add(Event{Type: Stopped, Why: e.Why})
+	case event.Moved:
+		m.add(Event{Type: Stopped, Why: "moved"})
+	case event.Received:
+		m.add(Event{Type: Resumed, Why: "received"})
+	}
+}
+
+// tellWords tells what people, the identity and the harness say.
+func (m *mapping) tellWords(e event.Event, before *mind.State) {
+	switch e := e.(type) {
 	case event.Inbound:
 		m.heard(e, before)
 	case event.Command:
@@ -135,10 +158,31 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		if e.Line == "" {
 			l.Name, l.Text = e.By, e.Name
 		}
-		m.message(l, Event{Entry: e.ID, Room: e.Room, To: e.At.To})
+		m.message(l, Event{Entry: e.ID, Room: e.Room, Heard: Heard{To: e.At.To}})
 		m.said(e.ID)
 	case event.Reply:
 		m.reply(e)
+	case event.Note:
+		m.note(e, before)
+	case event.Hint:
+		hint := m.add(Event{Type: Reminded, Entry: mind.EntryID(e.N), Why: e.Why, Hash: m.hash(0)})
+		for _, l := range mind.ReadCard(m.body(0)) {
+			hint.Refs = append(hint.Refs, l.Ref)
+		}
+	case event.Asked:
+		m.asked(e)
+	case event.Fired:
+		fired := m.add(Event{Type: Fired, Entry: e.ID, By: e.By, Hash: m.hash(0)})
+		fired.in(e.Posts...)
+		fired.text(e.Say, maxText, fired.Hash)
+	case event.Model:
+		m.said(e.ID)
+	}
+}
+
+// tellDeed tells of calls.
+func (m *mapping) tellDeed(e event.Event, call mind.Call, before *mind.State) {
+	switch e := e.(type) {
 	case event.Call:
 		m.request(e.ID, e.Tool, call.Args)
 		m.said(e.ID)
@@ -149,47 +193,30 @@ func (m *mapping) tell(e event.Event, call mind.Call, before *mind.State) {
 		if !call.Started {
 			m.request(e.ID, e.Tool, call.Args)
 		}
-		m.result(Event{Entry: e.ID, Tool: e.Tool, Status: e.Status, Job: e.Job}, call.Args, e.File)
+		end := Event{Entry: e.ID, Outcome: Outcome{Status: e.Status}, Call: Call{Tool: e.Tool, Job: e.Job}}
+		m.result(end, call.Args, e.File)
 		if e.Opened != "" {
 			m.opened(e)
 		}
-	case event.Note:
-		m.note(e, before)
-	case event.Hint:
-		hint := m.add(Event{Type: Reminded, Entry: mind.EntryID(e.N), Why: e.Why, Hash: m.hash(0)})
-		for _, l := range mind.ReadCard(m.body(0)) {
-			hint.Refs = append(hint.Refs, l.Ref)
-		}
+	}
+}
+
+// tellCost tells what was spent and lost, and what keeps an identity from going on.
+func (m *mapping) tellCost(e event.Event) {
+	switch e := e.(type) {
 	case event.Error:
-		m.add(Event{Type: Error, Entry: e.ID, Why: e.What, Status: e.Failure}).text(e.Text, maxText, "")
+		failed := Event{Type: Error, Entry: e.ID, Why: e.What, Outcome: Outcome{Status: e.Failure}}
+		m.add(failed).text(e.Text, maxText, "")
 		m.said(e.ID)
 	case event.Paused:
 		if !e.Ended {
-			m.add(Event{Type: Paused, Entry: e.ID, Until: e.Until}).text(e.Why, maxText, "")
+			m.add(Event{Type: Paused, Entry: e.ID, Outcome: Outcome{Until: e.Until}}).text(e.Why, maxText, "")
 		}
 		m.said(e.ID)
-	case event.Model:
-		m.said(e.ID)
-	case event.Asked:
-		m.asked(e)
-	case event.Fired:
-		fired := m.add(Event{Type: Fired, Entry: e.ID, By: e.By, Hash: m.hash(0)})
-		fired.in(e.Posts...)
-		fired.text(e.Say, maxText, fired.Hash)
 	case event.Spent:
-		m.usage(e.Tokens, Event{Why: e.On, Calls: e.Calls})
-	case event.Resumed:
-		m.add(Event{Type: Resumed, Why: e.Why, Text: e.Version})
-	case event.Stopped:
-		m.add(Event{Type: Stopped, Why: e.Why})
+		m.usage(e.Tokens, Event{Why: e.On, Bill: Bill{Calls: e.Calls}})
 	case event.Fade:
 		m.fade(e)
-	case event.Moved:
-		m.add(Event{Type: Stopped, Why: "moved"})
-	case event.Received:
-		m.add(Event{Type: Resumed, Why: "received"})
-	case event.Grant, event.Posted, event.Epoch: // a permission and a place are nobody's news; an epoch was told by forgot
-	case event.Sealed, event.Erased, event.Labelled: // they are about the log; a note tells of what was erased
 	}
 }
 
@@ -200,11 +227,12 @@ func (m *mapping) heard(e event.Inbound, before *mind.State) {
 		own = mind.AddSpan(own, span)
 	}
 	for line := range mind.Others(m.body(0), own) {
-		m.message(line, Event{Entry: mind.EntryID(e.N), Room: e.Room, To: e.At.To, Hash: m.hash(0)})
+		m.message(line, Event{Entry: mind.EntryID(e.N), Room: e.Room, Heard: Heard{To: e.At.To}, Hash: m.hash(0)})
 		i := slices.IndexFunc(before.Questions, func(q mind.Question) bool { return q.ID == e.Answers })
 		if i >= 0 {
-			m.add(Event{Type: Answered, Entry: before.Questions[i].Call, Room: e.Room, By: line.Name,
-				Question: &before.Questions[i].Question, Choice: e.Choice})
+			question := before.Questions[i]
+			m.add(Event{Type: Answered, Entry: question.Call, Room: e.Room, By: line.Name,
+				Inquiry: Inquiry{Question: &question.Question, Choice: e.Choice}})
 		}
 	}
 }
@@ -248,7 +276,7 @@ func (m *mapping) reply(e event.Reply) {
 		entry.in(e.Posts...)
 		m.add(entry).text(text, maxText, m.hash(0))
 	}
-	m.usage(e.Tokens, Event{Entry: mind.EntryID(e.N), Model: e.Model, Calls: 1})
+	m.usage(e.Tokens, Event{Entry: mind.EntryID(e.N), Bill: Bill{Model: e.Model, Calls: 1}})
 }
 
 func (m *mapping) usage(t event.Tokens, e Event) {
@@ -258,7 +286,7 @@ func (m *mapping) usage(t event.Tokens, e Event) {
 
 // request tells a call.
 func (m *mapping) request(id, tool, args string) {
-	e := m.add(Event{Type: ToolRequest, Entry: id, Tool: tool})
+	e := m.add(Event{Type: ToolRequest, Entry: id, Call: Call{Tool: tool}})
 	if len(args) > maxText {
 		e.text(args, maxResult, "")
 	} else if json.Valid([]byte(args)) {
@@ -305,7 +333,7 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 	entry := mind.EntryID(e.N)
 	switch e.Why {
 	case "run":
-		end := Event{Entry: e.Run, Status: e.Status, Job: e.Job}
+		end := Event{Entry: e.Run, Outcome: Outcome{Status: e.Status}, Call: Call{Job: e.Job}}
 		for _, q := range before.Approved {
 			if q.ID == e.Run {
 				end.Tool = q.Tool
@@ -315,7 +343,7 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 		return
 	case "file":
 		if path.Ext(e.File.Name) != "" { // else it is of others: the catalogue, rules
-			m.add(Event{Type: FileChanged, Entry: entry, Path: path.Join("self", e.File.Name)})
+			m.add(Event{Type: FileChanged, Entry: entry, Call: Call{Path: path.Join("self", e.File.Name)}})
 		}
 	case "stop", "cut", "max_steps":
 		if e.Why == "stop" { // the command before it has ended the turn
@@ -323,8 +351,11 @@ func (m *mapping) note(e event.Note, before *mind.State) {
 		}
 		a, _ := mind.DecodeAnswer(m.body(1)) // nothing, if it cannot be read
 		if text := strings.TrimSpace(blobs.Unescape(a.Text)); text != "" {
-			status := map[bool]string{true: "stopped", false: "cut"}[e.Why == "stop"]
-			m.add(Event{Type: MessageDone, Entry: entry, By: m.log.Name, Status: status}).text(text, maxText, m.hash(1))
+			said := Event{Type: MessageDone, Entry: entry, By: m.log.Name, Outcome: Outcome{Status: "cut"}}
+			if e.Why == "stop" {
+				said.Status = "stopped"
+			}
+			m.add(said).text(text, maxText, m.hash(1))
 		}
 	}
 	m.add(Event{Type: Noted, Entry: entry, Why: e.Why}).text(string(m.body(0)), maxText, m.hash(0))
@@ -376,7 +407,8 @@ func (m *mapping) forgot(e event.Epoch, before int64) {
 	if open(m.state) {
 		m.turn = m.state.Turn + 1
 	}
-	out := m.add(Event{Type: Forgot, Why: e.Why, Before: before, After: requestTokens(m.state, true), Faded: m.fades})
+	memory := Memory{Before: before, After: requestTokens(m.state, true), Faded: m.fades}
+	out := m.add(Event{Type: Forgot, Why: e.Why, Memory: memory})
 	all := event.Entries{From: m.fades[0].First}
 	for _, f := range m.fades {
 		if f.Level == mind.Summary {

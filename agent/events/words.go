@@ -3,44 +3,133 @@ package events
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
-	"sync"
-	"text/template"
 	"unicode"
 
 	"lethe/blobs"
 	"lethe/chat"
 )
 
-//go:embed words.txt
-var wordsText string
-
-// words has a template for each type of event that needs words of its own.
-var words = sync.OnceValue(func() *template.Template {
-	funcs := template.FuncMap{"gist": blobs.Gist, "tokens": tokens, "uncited": uncited}
-	return template.Must(template.New("").Funcs(funcs).Parse(wordsText))
-})
+// words are for each type of event that needs words of its own.
+var words = map[string]func(Event) string{
+	TurnStart:    func(e Event) string { return fmt.Sprintf("turn %d", e.Turn) },
+	TurnEnd:      func(e Event) string { return fmt.Sprintf("end of turn %d", e.Turn) + e.because() },
+	UserMessage:  func(e Event) string { return e.By + " in " + e.Where() + ": " + uncited(e.Text) + e.rest() },
+	MessageDone:  Event.saidWords,
+	ThinkingDone: func(e Event) string { return "thought: " + blobs.Gist(e.Text) },
+	ToolRequest:  func(e Event) string { return "↳ " + e.Tool + spaced(blobs.Gist(e.Brief())) },
+	ToolResult:   Event.resultWords,
+	FileChanged:  Event.changeWords,
+	Usage:        Event.usageWords,
+	Forgot:       Event.memoryWords,
+	Reminded:     Event.memoryWords,
+	Opened:       Event.memoryWords,
+	Asked:        func(e Event) string { return e.Agent + " asks in " + e.Where() + ": " + e.question() },
+	Answered:     Event.answerWords,
+	Fired:        func(e Event) string { return e.By + " fires in " + e.Where() + ": " + blobs.Gist(e.Text) },
+	Paused:       func(e Event) string { return "pauses: " + blobs.Gist(e.Text) },
+	Joined:       func(e Event) string { return "joined room " + e.Where() },
+	Left:         func(e Event) string { return "left room " + e.Where() },
+	Noted:        func(e Event) string { return "note" + e.because() + ": " + blobs.Gist(e.Text) },
+}
 
 // Words tells an event to a person, without its time: of what is said all, of other texts one line.
 func (e Event) Words() string {
-	name := e.Type
-	if words().Lookup(name) == nil {
-		name = "other"
+	if own := words[e.Type]; own != nil {
+		return own(e)
 	}
-	return e.words(name)
+	return e.Type + e.because() + spaced(blobs.Gist(e.Text))
 }
 
-func (e Event) words(name string) string {
-	var text strings.Builder
-	_ = words().ExecuteTemplate(&text, name, e) // every event has the fields that they name
-	return text.String()
+func (e Event) saidWords() string {
+	said := e.By
+	if room := e.Where(); room != "" {
+		said += " → " + room
+	} else if e.Status != "" {
+		said += ", said nowhere (" + e.Status + ")"
+	}
+	return said + ": " + e.Text + e.rest()
+}
+
+func (e Event) resultWords() string {
+	if e.Job != 0 {
+		return fmt.Sprintf("  goes on as job %d", e.Job)
+	}
+	return "  " + e.Status + " · " + blobs.Gist(e.Text)
+}
+
+func (e Event) changeWords() string {
+	if e.By == "" {
+		return "somebody edited " + e.Path
+	}
+	return "wrote " + e.Path
+}
+
+func (e Event) usageWords() string {
+	paid := ""
+	if e.USD != 0 {
+		paid = fmt.Sprintf(", $%.4f", e.USD)
+	}
+	in, cached, out := tokens(e.In), tokens(e.Cached), tokens(e.Out)
+	return fmt.Sprintf("%s tokens in (%s cached), %s out%s", in, cached, out, paid) + e.because()
+}
+
+func (e Event) answerWords() string {
+	words := e.By + " answers “" + e.question() + "”"
+	if e.Choice != "" {
+		words += ": " + e.Choice
+	}
+	return words
+}
+
+func (e Event) memoryWords() string {
+	words := e.Lead()
+	for i, ref := range e.Originals() {
+		if i == 3 {
+			return words + "; …"
+		}
+		separator := "; "
+		if i == 0 {
+			separator = ": "
+		}
+		words += separator + blobs.Gist(ref.Gist)
+	}
+	return words
 }
 
 // Lead begins the words of what a mind has let go, was reminded of or has opened; its Originals follow.
-func (e Event) Lead() string { return e.words("lead of " + e.Type) }
+func (e Event) Lead() string {
+	switch e.Type {
+	case Forgot:
+		return e.forgotLead()
+	case Reminded:
+		return "was reminded of"
+	case Opened:
+		return "opened"
+	}
+	return ""
+}
+
+func (e Event) forgotLead() string {
+	lead := "let go more of what had faded"
+	switch count := e.LetGo(); count {
+	case 0:
+	case 1:
+		lead = "let go 1 entry"
+	default:
+		lead = fmt.Sprintf("let go %d entries", count)
+	}
+	if e.Why != "" && e.Why != "full" {
+		lead += " (" + Cause(e.Why) + ")"
+	}
+	if e.Before != 0 {
+		lead += ", " + tokens(e.Before) + " → " + tokens(e.After) + " tokens"
+	}
+	return lead
+}
 
 // Originals are the texts that a mind has let go, was reminded of or has opened.
 func (e Event) Originals() (refs []blobs.Ref) {
@@ -65,8 +154,45 @@ func (e Event) LetGo() (n int) {
 	return n
 }
 
+var causes = map[string]string{
+	"boot": "its first", "settings": "opened with other settings", "model": "another model was asked for",
+	"edit": "somebody edited the context", "full": "the context was nearly full", "limit": "the limit was reached",
+	"agent": "it wanted to forget", "person": "somebody had it forget",
+}
+
 // Cause says in words why an epoch began.
-func Cause(why string) string { return Event{Why: why}.words("cause") }
+func Cause(why string) string { return cmp.Or(causes[why], why) }
+
+// because is why an event happened, in brackets; "" where it does not say.
+func (e Event) because() string {
+	if e.Why == "" {
+		return ""
+	}
+	return " (" + e.Why + ")"
+}
+
+// rest says where all of a text is that was cut.
+func (e Event) rest() string {
+	if !e.Cut || e.Hash == "" {
+		return ""
+	}
+	return fmt.Sprintf("…\n… all of it: lethe cat %.16s", e.Hash)
+}
+
+func (e Event) question() string {
+	if e.Question == nil {
+		return "?"
+	}
+	return blobs.Gist(e.Question.Text)
+}
+
+// spaced puts a space before a text that is there.
+func spaced(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + text
+}
 
 func uncited(text string) string {
 	_, text = chat.Cited(text)
@@ -112,7 +238,7 @@ func (e Event) Arguments() (brief, all string) {
 
 func tokens(n int64) string {
 	if n < 10_000 {
-		return fmt.Sprint(n)
+		return strconv.FormatInt(n, 10)
 	}
 	return fmt.Sprintf("%dk", n/1000)
 }

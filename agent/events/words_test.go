@@ -14,25 +14,26 @@ func TestWords(t *testing.T) {
 	for want, e := range map[string]Event{
 		"ann in dev: hello": {Type: UserMessage, By: "ann", Room: "dev", Text: "hello"},
 		"ann in dev: hel…\n… all of it: lethe cat 3fa9": {Type: UserMessage, By: "ann", Room: "dev", Text: "hel", Cut: true, Hash: "3fa9"},
-		"ada, said nowhere (stopped): half":             {Type: MessageDone, By: "ada", Status: "stopped", Text: "half"},
-		"↳ WRITE_FILE a.txt hello append=true": {Type: ToolRequest, Tool: "WRITE_FILE",
-			Args: json.RawMessage(`{"content":"hello","append":true,"path":"a.txt"}`)},
-		`↳ WRITE_FILE {"content":"hel`: {Type: ToolRequest, Tool: "WRITE_FILE", Text: `{"content":"hel`, Cut: true},
-		"↳ LIST":                       {Type: ToolRequest, Tool: "LIST", Args: json.RawMessage(`{}`)},
-		"let go 9 entries: ref 1; ref 2; ref 3; …": {Type: Forgot, Why: "full", Faded: []Fade{
+		"ada, said nowhere (stopped): half":             {Type: MessageDone, By: "ada", Outcome: Outcome{Status: "stopped"}, Text: "half"},
+		"↳ WRITE_FILE a.txt hello append=true": {Type: ToolRequest, Call: Call{Tool: "WRITE_FILE",
+			Args: json.RawMessage(`{"content":"hello","append":true,"path":"a.txt"}`)}},
+		`↳ WRITE_FILE {"content":"hel`: {Type: ToolRequest, Call: Call{Tool: "WRITE_FILE"},
+			Text: `{"content":"hel`, Cut: true},
+		"↳ LIST": {Type: ToolRequest, Call: Call{Tool: "LIST", Args: json.RawMessage(`{}`)}},
+		"let go 9 entries: ref 1; ref 2; ref 3; …": {Type: Forgot, Why: "full", Memory: Memory{Faded: []Fade{
 			{First: 1, Last: 3, Was: "live", Original: ref("1")}, {First: 4, Last: 4, Was: "live", Original: ref("2")},
-			{First: 5, Last: 9, Was: "live", Original: ref("3")}, {First: 10, Last: 12, Was: "summary", Original: ref("4")}}},
-		"let go 1 entry (somebody had it forget), 41k → 9800 tokens": {Type: Forgot, Why: "person", Before: 41_000, After: 9_800,
-			Faded: []Fade{{First: 7, Last: 7, Was: "live"}}},
-		"let go more of what had faded": {Type: Forgot,
-			Faded: []Fade{{First: 1, Last: 7, Was: "summary", Level: "gist"}}},
-		"was reminded of: ref 1": {Type: Reminded, Refs: []blobs.Ref{*ref("1")}},
+			{First: 5, Last: 9, Was: "live", Original: ref("3")}, {First: 10, Last: 12, Was: "summary", Original: ref("4")}}}},
+		"let go 1 entry (somebody had it forget), 41k → 9800 tokens": {Type: Forgot, Why: "person", Memory: Memory{
+			Before: 41_000, After: 9_800, Faded: []Fade{{First: 7, Last: 7, Was: "live"}}}},
+		"let go more of what had faded": {Type: Forgot, Memory: Memory{
+			Faded: []Fade{{First: 1, Last: 7, Was: "summary", Level: "gist"}}}},
+		"was reminded of: ref 1": {Type: Reminded, Memory: Memory{Refs: []blobs.Ref{*ref("1")}}},
 		"opened: the tests":      {Type: Opened, Hash: "3fa9c0d2e1b4a5f6", Text: "the tests"},
 		"ann in dev: yes, do":    {Type: UserMessage, By: "ann", Room: "dev", Text: "q3fa9c1 yes, do"},
-		"ada asks in dev: Deploy?": {Type: Asked, Agent: "ada", Room: "dev",
-			Question: &chat.Question{ID: "q3fa9c1", Text: "Deploy?"}},
-		"ann answers “Deploy?”: yes": {Type: Answered, By: "ann", Choice: "yes",
-			Question: &chat.Question{ID: "q3fa9c1", Text: "Deploy?"}},
+		"ada asks in dev: Deploy?": {Type: Asked, Agent: "ada", Room: "dev", Inquiry: Inquiry{
+			Question: &chat.Question{ID: "q3fa9c1", Text: "Deploy?"}}},
+		"ann answers “Deploy?”: yes": {Type: Answered, By: "ann", Inquiry: Inquiry{
+			Choice: "yes", Question: &chat.Question{ID: "q3fa9c1", Text: "Deploy?"}}},
 	} {
 		if got := e.Words(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -167,7 +167,7 @@ func TestSayCutOff(t *testing.T) {
 func TestNotice(t *testing.T) {
 	asked := turn{Reply: Reply{Room: "dev"}, line: "mine"}
 	for _, e := range []events.Event{
-		{Type: events.UserMessage, Room: "dev", Line: "mine", Entry: "e2", Turn: 1},
+		{Type: events.UserMessage, Room: "dev", Heard: events.Heard{Line: "mine"}, Entry: "e2", Turn: 1},
 		{Type: events.Error, Entry: "k1", Turn: 1}, {Type: events.MessageDone, Room: "dev", Entry: "k1", Turn: 1,
 			Text: "I cannot reach the model."},
 		{Type: events.MessageDone, Room: "dev", Entry: "e3", Turn: 1, Text: "4"},

@@ -36,7 +36,7 @@ func TestTouches(t *testing.T) {
 		{"EDIT_FILE", `[1]`, "/project", ""},
 	} {
 		v := &view{session: &session{server: &server{folder: c[2]}, self: self}}
-		call := sdk.StartToolCall("1", "", v.touches(events.Event{Tool: c[0], Args: json.RawMessage(c[1])})...).ToolCall
+		call := sdk.StartToolCall("1", "", v.touches(events.Event{Call: events.Call{Tool: c[0], Args: json.RawMessage(c[1])}})...).ToolCall
 		got := ""
 		for _, at := range call.Locations {
 			got += at.Path + ":"

@@ -26,7 +26,7 @@ func (s *stage) happens(change news, all ...events.Event) {
 }
 
 func call(entry, tool, args string) events.Event {
-	return events.Event{Type: events.ToolRequest, Turn: 1, Entry: entry, Tool: tool, Args: json.RawMessage(args)}
+	return events.Event{Type: events.ToolRequest, Turn: 1, Entry: entry, Call: events.Call{Tool: tool, Args: json.RawMessage(args)}}
 }
 
 func heardIn(room string, turn int) events.Event {
@@ -60,7 +60,7 @@ func TestActs(t *testing.T) {
 	s := newStage(t, 80, 24)
 	s.hears(lethe(acting), s.line(false, "ada", "test it"))
 	s.happens(news{Agents: lethe(acting)}, heardIn("dev", 1),
-		events.Event{Type: events.Reminded, Turn: 1, Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}},
+		events.Event{Type: events.Reminded, Turn: 1, Memory: events.Memory{Refs: []blobs.Ref{{Hash: "3fa9c0d2e1b4a5f6", Gist: "the tests"}}}},
 		call("e4.1", "BASH", `{"background":"1","command":"go test ./…\ngo vet","seconds":60}`))
 	s.wantRows("─────────────────────────── Friday 20 November 2026 ────────────────────────────", "ada 12:58", "test it",
 		"was reminded of: the tests",
@@ -69,19 +69,20 @@ func TestActs(t *testing.T) {
 
 	s.press("ctrl+o")
 	s.shows("      command: go test ./…", "      go vet", "ok  lethe/mind␛[2J", "the tests: lethe cat 3fa9c0d2e1b4a5f6", "Ctrl+O hides them")
-	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Tool: "BASH", Status: "error", Text: "FAIL", Hash: "99", Cut: true}
+	result := events.Event{Type: events.ToolResult, Turn: 1, Entry: "e4.1", Text: "FAIL", Hash: "99", Cut: true}
+	result.Tool, result.Status = "BASH", "error"
 	s.happens(news{Agents: lethe()}, result)
 	s.shows("· error 1m40s", "FAIL", "… all of it: lethe cat 99")
 	s.press("ctrl+o")
 	s.hides("FAIL", "command:")
 
 	for want, e := range map[string]events.Event{
-		"let go 21 entries, 41k → 9800 tokens": {Type: events.Forgot, Why: "full",
-			Faded: []events.Fade{{First: 1, Last: 21, Was: "live"}}, Before: 41_234, After: 9_800},
+		"let go 21 entries, 41k → 9800 tokens": {Type: events.Forgot, Why: "full", Memory: events.Memory{
+			Before: 41_234, After: 9_800, Faded: []events.Fade{{First: 1, Last: 21, Was: "live"}}}},
 		"opened: the tests":              {Type: events.Opened, Text: "the tests", Hash: "3fa9c0d2e1"},
-		"somebody edited self/MEMORY.md": {Type: events.FileChanged, Path: "self/MEMORY.md"},
+		"somebody edited self/MEMORY.md": {Type: events.FileChanged, Call: events.Call{Path: "self/MEMORY.md"}},
 		"error: model · no ␛[2J answer":  {Type: events.Error, Why: "model", Text: "no \x1b[2J\nanswer"},
-		"✂ cut off by /stop: not posted": {Type: events.MessageDone, Status: "stopped", Text: "half an"},
+		"✂ cut off by /stop: not posted": {Type: events.MessageDone, Outcome: events.Outcome{Status: "stopped"}, Text: "half an"},
 	} {
 		s.happens(news{Agents: lethe()}, e)
 		s.shows(want)
@@ -120,7 +121,7 @@ func TestActOfADeadProcess(t *testing.T) {
 	s.shows("↳ BASH · …")
 	s.hears(nil)
 	s.shows("↳ BASH · no result yet")
-	s.happens(news{Agents: lethe()}, events.Event{Type: events.ToolResult, Entry: "e4.1", Status: "interrupted"})
+	s.happens(news{Agents: lethe()}, events.Event{Type: events.ToolResult, Entry: "e4.1", Outcome: events.Outcome{Status: "interrupted"}})
 	s.shows("↳ BASH · interrupted\n")
 }
 
@@ -161,7 +162,8 @@ func TestOpenWhereOneReads(t *testing.T) {
 		l := s.line(false, "ada", fmt.Sprint("line", i))
 		s.hears(lethe(), l)
 		s.happens(news{Agents: lethe()}, heardIn("dev", i), call(fmt.Sprintf("e%d.1", i), "BASH", `{"command":"ls"}`),
-			events.Event{Type: events.ToolResult, Entry: fmt.Sprintf("e%d.1", i), Status: "ok", Text: strings.Repeat("a file\n", 100), Hash: "3fa9"})
+			events.Event{Type: events.ToolResult, Entry: fmt.Sprintf("e%d.1", i), Outcome: events.Outcome{Status: "ok"},
+				Text: strings.Repeat("a file\n", 100), Hash: "3fa9"})
 	}
 	s.press("pgup", "pgup")
 	before := s.rows()

@@ -13,18 +13,19 @@ import (
 // What happens in a turn, as a stream tells it and as an answer does.
 func TestHear(t *testing.T) {
 	event := func(kind, entry, text string, from int64) events.Event {
-		return events.Event{Type: kind, Entry: entry, Text: text, Offset: from, Turn: 2}
+		return events.Event{Type: kind, Entry: entry, Text: text, Call: events.Call{Offset: from}, Turn: 2}
 	}
 	in := func(room string, e events.Event) events.Event { e.Room = room; return e }
 	happens := []events.Event{
 		in("dev", events.Event{Type: events.MessageDone, Entry: "e1", Text: "of before"}),
-		in("dev", events.Event{Type: events.UserMessage, Entry: "e2", Line: "other", Turn: 1}),
-		in("ops", events.Event{Type: events.UserMessage, Entry: "e2", Line: "mine", Turn: 1}),
+		in("dev", events.Event{Type: events.UserMessage, Entry: "e2", Heard: events.Heard{Line: "other"}, Turn: 1}),
+		in("ops", events.Event{Type: events.UserMessage, Entry: "e2", Heard: events.Heard{Line: "mine"}, Turn: 1}),
 		{Type: events.TurnEnd, Turn: 1},
-		in("dev", events.Event{Type: events.UserMessage, Entry: "e3", Line: "mine", Turn: 2}),
+		in("dev", events.Event{Type: events.UserMessage, Entry: "e3", Heard: events.Heard{Line: "mine"}, Turn: 2}),
 		event(events.ThinkingDelta, "e4", "Hm, ", 0), event(events.ThinkingDelta, "e4", "so.", 4), event(events.ThinkingDone, "e4", "Hm, so.", 0),
 		event(events.MessageDelta, "e4", "I lo", 0), event(events.MessageDelta, "e4", "ok", 4), event(events.MessageDone, "e4", "I look.", 0),
-		{Type: events.ToolRequest, Entry: "e4.1", Tool: "SAY", Turn: 2}, in("ops", event(events.MessageDone, "e4.1", "said elsewhere", 0)),
+		{Type: events.ToolRequest, Entry: "e4.1", Call: events.Call{Tool: "SAY"}, Turn: 2},
+		in("ops", event(events.MessageDone, "e4.1", "said elsewhere", 0)),
 		event(events.MessageDelta, "e5", "It wa", 0), event(events.MessageDelta, "e5", "It is ", 0),
 		event(events.MessageDelta, "e5", "there.", 6),
 		in("dev", event(events.MessageDone, "e5", "It is there.", 0)),
