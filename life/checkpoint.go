@@ -21,7 +21,7 @@ import (
 //	err = c.Verify(key.Public())
 //
 // The home's Ed25519 key signs the root, so a changed line is found. A copy of a Tree grows by itself. A Tree from a
-// file proves nothing before its root is compared. docs/proof.md specifies the formats.
+// file proves nothing before its root is compared. docs/check.md specifies the formats.
 type Tree struct {
 	Size  int64         `json:"size"`  // leaves
 	Nodes [64]tlog.Hash `json:"nodes"` // roots of complete subtrees: Nodes[i] is valid if Size has bit i

@@ -36,11 +36,11 @@ func TestPageExample(t *testing.T) {
 	}
 }
 
-// The seals of the page's example are true, and docs/proof.md has the checkpoint of the newest.
+// The seals of the page's example are true, and docs/check.md has the checkpoint of the newest.
 func TestPageSeals(t *testing.T) {
 	const self = "82751602d95e3c1da8ebc88588acedfc0b9c81a7b0ae062ad358e4f5c032a2b7"
 	home := t.TempDir()
-	lethetest.Must(t, os.WriteFile(home+"/key", []byte(lethetest.Blocks(t, "proof.md", "key")[0]), 0o600))
+	lethetest.Must(t, os.WriteFile(home+"/key", []byte(lethetest.Blocks(t, "check.md", "key")[0]), 0o600))
 	key, err := ReadKey(home)
 	lethetest.Must(t, err)
 	var tree Tree
@@ -58,7 +58,7 @@ func TestPageSeals(t *testing.T) {
 		}
 		tree.Add(Leaf(line))
 	}
-	if got := lethetest.Blocks(t, "proof.md", "checkpoint")[0]; got != newest {
+	if got := lethetest.Blocks(t, "check.md", "checkpoint")[0]; got != newest {
 		t.Errorf("the checkpoint is\n%s", newest)
 	}
 }

@@ -78,14 +78,14 @@ func FuzzFiles(f *testing.F) {
 		},
 	}, lethetest.Reader{
 		Name: "key", File: "key",
-		Seeds: []string{lethetest.Blocks(f, "proof.md", "key")[0], "PRIVATE+KEY+lethe+00000000+AQ==", "PRIVATE+KEY+++"},
+		Seeds: []string{lethetest.Blocks(f, "check.md", "key")[0], "PRIVATE+KEY+lethe+00000000+AQ==", "PRIVATE+KEY+++"},
 		Read: func(testing.TB) error {
 			_, err := ReadKey(dir)
 			return err
 		},
 	}, lethetest.Reader{
 		Name: "checkpoint", File: "checkpoint",
-		Seeds: []string{checkpoint, strings.Replace(checkpoint, "\n3\n", "\n-3\n", 1), lethetest.Blocks(f, "proof.md", "checkpoint")[0]},
+		Seeds: []string{checkpoint, strings.Replace(checkpoint, "\n3\n", "\n-3\n", 1), lethetest.Blocks(f, "check.md", "checkpoint")[0]},
 		Read: func(t testing.TB) error {
 			c, err := ParseCheckpoint(lethetest.Read(t, filepath.Join(dir, "checkpoint")))
 			if err != nil {

@@ -94,13 +94,13 @@ func TestReaderOfThePages(t *testing.T) {
 	}
 }
 
-// The example of docs/request.md is the request of the life of context.md's example.
+// The example of docs/context.md is the request of the life of its other example.
 func TestPageRequest(t *testing.T) {
 	w := paged(t)
 	w.state.Stable.Tools = someTools
 	var pretty bytes.Buffer
 	lethetest.Must(t, json.Indent(&pretty, w.body(t, "custom"), "", " "))
-	if got, want := pretty.String()+"\n", lethetest.Blocks(t, "request.md", "request")[0]; got != want {
+	if got, want := pretty.String()+"\n", lethetest.Blocks(t, "context.md", "request")[0]; got != want {
 		t.Errorf("the program makes\n%s\nthe page has\n%s", got, want)
 	}
 }

@@ -392,8 +392,8 @@ func TestVectors(t *testing.T) {
 				t.Fatalf("only %d requests", len(want))
 			}
 			sameRequests(t, home, want)
-			if !strings.Contains(lethetest.Page(t, "vectors/README.md"), "`"+name+"`") {
-				t.Errorf("docs/vectors/README.md does not tell of %s", name)
+			if !strings.Contains(lethetest.Page(t, "formats.md"), "`"+name+"`") {
+				t.Errorf("docs/formats.md does not tell of %s", name)
 			}
 		})
 	}

@@ -11,7 +11,7 @@
 // The cost of a search is bounded, whatever the query and the originals, and it ends
 // soon after its context.
 //
-// docs/recall.md tells its use, docs/internals/recall.md its working.
+// docs/recall.md tells its use and its working.
 package recall
 
 import (

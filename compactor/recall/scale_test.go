@@ -24,7 +24,7 @@ import (
 )
 
 // The scale test makes a life of many originals, indexes it and searches it. Its
-// figures are in docs/internals/recall.md:
+// figures are in cmd/lab/README.md:
 //
 //	LETHE_RECALL_BLOBS=1000000 go test -run TestScale -v -timeout 2h ./compactor/recall
 //

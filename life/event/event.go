@@ -285,7 +285,7 @@ type Stopped struct {
 	Why string `life:"why"`
 }
 
-// Sealed states the tree over the lines before it, and signs it: see docs/proof.md.
+// Sealed states the tree over the lines before it, and signs it: see docs/check.md.
 // Binary values are base64 without padding.
 type Sealed struct {
 	Size int64  `life:"size,must"` // lines

@@ -7,9 +7,9 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// The example of docs/replay.md is a trace, and means what the page says.
+// The example of cmd/lab/README.md is a trace, and means what the page says.
 func TestDocsExample(t *testing.T) {
-	page := lethetest.Page(t, "replay.md")
+	page := lethetest.Page(t, "../cmd/lab/README.md")
 	_, rest, ok := strings.Cut(page, "```\n{\"kind\"")
 	example, _, closed := strings.Cut(rest, "```")
 	if !ok || !closed {
@@ -27,14 +27,14 @@ func TestDocsExample(t *testing.T) {
 
 // Every row of a report is explained.
 func TestDocsRows(t *testing.T) {
-	page := lethetest.Page(t, "replay.md")
+	page := lethetest.Page(t, "../cmd/lab/README.md")
 	for line := range strings.Lines(Report{Options: Default()}.String()) {
 		name := strings.TrimSpace(line[:22])
 		if name == "settings" {
 			continue
 		}
 		if !strings.Contains(page, "\n- "+name) {
-			t.Errorf("docs/replay.md does not explain %q", name)
+			t.Errorf("cmd/lab/README.md does not explain %q", name)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // What a day of a coding agent costs with the default settings, and that it costs hardly more where few tasks end with an
-// answer, or none; docs/internals/forgetting.md has the figures.
+// answer, or none; cmd/lab/README.md has the figures.
 func TestCostOfADay(t *testing.T) {
 	if !lethetest.Long() {
 		t.Skip("takes minutes; LETHE_LONG=1 runs it")
@@ -48,12 +48,12 @@ func TestSummariesAreUsed(t *testing.T) {
 	}
 }
 
-// talk is a trace of the two plays of docs/internals/plays, one after the other and each twice: what people say in them, read from files
+// talk is a trace of the two plays of cmd/lab/plays, one after the other and each twice: what people say in them, read from files
 // where they name one, with short answers, which so many calls post.
 func talk(t *testing.T, calls int) (out []Item) {
 	t.Helper()
 	for _, name := range []string{"club", "service", "club", "service"} {
-		script := lethetest.Page(t, "internals/plays/"+name+".txt")
+		script := lethetest.Page(t, "../cmd/lab/plays/"+name+".txt")
 		files, file := map[string]string{}, ""
 		for line := range strings.Lines(script) {
 			who, text, said := strings.Cut(strings.TrimSpace(line), ": ")

@@ -79,7 +79,7 @@ var kinds = []class{
 	},
 	{
 		Fault, "altered life",
-		"it is not what was sealed, or not by this home; see docs/proof.md",
+		"it is not what was sealed, or not by this home; see docs/check.md",
 		"nothing: compare it with a checkpoint or an archive that is kept elsewhere",
 	},
 	{

@@ -3,7 +3,7 @@
 
 Boots the identity "ada" in DIR/home and plays SCRIPT into the room "room": a line, and the next
 one when the identity has answered. DIR/now tells how far it is. Before the questions it waits for
-the file DIR/second, so that another reader can take over. plays.md says what for."""
+the file DIR/second, so that another reader can take over. README.md of cmd/lab says what for."""
 import atexit, json, os, pathlib, signal, subprocess, sys, time
 
 lethe, script, where, url, limit, model = (sys.argv[1:] + ["reader"])[:6]
