@@ -1,8 +1,6 @@
 package mind
 
 import (
-	_ "embed"
-	"html/template"
 	"regexp"
 	"slices"
 	"strings"
@@ -174,19 +172,37 @@ func lost(old, now string) string {
 	return strings.Join(gone, "\n")
 }
 
-//go:embed edited.txt
-var editedText string
-
-var edited = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("").Parse(editedText))
-})
-
 // Describe renders the note that tells the agent about a person's edit of its context.
 func (edit Edit) Describe() string {
-	edit.Added = blobs.Unescape(edit.Added)
-	var text strings.Builder
-	_ = edited().Execute(&text, edit) // an Edit has the fields that it names
-	return text.String()
+	text := "A person edited your context."
+	say := func(what string, parts []string) {
+		if len(parts) > 0 {
+			text += " " + what + strings.Join(parts, ", ") + "."
+		}
+	}
+	var changed, deleted []string
+	for _, change := range edit.Changed {
+		changed = append(changed, change.about())
+	}
+	for _, n := range edit.Deleted {
+		deleted = append(deleted, EntryID(n))
+	}
+	say("Changed: ", changed)
+	say("Removed, and still reachable by ref in the past: ", deleted)
+	if edit.Memory != nil {
+		text += " MEMORY was changed."
+	}
+	if edit.Pins != nil {
+		text += " The pins were changed."
+	}
+	say("These parts cannot be changed there and stayed as they were: ", edit.Ignored)
+	if edit.Taken != "" {
+		text += " RECALL still finds what was taken away."
+	}
+	if added := blobs.Unescape(edit.Added); added != "" {
+		text += " They wrote to you:\n" + added
+	}
+	return text
 }
 
 // Edit is a person's edit of context.md.
@@ -221,6 +237,17 @@ type Change struct {
 	K     int  // the number of the call whose result changes, from 1; 0 for the entry itself
 	Faded bool // N begins a faded range
 	Text  string
+}
+
+// about names the text that changes.
+func (c Change) about() string {
+	switch {
+	case c.Faded:
+		return "what has faded from " + EntryID(c.N) + " on"
+	case c.K > 0:
+		return "the result of " + CallID(c.N, c.K)
+	}
+	return EntryID(c.N)
 }
 
 // Empty reports whether nothing was changed.

@@ -248,6 +248,19 @@ func TestEditReadAgain(t *testing.T) {
 	}
 }
 
+// The note has what a person wrote, letter by letter: HTML escapes would be other words.
+func TestEditIsDescribed(t *testing.T) {
+	edit := Edit{Changed: []Change{{N: 3}, {N: 4, K: 2}, {N: 1, Faded: true}}, Deleted: []int{6},
+		Added: "if a < b && c > d { print(\"it's +1\") }", Ignored: []string{"the heading <x>"}}
+	want := "A person edited your context. Changed: e3, the result of e4.2, what has faded from e1 on." +
+		" Removed, and still reachable by ref in the past: e6." +
+		" These parts cannot be changed there and stayed as they were: the heading <x>." +
+		" They wrote to you:\n" + edit.Added
+	if got := edit.Describe(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A file of an earlier epoch takes nothing back that the epoch brought.
 func TestStaleFile(t *testing.T) {
 	w := fadedExample(t)
