@@ -1,31 +1,45 @@
 package status
 
 import (
-	_ "embed"
+	"fmt"
 	"strings"
-	"sync"
-	"text/template"
 	"time"
 )
-
-//go:embed said.txt
-var saidText string
-
-var saidAnswer = sync.OnceValue(func() *template.Template {
-	funcs := template.FuncMap{"since": time.Since}
-	return template.Must(template.New("").Funcs(funcs).Parse(saidText))
-})
 
 // Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is what it has
 // cost, in words.
 func (s Status) Said(asleep, busy bool, cost string, now time.Time) string {
-	said := struct {
-		Status
-		Asleep, Busy bool
-		Cost         string
-		More         []string
-	}{s, asleep, busy, cost, append(s.Brief(now), s.Trouble...)}
-	var line strings.Builder
-	_ = saidAnswer().Execute(&line, said) // its fields are there
-	return line.String()
+	model := s.Model
+	if s.Offline {
+		model += " (offline rehearsal)"
+	}
+	parts := []string{
+		fmt.Sprintf("%s %.16s, model %s", s.Name, s.Self, model),
+		fmt.Sprintf("turns %d", s.Turn),
+		fmt.Sprintf("context %d of %d tokens", s.ContextTokens, s.ContextLimit),
+		"hears " + strings.Join(s.Rooms, ", "),
+		fmt.Sprintf("tokens in %d (%d cached), out %d", s.InputTokens, s.CachedTokens, s.OutputTokens),
+		cost + " USD",
+		s.doing(asleep, busy),
+	}
+	if !s.SilentSince.IsZero() {
+		silence := time.Since(s.SilentSince).Truncate(time.Second)
+		parts = append(parts, fmt.Sprintf("nothing has come from the model for %s", silence))
+	}
+	parts = append(parts, s.Brief(now)...)
+	parts = append(parts, s.Trouble...)
+	return strings.Join(parts, "; ")
+}
+
+// doing says what an identity is at, or what keeps it from that.
+func (s Status) doing(asleep, busy bool) string {
+	switch {
+	case asleep:
+		return "paused: " + s.Error
+	case s.Error != "":
+		return s.Error
+	case busy:
+		return "working"
+	}
+	return "idle"
 }
