@@ -20,6 +20,7 @@ import (
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 // fsck checks the home, and returns the kinds of what it finds.
@@ -334,5 +335,53 @@ func TestCollect(t *testing.T) {
 	}
 	if found := w.fsck(); len(found) > 0 {
 		t.Errorf("found %q", found)
+	}
+}
+
+// Nothing that a fork needs goes, whether its log names it or not: texts of its ancestor, which is gone, and of a line
+// that was taken out.
+func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
+	w := newWorld(t)
+	ada := w.id("ada")
+	then, err := home.At(ada, w.store, home.Moment{})
+	lethetest.Must(t, err)
+	bea, _, err := home.Fork(w.home, w.store, ada, then, home.BootOptions{Name: "bea"})
+	lethetest.Must(t, err)
+	lethetest.Must(t, w.home.Remove(w.store, ada))
+	live := func(notes int) {
+		t.Helper()
+		held, err := journal.Hold(w.home, bea, w.store, nil)
+		lethetest.Must(t, err)
+		for range notes {
+			note := event.Note{N: held.State.Next, Why: "test"}
+			lethetest.Must(t, held.Commit(journal.Told(note, "a note", fmt.Sprint("note ", note.N))))
+		}
+		lethetest.Must(t, held.Epoch("count", nil))
+		lethetest.Must(t, held.Close())
+	}
+	live(0)
+	live(3)
+	long := time.Now().Add(-2 * keepFor)
+	lethetest.Must(t, w.store.Each(func(h blobs.Hash) error { return os.Chtimes(w.store.Path(h), long, long) }))
+	whole, err := Collect(w.home, w.store, false)
+	lethetest.Must(t, err)
+	text := lethetest.Read(t, bea.LIFE())
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
+	for _, without := range []string{"] epoch ", "] note "} {
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, without) })
+		if without == "] note " {
+			at += slices.IndexFunc(lines[at+1:], func(l string) bool { return strings.Contains(l, without) }) + 1
+		}
+		write(t, bea, forged(t, bea.Self, nil, slices.Delete(slices.Clone(lines), at, at+1)))
+		if g, err := Collect(w.home, w.store, false); err == nil {
+			t.Errorf("without %q it would move %d blobs, and whole %d", lines[at], g.Blobs, whole.Blobs)
+		}
+	}
+	write(t, bea, text)
+	lethetest.Must(t, os.Remove(filepath.Join(w.home.Dir, "key")))
+	live(3) // by another key; the lines are as they were
+	w.fails(bea, nil, "by another key")
+	if g, err := Collect(w.home, w.store, false); err != nil || !reflect.DeepEqual(g, whole) {
+		t.Errorf("sealed by another key: %+v, %v, want %+v", g, err, whole)
 	}
 }

@@ -34,7 +34,8 @@ var ErrInUse = errors.New("running")
 
 // Collect finds the blobs that no life, room or bridge's state names. With move it moves them to
 // lost+found/gc-DATE, and removes for good what has been there for 30 days. It holds the locks of all identities
-// and bridges meanwhile, and nobody is booted. Where a life refers to what is missing, it refuses.
+// and bridges meanwhile, and nobody is booted. It refuses where a life refers to a missing blob, or a
+// seal says that its lines were altered.
 func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) {
 	release, err := holdAll(h)
 	defer release()

@@ -112,8 +112,12 @@ func (v *verifier) verify() error {
 		v.damaged, v.Unknown, err = true, err, nil
 		v.Fault = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why)
 	}
-	if err == nil && v.Fault == nil {
+	switch {
+	case err != nil:
+	case v.Fault == nil:
 		v.Fault = v.fault()
+	default:
+		_ = v.chain() // reaches blobs that the life refers to, whatever its fault is
 	}
 	if v.Fault != nil {
 		v.Altered = v.Fault.Error()
@@ -160,6 +164,9 @@ func (v *verifier) lines() (err error) {
 		if e, ok := event.As[event.Sealed](line); ok {
 			if err := v.seal(e); err != nil && v.Fault == nil {
 				v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
+				if !errors.As(err, new(otherKey)) { // lines that are gone may have named blobs
+					v.Unknown = v.Fault
+				}
 			}
 		}
 		leaf := life.Leaf(log.Line)
@@ -185,6 +192,14 @@ func (v *verifier) end() int64 {
 	return log.Size()
 }
 
+// otherKey is the fault of a seal of these lines by another key than the one before. The lines are as it sealed them.
+type otherKey string
+
+func (lines otherKey) Error() string {
+	return fmt.Sprintf("this seal is by another key than the one before, and no line says that another home "+
+		"received the life: %s may be anybody's", string(lines))
+}
+
 func (v *verifier) seal(e event.Sealed) error {
 	c := life.Checkpoint{Self: v.id.Self, Size: v.tree.Size, Root: v.tree.Root(), Last: e.Last, Sig: life.ParseBase64(e.Sig)}
 	lines := fmt.Sprintf("lines %d to %d", v.Checkpoint.Size+1, c.Size)
@@ -197,8 +212,7 @@ func (v *verifier) seal(e event.Sealed) error {
 	case c.Verify(e.Key) != nil:
 		return fmt.Errorf("this seal has no signature of the key that it names: %s may be anybody's", lines)
 	case v.next != "" && v.next != e.Key && !received:
-		return fmt.Errorf("this seal is by another key than the one before, and no line says that another home "+
-			"received the life: %s may be anybody's", lines)
+		return otherKey(lines)
 	}
 	v.Seals++
 	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
