@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"lethe/agent/journal"
+	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/blobs"
 	"lethe/chat"
@@ -19,7 +20,7 @@ import (
 
 // intents returns what is recorded before the next of calls runs, in order: a question and a result for each call that
 // people are to approve, which does not run now; then the intent of the first other call.
-func (c *caller) intents(calls []pending, sole bool) (records []record) {
+func (c *caller) intents(calls []pending, sole bool) (records []part.Record) {
 	var asked []string // calls, in these records
 	for _, p := range calls {
 		p = c.asHooked(p)
@@ -35,12 +36,12 @@ func (c *caller) intents(calls []pending, sole bool) (records []record) {
 		args := blobs.Unescape(p.call.Args)
 		exact := mind.ExactCall(p.call.Tool, args)
 		room, text := c.whereToAsk(), askedFirst
-		_, twice := c.state.Asked("", exact)
+		_, twice := c.State.Asked("", exact)
 		switch {
 		case twice || slices.Contains(asked, exact):
 		case room == "" || len(c.cfg.People) == 0:
 			text = "Not run: people have to approve this call, and there is no room or nobody to ask."
-		case len(c.state.Questions)+len(asked) >= mind.MaxQuestions:
+		case len(c.State.Questions)+len(asked) >= mind.MaxQuestions:
 			text = fmt.Sprintf(
 				"Not run: people have to approve this call, and %d questions are open already. Wait for answers.",
 				mind.MaxQuestions,
@@ -51,7 +52,7 @@ func (c *caller) intents(calls []pending, sole bool) (records []record) {
 			records, asked = append(records, c.ask(ask)), append(asked, exact)
 		}
 		o := outcome{Result: tools.Result{Body: []byte(text)}, state: mind.NotStarted}
-		records = append(records, p.ends(c.state.Turn+1, o))
+		records = append(records, p.ends(c.State.Turn+1, o))
 	}
 	return records
 }
@@ -66,8 +67,8 @@ func (c *caller) waits(p pending) bool {
 		return false
 	}
 	args := argsOf(call)
-	asks := hooked.Ask || c.tools.Asks(call.Tool, args)
-	return asks && !slices.Contains(c.state.Always, mind.ExactCall(call.Tool, string(args)))
+	asks := hooked.Ask || c.Tools.Asks(call.Tool, args)
+	return asks && !slices.Contains(c.State.Always, mind.ExactCall(call.Tool, string(args)))
 }
 
 const askedFirst = "People are asked first, in the room you are answering. End your turn: " +
@@ -77,17 +78,17 @@ const askedFirst = "People are asked first, in the room you are answering. End y
 const approvalTime = 7 * 24 * time.Hour
 
 // ask records a question.
-func (c *caller) ask(k mind.Ask) record {
-	k.Self, k.At = c.id.Self, time.Now().UTC()
+func (c *caller) ask(k mind.Ask) part.Record {
+	k.Self, k.At = c.ID.Self, time.Now().UTC()
 	if k.Tool != "" {
 		k.Until = k.At.Add(cmp.Or(c.cfg.AskTime, approvalTime)).Truncate(time.Second)
 	}
-	return journal.Told(event.Asked{Call: k.Call, Posting: c.posting(c.notify(k.Room)...)}, k.Gist(), k.Encode())
+	return journal.Told(event.Asked{Call: k.Call, Posting: c.Posting(c.Notified(k.Room)...)}, k.Gist(), k.Encode())
 }
 
 // whereToAsk returns a room where the identity is answering, else any that it hears, else "".
 func (c *caller) whereToAsk() string {
-	for _, room := range append(c.audience(), c.company()...) {
+	for _, room := range append(c.Audience(), c.Company()...) {
 		return room
 	}
 	return ""
@@ -97,14 +98,14 @@ func (c *caller) whereToAsk() string {
 func (c *caller) question(call string, w tools.Question, sole bool) (k mind.Ask, err error) {
 	w.Room = cmp.Or(w.Room, c.whereToAsk())
 	unknown := slices.IndexFunc(w.For, func(name string) bool {
-		return !slices.Contains(c.cfg.People, name) && !chat.SaidBy(c.path(w.Room), name, 0, -1)
+		return !slices.Contains(c.cfg.People, name) && !chat.SaidBy(c.Path(w.Room), name, 0, -1)
 	})
 	switch {
 	case !sole:
 		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
-	case !slices.Contains(c.joined(), w.Room):
-		err = fmt.Errorf("you are not in room %q; you are in %v", w.Room, c.joined())
-	case len(c.state.Questions) >= mind.MaxQuestions:
+	case !slices.Contains(c.Joined(), w.Room):
+		err = fmt.Errorf("you are not in room %q; you are in %v", w.Room, c.Joined())
+	case len(c.State.Questions) >= mind.MaxQuestions:
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
 	case unknown >= 0:
 		err = fmt.Errorf(
@@ -112,8 +113,8 @@ func (c *caller) question(call string, w tools.Question, sole bool) (k mind.Ask,
 			w.Room,
 			w.For[unknown],
 		)
-	case w.Room != c.whereToAsk() && c.tools.MaySay(w.Room, w.Text) != nil:
-		err = c.tools.MaySay(w.Room, w.Text)
+	case w.Room != c.whereToAsk() && c.Tools.MaySay(w.Room, w.Text) != nil:
+		err = c.Tools.MaySay(w.Room, w.Text)
 	case len(w.For)+len(c.cfg.People) == 0:
 		err = errors.New("nobody may answer: people in config.toml is empty; say for whom it is")
 	}

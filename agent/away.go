@@ -44,8 +44,8 @@ func (t *thinker) try(ctx context.Context, model string) (why, err error) {
 }
 
 // tryModel tries the model that somebody named, and returns an answer to that. taken is "" if the model refuses.
-func (t *thinker) tryModel(name string) (taken, say string, err error) {
-	was := t.state.Stable.Params.Model
+func (t *thinker) TryModel(name string) (taken, say string, err error) {
+	was := t.State.Stable.Params.Model
 	if len(name) > maxModel || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return "", fmt.Sprintf("A model's name has at most %d bytes, all printable; I keep the model %s.", maxModel, was), nil
 	}
@@ -66,17 +66,17 @@ func (t *thinker) tryModel(name string) (taken, say string, err error) {
 
 // switchIfAsked obeys WishModel. After a crash it does so again, to no effect.
 func (t *thinker) switchIfAsked() error {
-	for _, w := range t.wishes {
+	for _, w := range t.Wishes {
 		if name, asked := w.Of(home.WishModel); asked {
 			name, _ = url.PathUnescape(name)
-			taken, say, err := t.tryModel(name)
+			taken, say, err := t.TryModel(name)
 			if err != nil {
 				return err
 			}
-			if err := t.happen(event.Model{Use: taken, Text: say}); err != nil {
+			if err := t.Happen(event.Model{Use: taken, Text: say}); err != nil {
 				return err
 			}
-			return t.obeyed(w)
+			return t.Obeyed(w)
 		}
 	}
 	return nil
@@ -84,7 +84,7 @@ func (t *thinker) switchIfAsked() error {
 
 // returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
 func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
-	s := t.state
+	s := t.State
 	tried := s.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience
 	if s.Away == "" || tried {
 		return false, nil
@@ -96,8 +96,8 @@ func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
 // turnTo goes over to the first of models that answers a try; it does not try the one in use. why is the error of the
 // one in use; nil where that one works and the wanted model is tried again.
 func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turned bool, err error) {
-	uses := t.state.Stable.Params.Model
-	wanted := cmp.Or(t.state.Away, uses)
+	uses := t.State.Stable.Params.Model
+	wanted := cmp.Or(t.State.Away, uses)
 	for _, model := range models {
 		hasFailed := why != nil && slices.Contains(t.outage.failed, model)
 		if model == uses || hasFailed {
@@ -108,7 +108,7 @@ func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turn
 			return true, err
 		}
 		if refused != nil {
-			t.cfg.Log.Warn("the model cannot stand in", "model", model, "error", refused)
+			t.Log.Warn("the model cannot stand in", "model", model, "error", refused)
 			continue
 		}
 		now := outage{}
@@ -120,9 +120,9 @@ func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turn
 			e.For, e.Text = wanted, why.Error()
 			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
 		}
-		e.Notice = t.notice(say, t.people()...)
-		t.outage, t.triedIn, t.triedAt = now, t.state.Epoch+1, time.Now()
-		return true, t.happen(e)
+		e.Notice = t.Notice(say, t.People()...)
+		t.outage, t.triedIn, t.triedAt = now, t.State.Epoch+1, time.Now()
+		return true, t.Happen(e)
 	}
 	return false, nil
 }

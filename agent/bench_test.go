@@ -150,7 +150,7 @@ func BenchmarkCompaction(b *testing.B) {
 	defer a.Close()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, took := *a.state, map[string][]time.Duration{}
+	before, took := *a.view.State, map[string][]time.Duration{}
 	measure := func(what string, f func() error) {
 		var used, since unix.Timespec
 		_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &since)
@@ -162,7 +162,7 @@ func BenchmarkCompaction(b *testing.B) {
 	}
 	for b.Loop() {
 		state := before
-		a.state, *a.forgetter = &state, forgetter{view: a.view, thinker: a.thinker}
+		a.view.State, *a.forgetter = &state, forgetter{View: a.view, cfg: a.cfg, thinker: a.thinker}
 		a.thinker.contextTokens() // which has the request rendered already, in a life
 		measure("begin", func() error { return a.forgetter.beginJob(b.Context(), byPerson) })
 		<-a.forgetter.job.Done

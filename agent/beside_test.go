@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
 	"lethe/internal/test/lethetest"
@@ -22,15 +23,15 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	a.listener.watch()
-	defer func() { a.listener.unwatch() }()
+	a.listener.Watch()
+	defer func() { a.listener.Stop() }()
 	lethetest.Must(t, a.begin())
 	const rounds = 8
 	var people []string
 	for n := range rounds {
 		people = append(people, fmt.Sprint("notify-", n))
 	}
-	lethetest.Must(t, a.commit(record{Event: event.Error{What: "trigger", Notice: a.notice("a word for you", people...)}}))
+	lethetest.Must(t, a.view.Commit(part.Record{Event: event.Error{What: "trigger", Notice: a.view.Notice("a word for you", people...)}}))
 	run := func(ctx context.Context, name string, args map[string]string) {
 		text, err := json.Marshal(args)
 		if res := toolRun(ctx, a, name, string(text)); err != nil || res.Err {
@@ -50,14 +51,14 @@ func TestToolsBesideTheLoop(t *testing.T) {
 	for _, room := range people {
 		equalSlices(t, "said in "+room, w.said(room), []string{"a word for you"})
 	}
-	if _, err := os.Stat(w.own(a.id, "triggers/tea.toml")); err != nil {
+	if _, err := os.Stat(w.own(a.view.ID, "triggers/tea.toml")); err != nil {
 		t.Error(err)
 	}
 }
 
 // toolRun runs a tool as a call beside the loop does.
 func toolRun(ctx context.Context, a *Agent, name, args string) tools.Result {
-	effect, err := a.tools.Intent(name, []byte(args))
+	effect, err := a.view.Tools.Intent(name, []byte(args))
 	if err != nil {
 		return tools.Result{Err: true, Body: []byte(err.Error())}
 	}

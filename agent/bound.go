@@ -33,7 +33,7 @@ func (f *forgetter) makeRoom() error {
 	if err := f.outpaced(); err != nil {
 		return err
 	}
-	if f.thinker.wanted() != f.state.Stable.Params { // a smaller limit has room for a smaller answer
+	if f.thinker.wanted() != f.State.Stable.Params { // a smaller limit has room for a smaller answer
 		if err := f.thinker.renew("limit"); err != nil {
 			return err
 		}
@@ -69,18 +69,18 @@ func (f *forgetter) stuck() error {
 	const text = "the context cannot be brought under its limit of %d tokens: " +
 		"system prompt and tools have %d, the answer %d, the rest %d"
 	why := fmt.Sprintf(text, w.Limit, w.Fixed, w.Answer, f.thinker.contextTokens()-w.Fixed-w.Answer)
-	return f.pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
+	return f.Pause(why, "I cannot think: "+why+". Raise the limit, or shorten what stands in the way.", time.Time{})
 }
 
 // overflowed deals with a provider that refused a request as too large: it lowers the limit and makes room. again says
 // that the call is worth another try.
 func (f *forgetter) overflowed(e *llm.Error) (again bool, err error) {
-	first, before := f.state.Overflows == 0, f.thinker.contextTokens()
+	first, before := f.State.Overflows == 0, f.thinker.contextTokens()
 	window := f.thinker.window().Lower(before, e.Limit)
-	if err := f.happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
+	if err := f.Happen(event.Error{What: "overflow", Window: window, Text: e.Error()}); err != nil {
 		return false, err
 	}
-	f.cfg.Log.Warn("the provider takes less than was believed", "window", window)
+	f.Log.Warn("the provider takes less than was believed", "window", window)
 	if err := f.makeRoom(); err != nil {
 		return false, err
 	}

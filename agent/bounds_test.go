@@ -49,7 +49,7 @@ func TestRoundStaysSmall(t *testing.T) {
 			Calls: []llm.ToolCall{{ID: "c", Name: "LIST", Arguments: fmt.Sprintf(`{"path":"%d"}`, n)}}}
 		lethetest.Must(t, a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 		result := outcome{state: mind.OK, Result: tools.Result{Body: fmt.Appendf(nil, "[result %d]", n)}}
-		lethetest.Must(t, a.commit(a.caller.ofReply()[0].ends(a.state.Turn+1, result)))
+		lethetest.Must(t, a.view.Commit(a.caller.ofReply()[0].ends(a.view.State.Turn+1, result)))
 		_, err := preset.Body(a.thinker.request())
 		lethetest.Must(t, err)
 	}

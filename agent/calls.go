@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 
 	"lethe/agent/home"
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/agent/lookup"
+	"lethe/agent/part"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/blobs"
@@ -24,8 +26,9 @@ import (
 
 // caller runs calls: it asks hooks and people, records the intent, runs the tool, and records the result.
 type caller struct {
-	*view
-	outbox    *outbox
+	*part.View
+	cfg       *Config
+	outbox    *part.Outbox
 	thinker   *thinker
 	forgetter *forgetter
 
@@ -36,6 +39,15 @@ type caller struct {
 
 	intent intent // of the call that is next
 	share  int    // weighted characters that its result may show
+}
+
+func newCaller(
+	view *part.View, cfg *Config, outbox *part.Outbox, t *thinker, f *forgetter, reach *lookup.View,
+) *caller {
+	return &caller{
+		View: view, cfg: cfg, outbox: outbox, thinker: t, forgetter: f, reach: reach,
+		hooks: hook.Set{Dir: filepath.Join(view.Home.Dir, "hooks")},
+	}
 }
 
 // maxCalls bounds the calls of one reply that are run.
@@ -50,20 +62,20 @@ type pending struct {
 }
 
 // begins is the record of a call's intent.
-func (p pending) begins(in intent) record {
+func (p pending) begins(in intent) part.Record {
 	if p.approval != nil {
-		return record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
+		return part.Record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
 	}
 	e := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Posting: in.line.Posting}
 	if in.replaced == "" {
-		return record{Event: e, Texts: in.files}
+		return part.Record{Event: e, Texts: in.files}
 	}
 	gist := "arguments of " + p.id + " as a hook replaced them"
-	return record{Event: e, Texts: []body{{Gist: gist, Data: []byte(in.replaced)}}}
+	return part.Record{Event: e, Texts: []part.Body{{Gist: gist, Data: []byte(in.replaced)}}}
 }
 
 // ends is the record of a call's outcome, in a turn.
-func (p pending) ends(turn int, o outcome) record {
+func (p pending) ends(turn int, o outcome) part.Record {
 	out := secret.Bytes(o.Body) // before the gist is cut out of it
 	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
 	if p.approval != nil {
@@ -79,7 +91,7 @@ func (p pending) ends(turn int, o outcome) record {
 
 // ofReply returns the calls of the newest reply that have no result yet.
 func (c *caller) ofReply() (calls []pending) {
-	for _, p := range c.state.Owed().Calls {
+	for _, p := range c.State.Owed().Calls {
 		calls = append(calls, pending{id: p.ID(), call: p.Call})
 	}
 	return calls
@@ -96,7 +108,7 @@ func callsOf(entry int, answer mind.Answer) (calls []pending) {
 
 // approved returns the call that people have approved with a question, to the byte.
 func (c *caller) approved(q mind.Question) (p pending, err error) {
-	b, err := c.store.Get(q.Ref.Hash)
+	b, err := c.Store.Get(q.Ref.Hash)
 	if err != nil {
 		return p, home.ReadError(err)
 	}
@@ -116,7 +128,7 @@ func (c *caller) act(ctx context.Context) error {
 		return err
 	}
 	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
-	if err := c.log.FinishPending(tooMany); err != nil {
+	if err := c.FinishPending(tooMany); err != nil {
 		return err
 	}
 	return c.warnRepeats()
@@ -124,18 +136,18 @@ func (c *caller) act(ctx context.Context) error {
 
 // runApproved runs the next call that people have approved, and reports whether there was one.
 func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
-	if len(c.state.Approved) == 0 || c.stopReason(ctx) != "" {
+	if len(c.State.Approved) == 0 || c.StopReason(ctx) != "" {
 		return false, nil
 	}
 	if !c.thinker.canRecord() {
 		return false, nil
 	}
-	p, err := c.approved(c.state.Approved[0])
+	p, err := c.approved(c.State.Approved[0])
 	if err != nil {
 		return false, err
 	}
 	c.intent = c.intend(p, false)
-	if err := c.commit(p.begins(c.intent)); err != nil {
+	if err := c.Commit(p.begins(c.intent)); err != nil {
 		return false, err
 	}
 	p.call.Started = true
@@ -146,14 +158,14 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 // run runs the calls that have started, in order. c.intent holds the intent of the first one. The result of a call and
 // the intent of the next one go into the log together. whole is false if a stop came before the last call.
 func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err error) {
-	left := c.thinker.batchChars()
+	left := c.thinker.BatchChars()
 	for i, p := range calls {
 		if !p.call.Started {
 			continue // people are asked first
 		}
 		if i > 0 {
-			c.readWishes()
-			if c.stopReason(ctx) != "" {
+			c.ReadWishes()
+			if c.StopReason(ctx) != "" {
 				return false, nil // the others are settled as not started
 			}
 		}
@@ -163,7 +175,7 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 			return false, err
 		}
 		left -= c.fit(&o)
-		records := []record{p.ends(c.state.Turn+1, o)}
+		records := []part.Record{p.ends(c.State.Turn+1, o)}
 		if !o.stopped {
 			next, err := c.next(ctx, calls[i+1:], false)
 			if err != nil {
@@ -171,18 +183,18 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 			}
 			records = append(records, next...)
 		}
-		if err := c.commit(records...); err != nil {
+		if err := c.Commit(records...); err != nil {
 			return false, err
 		}
 		if o.stopped {
-			return false, c.log.FinishPending("stopped before this call's turn came.")
+			return false, c.FinishPending("stopped before this call's turn came.")
 		}
 	}
 	return true, nil
 }
 
 // next asks hooks about calls, and returns the records before the next one that runs.
-func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]record, error) {
+func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]part.Record, error) {
 	if err := c.beforeCalls(ctx, calls); err != nil {
 		return nil, err
 	}
@@ -191,12 +203,12 @@ func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]record
 
 // warnRepeats tells a model that goes round in circles.
 func (c *caller) warnRepeats() error {
-	if c.state.Repeats < 3 {
+	if c.State.Repeats < 3 {
 		return nil
 	}
 	const text = "That was the third identical call in a row with an identical result. " +
 		"Try something else, or say what keeps you."
-	return c.commit(noted("repeat", "identical calls", text))
+	return c.Commit(part.Noted("repeat", "identical calls", text))
 }
 
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.
@@ -206,9 +218,9 @@ func argsOf(c *mind.Call) json.RawMessage { return json.RawMessage(blobs.Unescap
 type outcome struct {
 	tools.Result
 	state   string
-	file    event.File // that it has written
-	kept    []body     // texts that a hook replaced
-	stopped bool       // it was cut short by /stop or the end of the daemon, unless it goes on as a job
+	file    event.File  // that it has written
+	kept    []part.Body // texts that a hook replaced
+	stopped bool        // it was cut short by /stop or the end of the daemon, unless it goes on as a job
 
 	withdrawn string   // the question that it has taken back
 	show      int      // runes of it that enter the context; 0 for all
@@ -226,7 +238,7 @@ func outcomeOf(said string, err error) (o outcome) {
 
 // runTool runs the tool of a call, as c.intent has it.
 func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) {
-	c.show(status.Acting, p.call.Tool)
+	c.Show(status.Acting, p.call.Tool)
 	run, beside := c.intent.effect.(tools.Run)
 	if c.intent.err != nil || !beside {
 		// A plan that LIFE has fixed is carried out, even if a stop is asked for meanwhile. Where that cannot be
@@ -235,7 +247,7 @@ func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) 
 		o.withdrawn = c.intent.withdraws
 		return o, nil
 	}
-	defer c.screen.Begin(status.Live{})
+	defer c.Screen.Begin(status.Live{})
 	o, err = c.runBeside(ctx, p, run)
 	if err != nil {
 		return o, err
@@ -252,12 +264,12 @@ func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) 
 func (c *caller) runBeside(ctx context.Context, p pending, run tools.Run) (o outcome, err error) {
 	with := c.toolCall(p)
 	c.reach.Know(c.known())
-	err = c.during(ctx, func(ctx context.Context) {
+	err = c.During(ctx, func(ctx context.Context) {
 		o.Result = run.Do(ctx, with)
 		o.stopped = ctx.Err() != nil
 	})
 	if o.Touched != "" {
-		if text, err := c.log.ReadOwn(o.Touched); err == nil {
+		if text, err := c.ReadOwn(o.Touched); err == nil {
 			o.file = mind.Text{Name: o.Touched, Body: text}.Version()
 		}
 	}
@@ -265,7 +277,7 @@ func (c *caller) runBeside(ctx context.Context, p pending, run tools.Run) (o out
 	switch {
 	case o.Job > 0: // it goes on
 	case o.stopped:
-		o.state, o.file = mind.Interrupted, c.log.Wrote(p.call)
+		o.state, o.file = mind.Interrupted, c.Wrote(p.call)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
 		o.Body = fmt.Appendf(nil, why, o.Body)
 	case o.Err:
@@ -277,14 +289,14 @@ func (c *caller) runBeside(ctx context.Context, p pending, run tools.Run) (o out
 // toolCall is a call as its tool gets it.
 func (c *caller) toolCall(p pending) tools.Call {
 	call := tools.Call{
-		ID: p.id, Name: p.call.Tool, Life: c.id.Self, Job: c.state.LastJob + 1, JobRoom: c.state.TurnRoom(),
-		Output: c.screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
+		ID: p.id, Name: p.call.Tool, Life: c.ID.Self, Job: c.State.LastJob + 1, JobRoom: c.State.TurnRoom(),
+		Output: c.Screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
 	}
 	if p.approval != nil {
 		call.JobRoom = p.approval.Room
 	}
-	if c.state.Task != nil { // it keeps output in its parent's workspace
-		call.ID = c.id.Name + "." + p.id
+	if c.State.Task != nil { // it keeps output in its parent's workspace
+		call.ID = c.ID.Name + "." + p.id
 	}
 	return call
 }
@@ -292,7 +304,7 @@ func (c *caller) toolCall(p pending) tools.Call {
 // keepFiles stores the files that a call has returned, and names them below its text. The first picture is shown.
 func (c *caller) keepFiles(r *tools.Result) error {
 	for _, f := range r.Files {
-		ref, err := c.log.Put(blobs.Meta{Gist: f.About()}, secret.Bytes(f.Data))
+		ref, err := c.Put(blobs.Meta{Gist: f.About()}, secret.Bytes(f.Data))
 		if err != nil {
 			return err
 		}
@@ -325,22 +337,18 @@ func (c *caller) fit(o *outcome) (weight int) {
 	return weight
 }
 
-// finishPending posts the lines that are owed, and records results for calls that were cut short. No call begins
-// twice.
+// finishPending records results for calls that were cut short. No call begins twice.
 func (c *caller) finishPending() error {
-	if err := c.outbox.postOwed(); err != nil {
-		return err
-	}
 	p, begun, err := c.begun()
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := c.commit(p.ends(c.state.Turn+1, c.cutShort(p))); err != nil {
+		if err := c.Commit(p.ends(c.State.Turn+1, c.cutShort(p))); err != nil {
 			return err
 		}
 	}
-	return c.log.FinishPending("the daemon stopped before this call's turn came. Call again if it is still needed.")
+	return c.FinishPending("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }
 
 // begun returns the call that was under way when the daemon died, if one was.
@@ -348,7 +356,7 @@ func (c *caller) begun() (p pending, begun bool, err error) {
 	if calls := c.ofReply(); len(calls) > 0 {
 		return calls[0], calls[0].call.Started, nil
 	}
-	if all := c.state.Approved; len(all) > 0 && all[0].Began {
+	if all := c.State.Approved; len(all) > 0 && all[0].Began {
 		p, err = c.approved(all[0])
 		return p, err == nil, err
 	}
@@ -358,14 +366,14 @@ func (c *caller) begun() (p pending, begun bool, err error) {
 // known copies all that a call may know.
 func (c *caller) known() lookup.Known {
 	k := lookup.Known{
-		Rooms: c.joined(), Company: c.company(), Granted: maps.Clone(c.state.Grants), Spoken: c.state.Spoken,
-		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(c.state.Overtaken),
+		Rooms: c.Joined(), Company: c.Company(), Granted: maps.Clone(c.State.Grants), Spoken: c.State.Spoken,
+		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(c.State.Overtaken),
 		Page: max(minPage, min(c.thinker.estimate.Chars(c.thinker.window().Page()), c.share)),
 	}
-	if t := c.state.Task; t != nil {
+	if t := c.State.Task; t != nil {
 		k.Work = t.Room
 	}
-	for _, r := range c.state.Faded {
+	for _, r := range c.State.Faded {
 		k.Summaries[r.Original.Hash] = r.Level == mind.Summary
 	}
 	return k

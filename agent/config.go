@@ -3,19 +3,16 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/hook"
+	"lethe/agent/listen"
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/agent/tools"
@@ -36,7 +33,7 @@ type Config struct {
 
 	Thinking
 	Limits
-	Hearing
+	listen.Hearing
 	Calling
 
 	Warnings []string // of weak promises here, for the status
@@ -57,10 +54,9 @@ type Thinking struct {
 	Params       mind.Params
 	DefaultModel string // for a life without one, or from another endpoint
 
-	Preset    string    // of models without one in their names
-	Fallback  []string  // models that stand in when the first does not answer, in this order
-	Switchers []string  // users who may give /model; nil: everybody
-	Known     llm.Known // of models, before the table
+	Preset   string    // of models without one in their names
+	Fallback []string  // models that stand in when the first does not answer, in this order
+	Known    llm.Known // of models, before the table
 
 	Recall   Recall
 	RulesDir string // where this user's rules for agents are, as prompt.Layer says; default nowhere
@@ -68,24 +64,11 @@ type Thinking struct {
 
 // Limits bound what an identity holds, does and spends.
 type Limits struct {
-	Forgetting    Forgetting
-	ContextLimit  int           // tokens of a whole request with its answer; default 100,000
-	LifeLines     int           // newest lines of LIFE that a prompt shows; default 0
-	MaxSteps      int           // model calls without a user's word; default 50
-	MaxAgentTurns int           // turns in a room where only agents speak; default 8
-	Budget        budget.Limits // of money; default no limit
-}
-
-// Hearing says which people an identity hears, and what else wakes it.
-type Hearing struct {
-	People   []string      // users who may answer questions, approve calls and raise budgets
-	Mentions bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
-	Notify   []string      // rooms in which people are told, too, that they are needed, as chat.NotifyRoom names them
-	Reviews  home.Identity // that this one reviews; default nobody
-	Reviewer string        // the name of the identity that reviews this one; default nobody
-
-	AddTriggers string   // when the identity may make and change triggers: wake.AddSpoken (default) or wake.AddAlways
-	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
+	Forgetting   Forgetting
+	ContextLimit int           // tokens of a whole request with its answer; default 100,000
+	LifeLines    int           // newest lines of LIFE that a prompt shows; default 0
+	MaxSteps     int           // model calls without a user's word; default 50
+	Budget       budget.Limits // of money; default no limit
 }
 
 // Calling says which tools an identity has, and which of its calls and answers others decide on.
@@ -190,30 +173,4 @@ func (c Config) checkLimit(id home.Identity, stable mind.Stable) error {
 		return &SettingsError{fmt.Errorf("open %s: %w", id.Name, err)}
 	}
 	return nil
-}
-
-// restoredFor restores the permissions on the way to the file of an error, if it was refused, and reports whether any
-// were wrong.
-func (c *Config) restoredFor(err error) bool {
-	at, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(err, fs.ErrPermission) {
-		return false
-	}
-	if !strings.HasPrefix(at.Path, c.Home.Dir+"/") {
-		return false
-	}
-	var way []string
-	for path := at.Path; len(path) > len(c.Home.Dir); path = filepath.Dir(path) {
-		way = append(way, path[len(c.Home.Dir):])
-	}
-	slices.Reverse(way)
-	return c.restored(c.Home.Restore(c.Home.Dir, way...))
-}
-
-// restored warns of permissions that were restored, and reports whether any were.
-func (c *Config) restored(found []string) bool {
-	if len(found) > 0 {
-		c.Log.Warn("the home is for its owner alone; permissions were restored", "were", home.Shorten(found))
-	}
-	return len(found) > 0
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
+	"lethe/agent/part"
 	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
@@ -19,7 +20,8 @@ import (
 
 // keeper tells the identity of changes that people make to its own files, and obeys their edits of context.md.
 type keeper struct {
-	*view
+	*part.View
+	cfg     *Config
 	thinker *thinker
 
 	seen map[string]fs.FileInfo // how files looked when they were read
@@ -29,7 +31,11 @@ type keeper struct {
 	due     time.Time // when it is to be, or to be read; zero while it shows all, or a turn is under way
 }
 
-func (k *keeper) file(name string) string { return filepath.Join(k.id.Dir, name) }
+func newKeeper(view *part.View, cfg *Config, t *thinker) *keeper {
+	return &keeper{View: view, cfg: cfg, thinker: t, seen: map[string]fs.FileInfo{}}
+}
+
+func (k *keeper) file(name string) string { return filepath.Join(k.ID.Dir, name) }
 
 // look describes a file without reading it; nil if it is missing.
 func (k *keeper) look(name string) fs.FileInfo {
@@ -62,13 +68,13 @@ func (k *keeper) checkFiles() error {
 // noteChange tells the agent of a file that differs from the version in the log.
 func (k *keeper) noteChange(name string) error {
 	before := k.look(name)
-	text, err := k.log.ReadOwn(name)
+	text, err := k.ReadOwn(name)
 	if err != nil {
 		return err
 	}
 	k.seen[name] = before
 	note := fmt.Sprintf("Somebody changed self/%s. It reads now:\n%s", name, text)
-	return k.tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
+	return k.Tell("file", mind.Text{Name: name, Body: text}, name+" changed from outside", note)
 }
 
 // viewEvery is the least time between two writes of context.md.
@@ -100,13 +106,13 @@ func (k *keeper) mergeContext() error {
 			return nil
 		}
 	}
-	if !ok && !bytes.HasPrefix(k.state.View(), bytes.TrimRight(file, "\x00 \t\r\n")) { // else nothing in it is lost
+	if !ok && !bytes.HasPrefix(k.State.View(), bytes.TrimRight(file, "\x00 \t\r\n")) { // else nothing in it is lost
 		if err := k.setAside(file, "its first or last line is missing, or it has zero bytes; it is rebuilt"); err != nil {
 			return err
 		}
 	}
 	if ok && !seen.Intact {
-		if err := k.applyEdit(k.state.Compare(seen), file, seen.Epoch); err != nil {
+		if err := k.applyEdit(k.State.Compare(seen), file, seen.Epoch); err != nil {
 			return err
 		}
 	}
@@ -117,7 +123,7 @@ func (k *keeper) mergeContext() error {
 // setAside keeps a context.md in another file: else an edit in it would be lost.
 func (k *keeper) setAside(file []byte, why string) error {
 	kept := k.file("context.md.kept-" + time.Now().UTC().Format("20060102T150405.000"))
-	k.cfg.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
+	k.Log.Warn("context.md is kept as it was found: "+why, "file", kept)
 	return durable.WriteFile(kept, file, 0o600)
 }
 
@@ -130,22 +136,22 @@ func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if err := k.editMemory(&edit); err != nil {
 		return err
 	}
-	if epoch != k.state.Epoch || len(edit.Ignored) > 0 {
+	if epoch != k.State.Epoch || len(edit.Ignored) > 0 {
 		why := append([]string{"not all of an edit may be in force"}, edit.Ignored...)
 		if err := k.setAside(file, strings.Join(why, "; ")); err != nil {
 			return err
 		}
 	}
-	parent := k.state.LastBlob
+	parent := k.State.LastBlob
 	put := func(gist string, text []byte) (mind.Ref, error) {
-		return k.log.Put(blobs.Meta{Gist: gist, Parent: parent}, text)
+		return k.Put(blobs.Meta{Gist: gist, Parent: parent}, text)
 	}
-	if err := k.state.Amend(edit, put); err != nil {
+	if err := k.State.Amend(edit, put); err != nil {
 		return err
 	}
-	note := noted("edit", "context edited by a person", edit.Describe())
+	note := part.Noted("edit", "context edited by a person", edit.Describe())
 	if edit.Taken != "" {
-		note.Texts = append(note.Texts, body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
+		note.Texts = append(note.Texts, part.Body{Gist: "what a person took out of the context", Data: []byte(edit.Taken)})
 	}
 	return k.thinker.renew("edit", note)
 }
@@ -156,14 +162,14 @@ func (k *keeper) editMemory(edit *mind.Edit) error {
 		return nil
 	}
 	before := k.look(home.MemoryFile)
-	now, err := k.log.ReadOwn(home.MemoryFile)
+	now, err := k.ReadOwn(home.MemoryFile)
 	if err != nil {
 		return err
 	}
 	text, ok := edit.Memory.Of(string(now))
 	if ok && text != string(now) {
 		done, err := durable.Swap(k.file(home.MemoryFile), []byte(text), 0o600, stillAs(before))
-		synced := durable.SyncDir(k.id.Dir) // a swap that failed can have happened
+		synced := durable.SyncDir(k.ID.Dir) // a swap that failed can have happened
 		if err != nil {
 			return err
 		}
@@ -194,7 +200,7 @@ func (k *keeper) writeIfDue() error {
 	}
 	// That of an epoch that is over is replaced at once: of an edit made in it, not all can be obeyed.
 	k.due = k.written.Add(k.cfg.viewEvery)
-	if k.shown[0] == k.state.Epoch && time.Now().Before(k.due) {
+	if k.shown[0] == k.State.Epoch && time.Now().Before(k.due) {
 		return nil
 	}
 	return k.writeContext()
@@ -203,9 +209,9 @@ func (k *keeper) writeIfDue() error {
 // replaceContext puts the view in the place of the context.md that looks as given; nil
 // is none. If a person has saved another one meanwhile, it is read first.
 func (k *keeper) replaceContext(read fs.FileInfo) {
-	now, err := durable.SwapView(k.file(home.ContextFile), k.state.View(), 0o600, stillAs(read))
+	now, err := durable.SwapView(k.file(home.ContextFile), k.State.View(), 0o600, stillAs(read))
 	if err != nil { // a full disk, say: nothing depends on the view
-		k.cfg.Log.Warn("context.md could not be written; it is tried again", "error", err)
+		k.Log.Warn("context.md could not be written; it is tried again", "error", err)
 	}
 	if err == nil && now == nil { // somebody is writing it
 		k.due = time.Now().Add(k.cfg.halfWritten / 4)
@@ -228,4 +234,4 @@ func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
 }
 
 // viewMark changes whenever context.md should.
-func (k *keeper) viewMark() [2]int { return [2]int{k.state.Epoch, k.state.Next} }
+func (k *keeper) viewMark() [2]int { return [2]int{k.State.Epoch, k.State.Next} }

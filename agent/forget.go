@@ -8,6 +8,7 @@ import (
 
 	"lethe"
 	"lethe/agent/home"
+	"lethe/agent/part"
 	"lethe/agent/summariser"
 	"lethe/blobs"
 	"lethe/compactor"
@@ -29,7 +30,8 @@ const jobTime = 10 * time.Minute
 
 // forgetter keeps requests within their limit: it compacts what is old, beside the turns or at once.
 type forgetter struct {
-	*view
+	*part.View
+	cfg     *Config
 	thinker *thinker
 
 	job        *summariser.Job  // under way, or nil
@@ -51,7 +53,7 @@ const (
 // limit is reached, and begins a job when it is near. It is called between units
 // and never waits for a model.
 func (f *forgetter) compactIfDue(ctx context.Context) error {
-	if f.stopReason(ctx) != "" { // a job that a stop cut short is not used
+	if f.StopReason(ctx) != "" { // a job that a stop cut short is not used
 		return nil
 	}
 	if job := f.job; job != nil {
@@ -64,9 +66,9 @@ func (f *forgetter) compactIfDue(ctx context.Context) error {
 		}
 	}
 	tokens, w := f.thinker.contextTokens(), f.thinker.window()
-	wish, keep := home.Compaction(f.wishes)
+	wish, keep := home.Compaction(f.Wishes)
 	switch {
-	case tokens > w.Limit && f.state.Owed().Answer:
+	case tokens > w.Limit && f.State.Owed().Answer:
 		return f.makeRoom()
 	case f.job != nil:
 		return nil
@@ -74,14 +76,14 @@ func (f *forgetter) compactIfDue(ctx context.Context) error {
 		if err := f.beginWished(ctx, keep); err != nil {
 			return err
 		}
-		f.showResting() // before the wish goes: whoever left it looks for one or the other
-		return f.obeyed(wish)
+		f.ShowResting() // before the wish goes: whoever left it looks for one or the other
+		return f.Obeyed(wish)
 	case f.requested:
 		f.requested = false
 		return f.beginJob(ctx, "agent")
-	case len(f.state.Forgets) > 0:
-		return f.beginJob(ctx, byPerson, f.state.Forgets...)
-	case w.Due(tokens, f.after) && f.state.Paused == "":
+	case len(f.State.Forgets) > 0:
+		return f.beginJob(ctx, byPerson, f.State.Forgets...)
+	case w.Due(tokens, f.after) && f.State.Paused == "":
 		return f.beginJob(ctx, full)
 	}
 	return nil
@@ -98,7 +100,7 @@ func (f *forgetter) plan(share float64, only ...event.Entries) (compactor.Job, b
 	if err != nil {
 		return compactor.Job{}, false, err
 	}
-	job, ok := compactor.Plan(f.state, compactor.Input{
+	job, ok := compactor.Plan(f.State, compactor.Input{
 		Settings: f.settings(), Meter: f.thinker.estimate.Tokens, Tail: f.thinker.tail(), Share: share, Only: only,
 		Segment: segment, Summarise: summarise, Kept: f.keptChunks, Wish: f.wish,
 	})
@@ -109,7 +111,7 @@ func (f *forgetter) plan(share float64, only ...event.Entries) (compactor.Job, b
 // instructions reads one of the two texts that the agent may rewrite. A broken one
 // gives way to the built-in text, and the agent is told once.
 func (f *forgetter) instructions(name, builtin string) (string, error) {
-	custom, err := f.log.ReadOwn(name)
+	custom, err := f.ReadOwn(name)
 	if err != nil {
 		return "", err
 	}
@@ -117,7 +119,7 @@ func (f *forgetter) instructions(name, builtin string) (string, error) {
 	if note == "" {
 		return text, nil
 	}
-	return text, f.tell("instructions", mind.Text{Name: "unusable " + name, Body: custom}, "self/"+name+" is not usable",
+	return text, f.Tell("instructions", mind.Text{Name: "unusable " + name, Body: custom}, "self/"+name+" is not usable",
 		"self/"+name+" cannot be used: "+note+". The built-in text is used until you mend it.")
 }
 
@@ -140,7 +142,7 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, jobTime)
-	f.job = summariser.Start(ctx, job, f.thinker.summariser(cancel), f.cfg.Log, why, len(only))
+	f.job = summariser.Start(ctx, job, f.thinker.summariser(cancel), f.Log, why, len(only))
 	return nil
 }
 
@@ -148,7 +150,7 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 func (f *forgetter) beginWished(ctx context.Context, keep string) error {
 	f.wish = compactor.Wish(secret.Text(keep))
 	if keep != "" {
-		if err := f.commit(noted("compact", "a person's wish", f.wish)); err != nil {
+		if err := f.Commit(part.Noted("compact", "a person's wish", f.wish)); err != nil {
 			return err
 		}
 	}
@@ -175,11 +177,11 @@ func (f *forgetter) finish(job *summariser.Job) error {
 // backOff leaves the summariser alone for a while, and says so once.
 func (f *forgetter) backOff(err error) error {
 	pause, first := f.backoff.Failed(time.Now())
-	f.cfg.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", pause)
+	f.Log.Warn("the summariser fails; what is missing is made mechanically", "error", err, "not_asked_for", pause)
 	if !first {
 		return nil
 	}
-	return f.happen(event.Error{What: "compactor", Text: err.Error()})
+	return f.Happen(event.Error{What: "compactor", Text: err.Error()})
 }
 
 // outpaced gives up the job under way because the limit is reached.
@@ -192,7 +194,7 @@ func (f *forgetter) outpaced() error {
 		return err
 	}
 	f.keep(job.Fades)
-	f.cfg.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
+	f.Log.Warn("the limit was reached before the summaries were in; compacting mechanically")
 	if !f.backoff.Outpaced() {
 		return nil
 	}
@@ -238,17 +240,17 @@ func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why str
 	if asked > 0 {
 		set.Target = 0
 	}
-	parent := f.state.LastBlob
+	parent := f.State.LastBlob
 	put := func(m blobs.Meta, text []byte) (mind.Ref, error) {
 		m.Parent = parent
-		ref, err := f.log.Put(m, text)
+		ref, err := f.Put(m, text)
 		if err == nil {
 			parent = ref.Hash
 		}
 		return ref, err
 	}
 	before := f.thinker.contextTokens()
-	out, err := compactor.Swap(f.state, fades, set, f.thinker.estimate.Tokens, put, home.BodiesOf(f.store))
+	out, err := compactor.Swap(f.State, fades, set, f.thinker.estimate.Tokens, put, home.BodiesOf(f.Store))
 	if err != nil {
 		return fmt.Errorf("forget: %w", err)
 	}
@@ -257,29 +259,29 @@ func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why str
 		f.after = before
 		return f.forgot(asked)
 	}
-	var fadings []record
+	var fadings []part.Record
 	for _, l := range out.Lines {
-		fadings = append(fadings, record{Event: l.Fade, Stored: []mind.Ref{l.Original, l.Replacement}})
+		fadings = append(fadings, part.Record{Event: l.Fade, Stored: []mind.Ref{l.Original, l.Replacement}})
 	}
-	next := f.state.Forget(out.Context, parent).Forgot(asked)
+	next := f.State.Forget(out.Context, parent).Forgot(asked)
 	if err := f.thinker.refresh(next); err != nil {
 		return err
 	}
-	was := f.state.Become(next)
+	was := f.State.Become(next)
 	if why != limit && f.thinker.contextTokens() >= before { // the summaries are no smaller than their originals
-		f.state.Become(was)
+		f.State.Become(was)
 		f.after = before
 		f.keep(fades)
 		return f.forgot(asked)
 	}
 	if out.Note != "" { // no crash parts it from the epoch
-		fadings = append(fadings, noted("forgotten", out.Note, out.Note))
+		fadings = append(fadings, part.Noted("forgotten", out.Note, out.Note))
 	}
 	if err := f.thinker.epoch(why, fadings...); err != nil {
 		return err
 	}
 	f.after = f.thinker.contextTokens()
-	f.cfg.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", f.after)
+	f.Log.Info("compacted", "why", why, "chunks", out.Faded, "tokens_before", before, "tokens_after", f.after)
 	return nil
 }
 
@@ -288,7 +290,7 @@ func (f *forgetter) forgot(n int) error {
 	if n == 0 {
 		return nil
 	}
-	f.state.Become(f.state.Forgot(n))
+	f.State.Become(f.State.Forgot(n))
 	return f.thinker.epoch(byPerson)
 }
 

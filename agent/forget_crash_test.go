@@ -112,7 +112,7 @@ func TestUnpinnedIsTold(t *testing.T) {
 	a, err := Open(r.id, w.conf)
 	lethetest.Must(t, err)
 	for i := range 200 {
-		a.state.Pins = append(a.state.Pins, mind.Pin{From: 1, To: 1, Text: fmt.Sprintf("ann: never touch button %d", i), Weight: 3})
+		a.view.State.Pins = append(a.view.State.Pins, mind.Pin{From: 1, To: 1, Text: fmt.Sprintf("ann: never touch button %d", i), Weight: 3})
 	}
 	lethetest.Must(t, a.Compact(t.Context(), ""))
 	lethetest.Must(t, a.Close())

@@ -8,6 +8,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/blobs"
@@ -167,7 +168,7 @@ func (w *world) shrink(id home.Identity, window int) *Agent {
 	w.Helper()
 	a, err := Open(id, w.conf)
 	lethetest.Must(w, err)
-	lethetest.Must(w, a.commit(record{Event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
+	lethetest.Must(w, a.view.Commit(part.Record{Event: event.Error{ID: "k1", What: "overflow", Window: window, Text: "too long"}}))
 	return a
 }
 
@@ -190,8 +191,8 @@ func TestShrinkingWindow(t *testing.T) {
 		a := w.shrink(r.id, window)
 		before := a.thinker.contextTokens()
 		lethetest.Must(t, a.forgetter.makeRoom())
-		if n := a.thinker.contextTokens(); n > window || a.state.Paused != "" {
-			t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.state.Paused)
+		if n := a.thinker.contextTokens(); n > window || a.view.State.Paused != "" {
+			t.Errorf("in a window of %d tokens it has %d of %d left (%s)", window, n, before, a.view.State.Paused)
 		}
 		lethetest.Must(t, a.Close())
 		w.conserved(r.id)
@@ -227,7 +228,7 @@ func TestOpenedWhateverIsCounted(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	a.thinker.estimate = a.thinker.estimate.Observe(a.thinker.request().Weight(), 1_000_000_000)
-	lethetest.Must(t, a.cfg.checkLimit(a.id, a.state.Stable))
+	lethetest.Must(t, a.cfg.checkLimit(a.view.ID, a.view.State.Stable))
 	lethetest.Must(t, a.Close())
 }
 

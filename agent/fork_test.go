@@ -11,6 +11,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
+	"lethe/agent/part"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
@@ -84,8 +85,8 @@ func TestFork(t *testing.T) {
 	a, err := Open(cleo, w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	if !w.opens(a, ada, "7431") || len(a.state.Ancestors) != 2 {
-		t.Errorf("a fork of a fork does not own what its first ancestor had faded: %+v", a.state.Ancestors)
+	if !w.opens(a, ada, "7431") || len(a.view.State.Ancestors) != 2 {
+		t.Errorf("a fork of a fork does not own what its first ancestor had faded: %+v", a.view.State.Ancestors)
 	}
 	reply := w.events(ada, "reply")
 	if _, _, err := a.caller.reach.Blob(reply[len(reply)-1].Refs[0].Hash); err == nil {
@@ -111,7 +112,7 @@ func TestMoments(t *testing.T) {
 	r.stop()
 	held, err := journal.Hold(w.home, id, w.store, nil)
 	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(record{Event: event.Labelled{Label: "before"}}))
+	lethetest.Must(t, held.Commit(part.Record{Event: event.Labelled{Label: "before"}}))
 	lethetest.Must(t, held.Close())
 	events := w.life(id)
 	for n := 1; n < w.fold(id).Next; n++ {

@@ -32,10 +32,10 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 	}
 	stopped := false
 	if g.Check != "" {
-		c.show(status.Acting, "check")
+		c.Show(status.Acting, "check")
 		ran := false
-		err = c.during(ctx, func(ctx context.Context) {
-			v.Why, ran = c.tools.Check(ctx, g.Check, text, checkTime)
+		err = c.During(ctx, func(ctx context.Context) {
+			v.Why, ran = c.Tools.Check(ctx, g.Check, text, checkTime)
 			stopped = ctx.Err() != nil
 		})
 		if v.Why != "" {
@@ -47,7 +47,7 @@ func (c *caller) examine(ctx context.Context, t *thought) (v hook.Verdict, err e
 	}
 	if v.Why == "" && !stopped {
 		var said hook.Answer
-		said, stopped, err = c.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(c.state.Refusals) > 0})
+		said, stopped, err = c.consult(ctx, hook.Input{Event: hook.Reply, Reply: text, Again: len(c.State.Refusals) > 0})
 		if said.Deny {
 			v.Why = said.Reason
 		}

@@ -28,8 +28,8 @@ const hintTime = 250 * time.Millisecond
 // hintIfDue looks up the lines that were heard and the calls that failed since the last reply, and records a hint at
 // forgotten entries about them. It records no hint if nothing fits well, or the index is not at hand.
 func (t *thinker) hintIfDue(ctx context.Context) error {
-	texts, why := lookup.Wanted(t.state, t.hintedThrough)
-	if live := t.state.Live; len(live) > 0 {
+	texts, why := lookup.Wanted(t.State, t.hintedThrough)
+	if live := t.State.Live; len(live) > 0 {
 		t.hintedThrough = live[len(live)-1].N
 	}
 	able := t.indexer != nil && !t.cfg.Recall.NoHints
@@ -41,36 +41,36 @@ func (t *thinker) hintIfDue(ctx context.Context) error {
 	var hits []recall.Hit
 	for _, text := range texts {
 		found, err := t.indexer.Ask(ctx, func(x *recall.Index) (recall.Found, error) {
-			return x.Hints(ctx, t.store, text, time.Now(), recall.HintConfidence)
+			return x.Hints(ctx, t.Store, text, time.Now(), recall.HintConfidence)
 		})
 		if err != nil {
-			t.cfg.Log.Debug("no hint", "error", err)
+			t.Log.Debug("no hint", "error", err)
 			break
 		}
-		hits = append(hits, lookup.Unseen(t.state, found.Hits)...)
+		hits = append(hits, lookup.Unseen(t.State, found.Hits)...)
 	}
 	slices.SortStableFunc(hits, func(x, y recall.Hit) int { return cmp.Compare(y.Confidence, x.Confidence) })
-	recall.NewerFirst(hits, t.state.Overtaken)
-	return t.hint(why, hits)
+	recall.NewerFirst(hits, t.State.Overtaken)
+	return t.Hint(why, hits)
 }
 
 // hint records the best of hits, if the limit has room for it.
-func (t *thinker) hint(why string, hits []recall.Hit) error {
+func (t *thinker) Hint(why string, hits []recall.Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	text, refs := lookup.Compose(t.state, t.store, hits)
+	text, refs := lookup.Compose(t.State, t.Store, hits)
 	weight := llm.Weight(mind.Result([]byte(text))) + 100 // with its heading
 	if t.contextTokens()+t.estimate.Tokens(weight) > t.limit() {
 		return nil
 	}
-	return t.commit(journal.Told(event.Hint{Why: why, Refs: refs}, "hint at "+hits[0].Gist, text))
+	return t.Commit(journal.Told(event.Hint{Why: why, Refs: refs}, "hint at "+hits[0].Gist, text))
 }
 
 // indexIfFaded tells the indexer of news, unless nothing can have faded: a compaction and a person's edit begin
 // another epoch, and a fork begins with what its ancestor had faded.
 func (t *thinker) indexIfFaded() {
-	if t.state.Epoch > 0 || len(t.state.Faded) > 0 {
+	if t.State.Epoch > 0 || len(t.State.Faded) > 0 {
 		t.indexer.Stale()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"lethe/agent/hook"
+	"lethe/agent/part"
 	"lethe/agent/status"
 	"lethe/agent/tools"
 	"lethe/blobs"
@@ -20,15 +21,15 @@ func (c *caller) consult(ctx context.Context, in hook.Input) (answer hook.Answer
 	if !c.hooks.Has(in.Event) {
 		return answer, false, nil
 	}
-	c.show(status.Acting, "hook "+in.Event)
-	in.SessionID, in.Identity, in.CWD = c.id.Self, c.id.Name, c.tools.Workspace
+	c.Show(status.Acting, "hook "+in.Event)
+	in.SessionID, in.Identity, in.CWD = c.ID.Self, c.ID.Name, c.Tools.Workspace
 	in.ToolInput = tools.Folded(in.ToolInput)
-	err = c.during(ctx, func(ctx context.Context) {
+	err = c.During(ctx, func(ctx context.Context) {
 		answer = c.hooks.Run(ctx, in)
 		stopped = ctx.Err() != nil
 	})
 	for _, w := range answer.Warnings {
-		c.cfg.Log.Warn(w)
+		c.Log.Warn(w)
 	}
 	return answer, stopped, err
 }
@@ -39,7 +40,7 @@ const turnGist = "what hooks say of this turn"
 func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	var said []string
 	last := c.hookedThrough
-	for _, e := range c.state.Live {
+	for _, e := range c.State.Live {
 		switch {
 		case e.Final() || e.Ref.Gist == turnGist: // also of another run of the identity
 			said = nil
@@ -47,7 +48,7 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 			said, last = append(said, blobs.Unescape(e.Text)), e.N
 		}
 	}
-	unit := c.state.Unit()
+	unit := c.State.Unit()
 	begun := unit != nil && len(unit.Calls) > 0
 	if begun || len(said) == 0 {
 		return false, nil
@@ -58,7 +59,7 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	answer, _, err := c.consult(ctx, hook.Input{Event: hook.Turn, Prompt: strings.Join(said, "\n")})
 	c.hookedThrough = last
 	if err == nil && answer.Context != "" {
-		err = c.commit(noted("hook", turnGist, answer.Context))
+		err = c.Commit(part.Noted("hook", turnGist, answer.Context))
 	}
 	return true, err
 }
@@ -108,7 +109,7 @@ func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
 	if answer.Deny {
 		return intent{err: errors.New("not run: " + answer.Reason)}
 	}
-	effect, err := c.tools.Intent(p.call.Tool, argsOf(p.call))
+	effect, err := c.Tools.Intent(p.call.Tool, argsOf(p.call))
 	_, beside := effect.(tools.Run)
 	fixed := err == nil && !beside
 	if fixed && answer.Input != nil {
@@ -132,7 +133,7 @@ func (c *caller) afterCall(ctx context.Context, p pending, o *outcome) error {
 		answer.Output = "stopped before a hook had answered"
 	}
 	if answer.Output != "" {
-		o.kept = []body{{Gist: "the result of " + p.call.Tool + " that a hook replaced", Data: o.Body}}
+		o.kept = []part.Body{{Gist: "the result of " + p.call.Tool + " that a hook replaced", Data: o.Body}}
 	}
 	o.Body = answer.Returned(o.Body, c.intent.replaced, c.intent.context)
 	return nil
@@ -144,14 +145,14 @@ func (c *caller) writeDown(ctx context.Context) (due bool, err error) {
 		return false, nil
 	}
 	c.reach.Know(c.known())
-	gist, recording := c.reach.Recording(c.state.Live)
+	gist, recording := c.reach.Recording(c.State.Live)
 	if gist == "" {
 		return false, nil
 	}
 	said := ""
-	err = c.during(ctx, func(ctx context.Context) { said = c.tools.WriteDown(ctx, recording) })
+	err = c.During(ctx, func(ctx context.Context) { said = c.Tools.WriteDown(ctx, recording) })
 	if err == nil && said != "" {
-		err = c.commit(noted("recording", gist, gist+": "+said))
+		err = c.Commit(part.Noted("recording", gist, gist+": "+said))
 	}
 	return true, err
 }

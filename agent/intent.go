@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"lethe/agent/journal"
+	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/chat"
 	"lethe/life/event"
@@ -17,7 +18,7 @@ type intent struct {
 	effect    tools.Effect
 	err       error        // why it does nothing
 	line      event.Notice // that it posts
-	files     []body       // of the line
+	files     []part.Body  // of the line
 	child     string       // the name of the identity that it makes
 	asks      mind.Ask     // the question to people
 	withdraws string       // the question that it takes back
@@ -33,31 +34,31 @@ func (c *caller) intend(p pending, sole bool) (in intent) {
 		in.err = fmt.Errorf("the arguments are not one JSON object. %s", fmt.Sprintf(again, p.call.Tool))
 		return in
 	}
-	in.effect, in.err = c.tools.Intent(p.call.Tool, argsOf(p.call))
+	in.effect, in.err = c.Tools.Intent(p.call.Tool, argsOf(p.call))
 	switch e := in.effect.(type) {
 	case tools.Post:
 		if !slices.Contains(c.speaksIn(), e.Room) {
 			const text = "say in room %s: you are not in it; JOIN it first. %s"
-			in.err = fmt.Errorf(text, e.Room, tools.ListRooms(c.joined()))
+			in.err = fmt.Errorf(text, e.Room, tools.ListRooms(c.Joined()))
 			break
 		}
 		c.reach.Know(c.known())
-		in.files, in.err = c.tools.Attach(e.Files, c.id.Name)
+		in.files, in.err = c.Tools.Attach(e.Files, c.ID.Name)
 		if in.err == nil {
-			in.line = c.notice(e.Text, chat.Notify(c.cfg.Notify, e.Text, e.Room)...)
+			in.line = c.Notice(e.Text, chat.Notify(c.View.Notify, e.Text, e.Room)...)
 		}
 	case tools.Child:
 		var room string
 		in.child, room, in.err = c.admit(p.id, e)
 		if in.err == nil {
-			in.line = c.notice(e.Brief, room)
+			in.line = c.Notice(e.Brief, room)
 		}
 	case tools.Question:
 		if e.Withdraw == "" {
 			in.asks, in.err = c.question(p.id, e, sole)
 			break
 		}
-		q, open := c.state.Asked(e.Withdraw, "")
+		q, open := c.State.Asked(e.Withdraw, "")
 		in.withdraws = q.ID
 		if !open {
 			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", e.Withdraw)
@@ -73,8 +74,8 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 	}
 	switch e := in.effect.(type) {
 	case tools.Post:
-		err := c.outbox.postOwed()
-		return c.outbox.saidIn(id, e.Room), err
+		err := c.outbox.PostOwed()
+		return c.outbox.SaidIn(id, e.Room), err
 	case tools.Child:
 		return c.spawn(id, e)
 	case tools.Compaction:
@@ -83,16 +84,16 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 	if in.withdraws != "" {
 		return in.withdraws + " is withdrawn: no answer to it counts any more. Your turn goes on.", nil
 	}
-	q, _ := c.state.Asked(id, "")
-	return askedText(q), c.outbox.postOwed()
+	q, _ := c.State.Asked(id, "")
+	return askedText(q), c.outbox.PostOwed()
 }
 
 // cutShort is the outcome of a call that was under way when the daemon died. A plan that LIFE has fixed is carried out
 // now, once; any other effect is unknown.
 func (c *caller) cutShort(p pending) outcome {
 	var in intent
-	in.effect, _ = c.tools.Intent(p.call.Tool, argsOf(p.call))
-	said, fixed := c.state.Said, false
+	in.effect, _ = c.Tools.Intent(p.call.Tool, argsOf(p.call))
+	said, fixed := c.State.Said, false
 	if p.approval != nil {
 		said = c.speaksIn()
 	}
@@ -103,7 +104,7 @@ func (c *caller) cutShort(p pending) outcome {
 		fixed = true
 	case tools.Question:
 		fixed = true
-		if _, asked := c.state.Asked(p.id, ""); !asked {
+		if _, asked := c.State.Asked(p.id, ""); !asked {
 			in.err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
 		}
 	}
@@ -112,14 +113,14 @@ func (c *caller) cutShort(p pending) outcome {
 	if fixed {
 		o = outcomeOf(c.perform(p.id, in))
 	}
-	o.file = c.log.Wrote(p.call)
+	o.file = c.Wrote(p.call)
 	return o
 }
 
 // speaksIn returns the rooms that SAY reaches: all that are heard, and for a reviewer also the rooms of the identity
 // that it reviews.
 func (c *caller) speaksIn() []string {
-	rooms := c.joined()
+	rooms := c.Joined()
 	if c.cfg.Reviews.Self != "" {
 		more, _ := chat.Rooms(c.cfg.Reviews.Subs()) // unreadable ones are not spoken in
 		rooms = append(rooms, more...)

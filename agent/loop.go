@@ -19,10 +19,10 @@ import (
 // that the identity cannot go on after. It closes the agent.
 func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.Close()
-	a.log.Until(ctx)
+	a.journal.Until(ctx)
 	a.startIndexer()
-	a.tools.LoseJobs()
-	a.listener.watch()
+	a.view.Tools.LoseJobs()
+	a.listener.Watch()
 	defer func() { a.leave(err) }()
 	if err := a.begin(); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if why := a.stopReason(ctx); why != "" {
+		if why := a.view.StopReason(ctx); why != "" {
 			return a.end(why)
 		}
 		if again {
@@ -51,34 +51,35 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 // that somebody may have edited, the debts.
 func (a *Agent) begin() error {
 	if !a.fresh {
-		if err := a.happen(event.Resumed{Version: lethe.Version}); err != nil {
+		if err := a.view.Happen(event.Resumed{Version: lethe.Version}); err != nil {
 			return err
 		}
 	}
 	if err := inOrder(
 		a.thinker.billLost,
+		a.outbox.PostOwed,
 		a.caller.finishPending,
 		a.keeper.checkFiles,
-		a.listener.subscriptions,
+		a.listener.Subscriptions,
 	); err != nil {
 		return err
 	}
-	for _, c := range a.state.Working() {
-		if _, err := a.cfg.Home.Find(c.Name); err != nil {
-			a.team.Lose(c.Name, err)
+	for _, c := range a.view.State.Working() {
+		if _, err := a.view.Home.Find(c.Name); err != nil {
+			a.view.Team.Lose(c.Name, err)
 		}
-		a.outbox.callChild(c.Room)
+		a.outbox.CallChild(c.Room)
 	}
 	a.showResting()
 	if a.cfg.Ready != nil {
-		a.cfg.Ready(a.id)
+		a.cfg.Ready(a.view.ID)
 	}
 	return nil
 }
 
 // advance is one round of the loop: it does the next thing that is due, and reports whether more may be.
 func (a *Agent) advance(ctx context.Context) (again bool, err error) {
-	a.caller.readWishes()
+	a.view.ReadWishes()
 	more, err := a.takeIn()
 	if err != nil {
 		return false, err
@@ -97,8 +98,8 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 	if err := a.forgetter.compactIfDue(ctx); err != nil {
 		return false, err
 	}
-	asks := a.state.Owed().Answer && !a.thinker.rests()
-	if asks && a.stopReason(ctx) == "" {
+	asks := a.view.State.Owed().Answer && !a.thinker.rests()
+	if asks && a.view.StopReason(ctx) == "" {
 		return true, a.step(ctx)
 	}
 	failed, err := a.caller.failUnfinishedWork()
@@ -115,20 +116,22 @@ func (a *Agent) advance(ctx context.Context) (again bool, err error) {
 func (a *Agent) takeIn() (more bool, err error) {
 	if err := inOrder(
 		a.thinker.goOn,         // when a budget has money again
+		a.outbox.PostOwed,      // what could not be posted before
 		a.caller.finishPending, // what a crash or a stop has cut short
 		a.keeper.checkFiles,    // what people edited
-		a.listener.fireDue,     // what wakes the identity by itself
-		a.outbox.postOwed,      // what could not be posted before
+		a.listener.FireDue,     // what wakes the identity by itself
+		a.outbox.PostOwed,      // what that has left to post
 	); err != nil {
 		return false, err
 	}
-	return a.listener.listen()
+	return a.listener.Listen()
 }
 
 // obey does what people asked for between turns.
 func (a *Agent) obey() error {
 	return inOrder(
-		a.caller.finishPending, // posts the answers to commands
+		a.outbox.PostOwed, // the answers to commands
+		a.caller.finishPending,
 		a.thinker.switchIfAsked,
 		a.epochIfDue,
 		a.branchIfAsked,
@@ -137,22 +140,22 @@ func (a *Agent) obey() error {
 
 // wait blocks until something may be due. It costs nothing.
 func (a *Agent) wait(ctx context.Context) error {
-	at := wake.Sooner(a.listener.nextLook(), a.outbox.nextPost(), a.keeper.due, a.thinker.nextTry(), a.state.Until)
+	at := wake.Sooner(a.listener.NextLook(), a.outbox.NextTry(), a.keeper.due, a.thinker.nextTry(), a.view.State.Until)
 	select {
 	case <-ctx.Done():
-	case <-a.listener.changed:
-	case <-a.listener.woken:
+	case <-a.listener.Changed():
+	case <-a.listener.Woken():
 	case <-a.forgetter.summarised():
 	case <-alarm(at):
 	case <-a.cfg.Retry:
-		a.thinker.askAtOnce()
-		return a.happen(event.Resumed{Version: lethe.Version, Why: "asked"})
+		a.thinker.AskAtOnce()
+		return a.view.Happen(event.Resumed{Version: lethe.Version, Why: "asked"})
 	}
 	return nil
 }
 
 // Wake makes the agent ask its sources soon. Any goroutine may call it.
-func (a *Agent) Wake() { a.listener.wake() }
+func (a *Agent) Wake() { a.listener.Wake() }
 
 // idle brings the views up to date when nothing is due.
 func (a *Agent) idle() error {
@@ -164,52 +167,53 @@ func (a *Agent) idle() error {
 // leaveIfFinished reports whether a child that its parent runs has nothing left to do and has left the team. It then
 // stops until it is called again.
 func (a *Agent) leaveIfFinished() bool {
-	if a.state.Task == nil || a.state.Works() {
+	if a.view.State.Task == nil || a.view.State.Works() {
 		return false
 	}
 	if a.caller.awaits() || a.forgetter.job != nil {
 		return false
 	}
-	owed := a.state.Owed()
+	owed := a.view.State.Owed()
 	if owed.Answer || len(owed.Calls)+len(owed.Posts) > 0 {
 		return false
 	}
-	return a.team.Leave()
+	return a.view.Team.Leave()
 }
 
 // end records the stop, with an epoch so that the next resume is short.
 func (a *Agent) end(why string) error {
 	if why != "done" {
-		a.team.Forget()
+		a.view.Team.Forget()
 	}
 	if err := inOrder(
-		a.listener.endJobs,
+		a.listener.EndJobs,
+		a.outbox.PostOwed,
 		a.caller.finishPending,
 		a.keeper.writeContext,
 		a.forgetter.dropJob,
 	); err != nil {
 		return err
 	}
-	if err := a.log.Stop(why); err != nil {
+	if err := a.journal.Stop(why); err != nil {
 		return err
 	}
-	return a.obeyed(home.WishStop)
+	return a.view.Obeyed(home.WishStop)
 }
 
 // leave stops all that runs beside the loop.
 func (a *Agent) leave(err error) {
-	a.listener.stop()
-	a.tools.StopJobs()
+	a.listener.Stop()
+	a.view.Tools.StopJobs()
 	a.thinker.indexer.Stop()
 	a.forgetter.stop()
-	a.cfg.restoredFor(err) // so that it can be opened again
+	a.view.Home.RepairFor(err, a.view.Log) // so that it can be opened again
 	a.showEnd(err)
 }
 
 // during runs f in another goroutine while this one goes on listening for commands. Commands change the State, so f must
 // read a copy. f's context ends with ctx, at a /stop, and when a stop is asked for. during returns when f has returned.
 func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
-	if err := a.log.Check(ctx); err != nil {
+	if err := a.journal.Check(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -220,7 +224,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {
-				a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				a.view.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
 				crash = fmt.Errorf("panic: %v", p)
 			}
 		}()
@@ -229,21 +233,21 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 	for { // rooms were read at the beginning of the round
 		var post <-chan time.Time
 		if ctx.Err() == nil {
-			post = alarm(a.outbox.nextPost())
+			post = alarm(a.outbox.NextTry())
 		}
 		select {
 		case <-done:
 			return crash
-		case <-a.listener.changed:
+		case <-a.listener.Changed():
 		case <-post:
 		case <-time.After(a.cfg.quiet / 20): // does the model still say something?
 		}
-		stop, err := a.listener.pollCommands(true)
+		stop, err := a.listener.PollCommands(true)
 		if err != nil {
 			return err
 		}
-		a.caller.readWishes()
-		if stop || a.wished(home.WishStop) {
+		a.view.ReadWishes()
+		if stop || a.view.Wished(home.WishStop) {
 			cancel()
 		}
 		if !a.thinker.silence().Equal(a.shown.SilentSince) {
@@ -280,13 +284,13 @@ const (
 // epochIfDue writes an epoch when another model is to answer, when there is something to use for the first time, or
 // when a resume would have too much to fold.
 func (a *Agent) epochIfDue() error {
-	if want := a.state.WantModel; want != "" && want != a.state.Stable.Params.Model {
+	if want := a.view.State.WantModel; want != "" && want != a.view.State.Stable.Params.Model {
 		return a.thinker.renew("model")
 	}
-	if a.tools.HasOthers() && !strings.Contains(a.state.Stable.Tools, `"USE"`) {
+	if a.view.Tools.HasOthers() && !strings.Contains(a.view.State.Stable.Tools, `"USE"`) {
 		return a.thinker.renew("tools")
 	}
-	if a.log.SinceEpoch >= max(epochEvery, a.state.Size/lineBytes) {
+	if a.journal.SinceEpoch >= max(epochEvery, a.view.State.Size/lineBytes) {
 		return a.thinker.epoch("count")
 	}
 	return nil
@@ -294,11 +298,11 @@ func (a *Agent) epochIfDue() error {
 
 // branchIfAsked obeys WishLabel and WishBack between turns. After a crash it does so again, to no effect.
 func (a *Agent) branchIfAsked() error {
-	if a.busy() && a.state.Paused == "" {
+	if a.view.Busy() && a.view.State.Paused == "" {
 		return nil
 	}
-	was := a.state.Epoch
-	if err := journal.Branch(a.log, a.wishes); err != nil || a.state.Epoch == was {
+	was := a.view.State.Epoch
+	if err := journal.Branch(a.journal, a.view.Wishes); err != nil || a.view.State.Epoch == was {
 		return err
 	}
 	return a.forgetter.goneBack()
@@ -307,7 +311,7 @@ func (a *Agent) branchIfAsked() error {
 // Compact has the identity forget now, as far as its settings say, and waits for
 // it. It is for an identity that is open and not running. keep has a person's words about it, or "".
 func (a *Agent) Compact(ctx context.Context, keep string) error {
-	if err := a.caller.finishPending(); err != nil {
+	if err := inOrder(a.outbox.PostOwed, a.caller.finishPending); err != nil {
 		return err
 	}
 	if err := a.forgetter.beginWished(ctx, keep); err != nil {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"lethe/agent/budget"
+	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/agent/prompt"
 	"lethe/agent/status"
 	"lethe/compactor/recall"
@@ -20,7 +22,8 @@ import (
 // thinker asks the model: it renders requests, pays for them, turns to other models where one does not answer, and
 // looks up forgotten entries to remind the identity of.
 type thinker struct {
-	*view
+	*part.View
+	cfg *Config
 
 	life      *life.Log     // requests may show its newest lines
 	reader    prompt.Reader // of texts by others in the system message
@@ -43,6 +46,25 @@ type thinker struct {
 	hintedThrough int            // the newest entry that a hint was looked up for
 }
 
+func newThinker(view *part.View, cfg *Config, held *journal.Journal, wallet *budget.Wallet) *thinker {
+	t := &thinker{
+		View: view, cfg: cfg, life: held.Log, spending: &held.Spending, wallet: wallet,
+		estimate: prompt.Estimator(held.State),
+	}
+	t.reader = prompt.Reader{
+		Store: view.Store, Put: held.Put, Roots: append([]string{view.Tools.Workspace}, view.Tools.ExtraRoots...),
+		Layers: []*prompt.Layer{
+			{Dir: cfg.RulesDir, Of: "this user"},
+			{Dir: cfg.Home.Dir, Of: "this home"},
+			{Dir: view.Tools.Workspace, Of: "the workspace"},
+		},
+	}
+	if view.Tools.Has("USE") {
+		t.reader.Sources = cfg.Tools.Others
+	}
+	return t
+}
+
 // think calls the model, and listens for commands meanwhile.
 func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	r, rates := t.request(), t.rates()
@@ -50,13 +72,13 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	pay := t.wallet.Pay(rates)
 	answer.call = pay.Attempts(&r)
 	t.piece()
-	t.show(status.Thinking, "")
+	t.Show(status.Thinking, "")
 	defer func() {
 		answer.heard = *t.lastPiece.Swap(nil)
-		t.screen.Begin(status.Live{})
+		t.Screen.Begin(status.Live{})
 	}()
 	model, on := t.cfg.Model, t.stream()
-	failed := t.during(ctx, func(ctx context.Context) {
+	failed := t.During(ctx, func(ctx context.Context) {
 		answer.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
 	})
 	if failed != nil { // the cost is not known; the hold stays
@@ -106,7 +128,7 @@ func (t *thought) drop() error {
 func (t *thinker) stream() func(context.Context, llm.Delta) {
 	got := &t.streamed
 	*got = streamed{}
-	t.screen.Begin(status.Live{Entry: mind.EntryID(t.state.Next)})
+	t.Screen.Begin(status.Live{Entry: mind.EntryID(t.State.Next)})
 	return func(ctx context.Context, d llm.Delta) {
 		switch {
 		case !d.Reset:
@@ -122,7 +144,7 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be all of the answer
 			text = ""
 		}
-		t.screen.Live(func(now *status.Live) bool {
+		t.Screen.Live(func(now *status.Live) bool {
 			now.Thinking, now.Text = got.reasoning.String(), text
 			return true
 		})
@@ -133,7 +155,7 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 type streamed struct{ reasoning, text strings.Builder }
 
 // takePartial returns the beginning of an answer that was cut off, without the beginning of a key at its end.
-func (t *thinker) takePartial() mind.Answer {
+func (t *thinker) TakePartial() mind.Answer {
 	got := &t.streamed
 	partial := mind.Answer{Reasoning: secret.Begun(got.reasoning.String()), Text: secret.Begun(got.text.String())}
 	t.streamed = streamed{}

@@ -48,7 +48,7 @@ func TestAlert(t *testing.T) {
 	w.conf.Notify = []string{"notify-ada"}
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	if err == nil {
-		err = a.happen(event.Error{What: "trigger", Text: "it failed", Notice: a.notice("(dev) job 3 failed", a.notify()...)})
+		err = a.view.Happen(event.Error{What: "trigger", Text: "it failed", Notice: a.view.Notice("(dev) job 3 failed", a.view.Notified()...)})
 	}
 	if err != nil {
 		t.Fatal(err)

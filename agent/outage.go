@@ -48,18 +48,18 @@ func (o outage) waitsFor() string {
 func (t *thinker) rests() bool { return time.Now().Before(t.outage.retryAt) }
 
 // askAtOnce ends a rest.
-func (t *thinker) askAtOnce() { t.outage.retryAt = time.Time{} }
+func (t *thinker) AskAtOnce() { t.outage.retryAt = time.Time{} }
 
 // idle notes that nothing is done. Where nothing is asked, nothing waits for money.
 func (t *thinker) idle() {
-	if !t.state.Owes {
+	if !t.State.Owes {
 		t.outage.money = ""
 	}
 }
 
 // nextTry is the end of a rest that something waits for; zero if nothing does.
 func (t *thinker) nextTry() (at time.Time) {
-	if t.state.Owed().Answer || t.outage.noSpace != nil {
+	if t.State.Owed().Answer || t.outage.noSpace != nil {
 		at = t.outage.retryAt
 	}
 	return at
@@ -73,7 +73,7 @@ const (
 )
 
 // writable returns why an answer of the model could not be written down now. Any goroutine may call it.
-func (t *thinker) writable() error { return durable.Space(t.id.Dir, answerBytes) }
+func (t *thinker) writable() error { return durable.Space(t.ID.Dir, answerBytes) }
 
 // canRecord reports whether the model may be asked: an answer that could not be
 // written down would be paid for, thrown away and asked for again.
@@ -85,7 +85,7 @@ func (t *thinker) canRecord() bool {
 	}
 	t.outage.retryAt = time.Now().Add(diskInterval)
 	if was == nil {
-		t.cfg.Log.Error(t.outage.waitsFor())
+		t.Log.Error(t.outage.waitsFor())
 	}
 	return false
 }
@@ -114,29 +114,29 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	left := t.cfg.patience - time.Since(since)
 	tooLong := !overflow && left <= 0
 	if refused || tooLong {
-		others := append([]string{cmp.Or(t.state.Away, t.state.Stable.Params.Model)}, t.cfg.Fallback...)
+		others := append([]string{cmp.Or(t.State.Away, t.State.Stable.Params.Model)}, t.cfg.Fallback...)
 		if turned, err := t.turnTo(ctx, e, others...); turned || err != nil {
 			return err
 		}
 	} else if len(t.cfg.Fallback) > 0 {
 		most = left
 	}
-	tried := t.state.Away == "" || slices.Contains(t.outage.failed, t.state.Away)
+	tried := t.State.Away == "" || slices.Contains(t.outage.failed, t.State.Away)
 	noOther := refused && tried
 	if overflow || noOther {
 		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
-		return t.pause(e.Error(), say, time.Time{})
+		return t.Pause(e.Error(), say, time.Time{})
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
 	t.outage.since = since
 	wait := t.outage.again(5*time.Second, most)
-	t.cfg.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
+	t.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
-	if t.state.Told != trouble.What {
-		trouble.Notice = t.notice("I cannot reach the model: "+sentence(e)+" I keep trying.", t.audience()...)
+	if t.State.Told != trouble.What {
+		trouble.Notice = t.Notice("I cannot reach the model: "+sentence(e)+" I keep trying.", t.Audience()...)
 	}
-	return t.happen(trouble)
+	return t.Happen(trouble)
 }
 
 // sentence ends an error with one full stop, whatever it ended with.

@@ -5,6 +5,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/agent/prompt"
 	"lethe/blobs"
 	"lethe/compactor"
@@ -12,60 +13,63 @@ import (
 )
 
 // request renders the next call to the model.
-func (t *thinker) request() llm.Request { return t.rendering.Request(t.state, t.tail()) }
+func (t *thinker) request() llm.Request { return t.rendering.Request(t.State, t.tail()) }
 
 // contextTokens estimates the next request.
-func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.state, t.tail(), t.estimate) }
+func (t *thinker) contextTokens() int { return t.rendering.Tokens(t.State, t.tail(), t.estimate) }
 
 // tail is the last message in the classic order; "" in the default one.
 func (t *thinker) tail() string {
-	if t.state.Stable.Params.Order != mind.OrderTail {
+	if t.State.Stable.Params.Order != mind.OrderTail {
 		return ""
 	}
-	return t.frame().Tail(t.state.Stable)
+	return t.frame().Tail(t.State.Stable)
 }
 
 // limit is the largest request in tokens, its answer included.
 func (t *thinker) limit() int {
-	return prompt.Limit(t.state, prompt.Bound(t.cfg.Known, t.state.Stable.Params.Model, t.cfg.ContextLimit))
+	return prompt.Limit(t.State, prompt.Bound(t.cfg.Known, t.State.Stable.Params.Model, t.cfg.ContextLimit))
 }
 
 // window divides the limit.
 func (t *thinker) window() compactor.Window {
-	return prompt.Window(t.estimate, t.state.Stable, t.limit())
+	return prompt.Window(t.estimate, t.State.Stable, t.limit())
 }
 
 // batchChars bounds the weighted characters that the results of one unit, or one batch of
 // room lines, may bring into the context.
-func (t *thinker) batchChars() int { return t.estimate.Chars(t.window().Batch()) }
+func (t *thinker) BatchChars() int { return t.estimate.Chars(t.window().Batch()) }
+
+// Tokens estimates the tokens of weighted characters.
+func (t *thinker) Tokens(weight int) int { return t.estimate.Tokens(weight) }
 
 // shownOf returns how much of a note is shown; 0 for all.
-func (t *thinker) shownOf(text body) int {
+func (t *thinker) shownOf(text part.Body) int {
 	weigh := func(s string) int { return llm.Weight(mind.Indent(s)) }
-	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.batchChars(), weigh)
+	return mind.Fit(mind.Result(text.Data), text.Gist, compactor.MaxResult, t.BatchChars(), weigh)
 }
 
 // frame holds the parts of a request beside the state.
 func (t *thinker) frame() prompt.Frame {
 	return prompt.Frame{
-		ID:       t.id,
+		ID:       t.ID,
 		Life:     t.life,
 		Lines:    t.cfg.LifeLines,
 		Limit:    t.limit(),
 		Estimate: t.estimate,
-		Log:      t.cfg.Log,
+		Log:      t.Log,
 	}
 }
 
 // epoch appends an epoch event, a snapshot to resume from; renew begins the next epoch of the prompt.
-func (t *thinker) epoch(why string, before ...record) error {
+func (t *thinker) epoch(why string, before ...part.Record) error {
 	defer t.indexIfFaded() // or was cut out by a person
-	return t.log.Epoch(why, nil, before...)
+	return t.Epoch(why, nil, before...)
 }
 
 // renew begins a new epoch.
-func (t *thinker) renew(why string, before ...record) error {
-	if err := t.refresh(t.state); err != nil {
+func (t *thinker) renew(why string, before ...part.Record) error {
+	if err := t.refresh(t.State); err != nil {
 		return err
 	}
 	return t.epoch(why, before...)
@@ -74,32 +78,32 @@ func (t *thinker) renew(why string, before ...record) error {
 // refresh makes the stable parts of a state anew from the files on disk: the request's
 // beginning changes.
 func (t *thinker) refresh(s *mind.State) error {
-	texts, err := t.id.Texts(t.cfg.Log)
+	texts, err := t.ID.Texts(t.Log)
 	if err != nil {
 		return err
 	}
-	in := mind.Inputs{Tools: t.tools.Schemas(), Params: t.wanted(), Texts: texts}
+	in := mind.Inputs{Tools: t.Tools.Schemas(), Params: t.wanted(), Texts: texts}
 	refs := map[string]mind.Ref{}
 	for _, own := range texts {
 		if own.Name == home.MemoryFile {
 			continue
 		}
-		if refs[own.Name], err = t.log.Put(blobs.Meta{At: time.Unix(0, 0), Gist: own.Name}, own.Body); err != nil {
+		if refs[own.Name], err = t.Put(blobs.Meta{At: time.Unix(0, 0), Gist: own.Name}, own.Body); err != nil {
 			return err
 		}
 	}
-	soul, err := t.log.ReadOwn("SOUL.md")
+	soul, err := t.ReadOwn("SOUL.md")
 	if err != nil {
 		return err
 	}
-	rules, _, err := t.cfg.Home.Harness()
+	rules, _, err := t.Home.Harness()
 	if err != nil {
 		return err
 	}
 	if t.cfg.Mentions {
 		rules += mind.Called
 	}
-	in.System = mind.System(t.id.Name, t.id.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
+	in.System = mind.System(t.ID.Name, t.ID.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
 	others, versions, err := t.reader.System(s.Used, t.estimate.Chars(t.limit()), llm.Weight)
 	if err != nil {
 		return err
@@ -111,8 +115,8 @@ func (t *thinker) refresh(s *mind.State) error {
 	if err != nil {
 		return err
 	}
-	s.Open(shown, lines, t.log.Now())
+	s.Open(shown, lines, t.Now())
 	return nil
 }
 
-func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.state) }
+func (t *thinker) wanted() mind.Params { return t.cfg.wanted(t.State) }

@@ -15,6 +15,7 @@ import (
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/agent/tools"
 	"lethe/internal/test/lethetest"
 	"lethe/life/event"
@@ -54,7 +55,7 @@ func (a *Agent) keptTrue(w *world, when string) {
 	w.Helper()
 	got, tokens := a.thinker.request(), a.thinker.contextTokens()
 	want := got
-	want.Prefix, want.Messages = llm.Prefix{}, a.state.Messages(a.thinker.tail())
+	want.Prefix, want.Messages = llm.Prefix{}, a.view.State.Messages(a.thinker.tail())
 	if !reflect.DeepEqual(got.Messages, want.Messages) {
 		w.Fatalf("%s: the request has\n%+v\nwant\n%+v", when, got.Messages, want.Messages)
 	}
@@ -86,7 +87,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		}
 		next := a.caller.intents(calls[1:], false)
 		result := outcome{state: mind.OK, Result: tools.Result{Body: []byte(remark(i, 30))}}
-		return do("result", a.commit(append([]record{calls[0].ends(a.state.Turn+1, result)}, next...)...))
+		return do("result", a.view.Commit(append([]part.Record{calls[0].ends(a.view.State.Turn+1, result)}, next...)...))
 	} else if len(calls) > 0 && random.IntN(2) > 0 {
 		return do("settled", a.caller.finishPending())
 	} else if len(calls) > 0 {
@@ -96,8 +97,8 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	switch random.IntN(12) {
 	case 0, 1:
 		w.say("dev", "ann", remark(i, 40))
-		_, err := a.listener.listen()
-		return do("heard", a.listener.subscriptions(), err)
+		_, err := a.listener.Listen()
+		return do("heard", a.listener.Subscriptions(), err)
 	case 2:
 		return do("reply", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{}))
 	case 3, 4:
@@ -108,9 +109,9 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 	case 5:
 		return do("refused", a.recordReply(w.Context(), thought{reply: reply}, hook.Verdict{Why: "it does not pass"}))
 	case 6:
-		return do("note", a.commit(journal.Told(event.Note{Why: "test"}, "a note", remark(i, 5))))
+		return do("note", a.view.Commit(journal.Told(event.Note{Why: "test"}, "a note", remark(i, 5))))
 	case 7:
-		live := a.state.Live
+		live := a.view.State.Live
 		if len(live) == 0 {
 			return "nothing"
 		}
@@ -119,19 +120,19 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		if random.IntN(2) == 0 {
 			edit = mind.Edit{Deleted: []int{n}}
 		}
-		return do("edit", a.keeper.applyEdit(edit, nil, a.state.Epoch))
+		return do("edit", a.keeper.applyEdit(edit, nil, a.view.State.Epoch))
 	case 8:
-		before := a.state.Epoch
-		if err := a.Compact(w.Context(), ""); err != nil || a.state.Epoch == before {
+		before := a.view.State.Epoch
+		if err := a.Compact(w.Context(), ""); err != nil || a.view.State.Epoch == before {
 			return do("nothing", err)
 		}
 		return "forget"
 	case 9:
-		if len(a.state.Live) == 0 {
+		if len(a.view.State.Live) == 0 {
 			return "nothing"
 		}
-		to := w.at(a.id, home.Moment{Entry: a.state.Live[random.IntN(len(a.state.Live))].N})
-		return do("back", journal.Branch(a.log, []home.Wish{backTo(to.End)}))
+		to := w.at(a.view.ID, home.Moment{Entry: a.view.State.Live[random.IntN(len(a.view.State.Live))].N})
+		return do("back", journal.Branch(a.journal, []home.Wish{backTo(to.End)}))
 	case 10:
 		if random.IntN(2) == 0 {
 			return do("epoch", a.thinker.epoch("count"))
@@ -139,7 +140,7 @@ func (a *Agent) random(w *world, random *rand.Rand, i int, again **Agent) string
 		return do("settings", a.thinker.renew("settings"))
 	}
 	lethetest.Must(w, a.Close())
-	next, err := Open(a.id, w.conf)
+	next, err := Open(a.view.ID, w.conf)
 	*again = next
 	return do("again", err)
 }

@@ -41,7 +41,7 @@ func TestReviewAfterAWrongClock(t *testing.T) {
 	e, err := Open(eve, w.conf)
 	lethetest.Must(t, err)
 	room := home.ReviewRoom("ada")
-	lethetest.Must(t, e.commit(e.listener.triggers.Fire(event.Fired{By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
+	lethetest.Must(t, e.view.Commit(e.listener.Triggers.Fire(event.Fired{By: room, Seen: "e0"}, "what came", time.Now().AddDate(73, 0, 0), room)))
 	lethetest.Must(t, e.Close())
 	a, r := w.runBoth(ada, eve, 15*time.Second)
 	w.talkOf(a, 0, 5)

@@ -296,27 +296,27 @@ func TestOthersRoomsWakeNobody(t *testing.T) {
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	lethetest.Must(t, err)
 	defer a.Close()
-	defer func() { a.listener.unwatch() }()
+	defer func() { a.listener.Stop() }()
 	lethetest.Must(t, a.begin())
-	lethetest.Must(t, a.listener.fireDue()) // which watches its rooms
+	lethetest.Must(t, a.listener.FireDue()) // which watches its rooms
 	all, cancel := w.watcher.Subscribe(chat.Scope{Dir: w.home.Chats()})
 	defer cancel()
 	told := func(room string) (woken bool) {
-		for _, c := range []<-chan struct{}{all, a.listener.changed} {
+		for _, c := range []<-chan struct{}{all, a.listener.Changed()} {
 			for len(c) > 0 {
 				<-c
 			}
 		}
 		w.put(room, "hello\n")
 		<-all // which is told after the identity
-		return len(a.listener.changed) > 0
+		return len(a.listener.Changed()) > 0
 	}
 	w.eventually("the watcher has told of all that was before", func() bool {
 		first, then := told("elsewhere"), told("elsewhere")
 		return !first && !then
 	})
-	lethetest.Must(t, chat.Subscribe(a.id.Subs(), w.home.Chats(), "elsewhere"))
-	lethetest.Must(t, a.listener.fireDue())
+	lethetest.Must(t, chat.Subscribe(a.view.ID.Subs(), w.home.Chats(), "elsewhere"))
+	lethetest.Must(t, a.listener.FireDue())
 	w.eventually("it is told of the room that it has joined", func() bool { return told("elsewhere") })
 	w.eventually("it is told of the room that it heard before", func() bool { return told("dev") })
 }

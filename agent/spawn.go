@@ -22,7 +22,7 @@ const keptRooms = 32
 
 // admit names the child of a call and takes a place for it in its tree. The error says, to the model, why it cannot.
 func (c *caller) admit(call string, s tools.Child) (name, room string, err error) {
-	if len(home.Ancestry(c.store, c.id.Self)) >= children.MaxDepth {
+	if len(home.Ancestry(c.Store, c.ID.Self)) >= children.MaxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
 	}
 	if _, err := c.begets().Tools(s); err != nil {
@@ -40,11 +40,11 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 	if _, err := hook.ReadSchema(json.RawMessage(s.Schema)); err != nil {
 		return "", "", err
 	}
-	if err := c.tools.MayRun("check", s.Check); err != nil {
+	if err := c.Tools.MayRun("check", s.Check); err != nil {
 		return "", "", err
 	}
 	name, room = c.begets().NameFor(call)
-	if !c.team.Admit(name) {
+	if !c.Team.Admit(name) {
 		return "", "", fmt.Errorf(
 			"%d are at work already, which is the most: wait for a result, or do it yourself",
 			children.MaxAlive,
@@ -55,61 +55,61 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 
 // spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
 func (c *caller) spawn(call string, s tools.Child) (string, error) {
-	i := slices.IndexFunc(c.state.Children, func(child mind.Child) bool { return child.Call == call })
+	i := slices.IndexFunc(c.State.Children, func(child mind.Child) bool { return child.Call == call })
 	if i < 0 {
 		return "", errors.New("it was not begun; call again")
 	}
-	child := c.state.Children[i]
-	id, err := c.begets().Boot(child, s, c.modelOf(s), c.state.Pins)
+	child := c.State.Children[i]
+	id, err := c.begets().Boot(child, s, c.modelOf(s), c.State.Pins)
 	if err != nil {
 		return "", err
 	}
-	if err := c.outbox.postOwed(); err != nil {
+	if err := c.outbox.PostOwed(); err != nil {
 		return "", err
 	}
-	if err := c.cfg.Home.Subscribe(c.id, child.Room); err != nil {
+	if err := c.Home.Subscribe(c.ID, child.Room); err != nil {
 		return "", err
 	}
 	c.leaveOld()
-	c.team.Start(id)
+	c.Team.Start(id)
 	return fmt.Sprintf("%s works in room %s.", child.Name, child.Room), nil
 }
 
 // begets is the identity as a parent.
 func (c *caller) begets() children.Parent {
-	return children.Parent{Home: c.cfg.Home, Store: c.store, Identity: c.id, Has: c.tools.Names()}
+	return children.Parent{Home: c.Home, Store: c.Store, Identity: c.ID, Has: c.Tools.Names()}
 }
 
 // modelOf is the model of a child: its own if it was given one, else its parent's.
 func (c *caller) modelOf(s tools.Child) string {
-	uses := c.state.Stable.Params.Model
+	uses := c.State.Stable.Params.Model
 	return llm.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)
 }
 
 // leaveOld leaves the rooms of the oldest children that have nothing to do, so that a
 // life does not hear more and more of them.
 func (c *caller) leaveOld() {
-	for _, child := range c.state.Children[:max(0, len(c.state.Children)-keptRooms)] {
+	for _, child := range c.State.Children[:max(0, len(c.State.Children)-keptRooms)] {
 		if !child.Open() {
-			_ = chat.Unsubscribe(c.id.Subs(), child.Room) // it is tried again at the next
+			_ = chat.Unsubscribe(c.ID.Subs(), child.Room) // it is tried again at the next
 		}
 	}
 }
 
 // failUnfinishedWork records, for a child whose work ended without a result, that the work has failed.
 func (c *caller) failUnfinishedWork() (failed bool, err error) {
-	owed := c.state.Owed()
-	if !c.state.Concludes() || c.awaits() {
+	owed := c.State.Owed()
+	if !c.State.Concludes() || c.awaits() {
 		return false, nil
 	}
 	if owed.Answer || len(owed.Calls) > 0 {
 		return false, nil
 	}
-	why := cmp.Or(c.state.Paused, "the work ended without a result")
-	return true, c.happen(event.Paused{Why: why, Ended: true, Notice: c.notice(why, c.state.Task.Room)})
+	why := cmp.Or(c.State.Paused, "the work ended without a result")
+	return true, c.Happen(event.Paused{Why: why, Ended: true, Notice: c.Notice(why, c.State.Task.Room)})
 }
 
 // awaits reports whether something else than a line goes on or is waited for.
 func (c *caller) awaits() bool {
-	return c.state.Expects() || len(c.state.Questions)+len(c.state.Approved) > 0
+	return c.State.Expects() || len(c.State.Questions)+len(c.State.Approved) > 0
 }

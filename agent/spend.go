@@ -7,6 +7,7 @@ import (
 
 	"lethe"
 	"lethe/agent/budget"
+	"lethe/agent/part"
 	"lethe/agent/summariser"
 	"lethe/life/event"
 )
@@ -21,34 +22,34 @@ func (t *thinker) billLost() error {
 	if len(holds) == 0 {
 		return nil
 	}
-	var lost []record
+	var lost []part.Record
 	for _, h := range holds {
 		paid := event.Tokens{USD: h.USD.Dollars(), Day: h.Day, Hold: h.N}
-		lost = append(lost, record{Event: event.Spent{On: "lost", Calls: 1, Estimated: true, Tokens: paid}})
+		lost = append(lost, part.Record{Event: event.Spent{On: "lost", Calls: 1, Estimated: true, Tokens: paid}})
 	}
 	return t.paid(lost...)
 }
 
 func (t *thinker) rates() budget.Rates {
 	return budget.Rates{
-		Known: t.cfg.Known, Strict: t.wallet.Limited(), Began: time.Now(), Zone: t.cfg.Zone,
+		Known: t.cfg.Known, Strict: t.wallet.Limited(), Began: time.Now(), Zone: t.Zone,
 		Counted: t.counted, Estimate: t.estimate,
 	}
 }
 
 // release settles the wallet by the log.
-func (t *thinker) release() error { return t.wallet.Settle(*t.spending) }
+func (t *thinker) Release() error { return t.wallet.Settle(*t.spending) }
 
 // unpaid deals with a call that was not begun for want of money. It is false for any other
 // error.
 func (t *thinker) unpaid(err error) (bool, error) {
-	u, ok := budget.Why(err, t.state.Stable.Params.Model, t.id.Name, t.cfg.Zone)
+	u, ok := budget.Why(err, t.State.Stable.Params.Model, t.ID.Name, t.Zone)
 	switch {
 	case u.Waits != "":
 		t.outage.money = u.Waits
 		t.outage.again(time.Second, time.Minute)
 	case u.Pause != "":
-		return true, t.pause(u.Pause, u.Say, u.Until)
+		return true, t.Pause(u.Pause, u.Say, u.Until)
 	}
 	return ok, nil
 }
@@ -57,28 +58,28 @@ func (t *thinker) unpaid(err error) (bool, error) {
 // by a clock that was wrong.
 func (t *thinker) goOn() error {
 	now, months := time.Now(), 0
-	if strings.Contains(t.state.Paused, budget.Line{Of: budget.Month}.Key()) {
+	if strings.Contains(t.State.Paused, budget.Line{Of: budget.Month}.Key()) {
 		months = 1
 	}
-	until := t.state.Until
+	until := t.State.Until
 	ahead := now.Before(until) && until.Before(now.AddDate(0, months, 2))
 	if until.IsZero() || ahead {
 		return nil
 	}
-	return t.happen(event.Resumed{Version: lethe.Version, Why: "budget"})
+	return t.Happen(event.Resumed{Version: lethe.Version, Why: "budget"})
 }
 
 // What people are told of money, and /budget.
 
 // warn tells people once, in rooms, of each limit of the identity and of the home that is nearly spent.
 func (t *thinker) warn(rooms []string) error {
-	for _, l := range t.wallet.Near(t.cfg.Zone, t.spending.Warned) {
+	for _, l := range t.wallet.Near(t.Zone, t.spending.Warned) {
 		e := event.Error{
 			What:   "budget",
 			Text:   l.Warning(),
-			Notice: t.notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),
+			Notice: t.Notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),
 		}
-		if err := t.happen(e); err != nil {
+		if err := t.Happen(e); err != nil {
 			return err
 		}
 	}
@@ -86,11 +87,11 @@ func (t *thinker) warn(rooms []string) error {
 }
 
 // paid records what calls have cost, and then releases what was put aside for them.
-func (t *thinker) paid(costs ...record) error {
-	if err := t.commit(costs...); err != nil {
+func (t *thinker) paid(costs ...part.Record) error {
+	if err := t.Commit(costs...); err != nil {
 		return err
 	}
-	return t.release()
+	return t.Release()
 }
 
 // pay records what was asked beside the turns, on what, and what it has cost.
@@ -100,5 +101,5 @@ func (t *thinker) pay(model *summariser.Model, on string) error {
 		return nil
 	}
 	bill.On, bill.Tokens = on, model.Pay.Note(bill.Tokens, 0)
-	return t.paid(record{Event: bill})
+	return t.paid(part.Record{Event: bill})
 }

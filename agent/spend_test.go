@@ -16,6 +16,7 @@ import (
 	"lethe/agent/budget"
 	"lethe/agent/home"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
@@ -226,8 +227,8 @@ func (w *world) spendOn(day string, id home.Identity, usd float64) {
 	a, err := Open(id, w.conf)
 	lethetest.Must(w, err)
 	defer a.Close()
-	lethetest.Must(w, a.commit(record{Event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
-	lethetest.Must(w, a.thinker.release())
+	lethetest.Must(w, a.view.Commit(part.Record{Event: event.Spent{On: "compaction", Calls: 1, Tokens: event.Tokens{USD: usd, Day: day}}}))
+	lethetest.Must(w, a.thinker.Release())
 }
 
 // answeredLine puts a line into room dev and returns what is said next.
@@ -379,9 +380,9 @@ func TestBudgetGoesOn(t *testing.T) {
 		a, err := Open(id, w.conf)
 		lethetest.Must(t, err)
 		pause := func() error {
-			return a.commit(record{Event: event.Paused{Why: why, Until: until.UTC()}})
+			return a.view.Commit(part.Record{Event: event.Paused{Why: why, Until: until.UTC()}})
 		}
-		lethetest.Must(t, inOrder(a.listener.subscriptions, func() error { _, err := a.listener.listen(); return err }, pause, a.begin, pause))
+		lethetest.Must(t, inOrder(a.listener.Subscriptions, func() error { _, err := a.listener.Listen(); return err }, pause, a.begin, pause))
 		r := w.live(a)
 		contains(t, w.answered("dev", 1), "Hello")
 		r.finish()

@@ -10,6 +10,7 @@ import (
 	"lethe/agent/hook"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
+	"lethe/agent/part"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/life/event"
@@ -18,8 +19,8 @@ import (
 
 // step is one call to the model and everything that follows from it.
 func (a *Agent) step(ctx context.Context) error {
-	last := a.state.Steps == a.cfg.MaxSteps && len(a.state.Waiting) > 0 // of the turn
-	if a.state.Steps >= a.cfg.MaxSteps && !last {
+	last := a.view.State.Steps == a.cfg.MaxSteps && len(a.view.State.Waiting) > 0 // of the turn
+	if a.view.State.Steps >= a.cfg.MaxSteps && !last {
 		return a.outOfSteps()
 	}
 	if !a.thinker.canRecord() {
@@ -30,7 +31,7 @@ func (a *Agent) step(ctx context.Context) error {
 	}
 	t, v, err := a.ask(ctx, last)
 	if t.lost.Calls > 0 {
-		if err := a.thinker.paid(record{Event: t.lost}); err != nil {
+		if err := a.thinker.paid(part.Record{Event: t.lost}); err != nil {
 			return err
 		}
 	}
@@ -44,11 +45,11 @@ func (a *Agent) step(ctx context.Context) error {
 	if t.reply.Finish == "length" {
 		return a.cutOff(t.reply)
 	}
-	rooms := a.people() // who waits for the reply
+	rooms := a.view.People() // who waits for the reply
 	if err := a.recordReply(ctx, t, v); err != nil {
 		return err
 	}
-	if err := a.thinker.release(); err != nil {
+	if err := a.thinker.Release(); err != nil {
 		return err
 	}
 	if err := a.thinker.warn(rooms); err != nil {
@@ -67,7 +68,7 @@ func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
 	if wrote, err := a.caller.writeDown(ctx); wrote || err != nil {
 		return true, err
 	}
-	if err := a.commit(a.thinker.reader.Changes(a.state)...); err != nil {
+	if err := a.view.Commit(a.thinker.reader.Changes(a.view.State)...); err != nil {
 		return true, err
 	}
 	if ran, err := a.caller.beginTurn(ctx); ran || err != nil {
@@ -76,10 +77,10 @@ func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
 	if err := a.thinker.hintIfDue(ctx); err != nil {
 		return true, err
 	}
-	live := a.state.Live
+	live := a.view.State.Live
 	told := len(live) > 0 && live[len(live)-1].Ref.Gist == lastGist
 	if last && !told {
-		return false, a.commit(noted("max_steps", lastGist, lastAnswer))
+		return false, a.view.Commit(part.Noted("max_steps", lastGist, lastAnswer))
 	}
 	return false, nil
 }
@@ -90,7 +91,7 @@ func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, 
 	e, _ := errors.AsType[*llm.Error](err)
 	blank := e != nil && e.Blank // asked twice, it has nothing to say
 	if blank && !last {
-		t.reply, err = llm.Reply{Finish: "stop", Model: a.state.Stable.Params.Model}, nil
+		t.reply, err = llm.Reply{Finish: "stop", Model: a.view.State.Stable.Params.Model}, nil
 	}
 	if err != nil {
 		return t, v, err
@@ -120,33 +121,33 @@ func (a *Agent) outOfSteps() error {
 	const note = "You made %d model calls without a word from a user, so the turn was ended. " +
 		"Say where you stand when you are spoken to."
 	const say = "I stopped after %d steps without a word from you. Say something to let me go on."
-	return a.giveUp("max_steps", fmt.Sprintf(note, a.state.Steps), fmt.Sprintf(say, a.state.Steps))
+	return a.giveUp("max_steps", fmt.Sprintf(note, a.view.State.Steps), fmt.Sprintf(say, a.view.State.Steps))
 }
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
 func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) error {
-	turn, answer := a.state.Turn+1, answerOf(t.reply)
+	turn, answer := a.view.State.Turn+1, answerOf(t.reply)
 	e := event.Reply{
 		Turn: turn, Model: t.reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: t.reply.Finish,
 	}
-	var behind []record
+	var behind []part.Record
 	if len(answer.Calls) > 0 {
-		next, err := a.caller.next(ctx, callsOf(a.state.Next, answer), len(answer.Calls) == 1)
+		next, err := a.caller.next(ctx, callsOf(a.view.State.Next, answer), len(answer.Calls) == 1)
 		if err != nil {
 			return err
 		}
 		behind = next
-	} else if v.Refuses(a.state, answer.Text) {
+	} else if v.Refuses(a.view.State, answer.Text) {
 		e.Refused = true
 		note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
-		behind = []record{noted("refused", "answer refused", note)}
+		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
 		e.Caveat = v.Caveat()
 		e.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat))
 	}
 	said := journal.Told(e, answer.Gist(turn), answer.Encode())
-	return a.commit(append([]record{said}, behind...)...)
+	return a.view.Commit(append([]part.Record{said}, behind...)...)
 }
 
 // answerOf is a reply as a mind has it.
@@ -162,15 +163,15 @@ func answerOf(reply llm.Reply) mind.Answer {
 
 // answering fixes where a final text is posted. Silence is posted for a child alone, whose parent waits.
 func (a *Agent) answering(text string) event.Posting {
-	rooms := a.audience()
+	rooms := a.view.Audience()
 	silent := text == "" || text == mind.Nothing
-	if silent && !a.state.Concludes() {
+	if silent && !a.view.State.Concludes() {
 		return event.Posting{}
 	}
 	if len(rooms) == 0 {
 		return event.Posting{}
 	}
-	return a.posting(chat.Notify(a.cfg.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
+	return a.view.Posting(chat.Notify(a.view.Notify, cmp.Or(text, mind.Nothing), rooms...)...)
 }
 
 // spoken is the text of a reply, or "" if that only stands for silence.
@@ -186,28 +187,28 @@ func spoken(reply llm.Reply) string {
 func (a *Agent) cutOff(reply llm.Reply) error {
 	const note = "Your last answer was longer than %d tokens, was cut off, and nobody has seen it. " +
 		"Be briefer: do less in one answer."
-	text := fmt.Sprintf(note, a.state.Stable.Params.MaxTokens)
+	text := fmt.Sprintf(note, a.view.State.Stable.Params.MaxTokens)
 	if reply.Text != "" {
 		text += " It began: " + blobs.Gist(reply.Text)
 	}
 	partial := mind.Answer{Reasoning: reply.Reasoning, Text: reply.Text}
-	kept := body{Gist: "an answer that was cut off", Data: partial.Encode()}
-	if a.state.Cut > 0 {
+	kept := part.Body{Gist: "an answer that was cut off", Data: partial.Encode()}
+	if a.view.State.Cut > 0 {
 		const say = "My answers were cut off for their length again and again; I stopped. Ask for something smaller."
 		return a.giveUp("cut", text, say, kept)
 	}
-	return a.commit(noted("cut", "answer cut off", text, kept))
+	return a.view.Commit(part.Noted("cut", "answer cut off", text, kept))
 }
 
 // giveUp ends a turn that goes nowhere, with a note for the model and a line for
 // whoever waits. What is kept goes into blobs beside the note's.
-func (a *Agent) giveUp(why, note, say string, kept ...body) error {
-	a.cfg.Log.Warn("turn ended", "why", why)
+func (a *Agent) giveUp(why, note, say string, kept ...part.Body) error {
+	a.view.Log.Warn("turn ended", "why", why)
 	paused := event.Paused{Why: why, Ended: true}
-	if len(a.state.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
-		paused.Notice = a.notice(say, a.audience()...)
+	if len(a.view.State.Waiting) > 0 { // agents are not told: two that end each other's turns would never stop
+		paused.Notice = a.view.Notice(say, a.view.Audience()...)
 	}
-	return a.commit(noted(why, "turn ended: "+why, note, kept...), record{Event: paused})
+	return a.view.Commit(part.Noted(why, "turn ended: "+why, note, kept...), part.Record{Event: paused})
 }
 
 // failed decides what a model call without a reply means.

@@ -49,7 +49,7 @@ func beating(t *testing.T, toml string, run func(write func(toml string)) string
 		Calling:  Calling{Tools: tools.Config{Bash: tools.BashTrusted}},
 	})
 	lethetest.Must(t, err)
-	a.listener.triggers.Run = func(context.Context, string, string) (text, failure string) {
+	a.listener.Triggers.Run = func(context.Context, string, string) (text, failure string) {
 		text = run(write)
 		time.Sleep(time.Second)
 		return text, ""
@@ -79,16 +79,16 @@ func TestIdleMonth(t *testing.T) {
 			}
 			return ""
 		})
-		began, entries := a.log.SinceEpoch, a.state.Next
+		began, entries := a.journal.SinceEpoch, a.view.State.Next
 		time.Sleep(30 * 24 * time.Hour)
 		synctest.Wait()
-		if n := checks.Load(); n < 700 || n > 740 || model.asked > 0 || a.state.Next != entries || a.log.SinceEpoch > began {
-			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", n, model.asked, a.state.Next-entries, a.log.SinceEpoch-began)
+		if n := checks.Load(); n < 700 || n > 740 || model.asked > 0 || a.view.State.Next != entries || a.journal.SinceEpoch > began {
+			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", n, model.asked, a.view.State.Next-entries, a.journal.SinceEpoch-began)
 		}
 		found.Store(true)
 		time.Sleep(time.Hour + time.Minute)
 		found.Store(false)
-		dev, fired := end(), a.state.Fires["cron-beat"]
+		dev, fired := end(), a.view.State.Fires["cron-beat"]
 		if fired.Count == 0 || model.asked != fired.Count || strings.Count(dev, "[AGENT:cron-beat ") != fired.Count ||
 			!strings.Contains(dev, "New:\u2028a letter\n") {
 			t.Errorf("after %d checks it has fired %d times: %s", checks.Load(), fired.Count, dev)

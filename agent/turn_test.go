@@ -138,7 +138,7 @@ func TestBadCalls(t *testing.T) {
 	id := w.boot("ada", "dev")
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
-	a.tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Intent: func(json.RawMessage) (tools.Effect, error) {
+	a.view.Tools.Add(tools.Tool{Name: "BROKEN", Schema: []byte(`{}`), Intent: func(json.RawMessage) (tools.Effect, error) {
 		return tools.Run(func(context.Context, tools.Call) tools.Result { panic("at the disco") }), nil
 	}})
 	r := w.live(a)

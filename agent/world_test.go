@@ -217,7 +217,7 @@ func (w *world) try(id home.Identity, change ...func(*Config)) (*running, error)
 // live lets an open identity live.
 func (w *world) live(a *Agent) *running {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{w: w, id: a.id, agent: a, cancel: cancel, done: make(chan struct{})}
+	r := &running{w: w, id: a.view.ID, agent: a, cancel: cancel, done: make(chan struct{})}
 	go func() { // ends with cancel
 		defer close(r.done)
 		r.err = guarded(ctx, a)
@@ -375,7 +375,7 @@ func (w *world) supervise(ids ...home.Identity) *supervised {
 func guarded(ctx context.Context, a *Agent) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.cfg.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
+			a.view.Log.Error("panic", "value", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()

@@ -1,10 +1,13 @@
 package home
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -58,6 +61,33 @@ func (h Home) Restore(dir string, names ...string) (found []string) {
 		found = append(found, h.private(filepath.Join(dir, name))...)
 	}
 	return found
+}
+
+// Repair restores permissions as Restore does, warns of those that were wrong, and reports whether any were.
+func (h Home) Repair(log *slog.Logger, dir string, names ...string) (repaired bool) {
+	found := h.Restore(dir, names...)
+	if len(found) > 0 {
+		log.Warn("the home is for its owner alone; permissions were restored", "were", Shorten(found))
+	}
+	return len(found) > 0
+}
+
+// RepairFor repairs the permissions on the way to the file of an error, if that was refused and is the home's, and
+// reports whether any were wrong: then the step that failed is worth another try.
+func (h Home) RepairFor(err error, log *slog.Logger) (repaired bool) {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	if !strings.HasPrefix(at.Path, h.Dir+"/") {
+		return false
+	}
+	var way []string
+	for path := at.Path; len(path) > len(h.Dir); path = filepath.Dir(path) {
+		way = append(way, path[len(h.Dir):])
+	}
+	slices.Reverse(way)
+	return h.Repair(log, h.Dir, way...)
 }
 
 // Shorten names the first of what was found.

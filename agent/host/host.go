@@ -34,6 +34,7 @@ import (
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/agent/hook"
+	"lethe/agent/listen"
 	"lethe/agent/llm"
 	"lethe/agent/llm/rehearsal"
 	"lethe/agent/share/hosts"
@@ -271,7 +272,7 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: s.Zone(),
 		Thinking: agent.Thinking{
 			Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
-			Preset: h.preset, Fallback: fallback, Switchers: s.People, Known: h.known,
+			Preset: h.preset, Fallback: fallback, Known: h.known,
 			Recall:   agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
 			RulesDir: rulesDir,
 		},
@@ -281,10 +282,11 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 				Mechanical: s.Compactor.Mode == config.ModeMechanical,
 			},
 			ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
-			MaxSteps: s.Turn.MaxSteps, MaxAgentTurns: s.Chat.MaxAgentTurns, Budget: s.Budget.Limits(),
+			MaxSteps: s.Turn.MaxSteps, Budget: s.Budget.Limits(),
 		},
-		Hearing: agent.Hearing{
-			People: s.Deciders(), Mentions: s.Mentions(id.Name), Notify: notify,
+		Hearing: listen.Hearing{
+			People: s.Deciders(), Switchers: s.People, Mentions: s.Mentions(id.Name),
+			MaxAgentTurns: s.Chat.MaxAgentTurns, Notify: notify,
 			AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
 		},
 		Calling: agent.Calling{

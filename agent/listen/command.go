@@ -1,12 +1,16 @@
-package agent
+package listen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"lethe/agent/budget"
+	"lethe/agent/part"
+	"lethe/agent/tools"
+	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/chat"
 	"lethe/compactor"
@@ -18,10 +22,10 @@ const maxCommand = 1000
 
 // runCommand runs a command and records it. next is the cursor behind it; early
 // says that lines before it are still unread.
-func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, early bool) error {
+func (l *Listener) runCommand(room string, line chat.Line, next chat.Cursor, early bool) error {
 	// What is owed is posted first: a post is looked for behind where its room ended
 	// when it was decided.
-	if err := l.outbox.postOwed(); err != nil {
+	if err := l.outbox.PostOwed(); err != nil {
 		return err
 	}
 	e := event.Command{
@@ -42,51 +46,51 @@ func (l *listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	if err != nil {
 		return err
 	}
-	var note []record
+	var note []part.Record
 	if say == chat.Stopped {
-		say += l.caller.jobsGoOn()
-		note = []record{l.stopNote(room, line, early)}
+		say += l.jobsGoOn()
+		note = []part.Record{l.stopNote(room, line, early)}
 	}
-	e.Notice = l.notice(say, room)
-	records := append([]record{{Event: e}}, note...)
-	if err := l.commit(records...); err != nil {
+	e.Notice = l.Notice(say, room)
+	records := append([]part.Record{{Event: e}}, note...)
+	if err := l.Commit(records...); err != nil {
 		return err
 	}
 	if e.Raise != 0 {
-		return l.thinker.release()
+		return l.thinker.Release()
 	}
 	return nil
 }
 
 // obey carries out the part of a command that the fold of its event does not, and returns the answer to it.
-func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say string, err error) {
+func (l *Listener) obey(e *event.Command, line chat.Line, early bool) (say string, err error) {
 	switch line.Command {
 	case "stop":
 		var working []string // rooms of children
-		for _, c := range l.state.Working() {
+		for _, c := range l.State.Working() {
 			working = append(working, c.Room)
 		}
-		e.Relay = l.posting(working...).Posts
-		busy := l.busy() || len(working) > 0
+		e.Relay = l.Posting(working...).Posts
+		busy := l.Busy() || len(working) > 0
 		if !early && !busy {
 			return "Nothing to stop.", nil
 		}
 		return chat.Stopped, nil
 	case "jobs":
-		return l.caller.jobsLine(), nil
+		return l.jobsLine(), nil
 	case "status":
-		return l.statusLine(), nil
+		return l.StatusLine(), nil
 	case "budget":
-		book, err := budget.ReadBook(l.cfg.Home, l.store, l.cfg.Budget, time.Now(), l.cfg.Zone)
+		book, err := budget.ReadBook(l.Home, l.Store, l.conf.Budget, time.Now(), l.Zone)
 		if err != nil {
 			return fmt.Sprintf("I cannot tell: %v.", err), nil
 		}
-		return budget.Obey(book, l.id.Self, l.cfg.People, e, line.Arg), nil
+		return budget.Obey(book, l.ID.Self, l.conf.People, e, line.Arg), nil
 	case "model":
-		if may := l.cfg.Switchers; may != nil && !slices.Contains(may, line.Name) {
+		if may := l.conf.Switchers; may != nil && !slices.Contains(may, line.Name) {
 			return fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", ")), nil
 		}
-		e.Model, say, err = l.thinker.tryModel(line.Arg)
+		e.Model, say, err = l.thinker.TryModel(line.Arg)
 		return say, err
 	case "forget":
 		e.Forget, say = l.forget(line)
@@ -94,19 +98,36 @@ func (l *listener) obey(e *event.Command, line chat.Line, early bool) (say strin
 	return say, nil
 }
 
+// jobsLine answers /jobs.
+func (l *Listener) jobsLine() string {
+	var lines []string
+	for _, job := range l.Tools.Running() {
+		lines = append(lines, fmt.Sprintf("%s, for %s", wake.JobName(job), tools.Span(time.Since(job.Began))))
+	}
+	return cmp.Or(strings.Join(lines, "\n"), "No jobs run.")
+}
+
+// jobsGoOn tells which jobs run; "" if no job does.
+func (l *Listener) jobsGoOn() string {
+	if len(l.Tools.Running()) == 0 {
+		return ""
+	}
+	return " Jobs go on: " + l.jobsLine()
+}
+
 // stopNote tells the model of a /stop, with the beginning of the answer that it cut off.
-func (l *listener) stopNote(room string, line chat.Line, early bool) record {
+func (l *Listener) stopNote(room string, line chat.Line, early bool) part.Record {
 	text := fmt.Sprintf("%s stopped you here; what you were asked before is no longer owed.", line.Name)
 	if early {
 		text += fmt.Sprintf(" Nor is what you hear in room %s next, which was said before that.", room)
 	}
-	partial := l.thinker.takePartial()
+	partial := l.thinker.TakePartial()
 	if strings.TrimSpace(partial.Text) != "" {
 		text += " You had begun an answer, which was not posted:\n" + blobs.Unescape(partial.Text)
 	}
-	note := noted("stop", "stopped by "+line.Name, text)
+	note := part.Noted("stop", "stopped by "+line.Name, text)
 	if partial.Text+partial.Reasoning != "" {
-		note.Texts = append(note.Texts, body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
+		note.Texts = append(note.Texts, part.Body{Gist: "an answer that " + line.Name + " cut off", Data: partial.Encode()})
 	}
 	return note
 }
@@ -114,13 +135,13 @@ func (l *listener) stopNote(room string, line chat.Line, early bool) record {
 // pollCommands looks for commands among all unread lines, and runs them ahead of
 // their turn. In a turn a /stop is left in place: pollCommands reports it, and it is
 // run when the turn has ended.
-func (l *listener) pollCommands(inTurn bool) (stop bool, err error) {
-	for _, room := range l.joined() {
+func (l *Listener) PollCommands(inTurn bool) (stop bool, err error) {
+	for _, room := range l.Joined() {
 		if stop, err = l.scanRoom(room, inTurn); stop || err != nil {
 			return stop, err
 		}
 	}
-	return false, l.outbox.postOwed()
+	return false, l.outbox.PostOwed()
 }
 
 // scanned is the place to which a room was searched for commands, beyond its cursor.
@@ -130,14 +151,14 @@ type scanned struct {
 }
 
 // scanRoom is pollCommands for one room.
-func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
+func (l *Listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	progress, heard := l.progress(room), l.cursor(room)
 	at := progress.scanned
 	if at.Offset < heard.Offset && !at.moved {
 		at.Cursor = heard
 	}
 	for more := true; more; {
-		batch, err := l.readLines(l.path(room), at.Cursor, 1<<20)
+		batch, err := l.readLines(l.Path(room), at.Cursor, 1<<20)
 		if err != nil {
 			return false, nil // readRooms says so
 		}
@@ -147,7 +168,7 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 				continue
 			}
 			at.moved = true
-			progress.old, _ = chat.End(l.path(room))
+			progress.old, _ = chat.End(l.Path(room))
 		}
 		moved := at.moved || progress.replaced
 		for i, line := range batch.Lines {
@@ -170,24 +191,24 @@ func (l *listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 
 // isCommand reports whether a line is a command to this identity. What a room held
 // before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
-func (l *listener) isCommand(room string, line chat.Line, moved bool) bool {
-	if line.Command == "" || l.state.Child(room) != nil {
+func (l *Listener) isCommand(room string, line chat.Line, moved bool) bool {
+	if line.Command == "" || l.State.Child(room) != nil {
 		return false
 	}
 	if line.From < l.progress(room).history {
 		return false
 	}
-	return moved || line.From >= l.state.Rooms[room].Began
+	return moved || line.From >= l.State.Rooms[room].Began
 }
 
 // forget returns the entries that a /forget lets fade, and the answer to it.
-func (l *listener) forget(line chat.Line) (asked event.Entries, say string) {
-	may := append(slices.Clone(l.cfg.People), l.cfg.Reviewer)
-	if !line.Agent && !slices.Contains(l.cfg.People, line.Name) {
+func (l *Listener) forget(line chat.Line) (asked event.Entries, say string) {
+	may := append(slices.Clone(l.conf.People), l.conf.Reviewer)
+	if !line.Agent && !slices.Contains(l.conf.People, line.Name) {
 		return asked, "Only these may tell me what to forget: " + strings.Trim(strings.Join(may, ", "), ", ") + "."
 	}
 	fmt.Sscanf(line.Arg, "e%d..e%d", &asked.From, &asked.To) // which is its form
-	tokens, worth := compactor.Within(l.state, l.thinker.estimate.Tokens, asked)
+	tokens, worth := compactor.Within(l.State, l.thinker.Tokens, asked)
 	if !worth {
 		return event.Entries{}, fmt.Sprintf(
 			"%s holds some %d tokens that can fade, of whole turns or finished steps, and a summary would have as many.",

@@ -1,4 +1,4 @@
-package agent
+package listen
 
 import (
 	"fmt"
@@ -28,7 +28,7 @@ type progress struct {
 	unreadable string // why it cannot be read
 }
 
-func (l *listener) progress(room string) *progress {
+func (l *Listener) progress(room string) *progress {
 	if l.rooms[room] == nil {
 		l.rooms[room] = &progress{}
 		l.lookInto(room)
@@ -37,8 +37,8 @@ func (l *listener) progress(room string) *progress {
 }
 
 // lookInto looks how a room looks; a missing one is empty.
-func (l *listener) lookInto(room string) durable.Look {
-	now := durable.LookAt(l.path(room))
+func (l *Listener) lookInto(room string) durable.Look {
+	now := durable.LookAt(l.Path(room))
 	l.progress(room).size = 0
 	if now.FileInfo != nil {
 		l.progress(room).size = now.Size()
@@ -47,11 +47,11 @@ func (l *listener) lookInto(room string) durable.Look {
 }
 
 // cursor is the place to read on in a room.
-func (l *listener) cursor(room string) chat.Cursor {
+func (l *Listener) cursor(room string) chat.Cursor {
 	if c := l.progress(room).readAhead; c != nil {
 		return *c
 	}
-	return l.state.Rooms[room].Cursor
+	return l.State.Rooms[room].Cursor
 }
 
 // subscribed is the content of subs/.
@@ -62,36 +62,36 @@ type subscribed struct {
 
 // subscriptions brings the state in line with the links in subs/, which anyone
 // may have changed.
-func (l *listener) subscriptions() error {
-	if now := durable.LookAt(l.id.Subs()); !l.subs.Same(now) {
-		rooms, files, err := chat.Links(l.id.Subs())
+func (l *Listener) Subscriptions() error {
+	if now := durable.LookAt(l.ID.Subs()); !l.subs.Same(now) {
+		rooms, files, err := chat.Links(l.ID.Subs())
 		if err != nil {
 			return err
 		}
 		l.subs = subscribed{now, rooms, files}
 	}
 	for _, room := range l.subs.rooms {
-		if r := l.state.Rooms[room]; r == nil || !r.Joined {
+		if r := l.State.Rooms[room]; r == nil || !r.Joined {
 			if err := l.join(room, r == nil); err != nil {
 				return err
 			}
 		}
-		if !l.progress(room).begun && l.state.Rooms[room] != nil {
+		if !l.progress(room).begun && l.State.Rooms[room] != nil {
 			l.findHistory(room)
 		}
 	}
 	for _, room := range l.subs.files {
 		const text = "subs/%[1]s is not a link; remove it, and link the room again with: ln -s ../../../chats/%[1]s %[2]s"
-		l.cannotRead(room, fmt.Errorf(text, chat.FileName(room), l.id.Subs()))
+		l.cannotRead(room, fmt.Errorf(text, chat.FileName(room), l.ID.Subs()))
 	}
 	for room, progress := range l.rooms {
 		if !slices.Contains(l.subs.rooms, room) && !slices.Contains(l.subs.files, room) {
 			progress.unreadable = ""
 		}
 	}
-	for _, room := range l.joined() {
+	for _, room := range l.Joined() {
 		if !slices.Contains(l.subs.rooms, room) {
-			if err := l.happen(event.Left{Room: room}); err != nil {
+			if err := l.Happen(event.Left{Room: room}); err != nil {
 				return err
 			}
 			l.progress(room).begun = false
@@ -103,15 +103,15 @@ func (l *listener) subscriptions() error {
 // join records a subscription. A first one begins before the last lines of the
 // room and says how many there are; a renewed one goes on at its cursor. A room that
 // cannot be read is joined later.
-func (l *listener) join(room string, first bool) error {
+func (l *Listener) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
 	e := event.Joined{Room: room}
 	if first {
-		most, work := firstHeard, l.state.Task != nil && l.state.Task.Room == room
+		most, work := firstHeard, l.State.Task != nil && l.State.Task.Room == room
 		if work { // each line is
 			most = 1000
 		}
-		lines, total, at, err := chat.Tail(l.path(room), most)
+		lines, total, at, err := chat.Tail(l.Path(room), most)
 		if err != nil {
 			l.cannotRead(room, err)
 			return nil
@@ -135,32 +135,32 @@ func (l *listener) join(room string, first bool) error {
 			)
 		}
 	}
-	if c := l.state.Child(room); c != nil {
+	if c := l.State.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return l.commit(journal.Told(e, "joined room "+room, text))
+	return l.Commit(journal.Told(e, "joined room "+room, text))
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether
 // the permissions that it was refused for are restored.
-func (l *listener) cannotRead(room string, err error) (again bool) {
-	if l.cfg.restoredFor(err) {
+func (l *Listener) cannotRead(room string, err error) (again bool) {
+	if l.Home.RepairFor(err, l.Log) {
 		return true
 	}
 	if progress := l.progress(room); progress.unreadable != err.Error() {
 		progress.unreadable = err.Error()
-		l.cfg.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
+		l.Log.Warn("a room cannot be read; the others are heard", "room", room, "error", err)
 	}
 	return false
 }
 
 // findHistory finds what another identity has answered of the lines that are still to be heard in a room, when the
 // identity begins to hear it or its file was changed. In the room of a child each line has one addressee, and counts.
-func (l *listener) findHistory(room string) {
+func (l *Listener) findHistory(room string) {
 	progress, at, spoken := l.progress(room), l.cursor(room), false
 	progress.history, progress.begun = 0, true
 	for more := !chat.ForWork(room); more; {
-		batch, err := l.readLines(l.path(room), at, 1<<20)
+		batch, err := l.readLines(l.Path(room), at, 1<<20)
 		if err != nil { // readRoom says why
 			progress.begun = false
 			return
@@ -174,7 +174,7 @@ func (l *listener) findHistory(room string) {
 				continue
 			}
 			progress.history = line.To
-			if strings.Contains(line.Text, l.id.Name) { // it may ask this one for something
+			if strings.Contains(line.Text, l.ID.Name) { // it may ask this one for something
 				progress.history = line.From
 			}
 		}
@@ -183,10 +183,10 @@ func (l *listener) findHistory(room string) {
 }
 
 // isAnother reports whether a name belongs to another identity of the home that answers people: a reviewer does not.
-func (l *listener) isAnother(name string) bool {
-	if name == l.id.Name || name == l.cfg.Reviewer {
+func (l *Listener) isAnother(name string) bool {
+	if name == l.ID.Name || name == l.conf.Reviewer {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(l.cfg.Home.Names(), name))
+	_, err := os.Lstat(filepath.Join(l.Home.Names(), name))
 	return err == nil
 }

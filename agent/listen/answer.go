@@ -1,4 +1,4 @@
-package agent
+package listen
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"lethe/agent/part"
 	"lethe/agent/wake"
 	"lethe/blobs"
 	"lethe/chat"
@@ -17,13 +18,13 @@ import (
 // answers returns the open question that a line answers, and the choice; the intake gets the questions that it leaves
 // open. Without the id, a line counts only if it is the first there that this person has said since the question: a
 // later one may be meant for something else. To refuse an approval harms nobody.
-func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, choice string, ok bool) {
-	if line.From < l.state.Rooms[in.room].Stopped && !in.moved {
+func (l *Listener) answers(in *intake, line chat.Line) (answered mind.Question, choice string, ok bool) {
+	if line.From < l.State.Rooms[in.room].Stopped && !in.moved {
 		return answered, "", false
 	}
 	var open, cite []string
-	for _, q := range l.state.Questions {
-		choice, fit := l.state.Fits(q, line, in.moved, l.cfg.People)
+	for _, q := range l.State.Questions {
+		choice, fit := l.State.Fits(q, line, in.moved, l.conf.People)
 		if q.Room != in.room || fit == mind.Apart {
 			continue
 		}
@@ -32,7 +33,7 @@ func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, 
 			continue
 		}
 		switch {
-		case cites, fit == mind.Bare && !chat.SaidBy(l.path(q.Room), line.Name, q.After, line.From):
+		case cites, fit == mind.Bare && !chat.SaidBy(l.Path(q.Room), line.Name, q.After, line.From):
 			return q, choice, true
 		case choice != "":
 			cite = append(cite, q.ID+" "+choice)
@@ -49,7 +50,7 @@ func (l *listener) answers(in *intake, line chat.Line) (answered mind.Question, 
 }
 
 // leftOpen notes the questions that lines have left open: before them for the identity, behind them for people.
-func (l *listener) leftOpen(in *intake) (before, after []record) {
+func (l *Listener) leftOpen(in *intake) (before, after []part.Record) {
 	text := strings.Join(in.open, ", ") + " is still open."
 	open, cite := in.open, in.cite
 	in.open, in.cite = nil, nil
@@ -58,16 +59,16 @@ func (l *listener) leftOpen(in *intake) (before, after []record) {
 	}
 	if len(cite) > 0 {
 		say := "If that is an answer, write: " + strings.Join(slices.Compact(cite), ", ")
-		told := event.Error{What: "answer", Text: text, Notice: l.notice(say, in.room)}
-		after = []record{{Event: told}}
+		told := event.Error{What: "answer", Text: text, Notice: l.Notice(say, in.room)}
+		after = []part.Record{{Event: told}}
 		text += " To what follows, people are told: " + say
 	}
-	return []record{noted("open", text, text)}, after
+	return []part.Record{part.Noted("open", text, text)}, after
 }
 
 // takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
 // other line.
-func (l *listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
+func (l *Listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
 	line := batch.Lines[i]
 	if _, _, ok := l.answers(in, line); !ok {
 		return false, nil
@@ -92,41 +93,41 @@ func (l *listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, 
 }
 
 // remind hints at where people were asked, if that has faded.
-func (l *listener) remind(call string) error {
+func (l *Listener) remind(call string) error {
 	n, _, _ := mind.ParseID(call)
-	r := l.state.FadedAt(n)
+	r := l.State.FadedAt(n)
 	if r.Level == "" {
 		return nil
 	}
-	return l.thinker.hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
+	return l.thinker.Hint("answer", []recall.Hit{{Hash: r.Original.Hash, Gist: r.Original.Gist, From: r.From, To: r.To}})
 }
 
 // expireQuestions tells of questions that were not answered in time. What stands in the room unheard may be an answer.
-func (l *listener) expireQuestions(now time.Time) (out []record) {
-	for _, q := range l.state.Questions {
+func (l *Listener) expireQuestions(now time.Time) (out []part.Record) {
+	for _, q := range l.State.Questions {
 		room := l.wakeView().HeardFor(q.Room)
 		late := !q.Until.IsZero() && !now.Before(q.Until)
 		if !late || room == "" {
 			continue
 		}
-		if r := l.state.Rooms[q.Room]; r != nil && r.Joined {
-			if batch, err := chat.Read(l.path(q.Room), l.cursor(q.Room), 1<<20); err == nil && len(batch.Lines) > 0 {
+		if r := l.State.Rooms[q.Room]; r != nil && r.Joined {
+			if batch, err := chat.Read(l.Path(q.Room), l.cursor(q.Room), 1<<20); err == nil && len(batch.Lines) > 0 {
 				continue
 			}
 		}
 		const unanswered = "nobody answered %s by %s, which is no consent: %s"
 		text := fmt.Sprintf(unanswered, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
-		out = append(out, l.triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
+		out = append(out, l.Triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
 	}
 	return out
 }
 
 // nextDeadline is the time at which the next question is overdue; zero without one.
-func (l *listener) nextDeadline() (at time.Time) {
-	if len(l.joined()) == 0 {
+func (l *Listener) nextDeadline() (at time.Time) {
+	if len(l.Joined()) == 0 {
 		return at
 	}
-	for _, q := range l.state.Questions {
+	for _, q := range l.State.Questions {
 		at = wake.Sooner(at, q.Until)
 	}
 	return at

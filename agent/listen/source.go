@@ -1,4 +1,4 @@
-package agent
+package listen
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 
 	"lethe/agent/children"
 	"lethe/agent/home"
+	"lethe/agent/part"
 	"lethe/agent/wake"
 	"lethe/chat"
 	"lethe/life/event"
@@ -16,22 +17,22 @@ import (
 )
 
 // wakeView shows the identity to sources.
-func (l *listener) wakeView() wake.View {
+func (l *Listener) wakeView() wake.View {
 	return wake.View{
-		Now: time.Now(), Joined: l.joined(), Company: l.company(),
-		Fires: l.state.Fires, Wakes: l.state.Wakes, Jobs: l.state.Jobs, // the fold replaces them, and changes none
-		Files: maps.Clone(l.state.Files), Last: l.state.LastBlob, Wishes: l.wishes,
+		Now: time.Now(), Joined: l.Joined(), Company: l.Company(),
+		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and changes none
+		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes,
 	}
 }
 
 // fireDue records what is due. The lines are heard like any others.
-func (l *listener) fireDue() error {
-	if err := l.subscriptions(); err != nil { // which rooms its calls have joined and left
+func (l *Listener) FireDue() error {
+	if err := l.Subscriptions(); err != nil { // which rooms its calls have joined and left
 		return err
 	}
-	for _, due := range []func(time.Time) []record{l.expireQuestions, l.postAgain, l.lostChildren} {
+	for _, due := range []func(time.Time) []part.Record{l.expireQuestions, l.postAgain, l.lostChildren} {
 		for _, r := range due(time.Now()) {
-			if err := l.commit(r); err != nil {
+			if err := l.Commit(r); err != nil {
 				return err
 			}
 		}
@@ -43,18 +44,18 @@ func (l *listener) fireDue() error {
 			return err
 		}
 		for _, c := range commits {
-			if err := l.commit(c...); err != nil {
+			if err := l.Commit(c...); err != nil {
 				return err
 			}
 		}
 		l.due = wake.Sooner(l.due, next)
 	}
-	l.watch()
+	l.Watch()
 	return nil
 }
 
 // wake makes the loop call fireDue soon. Any goroutine may call it.
-func (l *listener) wake() {
+func (l *Listener) Wake() {
 	select {
 	case l.woken <- struct{}{}:
 	default:
@@ -62,12 +63,12 @@ func (l *listener) wake() {
 }
 
 // nextLook is the time at which the clock makes something due for fireDue; zero if it does not.
-func (l *listener) nextLook() time.Time { return wake.Sooner(l.due, l.nextDeadline(), l.nextRepost()) }
+func (l *Listener) NextLook() time.Time { return wake.Sooner(l.due, l.nextDeadline(), l.nextRepost()) }
 
 // stop stops what tells the listener of news.
-func (l *listener) stop() {
+func (l *Listener) Stop() {
 	l.unwatch()
-	l.triggers.Stop()
+	l.Triggers.Stop()
 }
 
 // settleTime is the time for which a room is left alone that an editor may be about to write.
@@ -75,20 +76,20 @@ const settleTime = 2 * time.Second
 
 // postAgain posts lines again that were to wake the identity and have gone from their rooms before
 // it heard them: somebody has edited the room, or removed it.
-func (l *listener) postAgain(now time.Time) (out []record) {
+func (l *Listener) postAgain(now time.Time) (out []part.Record) {
 	if l.missing.IsZero() || now.Before(l.missing.Add(settleTime)) {
 		return nil
 	}
 	for _, w := range l.missingLines() {
-		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: l.posting(w.Room)}}
-		out = append(out, record{Event: e})
+		e := event.Fired{By: w.By, Again: w.Hash, Notice: event.Notice{Posting: l.Posting(w.Room)}}
+		out = append(out, part.Record{Event: e})
 	}
 	l.missing = time.Time{}
 	return out
 }
 
 // nextRepost is the time at which postAgain posts; zero if it has nothing to post.
-func (l *listener) nextRepost() time.Time {
+func (l *Listener) nextRepost() time.Time {
 	switch {
 	case len(l.missingLines()) == 0:
 		l.missing = time.Time{}
@@ -99,70 +100,70 @@ func (l *listener) nextRepost() time.Time {
 	return l.missing.Add(settleTime)
 }
 
-func (l *listener) missingLines() []mind.Wake {
-	return slices.DeleteFunc(l.state.LostWakes(), func(w mind.Wake) bool { return !l.heardAll(w.Room) })
+func (l *Listener) missingLines() []mind.Wake {
+	return slices.DeleteFunc(l.State.LostWakes(), func(w mind.Wake) bool { return !l.heardAll(w.Room) })
 }
 
 // heardAll reports whether a room has nothing that is still to be heard.
-func (l *listener) heardAll(room string) bool {
-	return slices.Contains(l.joined(), room) && l.cursor(room).AtEnd(l.path(room))
+func (l *Listener) heardAll(room string) bool {
+	return slices.Contains(l.Joined(), room) && l.cursor(room).AtEnd(l.Path(room))
 }
 
 // scopes are the files that concern the identity. It watches only the rooms that it
 // hears, or each line would wake every identity of the home.
-func (l *listener) scopes() []chat.Scope {
+func (l *Listener) scopes() []chat.Scope {
 	all := []chat.Scope{
-		{Dir: l.id.Subs()},
-		{Dir: home.WishDir(l.id)},
-		{Dir: l.id.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
+		{Dir: l.ID.Subs()},
+		{Dir: home.WishDir(l.ID)},
+		{Dir: l.ID.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
 	}
 	if len(l.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
-		files := chat.Scope{Dir: filepath.Dir(l.path(l.subs.rooms[0]))}
+		files := chat.Scope{Dir: filepath.Dir(l.Path(l.subs.rooms[0]))}
 		for _, room := range l.subs.rooms {
 			files.Names = append(files.Names, chat.FileName(room))
 		}
 		all = append(all, files)
 	}
-	if of := l.cfg.Reviews; of.Self != "" {
+	if of := l.conf.Reviews; of.Self != "" {
 		all = append(all, chat.Scope{Dir: of.Dir, Names: []string{filepath.Base(of.LIFE())}})
 	}
-	return append(all, l.triggers.Scopes()...)
+	return append(all, l.Triggers.Scopes()...)
 }
 
 // watch watches the files that concern the identity, which may be other files than before.
-func (l *listener) watch() {
+func (l *Listener) Watch() {
 	scopes := l.scopes()
 	if reflect.DeepEqual(scopes, l.watched) {
 		return
 	}
 	l.unwatch()
-	l.changed, l.unwatch = l.cfg.Watcher.Subscribe(scopes...)
+	l.changed, l.unwatch = l.conf.Watcher.Subscribe(scopes...)
 	l.watched = scopes
 }
 
 // endJobs stops all jobs and records their ends, when the daemon stops in good order.
-func (l *listener) endJobs() error {
-	l.tools.StopJobs()
+func (l *Listener) EndJobs() error {
+	l.Tools.StopJobs()
 	for {
 		ends, _, err := l.jobs.Due(l.wakeView())
 		if err != nil || len(ends) == 0 {
 			return err
 		}
-		if err := l.commit(ends[0]...); err != nil {
+		if err := l.Commit(ends[0]...); err != nil {
 			return err
 		}
 	}
 }
 
 // lostChildren writes the results of children that cannot be run.
-func (l *listener) lostChildren(now time.Time) (out []record) {
-	for _, c := range l.state.Working() {
-		why := l.team.Lost(c.Name)
-		told := mind.Awaits(l.state.Wakes, c.Name) > 0
+func (l *Listener) lostChildren(now time.Time) (out []part.Record) {
+	for _, c := range l.State.Working() {
+		why := l.Team.Lost(c.Name)
+		told := mind.Awaits(l.State.Wakes, c.Name) > 0
 		if why == nil || told {
 			continue
 		}
-		owed := slices.ContainsFunc(l.state.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
+		owed := slices.ContainsFunc(l.State.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
 		unread := owed || !l.heardAll(c.Room)
 		stopped := why == children.ErrStopped
 		if stopped && unread {
@@ -172,7 +173,7 @@ func (l *listener) lostChildren(now time.Time) (out []record) {
 		if stopped {
 			failed.Text = why.Error()
 		}
-		out = append(out, l.triggers.Fire(event.Fired{By: c.Name}, failed.String(), now, c.Room))
+		out = append(out, l.Triggers.Fire(event.Fired{By: c.Name}, failed.String(), now, c.Room))
 	}
 	return out
 }
