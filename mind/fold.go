@@ -13,8 +13,8 @@
 // a later request begin with those of an earlier one, byte for byte.
 //
 // The files read downwards, each uses only later ones: fold and fold_* apply the
-// events, and outbox owes lines; amend, edit and view take a person's edits and
-// show the context; fork and epoch make other states and snapshots; state is the
+// events, outbox owes lines, and source makes entries of texts; amend, edit and view
+// take a person's edits and show the context; fork and epoch make other states and snapshots; state is the
 // State, and question, children, turn, context, talk, alarms and knowledge are
 // its parts; section, stable, prompt, entry, reply and text render.
 package mind
