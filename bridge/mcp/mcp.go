@@ -5,7 +5,7 @@
 //	mcp.Routes(find)(mux, backend)                                              // POST /mcp, behind the guard
 //
 // It keeps nothing between two calls: a handle of ask is a place in a life, so a client may come back with it after
-// any time, to another process. docs/mcp-server.md has it in the words of users.
+// any time, to another process. docs/others.md has it in the words of users.
 package mcp
 
 import (

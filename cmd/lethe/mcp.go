@@ -27,7 +27,7 @@ forgotten, to read rooms, and to ask identities. What the agent says is signed w
 with that of --as.
 
 An identity that is asked and does not run is resumed, or booted if there is none, until the agent
-closes the input. docs/mcp-server.md has the settings of agents.`,
+closes the input. docs/others.md has the settings of agents.`,
 		Example: `  lethe mcp
   lethe mcp --as claude --name ada`,
 		RunE: app.makingHome(func(ctx context.Context, _ []string) error {
@@ -48,7 +48,7 @@ func runMCP(ctx context.Context, app *app, options mcpOptions) error {
 	if err := checkSigner(as); err != nil {
 		return err
 	}
-	const note = "an agent of others starts this, and talks with it in JSON; docs/mcp-server.md has the settings"
+	const note = "an agent of others starts this, and talks with it in JSON; docs/others.md has the settings"
 	return serveGuest(app, note, func(guest *guest) error {
 		talk := func(ctx context.Context, who string) (*host.Identity, error) {
 			return guest.talk(ctx, who, app.hostOptions(guest.log))

@@ -27,7 +27,7 @@ func newMCPAddCommand(app *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME [COMMAND...]",
 		Short: "Have identities use the tools of a server: a program, behind --, or one at an address",
-		Long: `Add writes the table [mcp.NAME] into config.toml, which docs/mcp.md explains. The program may reach
+		Long: `Add writes the table [mcp.NAME] into config.toml, which docs/others.md explains. The program may reach
 the network and nothing of your files but what the flags name. In a VALUE that is $NAME, or
 'Bearer $NAME', it stands for that variable of Lethe's environment, so no key has to be in a file.
 Restart lethe run after it.`,

@@ -45,7 +45,7 @@ func runMCPList(app *app) error {
 	all := servers.List()
 	return app.show(all, func(out io.Writer) {
 		if len(all) == 0 {
-			fmt.Fprintf(out, "no servers of tools yet; docs/mcp.md tells of them, and %s says how to add one\n",
+			fmt.Fprintf(out, "no servers of tools yet; docs/others.md tells of them, and %s says how to add one\n",
 				app.lethe("mcp add --help"))
 			return
 		}

@@ -24,7 +24,7 @@ func newSkillsCommand(app *app) *cobra.Command {
 	var options skillsOptions
 	cmd := &cobra.Command{
 		Use:   "skills",
-		Short: "List the texts that tell identities how to do something; docs/skills.md",
+		Short: "List the texts that tell identities how to do something; docs/others.md",
 		RunE: app.withHome(func(context.Context, []string) error {
 			return listSkills(app, options.workspace)
 		}),
@@ -73,7 +73,7 @@ func listSkills(app *app, workspace string) error {
 	all := app.shelf(workspace).All()
 	return app.show(all, func(out io.Writer) {
 		if len(all) == 0 {
-			fmt.Fprintf(out, "no skills yet; docs/skills.md tells where they go, and this adds one that ships: %s\n",
+			fmt.Fprintf(out, "no skills yet; docs/others.md tells where they go, and this adds one that ships: %s\n",
 				app.lethe("skills add plan"))
 			return
 		}
