@@ -17,6 +17,7 @@ import (
 
 	"lethe/agent/home"
 	"lethe/chat"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 )
@@ -106,7 +107,7 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 		"run echo "+strings.Repeat("much ", 4000))
 	lethetest.Must(t, os.RemoveAll(fresh))
 	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old))) // what the old home would have sent
-	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitUsage {
+	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exit.Usage {
 		t.Errorf("exported in the place of a directory: %v", err)
 	}
 	var said strings.Builder
@@ -128,7 +129,7 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	if !bytes.Equal(sent[0], sent[1]) || !bytes.Contains(sent[1], []byte("vault 7")) {
 		t.Errorf("at home:\n%s\nelsewhere:\n%s", sent[0], sent[1])
 	}
-	if err := tr.command(old, "", "run", "ada").Run(); err == nil || err.(*exec.ExitError).ExitCode() != exitRunning {
+	if err := tr.command(old, "", "run", "ada").Run(); err == nil || err.(*exec.ExitError).ExitCode() != exit.Running {
 		t.Errorf("a life that was moved runs: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"lethe/bridge"
+	"lethe/cmd/lethe/cli"
 )
 
 // What a monitor and a person see of each way in which a bridge can be: one word in the
@@ -25,7 +26,7 @@ func TestBridgesShow(t *testing.T) {
 	} {
 		c.h.Name, c.h.PID = "pager", 4711
 		var out strings.Builder
-		writeBridges(&out, new(app), []bridge.Health{c.h})
+		writeBridges(&out, new(cli.App), []bridge.Health{c.h})
 		_, row, _ := strings.Cut(out.String(), "\n")
 		if cells := strings.Fields(row); len(cells) < 3 || cells[1] != c.shown || (cells[2] == "4711") != c.h.Runs() {
 			t.Errorf("%+v is shown as %s", c.h, row)

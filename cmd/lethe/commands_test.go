@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/test/lethetest"
 )
 
@@ -21,7 +23,7 @@ func TestCommandsPage(t *testing.T) {
 	if !found {
 		t.Fatal("docs/commands.md lacks a heading")
 	}
-	root := newRootCommand(new(app))
+	root := newRootCommand(new(cli.App))
 	var list strings.Builder
 	for _, group := range root.Groups() {
 		fmt.Fprintf(&list, "\n## %s\n\n", strings.TrimSuffix(group.Title, ":"))
@@ -73,7 +75,7 @@ func listCommand(list *strings.Builder, cmd *cobra.Command) {
 func TestExitCodesPage(t *testing.T) {
 	page := lethetest.Page(t, "commands.md")
 	codes := []int{
-		exitDone, exitFailed, exitUsage, exitNotFound, exitRunning, exitNoKey, exitCorrupt, exitNewer, exitInterrupt,
+		exit.Done, exit.Failed, exit.Usage, exit.NotFound, exit.Running, exit.NoKey, exit.Corrupt, exit.Newer, exit.Interrupt,
 	}
 	for _, code := range codes {
 		lethetest.Words(t, page, fmt.Sprintf("\n- %d: ", code))

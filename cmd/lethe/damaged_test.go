@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/test/lethetest"
 )
 
@@ -35,8 +36,8 @@ func TestDamagedEndOfAnArchive(t *testing.T) {
 	command := tr.command(fresh, "", "import", file)
 	command.Stderr = &said
 	err = command.Run()
-	exit, failed := err.(*exec.ExitError)
-	if !failed || exit.ExitCode() != exitCorrupt {
+	died, failed := err.(*exec.ExitError)
+	if !failed || died.ExitCode() != exit.Corrupt {
 		t.Errorf("import: %v", err)
 	}
 	line, rest, _ := strings.Cut(said.String(), "\n")

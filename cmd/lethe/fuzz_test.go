@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"lethe/agent/config"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 )
 
 // Any config.toml is refused by name, or says something that the program can use.
@@ -23,14 +25,14 @@ func FuzzSettings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var s settings
+		var s cli.Settings
 		err := config.Parse("config.toml", []byte(text), &s)
 		if err != nil {
 			var told strings.Builder
-			newApp(strings.NewReader(""), nil, &told).report(err)
+			cli.New(strings.NewReader(""), nil, &told).Report(err)
 			lines := strings.Count(told.String(), "\n")
 			byName := strings.HasPrefix(told.String(), "lethe: read config.toml: ")
-			if !byName || lines > 2 || codeOf(err) != exitUsage {
+			if !byName || lines > 2 || cli.CodeOf(err) != exit.Usage {
 				t.Fatalf("%q: %q", text, told.String())
 			}
 			return
@@ -38,7 +40,7 @@ func FuzzSettings(f *testing.F) {
 		if s.Fade.Target != nil && !(*s.Fade.Target >= 0 && *s.Fade.Target <= 1) || s.Tools.BashTimeout < 0 || s.Context.Limit < 0 {
 			t.Fatalf("%q: %+v", text, s)
 		}
-		c := s.telegram()
+		c := s.Bridge()
 		if err := c.Check(); err != nil {
 			t.Fatalf("%q: %+v, %v", text, c, err)
 		}

@@ -6,26 +6,53 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	"lethe/agent/host"
+	"lethe/cmd/lethe/bot"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/secret"
 )
 
 func main() {
 	host.Main() // BASH runs this program again, to confine commands
-	os.Exit(run(os.Args[1:]))
+	os.Exit(run(cli.New(os.Stdin, os.Stdout, os.Stderr), os.Args[1:]))
 }
 
 // run is the whole program; it returns the exit code.
-func run(args []string) int {
+func run(app *cli.App, args []string) int {
 	ctx, stop := signals()
 	defer stop()
-	app := newApp(os.Stdin, os.Stdout, os.Stderr)
-	secret.Add(os.Getenv(botToken)) // nobody may see its value
+	secret.Add(os.Getenv(bot.Variable)) // nobody may see its value
 	host.HideKeys()
-	return app.execute(ctx, args)
+	return execute(ctx, app, args)
+}
+
+// execute runs a command line, and returns the exit code.
+func execute(ctx context.Context, app *cli.App, args []string) int {
+	app.JSON = wantsJSON(args)
+	root := newRootCommand(app)
+	root.SetArgs(args)
+	root.SetIn(app.In)
+	root.SetOut(app.Out)
+	root.SetErr(app.Err)
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		app.Report(err)
+	}
+	app.Flush()
+	return cli.CodeOf(err)
+}
+
+// wantsJSON looks for --json before the flags are parsed, which may fail.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // signals ends a context at the first SIGINT or SIGTERM; the second ends the
@@ -40,7 +67,7 @@ func signals() (context.Context, func()) {
 		for first := time.Now(); ; {
 			// Wrappers such as timeout(1) send the same signal to the process and to its group.
 			if <-ch; time.Since(first) > 300*time.Millisecond {
-				os.Exit(exitInterrupt)
+				os.Exit(exit.Interrupt)
 			}
 		}
 	}()

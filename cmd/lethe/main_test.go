@@ -17,6 +17,7 @@ import (
 
 	"lethe/agent/host"
 	offline "lethe/agent/llm/rehearsal"
+	"lethe/cmd/lethe/cli"
 	"lethe/internal/durable"
 	"lethe/internal/test/rehearsal"
 	"lethe/internal/test/sharetest"
@@ -28,9 +29,10 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lethe": func() {
 		armFault()
 		hurry()
-		hintTime, rehearsalPace = time.Minute, 0
+		app := cli.New(os.Stdin, os.Stdout, os.Stderr)
+		app.Runs.HintTime, app.Runs.Pace = time.Minute, 0
 		offline.Strict = rehearsal.Strict
-		os.Exit(run(os.Args[1:]))
+		os.Exit(run(app, os.Args[1:]))
 	}, "rehearse": rehearse})
 }
 

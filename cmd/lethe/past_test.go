@@ -14,6 +14,7 @@ import (
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/chat"
+	"lethe/cmd/lethe/cli"
 	"lethe/life"
 )
 
@@ -58,8 +59,8 @@ func (m *mortal) check() {
 	}
 	for _, args := range [][]string{{"life", "ada"}, {"life", "--raw", "ada"}, {"life", "--json", "ada"}, {"context", "ada"}, {"agents"}} {
 		var out, errs bytes.Buffer
-		p := newApp(strings.NewReader(""), &out, &errs)
-		if code := p.execute(context.Background(), append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
+		app := cli.New(strings.NewReader(""), &out, &errs)
+		if code := execute(context.Background(), app, append(args, "--home", m.home)); code != 0 || out.Len() == 0 {
 			m.fail("lethe %v: exit code %d, %s", args, code, errs.String())
 		}
 	}

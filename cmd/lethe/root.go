@@ -2,20 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime/debug"
-	"strings"
-	"unicode"
+
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/talk"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"lethe/agent/config"
 )
 
 // newRootCommand makes lethe with all its commands.
-func newRootCommand(app *app) *cobra.Command {
+func newRootCommand(app *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lethe [QUESTION]",
 		Short: "Agents that live for months, forget gracefully, and lose nothing",
@@ -32,22 +28,22 @@ rehearsal model, which says so.`,
   lethe "what is 12*7?"                 ask once and print the answer
   lethe run --name ada --room dev       run the new identity ada as a daemon
   lethe say dev "are you there?"        append a line to room dev`,
-		RunE: app.makingHome(func(ctx context.Context, args []string) error {
+		RunE: app.MakingHome(func(ctx context.Context, args []string) error {
 			return runRoot(ctx, app, args)
 		}),
-		Args:          quotedQuestion,
+		Args:          cli.QuotedQuestion,
 		Version:       version(debug.ReadBuildInfo()),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("lethe {{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
-	app.runs.addTo(root.Flags())
+	app.Runs.AddTo(root.Flags())
 	flags := root.PersistentFlags()
-	flags.StringVar(&app.homeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
-	flags.BoolVar(&app.json, "json", app.json, "print data and errors as JSON")
-	flags.BoolVar(&app.verbose, "verbose", false, "log more of what goes on")
+	flags.StringVar(&app.HomeDir, "home", "", "`DIR` with all state (default $LETHE_HOME, or ~/.lethe)")
+	flags.BoolVar(&app.JSON, "json", app.JSON, "print data and errors as JSON")
+	flags.BoolVar(&app.Verbose, "verbose", false, "log more of what goes on")
 	_ = root.MarkPersistentFlagDirname("home")
 	addGroup(root, "Talk",
 		newACPCommand(app), newAnswerCommand(app), newAskCommand(app), newChatCommand(app), newDemoCommand(app),
@@ -58,13 +54,13 @@ rehearsal model, which says so.`,
 		newModelsCommand(app), newQuestionsCommand(app), newRecallCommand(app), newRoomsCommand(app),
 		newTriggersCommand(app))
 	addGroup(root, "Run",
-		newBridgeCommand(app), newCleanCommand(app), newInitCommand(app), newRemoveCommand(app), newEraseCommand(app),
-		newCollectCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
+		newBridgeCommand(app), newCleanCommand(app), newInitCommand(app), newRmCommand(app), newEraseCommand(app),
+		newGCCommand(app), newRunCommand(app), newServeCommand(app), newSkillsCommand(app), newStopCommand(app))
 	addGroup(root, "Branch", newBranchCommand(app), newDiffCommand(app), newForkCommand(app), newTreeCommand(app))
 	addGroup(root, "Carry",
 		newExportCommand(app), newImportCommand(app), newHostsCommand(app), newRestoreCommand(app), newTakeCommand(app))
 	addGroup(root, "Measure", newRehearseCommand(app))
-	app.finish(root)
+	app.Finish(root)
 	return root
 }
 
@@ -78,73 +74,13 @@ func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
 }
 
 // runRoot is lethe alone, or with a question.
-func runRoot(ctx context.Context, app *app, args []string) error {
+func runRoot(ctx context.Context, app *cli.App, args []string) error {
 	if len(args) == 0 {
 		return chatWithDefault(ctx, app)
 	}
-	text, err := readQuestion(app, args)
+	text, err := talk.ReadQuestion(app, args)
 	if err != nil {
 		return err
 	}
-	return askMeant(ctx, app, text, 0)
-}
-
-// quotedQuestion accepts one argument with white space, or no argument: a single word is a mistyped command.
-func quotedQuestion(cmd *cobra.Command, list []string) error {
-	if len(list) == 1 && strings.ContainsFunc(strings.TrimSpace(list[0]), unicode.IsSpace) {
-		return nil
-	}
-	if len(list) == 1 && strings.TrimSpace(list[0]) == "" {
-		return usagef("the question is empty")
-	}
-	return noCommand(cmd, list)
-}
-
-// noCommand refuses a word behind a command that names no command below it.
-func noCommand(cmd *cobra.Command, words []string) error {
-	if len(words) == 0 {
-		return nil
-	}
-	var names []string
-	for _, below := range cmd.Commands() {
-		if below.IsAvailableCommand() {
-			names = append(names, below.Name())
-		}
-	}
-	advice := cmd.CommandPath() + " --help lists the commands"
-	near := config.Nearest(words[0], names)
-	if near != "" {
-		advice = fmt.Sprintf("did you mean: %s %s", cmd.CommandPath(), near)
-	}
-	switch {
-	case cmd.HasParent():
-	case len(words) > 1:
-		advice += "; a question needs quotes"
-	case near == "":
-		advice += "; a question has two words at least"
-	}
-	return hint(usagef("unknown command %q", words[0]), "%s", advice)
-}
-
-// wants describes the values of a flag by its type.
-var wants = map[string]string{
-	"int": "a whole number", "duration": "a duration such as 90s or 5m", "bool": "true or false",
-}
-
-// flagError tells in plain words why a flag is refused.
-func flagError(cmd *cobra.Command, err error) error {
-	var value *pflag.InvalidValueError
-	var missing *pflag.NotExistError
-	switch {
-	case errors.As(err, &value):
-		flag := value.GetFlag()
-		return usagef("--%s is %q; it is %s", flag.Name, value.GetValue(), wants[flag.Value.Type()])
-	case errors.As(err, &missing):
-		var names []string
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-		if near := config.Nearest(missing.GetSpecifiedName(), names); near != "" {
-			return hint(usageError(err), "did you mean: --%s", near)
-		}
-	}
-	return hint(usageError(err), "%s --help lists its flags", cmd.CommandPath())
+	return talk.Ask(ctx, app, text, 0)
 }

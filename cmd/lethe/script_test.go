@@ -26,7 +26,7 @@ const raceOptions = "atexit_sleep_ms=0"
 func setUp(e *testscript.Env) error {
 	js := &jobs{named: map[string]*job{}}
 	e.Values[jobsKey{}] = js
-	e.Values[botKey{}] = new(bot)
+	e.Values[botKey{}] = new(botServer)
 	e.Defer(js.end)
 	e.Setenv("HOME", e.WorkDir)
 	e.Setenv("GORACE", raceOptions)

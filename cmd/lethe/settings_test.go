@@ -9,6 +9,7 @@ import (
 
 	"lethe/agent/config"
 	"lethe/agent/llm"
+	"lethe/cmd/lethe/cli"
 	"lethe/internal/test/lethetest"
 )
 
@@ -16,11 +17,11 @@ import (
 // holds that it shows each key there is, and each preset's variable.
 func TestDocumentedConfiguration(t *testing.T) {
 	doc, example := lethetest.Page(t, "configuration.md"), lethetest.Blocks(t, "configuration.md", "toml")[0]
-	lethetest.Must(t, config.Parse("config.toml", []byte(example), new(settings)))
+	lethetest.Must(t, config.Parse("config.toml", []byte(example), new(cli.Settings)))
 	var shown map[string]any
 	meta, err := toml.Decode(example, &shown)
 	lethetest.Must(t, err)
-	for _, key := range config.Keys(new(settings)) {
+	for _, key := range config.Keys(new(cli.Settings)) {
 		earlier := slices.Contains([]string{"telegram.users", "telegram.chats", "telegram.route"}, key)
 		if !earlier && !meta.IsDefined(strings.Split(key, ".")...) {
 			t.Errorf("the example does not show %s", key)

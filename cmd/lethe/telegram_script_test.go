@@ -33,14 +33,14 @@ func init() {
 
 type botKey struct{}
 
-// bot is the server of a script, with the people that it names.
-type bot struct {
+// botServer is the server of a script, with the people that it names.
+type botServer struct {
 	*botapi.Server
 	people map[string]models.User
 }
 
 // dm is somebody's private chat with the bot.
-func (b *bot) dm(name string) (botapi.Chat, models.User) {
+func (b *botServer) dm(name string) (botapi.Chat, models.User) {
 	u, known := b.people[name]
 	if !known {
 		u = b.User(name)
@@ -54,7 +54,7 @@ func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
 	s := botapi.New("")
 	url, end := s.Start()
 	ts.Defer(end)
-	*ts.Value(botKey{}).(*bot) = bot{s, map[string]models.User{}}
+	*ts.Value(botKey{}).(*botServer) = botServer{s, map[string]models.User{}}
 	home := ts.MkAbs("home")
 	ts.Check(os.MkdirAll(home, 0o700))
 	f, err := os.OpenFile(filepath.Join(home, "config.toml"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -67,7 +67,7 @@ func scriptBotAPI(ts *testscript.TestScript, neg bool, args []string) {
 
 func scriptTelegram(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, args, 1)
-	s := ts.Value(botKey{}).(*bot)
+	s := ts.Value(botKey{}).(*botServer)
 	if s.Server == nil {
 		ts.Fatalf("no botapi")
 	}
@@ -132,7 +132,7 @@ func atoi(ts *testscript.TestScript, text string) int {
 
 // awaitSent waits until the bot has sent n messages that match to somebody, and
 // returns the groups of the last.
-func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) []string {
+func awaitSent(ts *testscript.TestScript, s *botServer, user, pattern string, n int) []string {
 	re, err := regexp.Compile(pattern)
 	ts.Check(err)
 	dm, _ := s.dm(user)
@@ -154,7 +154,7 @@ func awaitSent(ts *testscript.TestScript, s *bot, user, pattern string, n int) [
 	return found
 }
 
-func waitFor(ts *testscript.TestScript, s *bot, ok func() bool, what string) {
+func waitFor(ts *testscript.TestScript, s *botServer, ok func() bool, what string) {
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			calls := s.Calls()

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 )
@@ -35,14 +37,15 @@ func (w *torn) run(ctx context.Context, home string, args ...string) int {
 	if args[0] == "erase" {
 		in = secretWord
 	}
-	p := newApp(strings.NewReader(in), &w.out, &w.out)
-	return p.execute(ctx, append(slices.Clone(args), "--home", home))
+	app := cli.New(strings.NewReader(in), &w.out, &w.out)
+	app.Runs.Pace = 0
+	return execute(ctx, app, append(slices.Clone(args), "--home", home))
 }
 
 // lethe runs a command that has to succeed.
 func (w *torn) lethe(home string, args ...string) bool {
 	w.Helper()
-	if code := w.run(w.Context(), home, args...); code != exitDone {
+	if code := w.run(w.Context(), home, args...); code != exit.Done {
 		w.Errorf("lethe %q: exit code %d\n%s", args, code, w.out.String())
 		return false
 	}
@@ -109,7 +112,7 @@ func (w *torn) tear(home string, n, bytes int, args ...string) {
 		return nil
 	}
 	defer func() { durable.Fault = nil }()
-	if w.run(ctx, home, args...) == exitDone || !began {
+	if w.run(ctx, home, args...) == exit.Done || !began {
 		w.Errorf("%q has not failed at append %d: %s", args, n, w.out.String())
 	}
 }
@@ -137,9 +140,6 @@ func (w *torn) goesOn(home string) {
 func TestTornAppends(t *testing.T) {
 	lethetest.Unraced(t)
 	w := &torn{T: t}
-	pace := rehearsalPace
-	rehearsalPace = 0
-	defer func() { rehearsalPace = pace }()
 
 	base, file := filepath.Join(lethetest.Dir(t), "home"), filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Write(t, filepath.Join(base, "config.toml"), "[tools]\nbash = \"trusted\"\n")

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"lethe/internal/screen"
 	"strings"
 	"time"
+
+	"lethe/internal/screen"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"lethe/agent/config"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/bridge/report"
+	"lethe/chat"
+	"lethe/cmd/lethe/exit"
+	"lethe/internal/secret"
+)
+
+// Find returns the identity of a name or hash; for "" the default one.
+func (app *App) Find(who string) (home.Identity, error) {
+	if who == "" {
+		return app.DefaultIdentity()
+	}
+	id, err := app.Home.Find(who)
+	if !errors.Is(err, home.ErrNotFound) {
+		return id, err
+	}
+	if app.Shared != nil {
+		for _, elsewhere := range app.Shared.Elsewhere() {
+			if elsewhere.Identity.Name == who || elsewhere.Identity.Self == who {
+				return id, elsewhere
+			}
+		}
+	}
+	return id, exit.Hint(err, "%s%s lists them", app.nearest(who), app.Lethe("agents"))
+}
+
+// FindForClient returns the identity that a program means: "" is the one of --name, or the default one.
+func (app *App) FindForClient(who string) (home.Identity, error) {
+	who = cmp.Or(who, app.Runs.Name)
+	if who != "" {
+		return app.Home.Find(who)
+	}
+	return host.Default(app.Home, app.Settings.Settings)
+}
+
+// DefaultIdentity is host.Default with advice in its error.
+func (app *App) DefaultIdentity() (home.Identity, error) {
+	id, err := host.Default(app.Home, app.Settings.Settings)
+	if errors.Is(err, home.ErrNotFound) && app.Shared != nil {
+		for _, elsewhere := range app.Shared.Elsewhere() {
+			return id, elsewhere
+		}
+	}
+	switch {
+	case errors.As(err, new(*host.SeveralError)):
+		err = exit.Hint(exit.With(exit.Usage, err),
+			"name one, as the command's argument or with --name, or set default_identity in %s", config.File(app.Home.Dir))
+	case errors.Is(err, home.ErrNotFound):
+		err = exit.Hint(err, "boot one with: %s", app.Lethe(""))
+	}
+	return id, err
+}
+
+// nearest asks for the identity with a name much like who; "" if there is no such identity.
+func (app *App) nearest(who string) string {
+	var names []string
+	all, _ := host.Grown(app.Home)
+	for _, id := range all {
+		names = append(names, id.Name)
+	}
+	if near := config.Nearest(who, names); near != "" {
+		return fmt.Sprintf("did you mean %s? ", near)
+	}
+	return ""
+}
+
+// NearestRoom asks for the room with a name much like a missing one; "" if there is no such room.
+func (app *App) NearestRoom(room string) string {
+	all := chat.All(app.Home.Dir)
+	if near := config.Nearest(room, all); near != "" && !slices.Contains(all, room) {
+		return fmt.Sprintf("did you mean room %s? ", near)
+	}
+	return ""
+}
+
+// RoomOf returns the room to talk to an identity in.
+func (app *App) RoomOf(id home.Identity) string {
+	if len(app.Runs.Rooms) > 0 {
+		return app.Runs.Rooms[0]
+	}
+	return host.RoomOf(id)
+}
+
+// HowToHear returns the command that makes an identity hear a room.
+func (app *App) HowToHear(room string) string {
+	id, _ := app.DefaultIdentity()
+	candidates, flags := app.Look.Hearers(room), ""
+	hears := len(candidates) > 0
+	if !hears {
+		candidates, _ = host.Grown(app.Home)
+		flags = " --room " + room
+	}
+	if len(candidates) > 0 && !slices.Contains(candidates, id) {
+		id = candidates[0]
+	}
+	start := app.HowToRun(id, flags)
+	if _, running := home.Running(id); running && !hears { // an identity that hears has stopped when this is said
+		return fmt.Sprintf("%s, then %s", app.Lethe("stop %s", id.Name), start)
+	}
+	return start
+}
+
+// HowToRun returns the command that runs an identity; the zero one is a new one.
+func (app *App) HowToRun(id home.Identity, flags string) string {
+	again := app.Runs.Again()
+	flags += again
+	if again == "" && app.runsOffline(id) {
+		flags += " --offline"
+	}
+	return app.Lethe("run %s", strings.TrimSpace(id.Name+flags))
+}
+
+// runsOffline reports whether the offline model is all that an identity can run with here.
+func (app *App) runsOffline(id home.Identity) bool {
+	if app.Settings.Model.BaseURL != "" {
+		return false
+	}
+	preset, known := llm.Preset(cmp.Or(app.Settings.Model.Preset, llm.Presets()[0]))
+	needsKey := known && preset.KeyRequired
+	if !needsKey || secret.Value(preset.KeyEnv) != "" {
+		return false
+	}
+	return !app.LivedOnline(id)
+}
+
+// LivedOnline reports whether an identity has used a real model: the offline one must not speak in its name unasked.
+func (app *App) LivedOnline(id home.Identity) bool {
+	return host.LivedOnline(id, app.Look.Store)
+}
+
+// IdentityAt finds an identity, and its state at a moment.
+func (app *App) IdentityAt(who, moment string) (id home.Identity, then home.Then, err error) {
+	when, err := report.ParseMoment(moment, time.Now())
+	if err != nil {
+		return id, then, err
+	}
+	id, err = app.Find(who)
+	if err != nil {
+		return id, then, err
+	}
+	then, err = home.At(id, app.Look.Store, when)
+	return id, then, err
+}

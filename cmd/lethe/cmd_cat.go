@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"lethe/blobs"
+	"lethe/bridge/report"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
+	"lethe/internal/screen"
+)
+
+// catOptions are the flags of lethe cat.
+type catOptions struct {
+	meta bool
+	raw  bool
+}
+
+func newCatCommand(app *cli.App) *cobra.Command {
+	var options catOptions
+	cmd := &cobra.Command{
+		Use:   "cat REF",
+		Short: "Print a stored text: an answer, a result, a summary",
+		Long: `Cat prints the text that is stored under a hash, or the beginning of one, and checks
+it against the hash. An answer of the model is printed as text, followed by its calls
+of tools; --raw prints it as it is stored, with the reasoning.`,
+		Example: `  lethe cat 3fa9c0d2e1b4a5f6
+  lethe cat --meta 3fa9c0d2e1b4a5f6`,
+		Args: cli.ExactArgs(1),
+		RunE: app.WithHome(func(_ context.Context, args []string) error {
+			return runCat(app, options, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&options.meta, "meta", false, "print the description instead: hash, time, gist, parent")
+	flags.BoolVar(&options.raw, "raw", false, "print the bytes as they are stored")
+	return cmd
+}
+
+func runCat(app *cli.App, options catOptions, args []string) error {
+	if options.meta && options.raw {
+		return exit.Usagef("--meta and --raw exclude each other")
+	}
+	store, err := app.Store()
+	if err != nil {
+		return err
+	}
+	ref, err := parseHash(app, args[0])
+	if err != nil {
+		return err
+	}
+	blob, err := store.Find(ref)
+	if err != nil {
+		return err
+	}
+	if options.meta {
+		meta := screen.Sanitize(string(blobs.Encode(blob.Meta, nil)))
+		return app.Print(report.BlobOf(blob), "hash: %s\n%s", blob.Hash, meta)
+	}
+	read := report.Read(blob)
+	text := cmp.Or(read.Text, read.Body)
+	if options.raw {
+		text = read.Body
+	}
+	if console.IsTerminal(app.Out) { // a pipe gets the bytes as they are
+		text = screen.Sanitize(text)
+	}
+	return app.Print(read, "%s", text)
+}
+
+// parseHash finds the hash in a text: hash=3fa9…, a whole ref, a question's id, or the bare digits.
+func parseHash(app *cli.App, text string) (string, error) {
+	hash := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(text, "hash=")), "q")
+	if refs := blobs.ParseRefs(text); len(refs) == 1 {
+		hash = refs[0].Hash
+	}
+	rightLength := blobs.MinPrefix <= len(hash) && len(hash) <= 64
+	if !rightLength || strings.Trim(hash, "0123456789abcdef") != "" {
+		err := exit.Usagef("%q is not the hash of a stored text", text)
+		return "", exit.Hint(err, "give at least %d hex digits of a hash; %s lists them", blobs.MinPrefix, app.Lethe("life"))
+	}
+	return hash, nil
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
+	"lethe/cmd/lethe/check"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
+	"lethe/internal/durable"
+	"lethe/life"
+)
+
+// checkOptions are the flags of lethe check.
+type checkOptions struct {
+	against    string
+	checkpoint bool
+	repair     bool
+}
+
+func newCheckCommand(app *cli.App) *cobra.Command {
+	var options checkOptions
+	cmd := &cobra.Command{
+		Use:   "check [NAME]...",
+		Short: "Check that nothing was altered, damaged or lost, and mend it",
+		Long: `Check holds identities, or the whole home, against what was written: stored texts against their
+hashes, LIFE line by line and against its seals, which the key of the home has signed, each epoch
+against the lines before it, rooms, links, modes and what crashes have left. It says what is
+wrong, what that means and what --repair would do. It changes nothing, and identities
+may run. With --repair it mends what it can; it moves files to lost+found in the home
+and deletes none.
+
+Who has the key, or cuts LIFE back to an earlier seal, is found only with a checkpoint that
+you have kept somewhere else.`,
+		Example: `  lethe check
+  lethe check ada --checkpoint > ada.checkpoint   # keep it elsewhere, or send it to somebody
+  lethe check ada --against ada.checkpoint        # what it states must be there, unaltered
+  lethe check --repair`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			app.AsIs = !options.repair
+			if err := app.Prepare(cmd, false); err != nil {
+				return err
+			}
+			return runCheck(app, options, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&options.against, "against", "",
+		"a checkpoint in `FILE`, or - for standard input: it has to go on from there")
+	flags.BoolVar(&options.checkpoint, "checkpoint", false,
+		"print the newest checkpoint of one life, if no fault is found")
+	flags.BoolVar(&options.repair, "repair", false, "mend what can be mended; no identity may run")
+	return cmd
+}
+
+func runCheck(app *cli.App, options checkOptions, args []string) error {
+	request, err := checkRequest(app, options, args)
+	if err != nil {
+		return err
+	}
+	var found *check.Report
+	mended := []check.Finding{}
+	if options.repair {
+		mended, found, err = check.Repair(app.Home, app.Look.Store, request)
+	} else {
+		found, err = check.Home(app.Home, app.Look.Store, request)
+	}
+	sound := err == nil && found.Faults == 0
+	onlyCheckpoint := options.checkpoint && !app.JSON
+	if sound && onlyCheckpoint {
+		return printCheckpoint(app, found.Proofs[0])
+	}
+	if found != nil { // also beside an error
+		err = errors.Join(err, showCheck(app, found, mended, request.Against))
+	}
+	if err == nil && found.Faults > 0 {
+		err = fmt.Errorf("check %s: %w: faults: %d", app.Home.Dir, home.ErrCorrupt, found.Faults)
+		return exit.Hint(err, "%s mends what can be mended; docs/check.md says what each fault means",
+			app.Lethe("check --repair"))
+	}
+	return err
+}
+
+// checkRequest finds the lives and the checkpoint that the flags and arguments name.
+func checkRequest(app *cli.App, options checkOptions, names []string) (request check.Options, err error) {
+	ofOne := options.checkpoint || options.against != ""
+	if ofOne && len(names) > 1 {
+		return request, exit.Usagef("a checkpoint is of one life: name one")
+	}
+	if ofOne && len(names) == 0 {
+		names = []string{""} // the default one
+	}
+	for _, name := range names {
+		id, err := app.Find(name)
+		if err != nil {
+			return request, err
+		}
+		request.Lives = append(request.Lives, id)
+	}
+	if _, err := app.Store(); err != nil {
+		return request, err
+	}
+	if options.against != "" {
+		from, err := readCheckpoint(app, options.against, request.Lives[0])
+		if err != nil {
+			return request, err
+		}
+		request.Against = &from
+	}
+	began, show := time.Now(), app.Progress()
+	request.Tell = func(blobs, of int, bytes int64) {
+		speed := float64(bytes) / 1e6 / time.Since(began).Seconds()
+		show(int64(blobs), int64(of), "%d of %d blobs, %.0f MB/s", blobs, of, speed)
+	}
+	return request, nil
+}
+
+func printCheckpoint(app *cli.App, verdict check.Verdict) error {
+	if verdict.Seals == 0 {
+		return fmt.Errorf("%s has no seal yet: it is sealed at its next epoch, or when it stops", verdict.Name)
+	}
+	_, err := fmt.Fprint(app.Out, verdict.Checkpoint)
+	return err
+}
+
+// readCheckpoint reads a checkpoint of an identity from a file; - is standard input.
+func readCheckpoint(app *cli.App, path string, id home.Identity) (life.Checkpoint, error) {
+	const most = 1 << 12
+	var text []byte
+	var err error
+	if path == "-" {
+		text, err = io.ReadAll(io.LimitReader(app.In, most))
+	} else {
+		text, err = durable.ReadWhole(path, most)
+	}
+	if err != nil {
+		return life.Checkpoint{}, exit.Usagef("read checkpoint %s: %w", path, err)
+	}
+	from, err := life.ParseCheckpoint(string(text))
+	if err != nil {
+		return from, exit.Usagef("read checkpoint %s: %w", path, err)
+	}
+	if from.Self != id.Self {
+		return from, exit.Usagef("the checkpoint is of the identity %.16s, and %s is %.16s", from.Self, id.Name, id.Self)
+	}
+	return from, nil
+}
+
+func showCheck(app *cli.App, found *check.Report, mended []check.Finding, against *life.Checkpoint) error {
+	value := struct {
+		*check.Report
+		Mended []check.Finding `json:"mended,omitempty"`
+	}{found, mended}
+	return app.Show(value, func(out io.Writer) {
+		for _, finding := range mended {
+			fmt.Fprintf(out, "mended    %s: %s\n", finding.Where, console.OneLine(finding.What))
+		}
+		for _, finding := range found.Findings {
+			fmt.Fprintf(out, "%-9s %s: %s\n", finding.Level, finding.Where, console.OneLine(finding.What))
+			fmt.Fprintf(out, "          %s: %s.\n", finding.Kind, finding.Means)
+			fmt.Fprintf(out, "          --repair: %s.\n", finding.Repair)
+		}
+		for _, verdict := range found.Proofs {
+			if verdict.Fault == nil {
+				writeVerdict(out, verdict, against)
+			}
+		}
+		fmt.Fprintf(out, "identities: %d, lines: %d, blobs: %d (%s); faults: %d, leftovers: %d\n", found.Lives, found.Lines,
+			found.Blobs, console.Megabytes(found.Bytes), found.Faults, len(found.Findings)-found.Faults)
+	})
+}
+
+// writeVerdict tells which lines of a life are proven. against, if not nil, is a checkpoint that it goes on from.
+func writeVerdict(out io.Writer, verdict check.Verdict, against *life.Checkpoint) {
+	if verdict.Mirror {
+		fmt.Fprintf(out, "mirror    %s: the life goes on elsewhere\n", verdict.Name)
+	}
+	if verdict.Seals == 0 {
+		fmt.Fprintf(out, "unsealed  %s: nothing of its %d lines is proven yet; its next epoch or stop seals them\n",
+			verdict.Name, verdict.Lines)
+		return
+	}
+	key := "the key of another home,"
+	if verdict.Own {
+		key = "this home's key"
+	}
+	fmt.Fprintf(out, "sealed    %s: lines 1 to %d by %s %s; lines after that: %d",
+		verdict.Name, verdict.Sealed, key, verdict.Signer, verdict.Unsealed)
+	if verdict.Torn != 0 {
+		fmt.Fprintf(out, "; bytes of a torn end: %d", verdict.Torn)
+	}
+	if verdict.Erased != 0 {
+		fmt.Fprintf(out, "; erased, as sealed lines say, in %d lines and blobs", verdict.Erased)
+	}
+	if against != nil {
+		fmt.Fprintf(out, "; the checkpoint of %d lines is of this life", against.Size)
+	}
+	fmt.Fprintln(out)
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/agent/llm"
+	"lethe/agent/prompt"
+	"lethe/bridge/report"
+	"lethe/bridge/terminal"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/exit"
+	"lethe/internal/screen"
+)
+
+// contextOptions are the flags of lethe context.
+type contextOptions struct {
+	compact bool
+	cost    bool
+	model   string
+}
+
+func newContextCommand(app *cli.App) *cobra.Command {
+	var options contextOptions
+	cmd := &cobra.Command{
+		Use:   "context [NAME] [WISH]",
+		Short: "Print the context of an identity and its budget, or compact it",
+		Long: `With --compact the identity forgets now, and a WISH may say what it is to keep or to drop,
+this once: the summariser reads it.
+
+With --cost nothing is sent, and no key is needed: it tells of the next request how many
+tokens its parts have, how many of them the provider's cache has seen in this epoch, and
+the price, by the table of lethe models.`,
+		Example: `  lethe context ada
+  lethe context ada --cost --model anthropic:claude-opus-5-5
+  lethe context ada --compact "keep the decisions, drop the logs"`,
+		Args: cli.MaximumArgs(2),
+		RunE: app.WithIdentity(func(ctx context.Context, id home.Identity, args []string) error {
+			return runContext(ctx, app, id, options, args)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&options.compact, "compact", false, "compact it now and print the effect")
+	flags.BoolVar(&options.cost, "cost", false, "print what the next request would cost")
+	flags.StringVar(&options.model, "model", "", "with --cost: of the next request to this `MODEL`")
+	return cmd
+}
+
+func runContext(ctx context.Context, app *cli.App, id home.Identity, options contextOptions, args []string) error {
+	now, err := app.Look.Context(id)
+	wish := cli.Argument(args, 1)
+	if wish != "" && !options.compact {
+		return exit.Usagef("%q is for --compact, which is not given", wish)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case options.compact:
+		return compact(ctx, app, id, now.Parts, wish)
+	case options.cost:
+		return showCost(app, id, now, options.model)
+	case app.JSON:
+		return app.PrintJSON(now)
+	}
+	writeParts(app.Err, id, now.Parts)
+	_, err = fmt.Fprint(app.Out, screen.Sanitize(string(now.State.View())))
+	return err
+}
+
+// showCost prints the price of the next request with a model; "" is the identity's own.
+func showCost(app *cli.App, id home.Identity, now report.Context, model string) error {
+	has := now.State.Stable.Params.Model
+	model = llm.Settle(cmp.Or(model, has), has, app.Preset())
+	cost := prompt.CostOf(now.State, now.Parts, app.Known(), model, time.Now())
+	both := struct {
+		prompt.Parts
+		prompt.Cost
+	}{now.Parts, cost}
+	return app.Show(both, func(out io.Writer) {
+		writeParts(out, id, now.Parts)
+		fmt.Fprintf(out, "with %s: about %d tokens of input, of which the provider's cache serves %d\n",
+			cost.Model, cost.Input, cost.Cached)
+		if cost.USD == 0 {
+			fmt.Fprintln(out, "nobody has told its price")
+			return
+		}
+		fmt.Fprintf(out, "%.4f USD, and %.4f with the longest answer\n", cost.USD, cost.Most)
+	})
+}
+
+// writeParts tells of the parts of the next request, each with its tokens and a bar of their share.
+func writeParts(out io.Writer, id home.Identity, parts prompt.Parts) {
+	fmt.Fprintf(out, "%s: about %d of %d tokens, epoch %d\n", id.Name, parts.Total, parts.Limit, parts.Epoch)
+	part := func(name string, tokens int, remark string) {
+		row := fmt.Sprintf("  %-7s %7d  %s %s", name, tokens, terminal.Bar(tokens, parts.Limit, 20), remark)
+		fmt.Fprintln(out, strings.TrimRight(row, " "))
+	}
+	others := ""
+	if parts.Others != 0 {
+		others = fmt.Sprintf("%d of it: rules of people, and what others made", parts.Others)
+	}
+	part("system", parts.System, others)
+	part("tools", parts.Tools, "")
+	part("past", parts.Past, "what has faded, pins and MEMORY")
+	part("entries", parts.Live, fmt.Sprintf("live: %d", parts.Entries))
+	part("answer", parts.Answer, "kept free for it")
+	part("free", parts.Free(), "")
+}
+
+// compact makes an identity forget now: by a wish where it runs, else by opening it here.
+func compact(ctx context.Context, app *cli.App, id home.Identity, before prompt.Parts, wish string) error {
+	var err error
+	if _, running := home.Running(id); running {
+		app.Note("asked %s to compact; waiting", id.Name)
+		err = report.Compact(ctx, id, wish)
+	} else {
+		err = compactStopped(ctx, app, id, wish)
+	}
+	if err != nil {
+		return err
+	}
+	now, err := app.Look.Context(id)
+	if err != nil {
+		return err
+	}
+	after := now.Parts
+	return app.Show(map[string]prompt.Parts{"before": before, "after": after}, func(out io.Writer) {
+		if before.Epoch == after.Epoch {
+			fmt.Fprintf(out, "%s: nothing to compact; about %d of %d tokens\n", id.Name, after.Total, after.Limit)
+			return
+		}
+		fmt.Fprintf(out, "%s: from about %d tokens to %d of %d; live entries: %d, before %d\n",
+			id.Name, before.Total, after.Total, after.Limit, after.Entries, before.Entries)
+	})
+}
+
+// compactStopped opens the identity as run would, without letting it hear.
+func compactStopped(ctx context.Context, app *cli.App, id home.Identity, wish string) error {
+	options := app.HostOptions(app.LogTo(app.Err))
+	options.Rehearse = !app.LivedOnline(id)
+	here, err := host.New(app.Home, app.Settings.Settings, options)
+	if err != nil {
+		return err
+	}
+	return here.Serving(ctx, func(ctx context.Context) error {
+		agent, err := here.OpenAgent(id)
+		if err != nil {
+			return err
+		}
+		defer agent.Close()
+		return agent.Compact(ctx, wish)
+	})
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"lethe/cmd/lethe/cli"
+)
+
+func newHostsDrainCommand(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:     "drain HOST",
+		Short:   "Ask a host to stop its identities and leave them to hosts that stand by",
+		Long:    `Its daemon ends when they have stopped. docs/machines.md.`,
+		Example: `  lethe hosts drain laptop`,
+		Args:    cli.ExactArgs(1),
+		RunE: app.WithHome(func(ctx context.Context, args []string) error {
+			return runHostsDrain(ctx, app, args)
+		}),
+	}
+}
+
+// runHostsDrain asks a host to leave its lives to others.
+func runHostsDrain(ctx context.Context, app *cli.App, args []string) error {
+	shared, err := app.Others()
+	if err != nil {
+		return err
+	}
+	if err := shared.Drain(ctx, args[0]); err != nil {
+		return err
+	}
+	app.Note("asked %s; lethe hosts tells where its lives go on", args[0])
+	return nil
+}

@@ -1,0 +1,80 @@
+package setup
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"lethe/agent/config"
+	"lethe/agent/llm"
+	"lethe/internal/secret"
+)
+
+// online reports whether the model has its key, or needs no key.
+func (s *setup) online() bool { return !s.model.KeyRequired || secret.Value(s.model.KeyEnv) != "" }
+
+// askModel asks for a model and its key. Without the key nothing is set: then the offline model answers.
+func (s *setup) askModel() error {
+	configured := s.Settings.Model
+	isNew := configured.Preset+configured.Name+configured.BaseURL == ""
+	presets := llm.Presets()
+	presets = presets[:len(presets)-1] // the last one is for endpoints that config.toml names
+	usual := strings.TrimSuffix(llm.Explicit(configured.Name, s.Preset()), ":")
+	if isNew {
+		usual = cmp.Or(firstWithKey(presets), usual)
+	}
+	var model llm.Name
+	choose := func(text string) error {
+		model = llm.ParseName(text)
+		if slices.Contains(presets, text) {
+			model = llm.Name{Preset: text}
+		}
+		s.model, _ = llm.Preset(model.Preset)
+		if s.model.BaseURL == "" || s.model.Model+model.Model == "" {
+			return fmt.Errorf("%q is no provider with a model, such as openai or ollama:qwen3:8b", text)
+		}
+		return nil
+	}
+	answer, err := s.ask(modelQuestion(presets), usual, false, choose)
+	if err != nil {
+		return err
+	}
+	_ = choose(answer) // the usual one may be at an address in config.toml, and no preset's
+	if s.model.KeyRequired {
+		if err := s.askKey("   Its key", s.model.KeyEnv, func(string) error { return nil }); err != nil {
+			return err
+		}
+	}
+	changed := isNew || answer != usual
+	if !changed || !s.online() {
+		return nil
+	}
+	model.Preset = ""
+	return config.Set(s.Home.Dir, map[string]any{
+		"model.preset": s.model.Name, "model.name": model.String(), "model.base_url": "",
+	})
+}
+
+// firstWithKey returns the first preset with its key in the environment, or "".
+func firstWithKey(presets []string) string {
+	for _, name := range presets {
+		preset, _ := llm.Preset(name)
+		if secret.Value(preset.KeyEnv) != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// modelQuestion lists the presets, on lines of their own.
+func modelQuestion(presets []string) string {
+	question := "1  Model: PROVIDER or PROVIDER:MODEL, of\n   "
+	for i, name := range presets {
+		if i == 7 || i == 13 {
+			question += "\n   "
+		}
+		question += name + " "
+	}
+	return question + "\n  "
+}

@@ -1,0 +1,115 @@
+// Package talk says what a person says to identities, and waits for what they answer: lethe say, answer, ask and chat
+// --once have it in common.
+package talk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"lethe/agent/events"
+	"lethe/agent/home"
+	"lethe/agent/host"
+	"lethe/cmd/lethe/cli"
+	"lethe/cmd/lethe/console"
+	"lethe/cmd/lethe/exit"
+	"lethe/internal/screen"
+)
+
+var (
+	// errTimeout: the answer was not there when the time had passed.
+	errTimeout = errors.New("wait for an answer: timed out")
+	// errNoAnswer: the identity took its turn and had nothing to say.
+	errNoAnswer = errors.New("wait for an answer: the turn ended without one")
+)
+
+// Ask asks the identity of the flags, or the default one, which runs meanwhile, and prints its answer. It waits for
+// timeout at most; 0 is no bound.
+func Ask(ctx context.Context, app *cli.App, text string, timeout time.Duration) error {
+	return app.Talk(ctx, func(identity *host.Identity, banner string) error {
+		app.Tell(banner)
+		return await(ctx, app, app.RoomOf(identity.Identity), text, timeout, identity)
+	})
+}
+
+// AskRoom asks the identities that hear a room and run, and prints their answers. It waits for timeout at most; 0 is no
+// bound.
+func AskRoom(ctx context.Context, app *cli.App, room, text string, timeout time.Duration) error {
+	app.Look.AwaitListener(ctx, room)
+	listeners := slices.DeleteFunc(app.Look.Hearers(room), func(id home.Identity) bool {
+		_, running := home.Running(id)
+		return !running
+	})
+	if len(listeners) == 0 {
+		return exit.Hint(fmt.Errorf("wait for an answer: nobody is listening in room %s", room),
+			"%sstart one with: %s", app.NearestRoom(room), app.HowToHear(room))
+	}
+	return app.Attached(listeners, func(identities []*host.Identity) error {
+		return await(ctx, app, room, text, timeout, identities...)
+	})
+}
+
+// await says a text in a room, and prints the answer of each identity.
+func await(
+	ctx context.Context, app *cli.App, room, text string, timeout time.Duration, identities ...*host.Identity,
+) error {
+	if timeout != 0 {
+		bounded, end := context.WithTimeoutCause(ctx, timeout, errTimeout)
+		defer end()
+		ctx = bounded
+	}
+	var faults []error
+	answered := false
+	tellTrouble := func(event events.Event) error {
+		if event.Type == events.Error {
+			app.Note("%s waits: %s", event.Agent, event.Text)
+		}
+		return nil
+	}
+	for reply, err := range host.SayTo(ctx, app.Settings.UserName(), room, text, identities, tellTrouble) {
+		switch {
+		case errors.Is(err, host.ErrNotHeard):
+			err = exit.Hint(err, "rooms are named when it starts: %s", app.HowToHear(room))
+		case errors.Is(err, host.ErrStopped):
+			err = exit.Hint(err, "start it with: %s", app.HowToHear(room))
+		}
+		answered = answered || reply.Text != ""
+		faults = append(faults, printReply(app, reply), err, unfinished(app, reply))
+	}
+	fault := errors.Join(faults...)
+	if !answered && fault == nil {
+		return errNoAnswer
+	}
+	return fault
+}
+
+// printReply prints the words of a reply.
+func printReply(app *cli.App, reply host.Reply) error {
+	if reply.Text == "" {
+		return nil
+	}
+	if app.JSON {
+		return console.PrintLine(app.Out, reply)
+	}
+	_, err := fmt.Fprintln(app.Out, screen.Sanitize(reply.Text))
+	return err
+}
+
+// unfinished tells how to answer a question that a reply asks, and fails if its turn was cut off.
+func unfinished(app *cli.App, reply host.Reply) error {
+	if asked := reply.Question; asked != nil && !app.JSON {
+		answer := "TEXT"
+		if len(asked.Options) > 0 {
+			answer = cmp.Or(asked.Options[0], answer)
+		}
+		app.Note("%s waits for the answer; give it with: %s",
+			reply.Name, app.Lethe("answer %s %s", asked.ID, console.Quoted(answer)))
+	}
+	if reply.Ended != "" {
+		return fmt.Errorf("wait for an answer: the turn of %s was cut off: %s", reply.Name, reply.Ended)
+	}
+	return nil
+}
