@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sort"
+	"strconv"
 
 	"lethe/agent/share"
 )
@@ -131,29 +133,64 @@ func (h *shelf) close(ctx context.Context, p *pack) error {
 	return err
 }
 
-// Pack gathers the texts of a stream up to a number that no pack holds yet. Then the store forgets them, but for those
-// that keep wants. Any host may call it at any time: texts never change.
+// Pack gathers the texts of a stream up to a number that no pack holds yet. Then the store forgets them, except texts
+// that keep wants. Any host may call it at any time: texts never change, and packs that miss a Rewrite are dropped.
 func (s *Streams) Pack(ctx context.Context, stream string, upto int, keep func(text []byte) bool) error {
 	h, err := s.shelf(ctx, stream)
+	if err != nil {
+		return err
+	}
+	err = h.gather(ctx, upto, keep)
+	if errors.Is(err, share.ErrTaken) || errors.Is(err, share.ErrMissing) {
+		err = nil // another host packs them
+	}
+	if err != nil {
+		return err
+	}
+	return s.dropOlder(ctx, stream)
+}
+
+// gather is Pack while no other host packs or rewrites the stream.
+func (h *shelf) gather(ctx context.Context, upto int, keep func(text []byte) bool) error {
 	var p pack
 	first, kept := h.to+1, map[int]bool{}
-	for n := first; err == nil && n <= upto; n++ {
-		var text []byte
-		if text, err = s.Get(ctx, stream, n); err == nil {
-			kept[n] = keep(text)
-			err = h.put(ctx, &p, n, text)
+	for n := first; n <= upto; n++ {
+		text, err := h.Get(ctx, h.stream, n)
+		if err != nil {
+			return err
+		}
+		kept[n] = keep(text)
+		if err := h.put(ctx, &p, n, text); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = h.close(ctx, &p)
+	if err := h.close(ctx, &p); err != nil || upto < first {
+		return err
 	}
-	if errors.Is(err, share.ErrTaken) || errors.Is(err, share.ErrMissing) {
-		return nil // another host packs them
+	return h.Delete(ctx, h.stream, upto, func(n int) bool { return n < first || kept[n] })
+}
+
+// dropOlder removes the packs of each generation before the one that counts. A host may have stored one after another
+// host rewrote the stream.
+func (s *Streams) dropOlder(ctx context.Context, stream string) error {
+	counts, err := s.Newest(ctx, generations(stream), 0)
+	if err != nil || counts == 0 {
+		return err
 	}
-	if err == nil && upto >= first {
-		err = s.Delete(ctx, stream, upto, func(n int) bool { return n < first || kept[n] })
+	all, err := s.List(ctx, generations(stream)+"/")
+	if err != nil {
+		return err
 	}
-	return err
+	for _, name := range all {
+		gen, bad := strconv.Atoi(path.Base(name))
+		if bad != nil || gen >= counts {
+			continue
+		}
+		if err := s.Drop(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Rewrite replaces each text of a stream before its newest one by f of it, and leaves nothing of the old ones, but for
@@ -196,11 +233,10 @@ func (s *Streams) Rewrite(
 	if err != nil {
 		return old.gen, err
 	}
-	err = s.dropBelow(ctx, generations(stream)+"/", h.name)
-	if err == nil {
-		err = s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
+	if err := s.dropOlder(ctx, stream); err != nil {
+		return h.gen, err
 	}
-	return h.gen, err
+	return h.gen, s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
 }
 
 // dropBelow removes the streams whose names begin so, but for some.

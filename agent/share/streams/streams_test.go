@@ -267,6 +267,45 @@ func TestRewriteCutShort(t *testing.T) {
 	}
 }
 
+// A stream may be rewritten at any call of another host that packs it: no pack of what it was stays. If that host is
+// killed, it stays until the next Pack.
+func TestRewrittenWhilePacked(t *testing.T) {
+	erase := func([]byte) ([]byte, error) { return []byte("!"), nil }
+	for at, rewritten := 1, true; rewritten; at++ {
+		for killed, whole := at, false; !whole; killed++ {
+			s, store := newStreams(t)
+			fill(t, s, "rooms", 1, 10)
+			calls := 0
+			var fault func(string, string, int) (bool, error)
+			fault = func(string, string, int) (bool, error) {
+				if calls++; calls == at {
+					store.Fault = nil
+					_, err := s.Rewrite(t.Context(), "rooms", never, erase)
+					lethetest.Must(t, err)
+					store.Fault = fault
+				}
+				return true, map[bool]error{true: errCut}[calls > killed]
+			}
+			store.Fault = fault
+			whole = s.Pack(t.Context(), "rooms", 6, never) == nil
+			store.Fault = nil
+			rewritten = calls >= at
+			if !rewritten {
+				break
+			}
+			if !whole {
+				lethetest.Must(t, s.Pack(t.Context(), "rooms", 6, never))
+			}
+			left, err := store.List(t.Context(), "rooms/packs/")
+			lethetest.Must(t, err)
+			got, _ := texts(t, s, "rooms", At{})
+			if !slices.Equal(left, []string{"rooms/packs/1"}) || strings.Join(got, "") != "!!!!!!!!!10" {
+				t.Fatalf("rewritten at call %d, killed behind call %d: the store has %q, and reads %q", at, killed, left, got)
+			}
+		}
+	}
+}
+
 func TestForget(t *testing.T) {
 	s, store := newStreams(t)
 	second := func(text []byte) bool { return string(text) == "2" }
