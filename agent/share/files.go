@@ -29,7 +29,7 @@ func key(stream string, n int) string {
 // number returns the number of a key of a stream, 0 for any other name.
 func number(stream, name string) int {
 	n, _ := strconv.Atoi(strings.ReplaceAll(strings.TrimPrefix(name, escape(stream)), "/", ""))
-	if n = MostNumber - n; key(stream, n) != name {
+	if n = MostNumber - n; n < 1 || key(stream, n) != name {
 		return 0
 	}
 	return n

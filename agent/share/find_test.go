@@ -14,21 +14,28 @@ import (
 	"lethe/internal/test/lethetest"
 )
 
-// A search for a number ends at the first request that fails: each further one would wait for an answer as long.
-func TestFindEndsAtTheFirstFailure(t *testing.T) {
+// jetStreamServer returns a server without JetStream, and a connection to it over which a test answers in its place.
+func jetStreamServer(t testing.TB) (conn *nats.Conn, url string) {
+	t.Helper()
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
 	lethetest.Must(t, err)
 	s.Start()
-	defer s.WaitForShutdown()
-	defer s.Shutdown()
+	t.Cleanup(s.WaitForShutdown)
+	t.Cleanup(s.Shutdown)
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server does not begin")
 	}
-	conn, err := nats.Connect(s.ClientURL())
+	conn, err = nats.Connect(s.ClientURL())
 	lethetest.Must(t, err)
-	defer conn.Close()
+	t.Cleanup(conn.Close)
+	return conn, s.ClientURL()
+}
+
+// A search for a number ends at the first request that fails: each further one would wait for an answer as long.
+func TestFindEndsAtTheFirstFailure(t *testing.T) {
+	conn, _ := jetStreamServer(t)
 	var asked atomic.Int64
-	_, err = conn.Subscribe("$JS.API.STREAM.>", func(m *nats.Msg) {
+	_, err := conn.Subscribe("$JS.API.STREAM.>", func(m *nats.Msg) {
 		var a answer
 		switch {
 		case strings.Contains(string(m.Data), "last_by_subj"):

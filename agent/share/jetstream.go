@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -169,8 +171,12 @@ func (j *jetStream) read(ctx context.Context, stream, format string, args ...any
 	}
 	header, _ := nats.DecodeHeadersMsg(a.Message.Hdrs)
 	m.seq, m.text = a.Message.Seq, a.Message.Data
-	if m.n, err = strconv.Atoi(header.Get(numberHeader)); err != nil {
-		return m, fmt.Errorf("message %d: %w", m.seq, ErrDamaged)
+	m.n, err = strconv.Atoi(header.Get(numberHeader))
+	if err == nil {
+		err = check(stream, m.n)
+	}
+	if err != nil {
+		return message{}, fmt.Errorf("message %d: %w", a.Message.Seq, ErrDamaged)
 	}
 	j.cursors.Store(stream, m.cursor)
 	return m, nil
@@ -285,18 +291,23 @@ func (j *jetStream) remove(ctx context.Context, stream string, upto int, keep fu
 }
 
 func (j *jetStream) list(ctx context.Context, prefix string) (streams []string, err error) {
-	below := prefix[:strings.LastIndexByte(prefix, '/')+1]
-	for err = j.open(ctx); err == nil; {
-		var a answer
-		a, err = j.api(ctx, "INFO", `{"subjects_filter": %q, "offset": %d}`, j.subject(below)+">", len(streams))
-		for subject := range a.State.Subjects {
-			streams = append(streams, swap.Replace(strings.TrimPrefix(subject, j.subject(""))))
-		}
-		if len(streams) >= a.Total {
-			break
-		}
+	if err := j.open(ctx); err != nil {
+		return nil, err
 	}
-	return streams, err
+	below := prefix[:strings.LastIndexByte(prefix, '/')+1]
+	listed := map[string]bool{}
+	for more := true; more; {
+		a, err := j.api(ctx, "INFO", `{"subjects_filter": %q, "offset": %d}`, j.subject(below)+">", len(listed))
+		if err != nil {
+			return nil, err
+		}
+		before := len(listed)
+		for subject := range a.State.Subjects {
+			listed[swap.Replace(strings.TrimPrefix(subject, j.subject("")))] = true
+		}
+		more = len(listed) < a.Total && len(listed) > before
+	}
+	return slices.Collect(maps.Keys(listed)), nil
 }
 
 func (j *jetStream) watch(ctx context.Context, signal func(), streams []string) {
