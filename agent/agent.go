@@ -14,24 +14,25 @@
 // The Agent has the loop (loop.go, step.go) and six parts, each with its own fields. A part calls only parts that stand
 // below it in this list:
 //
-//   - the listener takes in lines of rooms, obeys commands, finds answers to questions, and asks what wakes the identity
-//     by itself (package listen)
+//   - the listener takes in lines of rooms, obeys commands, finds answers to questions, and asks the sources that wake
+//     the identity by itself (package listen)
 //   - the caller runs calls: hooks and people are asked, the intent is recorded, the tool runs, the result is recorded
 //     (calls.go, intent.go, ask.go, hooks.go, gate.go, spawn.go)
 //   - the forgetter keeps requests within their limit (forget.go, bound.go)
-//   - the keeper has the identity's own files and people's edits of them (files.go)
+//   - the keeper tells the identity of changes in its own files, and obeys people's edits (files.go)
 //   - the thinker renders requests, asks the model and pays for it (request.go, model.go, outage.go, away.go, spend.go,
 //     hints.go)
 //   - the outbox posts the lines that the identity owes to rooms (package part)
 //
 // A part sees the identity through a part.View: the State, which it only reads, and Commit, the one door through which
-// it changes the State. The View also has what parts ask of the loop: above all During, which runs something beside it.
+// it changes the State. A View also has the functions of the loop that parts call, above all During: it runs something
+// beside the loop.
 //
 // To read it, begin with advance in loop.go, which is one round, and step in step.go, which is one call of the model.
 //
 // Commit (package journal) writes events and hands them to the fold of package mind. Only a new epoch changes the State
-// by other methods of the State: after a compaction (swap in forget.go), an edit (applyEdit in files.go), or a change of
-// parameters (renew in request.go).
+// by other methods of the State: after a compaction (swap in forget.go), an edit (applyEdit in files.go), or a change
+// of parameters (renew in request.go).
 package agent
 
 import (
@@ -113,7 +114,7 @@ func open(id home.Identity, cfg Config) (*Agent, error) {
 	return a, nil
 }
 
-// newAgent makes an Agent on a journal, with its tools and its parts. Each part gets those that it calls.
+// newAgent makes an Agent on a journal, with its tools and its parts. Each part gets the parts that it calls.
 func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
 	a := &Agent{cfg: cfg, journal: held, fresh: held.State.Stable.System == ""}
 	a.view = &part.View{
@@ -152,7 +153,7 @@ func newAgent(cfg *Config, held *journal.Journal) (*Agent, error) {
 	return a, nil
 }
 
-// makeTools makes the tools, and what shows the identity to those that run beside the loop.
+// makeTools makes the tools, and the view of the identity for tools that run beside the loop.
 func (a *Agent) makeTools() (*lookup.View, error) {
 	life := mind.State{Self: a.view.State.Self, Ancestors: slices.Clone(a.view.State.Ancestors)}
 	reach := &lookup.View{Owns: life.Owns, Reviews: a.cfg.Reviews.Self}
@@ -168,7 +169,7 @@ func (a *Agent) makeTools() (*lookup.View, error) {
 	return reach, nil
 }
 
-// wakes is what the sources that wake the identity by itself work with.
+// wakes is the configuration of the sources that wake the identity by itself.
 func (a *Agent) wakes() wake.Config {
 	return wake.Config{
 		Home: a.cfg.Home, Identity: a.view.ID, Store: a.cfg.Store, Log: a.cfg.Log, Tools: a.view.Tools,

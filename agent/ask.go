@@ -20,21 +20,21 @@ import (
 
 // intents returns what is recorded before the next of calls runs, in order: a question and a result for each call that
 // people are to approve, which does not run now; then the intent of the first other call.
-func (c *caller) intents(calls []pending, sole bool) (records []part.Record) {
+func (c *caller) intents(calls []pendingCall, sole bool) (records []part.Record) {
 	var asked []string // calls, in these records
-	for _, p := range calls {
-		p = c.asHooked(p)
-		if !c.waits(p) {
-			in := c.intendAsHooked(p, sole)
+	for _, pending := range calls {
+		pending = c.asHooked(pending)
+		if !c.waits(pending) {
+			in := c.intendAsHooked(pending, sole)
 			c.intent = in
-			records = append(records, p.begins(in))
+			records = append(records, pending.begins(in))
 			if in.err == nil && in.asks.Call != "" {
 				records = append(records, c.ask(in.asks))
 			}
 			return records
 		}
-		args := blobs.Unescape(p.call.Args)
-		exact := mind.ExactCall(p.call.Tool, args)
+		args := blobs.Unescape(pending.call.Args)
+		exact := mind.ExactCall(pending.call.Tool, args)
 		room, text := c.whereToAsk(), askedFirst
 		_, twice := c.State.Asked("", exact)
 		switch {
@@ -47,19 +47,19 @@ func (c *caller) intents(calls []pending, sole bool) (records []part.Record) {
 				mind.MaxQuestions,
 			)
 		default:
-			why := c.hooked[p.id].Reason
-			ask := mind.Ask{Call: p.id, Room: room, Tool: p.call.Tool, Args: args, Text: why, Codes: true}
+			why := c.hooked[pending.id].Reason
+			ask := mind.Ask{Call: pending.id, Room: room, Tool: pending.call.Tool, Args: args, Text: why, Codes: true}
 			records, asked = append(records, c.ask(ask)), append(asked, exact)
 		}
 		o := outcome{Result: tools.Result{Body: []byte(text)}, state: mind.NotStarted}
-		records = append(records, p.ends(c.State.Turn+1, o))
+		records = append(records, pending.ends(c.State.Turn+1, o))
 	}
 	return records
 }
 
 // waits reports whether people have to approve a call before it is run.
-func (c *caller) waits(p pending) bool {
-	call, hooked := c.asHooked(p).call, c.hooked[p.id]
+func (c *caller) waits(pending pendingCall) bool {
+	call, hooked := c.asHooked(pending).call, c.hooked[pending.id]
 	if hooked.Deny {
 		return false
 	}
@@ -78,12 +78,12 @@ const askedFirst = "People are asked first, in the room you are answering. End y
 const approvalTime = 7 * 24 * time.Hour
 
 // ask records a question.
-func (c *caller) ask(k mind.Ask) part.Record {
-	k.Self, k.At = c.ID.Self, time.Now().UTC()
-	if k.Tool != "" {
-		k.Until = k.At.Add(cmp.Or(c.cfg.AskTime, approvalTime)).Truncate(time.Second)
+func (c *caller) ask(ask mind.Ask) part.Record {
+	ask.Self, ask.At = c.ID.Self, time.Now().UTC()
+	if ask.Tool != "" {
+		ask.Until = ask.At.Add(cmp.Or(c.cfg.AskTime, approvalTime)).Truncate(time.Second)
 	}
-	return journal.Told(event.Asked{Call: k.Call, Posting: c.Posting(c.Notified(k.Room)...)}, k.Gist(), k.Encode())
+	return journal.Told(event.Asked{Call: ask.Call, Posting: c.Posting(c.Notified(ask.Room)...)}, ask.Gist(), ask.Encode())
 }
 
 // whereToAsk returns a room where the identity is answering, else any that it hears, else "".
@@ -95,33 +95,36 @@ func (c *caller) whereToAsk() string {
 }
 
 // question returns what people are asked, or why they cannot be. sole says that its call is the only one of its reply.
-func (c *caller) question(call string, w tools.Question, sole bool) (k mind.Ask, err error) {
-	w.Room = cmp.Or(w.Room, c.whereToAsk())
-	unknown := slices.IndexFunc(w.For, func(name string) bool {
-		return !slices.Contains(c.cfg.People, name) && !chat.SaidBy(c.Path(w.Room), name, 0, -1)
+func (c *caller) question(call string, wait tools.Question, sole bool) (ask mind.Ask, err error) {
+	wait.Room = cmp.Or(wait.Room, c.whereToAsk())
+	unknown := slices.IndexFunc(wait.For, func(name string) bool {
+		return !slices.Contains(c.cfg.People, name) && !chat.SaidBy(c.Path(wait.Room), name, 0, -1)
 	})
 	switch {
 	case !sole:
 		err = errors.New("WAIT has to be the only call of its reply. Make the other calls first, then call it alone")
-	case !slices.Contains(c.Joined(), w.Room):
-		err = fmt.Errorf("you are not in room %q; you are in %v", w.Room, c.Joined())
+	case !slices.Contains(c.Joined(), wait.Room):
+		err = fmt.Errorf("you are not in room %q; you are in %v", wait.Room, c.Joined())
 	case len(c.State.Questions) >= mind.MaxQuestions:
 		err = fmt.Errorf("%d questions are open already; wait for answers", mind.MaxQuestions)
 	case unknown >= 0:
 		err = fmt.Errorf(
 			"for: nobody in room %s knows %q, who never spoke there; give names as they stand in the tags of lines",
-			w.Room,
-			w.For[unknown],
+			wait.Room,
+			wait.For[unknown],
 		)
-	case w.Room != c.whereToAsk() && c.Tools.MaySay(w.Room, w.Text) != nil:
-		err = c.Tools.MaySay(w.Room, w.Text)
-	case len(w.For)+len(c.cfg.People) == 0:
+	case wait.Room != c.whereToAsk() && c.Tools.MaySay(wait.Room, wait.Text) != nil:
+		err = c.Tools.MaySay(wait.Room, wait.Text)
+	case len(wait.For)+len(c.cfg.People) == 0:
 		err = errors.New("nobody may answer: people in config.toml is empty; say for whom it is")
 	}
 	if err != nil {
 		err = fmt.Errorf("not done: %w", err)
 	}
-	return mind.Ask{Call: call, Room: w.Room, Text: w.Text, Options: w.Options, For: w.For, Until: w.Until}, err
+	ask = mind.Ask{
+		Call: call, Room: wait.Room, Text: wait.Text, Options: wait.Options, For: wait.For, Until: wait.Until,
+	}
+	return ask, err
 }
 
 func askedText(q mind.Question) string {

@@ -66,8 +66,8 @@ func (t *thinker) TryModel(name string) (taken, say string, err error) {
 
 // switchIfAsked obeys WishModel. After a crash it does so again, to no effect.
 func (t *thinker) switchIfAsked() error {
-	for _, w := range t.Wishes {
-		if name, asked := w.Of(home.WishModel); asked {
+	for _, wish := range t.Wishes {
+		if name, asked := wish.Of(home.WishModel); asked {
 			name, _ = url.PathUnescape(name)
 			taken, say, err := t.TryModel(name)
 			if err != nil {
@@ -76,7 +76,7 @@ func (t *thinker) switchIfAsked() error {
 			if err := t.Happen(event.Model{Use: taken, Text: say}); err != nil {
 				return err
 			}
-			return t.Obeyed(w)
+			return t.Obeyed(wish)
 		}
 	}
 	return nil
@@ -84,13 +84,13 @@ func (t *thinker) switchIfAsked() error {
 
 // returnIfDue tries the model that is away, in each epoch and from time to time, while something is asked.
 func (t *thinker) returnIfDue(ctx context.Context) (turned bool, err error) {
-	s := t.State
-	tried := s.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience
-	if s.Away == "" || tried {
+	state := t.State
+	tried := state.Epoch == t.triedIn && time.Since(t.triedAt) < tryEvery*t.cfg.patience
+	if state.Away == "" || tried {
 		return false, nil
 	}
-	t.triedIn, t.triedAt = s.Epoch, time.Now()
-	return t.turnTo(ctx, nil, s.Away)
+	t.triedIn, t.triedAt = state.Epoch, time.Now()
+	return t.turnTo(ctx, nil, state.Away)
 }
 
 // turnTo goes over to the first of models that answers a try; it does not try the one in use. why is the error of the
@@ -115,14 +115,14 @@ func (t *thinker) turnTo(ctx context.Context, why error, models ...string) (turn
 		if why != nil {
 			now.failed = append(t.outage.failed, uses)
 		}
-		e, say := event.Model{Use: model, Text: "it answers again"}, fmt.Sprintf("The model %s answers again.", wanted)
+		change, say := event.Model{Use: model, Text: "it answers again"}, fmt.Sprintf("The model %s answers again.", wanted)
 		if model != wanted {
-			e.For, e.Text = wanted, why.Error()
+			change.For, change.Text = wanted, why.Error()
 			say = fmt.Sprintf("%s I use the model %s until %s answers again.", sentence(why), model, wanted)
 		}
-		e.Notice = t.Notice(say, t.People()...)
+		change.Notice = t.Notice(say, t.People()...)
 		t.outage, t.triedIn, t.triedAt = now, t.State.Epoch+1, time.Now()
-		return true, t.Happen(e)
+		return true, t.Happen(change)
 	}
 	return false, nil
 }

@@ -18,13 +18,13 @@ import (
 
 // settings returns the settings of a compaction.
 func (f *forgetter) settings() compactor.Settings {
-	s, asked := f.thinker.window().Settings(), f.cfg.Forgetting
+	set, asked := f.thinker.window().Settings(), f.cfg.Forgetting
 	if asked.Target != nil {
-		s.Target = *asked.Target
+		set.Target = *asked.Target
 	}
-	s.Parallel = cmp.Or(asked.Parallel, s.Parallel)
-	s.Alone = asked.Model != ""
-	return s
+	set.Parallel = cmp.Or(asked.Parallel, set.Parallel)
+	set.Alone = asked.Model != ""
+	return set
 }
 
 // makeRoom brings the request under the limit at once, without a model. Where

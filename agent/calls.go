@@ -53,68 +53,69 @@ func newCaller(
 // maxCalls bounds the calls of one reply that are run.
 const maxCalls = 64
 
-// pending is a call that is to be run: one of the newest reply, or one that people have approved. LIFE has its intent
-// before it runs, and its outcome behind that.
-type pending struct {
+// pendingCall is a call that is to be run: of the newest reply, or approved by people. LIFE has its intent before it
+// runs, and its outcome behind the intent.
+type pendingCall struct {
 	id       string
 	call     *mind.Call
-	approval *mind.Question // that people have answered; nil for a call of the newest reply
+	approval *mind.Question // of people; nil for a call of the newest reply
 }
 
 // begins is the record of a call's intent.
-func (p pending) begins(in intent) part.Record {
+func (p pendingCall) begins(in intent) part.Record {
 	if p.approval != nil {
 		return part.Record{Event: event.Run{ID: p.id, Tool: p.call.Tool, Child: in.child, Notice: in.line}, Texts: in.files}
 	}
-	e := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Posting: in.line.Posting}
+	started := event.Call{ID: p.id, Tool: p.call.Tool, Child: in.child, Posting: in.line.Posting}
 	if in.replaced == "" {
-		return part.Record{Event: e, Texts: in.files}
+		return part.Record{Event: started, Texts: in.files}
 	}
 	gist := "arguments of " + p.id + " as a hook replaced them"
-	return part.Record{Event: e, Texts: []part.Body{{Gist: gist, Data: []byte(in.replaced)}}}
+	return part.Record{Event: started, Texts: []part.Body{{Gist: gist, Data: []byte(in.replaced)}}}
 }
 
-// ends is the record of a call's outcome, in a turn.
-func (p pending) ends(turn int, o outcome) part.Record {
-	out := secret.Bytes(o.Body) // before the gist is cut out of it
+// ends is the record of a call's outcome in a turn.
+func (p pendingCall) ends(turn int, ended outcome) part.Record {
+	out := secret.Bytes(ended.Body) // before the gist is cut out of it
 	gist := blobs.Gist(string(out[:min(len(out), 1000)]))
 	if p.approval != nil {
-		e := event.Note{Why: "run", Run: p.id, Status: o.state, File: o.file, Job: o.Job}
-		return journal.Told(e, fmt.Sprintf("approved %s: %s", p.call.Tool, gist), out, o.kept...)
+		result := event.Note{Why: "run", Run: p.id, Status: ended.state, File: ended.file, Job: ended.Job}
+		return journal.Told(result, fmt.Sprintf("approved %s: %s", p.call.Tool, gist), out, ended.kept...)
 	}
-	e := event.Result{
-		ID: p.id, Tool: p.call.Tool, Status: o.state, Opened: o.Opened, Withdrawn: o.withdrawn, Job: o.Job, File: o.file,
-		Show: o.show, Places: o.show > 0, Images: o.images,
+	result := event.Result{
+		ID: p.id, Tool: p.call.Tool, Status: ended.state, Opened: ended.Opened, Withdrawn: ended.withdrawn,
+		Job: ended.Job, File: ended.file,
+		Show: ended.show, Places: ended.show > 0, Images: ended.images,
 	}
-	return journal.Told(e, fmt.Sprintf("turn %d %s: %s", turn, p.call.Tool, gist), out, o.kept...)
+	return journal.Told(result, fmt.Sprintf("turn %d %s: %s", turn, p.call.Tool, gist), out, ended.kept...)
 }
 
 // ofReply returns the calls of the newest reply that have no result yet.
-func (c *caller) ofReply() (calls []pending) {
+func (c *caller) ofReply() (calls []pendingCall) {
 	for _, p := range c.State.Owed().Calls {
-		calls = append(calls, pending{id: p.ID(), call: p.Call})
+		calls = append(calls, pendingCall{id: p.ID(), call: p.Call})
 	}
 	return calls
 }
 
-// callsOf returns those calls of an answer that are run, which is to be the entry of a number.
-func callsOf(entry int, answer mind.Answer) (calls []pending) {
+// callsOf returns the calls of an answer that are run. entry is the number that the answer gets.
+func callsOf(entry int, answer mind.Answer) (calls []pendingCall) {
 	for i, c := range answer.Calls[:min(len(answer.Calls), maxCalls)] {
 		call := &mind.Call{Tool: c.Tool, Args: c.Args, Original: c.Original}
-		calls = append(calls, pending{id: mind.CallID(entry, i+1), call: call})
+		calls = append(calls, pendingCall{id: mind.CallID(entry, i+1), call: call})
 	}
 	return calls
 }
 
 // approved returns the call that people have approved with a question, to the byte.
-func (c *caller) approved(q mind.Question) (p pending, err error) {
-	b, err := c.Store.Get(q.Ref.Hash)
+func (c *caller) approved(question mind.Question) (pending pendingCall, err error) {
+	b, err := c.Store.Get(question.Ref.Hash)
 	if err != nil {
-		return p, home.ReadError(err)
+		return pending, home.ReadError(err)
 	}
 	asked, err := mind.DecodeAsk(b.Body)
-	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: q.Began}
-	return pending{id: q.ID, call: call, approval: &q}, err
+	call := &mind.Call{Tool: asked.Tool, Args: blobs.Escape(asked.Args), Started: question.Began}
+	return pendingCall{id: question.ID, call: call, approval: &question}, err
 }
 
 // act runs the calls of the newest reply, in order.
@@ -128,7 +129,7 @@ func (c *caller) act(ctx context.Context) error {
 		return err
 	}
 	tooMany := fmt.Sprintf("at most %d calls of a reply are run. Call again if it is still needed.", maxCalls)
-	if err := c.FinishPending(tooMany); err != nil {
+	if err := c.CancelCalls(tooMany); err != nil {
 		return err
 	}
 	return c.warnRepeats()
@@ -142,25 +143,25 @@ func (c *caller) runApproved(ctx context.Context) (ran bool, err error) {
 	if !c.thinker.canRecord() {
 		return false, nil
 	}
-	p, err := c.approved(c.State.Approved[0])
+	pending, err := c.approved(c.State.Approved[0])
 	if err != nil {
 		return false, err
 	}
-	c.intent = c.intend(p, false)
-	if err := c.Commit(p.begins(c.intent)); err != nil {
+	c.intent = c.intend(pending, false)
+	if err := c.Commit(pending.begins(c.intent)); err != nil {
 		return false, err
 	}
-	p.call.Started = true
-	_, err = c.run(ctx, []pending{p})
+	pending.call.Started = true
+	_, err = c.run(ctx, []pendingCall{pending})
 	return true, err
 }
 
 // run runs the calls that have started, in order. c.intent holds the intent of the first one. The result of a call and
 // the intent of the next one go into the log together. whole is false if a stop came before the last call.
-func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err error) {
+func (c *caller) run(ctx context.Context, calls []pendingCall) (whole bool, err error) {
 	left := c.thinker.BatchChars()
-	for i, p := range calls {
-		if !p.call.Started {
+	for i, pending := range calls {
+		if !pending.call.Started {
 			continue // people are asked first
 		}
 		if i > 0 {
@@ -170,13 +171,13 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 			}
 		}
 		c.share = min(left, left/(len(calls)-i)) // a call that showed more than its share takes it from the others
-		o, err := c.runTool(ctx, c.asHooked(p))
+		ended, err := c.runTool(ctx, c.asHooked(pending))
 		if err != nil {
 			return false, err
 		}
-		left -= c.fit(&o)
-		records := []part.Record{p.ends(c.State.Turn+1, o)}
-		if !o.stopped {
+		left -= c.fit(&ended)
+		records := []part.Record{pending.ends(c.State.Turn+1, ended)}
+		if !ended.stopped {
 			next, err := c.next(ctx, calls[i+1:], false)
 			if err != nil {
 				return false, err
@@ -186,15 +187,15 @@ func (c *caller) run(ctx context.Context, calls []pending) (whole bool, err erro
 		if err := c.Commit(records...); err != nil {
 			return false, err
 		}
-		if o.stopped {
-			return false, c.FinishPending("stopped before this call's turn came.")
+		if ended.stopped {
+			return false, c.CancelCalls("stopped before this call's turn came.")
 		}
 	}
 	return true, nil
 }
 
-// next asks hooks about calls, and returns the records before the next one that runs.
-func (c *caller) next(ctx context.Context, calls []pending, sole bool) ([]part.Record, error) {
+// next asks hooks about calls, and returns the records that stand before the next run.
+func (c *caller) next(ctx context.Context, calls []pendingCall, sole bool) ([]part.Record, error) {
 	if err := c.beforeCalls(ctx, calls); err != nil {
 		return nil, err
 	}
@@ -214,7 +215,7 @@ func (c *caller) warnRepeats() error {
 // argsOf are the arguments of a call as the model meant them, put back from their escaped form.
 func argsOf(c *mind.Call) json.RawMessage { return json.RawMessage(blobs.Unescape(c.Args)) }
 
-// outcome is how a call ended.
+// outcome is the end of a call.
 type outcome struct {
 	tools.Result
 	state   string
@@ -227,154 +228,154 @@ type outcome struct {
 	images    []string // that do
 }
 
-func outcomeOf(said string, err error) (o outcome) {
-	o.state = mind.OK
+func outcomeOf(said string, err error) (ended outcome) {
+	ended.state = mind.OK
 	if err != nil {
-		o.state, said = mind.Failed, err.Error()
+		ended.state, said = mind.Failed, err.Error()
 	}
-	o.Body = []byte(said)
-	return o
+	ended.Body = []byte(said)
+	return ended
 }
 
 // runTool runs the tool of a call, as c.intent has it.
-func (c *caller) runTool(ctx context.Context, p pending) (o outcome, err error) {
-	c.Show(status.Acting, p.call.Tool)
+func (c *caller) runTool(ctx context.Context, pending pendingCall) (ended outcome, err error) {
+	c.Show(status.Acting, pending.call.Tool)
 	run, beside := c.intent.effect.(tools.Run)
 	if c.intent.err != nil || !beside {
 		// A plan that LIFE has fixed is carried out, even if a stop is asked for meanwhile. Where that cannot be
 		// recorded, neither can its result, which ends the run.
-		o = outcomeOf(c.perform(p.id, c.intent))
-		o.withdrawn = c.intent.withdraws
-		return o, nil
+		ended = outcomeOf(c.perform(pending.id, c.intent))
+		ended.withdrawn = c.intent.withdraws
+		return ended, nil
 	}
 	defer c.Screen.Begin(status.Live{})
-	o, err = c.runBeside(ctx, p, run)
+	ended, err = c.runBeside(ctx, pending, run)
 	if err != nil {
-		return o, err
+		return ended, err
 	}
-	if !o.stopped {
-		if err := c.afterCall(ctx, p, &o); err != nil {
-			return o, err
+	if !ended.stopped {
+		if err := c.afterCall(ctx, pending, &ended); err != nil {
+			return ended, err
 		}
 	}
-	return o, c.keepFiles(&o.Result)
+	return ended, c.keepFiles(&ended.Result)
 }
 
 // runBeside runs a tool beside the loop.
-func (c *caller) runBeside(ctx context.Context, p pending, run tools.Run) (o outcome, err error) {
-	with := c.toolCall(p)
+func (c *caller) runBeside(ctx context.Context, pending pendingCall, run tools.Run) (ended outcome, err error) {
+	with := c.toolCall(pending)
 	c.reach.Know(c.known())
 	err = c.During(ctx, func(ctx context.Context) {
-		o.Result = run.Do(ctx, with)
-		o.stopped = ctx.Err() != nil
+		ended.Result = run.Do(ctx, with)
+		ended.stopped = ctx.Err() != nil
 	})
-	if o.Touched != "" {
-		if text, err := c.ReadOwn(o.Touched); err == nil {
-			o.file = mind.Text{Name: o.Touched, Body: text}.Version()
+	if ended.Touched != "" {
+		if text, err := c.ReadOwn(ended.Touched); err == nil {
+			ended.file = mind.Text{Name: ended.Touched, Body: text}.Version()
 		}
 	}
-	o.state = mind.OK
+	ended.state = mind.OK
 	switch {
-	case o.Job > 0: // it goes on
-	case o.stopped:
-		o.state, o.file = mind.Interrupted, c.Wrote(p.call)
+	case ended.Job > 0: // it goes on
+	case ended.stopped:
+		ended.state, ended.file = mind.Interrupted, c.Wrote(pending.call)
 		const why = "interrupted, effect unknown: stopped while this ran. Look before you repeat it.\n%s"
-		o.Body = fmt.Appendf(nil, why, o.Body)
-	case o.Err:
-		o.state = mind.Failed
+		ended.Body = fmt.Appendf(nil, why, ended.Body)
+	case ended.Err:
+		ended.state = mind.Failed
 	}
-	return o, err
+	return ended, err
 }
 
 // toolCall is a call as its tool gets it.
-func (c *caller) toolCall(p pending) tools.Call {
+func (c *caller) toolCall(pending pendingCall) tools.Call {
 	call := tools.Call{
-		ID: p.id, Name: p.call.Tool, Life: c.ID.Self, Job: c.State.LastJob + 1, JobRoom: c.State.TurnRoom(),
-		Output: c.Screen.Output(p.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
+		ID: pending.id, Name: pending.call.Tool, Life: c.ID.Self, Job: c.State.LastJob + 1, JobRoom: c.State.TurnRoom(),
+		Output: c.Screen.Output(pending.id), Most: max(minPage, min(compactor.MaxResult, c.share)),
 	}
-	if p.approval != nil {
-		call.JobRoom = p.approval.Room
+	if pending.approval != nil {
+		call.JobRoom = pending.approval.Room
 	}
 	if c.State.Task != nil { // it keeps output in its parent's workspace
-		call.ID = c.ID.Name + "." + p.id
+		call.ID = c.ID.Name + "." + pending.id
 	}
 	return call
 }
 
 // keepFiles stores the files that a call has returned, and names them below its text. The first picture is shown.
-func (c *caller) keepFiles(r *tools.Result) error {
-	for _, f := range r.Files {
-		ref, err := c.Put(blobs.Meta{Gist: f.About()}, secret.Bytes(f.Data))
+func (c *caller) keepFiles(result *tools.Result) error {
+	for _, file := range result.Files {
+		ref, err := c.Put(blobs.Meta{Gist: file.About()}, secret.Bytes(file.Data))
 		if err != nil {
 			return err
 		}
-		if r.Picture == nil && len(picture.Named("", f.Data)) > 0 {
-			r.Picture, r.Opened = f.Data, ref.Hash.String()
+		if result.Picture == nil && len(picture.Named("", file.Data)) > 0 {
+			result.Picture, result.Opened = file.Data, ref.Hash.String()
 		}
-		r.Body = fmt.Appendf(r.Body, "\n[file: hash=%s %s, %d bytes]", ref.Short, f.About(), len(f.Data))
+		result.Body = fmt.Appendf(result.Body, "\n[file: hash=%s %s, %d bytes]", ref.Short, file.About(), len(file.Data))
 	}
 	return nil
 }
 
 // fit cuts an outcome to the share of its call in the context, and returns the weight of the rest.
-func (c *caller) fit(o *outcome) (weight int) {
-	text, show := mind.Result(o.Body), 0
-	if !o.Bounded {
-		gist := string(o.Body[:min(len(o.Body), 1000)])
+func (c *caller) fit(ended *outcome) (weight int) {
+	text, show := mind.Result(ended.Body), 0
+	if !ended.Bounded {
+		gist := string(ended.Body[:min(len(ended.Body), 1000)])
 		show = mind.Fit(text, gist, compactor.MaxResult, c.share, llm.Weight)
 	}
 	weight = llm.Weight(text)
 	if show > 0 {
 		weight = max(0, min(compactor.MaxResult, c.share))
 	}
-	if show < len(o.Body) {
-		o.show = show
+	if show < len(ended.Body) {
+		ended.show = show
 	}
-	if o.Picture != nil && c.share >= message.WeightPicture {
+	if ended.Picture != nil && c.share >= message.WeightPicture {
 		weight += message.WeightPicture
-		o.images = picture.Named(o.Opened, o.Picture)
+		ended.images = picture.Named(ended.Opened, ended.Picture)
 	}
 	return weight
 }
 
 // finishPending records results for calls that were cut short. No call begins twice.
 func (c *caller) finishPending() error {
-	p, begun, err := c.begun()
+	pending, begun, err := c.begun()
 	if err != nil {
 		return err
 	}
 	if begun {
-		if err := c.Commit(p.ends(c.State.Turn+1, c.cutShort(p))); err != nil {
+		if err := c.Commit(pending.ends(c.State.Turn+1, c.cutShort(pending))); err != nil {
 			return err
 		}
 	}
-	return c.FinishPending("the daemon stopped before this call's turn came. Call again if it is still needed.")
+	return c.CancelCalls("the daemon stopped before this call's turn came. Call again if it is still needed.")
 }
 
 // begun returns the call that was under way when the daemon died, if one was.
-func (c *caller) begun() (p pending, begun bool, err error) {
+func (c *caller) begun() (pending pendingCall, begun bool, err error) {
 	if calls := c.ofReply(); len(calls) > 0 {
 		return calls[0], calls[0].call.Started, nil
 	}
 	if all := c.State.Approved; len(all) > 0 && all[0].Began {
-		p, err = c.approved(all[0])
-		return p, err == nil, err
+		pending, err = c.approved(all[0])
+		return pending, err == nil, err
 	}
-	return p, false, nil
+	return pending, false, nil
 }
 
 // known copies all that a call may know.
 func (c *caller) known() lookup.Known {
-	k := lookup.Known{
+	known := lookup.Known{
 		Rooms: c.Joined(), Company: c.Company(), Granted: maps.Clone(c.State.Grants), Spoken: c.State.Spoken,
 		Summaries: map[blobs.Hash]bool{}, Overtaken: maps.Clone(c.State.Overtaken),
 		Page: max(minPage, min(c.thinker.estimate.Chars(c.thinker.window().Page()), c.share)),
 	}
 	if t := c.State.Task; t != nil {
-		k.Work = t.Room
+		known.Work = t.Room
 	}
 	for _, r := range c.State.Faded {
-		k.Summaries[r.Original.Hash] = r.Level == mind.Summary
+		known.Summaries[r.Original.Hash] = r.Level == mind.Summary
 	}
-	return k
+	return known
 }

@@ -23,7 +23,7 @@ import (
 	"lethe/mind"
 )
 
-// Config is what an identity runs with. Zero numbers take the defaults.
+// Config holds the settings of an identity. Zero numbers take the defaults.
 type Config struct {
 	Home    home.Home
 	Store   *blobs.Store
@@ -45,7 +45,7 @@ type Config struct {
 	pace
 }
 
-// Thinking says which models an identity thinks with.
+// Thinking holds the models of an identity.
 type Thinking struct {
 	Model   Model
 	Offline bool // Model is the rehearsal one
@@ -55,7 +55,7 @@ type Thinking struct {
 	DefaultModel string // for a life without one, or from another endpoint
 
 	Preset   string    // of models without one in their names
-	Fallback []string  // models that stand in when the first does not answer, in this order
+	Fallback []string  // models that stand in, in this order, when the first does not answer
 	Known    llm.Known // of models, before the table
 
 	Recall   Recall
@@ -71,11 +71,11 @@ type Limits struct {
 	Budget       budget.Limits // of money; default no limit
 }
 
-// Calling says which tools an identity has, and which of its calls and answers others decide on.
+// Calling holds the tools of an identity, and the rules for calls and answers that others decide on.
 type Calling struct {
 	Tools   tools.Config  // the parts that are not the identity's own
 	Gate    hook.Gate     // that a final answer has to pass; default nothing
-	AskTime time.Duration // in which people may approve a call; default a week
+	AskTime time.Duration // that people have to approve a call; default a week
 	pins    []string      // of a child's parent
 }
 
@@ -127,19 +127,19 @@ func (c Config) forChild(id home.Identity) (Config, error) {
 }
 
 // wanted are the parameters that a new epoch of a life takes.
-func (c Config) wanted(s *mind.State) mind.Params {
-	p := s.NextParams(c.Params, c.DefaultModel)
-	model, _ := c.Known.Of(p.Model)
-	limit := prompt.Bound(c.Known, p.Model, c.ContextLimit)
-	p.Sees = model.Sees
-	if p.SameModel(s.Stable.Params) { // lessons about another model do not hold
-		limit = prompt.Limit(s, limit)
+func (c Config) wanted(state *mind.State) mind.Params {
+	params := state.NextParams(c.Params, c.DefaultModel)
+	model, _ := c.Known.Of(params.Model)
+	limit := prompt.Bound(c.Known, params.Model, c.ContextLimit)
+	params.Sees = model.Sees
+	if params.SameModel(state.Stable.Params) { // lessons about another model do not hold
+		limit = prompt.Limit(state, limit)
 	}
-	if p.MaxTokens == 0 || limit != c.ContextLimit {
-		p.MaxTokens = compactor.AnswerTokens(p.MaxTokens, limit)
+	if params.MaxTokens == 0 || limit != c.ContextLimit {
+		params.MaxTokens = compactor.AnswerTokens(params.MaxTokens, limit)
 	}
-	p.MaxTokens = min(p.MaxTokens, cmp.Or(model.Output, p.MaxTokens))
-	return p
+	params.MaxTokens = min(params.MaxTokens, cmp.Or(model.Output, params.MaxTokens))
+	return params
 }
 
 // SettingsError says that an identity cannot run with its settings: a workspace

@@ -43,7 +43,7 @@ func (k *keeper) look(name string) fs.FileInfo {
 	return fi
 }
 
-// differs reports whether a file looks different from when it was last read.
+// differs reports whether a file looks different than at its last reading.
 func (k *keeper) differs(name string) bool {
 	return !durable.Unchanged(k.seen[name], k.look(name))
 }
@@ -83,8 +83,8 @@ const viewEvery = time.Second
 // maxView bounds what is read of context.md, in bytes: some times the largest view.
 const maxView = 64 << 20
 
-// halfWritten is the time for which a context.md that lacks its end is left alone: an
-// editor that saves in place empties it first.
+// halfWritten is the time that a context.md without its end is left alone: an editor that
+// saves in place empties it first.
 const halfWritten = time.Second
 
 // mergeContext reads context.md and applies what a person changed in it. An edit is
@@ -127,8 +127,8 @@ func (k *keeper) setAside(file []byte, why string) error {
 	return durable.WriteFile(kept, file, 0o600)
 }
 
-// applyEdit carries a person's edit of the context out, which file holds as of an
-// epoch: blobs, a note, and an epoch in which the entries are as the person left them.
+// applyEdit carries out a person's edit of the context: blobs, a note, and a new epoch
+// with the entries as the person left them. file holds the edit, of that epoch.
 func (k *keeper) applyEdit(edit mind.Edit, file []byte, epoch int) error {
 	if edit.Empty() {
 		return nil
@@ -206,8 +206,8 @@ func (k *keeper) writeIfDue() error {
 	return k.writeContext()
 }
 
-// replaceContext puts the view in the place of the context.md that looks as given; nil
-// is none. If a person has saved another one meanwhile, it is read first.
+// replaceContext puts the view in the place of the context.md that looks as given, or of
+// a missing one if read is nil. If a person has saved another one meanwhile, it is read first.
 func (k *keeper) replaceContext(read fs.FileInfo) {
 	now, err := durable.SwapView(k.file(home.ContextFile), k.State.View(), 0o600, stillAs(read))
 	if err != nil { // a full disk, say: nothing depends on the view
@@ -223,7 +223,7 @@ func (k *keeper) replaceContext(read fs.FileInfo) {
 	}
 }
 
-// stillAs reports whether a file looks as it did; nil is none.
+// stillAs reports whether a file looks as it did; nil stands for a missing file.
 func stillAs(was fs.FileInfo) func(there fs.FileInfo) bool {
 	return func(there fs.FileInfo) bool {
 		if there == nil && was == nil {

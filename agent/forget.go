@@ -65,10 +65,10 @@ func (f *forgetter) compactIfDue(ctx context.Context) error {
 		default:
 		}
 	}
-	tokens, w := f.thinker.contextTokens(), f.thinker.window()
+	tokens, window := f.thinker.contextTokens(), f.thinker.window()
 	wish, keep := home.Compaction(f.Wishes)
 	switch {
-	case tokens > w.Limit && f.State.Owed().Answer:
+	case tokens > window.Limit && f.State.Owed().Answer:
 		return f.makeRoom()
 	case f.job != nil:
 		return nil
@@ -83,7 +83,7 @@ func (f *forgetter) compactIfDue(ctx context.Context) error {
 		return f.beginJob(ctx, "agent")
 	case len(f.State.Forgets) > 0:
 		return f.beginJob(ctx, byPerson, f.State.Forgets...)
-	case w.Due(tokens, f.after) && f.State.Paused == "":
+	case window.Due(tokens, f.after) && f.State.Paused == "":
 		return f.beginJob(ctx, full)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (f *forgetter) instructions(name, builtin string) (string, error) {
 }
 
 // beginJob starts a job beside the turns, about the older part of the context or only
-// about ranges, all of which are to fade. With no model to ask, it is done at once.
+// about ranges: then all of these are to fade. With no model to ask, it is done at once.
 func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entries) error {
 	job, ok, err := f.plan(compactor.Older, only...)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *forgetter) beginJob(ctx context.Context, why string, only ...event.Entr
 	return nil
 }
 
-// beginWished begins the job that a person asks for, with that person's words about it.
+// beginWished begins the job that a person asks for. keep has the person's words about it, or "".
 func (f *forgetter) beginWished(ctx context.Context, keep string) error {
 	f.wish = compactor.Wish(secret.Text(keep))
 	if keep != "" {
@@ -234,8 +234,8 @@ func (f *forgetter) dropJob() error {
 }
 
 // swap puts faded chunks in the place of entries: originals and summaries first,
-// then all fades and the new epoch in one append. asked is how many of State.Forgets that
-// deals with; then nothing stays that can fade.
+// then all fades and the new epoch in one append. It settles the oldest asked of
+// State.Forgets: if that is not 0, everything fades that can.
 func (f *forgetter) swap(fades []compactor.Fade, set compactor.Settings, why string, asked int) error {
 	if asked > 0 {
 		set.Target = 0

@@ -40,12 +40,12 @@ const turnGist = "what hooks say of this turn"
 func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 	var said []string
 	last := c.hookedThrough
-	for _, e := range c.State.Live {
+	for _, entry := range c.State.Live {
 		switch {
-		case e.Final() || e.Ref.Gist == turnGist: // also of another run of the identity
+		case entry.Final() || entry.Ref.Gist == turnGist: // also of another run of the identity
 			said = nil
-		case e.N > c.hookedThrough && e.Kind == mind.Inbound:
-			said, last = append(said, blobs.Unescape(e.Text)), e.N
+		case entry.N > c.hookedThrough && entry.Kind == mind.Inbound:
+			said, last = append(said, blobs.Unescape(entry.Text)), entry.N
 		}
 	}
 	unit := c.State.Unit()
@@ -65,14 +65,14 @@ func (c *caller) beginTurn(ctx context.Context) (ran bool, err error) {
 }
 
 // beforeCalls lets hooks look at the next calls: up to the first that does not wait for people.
-func (c *caller) beforeCalls(ctx context.Context, calls []pending) error {
+func (c *caller) beforeCalls(ctx context.Context, calls []pendingCall) error {
 	c.hooked = nil
 	if !c.hooks.Has(hook.Call) {
 		return nil
 	}
 	c.hooked = map[string]hook.Answer{}
-	for _, p := range calls {
-		asked := hook.Input{Event: hook.Call, ToolName: p.call.Tool, ToolInput: argsOf(p.call)}
+	for _, pending := range calls {
+		asked := hook.Input{Event: hook.Call, ToolName: pending.call.Tool, ToolInput: argsOf(pending.call)}
 		answer, stopped, err := c.consult(ctx, asked)
 		if err != nil {
 			return err
@@ -80,8 +80,8 @@ func (c *caller) beforeCalls(ctx context.Context, calls []pending) error {
 		if stopped {
 			answer = hook.Answer{Deny: true, Reason: "stopped before a hook had answered"}
 		}
-		c.hooked[p.id] = answer
-		if !c.waits(p) {
+		c.hooked[pending.id] = answer
+		if !c.waits(pending) {
 			return nil
 		}
 	}
@@ -89,42 +89,42 @@ func (c *caller) beforeCalls(ctx context.Context, calls []pending) error {
 }
 
 // asHooked is a call as hooks left it.
-func (c *caller) asHooked(p pending) pending {
-	said := c.hooked[p.id]
-	if said.Input == nil || p.call.Original != "" {
-		return p
+func (c *caller) asHooked(pending pendingCall) pendingCall {
+	said := c.hooked[pending.id]
+	if said.Input == nil || pending.call.Original != "" {
+		return pending
 	}
-	call := *p.call
+	call := *pending.call
 	call.Args = blobs.Escape(string(said.Input))
-	p.call = &call
-	return p
+	pending.call = &call
+	return pending
 }
 
 // intendAsHooked is intend for a call that hooks may have looked at: p is as they left it.
-func (c *caller) intendAsHooked(p pending, sole bool) (in intent) {
-	answer, asked := c.hooked[p.id]
+func (c *caller) intendAsHooked(pending pendingCall, sole bool) (in intent) {
+	answer, asked := c.hooked[pending.id]
 	if !asked {
-		return c.intend(p, sole)
+		return c.intend(pending, sole)
 	}
 	if answer.Deny {
 		return intent{err: errors.New("not run: " + answer.Reason)}
 	}
-	effect, err := c.Tools.Intent(p.call.Tool, argsOf(p.call))
+	effect, err := c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
 	_, beside := effect.(tools.Run)
 	fixed := err == nil && !beside
 	if fixed && answer.Input != nil {
 		const refusal = "not done: a hook would replace the arguments, and of this tool it can only refuse a call"
 		return intent{err: errors.New(refusal)}
 	}
-	in = c.intend(p, sole)
+	in = c.intend(pending, sole)
 	in.replaced, in.context = string(answer.Input), answer.Context
 	return in
 }
 
 // afterCall lets hooks replace the text that a call returned, and add to it. The original is kept.
-func (c *caller) afterCall(ctx context.Context, p pending, o *outcome) error {
+func (c *caller) afterCall(ctx context.Context, pending pendingCall, ended *outcome) error {
 	answer, stopped, err := c.consult(ctx, hook.Input{
-		Event: hook.Result, ToolName: p.call.Tool, ToolInput: argsOf(p.call), ToolOutput: string(o.Body),
+		Event: hook.Result, ToolName: pending.call.Tool, ToolInput: argsOf(pending.call), ToolOutput: string(ended.Body),
 	})
 	if err != nil {
 		return err
@@ -133,9 +133,9 @@ func (c *caller) afterCall(ctx context.Context, p pending, o *outcome) error {
 		answer.Output = "stopped before a hook had answered"
 	}
 	if answer.Output != "" {
-		o.kept = []part.Body{{Gist: "the result of " + p.call.Tool + " that a hook replaced", Data: o.Body}}
+		ended.kept = []part.Body{{Gist: "the result of " + pending.call.Tool + " that a hook replaced", Data: ended.Body}}
 	}
-	o.Body = answer.Returned(o.Body, c.intent.replaced, c.intent.context)
+	ended.Body = answer.Returned(ended.Body, c.intent.replaced, c.intent.context)
 	return nil
 }
 

@@ -26,42 +26,42 @@ type intent struct {
 	context   string       // that hooks add to its result
 }
 
-// intend plans a call, and refuses one that may not run. sole says that it is the only call of its reply.
-func (c *caller) intend(p pending, sole bool) (in intent) {
-	if p.call.Original != "" {
+// intend plans a call, or refuses it. sole says that it is the only call of its reply.
+func (c *caller) intend(pending pendingCall, sole bool) (in intent) {
+	if pending.call.Original != "" {
 		const again = "Call %s again with an object like {\"key\":\"value\"}, " +
 			"with newlines and quotes inside strings escaped."
-		in.err = fmt.Errorf("the arguments are not one JSON object. %s", fmt.Sprintf(again, p.call.Tool))
+		in.err = fmt.Errorf("the arguments are not one JSON object. %s", fmt.Sprintf(again, pending.call.Tool))
 		return in
 	}
-	in.effect, in.err = c.Tools.Intent(p.call.Tool, argsOf(p.call))
-	switch e := in.effect.(type) {
+	in.effect, in.err = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
+	switch effect := in.effect.(type) {
 	case tools.Post:
-		if !slices.Contains(c.speaksIn(), e.Room) {
+		if !slices.Contains(c.speaksIn(), effect.Room) {
 			const text = "say in room %s: you are not in it; JOIN it first. %s"
-			in.err = fmt.Errorf(text, e.Room, tools.ListRooms(c.Joined()))
+			in.err = fmt.Errorf(text, effect.Room, tools.ListRooms(c.Joined()))
 			break
 		}
 		c.reach.Know(c.known())
-		in.files, in.err = c.Tools.Attach(e.Files, c.ID.Name)
+		in.files, in.err = c.Tools.Attach(effect.Files, c.ID.Name)
 		if in.err == nil {
-			in.line = c.Notice(e.Text, chat.Notify(c.View.Notify, e.Text, e.Room)...)
+			in.line = c.Notice(effect.Text, chat.Notify(c.View.Notify, effect.Text, effect.Room)...)
 		}
 	case tools.Child:
 		var room string
-		in.child, room, in.err = c.admit(p.id, e)
+		in.child, room, in.err = c.admit(pending.id, effect)
 		if in.err == nil {
-			in.line = c.Notice(e.Brief, room)
+			in.line = c.Notice(effect.Brief, room)
 		}
 	case tools.Question:
-		if e.Withdraw == "" {
-			in.asks, in.err = c.question(p.id, e, sole)
+		if effect.Withdraw == "" {
+			in.asks, in.err = c.question(pending.id, effect, sole)
 			break
 		}
-		q, open := c.State.Asked(e.Withdraw, "")
+		q, open := c.State.Asked(effect.Withdraw, "")
 		in.withdraws = q.ID
 		if !open {
-			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", e.Withdraw)
+			in.err = fmt.Errorf("not done: no question %s is open; it may have been answered", effect.Withdraw)
 		}
 	}
 	return in
@@ -72,12 +72,12 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 	if in.err != nil {
 		return "", in.err
 	}
-	switch e := in.effect.(type) {
+	switch effect := in.effect.(type) {
 	case tools.Post:
 		err := c.outbox.PostOwed()
-		return c.outbox.SaidIn(id, e.Room), err
+		return c.outbox.SaidIn(id, effect.Room), err
 	case tools.Child:
-		return c.spawn(id, e)
+		return c.spawn(id, effect)
 	case tools.Compaction:
 		return "a compaction begins in the background. Go on; the summaries come in by themselves.", c.forgetter.request()
 	}
@@ -90,31 +90,31 @@ func (c *caller) perform(id string, in intent) (said string, err error) {
 
 // cutShort is the outcome of a call that was under way when the daemon died. A plan that LIFE has fixed is carried out
 // now, once; any other effect is unknown.
-func (c *caller) cutShort(p pending) outcome {
+func (c *caller) cutShort(pending pendingCall) outcome {
 	var in intent
-	in.effect, _ = c.Tools.Intent(p.call.Tool, argsOf(p.call))
+	in.effect, _ = c.Tools.Intent(pending.call.Tool, argsOf(pending.call))
 	said, fixed := c.State.Said, false
-	if p.approval != nil {
+	if pending.approval != nil {
 		said = c.speaksIn()
 	}
-	switch e := in.effect.(type) {
+	switch effect := in.effect.(type) {
 	case tools.Post:
-		fixed = slices.Contains(said, e.Room)
+		fixed = slices.Contains(said, effect.Room)
 	case tools.Child:
 		fixed = true
 	case tools.Question:
 		fixed = true
-		if _, asked := c.State.Asked(p.id, ""); !asked {
+		if _, asked := c.State.Asked(pending.id, ""); !asked {
 			in.err = errors.New("not done, since the daemon stopped first; call again if it is still needed")
 		}
 	}
-	o := outcome{state: mind.Interrupted}
-	o.Body = []byte(journal.Interrupted)
+	ended := outcome{state: mind.Interrupted}
+	ended.Body = []byte(journal.Interrupted)
 	if fixed {
-		o = outcomeOf(c.perform(p.id, in))
+		ended = outcomeOf(c.perform(pending.id, in))
 	}
-	o.file = c.Wrote(p.call)
-	return o
+	ended.file = c.Wrote(pending.call)
+	return ended
 }
 
 // speaksIn returns the rooms that SAY reaches: all that are heard, and for a reviewer also the rooms of the identity

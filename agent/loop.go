@@ -210,9 +210,10 @@ func (a *Agent) leave(err error) {
 	a.showEnd(err)
 }
 
-// during runs f in another goroutine while this one goes on listening for commands. Commands change the State, so f must
-// read a copy. f's context ends with ctx, at a /stop, and when a stop is asked for. during returns when f has returned.
-func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
+// during runs f in another goroutine while this one goes on listening for commands. Commands change the State, so f
+// must read a copy. f's context ends with ctx, at a /stop, and when a stop is asked for. during returns when f has
+// returned.
+func (a *Agent) during(ctx context.Context, work func(ctx context.Context)) error {
 	if err := a.journal.Check(ctx); err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (a *Agent) during(ctx context.Context, f func(ctx context.Context)) error {
 				crash = fmt.Errorf("panic: %v", p)
 			}
 		}()
-		f(ctx)
+		work(ctx)
 	}()
 	for { // rooms were read at the beginning of the round
 		var post <-chan time.Time
@@ -274,8 +275,8 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// A resume folds at most epochEvery events, or as many as weigh together what the snapshot weighs. So all snapshots
-// together weigh no more than the events, however long the context is.
+// A resume folds at most epochEvery events, or as many as weigh together what the snapshot weighs. So the snapshots of
+// a life never outweigh its events, however long the context is.
 const (
 	epochEvery = 200
 	lineBytes  = 150 // the weight of an event in LIFE, roughly
@@ -308,8 +309,8 @@ func (a *Agent) branchIfAsked() error {
 	return a.forgetter.goneBack()
 }
 
-// Compact has the identity forget now, as far as its settings say, and waits for
-// it. It is for an identity that is open and not running. keep has a person's words about it, or "".
+// Compact lets the identity forget now, to the bound of its settings, and waits for the end.
+// It is for an identity that is open and not running. keep has a person's words about it, or "".
 func (a *Agent) Compact(ctx context.Context, keep string) error {
 	if err := inOrder(a.outbox.PostOwed, a.caller.finishPending); err != nil {
 		return err

@@ -31,7 +31,7 @@ type thinker struct {
 	rendering prompt.Rendering // of the State
 
 	outage  outage
-	triedIn int // the epoch in which a model that is away was last tried
+	triedIn int // the epoch of the last try of a model that is away
 	triedAt time.Time
 
 	// Of the answer that is awaited. The goroutine of the call writes streamed, which others read when it has ended.
@@ -67,10 +67,10 @@ func newThinker(view *part.View, cfg *Config, held *journal.Journal, wallet *bud
 
 // think calls the model, and listens for commands meanwhile.
 func (t *thinker) think(ctx context.Context) (answer thought, err error) {
-	r, rates := t.request(), t.rates()
-	answer.asked, answer.weight = r, r.Weight()
+	request, rates := t.request(), t.rates()
+	answer.asked, answer.weight = request, request.Weight()
 	pay := t.wallet.Pay(rates)
-	answer.call = pay.Attempts(&r)
+	answer.call = pay.Attempts(&request)
 	t.piece()
 	t.Show(status.Thinking, "")
 	defer func() {
@@ -79,17 +79,17 @@ func (t *thinker) think(ctx context.Context) (answer thought, err error) {
 	}()
 	model, on := t.cfg.Model, t.stream()
 	failed := t.During(ctx, func(ctx context.Context) {
-		answer.reply, err = model.Complete(ctx, r, func(d llm.Delta) { on(ctx, d) })
+		answer.reply, err = model.Complete(ctx, request, func(d llm.Delta) { on(ctx, d) })
 	})
 	if failed != nil { // the cost is not known; the hold stays
 		return answer, failed
 	}
 	waste := rates.Billed(answer.reply.Waste)
 	answer.lost = event.Spent{On: "turn", Calls: waste.Calls, Estimated: waste.Uncounted > 0}
-	answer.lost.Tokens = rates.Wasted(r, waste)
+	answer.lost.Tokens = rates.Wasted(request, waste)
 	kept := err == nil && answer.reply.Finish != "length"
 	if err == nil {
-		answer.cost = rates.Answered(r, answer.reply)
+		answer.cost = rates.Answered(request, answer.reply)
 		if !kept {
 			answer.lost.Calls++
 			answer.lost.Add(answer.cost)
@@ -129,17 +129,17 @@ func (t *thinker) stream() func(context.Context, llm.Delta) {
 	got := &t.streamed
 	*got = streamed{}
 	t.Screen.Begin(status.Live{Entry: mind.EntryID(t.State.Next)})
-	return func(ctx context.Context, d llm.Delta) {
+	return func(ctx context.Context, delta llm.Delta) {
 		switch {
-		case !d.Reset:
+		case !delta.Reset:
 			t.piece()
 		case ctx.Err() != nil:
 			return
 		default:
 			*got = streamed{}
 		}
-		got.reasoning.WriteString(d.Reasoning)
-		got.text.WriteString(d.Text)
+		got.reasoning.WriteString(delta.Reasoning)
+		got.text.WriteString(delta.Text)
 		text := got.text.String()
 		if strings.HasPrefix(mind.Nothing, strings.TrimSpace(text)) { // it may be all of the answer
 			text = ""

@@ -13,7 +13,7 @@ import (
 	"lethe/life/event"
 )
 
-// outage is a time in which the model cannot be asked.
+// outage is a time without a model that can be asked.
 type outage struct {
 	since   time.Time
 	retryAt time.Time // when it is asked again
@@ -22,7 +22,7 @@ type outage struct {
 	failed  []string  // models that another one stood in for since the last reply
 }
 
-// again has the model asked again: after twice the time for which it could not be, within bounds.
+// again sets the time of the next try: after twice the length of the outage so far, within bounds.
 func (o *outage) again(least, most time.Duration) (wait time.Duration) {
 	now := time.Now()
 	if o.since.IsZero() {
@@ -102,20 +102,20 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	if unpaid, err := t.unpaid(err); unpaid || err != nil {
 		return err
 	}
-	e, ok := errors.AsType[*llm.Error](err)
+	failure, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err // not the model's: the log, the disk
 	}
-	if e.Kind == llm.Canceled {
+	if failure.Kind == llm.Canceled {
 		return nil // /stop, or the daemon's own end: the loop sees which
 	}
-	refused, overflow := e.Kind == llm.Permanent, e.Kind == llm.Overflow
+	refused, overflow := failure.Kind == llm.Permanent, failure.Kind == llm.Overflow
 	since, most := cmp.Or(t.outage.since, answer.heard), 5*time.Minute
 	left := t.cfg.patience - time.Since(since)
 	tooLong := !overflow && left <= 0
 	if refused || tooLong {
 		others := append([]string{cmp.Or(t.State.Away, t.State.Stable.Params.Model)}, t.cfg.Fallback...)
-		if turned, err := t.turnTo(ctx, e, others...); turned || err != nil {
+		if turned, err := t.turnTo(ctx, failure, others...); turned || err != nil {
 			return err
 		}
 	} else if len(t.cfg.Fallback) > 0 {
@@ -124,17 +124,17 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	tried := t.State.Away == "" || slices.Contains(t.outage.failed, t.State.Away)
 	noOther := refused && tried
 	if overflow || noOther {
-		say := "The model refuses: " + sentence(e) + " I wait until you write again, perhaps with /model NAME."
-		return t.Pause(e.Error(), say, time.Time{})
+		say := "The model refuses: " + sentence(failure) + " I wait until you write again, perhaps with /model NAME."
+		return t.Pause(failure.Error(), say, time.Time{})
 	}
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
 	t.outage.since = since
 	wait := t.outage.again(5*time.Second, most)
-	t.Log.Warn("the model cannot be reached", "error", e, "again_in", wait.Round(time.Second))
-	trouble := event.Error{What: "model", Failure: e.Kind.String(), Text: e.Error()}
+	t.Log.Warn("the model cannot be reached", "error", failure, "again_in", wait.Round(time.Second))
+	trouble := event.Error{What: "model", Failure: failure.Kind.String(), Text: failure.Error()}
 	if t.State.Told != trouble.What {
-		trouble.Notice = t.Notice("I cannot reach the model: "+sentence(e)+" I keep trying.", t.Audience()...)
+		trouble.Notice = t.Notice("I cannot reach the model: "+sentence(failure)+" I keep trying.", t.Audience()...)
 	}
 	return t.Happen(trouble)
 }

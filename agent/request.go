@@ -77,7 +77,7 @@ func (t *thinker) renew(why string, before ...part.Record) error {
 
 // refresh makes the stable parts of a state anew from the files on disk: the request's
 // beginning changes.
-func (t *thinker) refresh(s *mind.State) error {
+func (t *thinker) refresh(state *mind.State) error {
 	texts, err := t.ID.Texts(t.Log)
 	if err != nil {
 		return err
@@ -104,18 +104,18 @@ func (t *thinker) refresh(s *mind.State) error {
 		rules += mind.Called
 	}
 	in.System = mind.System(t.ID.Name, t.ID.Self, string(soul), rules, refs["SEGMENT.md"], refs["SUMMARISE.md"])
-	others, versions, err := t.reader.System(s.Used, t.estimate.Chars(t.limit()), llm.Weight)
+	others, versions, err := t.reader.System(state.Used, t.estimate.Chars(t.limit()), llm.Weight)
 	if err != nil {
 		return err
 	}
 	in.System += others
 	in.Texts = append(in.Texts, versions...)
-	s.Renew(in)
-	shown, lines, err := t.frame().Notes(s.Stable) // in the space that the stable parts leave
+	state.Renew(in)
+	shown, lines, err := t.frame().Notes(state.Stable) // in the space that the stable parts leave
 	if err != nil {
 		return err
 	}
-	s.Open(shown, lines, t.Now())
+	state.Open(shown, lines, t.Now())
 	return nil
 }
 

@@ -17,30 +17,30 @@ import (
 	"lethe/mind"
 )
 
-// keptRooms are so many rooms of children that the identity goes on hearing.
+// keptRooms bounds the rooms of children that the identity goes on hearing.
 const keptRooms = 32
 
 // admit names the child of a call and takes a place for it in its tree. The error says, to the model, why it cannot.
-func (c *caller) admit(call string, s tools.Child) (name, room string, err error) {
+func (c *caller) admit(call string, asked tools.Child) (name, room string, err error) {
 	if len(home.Ancestry(c.Store, c.ID.Self)) >= children.MaxDepth {
 		return "", "", errors.New("you are the child of a child and can have none of your own: do it yourself")
 	}
-	if _, err := c.begets().Tools(s); err != nil {
+	if _, err := c.begets().Tools(asked); err != nil {
 		return "", "", err
 	}
-	model := c.modelOf(s)
+	model := c.modelOf(asked)
 	info, _ := c.cfg.Known.Of(model)
 	priced := info.Miss != 0 || c.cfg.Offline
-	bounded := s.USD != "" && !c.cfg.Budget.AllowUnpriced
+	bounded := asked.USD != "" && !c.cfg.Budget.AllowUnpriced
 	if bounded && !priced {
 		const text = "usd: nobody has told what the model %s costs, so it can be held to no limit: " +
 			"leave usd out, or tell a person"
 		return "", "", fmt.Errorf(text, model)
 	}
-	if _, err := hook.ReadSchema(json.RawMessage(s.Schema)); err != nil {
+	if _, err := hook.ReadSchema(json.RawMessage(asked.Schema)); err != nil {
 		return "", "", err
 	}
-	if err := c.Tools.MayRun("check", s.Check); err != nil {
+	if err := c.Tools.MayRun("check", asked.Check); err != nil {
 		return "", "", err
 	}
 	name, room = c.begets().NameFor(call)
@@ -54,13 +54,13 @@ func (c *caller) admit(call string, s tools.Child) (name, room string, err error
 }
 
 // spawn makes the child that the call's intent has fixed, or finds it made, and lets it work.
-func (c *caller) spawn(call string, s tools.Child) (string, error) {
+func (c *caller) spawn(call string, asked tools.Child) (string, error) {
 	i := slices.IndexFunc(c.State.Children, func(child mind.Child) bool { return child.Call == call })
 	if i < 0 {
 		return "", errors.New("it was not begun; call again")
 	}
 	child := c.State.Children[i]
-	id, err := c.begets().Boot(child, s, c.modelOf(s), c.State.Pins)
+	id, err := c.begets().Boot(child, asked, c.modelOf(asked), c.State.Pins)
 	if err != nil {
 		return "", err
 	}
@@ -86,8 +86,8 @@ func (c *caller) modelOf(s tools.Child) string {
 	return llm.Settle(cmp.Or(s.Model, uses), uses, c.cfg.Preset)
 }
 
-// leaveOld leaves the rooms of the oldest children that have nothing to do, so that a
-// life does not hear more and more of them.
+// leaveOld leaves the rooms of the oldest children that have nothing to do, so that the
+// rooms of a life do not grow in number.
 func (c *caller) leaveOld() {
 	for _, child := range c.State.Children[:max(0, len(c.State.Children)-keptRooms)] {
 		if !child.Open() {

@@ -43,19 +43,19 @@ func (t *thinker) Release() error { return t.wallet.Settle(*t.spending) }
 // unpaid deals with a call that was not begun for want of money. It is false for any other
 // error.
 func (t *thinker) unpaid(err error) (bool, error) {
-	u, ok := budget.Why(err, t.State.Stable.Params.Model, t.ID.Name, t.Zone)
+	lack, ok := budget.Why(err, t.State.Stable.Params.Model, t.ID.Name, t.Zone)
 	switch {
-	case u.Waits != "":
-		t.outage.money = u.Waits
+	case lack.Waits != "":
+		t.outage.money = lack.Waits
 		t.outage.again(time.Second, time.Minute)
-	case u.Pause != "":
-		return true, t.Pause(u.Pause, u.Say, u.Until)
+	case lack.Pause != "":
+		return true, t.Pause(lack.Pause, lack.Say, lack.Until)
 	}
 	return ok, nil
 }
 
-// goOn ends a pause when the time has come for which a budget was spent; so far ahead as no limit's is, it was told
-// by a clock that was wrong.
+// goOn ends a pause when its time has come, and a pause whose time is further ahead than any budget's: a wrong clock
+// set that.
 func (t *thinker) goOn() error {
 	now, months := time.Now(), 0
 	if strings.Contains(t.State.Paused, budget.Line{Of: budget.Month}.Key()) {
@@ -74,19 +74,19 @@ func (t *thinker) goOn() error {
 // warn tells people once, in rooms, of each limit of the identity and of the home that is nearly spent.
 func (t *thinker) warn(rooms []string) error {
 	for _, l := range t.wallet.Near(t.Zone, t.spending.Warned) {
-		e := event.Error{
+		warning := event.Error{
 			What:   "budget",
 			Text:   l.Warning(),
 			Notice: t.Notice(fmt.Sprintf("%d %% of a limit: %s.", l.Spent*100/l.Limit, l), rooms...),
 		}
-		if err := t.Happen(e); err != nil {
+		if err := t.Happen(warning); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// paid records what calls have cost, and then releases what was put aside for them.
+// paid records the costs of calls, and then releases what was put aside for them.
 func (t *thinker) paid(costs ...part.Record) error {
 	if err := t.Commit(costs...); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (t *thinker) paid(costs ...part.Record) error {
 	return t.Release()
 }
 
-// pay records what was asked beside the turns, on what, and what it has cost.
+// pay records the cost of calls of a model beside the turns. on names their purpose.
 func (t *thinker) pay(model *summariser.Model, on string) error {
 	bill := model.Bill()
 	if bill.Calls == 0 {

@@ -29,9 +29,9 @@ func (a *Agent) step(ctx context.Context) error {
 	if busy, err := a.prepare(ctx, last); busy || err != nil {
 		return err
 	}
-	t, v, err := a.ask(ctx, last)
-	if t.lost.Calls > 0 {
-		if err := a.thinker.paid(part.Record{Event: t.lost}); err != nil {
+	got, verdict, err := a.ask(ctx, last)
+	if got.lost.Calls > 0 {
+		if err := a.thinker.paid(part.Record{Event: got.lost}); err != nil {
 			return err
 		}
 	}
@@ -39,14 +39,14 @@ func (a *Agent) step(ctx context.Context) error {
 		if last && llm.KindOf(err) != llm.Canceled {
 			return a.outOfSteps()
 		}
-		return a.failed(ctx, t, err)
+		return a.failed(ctx, got, err)
 	}
 	a.thinker.answered()
-	if t.reply.Finish == "length" {
-		return a.cutOff(t.reply)
+	if got.reply.Finish == "length" {
+		return a.cutOff(got.reply)
 	}
 	rooms := a.view.People() // who waits for the reply
-	if err := a.recordReply(ctx, t, v); err != nil {
+	if err := a.recordReply(ctx, got, verdict); err != nil {
 		return err
 	}
 	if err := a.thinker.Release(); err != nil {
@@ -55,7 +55,7 @@ func (a *Agent) step(ctx context.Context) error {
 	if err := a.thinker.warn(rooms); err != nil {
 		return err
 	}
-	a.thinker.observe(t)
+	a.thinker.observe(got)
 	return a.caller.act(ctx)
 }
 
@@ -86,27 +86,27 @@ func (a *Agent) prepare(ctx context.Context, last bool) (busy bool, err error) {
 }
 
 // ask asks the model, and checks its answer if that is a final one.
-func (a *Agent) ask(ctx context.Context, last bool) (t thought, v hook.Verdict, err error) {
-	t, err = a.thinker.think(ctx)
+func (a *Agent) ask(ctx context.Context, last bool) (got thought, verdict hook.Verdict, err error) {
+	got, err = a.thinker.think(ctx)
 	e, _ := errors.AsType[*llm.Error](err)
 	blank := e != nil && e.Blank // asked twice, it has nothing to say
 	if blank && !last {
-		t.reply, err = llm.Reply{Finish: "stop", Model: a.view.State.Stable.Params.Model}, nil
+		got.reply, err = llm.Reply{Finish: "stop", Model: a.view.State.Stable.Params.Model}, nil
 	}
 	if err != nil {
-		return t, v, err
+		return got, verdict, err
 	}
-	text := spoken(t.reply)
+	text := spoken(got.reply)
 	silent := text == "" || text == mind.Nothing
-	noAnswer := silent || len(t.reply.Calls) > 0
+	noAnswer := silent || len(got.reply.Calls) > 0
 	if last && noAnswer {
-		if err := t.drop(); err != nil {
-			return t, v, err
+		if err := got.drop(); err != nil {
+			return got, verdict, err
 		}
-		return t, v, errors.New("no last answer")
+		return got, verdict, errors.New("no last answer")
 	}
-	v, err = a.caller.examine(ctx, &t)
-	return t, v, err
+	verdict, err = a.caller.examine(ctx, &got)
+	return got, verdict, err
 }
 
 // The note before the answer that ends a turn at its bound.
@@ -126,10 +126,10 @@ func (a *Agent) outOfSteps() error {
 
 // recordReply writes down what the model said, with the intent of its first
 // call, or with where its final text goes.
-func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) error {
-	turn, answer := a.view.State.Turn+1, answerOf(t.reply)
-	e := event.Reply{
-		Turn: turn, Model: t.reply.Model, Tokens: t.cost, Weight: int64(t.weight), Finish: t.reply.Finish,
+func (a *Agent) recordReply(ctx context.Context, got thought, verdict hook.Verdict) error {
+	turn, answer := a.view.State.Turn+1, answerOf(got.reply)
+	reply := event.Reply{
+		Turn: turn, Model: got.reply.Model, Tokens: got.cost, Weight: int64(got.weight), Finish: got.reply.Finish,
 	}
 	var behind []part.Record
 	if len(answer.Calls) > 0 {
@@ -138,15 +138,15 @@ func (a *Agent) recordReply(ctx context.Context, t thought, v hook.Verdict) erro
 			return err
 		}
 		behind = next
-	} else if v.Refuses(a.view.State, answer.Text) {
-		e.Refused = true
-		note := mind.RefusedText + ": " + v.Why + "\nSet this right and answer again."
+	} else if verdict.Refuses(a.view.State, answer.Text) {
+		reply.Refused = true
+		note := mind.RefusedText + ": " + verdict.Why + "\nSet this right and answer again."
 		behind = []part.Record{part.Noted("refused", "answer refused", note)}
 	} else {
-		e.Caveat = v.Caveat()
-		e.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + e.Caveat))
+		reply.Caveat = verdict.Caveat()
+		reply.Posting = a.answering(strings.TrimSpace(blobs.Unescape(answer.Text) + reply.Caveat))
 	}
-	said := journal.Told(e, answer.Gist(turn), answer.Encode())
+	said := journal.Told(reply, answer.Gist(turn), answer.Encode())
 	return a.view.Commit(append([]part.Record{said}, behind...)...)
 }
 
@@ -212,11 +212,11 @@ func (a *Agent) giveUp(why, note, say string, kept ...part.Body) error {
 }
 
 // failed decides what a model call without a reply means.
-func (a *Agent) failed(ctx context.Context, t thought, err error) error {
+func (a *Agent) failed(ctx context.Context, got thought, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Kind == llm.Overflow {
 		if again, err := a.forgetter.overflowed(e); again || err != nil {
 			return err
 		}
 	}
-	return a.thinker.failed(ctx, t, err)
+	return a.thinker.failed(ctx, got, err)
 }

@@ -322,8 +322,9 @@ func (j *Journal) seal(size int64, root tlog.Hash, last blobs.Hash) (life.Event,
 // ReadOwn reads one of the identity's own files.
 func (j *Journal) ReadOwn(name string) ([]byte, error) { return j.ID.ReadOwn(name, j.log) }
 
-// FinishPending gives calls that have no result one, so that a note can follow: why they were not started.
-func (j *Journal) FinishPending(why string) error {
+// CancelCalls commits a result for each call of the newest reply without one, so that a note can follow: why says why
+// the call did not start.
+func (j *Journal) CancelCalls(why string) error {
 	var results []Record
 	for _, p := range j.State.Owed().Calls {
 		e := event.Result{ID: p.ID(), Tool: p.Call.Tool, Status: mind.NotStarted}

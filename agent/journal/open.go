@@ -229,7 +229,7 @@ const mostErased = 1000
 // state that change makes.
 func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gist, text string) error {
 	// A note does not stand between calls and their results.
-	if err := j.FinishPending("the daemon stopped before this call's turn came."); err != nil {
+	if err := j.CancelCalls("the daemon stopped before this call's turn came."); err != nil {
 		return err
 	}
 	var records []Record

@@ -15,30 +15,30 @@ import (
 	"lethe/mind"
 )
 
-// answers returns the open question that a line answers, and the choice; the intake gets the questions that it leaves
-// open. Without the id, a line counts only if it is the first there that this person has said since the question: a
-// later one may be meant for something else. To refuse an approval harms nobody.
+// answers returns the open question that a line answers, and the choice; the intake gets the questions that the line
+// leaves open. Without the id, a line counts only if it is the first there that this person has said since the
+// question: a later one may be meant for something else. To refuse an approval harms nobody.
 func (l *Listener) answers(in *intake, line chat.Line) (answered mind.Question, choice string, ok bool) {
 	if line.From < l.State.Rooms[in.room].Stopped && !in.moved {
 		return answered, "", false
 	}
 	var open, cite []string
-	for _, q := range l.State.Questions {
-		choice, fit := l.State.Fits(q, line, in.moved, l.conf.People)
-		if q.Room != in.room || fit == mind.Apart {
+	for _, question := range l.State.Questions {
+		choice, fit := l.State.Fits(question, line, in.moved, l.conf.People)
+		if question.Room != in.room || fit == mind.Apart {
 			continue
 		}
 		cites := fit == mind.Clear
-		if !cites && line.From < l.progress(q.Room).history {
+		if !cites && line.From < l.progress(question.Room).history {
 			continue
 		}
 		switch {
-		case cites, fit == mind.Bare && !chat.SaidBy(l.Path(q.Room), line.Name, q.After, line.From):
-			return q, choice, true
+		case cites, fit == mind.Bare && !chat.SaidBy(l.Path(question.Room), line.Name, question.After, line.From):
+			return question, choice, true
 		case choice != "":
-			cite = append(cite, q.ID+" "+choice)
+			cite = append(cite, question.ID+" "+choice)
 		}
-		open = append(open, fmt.Sprintf("%s (%s)", q.ID, blobs.Gist(q.Text)))
+		open = append(open, fmt.Sprintf("%s (%s)", question.ID, blobs.Gist(question.Text)))
 	}
 	for _, id := range open {
 		if !slices.Contains(in.open, id) {
@@ -73,11 +73,11 @@ func (l *Listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, 
 	if _, _, ok := l.answers(in, line); !ok {
 		return false, nil
 	}
-	l.endRun(in, batch.After(i)) // somebody else may have asked something in what stands before it
+	l.endRun(in, batch.After(i)) // somebody else may have asked something before it
 	if err := l.commitEntries(in); err != nil {
 		return false, err
 	}
-	q, choice, ok := l.answers(in, line)
+	question, choice, ok := l.answers(in, line)
 	if !ok {
 		return false, nil
 	}
@@ -85,11 +85,11 @@ func (l *Listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, 
 	in.over = false
 	l.endRun(in, batch.After(i+1))
 	e := &in.entries[len(in.entries)-1].event
-	e.Answers, e.Choice, e.Asleep = q.ID, choice, false
+	e.Answers, e.Choice, e.Asleep = question.ID, choice, false
 	if err := l.commitEntries(in); err != nil {
 		return true, err
 	}
-	return true, l.remind(q.Call)
+	return true, l.remind(question.Call)
 }
 
 // remind hints at where people were asked, if that has faded.
@@ -104,22 +104,29 @@ func (l *Listener) remind(call string) error {
 
 // expireQuestions tells of questions that were not answered in time. What stands in the room unheard may be an answer.
 func (l *Listener) expireQuestions(now time.Time) (out []part.Record) {
-	for _, q := range l.State.Questions {
-		room := l.wakeView().HeardFor(q.Room)
-		late := !q.Until.IsZero() && !now.Before(q.Until)
+	for _, question := range l.State.Questions {
+		room := l.wakeView().HeardFor(question.Room)
+		late := !question.Until.IsZero() && !now.Before(question.Until)
 		if !late || room == "" {
 			continue
 		}
-		if r := l.State.Rooms[q.Room]; r != nil && r.Joined {
-			if batch, err := chat.Read(l.Path(q.Room), l.cursor(q.Room), 1<<20); err == nil && len(batch.Lines) > 0 {
-				continue
-			}
+		if l.hasUnread(question.Room) {
+			continue
 		}
 		const unanswered = "nobody answered %s by %s, which is no consent: %s"
-		text := fmt.Sprintf(unanswered, q.ID, q.Until.Format(time.RFC3339), blobs.Gist(q.Text))
-		out = append(out, l.Triggers.Fire(event.Fired{By: mind.Deadline + q.ID}, text, q.Until, room))
+		text := fmt.Sprintf(unanswered, question.ID, question.Until.Format(time.RFC3339), blobs.Gist(question.Text))
+		out = append(out, l.Triggers.Fire(event.Fired{By: mind.Deadline + question.ID}, text, question.Until, room))
 	}
 	return out
+}
+
+// hasUnread reports whether a room that is heard holds lines that are still to be heard.
+func (l *Listener) hasUnread(room string) bool {
+	if r := l.State.Rooms[room]; r == nil || !r.Joined {
+		return false
+	}
+	batch, err := chat.Read(l.Path(room), l.cursor(room), 1<<20)
+	return err == nil && len(batch.Lines) > 0
 }
 
 // nextDeadline is the time at which the next question is overdue; zero without one.

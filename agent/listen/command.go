@@ -28,21 +28,21 @@ func (l *Listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 	if err := l.outbox.PostOwed(); err != nil {
 		return err
 	}
-	e := event.Command{
+	command := event.Command{
 		Passage: event.Passed(room, line.From, next),
 		Name:    "/" + line.Command,
 		By:      line.Name,
 		Line:    string(line.Raw),
 		Early:   early,
 	}
-	e.At.To = line.To
+	command.At.To = line.To
 	if len(line.Raw) > maxCommand {
-		e.Line, e.Last = "", line.Hash
+		command.Line, command.Last = "", line.Hash
 	}
 	if progress := l.progress(room); !early && progress.replaced {
-		e.Moved, progress.replaced = true, false
+		command.Moved, progress.replaced = true, false
 	}
-	say, err := l.obey(&e, line, early)
+	say, err := l.obey(&command, line, early)
 	if err != nil {
 		return err
 	}
@@ -51,26 +51,26 @@ func (l *Listener) runCommand(room string, line chat.Line, next chat.Cursor, ear
 		say += l.jobsGoOn()
 		note = []part.Record{l.stopNote(room, line, early)}
 	}
-	e.Notice = l.Notice(say, room)
-	records := append([]part.Record{{Event: e}}, note...)
+	command.Notice = l.Notice(say, room)
+	records := append([]part.Record{{Event: command}}, note...)
 	if err := l.Commit(records...); err != nil {
 		return err
 	}
-	if e.Raise != 0 {
+	if command.Raise != 0 {
 		return l.thinker.Release()
 	}
 	return nil
 }
 
 // obey carries out the part of a command that the fold of its event does not, and returns the answer to it.
-func (l *Listener) obey(e *event.Command, line chat.Line, early bool) (say string, err error) {
+func (l *Listener) obey(command *event.Command, line chat.Line, early bool) (say string, err error) {
 	switch line.Command {
 	case "stop":
 		var working []string // rooms of children
 		for _, c := range l.State.Working() {
 			working = append(working, c.Room)
 		}
-		e.Relay = l.Posting(working...).Posts
+		command.Relay = l.Posting(working...).Posts
 		busy := l.Busy() || len(working) > 0
 		if !early && !busy {
 			return "Nothing to stop.", nil
@@ -85,15 +85,15 @@ func (l *Listener) obey(e *event.Command, line chat.Line, early bool) (say strin
 		if err != nil {
 			return fmt.Sprintf("I cannot tell: %v.", err), nil
 		}
-		return budget.Obey(book, l.ID.Self, l.conf.People, e, line.Arg), nil
+		return budget.Obey(book, l.ID.Self, l.conf.People, command, line.Arg), nil
 	case "model":
 		if may := l.conf.Switchers; may != nil && !slices.Contains(may, line.Name) {
 			return fmt.Sprintf("Only %s may change the model.", strings.Join(may, ", ")), nil
 		}
-		e.Model, say, err = l.thinker.TryModel(line.Arg)
+		command.Model, say, err = l.thinker.TryModel(line.Arg)
 		return say, err
 	case "forget":
-		e.Forget, say = l.forget(line)
+		command.Forget, say = l.forget(line)
 	}
 	return say, nil
 }
@@ -107,7 +107,7 @@ func (l *Listener) jobsLine() string {
 	return cmp.Or(strings.Join(lines, "\n"), "No jobs run.")
 }
 
-// jobsGoOn tells which jobs run; "" if no job does.
+// jobsGoOn names the jobs that run; "" if no job does.
 func (l *Listener) jobsGoOn() string {
 	if len(l.Tools.Running()) == 0 {
 		return ""
@@ -144,7 +144,7 @@ func (l *Listener) PollCommands(inTurn bool) (stop bool, err error) {
 	return false, l.outbox.PostOwed()
 }
 
-// scanned is the place to which a room was searched for commands, beyond its cursor.
+// scanned is the end of the search for commands in a room, beyond its cursor.
 type scanned struct {
 	chat.Cursor
 	moved bool // the file was changed behind the cursor
@@ -189,8 +189,8 @@ func (l *Listener) scanRoom(room string, inTurn bool) (stop bool, err error) {
 	return false, nil
 }
 
-// isCommand reports whether a line is a command to this identity. What a room held
-// before the identity came was not meant for it, nor is what another one has obeyed; nor what is said to its children.
+// isCommand reports whether a line is a command to this identity. A line from before the
+// identity came was not meant for it; nor is a line to its children, or a command that another identity has obeyed.
 func (l *Listener) isCommand(room string, line chat.Line, moved bool) bool {
 	if line.Command == "" || l.State.Child(room) != nil {
 		return false

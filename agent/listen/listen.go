@@ -1,11 +1,11 @@
-// Package listen hears for an identity: it takes in the lines of its rooms, obeys the commands among them, finds answers
-// to questions, and asks what wakes the identity by itself.
+// Package listen hears for an identity: it takes in the lines of its rooms, obeys the commands among them, finds
+// answers to questions, and asks what wakes the identity by itself.
 //
 //	l := listen.New(view, listen.Config{Hearing: hearing, Watcher: watcher}, outbox, thinker, wakes)
 //	more, err := l.Listen() // new lines are entries now; more: a room holds more
 //
-// The loop calls it, and nobody else: between turns Listen and FireDue, during one PollCommands, which leaves a /stop to
-// the loop. It commits each line once, whatever people do to the files of rooms meanwhile: a room that was edited or
+// The loop calls it, and nobody else: between turns Listen and FireDue, during one PollCommands, which leaves a /stop
+// to the loop. It commits each line once, whatever people do to the files of rooms meanwhile: a room that was edited or
 // replaced is read again from its cursor, which knows the bytes before it.
 package listen
 
@@ -32,13 +32,13 @@ import (
 	"lethe/mind/message"
 )
 
-// Hearing says which people an identity hears, and what else wakes it.
+// Hearing names the people that an identity hears, and what else wakes it.
 type Hearing struct {
 	People        []string      // users who may answer questions, approve calls and raise budgets
 	Switchers     []string      // users who may give /model; nil: everybody
-	Mentions      bool          // of the lines of others in rooms only those wake it that mention it: chat.Mentions
+	Mentions      bool          // a line of others wakes it only if it mentions it: chat.Mentions
 	MaxAgentTurns int           // turns in a room where only agents speak; default 8
-	Notify        []string      // rooms in which people are told, too, that they are needed, as chat.NotifyRoom names them
+	Notify        []string      // rooms that also tell people when they are needed: chat.NotifyRoom
 	Reviews       home.Identity // that this one reviews; default nobody
 	Reviewer      string        // the name of the identity that reviews this one; default nobody
 
@@ -46,7 +46,7 @@ type Hearing struct {
 	Webhooks    []string // triggers of mail whose directories the HTTP server fills: ada/github
 }
 
-// Config is what a Listener works with.
+// Config holds the settings of a Listener.
 type Config struct {
 	Hearing
 	Watcher     *chat.Watcher
@@ -89,13 +89,14 @@ type Listener struct {
 
 	woken    chan struct{}  // a source has something to say
 	sources  []wake.Source  // what wakes the identity by itself
-	Triggers *wake.Triggers // one of them
-	jobs     wake.Jobs      // another
+	Triggers *wake.Triggers // a source
+	jobs     wake.Jobs      // a source
 	due      time.Time      // when the clock makes them due again, as of the last look
 	missing  time.Time      // when it was found that lines have gone from rooms unheard
 }
 
-// New returns the Listener of an identity, with the sources that wake it by itself: wakes is what they work with.
+// New returns the Listener of an identity, with the sources that wake it by itself, which are
+// configured by wakes.
 func New(view *part.View, config Config, outbox *part.Outbox, thinker Thinker, wakes wake.Config) *Listener {
 	l := &Listener{
 		View: view, conf: config, outbox: outbox, thinker: thinker,
@@ -116,7 +117,8 @@ func (l *Listener) Changed() <-chan struct{} { return l.changed }
 // Woken sends when a source may have become due.
 func (l *Listener) Woken() <-chan struct{} { return l.woken }
 
-// Heard returns how many bytes of each room that is heard have been taken in, of those that are still there.
+// Heard returns how many bytes of each room that is heard have been taken in. A room that was cut counts as short as it
+// is now.
 func (l *Listener) Heard() map[string]int64 {
 	heard := map[string]int64{}
 	for _, room := range l.Joined() {
@@ -292,11 +294,11 @@ func (l *Listener) splitBatch(batch chat.Batch, in *intake) error {
 	return nil
 }
 
-// alreadyHeard reports whether a line is one that the identity posted itself, or a
-// command that it has run already. A command without a tag, as editors leave it, looks
+// alreadyHeard reports whether the identity posted a line itself, or has run it as a
+// command already. A command without a tag, as editors leave it, looks
 // like any later one.
 func (l *Listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
-	r, signed := l.State.Rooms[room], l.signed(line)
+	heard, signed := l.State.Rooms[room], l.signed(line)
 	posting := func(p mind.Post) bool { return p.Room == room && strings.HasPrefix(p.Line, string(line.Raw)) }
 	if signed && slices.ContainsFunc(l.State.Outbox, posting) {
 		return true // an attempt at a post that failed, and yet is there, or its beginning
@@ -306,19 +308,19 @@ func (l *Listener) alreadyHeard(room string, line chat.Line, moved bool) bool {
 	if !signed && !command {
 		return false
 	}
-	if !moved && mind.Covered(r.Own, line.From, line.To) {
+	if !moved && mind.Covered(heard.Own, line.From, line.To) {
 		return true
 	}
 	old := line.Tagged && line.From < l.progress(room).old.Size()
 	if !signed && !old { // a new command
 		return false
 	}
-	return slices.Contains(r.Posted, line.Hash)
+	return slices.Contains(heard.Posted, line.Hash)
 }
 
-// endRun makes an entry of the lines so far, unless all of them are the identity's own. next is the cursor behind them.
+// endRun makes an entry of the lines so far, unless all are the identity's own. next is the cursor behind them.
 func (l *Listener) endRun(in *intake, next chat.Cursor) {
-	var e entry
+	var made entry
 	var text []byte
 	var own []event.Span
 	agents, woken, called := 0, false, !l.conf.Mentions
@@ -329,7 +331,7 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 			own = mind.AddSpan(own, event.Span{From: at, To: int64(len(text))})
 			continue
 		}
-		e.heard = append(e.heard, line)
+		made.heard = append(made.heard, line)
 		wakes := l.State.Waking(in.room, line.Hash) || l.State.FromParent(in.room, line)
 		woken = woken || wakes
 		called = called || chat.Mentions(line.Text, l.ID.Name, chat.Everybody)
@@ -337,7 +339,7 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 			agents++
 		}
 	}
-	from, heard := in.from, len(e.heard)
+	from, heard := in.from, len(made.heard)
 	in.run, in.from = nil, next.Offset
 	if heard == 0 {
 		return
@@ -346,22 +348,22 @@ func (l *Listener) endRun(in *intake, next chat.Cursor) {
 	chatter := agents == heard && peers
 	asleep := chatter || !called
 	if c := l.State.Child(in.room); c != nil { // nothing but a result wakes
-		asleep = !c.Results(e.heard) || peers
-		if slices.ContainsFunc(e.heard, func(line chat.Line) bool { return line.Name != c.Name }) {
+		asleep = !c.Results(made.heard) || peers
+		if slices.ContainsFunc(made.heard, func(line chat.Line) bool { return line.Name != c.Name }) {
 			defer l.outbox.CallChild(in.room)
 		}
 	}
-	e.event = event.Inbound{
+	made.event = event.Inbound{
 		Passage: event.Passed(in.room, from, next), Lines: heard, Own: own, Moved: in.moved,
 	}
-	e.event.Asleep = in.over || asleep && !woken
-	first := e.heard[0]
+	made.event.Asleep = in.over || asleep && !woken
+	first := made.heard[0]
 	gist := fmt.Sprintf("%s: %s", in.room, first.Text)
 	if heard > 1 {
 		gist = fmt.Sprintf("%s: %d lines, from %s: %s", in.room, heard, first.Name, first.Text)
 	}
-	e.body, e.shown = part.Body{Gist: gist, Data: text}, mind.Heard(text, own)
-	in.entries, in.moved = append(in.entries, e), false
+	made.body, made.shown = part.Body{Gist: gist, Data: text}, mind.Heard(text, own)
+	in.entries, in.moved = append(in.entries, made), false
 }
 
 // commitEntries commits the entries of an intake, with what users granted in them.
@@ -371,25 +373,25 @@ func (l *Listener) commitEntries(in *intake) error {
 		return nil
 	}
 	out, granted := l.leftOpen(in)
-	for k, e := range in.entries {
-		if e.event.Moved {
+	for i, entry := range in.entries {
+		if entry.event.Moved {
 			in.progress.replaced = false
 		}
-		if e.event.Asleep && e.event.At.From < in.progress.history {
+		if entry.event.Asleep && entry.event.At.From < in.progress.history {
 			out = append(out, part.Noted("history", "history of room "+in.room, mind.HistoryText))
 		}
-		share := min(in.quota, in.quota/(len(in.entries)-k))
-		e.event.Show = mind.Fit(e.shown, e.body.Gist, len(e.shown), share, llm.Weight)
-		if e.event.Show > 0 {
-			e.event.Places = true
+		share := min(in.quota, in.quota/(len(in.entries)-i))
+		entry.event.Show = mind.Fit(entry.shown, entry.body.Gist, len(entry.shown), share, llm.Weight)
+		if entry.event.Show > 0 {
+			entry.event.Places = true
 			in.quota -= max(0, share)
 		} else {
-			in.quota -= llm.Weight(e.shown)
+			in.quota -= llm.Weight(entry.shown)
 		}
-		grants, images := lookup.Named(l.Store, l.State, e.heard, in.quota/message.WeightPicture)
+		grants, images := lookup.Named(l.Store, l.State, entry.heard, in.quota/message.WeightPicture)
 		in.quota -= len(images) * message.WeightPicture
-		e.event.Images = images
-		out = append(out, part.Record{Event: e.event, Texts: []part.Body{e.body}})
+		entry.event.Images = images
+		out = append(out, part.Record{Event: entry.event, Texts: []part.Body{entry.body}})
 		for _, g := range grants {
 			granted = append(granted, part.Record{Event: g})
 		}

@@ -101,11 +101,11 @@ func (l *Listener) Subscriptions() error {
 }
 
 // join records a subscription. A first one begins before the last lines of the
-// room and says how many there are; a renewed one goes on at its cursor. A room that
+// room and says their number; a renewed one goes on at its cursor. A room that
 // cannot be read is joined later.
 func (l *Listener) join(room string, first bool) error {
 	text := fmt.Sprintf("You hear room %s again, from where you left it.", room)
-	e := event.Joined{Room: room}
+	joined := event.Joined{Room: room}
 	if first {
 		most, work := firstHeard, l.State.Task != nil && l.State.Task.Room == room
 		if work { // each line is
@@ -116,9 +116,9 @@ func (l *Listener) join(room string, first bool) error {
 			l.cannotRead(room, err)
 			return nil
 		}
-		e.First = event.FirstAt(at, total)
+		joined.First = event.FirstAt(at, total)
 		if len(lines) > 0 && !work { // nothing there is history
-			e.First.End = lines[len(lines)-1].To
+			joined.First.End = lines[len(lines)-1].To
 		}
 		switch {
 		case total == 0:
@@ -138,7 +138,7 @@ func (l *Listener) join(room string, first bool) error {
 	if c := l.State.Child(room); c != nil {
 		text = fmt.Sprintf("%s works for you: of what is said in room %s, only its results call you.", c.Name, room)
 	}
-	return l.Commit(journal.Told(e, "joined room "+room, text))
+	return l.Commit(journal.Told(joined, "joined room "+room, text))
 }
 
 // cannotRead notes why a room cannot be read; the others are. It reports whether

@@ -20,7 +20,7 @@ import (
 func (l *Listener) wakeView() wake.View {
 	return wake.View{
 		Now: time.Now(), Joined: l.Joined(), Company: l.Company(),
-		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and changes none
+		Fires: l.State.Fires, Wakes: l.State.Wakes, Jobs: l.State.Jobs, // the fold replaces them, and never changes one
 		Files: maps.Clone(l.State.Files), Last: l.State.LastBlob, Wishes: l.Wishes,
 	}
 }
@@ -71,7 +71,7 @@ func (l *Listener) Stop() {
 	l.Triggers.Stop()
 }
 
-// settleTime is the time for which a room is left alone that an editor may be about to write.
+// settleTime is the time that a room is left alone when an editor may be about to write it.
 const settleTime = 2 * time.Second
 
 // postAgain posts lines again that were to wake the identity and have gone from their rooms before
@@ -117,7 +117,7 @@ func (l *Listener) scopes() []chat.Scope {
 		{Dir: home.WishDir(l.ID)},
 		{Dir: l.ID.Dir, Names: append([]string{home.ContextFile, wake.Dir}, home.Editable...)},
 	}
-	if len(l.subs.rooms) > 0 { // no names would be all of them; some cannot be joined yet
+	if len(l.subs.rooms) > 0 { // without names it would watch all; some cannot be joined yet
 		files := chat.Scope{Dir: filepath.Dir(l.Path(l.subs.rooms[0]))}
 		for _, room := range l.subs.rooms {
 			files.Names = append(files.Names, chat.FileName(room))
@@ -157,23 +157,23 @@ func (l *Listener) EndJobs() error {
 
 // lostChildren writes the results of children that cannot be run.
 func (l *Listener) lostChildren(now time.Time) (out []part.Record) {
-	for _, c := range l.State.Working() {
-		why := l.Team.Lost(c.Name)
-		told := mind.Awaits(l.State.Wakes, c.Name) > 0
+	for _, child := range l.State.Working() {
+		why := l.Team.Lost(child.Name)
+		told := mind.Awaits(l.State.Wakes, child.Name) > 0
 		if why == nil || told {
 			continue
 		}
-		owed := slices.ContainsFunc(l.State.Outbox, func(p mind.Post) bool { return p.Room == c.Room })
-		unread := owed || !l.heardAll(c.Room)
+		owed := slices.ContainsFunc(l.State.Outbox, func(p mind.Post) bool { return p.Room == child.Room })
+		unread := owed || !l.heardAll(child.Room)
 		stopped := why == children.ErrStopped
 		if stopped && unread {
 			continue
 		}
-		failed := chat.Outcome{N: c.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
+		failed := chat.Outcome{N: child.Given, Failed: true, Text: "it cannot be run: " + why.Error()}
 		if stopped {
 			failed.Text = why.Error()
 		}
-		out = append(out, l.Triggers.Fire(event.Fired{By: c.Name}, failed.String(), now, c.Room))
+		out = append(out, l.Triggers.Fire(event.Fired{By: child.Name}, failed.String(), now, child.Room))
 	}
 	return out
 }

@@ -31,14 +31,14 @@ type closedRoom struct {
 func (o *Outbox) PostOwed() error {
 	var waits []string // rooms
 	for i := 0; i < len(o.State.Outbox); {
-		p := o.State.Outbox[i]
-		if slices.Contains(waits, p.Room) || o.mustWait(p.Room) {
-			waits = append(waits, p.Room)
+		post := o.State.Outbox[i]
+		if slices.Contains(waits, post.Room) || o.mustWait(post.Room) {
+			waits = append(waits, post.Room)
 			i++
 			continue
 		}
-		path := o.Path(p.Room)
-		from, to, err := o.Home.Post(p.Room, []byte(p.Line), p.Mark)
+		path := o.Path(post.Room)
+		from, to, err := o.Home.Post(post.Room, []byte(post.Line), post.Mark)
 		var at chat.Cursor
 		if err == nil {
 			at, err = chat.At(path, to)
@@ -46,17 +46,17 @@ func (o *Outbox) PostOwed() error {
 		if o.Home.RepairFor(err, o.Log) {
 			continue // with the same post
 		}
-		o.noteWrite(p.Room, err)
+		o.noteWrite(post.Room, err)
 		if err != nil {
 			continue // it waits now
 		}
-		posted := event.Posted{ID: p.ID, Passage: event.Passed(p.Room, from, at)}
-		posted.Torn = p.Torn(chat.Since(path, p.Mark, from))
+		posted := event.Posted{ID: post.ID, Passage: event.Passed(post.Room, from, at)}
+		posted.Torn = post.Torn(chat.Since(path, post.Mark, from))
 		if err := o.Happen(posted); err != nil { // it is no longer owed
 			return err
 		}
-		if !p.Wakes { // a line that wakes is for the identity itself
-			o.CallChild(p.Room)
+		if !post.Wakes { // a line that wakes is for the identity itself
+			o.CallChild(post.Room)
 		}
 	}
 	return nil

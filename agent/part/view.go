@@ -1,5 +1,5 @@
-// Package part has what the parts of an identity share: a View of the identity, the one Door through which they change
-// it, and the Outbox, which posts the lines that it owes to rooms.
+// Package part holds the things that the parts of an identity share: a View of the identity, the one Door through which
+// they change it, and the Outbox, which posts the lines that it owes to rooms.
 //
 // A part embeds the View. It reads the State, asks the View where lines go, and commits what happens:
 //
@@ -46,7 +46,7 @@ type View struct {
 	Store  *blobs.Store
 	Log    *slog.Logger
 	Zone   *time.Location // of the times that people read
-	Notify []string       // rooms in which people are told, too, that they are needed
+	Notify []string       // rooms that also tell people when they are needed
 	State  *mind.State    // what LIFE says
 
 	Tools  *tools.Set
@@ -62,9 +62,10 @@ type View struct {
 type Door interface {
 	// Commit makes records happen, together: they are in LIFE and folded into the State when it returns.
 	Commit(records ...Record) error
-	// FinishPending commits a result for each call of the newest reply without one: it says why the call did not start.
-	FinishPending(why string) error
-	// Epoch commits records and a snapshot of the State behind them. change, which may be nil, is made to the State first.
+	// CancelCalls commits a result for each call of the newest reply without one: why says why the call did not start.
+	CancelCalls(why string) error
+	// Epoch commits records and a snapshot of the State behind them. change, which may be nil, is made to the State
+	// first.
 	Epoch(why string, change func(*mind.State) error, records ...Record) error
 
 	// Put stores a text of the life. It is durable with the next commit.
@@ -81,18 +82,18 @@ type Door interface {
 type Loop struct {
 	// During runs f beside the loop, which goes on listening for commands.
 	During func(ctx context.Context, f func(context.Context)) error
-	// Show has others see what the identity does: a state of package status, and the tool that runs, or "".
+	// Show tells others what the identity does: a state of package status, and the tool that runs, or "".
 	Show func(state, tool string)
 	// ShowResting shows where the identity stands between turns; when it returns, others see it.
 	ShowResting func()
-	// StatusLine says, to people, what Show has others see.
+	// StatusLine says to people what Show tells.
 	StatusLine func() string
 }
 
 // Happen commits one event.
 func (v *View) Happen(e event.Event) error { return v.Commit(Record{Event: e}) }
 
-// Tell commits a note about a text, once for each version of it.
+// Tell commits a note about a text, once for each version of the text.
 func (v *View) Tell(why string, about mind.Text, gist, note string) error {
 	if v.State.Knows(about) {
 		return nil
@@ -116,12 +117,12 @@ func (v *View) Pause(why, say string, until time.Time) error {
 
 // Posting fixes when and where a line is posted.
 func (v *View) Posting(rooms ...string) event.Posting {
-	p := event.Posting{TS: time.Now().UTC().Truncate(time.Second)}
+	posting := event.Posting{TS: time.Now().UTC().Truncate(time.Second)}
 	for _, room := range rooms {
 		end, _ := chat.End(v.Path(room)) // an error is found when it is posted, and all is searched
-		p.Posts = append(p.Posts, event.Place{Room: room, Mark: end})
+		posting.Posts = append(posting.Posts, event.Place{Room: room, Mark: end})
 	}
-	return p
+	return posting
 }
 
 // Notice is a line that the daemon says in rooms; with no rooms, it says nothing.
@@ -152,13 +153,14 @@ func (v *View) Joined() []string {
 	return out
 }
 
-// Company returns the rooms that are heard, without the rooms of the identity's children, to whom every line is work.
+// Company returns the rooms that are heard, without the rooms of the identity's children: to a child every line is
+// work.
 func (v *View) Company() []string {
 	return slices.DeleteFunc(v.Joined(), func(room string) bool { return v.State.Child(room) != nil })
 }
 
-// Audience returns the rooms for a final text: all that wait for it and are still heard, and the room from which a child
-// gets its work.
+// Audience returns the rooms for a final text: all that wait for it and are still heard. A child's room of work counts
+// as heard.
 func (v *View) Audience() []string {
 	joined := v.Joined()
 	if v.State.Works() {
@@ -167,7 +169,7 @@ func (v *View) Audience() []string {
 	return slices.DeleteFunc(v.State.Audience(), func(room string) bool { return !slices.Contains(joined, room) })
 }
 
-// People returns the rooms in which somebody waits for an answer, else all in which people may be.
+// People returns the rooms where somebody waits for an answer, else all rooms where people may be.
 func (v *View) People() []string {
 	if rooms := v.Audience(); len(rooms) > 0 {
 		return rooms
@@ -199,7 +201,7 @@ func (v *View) ReadWishes() {
 		if job, ok := w.Of(home.WishStopJob); ok {
 			_ = w.Drop(v.ID)
 			n, _ := strconv.Atoi(job)
-			_ = v.Tools.StopJob(n, "by a person") // one that does not run has ended meanwhile
+			_ = v.Tools.StopJob(n, "by a person") // if it does not run, it has ended meanwhile
 		}
 	}
 }
