@@ -9,7 +9,7 @@
 // event's ID is a place of the log, and Open goes on behind any of them with a seek. Nothing
 // is kept in memory for clients, so one that was away for a month misses nothing.
 //
-// docs/events.md describes the types.
+// docs/api.md describes the types.
 package events
 
 import (

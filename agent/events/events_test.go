@@ -217,7 +217,7 @@ const maxText = 64 << 10
 
 // The page's example is a stream as clients get it.
 func TestPageExample(t *testing.T) {
-	for line := range strings.Lines(lethetest.Blocks(t, "events.md", "events")[0]) {
+	for line := range strings.Lines(lethetest.Blocks(t, "api.md", "events")[0]) {
 		var e events.Event
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()

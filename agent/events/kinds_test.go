@@ -182,7 +182,7 @@ func TestEveryKind(t *testing.T) {
 			t.Errorf("the life has no %s", m[1])
 		}
 	}
-	page := lethetest.Page(t, "events.md")
+	page := lethetest.Page(t, "api.md")
 	all := resumes(t, store, w.log())
 	for e, ok := next(w.seen); ok; e, ok = next(w.seen) {
 		types[e.Type] = true

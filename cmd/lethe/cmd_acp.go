@@ -24,7 +24,7 @@ others that speak the Agent Client Protocol. A session of the editor is a room.
 
 If the identity runs already, acp attaches to it. Otherwise the identity is resumed, or
 booted if there is none, when the first session is opened, and works in the editor's folder, unless
---workspace or tools.workspace names another one. docs/acp.md has the settings of editors.`,
+--workspace or tools.workspace names another one. docs/chat.md has the settings of editors.`,
 		Example: `  lethe acp
   lethe acp ada --room dev`,
 		Args: cli.MaximumArgs(1),
@@ -43,7 +43,7 @@ func runACP(ctx context.Context, app *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	note := "an editor starts this, and talks with it in JSON; docs/acp.md has the settings. To talk here: " +
+	note := "an editor starts this, and talks with it in JSON; docs/chat.md has the settings. To talk here: " +
 		app.Lethe("")
 	return guest.Serve(app, note, func(guest *guest.Guest) error {
 		open := func(ctx context.Context, folder string) (*host.Identity, bool, error) {

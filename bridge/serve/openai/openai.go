@@ -4,7 +4,7 @@
 //	openai.Routes(mux, backend)
 //
 // Of what a client resends of a conversation, what follows the last answer is said, once, however
-// often the request comes. docs/openai.md has it in the words of users.
+// often the request comes. docs/api.md has it in the words of users.
 package openai
 
 import (

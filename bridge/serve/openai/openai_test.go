@@ -35,7 +35,7 @@ func TestCompletions(t *testing.T) {
 		lethetest.Words(t, servetest.Text(t, w.Do(t, "POST", "/v1/responses", "{}"), 404), "/v1/responses")
 	})
 	t.Run("a conversation", func(t *testing.T) {
-		page := lethetest.Page(t, "openai.md")
+		page := lethetest.Page(t, "api.md")
 		_, curl, _ := strings.Cut(page, "-d '") // the page's first request
 		curl, _, _ = strings.Cut(curl, "'\n")
 		first := w.ask(curl, "X-Session-Id: talk")

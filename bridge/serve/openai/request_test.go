@@ -87,7 +87,7 @@ func TestPlace(t *testing.T) {
 // The page's room says what the page says of it.
 func TestPage(t *testing.T) {
 	var lines []chat.Line
-	for line := range strings.Lines(strings.ReplaceAll(lethetest.Blocks(t, "openai.md", "room")[0], "␤", "\u2028")) {
+	for line := range strings.Lines(strings.ReplaceAll(lethetest.Blocks(t, "api.md", "room")[0], "␤", "\u2028")) {
 		lines = append(lines, chat.Parse([]byte(line)))
 	}
 	for i, said := range map[int]string{0: "hello", 2: "what is 12*7?"} {

@@ -390,7 +390,7 @@ func TestBrokenList(t *testing.T) {
 	}
 }
 
-// The list is for its owner alone, and as docs/phone.md has it. One that makes no sense is neither obeyed nor overwritten.
+// The list is for its owner alone, and as docs/page.md has it. One that makes no sense is neither obeyed nor overwritten.
 func TestFile(t *testing.T) {
 	w := newWorld(t)
 	path := filepath.Join(w.dir, "bridges", backend.Name, "devices.json")
@@ -398,7 +398,7 @@ func TestFile(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi.Mode(), err)
 	}
-	lethetest.Write(t, path, lethetest.Blocks(t, "phone.md", "devices.json")[0])
+	lethetest.Write(t, path, lethetest.Blocks(t, "page.md", "devices.json")[0])
 	all, err := push.Devices(w.dir)
 	if err != nil || len(all) != 1 || all[0].Name != "Grace's phone" || all[0].Keys.Auth == "" ||
 		cmp.Or(all[0].Endpoint, all[0].ID) == "" || all[0].At.IsZero() {
