@@ -30,38 +30,41 @@ type jsonAnswer struct {
 
 // object finds the first JSON object in a text that answers a task: models put
 // fences and prose around what they were asked for.
-func object(text string) (a jsonAnswer, err error) {
+func object(text string) (answer jsonAnswer, err error) {
 	for tries := 0; tries < 100; tries++ {
 		i := strings.IndexByte(text, '{')
 		if i < 0 {
 			break
 		}
 		text = text[i:]
-		a = jsonAnswer{}
-		_ = json.NewDecoder(strings.NewReader(text)).Decode(&a) // what has another form is left empty
-		if len(a.Chunks) > 0 || strings.TrimSpace(a.Summary) != "" {
-			return a, nil
+		answer = jsonAnswer{}
+		_ = json.NewDecoder(strings.NewReader(text)).Decode(&answer) // what has another form is left empty
+		if len(answer.Chunks) > 0 || strings.TrimSpace(answer.Summary) != "" {
+			return answer, nil
 		}
 		text = text[1:]
 	}
-	return a, fmt.Errorf("%w: it holds no whole JSON object of the form", ErrGarbage)
+	return answer, fmt.Errorf("%w: it holds no whole JSON object of the form", ErrGarbage)
 }
 
 // readSegments reads the ranges of a SEGMENT answer. It passes over a chunk that is no
 // range. The error is ErrGarbage if there is no range at all.
 func readSegments(text string) (out []entryRange, err error) {
-	a, err := object(text)
+	answer, err := object(text)
 	if err != nil {
 		return nil, err
 	}
 	lone := 0
-	for _, c := range a.Chunks {
-		from, ok1 := entry(c.From)
-		to, ok2 := entry(c.To)
+	for _, chunk := range answer.Chunks {
+		from, ok1 := entry(chunk.From)
+		to, ok2 := entry(chunk.To)
 		if ok1 && ok2 {
-			out = append(out, entryRange{from, to, len(c.Topics), relevance(c.Relevance), c.Alone && lone < maxPhrases})
+			out = append(out, entryRange{
+				from: from, to: to, topics: len(chunk.Topics), relevance: relevance(chunk.Relevance),
+				alone: chunk.Alone && lone < maxPhrases,
+			})
 		}
-		if c.Alone {
+		if chunk.Alone {
 			lone++
 		}
 	}
@@ -77,27 +80,27 @@ var entryNumber = sync.OnceValue(func() *regexp.Regexp {
 
 // entry reads the number of an entry: "e3", "e3.1" (a call of it), 3.
 func entry(raw json.RawMessage) (int, bool) {
-	m := entryNumber().FindSubmatch(raw)
-	if m == nil {
+	match := entryNumber().FindSubmatch(raw)
+	if match == nil {
 		return 0, false
 	}
-	n, err := strconv.Atoi(string(m[1]))
+	n, err := strconv.Atoi(string(match[1]))
 	return n, err == nil
 }
 
 // readSummary reads a SUMMARISE answer into f, escaped, and returns the sentences to be
 // pinned. The relevance is 0 if the answer gives no number.
 func (f *Fade) readSummary(text string) (pins []string, err error) {
-	a, err := object(text)
-	if err == nil && strings.TrimSpace(a.Summary) == "" {
+	answer, err := object(text)
+	if err == nil && strings.TrimSpace(answer.Summary) == "" {
 		err = fmt.Errorf("%w: the summary is empty or not a text", ErrGarbage)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f.Summary, f.Gist, f.Relevance = fromModel(a.Summary), fromModel(a.Gist), relevance(a.Relevance)
-	f.over, f.overtakes = phrases(a.Over), a.Overtakes
-	return phrases(a.Pins), nil
+	f.Summary, f.Gist, f.Relevance = fromModel(answer.Summary), fromModel(answer.Gist), relevance(answer.Relevance)
+	f.over, f.overtakes = phrases(answer.Over), answer.Overtakes
+	return phrases(answer.Pins), nil
 }
 
 // Bounds of a list of sentences in an answer.
@@ -127,50 +130,50 @@ func phrases(items []any) (out []string) {
 
 // fromModel makes a text of a model safe to stand in a prompt. A model copies the
 // escapes it sees, so they are undone first.
-func fromModel(s string) string {
-	s = strings.Map(func(r rune) rune {
+func fromModel(text string) string {
+	text = strings.Map(func(r rune) rune {
 		isLayout := r == '\n' || r == '\t'
 		if r < ' ' && !isLayout {
 			return -1
 		}
 		return r
-	}, s)
-	return strings.TrimSpace(blobs.Escape(blobs.Unescape(s)))
+	}, text)
+	return strings.TrimSpace(blobs.Escape(blobs.Unescape(text)))
 }
 
 // relevance reads a number, or a text with a number, and bounds it to 1 to 10. It returns 0 for anything else.
 func relevance(given any) int {
-	n, err := strconv.ParseFloat(fmt.Sprint(given), 64)
-	if err != nil || math.IsNaN(n) {
+	number, err := strconv.ParseFloat(fmt.Sprint(given), 64)
+	if err != nil || math.IsNaN(number) {
 		return 0
 	}
-	return int(min(max(math.Round(n), 1), 10))
+	return int(min(max(math.Round(number), 1), 10))
 }
 
 // accept makes a chunk's fade of an answer, or says why it is of no use. 10 stands for
 // rules and promises, which are pinned: the rest fades as 9 does.
 func (j Job) accept(units []unit, answer string) (Fade, error) {
-	f := chunk(units)
-	pins, err := f.readSummary(answer)
+	fade := chunk(units)
+	pins, err := fade.readSummary(answer)
 	if err != nil {
 		return Fade{}, err
 	}
-	if has, may := j.in.Meter.of(f.Summary), j.in.Meter.of(text(units)); has > may {
+	if has, may := j.in.Meter.of(fade.Summary), j.in.Meter.of(text(units)); has > may {
 		return Fade{}, fmt.Errorf("%w: the summary has %d tokens and its source %d", ErrGarbage, has, may)
 	}
 	words := talk(units)
 	if len(words) == 0 { // what tools say ends no rule either
-		f.over = nil
+		fade.over = nil
 	}
-	f.named(pins, words)
-	if f.Relevance == 0 {
-		f.Relevance = mechanicalRelevance(units)
+	fade.named(pins, words)
+	if fade.Relevance == 0 {
+		fade.Relevance = mechanicalRelevance(units)
 	}
-	f.Relevance = min(f.Relevance, 9)
-	f.Gist = gist(blobs.Unescape(f.Gist))
-	if f.Gist == "" {
-		f.Gist = mechanicalGist(units, words)
+	fade.Relevance = min(fade.Relevance, 9)
+	fade.Gist = gist(blobs.Unescape(fade.Gist))
+	if fade.Gist == "" {
+		fade.Gist = mechanicalGist(units, words)
 	}
-	f.Summary = j.shorten(f.Summary, j.longest(f)*3/2) // a model counts no tokens
-	return f, nil
+	fade.Summary = j.shorten(fade.Summary, j.longest(fade)*3/2) // a model counts no tokens
+	return fade, nil
 }

@@ -144,7 +144,7 @@ type Fade struct {
 	over   []string // pinned sentences that are kept or withdrawn by now, as the model wrote them
 	lines  int      // what people said
 	topics int      // as SEGMENT says
-	// overtakes are older ranges that do not hold any more, as the model wrote them.
+	// overtakes are older ranges that are superseded, as the model wrote them.
 	overtakes []any
 	units     []unit // its entries, as they were read
 	stays     int    // how many swaps have left it live

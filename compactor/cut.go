@@ -26,15 +26,15 @@ func turns(units []unit) [][]unit {
 }
 
 // stretches cuts units into turns, and the open turn before each line that was heard in it. Behind the last of these
-// lines it also cuts where the identity told somebody something, or the daemon told it: a turn in which nothing more is
-// heard may go on for ever.
+// lines it also cuts where the identity told somebody something, or the daemon told it: a turn that hears nothing
+// more may go on for ever.
 func stretches(units []unit) [][]unit {
 	open, heard := 0, 0
-	for i, u := range units {
+	for i, unit := range units {
 		switch {
-		case u.Final():
+		case unit.Final():
 			open = i
-		case u.Kind == mind.Inbound:
+		case unit.Kind == mind.Inbound:
 			heard = i
 		}
 	}
@@ -85,11 +85,11 @@ func cutBehind[T any](units []T, last func(i int) bool) (out [][]T) {
 // its answer stay together. A turn of more than most tokens, or with only its steps in the run, is cut
 // behind each reply.
 func pieces(run []unit, most int) (out [][]unit) {
-	for _, t := range stretches(run) {
-		if size(t) <= most && slices.ContainsFunc(t, func(u unit) bool { return u.Kind != mind.Reply }) {
-			out = append(out, t)
+	for _, turn := range stretches(run) {
+		if size(turn) <= most && slices.ContainsFunc(turn, func(u unit) bool { return u.Kind != mind.Reply }) {
+			out = append(out, turn)
 		} else {
-			out = append(out, cutBehind(t, func(i int) bool { return t[i].Kind == mind.Reply })...)
+			out = append(out, cutBehind(turn, func(i int) bool { return turn[i].Kind == mind.Reply })...)
 		}
 	}
 	return out
@@ -97,11 +97,11 @@ func pieces(run []unit, most int) (out [][]unit) {
 
 // pack joins consecutive pieces to chunks of at most so many tokens; a larger piece is one by itself.
 func pack(pieces [][]unit, most int) (chunks [][]unit) {
-	for _, p := range pieces {
-		if n := len(chunks) - 1; n >= 0 && size(chunks[n])+size(p) <= most {
-			chunks[n] = append(chunks[n], p...)
+	for _, piece := range pieces {
+		if n := len(chunks) - 1; n >= 0 && size(chunks[n])+size(piece) <= most {
+			chunks[n] = append(chunks[n], piece...)
 		} else {
-			chunks = append(chunks, slices.Clone(p))
+			chunks = append(chunks, slices.Clone(piece))
 		}
 	}
 	return chunks
@@ -109,11 +109,11 @@ func pack(pieces [][]unit, most int) (chunks [][]unit) {
 
 // quiet reports whether a turn heard only triggers and said nothing, without a tool.
 func quiet(turn []unit) bool {
-	for _, u := range turn[:len(turn)-1] {
-		if u.Kind == mind.Reply {
+	for _, unit := range turn[:len(turn)-1] {
+		if unit.Kind == mind.Reply {
 			return false
 		}
-		for line := range strings.Lines(u.Text) {
+		for line := range strings.Lines(unit.Text) {
 			if tag, _, ok := roomLine(line); ok && !chat.ByTrigger(strings.TrimPrefix(tag, "AGENT:")) {
 				return false
 			}
@@ -142,11 +142,11 @@ func plainChunks(run []unit, set Settings) [][]unit {
 	return list
 }
 
-// plainPieces is the number of pieces up to which each is a chunk, whatever they are about.
+// plainPieces bounds the pieces of a run that become a chunk each, whatever they are about.
 const plainPieces = 3
 
 // mechanicalChunks cuts a run without asking anybody: by size, at turns, into chunks of at
-// most so many tokens. A short run still gives a few chunks, of which some may stay.
+// most so many tokens. A short run still gives a few chunks: some may stay.
 func mechanicalChunks(run []unit, most int) [][]unit {
 	if echo(run) != "" {
 		return [][]unit{run}
@@ -166,12 +166,12 @@ func tidy(chunks [][]unit, most int) [][]unit {
 		total += size(c)
 	}
 	for {
-		at, n := smallest(out, most)
-		if at < 0 || n >= minChunk {
+		at, least := smallest(out, most)
+		if at < 0 || least >= minChunk {
 			return out
 		}
 		few := len(out) <= total/min(minChunk, most/4)
-		if few && n >= aloneChunk {
+		if few && least >= aloneChunk {
 			return out
 		}
 		out = slices.Replace(out, at, at+2, slices.Concat(out[at], out[at+1]))
@@ -185,10 +185,10 @@ func smallest(chunks [][]unit, most int) (at, least int) {
 	at = -1
 	var best []int
 	for i := range len(chunks) - 1 {
-		a, b := size(chunks[i]), size(chunks[i+1])
-		sizes := []int{min(a, b), a + b}
+		first, second := size(chunks[i]), size(chunks[i+1])
+		sizes := []int{min(first, second), first + second}
 		better := at < 0 || slices.Compare(sizes, best) < 0
-		fit := a+b <= most && mayJoin(chunks[i], chunks[i+1])
+		fit := first+second <= most && mayJoin(chunks[i], chunks[i+1])
 		if better && fit {
 			at, least, best = i, sizes[0], sizes
 		}
@@ -204,27 +204,27 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 	from, to := run[0].N, run[len(run)-1].N
 	begins := map[int]bool{}
 	run = slices.Clone(run)
-	for _, r := range ranges {
-		if r.from > r.to {
-			r.from, r.to = r.to, r.from
+	for _, named := range ranges {
+		if named.from > named.to {
+			named.from, named.to = named.to, named.from
 		}
-		if r.to < from || r.from > to {
+		if named.to < from || named.from > to {
 			continue // of entries that nobody asked about
 		}
-		begins[max(r.from, from)] = true
-		begins[min(r.to, to)+1] = true
-		run[slices.IndexFunc(run, func(u unit) bool { return u.N >= r.from })].begins = r
+		begins[max(named.from, from)] = true
+		begins[min(named.to, to)+1] = true
+		run[slices.IndexFunc(run, func(u unit) bool { return u.N >= named.from })].begins = named
 	}
 	if len(begins) == 0 {
 		return nil, fmt.Errorf("%w: it names none of the entries", ErrGarbage)
 	}
 	var chunks [][]unit
 	cut := true
-	for _, p := range pieces(run, most) {
+	for _, piece := range pieces(run, most) {
 		after := false
-		for i, u := range p {
+		for i, u := range piece {
 			if begins[u.N] {
-				if 2*size(p[:i]) < size(p) {
+				if 2*size(piece[:i]) < size(piece) {
 					cut = true
 				} else {
 					after = true
@@ -234,7 +234,7 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 		if cut {
 			chunks = append(chunks, nil)
 		}
-		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], p...)
+		chunks[len(chunks)-1] = append(chunks[len(chunks)-1], piece...)
 		cut = after
 	}
 	return tidy(chunks, most), nil
@@ -242,23 +242,23 @@ func cutAt(run []unit, ranges []entryRange, most int) ([][]unit, error) {
 
 // mayJoin reports whether two chunks may become one. A chunk that is to stay alone joins no other. Nor do a long result
 // of a tool and words of people: a gist could tell only one of the two.
-func mayJoin(a, b []unit) bool {
+func mayJoin(before, behind []unit) bool {
 	alone := func(u unit) bool { return u.begins.alone }
-	if slices.ContainsFunc(a, alone) || slices.ContainsFunc(b, alone) {
+	if slices.ContainsFunc(before, alone) || slices.ContainsFunc(behind, alone) {
 		return false
 	}
-	return longResult(a) == longResult(b)
+	return longResult(before) == longResult(behind)
 }
 
 // longResult reports whether a chunk is mostly results of tools, such as a file, and long enough to need no neighbour.
-func longResult(c []unit) bool {
+func longResult(chunk []unit) bool {
 	given := 0
-	for _, u := range c {
+	for _, u := range chunk {
 		if len(u.Calls) > 0 {
 			given += u.tokens
 		}
 	}
-	return given >= minChunk && given > size(c)/2
+	return given >= minChunk && given > size(chunk)/2
 }
 
 // entryRange is a range of entry numbers with a model's remarks: the number of its topics, its relevance, and whether

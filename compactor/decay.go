@@ -23,8 +23,7 @@ type swap struct {
 	lines []Line
 }
 
-// perCard is how many ranges one card lists. With it each ref more reaches 32
-// times as far.
+// perCard bounds the ranges on one card. Each further ref reaches 32 times as far.
 const perCard = 32
 
 func (sw *swap) cost(r mind.Range) int { return sw.meter.of(sw.Line(r) + "\n") }
@@ -60,66 +59,71 @@ func (sw *swap) decaySummaries() {
 	total := sw.total(mind.Summary)
 	for full := total > most; full && total > most/2; {
 		least := -1
-		for i, r := range sw.Faded {
-			if r.Level != mind.Summary {
+		for i, faded := range sw.Faded {
+			if faded.Level != mind.Summary {
 				continue
 			}
-			if least < 0 || sw.worth(r) < sw.worth(sw.Faded[least]) {
+			if least < 0 || sw.worth(faded) < sw.worth(sw.Faded[least]) {
 				least = i
 			}
 		}
-		r := sw.Faded[least]
-		fresh := sw.fresh[r.From]
+		faded := sw.Faded[least]
+		fresh := sw.fresh[faded.From]
 		if total <= most && fresh {
 			return
 		}
-		total -= sw.cost(r)
+		total -= sw.cost(faded)
 		sw.bare(least, fresh)
 	}
 }
 
-// worth says how long a summary should stay: its relevance counts one less with each epoch, so that nothing
-// stands for ever.
+// worth orders summaries: the least goes first. Relevance counts one less with each epoch, so that nothing stands for
+// ever.
 func (sw *swap) worth(r mind.Range) int { return r.Relevance - (sw.epoch - r.Epoch) }
 
-// bare takes the summary of a range away. A new range has no line yet, so none is
-// written about the change.
+// bare takes the summary of range i away and logs it. A fresh range is logged later, by written.
 func (sw *swap) bare(i int, fresh bool) {
-	r := &sw.Faded[i]
-	r.Level, r.Text, r.Summary, r.Epoch = mind.Gist, "", nil, sw.epoch
+	faded := &sw.Faded[i]
+	faded.Level, faded.Text, faded.Summary, faded.Epoch = mind.Gist, "", nil, sw.epoch
 	if !fresh {
-		sw.lines = append(sw.lines, Line{Fade: r.Fade(), Original: r.Original})
+		sw.lines = append(sw.lines, Line{Fade: faded.Fade(), Original: faded.Original})
 	}
 }
 
 // gather puts the oldest ranges of a level on cards when the level exceeds most
 // tokens, until it has half of that, or until nothing is left to gather. A card
-// costs as much as a gist, so of cards the lowest tier, from t on, is gathered first.
-func (sw *swap) gather(level string, t, most int) error {
-	total := sw.total(level)
-	for full := total > most; full && total > most/2 && t < len(sw.Faded); total = sw.total(level) {
-		from, to, ok := sw.group(t, total-most/2)
+// costs as much as a gist, so of cards the lowest tier is gathered first.
+func (sw *swap) gather(level string, tier, most int) error {
+	if sw.total(level) <= most {
+		return nil
+	}
+	for tier < len(sw.Faded) {
+		over := sw.total(level) - most/2
+		if over <= 0 {
+			return nil
+		}
+		from, to, ok := sw.group(tier, over)
 		switch {
 		case ok:
-			if err := sw.card(from, to, t+1); err != nil {
+			if err := sw.card(from, to, tier+1); err != nil {
 				return err
 			}
 		case level == mind.Gist:
 			return nil
 		default:
-			t++
+			tier++
 		}
 	}
 	return nil
 }
 
-// tier is 0 for a gist, 1 for a card of gists, and so on; a summary has none.
-func tier(r mind.Range) int {
-	switch r.Level {
+// tier is 0 for a gist, 1 for a card of gists, and so on; -1 for a summary.
+func tier(faded mind.Range) int {
+	switch faded.Level {
 	case mind.Gist:
 		return 0
 	case mind.Card:
-		return max(1, r.Tier)
+		return max(1, faded.Tier)
 	}
 	return -1
 }
@@ -143,67 +147,77 @@ func (sw *swap) group(t, over int) (from, to int, ok bool) {
 		if i > 0 && sw.tops(sw.Faded[i-1], sw.Faded[i], t+1) {
 			room, least = perCard-sw.Faded[i-1].Count, 1
 		}
-		end, freed := i, 0
-		for end < len(sw.Faded) && end-i < room && sw.joins(i, end, t) {
-			enough := freed >= over && end-i >= least
-			if enough && count-(end-i) < perCard {
-				break
-			}
-			if tier(sw.Faded[end]) == t {
-				freed += sw.cost(sw.Faded[end])
-			}
-			end++
+		enough := func(size, freed int) bool {
+			suffices := freed >= over && size >= least
+			return suffices && count-size < perCard
 		}
-		for tier(sw.Faded[end-1]) != t { // no summary goes without need
-			end--
-		}
-		if end-i >= least {
+		if end := sw.reach(i, t, room, enough); end-i >= least {
 			return i, end, true
 		}
 	}
 	return 0, 0, false
 }
 
-// joins reports whether range end can stand on one card with those from i on. A
-// summary among old gists goes with them.
-func (sw *swap) joins(i, end, t int) bool {
-	r := sw.Faded[end]
-	if end > i && r.From != sw.Faded[end-1].To+1 {
-		return false // something live is between
+// reach returns the end of the ranges from i on that go on one card: at most room, and only until their number and the
+// tokens that they free are enough.
+func (sw *swap) reach(i, t, room int, enough func(size, freed int) bool) (end int) {
+	freed := 0
+	for end = i; end < min(len(sw.Faded), i+room); end++ {
+		if !sw.joins(i, end, t) || enough(end-i, freed) {
+			break
+		}
+		if tier(sw.Faded[end]) == t {
+			freed += sw.cost(sw.Faded[end])
+		}
 	}
-	amongGists := t == 0 && r.Level == mind.Summary
-	return amongGists || tier(r) == t
+	for tier(sw.Faded[end-1]) != t { // no summary goes without need
+		end--
+	}
+	return end
 }
 
-// tops reports whether r can be added to card c of tier t.
-func (sw *swap) tops(c, r mind.Range, t int) bool {
-	hasRoom := tier(c) == t && c.Count < perCard
-	return hasRoom && c.To+1 == r.From
+// joins reports whether range end can stand on a card of tier t+1 with the ranges from i on. A summary among old gists
+// goes with them.
+func (sw *swap) joins(i, end, t int) bool {
+	faded := sw.Faded[end]
+	if end > i && faded.From != sw.Faded[end-1].To+1 {
+		return false // something live is between
+	}
+	amongGists := t == 0 && faded.Level == mind.Summary
+	return amongGists || tier(faded) == t
+}
+
+// tops reports whether card has tier t and room for r, which follows on it.
+func (sw *swap) tops(card, r mind.Range, t int) bool {
+	hasRoom := tier(card) == t && card.Count < perCard
+	return hasRoom && card.To+1 == r.From
 }
 
 // card replaces Faded[from:to] by one card, or adds them to the card before
 // them.
-func (sw *swap) card(from, to, t int) error {
+func (sw *swap) card(from, to, tier int) error {
 	for i := from; i < to; i++ {
 		if sw.Faded[i].Level == mind.Summary {
 			sw.bare(i, false)
 		}
 	}
-	c := mind.Range{From: sw.Faded[from].From, Level: mind.Card, Tier: t}
+	c := mind.Range{From: sw.Faded[from].From, Level: mind.Card, Tier: tier}
 	var list []mind.Listing
 	first := from
-	if from > 0 && sw.tops(sw.Faded[from-1], sw.Faded[from], t) {
-		if body, err := sw.read(sw.Faded[from-1].Original.Hash); err == nil { // one that is lost stays as it is
+	if from > 0 && sw.tops(sw.Faded[from-1], sw.Faded[from], tier) {
+		if body, err := sw.read(sw.Faded[from-1].Original.Hash); err == nil { // a lost card stays as it is
 			first, c, list = from-1, sw.Faded[from-1], mind.ReadCard(body)
 		}
 	}
-	for _, r := range sw.Faded[from:to] {
-		ref := blobs.Ref{Hash: r.Original.Short, Gist: r.Original.Gist}
-		list = append(list, mind.Listing{Ref: ref, From: r.From, To: r.To, At: r.At, Overtaken: sw.Overtaken[r.Name()]})
-		c.Relevance = max(c.Relevance, r.Relevance)
+	for _, faded := range sw.Faded[from:to] {
+		list = append(list, mind.Listing{
+			Ref:  blobs.Ref{Hash: faded.Original.Short, Gist: faded.Original.Gist},
+			From: faded.From, To: faded.To, At: faded.At, Overtaken: sw.Overtaken[faded.Name()],
+		})
+		c.Relevance = max(c.Relevance, faded.Relevance)
 	}
 	c.To, c.At, c.Count, c.Epoch = sw.Faded[to-1].To, sw.Faded[to-1].At, len(list), sw.epoch
-	ref, err := sw.put(blobs.Meta{Gist: cardGist(list, t)}, cardBody(list))
+	ref, err := sw.put(blobs.Meta{Gist: cardGist(list, tier)}, cardBody(list))
 	if err != nil {
 		return err
 	}
@@ -222,16 +236,16 @@ func cardBody(list []mind.Listing) []byte {
 	return []byte(b.String())
 }
 
-// cardGist says what a card holds: how much, from when, and its commonest words.
-func cardGist(list []mind.Listing, t int) string {
+// cardGist counts the ranges on a card and names its dates and its commonest words.
+func cardGist(list []mind.Listing, tier int) string {
 	what := "gists"
-	if t > 1 {
+	if tier > 1 {
 		what = "cards"
 	}
 	var words strings.Builder
 	for _, item := range list {
 		gist := item.Ref.Gist
-		if _, after, ok := strings.Cut(gist, ": "); ok && t > 1 { // its own count and dates
+		if _, after, ok := strings.Cut(gist, ": "); ok && tier > 1 { // its own count and dates
 			gist = after
 		}
 		words.WriteString(gist + "\n")

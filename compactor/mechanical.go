@@ -12,7 +12,7 @@ import (
 )
 
 // Mechanical accounts for every eligible entry without a model: it cuts by size
-// and by turns, and a summary is the head and the tail of what was said, and names.
+// and by turns, and a summary quotes the first and the last sentence and lists names.
 func (j Job) Mechanical() []Fade {
 	var fades []Fade
 	for _, f := range j.kept {
@@ -27,12 +27,12 @@ func (j Job) Mechanical() []Fade {
 }
 
 // unasked is a chunk with the summary that it has, or a mechanical one.
-func (j Job) unasked(f Fade) Fade {
-	if !f.unread() {
-		return f
+func (j Job) unasked(fade Fade) Fade {
+	if !fade.unread() {
+		return fade
 	}
-	made := j.mechanical(f.units)
-	made.stays = f.stays
+	made := j.mechanical(fade.units)
+	made.stays = fade.stays
 	return made
 }
 
@@ -43,33 +43,33 @@ func ordered(fades []Fade) []Fade {
 
 // chunk begins the fade of some units.
 func chunk(units []unit) Fade {
-	f := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), units: units}
-	for _, u := range units {
-		f.topics += u.begins.topics
-		if u.Kind == mind.Inbound {
-			f.lines += strings.Count("\n"+u.Text, "\n[USER:")
+	fade := Fade{From: units[0].N, To: units[len(units)-1].N, Tokens: size(units), units: units}
+	for _, unit := range units {
+		fade.topics += unit.begins.topics
+		if unit.Kind == mind.Inbound {
+			fade.lines += strings.Count("\n"+unit.Text, "\n[USER:")
 		}
 	}
-	return f
+	return fade
 }
 
 // mechanical summarises a chunk without a model.
 func (j Job) mechanical(units []unit) Fade {
-	f := chunk(units)
-	f.Mechanical = true
-	f.Relevance = mechanicalRelevance(units)
-	if f.Gist = echo(units); f.Gist != "" {
-		return f
+	fade := chunk(units)
+	fade.Mechanical = true
+	fade.Relevance = mechanicalRelevance(units)
+	if fade.Gist = echo(units); fade.Gist != "" {
+		return fade
 	}
 	words := talk(units)
 	for _, s := range words {
 		if s.rule() {
-			f.pin(s)
+			fade.pin(s)
 		}
 	}
-	f.Gist = mechanicalGist(units, words)
-	f.Summary = j.mechanicalSummary(f, units, words)
-	return f
+	fade.Gist = mechanicalGist(units, words)
+	fade.Summary = j.mechanicalSummary(fade, units, words)
+	return fade
 }
 
 // mechanicalRelevance returns the relevance of a chunk without asking a model: great if a turn goes on behind it, small
@@ -90,17 +90,17 @@ func mechanicalRelevance(units []unit) int {
 // identity, and texts that other originals hold.
 func material(units []unit) string {
 	var b strings.Builder
-	for _, u := range units {
-		if u.Kind == mind.Hint {
+	for _, unit := range units {
+		if unit.Kind == mind.Hint {
 			continue
 		}
-		for line := range strings.Lines(u.Text) {
+		for line := range strings.Lines(unit.Text) {
 			if _, rest, ok := roomLine(line); ok {
 				line = rest
 			}
 			b.WriteString(line)
 		}
-		for _, c := range u.Calls {
+		for _, c := range unit.Calls {
 			if lookedUp(c) == "" {
 				b.WriteString("\n" + c.Args + "\n" + c.Text)
 			}
@@ -133,7 +133,7 @@ func did(units []unit) string {
 }
 
 // mechanicalSummary returns the first and the last thing said, and names, cut to the length that is allowed.
-func (j Job) mechanicalSummary(f Fade, units []unit, words []said) string {
+func (j Job) mechanicalSummary(fade Fade, units []unit, words []said) string {
 	parts := []string{truncate(did(units), 240)}
 	if n := len(words); n > 0 {
 		parts = slices.Compact([]string{truncate(words[0].String(), 240), truncate(words[n-1].String(), 240)})
@@ -144,7 +144,7 @@ func (j Job) mechanicalSummary(f Fade, units []unit, words []said) string {
 	if ids := identifiers(material(units), 10); len(ids) > 0 {
 		parts = append(parts, "Names: "+strings.Join(ids, ", "))
 	}
-	return j.shorten(strings.Join(parts, "\n"), j.longest(f))
+	return j.shorten(strings.Join(parts, "\n"), j.longest(fade))
 }
 
 // What a summary has room for at least: for each topic, and for each line that people said.
@@ -153,28 +153,27 @@ const (
 	lineTokens  = 20
 )
 
-// longest is how many tokens the summary of a chunk may have: the more relevant,
-// the longer a share of its source.
-func (j Job) longest(f Fade) int {
-	share := f.Tokens * (4 + 2*f.Relevance) / 100
+// longest bounds the tokens of a chunk's summary: the more relevant, the larger a share of its source.
+func (j Job) longest(fade Fade) int {
+	share := fade.Tokens * (4 + 2*fade.Relevance) / 100
 	most := j.in.Settings.budget(summariesShare / 4)
-	topics := topicTokens * max(1, f.topics)
-	return max(1, min(max(share, topics, lineTokens*f.lines), f.Tokens/2, max(most, topics)))
+	topics := topicTokens * max(1, fade.topics)
+	return max(1, min(max(share, topics, lineTokens*fade.lines), fade.Tokens/2, max(most, topics)))
 }
 
 // shorten brings a text to most tokens, its end marked.
-func (j Job) shorten(s string, most int) string {
-	for n := utf8.RuneCountInString(s); n > 8 && j.in.Meter.of(s) > most; n = n * 15 / 16 {
-		s = truncate(s, n-1)
+func (j Job) shorten(text string, most int) string {
+	for n := utf8.RuneCountInString(text); n > 8 && j.in.Meter.of(text) > most; n = n * 15 / 16 {
+		text = truncate(text, n-1)
 	}
-	return s
+	return text
 }
 
 // Answer answers a task about some entries without a model, in the form of a model's
 // answer: it is the offline model's. With a ratio, the source fills a summary
 // up to that share of it, which is about as long as a model makes it.
 func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) string {
-	j := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
+	job := Job{in: Input{Settings: Default(1 << 20), Meter: meter}}
 	var units []unit
 	for _, e := range entries {
 		units = append(units, unitOf(e, meter, mind.Params{}))
@@ -186,16 +185,16 @@ func Answer(task string, entries []*mind.Entry, ratio float64, meter Meter) stri
 		all := map[string]any{"from": units[0].N, "to": units[len(units)-1].N}
 		return encode(map[string]any{"chunks": []any{all}})
 	}
-	f := j.mechanical(units)
-	left := int(ratio*float64(f.Tokens)) - meter.of(f.Summary)
+	fade := job.mechanical(units)
+	left := int(ratio*float64(fade.Tokens)) - meter.of(fade.Summary)
 	if left > 0 {
-		f.Summary += "\n" + j.shorten(strings.TrimSpace(material(units)), left)
+		fade.Summary += "\n" + job.shorten(strings.TrimSpace(material(units)), left)
 	}
 	var pins []string
-	for _, p := range f.pins {
+	for _, p := range fade.pins {
 		pins = append(pins, p.Text)
 	}
-	return encode(map[string]any{"summary": f.Summary, "gist": f.Gist, "relevance": f.Relevance, "pins": pins})
+	return encode(map[string]any{"summary": fade.Summary, "gist": fade.Gist, "relevance": fade.Relevance, "pins": pins})
 }
 
 func encode(v any) string {
@@ -203,18 +202,18 @@ func encode(v any) string {
 	return string(text)
 }
 
-// echo returns the gist of units that need no summary: of turns in which nothing had to be said, or of steps which only
-// showed again what stands elsewhere; it leads there. It is "" for all others.
+// echo returns the gist of units that need no summary: turns that had nothing to say, or steps that only showed another
+// original again, which the gist then names. It returns "" for all others.
 func echo(units []unit) string {
 	if !slices.ContainsFunc(turns(units), func(t []unit) bool { return !quiet(t) }) {
 		return gist("nothing to say: " + first(units[0]))
 	}
 	var from []string
-	for _, u := range units {
-		if u.Kind != mind.Hint && !u.done() {
+	for _, unit := range units {
+		if unit.Kind != mind.Hint && !unit.done() {
 			return ""
 		}
-		for _, c := range u.Calls {
+		for _, c := range unit.Calls {
 			source := lookedUp(c)
 			if source == "" {
 				return ""
@@ -226,13 +225,13 @@ func echo(units []unit) string {
 }
 
 // lookedUp names the original that a call opened, or the words that it searched for; it returns "" for other calls.
-func lookedUp(c *mind.Call) string {
-	if opened, ok := strings.CutPrefix(c.Text, mind.OpenedText); ok && c.Tool == "UNCOMPACT" {
+func lookedUp(call *mind.Call) string {
+	if opened, ok := strings.CutPrefix(call.Text, mind.OpenedText); ok && call.Tool == "UNCOMPACT" {
 		original, _, _ := strings.Cut(opened, ": characters ")
 		return "opened again: hash=" + original
 	}
-	if c.Tool == "RECALL" {
-		return "searched for " + c.Target()
+	if call.Tool == "RECALL" {
+		return "searched for " + call.Target()
 	}
 	return ""
 }

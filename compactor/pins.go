@@ -43,32 +43,33 @@ func (f *Fade) named(pins []string, words []said) {
 }
 
 // pin adds a pin, unless there are enough or one says the same, and perhaps more.
-func (f *Fade) pin(s said) {
-	holds := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(s.String())) }
+func (f *Fade) pin(saying said) {
+	holds := func(p mind.Pin) bool { return strings.Contains(plain(p.Text), plain(saying.String())) }
 	if len(f.pins) < pinsPerChunk && !slices.ContainsFunc(f.pins, holds) {
-		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: truncate(s.String(), maxPin), Weight: s.weight()})
+		text := truncate(saying.String(), maxPin)
+		f.pins = append(f.pins, mind.Pin{From: f.From, To: f.To, Text: text, Weight: saying.weight()})
 	}
 }
 
 // plain is a text whatever its case and punctuation.
-func plain(s string) string {
+func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, s)
+	}, text)
 }
 
 // pin adds pins, each text once. One that is said again moves to its new place.
 func (sw *swap) pin(pins []mind.Pin) {
-	for _, p := range pins {
-		i := slices.IndexFunc(sw.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(p.Text) })
+	for _, pin := range pins {
+		i := slices.IndexFunc(sw.Pins, func(q mind.Pin) bool { return plain(q.Text) == plain(pin.Text) })
 		if i >= 0 {
-			p.Weight = max(p.Weight, sw.Pins[i].Weight)
+			pin.Weight = max(pin.Weight, sw.Pins[i].Weight)
 			sw.Pins = slices.Delete(sw.Pins, i, i+1)
 		}
-		sw.Pins = append(sw.Pins, p)
+		sw.Pins = append(sw.Pins, pin)
 	}
 }
 
@@ -76,17 +77,17 @@ func (sw *swap) pin(pins []mind.Pin) {
 // stay.
 func (sw *swap) end(fades []Fade) (note string) {
 	var gone []string
-	over := func(p mind.Pin) bool {
-		named := func(text string) bool { return same(p.Text, text) }
-		return p.From > 0 && slices.ContainsFunc(fades, func(f Fade) bool {
-			return p.From < f.From && slices.ContainsFunc(f.over, named)
+	over := func(pin mind.Pin) bool {
+		named := func(text string) bool { return same(pin.Text, text) }
+		return pin.From > 0 && slices.ContainsFunc(fades, func(f Fade) bool {
+			return pin.From < f.From && slices.ContainsFunc(f.over, named)
 		})
 	}
-	sw.Pins = slices.DeleteFunc(sw.Pins, func(p mind.Pin) bool {
-		if !over(p) {
+	sw.Pins = slices.DeleteFunc(sw.Pins, func(pin mind.Pin) bool {
+		if !over(pin) {
 			return false
 		}
-		gone = append(gone, blobs.Unescape(p.String()))
+		gone = append(gone, blobs.Unescape(pin.String()))
 		return true
 	})
 	for i := range fades {
@@ -121,10 +122,10 @@ func (sw *swap) unpin(most int) (note string) {
 	}
 	var gone []string
 	for total > most && len(sw.Pins) > 0 {
-		p := slices.MinFunc(sw.Pins, func(a, b mind.Pin) int { return a.Weight - b.Weight })
-		at := slices.Index(sw.Pins, p)
-		total -= sw.meter.of(p.String() + "\n")
-		gone = append(gone, blobs.Unescape(p.String()))
+		pin := slices.MinFunc(sw.Pins, func(a, b mind.Pin) int { return a.Weight - b.Weight })
+		at := slices.Index(sw.Pins, pin)
+		total -= sw.meter.of(pin.String() + "\n")
+		gone = append(gone, blobs.Unescape(pin.String()))
 		sw.Pins = slices.Delete(sw.Pins, at, at+1)
 	}
 	if len(gone) == 0 {

@@ -64,15 +64,15 @@ func unitOf(e *mind.Entry, meter Meter, p mind.Params) unit {
 }
 
 // Plan decides which entries are eligible: the older two thirds of the live ones by
-// tokens, or in.Share of them, in whole turns. The finished steps of a turn are eligible if
+// tokens, or in.Share instead, in whole turns. The finished steps of a turn are eligible if
 // it is open, or larger than the eligible share; the lines in it stay, with the answers to
 // them, until it is over or they take too much. Lines without a reply are eligible only if
 // all may fade and there is nothing else, the older part first. A unit that waits for a
 // result never is. ok is false if the eligible entries are not worth a compaction.
-func Plan(s *mind.State, in Input) (job Job, ok bool) {
-	all := unitsOf(s, in.Meter)
-	fixed := in.Meter.of(s.Stable.Tools) + s.Stable.Params.MaxTokens
-	free := in.Settings.Limit - fixed - in.Meter.of(s.Stable.System)
+func Plan(state *mind.State, in Input) (job Job, ok bool) {
+	all := unitsOf(state, in.Meter)
+	fixed := in.Meter.of(state.Stable.Tools) + state.Stable.Params.MaxTokens
+	free := in.Settings.Limit - fixed - in.Meter.of(state.Stable.System)
 	units := eligible(all, cmp.Or(in.Share, Older), free/heardShare)
 	if len(in.Only) > 0 {
 		units, in.Settings.Target = within(all, in.Only), 0
@@ -81,17 +81,17 @@ func Plan(s *mind.State, in Input) (job Job, ok bool) {
 	if tooFew || size(units) == 0 {
 		return Job{}, false
 	}
-	j := Job{in: in, notes: strings.TrimSpace(s.Stable.Notes() + "\n" + in.Tail), fixed: fixed}
-	context := mind.Context{Faded: slices.Clone(s.Faded), Live: slices.Clone(s.Live[:len(all)])}
-	j.request = mind.State{Stable: s.Stable, Context: context}
+	job = Job{in: in, notes: strings.TrimSpace(state.Stable.Notes() + "\n" + in.Tail), fixed: fixed}
+	context := mind.Context{Faded: slices.Clone(state.Faded), Live: slices.Clone(state.Live[:len(all)])}
+	job.request = mind.State{Stable: state.Stable, Context: context}
 	live := map[int]*mind.Entry{}
 	for _, u := range units {
 		live[u.N] = u.Entry
 	}
-	j.kept = stillValid(in.Kept, live)
+	job.kept = stillValid(in.Kept, live)
 	units = slices.DeleteFunc(slices.Clone(units), func(u unit) bool { return live[u.N] == nil })
-	j.runs = runs(units)
-	return j, true
+	job.runs = runs(units)
+	return job, true
 }
 
 // render renders the frozen request.
@@ -103,8 +103,8 @@ func (j Job) render() Job {
 
 // Within returns the tokens that Input.Only would make eligible in ranges of entries. worth is false for so
 // few that a summary would be no smaller.
-func Within(s *mind.State, meter Meter, only ...event.Entries) (tokens int, worth bool) {
-	tokens = size(within(unitsOf(s, meter), only))
+func Within(state *mind.State, meter Meter, only ...event.Entries) (tokens int, worth bool) {
+	tokens = size(within(unitsOf(state, meter), only))
 	return tokens, tokens >= aloneChunk
 }
 
@@ -112,20 +112,20 @@ func within(units []unit, only []event.Entries) (picked []unit) {
 	in := func(u unit) bool {
 		return slices.ContainsFunc(only, func(r event.Entries) bool { return r.From <= u.N && u.N <= r.To })
 	}
-	for _, t := range turns(units) {
+	for _, turn := range turns(units) {
 		outside := func(u unit) bool { // the daemon's notes and hints in a turn go with it
 			isTalk := u.Kind == mind.Inbound || u.Kind == mind.Reply
 			return isTalk && !in(u)
 		}
-		newest := len(t) - 1
-		whole := t[newest].Final() && !slices.ContainsFunc(t, outside)
-		for i, u := range t {
-			isStep := i < newest && u.done()
+		newest := len(turn) - 1
+		whole := turn[newest].Final() && !slices.ContainsFunc(turn, outside)
+		for i, unit := range turn {
+			isStep := i < newest && unit.done()
 			if !whole && !isStep {
 				continue
 			}
-			if whole || in(u) {
-				picked = append(picked, u)
+			if whole || in(unit) {
+				picked = append(picked, unit)
 			}
 		}
 	}
@@ -133,18 +133,18 @@ func within(units []unit, only []event.Entries) (picked []unit) {
 }
 
 // unitsOf returns the live entries before the first that waits for a result.
-func unitsOf(s *mind.State, meter Meter) (units []unit) {
-	for _, e := range s.Live {
-		if e.Waits() {
+func unitsOf(state *mind.State, meter Meter) (units []unit) {
+	for _, entry := range state.Live {
+		if entry.Waits() {
 			break
 		}
-		units = append(units, unitOf(e, meter, s.Stable.Params))
+		units = append(units, unitOf(entry, meter, state.Stable.Params))
 	}
 	return units
 }
 
-// heardShare is the part of the free tokens, one in so many, up to which an open turn's lines stay. Each line that
-// stays costs another gist, too: the steps before it and those behind it share no gist.
+// heardShare bounds the lines of an open turn that stay: one in so many free tokens. Each such line costs another gist,
+// too, since the steps before it and behind it share no gist.
 const (
 	heardShare = 10
 	gistTokens = 50
@@ -185,22 +185,22 @@ func eligible(units []unit, share float64, few int) []unit {
 // unless it is open or the newest.
 func older(turns [][]unit, most int) (picked []unit) {
 	at := 0
-	for i, t := range turns {
-		whole := t[len(t)-1].Final() || i < len(turns)-1
-		if whole && at+size(t) <= most {
-			picked = append(picked, t...)
-			at += size(t)
+	for i, turn := range turns {
+		whole := turn[len(turn)-1].Final() || i < len(turns)-1
+		if whole && at+size(turn) <= most {
+			picked = append(picked, turn...)
+			at += size(turn)
 			continue
 		}
 		if at >= most*3/4 {
 			return picked
 		}
-		for _, u := range t[:len(t)-1] { // the identity is working at the newest unit
-			room := at+u.tokens <= most || at < most/2
-			if room && u.silent() {
-				picked = append(picked, u)
+		for _, unit := range turn[:len(turn)-1] { // the identity is working at the newest unit
+			room := at+unit.tokens <= most || at < most/2
+			if room && unit.silent() {
+				picked = append(picked, unit)
 			}
-			at += u.tokens
+			at += unit.tokens
 		}
 		isOld := whole && i < len(turns)-1
 		if isOld && size(picked) < most/2 {
@@ -223,14 +223,14 @@ func size(units []unit) int {
 // place. It takes their entries out of live, so that nothing fades twice.
 func stillValid(chunks []Fade, live map[int]*mind.Entry) (valid []Fade) {
 	changed := func(u unit) bool { return live[u.N] != u.Entry }
-	for _, f := range chunks {
-		if slices.ContainsFunc(f.units, changed) {
+	for _, fade := range chunks {
+		if slices.ContainsFunc(fade.units, changed) {
 			continue
 		}
-		for _, u := range f.units {
+		for _, u := range fade.units {
 			delete(live, u.N)
 		}
-		valid = append(valid, f)
+		valid = append(valid, fade)
 	}
 	return valid
 }
@@ -261,6 +261,5 @@ func Instructions(custom, builtin string) (text, note string) {
 	return custom, ""
 }
 
-// MaxInstructions bounds SEGMENT.md and SUMMARISE.md, in characters: each task
-// carries one of them.
+// MaxInstructions bounds SEGMENT.md and SUMMARISE.md, in characters: each task carries the text of one file.
 const MaxInstructions = 8000

@@ -31,7 +31,7 @@ const (
 	LifeShare   = 10 // one in so many
 )
 
-// Recent returns the newest lines that together weigh no more than most.
+// Recent returns the newest lines that together weigh at most most.
 func Recent(lines []string, most int, weigh func(string) int) []string {
 	weight := 0
 	for i, line := range slices.Backward(lines) {
@@ -110,17 +110,19 @@ func (w Window) Grown(tokens, after int) bool { return tokens > after+w.Limit/50
 // Settings returns the default settings. If the limit is small or the fixed part is
 // large, the past has less than its budgets: a third of the free tokens.
 func (w Window) Settings() Settings {
-	s := Default(w.Limit)
+	settings := Default(w.Limit)
 	all := (summariesShare + gistsShare + cardsShare + pinsShare) * float64(w.Limit)
-	s.Past = min(1, float64(w.Free())/3/all)
-	return s
+	settings.Past = min(1, float64(w.Free())/3/all)
+	return settings
 }
 
 // MakeRoom brings a request under the limit, and reports whether it could. tokens
 // measures the next request; compact compacts at once, without a model, of a share of
 // the live entries. It is called as often as that brings something.
-func (w Window) MakeRoom(set Settings, tokens func() int, compact func(set Settings, share float64) error) (bool, error) {
-	for _, m := range []struct {
+func (w Window) MakeRoom(
+	set Settings, tokens func() int, compact func(set Settings, share float64) error,
+) (bool, error) {
+	for _, stage := range []struct {
 		target float64 // share of the eligible part that stays
 		past   float64 // share of its budgets that the past keeps
 		goal   int     // tokens that are few enough
@@ -134,10 +136,10 @@ func (w Window) MakeRoom(set Settings, tokens func() int, compact func(set Setti
 		{0, 0, w.Limit, 1},
 	} {
 		harder := set
-		harder.Target, harder.Past = m.target, set.Past*m.past
-		for now := tokens(); now > m.goal; {
+		harder.Target, harder.Past = stage.target, set.Past*stage.past
+		for now := tokens(); now > stage.goal; {
 			before := now
-			if err := compact(harder, m.share); err != nil {
+			if err := compact(harder, stage.share); err != nil {
 				return false, err
 			}
 			if now = tokens(); now >= before {
@@ -169,8 +171,8 @@ func (b *Backoff) Waits(now time.Time) bool { return now.Before(b.until) }
 // Succeeded forgets the failures.
 func (b *Backoff) Succeeded() { *b = Backoff{} }
 
-// Failed notes that a job brought nothing, and returns for how long the
-// summariser is left alone. first is true once in a row of failures.
+// Failed notes that a job brought nothing, and returns the pause before the summariser is asked again. first is true
+// once in a row of failures.
 func (b *Backoff) Failed(now time.Time) (pause time.Duration, first bool) {
 	first = b.until.IsZero()
 	b.failedJobs++

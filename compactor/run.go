@@ -27,15 +27,15 @@ func (j Job) Run(ctx context.Context, model Model) (fades []Fade, failure error)
 	w := &worker{Job: j.render(), model: model}
 	sw := swap{Context: mind.Context{Live: j.request.Live}, set: j.in.Settings, meter: j.in.Meter}
 	made, stays := sw.pick(ordered(slices.Concat(j.kept, w.cut(ctx))), false)
-	var g errgroup.Group // its goroutines end with their calls, which end with ctx
-	g.SetLimit(max(1, j.in.Settings.Parallel))
+	var calls errgroup.Group // its goroutines end with their calls, which end with ctx
+	calls.SetLimit(max(1, j.in.Settings.Parallel))
 	for i, f := range made {
-		g.Go(func() error {
+		calls.Go(func() error {
 			made[i] = w.summarise(ctx, f)
 			return nil
 		})
 	}
-	_ = g.Wait() // nothing returns an error
+	_ = calls.Wait() // nothing returns an error
 	return ordered(append(made, stays...)), w.failure()
 }
 
@@ -65,7 +65,7 @@ func (w *worker) failure() error {
 }
 
 // call makes one request. A failure of the provider counts; garbage does not.
-func (w *worker) call(ctx context.Context, a Ask) (string, error) {
+func (w *worker) call(ctx context.Context, ask Ask) (string, error) {
 	w.mu.Lock()
 	failed := w.failures
 	w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *worker) call(ctx context.Context, a Ask) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	answer, err := w.model.Ask(ctx, a)
+	answer, err := w.model.Ask(ctx, ask)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil && !errors.Is(err, ErrGarbage) {
@@ -95,12 +95,12 @@ func (w *worker) try(ctx context.Context, name string, units []unit, use func(an
 		}
 	}()
 	for range 2 {
-		a, fits := w.ask(name, units, err)
+		ask, fits := w.ask(name, units, err)
 		if !fits {
 			return errors.New("no request for it fits into the limit")
 		}
 		var answer string
-		if answer, err = w.call(ctx, a); err == nil {
+		if answer, err = w.call(ctx, ask); err == nil {
 			err = use(answer)
 		}
 		if !errors.Is(err, ErrGarbage) {
@@ -145,14 +145,14 @@ func (w *worker) cut(ctx context.Context) (chunks []Fade) {
 
 // relevant begins the fade of a chunk, with the greatest relevance that a model gave to a part of it.
 func relevant(units []unit) Fade {
-	f := chunk(units)
+	fade := chunk(units)
 	for _, u := range units {
-		f.Relevance = max(f.Relevance, min(u.begins.relevance, 9))
+		fade.Relevance = max(fade.Relevance, min(u.begins.relevance, 9))
 	}
-	if f.Relevance == 0 {
-		f.Relevance = mechanicalRelevance(units)
+	if fade.Relevance == 0 {
+		fade.Relevance = mechanicalRelevance(units)
 	}
-	return f
+	return fade
 }
 
 // summarise asks for the summary of a chunk, unless it has one or is only a few words that were heard.
@@ -165,9 +165,9 @@ func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 	if echo(before.units) != "" {
 		return w.unasked(before)
 	}
-	var f Fade
+	var fade Fade
 	err := w.try(ctx, Summarise, before.units, func(answer string) (err error) {
-		f, err = w.accept(before.units, answer)
+		fade, err = w.accept(before.units, answer)
 		return err
 	})
 	w.mu.Lock()
@@ -177,6 +177,6 @@ func (w *worker) summarise(ctx context.Context, before Fade) Fade {
 		return w.unasked(before)
 	}
 	w.made++
-	f.stays = before.stays
-	return f
+	fade.stays = before.stays
+	return fade
 }

@@ -27,26 +27,26 @@ type Outcome struct {
 // Line is one fade for the log, and what it refers to.
 type Line struct {
 	event.Fade
-	// Original holds what the entries said; a card has none of its own.
+	// Original holds what the entries said; empty for a card.
 	Original mind.Ref
 	// Replacement is the text of a summary or the list of a card. A gist is
 	// nothing but the ref of its original.
 	Replacement mind.Ref
 }
 
-// Swap replaces chunks of s, from the least to the most relevant, until no more
-// than the target of the eligible part is live, and lets the faded past decay
+// Swap replaces chunks of the state, from the least to the most relevant, until at most
+// the target of the eligible part is live, and lets the faded past decay
 // into its budgets. A chunk whose entries changed since it was read stays as it
-// is. Originals are put before anything refers to them; s itself is not changed.
+// is. Originals are put before anything refers to them; the state itself is not changed.
 // When nothing is to be done there are no Lines.
-func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
+func Swap(state *mind.State, fades []Fade, set Settings, meter Meter, put Put, read Read) (Outcome, error) {
 	sw := swap{
 		Context: mind.Context{
-			Faded: slices.Clone(s.Faded), Pins: slices.Clone(s.Pins), Live: s.Live, Overtaken: map[string]int{},
+			Faded: slices.Clone(state.Faded), Pins: slices.Clone(state.Pins), Live: state.Live, Overtaken: map[string]int{},
 		},
-		fresh: map[int]bool{}, epoch: s.Epoch + 1, set: set, meter: meter, put: put, read: read,
+		fresh: map[int]bool{}, epoch: state.Epoch + 1, set: set, meter: meter, put: put, read: read,
 	}
-	maps.Copy(sw.Overtaken, s.Overtaken)
+	maps.Copy(sw.Overtaken, state.Overtaken)
 	live := map[int]*mind.Entry{}
 	for _, e := range sw.Live {
 		live[e.N] = e
@@ -56,10 +56,10 @@ func Swap(s *mind.State, fades []Fade, set Settings, meter Meter, put Put, read 
 	sw.overtake(whole)
 	chosen, kept := sw.pick(whole, true)
 	out := Outcome{Faded: len(chosen), Used: len(Summarised(chosen))}
-	for _, f := range kept {
-		if !f.Mechanical { // those cost nothing to make again
-			f.stays++
-			out.Kept = append(out.Kept, f)
+	for _, fade := range kept {
+		if !fade.Mechanical { // those cost nothing to make again
+			fade.stays++
+			out.Kept = append(out.Kept, fade)
 		}
 	}
 	for _, f := range ordered(chosen) {
@@ -87,31 +87,31 @@ func (sw *swap) pick(chunks []Fade, ready bool) (chosen, kept []Fade) {
 	slices.SortStableFunc(groups, func(a, b []Fade) int {
 		return cmp.Or(cmp.Compare(worth(a), worth(b)), cmp.Compare(a[0].From, b[0].From))
 	})
-	for _, g := range groups {
-		notReady := ready && slices.ContainsFunc(g, Fade.unread)
+	for _, group := range groups {
+		notReady := ready && slices.ContainsFunc(group, Fade.unread)
 		if notReady || float64(left) <= most {
-			kept = append(kept, g...)
+			kept = append(kept, group...)
 			continue
 		}
-		chosen = append(chosen, g...)
-		for _, f := range g {
-			rest := sw.meter.of(f.Summary) // its summary stays
-			if f.unread() {
-				rest = f.Tokens / 8 // as most have
+		chosen = append(chosen, group...)
+		for _, fade := range group {
+			rest := sw.meter.of(fade.Summary) // its summary stays
+			if fade.unread() {
+				rest = fade.Tokens / 8 // as most have
 			}
-			left -= f.Tokens - min(f.Tokens, rest)
+			left -= fade.Tokens - min(fade.Tokens, rest)
 		}
 	}
 	return chosen, kept
 }
 
-// overtake notes which ranges chunks overtake: older ones that stand in the past, and not on a card.
+// overtake notes the older ranges that chunks overtake, unless those stand on a card.
 func (sw *swap) overtake(chunks []Fade) {
-	for _, f := range chunks {
-		for _, r := range sw.Faded {
-			isOlder := r.To < f.From && r.Level != mind.Card
-			if isOlder && slices.Contains(f.overtakes, any(r.Name())) {
-				sw.Overtaken[r.Name()] = max(f.To, sw.Overtaken[r.Name()])
+	for _, fade := range chunks {
+		for _, faded := range sw.Faded {
+			isOlder := faded.To < fade.From && faded.Level != mind.Card
+			if isOlder && slices.Contains(fade.overtakes, any(faded.Name())) {
+				sw.Overtaken[faded.Name()] = max(fade.To, sw.Overtaken[faded.Name()])
 			}
 		}
 	}
@@ -126,25 +126,33 @@ func worth(group []Fade) int {
 	return most
 }
 
-// together groups chunks, in the order of entries, so that a question and its answer fade
-// at once: two that have parts of one turn are in one group. Where a part of a turn that is
-// over stays live, only steps of it may fade; other chunks of it are kept.
-func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
-	type stretch struct {
-		live int // entries that are in none of the chunks
-		over bool
-	}
-	of := map[int]*stretch{} // by entry, its turn, or stretch of the open one
+// stretch is a turn, or a stretch of the open one.
+type stretch struct {
+	live int // entries outside of all chunks
+	over bool
+}
+
+// stretches returns the stretch of each live entry.
+func (sw *swap) stretches() map[int]*stretch {
+	of := map[int]*stretch{}
 	var units []unit
 	for _, e := range sw.Live {
 		units = append(units, unit{Entry: e})
 	}
-	for _, t := range stretches(units) {
-		all := &stretch{len(t), t[len(t)-1].Final()}
-		for _, u := range t {
+	for _, turn := range stretches(units) {
+		all := &stretch{len(turn), turn[len(turn)-1].Final()}
+		for _, u := range turn {
 			of[u.N] = all
 		}
 	}
+	return of
+}
+
+// together groups chunks, in the order of entries, so that a question and its answer fade
+// at once: two that have parts of one turn are in one group. Where a part of a turn that is
+// over stays live, only steps of it may fade; other chunks of it are kept.
+func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
+	of := sw.stretches()
 	count := func(f Fade, by int) {
 		for _, u := range f.units {
 			of[u.N].live += by
@@ -164,59 +172,61 @@ func (sw *swap) together(chunks []Fade) (groups [][]Fade, kept []Fade) {
 		kept = append(kept, chunks[i])
 		chunks = slices.Delete(chunks, i, i+1)
 	}
-	for i, f := range chunks {
-		continues := i > 0 && of[f.From] == of[chunks[i-1].To]
-		if continues && of[f.From].live == 0 {
-			groups[len(groups)-1] = append(groups[len(groups)-1], f)
+	for i, fade := range chunks {
+		continues := i > 0 && of[fade.From] == of[chunks[i-1].To]
+		if continues && of[fade.From].live == 0 {
+			groups[len(groups)-1] = append(groups[len(groups)-1], fade)
 		} else {
-			groups = append(groups, []Fade{f})
+			groups = append(groups, []Fade{fade})
 		}
 	}
 	return groups, kept
 }
 
 // fade takes a chunk out of the live context and puts its summary into the past.
-func (sw *swap) fade(f Fade) error {
+func (sw *swap) fade(chunk Fade) error {
 	var original strings.Builder
-	for _, u := range f.units {
+	for _, u := range chunk.units {
 		original.WriteString(u.Original(sw.read))
 	}
-	about := blobs.Meta{Gist: f.Gist}
-	if !f.Mechanical { // that has only words of the original
-		about.Summary = blobs.Unescape(f.Summary)
+	about := blobs.Meta{Gist: chunk.Gist}
+	if !chunk.Mechanical { // that has only words of the original
+		about.Summary = blobs.Unescape(chunk.Summary)
 	}
 	ref, err := sw.put(about, []byte(original.String()))
 	if err != nil {
 		return err
 	}
-	r := mind.Range{
-		From: f.From, To: f.To, Level: mind.Summary, Original: ref, Relevance: f.Relevance,
-		Text: f.Summary, At: f.units[len(f.units)-1].At, Epoch: sw.epoch,
+	faded := mind.Range{
+		From: chunk.From, To: chunk.To, Level: mind.Summary, Original: ref, Relevance: chunk.Relevance,
+		Text: chunk.Summary, At: chunk.units[len(chunk.units)-1].At, Epoch: sw.epoch,
 	}
-	if f.Summary == "" || sw.meter.of(f.Summary) >= f.Tokens { // a few words, shorter than any summary of them
-		r.Level, r.Text = mind.Gist, ""
+	if chunk.Summary == "" || sw.meter.of(chunk.Summary) >= chunk.Tokens { // a few words need no summary
+		faded.Level, faded.Text = mind.Gist, ""
 	}
-	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool { return f.From <= e.N && e.N <= f.To })
-	sw.fresh[f.From] = true
-	sw.Faded = mind.Ordered(append(sw.Faded, r))
-	sw.pin(f.pins)
+	sw.Live = slices.DeleteFunc(slices.Clone(sw.Live), func(e *mind.Entry) bool {
+		return chunk.From <= e.N && e.N <= chunk.To
+	})
+	sw.fresh[chunk.From] = true
+	sw.Faded = mind.Ordered(append(sw.Faded, faded))
+	sw.pin(chunk.pins)
 	return nil
 }
 
 // written puts the summaries that stand and lists the chunks that have faded.
 func (sw *swap) written() error {
 	for i := range sw.Faded {
-		r := &sw.Faded[i]
-		if !sw.fresh[r.From] {
+		faded := &sw.Faded[i]
+		if !sw.fresh[faded.From] {
 			continue
 		}
-		line := Line{Fade: r.Fade(), Original: r.Original}
-		if r.Level == mind.Summary {
-			ref, err := sw.put(blobs.Meta{Gist: r.Original.Gist}, []byte(blobs.Unescape(r.Text)))
+		line := Line{Fade: faded.Fade(), Original: faded.Original}
+		if faded.Level == mind.Summary {
+			ref, err := sw.put(blobs.Meta{Gist: faded.Original.Gist}, []byte(blobs.Unescape(faded.Text)))
 			if err != nil {
 				return err
 			}
-			r.Summary = &ref
+			faded.Summary = &ref
 			line.Replacement = ref
 		}
 		sw.lines = append(sw.lines, line)

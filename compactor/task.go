@@ -45,8 +45,7 @@ func Wish(keep string) string {
 	return "A person asks of this compaction, and of no later one: " + oneLine(keep)
 }
 
-// task renders the last message of a request. why says what was wrong with the
-// answer before, when there was one.
+// task renders the last message of a request. why is the fault of the answer before; nil for the first.
 func (j Job) task(name string, units []unit, why error) string {
 	instructions := j.in.Segment
 	if name == Summarise {
@@ -92,7 +91,7 @@ func (j Job) list(b *strings.Builder, units []unit, all bool) {
 	if all && len(list) > 100 {
 		words = max(12, 100*firstWords/len(list))
 	}
-	for i, p := range list {
+	for i, piece := range list {
 		isMiddle := i >= listedEnds && i < len(list)-listedEnds
 		if isMiddle && !all {
 			if i == listedEnds {
@@ -100,16 +99,16 @@ func (j Job) list(b *strings.Builder, units []unit, all bool) {
 			}
 			continue
 		}
-		id := mind.EntryID(p[0].N)
-		if len(p) > 1 {
-			id += ".." + mind.EntryID(p[len(p)-1].N)
+		id := mind.EntryID(piece[0].N)
+		if len(piece) > 1 {
+			id += ".." + mind.EntryID(piece[len(piece)-1].N)
 		}
-		at := max(0, slices.IndexFunc(p, func(u unit) bool { return u.Kind == mind.Inbound }))
-		fmt.Fprintf(b, "%s %d %s\n", id, size(p), truncate(first(p[at]), words))
+		at := max(0, slices.IndexFunc(piece, func(u unit) bool { return u.Kind == mind.Inbound }))
+		fmt.Fprintf(b, "%s %d %s\n", id, size(piece), truncate(first(piece[at]), words))
 	}
 }
 
-// first is what an entry says first, without the tag of a room's line.
+// first returns the beginning of an entry, without the tag of a room's line.
 func first(u unit) string {
 	line := u.FirstLine()
 	if tag, text, ok := roomLine(line); ok {

@@ -28,13 +28,13 @@ func (s said) String() string { return s.who + ": " + s.text }
 // binds nobody.
 func talk(units []unit) []said {
 	var out []said
-	for _, u := range units {
-		switch u.Kind {
+	for _, unit := range units {
+		switch unit.Kind {
 		case mind.Reply:
-			out = append(out, sayings(self, u.Text)...)
+			out = append(out, sayings(self, unit.Text)...)
 		case mind.Inbound:
 			who := ""
-			for line := range strings.SplitSeq(u.Text, "\n") {
+			for line := range strings.SplitSeq(unit.Text, "\n") {
 				if tag, rest, ok := roomLine(line); ok {
 					user, isUser := strings.CutPrefix(tag, "USER:")
 					line, who = rest, ""
@@ -80,7 +80,7 @@ var sentence = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s).+?(?:[.!?]["”’)]*(?:\s+|$)|[。！？\n]\s*|$)`)
 })
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // rule matches a sentence with which a person asks for something to be kept. A summariser finds others, too.
 var rule = sync.OnceValue(func() *regexp.Regexp {
@@ -90,7 +90,7 @@ var rule = sync.OnceValue(func() *regexp.Regexp {
 // rule reports whether a person states a rule.
 func (s said) rule() bool { return s.who != self && rule().MatchString(s.text) }
 
-// weight says which of two pins gives way first: the identity's own.
+// weight is the weight of a pin: the identity's own give way first.
 func (s said) weight() int {
 	if s.who == self {
 		return 2
@@ -98,16 +98,15 @@ func (s said) weight() int {
 	return 3
 }
 
-// identifiers lists the distinctive names of a text, those that come up most
-// first, at most n: addresses, paths, dotted, dashed and snake names, codes and
-// numbers. None holds a structure character.
-func identifiers(text string, n int) []string {
-	return frequent(text, n, func(s string) bool { return len(s) >= 3 && names(s) })
+// identifiers lists the distinctive names of a text, the most frequent first: addresses, paths, dotted, dashed and
+// snake names, codes and numbers, without structure characters.
+func identifiers(text string, most int) []string {
+	return frequent(text, most, func(s string) bool { return len(s) >= 3 && names(s) })
 }
 
-// keywords lists the words and names that a text uses most, at most n.
-func keywords(text string, n int) []string {
-	return telling(frequent(strings.ToLower(text), n, func(s string) bool {
+// keywords lists the words and names that a text uses most, the most frequent first.
+func keywords(text string, most int) []string {
+	return telling(frequent(strings.ToLower(text), most, func(s string) bool {
 		return len(s) > 3 && !slices.Contains(common, s)
 	}))
 }
@@ -118,30 +117,31 @@ func breaks(r rune) bool {
 
 // names reports whether a word is a name rather than a word of a language: it
 // holds a digit, a joint, or capitals only.
-func names(s string) bool {
+func names(word string) bool {
 	letters, capitals, digits, joints, joint := 0, 0, 0, 0, true
-	for _, r := range s {
+	for _, letter := range word {
 		was := joint
-		joint = strings.ContainsRune("._/:@-", r)
+		joint = strings.ContainsRune("._/:@-", letter)
 		switch {
-		case '0' <= r && r <= '9':
+		case '0' <= letter && letter <= '9':
 			digits++
-		case unicode.IsUpper(r):
+		case unicode.IsUpper(letter):
 			capitals++
-		case unicode.IsLetter(r):
+		case unicode.IsLetter(letter):
 			letters++
 		case joint && !was:
 			joints++
 		}
 	}
 	isShort := letters+capitals+digits < 3
-	isAcronym := capitals == utf8.RuneCountInString(s) && capitals <= 11
+	isAcronym := capitals == utf8.RuneCountInString(word) && capitals <= 11
 	hasSign := digits+joints > 0
-	return !isShort && (hasSign || isAcronym)
+	isDistinct := hasSign || isAcronym
+	return isDistinct && !isShort
 }
 
-// telling leaves out words that were cut, and those that are only numbers, times, dates or hashes: out of its sentence
-// a size reads like a year.
+// telling leaves out words that were cut, and mere numbers, times, dates and hashes: out of its sentence a size reads
+// like a year.
 func telling(words []string) []string {
 	return slices.DeleteFunc(words, func(word string) bool {
 		return strings.HasSuffix(word, "…") || strings.Trim(word, "0123456789abcdef.:/-") == ""
@@ -150,25 +150,24 @@ func telling(words []string) []string {
 
 // frequent counts the words of a text that count and returns the most
 // frequent ones, of equals the earlier.
-func frequent(text string, n int, counts func(word string) bool) []string {
+func frequent(text string, most int, counts func(word string) bool) []string {
 	count := map[string]int{}
 	var order []string
-	for _, s := range strings.FieldsFunc(blobs.Unescape(text), breaks) {
-		s = strings.Trim(s, ".,:;-/+*=#@!?%&~^")
-		count[s]++
-		if count[s] > 1 || len(s) > 200 {
+	for _, word := range strings.FieldsFunc(blobs.Unescape(text), breaks) {
+		word = strings.Trim(word, ".,:;-/+*=#@!?%&~^")
+		count[word]++
+		if count[word] > 1 || len(word) > 200 {
 			continue
 		}
-		if utf8.RuneCountInString(s) <= 60 && counts(s) {
-			order = append(order, s)
+		if utf8.RuneCountInString(word) <= 60 && counts(word) {
+			order = append(order, word)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return count[b] - count[a] })
-	return order[:min(n, len(order))]
+	return order[:min(most, len(order))]
 }
 
-// common are words that tell nothing about a text, and those that the structure
-// around it uses.
+// common are words that tell nothing about a text, and words of the structure around it.
 var common = strings.Fields(`about after again also another because been before being both cannot could does done down each
 even every find first from give given good have here into just know like line lines look make many more most much need
 only other over said same says should since some such sure take than that their them then there these they thing think
@@ -177,15 +176,15 @@ don't let's okay yes please thanks thank user agent room entry inbound reply res
 false null none text name file files`)
 
 // gist makes a gist of a text; a cut leaves no half word.
-func gist(s string) string { return blobs.Gist(truncate(oneLine(s), blobs.MaxGist)) }
+func gist(text string) string { return blobs.Gist(truncate(oneLine(text), blobs.MaxGist)) }
 
-// truncate returns the first n runes of s, a cut marked and never through an escape or, unless it is a long one,
+// truncate returns the first n runes of a text, a cut marked and never through an escape or, unless it is a long one,
 // a word.
-func truncate(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
+func truncate(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
 	}
-	head := mind.CutRunes(s, max(0, n-1))
+	head := mind.CutRunes(text, max(0, n-1))
 	if i := strings.LastIndexByte(head, ' '); i > len(head)/2 {
 		head = head[:i]
 	}

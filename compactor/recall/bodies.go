@@ -19,10 +19,10 @@ const (
 // candidate is an original with its verified blob, as it is ranked.
 type candidate struct {
 	Hit
-	text.Times // those of the blob, if that has any
+	text.Times // the blob's own, if it tells any
 	body       string
-	about      string      // what its summary says, unless lines are limited
-	lines      []text.Line // of the segment that fits best, as far as the query is limited to them
+	about      string      // its summary, unless lines are limited
+	lines      []text.Line // of the segment that fits best, if the query's limits let them pass
 }
 
 // affordable returns as many originals as may be read, the best first, and one in any
@@ -30,19 +30,18 @@ type candidate struct {
 func affordable(docs []index.Doc) []index.Doc {
 	left := int64(mostRead)
 	var out []index.Doc
-	for _, f := range docs {
-		if f.Size <= left || len(out) == 0 {
-			left -= f.Size
-			out = append(out, f)
+	for _, doc := range docs {
+		if doc.Size <= left || len(out) == 0 {
+			left -= doc.Size
+			out = append(out, doc)
 		}
 	}
 	return out
 }
 
-// candidates reads and verifies originals, and counts those that cannot be read. It
-// ends with ctx, after the blobs that it is at.
+// candidates reads and verifies originals; lost counts the unreadable. It ends with ctx, after the blobs that it is at.
 func (x *Index) candidates(
-	ctx context.Context, store *blobs.Store, docs []index.Doc, q Query,
+	ctx context.Context, store *blobs.Store, docs []index.Doc, query Query,
 ) (out []candidate, lost int, err error) {
 	read, errs := make([]blobs.Blob, len(docs)), make([]error, len(docs))
 	var wait sync.WaitGroup
@@ -54,33 +53,33 @@ func (x *Index) candidates(
 		})
 	}
 	wait.Wait()
-	for i, f := range docs {
+	for i, doc := range docs {
 		if err := ctx.Err(); err != nil {
 			return nil, 0, err
 		}
 		if errs[i] != nil {
-			x.lost(f.Hash, errs[i])
+			x.lost(doc.Hash, errs[i])
 			lost++
 			continue
 		}
-		if c := q.candidate(f, read[i]); len(c.lines) > 0 && x.Owns(read[i]) { // whatever the index says
+		if c := query.candidate(doc, read[i]); len(c.lines) > 0 && x.Owns(read[i]) { // whatever the index says
 			out = append(out, c)
 		}
 	}
 	return out, lost, nil
 }
 
-// candidate makes an original what its verified blob says, whatever the index says
-// of it. Only the time of an original in which no line has one is the index's.
-func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
-	body := string(b.Body)
+// candidate describes an original by its verified blob, whatever the index says. Only if no line tells a time, the
+// index's counts.
+func (q Query) candidate(doc index.Doc, blob blobs.Blob) candidate {
+	body := string(blob.Body)
 	facts := text.FactsOf(body)
-	c := candidate{
+	made := candidate{
 		Hit: Hit{
-			Hash: f.Hash, From: facts.From, To: facts.To, Gist: b.Gist,
+			Hash: doc.Hash, From: facts.From, To: facts.To, Gist: blob.Gist,
 			Rooms: facts.Rooms, Tools: facts.Tools, Kinds: facts.Kinds,
 		},
-		body: body, about: text.About(b.Meta),
+		body: body, about: text.About(blob.Meta),
 	}
 	at := facts.First // a line without a time of its own takes the time of the line before it
 	for s := range text.Sections(body) {
@@ -89,46 +88,50 @@ func (q Query) candidate(f index.Doc, b blobs.Blob) candidate {
 				at = line.At
 			}
 			if !q.fits(line, at) {
-				c.about = "" // it is about that line too
+				made.about = "" // it is about that line too
 				continue
 			}
-			c.Add(at)
-			if text.SegmentOf(line.From, len(body)) == int(f.Segment) {
-				c.lines = append(c.lines, line)
+			made.Add(at)
+			if text.SegmentOf(line.From, len(body)) == int(doc.Segment) {
+				made.lines = append(made.lines, line)
 			}
 		}
 	}
-	if c.Last.IsZero() {
-		c.First, c.Last = time.UnixMicro(f.First).UTC(), time.UnixMicro(f.Last).UTC()
-		if c.Last.After(b.At) || c.First.After(c.Last) {
-			c.First, c.Last = b.At, b.At
+	if made.Last.IsZero() {
+		made.First, made.Last = time.UnixMicro(doc.First).UTC(), time.UnixMicro(doc.Last).UTC()
+		if made.Last.After(blob.At) || made.First.After(made.Last) {
+			made.First, made.Last = blob.At, blob.At
 		}
 	}
-	c.At = c.Last
-	return c
+	made.At = made.Last
+	return made
 }
 
 // fits reports whether a query is not limited to other lines. A line has a room if it was heard
 // there, and a tool if it is a call or its result. Without a kind, a query wants its room or
 // its tool. Beside a kind, the room limits only chat, and the tool only calls and results.
-func (q Query) fits(l text.Line, at time.Time) bool {
+func (q Query) fits(line text.Line, at time.Time) bool {
 	if !at.IsZero() && !q.inTime(at) {
 		return false
 	}
-	kind := l.Content()
-	inRoom := kind == "chat" && l.Room == q.Room
-	ofTool := kind == "tool" && strings.EqualFold(l.Tool, q.Tool)
+	kind := line.Content()
+	inRoom := kind == "chat" && line.Room == q.Room
+	ofTool := kind == "tool" && strings.EqualFold(line.Tool, q.Tool)
+	anyRoom, anyTool := q.Room == "", q.Tool == ""
+	if q.Kind == "" {
+		byRoom, byTool := inRoom && !anyRoom, ofTool && !anyTool
+		if anyRoom && anyTool {
+			return true
+		}
+		return byRoom || byTool
+	}
 	switch {
-	case q.Kind == "" && q.Room == "" && q.Tool == "":
-		return true
-	case q.Kind == "":
-		return q.Room != "" && inRoom || q.Tool != "" && ofTool
 	case q.Kind != kind:
 		return false
 	case kind == "chat":
-		return q.Room == "" || inRoom
+		return anyRoom || inRoom
 	case kind == "tool":
-		return q.Tool == "" || ofTool
+		return anyTool || ofTool
 	}
 	return true
 }

@@ -22,8 +22,8 @@ const (
 // confidence returns the likelihood that a text is about a candidate, 0 to 1, so that
 // texts can be compared: the share of the query that stands in a few lines, by the weight
 // of the words. A name is no evidence by itself. Nor is one word in common.
-func (r *ranker) confidence(p *page) float64 {
-	name, words := 0.0, r.words(p)
+func (r *ranker) confidence(page *page) float64 {
+	name, words := 0.0, r.words(page)
 	if slices.Contains(r.names, true) {
 		name, words = nameShare*r.scale, words+1
 	}
@@ -31,12 +31,12 @@ func (r *ranker) confidence(p *page) float64 {
 		return 0
 	}
 	best := 0.0
-	for from := range p.lines {
-		if len(p.lines[from].matches) == 0 {
+	for from := range page.lines {
+		if len(page.lines[from].matches) == 0 {
 			continue
 		}
 		clear(r.tally)
-		for _, l := range p.lines[from:min(from+evidenceLines, len(p.lines))] {
+		for _, l := range page.lines[from:min(from+evidenceLines, len(page.lines))] {
 			r.tally.add(l.matches, (1+l.share)/2) // somebody may well ask for the words of an agent
 		}
 		got := 0.0
@@ -73,9 +73,8 @@ func Hinted(hits []Hit, least float64) []Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Confidence < least/2 })
 }
 
-// toldShare is the share of a passage's words from which on a summary tells as much. With
-// summaries by a model of the conversations measured, 18 of 21 such summaries held the answer,
-// and two thirds of all.
+// toldShare is the least share of a passage's words in a summary that tells as much. Measured with summaries by a
+// model, 18 of 21 such summaries held the answer, and two thirds of all.
 const toldShare = 0.6
 
 // Told reports whether a summary tells as much as a passage. The lists of names and words
@@ -91,10 +90,10 @@ func Told(passage, summary string) bool {
 		}
 	}
 	words, told := 0.0, 0.0
-	for t := range text.Tokens(passage) {
-		if t.Counts() && !t.Stop() {
+	for token := range text.Tokens(passage) {
+		if token.Counts() && !token.Stop() {
 			words++
-			if has[stems.Term(t)] {
+			if has[stems.Term(token)] {
 				told++
 			}
 		}

@@ -13,27 +13,27 @@ const (
 	contentsRunes = 60 // of the first words of each
 )
 
-// Contents lists what an original holds, a line for each entry and call: at which character it
-// begins, what it is, and its first words. said is when; empty where no line has a time.
+// Contents lists the entries and calls of an original, a line each: the character at which it begins, its kind, and its
+// first words. said is the time of the original; empty where no line has one.
 func Contents(body string) (list []string, said string) {
 	at, runes := 0, 0
-	for s := range text.Sections(body) {
-		for l := range s.Lines(body) {
-			if l.Thought || s.Kind == "result" {
+	for section := range text.Sections(body) {
+		for line := range section.Lines(body) {
+			if line.Thought || section.Kind == "result" {
 				continue
 			}
-			runes += utf8.RuneCountInString(body[at:l.From])
-			at = l.From
-			what, words := s.Kind, []rune(blobs.Unescape(l.Text))
-			if l.Message != nil {
-				what = blobs.Unescape(l.Speaker) + ":"
-			} else if s.Kind == "call" {
-				what = s.Tool
+			runes += utf8.RuneCountInString(body[at:line.From])
+			at = line.From
+			what, words := section.Kind, []rune(blobs.Unescape(line.Text))
+			if line.Message != nil {
+				what = blobs.Unescape(line.Speaker) + ":"
+			} else if section.Kind == "call" {
+				what = section.Tool
 			}
 			if len(words) > contentsRunes {
 				words = append(words[:contentsRunes-1], '…')
 			}
-			list = append(list, fmt.Sprintf("%d e%d %s %s", runes, s.Entry, what, string(words)))
+			list = append(list, fmt.Sprintf("%d e%d %s %s", runes, section.Entry, what, string(words)))
 			break
 		}
 	}

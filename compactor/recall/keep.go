@@ -27,13 +27,13 @@ type Keeper struct {
 const indexRetry = 5 * time.Second // after a failure
 
 // Keep begins to keep an index; it is opened at the first Stale.
-func Keep(x *Index, store *blobs.Store, life string) *Keeper {
+func Keep(index *Index, store *blobs.Store, life string) *Keeper {
 	ctx, cancel := context.WithCancel(context.Background())
-	k := &Keeper{
-		Index: x, store: store, life: life, news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+	keeper := &Keeper{
+		Index: index, store: store, life: life, news: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
 	}
-	go k.run(ctx) // ends with Stop
-	return k
+	go keeper.run(ctx) // ends with Stop
+	return keeper
 }
 
 // Stop ends the goroutine, and waits for it.
@@ -65,11 +65,16 @@ func (k *Keeper) run(ctx context.Context) {
 		if again = nil; err != nil {
 			again = time.After(indexRetry)
 		}
-		busy := errors.Is(err, ErrBusy) // another process does it
-		if err != nil && !failed && !busy {
-			k.Index.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on", "error", err)
+		if err == nil {
+			failed = false
+			continue
 		}
-		failed = err != nil && (failed || !busy)
+		busy := errors.Is(err, ErrBusy) // another process does it
+		if !busy && !failed {
+			k.Index.Log.Warn("what has faded cannot be indexed now; it is tried again, and everything else goes on",
+				"error", err)
+			failed = true
+		}
 	}
 }
 

@@ -14,43 +14,43 @@ type page struct {
 type line struct {
 	*text.Line
 	size    int     // tokens
-	matches []int   // terms of the query, in order of appearance: who says a message, then what it says
+	matches []int   // terms of the query, in order of appearance: the speaker's name first
 	share   float64 // what they count for
 }
 
 // Words of people count more than words of agents, and a short message counts more than a
 // long one: answers mostly have few words, and many words hold much of any query.
 const (
-	leastShare = 0.3 // of an agent's words, and those of a very long message
+	leastShare = 0.3 // of the words of an agent, or of a very long message
 	longTokens = 100 // of a message whose words count less, the longer the less
 )
 
-// read finds the terms of a query in what a candidate says.
+// read finds the terms of a query in a candidate.
 func (c *candidate) read(terms *text.Matcher) page {
-	p := page{lines: make([]line, len(c.lines))}
-	for i := range c.lines {
-		l := &p.lines[i]
-		l.Line = &c.lines[i]
-		_, name := find(terms, l.Name(), nil)
-		p.names = append(p.names, name...)
-		l.size, l.matches = find(terms, l.Text, name)
-		p.found += len(l.matches)
+	page := page{lines: make([]line, len(c.lines))}
+	for at := range c.lines {
+		line := &page.lines[at]
+		line.Line = &c.lines[at]
+		_, name := find(terms, line.Name(), nil)
+		page.names = append(page.names, name...)
+		line.size, line.matches = find(terms, line.Text, name)
+		page.found += len(line.matches)
 	}
 	size, about := find(terms, c.about, nil)
-	p.size, p.about, p.found = float64(size), about, p.found+len(about)
-	for from := 0; from < len(p.lines); {
-		from = p.share(from)
+	page.size, page.about, page.found = float64(size), about, page.found+len(about)
+	for from := 0; from < len(page.lines); {
+		from = page.share(from)
 	}
-	return p
+	return page
 }
 
 // find counts the tokens of a text, and appends the terms that it has.
 func find(terms *text.Matcher, said string, matches []int) (size int, all []int) {
-	for t := range text.Tokens(said) {
-		if t.Counts() {
+	for token := range text.Tokens(said) {
+		if token.Counts() {
 			size++
 		}
-		if term, ok := terms.Find(t); ok {
+		if term, ok := terms.Find(token); ok {
 			matches = append(matches, term)
 		}
 	}
@@ -62,11 +62,11 @@ func find(terms *text.Matcher, said string, matches []int) (size int, all []int)
 func (p *page) share(from int) (to int) {
 	first, size := p.lines[from], 0
 	for to = from; to < len(p.lines); to++ {
-		l := p.lines[to]
-		if l.Section != first.Section || l.Message != first.Message {
+		next := p.lines[to]
+		if next.Section != first.Section || next.Message != first.Message {
 			break
 		}
-		size += l.size
+		size += next.size
 	}
 	share := 1.0
 	isReply := first.Kind == "reply"

@@ -32,15 +32,15 @@ const (
 	mostPeriods = 16
 )
 
-// analyse reads a text as a query. now is what "yesterday" counts from. It is pure,
-// and cheap enough for each message that comes in.
+// analyse reads a text as a query; "yesterday" counts from now. It is pure, and cheap enough for each message that
+// comes in.
 func analyse(said string, now time.Time) query {
 	// What is structure in stored text is not in a text from outside.
 	said = norm.NFC.String(blobs.Escape(strings.ToValidUTF8(text.Cut(said, mostQuery), " ")))
-	q := query{periods: text.Periods(said, now)}
-	q.periods = q.periods[:min(len(q.periods), mostPeriods)]
-	q.collect(said)
-	return q
+	query := query{periods: text.Periods(said, now)}
+	query.periods = query.periods[:min(len(query.periods), mostPeriods)]
+	query.collect(said)
+	return query
 }
 
 // matcher finds the terms in a text.
@@ -57,19 +57,19 @@ func (q *query) collect(said string) {
 	at := map[string]int{}
 	stems := text.Stems{}
 	ident := 0
-	for t := range text.Tokens(said) {
-		day, dated := q.dated(t)
-		isOfDay := day && t.Kind != text.Day // the token of the day stands for it
-		if isOfDay || t.Stop() {
+	for token := range text.Tokens(said) {
+		day, dated := q.dated(token)
+		isOfDay := day && token.Kind != text.Day // the token of the day stands for it
+		if isOfDay || token.Stop() {
 			continue
 		}
-		if t.Kind == text.Part {
+		if token.Kind == text.Part {
 			q.terms[ident].parts = true
 		}
 		add := term{
-			text:  t.Text,
-			stem:  stems.Term(t),
-			part:  t.Kind == text.Part,
+			text:  token.Text,
+			stem:  stems.Term(token),
+			part:  token.Kind == text.Part,
 			dated: dated,
 		}
 		i, ok := at[add.stem]
@@ -78,7 +78,7 @@ func (q *query) collect(said string) {
 			at[add.stem] = i
 			q.terms = append(q.terms, add)
 		}
-		if t.Kind == text.Ident && ok {
+		if token.Kind == text.Ident && ok {
 			ident = i
 		}
 	}
@@ -86,11 +86,11 @@ func (q *query) collect(said string) {
 
 // dated reports whether a token is part of a date that is looked up as a time, and
 // whether that is a day: then its day token stands for all of it.
-func (q *query) dated(t text.Token) (day, dated bool) {
+func (q *query) dated(token text.Token) (day, dated bool) {
 	for _, p := range q.periods {
-		if p.Words.From <= t.From && t.To <= p.Words.To {
+		if p.Words.From <= token.From && token.To <= p.Words.To {
 			return p.Until.Sub(p.Since) < 48*time.Hour, true
 		}
 	}
-	return false, t.Kind == text.Day
+	return false, token.Kind == text.Day
 }

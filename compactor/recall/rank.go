@@ -32,29 +32,29 @@ const (
 // share of the query that they hold; and of the fit of a line to the times that the
 // query names. rank reads each line once. It ends with ctx, after the candidate that
 // it is reading.
-func rank(ctx context.Context, q query, cands []candidate, s *shortlist) (hits []Hit, err error) {
-	r := &ranker{
-		q:     q,
+func rank(ctx context.Context, asked query, cands []candidate, found *shortlist) (hits []Hit, err error) {
+	ranker := &ranker{
+		q:     asked,
 		c:     cands,
-		names: make([]bool, len(q.terms)),
-		scale: math.Log1p(float64(max(1, s.segments))),
-		tally: make(tally, len(q.terms)),
+		names: make([]bool, len(asked.terms)),
+		scale: math.Log1p(float64(max(1, found.segments))),
+		tally: make(tally, len(asked.terms)),
 	}
-	if err := r.read(ctx); err != nil {
+	if err := ranker.read(ctx); err != nil {
 		return nil, err
 	}
-	r.weigh(s)
-	for i, c := range cands {
-		p := &r.pages[i]
-		if p.found == 0 && r.times[i] == 0 {
+	ranker.weigh(found)
+	for i, candidate := range cands {
+		page := &ranker.pages[i]
+		if page.found == 0 && ranker.times[i] == 0 {
 			continue
 		}
-		c.Confidence = r.confidence(p)
-		c.Score = r.whole(i) + r.best(p) + timeWeight*r.scale*r.times[i]
-		best, also := r.passages(i)
-		c.Passage, c.Also = text.Passage(best), text.Passage(also)
-		c.Offset = utf8.RuneCountInString(c.body[:start(c.body, best[0])])
-		hits = append(hits, c.Hit)
+		candidate.Confidence = ranker.confidence(page)
+		candidate.Score = ranker.whole(i) + ranker.best(page) + timeWeight*ranker.scale*ranker.times[i]
+		best, also := ranker.passages(i)
+		candidate.Passage, candidate.Also = text.Passage(best), text.Passage(also)
+		candidate.Offset = utf8.RuneCountInString(candidate.body[:start(candidate.body, best[0])])
+		hits = append(hits, candidate.Hit)
 	}
 	slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), b.At.Compare(a.At)) })
 	return hits, nil
@@ -84,15 +84,15 @@ type ranker struct {
 // says little where they always speak.
 func (r *ranker) read(ctx context.Context) error {
 	terms := r.q.matcher()
-	for i := range r.c {
+	for at := range r.c {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p := r.c[i].read(terms)
-		r.pages = append(r.pages, p)
-		r.times = append(r.times, r.time(i))
-		r.docSize += p.size
-		for _, t := range p.names {
+		page := r.c[at].read(terms)
+		r.pages = append(r.pages, page)
+		r.times = append(r.times, r.time(at))
+		r.docSize += page.size
+		for _, t := range page.names {
 			r.names[t] = true
 		}
 	}
@@ -102,14 +102,14 @@ func (r *ranker) read(ctx context.Context) error {
 
 // weigh gives each term its weight. An identifier that occurs
 // nowhere gives way to its parts.
-func (r *ranker) weigh(s *shortlist) {
-	for i, t := range r.q.terms {
-		weight := s.idf(s.dfs[i])
-		isElsewhere := t.parts || t.dated // its parts or its time are looked for, too
-		if isElsewhere && s.dfs[i] == 0 {
+func (r *ranker) weigh(found *shortlist) {
+	for i, term := range r.q.terms {
+		weight := found.idf(found.dfs[i])
+		isElsewhere := term.parts || term.dated // its parts or its time are looked for, too
+		if isElsewhere && found.dfs[i] == 0 {
 			weight = 0
 		}
-		evidence := min(weight, text.Commonness(t.stem))
+		evidence := min(weight, text.Commonness(term.stem))
 		r.weight, r.evidence = append(r.weight, weight), append(r.evidence, evidence)
 		r.asked += weight
 		if !r.names[i] {
@@ -144,18 +144,18 @@ func (r *ranker) time(i int) (best float64) {
 // whole returns BM25 of a whole candidate with its summary, and with a little of the lines just
 // outside it: a question is often in one original and its answer in the next.
 func (r *ranker) whole(i int) float64 {
-	p := &r.pages[i]
+	page := &r.pages[i]
 	clear(r.tally)
-	for _, l := range p.lines {
+	for _, l := range page.lines {
 		r.tally.add(l.matches, l.share)
 	}
-	r.tally.add(p.about, 1)
-	for k, c := range r.c {
+	r.tally.add(page.about, 1)
+	for k, other := range r.c {
 		lines := r.pages[k].lines
 		switch {
-		case c.To+1 == r.c[i].From:
+		case other.To+1 == r.c[i].From:
 			lines = lines[max(0, len(lines)-linesBefore):]
-		case c.From == r.c[i].To+1:
+		case other.From == r.c[i].To+1:
 			lines = lines[:min(linesAfter, len(lines))]
 		default:
 			continue
@@ -166,16 +166,16 @@ func (r *ranker) whole(i int) float64 {
 	}
 	score := 0.0
 	for t, n := range r.tally {
-		score += r.weight[t] * index.Saturate(n, p.size, r.docSize)
+		score += r.weight[t] * index.Saturate(n, page.size, r.docSize)
 	}
 	return score
 }
 
 // best is the score of the lines in a row that fit best; they begin with a match.
-func (r *ranker) best(p *page) (best float64) {
-	for from := range p.lines {
-		if len(p.lines[from].matches) > 0 {
-			best = max(best, r.window(p, from))
+func (r *ranker) best(page *page) (best float64) {
+	for from := range page.lines {
+		if len(page.lines[from].matches) > 0 {
+			best = max(best, r.window(page, from))
 		}
 	}
 	return best
@@ -183,16 +183,16 @@ func (r *ranker) best(p *page) (best float64) {
 
 // window returns BM25 of the lines from one on; less if they hold only a small part of
 // the query.
-func (r *ranker) window(p *page, from int) (score float64) {
+func (r *ranker) window(page *page, from int) (score float64) {
 	clear(r.tally)
 	size, to := 0, from
-	for to < len(p.lines) {
+	for to < len(page.lines) {
 		hasRoom := to-from < windowLines && size < windowTokens
 		if to > from && !hasRoom {
 			break
 		}
-		r.tally.add(p.lines[to].matches, p.lines[to].share)
-		size += p.lines[to].size
+		r.tally.add(page.lines[to].matches, page.lines[to].share)
+		size += page.lines[to].size
 		to++
 	}
 	got := 0.0
@@ -206,27 +206,26 @@ func (r *ranker) window(p *page, from int) (score float64) {
 	return score
 }
 
-// passages returns two passages to show: the lines that fit best; and the best of the others, or
-// the end of the turn to which the first belong.
+// passages returns two passages to show: the lines that fit best; and the best of the others, or the end of their turn.
 func (r *ranker) passages(i int) (best, also []text.Line) {
-	p, lines := &r.pages[i], r.c[i].lines
-	from, to := r.passage(p, lines, 0, 0, nil)
+	page, lines := &r.pages[i], r.c[i].lines
+	from, to := r.passage(page, lines, 0, 0, nil)
 	best = lines[from:to]
-	from, to = r.passage(p, lines, from, to, ending(lines[to-1:]))
+	from, to = r.passage(page, lines, from, to, ending(lines[to-1:]))
 	return best, lines[from:to]
 }
 
 // ending returns the last reply of the turn of a line, nil if it is in that.
 func ending(lines []text.Line) (last *text.Section) {
-	for _, l := range lines {
+	for _, line := range lines {
 		switch {
-		case l.Kind == "inbound" && last != nil:
+		case line.Kind == "inbound" && last != nil:
 			return last
-		case l.Kind == "reply" && l.Section != lines[0].Section:
-			if l.Thought {
+		case line.Kind == "reply" && line.Section != lines[0].Section:
+			if line.Thought {
 				continue
 			}
-			last = l.Section
+			last = line.Section
 		}
 	}
 	return last
@@ -236,79 +235,86 @@ func ending(lines []text.Line) (last *text.Section) {
 // as many as fit. It prefers words of people to calls and results, and these to thoughts. The reply that
 // ends the turn counts like words of a person, and is shown if nothing else matches. It returns 0, 0 if
 // there is nothing more to show.
-func (r *ranker) passage(p *page, lines []text.Line, shownFrom, shownTo int, end *text.Section) (from, to int) {
+func (r *ranker) passage(page *page, lines []text.Line, shownFrom, shownTo int, end *text.Section) (from, to int) {
 	hidden := func(i int) bool {
+		exists := i >= 0 && i < len(lines)
 		isShown := i >= shownFrom && i < shownTo
-		return i >= 0 && i < len(lines) && !isShown
+		return exists && !isShown
 	}
+	from, matched := r.bestLine(page, hidden, end)
+	if !matched && shownTo > 0 {
+		return 0, 0
+	}
+	return grown(lines, from, hidden)
+}
+
+// bestLine returns the hidden line that matches most; the first, if no line does: it is here for its time.
+func (r *ranker) bestLine(page *page, hidden func(i int) bool, end *text.Section) (best int, matched bool) {
 	most := 0.0
-	for i, l := range p.lines {
+	for i, line := range page.lines {
 		if !hidden(i) {
 			continue
 		}
-		v := r.value(p, i)
-		if l.Section == end && !l.Thought {
-			v = v/l.share + 1e-9
+		worth := r.value(page, i)
+		if line.Section == end && !line.Thought {
+			worth = worth/line.share + 1e-9
 		}
-		if v > most {
-			from, to, most = i, i+1, v
+		if worth > most {
+			best, most = i, worth
 		}
 	}
-	switch {
-	case to > 0:
-	case shownTo > 0:
-		return 0, 0
-	default: // nothing matches: it is here for its time
-		to = 1
-	}
-	what := lines[from].Content()
-	alike := func(i int) bool { return lines[i].Content() == what }
-	grow := func(before, after int) {
-		first, end := from-before, to+after
+	return best, most > 0
+}
+
+// grown returns a line with hidden neighbours of the same kind, as many as a passage has room for.
+func grown(lines []text.Line, at int, hidden func(i int) bool) (from, to int) {
+	from, to = at, at+1
+	grow := func(first, end int) {
 		if !hidden(first) || !hidden(end-1) {
 			return
 		}
-		same := alike(first) && alike(end-1)
-		if same && text.Fits(lines[first:end]) {
+		what := lines[at].Content()
+		alike := lines[first].Content() == what && lines[end-1].Content() == what
+		if alike && text.Fits(lines[first:end]) {
 			from, to = first, end
 		}
 	}
-	grow(0, 1)
-	if !strings.HasSuffix(lines[to-1].Text, "?") { // else rather what was said to that
-		grow(1, 0)
+	grow(from, to+1)
+	if !strings.HasSuffix(lines[to-1].Text, "?") { // else rather the answer to it
+		grow(from-1, to)
 	}
-	grow(0, 1)
+	grow(from, to+1)
 	return from, to
 }
 
 // value sums up the evidence of the different terms in a line and, by a third, beside it: a name, say,
 // counts more than a common word. An identifier counts once, and a part of it alone half.
-func (r *ranker) value(p *page, i int) (sum float64) {
-	if len(p.lines[i].matches) == 0 {
+func (r *ranker) value(page *page, at int) (sum float64) {
+	if len(page.lines[at].matches) == 0 {
 		return 0
 	}
 	clear(r.tally)
-	for j := max(0, i-1); j < min(len(p.lines), i+2); j++ {
-		share := p.lines[j].share
-		if j != i {
+	for j := max(0, at-1); j < min(len(page.lines), at+2); j++ {
+		share := page.lines[j].share
+		if j != at {
 			share /= 3
 		}
-		r.tally.add(p.lines[j].matches, share)
+		r.tally.add(page.lines[j].matches, share)
 	}
 	whole := false
-	for t, n := range r.tally { // parts come behind their identifier
-		v := r.evidence[t] * min(1, n)
-		if !r.q.terms[t].part {
-			whole = r.q.terms[t].parts && v > 0
-		} else if v /= 2; whole {
+	for term, n := range r.tally { // parts come behind their identifier
+		worth := r.evidence[term] * min(1, n)
+		if !r.q.terms[term].part {
+			whole = r.q.terms[term].parts && worth > 0
+		} else if worth /= 2; whole {
 			continue
 		}
-		sum += v
+		sum += worth
 	}
-	switch l := p.lines[i]; {
-	case l.Content() == "tool":
+	switch line := page.lines[at]; {
+	case line.Content() == "tool":
 		return sum * toolShare
-	case l.Thought:
+	case line.Thought:
 		return sum / 10
 	}
 	return sum

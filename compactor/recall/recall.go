@@ -106,67 +106,67 @@ func Open(path string, owns func(blobs.Blob) bool, log *slog.Logger) *Index {
 
 const (
 	mostHints = 3
-	nearRunes = 600 // from where a message begins to its passage
+	nearRunes = 600 // from the beginning of a message to its passage
 )
 
 // Search returns the best hits for a query. Each was read from the
 // store and verified. With no word to look for the error is ErrEmpty; without an
 // index that can be used, ErrRebuilding.
-func (x *Index) Search(ctx context.Context, store *blobs.Store, q Query) (f Found, err error) {
-	a := analyse(q.Text, q.Now)
-	if len(a.terms) == 0 && len(a.periods) == 0 {
-		return f, ErrEmpty
+func (x *Index) Search(ctx context.Context, store *blobs.Store, query Query) (found Found, err error) {
+	asked := analyse(query.Text, query.Now)
+	if len(asked.terms) == 0 && len(asked.periods) == 0 {
+		return found, ErrEmpty
 	}
 	var list *shortlist
 	err = x.View(ctx, func(v *index.View) (err error) {
-		list, err = stageOne(ctx, v, a, q)
+		list, err = stageOne(ctx, v, asked, query)
 		return err
 	})
 	var cands []candidate
 	if err == nil {
-		f.Absent = list.absent(a)
-		cands, f.Lost, err = x.candidates(ctx, store, affordable(list.docs), q)
+		found.Absent = list.absent(asked)
+		cands, found.Lost, err = x.candidates(ctx, store, affordable(list.docs), query)
 	}
 	if err == nil {
-		f.Hits, err = rank(ctx, a, cands, list)
+		found.Hits, err = rank(ctx, asked, cands, list)
 	}
 	if err != nil {
-		return f, fmt.Errorf("search: %w", err)
+		return found, fmt.Errorf("search: %w", err)
 	}
-	f.Hits = f.Hits[:min(q.Limit, len(f.Hits))]
-	return f, nil
+	found.Hits = found.Hits[:min(query.Limit, len(found.Hits))]
+	return found, nil
 }
 
-// Hints returns at most three hits that match a text well, best first, and
-// mostly none: as Hinted chooses them of the best three. The text is what somebody
-// has said, or what a tool has printed. A text without a word to look for has no
-// hints.
-func (x *Index) Hints(ctx context.Context, store *blobs.Store, said string, now time.Time, least float64) (Found, error) {
-	f, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
+// Hints returns at most three hits that match a text well, best first: Hinted chooses from the best three, and mostly
+// rejects all. The text comes from a person or a tool. A text without a word to look for has no hints.
+func (x *Index) Hints(
+	ctx context.Context, store *blobs.Store, said string, now time.Time, least float64,
+) (Found, error) {
+	found, err := x.Search(ctx, store, Query{Text: said, Limit: mostHints, Now: now})
 	if errors.Is(err, ErrEmpty) { // it reminds nobody of anything
-		return f, nil
+		return found, nil
 	}
-	f.Hits = Hinted(f.Hits, least)
-	return f, err
+	found.Hits = Hinted(found.Hits, least)
+	return found, err
 }
 
 // lost tells the log of an original that cannot be read, once.
-func (x *Index) lost(h blobs.Hash, err error) {
-	if _, told := x.told.LoadOrStore(h, true); !told {
+func (x *Index) lost(hash blobs.Hash, err error) {
+	if _, told := x.told.LoadOrStore(hash, true); !told {
 		x.Log.Warn("a search came upon an original that cannot be read; put its file back from a copy",
-			"hash", h, "error", err)
+			"hash", hash, "error", err)
 	}
 }
 
 // start is the byte at which to open an original for a line of it: where its message begins,
 // or the whole of a line that came in pieces, if that is near.
-func start(body string, l text.Line) int {
-	at := strings.LastIndex(body[:l.From], "\n") + 1
-	if l.Message != nil {
-		at = strings.LastIndex(body[:min(l.From+len(l.Tag), len(body))], l.Tag)
+func start(body string, line text.Line) int {
+	at := strings.LastIndex(body[:line.From], "\n") + 1
+	if line.Message != nil {
+		at = strings.LastIndex(body[:min(line.From+len(line.Tag), len(body))], line.Tag)
 	}
-	if at < 0 || utf8.RuneCountInString(body[at:l.From]) > nearRunes {
-		return l.From
+	if at < 0 || utf8.RuneCountInString(body[at:line.From]) > nearRunes {
+		return line.From
 	}
 	return at
 }

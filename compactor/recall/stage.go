@@ -18,29 +18,29 @@ const (
 	mostOfTime   = 1000   // segments for a time that the query names
 )
 
-// shortlist is what stage one has found.
+// shortlist is the result of stage one.
 type shortlist struct {
 	segments int         // in the index
-	dfs      []float64   // of each term, in how many segments it is
+	dfs      []float64   // of each term, the number of its segments
 	scores   []float64   // of segments, whose numbers begin with 1
 	docs     []index.Doc // best first, each with the segment that fits best
 }
 
 // stageOne finds the originals that a query may mean, and that fit it.
-func stageOne(ctx context.Context, v *index.View, a query, q Query) (*shortlist, error) {
-	v.Only = q.filter()
-	s := &shortlist{
-		segments: v.Segments(),
-		dfs:      make([]float64, len(a.terms)),
-		scores:   make([]float64, v.Segments()+1),
+func stageOne(ctx context.Context, view *index.View, asked query, query Query) (*shortlist, error) {
+	view.Only = query.filter()
+	found := &shortlist{
+		segments: view.Segments(),
+		dfs:      make([]float64, len(asked.terms)),
+		scores:   make([]float64, view.Segments()+1),
 	}
-	if err := s.match(ctx, v, a); err != nil {
+	if err := found.match(ctx, view, asked); err != nil {
 		return nil, err
 	}
-	if err := s.during(v, a.periods); err != nil {
+	if err := found.during(view, asked.periods); err != nil {
 		return nil, err
 	}
-	return s, s.choose(v)
+	return found, found.choose(view)
 }
 
 // filter renders what a query is limited to.
@@ -54,23 +54,23 @@ func (q Query) filter() index.Filter {
 	return f
 }
 
-// idf is what a term counts for: the rarer, the more.
+// idf is the weight of a term in df segments: the rarer, the more.
 func (s *shortlist) idf(df float64) float64 {
 	return math.Log(1 + (max(float64(s.segments)-df, 0)+0.5)/(df+1))
 }
 
-// posting is where a term stands in one class, and what it adds to a segment's score.
+// posting is the list of a term in one class, and the score that it adds to each segment there.
 type posting struct {
 	index.List
 	worth float64
 }
 
-// match adds up what the lists of the terms say, those that weigh most first, until enough
-// postings are read. Of a list too long for that, the newest part counts.
-func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
+// match adds the terms' lists to the scores, the weightiest list first, until enough postings are read. Of a list too
+// long for that, the newest part counts.
+func (s *shortlist) match(ctx context.Context, view *index.View, asked query) error {
 	var lists []posting
-	for i, t := range a.terms {
-		all, err := v.Lists(t.stem)
+	for i, t := range asked.terms {
+		all, err := view.Lists(t.stem)
 		if err != nil {
 			return err
 		}
@@ -85,10 +85,10 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 			lists = append(lists, posting{list, s.idf(s.dfs[i]) * index.Weight(class)})
 		}
 	}
-	slices.SortStableFunc(lists, func(a, b posting) int { return cmp.Compare(b.worth, a.worth) })
+	slices.SortStableFunc(lists, func(asked, b posting) int { return cmp.Compare(b.worth, asked.worth) })
 	left := mostPostings
-	for _, p := range lists {
-		segments, err := v.Newest(p.List, left)
+	for _, posting := range lists {
+		segments, err := view.Newest(posting.List, left)
 		if err != nil {
 			return err
 		}
@@ -97,30 +97,30 @@ func (s *shortlist) match(ctx context.Context, v *index.View, a query) error {
 		}
 		left -= len(segments)
 		for _, id := range segments {
-			s.scores[id] += p.worth
+			s.scores[id] += posting.worth
 		}
 	}
 	return nil
 }
 
 // absent lists the words and identifiers of a query that occur nowhere.
-func (s *shortlist) absent(a query) (words []string) {
-	for i, t := range a.terms {
-		isWhole := !t.part && !t.dated
+func (s *shortlist) absent(asked query) (words []string) {
+	for i, term := range asked.terms {
+		isWhole := !term.part && !term.dated
 		if isWhole && s.dfs[i] == 0 {
-			words = append(words, t.text)
+			words = append(words, term.text)
 		}
 	}
 	return words
 }
 
 // during adds what was said in a time that the query names.
-func (s *shortlist) during(v *index.View, periods []text.Period) error {
+func (s *shortlist) during(view *index.View, periods []text.Period) error {
 	if len(periods) == 0 {
 		return nil
 	}
 	bounds := text.Bounds(periods)
-	segments, err := v.During(bounds.First, bounds.Last, mostOfTime)
+	segments, err := view.During(bounds.First, bounds.Last, mostOfTime)
 	worth := s.idf(float64(s.segments) / 10)
 	for _, id := range segments {
 		s.scores[id] += worth
@@ -129,9 +129,9 @@ func (s *shortlist) during(v *index.View, periods []text.Period) error {
 }
 
 // best returns the n segments with the highest scores, best first; of equals the newer comes first.
-func (s *shortlist) best(n int) []int64 {
+func (s *shortlist) best(most int) []int64 {
 	order := func(a, b int64) int { return cmp.Or(cmp.Compare(s.scores[b], s.scores[a]), cmp.Compare(b, a)) }
-	out := make([]int64, 0, n+1)
+	out := make([]int64, 0, most+1)
 	least := 0.0 // score of the last one, when there are n
 	for i, score := range s.scores {
 		if score <= 0 || score < least {
@@ -140,9 +140,9 @@ func (s *shortlist) best(n int) []int64 {
 		id := int64(i)
 		at, _ := slices.BinarySearchFunc(out, id, order)
 		out = slices.Insert(out, at, id)
-		if len(out) > n {
-			out = out[:n]
-			least = s.scores[out[n-1]]
+		if len(out) > most {
+			out = out[:most]
+			least = s.scores[out[most-1]]
 		}
 	}
 	return out
@@ -150,17 +150,17 @@ func (s *shortlist) best(n int) []int64 {
 
 // choose looks up the originals of the segments with the highest scores, and of equals the newer.
 // An original has the score of its best segment.
-func (s *shortlist) choose(v *index.View) error {
+func (s *shortlist) choose(view *index.View) error {
 	for _, id := range s.best(2 * mostBodies) { // some are of one original
 		if len(s.docs) == mostBodies {
 			break
 		}
-		d, err := v.Doc(id)
+		doc, err := view.Doc(id)
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(s.docs, func(other index.Doc) bool { return other.Hash == d.Hash }) {
-			s.docs = append(s.docs, d)
+		if !slices.ContainsFunc(s.docs, func(other index.Doc) bool { return other.Hash == doc.Hash }) {
+			s.docs = append(s.docs, doc)
 		}
 	}
 	return nil

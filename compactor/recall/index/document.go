@@ -25,10 +25,9 @@ func Saturate(count, size, usual float64) float64 {
 	return count * (k1 + 1) / (count + k1*(1-b+b*size/usual))
 }
 
-// Classes is how many classes of terms there are, from 1. A term stands in the
-// index with the class of its weight in the segment. So the posting lists that
-// weigh most can be read first, and a list is enough to score with. The class About has the
-// terms of what a model wrote about the original, apart: they do not make a word less rare.
+// Classes is the highest class of a term; the least is 1. A term stands in the index with the class of its weight in
+// the segment. So a search reads the weightiest posting lists first, and a list is enough to score with. The class
+// About has the terms of a model's summary, apart: they do not make a word less rare.
 const (
 	Classes = 3
 	About   = 0
@@ -41,16 +40,16 @@ var classes = [Classes + 1]struct{ least, weight float64 }{
 	3:     {1.45, 1.7},
 }
 
-// Weight is what a term of a class counts for.
+// Weight returns the weight of a term of a class.
 func Weight(class int) float64 { return classes[class].weight }
 
 func classOf(count, size int) int {
 	w := Saturate(float64(count), float64(size), usualSize)
-	c := Classes
-	for w < classes[c].least {
-		c--
+	class := Classes
+	for w < classes[class].least {
+		class--
 	}
-	return c
+	return class
 }
 
 // document is an original as the index takes it.
@@ -66,8 +65,8 @@ type reader struct {
 	size   int            // tokens of the segment
 }
 
-// read makes a document of an original. at tells when an entry was written, by its
-// ref; it is asked only where no line has a time.
+// read makes a document of an original. at returns the time of an entry by its ref; read calls it only where no line
+// has a time.
 func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 	body := string(blob.Body)
 	facts := text.FactsOf(body)
@@ -75,7 +74,7 @@ func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 	if last.IsZero() {
 		first, last = written(body, at, blob.At)
 	}
-	d := document{Doc: Doc{
+	made := document{Doc: Doc{
 		Hash: blob.Hash, Size: int64(len(body)), First: first.UnixMicro(), Last: last.UnixMicro(),
 	}}
 	var more []uint64
@@ -92,17 +91,17 @@ func (r *reader) read(blob blobs.Blob, at func(ref string) time.Time) document {
 			if segment >= segments {
 				break
 			}
-			for len(d.rows) < segment {
-				d.rows = append(d.rows, r.row(more))
+			for len(made.rows) < segment {
+				made.rows = append(made.rows, r.row(more))
 			}
 			r.count(line.Name()) // once a message
 			r.count(line.Text)
 		}
 	}
-	for len(d.rows) < segments {
-		d.rows = append(d.rows, r.row(more))
+	for len(made.rows) < segments {
+		made.rows = append(made.rows, r.row(more))
 	}
-	return d
+	return made
 }
 
 // written returns the times of the first and the last entry of an original; or the time at
@@ -122,16 +121,15 @@ func written(body string, at func(ref string) time.Time, faded time.Time) (first
 
 // count counts the terms of a text.
 func (r *reader) count(said string) {
-	for t := range text.Tokens(said) {
-		if t.Counts() {
+	for token := range text.Tokens(said) {
+		if token.Counts() {
 			r.size++
 		}
-		r.counts[keyOf(r.stems.Term(t))]++
+		r.counts[keyOf(r.stems.Term(token))]++
 	}
 }
 
-// row returns the keys of a segment, and forgets them. more are those of the whole
-// original.
+// row returns the keys of a segment and of the whole original, more, and forgets the segment's.
 func (r *reader) row(more []uint64) []uint64 {
 	out := make([]uint64, 0, len(r.counts)+len(more))
 	for key, n := range r.counts {
@@ -152,8 +150,8 @@ func filters(f text.Facts) (terms []string) {
 	return terms
 }
 
-// originalTerm is the one by which an original is found again.
+// originalTerm stands in all segments of one original.
 func originalTerm(h blobs.Hash) string { return Term("original", h.String()[:16]) }
 
-// Term is what a Filter has for a value of a key: a room, a tool or a kind.
+// Term returns the term of a Filter for a value of a key: room, tool or kind.
 func Term(key, value string) string { return filterMark + key + ":" + strings.ToLower(value) }

@@ -12,12 +12,12 @@ import (
 	"lethe/life"
 )
 
-// format is that of the files and of what fills them: tokens, stems and classes. An index of
-// another format is made anew. What a search makes of it (weights, bounds, ranking) is not part of it.
+// format is the version of the files and their contents: tokens, stems and classes. An index of another format is made
+// anew. Weights, bounds and ranking of a search are not part of it.
 const format = 10
 
-// state is what the file at the index's path says: which runs there are, here open for reading, and how far
-// the log was read for them. It is replaced whole, behind what it names; so readers need no lock.
+// state is the file at the index's path: the runs, here open for reading, and the place in the log up to which they
+// hold it. It is replaced whole, after its runs are written; so readers need no lock.
 type state struct {
 	Format    int   `json:"format"`
 	life.Mark       // of the log
@@ -35,11 +35,11 @@ func (s *state) next() int64 {
 
 // open reads the index at a path. An error is damaged if it cannot be used.
 func open(path string) (*state, error) {
-	s, err := openOnce(path)
+	state, err := openOnce(path)
 	if errors.Is(err, errRunGone) { // the state was replaced meanwhile
 		return openOnce(path)
 	}
-	return s, err
+	return state, err
 }
 
 // errRunGone says that a run of the state is not there.
@@ -53,22 +53,22 @@ func openOnce(path string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &state{}
-	if err := json.Unmarshal(data, s); err != nil {
+	opened := &state{}
+	if err := json.Unmarshal(data, opened); err != nil {
 		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if s.Format != format {
-		return nil, fmt.Errorf("%w: it has format %d, not %d", errDamaged, s.Format, format)
+	if opened.Format != format {
+		return nil, fmt.Errorf("%w: it has format %d, not %d", errDamaged, opened.Format, format)
 	}
 	next := int64(1)
-	for i := range s.Runs {
-		if err = s.Runs[i].open(path, next); err != nil {
-			s.close()
+	for i := range opened.Runs {
+		if err = opened.Runs[i].open(path, next); err != nil {
+			opened.close()
 			return nil, err
 		}
-		next += s.Runs[i].N
+		next += opened.Runs[i].N
 	}
-	return s, nil
+	return opened, nil
 }
 
 func (s *state) close() {
@@ -79,8 +79,8 @@ func (s *state) close() {
 	}
 }
 
-// save makes s what the index is, and removes the files of runs that are not of it. A power loss may leave
-// neither it nor the state before: of a cache that is enough.
+// save makes s the state of the index, and removes the files of other runs. A power loss may leave neither it nor the
+// state before: of a cache that is enough.
 func (s *state) save(path string) error {
 	s.Format = format
 	data, err := json.Marshal(s)
@@ -90,8 +90,8 @@ func (s *state) save(path string) error {
 	return errors.Join(err, s.sweep(path))
 }
 
-// sweep removes what stands beside the index and is no part of it: runs that were merged, files of
-// a Sync that was cut short, and those of older programs.
+// sweep removes the files beside the index that are no part of it: merged runs, and files of an interrupted Sync or an
+// older program.
 func (s *state) sweep(path string) error {
 	keep := map[string]bool{"lock": true}
 	for _, r := range s.Runs {

@@ -52,20 +52,20 @@ func (x *Index) Sync(ctx context.Context, store *blobs.Store, lifePath string) (
 	}
 	defer release()
 	for again := true; ; again = false {
-		p := &pass{Index: x, store: store, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
-		if err = p.open(); err == nil {
-			err = p.run(ctx, lifePath)
-			p.close()
+		pass := &pass{Index: x, store: store, reader: reader{stems: text.Stems{}, counts: map[uint64]int{}}}
+		if err = pass.open(); err == nil {
+			err = pass.run(ctx, lifePath)
+			pass.close()
 		}
 		switch {
 		case err == nil:
-			return p.added, nil
+			return pass.added, nil
 		case ctx.Err() != nil:
-			return p.added, ctx.Err()
+			return pass.added, ctx.Err()
 		case x.condemn(err) && again:
 			continue
 		}
-		return p.added, fmt.Errorf("sync index: %w", err)
+		return pass.added, fmt.Errorf("sync index: %w", err)
 	}
 }
 
@@ -99,14 +99,13 @@ func (x *Index) condemn(err error) bool {
 	return true
 }
 
-// View calls do with what the index holds at this moment. A Sync goes on
-// meanwhile. If the index turns out to be damaged, or there is none, the error is
-// ErrRebuilding.
+// View calls do with the content of the index at this moment. A Sync goes on meanwhile. The error is ErrRebuilding if
+// the index is absent or turns out to be damaged.
 func (x *Index) View(ctx context.Context, do func(*View) error) error {
-	o, err := open(x.Path)
+	opened, err := open(x.Path)
 	if err == nil {
-		err = do(&View{state: o, passed: map[string][]bool{}})
-		o.close()
+		err = do(&View{state: opened, passed: map[string][]bool{}})
+		opened.close()
 	}
 	if errors.Is(err, fs.ErrNotExist) || x.condemn(err) {
 		return ErrRebuilding

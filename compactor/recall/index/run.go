@@ -30,7 +30,7 @@ type run struct {
 	First int64  `json:"first"` // segment
 	N     int64  `json:"n"`     // segments
 	Size  int64  `json:"size"`  // bytes of the records and the entries
-	Bits  int    `json:"bits"`  // of a key by which its entry is found
+	Bits  int    `json:"bits"`  // at the beginning of a key; the table finds entries by them
 
 	file *os.File
 }
@@ -47,13 +47,13 @@ const (
 func keyOf(term string) uint64 { return hashOf(term) >> (64 - keyBits) &^ (Classes | About) }
 
 // hashOf is FNV-1a, mixed.
-func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
+func hashOf(term string) uint64 {
+	hash := uint64(14695981039346656037)
+	for i := range len(term) {
+		hash = (hash ^ uint64(term[i])) * 1099511628211
 	}
-	h = (h ^ h>>29) * 0x9e3779b97f4a7c15
-	return h ^ h>>32
+	hash = (hash ^ hash>>29) * 0x9e3779b97f4a7c15
+	return hash ^ hash>>32
 }
 
 // open opens the file of a run that begins with a segment.
@@ -98,7 +98,7 @@ func (r *run) doc(segment int64) (d Doc, err error) {
 	return d, err
 }
 
-// lists returns the postings of a key in each class, nil where there are none.
+// lists returns the postings of a key in each class, or nil.
 func (r *run) lists(key uint64) (out [Classes + 1][]byte, err error) {
 	data, err := r.bucket(key >> (keyBits - r.Bits))
 	for k, list := range entries(data) {
@@ -141,7 +141,7 @@ func (r *run) segments(list []byte) iter.Seq[int64] {
 	}
 }
 
-// entries yields keys with their postings, as far as these are not damaged.
+// entries yields keys with their postings, up to the first damaged one.
 func entries(data []byte) iter.Seq2[uint64, []byte] {
 	return func(yield func(uint64, []byte) bool) {
 		for len(data) >= 8 {
@@ -173,45 +173,45 @@ func (b *batch) full() bool {
 }
 
 // take adds an original.
-func (b *batch) take(d document) (err error) {
-	for i, keys := range d.rows {
+func (blob *batch) take(doc document) (err error) {
+	for i, keys := range doc.rows {
 		for _, key := range keys {
-			b.postings = append(b.postings, key<<segmentBits|uint64(b.segments()))
+			blob.postings = append(blob.postings, key<<segmentBits|uint64(blob.segments()))
 		}
-		d.Segment = int64(i)
-		if b.records, err = binary.Append(b.records, binary.LittleEndian, d.Doc); err != nil {
+		doc.Segment = int64(i)
+		if blob.records, err = binary.Append(blob.records, binary.LittleEndian, doc.Doc); err != nil {
 			return err
 		}
 	}
-	b.hashes[d.Hash] = true
+	blob.hashes[doc.Hash] = true
 	return nil
 }
 
 // join puts the segments of the run before into the batch, too.
-func (b *batch) join(r run) error {
-	data, err := r.read(0, r.Size)
+func (b *batch) join(before run) error {
+	data, err := before.read(0, before.Size)
 	if err != nil {
 		return err
 	}
 	for i := range b.postings {
-		b.postings[i] += uint64(r.N)
+		b.postings[i] += uint64(before.N)
 	}
-	records := data[:r.N*recordBytes]
+	records := data[:before.N*recordBytes]
 	for key, list := range entries(data[len(records):]) {
-		for at := range r.segments(list) {
+		for at := range before.segments(list) {
 			b.postings = append(b.postings, key<<segmentBits|uint64(at))
 		}
 	}
 	b.records = slices.Concat(records, b.records)
-	b.first = r.First
+	b.first = before.First
 	return nil
 }
 
 // write writes the run of a batch beside the index at a path, and makes it durable.
-func (b *batch) write(path string) (r run, err error) {
+func (b *batch) write(path string) (written run, err error) {
 	slices.Sort(b.postings)
 	b.postings = slices.Compact(b.postings) // what is written about an original says some words twice
-	r = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(4 * len(b.postings) / bucketBytes))}
+	written = run{First: b.first, N: int64(b.segments()), Bits: bits.Len(uint(4 * len(b.postings) / bucketBytes))}
 	data, starts := b.records, []byte(nil)
 	start := func(prefix uint64) { // the entries up to a beginning of a key do not begin before here
 		for len(starts) <= 4*int(prefix) {
@@ -223,18 +223,18 @@ func (b *batch) write(path string) (r run, err error) {
 		for to < len(b.postings) && b.postings[to]>>segmentBits == key {
 			to++
 		}
-		start(key >> (keyBits - r.Bits))
+		start(key >> (keyBits - written.Bits))
 		data = binary.LittleEndian.AppendUint64(data, key<<segmentBits|uint64(to-from))
 		for _, p := range b.postings[from:to] {
 			data = binary.LittleEndian.AppendUint16(data, uint16(p))
 		}
 	}
-	start(1 << r.Bits)
-	r.Size = int64(len(data))
-	if r.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-"); err != nil {
-		return r, err
+	start(1 << written.Bits)
+	written.Size = int64(len(data))
+	if written.file, err = os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-"); err != nil {
+		return written, err
 	}
-	r.File = strings.TrimPrefix(filepath.Base(r.file.Name()), filepath.Base(path)+"-")
-	_, err = r.file.Write(append(data, starts...))
-	return r, errors.Join(err, r.file.Sync())
+	written.File = strings.TrimPrefix(filepath.Base(written.file.Name()), filepath.Base(path)+"-")
+	_, err = written.file.Write(append(data, starts...))
+	return written, errors.Join(err, written.file.Sync())
 }

@@ -19,7 +19,7 @@ import (
 // takes little away.
 const batchTime = 2 * time.Second
 
-// pass reads the log once, from where the index stands, and takes in what it names.
+// pass reads the log once, behind the index's mark, and takes in the originals that it names.
 type pass struct {
 	state
 	*Index
@@ -35,12 +35,12 @@ type pass struct {
 
 // open opens what is there, or nothing where nothing is.
 func (p *pass) open() error {
-	o, err := open(p.Path)
+	opened, err := open(p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p.sweep(p.Path)
 	}
 	if err == nil {
-		p.state = *o
+		p.state = *opened
 	}
 	return err
 }
@@ -58,8 +58,8 @@ func (p *pass) run(ctx context.Context, lifePath string) (err error) {
 	return nil
 }
 
-// commit takes in originals until there are enough of them for one run.
-// done says that there are no more. What was read before an error is committed.
+// commit takes in originals until they fill a run. done says that the log has ended. Originals before an error are
+// committed.
 func (p *pass) commit(ctx context.Context) (done bool, err error) {
 	p.batch, p.read = &batch{first: p.next(), hashes: map[blobs.Hash]bool{}}, p.Mark
 	var broken error
@@ -122,37 +122,14 @@ func hashAt(refs []blobs.Ref, i int) []string {
 // step takes in the originals that one event names. At the end of the log it returns io.EOF. After
 // another error the event will be read again.
 func (p *pass) step(ctx context.Context) error {
-	e, follows, err := p.events.Next()
+	line, follows, err := p.events.Next()
 	if err != nil {
 		return err
 	}
 	if !follows {
 		p.fades = nil
 	}
-	var refs []string
-	switch e.Kind {
-	case "fade":
-		fade, ok := event.As[event.Fade](e)
-		isCard := ok && fade.To == mind.Card // it has no original of its own
-		if ok && !isCard {
-			p.fades = append(p.fades, hashAt(e.Refs, 0)...)
-		}
-	case "note":
-		note, ok := event.As[event.Note](e)
-		if ok && note.Why == "edit" { // it names the lines that the edit took out of entries that stay
-			p.fades = append(p.fades, hashAt(e.Refs, 1)...)
-		}
-	case life.Epoch:
-		refs, p.fades = p.fades, nil
-		epoch, _ := event.As[event.Epoch](e)
-		isFork := epoch.Why == "fork"
-		if isFork || epoch.Why == "edit" {
-			for _, snapshot := range hashAt(e.Refs, 0) {
-				refs = append(refs, p.faded(snapshot, isFork)...)
-			}
-		}
-	}
-	for _, ref := range refs {
+	for _, ref := range p.named(line) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -166,8 +143,35 @@ func (p *pass) step(ctx context.Context) error {
 	return nil
 }
 
-// faded lists the originals of an epoch's faded ranges, where nothing else names them: what a person took
-// out of the context, and, with those that cards list, what a fork begins with.
+// named returns the originals that a line names. Of a fade and of an edit's note it keeps them until their epoch.
+func (p *pass) named(line life.Event) (refs []string) {
+	switch line.Kind {
+	case "fade":
+		fade, ok := event.As[event.Fade](line)
+		isCard := ok && fade.To == mind.Card // it has no original of its own
+		if ok && !isCard {
+			p.fades = append(p.fades, hashAt(line.Refs, 0)...)
+		}
+	case "note":
+		note, ok := event.As[event.Note](line)
+		if ok && note.Why == "edit" { // it names the lines that the edit took out of entries that stay
+			p.fades = append(p.fades, hashAt(line.Refs, 1)...)
+		}
+	case life.Epoch:
+		refs, p.fades = p.fades, nil
+		epoch, _ := event.As[event.Epoch](line)
+		isFork := epoch.Why == "fork"
+		if isFork || epoch.Why == "edit" {
+			for _, snapshot := range hashAt(line.Refs, 0) {
+				refs = append(refs, p.faded(snapshot, isFork)...)
+			}
+		}
+	}
+	return refs
+}
+
+// faded lists the originals of an epoch's faded ranges, for those that no other line names: a person took them out of
+// the context, or, with cards, a fork begins with them.
 func (p *pass) faded(ref string, cards bool) (out []string) {
 	var state struct {
 		Faded []mind.Range `json:"faded"`
@@ -179,11 +183,11 @@ func (p *pass) faded(ref string, cards bool) (out []string) {
 	if err != nil {
 		p.Log.Warn("an epoch is passed over in the index", "error", err)
 	}
-	for _, r := range state.Faded {
-		if original := r.Original.Hash.String(); r.Level != mind.Card {
+	for _, past := range state.Faded {
+		if original := past.Original.Hash.String(); past.Level != mind.Card {
 			out = append(out, original)
 		} else if cards {
-			out = append(out, p.listed(original, max(1, r.Tier))...)
+			out = append(out, p.listed(original, max(1, past.Tier))...)
 		}
 	}
 	return out
@@ -194,12 +198,12 @@ func (p *pass) listed(card string, tier int) (out []string) {
 	if tier == 0 {
 		return []string{card}
 	}
-	b, err := p.store.Find(card)
-	if err != nil || !p.Owns(b) {
+	blob, err := p.store.Find(card)
+	if err != nil || !p.Owns(blob) {
 		p.Log.Warn("a card is passed over in the index", "hash", card, "error", err)
 		return nil
 	}
-	for _, l := range mind.ReadCard(b.Body) {
+	for _, l := range mind.ReadCard(blob.Body) {
 		out = append(out, p.listed(l.Ref.Hash, tier-1)...)
 	}
 	return out
@@ -207,17 +211,17 @@ func (p *pass) listed(card string, tier int) (out []string) {
 
 // take indexes an original, unless it is indexed already or not to be had.
 func (p *pass) take(ref string) error {
-	var b blobs.Blob
-	h, err := p.store.Resolve(ref)
+	var blob blobs.Blob
+	hash, err := p.store.Resolve(ref)
 	if err == nil {
 		var known bool
-		if known, err = p.known(h); known || err != nil {
+		if known, err = p.known(hash); known || err != nil {
 			return err
 		}
-		b, err = p.store.Get(h)
+		blob, err = p.store.Get(hash)
 	}
-	if err == nil && !p.Owns(b) {
-		err = fmt.Errorf("read blob %s: %w", h, errStranger)
+	if err == nil && !p.Owns(blob) {
+		err = fmt.Errorf("read blob %s: %w", hash, errStranger)
 	}
 	switch {
 	case errors.Is(err, blobs.ErrNotFound),
@@ -229,27 +233,27 @@ func (p *pass) take(ref string) error {
 	case err != nil:
 		return err
 	}
-	return p.batch.take(p.reader.read(b, func(ref string) time.Time {
-		b, _ := p.store.Find(ref)
-		return b.At
+	return p.batch.take(p.reader.read(blob, func(ref string) time.Time {
+		blob, _ := p.store.Find(ref)
+		return blob.At
 	}))
 }
 
-// errStranger says that a blob names another life, or none.
+// errStranger says that a blob does not name this life.
 var errStranger = errors.New("of another life")
 
 // known reports whether the index has an original.
-func (p *pass) known(h blobs.Hash) (bool, error) {
-	if p.batch.hashes[h] {
+func (p *pass) known(hash blobs.Hash) (bool, error) {
+	if p.batch.hashes[hash] {
 		return true, nil
 	}
-	for _, r := range p.Runs {
-		segments, err := r.with(originalTerm(h))
+	for _, run := range p.Runs {
+		segments, err := run.with(originalTerm(hash))
 		if err != nil {
 			return false, err
 		}
 		for at := range segments {
-			if d, err := r.doc(r.First + at); err != nil || d.Hash == h {
+			if d, err := run.doc(run.First + at); err != nil || d.Hash == hash {
 				return err == nil, err
 			}
 		}

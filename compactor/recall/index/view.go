@@ -31,57 +31,57 @@ type Doc struct {
 // Doc returns the original that a segment belongs to.
 func (v *View) Doc(segment int64) (Doc, error) {
 	i := slices.IndexFunc(v.Runs, func(r run) bool { return segment < r.First+r.N })
-	d, err := v.Runs[i].doc(segment)
+	doc, err := v.Runs[i].doc(segment)
 	if err != nil {
 		err = fmt.Errorf("look up segment %d: %w", segment, err)
 	}
-	return d, err
+	return doc, err
 }
 
 // Filter is a limit on segments. The zero Filter passes all.
 type Filter struct {
-	Has          []string  // terms as Term makes them: a segment has all of them
+	Has          []string  // terms as Term makes them: a segment has each
 	Since, Until time.Time // something of its original was said between them; zero is no bound
 }
 
 // passing reports which segments of a run pass the view's filter; nil means all.
-func (v *View) passing(r *run) ([]bool, error) {
-	f := v.Only
-	out, known := v.passed[r.File]
-	anyTime := f.Since.IsZero() && f.Until.IsZero()
-	passAll := anyTime && len(f.Has) == 0
+func (v *View) passing(run *run) ([]bool, error) {
+	filter := v.Only
+	out, known := v.passed[run.File]
+	anyTime := filter.Since.IsZero() && filter.Until.IsZero()
+	passAll := anyTime && len(filter.Has) == 0
 	if known || passAll {
 		return out, nil
 	}
-	data, err := r.read(0, r.N*recordBytes)
+	data, err := run.read(0, run.N*recordBytes)
 	if err != nil {
 		return nil, err
 	}
-	out = make([]bool, r.N)
+	out = make([]bool, run.N)
 	for at := range out {
 		times := data[(at+1)*recordBytes-16:]
 		first := int64(binary.LittleEndian.Uint64(times))
 		last := int64(binary.LittleEndian.Uint64(times[8:]))
-		tooLate := !f.Until.IsZero() && first > f.Until.UnixMicro()
-		out[at] = !tooLate && last >= f.Since.UnixMicro()
+		tooLate := !filter.Until.IsZero() && first > filter.Until.UnixMicro()
+		out[at] = !tooLate && last >= filter.Since.UnixMicro()
 	}
-	for _, term := range f.Has {
-		segments, err := r.with(term)
+	for _, term := range filter.Has {
+		segments, err := run.with(term)
 		if err != nil {
 			return nil, err
 		}
-		some := make([]bool, r.N)
+		some := make([]bool, run.N)
 		for at := range segments {
 			some[at] = out[at]
 		}
 		out = some
 	}
-	v.passed[r.File] = out
+	v.passed[run.File] = out
 	return out, nil
 }
 
-// During returns the newest segments of a time, at most n and as far as the view is limited to them.
-func (v *View) During(since, until time.Time, n int) (out []int64, err error) {
+// During returns the newest segments of a time that pass the view's filter, at most most.
+func (v *View) During(since, until time.Time, most int) (out []int64, err error) {
 	then := &View{state: v.state, Only: v.Only, passed: map[string][]bool{}}
 	if since.After(v.Only.Since) {
 		then.Only.Since = since
@@ -89,21 +89,21 @@ func (v *View) During(since, until time.Time, n int) (out []int64, err error) {
 	if v.Only.Until.IsZero() || until.Before(v.Only.Until) {
 		then.Only.Until = until
 	}
-	for _, r := range slices.Backward(v.Runs) {
-		passing, err := then.passing(&r)
+	for _, run := range slices.Backward(v.Runs) {
+		passing, err := then.passing(&run)
 		if err != nil {
 			return nil, err
 		}
 		for at, passes := range slices.Backward(passing) {
-			if passes && len(out) < n {
-				out = append(out, r.First+int64(at))
+			if passes && len(out) < most {
+				out = append(out, run.First+int64(at))
 			}
 		}
 	}
 	return out, nil
 }
 
-// List is where a term stands in a class: its postings in each run.
+// List holds the postings of a term in one class, for each run.
 type List [][]byte
 
 // Len counts the segments of a list, whatever a view is limited to.
@@ -128,19 +128,19 @@ func (v *View) Lists(term string) (out [Classes + 1]List, err error) {
 	return out, nil
 }
 
-// Newest returns the newest segments of a list, at most n and as far as the view is limited to them.
-func (v *View) Newest(list List, n int) (out []int64, err error) {
-	for i, r := range slices.Backward(v.Runs) {
-		passing, err := v.passing(&r)
+// Newest returns the newest segments of a list that pass the view's filter, at most most.
+func (v *View) Newest(list List, most int) (out []int64, err error) {
+	for i, run := range slices.Backward(v.Runs) {
+		passing, err := v.passing(&run)
 		if err != nil {
 			return nil, err
 		}
-		for at := range r.segments(list[i]) {
-			if len(out) == n {
+		for at := range run.segments(list[i]) {
+			if len(out) == most {
 				return out, nil
 			}
 			if passing == nil || passing[at] {
-				out = append(out, r.First+at)
+				out = append(out, run.First+at)
 			}
 		}
 	}

@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// Commonness returns the most that a stem weighs as evidence of what a text is about,
-// whatever its rarity among a few originals says: +Inf for all but the commonest words
-// of spoken English.
+// Commonness bounds the weight of a stem as evidence for the subject of a text, whatever its rarity among a few
+// originals: +Inf for all but the commonest words of spoken English.
 func Commonness(stem string) float64 {
 	if most, ok := common()[stem]; ok {
 		return most
@@ -31,9 +30,9 @@ var common = sync.OnceValue(func() map[string]float64 {
 })
 
 // commonWords are the words with the commonest stems in the subtitles of films (SUBTLEX-US,
-// Brysbaert and New 2009), without names, stop words and curses: those that are more than
-// one word in 1000, in 2500, in 8000, and in 16,000. Before them stands what they weigh: the
-// logarithm of how rare texts of 1000 words without them are.
+// Brysbaert and New 2009), without names, stop words and curses, in four tiers: more than
+// one word in 1000, in 2500, in 8000, and in 16,000. Each tier begins with its weight: the
+// logarithm of the rarity of texts of 1000 words without such a word.
 //
 //go:embed common.txt
 var commonWords string

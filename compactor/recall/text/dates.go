@@ -22,31 +22,34 @@ func (s *scanner) emitDate(day time.Time, from, to int) {
 }
 
 // dottedDay reads a chunk as a day, as in 20.11.2026.
-func dottedDay(s string) (day time.Time, ok bool) {
-	if len(s) < len("1.1.2026") {
+func dottedDay(chunk string) (day time.Time, ok bool) {
+	if len(chunk) < len("1.1.2026") {
 		return day, false
 	}
-	hasDay := s[0] >= '0' && s[0] <= '9'
-	hasYear := strings.IndexByte("12", s[len(s)-4]) >= 0
+	hasDay := chunk[0] >= '0' && chunk[0] <= '9'
+	hasYear := strings.IndexByte("12", chunk[len(chunk)-4]) >= 0
 	if !hasDay || !hasYear {
 		return day, false
 	}
-	day, err := time.Parse("2.1.2006", s)
+	day, err := time.Parse("2.1.2006", chunk)
 	return day, err == nil
 }
 
 // isoDay reads the day that a chunk begins with, as in 2026-11-20T12 and
 // 2026/11/20, and reports whether one does.
-func isoDay(s string) (day time.Time, ok bool) {
-	if len(s) < isoBytes {
+func isoDay(chunk string) (day time.Time, ok bool) {
+	if len(chunk) < isoBytes {
 		return day, false
 	}
-	divided := (s[4] == '-' || s[4] == '/') && s[7] == s[4]
-	goesOn := len(s) > isoBytes && s[isoBytes] != 'T'
-	if !divided || goesOn {
+	isDivider := chunk[4] == '-' || chunk[4] == '/'
+	goesOn := len(chunk) > isoBytes && chunk[isoBytes] != 'T'
+	if !isDivider || goesOn {
 		return day, false
 	}
-	day, err := time.Parse(time.DateOnly, strings.ReplaceAll(s[:isoBytes], "/", "-"))
+	if chunk[7] != chunk[4] {
+		return day, false
+	}
+	day, err := time.Parse(time.DateOnly, strings.ReplaceAll(chunk[:isoBytes], "/", "-"))
 	return day, err == nil
 }
 
@@ -71,11 +74,12 @@ var (
 )
 
 // monthOf is the month whose name a text begins with, 1 to 12, or 0.
-func monthOf(s string) int {
-	if len(s) < 3 {
+func monthOf(text string) int {
+	if len(text) < 3 {
 		return 0
 	}
-	at := strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", string([]byte{s[0] | 0x20, s[1] | 0x20, s[2] | 0x20}))
+	small := []byte{text[0] | 0x20, text[1] | 0x20, text[2] | 0x20}
+	at := strings.Index("janfebmaraprmayjunjulaugsepoctnovdec", string(small))
 	if at < 0 || at%3 != 0 {
 		return 0
 	}
@@ -94,13 +98,13 @@ func (s *scanner) date() {
 	if !beginsWithDay && monthOf(rest) == 0 {
 		return
 	}
-	m := inWords().FindStringSubmatch(rest)
-	if m == nil {
+	match := inWords().FindStringSubmatch(rest)
+	if match == nil {
 		return
 	}
-	day, month, year := cmp.Or(m[1], m[4]), monthOf(cmp.Or(m[2], m[3])), cmp.Or(m[5], anyYear)
+	day, month, year := cmp.Or(match[1], match[4]), monthOf(cmp.Or(match[2], match[3])), cmp.Or(match[5], anyYear)
 	if at, err := time.Parse("2006 1 2", fmt.Sprintf("%s %d %s", year, month, day)); err == nil {
-		s.dated = s.at + len(m[0])
+		s.dated = s.at + len(match[0])
 		s.emitDate(at, s.at, s.dated)
 	}
 }
@@ -113,13 +117,13 @@ func (s *scanner) clock(at int) {
 
 // dayOf reads the day that a token names. Without a year it is the last such day
 // before now.
-func dayOf(t Token, now time.Time) time.Time {
-	day, err := time.ParseInLocation(time.DateOnly, t.Text, now.Location())
+func dayOf(token Token, now time.Time) time.Time {
+	day, err := time.ParseInLocation(time.DateOnly, token.Text, now.Location())
 	if err == nil {
 		return day
 	}
 	for back := range 9 { // 29 February is not in each year
-		day, err = time.ParseInLocation(time.DateOnly, fmt.Sprintf("%04d%s", now.Year()-back, t.Text[1:]), now.Location())
+		day, err = time.ParseInLocation(time.DateOnly, fmt.Sprintf("%04d%s", now.Year()-back, token.Text[1:]), now.Location())
 		if err == nil && !day.After(now) {
 			break
 		}

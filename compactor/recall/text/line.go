@@ -14,7 +14,7 @@ import (
 	"lethe/chat"
 )
 
-// Message is what somebody said in a room.
+// Message is a message that somebody posted in a room.
 type Message struct {
 	Tag     string // as it is rendered: [USER:ada 2026-11-20T12:57:16Z]
 	Speaker string // escaped
@@ -41,8 +41,8 @@ func (l Line) Name() string {
 	return l.Speaker
 }
 
-// longLine is the length from which a line is cut, in bytes: a reply is often one
-// line. A passage has room for one and its tag.
+// longLine is the longest line that stays whole, in bytes: a reply is often one line. A passage has room for one and
+// its tag.
 const longLine = 350
 
 // Lines yields what a section says, in order, without marks of cuts and of thoughts. A
@@ -58,7 +58,8 @@ func (s *Section) Lines(body string) iter.Seq[Line] {
 			raw, next := s.line(body, at)
 			begins := raw == "<reasoning>" && at == s.from
 			ends := raw == "</reasoning>" && thought
-			if s.Kind == "reply" && (begins || ends) {
+			isMark := begins || ends
+			if isMark && s.Kind == "reply" {
 				thought, at = !thought, next
 				continue
 			}
@@ -98,8 +99,7 @@ func (s *Section) line(body string, at int) (raw string, next int) {
 	return raw, at + len(raw) + 1
 }
 
-// pieces yields a line, or a long one in pieces. from is where it begins in the
-// body, behind a tag of some bytes.
+// pieces yields a line, or a long one in pieces. It begins at byte from of the body, behind a tag of some bytes.
 func (l Line) pieces(raw string, from, tag int, yield func(Line) bool) bool {
 	for raw != "" {
 		n := len(raw)
@@ -127,56 +127,64 @@ func (l Line) read(raw string) string {
 	if l.Kind == "call" {
 		raw = unquote(raw)
 	}
-	raw = strings.Map(func(r rune) rune {
-		if endsLine(r) {
+	raw = strings.Map(func(letter rune) rune {
+		if endsLine(letter) {
 			return ' '
 		}
-		return r
+		return letter
 	}, raw)
 	return strings.TrimSpace(norm.NFC.String(strings.ToValidUTF8(raw, "\uFFFD")))
 }
 
 // endsLine reports whether a reader might take a character for the end of a line.
-func endsLine(r rune) bool { return unicode.IsControl(r) && r != '\t' || r == 0x2028 || r == 0x2029 }
+func endsLine(r rune) bool {
+	switch r {
+	case '\t':
+		return false
+	case '\u2028', '\u2029': // the separators of lines and paragraphs
+		return true
+	}
+	return unicode.IsControl(r)
+}
 
 // sentenceEnd returns where the last sentence of a text's second half ends, or a
 // word, or a character.
-func sentenceEnd(s string) int {
-	half := len(s) / 2
+func sentenceEnd(text string) int {
+	half := len(text) / 2
 	for _, ends := range []string{".!?;", " "} {
-		if i := strings.LastIndexAny(s[half:], ends); i >= 0 {
+		if i := strings.LastIndexAny(text[half:], ends); i >= 0 {
 			return half + i + 1
 		}
 	}
-	return max(1, len(Cut(s, len(s)-1)))
+	return max(1, len(Cut(text, len(text)-1)))
 }
 
 // readTag splits a line of a room as package mind renders it: a line that had no
 // tag is one of USER:unknown.
-func readTag(line string) (m Message, said string, ok bool) {
-	l, said, ok := chat.CutTag(line)
+func readTag(line string) (message Message, said string, ok bool) {
+	cut, said, ok := chat.CutTag(line)
 	if !ok {
-		l.Name = chat.Unknown
+		cut.Name = chat.Unknown
 		if said, ok = strings.CutPrefix(line, "[USER:"+chat.Unknown+"] "); !ok {
-			return m, line, false
+			return message, line, false
 		}
 	}
 	tag, _, _ := strings.Cut(line, "]")
-	return Message{tag + "]", l.Name, l.Agent, l.At}, said, true
+	return Message{tag + "]", cut.Name, cut.Agent, cut.At}, said, true
 }
 
-// escapes are those of JSON that say something, but for the newline.
+// escapes are the escapes of JSON that stand for a character, without the newline.
 var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:\\u[0-9a-fA-F]{4})+|\\["\\/bfrt]`)
 })
 
 // unquote reads a part of a JSON text with what its strings say in place of their
 // escapes. What is no escape stays.
-func unquote(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
+func unquote(text string) string {
+	if strings.IndexByte(text, '\\') < 0 {
+		return text
 	}
-	return escapes().ReplaceAllStringFunc(s, func(escape string) (said string) {
+	return escapes().ReplaceAllStringFunc(text, func(escape string) (said string) {
 		_ = json.Unmarshal([]byte(`"`+escape+`"`), &said) // the pattern lets nothing else through
 		return said
 	})

@@ -11,13 +11,13 @@ import (
 	"lethe/mind"
 )
 
-// About is what a model wrote of an original, which is searched with it; "" when none
-// did. It is no part of what was said: neither a passage nor a hint rests on it.
-func About(m blobs.Meta) string {
-	if m.Summary == "" {
+// About returns a model's gist and summary of an original, which are searched with it; "" without a summary. Nobody
+// said them: neither a passage nor a hint rests on them.
+func About(meta blobs.Meta) string {
+	if meta.Summary == "" {
 		return ""
 	}
-	return m.Gist + "\n" + m.Summary
+	return meta.Gist + "\n" + meta.Summary
 }
 
 // Section is one part of an original, as package mind renders entries when they
@@ -34,7 +34,7 @@ type Section struct {
 
 const header = "◆ "
 
-// Text is what stands below the header.
+// Text returns the text below the header.
 func (s *Section) Text(body string) string { return body[s.from:s.to] }
 
 // Header returns the line above the section, without its mark; "" if there is no line.
@@ -58,20 +58,20 @@ func Sections(body string) iter.Seq[*Section] {
 		for at < len(body) {
 			line, _, _ := strings.Cut(body[at:], "\n")
 			next := min(len(body), at+len(line)+1)
-			if s, ok := readHeader(line); ok {
+			if section, ok := readHeader(line); ok {
 				if !end(at) {
 					return
 				}
 				switch {
-				case s.Kind == "call":
-					call = s
-				case s.Kind == "result" && s.Entry == call.Entry:
-					if s.Call == call.Call {
-						s.Tool = call.Tool
+				case section.Kind == "call":
+					call = section
+				case section.Kind == "result" && section.Entry == call.Entry:
+					if section.Call == call.Call {
+						section.Tool = call.Tool
 					}
 				}
-				s.from = next
-				sec = &s
+				section.from = next
+				sec = &section
 			}
 			at = next
 		}
@@ -81,32 +81,32 @@ func Sections(body string) iter.Seq[*Section] {
 
 // readHeader reads the line that begins a section. One of a later version that it
 // does not know begins a section without a kind.
-func readHeader(line string) (s Section, ok bool) {
+func readHeader(line string) (section Section, ok bool) {
 	rest, ok := strings.CutPrefix(line, header)
 	if !ok {
-		return s, false
+		return section, false
 	}
 	rest, ref, _ := strings.Cut(rest, "◱hash=")
 	words := append(strings.Fields(rest), "", "", "")
 	entry, call, err := mind.ParseID(words[0])
 	if err != nil {
-		return s, true
+		return section, true
 	}
-	s = Section{Kind: words[1], Entry: entry, Call: call}
-	s.Ref, _, _ = strings.Cut(ref, " ")
-	switch s.Kind {
+	section = Section{Kind: words[1], Entry: entry, Call: call}
+	section.Ref, _, _ = strings.Cut(ref, " ")
+	switch section.Kind {
 	case mind.Inbound:
-		s.Room = strings.TrimPrefix(words[2], "room=")
+		section.Room = strings.TrimPrefix(words[2], "room=")
 	case "call":
-		s.Tool = words[2]
+		section.Tool = words[2]
 	case mind.Reply, mind.Note, mind.Hint, "result":
 	default:
-		s.Kind = ""
+		section.Kind = ""
 	}
-	return s, true
+	return section, true
 }
 
-// What UNCOMPACT shows of another original has that one's headers in it, escaped.
+// copied stands in results of UNCOMPACT: the headers of another original, escaped.
 const copied = "\n◰4 e"
 
 // silent reports whether a section only repeats what stands in other originals:
@@ -133,9 +133,8 @@ func (s *Section) Content() string { return kinds[s.Kind] }
 // Span is a range of bytes of a text.
 type Span struct{ From, To int }
 
-// Large originals are indexed and ranked in segments, so that a long output does
-// not drown what one part of it says. A line belongs to the segment in which it
-// begins.
+// Large originals are indexed and ranked in segments, so that a long output does not drown one of its parts. A line
+// belongs to the segment that its first byte is in.
 const (
 	wholeBytes   = 12 << 10 // an original up to this size is one segment
 	segmentBytes = 8 << 10
@@ -150,8 +149,7 @@ func Segments(size int) int {
 	return min(MaxSegments, (size+segmentBytes-1)/segmentBytes)
 }
 
-// SegmentOf returns the segment that a byte of an original belongs to, which is
-// none of them behind the last one.
+// SegmentOf returns the segment of a byte of an original. It may be MaxSegments or more: such bytes are not indexed.
 func SegmentOf(at, size int) int {
 	if size <= wholeBytes {
 		return 0
@@ -159,14 +157,14 @@ func SegmentOf(at, size int) int {
 	return at / segmentBytes
 }
 
-// Facts are what an original is about besides its words: what filters go by.
+// Facts describe an original besides its words, for filters.
 type Facts struct {
 	From, To            int      // entries; 0 where no header names one
 	Rooms, Tools, Kinds []string // each once, in order of appearance
 	Times                        // of the lines that have one
 }
 
-// Times are the first and the last of some times; both zero of none.
+// Times are the first and the last of some times; both zero before the first Add.
 type Times struct{ First, Last time.Time }
 
 // Add counts a time in.
@@ -184,32 +182,36 @@ const maxFacts = 100
 
 // FactsOf reads the facts of an original.
 func FactsOf(body string) Facts {
-	var f Facts
-	for s := range Sections(body) {
-		if s.Entry > 0 {
-			f.From = cmp.Or(f.From, s.Entry)
-			f.From, f.To = min(f.From, s.Entry), max(f.To, s.Entry)
+	var facts Facts
+	for section := range Sections(body) {
+		if section.Entry > 0 {
+			facts.From = cmp.Or(facts.From, section.Entry)
+			facts.From, facts.To = min(facts.From, section.Entry), max(facts.To, section.Entry)
 		}
-		if s.Kind != "reply" || strings.TrimSpace(s.Text(body)) != "" {
-			f.Kinds = with(f.Kinds, s.Content())
+		if section.Kind != "reply" || strings.TrimSpace(section.Text(body)) != "" {
+			facts.Kinds = with(facts.Kinds, section.Content())
 		}
-		f.Rooms, f.Tools = with(f.Rooms, s.Room), with(f.Tools, s.Tool)
-		if s.Kind != "inbound" {
+		facts.Rooms, facts.Tools = with(facts.Rooms, section.Room), with(facts.Tools, section.Tool)
+		if section.Kind != "inbound" {
 			continue
 		}
-		for line := range strings.Lines(s.Text(body)) {
+		for line := range strings.Lines(section.Text(body)) {
 			if m, _, ok := readTag(line); ok && !m.At.IsZero() {
-				f.Add(m.At)
+				facts.Add(m.At)
 			}
 		}
 	}
-	return f
+	return facts
 }
 
-// with adds s to a list, unless it is empty, there already, or one too many.
-func with(list []string, s string) []string {
-	if s == "" || len(list) >= maxFacts || slices.Contains(list, s) {
+// with adds a value to a list, unless it is empty, there already, or one too many.
+func with(list []string, value string) []string {
+	isFull := len(list) >= maxFacts
+	if value == "" || isFull {
 		return list
 	}
-	return append(list, s)
+	if slices.Contains(list, value) {
+		return list
+	}
+	return append(list, value)
 }

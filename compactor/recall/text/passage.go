@@ -13,8 +13,8 @@ const (
 	PassageLines = 3
 )
 
-// indentation begins a line that continues what stands before it, here as in what
-// an identity hears. Only a message of a room begins with its tag.
+// indentation begins a line that continues the one before it, in a passage as in the lines that an identity hears. Only
+// a message of a room begins with its tag.
 const indentation = "    "
 
 // Passage renders lines of one original that follow each other, raw and short. A
@@ -23,7 +23,7 @@ const indentation = "    "
 func Passage(lines []Line) string {
 	var out []string
 	for i, l := range lines {
-		continues := i > 0 && l.Message != nil && l.Message == lines[i-1].Message
+		continues := i > 0 && l.Message == lines[i-1].Message
 		out = append(out, blobs.Unescape(l.shown(continues)))
 	}
 	passage := strings.Join(out, "\n")
@@ -38,7 +38,9 @@ func (l Line) shown(continues bool) string {
 	switch {
 	case l.Thought:
 		return "(thought) " + l.Text
-	case l.Kind == "inbound" && (l.Message == nil || continues):
+	case l.Kind == "inbound" && l.Message == nil:
+		return indentation + l.Text
+	case l.Kind == "inbound" && continues:
 		return indentation + l.Text
 	case l.Message != nil && l.First:
 		return l.Tag + " " + l.Text
@@ -50,13 +52,13 @@ func (l Line) shown(continues bool) string {
 	return l.Text
 }
 
-// Fits reports whether a passage of some lines shows all of them.
+// Fits reports whether a passage shows each of its lines.
 func Fits(lines []Line) bool {
 	n := 0
-	for _, l := range lines {
-		n += utf8.RuneCountInString(l.Text) + len(indentation) + 1
-		if l.Message != nil {
-			n += len(l.Tag) + 3
+	for _, line := range lines {
+		n += utf8.RuneCountInString(line.Text) + len(indentation) + 1
+		if line.Message != nil {
+			n += len(line.Tag) + 3
 		}
 	}
 	return len(lines) <= PassageLines && n <= PassageRunes

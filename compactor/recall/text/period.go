@@ -13,10 +13,12 @@ import (
 // Period is a time that a text names: a day, a month or a year.
 type Period struct {
 	Since, Until time.Time // Until is not in it
-	Words        Span      // bytes of the text that name it and nothing else; none of "last week", which may also be what was said
+	// Words are the bytes of the text that name it and nothing else; empty for "last week", which may also be looked
+	// for.
+	Words Span
 }
 
-// late is the time for which people still talk about something that happened.
+// late bounds the time after an event that people still talk about it.
 const late = 14 * 24 * time.Hour
 
 // Fit returns the fit of a moment to a period, 0 to 1: people tell an event at its
@@ -33,7 +35,7 @@ func (p Period) Fit(at time.Time) float64 {
 	return 1
 }
 
-// Bounds returns the time in which anything can fit some periods; zero without any.
+// Bounds returns the first and the last moment that fit any of the periods; zero without a period.
 func Bounds(periods []Period) (all Times) {
 	for _, p := range periods {
 		all.Add(p.Since.Add(-late / 2))
@@ -50,8 +52,7 @@ var monthOrYear = sync.OnceValue(func() *regexp.Regexp {
 		`|` + monthRE + `,? +((?:19|20)\d\d)\b)`)
 })
 
-// recently has what names the days just before today, and how many of them: generously, since
-// Fit is no sharper.
+// recently maps the names of the days just before today to their number: a generous one, since Fit is no sharper.
 var recently = map[string]int{"yesterday": 1, "last week": 14, "last month": 62}
 
 // Periods finds the times that a text names, which is composed (NFC): its days, and where these do
@@ -63,10 +64,10 @@ func Periods(text string, now time.Time) (out []Period) {
 			out = append(out, Period{since, until, Span{from, to}})
 		}
 	}
-	for t := range Tokens(text) {
-		if t.Kind == Day {
-			since := dayOf(t, now)
-			add(since, since.AddDate(0, 0, 1), t.From, t.To)
+	for token := range Tokens(text) {
+		if token.Kind == Day {
+			since := dayOf(token, now)
+			add(since, since.AddDate(0, 0, 1), token.From, token.To)
 		}
 	}
 	for _, at := range monthOrYear().FindAllStringSubmatchIndex(text, -1) {

@@ -23,9 +23,9 @@ func stem(word string) string {
 
 // snowball applies the Snowball project's stemmers: Porter's second one for English
 // to Latin letters, the Russian one to Cyrillic. Other languages that use these
-// letters cannot be told apart by a word, so their words get whatever these rules
-// make of them, the same in the index and in a query. Stems are stored: a release
-// that makes other ones needs another version of the index.
+// letters cannot be told apart by a word, so these rules stem their words, too, in the
+// index as in a query. Stems are stored: a release that makes other ones needs another
+// version of the index.
 func snowball(word string) string {
 	if len(word) == 0 || len(word) > maxToken {
 		return word
@@ -54,17 +54,17 @@ const maxStems = 8000
 type Stems map[string]string
 
 // Term returns how a token stands in the index.
-func (m Stems) Term(t Token) string {
-	if t.literal() {
-		return t.Text
+func (m Stems) Term(token Token) string {
+	if token.literal() {
+		return token.Text
 	}
-	s, ok := m[t.Text]
+	s, ok := m[token.Text]
 	if !ok {
 		if len(m) >= maxStems {
 			clear(m)
 		}
-		s = strings.Clone(stem(t.Text))
-		m[strings.Clone(t.Text)] = s
+		s = strings.Clone(stem(token.Text))
+		m[strings.Clone(token.Text)] = s
 	}
 	return s
 }
@@ -81,44 +81,43 @@ dont doesnt didnt isnt wasnt arent else myself yourself himself herself itself o
 
 // Stop reports whether a token is a word that says nothing by itself.
 func (t Token) Stop() bool {
-	return (t.Kind == Word || t.Kind == Part) && slices.Contains(stopWords, t.Text)
+	isWord := t.Kind == Word || t.Kind == Part
+	return isWord && slices.Contains(stopWords, t.Text)
 }
 
 // Matcher finds some terms among the tokens of a text. It belongs to one goroutine.
 type Matcher struct {
 	terms map[string]int
 	stems Stems
-	// starts has each way to begin that a matching token can have. Most tokens have
-	// none, and need no stem.
+	// starts has each beginning of a matching token. Most tokens begin otherwise, and need no stem.
 	starts map[string]bool
 }
 
 // NewMatcher returns a matcher for terms as they stand in the index.
 func NewMatcher(terms []string) *Matcher {
-	m := &Matcher{terms: map[string]int{}, stems: Stems{}, starts: map[string]bool{}}
+	matcher := &Matcher{terms: map[string]int{}, stems: Stems{}, starts: map[string]bool{}}
 	for i, t := range terms {
-		m.terms[t] = i
-		m.starts[beginning(t)] = true
+		matcher.terms[t] = i
+		matcher.starts[beginning(t)] = true
 	}
 	for form, base := range irregular() {
-		if _, ok := m.terms[base]; ok {
-			m.starts[beginning(form)] = true
+		if _, ok := matcher.terms[base]; ok {
+			matcher.starts[beginning(form)] = true
 		}
 	}
-	return m
+	return matcher
 }
 
 // Find returns which of the terms a token is.
-func (m *Matcher) Find(t Token) (term int, ok bool) {
-	if !m.starts[beginning(t.Text)] {
+func (m *Matcher) Find(token Token) (term int, ok bool) {
+	if !m.starts[beginning(token.Text)] {
 		return 0, false
 	}
-	term, ok = m.terms[m.stems.Term(t)]
+	term, ok = m.terms[m.stems.Term(token)]
 	return term, ok
 }
 
-// beginning is the first two bytes of a token. Stemming leaves them as they are,
-// but for irregular forms.
+// beginning returns the first two bytes of a token. Stemming keeps them, except in irregular forms.
 func beginning(s string) string { return s[:min(2, len(s))] }
 
 // irregular maps a form that no rule brings to its base to the stem of that.

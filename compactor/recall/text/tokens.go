@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Kind says what a token is taken from.
+// Kind is the source of a token.
 type Kind uint8
 
 const (
@@ -23,37 +23,42 @@ const (
 // Token is one thing to look for in a text.
 type Token struct {
 	Text     string // folded: lower case, without diacritics
-	From, To int    // bytes of the text; those of runs and days overlap others
+	From, To int    // bytes of the text; runs and days overlap others
 	Kind     Kind
 }
 
-// Counts reports whether a token adds to the length of a text. Parts of what has
-// been counted, and days, do not.
+// Counts reports whether a token adds to the length of a text. Parts of a counted identifier, and days, do not.
 func (t Token) Counts() bool { return t.Kind != Part && t.Kind != Day }
 
 // literal reports whether a token stands in the index as it is.
 func (t Token) literal() bool {
-	isCode := t.Kind == Ident && !letters(t.Text)
-	return isCode || t.Kind == Run || t.Kind == Day
+	switch t.Kind {
+	case Run, Day:
+		return true
+	case Ident:
+		return !letters(t.Text)
+	}
+	return false
 }
 
 // letters reports whether an identifier is a word all the same: YouTube is
 // found by youtube.
-func letters(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && (r < 'a' || r > 'z') })
+func letters(ident string) bool {
+	return !strings.ContainsFunc(ident, func(r rune) bool {
+		isSmall := 'a' <= r && r <= 'z'
+		return r < utf8.RuneSelf && !isSmall
+	})
 }
 
-// maxToken bounds a token's text, in bytes: what is longer is data, of which the
-// beginning has to do.
+// maxToken bounds a token's text, in bytes: a longer one is data, and only its beginning counts.
 const maxToken = 64
 
 // refBytes is more than a ref is long.
 const refBytes = 512
 
-// Tokens cuts a text into tokens, in order: the same for what is indexed, asked
-// and ranked. The positions are those in the composed form (NFC) of the text.
-// Refs (◱…◲) and escapes (◰0) are passed over. An identifier comes whole and then
-// in its parts, if it has any; a date in words comes before these words.
+// Tokens cuts a text into tokens, in order: the same to index, to ask and to rank. The positions are those in the
+// composed form (NFC) of the text. Refs (◱…◲) and escapes (◰0) are passed over. An identifier comes whole and then in
+// its parts, if it has any; a date in words comes before these words.
 func Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		s := scanner{text: norm.NFC.String(text), yield: yield}
@@ -78,35 +83,35 @@ func (s *scanner) emit(text string, from, to int, kind Kind) {
 	}
 }
 
-// Cut returns at most n bytes of s, in whole characters.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
+// Cut returns at most the first n bytes of a text, in whole characters.
+func Cut(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
+	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return s[:n]
+	return text[:n]
 }
 
 // next takes what begins at s.at: a chunk, a run, a ref, or a character that is
 // nothing to look for.
 func (s *scanner) next() {
-	r, n := utf8.DecodeRuneInString(s.text[s.at:])
+	letter, n := utf8.DecodeRuneInString(s.text[s.at:])
 	switch {
-	case r == '◱':
+	case letter == '◱':
 		s.at += n
 		if i := strings.IndexAny(Cut(s.text[s.at:], refBytes), "◲\n"); i >= 0 {
 			s.at += i
 		}
-	case r == '◰': // an escape, with its digit
+	case letter == '◰': // an escape, with its digit
 		s.at += n
-		if s.at < len(s.text) && '0' <= s.text[s.at] && s.text[s.at] <= '4' {
+		if s.at < len(s.text) && strings.IndexByte("01234", s.text[s.at]) >= 0 {
 			s.at++
 		}
-	case unspaced(r):
+	case unspaced(letter):
 		s.run()
-	case wordRune(r):
+	case wordRune(letter):
 		s.chunk()
 	default:
 		s.at += n
@@ -115,18 +120,19 @@ func (s *scanner) next() {
 
 // wordRune reports whether r can stand in a word: letters, numbers, marks and
 // private use, as in FTS5's unicode61.
-func wordRune(r rune) bool {
-	if r < utf8.RuneSelf {
-		small := r | 0x20
-		return '0' <= r && r <= '9' || 'a' <= small && small <= 'z'
+func wordRune(letter rune) bool {
+	if letter < utf8.RuneSelf {
+		small := letter | 0x20
+		isLetter := 'a' <= small && small <= 'z'
+		return isLetter || isDigit(letter)
 	}
-	return unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Co)
+	return unicode.In(letter, unicode.L, unicode.N, unicode.M, unicode.Co)
 }
 
-// connector reports whether c can hold an identifier together.
-func connector(c byte) bool {
-	return strings.IndexByte(`_-./\@`, c) >= 0
-}
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// connectors hold an identifier together.
+const connectors = `_-./\@`
 
 // chunk takes words, and connectors with a word on both sides: one word, or one
 // identifier.
@@ -134,76 +140,98 @@ func (s *scanner) chunk() {
 	from := s.at
 	s.date()
 	var buf [8]Span
-	parts := buf[:0]
-	words, code := 0, false // code has a connector other than a hyphen
 	var has contents
-	for {
-		w := s.word(&has)
-		if has.capitals {
-			parts = s.humps(parts, w)
-		} else {
-			parts = append(parts, w)
-		}
-		words++
-		if s.at+1 >= len(s.text) || !connector(s.text[s.at]) {
-			break
-		}
-		if r, _ := utf8.DecodeRuneInString(s.text[s.at+1:]); !wordRune(r) || unspaced(r) {
-			break
-		}
-		code = code || s.text[s.at] != '-'
-		s.at++
-	}
-	to := s.at
-	if d, ok := isoDay(s.text[from:to]); ok {
-		s.emitDate(d, from, from+isoBytes)
-		s.clock(from + isoBytes)
+	parts := s.words(buf[:0], &has)
+	if s.day(from) {
 		return
 	}
-	if d, ok := dottedDay(s.text[from:to]); ok {
-		s.emitDate(d, from, to)
+	isMixed := has.others || has.words > 1
+	switch {
+	case has.code, len(parts) > has.words: // a path, camelCase
+	case has.digits && isMixed: // sha256, x-20
+	default: // words, hyphenated or not
+		s.emitEach(parts, Word)
 		return
 	}
-	isMixed := has.digits && (has.others || words > 1)
-	hasHumps := len(parts) > words
-	ident := code || hasHumps || isMixed
-	if !ident { // words, hyphenated or not
-		for _, w := range parts {
-			s.emit(foldWord(s.text[w.From:w.To]), w.From, w.To, Word)
-		}
-		return
-	}
-	s.emit(foldWord(s.text[from:to]), from, to, Ident)
+	s.emit(foldWord(s.text[from:s.at]), from, s.at, Ident)
 	if len(parts) > 1 { // a word that is the whole identifier is not said twice
-		for _, w := range parts {
-			s.emit(foldWord(s.text[w.From:w.To]), w.From, w.To, Part)
-		}
+		s.emitEach(parts, Part)
 	}
 }
 
-// contents are what a chunk has been seen to hold.
+func (s *scanner) emitEach(words []Span, kind Kind) {
+	for _, word := range words {
+		s.emit(foldWord(s.text[word.From:word.To]), word.From, word.To, kind)
+	}
+}
+
+// day emits the day that the chunk from a byte on is, if it is one.
+func (s *scanner) day(from int) bool {
+	chunk := s.text[from:s.at]
+	if day, ok := isoDay(chunk); ok {
+		s.emitDate(day, from, from+isoBytes)
+		s.clock(from + isoBytes)
+		return true
+	}
+	day, ok := dottedDay(chunk)
+	if ok {
+		s.emitDate(day, from, s.at)
+	}
+	return ok
+}
+
+// contents are the characters that a chunk has been seen to hold.
 type contents struct {
+	words          int
 	digits, others bool
 	capitals       bool // other than at the beginning of a word
+	code           bool // a connector other than a hyphen
+}
+
+// words takes the words of a chunk and appends them, camelCase in its parts.
+func (s *scanner) words(parts []Span, has *contents) []Span {
+	for {
+		word := s.word(has)
+		has.words++
+		if has.capitals {
+			parts = s.humps(parts, word)
+		} else {
+			parts = append(parts, word)
+		}
+		if s.at+1 >= len(s.text) || strings.IndexByte(connectors, s.text[s.at]) < 0 {
+			return parts
+		}
+		if r, _ := utf8.DecodeRuneInString(s.text[s.at+1:]); !wordRune(r) || unspaced(r) {
+			return parts
+		}
+		if s.text[s.at] != '-' {
+			has.code = true
+		}
+		s.at++
+	}
 }
 
 // word takes one word. An apostrophe between letters belongs to it.
 func (s *scanner) word(has *contents) Span {
 	from := s.at
 	for s.at < len(s.text) {
-		r, n := rune(s.text[s.at]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(s.text[s.at:])
+		letter, n := rune(s.text[s.at]), 1
+		if letter >= utf8.RuneSelf {
+			letter, n = utf8.DecodeRuneInString(s.text[s.at:])
 		}
+		isFirst := s.at == from
+		isApostrophe := letter == '\'' || letter == '’'
 		switch {
-		case (r == '\'' || r == '’') && s.at > from && s.letterAfter(n):
-		case !wordRune(r) || unspaced(r):
+		case isApostrophe && !isFirst && s.letterAfter(n):
+		case !wordRune(letter) || unspaced(letter):
 			return Span{from, s.at}
-		case '0' <= r && r <= '9':
+		case isDigit(letter):
 			has.digits = true
 		default:
 			has.others = true
-			has.capitals = has.capitals || s.at > from && unicode.IsUpper(r)
+			if !isFirst && unicode.IsUpper(letter) {
+				has.capitals = true
+			}
 		}
 		s.at += n
 	}
@@ -213,20 +241,28 @@ func (s *scanner) word(has *contents) Span {
 // humps appends the words that camelCase and HTTPServer are made of: each begins
 // with a capital behind a small letter, or with the last of some capitals before
 // two small letters, unlike in CDs.
-func (s *scanner) humps(parts []Span, w Span) []Span {
-	text := []rune(s.text[w.From:w.To])
+func (s *scanner) humps(parts []Span, word Span) []Span {
+	text := []rune(s.text[word.From:word.To])
 	small := func(i int) bool { return i < len(text) && unicode.IsLower(text[i]) }
-	at := w.From
-	for i, r := range text {
-		isCapital := i > 0 && unicode.IsUpper(r)
-		endsCapitals := isCapital && unicode.IsUpper(text[i-1]) && small(i+1) && small(i+2)
-		if endsCapitals || isCapital && small(i-1) {
-			parts = append(parts, Span{w.From, at})
-			w.From = at
+	isHump := func(i int) bool {
+		if i == 0 || !unicode.IsUpper(text[i]) {
+			return false
 		}
-		at += utf8.RuneLen(r)
+		if small(i - 1) {
+			return true
+		}
+		beforeWord := small(i+1) && small(i+2)
+		return beforeWord && unicode.IsUpper(text[i-1])
 	}
-	return append(parts, w)
+	at := word.From
+	for i, letter := range text {
+		if isHump(i) {
+			parts = append(parts, Span{word.From, at})
+			word.From = at
+		}
+		at += utf8.RuneLen(letter)
+	}
+	return append(parts, word)
 }
 
 // letterAfter reports whether a letter follows n bytes on.
@@ -237,16 +273,16 @@ func (s *scanner) letterAfter(n int) bool {
 
 // unspaced reports whether a script has no spaces between its words. Korean has
 // them, but glues to its words what other languages write apart.
-func unspaced(r rune) bool {
+func unspaced(letter rune) bool {
 	switch {
-	case r < 0x0e00:
+	case letter < 0x0e00:
 		return false
-	case r < 0x0f00: // Thai, Lao
+	case letter < 0x0f00: // Thai, Lao
 		return true
-	case r >= 0x1100 && r <= 0x11ff: // single letters of Hangul
+	case letter >= 0x1100 && letter <= 0x11ff: // single letters of Hangul
 		return false
 	}
-	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+	return letter == 'ー' || unicode.In(letter, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Bopomofo, unicode.Khmer, unicode.Myanmar)
 }
 
@@ -255,8 +291,8 @@ func unspaced(r rune) bool {
 func (s *scanner) run() {
 	from, last := s.at, s.at
 	for s.at < len(s.text) && !s.stopped {
-		r, n := utf8.DecodeRuneInString(s.text[s.at:])
-		if !unspaced(r) {
+		letter, n := utf8.DecodeRuneInString(s.text[s.at:])
+		if !unspaced(letter) {
 			break
 		}
 		at := s.at
@@ -266,7 +302,7 @@ func (s *scanner) run() {
 		}
 		next, _ := utf8.DecodeRuneInString(s.text[s.at:])
 		isAlone := at == from && !unspaced(next)
-		if isAlone || unicode.Is(unicode.Han, r) {
+		if isAlone || unicode.Is(unicode.Han, letter) {
 			s.emit(Fold(s.text[at:s.at]), at, s.at, Run)
 		}
 		last = at
@@ -274,33 +310,38 @@ func (s *scanner) run() {
 }
 
 // foldWord folds a word, without its apostrophes: Jon's is jon, don't is dont.
-func foldWord(s string) string {
-	s = Fold(Cut(s, 4*maxToken)) // no more of it is kept, and wide letters become many
-	return strings.ReplaceAll(strings.TrimSuffix(s, "'s"), "'", "")
+func foldWord(text string) string {
+	text = Fold(Cut(text, 4*maxToken)) // the rest would be cut anyway, and wide letters become many
+	return strings.ReplaceAll(strings.TrimSuffix(text, "'s"), "'", "")
 }
 
 // Fold composes a text of words, makes it lower case and takes off what people leave
 // out when they type: diacritics of Latin and Greek, points of Arabic and Hebrew,
 // stress marks of Cyrillic. Ligatures and wide letters become the usual ones. What
 // is folded already shares its memory.
-func Fold(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
+func Fold(text string) string {
+	if isASCII(text) {
+		return strings.ToLower(text)
 	}
 	var b strings.Builder
-	unmarked := true // the letter before is one that loses its marks
-	for _, r := range norm.NFKC.String(s) {
-		if unmarked && unicode.Is(unicode.Mn, r) {
+	unmarked := true // the letter before loses its marks
+	for _, letter := range norm.NFKC.String(text) {
+		if unmarked && unicode.Is(unicode.Mn, letter) {
 			continue
 		}
-		unmarked = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew)
+		unmarked = unicode.In(letter, unicode.Latin, unicode.Greek, unicode.Arabic, unicode.Hebrew)
 		if unmarked {
-			r, _ = utf8.DecodeRuneInString(norm.NFD.String(string(r)))
+			letter, _ = utf8.DecodeRuneInString(norm.NFD.String(string(letter)))
 		}
-		r = unicode.ToLower(r)
-		if wordRune(r) || r < utf8.RuneSelf && connector(byte(r)) || strings.ContainsRune("'’", r) {
-			b.WriteRune(r)
-			unmarked = unmarked || r < utf8.RuneSelf || unicode.Is(unicode.Cyrillic, r)
+		letter = unicode.ToLower(letter)
+		isASCII := letter < utf8.RuneSelf
+		isJoint := strings.ContainsRune("'’"+connectors, letter)
+		if !isJoint && !wordRune(letter) {
+			continue
+		}
+		b.WriteRune(letter)
+		if isASCII || unicode.Is(unicode.Cyrillic, letter) {
+			unmarked = true
 		}
 	}
 	return spelt.Replace(b.String())
