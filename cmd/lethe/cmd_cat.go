@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +49,7 @@ func runCat(app *cli.App, options catOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	ref, err := parseHash(app, args[0])
+	ref, err := app.ParseHash(args[0])
 	if err != nil {
 		return err
 	}
@@ -71,18 +70,4 @@ func runCat(app *cli.App, options catOptions, args []string) error {
 		text = screen.Sanitize(text)
 	}
 	return app.Print(read, "%s", text)
-}
-
-// parseHash finds the hash in a text: hash=3fa9…, a whole ref, a question's id, or the bare digits.
-func parseHash(app *cli.App, text string) (string, error) {
-	hash := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(text, "hash=")), "q")
-	if refs := blobs.ParseRefs(text); len(refs) == 1 {
-		hash = refs[0].Hash
-	}
-	rightLength := blobs.MinPrefix <= len(hash) && len(hash) <= 64
-	if !rightLength || strings.Trim(hash, "0123456789abcdef") != "" {
-		err := exit.Usagef("%q is not the hash of a stored text", text)
-		return "", exit.Hint(err, "give at least %d hex digits of a hash; %s lists them", blobs.MinPrefix, app.Lethe("life"))
-	}
-	return hash, nil
 }

@@ -153,6 +153,7 @@ func readCheckpoint(app *cli.App, path string, id home.Identity) (life.Checkpoin
 	return from, nil
 }
 
+// showCheck shows a report, and before it what was mended. against may be nil.
 func showCheck(app *cli.App, found *check.Report, mended []check.Finding, against *life.Checkpoint) error {
 	value := struct {
 		*check.Report
@@ -162,45 +163,6 @@ func showCheck(app *cli.App, found *check.Report, mended []check.Finding, agains
 		for _, finding := range mended {
 			fmt.Fprintf(out, "mended    %s: %s\n", finding.Where, console.OneLine(finding.What))
 		}
-		for _, finding := range found.Findings {
-			fmt.Fprintf(out, "%-9s %s: %s\n", finding.Level, finding.Where, console.OneLine(finding.What))
-			fmt.Fprintf(out, "          %s: %s.\n", finding.Kind, finding.Means)
-			fmt.Fprintf(out, "          --repair: %s.\n", finding.Repair)
-		}
-		for _, verdict := range found.Proofs {
-			if verdict.Fault == nil {
-				writeVerdict(out, verdict, against)
-			}
-		}
-		fmt.Fprintf(out, "identities: %d, lines: %d, blobs: %d (%s); faults: %d, leftovers: %d\n", found.Lives, found.Lines,
-			found.Blobs, console.Megabytes(found.Bytes), found.Faults, len(found.Findings)-found.Faults)
+		found.Write(out, against)
 	})
-}
-
-// writeVerdict tells which lines of a life are proven. against, if not nil, is a checkpoint that it goes on from.
-func writeVerdict(out io.Writer, verdict check.Verdict, against *life.Checkpoint) {
-	if verdict.Mirror {
-		fmt.Fprintf(out, "mirror    %s: the life goes on elsewhere\n", verdict.Name)
-	}
-	if verdict.Seals == 0 {
-		fmt.Fprintf(out, "unsealed  %s: nothing of its %d lines is proven yet; its next epoch or stop seals them\n",
-			verdict.Name, verdict.Lines)
-		return
-	}
-	key := "the key of another home,"
-	if verdict.Own {
-		key = "this home's key"
-	}
-	fmt.Fprintf(out, "sealed    %s: lines 1 to %d by %s %s; lines after that: %d",
-		verdict.Name, verdict.Sealed, key, verdict.Signer, verdict.Unsealed)
-	if verdict.Torn != 0 {
-		fmt.Fprintf(out, "; bytes of a torn end: %d", verdict.Torn)
-	}
-	if verdict.Erased != 0 {
-		fmt.Fprintf(out, "; erased, as sealed lines say, in %d lines and blobs", verdict.Erased)
-	}
-	if against != nil {
-		fmt.Fprintf(out, "; the checkpoint of %d lines is of this life", against.Size)
-	}
-	fmt.Fprintln(out)
 }

@@ -22,7 +22,6 @@ import (
 	"lethe/bridge/telegram"
 	"lethe/cmd/lethe/archive"
 	"lethe/cmd/lethe/check"
-	"lethe/cmd/lethe/erase"
 	"lethe/cmd/lethe/exit"
 	"lethe/life"
 	"lethe/life/event"
@@ -37,10 +36,10 @@ type kind struct {
 	command string
 }
 
-// kinds lists the errors of all packages. The first that fits counts.
+// kinds lists the errors of all packages that give theirs no code. The first kind that fits counts.
 var kinds = []kind{
 	{code: exit.Usage, errs: []any{
-		new(*host.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear, erase.ErrText,
+		new(*host.SettingsError), new(*report.InvalidError), new(*config.Error), home.ErrHear,
 		archive.ErrRecipient, events.ErrAfter,
 	}},
 	{code: exit.Usage, errs: []any{serve.ErrUnencrypted},
@@ -50,7 +49,7 @@ var kinds = []kind{
 		command: "check --repair"},
 	{code: exit.Running, errs: []any{check.ErrInUse}, advice: "stop what runs first: %s", command: "stop NAME"},
 	{code: exit.Running, errs: []any{
-		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, erase.ErrBusy, archive.ErrImporting,
+		new(*home.RunningError), new(*home.ElsewhereError), bridge.ErrRunning, archive.ErrImporting,
 	}},
 	{code: exit.NoKey, errs: []any{archive.ErrKey}, advice: "name a file with the age key: --identity FILE"},
 	{code: exit.NoKey, errs: []any{llm.ErrNoKey},
@@ -66,7 +65,7 @@ var kinds = []kind{
 	{code: exit.NotFound, errs: []any{home.ErrAmbiguous}, advice: "give more digits"},
 	{code: exit.NotFound, errs: []any{report.ErrNoQuestion}, advice: "what is open: %s", command: "questions"},
 	{code: exit.NotFound, errs: []any{access.ErrNotListed}, advice: "all ids: %s", command: "bridge telegram who"},
-	{code: exit.NotFound, errs: []any{home.ErrNotFound, blobs.ErrNotFound, report.ErrNoMatch, erase.ErrNowhere}},
+	{code: exit.NotFound, errs: []any{home.ErrNotFound, blobs.ErrNotFound, report.ErrNoMatch}},
 	{code: exit.Interrupt, errs: []any{context.Canceled}},
 	{code: exit.Failed, errs: []any{archive.ErrSecret},
 		advice: "encrypt it, with --to; or erase the key from the life first"},

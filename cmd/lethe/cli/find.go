@@ -12,6 +12,7 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/host"
 	"lethe/agent/llm"
+	"lethe/blobs"
 	"lethe/bridge/report"
 	"lethe/chat"
 	"lethe/cmd/lethe/exit"
@@ -153,4 +154,18 @@ func (app *App) IdentityAt(who, moment string) (id home.Identity, then home.Then
 	}
 	then, err = home.At(id, app.Look.Store, when)
 	return id, then, err
+}
+
+// ParseHash finds the hash in a text: hash=3fa9…, a whole ref, the id of a question, or bare digits.
+func (app *App) ParseHash(text string) (string, error) {
+	hash := strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(text, "hash=")), "q")
+	if refs := blobs.ParseRefs(text); len(refs) == 1 {
+		hash = refs[0].Hash
+	}
+	rightLength := blobs.MinPrefix <= len(hash) && len(hash) <= 64
+	if !rightLength || strings.Trim(hash, "0123456789abcdef") != "" {
+		err := exit.Usagef("%q is not the hash of a stored text", text)
+		return "", exit.Hint(err, "give at least %d hex digits of a hash; %s lists them", blobs.MinPrefix, app.Lethe("life"))
+	}
+	return hash, nil
 }

@@ -1,10 +1,10 @@
-// Package erase finds what is to be forgotten for good, in every form and place of a life, and plans
-// how it goes: package agent/redact carries that out.
+// Package erase finds a text in every form and place of a life, and plans its end. Package agent/journal carries the plan
+// out, also after a crash.
 //
-//	f, err := erase.Find(home, store, id, erase.Request{Text: "swordfish"})
-//	err = f.Plan.Save(id.Dir)           // of an identity that is held
+//	found, err := erase.Find(home, store, id, erase.Request{Text: "swordfish"})
+//	err = found.Plan.Save(id.Dir)           // of an identity that is held
 //
-// What is found is counted and never repeated. The promises are in docs/erase.md.
+// A text that is found is counted and never repeated. The promises are in docs/erase.md.
 package erase
 
 import (
@@ -21,6 +21,7 @@ import (
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/bridge"
+	"lethe/cmd/lethe/exit"
 	"lethe/internal/durable"
 	"lethe/mind"
 )
@@ -72,10 +73,10 @@ const (
 
 // Errors of Find.
 var (
-	ErrNowhere = errors.New("it stands nowhere")
-	ErrText    = errors.New("this cannot be erased")
+	ErrNowhere = exit.With(exit.NotFound, errors.New("it stands nowhere"))
+	ErrText    = exit.With(exit.Usage, errors.New("this cannot be erased"))
 	ErrSoul    = fmt.Errorf("%w: it is in SOUL.md, which is the identity itself; boot another one", ErrText)
-	ErrBusy    = errors.New("a bridge that runs is sending it at this moment")
+	ErrBusy    = exit.With(exit.Running, errors.New("a bridge that runs is sending it at this moment"))
 )
 
 // Find looks for it in the whole home. Nothing is changed.
