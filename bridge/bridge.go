@@ -1,5 +1,5 @@
 // Package bridge is the common part of all bridges between rooms and an outside service. It keeps the messages that
-// came in and the place in each room up to which lines went out, and tells whether the other side can be reached. A
+// came in and, for each room, the end of the lines that went out, and tells whether the other side can be reached. A
 // bridge of your own is a Sender, which renders and sends, and a loop that fetches:
 //
 //	b, err := bridge.Open(bridge.Config{Home: home, Name: "pager", Watcher: watcher})
@@ -83,40 +83,40 @@ type Bridge struct {
 
 // Open takes the bridge's lock and loads its state; it starts nothing. It fails with
 // ErrRunning if another process has the bridge.
-func Open(c Config) (b *Bridge, err error) {
+func Open(config Config) (opened *Bridge, err error) {
 	defer func() {
 		if err != nil {
-			b, err = nil, fmt.Errorf("open bridge %s: %w", c.Name, err)
+			opened, err = nil, fmt.Errorf("open bridge %s: %w", config.Name, err)
 		}
 	}()
-	if !chat.ValidRoom(c.Name) {
+	if !chat.ValidRoom(config.Name) {
 		return nil, errors.New("that is not a bridge's name")
 	}
-	if c.Shared == nil {
-		c.Shared = alone(c.Home)
+	if config.Shared == nil {
+		config.Shared = alone(config.Home)
 	}
-	b = &Bridge{
-		cfg: c, dir: filepath.Join(c.Home, "bridges", c.Name), peers: map[string]*peer{},
-		log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)).With("bridge", c.Name),
+	opened = &Bridge{
+		cfg: config, dir: filepath.Join(config.Home, "bridges", config.Name), peers: map[string]*peer{},
+		log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)).With("bridge", config.Name),
 	}
-	if err := durable.MkdirAll(peersDir(b.dir), 0o700); err != nil {
+	if err := durable.MkdirAll(peersDir(opened.dir), 0o700); err != nil {
 		return nil, err
 	}
-	if err := b.takeLock(filepath.Join(b.dir, "lock")); err != nil {
+	if err := opened.takeLock(filepath.Join(opened.dir, "lock")); err != nil {
 		return nil, err
 	}
-	b.health = newRecorder(b.dir, b.log)
-	b.health.write()
-	if err = c.Shared.Begin(); err == nil {
-		b.inbox, err = openJournal(filepath.Join(b.dir, "inbox.jsonl"), c.Shared, b.log)
+	opened.health = newRecorder(opened.dir, opened.log)
+	opened.health.write()
+	if err = config.Shared.Begin(); err == nil {
+		opened.inbox, err = openJournal(filepath.Join(opened.dir, "inbox.jsonl"), config.Shared, opened.log)
 	}
 	if err != nil {
-		b.Fail(err)
-		b.health.close()
-		b.lock.Close()
+		opened.Fail(err)
+		opened.health.close()
+		opened.lock.Close()
 		return nil, err
 	}
-	return b, nil
+	return opened, nil
 }
 
 // takeLock takes the bridge's lock, and writes the number of this process into it, for people.

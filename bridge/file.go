@@ -35,12 +35,12 @@ func (f File) Label() string {
 
 // Put stores what the file holds, and returns the blob's address and what the line says of it. The
 // same file of the same moment and person makes the same blob.
-func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (h blobs.Hash, tag string, err error) {
+func (f File) Put(store *blobs.Store, at time.Time, from string, data []byte) (hash blobs.Hash, tag string, err error) {
 	sent := blobs.File{Kind: f.Kind, Name: Inert(f.Name), Type: Inert(f.Mime), Size: int64(len(data)), From: from}
-	if h, err = store.Put(blobs.Meta{At: at, Gist: sent.Gist()}, data); err != nil {
-		return h, "", fmt.Errorf("store a file: %w", err)
+	if hash, err = store.Put(blobs.Meta{At: at, Gist: sent.Gist()}, data); err != nil {
+		return hash, "", fmt.Errorf("store a file: %w", err)
 	}
-	return h, fmt.Sprintf("[%s %s hash=%s]", f.Label(), blobs.Size(sent.Size), store.Short(h)), nil
+	return hash, fmt.Sprintf("[%s %s hash=%s]", f.Label(), blobs.Size(sent.Size), store.Short(hash)), nil
 }
 
 // Attached is a file that an agent sent with a line.
@@ -56,13 +56,13 @@ func Attachments(store *blobs.Store, by, text string) (rest string, files []Atta
 		at := strings.LastIndexByte(text, '\n')
 		tag := text[at+1:]
 		_, short, _ := strings.Cut(strings.TrimSuffix(tag, "]"), " hash=")
-		b, _ := store.Find(short)
-		f, _ := blobs.ParseFile(b.Gist)
-		sent := at >= 0 && f.From == by
-		if !sent || f.Tag(short) != tag {
+		blob, _ := store.Find(short)
+		named, _ := blobs.ParseFile(blob.Gist)
+		sent := at >= 0 && named.From == by
+		if !sent || named.Tag(short) != tag {
 			return text, files
 		}
-		text, files = text[:at], slices.Insert(files, 0, Attached{f, b.Hash})
+		text, files = text[:at], slices.Insert(files, 0, Attached{named, blob.Hash})
 	}
 }
 

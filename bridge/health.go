@@ -68,13 +68,14 @@ type Report struct {
 	Started   time.Time `json:"started,omitzero"`
 	Written   time.Time `json:"written,omitzero"`
 	Exchanged time.Time `json:"exchanged,omitzero"` // the newest successful exchange with the other side since Started
-	// Listening is the address to which the other side comes by itself. It may well stay away.
+	// Listening is the address that the other side calls by itself. It may well stay away.
 	Listening string `json:"listening,omitempty"`
 	// Late is the time since which an error goes on. A wait that the other side asks for is no error, nor is an
 	// unreachable peer.
-	Late        time.Time `json:"late,omitzero"`
-	Stopped     time.Time `json:"stopped,omitzero"`
-	Unreachable []string  `json:"unreachable,omitempty"` // keys of the peers that take nothing until somebody acts there
+	Late    time.Time `json:"late,omitzero"`
+	Stopped time.Time `json:"stopped,omitzero"`
+	// Unreachable has the keys of the peers that take nothing until somebody acts there.
+	Unreachable []string `json:"unreachable,omitempty"`
 	// Error is the newest error, and ErrorAt its time. One older than Exchanged may be over.
 	Error   string    `json:"error,omitempty"`
 	ErrorAt time.Time `json:"error_at,omitzero"`
@@ -126,20 +127,20 @@ func ReadHealth(home string) ([]Health, error) {
 // HealthOf reports on one bridge.
 func HealthOf(home, name string) Health {
 	dir, now := filepath.Join(home, "bridges", name), time.Now()
-	h := Health{Name: name}
-	err := h.look(dir, now)
+	health := Health{Name: name}
+	err := health.look(dir, now)
 	var inErr, outErr error
-	h.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
-	h.Out, outErr = countOut(home, dir)
+	health.In, inErr = countIn(filepath.Join(dir, "inbox.jsonl"))
+	health.Out, outErr = countOut(home, dir)
 	for _, counting := range []error{inErr, outErr} {
 		if counting != nil {
 			err = counting
 		}
 	}
 	if err != nil {
-		h.Error, h.ErrorAt = err.Error(), now
+		health.Error, health.ErrorAt = err.Error(), now
 	}
-	return h
+	return health
 }
 
 // look reads the report and the state of a bridge, and returns what is wrong with its files.
@@ -164,18 +165,18 @@ func (h *Health) look(dir string, now time.Time) error {
 }
 
 // readReport reads health.json. It is zero after an error.
-func readReport(path string) (r Report, err error) {
+func readReport(path string) (report Report, err error) {
 	data, _, err := durable.ReadRegular(path, 1<<20)
 	if err == nil {
-		err = json.Unmarshal(data, &r)
+		err = json.Unmarshal(data, &report)
 	}
-	if err == nil && r.Started.IsZero() {
+	if err == nil && report.Started.IsZero() {
 		err = errors.New("it says nothing of a bridge")
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("read the health of a bridge from %s: %w", path, err)
 	}
-	return r, nil
+	return report, nil
 }
 
 // state returns the state of a bridge whose process holds its lock. The error says why it is Unknown.
@@ -241,18 +242,18 @@ func countOut(home, dir string) (n int, err error) {
 }
 
 // countAfter counts the lines of agents after a cursor, up to most.
-func countAfter(path string, c chat.Cursor, most int) (n int, err error) {
+func countAfter(path string, cursor chat.Cursor, most int) (n int, err error) {
 	for more := true; more && n < most; {
-		b, err := chat.Read(path, c, 0)
+		batch, err := chat.Read(path, cursor, 0)
 		if err != nil {
 			return n, err
 		}
-		for _, l := range b.Lines {
+		for _, l := range batch.Lines {
 			if l.Agent {
 				n++
 			}
 		}
-		c, more = b.Next, b.More
+		cursor, more = batch.Next, batch.More
 	}
 	return min(n, most), nil
 }
@@ -313,26 +314,26 @@ func (r *recorder) change(f func()) {
 // logged. A peer is given where nothing but that peer is unreachable.
 func (r *recorder) trouble(what, peer string, err error) {
 	r.change(func() {
-		t := r.troubles[what]
-		if t == nil {
-			t = &trouble{log: rate.Sometimes{Interval: logEvery}}
-			r.troubles[what] = t
+		it := r.troubles[what]
+		if it == nil {
+			it = &trouble{log: rate.Sometimes{Interval: logEvery}}
+			r.troubles[what] = it
 		}
 		if err == nil {
-			if t.told {
-				r.log.Info("can "+what+" again", "after", time.Since(t.began).Round(time.Second))
+			if it.told {
+				r.log.Info("can "+what+" again", "after", time.Since(it.began).Round(time.Second))
 			}
-			t.began, t.told = time.Time{}, false
+			it.began, it.told = time.Time{}, false
 			return
 		}
 		r.show(fmt.Errorf("cannot %s: %w", what, err))
-		if t.began.IsZero() || t.peer != peer {
-			t.began, t.peer, t.told = time.Now(), peer, false
+		if it.began.IsZero() || it.peer != peer {
+			it.began, it.peer, it.told = time.Now(), peer, false
 		}
-		if !t.told {
-			t.log.Do(func() {
+		if !it.told {
+			it.log.Do(func() {
 				r.log.Warn("cannot "+what, "err", err)
-				t.told = true
+				it.told = true
 			})
 		}
 	})
@@ -375,14 +376,14 @@ func (r *recorder) write() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Written, r.report.Late, r.report.Unreachable = time.Now().UTC(), time.Time{}, nil
-	for _, t := range r.troubles {
-		oldest := r.report.Late.IsZero() || t.began.Before(r.report.Late)
+	for _, it := range r.troubles {
+		oldest := r.report.Late.IsZero() || it.began.Before(r.report.Late)
 		switch {
-		case t.began.IsZero():
-		case t.peer != "":
-			r.report.Unreachable = append(r.report.Unreachable, t.peer)
+		case it.began.IsZero():
+		case it.peer != "":
+			r.report.Unreachable = append(r.report.Unreachable, it.peer)
 		case oldest:
-			r.report.Late = t.began.UTC()
+			r.report.Late = it.began.UTC()
 		}
 	}
 	slices.Sort(r.report.Unreachable)

@@ -113,54 +113,54 @@ func (b *Bridge) take(msgs []Message) error {
 	if n := len(b.inbox.waiting); n > 0 && n+len(msgs) > maxWaiting {
 		return fmt.Errorf("the inbox is full: %d lines wait for their rooms", n)
 	}
-	r, err := b.intent(msgs)
-	if err != nil || len(r.Take)+len(r.Seen) == 0 {
+	rec, err := b.intent(msgs)
+	if err != nil || len(rec.Take)+len(rec.Seen) == 0 {
 		return err
 	}
-	if err := b.inbox.write(r); err != nil {
+	if err := b.inbox.write(rec); err != nil {
 		return err
 	}
-	b.inbox.apply(r)
+	b.inbox.apply(rec)
 	return nil
 }
 
 // intent makes the record of the messages of msgs that were not taken before. Where a message is in msgs twice, apply
 // passes the second over.
-func (b *Bridge) intent(msgs []Message) (r record, err error) {
+func (b *Bridge) intent(msgs []Message) (rec record, err error) {
 	lines := map[lineKey]bool{}
-	for _, m := range msgs {
-		if b.inbox.has(m.ID) {
+	for _, message := range msgs {
+		if b.inbox.has(message.ID) {
 			continue
 		}
-		if strings.TrimSpace(m.Text) == "" {
-			r.Seen = append(r.Seen, idHash(m.ID))
+		if strings.TrimSpace(message.Text) == "" {
+			rec.Seen = append(rec.Seen, idHash(message.ID))
 			continue
 		}
-		if year := m.At.UTC().Year(); year <= 1 || year > 9998 { // no tag can hold it
-			m.At = time.Now()
+		if year := message.At.UTC().Year(); year <= 1 || year > 9998 { // no tag can hold it
+			message.At = time.Now()
 		}
-		m.User, m.At = chat.CleanName(m.User), m.At.UTC().Round(0)
-		t := taken{Message: m}
-		if err := b.unique(&t, lines); err != nil {
+		message.User, message.At = chat.CleanName(message.User), message.At.UTC().Round(0)
+		it := taken{Message: message}
+		if err := b.unique(&it, lines); err != nil {
 			return record{}, err
 		}
 		// Of a room that cannot be looked at, all is searched before the line is posted.
-		t.Mark, _ = chat.End(b.cfg.Shared.Room(m.Room))
-		r.Take = append(r.Take, t)
+		it.Mark, _ = chat.End(b.cfg.Shared.Room(message.Room))
+		rec.Take = append(rec.Take, it)
 	}
-	return r, nil
+	return rec, nil
 }
 
 // unique formats the line of a message. chat.Post takes two equal lines for one, so the tag of a line that would equal
 // another is a second on.
-func (b *Bridge) unique(t *taken, lines map[lineKey]bool) error {
-	for at := t.At; ; at = at.Add(time.Second) {
-		raw, err := chat.Format(false, t.User, at, secret.Text(t.Text))
+func (b *Bridge) unique(it *taken, lines map[lineKey]bool) error {
+	for at := it.At; ; at = at.Add(time.Second) {
+		raw, err := chat.Format(false, it.User, at, secret.Text(it.Text))
 		if err != nil {
 			return err
 		}
-		t.Line = strings.TrimSuffix(string(raw), "\n")
-		here := t.origin().key()
+		it.Line = strings.TrimSuffix(string(raw), "\n")
+		here := it.origin().key()
 		if _, said := b.inbox.lines[here]; !said && !lines[here] {
 			lines[here] = true
 			return nil
@@ -196,19 +196,19 @@ func (b *Bridge) post(waiting []*taken) (posted []done, err error) {
 		if stuckRooms[it.Room] || stuckPeers[it.Peer] {
 			continue
 		}
-		d := done{ID: it.ID}
+		one := done{ID: it.ID}
 		perr := b.ensurePeer(it.Peer, it.Room)
 		if perr != nil {
 			stuckPeers[it.Peer] = true
 		} else {
-			d.From, d.To, perr = b.cfg.Shared.Post(it.Room, []byte(it.Line+"\n"), it.Mark)
+			one.From, one.To, perr = b.cfg.Shared.Post(it.Room, []byte(it.Line+"\n"), it.Mark)
 			stuckRooms[it.Room] = perr != nil
 		}
 		if perr != nil {
 			err = errors.Join(err, fmt.Errorf("post message %s: %w", it.ID, perr))
 			continue
 		}
-		posted = append(posted, d)
+		posted = append(posted, one)
 	}
 	return posted, err
 }

@@ -76,23 +76,23 @@ func idHash(id string) string {
 func (l *ledger) has(id string) bool { return l.byID[id] != nil || l.posted[idHash(id)] }
 
 // apply folds one record in.
-func (l *ledger) apply(r record) {
-	for _, hash := range r.Seen {
+func (l *ledger) apply(rec record) {
+	for _, hash := range rec.Seen {
 		l.see(hash)
 	}
-	for _, o := range r.Said {
+	for _, o := range rec.Said {
 		l.keep(o)
 	}
-	for _, t := range r.Take {
+	for _, it := range rec.Take {
 		// A record that was reported as failed and yet persisted comes twice.
-		if l.has(t.ID) {
+		if l.has(it.ID) {
 			continue
 		}
-		l.waiting = append(l.waiting, &t)
-		l.byID[t.ID] = &t
-		l.lines[t.origin().key()] = t.origin()
+		l.waiting = append(l.waiting, &it)
+		l.byID[it.ID] = &it
+		l.lines[it.origin().key()] = it.origin()
 	}
-	l.finish(r.Done)
+	l.finish(rec.Done)
 }
 
 func (l *ledger) see(hash string) {
@@ -115,15 +115,15 @@ func newest[T any](list []T, keep int, forget func(T)) []T {
 
 // finish moves messages from the waiting to the said.
 func (l *ledger) finish(all []done) {
-	for _, d := range all {
-		it := l.byID[d.ID]
+	for _, one := range all {
+		it := l.byID[one.ID]
 		if it == nil {
 			continue
 		}
-		delete(l.byID, d.ID)
-		l.see(idHash(d.ID))
+		delete(l.byID, one.ID)
+		l.see(idHash(one.ID))
 		o := it.origin()
-		o.From, o.To = d.From, d.To
+		o.From, o.To = one.From, one.To
 		l.keep(o)
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(t *taken) bool { return l.byID[t.ID] != t })
@@ -142,51 +142,51 @@ func (l *ledger) keep(o Origin) {
 // snapshot is the file that folds to l.
 func (l *ledger) snapshot() []byte {
 	first := record{Seen: l.seen[max(0, len(l.seen)-keepSeen):]}
-	var b bytes.Buffer
-	b.Write(first.encode())
+	var out bytes.Buffer
+	out.Write(first.encode())
 	if len(l.said) > 0 {
-		b.Write(record{Said: l.said}.encode())
+		out.Write(record{Said: l.said}.encode())
 	}
 	for _, it := range l.waiting {
-		b.Write(record{Take: []taken{*it}}.encode())
+		out.Write(record{Take: []taken{*it}}.encode())
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
 // encode returns the record as a line with its newline.
 func (r record) encode() []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r); err != nil {
 		// Strings, numbers, and times and notes that were checked can be encoded.
 		panic(fmt.Sprintf("encode a record of the inbox: %v", err))
 	}
-	return b.Bytes()
+	return out.Bytes()
 }
 
 // foldInbox reads a whole inbox.jsonl. torn says that its last line has no end:
 // a write that was under way, which nobody was told had succeeded. Lines that
 // cannot be read are passed over and make err.
-func foldInbox(data []byte) (l *ledger, torn bool, err error) {
-	l = &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]Origin{}}
+func foldInbox(data []byte) (folded *ledger, torn bool, err error) {
+	folded = &ledger{posted: map[string]bool{}, byID: map[string]*taken{}, lines: map[lineKey]Origin{}}
 	if len(data) == 0 {
-		return l, false, errors.New("read the inbox: it is empty")
+		return folded, false, errors.New("read the inbox: it is empty")
 	}
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
 		if line[len(line)-1] != '\n' {
-			return l, true, err
+			return folded, true, err
 		}
-		var r record
-		if jerr := json.Unmarshal(line, &r); jerr != nil {
+		var rec record
+		if jerr := json.Unmarshal(line, &rec); jerr != nil {
 			err = errors.Join(err, fmt.Errorf("read line %d of the inbox: %w", n, jerr))
 			continue
 		}
-		l.apply(r)
+		folded.apply(rec)
 	}
-	return l, false, err
+	return folded, false, err
 }
 
 // journal is the file inbox.jsonl. One goroutine at a time may use it.
@@ -206,8 +206,9 @@ func openJournal(path string, shared Shared, log *slog.Logger) (*journal, error)
 	if err != nil && !missing {
 		return nil, err
 	}
-	l, torn, err := foldInbox(data)
-	j := &journal{ledger: l, path: path, anew: missing || torn, base: int64(len(data)), size: int64(len(data)), shared: shared}
+	folded, torn, err := foldInbox(data)
+	size := int64(len(data))
+	file := &journal{ledger: folded, path: path, anew: missing || torn, base: size, size: size, shared: shared}
 	switch {
 	case missing:
 	case err != nil:
@@ -216,12 +217,12 @@ func openJournal(path string, shared Shared, log *slog.Logger) (*journal, error)
 			return nil, kerr
 		}
 		log.Error("the inbox is damaged; going on with what can be read of it. Messages that waited may be lost, "+
-			"and those that are repeated be there twice", "kept", kept, "waiting", len(l.waiting), "err", err)
-		return j, j.rewrite(l.snapshot())
+			"and those that are repeated be there twice", "kept", kept, "waiting", len(folded.waiting), "err", err)
+		return file, file.rewrite(folded.snapshot())
 	case torn:
 		log.Info("the end of the inbox was torn by a crash; nothing was acknowledged by it", "file", path)
 	}
-	return j, nil
+	return file, nil
 }
 
 // maxState bounds what is read of a state file, in bytes: what 10,000 long lines are as JSON, where they

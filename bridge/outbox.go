@@ -34,39 +34,40 @@ const (
 //
 // Deliver refuses a Peer that is malformed or delivered to already. After trouble with
 // its own files it tries again, as after trouble with the other side, and logs it.
-func (b *Bridge) Deliver(ctx context.Context, p Peer, t Sender) error {
-	if err := p.check(); err != nil {
+func (b *Bridge) Deliver(ctx context.Context, to Peer, sender Sender) error {
+	if err := to.check(); err != nil {
 		return fmt.Errorf("deliver: %w", err)
 	}
-	there := b.peer(p.Key)
+	there := b.peer(to.Key)
 	if !there.running.CompareAndSwap(false, true) {
-		return fmt.Errorf("deliver to %s: it is being delivered to already", p.Key)
+		return fmt.Errorf("deliver to %s: it is being delivered to already", to.Key)
 	}
 	defer there.running.Store(false)
-	path := b.cfg.Shared.Room(p.Room)
+	path := b.cfg.Shared.Room(to.Room)
 	room := chat.Scope{Dir: filepath.Dir(path), Names: []string{filepath.Base(path)}}
 	changed, cancel := b.cfg.Watcher.Subscribe(room)
 	defer cancel()
-	b.delivery(p, t).run(ctx, changed)
+	b.delivery(to, sender).run(ctx, changed)
 	return nil
 }
 
 // delivery is one Deliver.
 type delivery struct {
-	b     *Bridge
-	p     Peer
-	t     Sender
-	there *peer
-	path  string
-	wait  *backoff.ExponentialBackOff // after failures
+	bridge *Bridge
+	to     Peer
+	sender Sender
+	there  *peer
+	path   string
+	wait   *backoff.ExponentialBackOff // after failures
 
 	now     *peerState // what is the case; nil until it was loaded
 	unsaved bool       // now is ahead of the disk by more than lines of people
 }
 
-func (b *Bridge) delivery(p Peer, t Sender) *delivery {
+func (b *Bridge) delivery(to Peer, sender Sender) *delivery {
 	wait := Backoff(750*time.Millisecond, 45*time.Second)
-	return &delivery{b: b, p: p, t: t, there: b.peer(p.Key), path: b.cfg.Shared.Room(p.Room), wait: wait}
+	there, path := b.peer(to.Key), b.cfg.Shared.Room(to.Room)
+	return &delivery{bridge: b, to: to, sender: sender, there: there, path: path, wait: wait}
 }
 
 // Backoff gives the times between attempts, on average from first to most. They are random, so that what failed
@@ -79,7 +80,7 @@ func Backoff(first, most time.Duration) *backoff.ExponentialBackOff {
 }
 
 func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
-	defer d.b.health.change(func() { delete(d.b.health.troubles, d.what()) })
+	defer d.bridge.health.change(func() { delete(d.bridge.health.troubles, d.what()) })
 	for {
 		err := d.catchUp(ctx)
 		if ctx.Err() != nil {
@@ -111,22 +112,22 @@ func (d *delivery) run(ctx context.Context, changed <-chan struct{}) {
 func (d *delivery) leave() {
 	if d.now != nil {
 		if err := d.save(*d.now); err != nil {
-			d.b.log.Warn("the position of a peer could not be written at the end", "peer", d.p.Key, "err", err)
+			d.bridge.log.Warn("the position of a peer could not be written at the end", "peer", d.to.Key, "err", err)
 		}
 	}
 }
 
 // trouble records how it goes with this peer; unreachable is its key, or empty.
 func (d *delivery) trouble(unreachable string, err error) {
-	d.b.health.trouble(d.what(), unreachable, err)
+	d.bridge.health.trouble(d.what(), unreachable, err)
 }
 
-func (d *delivery) what() string { return "send to peer " + d.p.Key }
+func (d *delivery) what() string { return "send to peer " + d.to.Key }
 
 // refused records what is left out.
 func (d *delivery) refused(what string, err error) {
-	d.b.log.Warn("the other side refuses what is to go out; it is left out", "what", what, "err", err)
-	d.b.health.change(func() { d.b.health.show(fmt.Errorf("send %s: %w", what, err)) })
+	d.bridge.log.Warn("the other side refuses what is to go out; it is left out", "what", what, "err", err)
+	d.bridge.health.change(func() { d.bridge.health.show(fmt.Errorf("send %s: %w", what, err)) })
 }
 
 // pause reports a failure and returns the time to wait.
@@ -135,12 +136,12 @@ func (d *delivery) pause(err error) time.Duration {
 	switch {
 	case errors.As(err, &later):
 		d.trouble("", nil)
-		d.b.health.change(func() { d.b.health.show(fmt.Errorf("waiting to %s: %w", d.what(), later.Err)) })
+		d.bridge.health.change(func() { d.bridge.health.show(fmt.Errorf("waiting to %s: %w", d.what(), later.Err)) })
 		if later.After > 0 {
 			return later.After
 		}
 	case errors.Is(err, ErrUnreachable):
-		d.trouble(d.p.Key, err)
+		d.trouble(d.to.Key, err)
 		return unreachablePause
 	default:
 		d.trouble("", err)
@@ -180,7 +181,7 @@ func (d *delivery) load() error {
 	}
 	d.there.mu.Lock()
 	defer d.there.mu.Unlock()
-	if err := d.there.attach(d.b, d.p.Room); err != nil {
+	if err := d.there.attach(d.bridge, d.to.Room); err != nil {
 		return err
 	}
 	d.now = d.there.state // this Deliver owns its content from now on
@@ -210,7 +211,8 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 	case batch.Restarted, atStart && !d.now.Newest.IsZero():
 		return false, d.restart(batch)
 	case batch.Realigned:
-		d.b.log.Info("a room was edited; going on after the lines that are known", "room", d.p.Room, "peer", d.p.Key)
+		d.bridge.log.Info("a room was edited; going on after the lines that are known",
+			"room", d.to.Room, "peer", d.to.Key)
 	}
 	for i := range batch.Lines {
 		begun, err := false, ctx.Err()
@@ -230,28 +232,28 @@ func (d *delivery) read(ctx context.Context) (done bool, err error) {
 
 // pass takes one line of a batch: it begins to send it, or passes it over.
 func (d *delivery) pass(batch chat.Batch, i int) (begun bool, err error) {
-	l, next := batch.Lines[i], *d.now
-	next.Newest = later(next.Newest, l)
-	if !l.Agent {
-		if o, ours := d.b.origin(d.p.Room, l); ours && o.Peer == d.p.Key {
-			o.From, o.To = l.From, l.To
+	line, next := batch.Lines[i], *d.now
+	next.Newest = later(next.Newest, line)
+	if !line.Agent {
+		if o, ours := d.bridge.origin(d.to.Room, line); ours && o.Peer == d.to.Key {
+			o.From, o.To = line.From, line.To
 			next.ask(&o)
 		}
 		*d.now = next
 		return false, nil
 	}
-	parts, err := d.t.Parts(d.p, Line{Line: l, Room: d.p.Room, Open: next.open()})
+	parts, err := d.sender.Parts(d.to, Line{Line: line, Room: d.to.Room, Open: next.open()})
 	if errors.Is(err, ErrRefused) {
-		d.refused(fmt.Sprintf("line %d..%d of room %s", l.From, l.To, d.p.Room), err)
+		d.refused(fmt.Sprintf("line %d..%d of room %s", line.From, line.To, d.to.Room), err)
 		parts, err = nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("render line %d..%d of room %s: %w", l.From, l.To, d.p.Room, err)
+		return false, fmt.Errorf("render line %d..%d of room %s: %w", line.From, line.To, d.to.Room, err)
 	}
 	next.Cursor = batch.After(i + 1)
 	if len(parts) > 0 {
 		next.Asked, next.Earlier = nil, nil
-		next.Line = &sending{Room: d.p.Room, From: l.From, To: l.To, Parts: parts}
+		next.Line = &sending{Room: d.to.Room, From: line.From, To: line.To, Parts: parts}
 	}
 	err = d.save(next)
 	return err == nil && next.Line != nil, err
@@ -262,7 +264,7 @@ func (d *delivery) send(ctx context.Context) error {
 	for line := d.now.Line; len(line.Parts) > 0 && ctx.Err() == nil; {
 		out := Part{Data: slices.Clone(line.Parts[0].Data)} // the Sender's to change
 		longer, end := graceful(ctx)
-		err := d.t.Send(longer, d.p, out)
+		err := d.sender.Send(longer, d.to, out)
 		end()
 		if errors.Is(err, ErrRefused) {
 			d.refused(fmt.Sprintf("a part of line %d..%d of room %s", line.From, line.To, line.Room), err)
@@ -317,7 +319,7 @@ func (d *delivery) restart(batch chat.Batch) error {
 	if err := d.save(next); err != nil {
 		return err
 	}
-	d.b.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
-		"room", d.p.Room, "peer", d.p.Key, "passed", passed)
+	d.bridge.log.Warn("a room was emptied or replaced; of its lines, those are passed over that were there before",
+		"room", d.to.Room, "peer", d.to.Key, "passed", passed)
 	return nil
 }

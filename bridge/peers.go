@@ -43,13 +43,13 @@ type sending struct {
 }
 
 // ask notes a line from this peer.
-func (st *peerState) ask(o *Origin) {
+func (st *peerState) ask(origin *Origin) {
 	const most = 16 // of both
 	if st.Asked != nil {
 		st.Earlier = append(slices.Clone(st.Earlier), *st.Asked) // the old one is still on disk
 		st.Earlier = st.Earlier[max(0, len(st.Earlier)-most+1):]
 	}
-	st.Asked = o
+	st.Asked = origin
 }
 
 // open lists the lines that an answer may be to.
@@ -135,12 +135,13 @@ func peersDir(dir string) string { return filepath.Join(dir, "peers") }
 func (b *Bridge) peer(key string) *peer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.peers[key]
-	if p == nil {
-		p = &peer{key: key, path: filepath.Join(peersDir(b.dir), key+".json"), shared: b.cfg.Shared, wake: make(chan struct{}, 1)}
-		b.peers[key] = p
+	known := b.peers[key]
+	if known == nil {
+		path := filepath.Join(peersDir(b.dir), key+".json")
+		known = &peer{key: key, path: path, shared: b.cfg.Shared, wake: make(chan struct{}, 1)}
+		b.peers[key] = known
 	}
-	return p
+	return known
 }
 
 // Peers lists the keys of the peers that have a position in a room, sorted. After an error
@@ -164,19 +165,19 @@ func (b *Bridge) ensurePeer(key, room string) error {
 	if key == "" {
 		return nil
 	}
-	p := b.peer(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running.Load() && p.state != nil {
+	known := b.peer(key)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.running.Load() && known.state != nil {
 		return nil
 	}
-	return p.attach(b, room)
+	return known.attach(b, room)
 }
 
 // attach loads the state, if that was not done, and starts at the end of room unless the peer
 // hears it already. What was said in its old room and not yet begun to be sent is left; a line
 // that is half sent is finished. The caller holds mu.
-func (p *peer) attach(b *Bridge, room string) error {
+func (p *peer) attach(opened *Bridge, room string) error {
 	var damage error
 	if p.state == nil {
 		st, err := readPeer(p.path)
@@ -194,11 +195,11 @@ func (p *peer) attach(b *Bridge, room string) error {
 		if p.state.Room == room {
 			return nil
 		}
-		b.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
+		opened.log.Info("a peer moves to another room", "peer", p.key, "from", p.state.Room, "to", room)
 		next.Line = p.state.Line
 	}
 	var err error
-	if next.Cursor, next.Newest, err = roomEnd(b.cfg.Shared.Room(room)); err != nil {
+	if next.Cursor, next.Newest, err = roomEnd(opened.cfg.Shared.Room(room)); err != nil {
 		return err
 	}
 	if damage != nil {
@@ -206,7 +207,7 @@ func (p *peer) attach(b *Bridge, room string) error {
 		if err != nil {
 			return err
 		}
-		b.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
+		opened.log.Error("the position of a peer is damaged; going on at the room's end, lines before it are not sent",
 			"peer", p.key, "room", room, "kept", kept, "err", damage)
 	}
 	if err := p.write(next); err != nil {
@@ -218,12 +219,12 @@ func (p *peer) attach(b *Bridge, room string) error {
 
 // roomEnd is the cursor behind the last line of a room, and the latest time
 // among its last lines.
-func roomEnd(path string) (c chat.Cursor, newest time.Time, err error) {
-	_, _, c, err = chat.Tail(path, 20)
+func roomEnd(path string) (cursor chat.Cursor, newest time.Time, err error) {
+	_, _, cursor, err = chat.Tail(path, 20)
 	if err != nil {
-		return c, newest, err
+		return cursor, newest, err
 	}
-	b, err := chat.Read(path, c, 64<<20) // more than 20 lines can have
+	b, err := chat.Read(path, cursor, 64<<20) // more than 20 lines can have
 	for _, l := range b.Lines {
 		newest = later(newest, l)
 	}
@@ -232,26 +233,26 @@ func roomEnd(path string) (c chat.Cursor, newest time.Time, err error) {
 
 // later is t, or the time in the tag of l if that is later. A tag from the
 // future counts as now: anybody can write one.
-func later(t time.Time, l chat.Line) time.Time {
-	if !l.At.After(t) {
+func later(t time.Time, line chat.Line) time.Time {
+	if !line.At.After(t) {
 		return t
 	}
-	if now := time.Now().UTC(); l.At.After(now) {
+	if now := time.Now().UTC(); line.At.After(now) {
 		return now
 	}
-	return l.At
+	return line.At
 }
 
 // Move makes a peer hear p.Room from its end as it is now, unless it hears it already, as
 // Deliver does when it begins. An answer that follows Move at once is sent, however late
 // Deliver begins. No Deliver of the peer may be running.
-func (b *Bridge) Move(p Peer) error {
-	err := p.check()
+func (b *Bridge) Move(to Peer) error {
+	err := to.check()
 	if err == nil {
-		err = b.ensurePeer(p.Key, p.Room)
+		err = b.ensurePeer(to.Key, to.Room)
 	}
 	if err != nil {
-		return fmt.Errorf("move peer %s: %w", p.Key, err)
+		return fmt.Errorf("move peer %s: %w", to.Key, err)
 	}
 	return nil
 }
@@ -262,16 +263,16 @@ func (b *Bridge) Forget(key string) error {
 	if !validKey(key) {
 		return fmt.Errorf("forget peer: %q is not a peer's key", key)
 	}
-	p := b.peer(key)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running.Load() {
+	known := b.peer(key)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.running.Load() {
 		return fmt.Errorf("forget peer %s: it is being delivered to", key)
 	}
-	if err := durable.Remove(p.path); err != nil {
+	if err := durable.Remove(known.path); err != nil {
 		return fmt.Errorf("forget peer %s: %w", key, err)
 	}
-	p.state = nil
+	known.state = nil
 	return nil
 }
 

@@ -60,38 +60,38 @@ func (p *Policy) read() (peopleFile, error) {
 	if err == nil && cut {
 		err = fmt.Errorf("it is larger than %d bytes", maxPeople)
 	}
-	var f peopleFile
+	var people peopleFile
 	if err == nil {
-		f, err = parsePeople(data)
+		people, err = parsePeople(data)
 	}
 	if err != nil {
 		return peopleFile{}, fmt.Errorf("%w from %s: %w", ErrPeople, path, err)
 	}
-	return f, nil
+	return people, nil
 }
 
 // parsePeople reads people.json. It is strict: half of the list is no list.
 func parsePeople(data []byte) (peopleFile, error) {
-	var f peopleFile
+	var people peopleFile
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
-	err := dec.Decode(&f)
+	err := dec.Decode(&people)
 	switch {
 	case errors.Is(err, io.EOF):
 		err = errors.New("it is empty")
 	case err != nil:
-	case f.Version != peopleVersion:
-		err = fmt.Errorf("it has version %d, and this program knows %d", f.Version, peopleVersion)
+	case people.Version != peopleVersion:
+		err = fmt.Errorf("it has version %d, and this program knows %d", people.Version, peopleVersion)
 	case !errors.Is(dec.Decode(&struct{}{}), io.EOF):
 		err = errors.New("something follows the object")
 	default:
-		err = f.check()
+		err = people.check()
 	}
 	if err != nil {
 		return peopleFile{}, err
 	}
-	f.Pending, f.Wrong, f.Blocked = nil, nil, nil
-	return f, nil
+	people.Pending, people.Wrong, people.Blocked = nil, nil, nil
+	return people, nil
 }
 
 func (f peopleFile) check() error {
@@ -122,12 +122,12 @@ func (p *Policy) Allow(entry, room string, isChat bool) (who Person, err error) 
 		return who, fmt.Errorf("allow: %q is not the name of a room", room)
 	}
 	who.Room, who.At = room, time.Now().UTC().Truncate(time.Second)
-	return who, p.change(func(f *peopleFile) error {
-		list := &f.Users
+	return who, p.change(func(people *peopleFile) error {
+		list := &people.Users
 		if isChat {
-			list = &f.Chats
-		} else if i := slices.IndexFunc(f.Users, who.rivals); i >= 0 {
-			return fmt.Errorf("allow: user %s has the name %s already", f.Users[i].ID, who.Name)
+			list = &people.Chats
+		} else if i := slices.IndexFunc(people.Users, who.rivals); i >= 0 {
+			return fmt.Errorf("allow: user %s has the name %s already", people.Users[i].ID, who.Name)
 		}
 		*list = append(without(*list, who.ID), who)
 		return nil
@@ -174,14 +174,14 @@ func (p *Policy) change(do func(f *peopleFile) error) error {
 	if err := lock.Lock(); err != nil {
 		return fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
-	f, err := p.read()
+	people, err := p.read()
 	if err == nil {
-		err = do(&f)
+		err = do(&people)
 	}
 	if err != nil {
 		return err
 	}
-	return p.save(f)
+	return p.save(people)
 }
 
 func (p *Policy) save(f peopleFile) error {

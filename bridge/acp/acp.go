@@ -60,17 +60,17 @@ type Config struct {
 // Run serves one editor until it closes the input, or ctx ends.
 func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}}
-	s.conn = sdk.NewAgentSideConnection(s, c.Out, c.In)
-	s.conn.SetLogger(c.Log)
+	srv := &server{Config: c, ctx: ctx, sessions: map[sdk.SessionId]*session{}}
+	srv.conn = sdk.NewAgentSideConnection(srv, c.Out, c.In)
+	srv.conn.SetLogger(c.Log)
 	select {
 	case <-ctx.Done():
-	case <-s.conn.Done():
+	case <-srv.conn.Done():
 	}
 	cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.sessions {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	for _, one := range srv.sessions {
 		one.end()
 	}
 	return nil
@@ -181,16 +181,16 @@ func (s *server) join(folder string) (room string, err error) {
 	if !filepath.IsAbs(folder) {
 		return "", invalid("the folder %.200q is not absolute", folder)
 	}
-	i, err := s.identity(folder)
+	identity, err := s.identity(folder)
 	if err == nil {
-		room = s.roomOf(i, folder)
+		room = s.roomOf(identity, folder)
 		err = durable.MkdirAll(filepath.Dir(s.folderFile(room)), 0o700)
 	}
 	if err == nil {
 		err = durable.Replace(s.folderFile(room), []byte(folder), 0o600)
 	}
 	if err == nil {
-		err = i.Join(room)
+		err = identity.Join(room)
 	}
 	if err == nil {
 		err = s.begin(room, folder, nil)
@@ -210,12 +210,12 @@ func (s *server) ResumeSession(_ context.Context, r sdk.ResumeSessionRequest) (s
 
 func (s *server) again(id sdk.SessionId, cwd string, replay bool) error {
 	room := string(id)
-	i, err := s.identity(cwd)
+	identity, err := s.identity(cwd)
 	if err != nil {
 		return err
 	}
-	if !chat.ValidRoom(room) || !i.Hears(room) {
-		return invalid("there is no session %.80q of %s; session/list has those that there are", room, i.Name)
+	if !chat.ValidRoom(room) || !identity.Hears(room) {
+		return invalid("there is no session %.80q of %s; session/list has those that there are", room, identity.Name)
 	}
 	var said []chat.Line
 	if replay {
@@ -291,7 +291,7 @@ func (s *server) put(id sdk.SessionId, one *session) {
 }
 
 // ListSessions lists the rooms that the identity hears, newest first.
-func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
+func (s *server) ListSessions(_ context.Context, request sdk.ListSessionsRequest) (sdk.ListSessionsResponse, error) {
 	out := sdk.ListSessionsResponse{Sessions: []sdk.SessionInfo{}}
 	s.mu.Lock()
 	self := s.Self
@@ -304,7 +304,7 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 		kept, _, _ := durable.ReadRegular(s.folderFile(room.Name), 1<<16)    // empty, where it cannot be read
 		folder := cmp.Or(string(kept), filepath.Join(self.Dir, "workspace")) // the protocol wants one
 		isSession := slices.Contains(room.Heard, self.Name) && !special(room.Name)
-		inFolder := r.Cwd == nil || *r.Cwd == folder
+		inFolder := request.Cwd == nil || *request.Cwd == folder
 		if !isSession || !inFolder {
 			continue
 		}
@@ -312,8 +312,9 @@ func (s *server) ListSessions(_ context.Context, r sdk.ListSessionsRequest) (sdk
 		if room.Last != nil {
 			title += ": " + blobs.Gist(room.Last.Text)
 		}
+		changed := room.At.Format(time.RFC3339)
 		out.Sessions = append(out.Sessions, sdk.SessionInfo{
-			SessionId: sdk.SessionId(room.Name), Cwd: folder, Title: &title, UpdatedAt: sdk.Ptr(room.At.Format(time.RFC3339)),
+			SessionId: sdk.SessionId(room.Name), Cwd: folder, Title: &title, UpdatedAt: &changed,
 		})
 	}
 	return out, refused(err)

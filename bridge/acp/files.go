@@ -22,26 +22,27 @@ const maxEmbedded = 5 << 20
 func (v *view) said(text string) {
 	text, files := bridge.Attachments(v.Store, v.self.Name, text)
 	v.say(text + "\n")
-	for _, f := range files {
-		b, err := v.Store.Get(f.Hash)
+	for _, file := range files {
+		b, err := v.Store.Get(file.Hash)
 		data := base64.StdEncoding.EncodeToString(b.Body)
-		shown := err == nil && f.Size <= maxEmbedded
-		if shown && f.Kind == "photo" {
-			v.send(sdk.UpdateAgentMessage(sdk.ImageBlock(data, f.Type)))
+		shown := err == nil && file.Size <= maxEmbedded
+		if shown && file.Kind == "photo" {
+			v.send(sdk.UpdateAgentMessage(sdk.ImageBlock(data, file.Type)))
 			continue
 		}
-		v.say(fmt.Sprintf("%s: lethe cat %.16s > %[1]s\n", f.Name, f.Hash)) // many editors pass over a resource
+		v.say(fmt.Sprintf("%s: lethe cat %.16s > %[1]s\n", file.Name, file.Hash)) // many editors pass over a resource
 		if shown {
-			contents := &sdk.BlobResourceContents{Blob: data, MimeType: &f.Type, Uri: "lethe:" + f.Name}
-			v.send(sdk.UpdateAgentMessage(sdk.ResourceBlock(sdk.EmbeddedResourceResource{BlobResourceContents: contents})))
+			contents := &sdk.BlobResourceContents{Blob: data, MimeType: &file.Type, Uri: "lethe:" + file.Name}
+			resource := sdk.EmbeddedResourceResource{BlobResourceContents: contents}
+			v.send(sdk.UpdateAgentMessage(sdk.ResourceBlock(resource)))
 		}
 	}
 }
 
 // touches names the file that a call is about, so that the editor follows, and the change in it.
-func (v *view) touches(e events.Event) (opts []sdk.ToolCallStartOpt) {
+func (v *view) touches(event events.Event) (opts []sdk.ToolCallStartOpt) {
 	var args struct{ Path, Old, New, Content string }
-	_ = json.Unmarshal(e.Args, &args) // what is no text is left out
+	_ = json.Unmarshal(event.Args, &args) // what is no text is left out
 	if args.Path == "" {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (v *view) touches(e events.Event) (opts []sdk.ToolCallStartOpt) {
 		path = filepath.Join(cmp.Or(v.folder, v.Workspace, filepath.Join(v.self.Dir, "workspace")), path)
 	}
 	opts = append(opts, sdk.WithStartLocations([]sdk.ToolCallLocation{{Path: path}}))
-	if kinds[e.Tool] == sdk.ToolKindEdit {
+	if kinds[event.Tool] == sdk.ToolKindEdit {
 		diff := sdk.ToolDiffContent(path, screen.Sanitize(args.New+args.Content))
 		if args.Old != "" { // else the whole file is new
 			diff.Diff.OldText = sdk.Ptr(screen.Sanitize(args.Old))

@@ -43,12 +43,12 @@ func (s *session) follow() {
 	s.stop, s.idle = stop, make(chan struct{})
 	go func() { // ends with ctx
 		defer close(s.idle)
-		for e, err := range s.self.Events(ctx, s.after) {
+		for event, err := range s.self.Events(ctx, s.after) {
 			if err != nil {
 				s.Log.Warn("a session does not show what happens", "room", s.room, "error", err)
 				return
 			}
-			s.show(e)
+			s.show(event)
 		}
 	}()
 }
@@ -71,8 +71,8 @@ func (s *session) show(e events.Event) {
 func (s *server) Cancel(context.Context, sdk.CancelNotification) error { return nil }
 
 // Prompt says the person's text in the room, and answers when the turn has ended.
-func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptResponse, error) {
-	one, err := s.session(r.SessionId)
+func (s *server) Prompt(ctx context.Context, request sdk.PromptRequest) (sdk.PromptResponse, error) {
+	one, err := s.session(request.SessionId)
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
@@ -84,7 +84,7 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 	case <-one.ctx.Done():
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	}
-	text, err := one.text(r.Prompt)
+	text, err := one.text(request.Prompt)
 	if err != nil {
 		return sdk.PromptResponse{}, err
 	}
@@ -99,8 +99,8 @@ func (s *server) Prompt(ctx context.Context, r sdk.PromptRequest) (sdk.PromptRes
 func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) {
 	line, err := s.post(text)
 	for err == nil {
-		var r host.Reply
-		r, err = s.await(ctx, line)
+		var reply host.Reply
+		reply, err = s.await(ctx, line)
 		switch {
 		case ctx.Err() != nil || s.ctx.Err() != nil:
 			return sdk.StopReasonCancelled, nil
@@ -108,15 +108,15 @@ func (s *session) say(ctx context.Context, text string) (sdk.StopReason, error) 
 			return sdk.StopReasonEndTurn, nil
 		case err != nil:
 			return "", err
-		case !s.mayChoose(r.Question):
-			return cmp.Or(reasons[r.Ended], sdk.StopReasonEndTurn), nil
+		case !s.mayChoose(reply.Question):
+			return cmp.Or(reasons[reply.Ended], sdk.StopReasonEndTurn), nil
 		}
-		choice, elsewhere := s.permission(ctx, *r.Question)
+		choice, elsewhere := s.permission(ctx, *reply.Question)
 		switch {
 		case elsewhere != nil:
 			line = *elsewhere
 		case choice != "":
-			line, err = s.post(r.Question.ID + " " + choice)
+			line, err = s.post(reply.Question.ID + " " + choice)
 		default: // the question stays open
 			return sdk.StopReasonCancelled, nil
 		}
@@ -165,19 +165,19 @@ func (s *session) await(ctx context.Context, line chat.Line) (host.Reply, error)
 	}
 	asked := host.Asked{Identity: s.self, Room: s.room, After: s.after}
 	for {
-		r, err := asked.Await(waiting, line, func(e events.Event) error { s.show(e); return nil })
+		reply, err := asked.Await(waiting, line, func(e events.Event) error { s.show(e); return nil })
 		if !errors.Is(err, host.ErrStopped) || errors.Is(err, host.ErrDismissed) {
-			return r, err
+			return reply, err
 		}
 		if err := s.self.Resume(waiting); err != nil {
-			return r, err
+			return reply, err
 		}
 	}
 }
 
 // permission asks the editor's person. choice is their answer, or "". elsewhere is the answer's line, where somebody
 // was faster in another way.
-func (s *session) permission(ctx context.Context, q chat.Question) (choice string, elsewhere *chat.Line) {
+func (s *session) permission(ctx context.Context, question chat.Question) (choice string, elsewhere *chat.Line) {
 	asking, end := context.WithCancel(s.ctx)
 	defer end()
 	defer context.AfterFunc(ctx, end)()
@@ -186,29 +186,29 @@ func (s *session) permission(ctx context.Context, q chat.Question) (choice strin
 		defer end()
 		defer close(said)
 		call := sdk.ToolCallUpdate{
-			ToolCallId: sdk.ToolCallId(q.ID), Title: sdk.Ptr(bridge.Clip(q.Text, 200)),
-			Status: sdk.Ptr(sdk.ToolCallStatusPending), Content: content(q.Text),
+			ToolCallId: sdk.ToolCallId(question.ID), Title: sdk.Ptr(bridge.Clip(question.Text, 200)),
+			Status: sdk.Ptr(sdk.ToolCallStatusPending), Content: content(question.Text),
 		}
-		ask := sdk.RequestPermissionRequest{SessionId: s.id, Options: options(q), ToolCall: call}
+		ask := sdk.RequestPermissionRequest{SessionId: s.id, Options: options(question), ToolCall: call}
 		resp, err := s.conn.RequestPermission(asking, ask)
 		if chosen := resp.Outcome.Selected; err == nil && chosen != nil {
 			said <- string(chosen.OptionId)
 		}
 	}()
 	before, line := s.after, chat.Line{}
-	for e, err := range s.self.Events(asking, s.after) {
+	for event, err := range s.self.Events(asking, s.after) {
 		if err != nil {
 			return "", nil
 		}
-		if e.Type == events.UserMessage && e.Room == s.room {
-			before, line.Hash = s.after, e.Line
+		if event.Type == events.UserMessage && event.Room == s.room {
+			before, line.Hash = s.after, event.Line
 		}
-		answers := e.Question != nil && e.Question.ID == q.ID
-		if answers && e.Type == events.Answered {
+		answers := event.Question != nil && event.Question.ID == question.ID
+		if answers && event.Type == events.Answered {
 			s.after = before
 			return "", &line
 		}
-		s.show(e)
+		s.show(event)
 	}
 	return <-said, nil
 }
@@ -220,9 +220,10 @@ var optionKinds = map[string]sdk.PermissionOptionKind{
 
 // options returns the options of a question as an editor shows them.
 func options(q chat.Question) (list []sdk.PermissionOption) {
-	for _, o := range q.Options {
-		kind := cmp.Or(optionKinds[strings.ToLower(o)], sdk.PermissionOptionKindAllowOnce)
-		list = append(list, sdk.PermissionOption{Kind: kind, Name: screen.Sanitize(o), OptionId: sdk.PermissionOptionId(o)})
+	for _, name := range q.Options {
+		kind := cmp.Or(optionKinds[strings.ToLower(name)], sdk.PermissionOptionKindAllowOnce)
+		option := sdk.PermissionOption{Kind: kind, Name: screen.Sanitize(name), OptionId: sdk.PermissionOptionId(name)}
+		list = append(list, option)
 	}
 	return list
 }
@@ -252,39 +253,40 @@ func (s *session) text(blocks []sdk.ContentBlock) (string, error) {
 	return text, nil
 }
 
-func (s *session) part(b sdk.ContentBlock) (string, error) {
+func (s *session) part(block sdk.ContentBlock) (string, error) {
 	switch {
-	case b.Text != nil:
-		return b.Text.Text, nil
-	case b.ResourceLink != nil:
-		return fmt.Sprintf("[file %s: %s]", bridge.Inert(b.ResourceLink.Name), bridge.Inert(b.ResourceLink.Uri)), nil
-	case b.Image != nil:
-		return s.decode(bridge.File{Kind: "image", Mime: b.Image.MimeType}, b.Image.Data)
-	case b.Audio != nil:
-		return s.decode(bridge.File{Kind: "audio", Mime: b.Audio.MimeType}, b.Audio.Data)
-	case b.Resource == nil:
+	case block.Text != nil:
+		return block.Text.Text, nil
+	case block.ResourceLink != nil:
+		link := block.ResourceLink
+		return fmt.Sprintf("[file %s: %s]", bridge.Inert(link.Name), bridge.Inert(link.Uri)), nil
+	case block.Image != nil:
+		return s.decode(bridge.File{Kind: "image", Mime: block.Image.MimeType}, block.Image.Data)
+	case block.Audio != nil:
+		return s.decode(bridge.File{Kind: "audio", Mime: block.Audio.MimeType}, block.Audio.Data)
+	case block.Resource == nil:
 		return "", nil
 	}
-	if r := b.Resource.Resource.BlobResourceContents; r != nil {
+	if r := block.Resource.Resource.BlobResourceContents; r != nil {
 		return s.decode(bridge.File{Kind: "file", Name: r.Uri, Mime: *cmp.Or(r.MimeType, new(string))}, r.Blob)
 	}
-	t := b.Resource.Resource.TextResourceContents
+	plain := block.Resource.Resource.TextResourceContents
 	switch {
-	case t == nil:
+	case plain == nil:
 		return "", nil
 	// A hash in the person's line would give the identity a right to its blob.
-	case len(t.Text) > inline || len(blobs.Mentions(t.Text)) > 0:
-		return s.put(bridge.File{Kind: "file", Name: t.Uri, Mime: "text/plain"}, []byte(t.Text))
+	case len(plain.Text) > inline || len(blobs.Mentions(plain.Text)) > 0:
+		return s.put(bridge.File{Kind: "file", Name: plain.Uri, Mime: "text/plain"}, []byte(plain.Text))
 	}
-	return fmt.Sprintf("[file %s]\n%s", bridge.Inert(t.Uri), t.Text), nil
+	return fmt.Sprintf("[file %s]\n%s", bridge.Inert(plain.Uri), plain.Text), nil
 }
 
-func (s *session) decode(f bridge.File, data string) (string, error) {
+func (s *session) decode(file bridge.File, data string) (string, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
-		return "", invalid("the %s is not base64: %v", f.Kind, err)
+		return "", invalid("the %s is not base64: %v", file.Kind, err)
 	}
-	return s.put(f, raw)
+	return s.put(file, raw)
 }
 
 func (s *session) put(f bridge.File, data []byte) (string, error) {

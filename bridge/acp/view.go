@@ -62,58 +62,66 @@ func (v *view) signed(name, text string) string {
 	return name + ": " + text
 }
 
-func (v *view) event(e events.Event) {
-	here := e.InRoom(v.room)
-	if here && e.Type == events.UserMessage {
-		if v.turn = max(v.turn, e.Turn); e.Line != v.own {
-			v.hear(v.signed(e.By, e.Text))
+func (v *view) event(happened events.Event) {
+	here := happened.InRoom(v.room)
+	if here && happened.Type == events.UserMessage {
+		if v.turn = max(v.turn, happened.Turn); happened.Line != v.own {
+			v.hear(v.signed(happened.By, happened.Text))
 		}
 		return
 	}
-	ofTurn := e.Turn == v.turn && e.Turn > 0
+	ofTurn := happened.Turn == v.turn && happened.Turn > 0
 	if !here && !ofTurn {
 		return // another room's
 	}
-	switch e.Type {
+	switch happened.Type {
 	case events.ThinkingDelta, events.ThinkingDone:
-		if more := v.thinking.More(e, e.Type == events.ThinkingDone); more != "" {
+		if more := v.thinking.More(happened, happened.Type == events.ThinkingDone); more != "" {
 			v.think(more)
 		}
 	case events.MessageDelta, events.MessageDone:
-		v.message(e, here)
+		v.message(happened, here)
 	case events.Asked:
-		if here && e.Question != nil {
-			v.say(e.Question.String() + "\n")
+		if here && happened.Question != nil {
+			v.say(happened.Question.String() + "\n")
 		}
 	case events.ToolRequest, events.ToolOutput, events.ToolResult:
-		v.call(e)
+		v.call(happened)
 	case events.Usage:
-		if now, err := status.Read(v.self.Dir); err == nil && now.ContextLimit > 0 {
-			v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
-				Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer,
-				Cost: &sdk.Cost{Amount: now.CostUSD + e.USD, Currency: "USD"},
-			}})
-		}
+		v.usage(happened.USD)
 	case events.TurnEnd: // what follows is no paragraph of it
 		v.thinking, v.text = events.Growing{}, events.Growing{}
 	case events.Forgot:
-		v.think(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", e.Entries, e.Before, e.After))
+		v.think(fmt.Sprintf("(forgot %s: %d → %d tokens)\n", happened.Entries, happened.Before, happened.After))
 	}
 }
 
-func (v *view) message(e events.Event, here bool) {
-	reply := strings.HasPrefix(e.Entry, "e") && !strings.Contains(e.Entry, ".") // not of SAY, nor of the harness
+// usage shows how full the context is, and the cost with that of a call whose status is not written yet.
+func (v *view) usage(usd float64) {
+	now, err := status.Read(v.self.Dir)
+	if err != nil || now.ContextLimit <= 0 {
+		return
+	}
+	v.send(sdk.SessionUpdate{UsageUpdate: &sdk.SessionUsageUpdate{
+		Used: now.ContextTokens - now.ContextAnswer, Size: now.ContextLimit - now.ContextAnswer,
+		Cost: &sdk.Cost{Amount: now.CostUSD + usd, Currency: "USD"},
+	}})
+}
+
+func (v *view) message(event events.Event, here bool) {
+	// Neither SAY's text nor the harness's.
+	reply := strings.HasPrefix(event.Entry, "e") && !strings.Contains(event.Entry, ".")
 	switch {
-	case e.Type == events.MessageDone && !reply:
+	case event.Type == events.MessageDone && !reply:
 		if here {
-			v.said(e.Text)
+			v.said(event.Text)
 		}
-	case e.Status == "" || e.Type == events.MessageDelta:
-		if more := v.text.More(e, e.Type == events.MessageDone); more != "" {
+	case event.Status == "" || event.Type == events.MessageDelta:
+		if more := v.text.More(event, event.Type == events.MessageDone); more != "" {
 			v.say(more)
 		}
 	default: // refused, stopped, cut: what was sent of it stays
-		v.say("\n(" + e.Status + ")\n")
+		v.say("\n(" + event.Status + ")\n")
 	}
 }
 
@@ -129,37 +137,37 @@ func content(text string) []sdk.ToolCallContent {
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(screen.Sanitize(text)))}
 }
 
-func (v *view) call(e events.Event) {
-	id := sdk.ToolCallId(v.room + "/" + e.Entry)
-	switch e.Type {
+func (v *view) call(event events.Event) {
+	id := sdk.ToolCallId(v.room + "/" + event.Entry)
+	switch event.Type {
 	case events.ToolRequest:
-		kind, known := kinds[e.Tool]
+		kind, known := kinds[event.Tool]
 		if !known {
 			kind = sdk.ToolKindOther
 		}
-		title := strings.TrimSpace(e.Tool + " " + bridge.Clip(screen.Sanitize(e.Brief()), 100))
-		v.send(sdk.StartToolCall(id, title, append(v.touches(e), sdk.WithStartKind(kind),
-			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(e.Args))...))
+		title := strings.TrimSpace(event.Tool + " " + bridge.Clip(screen.Sanitize(event.Brief()), 100))
+		v.send(sdk.StartToolCall(id, title, append(v.touches(event), sdk.WithStartKind(kind),
+			sdk.WithStartStatus(sdk.ToolCallStatusInProgress), sdk.WithStartRawInput(event.Args))...))
 	case events.ToolOutput:
-		text := e.Text
-		if e.Offset > 0 {
-			text = v.output[e.Entry] + e.Text
+		text := event.Text
+		if event.Offset > 0 {
+			text = v.output[event.Entry] + event.Text
 		}
 		if more := len(text) - 16<<10; more > 0 { // the newest is shown
 			text = strings.ToValidUTF8(text[more:], "")
 		}
-		v.output[e.Entry] = text
+		v.output[event.Entry] = text
 		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateContent(content(text))))
 	case events.ToolResult:
-		delete(v.output, e.Entry)
-		state, came := sdk.ToolCallStatusFailed, content(e.Text)
-		if e.Status == "ok" {
+		delete(v.output, event.Entry)
+		state, came := sdk.ToolCallStatusFailed, content(event.Text)
+		if event.Status == "ok" {
 			state = sdk.ToolCallStatusCompleted
-			if kinds[e.Tool] == sdk.ToolKindEdit {
+			if kinds[event.Tool] == sdk.ToolKindEdit {
 				came = nil // the diff stays
 			}
 		}
 		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(state), sdk.WithUpdateContent(came),
-			sdk.WithUpdateRawOutput(map[string]any{"status": e.Status, "hash": e.Hash})))
+			sdk.WithUpdateRawOutput(map[string]any{"status": event.Status, "hash": event.Hash})))
 	}
 }

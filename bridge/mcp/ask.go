@@ -44,52 +44,53 @@ type askArgs struct {
 }
 
 // ask says a question and waits for the end of the turn that hears it, or goes on waiting for one.
-func (c Config) ask(ctx context.Context, r *sdk.CallToolRequest, a askArgs) (_ any, err error) {
-	ctx, end := context.WithTimeout(ctx, time.Duration(bound(a.Seconds, usualWait, mostWait))*time.Second)
+func (c Config) ask(ctx context.Context, request *sdk.CallToolRequest, args askArgs) (_ any, err error) {
+	ctx, end := context.WithTimeout(ctx, time.Duration(bound(args.Seconds, usualWait, mostWait))*time.Second)
 	defer end()
-	who, _, _ := strings.Cut(a.Handle, "/")
-	i, err := c.Talk(ctx, cmp.Or(who, a.Identity))
-	if err == nil && a.Handle == "" {
-		a.Handle, err = c.begin(i, a)
+	who, _, _ := strings.Cut(args.Handle, "/")
+	identity, err := c.Talk(ctx, cmp.Or(who, args.Identity))
+	if err == nil && args.Handle == "" {
+		args.Handle, err = c.begin(identity, args)
 	}
 	if err != nil {
 		return nil, err
 	}
-	place := strings.Split(a.Handle, "/")
+	place := strings.Split(args.Handle, "/")
 	if len(place) != 5 {
 		return nil, errors.New("the handle is not one that ask has returned; copy all of it")
 	}
-	asked := &host.Asked{Identity: i, Room: place[1], After: place[2]}
+	asked := &host.Asked{Identity: identity, Room: place[1], After: place[2]}
+	goOn := "go on waiting with ask, handle=" + args.Handle
 	from, _ := strconv.ParseInt(place[3], 10, 64)
-	reply, err := await(ctx, r, asked, chat.Line{From: from, Hash: place[4]})
+	reply, err := await(ctx, request, asked, chat.Line{From: from, Hash: place[4]})
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Sprintf("%s has not answered yet; go on waiting with ask, handle=%s", i.Name, a.Handle), nil
+		return identity.Name + " has not answered yet; " + goOn, nil
 	case errors.Is(err, host.ErrStopped):
-		return nil, fmt.Errorf("%w: lethe run %s; then go on waiting with ask, handle=%s", err, i.Name, a.Handle)
+		return nil, fmt.Errorf("%w: lethe run %s; then %s", err, identity.Name, goOn)
 	}
 	reply.Text = clip(reply.Text, mostRunes/2)
 	return reply, err
 }
 
 // begin says the question, and returns the handle of its answer: identity, room, where its life is, and the line.
-func (c Config) begin(i *host.Identity, a askArgs) (handle string, err error) {
-	asked, err := i.Ask(cmp.Or(a.Room, host.RoomOf(i.Identity)))
+func (c Config) begin(identity *host.Identity, args askArgs) (handle string, err error) {
+	asked, err := identity.Ask(cmp.Or(args.Room, host.RoomOf(identity.Identity)))
 	if err != nil {
 		return "", err
 	}
-	line, err := c.Say(asked.Room, a.Question)
-	return fmt.Sprintf("%.16s/%s/%s/%d/%s", i.Self, asked.Room, asked.After, line.From, line.Hash), err
+	line, err := c.Say(asked.Room, args.Question)
+	return fmt.Sprintf("%.16s/%s/%s/%d/%s", identity.Self, asked.Room, asked.After, line.From, line.Hash), err
 }
 
 // await waits for the end of a turn, also behind stops, and tells of calls meanwhile where the client has asked for
 // that.
-func await(ctx context.Context, r *sdk.CallToolRequest, asked *host.Asked, line chat.Line) (host.Reply, error) {
+func await(ctx context.Context, request *sdk.CallToolRequest, asked *host.Asked, line chat.Line) (host.Reply, error) {
 	tell := func(e events.Event) error {
-		if token := r.Params.GetProgressToken(); token != nil && e.Type == events.ToolRequest {
+		if token := request.Params.GetProgressToken(); token != nil && e.Type == events.ToolRequest {
 			step := float64(e.At.UnixMilli()) // has to grow
 			p := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: step, Message: shown(e.Tool)}
-			_ = r.Session.NotifyProgress(ctx, p) // the client may be gone
+			_ = request.Session.NotifyProgress(ctx, p) // the client may be gone
 		}
 		return nil
 	}

@@ -33,19 +33,19 @@ type recallArgs struct {
 	Limit    int    `json:"limit,omitempty" jsonschema:"matches; default 5, at most 20"`
 }
 
-func (c Config) recall(ctx context.Context, _ *sdk.CallToolRequest, a recallArgs) (any, error) {
-	id, err := c.Find(a.Identity)
+func (c Config) recall(ctx context.Context, _ *sdk.CallToolRequest, args recallArgs) (any, error) {
+	id, err := c.Find(args.Identity)
 	if err != nil {
 		return nil, err
 	}
-	found, err := c.Home.Recall(ctx, id, report.Search{Text: a.Query, Limit: bound(a.Limit, 5, 20)}, c.Log)
+	found, err := c.Home.Recall(ctx, id, report.Search{Text: args.Query, Limit: bound(args.Limit, 5, 20)}, c.Log)
 	if errors.Is(err, report.ErrNoMatch) {
 		return "nothing forgotten holds these words; try others, or names; what is not forgotten yet, ask", nil
 	}
 	return found, err
 }
 
-// bound is n, or usual where that is not given.
+// bound returns n, at most most, or usual for 0 and less.
 func bound(n, usual, most int) int {
 	if n <= 0 {
 		return usual
@@ -61,8 +61,8 @@ type openArgs struct {
 }
 
 // openRef opens what the identity itself may open.
-func (c Config) openRef(_ context.Context, _ *sdk.CallToolRequest, a openArgs) (any, error) {
-	id, err := c.Find(a.Identity)
+func (c Config) openRef(_ context.Context, _ *sdk.CallToolRequest, args openArgs) (any, error) {
+	id, err := c.Find(args.Identity)
 	if err != nil {
 		return nil, err
 	}
@@ -72,17 +72,19 @@ func (c Config) openRef(_ context.Context, _ *sdk.CallToolRequest, a openArgs) (
 	}
 	its := lookup.View{Config: wake.Config{Home: c.Home.Home, Identity: id, Store: c.Home.Store}, Owns: state.Owns}
 	its.Know(lookup.Known{Granted: state.Grants, Page: mostRunes / 2}) // escapes take room, too
-	o, err := its.Open(a.Hash)
+	original, err := its.Open(args.Hash)
 	if err != nil {
-		return nil, fmt.Errorf("%w of %s; copy the hash as recall or a text shows it, and name its identity", err, id.Name)
+		return nil, fmt.Errorf("%w of %s; copy the hash as recall or a text shows it, and name its identity",
+			err, id.Name)
 	}
-	if !utf8.Valid(o.Body) {
-		return fmt.Sprintf("a file of %d bytes: read them as the resource %s%s", len(o.Body), blobURI, o.Address), nil
+	if !utf8.Valid(original.Body) {
+		resource := blobURI + original.Address
+		return fmt.Sprintf("a file of %d bytes: read them as the resource %s", len(original.Body), resource), nil
 	}
-	if said := report.Read(blobs.Blob{Body: o.Body}).Text; said != "" {
-		o.Body = []byte(said)
+	if said := report.Read(blobs.Blob{Body: original.Body}).Text; said != "" {
+		original.Body = []byte(said)
 	}
-	return string(o.Page(a.Offset, a.Limit, utf8.RuneCountInString)), nil
+	return string(original.Page(args.Offset, args.Limit, utf8.RuneCountInString)), nil
 }
 
 type readArgs struct {
@@ -91,12 +93,12 @@ type readArgs struct {
 	Before int64  `json:"before,omitempty" jsonschema:"for earlier lines: from of the last line of a page"`
 }
 
-func (c Config) readRoom(_ context.Context, _ *sdk.CallToolRequest, a readArgs) (any, error) {
-	if !slices.Contains(chat.All(c.Home.Dir), a.Room) {
-		return nil, fmt.Errorf("find room %q: %w", a.Room, home.ErrNotFound)
+func (c Config) readRoom(_ context.Context, _ *sdk.CallToolRequest, args readArgs) (any, error) {
+	if !slices.Contains(chat.All(c.Home.Dir), args.Room) {
+		return nil, fmt.Errorf("find room %q: %w", args.Room, home.ErrNotFound)
 	}
-	before := cmp.Or(a.Before, -1) // the end
-	lines, err := chat.Before(chat.Path(c.Home.Dir, a.Room), before, bound(a.Lines, 30, 200))
+	before := cmp.Or(args.Before, -1) // the end
+	lines, err := chat.Before(chat.Path(c.Home.Dir, args.Room), before, bound(args.Lines, 30, 200))
 	list := []report.Said{}
 	for _, l := range slices.Backward(lines) {
 		list = append(list, report.SaidOf(l))
@@ -109,9 +111,9 @@ const (
 	roomURI = "lethe://room/"
 )
 
-// addResources adds the stored texts and files, and the rooms, of which the first 100 are listed. A person may see all
-// of them, as by the API.
-func (c Config) addResources(s *sdk.Server) {
+// addResources adds the stored texts and files, and the rooms, and lists the first 100 rooms. A person may see all, as
+// by the API.
+func (c Config) addResources(server *sdk.Server) {
 	stored := &backend.Backend{Home: c.Home}
 	readBlob := reader(blobURI, func(hash string) ([]byte, error) {
 		b, err := stored.Blob(hash)
@@ -121,11 +123,14 @@ func (c Config) addResources(s *sdk.Server) {
 		lines, err := c.readRoom(context.Background(), nil, readArgs{Room: room})
 		return []byte(shown(lines)), err
 	})
-	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "stored text or file", URITemplate: blobURI + "{hash}"}, readBlob)
-	s.AddResourceTemplate(&sdk.ResourceTemplate{Name: "lines of a room", URITemplate: roomURI + "{name}"}, readRoom)
+	addTemplate := func(name, uri string, read sdk.ResourceHandler) {
+		server.AddResourceTemplate(&sdk.ResourceTemplate{Name: name, URITemplate: uri}, read)
+	}
+	addTemplate("stored text or file", blobURI+"{hash}", readBlob)
+	addTemplate("lines of a room", roomURI+"{name}", readRoom)
 	all := chat.All(c.Home.Dir)
 	for _, room := range all[:min(len(all), 100)] {
-		s.AddResource(&sdk.Resource{Name: room, URI: roomURI + room}, readRoom)
+		server.AddResource(&sdk.Resource{Name: room, URI: roomURI + room}, readRoom)
 	}
 }
 

@@ -37,7 +37,7 @@ var instructions string
 // Finder finds the identity of a name or hash; "" is the default one.
 type Finder func(who string) (home.Identity, error)
 
-// Config says what clients see, and as whom they speak. Its functions may be called from any goroutine.
+// Config has what clients see, and who speaks for them. Its functions may be called from any goroutine.
 type Config struct {
 	Home report.Home
 	Log  *slog.Logger
@@ -59,20 +59,20 @@ func Run(ctx context.Context, c Config) error {
 
 // Routes mounts the server at /mcp. It runs no identity: who is asked there answers while another process runs it.
 func Routes(find Finder) func(*http.ServeMux, *backend.Backend) {
-	return func(mux *http.ServeMux, b *backend.Backend) {
-		beside := host.Beside(b.Home.Home, b.Store, b.Watcher)
-		c := Config{
-			Home: b.Home, Log: b.Log, Find: find,
+	return func(mux *http.ServeMux, with *backend.Backend) {
+		beside := host.Beside(with.Home.Home, with.Store, with.Watcher)
+		config := Config{
+			Home: with.Home, Log: with.Log, Find: find,
 			Talk: func(_ context.Context, who string) (*host.Identity, error) {
 				id, err := find(who)
 				return beside.Of(id), err
 			},
 			Say: func(room, text string) (chat.Line, error) {
-				said, err := b.Say("", room, "", text)
+				said, err := with.Say("", room, "", text)
 				return chat.Line{From: said.From, Hash: said.Hash}, err
 			},
 		}
-		mux.Handle("/mcp", sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer(c) },
+		mux.Handle("/mcp", sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer(config) },
 			&sdk.StreamableHTTPOptions{
 				Stateless:                  true, // else the newest protocol is refused
 				DisableLocalhostProtection: true, // the guard knows the names of this server
@@ -84,30 +84,37 @@ func Routes(find Finder) func(*http.ServeMux, *backend.Backend) {
 var schemas = sdk.NewSchemaCache()
 
 // newServer makes a server for one client, which lists the rooms that there are now.
-func newServer(c Config) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "lethe", Title: "Lethe", Version: lethe.Version}, &sdk.ServerOptions{
+func newServer(config Config) *sdk.Server {
+	self := &sdk.Implementation{Name: "lethe", Title: "Lethe", Version: lethe.Version}
+	server := sdk.NewServer(self, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 		SchemaCache:  schemas,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	look := &sdk.ToolAnnotations{ReadOnlyHint: true}
-	add(s, look, "agents", "List the identities of this home: what each does, waits for, and hears.", c.agents)
-	add(s, nil, "ask", "Say something to an identity, as a line of its room, and wait for its answer.", c.ask)
-	add(s, look, "open_ref", "Open a stored text by its hash, page by page: what was forgotten, a long answer.", c.openRef)
-	add(s, look, "read_room", "Read lines of a room, the newest first.", c.readRoom)
-	add(s, look, "recall", "Search what an identity has forgotten: months of talk, calls, their results.", c.recall)
-	add(s, nil, "say", "Say a line in a room, and wait for nothing.", c.say)
-	c.addResources(s)
-	return s
+	add(server, look, "agents", config.agents,
+		"List the identities of this home: what each does, waits for, and hears.")
+	add(server, nil, "ask", config.ask,
+		"Say something to an identity, as a line of its room, and wait for its answer.")
+	add(server, look, "open_ref", config.openRef,
+		"Open a stored text by its hash, page by page: what was forgotten, a long answer.")
+	add(server, look, "read_room", config.readRoom, "Read lines of a room, the newest first.")
+	add(server, look, "recall", config.recall,
+		"Search what an identity has forgotten: months of talk, calls, their results.")
+	add(server, nil, "say", config.say, "Say a line in a room, and wait for nothing.")
+	config.addResources(server)
+	return server
 }
 
-// add adds a tool whose result is a text, or becomes JSON.
-func add[In any](s *sdk.Server, hints *sdk.ToolAnnotations, name, does string,
-	f func(context.Context, *sdk.CallToolRequest, In) (any, error)) {
+// call runs a tool. Its result is a text, or becomes JSON.
+type call[In any] func(context.Context, *sdk.CallToolRequest, In) (any, error)
+
+// add adds a tool.
+func add[In any](s *sdk.Server, hints *sdk.ToolAnnotations, name string, run call[In], does string) {
 	tool := &sdk.Tool{Name: name, Description: does, Annotations: hints}
 	sdk.AddTool(s, tool, func(ctx context.Context, r *sdk.CallToolRequest, in In) (*sdk.CallToolResult, any, error) {
-		out, err := f(ctx, r, in)
+		out, err := run(ctx, r, in)
 		if err != nil {
 			return nil, nil, refused(err)
 		}
@@ -118,7 +125,7 @@ func add[In any](s *sdk.Server, hints *sdk.ToolAnnotations, name, does string,
 // mostRunes bounds a result.
 const mostRunes = 20_000
 
-// shown is a result as a model reads it. What others say in it forges no ref.
+// shown writes a result for a model. Text of others in it forges no ref.
 func shown(out any) string {
 	text, ok := out.(string)
 	if !ok {
@@ -137,7 +144,7 @@ func clip(text string, most int) string {
 	return fmt.Sprintf("%s… (%d more characters)", string(runes[:most]), len(runes)-most)
 }
 
-// refused is an error as a model reads it, with what to do.
+// refused writes an error for a model, with what to do.
 func refused(err error) error {
 	text, advice := err.Error(), backend.Hint(err)
 	if errors.Is(err, home.ErrNotFound) || errors.Is(err, host.ErrNotHeard) {

@@ -28,7 +28,7 @@ func BlobOf(b blobs.Blob) Blob {
 		Bytes: len(b.Body)}
 }
 
-// Read is the blob with its body; of an answer of the model, Text has what a person reads.
+// Read describes a blob with its body. For an answer of the model, Text is the part that a person reads.
 func Read(b blobs.Blob) Blob {
 	out := BlobOf(b)
 	out.Body = string(b.Body)

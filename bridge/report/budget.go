@@ -46,14 +46,14 @@ func (b Budgets) Of(self string) Budget {
 }
 
 func budgetOf(book budget.Book, self string) Budget {
-	b := Budget{Self: self, Applies: book.Lines(self)}
+	one := Budget{Self: self, Applies: book.Lines(self)}
 	for _, l := range book.Own(self) {
-		b.Name, b.Lines = l.Who, append(b.Lines, l)
+		one.Name, one.Lines = l.Who, append(one.Lines, l)
 	}
 	for _, a := range book.Family(self) {
 		if a.Self != self {
-			b.Children = b.Children.Plus(a.Sums())
+			one.Children = one.Children.Plus(a.Sums())
 		}
 	}
-	return b
+	return one
 }

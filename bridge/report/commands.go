@@ -17,8 +17,8 @@ import (
 	"lethe/mind"
 )
 
-// Ran is a command that an identity has run: by a BASH call, after people approved it, or by a trigger, of which
-// LIFE knows those that woke it.
+// Ran is a command that an identity has run: by a BASH call, after people approved it, or by a trigger. LIFE knows only
+// triggers that woke the identity.
 type Ran struct {
 	At       time.Time `json:"at"`
 	ID       string    `json:"id"` // the call, e5.1; or who signs the trigger's line
@@ -34,30 +34,33 @@ type Ran struct {
 }
 
 // Commands tells the newest of the commands that an identity ever ran, newest first, at most so many, and how many
-// there are. It reads LIFE once, and the texts of what it returns.
+// there are. It reads LIFE once, and the texts of the returned commands.
 func (h Home) Commands(id home.Identity, most int) (list []*Ran, all int, err error) {
-	a := audit{open: map[string]*Ran{}, answers: map[string][]blobs.Ref{}}
+	followed := audit{open: map[string]*Ran{}, answers: map[string][]blobs.Ref{}}
 	err = life.Scan(id.LIFE(), func(line life.Event, _ int64) error {
-		if !slices.Contains([]string{"reply", "call", "result", "asked", "inbound", "run", "note", "fired"}, line.Kind) {
+		if !slices.Contains(aboutCommands, line.Kind) {
 			return nil
 		}
 		if line.Kind == "reply" {
-			a.reply = line.Refs
+			followed.reply = line.Refs
 			return nil
 		}
 		e, err := event.Parse(line)
 		if err == nil {
-			a.apply(line, e)
+			followed.apply(line, e)
 		}
 		return err
 	})
-	list = a.all[max(0, len(a.all)-most):]
+	list = followed.all[max(0, len(followed.all)-most):]
 	slices.Reverse(list)
 	for _, r := range list {
 		h.describe(r)
 	}
-	return list, len(a.all), err
+	return list, len(followed.all), err
 }
+
+// aboutCommands are the kinds of lines that tell of commands.
+var aboutCommands = []string{"reply", "call", "result", "asked", "inbound", "run", "note", "fired"}
 
 // audit follows LIFE from commands to their ends.
 type audit struct {
@@ -89,15 +92,8 @@ func (a *audit) apply(line life.Event, e event.Event) {
 			a.answers[e.Answers] = line.Refs
 		}
 	case event.Run:
-		if e.Tool != "BASH" {
-			return
-		}
-		for _, ref := range slices.Backward(a.asked) {
-			if strings.Contains(ref.Hash, e.ID[1:]) { // as a question is named
-				r := a.begin(line.At, e.ID, []blobs.Ref{ref})
-				r.Question, r.answer = e.ID, a.answers[e.ID]
-				return
-			}
+		if e.Tool == "BASH" {
+			a.beginApproved(line.At, e.ID)
 		}
 	case event.Note:
 		a.ended(line, e.Run, e.Job, "")
@@ -111,6 +107,17 @@ func (a *audit) apply(line life.Event, e event.Event) {
 	}
 }
 
+// beginApproved begins a command that people have approved, by the id of their question.
+func (a *audit) beginApproved(at time.Time, id string) {
+	for _, ref := range slices.Backward(a.asked) {
+		if strings.Contains(ref.Hash, id[1:]) { // as a question is named
+			r := a.begin(at, id, []blobs.Ref{ref})
+			r.Question, r.answer = id, a.answers[id]
+			return
+		}
+	}
+}
+
 // byTrigger are the signers of triggers that may have a command.
 var byTrigger = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:at|every|cron|watch)-`) })
 
@@ -119,46 +126,46 @@ const jobEnds = ") has ended: "
 
 // ended ends a command, or begins its job.
 func (a *audit) ended(line life.Event, id string, job int, end string) {
-	r := a.open[id]
+	ran := a.open[id]
 	delete(a.open, id)
 	switch {
-	case r == nil:
+	case ran == nil:
 	case job > 0:
-		r.Job, a.open[mind.Job{ID: job}.Signer()] = job, r
+		ran.Job, a.open[mind.Job{ID: job}.Signer()] = job, ran
 	default:
-		r.end, r.Took = line.Refs, line.At.Sub(r.At).Seconds()
-		r.End, _, _ = strings.Cut(end, ". It")
+		ran.end, ran.Took = line.Refs, line.At.Sub(ran.At).Seconds()
+		ran.End, _, _ = strings.Cut(end, ". It")
 	}
 }
 
 // describe reads the texts of a command. What was erased is said to be gone.
-func (h Home) describe(r *Ran) {
-	if body := h.text(r.call); body != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(commandOf(r, body)), "\n")
-		r.Command = mind.CutRunes(line, 200)
+func (h Home) describe(ran *Ran) {
+	if body := h.text(ran.call); body != nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(commandOf(ran, body)), "\n")
+		ran.Command = mind.CutRunes(line, 200)
 	}
-	if body := bytes.TrimSpace(h.text(r.end)); body != nil {
+	if body := bytes.TrimSpace(h.text(ran.end)); body != nil {
 		at := bytes.LastIndexByte(body, '\n') + 1
-		r.Bytes, r.End = at, strings.Trim(string(body[at:]), "[]")
+		ran.Bytes, ran.End = at, strings.Trim(string(body[at:]), "[]")
 	}
-	if body := h.text(r.answer); body != nil {
-		r.By = chat.Parse(body).Name
+	if body := h.text(ran.answer); body != nil {
+		ran.By = chat.Parse(body).Name
 	}
-	if r.Command == "" {
-		r.Command = "(its text is gone)"
+	if ran.Command == "" {
+		ran.Command = "(its text is gone)"
 	}
-	if r.End == "" {
-		r.End = "runs, or its end is unknown"
+	if ran.End == "" {
+		ran.End = "runs, or its end is unknown"
 	}
 }
 
 // commandOf finds the command in a reply or in a question.
-func commandOf(r *Ran, body []byte) string {
-	if ask, err := mind.DecodeAsk(body); r.Question != "" && err == nil {
+func commandOf(ran *Ran, body []byte) string {
+	if ask, err := mind.DecodeAsk(body); ran.Question != "" && err == nil {
 		return (&mind.Call{Args: ask.Args}).Arg("command")
 	}
 	answer, err := mind.DecodeAnswer(body)
-	_, k, _ := mind.ParseID(r.ID)
+	_, k, _ := mind.ParseID(ran.ID)
 	known := k >= 1 && k <= len(answer.Calls)
 	if err != nil || !known {
 		return ""
@@ -181,15 +188,15 @@ type Job struct {
 	State string `json:"state"` // running, ended or lost
 }
 
-func jobOf(id home.Identity, s tools.JobState) Job {
+func jobOf(id home.Identity, state tools.JobState) Job {
 	_, running := home.Running(id)
 	switch {
-	case s.End == tools.Lost, s.Ended.IsZero() && !running:
-		return Job{s, "lost"}
-	case s.Ended.IsZero():
-		return Job{s, "running"}
+	case state.End == tools.Lost, state.Ended.IsZero() && !running:
+		return Job{state, "lost"}
+	case state.Ended.IsZero():
+		return Job{state, "running"}
 	}
-	return Job{s, "ended"}
+	return Job{state, "ended"}
 }
 
 // Jobs returns the jobs of an identity, the newest first.

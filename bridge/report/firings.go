@@ -34,37 +34,38 @@ type firing struct {
 
 // firingsOf reads the firings of a log, by signer.
 func firingsOf(path string) (map[string]*Firings, error) {
-	h := history{by: map[string]*Firings{}}
+	past := history{by: map[string]*Firings{}}
 	err := life.Scan(path, func(line life.Event, _ int64) error {
 		isTurn := line.Kind == "inbound" || line.Kind == "reply"
-		matters := isTurn && len(h.by) > 0
+		matters := isTurn && len(past.by) > 0
 		if !matters && line.Kind != "fired" {
 			return nil
 		}
 		e, err := event.Parse(line)
 		if err == nil {
-			h.apply(e)
+			past.apply(e)
 		}
 		return err
 	})
-	return h.by, err
+	return past.by, err
 }
 
 func (h *history) apply(e event.Event) {
 	switch e := e.(type) {
 	case event.Fired:
-		f := h.by[e.By]
-		if f == nil {
-			f = new(Firings)
-			h.by[e.By] = f
+		firings := h.by[e.By]
+		if firings == nil {
+			firings = new(Firings)
+			h.by[e.By] = firings
 		}
 		if e.Again != "" {
-			h.fired = slices.DeleteFunc(h.fired, func(g firing) bool { return g.of == f && g.Room == e.Posts[0].Room })
+			room := e.Posts[0].Room
+			h.fired = slices.DeleteFunc(h.fired, func(f firing) bool { return f.of == firings && f.Room == room })
 		} else {
-			f.Last, f.Fired, f.Missed = e.TS, f.Fired+1, f.Missed+e.Missed
+			firings.Last, firings.Fired, firings.Missed = e.TS, firings.Fired+1, firings.Missed+e.Missed
 		}
 		for _, p := range e.Posts[:min(1, len(e.Posts))] {
-			h.fired = append(h.fired, firing{f, p})
+			h.fired = append(h.fired, firing{firings, p})
 		}
 	case event.Inbound:
 		h.fired = slices.DeleteFunc(h.fired, func(f firing) bool {

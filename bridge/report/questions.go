@@ -13,7 +13,7 @@ import (
 	"lethe/mind"
 )
 
-// Question is a question to which an identity awaits an answer.
+// Question is a question that awaits an answer.
 type Question struct {
 	status.Question
 	Identity string `json:"identity"`
@@ -24,17 +24,17 @@ type Question struct {
 // ErrNoQuestion says that there is no such open question.
 var ErrNoQuestion = errors.New("no such open question; it may have been answered, or its time is over")
 
-// Questions are those that identities have open, oldest first. The error names the
-// identities that cannot be read; those of the others are there all the same.
+// Questions lists the open questions of identities, oldest first. The error names the
+// identities that cannot be read; the list has the questions of the others.
 func (h Home) Questions(of ...home.Identity) ([]Question, error) {
 	open, unread := []Question{}, error(nil)
 	for _, id := range of {
-		s, err := home.Fold(id, h.Store)
+		state, err := home.Fold(id, h.Store)
 		if err != nil {
 			unread = errors.Join(unread, err)
 			continue
 		}
-		open = append(open, QuestionsOf(id, s)...)
+		open = append(open, QuestionsOf(id, state)...)
 	}
 	slices.SortStableFunc(open, func(a, b Question) int { return a.Asked.Compare(b.Asked) })
 	return open, unread
@@ -57,28 +57,28 @@ func (h Home) Answer(open []Question, qid, as, text string) (room, line string, 
 		return !strings.EqualFold(q.ID, qid) && !strings.EqualFold(q.ID, "q"+qid)
 	})
 	if len(fits) > 1 {
-		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w", qid,
-			fits[0].Identity, fits[1].Identity, home.ErrAmbiguous)
+		return "", "", fmt.Errorf("answer %s: identities %s and %s have a question of this id; answer in the room: %w",
+			qid, fits[0].Identity, fits[1].Identity, home.ErrAmbiguous)
 	}
 	if len(fits) == 0 {
 		return "", "", fmt.Errorf("answer %s: %w", qid, ErrNoQuestion)
 	}
-	q := fits[0]
-	if !q.MayAnswer(as, h.People) {
-		who := cmp.Or(strings.Join(q.Answerers(h.People), ", "), "nobody; see people in config.toml")
-		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", q.ID, as), "who may: " + who}
+	question := fits[0]
+	if !question.MayAnswer(as, h.People) {
+		who := cmp.Or(strings.Join(question.Answerers(h.People), ", "), "nobody; see people in config.toml")
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %s may not answer it", question.ID, as), "who may: " + who}
 	}
-	if !q.Until.IsZero() && time.Now().After(q.Until) {
-		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", q.ID,
-			q.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
+	if !question.Until.IsZero() && time.Now().After(question.Until) {
+		return "", "", fmt.Errorf("answer %s: it could be answered until %s: %w", question.ID,
+			question.Until.In(h.Clock()).Format(time.DateTime), ErrNoQuestion)
 	}
-	choice, _, ok := q.Answer(q.ID + " " + text)
+	choice, _, ok := question.Answer(question.ID + " " + text)
 	if !ok {
-		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", q.ID, text),
-			"its options: " + strings.Join(q.Options, ", ")}
+		return "", "", &InvalidError{fmt.Errorf("answer %s: %q is no option", question.ID, text),
+			"its options: " + strings.Join(question.Options, ", ")}
 	}
 	if len(text) > len(choice) { // as "no, keep it": the words are heard, too
 		choice = text
 	}
-	return q.Room, q.ID + " " + choice, nil
+	return question.Room, question.ID + " " + choice, nil
 }

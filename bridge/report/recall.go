@@ -34,23 +34,24 @@ type Search struct {
 }
 
 func (s Search) query(now time.Time) (recall.Query, error) {
-	q := recall.Query{Text: s.Text, Limit: s.Limit, Room: s.Room, Tool: strings.ToUpper(s.Tool), Kind: s.Kind, Now: now}
+	sought := recall.Query{Text: s.Text, Limit: s.Limit, Room: s.Room, Kind: s.Kind, Now: now}
+	sought.Tool = strings.ToUpper(s.Tool)
 	switch {
 	case strings.TrimSpace(s.Text) == "":
-		return q, Invalid("the query is empty; give words to look for")
+		return sought, Invalid("the query is empty; give words to look for")
 	case s.Limit < 1 || s.Limit > 50:
-		return q, Invalid("limit is %d; it is 1 to 50", s.Limit)
+		return sought, Invalid("limit is %d; it is 1 to 50", s.Limit)
 	case s.Room != "" && !chat.ValidRoom(s.Room):
-		return q, Invalid("%q is not the name of a room", s.Room)
+		return sought, Invalid("%q is not the name of a room", s.Room)
 	case s.Kind != "" && !slices.Contains(Kinds, s.Kind):
-		return q, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
+		return sought, Invalid("kind is %q; it is one of %s", s.Kind, strings.Join(Kinds, ", "))
 	}
 	var err error
-	if q.Since, err = moment("since", s.Since, now); err != nil {
-		return q, err
+	if sought.Since, err = moment("since", s.Since, now); err != nil {
+		return sought, err
 	}
-	q.Until, err = moment("until", s.Until, now)
-	return q, err
+	sought.Until, err = moment("until", s.Until, now)
+	return sought, err
 }
 
 // moment reads a time: how long ago it was, a day, or a time of RFC 3339.
@@ -91,11 +92,11 @@ var ErrNoMatch = errors.New("nothing that has faded matches")
 
 // Recall brings the index of an identity up to date, if it can, and searches it.
 // The error wraps ErrNoMatch where nothing fits.
-func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.Logger) (f Found, err error) {
-	f.Matches = []Match{}
-	q, err := s.query(time.Now())
+func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.Logger) (result Found, err error) {
+	result.Matches = []Match{}
+	query, err := s.query(time.Now())
 	if err != nil {
-		return f, err
+		return result, err
 	}
 	state, err := home.Fold(id, h.Store)
 	if err != nil { // a damaged life is searched, but not the past of its ancestors
@@ -104,30 +105,32 @@ func (h Home) Recall(ctx context.Context, id home.Identity, s Search, log *slog.
 	index := recall.Open(id.RecallPath(), state.Owns, log)
 	_, behind := index.Sync(ctx, h.Store, id.LIFE())
 	if behind != nil {
-		f.Behind = behind.Error()
+		result.Behind = behind.Error()
 	}
-	found, err := index.Search(ctx, h.Store, q)
-	f.Absent, f.Lost = found.Absent, found.Lost
+	found, err := index.Search(ctx, h.Store, query)
+	result.Absent, result.Lost = found.Absent, found.Lost
 	broken := behind != nil && !errors.Is(behind, recall.ErrBusy)
 	switch {
 	case ctx.Err() != nil:
-		return f, ctx.Err()
+		return result, ctx.Err()
 	case errors.Is(err, recall.ErrEmpty):
-		return f, &InvalidError{fmt.Errorf("search %s: %w", id.Name, err), "give a name, a number or a word that must occur"}
+		err = fmt.Errorf("search %s: %w", id.Name, err)
+		return result, &InvalidError{err, "give a name, a number or a word that must occur"}
 	case len(found.Hits) == 0 && broken: // there may be no index yet
-		return f, id.Unread(behind)
+		return result, id.Unread(behind)
 	case err != nil:
-		return f, err
-	case len(found.Hits) == 0 && f.Lost > 0:
-		return f, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, home.ErrCorrupt, f.Lost)
+		return result, err
+	case len(found.Hits) == 0 && result.Lost > 0:
+		err = home.ErrCorrupt
+		return result, fmt.Errorf("search %s: %w: %d that may match cannot be read", id.Name, err, result.Lost)
 	case len(found.Hits) == 0:
-		return f, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
+		return result, fmt.Errorf("search %s: %w", id.Name, ErrNoMatch)
 	}
 	recall.NewerFirst(found.Hits, state.Overtaken)
 	for _, hit := range found.Hits {
-		f.Matches = append(f.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
+		result.Matches = append(result.Matches, Match{hit, fmt.Sprintf("e%d", hit.From), fmt.Sprintf("e%d", hit.To)})
 	}
-	return f, nil
+	return result, nil
 }
 
 var (
@@ -136,8 +139,8 @@ var (
 )
 
 // ParseMoment reads a moment of a life as people write it: now, e39, epoch 4, a label, or a time.
-func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
-	m.Text = text
+func ParseMoment(text string, now time.Time) (when home.Moment, err error) {
+	when.Text = text
 	of, number := "", 0
 	if at := numbered().FindStringSubmatch(text); at != nil {
 		of = at[1]
@@ -146,21 +149,21 @@ func ParseMoment(text string, now time.Time) (m home.Moment, err error) {
 	switch {
 	case text == "", text == "now":
 	case ValidLabel(text):
-		m.Label = text
+		when.Label = text
 	case of == "e" && number > 0:
-		m.Entry = number
+		when.Entry = number
 	case strings.HasPrefix(of, "epoch"):
-		m.Epoch = &number
+		when.Epoch = &number
 	default:
-		if m.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
+		if when.At, err = moment("the moment", strings.TrimSuffix(text, " ago"), now); err != nil {
 			err = &InvalidError{fmt.Errorf("%q is no moment", text),
 				"it is now, e39, epoch 4, a label, 2026-05-01, 2026-05-01T12:00:00Z or 2h ago"}
 		}
-		if err == nil && m.At.After(now) {
+		if err == nil && when.At.After(now) {
 			err = &InvalidError{fmt.Errorf("%s is still to come", text), "the present moment is: now"}
 		}
 	}
-	return m, err
+	return when, err
 }
 
 // ValidLabel reports whether a text may be the name of a moment: it is no other way to say one.

@@ -1,6 +1,6 @@
-// Package report is what there is to see of a home: its identities, rooms, questions,
-// budgets, triggers and jobs, as the commands print it, the API sends it and the page
-// shows it. It reads the files that identities write, and does not change them.
+// Package report shows a home: its identities, rooms, questions, budgets, triggers and
+// jobs, as the commands print them, the API sends them and the page shows them. It reads
+// the files that identities write, and does not change them.
 //
 //	h := report.Home{Home: home, Store: store}
 //	all, err := h.Agents()
@@ -90,7 +90,7 @@ type Work struct {
 	Result string `json:"result,omitempty"`
 }
 
-// Agents are the identities of the home, each child behind its parent.
+// Agents lists the identities of the home, each child behind its parent.
 func (h Home) Agents() ([]Agent, error) {
 	all, err := h.List()
 	if err != nil {
@@ -115,14 +115,14 @@ func (h Home) withOthers(list []Agent) []Agent {
 			*state = "waits for the store"
 		}
 	}
-	for _, e := range h.Shared.Elsewhere() {
-		a := Agent{Status: status.Status{Name: e.Identity.Name, Self: e.Identity.Self, Rooms: []string{}}}
-		at := slices.IndexFunc(list, func(a Agent) bool { return a.Self == e.Identity.Self })
+	for _, elsewhere := range h.Shared.Elsewhere() {
+		id := elsewhere.Identity
+		at := slices.IndexFunc(list, func(a Agent) bool { return a.Self == id.Self })
 		if at < 0 {
 			at = len(list)
-			list = append(list, a)
+			list = append(list, Agent{Status: status.Status{Name: id.Name, Self: id.Self, Rooms: []string{}}})
 		}
-		list[at].State, list[at].Host = "elsewhere", e.Host
+		list[at].State, list[at].Host = "elsewhere", elsewhere.Host
 	}
 	slices.SortStableFunc(list, func(a, b Agent) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -134,12 +134,12 @@ func family(list []Agent) []Agent {
 	for _, a := range list {
 		known[a.Name] = true
 	}
-	for _, a := range list {
-		parent := a.Parent
-		if parent == a.Name || !known[parent] {
+	for _, agent := range list {
+		parent := agent.Parent
+		if parent == agent.Name || !known[parent] {
 			parent = ""
 		}
-		children[parent] = append(children[parent], a)
+		children[parent] = append(children[parent], agent)
 	}
 	out := []Agent{}
 	var add func(parent, indent string)
@@ -157,47 +157,54 @@ func family(list []Agent) []Agent {
 // Agent reads what is known of an identity; what cannot be read is said in it.
 func (h Home) Agent(id home.Identity) Agent {
 	live, running := Live(id)
-	a := Agent{Status: live}
+	agent := Agent{Status: live}
 	switch {
 	case !running:
-		a.Status = status.Status{State: status.Stopped, Beside: status.Beside{Questions: live.Questions}}
+		agent.Status = status.Status{State: status.Stopped, Beside: status.Beside{Questions: live.Questions}}
 		started, _ := id.Started()
-		a.Error = started.Failed
+		agent.Error = started.Failed
 	case live.State == status.Retrying:
-		a.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
+		agent.Error = fmt.Sprintf("tries again since %s: %s", live.Since.Format(time.RFC3339), live.Error)
 	}
-	a.Name, a.Self, a.Rooms, a.State = id.Name, id.Self, []string{}, cmp.Or(a.State, status.Starting)
+	agent.Name, agent.Self, agent.Rooms = id.Name, id.Self, []string{}
+	agent.State = cmp.Or(agent.State, status.Starting)
 	if fi, err := os.Stat(id.LIFE()); err == nil {
-		a.LifeBytes = fi.Size()
+		agent.LifeBytes = fi.Size()
 	}
 	if rooms, err := chat.Rooms(id.Subs()); err == nil && rooms != nil {
-		a.Rooms = rooms
+		agent.Rooms = rooms
 	}
-	s, err := home.Fold(id, h.Store)
+	state, err := home.Fold(id, h.Store)
 	if err != nil {
-		a.State, a.Error = "damaged", err.Error()
-		return a
+		agent.State, agent.Error = "damaged", err.Error()
+		return agent
 	}
-	u := s.Usage
-	a.InputTokens, a.CachedTokens, a.OutputTokens, a.CostUSD = u.Input, u.Cached, u.Output, u.USD
-	a.Model, a.Endpoint = s.Stable.Params.Model, s.Stable.Params.Endpoint
-	a.Turns, a.Entries = s.Turn, s.Next-1
-	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(s)); ok && !running {
-		a.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
+	u := state.Usage
+	agent.InputTokens, agent.CachedTokens, agent.OutputTokens, agent.CostUSD = u.Input, u.Cached, u.Output, u.USD
+	agent.Model, agent.Endpoint = state.Stable.Params.Model, state.Stable.Params.Endpoint
+	agent.Turns, agent.Entries = state.Turn, state.Next-1
+	if elsewhere, ok := errors.AsType[*home.ElsewhereError](id.Elsewhere(state)); ok && !running {
+		agent.State = map[bool]string{true: "mirror", false: "moved"}[elsewhere.Mirror]
 	}
-	if t := s.Task; t != nil {
-		a.Parent, a.Work = t.Parent, &Work{t.Room, cmp.Or(t.How, "new"), t.Gist}
-		switch {
-		case !t.Open():
-		case !running:
-			a.Work.State = "unfinished"
-		case live.State == status.Idle:
-			a.Work.State = "waiting"
-		default:
-			a.Work.State = "working"
-		}
+	if t := state.Task; t != nil {
+		agent.Parent, agent.Work = t.Parent, workOf(t, live, running)
 	}
-	return a
+	return agent
+}
+
+// workOf returns the state of a child's task.
+func workOf(task *mind.Task, live status.Status, running bool) *Work {
+	work := &Work{task.Room, cmp.Or(task.How, "new"), task.Gist}
+	switch {
+	case !task.Open():
+	case !running:
+		work.State = "unfinished"
+	case live.State == status.Idle:
+		work.State = "waiting"
+	default:
+		work.State = "working"
+	}
+	return work
 }
 
 // Doing tells in few words what the agent does, without its questions and jobs.
@@ -223,26 +230,26 @@ type Context struct {
 }
 
 // Context reads the next request of an identity.
-func (h Home) Context(id home.Identity) (c Context, err error) {
+func (h Home) Context(id home.Identity) (parts Context, err error) {
 	log, err := home.View(id, h.Store)
 	if err != nil {
-		return c, err
+		return parts, err
 	}
 	defer log.Close()
-	s, lines, err := home.FoldLog(id, log, h.Store)
+	state, lines, err := home.FoldLog(id, log, h.Store)
 	if err != nil {
-		return c, err
+		return parts, err
 	}
-	spent, err := budget.Fold(s.Carried, lines, s.Usage.USD)
+	spent, err := budget.Fold(state.Carried, lines, state.Usage.USD)
 	if err != nil {
-		return c, err
+		return parts, err
 	}
 	today := spent.On(budget.DateOf(time.Now(), h.Clock())).Sums().Day
-	limit := prompt.Bound(h.Known, s.Stable.Params.Model, h.ContextLimit)
+	limit := prompt.Bound(h.Known, state.Stable.Params.Model, h.ContextLimit)
 	if live, running := Live(id); running {
 		limit = cmp.Or(live.ContextLimit, limit)
 	}
-	return Context{prompt.PartsOf(id, s, limit), s.Messages(""), s, today, turnOf(log)}, nil
+	return Context{prompt.PartsOf(id, state, limit), state.Messages(""), state, today, turnOf(log)}, nil
 }
 
 // turnOf sums what the calls of the newest turn have cost. It reads a log backwards, no further than that turn.

@@ -95,41 +95,41 @@ type Line struct {
 
 // Lines looks for lines of rooms that hold all words of a search, in any case, the newest first. A search for a tool,
 // or for a kind other than chat, finds no line.
-func (h Home) Lines(s Search) (list []Line, err error) {
-	q, err := s.query(time.Now())
+func (h Home) Lines(search Search) (list []Line, err error) {
+	query, err := search.query(time.Now())
 	if err != nil {
 		return nil, err
 	}
-	forLines := s.Kind == "" || s.Kind == "chat"
-	if !forLines || s.Tool != "" {
+	forLines := search.Kind == "" || search.Kind == "chat"
+	if !forLines || search.Tool != "" {
 		return nil, nil
 	}
 	rooms, err := h.Rooms()
 	if err != nil {
 		return nil, err
 	}
-	words := bytes.Fields(bytes.ToLower([]byte(s.Text)))
+	words := bytes.Fields(bytes.ToLower([]byte(search.Text)))
 	fits := func(raw []byte) bool {
 		line := bytes.ToLower(raw[bytes.IndexByte(raw, ':')+1:]) // behind the role of the speaker
 		return !slices.ContainsFunc(words, func(word []byte) bool { return !bytes.Contains(line, word) })
 	}
 	for _, room := range rooms {
-		if s.Room != "" && s.Room != room.Name {
+		if search.Room != "" && search.Room != room.Name {
 			continue
 		}
-		lines, err := chat.Find(chat.Path(h.Dir, room.Name), -1, s.Limit, fits)
+		lines, err := chat.Find(chat.Path(h.Dir, room.Name), -1, search.Limit, fits)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range lines {
-			late := !q.Until.IsZero() && l.At.After(q.Until)
-			if !late && !l.At.Before(q.Since) {
+			late := !query.Until.IsZero() && l.At.After(query.Until)
+			if !late && !l.At.Before(query.Since) {
 				list = append(list, Line{SaidOf(l), room})
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Line) int { return b.At.Compare(a.At) })
-	return list[:min(len(list), s.Limit)], nil
+	return list[:min(len(list), search.Limit)], nil
 }
 
 // hearers returns the identities that hear each room.

@@ -33,15 +33,15 @@ func (h Home) Tree(id home.Identity) ([]Stretch, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := tree{forks: forks}
+	followed := tree{forks: forks}
 	err = life.Scan(id.LIFE(), func(e life.Event, _ int64) error {
-		t.read(e)
+		followed.read(e)
 		return nil
 	})
 	if err != nil {
-		return t.list, id.Unread(err)
+		return followed.list, id.Unread(err)
 	}
-	return t.list, nil
+	return followed.list, nil
 }
 
 // forksOf returns the names of an identity's forks in this home, by the line of its LIFE at which they begin.
@@ -71,21 +71,21 @@ type tree struct {
 }
 
 // read takes in the next line.
-func (t *tree) read(e life.Event) {
+func (t *tree) read(line life.Event) {
 	t.line++
-	t.begin(e)
+	t.begin(line)
 	if len(t.list) == 0 {
 		return
 	}
 	now := &t.list[len(t.list)-1]
-	if note, ok := event.As[event.Note](e); ok && note.Why == "branch" {
+	if note, ok := event.As[event.Note](line); ok && note.Why == "branch" {
 		now = &t.next
 		now.Back, _, _ = mind.ParseID(note.Back)
 	}
-	t.enter(now, e)
-	t.fade(e)
-	if e.Kind == "labelled" {
-		t.label(now, e.Get("label"))
+	t.enter(now, line)
+	t.fade(line)
+	if line.Kind == "labelled" {
+		t.label(now, line.Get("label"))
 	}
 	for _, name := range t.forks[t.line] {
 		now.Marks = append(now.Marks, fmt.Sprintf("e%d forks into %s", t.last, name))
@@ -93,42 +93,42 @@ func (t *tree) read(e life.Event) {
 }
 
 // begin begins a stretch with the first line of an epoch.
-func (t *tree) begin(e life.Event) {
-	epoch, ok := event.As[event.Epoch](e)
+func (t *tree) begin(line life.Event) {
+	epoch, ok := event.As[event.Epoch](line)
 	if !ok {
 		return
 	}
 	if n := len(t.list); n > 0 && t.list[n-1].Epoch == epoch.K {
 		return
 	}
-	t.next.Epoch, t.next.Why, t.next.At = epoch.K, epoch.Why, e.At
+	t.next.Epoch, t.next.Why, t.next.At = epoch.K, epoch.Why, line.At
 	t.list, t.next = append(t.list, t.next), Stretch{}
 }
 
 // enter adds the entry of a line to a stretch. The first words of a stretch stand for it until something fades.
-func (t *tree) enter(now *Stretch, e life.Event) {
-	n, k, err := mind.ParseID(e.Arg(0))
+func (t *tree) enter(now *Stretch, line life.Event) {
+	n, k, err := mind.ParseID(line.Arg(0))
 	isEntry := err == nil && k == 0
-	if isEntry && e.Kind != "posted" {
+	if isEntry && line.Kind != "posted" {
 		now.From, now.To, t.last = cmp.Or(now.From, n), n, n
 	}
-	talk := e.Kind == "inbound" || e.Kind == "reply"
-	if talk && now.Words == "" && len(e.Refs) > 0 {
-		now.Words = e.Refs[0].Gist
+	talk := line.Kind == "inbound" || line.Kind == "reply"
+	if talk && now.Words == "" && len(line.Refs) > 0 {
+		now.Words = line.Refs[0].Gist
 	}
 }
 
 // fade takes the gist of a faded range for the words of each stretch that the range overlaps, if it is more relevant.
-func (t *tree) fade(e life.Event) {
-	fade, ok := event.As[event.Fade](e)
-	if !ok || fade.To == mind.Card || len(e.Refs) == 0 {
+func (t *tree) fade(line life.Event) {
+	fade, ok := event.As[event.Fade](line)
+	if !ok || fade.To == mind.Card || len(line.Refs) == 0 {
 		return
 	}
 	for i := range t.list {
 		s := &t.list[i]
 		overlaps := fade.Entries.From <= s.To && s.From <= fade.Entries.To
 		if overlaps && fade.Relevance > s.relevance {
-			s.Words, s.relevance = e.Refs[0].Gist, fade.Relevance
+			s.Words, s.relevance = line.Refs[0].Gist, fade.Relevance
 		}
 	}
 }
@@ -136,8 +136,9 @@ func (t *tree) fade(e life.Event) {
 // label moves a label to the newest entry of a stretch.
 func (t *tree) label(now *Stretch, label string) {
 	is := " is " + label
+	same := func(mark string) bool { return strings.HasSuffix(mark, is) }
 	for i := range t.list {
-		t.list[i].Marks = slices.DeleteFunc(t.list[i].Marks, func(mark string) bool { return strings.HasSuffix(mark, is) })
+		t.list[i].Marks = slices.DeleteFunc(t.list[i].Marks, same)
 	}
 	now.Marks = append(now.Marks, fmt.Sprintf("e%d%s", t.last, is))
 }

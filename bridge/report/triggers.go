@@ -32,8 +32,7 @@ type Trigger struct {
 // TriggersDir returns the directory with the files of an identity's triggers.
 func TriggersDir(id home.Identity) string { return filepath.Join(id.Dir, "triggers") }
 
-// Triggers reads the files, and what is new in the log; what has fired and has no file any more is
-// there, too.
+// Triggers lists the triggers that have a file, and those that have fired and lost theirs, by name.
 func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	fired, err := firingsOf(id.LIFE())
 	if err != nil {
@@ -55,23 +54,22 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 		}
 		name, paused := strings.CutPrefix(name, ".")
 		one := Trigger{Name: name, Paused: paused}
-		data, err := durable.ReadWhole(filepath.Join(TriggersDir(id), file.Name()), trigger.MaxBytes)
+		parsed, err := h.readTrigger(filepath.Join(TriggersDir(id), file.Name()), name)
 		if err != nil {
 			one.Error = err.Error()
-		} else if t, err := trigger.Parse(name, data, h.Clock()); err != nil {
-			one.Error = err.Error()
-		} else {
-			if one.When, one.Room = t.When, t.Room; !paused {
-				one.Next = t.For(id.Self).Next(time.Now())
-			}
-			if f := fired[t.Signer()]; f != nil {
-				one.Firings = *f
-				delete(fired, t.Signer())
-			}
-			for _, l := range live.Triggers { // what only the identity knows, such as that it may not
-				if l.Name == name {
-					one.Error = l.Error
-				}
+			all = append(all, one)
+			continue
+		}
+		if one.When, one.Room = parsed.When, parsed.Room; !paused {
+			one.Next = parsed.For(id.Self).Next(time.Now())
+		}
+		if known := fired[parsed.Signer()]; known != nil {
+			one.Firings = *known
+			delete(fired, parsed.Signer())
+		}
+		for _, running := range live.Triggers { // what only the identity knows, such as that it may not
+			if running.Name == name {
+				one.Error = running.Error
 			}
 		}
 		all = append(all, one)
@@ -83,6 +81,14 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	}
 	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+func (h Home) readTrigger(path, name string) (trigger.Trigger, error) {
+	data, err := durable.ReadWhole(path, trigger.MaxBytes)
+	if err != nil {
+		return trigger.Trigger{}, err
+	}
+	return trigger.Parse(name, data, h.Clock())
 }
 
 // Wrong returns an error for the files of triggers that make no sense, or nil.

@@ -155,8 +155,8 @@ func (h Home) Branch(ctx context.Context, id home.Identity, wish home.Wish, busy
 		case errors.As(err, new(*home.RunningError)): // it has just begun to run
 			return false, nil
 		case err == nil && home.Asked(id, wish):
-			err = fmt.Errorf("branch %s: it ended in the middle of a call; it is done in its next run, when that turn is over",
-				id.Name)
+			err = fmt.Errorf("branch %s: it ended in the middle of a call; "+
+				"it is done in its next run, when that turn is over", id.Name)
 		}
 		return false, err
 	})
@@ -214,16 +214,17 @@ func (h Home) AwaitListener(ctx context.Context, room string) {
 // Fire asks an identity to fire one of its triggers once, now; it does so when it runs.
 // The trigger's schedule stays.
 func Fire(id home.Identity, name string, all []Trigger) error {
-	for _, t := range all {
-		hasFile := t.When != "" || t.Error != ""
+	for _, one := range all {
+		hasFile := one.When != "" || one.Error != ""
 		switch {
-		case t.Name != name, !hasFile:
-		case t.When == "":
-			return Wrong(id, []Trigger{t})
-		case t.Paused:
+		case one.Name != name, !hasFile:
+		case one.When == "":
+			return Wrong(id, []Trigger{one})
+		case one.Paused:
 			return Invalid("%s is paused", name)
-		case strings.HasPrefix(t.When, "mail "):
-			return &InvalidError{fmt.Errorf("%s fires for a file, not when it is asked to", name), "put one into its directory"}
+		case strings.HasPrefix(one.When, "mail "):
+			err := fmt.Errorf("%s fires for a file, not when it is asked to", name)
+			return &InvalidError{err, "put one into its directory"}
 		default:
 			return home.Ask(id, home.WishFire+home.Wish(name))
 		}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -83,7 +84,7 @@ func ReadToken(path string) (string, error) {
 // unprintable reports whether a letter is no sign of ASCII.
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// listen opens all that the server listens on, and returns the address for people.
+// listen opens the listeners of the server, and returns the address for people.
 func (c Config) listen() (all []net.Listener, url string, err error) {
 	defer func() {
 		if err != nil {
@@ -106,30 +107,19 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		return nil, "", err
 	}
 	all = append(all, first)
-	any := port == "0"
-	_, port, _ = net.SplitHostPort(first.Addr().String())
-	if loopback { // a browser may try either address, and nobody else shall answer there
-		for _, other := range []string{"127.0.0.1", "::1"} {
-			l, err := net.Listen("tcp", net.JoinHostPort(other, port))
-			if err == nil {
-				all = append(all, l)
-			}
-			ours := any || other == first.Addr().(*net.TCPAddr).IP.String()
-			if errors.Is(err, syscall.EADDRINUSE) && !ours {
-				return all, "", err
-			}
+	if loopback {
+		others, err := listenBeside(first, port == "0")
+		all = append(all, others...)
+		if err != nil {
+			return all, "", err
 		}
 	}
+	_, port, _ = net.SplitHostPort(first.Addr().String())
 	scheme := "http"
 	if c.Cert != "" {
 		scheme = "https"
-		cert, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return all, "", fmt.Errorf("read the certificate: %w", err)
-		}
-		config := &tls.Config{Certificates: []tls.Certificate{cert}} // HTTP/1: the guard's deadlines hold for a connection
-		for i, l := range all {
-			all[i] = tls.NewListener(l, config)
+		if err := c.encrypt(all); err != nil {
+			return all, "", err
 		}
 	}
 	socket, err := c.listenSocket()
@@ -137,6 +127,36 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 		all = append(all, socket)
 	}
 	return all, scheme + "://" + net.JoinHostPort(host, port), err
+}
+
+// listenBeside opens the loopback addresses at the port of the first listener: a browser may try either, and nobody else
+// shall answer there, unless the system has chosen the port.
+func listenBeside(first net.Listener, chosen bool) (others []net.Listener, err error) {
+	at := first.Addr().(*net.TCPAddr)
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(at.Port)))
+		if err == nil {
+			others = append(others, listener)
+		}
+		ours := chosen || host == at.IP.String()
+		if errors.Is(err, syscall.EADDRINUSE) && !ours {
+			return others, err
+		}
+	}
+	return others, nil
+}
+
+// encrypt puts TLS over listeners. It speaks HTTP/1, where the guard's deadlines hold for a connection.
+func (c Config) encrypt(all []net.Listener) error {
+	cert, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil {
+		return fmt.Errorf("read the certificate: %w", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{cert}}
+	for i, listener := range all {
+		all[i] = tls.NewListener(listener, config)
+	}
+	return nil
 }
 
 // socket returns the path of the Unix socket, or "" where there is to be no socket.
@@ -154,7 +174,8 @@ func (c Config) listenSocket() (net.Listener, error) {
 	path := c.socket()
 	if path == "" {
 		if c.Socket != Off {
-			c.Log.Info("there is no socket: its path in the home would be too long; name another one in socket of [serve]")
+			c.Log.Info("there is no socket: its path in the home would be too long; " +
+				"name another one in socket of [serve]")
 		}
 		return nil, nil
 	}
@@ -206,11 +227,11 @@ func (c Config) page(url string) string {
 }
 
 // Link makes a login link of the running server of a home, as Ready's link does.
-func Link(c Config) (string, error) {
-	h := bridge.HealthOf(c.Home.Dir, backend.Name)
-	if !h.Runs() || h.Listening == "" {
-		return "", fmt.Errorf("make a login link: the server is %s", h.State)
+func Link(config Config) (string, error) {
+	health := bridge.HealthOf(config.Home.Dir, backend.Name)
+	if !health.Runs() || health.Listening == "" {
+		return "", fmt.Errorf("make a login link: the server is %s", health.State)
 	}
-	token, err := ReadToken(TokenFile(c.Home.Dir))
-	return c.page(h.Listening) + guard.Link(token), err
+	token, err := ReadToken(TokenFile(config.Home.Dir))
+	return config.page(health.Listening) + guard.Link(token), err
 }

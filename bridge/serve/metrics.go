@@ -24,14 +24,14 @@ type sampled struct {
 }
 
 // metrics adds GET /metrics. A scrape reads the files of the home; nothing is counted in between.
-func metrics(mux *http.ServeMux, b *backend.Backend) {
+func metrics(mux *http.ServeMux, with *backend.Backend) {
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		ids, err := b.List()
+		ids, err := with.List()
 		if err != nil {
 			backend.WriteError(w, err)
 			return
 		}
-		bridges, err := bridge.ReadHealth(b.Dir)
+		bridges, err := bridge.ReadHealth(with.Dir)
 		if err != nil {
 			backend.WriteError(w, err)
 			return
@@ -44,7 +44,7 @@ func metrics(mux *http.ServeMux, b *backend.Backend) {
 			if !up {
 				one.State = status.Stopped
 			}
-			if one.Mind, err = home.Fold(id, b.Store); err != nil {
+			if one.Mind, err = home.Fold(id, with.Store); err != nil {
 				one.Mind, unread = nil, unread+1
 			}
 			all = append(all, one)
@@ -53,8 +53,8 @@ func metrics(mux *http.ServeMux, b *backend.Backend) {
 		out.agents(all)
 		out.bridges(bridges)
 		out.minds(all)
-		if b.Shared != nil {
-			out.share(hosts.ReadStatus(b.Dir))
+		if with.Shared != nil {
+			out.share(hosts.ReadStatus(with.Dir))
 		}
 		out.usage(all)
 		out.metric("lethe_unreadable", "gauge", "How many identities could not be read at this scrape.")

@@ -1,4 +1,4 @@
-// Package serve runs the HTTP server of lethe serve: a bridge to which the other side comes. It reads the
+// Package serve runs the HTTP server of lethe serve: a bridge whose other side comes by itself. It reads the
 // files that the commands read, posts the lines of clients through package bridge, and lets every request
 // pass package guard.
 //
@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -52,81 +53,95 @@ type Config struct {
 
 // Run serves until ctx ends, and ends within two seconds then. It fails with bridge.ErrRunning
 // when another process serves the home.
-func Run(ctx context.Context, c Config) (err error) {
-	b, err := bridge.Open(bridge.Config{Home: c.Home.Dir, Name: backend.Name, Watcher: c.Watcher, Log: c.Log})
+func Run(ctx context.Context, config Config) (err error) {
+	hub, err := bridge.Open(bridge.Config{
+		Home: config.Home.Dir, Name: backend.Name, Watcher: config.Watcher, Log: config.Log,
+	})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		b.Fail(err)
-		err = errors.Join(err, b.Close())
+		hub.Fail(err)
+		err = errors.Join(err, hub.Close())
 	}()
-	g, token, err := c.guard()
+	gate, token, err := config.guard()
 	if err != nil {
 		return err
 	}
 	mux, done := http.NewServeMux(), make(chan struct{})
 	with := &backend.Backend{
-		Home: c.Home, Bridge: b, Watcher: c.Watcher, User: c.User, Log: c.Log, Done: done, RunStarted: c.RunStarted,
+		Home: config.Home, Bridge: hub, Watcher: config.Watcher, User: config.User, Log: config.Log, Done: done,
+		RunStarted: config.RunStarted,
 	}
-	notices, err := c.notices(with)
+	notices, err := config.notices(with)
 	if err != nil {
 		return err
 	}
-	for _, add := range append(c.Parts, metrics) {
+	for _, add := range append(config.Parts, metrics) {
 		add(mux, with)
 	}
-	if err := c.webhooks(mux, with, g); err != nil {
+	if err := config.webhooks(mux, with, gate); err != nil {
 		return err
 	}
-	listeners, url, err := c.listen()
+	listeners, url, err := config.listen()
 	if err != nil {
 		return err
 	}
-	b.Listening(url)
+	hub.Listening(url)
 	answers := guard.Mux(mux)
-	known := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b.Exchanged()
+	server := gate.Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hub.Exchanged()
 		answers.ServeHTTP(w, r)
-	})
-	srv := g.Server(known)
+	}))
+	server.RegisterOnShutdown(func() { close(done) })
+	ready := func() {
+		if config.Ready != nil {
+			config.Ready(url, func() string { return config.page(url) + guard.Link(token) })
+		}
+	}
+	sendNotices := func(ctx context.Context) error { return push.Run(ctx, notices) }
+	return serveAll(ctx, server, listeners, ready, hub.Run, sendNotices)
+}
+
+// serveAll serves listeners, and runs what belongs beside them, until ctx ends or a listener fails. It calls ready once
+// all runs.
+func serveAll(ctx context.Context, server *http.Server, listeners []net.Listener, ready func(),
+	beside ...func(context.Context) error) error {
 	var group errgroup.Group
 	around, end := context.WithCancel(ctx)
 	defer end()
-	group.Go(func() error { return b.Run(around) })
-	group.Go(func() error { return push.Run(around, notices) })
-	for _, l := range listeners {
+	for _, run := range beside {
+		group.Go(func() error { return run(around) })
+	}
+	for _, listener := range listeners {
 		group.Go(func() error {
-			defer end() // a listener that fails ends all
-			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			defer end()
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 				return err
 			}
 			return nil
 		})
 	}
-	if c.Ready != nil {
-		c.Ready(url, func() string { return c.page(url) + guard.Link(token) })
-	}
+	ready()
 	<-around.Done()
-	close(done)
 	patience, cancel := context.WithTimeout(context.Background(), time.Second) // for requests under way
 	defer cancel()
-	if srv.Shutdown(patience) != nil {
-		_ = srv.Close() // a client takes its time
+	if server.Shutdown(patience) != nil {
+		_ = server.Close() // a client takes its time
 	}
 	return group.Wait()
 }
 
 // notices returns the notices that devices are sent.
-func (c Config) notices(b *backend.Backend) (to push.Config, err error) {
-	to = push.Config{Backend: b, Transport: c.Transport}
+func (c Config) notices(with *backend.Backend) (to push.Config, err error) {
+	to = push.Config{Backend: with, Transport: c.Transport}
 	if len(c.Notices) == 0 {
 		return to, nil
 	}
 	to.Room = chat.NotifyRoom(c.Notices[0])
 	to.Contact = "https://" + append(slices.Clone(c.Hosts), "localhost")[0] // the host of the page is a secret
 	to.Key, err = makeToken(PushKeyFile(c.Home.Dir), push.NewKey)
-	_, b.PushKey, _ = strings.Cut(to.Key, ".")
+	_, with.PushKey, _ = strings.Cut(to.Key, ".")
 	return to, err
 }
 
@@ -137,7 +152,7 @@ func (c Config) guard() (*guard.Guard, string, error) {
 	}
 	g, err := guard.New(guard.Config{Token: token, Hosts: c.hosts(), Origins: c.Origins, TLS: c.Cert != "", Log: c.Log})
 	if err == nil {
-		secret.Add(g.Host) // from what people paste into a room, a command could know it
+		secret.Add(g.Host) // people paste addresses into rooms, where a command could read it
 	}
 	return g, token, err
 }

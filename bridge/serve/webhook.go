@@ -53,7 +53,7 @@ type webhooks struct {
 }
 
 func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard) error {
-	h := &webhooks{
+	hooks := &webhooks{
 		Backend: b, guard: g, hooks: c.Hooks, tokens: map[string]string{},
 		places: semaphore.NewWeighted(mostHooks), peers: map[netip.Prefix]*semaphore.Weighted{},
 	}
@@ -62,9 +62,9 @@ func (c Config) webhooks(mux *http.ServeMux, b *backend.Backend, g *guard.Guard)
 		if err != nil {
 			return err
 		}
-		h.tokens[name] = token
+		hooks.tokens[name] = token
 	}
-	mux.HandleFunc("POST /hooks/{name}", h.take)
+	mux.HandleFunc("POST /hooks/{name}", hooks.take)
 	return nil
 }
 
@@ -158,14 +158,15 @@ var (
 )
 
 // fileName names the file of a delivery: by the sender's id of it, the same whenever it comes again, and the event.
-func fileName(hook string, h http.Header) string {
-	id := cmp.Or(h.Get("Idempotency-Key"), h.Get("X-GitHub-Delivery"), h.Get("X-Gitlab-Event-UUID"), rand.Text())
+func fileName(hook string, header http.Header) string {
+	given := cmp.Or(header.Get("Idempotency-Key"), header.Get("X-GitHub-Delivery"), header.Get("X-Gitlab-Event-UUID"))
+	id := cmp.Or(given, rand.Text())
 	if !plainID().MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
 		id = hex.EncodeToString(sum[:16])
 	}
 	name := hook + "-" + id
-	event := cmp.Or(h.Get("X-GitHub-Event"), h.Get("X-Gitea-Event"))
+	event := cmp.Or(header.Get("X-GitHub-Event"), header.Get("X-Gitea-Event"))
 	if plainEvent().MatchString(event) {
 		name += "." + event
 	}
@@ -221,23 +222,23 @@ func (h *webhooks) watchedBy(id home.Identity, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	t, err := trigger.Parse(name, data, h.Zone)
+	parsed, err := trigger.Parse(name, data, h.Zone)
 	if err != nil {
 		return "", err
 	}
-	if !filepath.IsAbs(t.Mail) {
+	if !filepath.IsAbs(parsed.Mail) {
 		return "", errors.New("a webhook needs mail = \"/…\", an absolute path")
 	}
-	within, err := filepath.Rel(h.Dir, t.Mail)
+	within, err := filepath.Rel(h.Dir, parsed.Mail)
 	if err != nil || filepath.IsLocal(within) {
-		return "", fmt.Errorf("%s is in the home; a webhook needs a directory outside of it", t.Mail)
+		return "", fmt.Errorf("%s is in the home; a webhook needs a directory outside of it", parsed.Mail)
 	}
-	real, err := filepath.EvalSymlinks(t.Mail)
+	real, err := filepath.EvalSymlinks(parsed.Mail)
 	if err != nil {
 		return "", err
 	}
-	if real != filepath.Clean(t.Mail) {
-		return "", fmt.Errorf("%s is reached by a link; write %s", t.Mail, real)
+	if real != filepath.Clean(parsed.Mail) {
+		return "", fmt.Errorf("%s is reached by a link; write %s", parsed.Mail, real)
 	}
 	return real, nil
 }

@@ -111,7 +111,8 @@ func (s *session) offer(at spot, answer parcel) {
 	if !at.private() {
 		whom, id = "this chat", "-- "+at.id // a negative number is no flag
 	}
-	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. Its owner can change that with\n\n"+
+	answer.Text = fmt.Sprintf("This bot does not know %s yet, and passes nothing on. "+
+		"Its owner can change that with\n\n"+
 		"lethe bridge telegram allow %s", whom, id)
 	s.tell(at.id, answer)
 }

@@ -23,19 +23,19 @@ type file struct {
 }
 
 // fileOf returns the file of a message, or nil. Of the sizes of a photo it is the largest, which stands last.
-func fileOf(m *message) *file {
+func fileOf(msg *message) *file {
 	var photo *attachment
-	if n := len(m.Photo); n > 0 {
-		photo = &m.Photo[n-1]
+	if n := len(msg.Photo); n > 0 {
+		photo = &msg.Photo[n-1]
 	}
 	for _, kind := range []struct {
 		name, mime string
 		has        *attachment
 	}{
-		{"photo", "image/jpeg", photo}, {"voice", "audio/ogg", m.Voice}, {"audio", "", m.Audio},
-		{"video", "video/mp4", m.Video}, {"video message", "video/mp4", m.VideoNote},
-		{"animation", "", m.Animation}, // comes with the same file as a document
-		{"document", "", m.Document}, {"sticker", "image/webp", m.Sticker},
+		{"photo", "image/jpeg", photo}, {"voice", "audio/ogg", msg.Voice}, {"audio", "", msg.Audio},
+		{"video", "video/mp4", msg.Video}, {"video message", "video/mp4", msg.VideoNote},
+		{"animation", "", msg.Animation}, // comes with the same file as a document
+		{"document", "", msg.Document}, {"sticker", "image/webp", msg.Sticker},
 	} {
 		if a := kind.has; a != nil {
 			shown := bridge.File{Kind: kind.name, Emoji: a.Emoji, Duration: a.Duration}
@@ -48,17 +48,18 @@ func fileOf(m *message) *file {
 }
 
 // besidesOf returns the text of content that is neither words nor a file, or "".
-func besidesOf(m *message) string {
+func besidesOf(msg *message) string {
 	switch {
-	case m.Venue != nil:
-		title, address := bridge.Inert(m.Venue.Title), bridge.Inert(m.Venue.Address)
-		return fmt.Sprintf("[venue %s, %s, at %s]", title, address, degrees(m.Venue.Location))
-	case m.Location != nil:
-		return fmt.Sprintf("[location %s]", degrees(*m.Location))
-	case m.Contact != nil:
-		name := strings.TrimSpace(m.Contact.FirstName + " " + m.Contact.LastName)
-		return fmt.Sprintf("[contact %s %s]", bridge.Inert(name), bridge.Inert(m.Contact.PhoneNumber))
-	case m.Poll != nil, m.Dice != nil, m.Checklist != nil, m.Game != nil, m.Story != nil, m.PaidMedia != nil:
+	case msg.Venue != nil:
+		title, address := bridge.Inert(msg.Venue.Title), bridge.Inert(msg.Venue.Address)
+		return fmt.Sprintf("[venue %s, %s, at %s]", title, address, degrees(msg.Venue.Location))
+	case msg.Location != nil:
+		return fmt.Sprintf("[location %s]", degrees(*msg.Location))
+	case msg.Contact != nil:
+		name := strings.TrimSpace(msg.Contact.FirstName + " " + msg.Contact.LastName)
+		return fmt.Sprintf("[contact %s %s]", bridge.Inert(name), bridge.Inert(msg.Contact.PhoneNumber))
+	case msg.Poll != nil, msg.Dice != nil, msg.Checklist != nil,
+		msg.Game != nil, msg.Story != nil, msg.PaidMedia != nil:
 		return "[something that is not passed on: a poll, a story, a game, a checklist, paid media or the like]"
 	}
 	return ""
@@ -76,21 +77,21 @@ func wordsOf(m *message) string {
 	units := utf16.Encode([]rune(text))
 	var out strings.Builder
 	from := 0
-	for _, e := range marks {
-		if e.Type != models.MessageEntityTypeTextLink || e.URL == "" {
+	for _, mark := range marks {
+		if mark.Type != models.MessageEntityTypeTextLink || mark.URL == "" {
 			continue
 		}
-		fits := e.Length > 0 && e.Length <= len(units)-e.Offset
-		if !fits || e.Offset < from {
+		fits := mark.Length > 0 && mark.Length <= len(units)-mark.Offset
+		if !fits || mark.Offset < from {
 			continue
 		}
-		end := e.Offset + e.Length
-		shown := string(utf16.Decode(units[e.Offset:end]))
-		if strings.Contains(e.URL, shown) && strings.Contains(shown, ".") {
+		end := mark.Offset + mark.Length
+		shown := string(utf16.Decode(units[mark.Offset:end]))
+		if strings.Contains(mark.URL, shown) && strings.Contains(shown, ".") {
 			continue
 		}
 		out.WriteString(string(utf16.Decode(units[from:end])))
-		out.WriteString(" (" + strings.ReplaceAll(strings.Join(strings.Fields(e.URL), ""), "hash=", "hash%3D") + ")")
+		out.WriteString(" (" + strings.ReplaceAll(strings.Join(strings.Fields(mark.URL), ""), "hash=", "hash%3D") + ")")
 		from = end
 	}
 	if from == 0 {
@@ -143,29 +144,29 @@ func (a author) name(rules access.Rules) string { return bridge.Inert(rules.Name
 // fetch stores a file that came with a message, and returns the tag of its line, which says so if
 // the file cannot be fetched. late ends when the files of the batch have taken too long. An error is
 // one of the disk, or the end of ctx.
-func (s *session) fetch(ctx, late context.Context, f *file, m *bridge.Message) (string, error) {
-	data, err := s.tryFetch(late, f)
+func (s *session) fetch(ctx, late context.Context, sent *file, line *bridge.Message) (string, error) {
+	data, err := s.tryFetch(late, sent)
 	if ctx.Err() != nil {
 		return "", ctx.Err()
 	}
 	if err != nil {
-		s.log.Warn("a file could not be fetched; its line says so", "kind", f.Kind, "bytes", f.Size, "error", err)
-		return fmt.Sprintf("[%s %s: could not be fetched, %s]", f.Label(), blobs.Size(f.Size), whyNot(err)), nil
+		s.log.Warn("a file could not be fetched; its line says so", "kind", sent.Kind, "bytes", sent.Size, "error", err)
+		return fmt.Sprintf("[%s %s: could not be fetched, %s]", sent.Label(), blobs.Size(sent.Size), whyNot(err)), nil
 	}
 	// All of it is the message's own, so that a message that comes again makes the same blob.
-	_, tag, err := f.Put(s.cfg.Store, m.At, m.User, data)
+	_, tag, err := sent.Put(s.cfg.Store, line.At, line.User, data)
 	return tag, err
 }
 
 // tryFetch downloads a file, with up to three attempts.
-func (s *session) tryFetch(late context.Context, f *file) (data []byte, err error) {
-	if f.Size > s.cfg.tune.maxFile {
+func (s *session) tryFetch(late context.Context, sent *file) (data []byte, err error) {
+	if sent.Size > s.cfg.tune.maxFile {
 		return nil, errTooLarge
 	}
 	ctx, cancel := context.WithTimeout(late, s.cfg.tune.file)
 	defer cancel()
 	for range 3 {
-		if data, err = s.fetchOnce(ctx, f); err == nil || errors.Is(err, errTooLarge) {
+		if data, err = s.fetchOnce(ctx, sent); err == nil || errors.Is(err, errTooLarge) {
 			break
 		}
 		pause, refusal := s.cfg.tune.backoff, new(apiError)

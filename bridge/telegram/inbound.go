@@ -36,7 +36,7 @@ func (d *draft) text(tag string) string {
 	return d.quote + strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
 }
 
-// outcome is the outcome of an update: its line, if it has one, and actions for when the batch is accepted.
+// outcome is the outcome of an update: its line, if it has one, and the actions once the batch is accepted.
 type outcome struct {
 	line  *bridge.Message
 	files []*file // they have to be fetched, and the update handled again with their tags
@@ -58,95 +58,96 @@ type spot struct {
 func (p spot) private() bool { return p.chat.Type == models.ChatTypePrivate }
 
 func (s *session) spot(m *message, rules access.Rules) spot {
-	p := spot{chat: m.Chat, id: s.chats.canonical(strconv.FormatInt(m.Chat.ID, 10))}
+	place := spot{chat: m.Chat, id: s.chats.canonical(strconv.FormatInt(m.Chat.ID, 10))}
 	if m.IsTopicMessage { // otherwise the thread is a chain of replies
-		p.thread = m.MessageThreadID
+		place.thread = m.MessageThreadID
 	}
-	p.peer = peerOf(p.id, p.thread, rules)
-	p.room = s.room(p.peer, rules)
-	return p
+	place.peer = peerOf(place.id, place.thread, rules)
+	place.room = s.room(place.peer, rules)
+	return place
 }
 
 // handle makes the outcome of an update; tag stands for its files, once they were fetched. It changes nothing but
 // s.seen; outcome.then does the rest.
-func (s *session) handle(u update, tag string) (h outcome, err error) {
+func (s *session) handle(u update, tag string) (result outcome, err error) {
 	// While the list cannot be read nobody is a stranger, and Telegram keeps what came.
 	rules, err := s.rules()
 	if err != nil {
-		return h, err
+		return result, err
 	}
 	if shown := u.pressed(); shown != nil {
 		return s.press(u, shown, rules), nil
 	}
-	m, edited := u.message()
+	msg, edited := u.message()
 	switch {
-	case m == nil:
-		return h, nil
-	case m.MigrateToChatID != 0:
-		return h, s.migrated(m.Chat.ID, m.MigrateToChatID)
-	case m.MigrateFromChatID != 0:
-		return h, s.migrated(m.MigrateFromChatID, m.Chat.ID)
-	case edited && m.Location != nil: // a live location is edited every few seconds
-		return h, nil
+	case msg == nil:
+		return result, nil
+	case msg.MigrateToChatID != 0:
+		return result, s.migrated(msg.Chat.ID, msg.MigrateToChatID)
+	case msg.MigrateFromChatID != 0:
+		return result, s.migrated(msg.MigrateFromChatID, msg.Chat.ID)
+	case edited && msg.Location != nil: // a live location is edited every few seconds
+		return result, nil
 	}
 	return s.handleMessage(u, tag, rules), nil
 }
 
-func (s *session) handleMessage(u update, tag string, rules access.Rules) (h outcome) {
-	m, edited := u.message()
-	d, at, who := s.draft(u, rules), s.spot(m, rules), authorOf(m)
-	if d == nil {
-		return h
+func (s *session) handleMessage(u update, tag string, rules access.Rules) (result outcome) {
+	msg, edited := u.message()
+	content, at, who := s.draft(u, rules), s.spot(msg, rules), authorOf(msg)
+	if content == nil {
+		return result
 	}
 	if who.Bot && !rules.User(who.ID) {
-		h.later(func() { s.denied(who, at, "other bots are heard only if they are listed") })
-		return h
+		result.later(func() { s.denied(who, at, "other bots are heard only if they are listed") })
+		return result
 	}
-	cmd, isCommand := commandIn(m, edited)
+	cmd, isCommand := commandIn(msg, edited)
 	if s.forAnother(cmd) {
-		return h
+		return result
 	}
-	answer := parcel{Thread: at.thread, ReplyTo: m.ID, Chat: m.Chat.ID}        // of the bridge itself
-	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed { // no word of it goes anywhere
-		h.later(func() { s.denied(who, at, why) })
-		unlisted := !rules.Chat(at.id) && at.chat.Type != models.ChatTypeChannel
-		switch {
-		case at.private(), cmd.asksBridge() && unlisted:
-			h.later(func() { s.offer(at, answer) })
+	answer := parcel{Thread: at.thread, ReplyTo: msg.ID, Chat: msg.Chat.ID} // of the bridge itself
+	allowed, why := rules.Decide(who.ID, at.peer, at.private())
+	if !allowed { // no word of it goes anywhere
+		result.later(func() { s.denied(who, at, why) })
+		listed := rules.Chat(at.id) || at.chat.Type == models.ChatTypeChannel
+		groupAsks := cmd.asksBridge() && !listed
+		if at.private() || groupAsks {
+			result.later(func() { s.offer(at, answer) })
 		}
-		return h
+		return result
 	}
-	h.later(func() { s.wake(at.id) }) // somebody is there
+	result.later(func() { s.wake(at.id) }) // somebody is there
 	if cmd.asksBridge() {
 		answer.Text = ids(who, at)
 		if cmd.Name == "start" {
 			answer.Text = s.introduction(at.room)
 		}
-		h.later(func() { s.tell(at.peer, answer) })
-		return h
+		result.later(func() { s.tell(at.peer, answer) })
+		return result
 	}
 	if isCommand {
-		d.asCommand(cmd)
+		content.asCommand(cmd)
 	}
-	h.line = s.line(s.idOf(u), m, at, rules.NameFor(who.ID, who.Claimed))
-	h.line.Peer, h.line.Room = s.answer(m, d, at)
-	h.line.Text = rules.Obeyed(who.ID, d.text(tag))
-	if tag == "" && d.files != nil {
-		h.files = d.files
-		return h
+	result.line = s.line(s.idOf(u), msg, at, rules.NameFor(who.ID, who.Claimed))
+	result.line.Peer, result.line.Room = s.answer(msg, content, at)
+	result.line.Text = rules.Obeyed(who.ID, content.text(tag))
+	if tag == "" && content.files != nil {
+		result.files = content.files
+		return result
 	}
-	if said := s.remember(m, h.line.Text); edited && said == h.line.Text {
+	if said := s.remember(msg, result.line.Text); edited && said == result.line.Text {
 		return outcome{} // the preview of a link has come, or the like
 	}
 	if edited {
-		d.marks = append([]string{"(edited)"}, d.marks...)
-		h.line.Text = d.text(tag)
+		content.marks = append([]string{"(edited)"}, content.marks...)
+		result.line.Text = content.text(tag)
 	}
-	h.later(func() { s.showTyping(at.peer, h.line.Room, at.thread) })
-	return h
+	result.later(func() { s.showTyping(at.peer, result.line.Room, at.thread) })
+	return result
 }
 
-// commandIn returns the command in a message. An edit holds none, nor do words of somebody else.
+// commandIn returns the command in a message. An edit, or words of somebody else, hold no command.
 func commandIn(m *message, edited bool) (cmd command, ok bool) {
 	if edited || foreign(m) {
 		return command{}, false
@@ -182,33 +183,33 @@ func (s *session) line(id string, m *message, at spot, name string) *bridge.Mess
 
 // draft returns the content of an update's messages, or nil where they only tell what happened in the chat.
 func (s *session) draft(u update, rules access.Rules) *draft {
-	d := &draft{}
+	content := &draft{}
 	for _, one := range append([]update{u}, u.rest...) {
 		m, _ := one.message()
-		d.words = strings.TrimSpace(d.words + "\n" + wordsOf(m))
+		content.words = strings.TrimSpace(content.words + "\n" + wordsOf(m))
 		if f := fileOf(m); f != nil {
-			d.files = append(d.files, f)
+			content.files = append(content.files, f)
 		}
 	}
-	m, _ := u.message()
-	if d.files == nil && d.words == "" {
-		if d.words = besidesOf(m); d.words == "" {
+	msg, _ := u.message()
+	if content.files == nil && content.words == "" {
+		if content.words = besidesOf(msg); content.words == "" {
 			return nil
 		}
 	}
-	if q := s.quote(m, rules); q != "" {
-		d.quote = q + "\n"
+	if q := s.quote(msg, rules); q != "" {
+		content.quote = q + "\n"
 	}
-	if m.ForwardOrigin != nil {
-		d.marks = append(d.marks, "(forwarded from "+forwardedFrom(m.ForwardOrigin, rules)+")")
+	if msg.ForwardOrigin != nil {
+		content.marks = append(content.marks, "(forwarded from "+forwardedFrom(msg.ForwardOrigin, rules)+")")
 	}
-	if m.ViaBot != nil {
-		d.marks = append(d.marks, "(via @"+bridge.Inert(cmp.Or(m.ViaBot.Username, "bot"))+")")
+	if msg.ViaBot != nil {
+		content.marks = append(content.marks, "(via @"+bridge.Inert(cmp.Or(msg.ViaBot.Username, "bot"))+")")
 	}
-	if foreign(m) {
-		d.words = strings.ReplaceAll(d.words, "hash=", "hash ")
+	if foreign(msg) {
+		content.words = strings.ReplaceAll(content.words, "hash=", "hash ")
 	}
-	return d
+	return content
 }
 
 // asCommand writes a command as the harness wants it, and another one without the bot's name.

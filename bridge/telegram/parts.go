@@ -29,19 +29,19 @@ type parcel struct {
 }
 
 // Parts renders a line of an agent.
-func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	rest, files := bridge.Attachments(s.cfg.Store, l.Name, l.Text)
-	tags := l.Text[len(rest):]
-	l.Text = rest
-	text, q, twice := s.shown(p, l)
+func (s *session) Parts(peer bridge.Peer, line bridge.Line) ([]bridge.Part, error) {
+	rest, files := bridge.Attachments(s.cfg.Store, line.Name, line.Text)
+	tags := line.Text[len(rest):]
+	line.Text = rest
+	text, question, twice := s.shown(peer, line)
 	if twice {
 		return nil, nil
 	}
 	render := Render
-	if q.ID != "" {
+	if question.ID != "" {
 		render = Plain
 	}
-	thread, asked := s.threadOf(p, l)
+	thread, asked := s.threadOf(peer, line)
 	words := render(text, MaxUnits)
 	caption := len(words) == 1 && Units(words[0].Text) <= maxCaption
 	if len(files) > 0 && !caption {
@@ -54,11 +54,11 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	if len(l.Open) == 1 {
+	if len(line.Open) == 1 {
 		all[0].ReplyTo, all[0].Chat = asked.Message, asked.Chat
 	}
 	last := &all[len(all)-1]
-	last.Question, last.Options = q.ID, q.Options
+	last.Question, last.Options = question.ID, question.Options
 	last.Files, last.Pictures, last.Tags = files, pictures(files), tags
 	var parts []bridge.Part
 	for _, out := range all {
@@ -70,29 +70,29 @@ func (s *session) Parts(p bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
 
 // shown renders a line for a peer: as a question, if it is one, and twice if its chat hears it
 // in the room where it stands, too.
-func (s *session) shown(p bridge.Peer, l bridge.Line) (text string, q chat.Question, twice bool) {
+func (s *session) shown(p bridge.Peer, line bridge.Line) (text string, question chat.Question, twice bool) {
 	id, _ := parseKey(p.Key)
-	notices, in, text := p.Key == noticeKey(id), "", l.Text
+	notices, in, text := p.Key == noticeKey(id), "", line.Text
 	if notices {
-		in, text = chat.ParseNotice(l.Text)
+		in, text = chat.ParseNotice(line.Text)
 		there, _ := s.reaches(spot{id: id}, in)
 		twice = in != "" && there != ""
 	}
-	q, isQuestion := chat.ParseQuestion(text)
+	question, isQuestion := chat.ParseQuestion(text)
 	switch {
 	case isQuestion:
-		text = asks(l.Name, in, q)
+		text = asks(line.Name, in, question)
 	case in != "":
-		text = signed(l.Name+" in "+in, text)
-	case notices || len(listeners(s.cfg.Home, l.Room)) > 1:
-		text = signed(l.Name, text)
+		text = signed(line.Name+" in "+in, text)
+	case notices || len(listeners(s.cfg.Home, line.Room)) > 1:
+		text = signed(line.Name, text)
 	}
-	return text, q, twice
+	return text, question, twice
 }
 
 // threadOf returns the topic that a line goes to: the peer's own, or else the only topic of all messages that the line
 // answers. It returns the note of the newest of these messages.
-func (s *session) threadOf(p bridge.Peer, l bridge.Line) (thread int, newest note) {
+func (s *session) threadOf(peer bridge.Peer, l bridge.Line) (thread int, newest note) {
 	topics := map[int]bool{}
 	for _, o := range l.Open {
 		newest = note{}
@@ -102,7 +102,7 @@ func (s *session) threadOf(p bridge.Peer, l bridge.Line) (thread int, newest not
 	if len(topics) == 1 {
 		thread = newest.Thread
 	}
-	_, own := parseKey(p.Key)
+	_, own := parseKey(peer.Key)
 	return cmp.Or(own, thread), newest
 }
 

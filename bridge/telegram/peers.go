@@ -42,25 +42,26 @@ type chats struct {
 
 // openChats reads chats.json in dir. One that cannot be understood is kept under another name and logged.
 func openChats(dir string, log *slog.Logger) (*chats, error) {
-	c := &chats{path: filepath.Join(dir, "chats.json")}
-	data, err := durable.ReadWhole(c.path, maxFacts)
+	known := &chats{path: filepath.Join(dir, "chats.json")}
+	data, err := durable.ReadWhole(known.path, maxFacts)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return known, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read what is known of chats: %w", err)
 	}
-	var f facts
-	if err = json.Unmarshal(data, &f); err == nil && f.Version == factsVersion {
-		c.moved = f.Moved
-		return c, nil
+	var read facts
+	if err = json.Unmarshal(data, &read); err == nil && read.Version == factsVersion {
+		known.moved = read.Moved
+		return known, nil
 	}
-	kept, failed := bridge.SetAside(c.path)
-	log.Warn("what was known of chats cannot be read and is begun anew", "kept", kept, "version", f.Version, "error", err)
-	return c, errors.Join(failed, durable.Remove(c.path))
+	kept, failed := bridge.SetAside(known.path)
+	log.Warn("what was known of chats cannot be read and is begun anew",
+		"kept", kept, "version", read.Version, "error", err)
+	return known, errors.Join(failed, durable.Remove(known.path))
 }
 
-// canonical returns the id by which a chat is known: its own, or the id of the group that it once was.
+// canonical returns the id that the bridge knows a chat by: its own, or the id of the group that it once was.
 func (c *chats) canonical(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +71,7 @@ func (c *chats) canonical(id string) string {
 	return id
 }
 
-// current returns the id by which a chat is reached now.
+// current returns the id that Telegram knows a chat by now.
 func (c *chats) current(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +125,7 @@ func parseKey(key string) (chat string, topic int) {
 	return chat, topic
 }
 
-// rules returns the rules of the policy, with groups under the ids by which the bridge knows them: a supergroup may be
+// rules returns the rules of the policy, with groups under the ids that the bridge knows: a supergroup may be
 // listed by its new id, its old one, or both.
 func (s *session) rules() (access.Rules, error) {
 	rules, err := s.policy.Rules()
@@ -143,7 +144,7 @@ func peerOf(chatID string, topic int, rules access.Rules) (key string) {
 	return chatID
 }
 
-// room returns the room of a peer: the one that was given along when the peer was allowed, or the default.
+// room returns the room of a peer: the room that came with its permission, or the default.
 func (s *session) room(peer string, rules access.Rules) string {
 	room := rules.Room(peer, !strings.HasPrefix(peer, "-"))
 	if chat.ValidRoom(room) { // a person may have edited the file
@@ -164,13 +165,13 @@ func (s *session) wanted(known []string) (map[string]string, error) {
 	for _, c := range rules.Chats {
 		rooms[c.ID] = s.room(c.ID, rules)
 	}
-	for _, u := range rules.Users {
-		if _, asked := s.asked.Load(u.ID); asked || slices.Contains(known, u.ID) {
-			rooms[u.ID] = s.room(u.ID, rules)
+	for _, person := range rules.Users {
+		if _, asked := s.asked.Load(person.ID); asked || slices.Contains(known, person.ID) {
+			rooms[person.ID] = s.room(person.ID, rules)
 		}
 		for _, name := range s.cfg.Notify {
-			if strings.EqualFold(u.Name, name) {
-				rooms[noticeKey(u.ID)] = chat.NotifyRoom(name)
+			if strings.EqualFold(person.Name, name) {
+				rooms[noticeKey(person.ID)] = chat.NotifyRoom(name)
 			}
 		}
 	}
@@ -263,16 +264,16 @@ func (s *session) reconcile(ctx context.Context) (ok bool) {
 }
 
 // begin starts to deliver to a peer.
-func (s *session) begin(ctx context.Context, p bridge.Peer) *delivery {
+func (s *session) begin(ctx context.Context, peer bridge.Peer) *delivery {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() { // ends with stop, which deliver calls for each
 		defer close(ended)
-		if err := s.hub.Deliver(ctx, p, s); err != nil {
-			s.log.Error("lines do not go out to a chat", "chat", p.Key, "room", p.Room, "error", err)
+		if err := s.hub.Deliver(ctx, peer, s); err != nil {
+			s.log.Error("lines do not go out to a chat", "chat", peer.Key, "room", peer.Room, "error", err)
 		}
 	}()
-	return &delivery{p.Room, func() {
+	return &delivery{peer.Room, func() {
 		cancel()
 		<-ended
 	}}

@@ -195,31 +195,31 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 	}
 	for _, u := range s.fresh(batch) {
 		news = true
-		h, err := s.handleSafely(u, "")
-		if err == nil && h.files != nil {
+		result, err := s.handleSafely(u, "")
+		if err == nil && result.files != nil {
 			// What came before a file does not wait for it. When it has come, its sender may have been
 			// taken off the list.
 			var tags []string
 			err = flush()
-			for i := 0; i < len(h.files) && err == nil; i++ {
+			for i := 0; i < len(result.files) && err == nil; i++ {
 				tags = append(tags, "")
-				tags[i], err = s.fetch(ctx, late, h.files[i], h.line)
+				tags[i], err = s.fetch(ctx, late, result.files[i], result.line)
 			}
 			if err == nil {
-				h, err = s.handleSafely(u, strings.Join(tags, " "))
+				result, err = s.handleSafely(u, strings.Join(tags, " "))
 			}
 		}
 		if err != nil {
 			return 0, news, err
 		}
-		if h.line == nil { // a blank one, so that the update is known when it comes again
-			h.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
+		if result.line == nil { // a blank one, so that the update is known when it comes again
+			result.line = &bridge.Message{ID: s.idOf(u), Room: s.cfg.Room}
 		}
-		msgs = append(msgs, *h.line)
+		msgs = append(msgs, *result.line)
 		for _, r := range u.rest {
 			msgs = append(msgs, bridge.Message{ID: s.idOf(r), Room: s.cfg.Room})
 		}
-		then = append(then, h.then...)
+		then = append(then, result.then...)
 	}
 	next = batch[len(batch)-1].ID + 1
 	return next, news, flush()

@@ -20,28 +20,28 @@ import (
 
 // asks is a question as a message shows it, to the letter: it may be a command that is to be approved.
 // in is the room that it stands in, if the chat hears another one.
-func asks(name, in string, q chat.Question) string {
+func asks(name, in string, question chat.Question) string {
 	if in != "" {
 		in = " in " + in
 	}
-	text := name + " asks" + in + ":\n\n" + q.Text
-	if long(q.Options) { // a button shows the beginning alone
+	text := name + " asks" + in + ":\n\n" + question.Text
+	if long(question.Options) { // a button shows the beginning alone
 		text += "\n"
-		for i, option := range q.Options {
+		for i, option := range question.Options {
 			text += fmt.Sprintf("\n%d. %s", i+1, option)
 		}
 	}
 	how := "Reply to this message to answer."
-	if len(q.Options) > 0 {
-		how = fmt.Sprintf("Press a button, or write: %s %s.", q.ID, q.Options[0])
+	if len(question.Options) > 0 {
+		how = fmt.Sprintf("Press a button, or write: %s %s.", question.ID, question.Options[0])
 	}
-	if len(q.For) > 0 {
-		how += " For " + strings.Join(q.For, ", ") + "."
+	if len(question.For) > 0 {
+		how += " For " + strings.Join(question.For, ", ") + "."
 	}
-	if !q.Until.IsZero() {
-		how += q.Until.UTC().Format(" Until 2 January 15:04 UTC.")
+	if !question.Until.IsZero() {
+		how += question.Until.UTC().Format(" Until 2 January 15:04 UTC.")
 	}
-	return text + "\n\n" + how + " (" + q.ID + ")"
+	return text + "\n\n" + how + " (" + question.ID + ")"
 }
 
 func long(options []string) bool {
@@ -71,7 +71,7 @@ func buttons(id string, options []string) (rows [][]button) {
 
 // open finds a question that an identity of the home has open, and the peer that hears an answer
 // which was written at a place.
-func (s *session) open(id string, at spot) (q status.Question, peer string, ok bool) {
+func (s *session) open(id string, at spot) (question status.Question, peer string, ok bool) {
 	for st := range status.All(s.cfg.Home) {
 		for _, q := range st.Questions {
 			waits := q.Until.IsZero() || time.Now().Before(q.Until)
@@ -81,7 +81,7 @@ func (s *session) open(id string, at spot) (q status.Question, peer string, ok b
 			}
 		}
 	}
-	return q, "", false
+	return question, "", false
 }
 
 // noticeKey is the key of the peer that hears a person's notices, beside the peer of the private chat.
@@ -114,38 +114,39 @@ func (s *session) reaches(at spot, room string) (peer string, ok bool) {
 }
 
 // press handles a button that somebody pressed under a message, as handleMessage handles a message.
-func (s *session) press(u update, under *message, rules access.Rules) (h outcome) {
+func (s *session) press(u update, under *message, rules access.Rules) (result outcome) {
 	pressed := u.CallbackQuery
 	who, at := userAuthor(pressed.From), s.spot(under, rules)
 	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed || who.Bot {
-		h.later(func() { s.denied(who, at, "a button: "+why) })
-		return h
+		result.later(func() { s.denied(who, at, "a button: "+why) })
+		return result
 	}
 	id, number, _ := strings.Cut(pressed.Data, " ")
 	n, _ := strconv.Atoi(number) // nothing is 0
-	q, peer, open := s.open(id, at)
+	question, peer, open := s.open(id, at)
 	name := rules.NameFor(who.ID, who.Claimed)
 	var text string
 	over := true
 	switch {
 	case !open:
 		text = "This question is no longer open."
-	case n < 1 || n > len(q.Options):
+	case n < 1 || n > len(question.Options):
 		text = "The question has no such option."
-	case !q.MayAnswer(name, s.cfg.People):
+	case !question.MayAnswer(name, s.cfg.People):
 		over = false
-		text = "Only these may answer: " + strings.Join(q.Answerers(s.cfg.People), ", ")
+		text = "Only these may answer: " + strings.Join(question.Answerers(s.cfg.People), ", ")
 	default:
-		text = q.Options[n-1]
-		h.line = s.line(s.idOf(u), under, at, name)
-		h.line.Peer, h.line.Room, h.line.At, h.line.Text = peer, q.Room, time.Now(), q.ID+" "+text
-		h.later(func() {
+		text = question.Options[n-1]
+		result.line = s.line(s.idOf(u), under, at, name)
+		result.line.Peer, result.line.Room = peer, question.Room
+		result.line.At, result.line.Text = time.Now(), question.ID+" "+text
+		result.later(func() {
 			s.wake(at.id)
-			s.showTyping(at.peer, q.Room, at.thread)
+			s.showTyping(at.peer, question.Room, at.thread)
 		})
 	}
-	reply := object{"callback_query_id": pressed.ID, "text": bridge.Clip(text, 200), "show_alert": h.line == nil}
-	h.later(func() {
+	reply := object{"callback_query_id": pressed.ID, "text": bridge.Clip(text, 200), "show_alert": result.line == nil}
+	result.later(func() {
 		s.spawn(func(ctx context.Context) { // a failure leaves a button that spins, or does nothing
 			_ = s.call(ctx, "answerCallbackQuery", reply, new(bool))
 			if over {
@@ -154,7 +155,7 @@ func (s *session) press(u update, under *message, rules access.Rules) (h outcome
 			}
 		})
 	})
-	return h
+	return result
 }
 
 // shows reports whether a message of the bot is a question, or the last part of a long one: an agent
@@ -181,10 +182,10 @@ func (s *session) isOurs(m *message) bool {
 // answer has a message that answers an open question be an answer in the question's room, which it
 // returns with the peer that hears it there. Such a message begins with the id, or replies to the
 // question's message.
-func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
-	words := strings.TrimSpace(d.words)
+func (s *session) answer(msg *message, content *draft, at spot) (peer, room string) {
+	words := strings.TrimSpace(content.words)
 	id := strings.ToLower(words[:min(len(words), len("q3fa9c1"))])
-	if to := m.ReplyToMessage; s.isOurs(to) && !chat.ValidQuestionID(id) {
+	if to := msg.ReplyToMessage; s.isOurs(to) && !chat.ValidQuestionID(id) {
 		if begin := strings.LastIndex(to.Text, "(q"); begin >= 0 { // as asks ends
 			id = strings.TrimSuffix(to.Text[begin+1:], ")")
 			if q, _, ok := s.open(id, at); !ok || !shows(to.Text, q.Question) {
@@ -193,13 +194,13 @@ func (s *session) answer(m *message, d *draft, at spot) (peer, room string) {
 			words = id + " " + words
 		}
 	}
-	if foreign(m) || !chat.ValidQuestionID(id) {
+	if foreign(msg) || !chat.ValidQuestionID(id) {
 		return at.peer, at.room
 	}
-	q, peer, ok := s.open(id, at)
-	if _, _, fits := q.Answer(words); !ok || !fits {
+	question, peer, ok := s.open(id, at)
+	if _, _, fits := question.Answer(words); !ok || !fits {
 		return at.peer, at.room
 	}
-	d.quote, d.words = "", words
-	return peer, q.Room
+	content.quote, content.words = "", words
+	return peer, question.Room
 }

@@ -27,18 +27,18 @@ type renderer struct {
 // blocks writes blocks with the blank lines of the source. Between blocks that stand in no other block, the text may be
 // broken, but not behind its heading or colon.
 func (r *renderer) blocks(all []markdown.Block, top bool) {
-	for i, b := range all {
+	for i, block := range all {
 		if i > 0 {
 			announced := all[i-1].Kind == markdown.Heading || strings.HasSuffix(r.text.String(), ":")
 			if top && !announced {
 				r.breaks = append(r.breaks, r.text.Len())
 			}
 			r.newline(r.base)
-			if b.Apart {
+			if block.Apart {
 				r.newline(r.base)
 			}
 		}
-		r.block(b)
+		r.block(block)
 	}
 }
 
@@ -48,45 +48,45 @@ func (r *renderer) newline(l look) {
 }
 
 // write writes text, each line behind the prefix.
-func (r *renderer) write(s string, l look) {
+func (r *renderer) write(s string, style look) {
 	for i, line := range strings.Split(s, "\n") {
 		if i > 0 {
-			r.newline(l)
+			r.newline(style)
 		}
 		if r.fresh {
 			r.fresh = false
 			r.put(r.prefix, r.base)
 		}
-		r.put(line, l)
+		r.put(line, style)
 	}
 }
 
-func (r *renderer) block(b markdown.Block) {
-	l := r.base
-	switch b.Kind {
+func (r *renderer) block(part markdown.Block) {
+	style := r.base
+	switch part.Kind {
 	case markdown.List:
-		r.blocks(b.Blocks, false)
+		r.blocks(part.Blocks, false)
 	case markdown.Item:
-		r.write(b.Mark, r.base)
+		r.write(part.Mark, r.base)
 		outer := r.prefix
 		r.prefix += indent
-		r.blocks(b.Blocks, false)
+		r.blocks(part.Blocks, false)
 		r.prefix = outer
-	case markdown.Quote: // Telegram has none inside another
+	case markdown.Quote: // Telegram shows no quotation inside another
 		r.base.quote = true
-		r.blocks(b.Blocks, false)
-		r.base = l
+		r.blocks(part.Blocks, false)
+		r.base = style
 	case markdown.Code:
-		r.code(b.Code, b.Lang)
+		r.code(part.Code, part.Lang)
 	case markdown.Table:
-		r.code(b.Grid(maxTable, cell), "")
+		r.code(part.Grid(maxTable, cell), "")
 	case markdown.Rule:
 		r.write(rule, r.base)
 	case markdown.Heading:
-		l.Bold = true
-		r.spans(b.Text, l)
+		style.Bold = true
+		r.spans(part.Text, style)
 	case markdown.Paragraph:
-		r.spans(b.Text, l)
+		r.spans(part.Text, style)
 	}
 }
 
@@ -101,29 +101,29 @@ func (r *renderer) code(code, lang string) {
 
 // spans writes text in the given look, and behind a link its target as text where Telegram would not take it as one.
 func (r *renderer) spans(spans []markdown.Span, base look) {
-	for i, s := range spans {
-		l := look{quote: base.quote, Style: s.Style}
-		l.Bold = l.Bold || base.Bold
-		if !linkable(s.Link) || s.Text == s.Link { // Telegram finds addresses by itself
-			l.Link = ""
+	for i, span := range spans {
+		style := look{quote: base.quote, Style: span.Style}
+		style.Bold = style.Bold || base.Bold
+		if !linkable(span.Link) || span.Text == span.Link { // Telegram finds addresses by itself
+			style.Link = ""
 		}
-		r.write(s.Text, l)
-		if to := markdown.Target(spans, i); to != "" && l.Link == "" {
-			r.write(" ("+to+")", l)
+		r.write(span.Text, style)
+		if to := markdown.Target(spans, i); to != "" && style.Link == "" {
+			r.write(" ("+to+")", style)
 		}
 	}
 }
 
 // linkable reports whether Telegram takes a link to target. It removes other links silently.
 func linkable(target string) bool {
-	u, err := url.Parse(target)
+	address, err := url.Parse(target)
 	if err != nil || len(target) > maxURL {
 		return false
 	}
-	if strings.ContainsAny(target, " \n\"<>\\") || !strings.Contains(strings.Trim(u.Hostname(), "."), ".") {
+	if strings.ContainsAny(target, " \n\"<>\\") || !strings.Contains(strings.Trim(address.Hostname(), "."), ".") {
 		return false
 	}
-	return u.Scheme == "http" || u.Scheme == "https"
+	return address.Scheme == "http" || address.Scheme == "https"
 }
 
 // cell writes a cell of a table, in which nothing can be marked.

@@ -19,19 +19,19 @@ import (
 type object = map[string]any
 
 // Send delivers one part.
-func (s *session) Send(ctx context.Context, p bridge.Peer, part bridge.Part) (err error) {
+func (s *session) Send(ctx context.Context, peer bridge.Peer, part bridge.Part) (err error) {
 	var out parcel
 	if err := json.Unmarshal(part.Data, &out); err != nil {
 		return fmt.Errorf("%w: read the part: %w", bridge.ErrRefused, err)
 	}
-	return s.send(ctx, p, out)
+	return s.send(ctx, peer, out)
 }
 
 // send delivers one message. Where Telegram objects to the markup, the buttons or the topic, the same
 // text goes without it.
-func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
+func (s *session) send(ctx context.Context, peer bridge.Peer, out parcel) error {
 	for {
-		chat, topic := s.chatOf(p)
+		chat, topic := s.chatOf(peer)
 		err := s.pace.wait(ctx, chat)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (s *session) send(ctx context.Context, p bridge.Peer, out parcel) error {
 		if err = s.message(ctx, chat, out); err == nil {
 			return nil
 		}
-		if out, err = s.simplify(p, chat, topic, out, err); err != nil {
+		if out, err = s.simplify(peer, chat, topic, out, err); err != nil {
 			return err
 		}
 	}
@@ -69,53 +69,75 @@ func (s *session) message(ctx context.Context, chat int64, out parcel) error {
 
 // simplify returns the same message with less, to be sent at once, or an error as bridge.Deliver wants it. Only a
 // refusal by Telegram lessens a message: after a timeout it may have been shown.
-func (s *session) simplify(p bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
+func (s *session) simplify(peer bridge.Peer, chat int64, topic int, out parcel, err error) (parcel, error) {
 	refusal, ok := errors.AsType[*apiError](err)
 	if !ok {
 		return out, err
 	}
 	if refusal.MigrateTo != 0 {
-		if err := s.migrated(chat, refusal.MigrateTo); err != nil {
-			return out, err
-		}
-		if now, _ := s.chatOf(p); now != chat {
-			return out, nil
-		}
-		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
+		return out, s.follow(peer, chat, refusal)
 	}
-	refused := refusal.Code == http.StatusBadRequest || refusal.Code == http.StatusRequestEntityTooLarge
-	lostTopic := refusal.says(badThread)
-	inTopic := out.Thread != 0 && topic == 0 // of a peer that is a chat
-	switch {
-	case refusal.Code == http.StatusTooManyRequests:
-		return out, &bridge.LaterError{
-			After: refusal.RetryAfter, Err: fmt.Errorf("telegram asks to wait %s", refusal.RetryAfter),
-		}
-	case refusal.Code == http.StatusUnauthorized:
+	switch refusal.Code {
+	case http.StatusTooManyRequests:
+		wait := refusal.RetryAfter
+		return out, &bridge.LaterError{After: wait, Err: fmt.Errorf("telegram asks to wait %s", wait)}
+	case http.StatusUnauthorized:
 		s.fail(fmt.Errorf("%w: %w", ErrToken, err))
 		return out, err
-	case refusal.says(badMarkup) && out.HTML != "":
-		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", p.Key, "error", err)
+	}
+	if out.HTML != "" && refusal.says(badMarkup) {
+		s.log.Warn("telegram refuses the markup of a message, which goes out plain", "chat", peer.Key, "error", err)
+	}
+	if less, ok := out.without(refusal, topic == 0); ok {
+		return less, nil
+	}
+	switch {
+	case refusal.says(badThread), refusal.says(unreachable), refusal.Code == http.StatusForbidden:
+		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
+	case refusal.ofMessage():
+		return out, fmt.Errorf("%w: %w", bridge.ErrRefused, refusal)
+	}
+	return out, err
+}
+
+// follow goes over to the supergroup that a group has become.
+func (s *session) follow(peer bridge.Peer, chat int64, refusal *apiError) error {
+	if err := s.migrated(chat, refusal.MigrateTo); err != nil {
+		return err
+	}
+	if now, _ := s.chatOf(peer); now == chat {
+		return fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
+	}
+	return nil
+}
+
+// ofMessage reports whether Telegram objects to the message itself.
+func (e *apiError) ofMessage() bool {
+	return e.Code == http.StatusBadRequest || e.Code == http.StatusRequestEntityTooLarge
+}
+
+// without returns a parcel without the part that Telegram objects to, if the text can go without it. toChat says that
+// the peer is a chat: a peer that is a topic has a room that is not for the other topics.
+func (out parcel) without(refusal *apiError, toChat bool) (less parcel, ok bool) {
+	lostTopic, inTopic := refusal.says(badThread), toChat && out.Thread != 0
+	switch {
+	case out.HTML != "" && refusal.says(badMarkup):
 		out.HTML = ""
-	case refusal.says(badButtons) && out.Options != nil: // the text says what to write
+	case out.Options != nil && refusal.says(badButtons): // the text says what to write
 		out.Options = nil
 	case lostTopic && inTopic: // the quoted message is gone with it
 		out.Thread, out.ReplyTo = 0, 0
-	case refused && out.Pictures: // the largest, and the longest, are shown only as documents
+	case out.Pictures && refusal.ofMessage(): // the largest, and the longest, are shown only as documents
 		out.Pictures = false
-	case lostTopic: // the topic is the peer: its room is not for the others
-		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
-	case refused && out.Files != nil: // where the chat takes nothing, the text finds that out
+	case lostTopic:
+		return out, false
+	case out.Files != nil && refusal.ofMessage(): // where the chat takes nothing, the text finds that out
 		out.Text += out.Tags + "\nnot sent: " + refusal.Error()
 		out.HTML, out.Files = "", nil
-	case refusal.Code == http.StatusForbidden, refusal.says(unreachable):
-		return out, fmt.Errorf("%w: %w", bridge.ErrUnreachable, refusal)
-	case refused:
-		return out, fmt.Errorf("%w: %w", bridge.ErrRefused, refusal)
 	default:
-		return out, err
+		return out, false
 	}
-	return out, nil
+	return out, true
 }
 
 // Most refusals of a message differ in these words alone.
@@ -156,16 +178,16 @@ func newPace(speed float64) *pace {
 // wait waits for a chat's turn.
 func (p *pace) wait(ctx context.Context, chat int64) error {
 	p.mu.Lock()
-	l := p.chats[chat]
-	if l == nil {
-		l = rate.NewLimiter(rate.Limit(p.speed), 3)
+	own := p.chats[chat]
+	if own == nil {
+		own = rate.NewLimiter(rate.Limit(p.speed), 3)
 		if chat < 0 {
-			l = rate.NewLimiter(rate.Limit(p.speed/4), 5)
+			own = rate.NewLimiter(rate.Limit(p.speed/4), 5)
 		}
-		p.chats[chat] = l
+		p.chats[chat] = own
 	}
 	p.mu.Unlock()
-	if err := l.Wait(ctx); err != nil {
+	if err := own.Wait(ctx); err != nil {
 		return err
 	}
 	return p.all.Wait(ctx)

@@ -67,22 +67,22 @@ type styled struct {
 	look
 }
 
-func (d *doc) put(s string, l look) {
+func (d *doc) put(s string, style look) {
 	if s == "" {
 		return
 	}
 	d.text.WriteString(strings.ReplaceAll(s, "\t", indent)) // Telegram shows a tab as one space
-	if n := len(d.runs); n > 0 && d.runs[n-1].look == l {
+	if n := len(d.runs); n > 0 && d.runs[n-1].look == style {
 		d.runs[n-1].end = d.text.Len()
 		return
 	}
-	d.runs = append(d.runs, styled{d.text.Len(), l})
+	d.runs = append(d.runs, styled{d.text.Len(), style})
 }
 
 // splitter cuts a doc into messages, from front to back.
 type splitter struct {
 	text   string
-	runs   []styled // the first is the run in which the next message begins
+	runs   []styled // the next message begins in the first
 	breaks []int
 	limit  int // units of a message
 }
@@ -117,8 +117,7 @@ func (s *splitter) skip(pos int) int {
 }
 
 // reach returns the furthest end of a message that begins at pos: it bounds the units and entities, with the targets of
-// links written out. Telegram cuts a message behind 35,000 bytes, tags included, and none within these bounds is so
-// long.
+// links written out. Telegram cuts a message behind 35,000 bytes, tags included; these bounds keep it shorter.
 func (s *splitter) reach(pos int) int {
 	units, plain, entities, at := 0, 0, 0, pos
 	for i, run := range s.runs {
@@ -168,11 +167,11 @@ func (s *splitter) message(pos, cut int) Message {
 	var text, marked strings.Builder
 	var open []string
 	var last look
-	turn := func(l look) { // closes and opens the tags that differ
-		if last.Link != l.Link && last.Link != "" {
+	turn := func(style look) { // closes and opens the tags that differ
+		if last.Link != style.Link && last.Link != "" {
 			text.WriteString(" (" + last.Link + ")")
 		}
-		tags, same := l.tags(), 0
+		tags, same := style.tags(), 0
 		for same < min(len(tags), len(open)) && tags[same] == open[same] {
 			same++
 		}
@@ -180,7 +179,7 @@ func (s *splitter) message(pos, cut int) Message {
 			marked.WriteString(closing(tag))
 		}
 		marked.WriteString(strings.Join(tags[same:], ""))
-		open, last = tags, l
+		open, last = tags, style
 	}
 	for _, run := range s.runs {
 		if pos >= stop {

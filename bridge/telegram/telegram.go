@@ -12,7 +12,7 @@
 //     told that it may forget it. Updates that come again make no second line.
 //   - Nobody's words reach a room before the owner has listed the person or the group. A stranger
 //     is told once how to be let in; all strangers together get at most 20 answers an hour.
-//   - No fault of the network, of a proxy or of Telegram ends Run, and none makes it deaf: every
+//   - No fault of the network, of a proxy or of Telegram ends Run, or makes it deaf: every
 //     request has a deadline, and failed polls start over on new connections. Only a token that
 //     Telegram does not accept ends it: ErrToken.
 //   - The token is in no log, no error and no file.
@@ -55,7 +55,7 @@ const Name = "telegram"
 // DefaultBaseURL is Telegram's own server.
 const DefaultBaseURL = "https://api.telegram.org"
 
-// Config says which bot to run, and for whom.
+// Config names the bot to run, and its people.
 type Config struct {
 	Home    string
 	Store   *blobs.Store  // takes what people send
@@ -66,8 +66,8 @@ type Config struct {
 	Token string // 123456:ABC-def, from BotFather
 	Settings
 
-	// Names are reserved: those of the identities and of the owner. It is called for each
-	// batch of messages, since identities come and go. May be nil.
+	// Names returns the reserved names: the identities' and the owner's. It is called for
+	// each batch of messages, since identities come and go. May be nil.
 	Names func() []string
 
 	Notify []string // names of listed persons whose private chats get the notices for them
@@ -84,14 +84,14 @@ type Settings struct {
 	TokenFile string `toml:"token_file"` // the caller reads it
 	BaseURL   string `toml:"base_url"`   // "": DefaultBaseURL; of a self-hosted server otherwise
 	Room      string `toml:"room"`       // of chats that were given no room; "": "dev"
-	// Members says who may speak in a listed group: access.MembersAll ("") or
+	// Members names the people who may speak in a listed group: access.MembersAll ("") or
 	// access.MembersListed.
 	Members string `toml:"members"`
 }
 
 // tuning holds what only tests change.
 type tuning struct {
-	poll, grace         time.Duration // how long the server may keep a getUpdates open, and how much longer that may take
+	poll, grace         time.Duration // the server may keep a getUpdates open for poll, and be late by grace
 	backoff, maxBackoff time.Duration // after failures of getUpdates
 	call, upload        time.Duration // for any other request; for one with files
 	file, files         time.Duration // for one file with all attempts; for all files of a batch
@@ -137,14 +137,14 @@ func (c Config) Check() error {
 
 // plainAddress reports whether an address has a scheme of the web, a host and perhaps a path, and nothing else.
 func plainAddress(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" {
 		return false
 	}
-	if u.User != nil || u.RawQuery+u.Fragment != "" {
+	if parsed.User != nil || parsed.RawQuery+parsed.Fragment != "" {
 		return false
 	}
-	return u.Scheme == "http" || u.Scheme == "https"
+	return parsed.Scheme == "http" || parsed.Scheme == "https"
 }
 
 // CheckID refuses an id that would match nobody: Telegram and peers write each id in one way. A point and a topic may
@@ -191,21 +191,23 @@ type session struct {
 // wraps ErrToken when Telegram does not accept the token, with bridge.ErrRunning when
 // another process runs this bridge, and when the configuration or the bridge's own files make no
 // sense.
-func Run(ctx context.Context, c Config) error {
-	c = c.defaults()
-	if err := errors.Join(CheckToken(c.Token), c.Check()); err != nil {
+func Run(ctx context.Context, config Config) error {
+	config = config.defaults()
+	if err := errors.Join(CheckToken(config.Token), config.Check()); err != nil {
 		err = fmt.Errorf("start the telegram bridge: %w", err)
-		bridge.Failed(c.Home, Name, err)
+		bridge.Failed(config.Home, Name, err)
 		return err
 	}
-	if err := run(ctx, c); err != nil {
+	if err := run(ctx, config); err != nil {
 		return fmt.Errorf("run the telegram bridge: %w", err)
 	}
 	return nil
 }
 
-func run(ctx context.Context, c Config) (err error) {
-	hub, err := bridge.Open(bridge.Config{Home: c.Home, Name: Name, Log: c.Log, Watcher: c.Watcher, Shared: c.Shared})
+func run(ctx context.Context, config Config) (err error) {
+	hub, err := bridge.Open(bridge.Config{
+		Home: config.Home, Name: Name, Log: config.Log, Watcher: config.Watcher, Shared: config.Shared,
+	})
 	if err != nil {
 		return err
 	}
@@ -215,17 +217,17 @@ func run(ctx context.Context, c Config) (err error) {
 	}()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	s, err := newSession(c, hub, fail)
+	s, err := newSession(config, hub, fail)
 	if err != nil {
 		return err
 	}
 	defer s.api.client.CloseIdleConnections()
-	g, ctx := errgroup.WithContext(ctx)
-	s.spawn = func(f func(context.Context)) { g.Go(func() error { f(ctx); return nil }) }
-	g.Go(func() error { return hub.Run(ctx) })
-	g.Go(func() error { return s.poll(ctx) })
-	g.Go(func() error { return s.deliver(ctx) })
-	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+	group, ctx := errgroup.WithContext(ctx)
+	s.spawn = func(f func(context.Context)) { group.Go(func() error { f(ctx); return nil }) }
+	group.Go(func() error { return hub.Run(ctx) })
+	group.Go(func() error { return s.poll(ctx) })
+	group.Go(func() error { return s.deliver(ctx) })
+	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, ErrToken) {
@@ -234,17 +236,17 @@ func run(ctx context.Context, c Config) (err error) {
 	return nil
 }
 
-func newSession(c Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
-	dir := filepath.Join(c.Home, "bridges", Name)
-	bot, _, _ := strings.Cut(c.Token, ":") // its number, which is no secret
-	known, err := openChats(dir, c.Log)
+func newSession(config Config, hub *bridge.Bridge, fail context.CancelCauseFunc) (*session, error) {
+	dir := filepath.Join(config.Home, "bridges", Name)
+	bot, _, _ := strings.Cut(config.Token, ":") // its number, which is no secret
+	known, err := openChats(dir, config.Log)
 	if err != nil {
 		return nil, err
 	}
 	s := &session{
-		cfg: c, log: c.Log, api: newAPI(c.BaseURL, c.Token), hub: hub, chats: known,
-		policy: &access.Policy{Dir: dir, Members: c.Members, Names: c.Names, People: c.People},
-		pace:   newPace(c.tune.speed), source: bot, fail: fail, seen: map[messageID]string{},
+		cfg: config, log: config.Log, api: newAPI(config.BaseURL, config.Token), hub: hub, chats: known,
+		policy: &access.Policy{Dir: dir, Members: config.Members, Names: config.Names, People: config.People},
+		pace:   newPace(config.tune.speed), source: bot, fail: fail, seen: map[messageID]string{},
 		// 5 at once and one every 4 minutes are 20 in the first hour.
 		strangers: rate.NewLimiter(rate.Every(4*time.Minute), 5),
 		denials:   rate.NewLimiter(rate.Every(time.Minute), 20),

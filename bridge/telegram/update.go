@@ -111,14 +111,14 @@ func (u update) message() (m *message, edited bool) {
 
 // album names the album that a new message is part of, or is "".
 func (u update) album() string {
-	m, edited := u.message()
-	if m == nil || edited {
+	msg, edited := u.message()
+	if msg == nil || edited {
 		return ""
 	}
-	if m.MediaGroupID == "" {
+	if msg.MediaGroupID == "" {
 		return ""
 	}
-	return fmt.Sprint(m.Chat.ID, m.MediaGroupID)
+	return fmt.Sprint(msg.Chat.ID, msg.MediaGroupID)
 }
 
 // pressed returns the message with the button that somebody pressed, or nil.
@@ -144,14 +144,14 @@ type author struct {
 	Bot     bool
 }
 
-func authorOf(m *message) author {
+func authorOf(msg *message) author {
 	switch {
-	case m.SenderChat != nil: // an anonymous administrator, a channel; From is a stand-in
-		return chatAuthor(*m.SenderChat)
-	case m.From != nil:
-		return userAuthor(*m.From)
+	case msg.SenderChat != nil: // an anonymous administrator, a channel; From is a stand-in
+		return chatAuthor(*msg.SenderChat)
+	case msg.From != nil:
+		return userAuthor(*msg.From)
 	}
-	return chatAuthor(m.Chat)
+	return chatAuthor(msg.Chat)
 }
 
 func chatAuthor(chat models.Chat) author {

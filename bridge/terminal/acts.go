@@ -42,32 +42,32 @@ type ownEvent struct {
 type turns struct{ here, there int }
 
 // tell shows an event between the lines of the room, if it belongs there.
-func (t *transcript) tell(room string, e ownEvent) {
-	last := t.turns[e.Agent]
-	if e.Type == events.UserMessage {
-		if e.Room == room {
-			last.here = e.Turn
+func (t *transcript) tell(room string, event ownEvent) {
+	last := t.turns[event.Agent]
+	if event.Type == events.UserMessage {
+		if event.Room == room {
+			last.here = event.Turn
 		} else {
-			last.there = e.Turn
+			last.there = event.Turn
 		}
-		t.turns[e.Agent] = last
+		t.turns[event.Agent] = last
 		return
 	}
-	elsewhere := e.Turn == last.there && e.Turn != last.here
-	if elsewhere && e.Turn > 0 {
+	elsewhere := event.Turn == last.there && event.Turn != last.here
+	if elsewhere && event.Turn > 0 {
 		return
 	}
-	switch a := actOf(e); {
-	case e.Type == events.MessageDone && e.Status != "":
-		l := message{Agent: true, Name: e.Agent, Text: e.Text, At: e.At}
-		t.insert(block{message: l, mark: cutOff[e.Status]}, e.old)
-	case e.Type == events.ToolResult:
-		t.result(e)
-	case a != nil && !a.says(room):
+	switch deed := actOf(event); {
+	case event.Type == events.MessageDone && event.Status != "":
+		l := message{Agent: true, Name: event.Agent, Text: event.Text, At: event.At}
+		t.insert(block{message: l, mark: cutOff[event.Status]}, event.old)
+	case event.Type == events.ToolResult:
+		t.result(event)
+	case deed != nil && !deed.says(room):
 		if t.several {
-			a.label = e.Agent + " " + a.label
+			deed.label = event.Agent + " " + deed.label
 		}
-		t.insert(block{message: message{At: e.At}, act: a}, e.old)
+		t.insert(block{message: message{At: event.At}, act: deed}, event.old)
 	}
 }
 
@@ -80,8 +80,8 @@ var cutOff = map[string]string{
 
 // insert shows a block where its time says, between what somebody said and what was answered in the same second. What
 // is older than the oldest line is left out.
-func (t *transcript) insert(b block, old bool) {
-	at, second := len(t.blocks), b.At.Truncate(time.Second)
+func (t *transcript) insert(shown block, old bool) {
+	at, second := len(t.blocks), shown.At.Truncate(time.Second)
 	for ; at > 0; at-- {
 		before := t.blocks[at-1]
 		answer := before.Agent && before.At.Equal(second)
@@ -90,28 +90,29 @@ func (t *transcript) insert(b block, old bool) {
 		}
 	}
 	if !old || at > 0 {
-		t.put(at, b)
+		t.put(at, shown)
 	}
 }
 
 // result ends the call that it is of.
-func (t *transcript) result(e ownEvent) {
+func (t *transcript) result(event ownEvent) {
 	for i := range t.blocks {
-		b := &t.blocks[i]
-		a := b.act
-		if a == nil || !a.calls(e) {
+		shown := &t.blocks[i]
+		deed := shown.act
+		if deed == nil || !deed.calls(event) {
 			continue
 		}
-		a.running, a.failed, a.text, a.cut, a.hash, a.end = false, e.Status != "ok", e.Text, e.Cut, e.Hash, e.Status
-		took := e.At.Sub(b.At)
+		deed.running, deed.failed, deed.end = false, event.Status != "ok", event.Status
+		deed.text, deed.cut, deed.hash = event.Text, event.Cut, event.Hash
+		took := event.At.Sub(shown.At)
 		switch {
-		case e.Job > 0:
-			a.end = fmt.Sprintf("goes on as job %d", e.Job)
-		case e.Status == "interrupted": // nobody knows when
+		case event.Job > 0:
+			deed.end = fmt.Sprintf("goes on as job %d", event.Job)
+		case event.Status == "interrupted": // nobody knows when
 		case took >= 50*time.Millisecond:
-			a.end += " " + took.Round(100*time.Millisecond).String()
+			deed.end += " " + took.Round(100*time.Millisecond).String()
 		}
-		b.rows = nil
+		shown.rows = nil
 	}
 }
 
@@ -121,29 +122,29 @@ func (a *act) calls(e ownEvent) bool {
 }
 
 // actOf makes an act of an event, or nil where the room or the bar tells of the event.
-func actOf(e ownEvent) *act {
-	a := &act{Event: e.Event, label: e.Words()}
-	switch e.Type {
+func actOf(event ownEvent) *act {
+	deed := &act{Event: event.Event, label: event.Words()}
+	switch event.Type {
 	case events.ToolRequest:
-		brief, all := e.Arguments()
-		a.label, a.args, a.running = strings.TrimSpace("↳ "+e.Tool+" "+brief), all, true
-		if e.Tool == "EDIT_FILE" || e.Tool == "WRITE_FILE" {
-			a.changes(e.Args)
+		brief, all := event.Arguments()
+		deed.label, deed.args, deed.running = strings.TrimSpace("↳ "+event.Tool+" "+brief), all, true
+		if event.Tool == "EDIT_FILE" || event.Tool == "WRITE_FILE" {
+			deed.changes(event.Args)
 		}
 	case events.Error:
-		a.label, a.failed, a.end, a.text = "error: "+e.Why, true, e.Text, e.Text
+		deed.label, deed.failed, deed.end, deed.text = "error: "+event.Why, true, event.Text, event.Text
 	case events.Forgot, events.Reminded, events.Opened:
-		for _, ref := range e.Originals() {
-			a.text += fmt.Sprintf("%s: lethe cat %.16s\n", ref.Gist, ref.Hash)
+		for _, ref := range event.Originals() {
+			deed.text += fmt.Sprintf("%s: lethe cat %.16s\n", ref.Gist, ref.Hash)
 		}
 	case events.FileChanged:
-		if e.By != "" {
+		if event.By != "" {
 			return nil // a call tells it
 		}
 	default:
 		return nil
 	}
-	return a
+	return deed
 }
 
 // changes has an act show what a call changes in a file, as a diff, in the place of its arguments.
@@ -196,24 +197,8 @@ func (a *act) rows(width int, open bool) []string {
 	if !open {
 		return rows
 	}
-	text := a.text
-	if label != oneLine(a.label) || strings.Count(a.args, "\n") > 1 { // the row does not tell them
-		text = a.args + text
-	}
-	var body []string
-	if text != "" {
-		body = wrap(strings.TrimRight(clean(text), "\n"), width-8)
-	}
-	cut := a.cut || len(body) > maxOpen
-	if len(body) > maxOpen && a.running {
-		body = append([]string{"…"}, body[len(body)-maxOpen:]...)
-	} else if len(body) > maxOpen {
-		body = append(body[:maxOpen], "…")
-	}
-	if cut && a.hash != "" {
-		body = append(body, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
-	}
-	for _, line := range body {
+	toldByLabel := label == oneLine(a.label) && strings.Count(a.args, "\n") <= 1
+	for _, line := range a.body(width-8, !toldByLabel) {
 		style := dim
 		switch {
 		case a.diff && strings.HasPrefix(line, "+"):
@@ -226,21 +211,45 @@ func (a *act) rows(width int, open bool) []string {
 	return rows
 }
 
+// body returns the lines of an act that is open: its arguments, unless the row tells them, and its text. Of a long text
+// they are the first, or the last while the act runs.
+func (a *act) body(width int, withArgs bool) (lines []string) {
+	text := a.text
+	if withArgs {
+		text = a.args + text
+	}
+	if text != "" {
+		lines = wrap(strings.TrimRight(clean(text), "\n"), width)
+	}
+	long := len(lines) > maxOpen
+	switch {
+	case long && a.running:
+		lines = append([]string{"…"}, lines[len(lines)-maxOpen:]...)
+	case long:
+		lines = append(lines[:maxOpen], "…")
+	}
+	cut := a.cut || long
+	if cut && a.hash != "" {
+		lines = append(lines, fmt.Sprintf("… all of it: lethe cat %.16s", a.hash))
+	}
+	return lines
+}
+
 // progress shows the output of each call that runs, by agent. A call whose agent has stopped has no result.
 func (t *transcript) progress(live map[string]status.Live) {
 	for i := range t.blocks {
-		b := &t.blocks[i]
-		if b.act == nil || !b.act.running {
+		shown := &t.blocks[i]
+		if shown.act == nil || !shown.act.running {
 			continue
 		}
-		now, alive := live[b.act.Agent]
+		now, alive := live[shown.act.Agent]
 		switch {
 		case !alive:
-			b.act.running, b.act.end = false, "no result yet"
-		case now.Call == b.act.Entry:
-			b.act.text = now.Output
+			shown.act.running, shown.act.end = false, "no result yet"
+		case now.Call == shown.act.Entry:
+			shown.act.text = now.Output
 		}
-		b.rows = nil
+		shown.rows = nil
 	}
 }
 
@@ -270,26 +279,26 @@ func (f *files) happened() (all []ownEvent) {
 	if f.cfg.Store == nil {
 		return nil
 	}
-	for _, a := range f.all {
-		if !slices.Contains(a.Rooms, f.seen.Room) {
+	for _, who := range f.all {
+		if !slices.Contains(who.Rooms, f.seen.Room) {
 			continue
 		}
-		s, known := f.follows[a.Self]
+		stream, known := f.follows[who.Self]
 		if !known {
-			path := filepath.Join(f.agents(), a.Self, "LIFE.md")
-			s, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: a.Name}, recent(path, history))
+			path := filepath.Join(f.agents(), who.Self, "LIFE.md")
+			stream, _ = events.Open(f.cfg.Store, events.Log{Path: path, Name: who.Name}, recent(path, history))
 		}
-		f.follows[a.Self] = s
-		if s == nil {
+		f.follows[who.Self] = stream
+		if stream == nil {
 			continue
 		}
-		for e, err := range s.All() {
+		for event, err := range stream.All() {
 			if err != nil {
-				_ = s.Close() // the log was replaced, or is damaged: the daemon says so
-				f.follows[a.Self] = nil
+				_ = stream.Close() // the log was replaced, or is damaged: the daemon says so
+				f.follows[who.Self] = nil
 				break
 			}
-			all = append(all, ownEvent{!known, e})
+			all = append(all, ownEvent{!known, event})
 		}
 	}
 	return all

@@ -9,35 +9,36 @@ import (
 )
 
 // doing says in a row what an identity does, or what it waits for.
-func doing(s status.Status, live status.Live, now time.Time) string {
+func doing(state status.Status, live status.Live, now time.Time) string {
 	switch {
-	case s.State == status.Acting && live.Output != "":
-		return "runs " + oneLine(s.Tool) + ": " + lastLine(live.Output)
-	case s.State == status.Acting:
-		return "runs " + oneLine(s.Tool)
-	case s.State == status.Thinking && !s.SilentSince.IsZero():
-		return "waits: nothing from the model since " + s.SilentSince.Local().Format("15:04:05")
-	case s.State == status.Thinking && live.Text != "":
+	case state.State == status.Acting && live.Output != "":
+		return "runs " + oneLine(state.Tool) + ": " + lastLine(live.Output)
+	case state.State == status.Acting:
+		return "runs " + oneLine(state.Tool)
+	case state.State == status.Thinking && !state.SilentSince.IsZero():
+		return "waits: nothing from the model since " + state.SilentSince.Local().Format("15:04:05")
+	case state.State == status.Thinking && live.Text != "":
 		return "writes: " + lastLine(live.Text)
-	case s.State == status.Thinking:
+	case state.State == status.Thinking:
 		return strings.TrimSpace("thinks " + lastLine(live.Thinking))
-	case s.Error != "":
-		return oneLine(s.Error)
-	case len(s.Questions) > 0:
-		return "asks: " + oneLine(s.Questions[0].Text) + since(s.Questions[0].Asked, now)
-	case len(s.Trouble) > 0:
-		return oneLine(s.Trouble[0])
-	case s.State == status.Stopped:
+	case state.Error != "":
+		return oneLine(state.Error)
+	case len(state.Questions) > 0:
+		return "asks: " + oneLine(state.Questions[0].Text) + since(state.Questions[0].Asked, now)
+	case len(state.Trouble) > 0:
+		return oneLine(state.Trouble[0])
+	case state.State == status.Stopped:
 		return ""
-	case len(s.Jobs) > 0:
-		return fmt.Sprintf("waits for job %d: %s", s.Jobs[0].ID, oneLine(s.Jobs[0].Command)) + since(s.Jobs[0].Began, now)
-	case s.Children > 0:
-		return "waits for " + count(s.Children, "child", "children")
+	case len(state.Jobs) > 0:
+		job := state.Jobs[0]
+		return fmt.Sprintf("waits for job %d: %s", job.ID, oneLine(job.Command)) + since(job.Began, now)
+	case state.Children > 0:
+		return "waits for " + count(state.Children, "child", "children")
 	}
 	return ""
 }
 
-// since says when a wait began. It is a time and no duration, so that nothing has to be drawn anew.
+// since gives the beginning of a wait: a time and no duration, so that nothing has to be drawn anew.
 func since(at, now time.Time) string {
 	form := "15:04"
 	if now.Sub(at) > 20*time.Hour {

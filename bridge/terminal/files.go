@@ -33,8 +33,8 @@ type news struct {
 	Err    error      // the room could not be read
 }
 
-// files are those of a home that a chat looks at: one room, and what the
-// identities show of themselves.
+// files are the files of a home that a chat looks at: one room, and the
+// statuses of the identities.
 type files struct {
 	cfg     Config
 	watcher *chat.Watcher
@@ -60,19 +60,19 @@ func (f *files) open(room string) {
 }
 
 // look returns what there is, and whether anything of it is new.
-func (f *files) look() (n news, isNew bool) {
+func (f *files) look() (latest news, isNew bool) {
 	before := f.seen
 	f.list()
 	lines, fresh, err := f.next()
 	f.seen.Err = err
-	n = f.seen
-	n.Lines, n.Fresh = lines, fresh
+	latest = f.seen
+	latest.Lines, latest.Fresh = lines, fresh
 	if fresh {
 		f.unfollow()
 	}
-	n.Acts = f.happened() // after the lines: what they answer has happened
+	latest.Acts = f.happened() // after the lines: what they answer has happened
 	changed := fresh || !reflect.DeepEqual(before, f.seen)
-	return n, changed || len(lines)+len(n.Acts) > 0
+	return latest, changed || len(lines)+len(latest.Acts) > 0
 }
 
 func (f *files) agents() string { return filepath.Join(f.cfg.Home, "agents") }
@@ -115,13 +115,13 @@ func (f *files) next() (lines []message, fresh bool, err error) {
 			}
 			lines, fresh, f.cursor, f.anew = nil, true, cursor, false
 		}
-		b, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
+		batch, err := chat.Read(f.path, f.cursor, 1<<20) // so that a flood does not hold the reader
 		if err != nil {
 			return lines, fresh, err
 		}
-		if f.anew = b.Restarted; !f.anew {
-			lines = append(lines, b.Lines...)
-			f.cursor, more = b.Next, b.More
+		if f.anew = batch.Restarted; !f.anew {
+			lines = append(lines, batch.Lines...)
+			f.cursor, more = batch.Next, batch.More
 		}
 	}
 	return lines, fresh, nil
@@ -160,14 +160,14 @@ func (a agent) done(room string, to int64) bool {
 // hash, comes first.
 func listeners(agents []agent, room, self string) []agent {
 	var all []agent
-	for _, a := range agents {
-		isSelf := a.Name == self || a.Self == self
+	for _, who := range agents {
+		isSelf := who.Name == self || who.Self == self
 		switch {
-		case !slices.Contains(a.Rooms, room):
+		case !slices.Contains(who.Rooms, room):
 		case self != "" && isSelf:
-			all = slices.Insert(all, 0, a)
+			all = slices.Insert(all, 0, who)
 		default:
-			all = append(all, a)
+			all = append(all, who)
 		}
 	}
 	return all
@@ -200,13 +200,13 @@ type request struct {
 func feed(ctx context.Context, cfg Config, orders <-chan request, emit func(any)) error {
 	files := newFiles(cfg)
 	defer files.unfollow()
-	return files.run(ctx, request{room: cfg.Room}, orders, func(r request) error {
-		if r.room != "" {
-			files.open(r.room)
+	return files.run(ctx, request{room: cfg.Room}, orders, func(order request) error {
+		if order.room != "" {
+			files.open(order.room)
 		}
-		if r.say != "" {
-			if _, err := files.say(r.say); err != nil {
-				emit(unsent{r.say, err})
+		if order.say != "" {
+			if _, err := files.say(order.say); err != nil {
+				emit(unsent{order.say, err})
 			}
 		}
 		if n, ok := files.look(); ok {
@@ -217,26 +217,26 @@ func feed(ctx context.Context, cfg Config, orders <-chan request, emit func(any)
 }
 
 // run calls look with each order, and when files may have changed, until ctx ends or look fails.
-func (f *files) run(ctx context.Context, r request, orders <-chan request, look func(request) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return f.watcher.Run(ctx) })
-	g.Go(func() error {
+func (f *files) run(ctx context.Context, order request, orders <-chan request, look func(request) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return f.watcher.Run(ctx) })
+	group.Go(func() error {
 		defer func() { f.unwatch() }()
 		poll := time.NewTicker(f.cfg.Poll) // for what dies without writing
 		defer poll.Stop()
 		for {
-			if err := look(r); err != nil {
+			if err := look(order); err != nil {
 				return err
 			}
-			r = request{}
+			order = request{}
 			select {
 			case <-ctx.Done():
 				return nil
 			case <-poll.C:
 			case <-f.changed:
-			case r = <-orders:
+			case order = <-orders:
 			}
 		}
 	})
-	return g.Wait()
+	return group.Wait()
 }

@@ -24,72 +24,87 @@ const keyHelp = `Keys and commands
 
 // help lists the keys and the commands.
 func help() string {
-	var b strings.Builder
-	b.WriteString(keyHelp)
+	var out strings.Builder
+	out.WriteString(keyHelp)
 	for _, c := range append(commands, command{"//text", "", "send a line that starts with a slash", nil}) {
-		fmt.Fprintf(&b, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
+		fmt.Fprintf(&out, "\n  %-20s  %s", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
-	return b.String()
+	return out.String()
 }
 
 // key acts on one key. Any key but a second Ctrl+C takes the first one back.
-func (m *model) key(k tea.KeyPressMsg) (cmd tea.Cmd) {
+func (m *model) key(press tea.KeyPressMsg) (cmd tea.Cmd) {
 	leaving := m.leaving
 	m.leaving, m.notice = false, ""
-	if m.choose(k) {
+	if m.choose(press) {
 		return nil
 	}
-	switch k.String() {
+	name, again := press.String(), leaving && press.String() == "ctrl+c"
+	switch {
+	case again, name == "ctrl+d" && m.in.Value() == "":
+		return tea.Quit
+	case name == "ctrl+z":
+		return tea.Suspend
+	case name == "enter", name == "ctrl+m":
+		return m.enter()
+	case m.act(name), m.scrolls(name), m.recalls(name):
+		return nil
+	}
+	m.in, cmd = m.in.Update(press)
+	return cmd
+}
+
+// act acts on a key that answers, stops, clears or opens something, and reports whether it was one.
+func (m *model) act(key string) bool {
+	switch key {
 	case "tab":
 		if !m.complete() {
 			m.answerOldest()
 		}
-		return nil
 	case "ctrl+o":
 		if m.log.toggle(); m.log.open {
 			m.notice = "commands and what came of them are shown; Ctrl+O hides them"
 		}
-		return nil
-	case "enter", "ctrl+m":
-		return m.enter()
 	case "esc":
 		m.escape()
-		return nil
 	case "ctrl+c":
-		if leaving {
-			return tea.Quit
-		}
 		m.interrupt()
-		return nil
-	case "ctrl+d":
-		if m.in.Value() == "" {
-			return tea.Quit
-		}
-	case "ctrl+z":
-		return tea.Suspend
+	default:
+		return false
+	}
+	return true
+}
+
+// scrolls scrolls the history by a key, and reports whether the key does.
+func (m *model) scrolls(key string) bool {
+	page := max(m.log.height-1, 1)
+	switch key {
 	case "pgup":
-		m.log.scroll(-max(m.log.height-1, 1))
-		return nil
+		m.log.scroll(-page)
 	case "pgdown":
-		m.log.scroll(max(m.log.height-1, 1))
-		return nil
+		m.log.scroll(page)
 	case "ctrl+end":
 		m.log.end()
-		return nil
-	case "up":
-		if m.in.Line() == 0 && m.in.LineInfo().RowOffset == 0 {
-			m.setInput(m.typed.previous(m.in.Value()))
-			return nil
-		}
-	case "down":
-		info := m.in.LineInfo()
-		if m.in.Line() == m.in.LineCount()-1 && info.RowOffset >= info.Height-1 {
-			m.setInput(m.typed.next(m.in.Value()))
-			return nil
-		}
+	default:
+		return false
 	}
-	m.in, cmd = m.in.Update(k)
-	return cmd
+	return true
+}
+
+// recalls puts what was sent before, or after, into the input: by Up in its first row, and by Down in its last.
+func (m *model) recalls(key string) bool {
+	row := m.in.LineInfo()
+	atTop := m.in.Line() == 0 && row.RowOffset == 0
+	atEnd := m.in.Line() == m.in.LineCount()-1 && row.RowOffset >= row.Height-1
+	switch {
+	case key == "up" && atTop:
+		m.setInput(m.typed.previous(m.in.Value()))
+	case key == "down" && atEnd:
+		m.setInput(m.typed.next(m.in.Value()))
+	default:
+		return false
+	}
+	return true
 }
 
 // complete completes a command, the room behind /room, or the name behind an @. It reports false where the input has

@@ -23,42 +23,42 @@ func laidOut(source string, width int) (rows []string) {
 
 // blockRows lays out blocks: lists with the blank lines of the source, others with one.
 func blockRows(blocks []markdown.Block, width int, listed bool) (rows []string) {
-	for i, b := range blocks {
-		apart := b.Apart
-		if !listed && b.Kind != markdown.List {
+	for i, part := range blocks {
+		apart := part.Apart
+		if !listed && part.Kind != markdown.List {
 			apart = true
 		}
 		if i > 0 && apart {
 			rows = append(rows, "")
 		}
-		rows = append(rows, oneBlock(b, width)...)
+		rows = append(rows, oneBlock(part, width)...)
 	}
 	return rows
 }
 
-func oneBlock(b markdown.Block, width int) (rows []string) {
-	switch b.Kind {
+func oneBlock(part markdown.Block, width int) (rows []string) {
+	switch part.Kind {
 	case markdown.List:
-		return blockRows(b.Blocks, width, true)
+		return blockRows(part.Blocks, width, true)
 	case markdown.Item:
-		rest := strings.Repeat(" ", max(2, len([]rune(b.Mark))))
-		return within(blockRows(b.Blocks, width-len(rest), true), b.Mark, rest)
+		rest := strings.Repeat(" ", max(2, len([]rune(part.Mark))))
+		return within(blockRows(part.Blocks, width-len(rest), true), part.Mark, rest)
 	case markdown.Quote:
 		bar := dim.Render("│") + " "
-		return within(blockRows(b.Blocks, width-2, false), bar, bar)
+		return within(blockRows(part.Blocks, width-2, false), bar, bar)
 	case markdown.Code:
-		for _, row := range wrap(tabs(b.Code), width-2) {
+		for _, row := range wrap(tabs(part.Code), width-2) {
 			rows = append(rows, code.Render(row))
 		}
 		return within(rows, "  ", "  ")
 	case markdown.Rule:
 		return []string{dim.Render(strings.Repeat("─", 8))}
 	case markdown.Table:
-		return strings.Split(b.Grid(width, cell), "\n")
+		return strings.Split(part.Grid(width, cell), "\n")
 	case markdown.Heading:
-		return wrap(styled(b.Text, agentName), width)
+		return wrap(styled(part.Text, agentName), width)
 	}
-	return wrap(styled(b.Text, unstyled), width)
+	return wrap(styled(part.Text, unstyled), width)
 }
 
 // within puts first before the first row, and rest before the others.
@@ -75,30 +75,30 @@ func within(rows []string, first, rest string) []string {
 
 // styled writes spans in their styles on top of base, and behind each link where it leads.
 func styled(spans []markdown.Span, base lipgloss.Style) string {
-	var b strings.Builder
-	for i, s := range spans {
+	var out strings.Builder
+	for i, span := range spans {
 		style := base
 		switch {
-		case s.Code:
+		case span.Code:
 			style = code.Inherit(base)
-		case s.Link != "" && s.Link == s.Text:
+		case span.Link != "" && span.Link == span.Text:
 			style = link.Inherit(base)
 		}
-		if s.Bold || s.Link != "" {
+		if span.Bold || span.Link != "" {
 			style = style.Bold(true)
 		}
-		if s.Italic {
+		if span.Italic {
 			style = style.Italic(true)
 		}
-		if s.Struck {
+		if span.Struck {
 			style = style.Strikethrough(true)
 		}
-		b.WriteString(style.Render(tabs(s.Text)))
+		out.WriteString(style.Render(tabs(span.Text)))
 		if to := markdown.Target(spans, i); to != "" {
-			b.WriteString(" " + link.Inherit(base).Render(oneLine(to)))
+			out.WriteString(" " + link.Inherit(base).Render(oneLine(to)))
 		}
 	}
-	return b.String()
+	return out.String()
 }
 
 // cell is a cell of a table.

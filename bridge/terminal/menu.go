@@ -119,8 +119,8 @@ var commands = []command{
 // printed is the output of a command of the program.
 type printed string
 
-// run runs a command of the program beside the screen. Its agent is the first that listens here, or the one that the
-// screen was opened for. It returns nil, and says why, where the input is no such command.
+// run runs a command of the program beside the screen. Its agent is the first that listens here, or else the
+// agent of Config. It returns nil, and says why, where the input is no such command.
 func (m *model) run(name, typed string) tea.Cmd {
 	i := slices.IndexFunc(commands, func(c command) bool { return c.name == name && c.run != nil })
 	if i < 0 {
@@ -141,14 +141,14 @@ func (m *model) run(name, typed string) tea.Cmd {
 func (m *model) menuHeight() int { return m.height/2 - 1 }
 
 // choose acts on a key while a question is open, and reports whether the key was for the question.
-func (m *model) choose(k tea.KeyPressMsg) (ok bool) {
-	q, asked := m.answering()
-	key := k.String()
+func (m *model) choose(press tea.KeyPressMsg) (ok bool) {
+	open, asked := m.answering()
+	key := press.String()
 	if asked && key == "esc" {
 		m.leaveQuestion()
 		return true
 	}
-	if !asked || len(q.Options) == 0 {
+	if !asked || len(open.Options) == 0 {
 		return false
 	}
 	number, _ := strconv.Atoi(key) // 0 for another key
@@ -156,14 +156,14 @@ func (m *model) choose(k tea.KeyPressMsg) (ok bool) {
 	case key == "up":
 		m.item = max(m.item-1, 0)
 	case key == "down":
-		m.item = min(m.item+1, len(q.Options)-1)
-	case number > 0 && number <= len(q.Options):
+		m.item = min(m.item+1, len(open.Options)-1)
+	case number > 0 && number <= len(open.Options):
 		m.item = number - 1
 	case key == "enter":
-		m.send(q.ID + " " + q.Options[m.item])
+		m.send(open.ID + " " + open.Options[m.item])
 		m.answers = ""
 	default:
-		if k.Text != "" { // something is being written
+		if press.Text != "" { // something is being written
 			m.answers = ""
 		}
 		return false
@@ -173,16 +173,16 @@ func (m *model) choose(k tea.KeyPressMsg) (ok bool) {
 
 // menuRows show the question that is being answered, in at most n rows: the chosen option always.
 func (m *model) menuRows(n int) (rows []string) {
-	q, asked := m.answering()
+	open, asked := m.answering()
 	if !asked {
 		return nil
 	}
-	options := len(q.Options)
+	options := len(open.Options)
 	hint := " Enter sends what you write"
 	if options > 0 {
 		hint = " ↑ ↓ or a number, Enter answers · Esc leaves it"
 	}
-	text := wrap(q.by+" asks: "+clean(q.Text), m.width-2)
+	text := wrap(open.by+" asks: "+clean(open.Text), m.width-2)
 	if room := max(n-1-options, 1); len(text) > room {
 		text = append(text[:room-1:room-1], text[room-1]+" …")
 	}
@@ -191,7 +191,7 @@ func (m *model) menuRows(n int) (rows []string) {
 	}
 	shown := max(min(n-len(rows), options), 0)
 	first := max(0, min(m.item-shown/2, options-shown))
-	for i, option := range q.Options[first : first+shown] {
+	for i, option := range open.Options[first : first+shown] {
 		label := fmt.Sprintf("%d  %s", first+i+1, oneLine(option))
 		if first+i == m.item {
 			rows = append(rows, accent.Render(" ❯ "+label))

@@ -36,7 +36,7 @@ func Plain(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
+	run := &plain{cfg: cfg, files: newFiles(cfg), own: map[int64]bool{}, listened: true}
 	orders := make(chan request)
 	put := func(r request) {
 		select {
@@ -50,7 +50,7 @@ func Plain(ctx context.Context, cfg Config) error {
 			time.AfterFunc(cfg.Timeout, func() { put(request{end: errTimeout}) })
 		}
 	}()
-	err := p.files.run(ctx, request{room: cfg.Room}, orders, p.look)
+	err := run.files.run(ctx, request{room: cfg.Room}, orders, run.look)
 	if err == errDone {
 		return nil
 	}
@@ -74,32 +74,32 @@ type plain struct {
 var errDone = errors.New("done")
 
 // look carries out an order, and shows the news.
-func (p *plain) look(r request) error {
+func (p *plain) look(order request) error {
 	switch {
-	case r.room != "":
-		p.files.open(r.room)
-	case r.say != "":
-		to, err := p.files.say(r.say)
+	case order.room != "":
+		p.files.open(order.room)
+	case order.say != "":
+		to, err := p.files.say(order.say)
 		if err != nil {
 			return fmt.Errorf("send message: %w", err)
 		}
 		p.own[to], p.last = true, to
-	case r.end == io.EOF:
+	case order.end == io.EOF:
 		p.ended = true
-	case r.end != nil:
-		return r.end
+	case order.end != nil:
+		return order.end
 	}
-	n, _ := p.files.look()
-	if r.room != "" {
-		n.Lines = nil // what is older is not shown
+	latest, _ := p.files.look()
+	if order.room != "" {
+		latest.Lines = nil // what is older is not shown
 	}
-	p.agents = n.Agents
-	failed := fmt.Sprint(n.Err)
-	if n.Err != nil && failed != p.failed { // once per reason
+	p.agents = latest.Agents
+	failed := fmt.Sprint(latest.Err)
+	if latest.Err != nil && failed != p.failed { // once per reason
 		fmt.Fprintln(p.cfg.Err, screen.Sanitize(failed))
 	}
 	p.failed = failed
-	for _, l := range n.Lines {
+	for _, l := range latest.Lines {
 		if err := p.show(l); err != nil {
 			return err
 		}
@@ -113,14 +113,14 @@ func (p *plain) look(r request) error {
 
 // read calls say with each message of an input until that or ctx ends. It returns io.EOF at a clean end.
 func read(ctx context.Context, in io.Reader, say func(text string)) error {
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, maxMessage+1)
-	for ctx.Err() == nil && s.Scan() {
-		if strings.TrimSpace(s.Text()) != "" {
-			say(s.Text())
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxMessage+1)
+	for ctx.Err() == nil && scanner.Scan() {
+		if strings.TrimSpace(scanner.Text()) != "" {
+			say(scanner.Text())
 		}
 	}
-	switch err := s.Err(); {
+	switch err := scanner.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
 		return fmt.Errorf("read message: longer than %d bytes", maxMessage)
 	case err != nil:
@@ -130,12 +130,12 @@ func read(ctx context.Context, in io.Reader, say func(text string)) error {
 }
 
 // show prints one line of the room, unless it was sent from here.
-func (p *plain) show(l message) error {
-	if p.own[l.To] {
-		delete(p.own, l.To)
+func (p *plain) show(line message) error {
+	if p.own[line.To] {
+		delete(p.own, line.To)
 		return nil
 	}
-	text := screen.Sanitize(l.Name + ": " + withFiles(l) + howToAnswer(l))
+	text := screen.Sanitize(line.Name + ": " + withFiles(line) + howToAnswer(line))
 	out := []byte(strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	if p.cfg.JSON {
 		out = screen.JSON(struct {
@@ -144,7 +144,7 @@ func (p *plain) show(l message) error {
 			Name  string    `json:"name"`
 			At    time.Time `json:"at"`
 			Text  string    `json:"text"`
-		}{p.cfg.Room, l.Agent, l.Name, l.At, l.Text})
+		}{p.cfg.Room, line.Agent, line.Name, line.At, line.Text})
 	}
 	if _, err := p.cfg.Out.Write(out); err != nil {
 		return fmt.Errorf("write message: %w", err)
@@ -175,12 +175,12 @@ func (p *plain) done() error {
 		return nil
 	}
 	end := errDone
-	for _, a := range listeners(p.agents, p.cfg.Room, "") {
-		if !a.done(p.cfg.Room, p.last) {
+	for _, who := range listeners(p.agents, p.cfg.Room, "") {
+		if !who.done(p.cfg.Room, p.last) {
 			return nil
 		}
-		if a.State == status.Paused {
-			end = fmt.Errorf("wait for an answer: %s is paused: %s", a.Name, oneLine(a.Error))
+		if who.State == status.Paused {
+			end = fmt.Errorf("wait for an answer: %s is paused: %s", who.Name, oneLine(who.Error))
 		}
 	}
 	return end

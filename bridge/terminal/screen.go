@@ -74,10 +74,10 @@ type model struct {
 func (m *model) Init() tea.Cmd { return m.in.Focus() }
 
 func newModel(cfg Config, do func(request)) *model {
-	m := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
-	m.log.reset(nil)
-	m.log.me = cfg.User
-	m.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
+	screen := &model{cfg: cfg, do: do, now: time.Now, room: cfg.Room, banner: cfg.Banner}
+	screen.log.reset(nil)
+	screen.log.me = cfg.User
+	screen.spin = spinner.New(spinner.WithSpinner(spinner.MiniDot))
 	in := textarea.New()
 	in.ShowLineNumbers, in.DynamicHeight = false, true
 	in.CharLimit, in.MinHeight, in.MaxContentHeight = 0, 1, 10_000
@@ -92,8 +92,8 @@ func newModel(cfg Config, do func(request)) *model {
 	s := textarea.DefaultStyles(true)
 	s.Focused.CursorLine, s.Focused.Prompt, s.Focused.Selection = unstyled, accent, unstyled.Reverse(true)
 	in.SetStyles(s)
-	m.in = in
-	return m
+	screen.in = in
+	return screen
 }
 
 // Update applies one message.
@@ -108,12 +108,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case news:
 		m.apply(msg)
 	case printed:
-		text := strings.TrimRight(string(msg), "\n")
-		if len(text) > maxInput {
-			text = text[:maxInput] + "\n… there is more: run the command outside of the chat"
-		}
-		m.log.note(text, m.now())
-		m.log.end()
+		m.print(string(msg))
 	case unsent:
 		m.notice = "not sent: " + oneLine(msg.Err.Error())
 		if m.in.Value() == "" {
@@ -133,13 +128,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
 	case tea.PasteMsg:
-		m.leaving = false
-		text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content) // terminals send either for a newline
-		if len(text) > maxInput {
-			m.notice = "that is too long for the input; send it with: lethe say " + m.room + " < FILE"
-			break
-		}
-		m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
+		cmd = m.paste(msg.Content)
 	default:
 		m.in, cmd = m.in.Update(msg)
 	}
@@ -151,43 +140,68 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
+// newlines makes a newline of all that terminals send for one.
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// paste takes pasted text into the input, unless it is too long.
+func (m *model) paste(content string) (cmd tea.Cmd) {
+	m.leaving = false
+	text := newlines.Replace(content)
+	if len(text) > maxInput {
+		m.notice = "that is too long for the input; send it with: lethe say " + m.room + " < FILE"
+		return nil
+	}
+	m.in, cmd = m.in.Update(tea.PasteMsg{Content: clean(text)})
+	return cmd
+}
+
+// print shows the output of a command of the program.
+func (m *model) print(output string) {
+	text := strings.TrimRight(output, "\n")
+	if len(text) > maxInput {
+		text = text[:maxInput] + "\n… there is more: run the command outside of the chat"
+	}
+	m.log.note(text, m.now())
+	m.log.end()
+}
+
 // apply shows the news of the files.
-func (m *model) apply(n news) {
-	if n.Room != m.room {
+func (m *model) apply(latest news) {
+	if latest.Room != m.room {
 		return // from before the room was changed
 	}
-	m.roomErr, m.agents, m.rooms = n.Err, n.Agents, n.Rooms
-	if n.Fresh {
-		m.log.reset(n.Lines)
+	m.roomErr, m.agents, m.rooms = latest.Err, latest.Agents, latest.Rooms
+	if latest.Fresh {
+		m.log.reset(latest.Lines)
 		if m.banner != "" {
 			m.log.note(m.banner, m.now())
 			m.banner = ""
 		}
 		m.typed = typed{} // again, what this person said before
-		for _, l := range n.Lines {
+		for _, l := range latest.Lines {
 			if !l.Agent && l.Name == m.cfg.User {
 				m.typed.add(clean(l.Text))
 			}
 		}
 	} else {
-		for _, l := range n.Lines {
+		for _, l := range latest.Lines {
 			m.log.add(l)
 		}
 	}
-	m.tell(n)
+	m.tell(latest)
 	if !m.busy() {
 		m.stopped = false
 	}
 	m.log.live = m.replies()
 }
 
-// tell shows the acts of the agents, and the output of those that run.
-func (m *model) tell(n news) {
+// tell shows the acts of the agents, and the output of the acts that run.
+func (m *model) tell(latest news) {
 	m.log.several = len(m.here()) > 1
-	for _, e := range n.Acts {
+	for _, e := range latest.Acts {
 		m.log.tell(m.room, e)
 	}
-	if len(n.Acts) > 0 {
+	if len(latest.Acts) > 0 {
 		m.log.trim()
 	}
 	outputs := map[string]status.Live{}
@@ -199,16 +213,16 @@ func (m *model) tell(n news) {
 
 // replies returns a block for each reply that is being written for this room and does not stand in it yet.
 func (m *model) replies() (live []block) {
-	for _, a := range m.agents {
-		text := strings.TrimSpace(a.Live.Text)
-		writes := a.State == status.Thinking && slices.Contains(a.Answering, m.room)
+	for _, who := range m.agents {
+		text := strings.TrimSpace(who.Live.Text)
+		writes := who.State == status.Thinking && slices.Contains(who.Answering, m.room)
 		if text == "" || !writes {
 			continue
 		}
-		if m.log.has(a.Name, text) {
+		if m.log.has(who.Name, text) {
 			continue
 		}
-		l := message{Agent: true, Name: a.Name, Text: text, At: a.Since}
+		l := message{Agent: true, Name: who.Name, Text: text, At: who.Since}
 		live = append(live, block{message: l, raw: len(text) > maxLiveMarkdown})
 	}
 	return live

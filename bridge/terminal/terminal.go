@@ -70,7 +70,7 @@ type Config struct {
 	Timeout time.Duration
 }
 
-// errTimeout: the answer was not in when Timeout had passed.
+// errTimeout ends a wait of Timeout for an answer.
 var errTimeout = errors.New("wait for an answer: timed out")
 
 // check refuses a room that cannot be one; as a path it could be any file.

@@ -107,25 +107,25 @@ func (t *transcript) trim() {
 // join decides how block i stands to the one before it: a header is repeated
 // only when the speaker changes or two minutes have passed.
 func (t *transcript) join(i int) {
-	b := &t.blocks[i]
-	b.rows = nil
-	if !b.said() {
+	shown := &t.blocks[i]
+	shown.rows = nil
+	if !shown.said() {
 		return
 	}
 	last := i - 1 // the message before it
 	for last >= 0 && !t.blocks[last].said() {
 		last--
 	}
-	b.day, b.run = !b.At.IsZero(), false
+	shown.day, shown.run = !shown.At.IsZero(), false
 	if last < 0 {
 		return
 	}
 	prev := t.blocks[last]
-	if prev.At.Local().Format(time.DateOnly) == b.At.Local().Format(time.DateOnly) {
-		b.day = false
+	if prev.At.Local().Format(time.DateOnly) == shown.At.Local().Format(time.DateOnly) {
+		shown.day = false
 	}
-	follows := last == i-1 && !b.day
-	b.run = follows && b.goesOn(prev)
+	follows := last == i-1 && !shown.day
+	shown.run = follows && shown.goesOn(prev)
 }
 
 // said reports whether a block is a message of the room.
@@ -155,52 +155,52 @@ func (t *transcript) rows(i int) []string {
 }
 
 // layout turns a block into rows: a blank row, the day, the header, the text.
-func (t *transcript) layout(b block) (rows []string) {
+func (t *transcript) layout(shown block) (rows []string) {
 	const pad = "   "
 	width := t.width - 2*len(pad)
 	switch {
-	case b.act != nil:
-		return b.act.rows(t.width, t.open)
-	case b.note:
-		for _, row := range wrap(clean(b.Text), t.width-2) {
+	case shown.act != nil:
+		return shown.act.rows(t.width, t.open)
+	case shown.note:
+		for _, row := range wrap(clean(shown.Text), t.width-2) {
 			rows = append(rows, " "+dim.Render(row))
 		}
 		return append([]string{""}, rows...)
 	}
-	if b.day {
-		day := dim.Render(b.At.Local().Format(" Monday 2 January 2006 "))
+	if shown.day {
+		day := dim.Render(shown.At.Local().Format(" Monday 2 January 2006 "))
 		line, faint := lipgloss.WithWhitespaceChars("─"), lipgloss.WithWhitespaceStyle(dim)
 		rows = append(rows, "", lipgloss.PlaceHorizontal(t.width, lipgloss.Center, day, line, faint))
 	}
-	if !b.run {
-		rows = append(rows, "", t.header(b))
-	} else if b.Agent {
+	if !shown.run {
+		rows = append(rows, "", t.header(shown))
+	} else if shown.Agent {
 		rows = append(rows, "") // between paragraphs of markdown
 	}
-	body := wrap(clean(b.Text), width)
-	if b.Agent && !b.raw {
-		body = laidOut(b.Text, width)
+	body := wrap(clean(shown.Text), width)
+	if shown.Agent && !shown.raw {
+		body = laidOut(shown.Text, width)
 	}
 	for _, row := range body {
 		rows = append(rows, pad+row)
 	}
-	if b.mark != "" {
-		rows = append(rows, pad+warn.Render("✂ "+b.mark))
+	if shown.mark != "" {
+		rows = append(rows, pad+warn.Render("✂ "+shown.mark))
 	}
 	return rows
 }
 
-func (t *transcript) header(b block) string {
+func (t *transcript) header(shown block) string {
 	style := userName
 	switch {
-	case b.Agent:
+	case shown.Agent:
 		style = agentName
-	case b.Name == t.me:
+	case shown.Name == t.me:
 		style = ownName
 	}
-	head := " " + style.Render(oneLine(b.Name))
-	if !b.At.IsZero() {
-		head += " " + dim.Render(b.At.Local().Format("15:04"))
+	head := " " + style.Render(oneLine(shown.Name))
+	if !shown.At.IsZero() {
+		head += " " + dim.Render(shown.At.Local().Format("15:04"))
 	}
 	return head
 }

@@ -45,23 +45,23 @@ func (m *model) arrange() {
 
 // View draws the screen from the state alone.
 func (m *model) View() tea.View {
-	v := tea.NewView("")
-	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
-	v.WindowTitle = "lethe " + m.room
+	view := tea.NewView("")
+	view.AltScreen = true
+	view.MouseMode = tea.MouseModeCellMotion
+	view.WindowTitle = "lethe " + m.room
 	if m.width == 0 || m.height == 0 {
-		return v // the size is not known yet
+		return view // the size is not known yet
 	}
 	above, below, input := m.frame()
 	rows := slices.Concat(above, m.log.view(), below)
 	for i := range rows {
 		rows[i] = fit(rows[i], m.width)
 	}
-	v.SetContent(strings.Join(rows, "\n"))
-	if v.Cursor = m.in.Cursor(); v.Cursor != nil {
-		v.Cursor.Y += len(above) + m.log.height + input
+	view.SetContent(strings.Join(rows, "\n"))
+	if view.Cursor = m.in.Cursor(); view.Cursor != nil {
+		view.Cursor.Y += len(above) + m.log.height + input
 	}
-	return v
+	return view
 }
 
 // headerRow names the room, who is in it, and how to get help.
@@ -76,17 +76,17 @@ func (m *model) headerRow() string {
 // activityRow names the agents that work or wait, and counts the blocks below the screen.
 func (m *model) activityRow() string {
 	row, busy := "", m.busy()
-	for _, a := range m.agents {
-		does := doing(a.Status, a.Live, m.now())
-		waits := does != "" && m.rests(a)
+	for _, who := range m.agents {
+		does := doing(who.Status, who.Live, m.now())
+		waits := does != "" && m.rests(who)
 		switch {
-		case a.BusyIn(m.room):
-			row += " " + bold.Render(oneLine(a.Name)) + " " + does
-			if took := m.now().Sub(a.Since); !a.Since.IsZero() && took >= 3*time.Second {
+		case who.BusyIn(m.room):
+			row += " " + bold.Render(oneLine(who.Name)) + " " + does
+			if took := m.now().Sub(who.Since); !who.Since.IsZero() && took >= 3*time.Second {
 				row += dim.Render(" " + took.Truncate(time.Second).String())
 			}
 		case !busy && waits:
-			row = " " + dim.Render(oneLine(a.Name)+" "+does)
+			row = " " + dim.Render(oneLine(who.Name)+" "+does)
 		}
 	}
 	if busy {
@@ -153,27 +153,27 @@ func (m *model) statusRow() string {
 		}
 		return row
 	}
-	a := here[0]
-	mark, style := markOf(a.State)
-	state := oneLine(a.State)
-	if a.working() && !a.BusyIn(m.room) {
-		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(a.Answering)), ", "))
+	who := here[0]
+	mark, style := markOf(who.State)
+	state := oneLine(who.State)
+	if who.working() && !who.BusyIn(m.room) {
+		state = "busy in " + oneLine(strings.Join(slices.Sorted(slices.Values(who.Answering)), ", "))
 	}
-	segments := []string{style.Render(mark) + " " + bold.Render(oneLine(a.Name)) + " " + style.Render(state)}
+	segments := []string{style.Render(mark) + " " + bold.Render(oneLine(who.Name)) + " " + style.Render(state)}
 	add := func(is bool, text string) {
 		if is {
 			segments = append(segments, text)
 		}
 	}
-	add(a.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", a.ContextTokens/1000, a.ContextLimit/1000))
-	add(a.CostUSD >= 0.005, fmt.Sprintf("$%.2f", a.CostUSD))
-	add(a.Compacting, "forgetting")
-	brief := oneLine(strings.Join(a.Brief(m.now()), ", "))
+	add(who.ContextLimit > 0, fmt.Sprintf("%dk of %dk tokens", who.ContextTokens/1000, who.ContextLimit/1000))
+	add(who.CostUSD >= 0.005, fmt.Sprintf("$%.2f", who.CostUSD))
+	add(who.Compacting, "forgetting")
+	brief := oneLine(strings.Join(who.Brief(m.now()), ", "))
 	add(brief != "", brief)
-	add(a.Offline, warn.Render("offline model"))
-	add(!a.Offline && a.Model != "", oneLine(a.Model))
+	add(who.Offline, warn.Render("offline model"))
+	add(!who.Offline && who.Model != "", oneLine(who.Model))
 	add(len(here) > 1, fmt.Sprintf("+%d more", len(here)-1))
-	add(a.Error != "" && a.State != status.Paused, bad.Render(oneLine(a.Error)))
+	add(who.Error != "" && who.State != status.Paused, bad.Render(oneLine(who.Error)))
 	return " " + strings.Join(segments, dim.Render(" │ "))
 }
 

@@ -28,26 +28,26 @@ type ofLife struct {
 	Limit int    `name:"limit" about:"How many at most." default:"100" min:"1" max:"1000"`
 }
 
-func (s server) life(c call[ofLife, none]) (l List[events.Event], err error) {
-	l.Items = []events.Event{}
-	stream, err := s.Events(c.id, c.params.After)
+func (s server) life(asked call[ofLife, none]) (list List[events.Event], err error) {
+	list.Items = []events.Event{}
+	stream, err := s.Events(asked.id, asked.params.After)
 	if err != nil {
-		return l, err
+		return list, err
 	}
 	defer stream.Close()
 	bytes := 0
-	for e, err := range stream.All() {
+	for event, err := range stream.All() {
 		if err != nil {
-			return l, err
+			return list, err
 		}
-		l.Items, l.Next = append(l.Items, e), e.ID
-		bytes += len(e.Text) + len(e.Args)
-		if len(l.Items) == c.params.Limit || bytes >= 1<<20 {
-			return l, nil
+		list.Items, list.Next = append(list.Items, event), event.ID
+		bytes += len(event.Text) + len(event.Args)
+		if len(list.Items) == asked.params.Limit || bytes >= 1<<20 {
+			return list, nil
 		}
 	}
-	l.Next = ""
-	return l, nil
+	list.Next = ""
+	return list, nil
 }
 
 type followed struct {
@@ -55,22 +55,22 @@ type followed struct {
 	Last  string `name:"Last-Event-ID" in:"header" about:"What browsers send when they come back."`
 }
 
-func (s server) follow(w http.ResponseWriter, c call[followed, none]) (err error) {
-	after := cmp.Or(c.params.Last, c.params.After)
+func (s server) follow(w http.ResponseWriter, asked call[followed, none]) (err error) {
+	after := cmp.Or(asked.params.Last, asked.params.After)
 	if after == "" {
-		if after, err = events.End(c.id.LIFE()); err != nil {
-			return c.id.Unread(err)
+		if after, err = events.End(asked.id.LIFE()); err != nil {
+			return asked.id.Unread(err)
 		}
 	}
-	stream, err := s.Events(c.id, after)
+	stream, err := s.Events(asked.id, after)
 	if err != nil {
 		return err
 	}
 	defer stream.Close()
-	if c.Method == http.MethodHead {
+	if asked.Method == http.MethodHead {
 		return nil // it would wait for ever
 	}
-	sse, err := s.Stream(w, c.Request)
+	sse, err := s.Stream(w, asked.Request)
 	if err != nil {
 		return err
 	}
@@ -80,21 +80,21 @@ func (s server) follow(w http.ResponseWriter, c call[followed, none]) (err error
 	}
 	err = stream.Follow(sse.Context(), s.Watcher, func(e events.Event) error { return sse.Send(e.ID, e.Type, e) })
 	if err != nil && sse.Context().Err() == nil {
-		s.Log.Error("a stream of events has ended", "identity", c.id.Name, "err", err)
+		s.Log.Error("a stream of events has ended", "identity", asked.id.Name, "err", err)
 	}
 	return nil
 }
 
-func (s server) questions(call[none, none]) (l List[report.Question], err error) {
+func (s server) questions(call[none, none]) (list List[report.Question], err error) {
 	all, err := s.List()
 	if err != nil {
-		return l, err
+		return list, err
 	}
-	l.Items, err = s.Questions(all...)
+	list.Items, err = s.Questions(all...)
 	if err != nil {
 		s.Log.Warn("questions of some identities cannot be read", "err", err)
 	}
-	return l, nil
+	return list, nil
 }
 
 // Answer is one to a question.
@@ -103,12 +103,12 @@ type Answer struct {
 	User string `json:"user,omitempty" jsonschema:"who answers; by default the user of the server"`
 }
 
-func (s server) answer(c call[once, Answer]) (said backend.Said, err error) {
+func (s server) answer(asked call[once, Answer]) (said backend.Said, err error) {
 	open, err := s.questions(call[none, none]{})
 	if err != nil {
 		return said, err
 	}
-	return s.Reply(open.Items, c.params.Key, c.PathValue("question"), c.body.User, c.body.Text)
+	return s.Reply(open.Items, asked.params.Key, asked.PathValue("question"), asked.body.User, asked.body.Text)
 }
 
 func (s server) budget(c call[none, none]) (report.Budget, error) {
@@ -129,30 +129,30 @@ func (s server) triggers(c call[none, none]) (l List[report.Trigger], err error)
 	return l, err
 }
 
-func (s server) fire(c call[none, none]) (a Asked, err error) {
-	all, err := s.Triggers(c.id)
+func (s server) fire(asked call[none, none]) (a Asked, err error) {
+	all, err := s.Triggers(asked.id)
 	if err != nil {
 		return a, err
 	}
-	name := c.PathValue("trigger")
-	_, running := home.Running(c.id)
-	return Asked{"fire " + name, running}, report.Fire(c.id, name, all)
+	name := asked.PathValue("trigger")
+	_, running := home.Running(asked.id)
+	return Asked{"fire " + name, running}, report.Fire(asked.id, name, all)
 }
 
 func (s server) jobs(c call[none, none]) (List[report.Job], error) {
 	return List[report.Job]{Items: report.Jobs(c.id)}, nil
 }
 
-func (s server) stopJob(c call[none, none]) (j report.Job, err error) {
-	n, err := strconv.Atoi(c.PathValue("job"))
+func (s server) stopJob(asked call[none, none]) (job report.Job, err error) {
+	n, err := strconv.Atoi(asked.PathValue("job"))
 	if err != nil {
-		return j, report.Invalid("job is %q; it is a number", c.PathValue("job"))
+		return job, report.Invalid("job is %q; it is a number", asked.PathValue("job"))
 	}
-	j, err = report.StopJob(c.Context(), c.id, n)
+	job, err = report.StopJob(asked.Context(), asked.id, n)
 	if err != nil && !errors.Is(err, home.ErrNotFound) {
-		return j, backend.Refuse(http.StatusConflict, "", "%w", err)
+		return job, backend.Refuse(http.StatusConflict, "", "%w", err)
 	}
-	return j, err
+	return job, err
 }
 
 func (s server) recall(c call[report.Search, none]) (report.Found, error) {

@@ -4,8 +4,8 @@
 //	api.Routes(mux, b) // below /api/, behind the guard of package serve
 //
 // Each resource is a route: a function with Go types for its parameters, its body and its answer.
-// The types check the request, and a test makes of them the description at /api/openapi.json, so that none lacks its
-// own. docs/api.md tells how to use it.
+// The types check the request, and a test makes of them the description of each route at /api/openapi.json. docs/api.md
+// is the manual.
 package api
 
 import (
@@ -62,7 +62,8 @@ var routes = []route{
 	get("/api/rooms", "List the rooms, that which changed last first.", server.rooms),
 	send("POST", "/api/rooms", http.StatusCreated, "Make a room, and have identities hear it.", server.makeRoom),
 	get("/api/rooms/{room}/lines",
-		"List lines of a room in the order of the file: the newest, those before a byte, or those behind one.", server.lines),
+		"List lines of a room in the order of the file: the newest, those before a byte, or those behind one.",
+		server.lines),
 	send("POST", "/api/rooms/{room}/lines", http.StatusAccepted,
 		"Say something in a room, exactly once for each Idempotency-Key.", server.say),
 	raw[none, []byte]("GET", "/api/blobs/{hash}",

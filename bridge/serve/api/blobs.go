@@ -16,34 +16,34 @@ import (
 )
 
 // blob prints a blob so that no browser runs what is in it, whatever its sender said that it is.
-func (s server) blob(w http.ResponseWriter, c call[none, none]) error {
-	hash := c.PathValue("hash")
-	b, err := s.Blob(hash)
+func (s server) blob(w http.ResponseWriter, asked call[none, none]) error {
+	hash := asked.PathValue("hash")
+	stored, err := s.Blob(hash)
 	if err != nil {
 		return err
 	}
-	h := w.Header()
-	kind := backend.ImageType(b.Body)
+	header := w.Header()
+	kind := backend.ImageType(stored.Body)
 	switch {
 	case kind != "":
-	case utf8.Valid(b.Body) && !bytes.ContainsRune(b.Body, 0):
+	case utf8.Valid(stored.Body) && !bytes.ContainsRune(stored.Body, 0):
 		kind = "text/plain; charset=utf-8"
 	default:
 		kind = "application/octet-stream"
-		name := fmt.Sprintf("%.16s", b.Hash)
-		if file, ok := blobs.ParseFile(b.Gist); ok {
+		name := fmt.Sprintf("%.16s", stored.Hash)
+		if file, ok := blobs.ParseFile(stored.Gist); ok {
 			name = file.Name
 		}
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+		header.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	}
-	h.Set("Content-Type", kind)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	h.Set("ETag", fmt.Sprintf("%q", b.Hash))
-	if h.Set("Cache-Control", "private, no-cache"); len(hash) == 64 { // what part of a hash means can change
-		h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	header.Set("Content-Type", kind)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	header.Set("ETag", fmt.Sprintf("%q", stored.Hash))
+	if header.Set("Cache-Control", "private, no-cache"); len(hash) == 64 { // what part of a hash means can change
+		header.Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
-	http.ServeContent(w, c.Request, "", time.Time{}, bytes.NewReader(b.Body))
+	http.ServeContent(w, asked.Request, "", time.Time{}, bytes.NewReader(stored.Body))
 	return nil
 }
 
@@ -62,23 +62,23 @@ var uploads = func() route {
 	return t
 }()
 
-func (s server) upload(w http.ResponseWriter, c call[uploading, none]) error {
-	files, err := backend.Files(w, c.Request)
+func (s server) upload(w http.ResponseWriter, asked call[uploading, none]) error {
+	files, err := backend.Files(w, asked.Request)
 	if err != nil {
 		return err
 	}
-	defer c.MultipartForm.RemoveAll()
-	if others := len(c.MultipartForm.Value); len(files) == 0 || others > 0 {
+	defer asked.MultipartForm.RemoveAll()
+	if others := len(asked.MultipartForm.Value); len(files) == 0 || others > 0 {
 		return report.Invalid("the form has %d files and %d other fields; it is to have files only", len(files), others)
 	}
-	l := List[backend.Upload]{Items: []backend.Upload{}}
+	list := List[backend.Upload]{Items: []backend.Upload{}}
 	for _, f := range files {
-		one, err := s.Keep(f, cmp.Or(c.params.User, s.User), time.Now())
+		one, err := s.Keep(f, cmp.Or(asked.params.User, s.User), time.Now())
 		if err != nil {
 			return err
 		}
-		l.Items = append(l.Items, one)
+		list.Items = append(list.Items, one)
 	}
-	backend.WriteJSON(w, http.StatusCreated, l)
+	backend.WriteJSON(w, http.StatusCreated, list)
 	return nil
 }

@@ -21,16 +21,16 @@ type NewRoom struct {
 	Agents []string `json:"agents,omitempty" jsonschema:"the identities that hear it"`
 }
 
-func (s server) makeRoom(c call[none, NewRoom]) (NewRoom, error) {
+func (s server) makeRoom(asked call[none, NewRoom]) (NewRoom, error) {
 	var hear []home.Identity
-	for _, name := range c.body.Agents {
+	for _, name := range asked.body.Agents {
 		id, err := s.Find(name)
 		if err != nil {
-			return c.body, err
+			return asked.body, err
 		}
 		hear = append(hear, id)
 	}
-	return c.body, s.MakeRoom(c.body.Name, hear...)
+	return asked.body, s.MakeRoom(asked.body.Name, hear...)
 }
 
 type ofLines struct {
@@ -39,25 +39,25 @@ type ofLines struct {
 	Limit  int   `name:"limit" default:"100" min:"1" max:"1000" about:"How many at most, of at most 1 MiB together."`
 }
 
-func (s server) lines(c call[ofLines, none]) (l List[report.Said], err error) {
-	p := c.params
-	if p.After >= 0 && p.Before >= 0 {
-		return l, report.Invalid("after and before exclude each other")
+func (s server) lines(asked call[ofLines, none]) (list List[report.Said], err error) {
+	params := asked.params
+	if params.After >= 0 && params.Before >= 0 {
+		return list, report.Invalid("after and before exclude each other")
 	}
-	room := c.PathValue("room")
+	room := asked.PathValue("room")
 	if !slices.Contains(chat.All(s.Dir), room) {
-		return l, fmt.Errorf("find room %q: %w", room, home.ErrNotFound)
+		return list, fmt.Errorf("find room %q: %w", room, home.ErrNotFound)
 	}
-	read, at := chat.Before, p.Before
-	if p.After >= 0 {
-		read, at = chat.After, p.After
+	read, at := chat.Before, params.Before
+	if params.After >= 0 {
+		read, at = chat.After, params.After
 	}
-	lines, err := read(chat.Path(s.Dir, room), at, p.Limit)
-	l.Items = []report.Said{}
+	lines, err := read(chat.Path(s.Dir, room), at, params.Limit)
+	list.Items = []report.Said{}
 	for _, line := range lines {
-		l.Items = append(l.Items, report.SaidOf(line))
+		list.Items = append(list.Items, report.SaidOf(line))
 	}
-	return l, err
+	return list, err
 }
 
 // Line is something to say.

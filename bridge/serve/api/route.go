@@ -38,7 +38,7 @@ type call[P, B any] struct {
 	body   B
 }
 
-// none is the type of parameters, or of a body, that a route does not have.
+// none stands for the parameters, or the body, of a route without them.
 type none struct{}
 
 // get makes a route that answers an A to its parameters.
@@ -52,7 +52,7 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 	if body == reflect.TypeFor[none]() {
 		body = nil
 	}
-	t := raw[P, A](method, path, does, jsonMedia, func(s server, w http.ResponseWriter, c call[P, none]) error {
+	made := raw[P, A](method, path, does, jsonMedia, func(s server, w http.ResponseWriter, c call[P, none]) error {
 		with := call[P, B]{Request: c.Request, id: c.id, params: c.params}
 		if body != nil {
 			if err := backend.Read(w, c.Request, &with.body); err != nil {
@@ -65,29 +65,29 @@ func send[P, B, A any](method, path string, status int, does string, f func(s se
 		}
 		return err
 	})
-	t.status, t.body, t.bodyMedia = status, body, jsonMedia
-	return t
+	made.status, made.body, made.bodyMedia = status, body, jsonMedia
+	return made
 }
 
 // raw makes a route that writes its answer, of this media type, by itself.
 func raw[P, A any](method, path, does, media string,
 	f func(s server, w http.ResponseWriter, c call[P, none]) error) route {
-	t := route{method: method, path: path, does: does, media: media, status: http.StatusOK}
-	t.params, t.answer = reflect.TypeFor[P](), reflect.TypeFor[A]()
-	t.serve = func(s server, w http.ResponseWriter, r *http.Request) (err error) {
-		c := call[P, none]{Request: r}
-		if err := parse(r, reflect.ValueOf(&c.params).Elem()); err != nil {
+	made := route{method: method, path: path, does: does, media: media, status: http.StatusOK}
+	made.params, made.answer = reflect.TypeFor[P](), reflect.TypeFor[A]()
+	made.serve = func(s server, w http.ResponseWriter, r *http.Request) (err error) {
+		asked := call[P, none]{Request: r}
+		if err := parse(r, reflect.ValueOf(&asked.params).Elem()); err != nil {
 			return err
 		}
 		if strings.Contains(path, "{self}") {
-			c.id, err = s.Identity(r)
+			asked.id, err = s.Identity(r)
 		}
 		if err != nil {
 			return err
 		}
-		return f(s, w, c)
+		return f(s, w, asked)
 	}
-	return t
+	return made
 }
 
 // param is a field of a struct of parameters.
@@ -99,18 +99,18 @@ type param struct {
 }
 
 func paramsOf(t reflect.Type) (list []param) {
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous {
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Anonymous {
 			continue
 		}
-		tag := f.Tag.Get
-		p := param{field: f, name: tag("name"), in: cmp.Or(tag("in"), "query"), initial: tag("default"), most: 1 << 53}
-		p.required = tag("required") != ""
-		p.least, _ = strconv.ParseInt(tag("min"), 10, 64)
+		tag := field.Tag.Get
+		one := param{field: field, name: tag("name"), initial: tag("default"), most: 1 << 53}
+		one.in, one.required = cmp.Or(tag("in"), "query"), tag("required") != ""
+		one.least, _ = strconv.ParseInt(tag("min"), 10, 64)
 		if most, err := strconv.ParseInt(tag("max"), 10, 64); err == nil {
-			p.most = most
+			one.most = most
 		}
-		list = append(list, p)
+		list = append(list, one)
 	}
 	return list
 }
@@ -122,19 +122,19 @@ func parse(r *http.Request, to reflect.Value) error {
 	if err != nil {
 		return report.Invalid("the query of the address cannot be read: %v", err)
 	}
-	for _, p := range paramsOf(to.Type()) {
-		text := r.Header.Get(p.name)
-		if p.in == "query" {
-			if n := len(query[p.name]); n > 1 {
-				return report.Invalid("%s is given %d times", p.name, n)
+	for _, one := range paramsOf(to.Type()) {
+		text := r.Header.Get(one.name)
+		if one.in == "query" {
+			if n := len(query[one.name]); n > 1 {
+				return report.Invalid("%s is given %d times", one.name, n)
 			}
-			text = query.Get(p.name)
-			delete(query, p.name)
+			text = query.Get(one.name)
+			delete(query, one.name)
 		}
-		if text == "" && p.required {
-			return report.Invalid("%s is missing", p.name)
+		if text == "" && one.required {
+			return report.Invalid("%s is missing", one.name)
 		}
-		if err := p.set(to.FieldByIndex(p.field.Index), cmp.Or(text, p.initial)); err != nil {
+		if err := one.set(to.FieldByIndex(one.field.Index), cmp.Or(text, one.initial)); err != nil {
 			return err
 		}
 	}

@@ -117,15 +117,15 @@ func (b *Backend) Say(key, room, user, text string) (Said, error) {
 	if err := b.Bridge.Accept(message); err != nil {
 		return Said{}, err
 	}
-	o, _ := b.Bridge.Taken(id)
-	if o.ID != "" && string(o.Note) != string(note) {
+	origin, _ := b.Bridge.Taken(id)
+	if origin.ID != "" && string(origin.Note) != string(note) {
 		return Said{}, ErrOtherBody
 	}
 	b.Bridge.Exchanged()
-	if o.ID == "" { // it is too old to be remembered as a whole
-		o.Room, o.User = room, user
+	if origin.ID == "" { // it is too old to be remembered as a whole
+		origin.Room, origin.User = room, user
 	}
-	said := b.said(o)
+	said := b.said(origin)
 	said.Repeated = repeated
 	return said, nil
 }
@@ -149,8 +149,7 @@ func (b *Backend) Reply(open []report.Question, key, qid, user, text string) (sa
 	return b.Say(key, room, user, line)
 }
 
-// SaidBefore returns the line that was said with a key, for a request that cannot be repeated and
-// checked any more: the question is answered.
+// SaidBefore returns the line that was said with a key, for a repeated request whose question is answered by now.
 func (b *Backend) SaidBefore(key string) (said Said, ok bool) {
 	o, _ := b.Bridge.Taken("key:" + key)
 	if key == "" || o.ID == "" {

@@ -22,8 +22,8 @@ import (
 	"lethe/life"
 )
 
-// ImageType is the media type of a picture that browsers may show, by what it holds, or "". SVG is none: it can hold
-// scripts.
+// ImageType returns the media type of a picture that browsers may show, judged by its bytes, or "", as for SVG, which
+// can hold scripts.
 func ImageType(body []byte) string {
 	kind := http.DetectContentType(body)
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
@@ -100,13 +100,13 @@ func Hint(err error) string {
 }
 
 // WriteJSON answers with a value.
-func WriteJSON(w http.ResponseWriter, code int, v any) {
+func WriteJSON(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the client may be gone
+	_ = enc.Encode(value) // the client may be gone
 }
 
 // WriteError answers with what went wrong.
@@ -115,7 +115,7 @@ func WriteError(w http.ResponseWriter, err error) {
 }
 
 // Read reads the JSON of a request into v. A member that v does not know is refused. No body is an empty object.
-func Read(w http.ResponseWriter, r *http.Request, v any) error {
+func Read(w http.ResponseWriter, r *http.Request, value any) error {
 	if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
 		return nil
 	}
@@ -124,7 +124,7 @@ func Read(w http.ResponseWriter, r *http.Request, v any) error {
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
+	if err := dec.Decode(value); err != nil {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return err
 		}
@@ -179,8 +179,8 @@ var tooMuch = Refuse(http.StatusRequestEntityTooLarge, "send them in several req
 
 // Keep stores a file that user sent at some moment. The same file of the same moment and user makes
 // the same blob, and so the same line.
-func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Upload, error) {
-	in, err := f.Open()
+func (b *Backend) Keep(upload *multipart.FileHeader, user string, at time.Time) (Upload, error) {
+	in, err := upload.Open()
 	if err != nil {
 		return Upload{}, err
 	}
@@ -189,8 +189,10 @@ func (b *Backend) Keep(f *multipart.FileHeader, user string, at time.Time) (Uplo
 	if err != nil {
 		return Upload{}, err
 	}
-	kind := picture.MediaType(f.Header.Get("Content-Type"), f.Filename, data)
-	file := bridge.File{Kind: picture.MediaKind(kind), Name: f.Filename, Mime: kind}
+	kind := picture.MediaType(upload.Header.Get("Content-Type"), upload.Filename, data)
+	file := bridge.File{Kind: picture.MediaKind(kind), Name: upload.Filename, Mime: kind}
 	h, tag, err := file.Put(b.Store, at, user, data)
-	return Upload{Hash: h, Name: bridge.Inert(f.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag}, err
+	return Upload{
+		Hash: h, Name: bridge.Inert(upload.Filename), Type: bridge.Inert(kind), Size: len(data), Line: tag,
+	}, err
 }

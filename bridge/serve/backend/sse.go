@@ -44,21 +44,21 @@ func (b *Backend) Stream(w http.ResponseWriter, r *http.Request) (*SSE, error) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	s := &SSE{w: w, c: http.NewResponseController(w)}
-	s.ctx, s.end = context.WithCancelCause(r.Context())
+	stream := &SSE{w: w, c: http.NewResponseController(w)}
+	stream.ctx, stream.end = context.WithCancelCause(r.Context())
 	go func() { // ends with the server or the stream
 		defer b.streams.Add(-1)
 		select {
 		case <-b.Done:
-			s.end(http.ErrServerClosed)
-		case <-s.ctx.Done():
+			stream.end(http.ErrServerClosed)
+		case <-stream.ctx.Done():
 		}
 	}()
-	s.mu.Lock()
-	s.ping = time.AfterFunc(pingEvery, func() { _ = s.write(":\n\n") })
-	s.mu.Unlock()
-	_ = s.write("retry: 2000\n\n") // a client that is gone ends the context
-	return s, nil
+	stream.mu.Lock()
+	stream.ping = time.AfterFunc(pingEvery, func() { _ = stream.write(":\n\n") })
+	stream.mu.Unlock()
+	_ = stream.write("retry: 2000\n\n") // a client that is gone ends the context
+	return stream, nil
 }
 
 // Context ends when the client leaves, reads nothing for half a minute, or the server stops.
@@ -66,19 +66,19 @@ func (s *SSE) Context() context.Context { return s.ctx }
 
 // Send sends a value as JSON. id and event are the program's own words; the client names the last id
 // when it comes back, and an event with id "" does not change that.
-func (s *SSE) Send(id, event string, v any) error {
-	var b bytes.Buffer
+func (s *SSE) Send(id, event string, value any) error {
+	var out bytes.Buffer
 	if id != "" {
-		b.WriteString("id: " + id + "\n")
+		out.WriteString("id: " + id + "\n")
 	}
-	b.WriteString("event: " + event + "\ndata: ")
-	enc := json.NewEncoder(&b) // one line, whatever v holds
+	out.WriteString("event: " + event + "\ndata: ")
+	enc := json.NewEncoder(&out) // one line, whatever v holds
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := enc.Encode(value); err != nil {
 		return err
 	}
-	b.WriteByte('\n')
-	return s.write(b.String())
+	out.WriteByte('\n')
+	return s.write(out.String())
 }
 
 // From tells the client the id that it comes back with until an event has another one.

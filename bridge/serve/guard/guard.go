@@ -58,21 +58,21 @@ type Guard struct {
 }
 
 // New makes a guard. It refuses an empty token, and a text that is no origin.
-func New(c Config) (*Guard, error) {
-	g := &Guard{
-		cfg: c, Host: pageHost(c.Token), log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)),
+func New(config Config) (*Guard, error) {
+	guard := &Guard{
+		cfg: config, Host: pageHost(config.Token), log: cmp.Or(config.Log, slog.New(slog.DiscardHandler)),
 		cross: http.NewCrossOriginProtection(), began: time.Now(), bad: map[netip.Prefix]int{},
 	}
-	g.first = g.began.Add(linkTime).Unix()
-	for _, origin := range c.Origins {
-		if err := g.cross.AddTrustedOrigin(origin); err != nil {
+	guard.first = guard.began.Add(linkTime).Unix()
+	for _, origin := range config.Origins {
+		if err := guard.cross.AddTrustedOrigin(origin); err != nil {
 			return nil, fmt.Errorf("origin %q is not of the form https://example.org", origin)
 		}
 	}
-	if c.Token == "" {
+	if config.Token == "" {
 		return nil, errors.New("a guard needs a token")
 	}
-	return g, nil
+	return guard, nil
 }
 
 // Protect guards next. GET /healthz is answered without a token, and so is /login with a code of a
@@ -83,7 +83,8 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		g.headers(w.Header())
 		if !g.knowsHost(r.Host) {
 			Refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%.100q is no name of this server", r.Host),
-				"lethe serve --open prints a link to the page; a name of your own has to be in hosts of [serve] in config.toml")
+				"lethe serve --open prints a link to the page; "+
+					"a name of your own has to be in hosts of [serve] in config.toml")
 			return
 		}
 		if g.listed(w, r) {
@@ -97,7 +98,8 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		case !strings.HasPrefix(r.URL.Path, "/hooks/") && !g.known(w, r):
 		case g.foreign(r) != nil:
 			Refuse(w, r, http.StatusForbidden, "another site made the browser send this",
-				"open the page by its own address; scripts of another site have to be listed in origins of [serve] in config.toml")
+				"open the page by its own address; "+
+					"scripts of another site have to be listed in origins of [serve] in config.toml")
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -105,14 +107,14 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 }
 
 // headers has browsers run nothing that is not of this server, and show it in no frame.
-func (g *Guard) headers(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
+func (g *Guard) headers(header http.Header) {
+	header.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "+
 		"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store") // a handler of files that never change says otherwise
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store") // a handler of files that never change says otherwise
 }
 
 // knowsHost says whether a browser that was led here by a name meant this server.
@@ -145,17 +147,17 @@ func (g *Guard) listed(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if origin == "" || !slices.Contains(g.cfg.Origins, origin) {
 		return false
 	}
-	h := w.Header()
-	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "Retry-After")
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	header := w.Header()
+	header.Add("Vary", "Origin")
+	header.Set("Access-Control-Allow-Origin", origin)
+	header.Set("Access-Control-Expose-Headers", "Retry-After")
+	header.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
-	h.Set("Access-Control-Max-Age", "600")
+	header.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	header.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+	header.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }
@@ -191,7 +193,8 @@ func (g *Guard) known(w http.ResponseWriter, r *http.Request) bool {
 	}
 	w.Header().Set("WWW-Authenticate", `Bearer realm="lethe"`)
 	Refuse(w, r, http.StatusUnauthorized, "this needs the token",
-		"send it as Authorization: Bearer …, never in a URL; a browser gets in by the link that lethe serve --open prints")
+		"send it as Authorization: Bearer …, never in a URL; "+
+			"a browser gets in by the link that lethe serve --open prints")
 	return false
 }
 
@@ -259,7 +262,7 @@ const howIn = `<p>Behind this address live agents, for those who hold its token.
 const refusedPolicy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'; " +
 	"style-src 'sha256-wwmDWZmeCbEQ/azk0loKWDqB4505MsEhfcBFngja6pg='"
 
-// Refuse answers with an error: for programs as JSON, for people in a browser as a page that says how to get in.
+// Refuse answers with an error: for programs as JSON, for people in a browser as a page with the way in.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint string) {
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -281,13 +284,13 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, message, hint st
 // Mux is a mux that refuses what it does not know as this package does.
 func Mux(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, pattern := mux.Handler(r)
+		handler, pattern := mux.Handler(r)
 		if pattern != "" {
 			mux.ServeHTTP(w, r)
 			return
 		}
 		no := &refusal{w, http.StatusNotFound}
-		h.ServeHTTP(no, r)
+		handler.ServeHTTP(no, r)
 		Refuse(w, r, no.code, fmt.Sprintf("there is no %s %.200s", r.Method, r.URL.Path),
 			"docs/serve.md tells what there is; /api/openapi.json lists the resources")
 	})

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	linkTime    = time.Minute         // for which a login link is good, once
-	sessionTime = 30 * 24 * time.Hour // for which a browser stays logged in
+	linkTime    = time.Minute         // a login link is good so long, once
+	sessionTime = 30 * 24 * time.Hour // a browser stays logged in so long
 )
 
 // pageHost makes the host of the page of a token. A browser sends a cookie to whatever listens on any port of its host;

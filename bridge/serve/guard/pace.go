@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// slowest limits the time in which a client sends the next piece of a body, or takes one of an answer.
+	// slowest is the time that a client gets for each piece of a body or of an answer.
 	slowest = 30 * time.Second
-	// headerTime limits the time in which it sends its headers.
+	// headerTime is the time that it gets for its headers.
 	headerTime = 10 * time.Second
 
 	maxForm   = 1 << 20
@@ -32,12 +32,12 @@ func (g *Guard) Server(next http.Handler) *http.Server {
 // pace bounds the body of a request, and how long its client may be silent in the middle of it or
 // of the answer. Between two pieces of an answer, as of a stream, any time may pass.
 func pace(w http.ResponseWriter, r *http.Request) http.ResponseWriter {
-	p := &paced{ResponseWriter: w, c: http.NewResponseController(w)}
+	slow := &paced{ResponseWriter: w, c: http.NewResponseController(w)}
 	if r.Body != nil && r.Body != http.NoBody {
-		p.expect()
-		r.Body = &pacedBody{http.MaxBytesReader(w, r.Body, bound(r.Header.Get("Content-Type"))), p}
+		slow.expect()
+		r.Body = &pacedBody{http.MaxBytesReader(w, r.Body, bound(r.Header.Get("Content-Type"))), slow}
 	}
-	return p
+	return slow
 }
 
 // bound limits the bytes of a body. Handlers may bound it further.
@@ -59,7 +59,7 @@ type paced struct {
 }
 
 func (p *paced) Write(data []byte) (int, error) {
-	_ = p.c.SetWriteDeadline(time.Now().Add(slowest)) // a recorder of a test has none
+	_ = p.c.SetWriteDeadline(time.Now().Add(slowest)) // a test's recorder has no deadline
 	return p.ResponseWriter.Write(data)
 }
 
@@ -84,7 +84,7 @@ func (p *paced) expect() {
 	if !p.end.IsZero() && p.end.Before(until) {
 		until = p.end
 	}
-	_ = p.c.SetReadDeadline(until) // a recorder of a test has none
+	_ = p.c.SetReadDeadline(until) // a test's recorder has no deadline
 }
 
 // pacedBody gives the client some time for each piece. At the end it takes the deadline away, which

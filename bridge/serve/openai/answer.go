@@ -32,74 +32,75 @@ type turn struct {
 }
 
 // hear takes in an event.
-func (t *turn) hear(e events.Event) error {
+func (t *turn) hear(event events.Event) error {
 	switch {
 	case t.entry == "":
-		heard := e.Type == events.UserMessage && e.Line == t.line
-		if heard && e.InRoom(t.room) {
-			t.entry, t.n = e.Entry, e.Turn
+		heard := event.Type == events.UserMessage && event.Line == t.line
+		if heard && event.InRoom(t.room) {
+			t.entry, t.n = event.Entry, event.Turn
 		}
 		return nil
-	case e.Type == events.Paused:
-		t.notice = e.Entry
+	case event.Type == events.Paused:
+		t.notice = event.Entry
 		return nil
-	case !t.has(e):
+	case !t.has(event):
 		return nil
 	}
-	switch e.Type {
+	switch event.Type {
 	case events.ThinkingDelta, events.ThinkingDone:
-		t.think(e)
+		t.think(event)
 	case events.MessageDelta:
-		t.say(e)
+		t.say(event)
 	case events.MessageDone:
-		t.said(e)
+		t.said(event)
 	case events.Asked:
-		if e.Room == t.room && e.Question != nil {
-			t.say(events.Event{Entry: e.Entry, Text: e.Question.String()})
+		if event.Room == t.room && event.Question != nil {
+			t.say(events.Event{Entry: event.Entry, Text: event.Question.String()})
 		}
 	case events.ToolRequest:
-		t.think(events.Event{Entry: e.Entry, Text: fmt.Sprintf("↳ %s %s", e.Tool, blobs.Gist(string(e.Args)))})
+		call := fmt.Sprintf("↳ %s %s", event.Tool, blobs.Gist(string(event.Args)))
+		t.think(events.Event{Entry: event.Entry, Text: call})
 	}
 	return nil
 }
 
-// has reports whether an event is of the turn, and no notice of a pause. The answer to a command, which has no turn, has
-// its entry.
-func (t *turn) has(e events.Event) bool {
+// has reports whether an event is of the turn, and no notice of a pause. The answer to a command has no turn, but the
+// entry of the command.
+func (t *turn) has(event events.Event) bool {
 	switch {
-	case t.notice != "" && e.Entry == t.notice:
+	case t.notice != "" && event.Entry == t.notice:
 		return false
 	case t.n > 0:
-		return e.Turn == t.n
+		return event.Turn == t.n
 	}
-	return e.Entry == t.entry
+	return event.Entry == t.entry
 }
 
 // said takes in a whole text. Text beside calls is said nowhere: it belongs to a stream, which has it already,
 // and not to an answer.
-func (t *turn) said(e events.Event) {
-	begun := e.Status == "" || e.Entry == t.content.Entry
-	aside := e.Room == "" && len(e.Rooms) == 0
+func (t *turn) said(event events.Event) {
+	begun := event.Status == "" || event.Entry == t.content.Entry
+	aside := event.Room == "" && len(event.Rooms) == 0
 	switch {
-	case e.InRoom(t.room):
-		e.Text = t.whole(e)
-		t.say(e)
+	case event.InRoom(t.room):
+		event.Text = t.whole(event)
+		t.say(event)
 	case !t.streams || !begun:
 	case aside:
-		t.say(e)
+		t.say(event)
 	}
 }
 
 // whole returns all of the text of an event, which may hold only its beginning.
-func (t *turn) whole(e events.Event) string {
-	if e.Cut {
-		b, _ := t.store.Find(e.Hash)
+func (t *turn) whole(event events.Event) string {
+	if event.Cut {
+		b, _ := t.store.Find(event.Hash)
 		reply, _ := mind.DecodeAnswer(b.Body)
-		if text := strings.TrimSpace(blobs.Unescape(reply.Text)); strings.HasPrefix(text, e.Text) {
+		if text := strings.TrimSpace(blobs.Unescape(reply.Text)); strings.HasPrefix(text, event.Text) {
 			return text
 		}
 	}
-	return e.Text
+	return event.Text
 }
 
 // flow is a text that grows as it is sent.
@@ -132,12 +133,12 @@ func (a *answer) say(e events.Event)   { a.tell("content", &a.content, e) }
 func (a *answer) think(e events.Event) { a.tell("reasoning_content", &a.thinking, e) }
 
 // tell tells the text of an event. Pieces of it are for a client that wants them.
-func (a *answer) tell(kind string, f *flow, e events.Event) {
-	delta := e.Type == events.ThinkingDelta || e.Type == events.MessageDelta
+func (a *answer) tell(kind string, f *flow, event events.Event) {
+	delta := event.Type == events.ThinkingDelta || event.Type == events.MessageDelta
 	if delta && !a.streams {
 		return
 	}
-	more := f.More(e, !delta)
+	more := f.More(event, !delta)
 	if f.all.WriteString(more); a.streams && more != "" {
 		a.send(a.choice("delta", object{kind: more}, nil))
 	}
@@ -168,14 +169,14 @@ func (a *answer) choice(member string, value, finish any) object {
 }
 
 // finish ends an answer, with an error where there is one. It returns the error where nothing has been sent.
-func (a *answer) finish(r host.Reply, err error) error {
+func (a *answer) finish(reply host.Reply, err error) error {
 	finish := "stop"
-	if slices.Contains([]string{"cut", "max_steps", "budget"}, r.Ended) { // the identity gave up
+	if slices.Contains([]string{"cut", "max_steps", "budget"}, reply.Ended) { // the identity gave up
 		finish = "length"
 	}
 	usage := object{
-		"prompt_tokens": r.In, "completion_tokens": r.Out, "total_tokens": r.In + r.Out,
-		"prompt_tokens_details": object{"cached_tokens": r.Cached},
+		"prompt_tokens": reply.In, "completion_tokens": reply.Out, "total_tokens": reply.In + reply.Out,
+		"prompt_tokens_details": object{"cached_tokens": reply.Cached},
 	}
 	switch {
 	case err != nil && a.begun:
@@ -208,7 +209,7 @@ func (a *answer) send(v any) {
 	a.write(fmt.Sprintf("data: %s\n\n", data))
 }
 
-// write streams text. backend.SSE is not for this: it names events and says when to come back, which
+// write streams text. backend.SSE is not for this: it names events and a time to come back, which
 // clients of this API do not expect. What a client that has left does not get is nobody's loss.
 func (a *answer) write(text string) {
 	a.mu.Lock()

@@ -22,25 +22,25 @@ func fault(status int, code, format string, args ...any) error {
 	return &apiError{fmt.Errorf(format, args...), status, code}
 }
 
-// refuse makes an error of what a client has sent.
+// refuse makes the error of a request that makes no sense.
 func refuse(format string, args ...any) error {
 	return fault(http.StatusBadRequest, "", format, args...)
 }
 
 // asAPI makes of any error its status and its JSON, as OpenAI's clients read it.
 func asAPI(err error) (status int, body any) {
-	e, ok := errors.AsType[*apiError](err)
+	known, ok := errors.AsType[*apiError](err)
 	if !ok {
-		e = &apiError{err, backend.Status(err), ""}
+		known = &apiError{err, backend.Status(err), ""}
 	}
-	about := map[string]string{"message": e.Error(), "type": "invalid_request_error"}
-	if e.status >= 500 {
+	about := map[string]string{"message": known.Error(), "type": "invalid_request_error"}
+	if known.status >= 500 {
 		about["type"] = "server_error"
 	}
-	if e.code != "" {
-		about["code"] = e.code
+	if known.code != "" {
+		about["code"] = known.code
 	}
-	return e.status, object{"error": about}
+	return known.status, object{"error": about}
 }
 
 // stopped says that nobody runs an identity.
@@ -50,12 +50,12 @@ func stopped(name string) error {
 }
 
 // paused says why an identity does not answer.
-func paused(p *host.PausedError) error {
-	text := fmt.Sprintf("%s is paused: %s", p.Name, p.Why)
-	if !p.Until.IsZero() {
-		text += ", until " + p.Until.Format(time.RFC3339)
+func paused(pause *host.PausedError) error {
+	text := fmt.Sprintf("%s is paused: %s", pause.Name, pause.Why)
+	if !pause.Until.IsZero() {
+		text += ", until " + pause.Until.Format(time.RFC3339)
 	}
-	if p.Until.IsZero() && !strings.Contains(p.Why, "(budget.") {
+	if pause.Until.IsZero() && !strings.Contains(pause.Why, "(budget.") {
 		return fault(http.StatusServiceUnavailable, "paused", "%s", text)
 	}
 	return fault(http.StatusPaymentRequired, "insufficient_quota", "%s; say /budget +1 today to raise the limit", text)

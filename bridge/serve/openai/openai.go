@@ -1,5 +1,5 @@
 // Package openai lets clients of OpenAI's API talk to identities: a model is an identity, a
-// conversation is a room, and the answer is what the identity says there.
+// conversation is a room, and the identity's lines there are the answer.
 //
 //	openai.Routes(mux, backend)
 //
@@ -49,7 +49,7 @@ type handler struct {
 	*backend.Backend
 	host  *host.Host
 	mu    sync.Mutex
-	taken map[string]bool // keys of requests whose answer a client has taken, as far as is remembered
+	taken map[string]bool // keys of requests whose answer a client has taken lately
 }
 
 // modelOf is an identity as /v1/models lists it.
@@ -97,26 +97,22 @@ func (h *handler) find(who, room string) (home.Identity, error) {
 // complete answers a completion: what is new of the conversation is said, and what the identity
 // says then is the answer. What goes wrong before there is a stream is returned.
 func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
-	q, messages, err := read(r)
+	completion, messages, err := read(r)
 	if err != nil {
 		return err
 	}
-	who, room := place(r, q)
+	who, room := place(r, completion)
 	id, err := h.find(who, room)
 	if err != nil {
 		return err
 	}
-	for name, sent := range map[string]bool{
-		"tools": len(q.Tools)+len(q.Functions) > 0, "response_format": q.Format.Type != "" && q.Format.Type != "text",
-	} {
-		if sent { // what an identity does not do, and can answer without
-			w.Header().Add("Lethe-Ignored", name)
-		}
+	for _, name := range completion.ignored() {
+		w.Header().Add("Lethe-Ignored", name)
 	}
-	a, t := newAnswer(w, q), talkOf(messages)
-	if prompt, ok := taskOf(r, t); ok {
-		a.say(events.Event{Text: doTask(prompt)})
-		return a.finish(host.Reply{}, nil)
+	out, conversation := newAnswer(w, completion), talkOf(messages)
+	if prompt, ok := taskOf(r, conversation); ok {
+		out.say(events.Event{Text: doTask(prompt)})
+		return out.finish(host.Reply{}, nil)
 	}
 	if _, running := home.Running(id); !running {
 		return stopped(id.Name)
@@ -124,11 +120,31 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	if err := h.join(r.Context(), h.host.Of(id), room); err != nil {
 		return err
 	}
-	after, err := events.End(id.LIFE()) // before anything is said
+	said, after, key, err := h.sayOnce(r, id, room, completion, conversation)
 	if err != nil {
 		return err
 	}
-	said, key, err := h.say(r, id, room, q, t)
+	w.Header().Set("Lethe-Room", room)
+	asked := &host.Asked{Identity: h.host.Of(id), Room: room, After: after}
+	reply, err := h.await(r.Context(), asked, said, out)
+	if r.Context().Err() != nil {
+		return nil // the client has left; the turn goes on
+	}
+	ended := out.finish(reply, err)
+	if err == nil && r.Context().Err() == nil {
+		h.took(key)
+	}
+	return ended
+}
+
+// sayOnce says what is new, and returns the line, an ID in LIFE before the events of the line, and the request's key.
+func (h *handler) sayOnce(r *http.Request, id home.Identity, room string, completion request, conversation talk) (
+	said backend.Said, after, key string, err error) {
+	after, err = events.End(id.LIFE()) // before anything is said
+	if err != nil {
+		return said, after, key, err
+	}
+	said, key, err = h.say(r, id, room, completion, conversation)
 	switch {
 	case err != nil:
 	case said.Hash == "":
@@ -136,20 +152,7 @@ func (h *handler) complete(w http.ResponseWriter, r *http.Request) error {
 	case said.Repeated:
 		after, err = sayingAt(id.LIFE(), said)
 	}
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Lethe-Room", room)
-	asked := &host.Asked{Identity: h.host.Of(id), Room: room, After: after}
-	reply, err := h.await(r.Context(), asked, said, a)
-	if r.Context().Err() != nil {
-		return nil // the client has left; the turn goes on
-	}
-	ended := a.finish(reply, err)
-	if err == nil && r.Context().Err() == nil {
-		h.took(key)
-	}
-	return ended
+	return said, after, key, err
 }
 
 // took remembers that a client has taken an answer.
@@ -164,22 +167,22 @@ func (h *handler) took(key string) {
 
 // join has an identity hear a room, and waits for that: it takes what stands there before for history, and obeys no
 // command in it.
-func (h *handler) join(ctx context.Context, i *host.Identity, room string) error {
-	after, err := events.End(i.LIFE())
+func (h *handler) join(ctx context.Context, identity *host.Identity, room string) error {
+	after, err := events.End(identity.LIFE())
 	if err == nil {
-		err = i.Join(room)
+		err = identity.Join(room)
 	}
 	if err != nil {
 		return err
 	}
-	if s, err := home.Fold(i.Identity, h.Store); err == nil {
+	if s, err := home.Fold(identity.Identity, h.Store); err == nil {
 		if heard := s.Rooms[room]; heard != nil && heard.Joined {
 			return nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // the machine may be busy
 	defer cancel()
-	for e, err := range i.Events(ctx, after) {
+	for e, err := range identity.Events(ctx, after) {
 		joined := e.Type == events.Joined && e.Room == room
 		if err != nil || joined {
 			return err
@@ -191,8 +194,11 @@ func (h *handler) join(ctx context.Context, i *host.Identity, room string) error
 // beat limits the silence of a stream.
 const beat = 15 * time.Second
 
+var errStopping = fault(http.StatusServiceUnavailable, "stopping",
+	"the server stops; ask again, what you said is kept")
+
 // await tells a client what happens until the turn that hears a line has ended.
-func (h *handler) await(ctx context.Context, asked *host.Asked, said backend.Said, a *answer) (host.Reply, error) {
+func (h *handler) await(ctx context.Context, asked *host.Asked, said backend.Said, out *answer) (host.Reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()
@@ -205,13 +211,13 @@ func (h *handler) await(ctx context.Context, asked *host.Asked, said backend.Sai
 			case <-ctx.Done():
 				return
 			case <-h.Done:
-				cancel(fault(http.StatusServiceUnavailable, "stopping", "the server stops; ask again, what you said is kept"))
+				cancel(errStopping)
 			case <-tick.C:
-				a.beat()
+				out.beat()
 			}
 		}
 	})
-	t := &turn{answer: a, room: asked.Room, line: said.Hash, store: h.Store}
+	t := &turn{answer: out, room: asked.Room, line: said.Hash, store: h.Store}
 	for {
 		reply, err := asked.Await(ctx, chat.Line{Hash: said.Hash, From: said.From, To: said.To}, t.hear)
 		var pause *host.PausedError
@@ -262,8 +268,8 @@ func (h *handler) key(r *http.Request, id home.Identity, room, user string, q re
 // maxText bounds the text of a line, which a room could not take whole.
 const maxText = 1 << 20
 
-// say says what is new of a conversation, in one line, so that it opens one turn.
-func (h *handler) say(r *http.Request, id home.Identity, room string, q request, t talk) (
+// say says the new part of a conversation in one line, so that it opens one turn.
+func (h *handler) say(r *http.Request, id home.Identity, room string, q request, conversation talk) (
 	said backend.Said, key string, err error) {
 	user := cmp.Or(signer(r, slices.Concat(h.People, []string{h.User})), h.User)
 	key = h.key(r, id, room, user, q)
@@ -274,7 +280,7 @@ func (h *handler) say(r *http.Request, id home.Identity, room string, q request,
 	if err != nil {
 		return said, key, err
 	}
-	text, err := words(h.Store, user, t.news)
+	text, err := words(h.Store, user, conversation.news)
 	if err != nil {
 		return said, key, err
 	}
@@ -282,11 +288,12 @@ func (h *handler) say(r *http.Request, id home.Identity, room string, q request,
 		return said, key, refuse("nothing of the user follows the last message of the assistant, so " +
 			"there is nothing to answer")
 	}
-	if text = instructed(lines, id.Name, t.system, text); len(text) > maxText {
+	if text = instructed(lines, id.Name, conversation.system, text); len(text) > maxText {
 		return said, key, refuse("what is new has %s; of a text of more than %s, send a file",
 			blobs.Size(int64(len(text))), blobs.Size(maxText))
 	}
-	if said, err = h.Say(key, room, user, text); errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
+	said, err = h.Say(key, room, user, text)
+	if errors.Is(err, backend.ErrOtherBody) { // the same request, at this moment
 		said, _ = h.SaidBefore(key)
 		err = nil
 	}

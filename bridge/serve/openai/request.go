@@ -21,8 +21,8 @@ import (
 	"lethe/chat"
 )
 
-// request is the body of a completion, as far as it means something here. What else a client
-// sends, temperature and the like, is the model's, which the identity has chosen.
+// request has the members of a completion's body that are obeyed here. Others, temperature and the like, are for the
+// model, which the identity has chosen.
 type request struct {
 	Model         string          `json:"model"`
 	Messages      json.RawMessage `json:"messages"`
@@ -39,6 +39,17 @@ type request struct {
 	Audio      json.RawMessage       `json:"audio"`
 	Modalities []string              `json:"modalities"`
 	Format     struct{ Type string } `json:"response_format"`
+}
+
+// ignored names the members that an identity cannot do, and can answer without.
+func (q request) ignored() (names []string) {
+	if len(q.Tools)+len(q.Functions) > 0 {
+		names = append(names, "tools")
+	}
+	if q.Format.Type != "" && q.Format.Type != "text" {
+		names = append(names, "response_format")
+	}
+	return names
 }
 
 type message struct {
@@ -79,32 +90,33 @@ func (c content) text() string {
 }
 
 // read reads a request, and refuses what cannot be done here.
-func read(r *http.Request) (q request, messages []message, err error) {
+func read(r *http.Request) (completion request, messages []message, err error) {
 	body, err := io.ReadAll(r.Body)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return q, nil, fault(http.StatusRequestEntityTooLarge, "",
-			"the body has more than %s; with Content-Type: application/json it may have 16 MiB", blobs.Size(large.Limit))
+		return completion, nil, fault(http.StatusRequestEntityTooLarge, "",
+			"the body has more than %s; with Content-Type: application/json it may have 16 MiB",
+			blobs.Size(large.Limit))
 	}
 	if err != nil {
-		return q, nil, err
+		return completion, nil, err
 	}
-	if err := json.Unmarshal(body, &q); err != nil {
-		return q, nil, refuse("the body is not a completion request in JSON: %v", err)
+	if err := json.Unmarshal(body, &completion); err != nil {
+		return completion, nil, refuse("the body is not a completion request in JSON: %v", err)
 	}
-	textOnly := len(q.Modalities) == 0 || slices.Equal(q.Modalities, []string{"text"})
+	textOnly := len(completion.Modalities) == 0 || slices.Equal(completion.Modalities, []string{"text"})
 	switch {
-	case required(q.Choice) || required(q.Call):
-		return q, nil, refuse("an identity works with its own tools and cannot be made to call those of a client; " +
-			"with \"auto\" or \"none\" they are ignored")
-	case q.N > 1:
-		return q, nil, refuse("an identity gives one answer; n has to be 1")
-	case len(q.Audio) > len("null") || !textOnly:
-		return q, nil, refuse("an identity answers with text only")
+	case required(completion.Choice) || required(completion.Call):
+		return completion, nil, refuse("an identity works with its own tools and cannot be made to call those of a " +
+			"client; with \"auto\" or \"none\" they are ignored")
+	case completion.N > 1:
+		return completion, nil, refuse("an identity gives one answer; n has to be 1")
+	case len(completion.Audio) > len("null") || !textOnly:
+		return completion, nil, refuse("an identity answers with text only")
 	}
-	if err := json.Unmarshal(q.Messages, &messages); err != nil || len(messages) == 0 {
-		return q, nil, refuse("messages has to be a list of at least one message with a role and a content")
+	if err := json.Unmarshal(completion.Messages, &messages); err != nil || len(messages) == 0 {
+		return completion, nil, refuse("messages has to be a list of at least one message with a role and a content")
 	}
-	return q, messages, nil
+	return completion, messages, nil
 }
 
 // required reports whether a client demands a call.
@@ -120,22 +132,22 @@ type talk struct {
 	news   []message // behind the last message of the assistant
 }
 
-func talkOf(messages []message) (t talk) {
+func talkOf(messages []message) (conversation talk) {
 	var system []string
-	for _, m := range messages {
-		switch m.Role {
+	for _, msg := range messages {
+		switch msg.Role {
 		case "system", "developer":
-			system = append(system, m.Content.text())
+			system = append(system, msg.Content.text())
 			continue
 		case "assistant":
-			t.news = nil
+			conversation.news = nil
 		default:
-			t.news = append(t.news, m)
+			conversation.news = append(conversation.news, msg)
 		}
-		t.said++
+		conversation.said++
 	}
-	t.system = strings.TrimSpace(strings.Join(system, "\n\n"))
-	return t
+	conversation.system = strings.TrimSpace(strings.Join(system, "\n\n"))
+	return conversation
 }
 
 // words makes one text of new messages. Files become blobs, and the text names them.
@@ -146,27 +158,16 @@ func words(store *blobs.Store, user string, messages []message) (string, error) 
 		if m.Role != "user" {
 			return "", refuse("a message of role %.20q stands behind the last answer; only user messages can", m.Role)
 		}
-		for _, p := range m.Content {
-			text := p.Text
-			switch f := (bridge.File{Kind: "file", Name: p.File.Name}); {
-			case p.Type == "image_url" && !strings.HasPrefix(p.ImageURL.URL, "data:"):
-				text = "[image at " + bridge.Inert(p.ImageURL.URL) + "]" // this server fetches nothing
-			case p.Type == "image_url" || p.Type == "file":
-				data := p.ImageURL.URL
-				if p.Type == "image_url" {
-					f.Kind = "image"
-				} else if data = p.File.Data; data == "" {
-					return "", refuse("a file has to come with its data in file_data; files are not kept here under an id")
-				}
-				if files++; files > backend.MaxFiles {
-					return "", refuse("a message has at most %d files", backend.MaxFiles)
-				}
-				var err error
-				if text, err = put(store, user, f, data); err != nil {
-					return "", err
-				}
-			case p.Type != "text":
-				return "", refuse("a part of type %.20q cannot be taken; text, image_url and file can", p.Type)
+		for _, piece := range m.Content {
+			if piece.attached() {
+				files++
+			}
+			if files > backend.MaxFiles {
+				return "", refuse("a message has at most %d files", backend.MaxFiles)
+			}
+			text, err := wordsOf(store, user, piece)
+			if err != nil {
+				return "", err
 			}
 			if strings.TrimSpace(text) != "" {
 				out = append(out, text)
@@ -176,25 +177,53 @@ func words(store *blobs.Store, user string, messages []message) (string, error) 
 	return strings.Join(out, "\n\n"), nil
 }
 
+// attached reports whether a part comes with the bytes of a file, or should.
+func (p part) attached() bool {
+	embedded := strings.HasPrefix(p.ImageURL.URL, "data:")
+	if p.Type == "image_url" {
+		return embedded
+	}
+	return p.Type == "file"
+}
+
+// wordsOf makes the text of a part. This server fetches nothing: the text has the address of an image elsewhere.
+func wordsOf(store *blobs.Store, user string, piece part) (string, error) {
+	file := bridge.File{Kind: "file", Name: piece.File.Name}
+	switch {
+	case piece.Type == "text":
+		return piece.Text, nil
+	case piece.Type == "file" && piece.File.Data == "":
+		return "", refuse("a file has to come with its data in file_data; files are not kept here under an id")
+	case piece.Type == "file":
+		return put(store, user, file, piece.File.Data)
+	case piece.attached():
+		file.Kind = "image"
+		return put(store, user, file, piece.ImageURL.URL)
+	case piece.Type == "image_url":
+		return "[image at " + bridge.Inert(piece.ImageURL.URL) + "]", nil
+	}
+	return "", refuse("a part of type %.20q cannot be taken; text, image_url and file can", piece.Type)
+}
+
 // put stores the file of a data: URL, or of bare base64, and returns what its line says of it.
 // A request that comes again makes the same blob.
-func put(store *blobs.Store, user string, f bridge.File, data string) (string, error) {
+func put(store *blobs.Store, user string, file bridge.File, data string) (string, error) {
 	if rest, ok := strings.CutPrefix(data, "data:"); ok {
-		f.Mime, data, _ = strings.Cut(rest, ";base64,")
+		file.Mime, data, _ = strings.Cut(rest, ";base64,")
 	}
 	raw, err := base64.StdEncoding.DecodeString(data)
 	switch {
 	case err != nil || len(raw) == 0:
-		return "", refuse("the %s %.40q is not data:TYPE;base64,…", f.Kind, f.Name)
+		return "", refuse("the %s %.40q is not data:TYPE;base64,…", file.Kind, file.Name)
 	case len(raw) > backend.MaxFile:
-		return "", refuse("the %s %.40q has %s; at most %s", f.Kind, f.Name,
+		return "", refuse("the %s %.40q has %s; at most %s", file.Kind, file.Name,
 			blobs.Size(int64(len(raw))), blobs.Size(backend.MaxFile))
 	}
-	_, tag, err := f.Put(store, time.Unix(0, 0), user, raw)
+	_, tag, err := file.Put(store, time.Unix(0, 0), user, raw)
 	return tag, err
 }
 
-// header reads a header of a client. A template that an old client did not fill in is none.
+// header reads a header of a client, "" for a template that an old client did not fill in.
 func header(r *http.Request, name string) string {
 	v := strings.TrimSpace(r.Header.Get(name))
 	if strings.HasPrefix(v, "{{") {
@@ -203,8 +232,8 @@ func header(r *http.Request, name string) string {
 	return v
 }
 
-// signer is the user that a front end names, as it is or as in a URL, or "". There anybody may take any name, so one of
-// those who decide is marked.
+// signer is the user that a front end names, as it is or as in a URL, or "". There anybody may take any name, so the
+// name of somebody who decides is marked.
 func signer(r *http.Request, decide []string) string {
 	name := header(r, "X-OpenWebUI-User-Name")
 	if plain, err := url.PathUnescape(name); err == nil {
@@ -224,12 +253,12 @@ func signer(r *http.Request, decide []string) string {
 const defaultRoom = "api"
 
 // place is the room that a request is for.
-func place(r *http.Request, q request) (who, room string) {
-	who, room, ok := strings.Cut(q.Model, "/")
+func place(r *http.Request, completion request) (who, room string) {
+	who, room, ok := strings.Cut(completion.Model, "/")
 	if ok {
 		return who, room
 	}
-	id := cmp.Or(header(r, "X-OpenWebUI-Chat-Id"), header(r, "X-Session-Id"), q.User)
+	id := cmp.Or(header(r, "X-OpenWebUI-Chat-Id"), header(r, "X-Session-Id"), completion.User)
 	if id == "" {
 		return who, defaultRoom
 	}
@@ -262,8 +291,8 @@ var taskTalk = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)<chat_history>\s*(?:USER:\s*)?(.*?)(?:\n(?:USER|ASSISTANT):|\s*</chat_history>)`)
 })
 
-// doTask answers what can be answered by rule, with the members of every task: a title is how the conversation begins,
-// and there are no tags, questions that may follow, queries for a search, or ends of a sentence.
+// doTask answers a task by rule, with the members of every task: the title is the beginning of the conversation, and
+// there are no tags, questions that may follow, queries for a search, or ends of a sentence.
 func doTask(prompt string) string {
 	title, none := "Chat", []string{}
 	if talk := taskTalk().FindStringSubmatch(prompt); talk != nil && strings.TrimSpace(talk[1]) != "" {
@@ -273,7 +302,7 @@ func doTask(prompt string) string {
 	return string(text)
 }
 
-// searched limits the lines of a room in which the instructions that hold are looked for.
+// searched limits the lines of a room that are searched for the instructions that hold.
 const searched = 500
 
 var systemMark = sync.OnceValue(func() *regexp.Regexp {
@@ -289,16 +318,16 @@ func instructed(lines []chat.Line, name, system, text string) string {
 	}
 	var open []chat.Question
 	own := false
-	for _, l := range lines {
+	for _, line := range lines {
 		before := own
-		own = l.By(name)
+		own = line.By(name)
 		if own && !before {
 			open = nil
 		}
-		if q, ok := chat.ParseQuestion(l.Text); ok && own {
+		if q, ok := chat.ParseQuestion(line.Text); ok && own {
 			open = append(open, q)
 		}
-		if m := systemMark().FindStringSubmatch(l.Text); m != nil && !l.Agent {
+		if m := systemMark().FindStringSubmatch(line.Text); m != nil && !line.Agent {
 			holds = m[1]
 		}
 	}

@@ -66,14 +66,14 @@ func Devices(home string) (all []Device, err error) {
 
 // Add lists a device by the subscription of its browser, in JSON. One that is listed already is listed anew.
 func Add(home, name, subscription string) error {
-	d := Device{Name: cmp.Or(blobs.Gist(name), "a device"), At: time.Now().UTC().Truncate(time.Second)}
-	_ = json.Unmarshal([]byte(subscription), &d.Subscription) // what makes no sense names no address
-	if !strings.HasPrefix(d.Endpoint, "https://") {
+	device := Device{Name: cmp.Or(blobs.Gist(name), "a device"), At: time.Now().UTC().Truncate(time.Second)}
+	_ = json.Unmarshal([]byte(subscription), &device.Subscription) // what makes no sense names no address
+	if !strings.HasPrefix(device.Endpoint, "https://") {
 		return report.Invalid("the browser names no push service at an https address")
 	}
-	sum := sha256.Sum256([]byte(d.Endpoint))
-	d.ID = hex.EncodeToString(sum[:8])
-	return replace(home, d.ID, d)
+	sum := sha256.Sum256([]byte(device.Endpoint))
+	device.ID = hex.EncodeToString(sum[:8])
+	return replace(home, device.ID, device)
 }
 
 // Remove takes a device off the list: nothing more is sent to it.
@@ -92,8 +92,8 @@ func replace(home, id string, by ...Device) error {
 	return durable.WriteFile(path(home, devicesFile), append(data, '\n'), 0o600)
 }
 
-// NewKey makes a key by which push services know a server: the private part, a full stop, and the public one, with
-// which browsers subscribe.
+// NewKey makes a key that shows push services this server: the private part, a full stop, and the public part, which
+// browsers need to subscribe.
 func NewKey() string {
 	private, public, _ := webpush.GenerateVAPIDKeys() // of this machine's random numbers: cannot fail
 	return private + "." + public

@@ -37,13 +37,13 @@ const (
 )
 
 // Run sends the lines of the room to all devices, as they come and go, until ctx ends.
-func Run(ctx context.Context, c Config) error {
-	changed, cancel := c.Watcher.Subscribe(chat.Scope{Dir: path(c.Dir, ""), Names: []string{devicesFile}})
+func Run(ctx context.Context, config Config) error {
+	changed, cancel := config.Watcher.Subscribe(chat.Scope{Dir: path(config.Dir, ""), Names: []string{devicesFile}})
 	defer cancel()
 	for ctx.Err() == nil {
 		var under sync.WaitGroup
 		round, end := context.WithCancel(ctx)
-		c.Bridge.LocalTrouble("send notices to devices", c.deliver(round, &under))
+		config.Bridge.LocalTrouble("send notices to devices", config.deliver(round, &under))
 		select {
 		case <-ctx.Done():
 		case <-changed:
@@ -93,21 +93,22 @@ type sender struct {
 func (s sender) Do(r *http.Request) (*http.Response, error) { return s.Transport.RoundTrip(r) }
 
 // Parts makes a line what the worker of the page shows, in a few words, unless it is too old to be news.
-func (s sender) Parts(_ bridge.Peer, l bridge.Line) ([]bridge.Part, error) {
-	if time.Since(l.At) > lasts {
+func (s sender) Parts(_ bridge.Peer, line bridge.Line) ([]bridge.Part, error) {
+	if time.Since(line.At) > lasts {
 		return nil, nil
 	}
-	room, text := chat.ParseNotice(l.Text)
-	title, shows := l.Name, "/agents/"+url.PathEscape(l.Name)+"/now"
+	room, text := chat.ParseNotice(line.Text)
+	title, shows := line.Name, "/agents/"+url.PathEscape(line.Name)+"/now"
 	if room != "" {
 		title += " in " + room
 		shows += "?room=" + room
 	}
 	if q, ok := chat.ParseQuestion(text); ok {
-		title = l.Name + " asks"
+		title = line.Name + " asks"
 		text = strings.Join(append([]string{q.Text}, q.Options...), " · ")
 	}
-	data, err := json.Marshal(map[string]string{"title": title, "body": blobs.Gist(text), "url": shows, "tag": l.Hash})
+	notice := map[string]string{"title": title, "body": blobs.Gist(text), "url": shows, "tag": line.Hash}
+	data, err := json.Marshal(notice)
 	return []bridge.Part{{Data: data}}, err
 }
 
