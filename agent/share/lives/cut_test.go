@@ -2,13 +2,13 @@ package lives
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lethe/agent/home"
@@ -278,40 +278,47 @@ func TestWorkspaceInTheWay(t *testing.T) {
 	}
 }
 
-// The store says that this host has the life as of when it was asked, and is waited for before a call, too.
+// A host asks the store before a call, unless it has asked in the last ten seconds, however late the answer came, and
+// waits for a store that is away.
 func TestCheckWaits(t *testing.T) {
 	t.Parallel()
-	store := memstore.New()
-	a := newHost(t, store, nil, "a")
-	ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	a.held(ada, func(j *journal.Journal) {
-		var answered time.Time
-		store.Fault = func(string, string, int) (bool, error) {
-			answered = time.Now()
-			return true, nil
-		}
-		a.notes(j, "one")
-		if a.last.acked.After(answered) {
-			t.Error("it counts from the answer on")
-		}
-		a.last.acked = time.Time{}
-		left := 3
-		store.Fault = func(string, string, int) (bool, error) {
-			if left--; left >= 0 {
-				return false, share.ErrAway
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		a := newHost(t, store, nil, "a")
+		ada, err := home.Boot(a.Home, a.store, home.BootOptions{Name: "ada"})
+		lethetest.Must(t, err)
+		a.held(ada, func(j *journal.Journal) {
+			answer := 9 * time.Second
+			asked, away := 0, 0
+			store.Fault = func(string, string, int) (bool, error) {
+				asked++
+				if away--; away >= 0 {
+					return false, share.ErrAway
+				}
+				time.Sleep(answer)
+				return true, nil
 			}
-			answered = time.Now()
-			return true, nil
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		if err := j.Check(ctx); err != nil || left >= 0 || a.last.acked.After(answered) {
-			t.Errorf("%v; asked %d times", err, 3-left)
-		}
-		shown, _ := status.Read(ada.Dir)
-		lethetest.Words(t, shown.Error, "waits for the store")
-		store.Fault = nil
+			a.notes(j, "one")
+			answer = 0
+			check := func(after time.Duration, waits bool) {
+				t.Helper()
+				time.Sleep(after)
+				asked = 0
+				lethetest.Must(t, j.Check(t.Context()))
+				if waits != (asked > 0) {
+					t.Errorf("%s later it asked %d times", after, asked)
+				}
+			}
+			check(2*time.Second, true) // eleven after the note was sent
+			check(9*time.Second, false)
+			away = 3
+			check(2*time.Second, true)
+			if asked != 4 {
+				t.Errorf("asked %d times while the store is away three times", asked)
+			}
+			shown, _ := status.Read(ada.Dir)
+			lethetest.Words(t, shown.Error, "waits for the store")
+		})
 	})
 }
 
