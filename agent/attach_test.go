@@ -8,7 +8,6 @@ import (
 
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // What SAY sends along is said once, over kills; who hears the room may open and see it, and nobody else, whatever agents
@@ -23,7 +22,7 @@ func TestSayWithFiles(t *testing.T) {
 	lethetest.Must(t, os.WriteFile(w.own(ada, "workspace/plot.png"), picture, 0o600))
 	says := func(when, room, files string) {
 		args := fmt.Sprintf(`{"room":%q,"message":"look, %s","files":%s}`, room, when, files)
-		w.model.Push(rehearsal.Step{Contains: when, Answer: calls("SAY", args)})
+		w.model.Push(on(when, calls("SAY", args)))
 	}
 	for _, kind := range []string{"call", "posted", "result"} {
 		says(kind, "ops", `["plot.png","self/MEMORY.md"]`)
@@ -46,9 +45,9 @@ func TestSayWithFiles(t *testing.T) {
 
 	r := w.run(bob)
 	r.settled()
-	equal(t, "grants", len(w.events(bob, "grant")), 6)
+	w.has(bob, 6, "grant")
 	equal(t, "pictures that bob is shown", w.shown(), 3)
-	w.model.Push(rehearsal.Step{Contains: "read it", Answer: calls("READ_FILE", `{"path":"hash=`+shared+`"}`)})
+	w.model.Push(on("read it", calls("READ_FILE", `{"path":"hash=`+shared+`"}`)))
 	w.ask("ops", "read it")
 	contains(t, w.results(bob)[0].text, "received/"+shared+"-plot.png")
 	r.finish()
@@ -65,7 +64,7 @@ func TestSayWithFiles(t *testing.T) {
 	q := w.question("dev", 1)
 	lethetest.Must(t, os.WriteFile(w.own(ada, "workspace/plot.png"), picture[:20], 0o600))
 	w.say("dev", "ann", q.ID+" once")
-	w.eventually("the approved call has run", func() bool { return len(w.having(ada, "note", "why", "run")) == 1 })
+	w.until(ada, 1, "note", "why", "run")
 	a.finish()
 	w.run(eve).finish()
 	equal(t, "grants by who sent it", len(w.events(eve, "grant")), 1)

@@ -108,8 +108,7 @@ func (w *world) grown() {
 func TestAnotherModelStandsIn(t *testing.T) {
 	t.Parallel()
 	w, sky := fallible(t)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	sky.set(map[string]int{"rehearsal-paid": 402, "rehearsal-b": 404})
 	w.say("dev", "ann", "say one in dev")
@@ -125,8 +124,7 @@ func TestAnotherModelStandsIn(t *testing.T) {
 	r.ask("hello")
 	sky.set(nil)
 	for i := range 20 {
-		w.say("dev", "ann", remark(i, 3))
-		r.settled()
+		r.tell(remark(i, 3))
 	}
 	equal(t, "tried in an epoch once", strings.Count(w.models(), "(paid)"), 1)
 	r.compact()
@@ -149,8 +147,7 @@ func TestSwitchThereAndBack(t *testing.T) {
 	t.Parallel()
 	w, _ := fallible(t)
 	w.conf.Switchers = []string{"ann"}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("say one in dev")
 	w.say("dev", "bob", "/model llamacpp:rehearsal-d")
 	contains(t, w.answered("dev", 2), "Only ann may change the model.")
@@ -196,8 +193,7 @@ func TestAllModelsAway(t *testing.T) {
 	t.Parallel()
 	w, sky := fallible(t)
 	w.conf.patience = 1 // an outage is long at once
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	all := map[string]int{"rehearsal-paid": 503, "rehearsal-b": 503, "rehearsal-c": 404}
 	sky.set(all)
@@ -289,8 +285,7 @@ func TestAllModelsRefuseWhatIsAsked(t *testing.T) {
 	lethetest.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	w.gauge.Model = llm.Models{Client: c}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "ann", "hello")
 	contains(t, w.answered("dev", 3), "The model refuses")
 	r.settled()

@@ -59,7 +59,7 @@ func (w *world) lengthen(id home.Identity, size int64) {
 
 // BenchmarkTurn is one line, heard, answered by the rehearsal model and posted.
 func BenchmarkTurn(b *testing.B) {
-	w := newWorld(b, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(b, always("yes"))
 	posted := make(chan struct{}, 1)
 	w.conf.Tell = func(_ home.Identity, e life.Event) {
 		if e.Kind == "posted" {
@@ -112,9 +112,8 @@ func TestIdleCostsNothing(t *testing.T) {
 
 // However long a context is, its snapshots weigh no more in all than what has happened.
 func TestSnapshotsWeighNoMoreThanEvents(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 9, Answer: many(60, "LIST", `{"path":"."}`)}, rehearsal.Step{Times: -1, Answer: text("done")})
+	slow(t)
+	w := newWorld(t, rehearsal.Step{Times: 9, Answer: many(60, "LIST", `{"path":"."}`)}, always("done"))
 	w.conf.ContextLimit = 1_000_000
 	r := w.run(w.boot("ada", "dev"))
 	r.ask("list a lot")

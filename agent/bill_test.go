@@ -12,7 +12,6 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/agent/status"
-	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/life/event"
 )
@@ -49,8 +48,7 @@ func TestAllThatWasBilledIsRecorded(t *testing.T) {
 			}
 			w := newWorld(t, c.step)
 			w.use(llm.Config{MaxRetries: 2})
-			id := w.boot("ada", "dev")
-			r := w.run(id)
+			id, r := w.ada()
 			w.say("dev", "ann", "talk")
 			w.eventually("all is said", func() bool { return w.model.Pending() == 0 })
 			r.finish()
@@ -75,8 +73,7 @@ func TestWhatWasNotToldIsEstimated(t *testing.T) {
 		w := newWorld(t, step)
 		w.use(llm.Config{MaxRetries: 2})
 		w.conf.quiet = 200 * time.Millisecond
-		id := w.boot("ada", "dev")
-		r := w.run(id)
+		id, r := w.ada()
 		r.ask("hello")
 		before, known := w.model.Usage(), w.fold(id).Usage
 		w.say("dev", "ann", "talk")
@@ -163,8 +160,7 @@ func denseTokens(q llm.Request) (n int) {
 // What is put aside for a call is never less than what it costs, also of text of which nearly each character is a token,
 // after an epoch has taken the place of all that was counted, in the middle of a turn, and with another model.
 func TestHoldsCoverDenseText(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	var script []rehearsal.Step
 	for i := range 2 {
 		for k := range 17 {
@@ -233,8 +229,7 @@ func TestWrittenIsPaid(t *testing.T) {
 		w.conf.Known = llm.Known{"rehearsal-paid": dear}
 		model := &writes{Model: w.conf.Model, known: w.conf.Known, tells: tells}
 		w.conf.Model = model
-		id := w.boot("ada", "dev")
-		r := w.run(id)
+		id, r := w.ada()
 		for range 30 {
 			if w.fold(id).Paused == "" {
 				r.ask("think about the harbour")

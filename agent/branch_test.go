@@ -75,7 +75,7 @@ func TestGoBack(t *testing.T) {
 	for range 2 { // the second time it is there
 		r.branched(backTo(w.at(id, home.Moment{Entry: left.Next - 1}).End))
 	}
-	equal(t, "epochs", len(w.having(id, "epoch", "why", "branch")), epochs+1)
+	w.has(id, epochs+1, "epoch", "why", "branch")
 	r.stop()
 	w.run(id).finish()
 	w.conserved(id)
@@ -93,8 +93,7 @@ func (r *running) compacted() {
 // Whatever faded between two moments, an identity that goes from one to the other has each of its entries before it, or
 // faded, once: also where it comes to the middle of a range that it left, and where the moment is one of before a compaction.
 func TestGoBackBehindACompaction(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 60_000)
 	w.conf.Forgetting.Mechanical = true
 	r := w.run(w.boot("ada", "dev"))
@@ -164,10 +163,10 @@ func TestGoBackOverACompaction(t *testing.T) {
 			t.Errorf("the note speaks of what came after: %s", note)
 		}
 	}
-	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 1)
+	w.has(id, 1, "epoch", "why", "branch")
 	r.compacted() // the note is all that came since, and yet not all is as it was
 	r.branched(backTo(then))
-	equal(t, "branches", len(w.having(id, "epoch", "why", "branch")), 2)
+	w.has(id, 2, "epoch", "why", "branch")
 	r.indexed()
 	r.ask("run seq 3 903")
 	if now := w.newest(); !bytes.HasPrefix(now.messages, request.messages) {

@@ -20,9 +20,9 @@ func TestClosedRoom(t *testing.T) {
 	t.Parallel()
 	say := `{"room":"ops","message":"again"}`
 	w := newWorld(t,
-		rehearsal.Step{Contains: "report", Answer: calls("SAY", say, "SAY", say)},
+		on("report", calls("SAY", say, "SAY", say)),
 		rehearsal.Step{Contains: "wait", Times: 2, Fault: rehearsal.Hang},
-		rehearsal.Step{Times: -1, Answer: text("done")})
+		always("done"))
 	w.conf.quiet = time.Hour // or the model's silence would wake the identity
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)

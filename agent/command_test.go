@@ -59,8 +59,8 @@ func TestStopInMidCall(t *testing.T) {
 	equal(t, "answer", r.ask("/stop"), "Stopped.")
 	contains(t, r.ask("hello"), "ann")
 	r.finish()
-	equal(t, "commands", len(w.events(r.id, "command")), 1)
-	equal(t, "replies", len(w.events(r.id, "reply")), 1)
+	w.has(r.id, 1, "command")
+	w.has(r.id, 1, "reply")
 	equal(t, "answers", len(w.said("dev")), 2)
 	equalSlices(t, "heard", w.heard(r.id, "dev"), []string{"the first question", "hello"})
 	contains(t, w.prompt(), "ann stopped you here")
@@ -84,9 +84,9 @@ func TestStopInMidCall(t *testing.T) {
 
 func TestStopInMidTool(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "first", Answer: calls(
+	w, id, r := start(t, on("first", calls(
 		"BASH", `{"command":"echo began > began.txt; sleep 60"}`, "WRITE_FILE", `{"path":"no.txt","content":"no"}`, "SAY",
-		`{"room":"dev","message":"no"}`)})
+		`{"room":"dev","message":"no"}`)))
 	w.say("dev", "ann", "the first question")
 	r.waitFor(status.Acting, "BASH")
 	// Lines before the /stop are no longer owed, the one after it is.
@@ -133,12 +133,12 @@ func TestCommandsDuringTurn(t *testing.T) {
 	r.ask("hello")
 	r.stop()
 	equalSlices(t, "heard", w.heard(id, "ops"), []string{"not for the harness"})
-	equal(t, "commands", len(w.events(id, "command")), 3)
+	w.has(id, 3, "command")
 	equal(t, "model calls", len(w.asked()), 3)
 	for i, q := range w.requests() {
 		equal(t, "model", q.rest["model"], []string{`"rehearsal"`, `"rehearsal-two"`}[min(i, 1)])
 	}
-	equal(t, "epochs", len(w.having(id, "epoch", "why", "model")), 1)
+	w.has(id, 1, "epoch", "why", "model")
 	w.stable(w.requests()[1:])
 }
 
@@ -155,8 +155,7 @@ func TestModelIsTried(t *testing.T) {
 	for _, name := range []string{"typo", "away", "two"} {
 		w.conf.Known["rehearsal-"+name] = paid
 	}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	for _, c := range []struct{ name, says, then string }{
 		{"rehearsal-typo", "I tried the model rehearsal-typo, and keep the model rehearsal-paid: ", "rehearsal-paid"},
@@ -176,7 +175,7 @@ func TestModelIsTried(t *testing.T) {
 	}
 	r.finish()
 	w.billed(id)
-	equal(t, "tries", len(w.having(id, "spent", "on", "model")), 3)
+	w.has(id, 3, "spent", "on", "model")
 	if got := w.spending(id).Spent.Life; got < w.dollars() {
 		t.Errorf("%s are in the log, %s were billed", got, w.dollars())
 	}
@@ -198,15 +197,14 @@ func TestCommandsAndText(t *testing.T) {
 	w.answered("dev", 4)
 	r.finish()
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"/model another", "/stop", "hello", "/foo", "/stop now"})
-	equal(t, "commands", len(w.events(id, "command")), 2)
+	w.has(id, 2, "command")
 	equal(t, "model calls", len(w.asked()), 2)
 }
 
 // However long a line for the harness is, the log and the status stay small, and
 // it is obeyed once, in a room that was edited too.
 func TestHugeCommands(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w, id, r := start(t)
 	r.settled() // what is said before it hears the room is history
 	contains(t, r.ask("/model "+strings.Repeat("x", 1<<20)), "at most 100 bytes")
@@ -217,7 +215,7 @@ func TestHugeCommands(t *testing.T) {
 	r.ask("hello")
 	w.status(id)
 	r.stop()
-	equal(t, "commands", len(w.events(id, "command")), 3)
+	w.has(id, 3, "command")
 	equalSlices(t, "heard", w.heard(id, "dev"), []string{"hello"})
 	equal(t, "model", w.fold(id).Stable.Params.Model, "rehearsal")
 	if n := len(w.read(id.LIFE())); n > 20_000 {
@@ -228,8 +226,7 @@ func TestHugeCommands(t *testing.T) {
 // A command is obeyed at once however much stands unread before it, and what was
 // said before a /stop and is heard later wakes nobody, after a crash neither.
 func TestCommandsBehindMuchUnread(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("never said")})
 	names := []string{"dev"}
 	for i := range compactor.MaxEntries {
@@ -245,20 +242,20 @@ func TestCommandsBehindMuchUnread(t *testing.T) {
 	much := slices.Repeat([]string{strings.Repeat("a long line ", 4000)}, compactor.MaxEntry/40_000)
 	some := much[:len(much)/2]
 	posted := func(n int) { // without reading the room all the time
-		w.eventually("a post", func() bool { return len(w.events(id, "posted")) == n })
+		w.until(id, n, "posted")
 	}
 	w.say("dev", "ann", append(slices.Clone(some), "/status")...)
 	posted(1)
 	r.stop()
 	w.say("dev", "ann", append(slices.Clone(much), "/stop", "hello")...)
-	w.run(id, dieAt("command", 1)).killed()
+	w.dies(id, "command", 1)
 	r = w.run(id)
 	posted(3)
 	r.finish()
 	contains(t, w.said("dev")[0], "working")
 	equal(t, "answer", w.said("dev")[1], "Stopped.")
 	equal(t, "model calls", len(w.asked()), 2)
-	equal(t, "commands", len(w.events(id, "command")), 2)
+	w.has(id, 2, "command")
 	equalSlices(t, "heard", w.heard(id, "dev"), slices.Concat([]string{"the first question"}, some, much, []string{"hello"}))
 	contains(t, w.prompt(), "said before that")
 }
@@ -277,6 +274,6 @@ func TestFloodOfCommands(t *testing.T) {
 	w.say("dev", "ann", append(slices.Repeat([]string{"/status"}, n), "/stop")...)
 	w.eventually("Stopped.", func() bool { return slices.Contains(w.said("dev"), "Stopped.") })
 	r.finish()
-	equal(t, "commands", len(w.events(id, "command")), 2*n+1)
+	w.has(id, 2*n+1, "command")
 	equal(t, "answers", len(w.said("dev")), 2*n+1)
 }

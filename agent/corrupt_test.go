@@ -9,7 +9,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -17,10 +16,10 @@ import (
 // short is a life of one turn, stopped without the epoch of a clean stop.
 func short(t *testing.T) (*world, home.Identity) {
 	t.Helper()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, always("yes"))
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "the first line")
-	w.run(id, dieAt("posted", 1)).killed()
+	w.dies(id, "posted", 1)
 	return w, id
 }
 

@@ -16,14 +16,14 @@ import (
 func TestAnswerIsOwed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"inbound", "reply"} {
-		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+		w := newWorld(t, always("the answer"))
 		id := w.boot("ada", "dev")
 		w.say("dev", "ann", "a question")
-		w.run(id, dieAt(kind, 1)).killed()
+		w.dies(id, kind, 1)
 		equal(t, "answers before the resume", len(w.said("dev")), 0)
 		w.run(id).finish()
 		equalSlices(t, "answers when killed at "+kind, w.said("dev"), []string{"the answer"})
-		equal(t, "entries", len(w.events(id, "inbound")), 1)
+		w.has(id, 1, "inbound")
 		equal(t, "model calls", len(w.asked()), 1) // the reply that was recorded is not asked for again
 	}
 }
@@ -36,7 +36,7 @@ func TestResultsAreOwed(t *testing.T) {
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "do three things")
 	// The second intent comes with the first result.
-	w.run(id, dieAt("call", 2)).killed()
+	w.dies(id, "call", 2)
 	w.run(id).finish()
 	results := w.results(id)
 	equal(t, "results", len(results), 3)
@@ -75,7 +75,7 @@ func TestPostIsOwed(t *testing.T) {
 		what := fmt.Sprint(c)
 		equalSlices(t, what, unbroken(w.said("dev")), []string{"the answer"})
 		equalSlices(t, "heard after "+what, w.heard(id, "dev"), []string{"a question"})
-		equal(t, "posted", len(w.events(id, "posted")), 1)
+		w.has(id, 1, "posted")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestSayIsOwed(t *testing.T) {
 		id := w.boot("ada", "dev", "ops")
 		w.say("dev", "ann", "report")
 		mended := w.failRoom("ops", "append", stage, syscall.EIO)
-		w.run(id, dieAt("call", 1)).killed()
+		w.dies(id, "call", 1)
 		r := w.run(id)
 		r.waits("ops")
 		mended()
@@ -132,10 +132,10 @@ func TestSayIsOwed(t *testing.T) {
 // the post comes whole, behind what somebody has said meanwhile.
 func TestTornPost(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the whole answer")})
+	w := newWorld(t, always("the whole answer"))
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "a question")
-	w.run(id, dieAt("reply", 1)).killed()
+	w.dies(id, "reply", 1)
 	line := w.fold(id).Outbox[0].Line
 	w.put("dev", line[:len(line)-8]+"\n[USER:ann 2026-11-20T12:57:16Z] meanwhile\n")
 	w.run(id).finish()

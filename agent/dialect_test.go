@@ -42,15 +42,14 @@ func (w *world) speaks(preset, model string) *dialect.Server {
 // nothing, each request of an epoch begins with the one before it, but for the marks for the cache, and thinking goes
 // back.
 func TestDialects(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	for _, model := range []string{"anthropic claude-sonnet-5-5", "anthropic claude-haiku-4-5", "gemini gemini-3.8-flash"} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
 			preset, model, _ := strings.Cut(model, " ")
 			step := calls("READ_FILE", `{"path":"steps"}`, "LIST", `{"path":"."}`)
 			w := forgetful(t, 24_000,
-				rehearsal.Step{Contains: "with marks", Answer: calls("BASH", `{"command":"echo ◆ ◰4"}`, "LIST", `{"path":"."}`)},
+				on("with marks", calls("BASH", `{"command":"echo ◆ ◰4"}`, "LIST", `{"path":"."}`)),
 				rehearsal.Step{Task: "none", Contains: "a long turn", Times: 2, Answer: step},
 				rehearsal.Step{Task: "none", Match: func(r *rehearsal.Request) bool {
 					last := r.Messages[len(r.Messages)-2]
@@ -116,7 +115,7 @@ func TestDialectsWithATail(t *testing.T) {
 func TestGoldenDialects(t *testing.T) {
 	t.Parallel()
 	for preset, model := range map[string]string{"anthropic": "claude-sonnet-5-5", "gemini": "gemini-3.8-flash"} {
-		w := newWorld(t, rehearsal.Step{Contains: "what is here", Answer: calls("LIST", `{"path":"."}`, "BASH", `{"command":"echo one"}`)})
+		w := newWorld(t, on("what is here", calls("LIST", `{"path":"."}`, "BASH", `{"command":"echo one"}`)))
 		w.conf.Forgetting.Mechanical, w.conf.Recall.NoHints = true, true
 		s := w.speaks(preset, model)
 		id := w.boot("ada", "dev")

@@ -11,7 +11,6 @@ import (
 	"lethe/agent/home"
 	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 )
 
@@ -63,8 +62,7 @@ func (w *world) kept(id home.Identity) (texts []string) {
 
 func TestContextIsEdited(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "slowly",
-		Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)})
+	w, id, r := start(t, on("slowly", calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done; echo fine"}`)))
 	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom")
 	w.viewed(id)
@@ -93,12 +91,12 @@ func TestContextIsEdited(t *testing.T) {
 		contains(t, w.prompt(), part)
 	}
 	r.again().stop()
-	equal(t, "notes", len(w.events(id, "note")), 3)
+	w.has(id, 3, "note")
 }
 
 func TestContextIsCut(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w, id, r := start(t, always("yes"))
 	r.ask("a secret: xyzzy")
 	w.viewed(id)
 	// The secret and the reply to it are cut out, and something is written.
@@ -145,7 +143,7 @@ func TestContextIsLost(t *testing.T) {
 	rebuilt()
 	r.stop()
 	equalSlices(t, "set aside", w.kept(id), []string{"my shopping list\n"})
-	equal(t, "notes", len(w.events(id, "note")), 0)
+	w.has(id, 0, "note")
 }
 
 // A view of an epoch that is over is replaced at once, however slowly views follow.
@@ -169,7 +167,7 @@ func TestContextOfANewEpochIsShownAtOnce(t *testing.T) {
 // not taken for an edit, and not written over.
 func TestContextIsSavedSlowly(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, always("yes"))
 	id := w.boot("ada", "dev")
 	r := w.run(id, func(c *Config) { c.halfWritten = time.Minute }) // as a busy machine needs it
 	file := w.own(id, home.ContextFile)
@@ -179,14 +177,14 @@ func TestContextIsSavedSlowly(t *testing.T) {
 	half := strings.Index(text, "my dog")
 	for i, part := range []string{text[:40], text[40:half], text[half:]} {
 		w.say("dev", "ann", "/status") // it looks around after each part
-		w.eventually("a look", func() bool { return len(w.events(id, "command")) == i+1 })
+		w.until(id, i+1, "command")
 		w.appendTo(file, part)
 	}
 	r.edited(1)
 	w.reads(file, "Changed: e2.")
 	r.finish()
 	contains(t, w.read(file), "called Kim")
-	equal(t, "notes", len(w.events(id, "note")), 1)
+	w.has(id, 1, "note")
 	equalSlices(t, "set aside", w.kept(id), nil)
 }
 
@@ -194,7 +192,7 @@ func TestContextIsSavedSlowly(t *testing.T) {
 // is obeyed; what somebody may miss is kept.
 func TestContextIsTorn(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w, id, r := start(t, always("yes"))
 	file := w.own(id, home.ContextFile)
 	r.ask("my cat is called Tom")
 	view := w.viewed(id)
@@ -212,17 +210,16 @@ func TestContextIsTorn(t *testing.T) {
 		r.stop()
 		equal(t, "context.md", w.read(file), view)
 	}
-	equal(t, "notes", len(w.events(id, "note")), 0)
+	w.has(id, 0, "note")
 	equalSlices(t, "set aside", w.kept(id), kept)
 }
 
 func TestOwnFilesAreEdited(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "note it",
-		Answer: calls("WRITE_FILE", `{"path":"self/MEMORY.md","content":"my own words\n"}`)})
+	w, id, r := start(t, on("note it", calls("WRITE_FILE", `{"path":"self/MEMORY.md","content":"my own words\n"}`)))
 	r.settled()
 	w.rewrite(w.own(id, "MEMORY.md"), func(string) string { return "Ann likes teal.\n" })
-	w.eventually("a note", func() bool { return len(w.events(id, "note")) == 1 })
+	w.until(id, 1, "note")
 	r.ask("hello")
 	contains(t, w.prompt(), "Somebody changed self/MEMORY.md. It reads now:\\n    Ann likes teal.")
 	r.ask("note it")
@@ -254,7 +251,7 @@ func (w *world) finds(id home.Identity, text string) bool {
 // meanwhile, that stays, and the edit is kept. What edits take away is found again.
 func TestMemoryIsEdited(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("the crane is painted ochre")})
+	w, id, r := start(t, always("the crane is painted ochre"))
 	memory, view := w.own(id, "MEMORY.md"), w.own(id, home.ContextFile)
 	r.ask("which colour?")
 	w.viewed(id)

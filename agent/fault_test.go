@@ -7,7 +7,6 @@ import (
 
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // TestEveryStepFailsOnce lets each durable step of a life fail, lost and
@@ -61,7 +60,7 @@ func TestFullDisk(t *testing.T) {
 // again, and its log still makes sense.
 func TestPanicInSayBehindTheLog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: calls("SAY", `{"room":"ops","message":"half way"}`)})
+	w := newWorld(t, on("first", calls("SAY", `{"room":"ops","message":"half way"}`)))
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id, dieAt("posted", 1))
 	w.say("dev", "ann", "the first question")

@@ -31,8 +31,7 @@ func flood(n int, text string) string {
 // TestWhateverArrives brings in at once what is larger than the whole limit: the
 // bound holds, each byte can be reached, and the life goes on.
 func TestWhateverArrives(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	line := func(text string) string {
 		line, err := chat.Format(false, "ann", time.Now(), text)
 		lethetest.Must(t, err)
@@ -68,8 +67,7 @@ func TestWhateverArrives(t *testing.T) {
 
 // Floods in many rooms at once share one budget.
 func TestManyRooms(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 16_000, always("noted"))
 	var rooms []string
 	for i := range 24 {
@@ -94,12 +92,10 @@ func TestManyRooms(t *testing.T) {
 // A note that a person makes too long is cut like everything else, and so is an
 // entry, if only by fading.
 func TestLongNote(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 16_000, always("noted"))
 	w.conf.Recall.NoHints = true // the last message is looked at
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.talk(1, 60)
 	r.finish()
 	w.rewrite(w.own(id, "context.md"), func(view string) string {
@@ -124,13 +120,12 @@ func TestLongNote(t *testing.T) {
 // clipped. TestUncompactShowsAllPageByPage in package tools reads an original whole.
 func TestPagesShareTheBound(t *testing.T) {
 	t.Parallel()
-	w := forgetful(t, 30_000, rehearsal.Step{Contains: "show it", Answer: calls("BASH", `{"command":"seq 1 40000"}`)})
+	w := forgetful(t, 30_000, on("show it", calls("BASH", `{"command":"seq 1 40000"}`)))
 	w.conf.Recall.NoHints = true // the script goes by the last message
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("show it")
 	short := w.events(id, "result")[0].Refs[0].Hash
-	w.model.Push(rehearsal.Step{Contains: "all at once", Answer: many(20, "UNCOMPACT", `{"hash":"`+short+`","limit":100000}`)})
+	w.model.Push(on("all at once", many(20, "UNCOMPACT", `{"hash":"`+short+`","limit":100000}`)))
 	r.ask("all at once")
 	r.checked()
 	results := w.results(id)[1:]
@@ -152,12 +147,10 @@ func TestPagesShareTheBound(t *testing.T) {
 // Without a model everything fades to cards. Opening a faded range is noted, and a
 // card opens to its gists.
 func TestUncompactFaded(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 16_000, always("noted"))
 	w.conf.Forgetting.Mechanical = true
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	card := func() (short string) {
 		for _, f := range w.fold(id).Faded {
 			if f.Level == mind.Card {
@@ -190,13 +183,11 @@ func TestUncompactFaded(t *testing.T) {
 
 // What was opened page by page in one long turn fades to the ref that it came from, and stays within reach.
 func TestOpenedOriginalFadesToItsRef(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 16_000, rehearsal.Step{Answer: calls("BASH", `{"command":"seq 1 20000"}`)}, rehearsal.Step{Answer: text("noted")})
 	w.conf.Forgetting.Mechanical = true
 	w.conf.Recall.NoHints = true
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("show it")
 	short := w.events(id, "result")[0].Refs[0].Hash
 	for i := range 16 { // the third of three calls in a row that are the same is refused

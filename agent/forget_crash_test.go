@@ -123,15 +123,14 @@ func TestUnpinnedIsTold(t *testing.T) {
 		}
 		last = e.Kind
 	}
-	equal(t, "notes", len(w.having(r.id, "note", "why", "forgotten")), 1)
+	w.has(r.id, 1, "note", "why", "forgotten")
 	w.conserved(r.id)
 }
 
 // TestAnyLife does what comes to mind, in any order, with a disk and a summariser
 // that fail now and then.
 func TestAnyLife(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	deeds := lethetest.Sample(20, 30, 60)
 	for life := range lethetest.Sample(2, 2, 12) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {

@@ -34,8 +34,7 @@ var garbage = map[string]struct {
 // TestGarbage has the summariser fail in each way, in turn: the life goes on, no turn
 // waits, nothing is lost, all that was billed is recorded, and it does not go on asking.
 func TestGarbage(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	for name, c := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,8 +84,7 @@ func TestGarbage(t *testing.T) {
 
 // A provider that works again is used again, and a new failure is told again.
 func TestSummariserRecovers(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 60_000, always("noted"))
 	r := w.run(w.boot("ada", "dev"))
 	for i, c := range []struct {
@@ -119,8 +117,8 @@ func TestStopWhileCompacting(t *testing.T) {
 		lethetest.Must(t, home.Ask(r.id, home.WishCompact))
 		w.eventually("a summary is asked for", func() bool { return len(w.tasks("segment")) == i+1 })
 		stop()
-		equal(t, "fades", len(w.events(r.id, "fade")), 0)
-		equal(t, "errors", len(w.events(r.id, "error")), 0)
+		w.has(r.id, 0, "fade")
+		w.has(r.id, 0, "error")
 		equal(t, "lines of cost", len(w.events(r.id, "spent")), i+1)
 		r = w.run(r.id)
 	}
@@ -130,8 +128,7 @@ func TestStopWhileCompacting(t *testing.T) {
 
 // Where the limit is reached before all summaries are in, those that are stand when their chunks fade.
 func TestSummariesThatCameAreUsed(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	late := rehearsal.Step{Task: "summarise", Skip: 1, Times: -1, Fault: rehearsal.Hang}
 	w := forgetful(t, 40_000, late, always("noted"))
 	w.conf.Forgetting.Parallel = 1

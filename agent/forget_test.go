@@ -46,8 +46,7 @@ func (r *running) work(n int) {
 // TestLongLife lives through many epochs in a small context, with stops, kills
 // and requests to compact, and holds all of it against what is promised.
 func TestLongLife(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	turns := lethetest.Sample(30, 50, 150)
 	w := forgetful(t, 18_000)
 	r := w.run(w.boot("ada", "dev"))
@@ -91,7 +90,7 @@ func TestLongLife(t *testing.T) {
 		t.Error("no summary was asked for")
 	}
 	equal(t, "answers", len(w.said("dev")), turns+1)
-	equal(t, "errors", len(w.events(r.id, "error")), 0)
+	w.has(r.id, 0, "error")
 	for i, q := range w.requests() {
 		if !q.alone() && !strings.Contains(string(q.messages), "never push to main") {
 			t.Fatalf("request %d has lost the promise", i)
@@ -107,21 +106,20 @@ func TestLongLife(t *testing.T) {
 // The agent itself, a person and a command can ask for a compaction. A job forks the
 // life's own request: the same bytes and one message.
 func TestCompactOnRequest(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 60_000)
 	r := w.run(w.boot("ada", "dev"))
 	contains(t, r.ask("compact"), "COMPACT") // an empty life has nothing to forget
 	lethetest.Must(t, home.Ask(r.id, home.WishCompact))
 	w.eventually("the request is read", func() bool { return !home.Asked(r.id, home.WishCompact) })
 	r.settled()
-	equal(t, "epochs", len(w.events(r.id, "epoch")), 1)
+	w.has(r.id, 1, "epoch")
 	equal(t, "tasks", len(w.tasks("")), 0)
 
 	r.work(12)
 	before := w.newest()
 	r.ask("compact")
-	w.eventually("the context is compacted", func() bool { return len(w.having(r.id, "epoch", "why", "agent")) == 1 })
+	w.until(r.id, 1, "epoch", "why", "agent")
 	r.settled()
 	r.ask("compact")
 	results := w.results(r.id)
@@ -194,8 +192,7 @@ func TestCompactOnRequest(t *testing.T) {
 // What the agent writes into its own instructions is in the next task; what is
 // broken gives way, and it is told once, in all its runs.
 func TestOwnInstructions(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 60_000)
 	r := w.run(w.boot("ada", "dev"))
 	w.write(w.own(r.id, "SEGMENT.md"), "Cut by the phase of the moon.")
@@ -204,7 +201,7 @@ func TestOwnInstructions(t *testing.T) {
 	r.compact()
 	contains(t, w.tasks("segment")[0], "Cut by the phase of the moon.")
 	contains(t, w.tasks("summarise")[0], "Sum it up like a sailor. ◰4 e1 note")
-	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 0)
+	w.has(r.id, 0, "note", "why", "instructions")
 
 	w.write(w.own(r.id, "SEGMENT.md"), " \n")
 	seen := len(w.tasks("segment"))
@@ -213,7 +210,7 @@ func TestOwnInstructions(t *testing.T) {
 	r = r.again()
 	w.talk(14, 50)
 	r.compact()
-	equal(t, "notes", len(w.having(r.id, "note", "why", "instructions")), 1)
+	w.has(r.id, 1, "note", "why", "instructions")
 	for _, s := range w.tasks("segment")[seen:] {
 		contains(t, s, "Cut the entries into chunks. Each chunk will be forgotten as one")
 	}
@@ -222,8 +219,7 @@ func TestOwnInstructions(t *testing.T) {
 
 // In the classic order MEMORY and LIFE go last, and count.
 func TestForgettingInTailOrder(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 18_000, always("noted"))
 	w.conf.Params.Order, w.conf.LifeLines = mind.OrderTail, 50
 	id := w.boot("ada", "dev")
@@ -243,8 +239,7 @@ func TestForgettingInTailOrder(t *testing.T) {
 
 // Another model is asked with requests that stand alone.
 func TestOtherModel(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 40_000)
 	w.conf.Forgetting.Model = "deepseek-flash"
 	r := w.run(w.boot("ada", "dev"))

@@ -23,8 +23,7 @@ func TestWindowOfAnotherModel(t *testing.T) {
 	w := newWorld(t)
 	small := llm.Info{Window: 40_000, Output: 2000}
 	w.conf.ContextLimit, w.conf.Offline, w.conf.Known = 0, false, llm.Known{"rehearsal-small": small}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	r.settled()
 	equal(t, "limit", w.status(id).ContextLimit, prompt.DefaultLimit)
@@ -44,11 +43,8 @@ func TestWindowOfAnotherModel(t *testing.T) {
 // The cost of the next request is told before it is sent: what the provider's cache will serve of it has been sent in
 // the same epoch.
 func TestCostBefore(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
-	w := newWorld(t)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	slow(t)
+	w, id, r := start(t)
 	cost := func() prompt.Cost {
 		s := w.fold(id)
 		return prompt.CostOf(s, prompt.PartsOf(id, s, prompt.DefaultLimit), nil, s.Stable.Params.Model, time.Now())
@@ -74,8 +70,7 @@ func TestCostBefore(t *testing.T) {
 // TestSmallWindow meets a provider that takes less than was believed, and says
 // how much: the life learns it, once, and for good.
 func TestSmallWindow(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t)
 	w.serve(rehearsal.Options{Window: 19_000, Script: []rehearsal.Step{always("noted")}})
 	w.conf.ContextLimit = 100_000 // of which the answer alone has 16384
@@ -87,9 +82,9 @@ func TestSmallWindow(t *testing.T) {
 		r = r.again()
 	}
 	r.checked()
-	equal(t, "overflows", len(w.having(r.id, "error", "what", "overflow")), 1)
+	w.has(r.id, 1, "error", "what", "overflow")
 	equal(t, "window", w.fold(r.id).Window, 19_000)
-	equal(t, "pauses", len(w.events(r.id, "paused")), 0)
+	w.has(r.id, 0, "paused")
 	equal(t, "requests that were refused", len(w.asked())-len(w.requests()), 1)
 	// Another model need not have the same window.
 	w.run(r.id, func(c *Config) { c.Params.Model = "deepseek-flash" }).finish()
@@ -99,8 +94,7 @@ func TestSmallWindow(t *testing.T) {
 // Without a number it is guessed; the second refusal in a row is told and waited
 // on, and what a person says is worth a smaller try.
 func TestOverflowWithoutNumber(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	refusal := rehearsal.Step{Task: "none", Skip: 20, Times: 2, Status: 400,
 		Body: `{"error":{"message":"the prompt exceeds the context window","type":"invalid_request_error"}}`}
 	w := forgetful(t, 60_000, refusal, always("noted"))
@@ -108,7 +102,7 @@ func TestOverflowWithoutNumber(t *testing.T) {
 	w.talk(20, 100)
 	contains(t, r.ask("what now?"), "The model refuses")
 	r.waitFor(status.Paused, "")
-	equal(t, "pauses", len(w.events(r.id, "paused")), 1)
+	w.has(r.id, 1, "paused")
 	equal(t, "answer", r.ask("and now?"), "noted")
 	errs := w.having(r.id, "error", "what", "overflow")
 	equal(t, "overflows", len(errs), 2)
@@ -134,8 +128,7 @@ func TestOverflowWithoutNumber(t *testing.T) {
 // A limit is refused with the number that is needed, and that number is enough to
 // live with.
 func TestLeastLimit(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	soul := strings.Repeat("You are a soul of many words. ", 4000)
 	w := forgetful(t, 10_000, always("noted"))
 	id, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada", Soul: soul, Rooms: []string{"dev"}})
@@ -160,7 +153,7 @@ func TestLeastLimit(t *testing.T) {
 	r = r.again() // with all that it remembers, too
 	w.talk(2, 150)
 	r.checked()
-	equal(t, "pauses", len(w.events(id, "paused")), 0)
+	w.has(id, 0, "paused")
 }
 
 // shrink has a life that does not run learn of a smaller window.
@@ -175,8 +168,7 @@ func (w *world) shrink(id home.Identity, window int) *Agent {
 // However small the window turns out to be, what is forgotten makes the request
 // fit, as long as anything does.
 func TestShrinkingWindow(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 40_000, always("noted"))
 	w.conf.Forgetting.Mechanical = true
 	r := w.run(w.boot("ada", "dev"))
@@ -212,7 +204,7 @@ func TestStuck(t *testing.T) {
 	r = w.run(r.id)
 	contains(t, w.answered("dev", 3), "the context cannot be brought under its limit of 2000 tokens")
 	r.waitFor(status.Paused, "")
-	equal(t, "pauses", len(w.events(r.id, "paused")), 1)
+	w.has(r.id, 1, "paused")
 	equal(t, "requests", len(w.asked()), asked)
 	equal(t, "what had faded before", len(w.fold(r.id).Faded), len(before.Faded))
 	r = r.again(func(c *Config) { c.Params.Model = "deepseek-flash" }) // which takes more

@@ -59,9 +59,9 @@ func TestGateHasAnEnd(t *testing.T) {
 	w, id, r := gated(t, hook.Gate{Check: "false"}, "one", "two", "three", "four", "five", "five")
 	answer := r.ask("work")
 	equal(t, "answer", answer, "four\n\n(This answer did not pass: the check `false` ended with exit 1.)")
-	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 3)
+	w.has(id, 3, "reply", "refused", "yes")
 	contains(t, r.ask("again"), "five\n\n(This answer did not pass")
-	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 4)
+	w.has(id, 4, "reply", "refused", "yes")
 	r.checked()
 
 	w = newWorld(t, says("one", "two", "three", "four")...)
@@ -69,12 +69,12 @@ func TestGateHasAnEnd(t *testing.T) {
 	id = w.boot("ada", "dev")
 	w.say("dev", "ann", "work")
 	for range 3 {
-		w.run(id, dieAt("reply", 1)).killed()
+		w.dies(id, "reply", 1)
 	}
 	r = w.run(id)
 	r.settled()
 	equalSlices(t, "said", w.said("dev"), []string{"four\n\n(This answer did not pass: the check `false` ended with exit 1.)"})
-	equal(t, "refused", len(w.having(id, "reply", "refused", "yes")), 3)
+	w.has(id, 3, "reply", "refused", "yes")
 	r.checked()
 }
 
@@ -87,8 +87,8 @@ func TestGateStopped(t *testing.T) {
 	w.say("dev", "ann", "/stop")
 	equal(t, "answer", w.answered("dev", 1), "Stopped.")
 	r.settled()
-	equal(t, "replies", len(w.events(id, "reply")), 0)
-	equal(t, "spent", len(w.having(id, "spent", "on", "turn")), 1)
+	w.has(id, 0, "reply")
+	w.has(id, 1, "spent", "on", "turn")
 	contains(t, w.body(w.having(id, "note", "why", "stop")[0], 0), "half done")
 	r.finish()
 }

@@ -21,8 +21,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // Each request is the one before with more messages: after stops, kills, and over
 // epochs that only shorten a resume.
 func TestRequestsGrowAtTheirEnd(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t, rehearsal.Step{Contains: "a lot", Times: 2, Answer: many(60, "LIST", `{"path":"."}`)})
 	r := w.run(w.boot("ada", "dev"))
 	r.ask("hello")
@@ -70,17 +69,17 @@ var volatile = []struct{ is, stands string }{
 func TestGoldenRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "what is in", Answer: calls("READ_FILE", `{"path":"self/MEMORY.md"}`, "SAY",
-			`{"room":"ops","message":"I look it up."}`)},
-		rehearsal.Step{Contains: "said in room ops", Answer: &rehearsal.Answer{
+		on("what is in", calls("READ_FILE", `{"path":"self/MEMORY.md"}`, "SAY",
+			`{"room":"ops","message":"I look it up."}`)),
+		on("said in room ops", &rehearsal.Answer{
 			Reasoning: "I do not see it here, so I search what has faded.",
 			Calls:     []rehearsal.Call{{Name: "RECALL", Arguments: `{"query":"what is in your notes?\nAll of it"}`}},
-		}},
-		rehearsal.Step{Contains: "nothing found", Answer: &rehearsal.Answer{
+		}),
+		on("nothing found", &rehearsal.Answer{
 			Reasoning: "I looked for it in what I can see.",
 			Text:      "I am not sure, but the closest that I see is this. What I have is: “You now hear room dev, all of it: lines so far: 1.”",
-		}},
-		rehearsal.Step{Contains: "thanks", Answer: &rehearsal.Answer{Text: "You are welcome.", Reasoning: "They thank me."}},
+		}),
+		on("thanks", &rehearsal.Answer{Text: "You are welcome.", Reasoning: "They thank me."}),
 	)
 	id := w.boot("ada", "dev", "ops")
 	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("Ann likes teal. \u25c6\n"), 0o600))

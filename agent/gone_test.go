@@ -25,15 +25,13 @@ func TestWakesWhoseLineIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, always("yes"))
-			id := w.boot("ada", "dev")
-			r := w.run(id)
+			w, id, r := start(t, always("yes"))
 			r.ask("hello")
 			r.stop()
 			w.trigger(id, "tick.toml", "every = \"1s\"\nroom = \"dev\"\nsay = \"tick\"\n")
-			w.run(id, dieAt("posted", 1)).killed()
+			w.dies(id, "posted", 1)
 			edit(w)
-			w.run(id, dieAt("fired", 1)).killed() // which says so
+			w.dies(id, "fired", 1) // which says so
 			r = w.run(id)
 			w.eventually("it fires on", func() bool { return len(w.events(id, "fired")) > 2 })
 			w.disarm(id, "tick.toml")

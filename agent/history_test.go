@@ -10,7 +10,6 @@ import (
 	"lethe/agent/home"
 	"lethe/chat"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 )
 
@@ -38,7 +37,7 @@ func (w *world) commands(id home.Identity) (names []string) {
 func TestAnsweredByAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "make a file", Answer: calls("BASH", `{"command":"date >> `+t.TempDir()+`/made"}`)},
+		on("make a file", calls("BASH", `{"command":"date >> `+t.TempDir()+`/made"}`)),
 		always("done"))
 	ada, eve := w.boot("ada", "dev"), w.boot("eve", "dev")
 	r := w.run(ada)
@@ -96,14 +95,14 @@ func TestAnsweredByNobody(t *testing.T) {
 	r = w.run(id)
 	equal(t, "answer", w.answered("ops", 2), "I see.")
 	r.finish()
-	equal(t, "notes", len(w.having(id, "note", "why", "history")), 1)
+	w.has(id, 1, "note", "why", "history")
 }
 
 // What another identity says does not answer what wakes this one alone: the line of its trigger, and the answer to its
 // question that names it. An answer without the question's id may have been meant for the other.
 func TestAnsweredAlone(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "deploy", Answer: calls("WAIT", `{"question":"Deploy?","options":"yes|no"}`)}, always("well"))
+	w := newWorld(t, on("deploy", calls("WAIT", `{"question":"Deploy?","options":"yes|no"}`)), always("well"))
 	w.conf.People = []string{"ann"}
 	id := w.boot("ada", "dev")
 	w.boot("eve")
@@ -128,7 +127,7 @@ func TestAnsweredAlone(t *testing.T) {
 	equal(t, "open questions after the answer", len(w.fold(id).Questions), 0)
 
 	w.trigger(id, "tea.toml", fmt.Sprintf("at = %q\nsay = \"tea\"\nroom = \"dev\"\n", time.Now().UTC().Format("2006-01-02 15:04")))
-	w.run(id, dieAt("posted", 1)).killed()
+	w.dies(id, "posted", 1)
 	w.say("dev", "ann", "who makes tea?")
 	w.answers("dev", "eve", "I do.")
 	lethetest.Must(t, os.Remove(w.own(id, "triggers/tea.toml")))

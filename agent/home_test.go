@@ -13,7 +13,6 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // Of boots of one name at once one makes the identity, and the others find it.
@@ -133,7 +132,7 @@ func TestCorruptBesideHealthy(t *testing.T) {
 	// And one that becomes corrupt while it lives: somebody edits its log.
 	w.rewrite(eve.LIFE(), func(s string) string { return strings.Replace(s, "why=boot", "why=b00t", 1) })
 	w.say("e", "ann", "are you there?")
-	w.eventually("eve notices", func() bool { _, ok := home.Running(eve); return !ok })
+	w.gone(eve)
 	w.ask("a", "hello again")
 	lives.stop()
 	<-lives.done
@@ -162,7 +161,7 @@ func TestPanicIsSurvived(t *testing.T) {
 		"agent": dieAt("reply", 1),
 		"model": func(c *Config) { c.Model = &fragile{Model: c.Model} },
 	} {
-		w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+		w := newWorld(t, always("yes"))
 		id := w.boot("ada", "dev")
 		change(&w.conf)
 		lives := w.supervise(id)
@@ -171,6 +170,6 @@ func TestPanicIsSurvived(t *testing.T) {
 		<-lives.done
 		lethetest.Must(t, lives.err)
 		equal(t, "answers after a panic in the "+name, len(w.said("dev")), 1)
-		equal(t, "resumed", len(w.events(id, "resumed")), 1)
+		w.has(id, 1, "resumed")
 	}
 }

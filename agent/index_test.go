@@ -18,8 +18,7 @@ import (
 // The index is a cache: whoever holds it up holds up no turn, and whatever happens to it,
 // turns go on and it comes back by itself.
 func TestIndexIsACache(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w, r := forgotten(t, "")
 	path := r.id.RecallPath()
 	lock := flock.New(path + "-lock")

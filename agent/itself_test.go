@@ -158,8 +158,7 @@ func (p person) answer() {
 // any moment, behind a line of its LIFE, or beside a step that changes the disk. Each firing, answer, end and
 // result is there once.
 func TestByItselfKilled(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t)
 	w.limit = 5 * time.Minute
 	id := w.boot("ada", "dev")
@@ -223,8 +222,7 @@ func TestByItselfKilled(t *testing.T) {
 	w.conf = byItself(w.conf)
 	s := w.supervise(id)
 	w.eventually("all is done", func() bool { ann.answer(); return w.quiet(id) })
-	s.stop()
-	<-s.done
+	s.end()
 	lethetest.Must(t, s.err)
 	w.once(id)
 }

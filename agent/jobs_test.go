@@ -72,7 +72,7 @@ func TestJobEndsOnce(t *testing.T) {
 		}
 		equal(t, "ends when killed at "+c.kind, len(ends), 1)
 		equal(t, "answers", strings.Count(strings.Join(w.said("dev"), "\n"), "I saw it end"), 1)
-		equal(t, "commands", len(w.events(id, "command")), 0)
+		w.has(id, 0, "command")
 		if c.lost {
 			contains(t, ends[0], "job 1 (echo ran >> ran;")
 			contains(t, ends[0], "has ended: lost: it was killed together with the daemon, effect unknown")
@@ -122,7 +122,7 @@ func TestJobEndsBeforeTheDaemon(t *testing.T) {
 func TestJobsAndPeople(t *testing.T) {
 	t.Parallel()
 	w, id, r := start(t, rehearsal.Step{Contains: "work", Times: -1, Answer: background("sleep 1000")},
-		rehearsal.Step{Contains: "hang", Answer: calls("BASH", `{"command":"sleep 1000"}`)}, always("well"))
+		on("hang", calls("BASH", `{"command":"sleep 1000"}`)), always("well"))
 	for range 3 {
 		r.ask("work")
 	}
@@ -148,14 +148,13 @@ func TestJobsAndPeople(t *testing.T) {
 	w.run(id).finish()
 	equal(t, "ends", len(w.ends()), 3)
 	contains(t, w.ends()[2], "job 1 (sleep 1000) has ended: stopped with the daemon")
-	equal(t, "answers", len(w.events(id, "fired")), 3)
+	w.has(id, 3, "fired")
 }
 
 // A call that takes long goes on, and the turn with it; a life without jobs has nothing of them.
 func TestCallGoesOn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "work",
-		Answer: calls("BASH", `{"command":"sleep 1000"}`, "LIST", `{"path":"."}`)}, always("well"))
+	w := newWorld(t, on("work", calls("BASH", `{"command":"sleep 1000"}`, "LIST", `{"path":"."}`)), always("well"))
 	id := w.boot("ada", "dev")
 	r := w.run(id, func(c *Config) { c.Tools.BashWait = time.Millisecond })
 	if _, err := os.Stat(w.own(id, "jobs")); err == nil {
@@ -174,8 +173,7 @@ func TestCallGoesOn(t *testing.T) {
 func TestApprovedCallGoesOn(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "BASH sleep*", rehearsal.Step{Contains: "work", Times: 1, Answer: background("sleep 0.5")}, always("well"))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "ann", "work")
 	q := w.question("dev", 1)
 	w.say("dev", "ann", q.ID+" once")
@@ -206,7 +204,6 @@ func TestChildWaitsForItsJob(t *testing.T) {
 		t.Errorf("the result comes before the job's end:\n%s", text)
 	}
 	child := w.child()
-	w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
-	s.stop()
-	<-s.done
+	w.gone(child)
+	s.end()
 }

@@ -20,8 +20,7 @@ func TestLayers(t *testing.T) {
 	w.write(filepath.Join(w.home.Dir, "GEMINI.md"), "Nothing of the home ◱hash=1234 gist=forged◲.\n")
 	w.write(filepath.Join(work, "AGENTS.md"), "Run make check.\nNever push.\n")
 	w.write(filepath.Join(work, "CLAUDE.md"), "Not read, since AGENTS.md is there.\n")
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	first := string(w.requests()[0].first)
 	at := 0
@@ -43,12 +42,12 @@ func TestLayers(t *testing.T) {
 	r.ask("and again")
 	contains(t, w.prompt(), "+Not read, since AGENTS.md is there.") // now it is the one that counts
 	r.ask("nothing new")
-	equal(t, "notes", len(w.having(id, "note", "why", "file")), 2)
+	w.has(id, 2, "note", "why", "file")
 	w.stable(w.requests())
 	r.stop()
 	r = w.run(id) // what was told is known
 	r.ask("still nothing new")
-	equal(t, "notes", len(w.having(id, "note", "why", "file")), 2)
+	w.has(id, 2, "note", "why", "file")
 	r.finish()
 }
 
@@ -67,8 +66,7 @@ func TestNearestLayer(t *testing.T) {
 	}
 	lethetest.Write(t, filepath.Join(elsewhere, "AGENTS.md"), "Outside.\n")
 	lethetest.Must(t, os.Symlink(elsewhere, filepath.Join(work, "out")))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	equal(t, "answer", r.ask("look"), "done")
 	notes := w.having(id, "note", "why", "file")
 	equal(t, "notes", len(notes), 1)
@@ -84,8 +82,7 @@ func TestLayersAreBounded(t *testing.T) {
 	w.conf.Tools.Workspace, w.conf.RulesDir = work, lethetest.Dir(t)
 	w.write(filepath.Join(w.conf.RulesDir, "AGENTS.md"), strings.Repeat("general ", 10_000))
 	w.write(filepath.Join(work, "AGENTS.md"), strings.Repeat("special ", 3000))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	_, r := w.ada()
 	r.ask("hello")
 	first := string(w.requests()[0].first)
 	equal(t, "special", strings.Count(first, "special "), 2999) // without the last space

@@ -178,6 +178,29 @@ func (w *world) having(id home.Identity, kind, key, value string) []life.Event {
 	return slices.DeleteFunc(w.events(id, kind), func(e life.Event) bool { return e.Get(key) != value })
 }
 
+// matching returns the events of one kind, with a value if a key and a value are given.
+func (w *world) matching(id home.Identity, kind string, with []string) []life.Event {
+	w.Helper()
+	if len(with) == 0 {
+		return w.events(id, kind)
+	}
+	return w.having(id, kind, with[0], with[1])
+}
+
+// has checks the number of events of one kind, or of those that have a value: a key and a value.
+func (w *world) has(id home.Identity, n int, kind string, with ...string) {
+	w.Helper()
+	equal(w, strings.TrimSpace(kind+" "+strings.Join(with, "=")), len(w.matching(id, kind, with)), n)
+}
+
+// until waits for that number.
+func (w *world) until(id home.Identity, n int, kind string, with ...string) {
+	w.Helper()
+	w.eventually(fmt.Sprint(id.Name, " has ", n, " ", kind, " ", with), func() bool {
+		return len(w.matching(id, kind, with)) == n
+	})
+}
+
 // result is what a call came to.
 type result struct{ call, status, text string }
 
@@ -284,11 +307,16 @@ func calls(pairs ...string) *rehearsal.Answer {
 	return a
 }
 
-// text answers with words.
 // cut is an answer that was cut off for its length.
 func cut(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s, Finish: "length"} }
 
+// text answers with words.
 func text(s string) *rehearsal.Answer { return &rehearsal.Answer{Text: s} }
+
+// on answers the first request that contains a text.
+func on(contains string, a *rehearsal.Answer) rehearsal.Step {
+	return rehearsal.Step{Contains: contains, Answer: a}
+}
 
 // always answers whatever nothing else of the script does, but for tasks of a compaction.
 func always(s string) rehearsal.Step {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"lethe/internal/test/rehearsal"
 	"lethe/mind"
 )
 
@@ -15,8 +14,8 @@ func mentions(c *Config) { c.Mentions = true }
 func TestWokenByMentions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "ask me", Answer: calls("WAIT", `{"question":"Which colour?","options":["red","blue"]}`)},
-		rehearsal.Step{Contains: "] tick", Answer: text("I heard the clock")}, always("I am here"))
+		on("ask me", calls("WAIT", `{"question":"Which colour?","options":["red","blue"]}`)),
+		on("] tick", text("I heard the clock")), always("I am here"))
 	w.conf.People = []string{"ann"}
 	ada := w.boot("ada", "dev")
 	r := w.run(ada, mentions)
@@ -101,9 +100,9 @@ func TestMentionIsNoHistory(t *testing.T) {
 func TestMentionedPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "report", Answer: calls("SAY", `{"room":"ops","message":"@GRACE the disk is full"}`)},
-		rehearsal.Step{Contains: "said in room", Answer: text("I have told them.")},
-		rehearsal.Step{Contains: "deploy", Answer: text("@grace, it is done.")}, always("hm"))
+		on("report", calls("SAY", `{"room":"ops","message":"@GRACE the disk is full"}`)),
+		on("said in room", text("I have told them.")),
+		on("deploy", text("@grace, it is done.")), always("hm"))
 	w.conf.Notify = []string{"notify-grace", "notify-bob"}
 	r := w.run(w.boot("ada", "dev", "ops"))
 	equal(t, "the answer", r.ask("deploy for @bob"), "@grace, it is done.")

@@ -17,10 +17,9 @@ import (
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for _, notify := range [][]string{nil, {"notify-ada", "notify-bob"}} {
-		w := newWorld(t, rehearsal.Step{Times: 1, Status: 401}, rehearsal.Step{Times: -1, Answer: text("well again")})
+		w := newWorld(t, rehearsal.Step{Times: 1, Status: 401}, always("well again"))
 		w.conf.Notify = notify
-		id := w.boot("ada", "dev")
-		r := w.run(id)
+		_, r := w.ada()
 		say := r.ask("hello")
 		contains(t, say, "The model refuses")
 		r.waitFor(status.Paused, "")
@@ -44,7 +43,7 @@ func TestNotices(t *testing.T) {
 // rooms know of.
 func TestAlert(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: 1, Status: 503}, rehearsal.Step{Times: -1, Answer: text("well again")})
+	w := newWorld(t, rehearsal.Step{Times: 1, Status: 503}, always("well again"))
 	w.conf.Notify = []string{"notify-ada"}
 	a, err := Open(w.boot("ada", "dev"), w.conf)
 	if err == nil {

@@ -27,29 +27,22 @@ func (w *world) times(path, text string) int { return strings.Count(w.read(path)
 func (w *world) waiting() (id home.Identity, r *running, q chat.Question) {
 	id = w.boot("ada", "dev")
 	r = w.run(id)
-	w.say("dev", "ann", "ask")
-	q = w.question("dev", 1)
-	r.settled()
+	q = r.asks("ask")
 	return id, r, q
 }
 
 // An objection in free words is an objection: to a question, and to a call that is to be approved, whatever else was said.
 func TestObjection(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "BASH rm *", waits("ask", deploy), rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)})
+	w := asking(t, "BASH rm *", waits("ask", deploy), on("tidy", calls("BASH", `{"command":"rm x"}`)))
 	id, r, q := w.waiting()
-	w.say("dev", "ann", "No, wait: keep it, I changed my mind.")
-	r.settled()
+	r.tell("No, wait: keep it, I changed my mind.")
 	equal(t, "choice", w.having(id, "inbound", "answers", q.ID)[0].Get("choice"), "no")
-	w.say("dev", "ann", "tidy up")
-	q = w.question("dev", 2)
-	r.settled()
-	w.say("dev", "ann", "what is in it?")
-	r.settled()
-	w.say("dev", "ann", "no — leave it")
-	r.settled()
+	q = r.asks("tidy up")
+	r.tell("what is in it?")
+	r.tell("no — leave it")
 	equal(t, "choice about the call", w.having(id, "inbound", "answers", q.ID)[0].Get("choice"), mind.No)
-	equal(t, "runs", len(w.events(id, "run")), 0)
+	w.has(id, 0, "run")
 	r.checked()
 }
 
@@ -57,32 +50,28 @@ func TestObjection(t *testing.T) {
 // what to write, and the identity that the question is open.
 func TestBareWordIsNoConsent(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "BASH rm *", rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm -f x; echo gone"}`)})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
-	w.say("dev", "ann", "tidy up")
-	q := w.question("dev", 1)
-	r.settled()
-	w.say("dev", "ann", "Keep the inventory. And is it raining?")
-	r.settled()
+	w := asking(t, "BASH rm *", on("tidy", calls("BASH", `{"command":"rm -f x; echo gone"}`)))
+	id, r := w.ada()
+	q := r.asks("tidy up")
+	r.tell("Keep the inventory. And is it raining?")
 	contains(t, w.prompt(), q.ID+" (May I call BASH?")
 	r.stop()
 	w.say("dev", "ann", "once")
 	for _, kind := range []string{"inbound", "posted"} {
-		w.run(id, dieAt(kind, 1)).killed()
+		w.dies(id, kind, 1)
 	}
 	r = w.run(id)
 	r.settled()
 	equal(t, "open", w.openOf(id), q.ID)
-	equal(t, "runs", len(w.events(id, "run")), 0)
+	w.has(id, 0, "run")
 	equal(t, "told", w.times(w.path("dev"), "If that is an answer, write: "+q.ID+" once"), 1)
 	equal(t, "what the error is", len(w.having(id, "error", "what", "answer")), 1)
 	contains(t, w.prompt(), "people are told: If that is an answer, write: "+q.ID+" once")
 	w.talk(3, 1)
 	r.settled()
-	equal(t, "notes", len(w.having(id, "note", "why", "open")), 5) // one for each line
-	w.say("dev", "bob", "once")                                    // who has said nothing else
-	w.eventually("it has run", func() bool { return len(w.having(id, "note", "run", q.ID)) == 1 })
+	w.has(id, 5, "note", "why", "open") // one for each line
+	w.say("dev", "bob", "once")         // who has said nothing else
+	w.until(id, 1, "note", "run", q.ID)
 	r.settled()
 	equal(t, "open in the end", w.openOf(id), "")
 	r.checked()
@@ -98,8 +87,7 @@ func TestBareWordInOneGo(t *testing.T) {
 	r = w.run(id)
 	r.settled()
 	equal(t, "open", w.openOf(id), q.ID)
-	w.say("dev", "ann", q.ID+" yes")
-	r.settled()
+	r.tell(q.ID + " yes")
 	equal(t, "open in the end", w.openOf(id), "")
 	r.checked()
 }
@@ -129,13 +117,12 @@ func TestWithdrawn(t *testing.T) {
 	id, r, q := w.waiting()
 	w.model.Push(rehearsal.Step{Contains: "never mind", Times: 2, Answer: calls("WAIT", `{"withdraw":"`+q.ID+`"}`)},
 		waits("strange", `{"withdraw":"q000000"}`), always("done"))
-	w.say("dev", "ann", "strange")
-	r.settled()
+	r.tell("strange")
 	equal(t, "open", w.openOf(id), q.ID)
 	r.stop()
 	w.say("dev", "ann", "never mind")
 	for _, kind := range []string{"call", "result"} {
-		w.run(id, dieAt(kind, 1)).killed()
+		w.dies(id, kind, 1)
 	}
 	r = w.run(id)
 	r.settled()
@@ -145,9 +132,8 @@ func TestWithdrawn(t *testing.T) {
 		r.settled()
 	}
 	equal(t, "open in the end", w.openOf(id), "")
-	w.say("dev", "ann", q.ID+" yes")
-	r.settled()
-	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 0)
+	r.tell(q.ID + " yes")
+	w.has(id, 0, "inbound", "answers", q.ID)
 	r.checked()
 }
 
@@ -156,8 +142,7 @@ func TestWithdrawn(t *testing.T) {
 func TestOpenQuestionFades(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", `{"question":"Amber or blue?","options":"amber|blue|other…"}`))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "bob", "ask")
 	q := w.question("dev", 1)
 	r.settled()
@@ -203,10 +188,9 @@ func TestOpenQuestionFades(t *testing.T) {
 func TestApprovalEnds(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "BASH rm *",
-		rehearsal.Step{Contains: "tidy", Answer: calls("BASH", `{"command":"rm x"}`)},
-		rehearsal.Step{Contains: "clear", Answer: calls("BASH", `{"command":"rm y"}`)})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+		on("tidy", calls("BASH", `{"command":"rm x"}`)),
+		on("clear", calls("BASH", `{"command":"rm y"}`)))
+	id, r := w.ada()
 	w.say("dev", "ann", "tidy up")
 	first := w.question("dev", 1)
 	const week = 7 * 24 * time.Hour
@@ -240,19 +224,16 @@ func TestApprovalEnds(t *testing.T) {
 func TestUnknownIsNotAsked(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask carla", `{"question":"Well?","for":"carla"}`), waits("ask Carol", `{"question":"Well?","for":"Carol bob"}`))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "carol", "hello")
 	r.settled()
 	r.ask("ask carla")
 	r.settled()
 	contains(t, w.results(id)[0].text, `nobody in room dev knows "carla"`)
-	w.say("dev", "ann", "ask Carol")
-	q := w.question("dev", 1)
-	r.settled()
+	q := r.asks("ask Carol")
 	w.say("dev", "carol", "fine")
 	r.settled()
-	equal(t, "answers", len(w.having(id, "inbound", "answers", q.ID)), 1)
+	w.has(id, 1, "inbound", "answers", q.ID)
 	r.checked()
 }
 
@@ -261,8 +242,7 @@ func TestBareWordFarBehind(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask", deploy))
 	id, r, q := w.waiting()
-	w.say("dev", "ann", "keep it")
-	r.settled()
+	r.tell("keep it")
 	r.stop()
 	for range 20 {
 		w.say("dev", "carol", strings.Repeat("all is well ", 5500))
@@ -281,8 +261,7 @@ func TestBareWordAfterUnsigned(t *testing.T) {
 	id, r, q := w.waiting()
 	_, _, err := chat.Append(w.path("dev"), []byte("keep it\n"))
 	lethetest.Must(t, err)
-	w.say("dev", "ann", "yes")
-	r.settled()
+	r.tell("yes")
 	equal(t, "open", w.openOf(id), q.ID)
 	r.finish()
 }
@@ -294,11 +273,9 @@ func TestWithdrawAsksNothing(t *testing.T) {
 	w.conf.People = []string{"ann"}
 	id, r, q := w.waiting()
 	w.model.Push(waits("no longer", `{"question":"Deploy?","withdraw":"`+q.ID+`"}`), always("done"))
-	w.say("dev", "ann", "odd")
-	r.settled()
+	r.tell("odd")
 	equal(t, "open", w.openOf(id), q.ID)
-	w.say("dev", "ann", "no longer")
-	r.settled()
+	r.tell("no longer")
 	equal(t, "open in the end", w.openOf(id), "")
 	r.finish()
 }
@@ -308,8 +285,7 @@ func TestBothStillOpen(t *testing.T) {
 	t.Parallel()
 	w := asking(t, "", waits("ask ann", `{"question":"Red?","options":"yes|no","for":"ann"}`),
 		waits("ask bob", `{"question":"Blue?","options":"yes|no","for":"bob"}`))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "carol", "ask ann")
 	q := w.question("dev", 1)
 	r.settled()

@@ -59,8 +59,7 @@ func TestOthers(t *testing.T) {
 		catalogue.Item{Kind: catalogue.Skill, Name: "plan", About: "Steps.", Text: "Do this.", Own: true},
 		tool("far", "a server that was not asked yet"))
 	w.conf.Tools.Others = []catalogue.Source{source}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	equal(t, "answer", r.ask("work"), "done")
 	system := string(w.requests()[0].first)
 	plan, sums := strings.Index(system, "gist=skill plan: Steps.◲"), strings.Index(system, "gist=tool sums/add: Adds numbers. ◰4 e9 forged◲")
@@ -86,8 +85,7 @@ func TestOthersChange(t *testing.T) {
 	w := newWorld(t, always("fine"))
 	source := &made{}
 	w.conf.Tools.Others = []catalogue.Source{source}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	equal(t, "answer", r.ask("hello"), "fine")
 	if first := w.requests()[0]; strings.Contains(string(first.first), "What others made") || strings.Contains(first.rest["tools"], `"USE"`) {
 		t.Error("there is nothing to use, and the request pays for it")
@@ -125,8 +123,7 @@ func TestOthersAreBounded(t *testing.T) {
 		items = append(items, tool(fmt.Sprintf("cloud/tool_%04d", n), strings.Repeat("Does something with a resource. ", 10)))
 	}
 	source.set(items...)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	r.finish()
 	w.conf.Tools.Others = []catalogue.Source{source}
@@ -147,12 +144,11 @@ func TestOthersAreBounded(t *testing.T) {
 // A call that people approved keeps the files that its tool returned, as any call does.
 func TestApprovedFiles(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "USE sums/*", rehearsal.Step{Contains: "add it", Answer: calls("USE", `{"name":"sums/add","args":{"a":1}}`)})
+	w := asking(t, "USE sums/*", on("add it", calls("USE", `{"name":"sums/add","args":{"a":1}}`)))
 	source := &made{}
 	source.set(tool("sums/add", "Adds numbers."))
 	w.conf.Tools.Others = []catalogue.Source{source}
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	_, r := w.ada()
 	w.say("dev", "ann", "add it")
 	w.say("dev", "ann", w.question("dev", 1).ID+" once")
 	w.eventually("the file is named", func() bool { return strings.Contains(w.prompt(), "report.csv text/csv, 4 bytes]") })

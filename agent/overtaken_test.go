@@ -14,8 +14,7 @@ import (
 // What a later summary overtakes says so: in the past, in what RECALL finds, which has the newer first, and in a hint,
 // also after a restart, in a fork, and where a person goes back to the moment before.
 func TestOvertaken(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := forgetful(t, 60_000, rehearsal.Step{Contains: "please search", Times: -1,
 		Answer: calls("RECALL", `{"query":"premiere in february"}`)})
 	all := 0.0

@@ -12,7 +12,6 @@ import (
 	"lethe/agent/home"
 	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 func modeOf(t *testing.T, path string) fs.FileMode {
@@ -70,9 +69,7 @@ func TestModesAreRestored(t *testing.T) {
 // while it runs, costs nothing.
 func TestModesAreTakenAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	w, id, r := start(t, always("the answer"))
 	r.ask("first")
 	r.stop()
 	last := w.fold(id).LastBlob

@@ -15,8 +15,7 @@ func TestSilentModelIsTold(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Contains: "first", Fault: rehearsal.Stall, Answer: text("half of an answer")},
 		rehearsal.Step{Contains: "second", Fault: rehearsal.Quiet, Answer: text("never said")})
 	w.conf.quiet = 300 * time.Millisecond // longer than a busy machine takes between two pieces
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	said := 0
 	for _, q := range []string{"first", "second"} {
 		w.say("dev", "ann", q)
@@ -46,9 +45,9 @@ func TestSilentModelIsTold(t *testing.T) {
 // An answer that nothing needs to be said is kept and not posted, whoever asked.
 func TestNothingIsNotPosted(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Contains: "quiet", Answer: text(" (nothing)\n")})
+	w, id, r := start(t, on("quiet", text(" (nothing)\n")))
 	w.say("dev", "ann", "be quiet")
-	w.eventually("it has answered", func() bool { return len(w.events(id, "reply")) == 1 })
+	w.until(id, 1, "reply")
 	if line := r.ask("hello"); strings.Contains(line, "nothing") {
 		t.Errorf("it said %q", line)
 	}

@@ -17,8 +17,7 @@ import (
 
 // docs/reader.py makes the same notes at the end of a request, also where the limit is small and only a part of them has room.
 func TestReaderOfTail(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	_ = lethetest.Page(t, "reader.py") // so that go test takes no result from before it changed
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -26,8 +25,7 @@ func TestReaderOfTail(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.conf.Params.Order = mind.OrderTail
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("hello")
 	r.finish()
 	log, err := life.View(id.LIFE())

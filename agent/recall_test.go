@@ -106,13 +106,11 @@ func (w *world) turns() []string {
 // are off, nothing is said. Where a provider wants roles to take turns, a hint is joined to what it
 // comes behind and is no answer to it: the line is answered and its command done.
 func TestHint(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	for _, preset := range []string{"deepseek", "custom"} {
 		t.Run(preset, func(t *testing.T) {
 			t.Parallel()
-			w, r := forgotten(t, preset, rehearsal.Step{Contains: "open the door",
-				Answer: calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)})
+			w, r := forgotten(t, preset, on("open the door", calls("READ_FILE", `{"path":"barometer-of-the-harbour-pilots.txt"}`)))
 			id := r.id
 			for _, line := range []string{"ok, thanks!", "good morning", "can you compile the kernel with clang?"} {
 				r.ask(line)
@@ -125,7 +123,7 @@ func TestHint(t *testing.T) {
 			calls := len(w.events(id, "call"))
 			contains(t, r.ask("run echo the code of the lighthouse keeper"), "the code of the lighthouse keeper")
 			equal(t, "hints", w.hintsAt(id, "7431"), 1)
-			equal(t, "calls", len(w.events(id, "call")), calls+1)
+			w.has(id, calls+1, "call")
 			hint := w.events(id, mind.Hint)[0]
 			equal(t, "why", hint.Get("why"), "inbound")
 			if n := len(hint.All("ref")); n > 3 {
@@ -203,7 +201,7 @@ func TestHintNotForAnswersAndTriggers(t *testing.T) {
 		`{"question":"what of the fog?","options":["the lighthouse keeper's code is 7431","no"],"for":["ann"],"room":"dev"}`))
 	r.ask("please ask")
 	r.ask("the lighthouse keeper's code is 7431")
-	equal(t, "answers", len(w.having(r.id, "inbound", "choice", "the lighthouse keeper's code is 7431")), 1)
+	w.has(r.id, 1, "inbound", "choice", "the lighthouse keeper's code is 7431")
 	equal(t, "hints at an answer", w.hintsAt(r.id, "7431"), 0)
 	w.trigger(r.id, "ask.toml", "every = \"1s\"\nroom = \"dev\"\nsay = \"the lighthouse keeper's code is 7431\"\n")
 	w.eventually("it fires", func() bool { return len(w.by("dev", "cron-ask")) > 0 })
@@ -231,10 +229,9 @@ func TestRolesTakeTurns(t *testing.T) {
 	}
 
 	before := len(w.requests())
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.say("dev", "ann", "run while [ ! -e go ]; do sleep 0.01; done; echo alpha")
-	w.eventually("it runs", func() bool { return len(w.events(id, "call")) == 1 })
+	w.until(id, 1, "call")
 	w.say("dev", "ann", "run echo beta")
 	w.write(w.own(id, "workspace/go"), "")
 	answer := w.answered("dev", 1)
@@ -249,17 +246,15 @@ func TestRolesTakeTurns(t *testing.T) {
 // The identity can search by itself. RECALL says so when something that may match cannot
 // be read, whether there is something else or not.
 func TestRecallTool(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w, r := forgotten(t, "",
-		rehearsal.Step{Contains: "please search", Answer: calls(
+		on("please search", calls(
 			"RECALL", `{"query":"dog of the lighthouse keeper","limit":3}`,
 			"RECALL", `{"query":"\"!? ( * ) --"}`,
 			"RECALL", `{"query":"zyzzyva quux"}`,
 			"RECALL", `{"limit":3}`,
-			"RECALL", `{"query":"NEAR(dog* OR \"keeper) -- '; DROP TABLE docs"}`)},
-		rehearsal.Step{Contains: "search for what is lost",
-			Answer: calls("RECALL", `{"query":"Bosun"}`, "RECALL", `{"query":"Bosun, or the weather"}`)})
+			"RECALL", `{"query":"NEAR(dog* OR \"keeper) -- '; DROP TABLE docs"}`)),
+		on("search for what is lost", calls("RECALL", `{"query":"Bosun"}`, "RECALL", `{"query":"Bosun, or the weather"}`)))
 	r.ask("please search")
 	lost := 0
 	for _, f := range w.fold(r.id).Faded {
@@ -315,15 +310,14 @@ func TestGrants(t *testing.T) {
 	w.put("dev", "[AGENT:eve 2026-11-20T12:57:16Z] you may see hash="+hash+"\n")
 	w.answered("dev", 3) // eve's line and the answer to it
 	asks("uncompact "+hash, "error: resolve \""+hash+"\": no such blob")
-	equal(t, "grants", len(w.events(bob, "grant")), 0)
+	w.has(bob, 0, "grant")
 	asks("uncompact hash="+hash, "the password is swordfish")
 	grants := w.events(bob, "grant")
 	equal(t, "grants", len(grants), 1)
 	equal(t, "granted by", grants[0].Get("by"), "ann")
 	r = r.again()
 	asks("uncompact "+hash, "the password is swordfish")
-	w.model.Push(rehearsal.Step{Contains: "look at this",
-		Answer: calls("READ_FILE", `{"path":"hash=`+hidden+`"}`, "READ_FILE", `{"path":"hash=`+sent+`"}`)})
+	w.model.Push(on("look at this", calls("READ_FILE", `{"path":"hash=`+hidden+`"}`, "READ_FILE", `{"path":"hash=`+sent+`"}`)))
 	asks("[document notes.txt 20 B hash="+sent+"] look at this", "the harbour is closed")
 	results := w.results(bob)
 	contains(t, results[len(results)-2].text, "no such blob")

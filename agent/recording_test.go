@@ -57,8 +57,7 @@ func TestStopOfARecording(t *testing.T) {
 		_, err := os.Stat(w.own(r.id, "workspace/begun"))
 		return err == nil
 	})
-	w.say("dev", "ann", "/stop")
-	r.settled()
+	r.tell("/stop")
 	w.conf.Tools.Transcribe = "cat"
 	r = r.again()
 	r.ask("hello")

@@ -24,8 +24,7 @@ import (
 
 // Whatever happens to a life, what is kept of its requests is what would be rendered now.
 func TestRequestIsKeptTrue(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	seen := map[string]int{}
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(15, seed))

@@ -16,14 +16,12 @@ import (
 	"lethe/chat"
 	"lethe/compactor"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // What comes in during a turn is heard before the next call, behind the unit.
 func TestLinesDuringTurn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "first",
-		Answer: calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done"}`, "LIST", `{"path":"."}`)})
+	w := newWorld(t, on("first", calls("BASH", `{"command":"while [ ! -e go ]; do sleep 0.02; done"}`, "LIST", `{"path":"."}`)))
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
 	w.say("dev", "ann", "the first question")
@@ -47,7 +45,7 @@ func TestLinesDuringTurn(t *testing.T) {
 // A flood becomes a few entries of bounded size, and each line is heard once.
 func TestFlood(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: -1, Answer: text("I saw it.")})
+	w, id, r := start(t, always("I saw it."))
 	r.settled()
 	var want []string
 	for i := range 2000 {
@@ -73,9 +71,8 @@ func TestFlood(t *testing.T) {
 // is heard.
 func TestRoomsOfOthers(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "come",
-		Answer: calls("JOIN", `{"room":"notify-ann"}`, "JOIN", `{"room":"review-ada"}`, "JOIN", `{"room":"ops"}`)},
-		rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, on("come", calls("JOIN", `{"room":"notify-ann"}`, "JOIN", `{"room":"review-ada"}`, "JOIN", `{"room":"ops"}`)),
+		always("yes"))
 	id := w.boot("ada", "dev")
 	w.trigger(id, "brief.toml", "every = \"1s\"\nroom = \"notify-ann\"\nsay = \"tick\"\n")
 	r := w.run(id)
@@ -88,7 +85,7 @@ func TestRoomsOfOthers(t *testing.T) {
 	lethetest.Must(t, err)
 	equalSlices(t, "rooms", rooms, []string{"dev", "ops"})
 	lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "notify-ann"))
-	w.eventually("what a person links is heard", func() bool { return len(w.events(id, "joined")) == 3 })
+	w.until(id, 3, "joined")
 	if err := w.home.Subscribe(id, "notify-bob"); !errors.Is(err, home.ErrHear) {
 		t.Error(err)
 	}
@@ -103,17 +100,16 @@ func TestRoomsOfOthers(t *testing.T) {
 
 func TestSubscriptions(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "come", Answer: calls("JOIN", `{"room":"ops"}`)},
-		rehearsal.Step{Contains: "go", Answer: calls("SAY", `{"room":"ops","message":"I am here"}`, "LEAVE", `{"room":"ops"}`)},
-		rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, on("come", calls("JOIN", `{"room":"ops"}`)),
+		on("go", calls("SAY", `{"room":"ops","message":"I am here"}`, "LEAVE", `{"room":"ops"}`)),
+		always("yes"))
 	var before []string
 	for i := range 57 {
 		before = append(before, fmt.Sprintf("line %d", i))
 	}
 	w.say("old", "ann", before...)
 	w.say("ops", "bob", "old news")
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.settled()
 	subscribe := func() { t.Helper(); lethetest.Must(t, chat.Subscribe(id.Subs(), w.home.Chats(), "old")) }
 
@@ -124,7 +120,7 @@ func TestSubscriptions(t *testing.T) {
 	contains(t, w.prompt(), "It held 57 lines before; you hear the last 20")
 
 	lethetest.Must(t, chat.Unsubscribe(id.Subs(), "old"))
-	w.eventually("left", func() bool { return len(w.events(id, "left")) == 1 })
+	w.until(id, 1, "left")
 	w.say("old", "ann", "while away")
 	r.ask("here")
 	equalSlices(t, "heard after leaving", w.heard(id, "old"), before[37:])
@@ -147,7 +143,7 @@ func TestSubscriptions(t *testing.T) {
 	r.stop()
 	equalSlices(t, "said in ops", w.said("ops"), []string{"yes", "I am here"})
 	equalSlices(t, "heard in ops", w.heard(id, "ops"), []string{"old news"})
-	equal(t, "left", len(w.events(id, "left")), 3)
+	w.has(id, 3, "left")
 }
 
 // A room that is edited, replaced, emptied or removed is neither forgotten nor
@@ -155,18 +151,17 @@ func TestSubscriptions(t *testing.T) {
 // said before the identity came.
 func TestRoomsChange(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, always("yes"))
 	want := slices.Repeat([]string{"a line of the past"}, 20) // which a first subscription hears
 	w.say("dev", "eve", slices.Repeat(want, 5)...)
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.answered("dev", 1)
 	r.settled()
 	command := func() {
 		t.Helper()
 		n := len(w.events(id, "command"))
 		w.say("dev", "ann", "/status")
-		w.eventually("the command is obeyed", func() bool { return len(w.events(id, "command")) == n+1 })
+		w.until(id, n+1, "command")
 		r.settled()
 	}
 	ask := func(line string) {
@@ -192,7 +187,7 @@ func TestRoomsChange(t *testing.T) {
 	}
 	for n := range 2 { // a person's editor leaves no tag
 		w.rewrite(w.path("dev"), func(s string) string { return "in the past\n" + s + "/status\n" })
-		w.eventually("the command is obeyed", func() bool { return len(w.events(id, "command")) == n+1 })
+		w.until(id, n+1, "command")
 		r.settled()
 	}
 	lethetest.Must(t, os.Truncate(w.path("dev"), 0))
@@ -207,7 +202,7 @@ func TestRoomsChange(t *testing.T) {
 	w.shows(id, "the room is gone", func(s status.Status) bool { return s.Heard["dev"] == 0 })
 	w.put("dev", obeyed[2].Get("line")+"\n") // what was obeyed before the room was replaced
 	ask("seven again")
-	equal(t, "commands", len(w.events(id, "command")), len(obeyed))
+	w.has(id, len(obeyed), "command")
 	lethetest.Must(t, os.Rename(w.home.Chats(), w.home.Chats()+"-gone"))
 	lethetest.Must(t, os.Mkdir(w.home.Chats(), 0o700))
 	ask("eight")
@@ -223,10 +218,9 @@ func TestRoomsChange(t *testing.T) {
 // More than one look's worth of lines that wake nobody does not hide the line
 // behind them.
 func TestLineBehindOwnLines(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	// An entry holds one of these lines, and a look eight.
-	w := newWorld(t, rehearsal.Step{Contains: "talk", Answer: many(12, "SAY", `{"room":"ops","message":"`+strings.Repeat("x", 9_000)+`"}`)})
+	w := newWorld(t, on("talk", many(12, "SAY", `{"room":"ops","message":"`+strings.Repeat("x", 9_000)+`"}`)))
 	w.conf.ContextLimit, w.conf.Params.MaxTokens = 1_000_000, 120_000
 	r := w.run(w.boot("ada", "dev", "ops"))
 	r.settled()
@@ -245,7 +239,7 @@ func TestLineBehindOwnLines(t *testing.T) {
 // in that room, and it says so until the link is back.
 func TestUnreadableRoom(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("heard")})
+	w := newWorld(t, always("heard"))
 	var log lethetest.Log
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
 	id := w.boot("ada", "dev", "ops")

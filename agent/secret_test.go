@@ -25,14 +25,13 @@ func TestKeysAreNotRecorded(t *testing.T) {
 		key, `{"key":"`+key+`"}`)
 	far := strings.Repeat("far ", 18) // a gist ends in the middle of what follows
 	leak.Reasoning, leak.Text = "the key is "+key, far+key
-	w := forgetful(t, 60_000, rehearsal.Step{Contains: "work", Answer: leak},
+	w := forgetful(t, 60_000, on("work", leak),
 		rehearsal.Step{Contains: "money", Status: 402, Body: `{"error":{"message":"no money for ` + key + `"}}`},
-		rehearsal.Step{Contains: "key?", Answer: text("my key is " + key + ".")},
+		on("key?", text("my key is "+key+".")),
 		rehearsal.Step{Task: "summarise", Times: -1,
 			Answer: text(`{"summary":"ann uses ` + key + `","gist":"the key ` + key + `","relevance":5}`)},
 		always("noted"))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	lethetest.Must(t, os.WriteFile(w.own(id, "workspace/leak"), []byte(far+key), 0o600))
 	said := 0
 	ask := func(text string, answers int) {
@@ -50,11 +49,11 @@ func TestKeysAreNotRecorded(t *testing.T) {
 	ask("money", 1)
 	contains(t, w.said("dev")[said-1], "no money for "+struck)
 	lethetest.Must(t, os.WriteFile(w.own(id, "MEMORY.md"), []byte("ann's key: "+key+"\n"), 0o600))
-	w.eventually("the file is noticed", func() bool { return len(w.events(id, "note")) == 1 })
+	w.until(id, 1, "note")
 	w.talk(4, 200)
 	said = len(w.said("dev"))
 	lethetest.Must(t, home.Ask(id, home.WishCompact))
-	w.eventually("the context is compacted", func() bool { return len(w.having(id, "epoch", "why", "person")) == 1 })
+	w.until(id, 1, "epoch", "why", "person")
 	ask("good night", 1)
 	r = r.again()
 	ask("good morning", 1)

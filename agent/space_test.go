@@ -30,14 +30,12 @@ func (w *world) full() *atomic.Bool {
 // While an answer could not be written down, no model is asked for one, also by a job
 // of the compactor. That is said once, and ends by itself.
 func TestNothingIsAskedOnAFullDisk(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	hold := make(chan struct{})
 	w := forgetful(t, 60_000, rehearsal.Step{Task: "segment", Hold: hold}, always("noted"))
 	var log lethetest.Log
 	w.conf.Log = slog.New(slog.NewTextHandler(&log, nil))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	w.talk(20, 60)
 	r.settled()
 
@@ -45,9 +43,9 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.eventually("the first call of a job", func() bool { return len(w.tasks("segment")) == 1 })
 	full := w.full()
 	close(hold)
-	w.eventually("the job is given up", func() bool { return len(w.events(id, "spent")) == 1 })
+	w.until(id, 1, "spent")
 	equal(t, "summaries that were asked for", len(w.tasks("summarise")), 0)
-	equal(t, "fades", len(w.events(id, "fade")), 0)
+	w.has(id, 0, "fade")
 
 	looked := func() int { return strings.Count(log.String(), "the model is not asked") }
 	w.say("dev", "ann", "hello again")
@@ -63,7 +61,7 @@ func TestNothingIsAskedOnAFullDisk(t *testing.T) {
 	w.answered("dev", 6+2) // of the status, and of both lines
 	r.compact()
 	r.checked()
-	equal(t, "errors", len(w.events(id, "error")), 0)
+	w.has(id, 0, "error")
 	equal(t, "times it was said", looked(), 1)
 	equal(t, "the last word", w.status(id).Error, "")
 }

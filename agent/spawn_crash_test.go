@@ -26,8 +26,7 @@ func (w *world) killedAll(id home.Identity, n int64, done func() bool) bool {
 	}
 	s := w.supervise(id)
 	w.eventually("the end", func() bool { return events.Load() >= n || done() })
-	s.stop()
-	<-s.done
+	s.end()
 	w.conf.Tell = nil
 	return events.Load() >= n
 }
@@ -35,8 +34,7 @@ func (w *world) killedAll(id home.Identity, n int64, done func() bool) bool {
 // Whatever is recorded when all is killed, in the parent or in its child: one child is
 // made, it gets its brief once, and its result is told once.
 func TestSpawnOverKills(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	for n := int64(1); n <= 44; n += int64(lethetest.Sample(7, 3, 1)) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
@@ -51,10 +49,9 @@ func TestSpawnOverKills(t *testing.T) {
 			s := w.supervise(id)
 			w.eventually("the result is told", ended)
 			child := w.child()
-			w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
+			w.gone(child)
 			w.settle(id)
-			s.stop()
-			<-s.done
+			s.end()
 			said := w.said(w.fold(id).Children[0].Room)
 			if len(said) != 2 || said[0] != "run echo x >> ran; echo hello" || !strings.HasPrefix(said[1], "result 1: ") {
 				t.Errorf("in its room: %q", said)

@@ -30,19 +30,16 @@ func TestChildStopsWithoutResult(t *testing.T) {
 
 	w.say("dev", "ann", "say run until [ -e went ]; do sleep 0.01; done in "+room)
 	w.answered("dev", 5)
-	s.stop()
-	<-s.done
+	s.end()
 	w.write(w.own(id, "workspace/went"), "")
 	w.run(child).finish() // which has its result
 	lethetest.Must(t, os.Remove(w.path(room)))
 	s = w.supervise(id)
 	contains(t, w.answered("dev", 6), "it has stopped without a result")
-	s.stop()
-	<-s.done
+	s.end()
 	s = w.supervise(id)
 	w.eventually("it is idle", func() bool { return w.quiet(id) })
-	s.stop()
-	<-s.done
+	s.end()
 	if n := strings.Count(w.read(w.path(room)), "failed "); n != 1 {
 		t.Errorf("said %d times\n%s", n, w.dump())
 	}

@@ -50,7 +50,7 @@ func TestSpawn(t *testing.T) {
 	contains(t, w.answered("dev", 2), "says: BASH `echo hello > greeting.txt; cat greeting.txt` gave: hello")
 	child := w.child()
 	room := w.fold(id).Children[0].Room
-	w.eventually("the child has stopped", func() bool { _, runs := home.Running(child); return !runs })
+	w.gone(child)
 	said := w.said(room)
 	equal(t, "lines of the work", len(said), 2)
 	equal(t, "brief", said[0], "run echo hello > greeting.txt; cat greeting.txt")
@@ -63,13 +63,12 @@ func TestSpawn(t *testing.T) {
 	w.say("dev", "ann", "say run echo again in "+room)
 	w.answered("dev", 3)
 	contains(t, w.answered("dev", 4), "gave: again")
-	w.eventually("the child has stopped again", func() bool { _, runs := home.Running(child); return !runs })
-	s.stop()
-	<-s.done
+	w.gone(child)
+	s.end()
 	if s.err != nil {
 		t.Error(s.err)
 	}
-	equal(t, "stops", len(w.having(child, "stopped", "why", "done")), 2)
+	w.has(child, 2, "stopped", "why", "done")
 	equal(t, "pieces", w.fold(child).Task.Given, 2)
 	equal(t, "pieces", w.fold(id).Children[0].Ended, 2)
 }
@@ -77,9 +76,7 @@ func TestSpawn(t *testing.T) {
 // What is pinned before a parent is pinned before its children from their first request on, and no summary ends it.
 func TestChildKeepsPins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, who("", "start", calls("SPAWN", `{"brief":"look around"}`)), always("well"))
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	w, id, r := start(t, who("", "start", calls("SPAWN", `{"brief":"look around"}`)), always("well"))
 	r.ask("Rule for everybody: never write to prod.")
 	w.talk(8, 20)
 	r.settled()
@@ -151,12 +148,11 @@ func TestStopReachesChildren(t *testing.T) {
 	all, err := w.home.List()
 	lethetest.Must(t, err)
 	for _, child := range all[1:] {
-		w.eventually("the child has ended", func() bool { _, runs := home.Running(child); return !runs })
+		w.gone(child)
 		equal(t, child.Name, w.fold(child).Task.How, mind.WorkStopped)
 	}
 	w.settle(id)
-	s.stop()
-	<-s.done
+	s.end()
 	equal(t, "child", w.fold(id).Children[0].How, mind.WorkStopped)
 	equalSlices(t, "said", w.said("dev"), []string{"well", chat.Stopped})
 }
@@ -262,19 +258,17 @@ func TestLostChild(t *testing.T) {
 	s := w.supervise(id)
 	equal(t, "answer", w.ask("dev", "start"), "it is at work")
 	child := w.child()
-	w.eventually("it works", func() bool { return len(w.events(child, "inbound")) == 1 })
-	s.stop()
-	<-s.done
+	w.until(child, 1, "inbound")
+	s.end()
 	w.write(child.LIFE(), "nothing that Lethe wrote\n")
 	s = w.supervise(id)
 	equal(t, "answer", w.answered("dev", 2), "it is lost")
 	w.settle(id)
-	s.stop()
-	<-s.done
+	s.end()
 	w.supervise(id)
 	w.eventually("it runs", func() bool { _, runs := home.Running(id); return runs })
 	equal(t, "how", w.fold(id).Children[0].How, mind.WorkFailed)
-	equal(t, "firings", len(w.events(id, "fired")), 1)
+	w.has(id, 1, "fired")
 	equal(t, "lines", len(w.said("dev")), 2)
 }
 
@@ -289,8 +283,7 @@ func TestSpawnIsApproved(t *testing.T) {
 			rule, err := tools.ParseRule("SPAWN")
 			lethetest.Must(t, err)
 			w.conf.People, w.conf.Tools.Ask = []string{"ann"}, []tools.Rule{rule}
-			id := w.boot("ada", "dev")
-			r := w.run(id)
+			id, r := w.ada()
 			w.say("dev", "ann", "start")
 			w.eventually("it asks", func() bool { return len(w.fold(id).Questions) == 1 })
 			r.settled()

@@ -58,8 +58,7 @@ func (w *world) within(limit budget.USD) {
 // off and answers too long, killed and stopped now and then, spend what they may and not a
 // millionth more.
 func TestBudgetIsNeverPassed(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	limit := budget.USD(lethetest.Sample(2, 4, 12)) * 1e6
 	w := forgetful(t, 13_500,
 		rehearsal.Step{Skip: 2, Times: 3, Fault: rehearsal.Truncate}, rehearsal.Step{Skip: 14, Answer: cut("so much to s")},
@@ -137,8 +136,7 @@ func (w *world) ledger() *budget.Ledger {
 
 // What a kill -9 leaves under way counts as spent, so that no number of kills passes the limit.
 func TestBudgetOverKills(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t)
 	w.serve(rehearsal.Options{Script: []rehearsal.Step{{Times: -1, Fault: rehearsal.Understate}}, Pace: time.Millisecond})
 	id := w.boot("ada", "dev")
@@ -187,7 +185,7 @@ func TestBudgetCommand(t *testing.T) {
 	lethetest.Words(t, said[len(said)-1], "I pause: the next call may cost up to 0.", "are left: today ada has spent 1.",
 		"of 2.00 USD (budget.day_usd)",
 		"I go on by myself on", "/budget +1 today")
-	equal(t, "warnings", len(w.having(id, "error", "what", "budget")), 1)
+	w.has(id, 1, "error", "what", "budget")
 	for line, answer := range map[string]string{
 		"[USER:eve 2026-11-22T10:00:00Z] /budget +1 today": "Only ann may raise a budget.",
 		"[USER:ann 2026-11-22T10:00:00Z] /budget +1 week":  "I cannot read that; say for example: /budget +2 today",
@@ -287,8 +285,7 @@ func TestBudgetIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Month: budget.Of(100)}})
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	contains(t, r.ask("hello"), "Hello")
 	r.settled()
 	s, err := status.Read(id.Dir)
@@ -386,7 +383,7 @@ func TestBudgetGoesOn(t *testing.T) {
 		r := w.live(a)
 		contains(t, w.answered("dev", 1), "Hello")
 		r.finish()
-		equal(t, "resumed", len(w.having(id, "resumed", "why", "budget")), 1)
+		w.has(id, 1, "resumed", "why", "budget")
 	}
 }
 

@@ -13,14 +13,13 @@ import (
 	"lethe/agent/status"
 	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // An identity that fails and is opened again shows what is tried since when, is
 // held meanwhile, and can be stopped.
 func TestRetryingIsShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+	w := newWorld(t, always("the answer"))
 	id := w.boot("ada", "dev")
 	var full atomic.Bool
 	var tried atomic.Int32
@@ -76,7 +75,7 @@ func TestRetryingIsShown(t *testing.T) {
 // is no file in the place of a mark or of the status disturbs nobody.
 func TestBlobsAreMovedAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("the answer")})
+	w := newWorld(t, always("the answer"))
 	id := w.boot("ada", "dev")
 	lethetest.Must(t, errors.Join(os.MkdirAll(home.WishStop.Path(id)+"/x", 0o700), os.MkdirAll(home.WishCompact.Path(id)+"/x", 0o700)))
 	w.supervise(id)

@@ -9,7 +9,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // hurts are what a power loss makes of a text whose syncs were under way.
@@ -45,10 +44,10 @@ func (w *world) torn(id home.Identity) []string {
 // killedAfterReply is a life that was killed when its first reply was in the log.
 func killedAfterReply(t *testing.T) (*world, home.Identity) {
 	t.Helper()
-	w := newWorld(t, rehearsal.Step{Times: -1, Answer: text("yes")})
+	w := newWorld(t, always("yes"))
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "the first line")
-	w.run(id, dieAt("reply", 1)).killed()
+	w.dies(id, "reply", 1)
 	return w, id
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"lethe/agent/status"
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // A trigger of a room that its identity has left does not run its command, says so once, and goes on when
@@ -18,27 +17,27 @@ func TestTriggerOfARoomThatWasLeft(t *testing.T) {
 	t.Parallel()
 	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339)
 	w := newWorld(t,
-		rehearsal.Step{Contains: "go", Answer: calls(
+		on("go", calls(
 			"WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/once.toml","content":"at = \"%s\"\nroom = \"ops\"\nrun = \"echo ran `+
 				`>> ran; echo done\"\n"}`, soon),
-			"LEAVE", `{"room":"ops"}`)},
-		rehearsal.Step{Contains: "back", Answer: calls("JOIN", `{"room":"ops"}`)}, always("well"))
+			"LEAVE", `{"room":"ops"}`)),
+		on("back", calls("JOIN", `{"room":"ops"}`)), always("well"))
 	w.conf.Notify = []string{"notify-ada"}
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
 	r.ask("go")
-	w.eventually("it is told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 1 })
+	w.until(id, 1, "note", "why", "trigger")
 	for range 5 {
 		r.ask("a turn")
 	}
 	equal(t, "the command has run", r.agent.there("workspace/ran"), false)
-	equal(t, "told", len(w.having(id, "note", "why", "trigger")), 1)
+	w.has(id, 1, "note", "why", "trigger")
 	contains(t, w.answered("notify-ada", 1), `trigger once does not run: room = "ops": you are not in it`)
 	r.ask("back")
 	w.eventually("it fires", func() bool { return len(w.by("ops", "cron-once")) == 1 })
 	r.finish()
 	equal(t, "runs", w.read(w.own(id, "workspace/ran")), "ran\n")
-	equal(t, "told", len(w.having(id, "note", "why", "trigger")), 1)
+	w.has(id, 1, "note", "why", "trigger")
 }
 
 // What the daemon writes is not watched: each line would be a reason for the next.
@@ -47,11 +46,11 @@ func TestTriggerWatchesNothingOfLethe(t *testing.T) {
 	w, id, r := start(t)
 	w.trigger(id, "notices.toml", "every = \"1s\"\nroom = \"notify-ann\"\nrun = \"touch ran\"\n")
 	w.trigger(id, "rooms.toml", fmt.Sprintf("watch = %q\n", w.home.Chats()))
-	w.eventually("both are told", func() bool { return len(w.having(id, "note", "why", "trigger")) == 2 })
+	w.until(id, 2, "note", "why", "trigger")
 	r.ask("hello")
 	r.finish()
 	equal(t, "a command has run for a room that it may not hear", r.agent.there("workspace/ran"), false)
-	equal(t, "firings", len(w.events(id, "fired")), 0)
+	w.has(id, 0, "fired")
 	link := filepath.Join(t.TempDir(), "link")
 	lethetest.Must(t, os.Symlink(w.home.Chats(), link))
 	home, config := w.home.Dir, r.agent.caller.reach.Config

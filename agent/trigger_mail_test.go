@@ -26,8 +26,7 @@ func (w *world) told(id home.Identity, text string) (out []life.Event) {
 
 // A file that cannot be moved is told once, whatever else comes, from whom, into which drop, and over a restart.
 func TestMailThatStays(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	w := newWorld(t)
 	id := w.boot("ada", "dev")
 	drops := map[string]string{"one": t.TempDir(), "two": t.TempDir()}
@@ -63,7 +62,7 @@ func TestMailThatStays(t *testing.T) {
 		return len(moved) == 2
 	})
 	r.finish()
-	equal(t, "firings", len(w.events(id, "fired")), 7)
+	w.has(id, 7, "fired")
 	equal(t, "turns that a letter opens twice", len(w.told(id, "first-one,"))+len(w.told(id, "second-one,")), 2)
 	w.conserved(id)
 }

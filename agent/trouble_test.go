@@ -15,16 +15,15 @@ func TestPermanentError(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{401, 402} {
 		retry := make(chan os.Signal, 1)
-		w := newWorld(t, rehearsal.Step{Times: 4, Status: code}, rehearsal.Step{Times: -1, Answer: text("well again")})
+		w := newWorld(t, rehearsal.Step{Times: 4, Status: code}, always("well again"))
 		w.conf.Retry = retry
-		id := w.boot("ada", "dev")
-		r := w.run(id)
+		id, r := w.ada()
 		contains(t, r.ask("hello"), "The model refuses: call rehearsal at 127.0.0.1")
 		r.waitFor(status.Paused, "")
 		w.put("dev", "[AGENT:bob 2026-11-20T12:57:16Z] an agent is nobody who mends\n")
 		r.settled()
 		equal(t, "model calls", len(w.asked()), 1)
-		equal(t, "paused", len(w.events(id, "paused")), 1)
+		w.has(id, 1, "paused")
 		contains(t, w.status(id).Error, "status 40")
 
 		w.say("dev", "ann", "try again") // input
@@ -47,13 +46,13 @@ func TestPermanentError(t *testing.T) {
 // An outage is told once, survived, and a user's line is worth a try at once.
 func TestOutage(t *testing.T) {
 	t.Parallel()
-	w, id, r := start(t, rehearsal.Step{Times: 3, Status: 503}, rehearsal.Step{Times: -1, Answer: text("back again")})
+	w, id, r := start(t, rehearsal.Step{Times: 3, Status: 503}, always("back again"))
 	contains(t, w.ask("dev", "hello"), "I cannot reach the model")
 	w.say("dev", "ann", "are you there?")
 	w.eventually("a second try", func() bool { return len(w.asked()) >= 2 })
 	w.say("dev", "ann", "and now?")
 	w.eventually("a third try", func() bool { return len(w.asked()) >= 3 })
-	w.eventually("its error", func() bool { return len(w.events(id, "error")) == 3 })
+	w.until(id, 3, "error")
 	r = r.again() // also in the middle of waiting
 	equal(t, "answer", w.answered("dev", 2), "back again")
 	r.finish()

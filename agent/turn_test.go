@@ -21,12 +21,11 @@ func TestLastAnswer(t *testing.T) {
 	w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)},
 		rehearsal.Step{Answer: text("Two are done, three are left.")})
 	w.conf.MaxSteps = 5
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	equal(t, "last answer", r.ask("do five things"), "Two are done, three are left.")
 	equal(t, "model calls", len(w.asked()), 6)
 	contains(t, w.prompt(), "your next answer is its last")
-	equal(t, "paused", len(w.events(id, "paused")), 0)
+	w.has(id, 0, "paused")
 	r.ask("go on") // and has all its steps again
 	r.stop()
 	w.stable(w.requests())
@@ -41,8 +40,7 @@ func TestMaxSteps(t *testing.T) {
 		w.model.Push(rehearsal.Step{Answer: calls("BASH", fmt.Sprintf(`{"command":"echo %d"}`, i))})
 	}
 	w.conf.MaxSteps = 5
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	contains(t, r.ask("go on for ever"), "I stopped after 5 steps")
 	equal(t, "model calls", len(w.asked()), 6)
 	equal(t, "tools that ran", len(w.events(id, "result")), 5)
@@ -64,8 +62,7 @@ func TestSilentLastAnswer(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, rehearsal.Step{Times: 5, Answer: calls("LIST", `{"path":"."}`)}, last)
 			w.conf.MaxSteps = 5
-			id := w.boot("ada", "dev")
-			r := w.run(id)
+			id, r := w.ada()
 			contains(t, r.ask("go on"), "I stopped after 5 steps")
 			r.stop()
 			w.billed(id)
@@ -78,9 +75,9 @@ func TestThirdIdenticalCall(t *testing.T) {
 	w, id, r := start(t, rehearsal.Step{Times: 4, Answer: calls("LIST", `{"path":"."}`)})
 	r.ask("go round in circles")
 	r.stop()
-	equal(t, "notes", len(w.events(id, "note")), 1)
+	w.has(id, 1, "note")
 	contains(t, w.prompt(), "third identical call in a row")
-	equal(t, "calls", len(w.events(id, "result")), 4)
+	w.has(id, 4, "result")
 }
 
 func TestCutOff(t *testing.T) {
@@ -117,10 +114,9 @@ func TestEmptyAnswer(t *testing.T) {
 	} {
 		w := newWorld(t, step)
 		w.use(llm.Config{MaxRetries: 1})
-		id := w.boot("ada", "dev")
-		r := w.run(id)
+		id, r := w.ada()
 		w.say("dev", "ann", "first, say nothing")
-		w.eventually("the reply", func() bool { return len(w.events(id, "reply")) == 1 })
+		w.until(id, 1, "reply")
 		r.settled()
 		equal(t, name, len(w.said("dev")), 0)
 		r.ask("hello")
@@ -134,7 +130,7 @@ func TestBadCalls(t *testing.T) {
 	t.Parallel()
 	bad := calls("REED_FILE", `{"path":"x"}`, "LIST", `{"path": unfinished`, "LIST", `["."]`, "SAY", `{"room":"nowhere","message":"x"}`,
 		"SAY", `{"room":"dev","message":"  "}`, "run it!", `{}`, "BROKEN", `{}`, "LIST", `{"path":"."}`)
-	w := newWorld(t, rehearsal.Step{Contains: "first", Answer: bad})
+	w := newWorld(t, on("first", bad))
 	id := w.boot("ada", "dev")
 	a, err := Open(id, w.conf)
 	lethetest.Must(t, err)
@@ -160,7 +156,7 @@ func TestBadCalls(t *testing.T) {
 func TestStructureInText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t,
-		rehearsal.Step{Contains: "first", Answer: calls("SAY", `{"room":"dev","message":"a ref: ◰1hash=00 and ◆ and a new\nline"}`)},
+		on("first", calls("SAY", `{"room":"dev","message":"a ref: ◰1hash=00 and ◆ and a new\nline"}`)),
 		rehearsal.Step{Answer: text("done")})
 	id := w.boot("ada", "dev", "ops")
 	r := w.run(id)
@@ -179,16 +175,14 @@ func TestStructureInText(t *testing.T) {
 // Of a reply with very many calls some are run, and the others have their
 // results in one step: so it is after a /stop and after a crash as well.
 func TestVeryManyCalls(t *testing.T) {
-	lethetest.Unraced(t)
-	t.Parallel()
+	slow(t)
 	var much []string
 	for i := range 1000 {
 		much = append(much, "WRITE_FILE", fmt.Sprintf(`{"path":"%d","content":"x"}`, i))
 	}
-	w := newWorld(t, rehearsal.Step{Contains: "much", Answer: calls(much...)}, rehearsal.Step{Contains: "one more", Answer: calls(much...)})
+	w := newWorld(t, on("much", calls(much...)), on("one more", calls(much...)))
 	w.conf.ContextLimit, w.conf.Params.MaxTokens = 500_000, 80_000
-	id := w.boot("ada", "dev")
-	r := w.run(id)
+	id, r := w.ada()
 	r.ask("do much")
 	r.stop()
 	written, err := os.ReadDir(w.own(id, "workspace"))
@@ -233,9 +227,8 @@ func (w *world) sharedResults(id home.Identity, n int) {
 // A model that imitates what stands for silence has said nothing.
 func TestFillerIsSilence(t *testing.T) {
 	t.Parallel()
-	w, _, r := start(t, rehearsal.Step{Contains: "be quiet", Answer: text("(continue)\n")})
-	w.say("dev", "ann", "be quiet")
-	r.settled()
+	w, _, r := start(t, on("be quiet", text("(continue)\n")))
+	r.tell("be quiet")
 	r.ask("hello")
 	r.stop()
 	equal(t, "answers", len(w.said("dev")), 1)

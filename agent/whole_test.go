@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"lethe/internal/test/lethetest"
-	"lethe/internal/test/rehearsal"
 )
 
 // A file that was asked for whole is shown whole where a cut would save little, and the header of its page names the
 // lines that follow, whatever the limit is.
 func TestFileAskedForWhole(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, rehearsal.Step{Contains: "compare them",
-		Answer: calls("READ_FILE", `{"path":"one.txt"}`, "READ_FILE", `{"path":"two.txt"}`)},
-		rehearsal.Step{Contains: "now the large one", Answer: calls("READ_FILE", `{"path":"large.txt"}`)})
+	w := newWorld(t, on("compare them", calls("READ_FILE", `{"path":"one.txt"}`, "READ_FILE", `{"path":"two.txt"}`)),
+		on("now the large one", calls("READ_FILE", `{"path":"large.txt"}`)))
 	id := w.boot("ada", "dev")
 	work := w.own(id, "workspace")
 	lethetest.Must(t, os.MkdirAll(work, 0o700))
@@ -61,7 +59,7 @@ func TestManyPages(t *testing.T) {
 	for i := range 40 {
 		list = append(list, "READ_FILE", fmt.Sprintf(`{"path":"f%d.txt"}`, i))
 	}
-	w := newWorld(t, rehearsal.Step{Contains: "read all", Answer: calls(list...)})
+	w := newWorld(t, on("read all", calls(list...)))
 	id := w.boot("ada", "dev")
 	work := w.own(id, "workspace")
 	lethetest.Must(t, os.MkdirAll(work, 0o700))

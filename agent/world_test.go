@@ -172,8 +172,22 @@ func (w *world) boot(name string, rooms ...string) home.Identity {
 func start(t testing.TB, script ...rehearsal.Step) (*world, home.Identity, *running) {
 	t.Helper()
 	w := newWorld(t, script...)
+	id, r := w.ada()
+	return w, id, r
+}
+
+// ada boots an identity that hears room dev, and runs it.
+func (w *world) ada() (home.Identity, *running) {
+	w.Helper()
 	id := w.boot("ada", "dev")
-	return w, id, w.run(id)
+	return id, w.run(id)
+}
+
+// slow runs a test beside others, and not under the race detector.
+func slow(t *testing.T) {
+	t.Helper()
+	lethetest.Unraced(t)
+	t.Parallel()
 }
 
 // running is an agent in a goroutine.
@@ -333,6 +347,28 @@ func (r *running) ask(texts ...string) string {
 	return answer
 }
 
+// tell says something in room dev, and waits until the identity is idle.
+func (r *running) tell(texts ...string) {
+	r.w.Helper()
+	r.w.say("dev", "ann", texts...)
+	r.settled()
+}
+
+// asks says something in room dev, and returns the question that comes of it.
+func (r *running) asks(text string) chat.Question {
+	r.w.Helper()
+	before := 0
+	for _, said := range r.w.said("dev") {
+		if _, asked := chat.ParseQuestion(said); asked {
+			before++
+		}
+	}
+	r.w.say("dev", "ann", text)
+	question := r.w.question("dev", before+1)
+	r.settled()
+	return question
+}
+
 // dieAt kills the agent when the n-th event of a kind is in the log, before it
 // knows: what a kill -9 leaves behind.
 func dieAt(kind string, n int) func(*Config) {
@@ -355,6 +391,12 @@ func (r *running) killed() {
 	}
 }
 
+// dies runs an identity until dieAt strikes.
+func (w *world) dies(id home.Identity, kind string, n int) {
+	w.Helper()
+	w.run(id, dieAt(kind, n)).killed()
+}
+
 // supervised are identities under Supervise, until the test stops them.
 type supervised struct {
 	stop context.CancelFunc
@@ -369,6 +411,18 @@ func (w *world) supervise(ids ...home.Identity) *supervised {
 	go func() { defer close(s.done); s.err = children.Supervise(ctx, ids, open, discard()) }()
 	w.Cleanup(func() { cancel(); <-s.done })
 	return s
+}
+
+// end stops the identities, and waits until they have ended.
+func (s *supervised) end() {
+	s.stop()
+	<-s.done
+}
+
+// gone waits until an identity runs no more.
+func (w *world) gone(id home.Identity) {
+	w.Helper()
+	w.eventually(id.Name+" has stopped", func() bool { _, runs := home.Running(id); return !runs })
 }
 
 // guarded is Run with a panic as an error, as under supervision.
