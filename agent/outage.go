@@ -130,7 +130,11 @@ func (t *thinker) failed(ctx context.Context, answer thought, err error) error {
 	// The network is away, or the provider. Ask again, more and more rarely, and
 	// say so once.
 	t.outage.since = since
-	wait := t.outage.again(5*time.Second, most)
+	least := 5 * time.Second
+	if answer.lost.Calls > 0 { // it was paid for, and the next one is likely to be as bad
+		least = time.Minute
+	}
+	wait := t.outage.again(least, most)
 	t.Log.Warn("the model cannot be reached", "error", failure, "again_in", wait.Round(time.Second))
 	trouble := event.Error{What: "model", Failure: failure.Kind.String(), Text: failure.Error()}
 	if t.State.Told != trouble.What {

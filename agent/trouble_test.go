@@ -75,3 +75,16 @@ func TestOutagePasses(t *testing.T) {
 		t.Errorf("half an answer was posted:\n%s", text)
 	}
 }
+
+// An answer that was paid for and is none is not asked for again for a minute.
+func TestPaidGarbage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, rehearsal.Step{Times: -1, Answer: &rehearsal.Answer{Text: "so", Finish: "tool_calls"}})
+	log := w.listen()
+	id := w.boot("ada", "dev")
+	r := w.run(id)
+	contains(t, w.ask("dev", "hello"), "announces tool calls and has none")
+	w.eventually("it is logged", func() bool { return log.count("again_in=1m0s") == 1 })
+	equal(t, "model calls", len(w.asked()), 1)
+	r.stop()
+}

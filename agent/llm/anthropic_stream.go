@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"encoding/json"
 	"unicode/utf8"
 )
@@ -34,12 +33,6 @@ type anthropicUsage struct {
 	} `json:"output_tokens_details"`
 }
 
-// finishes are Anthropic's reasons to stop in OpenAI's words; the others stay.
-var finishes = map[string]string{
-	"end_turn": "stop", "stop_sequence": "stop", "tool_use": "tool_calls", "max_tokens": "length",
-	"refusal": "content_filter",
-}
-
 // happen adds one event of Anthropic's.
 func (d *draft) happen(data []byte, redact func(string) string) error {
 	var e happening
@@ -56,7 +49,7 @@ func (d *draft) happen(data []byte, redact func(string) string) error {
 		d.use(e.Message.Usage)
 	case "message_delta":
 		d.use(e.Usage)
-		c.FinishReason = cmp.Or(finishes[e.Delta.Stop], e.Delta.Stop)
+		c.FinishReason = e.Delta.Stop
 	case "content_block_start":
 		c = d.begins(e)
 	case "content_block_delta":

@@ -121,7 +121,7 @@ func TestAnthropicFails(t *testing.T) {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	for why, finish := range map[string]string{"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "new": "new"} {
+	for why, finish := range map[string]string{"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "new": "length"} {
 		reply, err := claude(t, text(events(started, says, ends(why)))).Complete(t.Context(), ask, nil)
 		lethetest.Must(t, err)
 		if reply.Finish != finish || reply.Text != "so" || reply.Usage != (Usage{Input: 9, Output: 2}) {

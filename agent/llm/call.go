@@ -104,7 +104,7 @@ func (c *Client) ask(a *call, r Request, on func(Delta)) (Reply, error) {
 	if err != nil {
 		return Reply{}, err
 	}
-	return reply, check(reply)
+	return reply, check(reply, r.Tools)
 }
 
 // request makes the HTTP request of an attempt.

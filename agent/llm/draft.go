@@ -3,6 +3,7 @@ package llm
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 // draft is a reply that is not whole yet.
 type draft struct {
 	text, reasoning strings.Builder
+	letters         struct{ text, reasoning letters }
+	tags            thoughts
 	calls           []*callDraft       // in order of appearance
 	current         map[int]*callDraft // by index, the call that its fragments go to
 	numbered        int                // calls begun; it numbers a call without an index
@@ -24,13 +27,6 @@ type draft struct {
 	opaque          []object        // what the provider wants back
 	details         strings.Builder // the texts in it, if they are no reasoning
 	thought         int             // where the text of its newest object begins
-}
-
-type callDraft struct {
-	index    int
-	id, name string
-	args     strings.Builder
-	opaque   string
 }
 
 func newDraft(p PresetInfo, on func(Delta), progress func()) *draft {
@@ -48,6 +44,7 @@ func (d *draft) read(s *stream) (Reply, error) {
 		if err == nil {
 			err = event(data, s.redact)
 		}
+		d.endAt(err)
 		switch {
 		case err != nil && d.reply.Finish != "":
 			return d.finish()
@@ -56,6 +53,16 @@ func (d *draft) read(s *stream) (Reply, error) {
 		case d.weight > maxReply:
 			return Reply{}, garbage("the reply is larger than %d MB", maxReply>>20)
 		}
+	}
+}
+
+// endAt notes the end of an answer that came without a reason, as some servers end one: it has said something, and all
+// that the server meant to send has come, with the usage.
+func (d *draft) endAt(err error) {
+	hasUsage := d.reply.Usage.Output > 0
+	hasContent := d.text.Len() > 0 || len(d.calls) > 0
+	if d.reply.Finish == "" && errors.Is(err, errDone) && hasUsage && hasContent {
+		d.reply.Finish = "stop"
 	}
 }
 
@@ -83,6 +90,9 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 	}
 	for _, choice := range c.Choices { // none in the chunk that brings the usage
 		if choice.Index == 0 { // only one answer was asked for
+			if choice.Message != nil && d.weight == 0 { // the answer in one piece
+				choice.Delta = *choice.Message
+			}
 			d.add(choice)
 			d.progress()
 		}
@@ -92,29 +102,30 @@ func (d *draft) event(data []byte, redact func(string) string) error {
 
 // count takes over a provider's numbers, bounded to numbers that make sense.
 func (d *draft) count(u deepseek.StreamUsage) {
-	in := max(u.PromptTokens, 0)
+	in, cached := max(u.PromptTokens, 0), max(u.PromptCacheHitTokens, 0)
+	if cached > in { // a server that counts them apart
+		in += cached
+	}
 	out := max(u.CompletionTokens, u.TotalTokens-in, 0) // some count reasoning in the total only
 	if in+out == 0 {
 		return
 	}
 	d.reply.Usage = Usage{
 		Input:     in,
-		Cached:    min(max(u.PromptCacheHitTokens, 0), in),
+		Cached:    cached,
 		Output:    out,
 		Reasoning: min(max(u.CompletionTokensDetails.ReasoningTokens, 0), out),
 	}
 }
 
 func (d *draft) add(c choice) {
-	d.reply.Finish = cmp.Or(c.FinishReason, d.reply.Finish)
-	text := c.Delta.Content.text
-	reasoning := cmp.Or(c.Delta.ReasoningContent.text, c.Delta.Reasoning.text) + c.Delta.Content.thinking
-	d.text.WriteString(text)
-	d.reasoning.WriteString(reasoning)
-	d.weight += Weight(text) + Weight(reasoning)
-	if text != "" || reasoning != "" {
-		d.on(Delta{Text: text, Reasoning: reasoning})
+	d.reply.Finish = worse(d.reply.Finish, ending(c.FinishReason))
+	text := d.letters.text.decode(c.Delta.Content)
+	reasoning := d.letters.reasoning.decode(c.Delta.ReasoningContent)
+	if reasoning == "" {
+		reasoning = d.letters.reasoning.decode(c.Delta.Reasoning)
 	}
+	d.say(text, reasoning+c.Delta.Content.thinking)
 	if d.preset.OpaqueField == "reasoning_details" {
 		var details []object
 		_ = json.Unmarshal(c.Delta.Details, &details) // what is none says nothing
@@ -128,59 +139,32 @@ func (d *draft) add(c choice) {
 	}
 }
 
-func (d *draft) addCall(f fragment) {
-	index := d.index(f)
-	c := d.current[index]
-	if c == nil || c.isOver(f) {
-		c = &callDraft{index: index, id: f.ID}
-		d.calls = append(d.calls, c)
-		d.current[index] = c
-		d.weight += 256 // what an empty call costs here
+// say adds text, and thoughts that came in a field of their own. Where there is no such field, they stand in the text.
+func (d *draft) say(text, reasoning string) {
+	d.weight += Weight(text) + Weight(reasoning)
+	isBeginning := d.tags.at == undecided
+	if isBeginning && (d.preset.Dialect == Anthropic || reasoning != "") {
+		d.tags.at = inField
 	}
-	c.id = cmp.Or(c.id, f.ID)
-	name, args := f.Function.Name, ""
-	if json.Unmarshal(f.Function.Arguments, &args) != nil {
-		args = string(f.Function.Arguments)
+	if text != "" && d.tags.at != inField {
+		tagged, said, all := d.tags.take(d.text.String(), text)
+		if all { // all that was shown so far were thoughts
+			d.text.Reset()
+			d.on(Delta{Reset: true})
+		}
+		text, reasoning = said, reasoning+tagged
 	}
-	if c.args.Len() == 0 && c.name != name {
-		c.name += name
+	d.text.WriteString(text)
+	d.reasoning.WriteString(reasoning)
+	if text != "" || reasoning != "" {
+		d.on(Delta{Text: text, Reasoning: reasoning})
 	}
-	c.args.WriteString(args)
-	if d.preset.OpaqueField == "extra_content" && len(f.Extra) > len("null") {
-		c.opaque = string(f.Extra)
-	}
-	d.on(Delta{}) // a call is on its way
-	d.weight += Weight(name) + Weight(args)
-}
-
-// index returns the number of a fragment's call. A fragment without a number begins
-// a call if it has a name, and otherwise continues the last call.
-func (d *draft) index(f fragment) int {
-	if f.Index != nil {
-		d.numbered = max(d.numbered, *f.Index+1)
-		return *f.Index
-	}
-	if f.Function.Name != "" || d.numbered == 0 {
-		d.numbered++
-	}
-	return d.numbered - 1
-}
-
-// isOver reports whether a fragment of the same index begins another call: some
-// servers send parallel calls so. Others repeat the id, or make up a new one, on
-// each fragment of one call: so the call before must be complete.
-func (c *callDraft) isOver(f fragment) bool {
-	hasOtherID := f.ID != "" && c.id != "" && f.ID != c.id
-	if !hasOtherID || f.Function.Name == "" {
-		return false
-	}
-	if c.args.Len() == 0 {
-		return f.Function.Name != c.name
-	}
-	return json.Valid([]byte(c.args.String()))
 }
 
 func (d *draft) finish() (Reply, error) {
+	reasoning, text := d.tags.rest()
+	d.text.WriteString(text)
+	d.reasoning.WriteString(reasoning)
 	slices.SortStableFunc(d.calls, func(a, b *callDraft) int { return cmp.Compare(a.index, b.index) })
 	used := map[string]bool{}
 	for _, c := range d.calls {
@@ -199,19 +183,6 @@ func (d *draft) finish() (Reply, error) {
 	}
 	d.reply.Text, d.reply.Reasoning, d.reply.Opaque = d.text.String(), d.reasoning.String(), d.whole()
 	return d.reply, nil
-}
-
-// uniqueID returns the call's own id. If that is missing or another call's, it makes
-// one up from the index.
-func (c *callDraft) uniqueID(used map[string]bool) string {
-	id := c.id
-	for n := 0; id == "" || used[id]; n++ {
-		id = fmt.Sprintf("call_%d", c.index)
-		if n > 0 {
-			id += fmt.Sprintf("_%d", n)
-		}
-	}
-	return id
 }
 
 // back returns the JSON that goes back in a field; nil if the field takes no JSON back, or s is no JSON.
@@ -287,44 +258,14 @@ type chunk struct {
 
 type choice struct {
 	deepseek.StreamChoices
-	Delta struct {
-		Content          content         `json:"content"`
-		ReasoningContent content         `json:"reasoning_content"`
-		Reasoning        content         `json:"reasoning"`
-		ToolCalls        []fragment      `json:"tool_calls"`
-		Details          json.RawMessage `json:"reasoning_details"`
-	} `json:"delta"`
+	Delta   piece  `json:"delta"`
+	Message *piece `json:"message"` // in the place of Delta where a server does not stream
 }
 
-// fragment is a piece of a tool call.
-type fragment struct {
-	deepseek.ToolCall
-	Index    *int            `json:"index"`
-	Extra    json.RawMessage `json:"extra_content"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"` // text, or the JSON itself where text belongs
-	} `json:"function"`
-}
-
-// content is text, or Mistral's list of parts, in which thinking is a part of its own. Other values are passed over.
-type content struct{ text, thinking string }
-
-func (c *content) UnmarshalJSON(raw []byte) error {
-	if raw[0] != '[' {
-		_ = json.Unmarshal(raw, &c.text)
-		return nil
-	}
-	var parts []struct {
-		Text     string  `json:"text"`
-		Thinking content `json:"thinking"`
-	}
-	if json.Unmarshal(raw, &parts) != nil {
-		return nil
-	}
-	for _, p := range parts {
-		c.text += p.Text
-		c.thinking += p.Thinking.text
-	}
-	return nil
+type piece struct {
+	Content          content         `json:"content"`
+	ReasoningContent content         `json:"reasoning_content"`
+	Reasoning        content         `json:"reasoning"`
+	ToolCalls        []fragment      `json:"tool_calls"`
+	Details          json.RawMessage `json:"reasoning_details"`
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -56,6 +57,8 @@ type Error struct {
 	Model string // the model asked
 	Host  string // the host asked
 	Err   error  // the cause, when there is one below this package
+
+	bought bool // a part of an answer had come, which is paid for
 }
 
 // Error names the model and the host, the provider's answer, and the cause.
@@ -83,7 +86,7 @@ func KindOf(err error) Kind {
 
 // failure gives every error of an attempt its final form. The caller's own
 // cancellation wins over whatever it broke on the way.
-func (c *Client) failure(parent, ctx context.Context, r Request, err error) error {
+func (c *Client) failure(parent context.Context, a *call, r Request, err error) error {
 	found, ok := errors.AsType[*Error](err)
 	if !ok {
 		found = broken(err)
@@ -92,8 +95,8 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 	switch {
 	case parent.Err() != nil:
 		e = *canceled(parent)
-	case ctx.Err() != nil && e.Err != nil: // a timer ended it, and so there is no answer
-		e = Error{Kind: Transient, Message: context.Cause(ctx).Error(), Err: context.Cause(ctx)}
+	case a.ctx.Err() != nil && e.Err != nil: // a timer ended it, and so there is no answer
+		e = Error{Kind: Transient, Message: context.Cause(a.ctx).Error(), Err: context.Cause(a.ctx)}
 	}
 	e.Model, e.Host = clean(r.Model, 100), c.base.Host
 	switch env := c.keyEnv; {
@@ -104,6 +107,7 @@ func (c *Client) failure(parent, ctx context.Context, r Request, err error) erro
 		e.Message += "; set " + env + " to a valid key of " + e.Host + " and restart"
 	}
 	e.Message = c.redact(e.Message)
+	e.bought = a.draft != nil && a.draft.weight > 0
 	return &e
 }
 
@@ -131,6 +135,48 @@ func broken(err error) *Error {
 	return e
 }
 
+// endings are the reasons to stop, of all providers, in the words of a Reply. Every other reason is a cut: "length".
+var endings = map[string]string{
+	"stop": "stop", "end": "stop", "end_turn": "stop", "end_of_turn": "stop", "stop_sequence": "stop", "eos": "stop",
+	"eos_token": "stop", "complete": "stop", "completed": "stop",
+	"tool_calls": "tool_calls", "tool_call": "tool_calls", "tool_use": "tool_calls", "function_call": "tool_calls",
+
+	"content_filter": "content_filter", "content_filtered": "content_filter", "safety": "content_filter",
+	"image_safety": "content_filter", "refusal": "content_filter", "recitation": "content_filter",
+	"blocklist": "content_filter", "prohibited_content": "content_filter", "spii": "content_filter",
+	"sensitive": "content_filter", "guardrail_intervened": "content_filter",
+
+	"error": "error", "network_error": "error", "insufficient_system_resource": "insufficient_system_resource",
+	"model_context_window_exceeded": "model_context_window_exceeded",
+}
+
+// ending returns the word of a Reply for a provider's reason, "" for none.
+func ending(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return cmp.Or(endings[strings.ReplaceAll(strings.ToLower(reason), "-", "_")], "length")
+}
+
+// worse returns the later of two reasons, unless the earlier one is worse: a failure, or a cut.
+func worse(earlier, later string) string {
+	rank := func(reason string) int {
+		switch reason {
+		case "":
+			return 0
+		case "stop", "tool_calls":
+			return 1
+		case "length":
+			return 2
+		}
+		return 3
+	}
+	if rank(earlier) > rank(later) {
+		return earlier
+	}
+	return later
+}
+
 // failedFinishes are the reasons to stop with which there is no reply.
 var failedFinishes = map[string]Error{
 	"insufficient_system_resource":  {Kind: Transient, Message: "the server ran out of resources in mid-reply"},
@@ -141,13 +187,18 @@ var failedFinishes = map[string]Error{
 
 // check refuses a whole reply that says nothing usable. One that was cut off is
 // the caller's to judge.
-func check(reply Reply) error {
+func check(reply Reply, tools json.RawMessage) error {
 	if e, failed := failedFinishes[reply.Finish]; failed {
 		return &e
 	}
-	blank := strings.TrimSpace(reply.Text+reply.Reasoning) == "" && len(reply.Calls) == 0
-	if blank && reply.Finish != "length" {
+	if reply.Finish == "length" || len(reply.Calls) > 0 {
+		return nil
+	}
+	if strings.TrimSpace(reply.Text+reply.Reasoning) == "" {
 		return &Error{Kind: Garbage, Blank: true, Message: "the reply is blank"}
+	}
+	if mark := callInText(reply.Text, tools); mark != "" {
+		return garbage("the model wrote a call as text (%s): the server's chat template or tool parser does not fit the model", mark)
 	}
 	return nil
 }

@@ -121,9 +121,8 @@ type Reply struct {
 	Reasoning string
 	Opaque    string     // JSON that the provider wants back as it is
 	Calls     []ToolCall // in the order of their index
-	// Finish is why the model stopped, in the provider's word: "stop",
-	// "tool_calls", or "length" when MaxTokens cut it off, which leaves text and
-	// calls incomplete.
+	// Finish is why the model stopped: "stop", "tool_calls", or "length" where the answer was cut off, which leaves text
+	// and calls incomplete.
 	Finish string
 	Model  string // the model that answered, as the provider names it
 	Usage  Usage
@@ -329,7 +328,7 @@ func (c *Client) attempt(parent context.Context, r Request, waste *Waste, on fun
 	defer a.end()
 	reply, err := c.ask(a, r, on)
 	if err != nil {
-		err = c.failure(parent, a.ctx, r, err)
+		err = c.failure(parent, a, r, err)
 		waste.add(a)
 	}
 	c.conf.Log.Debug("model call", "model", r.Model, "host", c.Host(), "took", time.Since(began), "err", err)

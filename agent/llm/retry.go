@@ -61,6 +61,7 @@ type pace struct {
 	*backoff.ExponentialBackOff
 	asked   time.Duration // by the provider
 	garbage int
+	bought  string // the message of the last failure that was paid for
 }
 
 func newPace() *pace {
@@ -78,6 +79,12 @@ func (p *pace) again(err error) bool {
 	p.asked = min(e.RetryAfter, retryCap)
 	if e.Kind == Garbage {
 		p.garbage++
+	}
+	if e.bought && e.Message == p.bought { // a third attempt would be paid for the same
+		return false
+	}
+	if e.bought {
+		p.bought = e.Message
 	}
 	// Who was kept waiting for long is told before anything is asked again.
 	waited := errors.Is(e, errNoAnswer) || errors.Is(e, errIdle)

@@ -58,7 +58,8 @@ func TestRetriesAreBounded(t *testing.T) {
 		answer         http.HandlerFunc
 	}{
 		{0, 1 + defaultRetries, Transient, status(503, "busy")}, {3, 4, Transient, status(503, "busy")}, {-1, 1, Transient, status(503, "busy")},
-		{0, 2, Garbage, text("<html>")},
+		{0, 2, Garbage, text("<html>")}, {0, 2, Truncated, text(events(delta(`{"content":"half"}`)))}, // which was paid for
+		{0, 1 + defaultRetries, Truncated, text(": keep-alive\n\n")},
 		{0, 1, Permanent, status(400, "")}, {0, 1, Permanent, status(401, "")}, {0, 1, Permanent, status(404, "")},
 		{0, 1, Permanent, status(302, "")},
 		{0, 1, Permanent, status(429, `{"error":{"code":"insufficient_quota"}}`)},

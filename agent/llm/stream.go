@@ -3,6 +3,7 @@ package llm
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,11 @@ type stream struct {
 	redact  func(string) string
 	touched bool // anything has been seen
 	begun   bool // a field has been seen: this is an event stream
+	whole   bool // it is a whole answer in JSON, in the place of a stream
 }
+
+// errDone is the cause of an answer's end where the server says that it is one, and not why.
+var errDone = errors.New("the server ended the answer")
 
 func newStream(src io.Reader, redact func(string) string) *stream {
 	lines := bufio.NewScanner(src)
@@ -53,6 +58,8 @@ func (s *stream) next() ([]byte, error) {
 		return nil, broken(err)
 	case !s.touched:
 		return nil, garbage("the answer is empty")
+	case s.whole:
+		return nil, &Error{Kind: Truncated, Message: "the answer has no finish reason", Err: errDone}
 	}
 	return nil, &Error{Kind: Truncated, Message: "stream ended without a finish reason"}
 }
@@ -68,7 +75,7 @@ func (s *stream) data(line []byte) ([]byte, error) {
 	case "data":
 		s.begun = true
 		if string(value) == "[DONE]" {
-			return nil, &Error{Kind: Truncated, Message: "[DONE] without a finish reason"}
+			return nil, &Error{Kind: Truncated, Message: "[DONE] without a finish reason", Err: errDone}
 		}
 		return value, nil
 	case "event", "id", "retry":
@@ -76,8 +83,12 @@ func (s *stream) data(line []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if !s.begun {
+		most := maxErrorBody
+		if line[0] == '{' { // it may be a whole answer
+			most = maxLine
+		}
 		line = bytes.Clone(line) // which the next read would overwrite
-		for len(line) < maxErrorBody && s.lines.Scan() {
+		for len(line) < most && s.lines.Scan() {
 			line = append(append(line, '\n'), s.lines.Bytes()...)
 		}
 		if err := s.lines.Err(); err != nil {
@@ -87,10 +98,24 @@ func (s *stream) data(line []byte) ([]byte, error) {
 	if p, ok := parseProblem(line); ok {
 		return nil, p.error(0, s.redact)
 	}
+	if !s.begun && isCompletion(line) {
+		s.begun, s.whole = true, true
+		return line, nil
+	}
 	if !s.begun {
 		return nil, garbage("answer is no event stream: %s", s.redact(plainText(line)))
 	}
 	return nil, nil
+}
+
+// isCompletion reports whether a text is a whole answer of OpenAI's dialect, which some servers and proxies send where
+// a stream was asked for.
+func isCompletion(text []byte) bool {
+	var answer struct {
+		Choices []struct{ Message json.RawMessage }
+	}
+	err := json.Unmarshal(text, &answer)
+	return err == nil && len(answer.Choices) > 0 && answer.Choices[0].Message != nil
 }
 
 func garbage(format string, args ...any) *Error {

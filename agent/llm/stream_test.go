@@ -44,8 +44,8 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 		"parts": {events(delta(`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},`+
 			`{"type":"text","text":"hello"}]}`), stop, done), Reply{Text: "hello", Reasoning: "r"}},
 		"reasoning alone": {events(delta(`{"reasoning_content":"silence"}`), stop, done), Reply{Reasoning: "silence"}},
-		"unknown finish": {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}`,
-			done), Reply{Text: "x", Finish: "eos"}},
+		"another word for the end": {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}`,
+			done), Reply{Text: "x", Finish: "stop"}},
 		"length": {events(delta(`{"content":"x"}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`,
 			done), Reply{Text: "x", Finish: "length"}},
 		"length and nothing": {events(`{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`, done), Reply{Finish: "length"}},
@@ -56,7 +56,7 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 		"absurd usage": {events(delta(`{"content":"x"}`), stop,
 			`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":-1,"prompt_cache_hit_tokens":10,`+
 				`"completion_tokens_details":{"reasoning_tokens":3}}}`, done),
-			Reply{Text: "x", Usage: Usage{Input: 5, Cached: 5}}},
+			Reply{Text: "x", Usage: Usage{Input: 15, Cached: 10}}}, // the cached part counts apart
 
 		"calls interleaved": {events(
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":""}},{"index":1,"id":"b",`+
@@ -91,8 +91,37 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 			Reply{Calls: []ToolCall{call("call_0", "{}"), call("call_1", "{}")}}},
 		"the same id twice": {events(
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{}"}},{"index":1,"id":"a",`+
-				`"function":{"name":"A","arguments":"{}"}}]}`), stop, done),
-			Reply{Calls: []ToolCall{call("a", "{}"), call("call_1", "{}")}}},
+				`"function":{"name":"A","arguments":"{\"n\":1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("call_1", `{"n":1}`)}}},
+		"a call under two indexes": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\""}}]}`),
+			delta(`{"tool_calls":[{"index":1,"function":{"arguments":":1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", `{"n":1}`)}}},
+		"tails with an id alone": {events(
+			delta(`{"tool_calls":[{"id":"a","function":{"name":"A","arguments":"{"}},{"id":"b","function":{"name":"A","arguments":"{"}}]}`),
+			delta(`{"tool_calls":[{"id":"a","function":{"arguments":"}"}}]}`),
+			delta(`{"tool_calls":[{"id":"b","function":{"arguments":"}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", "{}"), call("b", "{}")}}},
+		"a whole call repeated": {events(
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\""}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\":1}"}}]}`),
+			delta(`{"tool_calls":[{"index":1,"id":"a","function":{"name":"A","arguments":"{\"n\":1}"}}]}`), stop, done),
+			Reply{Calls: []ToolCall{call("a", `{"n":1}`)}}},
+		"halves of letters": {events(
+			delta(`{"content":"a\ud83d","reasoning_content":"\ud83d"}`), delta(`{"content":"\ude00b\\ud83d","reasoning_content":"\ude00"}`),
+			delta(`{"content":"\ud83d"}`), delta(`{"content":"c"}`),
+			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"{\"n\":\"\ud83d"}}]}`),
+			delta(`{"tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}]}`), stop, done),
+			Reply{Text: "a😀b\\ud83d\uFFFDc", Reasoning: "😀", Calls: []ToolCall{call("a", `{"n":"😀"}`)}}},
+		"a whole completion": {"{\n" + `"choices":[{"message":{"content":"hi","tool_calls":[{"id":"a","function":{"name":"A",` +
+			`"arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":2}}`,
+			Reply{Text: "hi", Finish: "tool_calls", Calls: []ToolCall{call("a", "{}")}, Usage: Usage{Input: 9, Output: 2}}},
+		"no reason behind text, usage and done": {events(delta(`{"content":"x"}`), finished(""),
+			`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2}}`, done),
+			Reply{Text: "x", Usage: Usage{Input: 9, Output: 2}}},
+		"cut, then stop":     {events(delta(`{"content":"x"}`), finished("MAX_TOKENS"), stop, done), Reply{Text: "x", Finish: "length"}},
+		"a reason of nobody": {events(delta(`{"content":"x"}`), finished("pause"), done), Reply{Text: "x", Finish: "length"}},
 		"arguments that are no JSON": {events(
 			delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"A","arguments":"path = x"}}]}`), stop, done),
 			Reply{Calls: []ToolCall{call("a", "path = x")}}},
@@ -121,6 +150,10 @@ func TestStreamsThatAreAccepted(t *testing.T) {
 	}
 }
 
+func finished(reason string) string {
+	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
+}
+
 // Everything under a 200 that is no reply, with the error it has to become.
 func TestStreamsThatAreRefused(t *testing.T) {
 	some := delta(`{"content":"half"}`)
@@ -128,19 +161,21 @@ func TestStreamsThatAreRefused(t *testing.T) {
 		body string
 		want Error
 	}{
-		"no finish reason": {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
-		"neither":          {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
-		"half an event":    {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
-		"keep-alives only": {": keep-alive\n\n: keep-alive\n\n", Error{Kind: Truncated}},
-		"empty":            {"", Error{Kind: Garbage, Message: "empty"}},
-		"blank text":       {events(delta(`{"content":" \n"}`), stop, done), Error{Kind: Garbage, Message: "blank"}},
-		"web page":         {"\n <!DOCTYPE html><html><head><title>Sign\nin</title>", Error{Kind: Garbage, Message: "web page: Sign in"}},
-		"prose":            {"upstream is busy", Error{Kind: Garbage, Message: "upstream is busy"}},
-		"not JSON":         {"data: hello\n\n", Error{Kind: Garbage, Message: "hello"}},
-		"not an object":    {"data: 7\n\n", Error{Kind: Garbage, Message: "7"}},
-		"wrong types":      {events(`{"choices":"none"}`), Error{Kind: Garbage}},
-		"a whole completion": {`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`,
-			Error{Kind: Garbage, Message: "no event stream"}},
+		"no finish reason":                    {events(some, done), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"neither":                             {events(some), Error{Kind: Truncated, Message: "without a finish reason"}},
+		"half an event":                       {events(some) + `data: {"choices":[{"ind`, Error{Kind: Garbage, Message: "unreadable"}},
+		"keep-alives only":                    {": keep-alive\n\n: keep-alive\n\n", Error{Kind: Truncated}},
+		"empty":                               {"", Error{Kind: Garbage, Message: "empty"}},
+		"blank text":                          {events(delta(`{"content":" \n"}`), stop, done), Error{Kind: Garbage, Message: "blank"}},
+		"web page":                            {"\n <!DOCTYPE html><html><head><title>Sign\nin</title>", Error{Kind: Garbage, Message: "web page: Sign in"}},
+		"prose":                               {"upstream is busy", Error{Kind: Garbage, Message: "upstream is busy"}},
+		"not JSON":                            {"data: hello\n\n", Error{Kind: Garbage, Message: "hello"}},
+		"not an object":                       {"data: 7\n\n", Error{Kind: Garbage, Message: "7"}},
+		"wrong types":                         {events(`{"choices":"none"}`), Error{Kind: Garbage}},
+		"a whole completion that is none":     {`{"choices":[]}`, Error{Kind: Garbage, Message: "no event stream"}},
+		"a whole completion without a reason": {`{"choices":[{"message":{"content":"hi"}}]}`, Error{Kind: Truncated}},
+		"safety":                              {events(some, finished("SAFETY"), done), Error{Kind: Permanent}},
+		"safety, then stop":                   {events(some, finished("safety"), stop, done), Error{Kind: Permanent}},
 		"call without a name": {events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{}"}}]}`), stop, done),
 			Error{Kind: Garbage, Message: "no name"}},
 		"announced calls": {events(some, `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, done), Error{Kind: Garbage}},
