@@ -22,13 +22,27 @@ var agents = view{
 	forms: map[string]form{"boot": then(boot), "settings": then(configure), "room": then(removeRoom)},
 }
 
-func settingsOf(f *frame, _ *http.Request) (any, error) {
-	s := &config.Settings{}
-	err := config.Read(f.Dir, s)
+type agentsData struct {
+	config.Settings
+	All     []report.Agent
+	Rooms   []report.Room
+	Keyless string // the provider of the settings, if there is no key for it
+}
+
+func settingsOf(f *frame, _ *http.Request) (content, error) {
+	d := &agentsData{}
+	err := config.Read(f.Dir, &d.Settings)
 	if f.Wrong == nil {
 		f.Wrong = err
 	}
-	return s, nil
+	if d.Rooms, err = f.Rooms(); err != nil {
+		return nil, err
+	}
+	if d.All, err = f.Home.Agents(); err != nil {
+		return nil, err
+	}
+	d.Keyless = f.Keyless()
+	return d, nil
 }
 
 // changed are the keys of config.toml that the page changes: texts of a model, and numbers.

@@ -5,10 +5,10 @@ import (
 	"maps"
 	"math"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
+	"lethe/agent/budget"
 	"lethe/agent/config"
 	"lethe/agent/home"
 	"lethe/bridge/report"
@@ -71,7 +71,7 @@ func sum(a, b event.Tokens) event.Tokens {
 	return event.Tokens{In: a.In + b.In, Cached: a.Cached + b.Cached, Out: a.Out + b.Out, USD: a.USD + b.USD}
 }
 
-func costOf(f *frame, r *http.Request) (any, error) {
+func costOf(f *frame, r *http.Request) (content, error) {
 	h, s := f.Home, config.Settings{}
 	if config.Read(f.Dir, &s) == nil { // they may be others since the server began
 		h.Limits = s.Budget.Limits()
@@ -96,7 +96,6 @@ func costOf(f *frame, r *http.Request) (any, error) {
 }
 
 // hundredths returns a part of a whole in percent, as a width of at most 100.
-func hundredths(part, whole any) float64 {
-	float := func(n any) float64 { return reflect.ValueOf(n).Convert(reflect.TypeFor[float64]()).Float() }
-	return min(100, 100*float(part)/max(1e-9, float(whole)))
+func hundredths[N int | budget.USD | float64](part, whole N) float64 {
+	return min(100, 100*float64(part)/max(1e-9, float64(whole)))
 }

@@ -9,7 +9,10 @@ import (
 // devices shows which devices get notices, for all identities.
 var devices = view{
 	Name: "devices", Title: "Devices", Apart: true,
-	data: func(f *frame, _ *http.Request) (any, error) { return push.Devices(f.Dir) },
+	data: func(f *frame, _ *http.Request) (content, error) {
+		all, err := push.Devices(f.Dir)
+		return devicesData(all), err
+	},
 	forms: map[string]form{
 		"add": func(f *frame, w http.ResponseWriter, r *http.Request) error {
 			if err := push.Add(f.Dir, r.FormValue("name"), r.FormValue("subscription")); err != nil {

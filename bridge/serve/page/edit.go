@@ -3,14 +3,12 @@ package page
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"lethe/blobs"
 	"lethe/bridge/report"
@@ -132,9 +130,6 @@ func (p *part) save(text string) (saved bool, err error) {
 	return now != nil, err
 }
 
-// conflicting shows both versions where the text is another than the person saw.
-var conflicting = sync.OnceValue(func() *template.Template { return parse("conflict") })
-
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD")
 
 // edit saves the text that a person made of a part, if the part is still as they saw it.
@@ -169,6 +164,7 @@ func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	f.Title, f.Data = "Changed meanwhile", map[string]any{"Theirs": p, "Yours": text, "Name": r.FormValue("name")}
-	return f.show(w, http.StatusConflict, conflicting(), "")
+	f.Title = "Changed meanwhile"
+	f.show(w, http.StatusConflict, conflict{Theirs: p, Yours: text, Name: r.FormValue("name")}, "")
+	return nil
 }

@@ -78,7 +78,7 @@ type reminder struct {
 	n int // requests of the epoch before it
 }
 
-func forgettingOf(f *frame, r *http.Request) (any, error) {
+func forgettingOf(f *frame, r *http.Request) (content, error) {
 	before, err := place(r, "before")
 	if err != nil {
 		return nil, err

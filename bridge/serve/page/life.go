@@ -63,7 +63,7 @@ const (
 	lifeSought = 400 // where one looks for a kind
 )
 
-func lifeOf(f *frame, r *http.Request) (any, error) {
+func lifeOf(f *frame, r *http.Request) (content, error) {
 	d := &lifeData{Kind: r.FormValue("kind")}
 	d.Kinds = append([]string{""}, slices.Sorted(maps.Keys(kinds))...)
 	if !slices.Contains(d.Kinds, d.Kind) {
@@ -218,15 +218,15 @@ func answerOf(choice, line string) string {
 	return said
 }
 
-var original = view{Name: "original", Title: "Original", data: originalData, Apart: true}
+var original = view{Name: "original", Title: "Original", data: originalOf, Apart: true}
 
 const originalShown = 200 << 10 // bytes
 
-func originalData(f *frame, r *http.Request) (any, error) {
+func originalOf(f *frame, r *http.Request) (content, error) {
 	b, err := f.Blob(r.FormValue("hash"))
 	if err != nil {
 		return nil, err
 	}
 	text := short(originalShown, strings.ToValidUTF8(string(b.Body), "\uFFFD"))
-	return map[string]any{"Blob": b, "Text": text, "Rest": max(0, len(b.Body)-originalShown)}, nil
+	return originalData{Blob: b, Text: text, Rest: max(0, len(b.Body)-originalShown)}, nil
 }

@@ -13,10 +13,30 @@ import (
 
 // manage shows the purpose of an identity, and has it run, fork, get a label or another model, and go.
 var manage = view{
-	Name: "manage", Title: "Manage", data: func(*frame, *http.Request) (any, error) { return nil, nil },
+	Name: "manage", Title: "Manage", data: manageOf,
 	forms: map[string]form{
 		"run": then(run), "fork": then(fork), "label": then(mark), "remove": then(remove),
 	},
+}
+
+type manageData struct {
+	report.Agent
+	Soul     string
+	Children []home.Identity // that would go with it
+}
+
+// Runs reports whether a process has the identity, which cannot be removed then.
+func (d *manageData) Runs() bool { return d.PID != 0 || d.State == "starting" }
+
+func manageOf(f *frame, _ *http.Request) (content, error) {
+	d := &manageData{Agent: f.Agent(f.ID)}
+	soul, err := f.ID.ReadOwn("SOUL.md", f.Log)
+	d.Soul = string(soul)
+	if err == nil && !d.Runs() {
+		d.Children, err = f.Family(f.Store, f.ID)
+		d.Children = d.Children[min(1, len(d.Children)):] // behind itself
+	}
+	return d, err
 }
 
 // said returns the address of the page, which then tells that something was done.

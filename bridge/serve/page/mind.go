@@ -2,7 +2,7 @@ package page
 
 import (
 	"cmp"
-	"html/template"
+	"html"
 	"net/http"
 	"regexp"
 	"slices"
@@ -13,7 +13,6 @@ import (
 	"lethe/agent/llm"
 	"lethe/agent/prompt"
 	"lethe/blobs"
-	"lethe/internal/screen"
 	"lethe/mind"
 )
 
@@ -54,7 +53,7 @@ type block struct {
 	Edit *part
 }
 
-func mindOf(f *frame, r *http.Request) (any, error) {
+func mindOf(f *frame, r *http.Request) (content, error) {
 	c, err := f.Context(f.ID)
 	if err != nil {
 		return nil, err
@@ -162,7 +161,7 @@ func firstLine(text string) string {
 var hashes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`hash=([0-9a-f]{12,64})\b`) })
 
 // linked links the hashes in a text to their blobs.
-func linked(text string) template.HTML {
-	safe := template.HTMLEscapeString(screen.Sanitize(text))
-	return template.HTML(hashes().ReplaceAllString(safe, `<a href="original?hash=$1">$0</a>`))
+func linked(text string) markup {
+	safe := html.EscapeString(clean(text))
+	return markup(hashes().ReplaceAllString(safe, `<a href="original?hash=$1">$0</a>`))
 }

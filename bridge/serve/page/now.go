@@ -60,7 +60,7 @@ func (d Foot) Busy() bool {
 	return d.Running && works
 }
 
-func nowOf(f *frame, r *http.Request) (any, error) {
+func nowOf(f *frame, r *http.Request) (content, error) {
 	d := &nowData{Room: r.FormValue("room")}
 	if err := d.choose(f); err != nil {
 		return nil, err
@@ -80,10 +80,10 @@ func nowOf(f *frame, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if r.FormValue("whole") != "" && len(lines) > 0 {
-		d.show(f, path, lines[:1], 2<<20)
+		d.add(f, path, lines[:1], 2<<20)
 		return d, nil
 	}
-	d.show(f, path, lines, lineShown)
+	d.add(f, path, lines, lineShown)
 	until := time.Time{}
 	if n := len(lines); !d.live && n > 0 {
 		until = lines[n-1].At.Add(2 * time.Second) // lines have whole seconds, and an answer is recorded before

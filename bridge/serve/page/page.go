@@ -3,9 +3,9 @@
 //
 //	page.Routes(mux, backend)
 //
-// A view is a template in templates/ that defines "main", and a function that returns its data; frame.go
-// shows them, live.js what happens meanwhile. Whatever is shown is hostile text: html/template
-// escapes it, clean makes its control characters visible, and markdown knows no HTML and no images.
+// A view is a function that returns its content, which knows how to show itself (*_html.go); page.js shows what happens
+// meanwhile. Whatever is shown is hostile text: htmlPage.put escapes it, clean makes its control characters visible, and
+// markdown knows no HTML and no images.
 package page
 
 import (
@@ -14,7 +14,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-	"html/template"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,15 +30,21 @@ import (
 // view is one of the views of an identity: GET /agents/{self}/NAME.
 type view struct {
 	Name, Title string
-	// data returns what the template shows.
-	data func(f *frame, r *http.Request) (any, error)
+	data        func(f *frame, r *http.Request) (content, error)
 	// forms let a person act there: POST /agents/{self}/NAME/FORM. A form that is done
 	// redirects (see frame.done and then).
 	forms  map[string]form
 	Apart  bool // it is not in the list of views
 	Shared bool // it belongs to no identity: it is at /NAME
+}
 
-	shown *template.Template
+// content is what a view shows in the layout.
+type content interface{ show(p *htmlPage) }
+
+// inParts is content of which a script fetches parts by their names.
+type inParts interface {
+	content
+	parts() map[string]func(p *htmlPage)
 }
 
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
@@ -46,29 +52,24 @@ type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 // views are listed in this order.
 var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &manage, &original, &agents, &devices}
 
-// frame is shown by layout.html around a view; templates have it as their dot.
+// frame is a view of an identity, for one request.
 type frame struct {
 	*backend.Backend
 	ID    home.Identity // zero where an error belongs to no identity
 	View  *view
+	Views []*view // to choose from
 	Title string
-	Data  any   // of the view
-	Wrong error // with what was typed into a form, which is shown again
+	Data  content // of the view
+	Wrong error   // with what was typed into a form, which is shown again
 	R     *http.Request
 	Live  string // the event behind which the page goes on live; "" where it does not
 }
-
-// Views are all views.
-func (f *frame) Views() []*view { return views }
 
 // Agents lists the identities to choose from.
 func (f *frame) Agents() []home.Identity {
 	all, _ := f.List()
 	return all
 }
-
-//go:embed templates
-var templates embed.FS
 
 //go:embed style.css page.js worker.js manifest.json favicon.svg icon.png
 var assets embed.FS
@@ -82,14 +83,6 @@ var version = sync.OnceValue(func() string {
 	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
 })
-
-// parse reads the template of a view, with the layout and what views share.
-func parse(name string) *template.Template {
-	files := []string{"templates/layout.html", "templates/shared.html", "templates/markdown.html", "templates/" + name + ".html"}
-	return template.Must(template.New("").Funcs(words).ParseFS(templates, files...))
-}
-
-var failed = sync.OnceValue(func() *template.Template { return parse("error") })
 
 // Routes adds the page to a server: "/", "/agents/…" and "/page/…".
 func Routes(mux *http.ServeMux, b *backend.Backend) {
@@ -111,10 +104,10 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		})
 	}
 	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {
-		(&frame{Backend: b}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
+		(&frame{Backend: b, Views: views}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
 	})
 	for _, v := range views {
-		v.routes(mux, b)
+		v.routes(mux, b, views)
 	}
 }
 
@@ -131,24 +124,23 @@ func serveWorker(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(bytes.ReplaceAll(script, []byte("VERSION"), []byte(version()))) // the browser may be gone
 }
 
-// routes adds a view and its forms to a server.
-func (v *view) routes(mux *http.ServeMux, b *backend.Backend) {
-	v.shown = parse(v.Name)
+// routes adds a view and its forms to a server. A page of it leads to all views.
+func (v *view) routes(mux *http.ServeMux, b *backend.Backend, all []*view) {
 	path := "/agents/{self}/" + v.Name
 	if v.Shared {
 		path = "/" + v.Name
 	}
 	show := func(f *frame, w http.ResponseWriter, r *http.Request) error { return f.look(w, r, http.StatusOK) }
-	mux.HandleFunc("GET "+path, v.handle(b, show))
+	mux.HandleFunc("GET "+path, v.handle(b, all, show))
 	for name, form := range v.forms {
-		mux.HandleFunc("POST "+path+"/"+name, v.handle(b, parsed(form)))
+		mux.HandleFunc("POST "+path+"/"+name, v.handle(b, all, parsed(form)))
 	}
 }
 
 // handle makes a handler that does something in a frame of the view, and shows an error in words.
-func (v *view) handle(b *backend.Backend, do form) http.HandlerFunc {
+func (v *view) handle(b *backend.Backend, all []*view, do form) http.HandlerFunc {
 	return zip(func(w http.ResponseWriter, r *http.Request) {
-		f := &frame{Backend: b, View: v, Title: v.Title, R: r}
+		f := &frame{Backend: b, View: v, Views: all, Title: v.Title, R: r}
 		err := f.find(r)
 		if err == nil {
 			err = do(f, w, r)
@@ -198,20 +190,18 @@ func place(r *http.Request, name string) (int64, error) {
 	return at, nil
 }
 
-// show executes the layout, or the part of the view's template that a script asks for.
-func (f *frame) show(w http.ResponseWriter, status int, t *template.Template, part string) error {
-	if part == "" || t.Lookup(part) == nil {
-		part = "layout"
+// show writes the content in the layout, or the part of it that a script asks for.
+func (f *frame) show(w http.ResponseWriter, status int, c content, part string) {
+	p := &htmlPage{frame: f}
+	write := func(p *htmlPage) { p.layout(c) }
+	if parted, ok := c.(inParts); ok && parted.parts()[part] != nil {
+		write = parted.parts()[part]
 	}
-	var page bytes.Buffer
-	if err := t.ExecuteTemplate(&page, part, f); err != nil {
-		return err
-	}
+	write(p)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // the browser may be gone
-	return nil
+	_, _ = io.WriteString(w, p.String()) // the browser may be gone
 }
 
 // look shows the view.
@@ -219,7 +209,8 @@ func (f *frame) look(w http.ResponseWriter, r *http.Request, status int) (err er
 	if f.Data, err = f.View.data(f, r); err != nil {
 		return err
 	}
-	return f.show(w, status, f.View.shown, r.FormValue("part"))
+	f.show(w, status, f.Data, r.FormValue("part"))
+	return nil
 }
 
 // Typed returns the text that was typed into a form that was refused; otherwise the value that is there, or "" for 0.
@@ -261,10 +252,8 @@ func (f *frame) fail(w http.ResponseWriter, err error) {
 	if status == http.StatusInternalServerError {
 		f.Log.Error("the page could not be shown", "error", err)
 	}
-	f.Title, f.Data, f.Live = "This did not work", map[string]any{"Error": err.Error(), "Hint": backend.Hint(err)}, ""
-	if err := f.show(w, status, failed(), ""); err != nil {
-		http.Error(w, err.Error(), status)
-	}
+	f.Title, f.Live = "This did not work", ""
+	f.show(w, status, failure{Error: err.Error(), Hint: backend.Hint(err)}, "")
 }
 
 // done sends the browser from a form to a page that it can load again.

@@ -35,7 +35,7 @@ type match struct {
 	rank int
 }
 
-func recallOf(f *frame, r *http.Request) (any, error) {
+func recallOf(f *frame, r *http.Request) (content, error) {
 	d := &recallData{Of: r.FormValue("of"), Search: report.Search{
 		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 10,
 	}}
@@ -133,7 +133,7 @@ type triggersData struct {
 	Room     string // to say something in, of a new trigger
 }
 
-func triggersOf(f *frame, r *http.Request) (any, error) {
+func triggersOf(f *frame, r *http.Request) (content, error) {
 	all, err := f.Triggers(f.ID)
 	_, running := report.Live(f.ID)
 	ran, total, rerr := f.Commands(f.ID, 100)

@@ -107,8 +107,8 @@ func first(lines []chat.Line) []chat.Line {
 	return lines
 }
 
-// show takes lines over, of each at most so many bytes.
-func (t *Talk) show(f *frame, path string, lines []chat.Line, most int) {
+// add takes lines over, of each at most so many bytes.
+func (t *Talk) add(f *frame, path string, lines []chat.Line, most int) {
 	last, asked, sought := "", map[string]*chat.Question{}, 0
 	for _, l := range lines {
 		s := line{Line: l, Own: l.By(f.ID.Name)}

@@ -21,7 +21,6 @@ import (
 	"lethe/agent/host"
 	"lethe/bridge/serve/api"
 	"lethe/bridge/serve/backend"
-	"lethe/internal/markdown"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/mind"
@@ -326,10 +325,9 @@ func TestTornContextIsNotEdited(t *testing.T) {
 
 // A link in a message leads to the web or to mail, however it is written, and never into this server.
 func TestLinks(t *testing.T) {
-	page := parse("now")
 	said := func(text string) string {
-		var html strings.Builder
-		lethetest.Must(t, page.ExecuteTemplate(&html, "markdown", markdown.Parse(text)))
+		var html htmlPage
+		html.markdown(text)
 		return html.String()
 	}
 	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://127.0.0.1:8080/x",

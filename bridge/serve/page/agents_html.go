@@ -1,0 +1,195 @@
+package page
+
+import (
+	"cmp"
+	"slices"
+
+	"lethe/agent/llm"
+	"lethe/bridge/report"
+)
+
+func (d *agentsData) show(p *htmlPage) {
+	p.put("\n")
+	if len(d.All) == 0 {
+		p.put(`<h1>Welcome to Lethe</h1>
+<p class="text lead">Agents that live for months, forget gracefully and lose nothing. ` +
+			`The first one is a name away: give it one, and say what it is for.</p>
+`)
+		p.wrong()
+	} else {
+		d.members(p)
+	}
+	d.boot(p)
+	if len(d.All) > 0 {
+		d.shared(p)
+	}
+	p.put("\n")
+}
+
+// members lists the identities.
+func (d *agentsData) members(p *htmlPage) {
+	p.put("<h1>Identities</h1>\n")
+	p.said()
+	p.put("\n")
+	p.wrong()
+	p.put("\n<ul class=\"plain members\">")
+	for _, a := range d.All {
+		d.member(p, a)
+	}
+	p.put(`</ul>
+<h2 id="boot">Boot another one</h2>
+`)
+}
+
+// said tells what a form has done.
+func (p *htmlPage) said() {
+	if said := p.R.FormValue("said"); said != "" {
+		p.put(`<p class="text notice" role="status"><bdi>%s</bdi></p>`, clean(said))
+	}
+}
+
+func (d *agentsData) member(p *htmlPage, a report.Agent) {
+	isHere := a.LifeBytes != 0 || a.Host == ""
+	p.put("<li>\n<p>")
+	if isHere {
+		p.put(`<a href="/agents/%s/now">%s<b>%[1]s</b></a>`, a.Name, a.Indent)
+	} else {
+		p.put("<b>%s</b>", a.Name)
+	}
+	p.put(` <span class="soft small">`)
+	p.how(a)
+	if a.CostUSD != 0 {
+		p.put(" · %s", dollars(a.CostUSD))
+	}
+	if n := len(a.Questions); n > 0 {
+		p.put(` · <a href="/agents/%s/now">%d open %s</a>`, a.Name, n, counted(n, "question", "questions"))
+	}
+	p.put("</span></p>\n")
+	if a.Error != "" {
+		p.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(a.Error))
+	}
+	p.put("\n")
+	heard := slices.IndexFunc(d.Rooms, func(room report.Room) bool {
+		return room.Last != nil && slices.Contains(room.Heard, a.Name)
+	})
+	if heard >= 0 {
+		room := d.Rooms[heard]
+		p.put(`<p class="soft small clip">%s · <bdi>%s: %s</bdi></p>`, room.Name, clean(room.Last.Name), clean(gist(room.Last)))
+	}
+	p.put("\n")
+	if isHere {
+		d.control(p, a)
+	} else {
+		p.put(`<p class="soft small"><code>lethe take %s</code> in a terminal here has it go on at this host.</p>`, a.Name)
+	}
+	p.put("\n</li>")
+}
+
+// control writes the buttons that have an identity run and stop.
+func (d *agentsData) control(p *htmlPage, a report.Agent) {
+	p.put(`<form class="row small" method="post" action="/agents/%s/manage/run">`, a.Name)
+	canStart := a.State == "stopped" && a.Parent == ""
+	switch {
+	case a.PID != 0:
+		p.put(`<button name="do" value="stop">Stop%s</button>`, of(a.Name))
+	case canStart && a.Endpoint == "offline":
+		p.put(`<button name="do" value="offline">Start offline%s</button>`, of(a.Name))
+	case canStart:
+		p.put(`<button name="do" value="model">Start%s</button>`, of(a.Name))
+	}
+	p.put(` <a href="/agents/%s/manage">Manage%s</a></form>`, a.Name, of(a.Name))
+}
+
+// boot writes the form that boots an identity.
+func (d *agentsData) boot(p *htmlPage) {
+	form := p.R.FormValue
+	p.put(`
+<form class="text fields" method="post" action="/agents/boot">
+<p><label for="name">Name</label><input id="name" name="name" value="%s" required maxlength="32" `+
+		`pattern="[A-Za-z][A-Za-z0-9\-]*" autocapitalize="none" autocomplete="off" placeholder="ada" `+
+		`title="a letter, then letters, digits and dashes" aria-describedby="name-is">`+
+		`<span class="soft small" id="name-is">a letter, then letters, digits and dashes</span></p>
+<p><label for="soul">Purpose</label><textarea id="soul" name="soul" rows="3" `+
+		`placeholder="Keep an eye on the build, and tell me what breaks." aria-describedby="soul-is">%s</textarea>`+
+		`<span class="soft small" id="soul-is">stays for life: its hash is the identity. `+
+		`Left empty, it is a helpful companion.</span></p>
+<p><label for="room">First room</label><input id="room" name="room" value="%s" pattern="[a-z0-9][a-z0-9_\-]*" `+
+		`title="a-z, 0-9, - and _" maxlength="64" required></p>
+`, form("name"), form("soul"), cmp.Or(form("room"), "dev"))
+	if len(d.All) == 0 {
+		p.provider(d)
+	} else {
+		wantsNoModel := d.Keyless != "" || form("name") != ""
+		p.put(`<p><label for="with">Thinks with</label><select id="with" name="with" aria-describedby="with-is">`+
+			`<option value="model">%s, as below</option><option value=""%s>the offline model</option></select>`,
+			cmp.Or(d.Model.Name, d.Model.Preset, "deepseek"), when(wantsNoModel && form("with") == "", " selected"))
+		if d.Keyless != "" {
+			p.put(`<span class="soft small" id="with-is">%s has no key yet: `+
+				`save one below, or begin with the offline model.</span>`, d.Keyless)
+		}
+		p.put("</p>\n")
+	}
+	p.put(`
+<p><button class="main">Begin</button></p>
+</form>
+`)
+}
+
+// shared writes the form of the settings that all identities share, and the one that removes a room.
+func (d *agentsData) shared(p *htmlPage) {
+	p.put(`<h2 id="settings">What all of them share</h2>
+%s
+<form class="text fields" method="post" action="/agents/settings">
+`, when(p.R.FormValue("saved") != "", `<p class="text notice" role="status">Saved. It holds for what starts from now on; `+
+		`<i>Start anew</i> under Manage has one that runs take it.</p>`))
+	p.provider(d)
+	p.put(`
+<p><label for="limit">Tokens of a request</label><input id="limit" name="context.limit" type="number" min="10000" `+
+		`value="%v" placeholder="100000"></p>
+<fieldset class="row"><legend>At most, in dollars</legend>`+
+		`<label>a day, each <input name="budget.day_usd" inputmode="decimal" size="6" value="%v"></label> `+
+		`<label>a month, each <input name="budget.month_usd" inputmode="decimal" size="6" value="%v"></label> `+
+		`<label>a day, all <input name="budget.home_day_usd" inputmode="decimal" size="6" value="%v"></label></fieldset>
+<p class="soft small">Left empty, nothing is limited. This is what <code>config.toml</code> in the home says; `+
+		`its other lines and comments stay.</p>
+<p><button class="main">Save</button></p>
+</form>
+<h2 id="rooms">Remove a room</h2>
+<form class="text row" method="post" action="/agents/room"><label for="gone">Type its name</label>`+
+		`<input id="gone" name="gone" size="14" value="%v" required autocomplete="off" autocapitalize="none"> `+
+		`<button>Remove the room</button> <span class="soft small">its lines go for good; `+
+		`what identities have heard there stays with them</span></form>`,
+		p.Typed("context.limit", d.Context.Limit), p.Typed("budget.day_usd", d.Budget.Day),
+		p.Typed("budget.month_usd", d.Budget.Month), p.Typed("budget.home_day_usd", d.Budget.HomeDay), p.Typed("gone", ""))
+}
+
+// provider writes the fields that choose a model.
+func (p *htmlPage) provider(d *agentsData) {
+	isFirst := len(p.Agents()) == 0
+	preset := p.Typed("model.preset", d.Model.Preset)
+	name, base := p.Typed("model.name", d.Model.Name), p.Typed("model.base_url", d.Model.BaseURL)
+	title, unset := markup("Provider of the model"), markup("DeepSeek, as nothing is chosen")
+	keyed := markup("Left empty, the one that is there stays.")
+	switch {
+	case isFirst:
+		title, unset = "Thinks with", "offline: a script that follows plain phrases, for nothing"
+		keyed = "The offline model needs none."
+	case d.Keyless != "":
+		keyed = "There is none yet."
+	}
+	p.put(`
+<p><label for="preset">%s</label><select id="preset" name="model.preset"><option value="">%s</option>`, title, unset)
+	for _, one := range llm.Presets() {
+		p.put("<option%s>%s</option>", when(one == preset, " selected"), one)
+	}
+	p.put(`</select></p>
+<p><label for="key">Key of the provider</label><input id="key" name="key" type="password" autocomplete="off" `+
+		`spellcheck="false" aria-describedby="key-is"><span class="soft small" id="key-is">goes into keys.env in the home, `+
+		`which only you can read. %s</span></p>
+<details%s><summary class="small">Another model, or another address</summary>
+<p><label for="model">Model</label><input id="model" name="model.name" value="%v" maxlength="100" `+
+		`placeholder="the provider's usual one"></p>
+<p><label for="base">Address</label><input id="base" name="model.base_url" type="url" value="%v" `+
+		`placeholder="https://…/v1"></p></details>
+`, keyed, when(name != "" || base != "", " open"), name, base)
+}
