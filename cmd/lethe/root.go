@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 
 	"lethe/cmd/lethe/cli"
@@ -12,6 +13,10 @@ import (
 
 // newRootCommand makes lethe with all its commands.
 func newRootCommand(app *cli.App) *cobra.Command {
+	wantsVersion := false
+	talks := app.MakingHome(func(ctx context.Context, args []string) error {
+		return runRoot(ctx, app, args)
+	})
 	root := &cobra.Command{
 		Use:   "lethe [QUESTION]",
 		Short: "Agents that live for months, forget gracefully, and lose nothing",
@@ -28,15 +33,24 @@ rehearsal model, which says so.`,
   lethe "what is 12*7?"                 ask once and print the answer
   lethe run --name ada --room dev       run the new identity ada as a daemon
   lethe say dev "are you there?"        append a line to room dev`,
-		RunE: app.MakingHome(func(ctx context.Context, args []string) error {
-			return runRoot(ctx, app, args)
-		}),
-		Args:          cli.QuotedQuestion,
-		Version:       version(debug.ReadBuildInfo()),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wantsVersion {
+				_, err := fmt.Fprintln(app.Out, "lethe", version(debug.ReadBuildInfo()))
+				return err
+			}
+			return talks(cmd, args)
+		},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if wantsVersion {
+				return nil
+			}
+			return cli.QuotedQuestion(cmd, args)
+		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetVersionTemplate("lethe {{.Version}}\n")
+	// cobra would print the version by text/template, which keeps every exported method of the program in its file.
+	root.Flags().BoolVarP(&wantsVersion, "version", "v", false, "version for lethe")
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	app.Runs.AddTo(root.Flags())
