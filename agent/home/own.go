@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"lethe/blobs"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 	"lethe/mind"
 )
 
-// Editable are the files of an identity that people and the agent may edit, beside
-// its context.
+// Editable are the files of an identity that people and the agent may edit, beside its context.
 var Editable = []string{MemoryFile, "SEGMENT.md", "SUMMARISE.md"}
 
 const (
@@ -22,8 +24,29 @@ const (
 	ContextFile = "context.md"
 )
 
-// maxOwn bounds what is read of one of the identity's own files, in bytes. Their
-// use is bounded far below it.
+// Belongs reports whether a file below an identity's directory goes wherever its life goes, into archives and to other
+// hosts, beside LIFE.md and blobs. SOUL.md and the links to rooms follow from these: see RestoreSoul.
+func Belongs(name string) bool {
+	dir, file := path.Split(name)
+	trigger, isTOML := strings.CutSuffix(file, ".toml")
+	isTrigger := dir == "triggers/" && isTOML && trigger != ""
+	return isTrigger || name == "LIFE.erased" || slices.Contains(Editable, name)
+}
+
+// RestoreSoul writes SOUL.md as the boot blob in a store says it.
+func (id Identity) RestoreSoul(store *blobs.Store) error {
+	self, err := blobs.ParseHash(id.Self)
+	if err != nil {
+		return err
+	}
+	boot, err := store.Get(self)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(id.Dir, "SOUL.md"), boot.Body, 0o400)
+}
+
+// maxOwn bounds how much is read of one of the identity's own files, in bytes. Their use is bounded far below it.
 const maxOwn = 1 << 20
 
 // ReadOwn reads one of the identity's own files, without secrets. A missing one is empty; links, pipes and devices are

@@ -154,7 +154,7 @@ func (j *Journal) checkSoul() error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		j.log.Warn("SOUL.md was missing; put back from the boot blob")
-		return durable.WriteFile(path, boot.Body, 0o400)
+		return j.ID.RestoreSoul(j.Store)
 	case err != nil && !errors.Is(err, durable.ErrNotRegular):
 		return err
 	case err != nil || !bytes.Equal(soul, boot.Body):

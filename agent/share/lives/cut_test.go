@@ -45,11 +45,11 @@ func (h *host) notes(j *journal.Journal, texts ...string) {
 func (h *host) sound(id home.Identity, holds ...string) {
 	h.Helper()
 	v, err := check.Verify(h.Home.Identity(id.Self, id.Name), h.store, check.VerifyOptions{})
-	if err != nil || v.Fault != nil || v.Unknown != nil {
-		h.Fatalf("%+v, %v, %v", v.Fault, v.Unknown, err)
+	if err != nil || v.Fault != nil || v.Reach.Unknown != nil {
+		h.Fatalf("%+v, %v, %v", v.Fault, v.Reach.Unknown, err)
 	}
 	for _, text := range holds {
-		if !strings.Contains(h.said(v.Reached), text) {
+		if !strings.Contains(h.said(v.Reach.Found), text) {
 			h.Fatalf("it has no text %.20q", text)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"lethe/agent/home"
 	"lethe/blobs"
@@ -27,7 +28,7 @@ func (f *files) changed() (out []File, err error) {
 	for _, path := range triggers {
 		names["triggers/"+filepath.Base(path)] = true
 	}
-	for _, name := range own {
+	for _, name := range slices.Concat(hostsOnly, home.Editable, []string{"LIFE.erased"}) {
 		names[name] = true
 	}
 	for name := range f.known {

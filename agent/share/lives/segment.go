@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
+	"lethe/agent/home"
 	"lethe/agent/share/streams"
 	"lethe/blobs"
 	"lethe/life"
@@ -88,16 +90,13 @@ func decode(text []byte) (s Segment, err error) {
 	return s, nil
 }
 
-// own are the identity's files that go with its life, beside LIFE, SOUL and its triggers.
-var own = []string{"LIFE.erased", "MEMORY.md", "SEGMENT.md", "SUMMARISE.md", "task.toml", workspaceFile}
+// hostsOnly are the files that go with a life to other hosts of its home, and not into archives.
+var hostsOnly = []string{"task.toml", workspaceFile}
 
-// shared reports whether a file of that name goes with a life to another host.
+// shared reports whether a file of that name goes with a life to another host. Triggers that begin with a dot stay.
 func shared(name string) bool {
-	if slices.Contains(own, name) {
-		return true
-	}
-	trigger, _ := path.Match("triggers/[^.]*.toml", name)
-	return trigger && path.Clean(name) == name
+	isHidden := strings.HasPrefix(path.Base(name), ".")
+	return slices.Contains(hostsOnly, name) || home.Belongs(name) && !isHidden
 }
 
 // workspaceFile lists the files of the workspace as they were last stored.

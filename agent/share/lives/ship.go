@@ -48,6 +48,20 @@ func (c *Tenure) Open(ctx context.Context, log *life.Log, s *mind.State) (custod
 	return c.at.Custody, err
 }
 
+// reached returns the blobs that a life refers to from an offset of its log on, and not before.
+func reached(id home.Identity, store *blobs.Store, from int64) ([]blobs.Hash, error) {
+	reach := home.NewReach(store, id.Self)
+	err := life.Scan(id.LIFE(), func(line life.Event, offset int64) error {
+		if offset < from {
+			reach.Pass(line)
+			return nil
+		}
+		reach.Line(line, reach.Refs(line))
+		return reach.Unknown
+	})
+	return reach.Found, err
+}
+
 // Ship makes lines of the log that the store lacks durable there, with texts that they name. Its error is a
 // *home.ElsewhereError where another host has the life by now: then these lines count for nothing. While the store is
 // away it waits until ctx ends or somebody stops the identity; where ctx never ends, it asks once.

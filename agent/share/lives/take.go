@@ -94,11 +94,7 @@ func (c *Tenure) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	self, err := blobs.ParseHash(c.id.Self)
-	if err != nil {
-		return err
-	}
-	if err := c.settleFiles(ctx, self, state); err != nil {
+	if err := c.settleFiles(ctx, state); err != nil {
 		return fmt.Errorf("settle %s here: %w", c.id.Name, err)
 	}
 	c.at.Stale = nil
@@ -109,12 +105,8 @@ func (c *Tenure) settle(ctx context.Context) error {
 }
 
 // settleFiles makes the soul, the links to rooms and the workspace.
-func (c *Tenure) settleFiles(ctx context.Context, self blobs.Hash, state *mind.State) error {
-	boot, err := c.store.Get(self)
-	if err != nil {
-		return err
-	}
-	if err := durable.WriteFile(filepath.Join(c.id.Dir, "SOUL.md"), boot.Body, 0o400); err != nil {
+func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
+	if err := c.id.RestoreSoul(c.store); err != nil {
 		return err
 	}
 	if err := c.relink(state); err != nil {

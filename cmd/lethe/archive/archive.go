@@ -20,7 +20,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"lethe/agent/home"
 	"lethe/blobs"
@@ -110,13 +109,18 @@ func parse(text string) (m Manifest, total int64, err error) {
 }
 
 var paths = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(CHECKPOINT|LIFE\.md|LIFE\.erased|MEMORY\.md|SEGMENT\.md|SUMMARISE\.md|` +
-		`blobs/[0-9a-f]{3}/[0-9a-f]{61}|triggers/[^/\\\pC]+\.toml|workspace/[^\\\pC]+)$`)
+	return regexp.MustCompile(`^(CHECKPOINT|LIFE\.md|blobs/[0-9a-f]{3}/[0-9a-f]{61}|workspace/.+)$`)
 })
+
+var unprintable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\\\pC]`) })
 
 // known reports whether an archive may have a file of that path.
 func known(path string) bool {
-	return len(path) <= maxPath && utf8.ValidString(path) && fs.ValidPath(path) && paths().MatchString(path)
+	isPlain := fs.ValidPath(path) && !unprintable().MatchString(path)
+	if len(path) > maxPath || !isPlain {
+		return false
+	}
+	return home.Belongs(path) || paths().MatchString(path)
 }
 
 // isBlob reports whether the file is a blob, whose path is the same in each home.

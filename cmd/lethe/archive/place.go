@@ -251,7 +251,7 @@ func (i *importer) move() error {
 	if i.mirrored() {
 		return nil
 	}
-	return durable.Remove(filepath.Join(i.here.Dir, "mirror"))
+	return i.here.UnmarkMirror()
 }
 
 // moveFiles moves the files of the life, but for LIFE, in place of those that it had here.
@@ -313,15 +313,7 @@ func sameTombstone(a, b *blobs.Tombstone) bool { return a == b || a != nil && b 
 // finish makes the files of a life that an archive does not have, and records that the life goes on here. It is a step
 // of place.
 func (i *importer) finish() error {
-	self, err := blobs.ParseHash(i.Self)
-	if err != nil {
-		return err
-	}
-	boot, err := i.store.Get(self)
-	if err != nil {
-		return err
-	}
-	if err := i.dir.WriteFile("SOUL.md", boot.Body, 0o400); err != nil {
+	if err := i.id.RestoreSoul(i.store); err != nil {
 		return err
 	}
 	if err := i.dir.Remove("CHECKPOINT"); err != nil {

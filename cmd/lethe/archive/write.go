@@ -146,7 +146,7 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 	}
 	e.Checkpoint, e.end, e.Bytes = v.Checkpoint, v.End, 0
 	e.files = []file{{path: "CHECKPOINT"}}
-	for _, h := range v.Reached[:v.Archived] {
+	for _, h := range v.Reach.Found[:v.Archived] {
 		hex := h.String()
 		e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
 	}

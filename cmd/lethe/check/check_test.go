@@ -104,7 +104,7 @@ func (w *world) mended(what string) {
 func TestRepairOfEachBlob(t *testing.T) {
 	lethetest.Unraced(t)
 	whole := newWorld(t)
-	all := whole.verify(whole.id("ada"), nil).Reached
+	all := whole.verify(whole.id("ada"), nil).Reach.Found
 	step := lethetest.Sample(150, 150, 1)
 	for i := time.Now().YearDay() % step; i < len(all); i += step {
 		w := newWorld(t)

@@ -133,6 +133,6 @@ func (f *folder) soul() {
 		if err := f.aside(path); err != nil {
 			return err
 		}
-		return durable.WriteFile(path, boot.Body, 0o400)
+		return f.id.RestoreSoul(f.store)
 	})
 }

@@ -73,7 +73,7 @@ func (c *checker) life(id home.Identity) {
 func (f *folder) where() string { return fmt.Sprintf("%s:%d", f.id.LIFE(), f.v.Lines) }
 
 // line folds a line, as long as each follows from those before it.
-func (f *folder) line(e life.Event, texts []text) {
+func (f *folder) line(e life.Event, texts []home.Text) {
 	if f.senseless {
 		return
 	}
@@ -84,20 +84,20 @@ func (f *folder) line(e life.Event, texts []text) {
 }
 
 // fold applies a line. Where a text is missing, another one stands in, so that what follows is checked, too.
-func (f *folder) fold(e life.Event, texts []text) error {
+func (f *folder) fold(e life.Event, texts []home.Text) error {
 	var bodies []mind.Body
 	parent, changed := f.s.LastBlob, false
 	for i, t := range texts {
 		body := t.Body
-		if t.err != nil {
+		if t.Err != nil {
 			body = f.standIn(e)
 			m := blobs.Meta{At: e.At, Gist: e.Refs[i].Gist, Life: f.id.Self, Parent: parent}
 			if e.Kind == "boot" {
 				m.Life = ""
 			}
-			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.err), blobs.Encode(m, f.lines(e)))
+			f.miss(t.Hash, m, body, fmt.Sprintf("%s %s: %v", e.Kind, e.Arg(0), t.Err), blobs.Encode(m, f.lines(e)))
 		}
-		changed = changed || t.err != nil || t.Gone != nil
+		changed = changed || t.Err != nil || t.Gone != nil
 		bodies = append(bodies, mind.Body{Hash: t.Hash, Data: body})
 		parent = t.Hash
 	}
@@ -155,7 +155,7 @@ func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, cand
 		return
 	}
 	fix := func() error { return f.replace(h, m, body, candidates...) }
-	if isSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
+	if home.IsSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
 		fix = nil
 	}
 	f.stand[[8]byte(h[:8])] = body

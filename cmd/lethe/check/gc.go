@@ -85,8 +85,8 @@ func referred(h home.Home, store *blobs.Store) (map[blobs.Hash]bool, error) {
 	lives, lerr := h.List()
 	for _, id := range lives {
 		v, verr := Verify(id, store, VerifyOptions{})
-		err = errors.Join(err, id.Erasing(), verr, v.Unknown)
-		for _, hash := range v.Reached {
+		err = errors.Join(err, id.Erasing(), verr, v.Reach.Unknown)
+		for _, hash := range v.Reach.Found {
 			keep[hash] = true
 		}
 	}

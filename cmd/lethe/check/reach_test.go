@@ -14,7 +14,7 @@ import (
 func (w *world) reached(id home.Identity) map[blobs.Hash]bool {
 	w.Helper()
 	own := map[blobs.Hash]bool{}
-	for _, h := range w.verify(id, nil).Reached {
+	for _, h := range w.verify(id, nil).Reach.Found {
 		if own[h] {
 			w.Errorf("%s reaches %s twice", id.Name, h)
 		}
@@ -56,7 +56,7 @@ func TestReachBeyondWhatIsLost(t *testing.T) {
 	epoch, err := w.store.Resolve(refs(t, ada, "epoch")[1])
 	lethetest.Must(t, err)
 	lethetest.Must(t, os.Remove(w.store.Path(epoch)))
-	if v := w.verify(ada, nil); !errors.Is(v.Unknown, blobs.ErrNotFound) || len(v.Reached) != len(whole)-1 {
-		t.Errorf("of %d reached %d, %v", len(whole), len(v.Reached), v.Unknown)
+	if v := w.verify(ada, nil); !errors.Is(v.Reach.Unknown, blobs.ErrNotFound) || len(v.Reach.Found) != len(whole)-1 {
+		t.Errorf("of %d reached %d, %v", len(whole), len(v.Reach.Found), v.Reach.Unknown)
 	}
 }

@@ -97,7 +97,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 	for _, path := range kept {
 		data, _, _ := durable.ReadRegular(path, 1<<30)
 		candidates = append(candidates, data)
-		address, _ = find(f.store, short[:3]+filepath.Base(path))
+		address, _ = home.Address(f.store, short[:3]+filepath.Base(path))
 	}
 	for _, data := range candidates {
 		if b, err := blobs.Decode(data); err == nil && strings.HasPrefix(blobs.Sum(data).String(), short) {
@@ -106,7 +106,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 		}
 	}
 	// A seal, whoever came next, or a snapshot names its whole address.
-	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.parent)))
+	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.Reach.Parent)))
 	for _, h := range named {
 		if strings.HasPrefix(h.String(), short) && h.String() > address.String() {
 			address = h

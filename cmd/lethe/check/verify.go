@@ -9,11 +9,13 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/blobs"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // VerifyOptions say against which checkpoint and key a life is held.
@@ -41,11 +43,8 @@ type Verdict struct {
 	Fault      error           `json:"-"` // the first; nil if the life was not altered
 	Altered    string          `json:"fault,omitempty"`
 
-	// Reached are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of
-	// what was taken over from an ancestor, in the order of LIFE. Unknown tells why some may not be among them.
-	Reached []blobs.Hash `json:"-"`
-	Unknown error        `json:"-"`
-	// End is where LIFE ends behind the newest seal, and Archived how many of Reached lines before it name.
+	Reach *home.Reach `json:"-"`
+	// End is where LIFE ends behind the newest seal, and Archived how many blobs of Reach lines before it name.
 	End      int64 `json:"-"`
 	Archived int   `json:"-"`
 }
@@ -73,26 +72,19 @@ type verifier struct {
 	lost    []blobs.Hash           // blobs that could not be read
 	tombs   []blobs.Hash           // of lost texts
 
-	parent    map[blobs.Hash]blobs.Hash    // of each blob that was reached
-	followed  map[blobs.Hash]bool          // blobs of which the text was searched for names
-	own       map[string]bool              // the identity and its ancestors
 	named     map[blobs.Hash]bool          // by lines
 	ancestors map[string]map[string]string // what those that were asked sealed; nil for one that is not in this home
 }
 
-// text is what a ref of a line leads to.
-type text struct {
-	blobs.Blob // of one that is missing the Hash ends in zeros
-	err        error
-}
-
 func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifier {
-	return &verifier{
+	v := &verifier{
 		Store: store, VerifyOptions: o, Verdict: Verdict{Name: id.Name, Self: id.Self, Mirror: id.Mirrored()}, id: id,
 		left: map[string]string{}, sealed: map[string]string{}, lasts: map[blobs.Hash]bool{},
-		parent: map[blobs.Hash]blobs.Hash{}, followed: map[blobs.Hash]bool{}, named: map[blobs.Hash]bool{},
-		own: map[string]bool{id.Self: true}, ancestors: map[string]map[string]string{},
+		named: map[blobs.Hash]bool{}, ancestors: map[string]map[string]string{},
 	}
+	v.Reach = home.NewReach(store, id.Self)
+	v.Reach.OnFound, v.Reach.OnMiss = v.found, v.missed
+	return v
 }
 
 // Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
@@ -109,7 +101,7 @@ func (v *verifier) verify() error {
 	v.Sealed, v.Own = v.Checkpoint.Size, v.Signer == v.Key
 	v.Unsealed = v.Lines - v.Sealed - min(v.Seals, 1)
 	if bad, ok := errors.AsType[*life.CorruptError](err); ok {
-		v.damaged, v.Unknown, err = true, err, nil
+		v.damaged, v.Reach.Unknown, err = true, err, nil
 		v.Fault = fmt.Errorf("line %d, at byte %d: %s", v.Lines+1, bad.Offset, bad.Why)
 	}
 	switch {
@@ -122,7 +114,7 @@ func (v *verifier) verify() error {
 	if v.Fault != nil {
 		v.Altered = v.Fault.Error()
 	}
-	v.Blobs = len(v.Reached)
+	v.Blobs = len(v.Reach.Found)
 	return err
 }
 
@@ -165,7 +157,7 @@ func (v *verifier) lines() (err error) {
 			if err := v.seal(e); err != nil && v.Fault == nil {
 				v.Fault = fmt.Errorf("line %d, at byte %d: %w", v.Lines, at, err)
 				if !errors.As(err, new(otherKey)) { // lines that are gone may have named blobs
-					v.Unknown = v.Fault
+					v.Reach.Unknown = v.Fault
 				}
 			}
 		}
@@ -178,7 +170,44 @@ func (v *verifier) lines() (err error) {
 		if a := v.Against; a != nil && a.Size == v.tree.Size {
 			v.same = a.Root == v.tree.Root()
 		}
-		v.reach(line)
+		v.refers(line)
+	}
+}
+
+// refers takes in what a line refers to.
+func (v *verifier) refers(line life.Event) {
+	texts := v.Reach.Refs(line)
+	if v.f != nil {
+		v.f.line(line, texts)
+	}
+	for _, text := range texts {
+		if line.Kind != "fade" { // what one names is nothing without the epoch behind it
+			v.newest, v.named[text.Hash] = text.Hash, true
+		}
+	}
+	v.Reach.Line(line, texts)
+}
+
+// found notes a blob that the life refers to.
+func (v *verifier) found(b blobs.Blob) {
+	if v.f != nil {
+		v.f.count(b)
+	}
+	if b.Gone == nil {
+		return
+	}
+	v.left[b.Hash.String()] = b.Gone.Sum.String()
+	if b.Gone.Why == blobs.Lost {
+		v.tombs = append(v.tombs, b.Hash)
+	}
+}
+
+// missed notes a blob that is missing or damaged.
+func (v *verifier) missed(h blobs.Hash, err error) {
+	v.lost = append(v.lost, h)
+	if v.f != nil {
+		m := blobs.Meta{At: time.Unix(0, 0), Gist: "lost", Life: v.Self}
+		v.f.miss(h, m, mind.Answer{Text: LostText}.Encode(), err.Error())
 	}
 }
 
@@ -216,7 +245,7 @@ func (v *verifier) seal(e event.Sealed) error {
 	}
 	v.Seals++
 	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
-	v.End, v.Archived = v.behind.Offset, len(v.Reached)
+	v.End, v.Archived = v.behind.Offset, len(v.Reach.Found)
 	for _, line := range v.last { // what it says is left of lines and blobs of which bytes are gone
 		e, _ := event.As[event.Erased](line)
 		for _, l := range e.Lines {
@@ -284,7 +313,7 @@ func (v *verifier) erasures() error {
 // inherited reports whether the log of a fork's ancestor states a tombstone. Of an ancestor that is not in this home
 // nobody knows, unless a line of the fork names the blob.
 func (v *verifier) inherited(address blobs.Hash, left string) bool {
-	for self := range v.own {
+	for self := range v.Reach.Lives {
 		a, asked := v.ancestors[self]
 		if self == v.Self {
 			continue
@@ -311,18 +340,18 @@ func (v *verifier) chain() error {
 	}
 	linked := map[blobs.Hash]bool{}
 	h := v.newest
-	for ; v.Unknown == nil && h.String() != v.id.Self; h = v.parent[h] {
+	for ; v.Reach.Unknown == nil && h.String() != v.id.Self; h = v.Reach.Parent[h] {
 		if h.IsZero() || linked[h] { // as tombstones could have it
 			return errors.New("the parents of its newest blob do not lead to its boot")
 		}
 		linked[h] = true
-		v.visit(h)
-		if v.left[h.String()] != "" && v.parent[h].IsZero() { // nobody knows
+		v.Reach.Visit(h)
+		if v.left[h.String()] != "" && v.Reach.Parent[h].IsZero() { // nobody knows
 			return nil
 		}
 	}
-	if v.Unknown != nil {
-		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.Unknown)
+	if v.Reach.Unknown != nil {
+		return fmt.Errorf("it refers to a blob that is missing or damaged: %w", v.Reach.Unknown)
 	}
 	linked[h] = true
 	for last := range v.lasts {

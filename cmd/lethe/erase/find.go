@@ -84,13 +84,13 @@ func (f *finder) readLife() error {
 		case event.Boot:
 			if parsed.Fork.Self != "" {
 				v, err := check.Verify(f.id, f.store, check.VerifyOptions{})
-				for _, h := range v.Reached {
+				for _, h := range v.Reach.Found {
 					f.taken[h] = true
 				}
 				if err != nil {
 					return err
 				}
-				return v.Unknown
+				return v.Reach.Unknown
 			}
 		}
 		f.events = append(f.events, e)
