@@ -58,6 +58,7 @@ var (
 	questionID = regexp.MustCompile(`\bq[0-9a-f]{6}\b`)
 	anyID      = regexp.MustCompile(`\b(ada-|task-|q)[0-9a-f]{4,8}\b`)
 	anyTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:]+Z`)
+	anyWeight  = regexp.MustCompile(`\d+ tokens to \d+`) // the reader's name has a weight, too
 )
 
 // pattern is what a line of the transcript stands for.
@@ -66,6 +67,7 @@ func pattern(line string) *regexp.Regexp {
 	s = anyTime.ReplaceAllLiteralString(s, `[-0-9T:]+Z`)
 	s = anyHash.ReplaceAllLiteralString(s, `[0-9a-f]+`)
 	s = anyID.ReplaceAllString(s, `$1[0-9a-f]+`)
+	s = anyWeight.ReplaceAllLiteralString(s, `\d+ tokens to \d+`)
 	s = strings.ReplaceAll(s, "USER:you", `USER:\S+`)
 	return regexp.MustCompile("^" + strings.ReplaceAll(s, "…", ".*") + "$")
 }
