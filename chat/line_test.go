@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -24,58 +25,43 @@ func TestValidRoom(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	const ts = "2026-11-20T12:57:16Z"
-	at := noon.Truncate(time.Second)
-	tests := map[string]struct {
-		raw  string
-		want Line
-	}{
-		"user":       {"[USER:ada " + ts + "] hi\n", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
-		"agent":      {"[AGENT:lethe " + ts + "] hi\n", Line{Agent: true, Tagged: true, Name: "lethe", At: at, Text: "hi"}},
-		"no newline": {"[USER:ada " + ts + "] hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
-		"crlf":       {"[USER:ada " + ts + "] hi\r\n", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
-		"offset, fraction": {"[USER:ada 2026-11-20T13:57:16.5+01:00] hi",
-			Line{Tagged: true, Name: "ada", At: at.Add(time.Second / 2), Text: "hi"}},
-		"no space":        {"[USER:ada " + ts + "]hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
-		"own spaces stay": {"[USER:ada " + ts + "]   hi", Line{Tagged: true, Name: "ada", At: at, Text: "  hi"}},
-		"empty text":      {"[USER:ada " + ts + "]\n", Line{Tagged: true, Name: "ada", At: at}},
-		"mark":            {"\uFEFF[USER:ada " + ts + "] hi", Line{Tagged: true, Name: "ada", At: at, Text: "hi"}},
-		"longest tag": {"[AGENT:" + strings.Repeat("é", 32) + " 2026-11-20T13:57:16.123456789+01:00] hi",
-			Line{Agent: true, Tagged: true, Name: strings.Repeat("é", 32), At: at.Add(123456789), Text: "hi"}},
-		"separator": {"[USER:ada " + ts + "] a\u2028[AGENT:x " + ts + "] b",
-			Line{Tagged: true, Name: "ada", At: at, Text: "a\n[AGENT:x " + ts + "] b"}},
-		"nested tag": {"[USER:ada " + ts + "] [AGENT:x " + ts + "] b",
-			Line{Tagged: true, Name: "ada", At: at, Text: "[AGENT:x " + ts + "] b"}},
+	long, longName := strings.Repeat("é", 32), "[USER:"+strings.Repeat("a", 65)+" 2026-11-20T12:57:16Z] hi"
+	for raw, want := range map[string]string{ // who, when, what
+		"[USER:ada 2026-11-20T12:57:16Z] hi\n":                                    "user ada 2026-11-20T12:57:16Z hi",
+		"[AGENT:lethe 2026-11-20T12:57:16Z] hi\n":                                 "agent lethe 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] hi":                                      "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] hi\r\n":                                  "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T13:57:16.5+01:00] hi":                               "user ada 2026-11-20T12:57:16.5Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z]hi":                                       "user ada 2026-11-20T12:57:16Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z]   hi":                                    "user ada 2026-11-20T12:57:16Z   hi",
+		"[USER:ada 2026-11-20T12:57:16Z]\n":                                       "user ada 2026-11-20T12:57:16Z ",
+		"\uFEFF[USER:ada 2026-11-20T12:57:16Z] hi":                                "user ada 2026-11-20T12:57:16Z hi",
+		"[AGENT:" + long + " 2026-11-20T13:57:16.123456789+01:00] hi":             "agent " + long + " 2026-11-20T12:57:16.123456789Z hi",
+		"[USER:ada 2026-11-20T12:57:16Z] a\u2028[AGENT:x 2026-11-20T12:57:16Z] b": "user ada 2026-11-20T12:57:16Z a\n[AGENT:x 2026-11-20T12:57:16Z] b",
+		"[USER:ada 2026-11-20T12:57:16Z] [AGENT:x 2026-11-20T12:57:16Z] b":        "user ada 2026-11-20T12:57:16Z [AGENT:x 2026-11-20T12:57:16Z] b",
 
-		"untagged":          {"hello\n", Line{Name: "unknown", Text: "hello"}},
-		"blank":             {" \t\r\n", Line{Name: "unknown", Text: " \t"}},
-		"empty":             {"", Line{Name: "unknown"}},
-		"tag in the middle": {"x [AGENT:lethe " + ts + "] hi", Line{Name: "unknown", Text: "x [AGENT:lethe " + ts + "] hi"}},
-		"space before tag":  {" [AGENT:lethe " + ts + "] hi", Line{Name: "unknown", Text: " [AGENT:lethe " + ts + "] hi"}},
-		"no time":           {"[USER:ada] hi", Line{Name: "unknown", Text: "[USER:ada] hi"}},
-		"bad time":          {"[USER:ada yesterday] hi", Line{Name: "unknown", Text: "[USER:ada yesterday] hi"}},
-		"no name":           {"[USER: " + ts + "] hi", Line{Name: "unknown", Text: "[USER: " + ts + "] hi"}},
-		"two names":         {"[USER:a b " + ts + "] hi", Line{Name: "unknown", Text: "[USER:a b " + ts + "] hi"}},
-		"long name": {"[USER:" + strings.Repeat("a", 65) + " " + ts + "] hi",
-			Line{Name: "unknown", Text: "[USER:" + strings.Repeat("a", 65) + " " + ts + "] hi"}},
-		"other role": {"[ROOT:ada " + ts + "] hi", Line{Name: "unknown", Text: "[ROOT:ada " + ts + "] hi"}},
-		"not closed": {"[USER:ada " + ts, Line{Name: "unknown", Text: "[USER:ada " + ts}},
-		"nul":        {"a\x00b", Line{Name: "unknown", Text: "a\uFFFDb"}},
-		"not utf-8":  {"a\xff\xfeb\xc3", Line{Name: "unknown", Text: "a\uFFFDb\uFFFD"}},
-		"inner cr":   {"a\rb\n", Line{Name: "unknown", Text: "a\rb"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := Parse([]byte(tt.raw))
-			if raw := strings.TrimSuffix(tt.raw, "\n"); string(got.Raw) != raw {
-				t.Errorf("Raw = %q, want %q", got.Raw, raw)
-			}
-			got.Raw = nil
-			w := tt.want
-			if got.Agent != w.Agent || got.Tagged != w.Tagged || got.Name != w.Name || !got.At.Equal(w.At) || got.Text != w.Text {
-				t.Errorf("Parse(%q)\n got %+v\nwant %+v", tt.raw, got, w)
-			}
-		})
+		"hello\n": "hello", " \t\r\n": " \t", "": "",
+		"x [AGENT:lethe 2026-11-20T12:57:16Z] hi": "x [AGENT:lethe 2026-11-20T12:57:16Z] hi",
+		" [AGENT:lethe 2026-11-20T12:57:16Z] hi":  " [AGENT:lethe 2026-11-20T12:57:16Z] hi",
+		"[USER:ada] hi":                           "[USER:ada] hi",
+		"[USER:ada yesterday] hi":                 "[USER:ada yesterday] hi",
+		"[USER: 2026-11-20T12:57:16Z] hi":         "[USER: 2026-11-20T12:57:16Z] hi",
+		"[USER:a b 2026-11-20T12:57:16Z] hi":      "[USER:a b 2026-11-20T12:57:16Z] hi",
+		longName:                                  longName,
+		"[ROOT:ada 2026-11-20T12:57:16Z] hi":      "[ROOT:ada 2026-11-20T12:57:16Z] hi",
+		"[USER:ada 2026-11-20T12:57:16Z":          "[USER:ada 2026-11-20T12:57:16Z",
+		"a\x00b":                                  "a\uFFFDb", "a\xff\xfeb\xc3": "a\uFFFDb\uFFFD", "a\rb\n": "a\rb",
+	} {
+		line := Parse([]byte(raw))
+		got := line.Text
+		if line.Tagged {
+			who := map[bool]string{true: "agent", false: "user"}[line.Agent]
+			got = fmt.Sprintf("%s %s %s %s", who, line.Name, line.At.UTC().Format(time.RFC3339Nano), got)
+		}
+		untagged := line.Tagged || !line.Agent && line.Name == Unknown && line.At.IsZero()
+		if got != want || !untagged || string(line.Raw) != strings.TrimSuffix(raw, "\n") {
+			t.Errorf("%q is read as %q, want %q: %+v", raw, got, want, line)
+		}
 	}
 }
 

@@ -42,19 +42,16 @@ func TestPlanTakesTheOlderTwoThirds(t *testing.T) {
 }
 
 func TestPlanRefusesWhatIsNotWorthIt(t *testing.T) {
-	w := newWorld(t, 30_000)
-	if _, ok := Plan(w.state, w.input()); ok {
-		t.Error("an empty life has something to forget")
-	}
-	w.hear("ada", "hello", 0)
-	w.reply("hello", 0)
-	if _, ok := Plan(w.state, w.input()); ok {
-		t.Error("a few words are worth a compaction")
-	}
-	w = newWorld(t, 30_000)
-	w.hear("ada", strings.Repeat("one long message ", 500), 0)
-	if _, ok := Plan(w.state, w.input()); ok {
-		t.Error("the only entry is eligible")
+	for name, live := range map[string]func(w *world){
+		"nothing":        func(*world) {},
+		"a few words":    func(w *world) { w.hear("ada", "hello", 0); w.reply("hello", 0) },
+		"the only entry": func(w *world) { w.hear("ada", strings.Repeat("one long message ", 500), 0) },
+	} {
+		w := newWorld(t, 30_000)
+		live(w)
+		if _, ok := Plan(w.state, w.input()); ok {
+			t.Errorf("%s is worth a compaction", name)
+		}
 	}
 }
 
@@ -97,6 +94,15 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
+// entryOf returns an entry of a kind; a step is a reply with a finished call.
+func entryOf(n int, kind string) *mind.Entry {
+	e := &mind.Entry{N: n, Kind: kind, Text: "words"}
+	if kind == "step" {
+		e.Kind, e.Calls = mind.Reply, []*mind.Call{{Tool: "LIST", Status: mind.OK}}
+	}
+	return e
+}
+
 // Whatever a model proposes, a run is cut into whole, ordered chunks of a fair
 // size.
 func TestCutProperty(t *testing.T) {
@@ -104,12 +110,9 @@ func TestCutProperty(t *testing.T) {
 		first, most := rapid.IntRange(1, 50).Draw(t, "first"), rapid.IntRange(1200, 10_000).Draw(t, "most")
 		var run []unit
 		for i := range rapid.IntRange(1, 60).Draw(t, "units") {
-			kind := rapid.SampledFrom([]string{mind.Inbound, mind.Reply, mind.Note}).Draw(t, "kind")
-			e := &mind.Entry{N: first + i, Kind: kind}
-			if kind == mind.Reply && rapid.Bool().Draw(t, "step") {
-				e.Calls = []*mind.Call{{Status: mind.OK}}
-			}
-			run = append(run, unit{Entry: e, tokens: rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")})
+			kind := rapid.SampledFrom([]string{"inbound", "inbound", "reply", "step", "note", "note"}).Draw(t, "kind")
+			tokens := rapid.OneOf(rapid.IntRange(1, 900), rapid.IntRange(1, 9000)).Draw(t, "tokens")
+			run = append(run, unit{Entry: entryOf(first+i, kind), tokens: tokens})
 		}
 		var ranges []entryRange
 		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
@@ -150,6 +153,24 @@ func TestCutProperty(t *testing.T) {
 	})
 }
 
+// cutSizes cuts a run at ranges such as "1..3 4..9", and counts the entries of each chunk.
+func cutSizes(run []unit, ranges string) (sizes string, err error) {
+	var named []entryRange
+	for text := range strings.FieldsSeq(ranges) {
+		var r entryRange
+		if _, err := fmt.Sscanf(text, "%d..%d", &r.from, &r.to); err != nil {
+			panic(err)
+		}
+		named = append(named, r)
+	}
+	chunks, err := cutAt(run, named, 6000)
+	var counts []int
+	for _, chunk := range chunks {
+		counts = append(counts, len(chunk))
+	}
+	return fmt.Sprint(counts), err
+}
+
 // Boundaries that make sense are kept.
 func TestCutKeepsGoodChunks(t *testing.T) {
 	var run []unit
@@ -157,35 +178,28 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 		run = append(run, unit{Entry: &mind.Entry{N: n, Kind: mind.Reply}, tokens: 500})
 	}
 	tiny := slices.Clone(run)
-	for tokens, first := range map[int]int{aloneChunk: 1, aloneChunk - 1: 9} {
+	for tokens, want := range map[int]string{aloneChunk: "[1 8 3]", aloneChunk - 1: "[9 3]"} {
 		tiny[0].tokens = tokens
-		if cut, _ := cutAt(tiny, []entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, 6000); len(cut[0]) != first {
-			t.Errorf("the first chunk has %d entries where the first has %d tokens", len(cut[0]), tokens)
+		if got, _ := cutSizes(tiny, "1..1 2..9 10..12"); got != want {
+			t.Errorf("chunks of %s entries where the first has %d tokens, want %s", got, tokens, want)
 		}
 	}
 	for name, c := range map[string]struct {
-		ranges []entryRange
-		want   string // entries of each chunk
+		ranges, want string // entries of each chunk
 	}{
-		"as told":   {[]entryRange{{from: 1, to: 3}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 6 3]"},
-		"any order": {[]entryRange{{from: 10, to: 12}, {from: 1, to: 3}, {from: 4, to: 9}}, "[3 6 3]"},
-		"reversed":  {[]entryRange{{from: 3, to: 1}, {from: 9, to: 4}, {from: 12, to: 10}}, "[3 6 3]"},
-		"gap":       {[]entryRange{{from: 1, to: 3}, {from: 10, to: 12}}, "[3 6 3]"},
-		"overlap":   {[]entryRange{{from: 1, to: 5}, {from: 4, to: 9}, {from: 10, to: 12}}, "[3 2 4 3]"},
-		"beyond":    {[]entryRange{{from: -4, to: 3}, {from: 4, to: 9}, {from: 10, to: 99}, {from: 200, to: 300}}, "[3 6 3]"},
-		"small one": {[]entryRange{{from: 1, to: 1}, {from: 2, to: 9}, {from: 10, to: 12}}, "[1 8 3]"},
-		"many small": {[]entryRange{{from: 1, to: 1}, {from: 2, to: 2}, {from: 3, to: 3}, {from: 4, to: 4}, {from: 5, to: 5},
-			{from: 6, to: 6}, {from: 7, to: 7}, {from: 8, to: 8}, {from: 9, to: 9}, {from: 10, to: 10}, {from: 11, to: 11},
-			{from: 12, to: 12}}, "[2 2 1 1 1 1 1 1 1 1]"},
-		"one":            {[]entryRange{{from: 1, to: 12}}, "[12]"},
-		"nothing useful": {[]entryRange{{from: 50, to: 60}}, "[]"},
+		"as told":   {"1..3 4..9 10..12", "[3 6 3]"},
+		"any order": {"10..12 1..3 4..9", "[3 6 3]"},
+		"reversed":  {"3..1 9..4 12..10", "[3 6 3]"},
+		"gap":       {"1..3 10..12", "[3 6 3]"},
+		"overlap":   {"1..5 4..9 10..12", "[3 2 4 3]"},
+		"beyond":    {"-4..3 4..9 10..99 200..300", "[3 6 3]"},
+		"small one": {"1..1 2..9 10..12", "[1 8 3]"},
+		"many small": {"1..1 2..2 3..3 4..4 5..5 6..6 7..7 8..8 9..9 10..10 11..11 12..12", "[2 2 1 1 1 1 1 1 1 1]"},
+		"one":            {"1..12", "[12]"},
+		"nothing useful": {"50..60", "[]"},
 	} {
-		chunks, err := cutAt(run, c.ranges, 6000)
-		var got []int
-		for _, chunk := range chunks {
-			got = append(got, len(chunk))
-		}
-		if fmt.Sprint(got) != c.want || errors.Is(err, ErrGarbage) != (got == nil) {
+		got, err := cutSizes(run, c.ranges)
+		if got != c.want || errors.Is(err, ErrGarbage) != (got == "[]") {
 			t.Errorf("%s: chunks of %v entries, %v; want %s", name, got, err, c.want)
 		}
 	}
@@ -193,34 +207,18 @@ func TestCutKeepsGoodChunks(t *testing.T) {
 
 // What is cut inside a turn is cut at its nearer end, a large turn behind replies only.
 func TestCutKeepsTurnsWhole(t *testing.T) {
-	step := &mind.Entry{Kind: mind.Reply, Calls: []*mind.Call{{Status: mind.OK}}}
-	entry := func(n int, like mind.Entry, tokens int) unit { like.N = n; return unit{Entry: &like, tokens: tokens} }
-	question, hint, answer := mind.Entry{Kind: mind.Inbound}, mind.Entry{Kind: mind.Hint}, mind.Entry{Kind: mind.Reply}
-	run := []unit{
-		entry(1, question, 300), entry(2, hint, 50), entry(3, answer, 900),
-		entry(4, question, 500), entry(5, *step, 500), entry(6, answer, 500),
-		entry(7, question, 100), entry(8, *step, 4000), entry(9, question, 900), entry(10, *step, 4000), entry(11, answer, 900),
+	var run []unit
+	tokens := []int{300, 50, 900, 500, 500, 500, 100, 4000, 900, 4000, 900}
+	kinds := "inbound hint reply inbound step reply inbound step inbound step reply"
+	for i, kind := range strings.Fields(kinds) {
+		run = append(run, unit{Entry: entryOf(i+1, kind), tokens: tokens[i]})
 	}
-	for _, c := range []struct {
-		to   []int // where a model ends its chunks
-		want string
-	}{
-		{[]int{1, 4, 11}, "[3 5 3]"}, {[]int{3, 5, 11}, "[3 3 2 3]"}, {[]int{2, 11}, "[6 2 3]"},
-		{[]int{6, 9, 11}, "[6 2 3]"}, {[]int{6, 7, 10, 11}, "[6 2 2 1]"},
+	for ranges, want := range map[string]string{
+		"1..1 2..4 5..11": "[3 5 3]", "1..3 4..5 6..11": "[3 3 2 3]", "1..2 3..11": "[6 2 3]",
+		"1..6 7..9 10..11": "[6 2 3]", "1..6 7..7 8..10 11..11": "[6 2 2 1]",
 	} {
-		var ranges []entryRange
-		from := 1
-		for _, to := range c.to {
-			ranges = append(ranges, entryRange{from: from, to: to})
-			from = to + 1
-		}
-		chunks, _ := cutAt(run, ranges, 6000)
-		var got []int
-		for _, chunk := range chunks {
-			got = append(got, len(chunk))
-		}
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("ends at %v: chunks of %v entries, want %s", c.to, got, c.want)
+		if got, _ := cutSizes(run, ranges); got != want {
+			t.Errorf("at %s: chunks of %s entries, want %s", ranges, got, want)
 		}
 	}
 }
@@ -389,12 +387,8 @@ func TestOnlyRanges(t *testing.T) {
 		{From: 1, To: 9}: "[1 2 3 4 5 6]", // e8 is where the open turn is
 	} {
 		s := mind.New()
-		for i, kind := range []string{mind.Note, mind.Inbound, mind.Reply, mind.Inbound, "step", mind.Reply, mind.Inbound, "step"} {
-			e := &mind.Entry{N: i + 1, Kind: kind, Text: "words"}
-			if kind == "step" {
-				e.Kind, e.Calls = mind.Reply, []*mind.Call{{Tool: "LIST", Status: mind.OK}}
-			}
-			s.Live = append(s.Live, e)
+		for i, kind := range strings.Fields("note inbound reply inbound step reply inbound step") {
+			s.Live = append(s.Live, entryOf(i+1, kind))
 		}
 		var got []int
 		for _, u := range within(unitsOf(s, meter), []event.Entries{only}) {

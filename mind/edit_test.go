@@ -65,64 +65,62 @@ func TestCompare(t *testing.T) {
 	unit := []string{"◆ e4 reply", "◆ e4.1 call", "◆ e4.1 result", "◆ e4.2 call", "◆ e4.2 result"}
 	head, body, _ := strings.Cut(view, "\n")
 	tests := []struct {
-		name, file string
-		want       Edit
+		name, file, want string // as show puts an edit
 	}{
-		{"nothing", view, Edit{}},
-		{"CRLF", strings.ReplaceAll(strings.ReplaceAll(view, "\r", ""), "\n", "\r\n"), Edit{}},
-		{"byte order mark", "\uFEFF" + view, Edit{}},
-		{"white space at line ends", strings.ReplaceAll(view, "\n", " \t\n") + "\n\n", Edit{}},
+		{"nothing", view, ""},
+		{"CRLF", strings.ReplaceAll(strings.ReplaceAll(view, "\r", ""), "\n", "\r\n"), ""},
+		{"byte order mark", "\uFEFF" + view, ""},
+		{"white space at line ends", strings.ReplaceAll(view, "\n", " \t\n") + "\n\n", ""},
 		{"inbound text", put("me\n    [USER:ada", "we\n    [USER:ada"),
-			Edit{Changed: []Change{{N: 7, Text: "[USER:bob 2026-11-20T12:57:30Z] and we\n    [USER:ada 2026-11-20T12:57:16Z] not me"}}}},
-		{"hint", put("something of old", "nothing"), Edit{Changed: []Change{{N: 3, Text: "hash=0123456789abcdef: nothing"}}}},
-		{"note", put("self/MEMORY.md.\n", "it.\n"), Edit{Changed: []Change{{N: 6, Text: "Somebody changed it."}}}},
+			"e7: [USER:bob 2026-11-20T12:57:30Z] and we\n    [USER:ada 2026-11-20T12:57:16Z] not me"},
+		{"hint", put("something of old", "nothing"), "e3: hash=0123456789abcdef: nothing"},
+		{"note", put("self/MEMORY.md.\n", "it.\n"), "e6: Somebody changed it."},
 		{"reply text", put("It is only me: ◰4 and ada.", "It is us."),
-			Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nNow the answer.\n</reasoning>\nIt is us."}}}},
+			"e5: <reasoning>\nNow the answer.\n</reasoning>\nIt is us."},
 		{"reasoning", put("Now the answer.", "Hm."),
-			Edit{Changed: []Change{{N: 5, Text: "<reasoning>\nHm.\n</reasoning>\nIt is only me: ◰4 and ada."}}}},
+			"e5: <reasoning>\nHm.\n</reasoning>\nIt is only me: ◰4 and ada."},
 		{"no reasoning any more", put("<reasoning>\nNow the answer.\n</reasoning>\n", ""),
-			Edit{Changed: []Change{{N: 5, Text: "It is only me: ◰4 and ada."}}}},
-		{"result", put("said in room dev", "not said"), Edit{Changed: []Change{{N: 4, K: 2, Text: "not said"}}}},
+			"e5: It is only me: ◰4 and ada."},
+		{"result", put("said in room dev", "not said"), "e4.2: not said"},
 		{"text with structure", put("said in room dev", "see "+aRef.String()),
-			Edit{Changed: []Change{{N: 4, K: 2, Text: "see " + aRef.String()}}}},
-		{"text that is none", put("said in room dev", "a\xffb"), Edit{Changed: []Change{{N: 4, K: 2, Text: "a\uFFFDb"}}}},
-		{"result emptied", put("said in room dev\n", ""), Edit{Changed: []Change{{N: 4, K: 2}}}},
-		{"result deleted", cut("◆ e4.2 result"), Edit{Changed: []Change{{N: 4, K: 2, Text: removed}}}},
-		{"reply deleted, not its calls", cut("◆ e4 reply"), Edit{Changed: []Change{{N: 4, Text: removed}}}},
-		{"call deleted", cut("◆ e4.2 call"), Edit{Ignored: []string{"e4.2 call SAY"}}},
-		{"call changed", put(`"echo '◰4'"`, `"rm -r"`), Edit{Ignored: []string{"e4.1 call BASH"}}},
-		{"unit deleted", cut(unit...), Edit{Deleted: []int{4}}},
-		{"note deleted", cut("◆ e6 "), Edit{Deleted: []int{6}}},
-		{"heading with other blanks", put("◆ e4.2 result", "◆  e4.2\tresult"), Edit{Ignored: []string{"the heading e4.2 result ok"}}},
-		{"inbound and its answer deleted", cut("◆ e7 ", "◆ e8 ", "◆ e8.1 call", "◆ e8.1 result"), Edit{Deleted: []int{7, 8}}},
+			"e4.2: see " + aRef.String()},
+		{"text that is none", put("said in room dev", "a\xffb"), "e4.2: a\uFFFDb"},
+		{"result emptied", put("said in room dev\n", ""), "e4.2: "},
+		{"result deleted", cut("◆ e4.2 result"), "e4.2: " + removed},
+		{"reply deleted, not its calls", cut("◆ e4 reply"), "e4: " + removed},
+		{"call deleted", cut("◆ e4.2 call"), "ignored e4.2 call SAY"},
+		{"call changed", put(`"echo '◰4'"`, `"rm -r"`), "ignored e4.1 call BASH"},
+		{"unit deleted", cut(unit...), "deleted [4]"},
+		{"note deleted", cut("◆ e6 "), "deleted [6]"},
+		{"heading with other blanks", put("◆ e4.2 result", "◆  e4.2\tresult"), "ignored the heading e4.2 result ok"},
+		{"inbound and its answer deleted", cut("◆ e7 ", "◆ e8 ", "◆ e8.1 call", "◆ e8.1 result"), "deleted [7 8]"},
 		{"summary changed", put("ada said hello;\n", "ada came;\n"),
-			Edit{Changed: []Change{{N: 1, Faded: true, Text: "ada came;\nsomebody had no tag"}}}},
-		{"summary emptied", put("ada said hello;\nsomebody had no tag\n", ""), Edit{Changed: []Change{{N: 1, Faded: true}}}},
-		{"summary deleted", cut("◆ e1..e2 "), Edit{Changed: []Change{{N: 1, Faded: true}}}},
-		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), Edit{Pins: &[]Pin{}}},
-		{"pins deleted", cut("◆ pins"), Edit{Pins: &[]Pin{}}},
-		{"memory", put("likes ◰4 and", "hates ◰4, not"), Edit{Memory: &MemoryEdit{shownMemory, "ada hates ◆, not short answers\n"}}},
-		{"memory deleted", cut("◆ memory"), Edit{Memory: &MemoryEdit{Was: shownMemory}}},
-		{"system", put("You are Ada.", "You are Eve."), Edit{Ignored: []string{"system"}}},
-		{"system deleted", cut("◆ system"), Edit{Ignored: []string{"system"}}},
-		{"life", put("began 2026", "began 2025"), Edit{Ignored: []string{"the heading " + lifeTitle}}},
-		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), Edit{Ignored: []string{"past"}}},
-		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), Edit{Ignored: []string{"the heading e7 inbound room=dev"}}},
-		{"hint deleted", cut("◆ e3 "), Edit{Deleted: []int{3}}},
-		{"written at the end", view + "Please stop.\n", Edit{Added: "Please stop."}},
-		{"written above", "Please stop.\n" + view, Edit{Added: "Please stop."}},
-		{"written before the first section", head + "\nPlease stop.\n" + body, Edit{Added: "Please stop."}},
-		{"written between, under a head", put("◆ e7 inbound", "◆ please stop\nat once\n◆ e7 inbound"), Edit{Added: "please stop\nat once"}},
+			"past e1: ada came;\nsomebody had no tag"},
+		{"summary emptied", put("ada said hello;\nsomebody had no tag\n", ""), "past e1: "},
+		{"summary deleted", cut("◆ e1..e2 "), "past e1: "},
+		{"pin taken away", put("- e1..e2: ada said hello; somebody had no tag!\n", ""), "pins []"},
+		{"pins deleted", cut("◆ pins"), "pins []"},
+		{"memory", put("likes ◰4 and", "hates ◰4, not"), "memory " + shownMemory + " => ada hates ◆, not short answers\n"},
+		{"memory deleted", cut("◆ memory"), "memory " + shownMemory + " => "},
+		{"system", put("You are Ada.", "You are Eve."), "ignored system"},
+		{"system deleted", cut("◆ system"), "ignored system"},
+		{"life", put("began 2026", "began 2025"), "ignored the heading " + lifeTitle},
+		{"under the past", put("◆ past\n", "◆ past\nthe good old days\n"), "ignored past"},
+		{"heading", put("◆ e7 inbound room=dev", "◆ e7 inbound room=ops"), "ignored the heading e7 inbound room=dev"},
+		{"hint deleted", cut("◆ e3 "), "deleted [3]"},
+		{"written at the end", view + "Please stop.\n", "added Please stop."},
+		{"written above", "Please stop.\n" + view, "added Please stop."},
+		{"written before the first section", head + "\nPlease stop.\n" + body, "added Please stop."},
+		{"written between, under a head", put("◆ e7 inbound", "◆ please stop\nat once\n◆ e7 inbound"), "added please stop\nat once"},
 		{"written between, under none", put("◆ e7 inbound", "Please stop.\n◆ e7 inbound"),
-			Edit{Changed: []Change{{N: 6, Text: "Somebody changed self/MEMORY.md.\nPlease stop."}}}},
-		{"an entry that is not", put("◆ e7 inbound", "◆ e77 inbound room=dev\nhi\n◆ e7 inbound"), Edit{Added: "e77 inbound room=dev\nhi"}},
+			"e6: Somebody changed self/MEMORY.md.\nPlease stop."},
+		{"an entry that is not", put("◆ e7 inbound", "◆ e77 inbound room=dev\nhi\n◆ e7 inbound"), "added e77 inbound room=dev\nhi"},
 		{"a section twice", view[:strings.Index(view, "◆ end")] + sectionOf(t, view, "◆ e6 ") + "◆ end\n",
-			Edit{Added: "e6 note\nSomebody changed self/MEMORY.md."}},
-		{"everything", head + "\n◆ end\n", Edit{
-			Changed: []Change{{N: 1, Faded: true}}, Deleted: []int{3, 4, 5, 6, 7, 8, 9, 10}, Pins: &[]Pin{},
-			Memory: &MemoryEdit{Was: shownMemory}, Ignored: []string{"system", "past", lifeTitle}}},
+			"added e6 note\nSomebody changed self/MEMORY.md."},
+		{"everything", head + "\n◆ end\n", "past e1:  | deleted [3 4 5 6 7 8 9 10] | pins [] | memory " +
+			shownMemory + " =>  | ignored system | ignored past | ignored " + lifeTitle},
 		{"of somebody else", strings.Replace(view, w.state.Self[:16], "0123456789abcdef", 1) + "x",
-			Edit{Ignored: []string{"the whole file, which is the context of 0123456789abcdef"}}},
+			"ignored the whole file, which is the context of 0123456789abcdef"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,13 +128,13 @@ func TestCompare(t *testing.T) {
 			if !ok || seen.Through != 10 {
 				t.Fatalf("seen %+v %v", seen, ok)
 			}
-			if seen.Intact && !tt.want.Empty() {
+			if seen.Intact && tt.want != "" {
 				t.Fatal("the edit is not seen")
 			}
 			got := w.state.Compare(seen)
 			got.Taken = "" // see TestEditKeepsWhatItTakes
-			if !reflect.DeepEqual(got, tt.want) {
-				t.Errorf("%s\nwant %s", show(got), show(tt.want))
+			if show(got) != tt.want || got.Empty() != (tt.want == "") {
+				t.Errorf("%s\nwant %s", show(got), tt.want)
 			}
 		})
 	}
@@ -166,15 +164,36 @@ func TestEditKeepsWhatItTakes(t *testing.T) {
 	}
 }
 
+// show puts an edit in words, without what it takes away.
 func show(ed Edit) string {
-	s := fmt.Sprintf("changed %+v deleted %v added %q ignored %q", ed.Changed, ed.Deleted, ed.Added, ed.Ignored)
-	if ed.Memory != nil {
-		s += fmt.Sprintf(" memory %+v", *ed.Memory)
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	for _, c := range ed.Changed {
+		of := EntryID(c.N)
+		if c.K > 0 {
+			of = CallID(c.N, c.K)
+		}
+		if c.Faded {
+			of = "past " + of
+		}
+		add("%s: %s", of, c.Text)
+	}
+	if len(ed.Deleted) > 0 {
+		add("deleted %v", ed.Deleted)
+	}
+	if ed.Added != "" {
+		add("added %s", ed.Added)
 	}
 	if ed.Pins != nil {
-		s += fmt.Sprintf(" pins %+v", *ed.Pins)
+		add("pins %v", *ed.Pins)
 	}
-	return s
+	if ed.Memory != nil {
+		add("memory %s => %s", ed.Memory.Was, ed.Memory.Is)
+	}
+	for _, part := range ed.Ignored {
+		add("ignored %s", part)
+	}
+	return strings.Join(parts, " | ")
 }
 
 func TestReadView(t *testing.T) {
