@@ -15,6 +15,9 @@ import (
 // TestMain sees that nothing goes on behind the tests.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// Told tells tests outside of the package whether events tell of each change.
+var Told = told
+
 // fast is a reader that waits a short while for a file that is being rewritten.
 var fast = reader{maxLine: maxLine, quiet: 2 * time.Millisecond, settle: 20 * time.Millisecond}
 

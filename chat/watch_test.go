@@ -473,46 +473,6 @@ func TestPollAlone(t *testing.T) {
 	}
 }
 
-// Where events tell of all, nothing is polled; a link that leads out of what is watched is, as long as it is there.
-func TestPollsOnlyWhatEventsDoNotTell(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	if !told(home) {
-		t.Skip("a file system that is polled")
-	}
-	write(t, Path(home, "dev"), "")
-	subs := filepath.Join(home, "agents", "51c0", "subs")
-	lethetest.Must(t, Subscribe(subs, Dir(home), "dev"))
-	w, _ := newWatcher(t, 20*time.Millisecond)
-	changed, cancel := w.Subscribe(Scope{Dir: subs}, Scope{Dir: Dir(home), Names: []string{"dev.md"}})
-	defer cancel()
-	polls := func() (n int) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, d := range w.dirs {
-			if d.doubted {
-				n++
-			}
-		}
-		return n
-	}
-	lethetest.Eventually(t, "nothing is polled", func() bool { return polls() == 0 })
-	elsewhere, link := filepath.Join(t.TempDir(), "shared.md"), filepath.Join(subs, "ops.md")
-	write(t, elsewhere, "")
-	for how, put := range map[string]func() error{
-		"made":    func() error { return os.Symlink(elsewhere, link) },
-		"renamed": func() error { return errors.Join(os.Symlink(elsewhere, home+"/new"), os.Rename(home+"/new", link)) }, // ln -sfn
-	} {
-		lethetest.Must(t, put())
-		lethetest.Eventually(t, "the link is polled that was "+how, func() bool { return polls() == 1 })
-		settled(changed)
-		echo(t, elsewhere, "one\n")
-		signalled(t, changed)
-		lethetest.Must(t, os.Remove(link))
-		lethetest.Eventually(t, "nothing is polled again", func() bool { return polls() == 0 })
-	}
-}
-
 // A room that is a link to a file elsewhere changes without an event.
 func TestPollLinkedRoom(t *testing.T) {
 	t.Parallel()

@@ -26,8 +26,10 @@ func TestDeltas(t *testing.T) {
 	log := events.Log{Path: filepath.Join(dir, "LIFE.md"), Name: "ada"}
 	data, err := os.ReadFile(logs[1].Path)
 	lethetest.Must(t, err)
-	lethetest.Must(t, os.WriteFile(log.Path, data[:735], 0o600)) // the model is asked
-	s, err := events.Open(store, log, "735")
+	answer := strings.Index(string(data), "] reply e4 ")
+	asked := strings.LastIndex(string(data[:answer]), "\n") + 1 // the model is asked
+	lethetest.Must(t, os.WriteFile(log.Path, data[:asked], 0o600))
+	s, err := events.Open(store, log, fmt.Sprint(asked))
 	lethetest.Must(t, err)
 	defer s.Close()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -78,7 +80,7 @@ func TestDeltas(t *testing.T) {
 	f, err := os.OpenFile(log.Path, os.O_WRONLY|os.O_APPEND, 0)
 	lethetest.Must(t, err)
 	defer f.Close()
-	_, err = f.Write(data[735:]) // the answer is there
+	_, err = f.Write(data[asked:]) // the answer is there
 	lethetest.Must(t, err)
 	expect("thinking.done e4 0 No phrase that I follow is in this, so I say something short and honest.")
 	cancel()
