@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"lethe/agent/home"
 	"lethe/agent/journal"
 	"lethe/agent/llm"
 	"lethe/agent/status"
@@ -406,42 +407,39 @@ func TestNoWayAroundApproval(t *testing.T) {
 	}
 }
 
-// A trigger that an approved call wrote stays the identity's own, also when the daemon dies before that is recorded.
-func TestApprovedTriggerIsOwn(t *testing.T) {
+// A trigger that a call wrote stays the identity's own, also when the daemon dies before that is recorded: of a call that
+// people approved, and of one that needs no approval, where an erasure is told of before it.
+func TestTriggerOfACallIsOwn(t *testing.T) {
 	t.Parallel()
 	const content = "watch = \"/etc\"\n"
-	w := asking(t, "WRITE_FILE", on("go on", calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))))
-	id, r := w.ada()
-	q := r.asks("go on")
-	r.stop()
-	w.say("dev", "ann", q.ID+" once")
-	w.dies(id, "run", 1)
-	w.trigger(id, "x.toml", content) // the call came so far
-	r = w.run(id)
-	r.settled()
-	w.shows(id, "it is held to what is its own", func(s status.Status) bool {
-		return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")
-	})
-	r.stop()
-}
-
-// So does one of a call that needs no approval, also where an erasure is told of before it.
-func TestTriggerIsOwnBehindAnErasure(t *testing.T) {
-	t.Parallel()
-	const content = "watch = \"/etc\"\n"
-	w := newWorld(t, on("go on", calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))), always("done"))
-	id := w.boot("ada", "dev")
-	w.say("dev", "ann", "go on")
-	w.dies(id, "call", 1)
-	w.trigger(id, "x.toml", content) // the call came so far
-	j, err := journal.Hold(w.home, id, w.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, j.TellGone(event.Erased{Why: "erased"}, nil, "gone", "gone"))
-	lethetest.Must(t, j.Close())
-	r := w.run(id)
-	r.settled()
-	w.shows(id, "it is held to what is its own", func(s status.Status) bool {
-		return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")
-	})
-	r.stop()
+	writes := calls("WRITE_FILE", fmt.Sprintf(`{"path":"self/triggers/x.toml","content":%q}`, content))
+	for rule, dies := range map[string]func(w *world, id home.Identity){
+		"WRITE_FILE": func(w *world, id home.Identity) {
+			r := w.run(id)
+			q := r.asks("go on")
+			r.stop()
+			w.say("dev", "ann", q.ID+" once")
+			w.dies(id, "run", 1)
+			w.trigger(id, "x.toml", content) // the call came so far
+		},
+		"": func(w *world, id home.Identity) {
+			w.say("dev", "ann", "go on")
+			w.dies(id, "call", 1)
+			w.trigger(id, "x.toml", content)
+			j, err := journal.Hold(w.home, id, w.store, nil)
+			lethetest.Must(t, err)
+			lethetest.Must(t, j.TellGone(event.Erased{Why: "erased"}, nil, "gone", "gone"))
+			lethetest.Must(t, j.Close())
+		},
+	} {
+		w := asking(t, rule, on("go on", writes))
+		id := w.boot("ada", "dev")
+		dies(w, id)
+		r := w.run(id)
+		r.settled()
+		w.shows(id, "it is held to what is its own", func(s status.Status) bool {
+			return len(s.Triggers) == 1 && strings.Contains(s.Triggers[0].Error, "no relative path in your workspace")
+		})
+		r.stop()
+	}
 }

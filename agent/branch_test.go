@@ -2,8 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -12,7 +10,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/agent/journal"
-	"lethe/internal/durable"
 	"lethe/internal/test/lethetest"
 	"lethe/mind"
 )
@@ -81,15 +78,6 @@ func TestGoBack(t *testing.T) {
 	w.conserved(id)
 }
 
-// compacted has the older part of the context fade, and waits for that.
-func (r *running) compacted() {
-	r.w.Helper()
-	n := len(r.w.having(r.id, "epoch", "why", "person"))
-	lethetest.Must(r.w, home.Ask(r.id, home.WishCompact))
-	r.w.eventually("the context is compacted", func() bool { return len(r.w.having(r.id, "epoch", "why", "person")) > n })
-	r.rested()
-}
-
 // Whatever faded between two moments, an identity that goes from one to the other has each of its entries before it, or
 // faded, once: also where it comes to the middle of a range that it left, and where the moment is one of before a compaction.
 func TestGoBackBehindACompaction(t *testing.T) {
@@ -98,11 +86,6 @@ func TestGoBackBehindACompaction(t *testing.T) {
 	w.conf.Forgetting.Mechanical = true
 	r := w.run(w.boot("ada", "dev"))
 	id := r.id
-	long := func(n int) {
-		for i := range n {
-			r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
-		}
-	}
 	to := func(m home.Moment) {
 		t.Helper()
 		r.branched(backTo(w.at(id, m).End))
@@ -110,20 +93,20 @@ func TestGoBackBehindACompaction(t *testing.T) {
 	}
 	r.ask("run echo one")
 	r.branched(home.WishLabel + "first")
-	long(6)
+	r.work(6)
 	r.branched(home.WishLabel + "full")
 	full := w.fold(id)
 	middle := full.Live[len(full.Live)/2].N
-	r.compacted()
-	long(2)
+	r.compact()
+	r.work(2)
 	to(home.Moment{Label: "first"})
 	if s := w.fold(id); len(s.Faded) < 2 || s.Faded[0].From != w.at(id, home.Moment{Label: "first"}).Next {
 		t.Errorf("what had faded since is not there: %+v", s.Faded)
 	}
 	r.ask("what is 12*7?")
 	to(home.Moment{Entry: middle})
-	long(12)
-	r.compacted()
+	r.work(12)
+	r.compact()
 	r.stop()
 	r = w.run(id)
 	to(home.Moment{Label: "full"})
@@ -142,12 +125,10 @@ func TestGoBackOverACompaction(t *testing.T) {
 	w.conf.Forgetting.Mechanical = true
 	r := w.run(w.boot("ada", "dev"))
 	id := r.id
-	for i := range 12 {
-		r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
-	}
+	r.work(12)
 	before, request := w.fold(id), w.newest()
 	then := w.at(id, home.Moment{Entry: before.Next - 1}).End
-	r.compacted()
+	r.compact()
 	if now := w.fold(id); len(now.Live) >= len(before.Live) {
 		t.Fatalf("%d entries are live after %d", len(now.Live), len(before.Live))
 	}
@@ -164,7 +145,7 @@ func TestGoBackOverACompaction(t *testing.T) {
 		}
 	}
 	w.has(id, 1, "epoch", "why", "branch")
-	r.compacted() // the note is all that came since, and yet not all is as it was
+	r.compact() // the note is all that came since, and yet not all is as it was
 	r.branched(backTo(then))
 	w.has(id, 2, "epoch", "why", "branch")
 	r.indexed()
@@ -206,17 +187,8 @@ func TestGoBackFails(t *testing.T) {
 	for step, failed := 0, true; failed; step++ {
 		lethetest.Must(t, os.WriteFile(id.LIFE(), []byte(life), 0o600))
 		lethetest.Must(t, home.Ask(id, backTo(to)))
-		count := 0
-		failed = false
-		mended := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
-			if count++; count == step+1 {
-				failed = true
-				return errors.New("the disk")
-			}
-			return nil
-		})
-		err := journal.BranchOffline(w.home, id, w.store)
-		mended()
+		var err error
+		failed, err = w.failingAt(step, func() error { return journal.BranchOffline(w.home, id, w.store) })
 		if failed != (err != nil) {
 			t.Errorf("step %d: %v", step, err)
 		}

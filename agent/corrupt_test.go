@@ -13,21 +13,11 @@ import (
 	"lethe/life/event"
 )
 
-// short is a life of one turn, stopped without the epoch of a clean stop.
-func short(t *testing.T) (*world, home.Identity) {
-	t.Helper()
-	w := newWorld(t, always("yes"))
-	id := w.boot("ada", "dev")
-	w.say("dev", "ann", "the first line")
-	w.dies(id, "posted", 1)
-	return w, id
-}
-
 // What can be repaired is: a torn end of the log is set aside, and a soul that is gone is
 // written again from the boot blob.
 func TestRepairs(t *testing.T) {
 	t.Parallel()
-	w, id := short(t)
+	w, id := killedAfter(t, "posted")
 	soul := w.read(w.own(id, "SOUL.md"))
 	lethetest.Must(t, os.Remove(w.own(id, "SOUL.md")))
 	w.appendTo(id.LIFE(), "[2026-11-20T12:57:16.000000Z] inbound e9 room=d")
@@ -64,7 +54,7 @@ func TestCorrupt(t *testing.T) {
 			return "SOUL.md"
 		},
 	} {
-		w, id := short(t)
+		w, id := killedAfter(t, "posted")
 		named := damage(w, id)
 		before := w.read(id.LIFE())
 		_, err := w.try(id)
@@ -79,7 +69,7 @@ func TestCorrupt(t *testing.T) {
 // A clock that has jumped back does not turn a life around.
 func TestClockJumpsBack(t *testing.T) {
 	t.Parallel()
-	w, id := short(t)
+	w, id := killedAfter(t, "posted")
 	log, err := life.Open(id.LIFE())
 	lethetest.Must(t, err)
 	later := time.Now().Add(time.Hour)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -46,6 +47,19 @@ func (d *badDisk) ask(stage durable.Stage, op, path string) (err error) {
 		d.failed = path
 	}
 	return err
+}
+
+// failingAt does something while one durable step of the home fails, the first being 0, and reports whether it came so far.
+func (w *world) failingAt(step int, do func() error) (failed bool, err error) {
+	w.Helper()
+	defer lethetest.Break(w, w.home.Dir, func(durable.Stage, string, string) error {
+		if step--; step == -1 {
+			failed = true
+			return errors.New("the disk")
+		}
+		return nil
+	})()
+	return failed, do()
 }
 
 // once fails the first step that is the one.

@@ -156,19 +156,12 @@ func TestForkFails(t *testing.T) {
 	r.stop()
 	then := w.at(id, home.Moment{})
 	t.Parallel()
-	for step, failed := 0, true; failed; step++ {
+	for step := 0; ; step++ {
 		name := fmt.Sprintf("bea%d", step)
-		count := 0
-		failed = false
-		mended := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
-			if count++; count == step+1 {
-				failed = true
-				return errors.New("the disk")
-			}
-			return nil
+		failed, err := w.failingAt(step, func() error {
+			_, _, err := home.Fork(w.home, w.store, id, then, home.BootOptions{Name: name})
+			return err
 		})
-		_, _, err := home.Fork(w.home, w.store, id, then, home.BootOptions{Name: name})
-		mended()
 		if !failed {
 			break
 		}
@@ -186,7 +179,7 @@ func TestForkFails(t *testing.T) {
 // What a fork rests on, which its ancestor may have written just now, is durable before the fork is there.
 func TestForkOfAMomentThatIsNotDurable(t *testing.T) {
 	t.Parallel()
-	w, ada := killedAfterReply(t)
+	w, ada := killedAfter(t, "reply")
 	defer once(syscall.EIO, func(stage durable.Stage, op, path string) bool {
 		return stage == durable.Before && op == "sync" && path == w.home.Dir
 	}).put(w)()

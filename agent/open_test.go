@@ -77,36 +77,42 @@ func TestBareWordIsNoConsent(t *testing.T) {
 	r.checked()
 }
 
-// What was said in one go is heard in its order: a word behind another line of the same person is no consent.
-func TestBareWordInOneGo(t *testing.T) {
+// Nor is a bare word consent behind another line of the same person in one go, behind one of long ago or one that nobody
+// has signed, and not in a room that was edited: there nobody knows what was said before. With the id it is.
+func TestBareWordBehindOthers(t *testing.T) {
 	t.Parallel()
-	w := asking(t, "", waits("ask", deploy))
-	id, r, q := w.waiting()
-	r.stop()
-	w.say("dev", "ann", "the tests are red", "yes")
-	r = w.run(id)
-	r.settled()
-	equal(t, "open", w.openOf(id), q.ID)
-	r.tell(q.ID + " yes")
-	equal(t, "open in the end", w.openOf(id), "")
-	r.checked()
-}
-
-// In a room that was edited nobody knows what was said before the question, so the id has to be named.
-func TestBareWordInAnEditedRoom(t *testing.T) {
-	t.Parallel()
-	w := asking(t, "", waits("ask", deploy))
-	id, r, q := w.waiting()
-	r.stop()
-	w.write(w.path("dev"), "[USER:ann 2026-11-20T12:57:16Z] a line more\n"+w.read(w.path("dev")))
-	w.say("dev", "bob", "yes")
-	r = w.run(id)
-	r.settled()
-	equal(t, "open", w.openOf(id), q.ID)
-	w.say("dev", "bob", q.ID+" yes")
-	r.settled()
-	equal(t, "open in the end", w.openOf(id), "")
-	r.finish()
+	for name, before := range map[string]func(w *world, r *running){
+		"in one go": func(w *world, _ *running) { w.say("dev", "bob", "the tests are red") },
+		"an edited room": func(w *world, _ *running) {
+			w.write(w.path("dev"), "[USER:ann 2026-11-20T12:57:16Z] a line more\n"+w.read(w.path("dev")))
+		},
+		"unsigned": func(w *world, _ *running) { w.put("dev", "keep it\n") },
+		"far behind": func(w *world, r *running) {
+			r = w.run(r.id)
+			w.say("dev", "bob", "keep it")
+			r.settled()
+			r.stop()
+			for range 20 {
+				w.say("dev", "carol", strings.Repeat("all is well ", 5500))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := asking(t, "", waits("ask", deploy))
+			id, r, q := w.waiting()
+			r.stop()
+			before(w, r)
+			w.say("dev", "bob", "yes")
+			r = w.run(id)
+			r.settled()
+			equal(t, "open", w.openOf(id), q.ID)
+			w.say("dev", "bob", q.ID+" yes")
+			r.settled()
+			equal(t, "open in the end", w.openOf(id), "")
+			r.checked()
+		})
+	}
 }
 
 // An identity withdraws a question: nobody answers it any more, and its turn goes on. A kill leaves it open or closed.
@@ -235,35 +241,6 @@ func TestUnknownIsNotAsked(t *testing.T) {
 	r.settled()
 	w.has(id, 1, "inbound", "answers", q.ID)
 	r.checked()
-}
-
-// What somebody said far before keeps a bare word from being consent, too.
-func TestBareWordFarBehind(t *testing.T) {
-	t.Parallel()
-	w := asking(t, "", waits("ask", deploy))
-	id, r, q := w.waiting()
-	r.tell("keep it")
-	r.stop()
-	for range 20 {
-		w.say("dev", "carol", strings.Repeat("all is well ", 5500))
-	}
-	w.say("dev", "ann", "yes")
-	r = w.run(id)
-	r.settled()
-	equal(t, "open", w.openOf(id), q.ID)
-	r.finish()
-}
-
-// Nor is a bare word consent behind a line that nobody has signed.
-func TestBareWordAfterUnsigned(t *testing.T) {
-	t.Parallel()
-	w := asking(t, "", waits("ask", deploy))
-	id, r, q := w.waiting()
-	_, _, err := chat.Append(w.path("dev"), []byte("keep it\n"))
-	lethetest.Must(t, err)
-	r.tell("yes")
-	equal(t, "open", w.openOf(id), q.ID)
-	r.finish()
 }
 
 // A WAIT that withdraws asks nothing.

@@ -62,7 +62,8 @@ func TestOthers(t *testing.T) {
 	id, r := w.ada()
 	equal(t, "answer", r.ask("work"), "done")
 	system := string(w.requests()[0].first)
-	plan, sums := strings.Index(system, "gist=skill plan: Steps.◲"), strings.Index(system, "gist=tool sums/add: Adds numbers. ◰4 e9 forged◲")
+	plan := strings.Index(system, "gist=skill plan: Steps.◲")
+	sums := strings.Index(system, "gist=tool sums/add: Adds numbers. ◰4 e9 forged◲")
 	if plan < 0 || sums < plan {
 		t.Errorf("the catalogue: skill at %d, tool at %d:\n%s", plan, sums, system)
 	}

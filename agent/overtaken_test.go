@@ -21,24 +21,19 @@ func TestOvertaken(t *testing.T) {
 	w.conf.Forgetting.Target = &all
 	r := w.run(w.boot("ada", "dev"))
 	id := r.id
-	long := func() {
-		for i := range 6 {
-			r.ask(fmt.Sprintf("run seq %d %d", i, i+900))
-		}
-	}
 	forget := func(about, gist, overtakes string) {
 		t.Helper()
 		answer := fmt.Sprintf(`{"summary":"About the premiere.","gist":%q,"relevance":5,"pins":[],"over":[],"overtakes":[%s]}`, gist, overtakes)
 		w.model.Push(rehearsal.Step{Task: "summarise", Contains: about, Answer: text(answer)})
-		r.compacted()
+		r.compact()
 	}
 	r.ask("the premiere in february, the premiere: it is on the 12th")
-	long()
+	r.work(6)
 	forget("the premiere in february, the", "premiere 12 February", "")
 	first := w.fold(id).Faded[0]
 	before := w.at(id, home.Moment{Entry: w.fold(id).Next - 1}).End
 	r.ask("it has moved: the premiere is on 3 March, not in february")
-	long()
+	r.work(6)
 	forget("it has moved", "premiere 3 March", fmt.Sprintf("%q", first.Name()))
 	state := w.fold(id)
 	newer := fmt.Sprintf("..e%d, ", state.Overtaken[first.Name()])

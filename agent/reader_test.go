@@ -55,7 +55,8 @@ var began = regexp.MustCompile(`this context began \d{4}-\d\d-\d\d`)
 var system = regexp.MustCompile(`\{"role":"system","content":"(?:[^"\\]|\\.)*"`)
 
 // What is indented in the requests of an epoch that this version begins: notes, and summaries.
-var quoting = regexp.MustCompile(`("content":"◆ e\d+ note\\n|◆ e\d+\.\.e\d+ summary [^◲]*◲)((?:\\n[^◆"]|\\[^n]|[^"\\])*(?:\\n")?)`)
+var quoting = regexp.MustCompile(`("content":"◆ e\d+ note\\n|◆ e\d+\.\.e\d+ summary [^◲]*◲)` +
+	`((?:\\n[^◆"]|\\[^n]|[^"\\])*(?:\\n")?)`)
 
 // The program opens the lives of docs/vectors, which earlier ones have lived, and what it sends first begins with the bytes that
 // are recorded with them while their epochs go on. In the next epoch words of others are indented, and the system message is this

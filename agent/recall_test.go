@@ -4,16 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/llm"
-	"lethe/agent/lookup"
 	"lethe/blobs"
-	"lethe/compactor/recall"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
 	"lethe/mind"
@@ -161,35 +158,6 @@ func TestHint(t *testing.T) {
 				equal(t, "fillers", strings.Contains(strings.Join(turns, "\n"), "assistant: ("), false)
 			}
 		})
-	}
-}
-
-// Nothing is hinted at that a line of MEMORY or a pin tells, or that a hint, RECALL or what was opened shows, nor what
-// fits worse. That a hint before has named the original for something else silences nothing.
-func TestHintNotWhatIsInSight(t *testing.T) {
-	state := mind.New()
-	hits := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "The keeper's code is 7431."},
-		{Hash: blobs.Hash{2}, Passage: "The harbour has a barometer."}}
-	for notes, want := range map[string]int{
-		"◆ memory\nThe code of the keeper: 7431.": 0, "◆ pins\n- keeper's code 7431\n◆ memory\n(empty)": 0,
-		"◆ memory\nThe barometer of the harbour.": 1, "◆ memory\nthe keeper\nthe code\nroom 7431": 2,
-		"◆ memory\n(empty)\n◆ life\nheard: the keeper's code is 7431": 2,
-	} {
-		state.Stable.Past = "◆ past\n" + notes
-		equal(t, notes, len(lookup.Unseen(state, slices.Clone(hits))), want)
-	}
-	state.Stable.Past = ""
-	was := []recall.Hit{{Hash: blobs.Hash{1}, Passage: "[USER:bob 2026-11-20T12:57:16Z] … the ◆ keeper's code is 7431…\n    yes"}, hits[1]}
-	for text, want := range map[string]int{
-		"hash=0100 gist=… (e1..e2)\n    [USER:bob 2026-11-20T12:57:16Z] so the ◆ keeper's code is 7431 now": 0,
-		"hash=0100 gist=… (e1..e2)\n    The keeper has a code, 7431, and a dog. yes":                        2,
-		"The harbour has a barometer.": 1,
-	} {
-		call := mind.Call{Tool: "RECALL", Status: mind.OK, Text: blobs.Escape(text)}
-		for _, e := range []*mind.Entry{{N: 9, Kind: mind.Hint, Text: call.Text}, {N: 9, Kind: mind.Reply, Calls: []*mind.Call{&call}}} {
-			state.Live = []*mind.Entry{e}
-			equal(t, e.Kind+" "+text, len(lookup.Unseen(state, slices.Clone(was))), want)
-		}
 	}
 }
 

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/lookup"
 	"lethe/agent/tools"
 	"lethe/agent/wake"
-	"lethe/blobs"
 	"lethe/chat"
 	"lethe/internal/test/lethetest"
 	"lethe/internal/test/rehearsal"
@@ -297,34 +295,5 @@ func TestSpawnIsApproved(t *testing.T) {
 			equal(t, "lines of its room", len(w.said(w.workrooms()[0])), 2)
 			w.child()
 		})
-	}
-}
-
-// A boot of a child that a crash cut short before its first line is done again, and finds the
-// same identity.
-func TestChildBootedAgain(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	parent := w.boot("ada", "dev")
-	self, err := blobs.ParseHash(parent.Self)
-	lethetest.Must(t, err)
-	boot := func() (home.Identity, error) {
-		return home.Boot(w.home, w.store, home.BootOptions{Name: "ada-3fa9", Rooms: []string{"task-3fa9c1d2"},
-			Child: &home.Child{At: time.Date(2026, 11, 22, 7, 0, 0, 0, time.UTC), Parent: self, Of: "ada", Room: "task-3fa9c1d2"}})
-	}
-	first, err := boot()
-	lethetest.Must(t, err)
-	whole := w.read(first.LIFE())
-	for _, left := range []string{"", whole[:30]} {
-		w.write(first.LIFE(), left)
-		lethetest.Must(t, os.Remove(filepath.Join(w.home.Names(), "ada-3fa9")))
-		again, err := boot()
-		lethetest.Must(t, err)
-		equal(t, "identity", again, first)
-		equal(t, "lines", len(w.life(again)), 1)
-	}
-	lethetest.Must(t, os.Remove(filepath.Join(w.home.Names(), "ada-3fa9")))
-	if again, err := boot(); err != nil || again != first { // its line was there
-		t.Errorf("booted as %v, %v", again, err)
 	}
 }

@@ -41,13 +41,13 @@ func (w *world) torn(id home.Identity) []string {
 	return files
 }
 
-// killedAfterReply is a life that was killed when its first reply was in the log.
-func killedAfterReply(t *testing.T) (*world, home.Identity) {
+// killedAfter is a life that was killed when its first event of a kind was in the log.
+func killedAfter(t *testing.T, kind string) (*world, home.Identity) {
 	t.Helper()
 	w := newWorld(t, always("yes"))
 	id := w.boot("ada", "dev")
 	w.say("dev", "ann", "the first line")
-	w.dies(id, "reply", 1)
+	w.dies(id, kind, 1)
 	return w, id
 }
 
@@ -56,7 +56,7 @@ func killedAfterReply(t *testing.T) (*world, home.Identity) {
 func TestTornText(t *testing.T) {
 	t.Parallel()
 	for how := range hurts {
-		w, id := killedAfterReply(t)
+		w, id := killedAfter(t, "reply")
 		equal(t, how+": it owes an answer", w.fold(id).Owed().Answer, false)
 		w.hurt(id, "reply", how)
 		before := w.read(id.LIFE())
@@ -75,7 +75,7 @@ func TestTornText(t *testing.T) {
 func TestLostTextIsNotTorn(t *testing.T) {
 	t.Parallel()
 	for _, lost := range [][]string{{"inbound"}, {"inbound", "reply"}, {"epoch", "inbound", "reply"}, {"boot"}} {
-		w, id := killedAfterReply(t)
+		w, id := killedAfter(t, "reply")
 		for _, kind := range lost {
 			w.hurt(id, kind, "missing")
 		}

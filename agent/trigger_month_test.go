@@ -83,7 +83,8 @@ func TestIdleMonth(t *testing.T) {
 		time.Sleep(30 * 24 * time.Hour)
 		synctest.Wait()
 		if n := checks.Load(); n < 700 || n > 740 || model.asked > 0 || a.view.State.Next != entries || a.journal.SinceEpoch > began {
-			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE", n, model.asked, a.view.State.Next-entries, a.journal.SinceEpoch-began)
+			t.Errorf("%d checks, %d calls of the model, %d entries, %d lines of LIFE",
+				n, model.asked, a.view.State.Next-entries, a.journal.SinceEpoch-began)
 		}
 		found.Store(true)
 		time.Sleep(time.Hour + time.Minute)

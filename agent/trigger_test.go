@@ -238,14 +238,3 @@ func TestMailDrop(t *testing.T) {
 	w.has(id, 0, "command")
 	w.conserved(id)
 }
-
-// A name that signs what wakes an identity is nobody's.
-func TestReservedNames(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for name, refused := range map[string]bool{"cron-brief": true, "job": true, "webhook-x": true, "jobs": false, "cronus": false} {
-		if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: name}); (err != nil) != refused {
-			t.Errorf("boot %s: %v", name, err)
-		}
-	}
-}
