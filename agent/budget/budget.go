@@ -58,7 +58,7 @@ func (u *USD) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Sums are amounts by the spans of time for which there are limits.
+// Sums are amounts by the spans of time that limits may have.
 type Sums struct {
 	Day   USD `json:"day,omitzero"`   // the local day
 	Month USD `json:"month,omitzero"` // the month of that day
@@ -86,7 +86,7 @@ const (
 	HomeDay = "home"
 )
 
-// Spoken is how people call the spans of time.
+// Spoken has people's words for the spans of time.
 var Spoken = map[string]string{Day: "today", Month: "this month", Life: "in all", HomeDay: "all identities today"}
 
 // Limits bound what identities spend; 0 means no limit.
@@ -187,7 +187,7 @@ func (b Book) Own(self string) (lines []Line) {
 	return lines
 }
 
-// Family returns the account of an identity, then those of its descendants.
+// Family returns the account of an identity, then its descendants' accounts.
 func (b Book) Family(self string) (out []Account) {
 	for _, a := range b.Accounts {
 		if a.Self == self {
@@ -204,7 +204,7 @@ func (b Book) Family(self string) (out []Account) {
 	return out
 }
 
-// Short is the error of a call for which a limit leaves too little.
+// Short is the error of a call that a limit leaves too little for.
 type Short struct {
 	Line
 	Worst USD  // the most that the call may cost
@@ -219,7 +219,7 @@ func (s *Short) Error() string {
 	return fmt.Sprintf("the next call may cost up to %s USD, and %s left: %s", s.Worst, left, s.Line)
 }
 
-// String tells how much of the limit is spent.
+// String returns the part of the limit that is spent.
 func (l Line) String() string {
 	who := "have"
 	if l.Who != "" {
@@ -240,7 +240,7 @@ func (l Line) Key() string {
 }
 
 // Check returns nil if a call that costs at most worst keeps all limits. Otherwise it returns
-// the first limit that is spent, or if none is, the first that is held. A held one may have room later.
+// the first limit that is spent, or else the first that is held. A held one may have room later.
 func Check(lines []Line, worst USD) *Short {
 	var short *Short
 	for _, l := range lines {

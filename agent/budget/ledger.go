@@ -245,7 +245,7 @@ func NewBook(limits Limits, today string, all map[string]Account) Book {
 	return b
 }
 
-// linesKept is how many lines the ledger may have beside four for each account.
+// linesKept bounds the lines of the ledger beside four for each account.
 const linesKept = 1000
 
 // Tidy writes the file anew if it is long. It does so, too, if an account stands on a day to come, of a clock that was

@@ -20,8 +20,8 @@ type Rates struct {
 	Estimate llm.Estimator
 }
 
-// Counted is the newest request that has an answer. The beginning that the next request shares with it costs no more
-// than it did.
+// Counted is the newest request that has an answer. The beginning that the next request shares with it costs at most
+// the same.
 type Counted struct {
 	llm.Request // or a longer one
 	weight      int
@@ -33,7 +33,7 @@ func Count(q llm.Request, weight, told int) Counted {
 	return Counted{q, weight, max(told, plain(weight))}
 }
 
-// cost returns the tokens that the provider told, with the price of others: those that count.
+// cost returns the tokens that the provider told, with the price of others, if these count.
 func (r Rates) cost(model string, told, counts llm.Usage) event.Tokens {
 	if r.Strict { // a provider may bill what its cache takes in without telling
 		counts.Written = cmp.Or(counts.Written, counts.Input)

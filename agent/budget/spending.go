@@ -162,7 +162,7 @@ func newest[T any](list []T, most int) []T { return list[max(0, len(list)-most):
 // WarnAt is the share of a limit, in percent, at which people are warned.
 const WarnAt = 80
 
-// Warning returns the text by which LIFE knows that people were warned of a limit. It is the same throughout its span
+// Warning returns the text in LIFE that records a warning of a limit. It is the same throughout its span
 // of time.
 func (l Line) Warning() string {
 	day := l.Day

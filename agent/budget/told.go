@@ -10,7 +10,7 @@ import (
 	"lethe/life/event"
 )
 
-// Unpaid says what to do with a call that may not begin. At most one of Waits and Pause is set; if neither is, the call
+// Unpaid is the way out for a call that may not begin. At most one of Waits and Pause is set; if neither is, the call
 // is tried again at once.
 type Unpaid struct {
 	Waits string    // the reason to wait until calls under way have ended

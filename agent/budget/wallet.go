@@ -110,7 +110,7 @@ func (p *Wallet) agree() error {
 // tell reads the ledger anew and then agrees.
 func (p *Wallet) tell() error { return p.locked(p.agree) }
 
-// Limited reports whether any limit is set. A nil wallet has none.
+// Limited reports whether any limit is set. A nil wallet has no limit.
 func (p *Wallet) Limited() bool { return p != nil && p.limited }
 
 // Holds returns the holds that no line has paid.
@@ -131,7 +131,7 @@ func (p *Wallet) today(zone *time.Location) []Line {
 	return OwnLines(p.book(DateOf(time.Now(), zone)), p.own.Self)
 }
 
-// Near returns the limits that are nearly spent and of which people have not been warned.
+// Near returns the limits that are nearly spent, unless people have been warned of them.
 func (p *Wallet) Near(zone *time.Location, warned []string) []Line {
 	return slices.DeleteFunc(p.today(zone), func(l Line) bool {
 		near := l.Limit > 0 && l.Spent*100 >= l.Limit*WarnAt

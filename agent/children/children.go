@@ -1,4 +1,4 @@
-// Package children runs identities side by side, and with each of them the children that it spawns. One that fails is
+// Package children runs identities side by side, and with each its children. One that fails is
 // opened again from its log.
 package children
 
@@ -26,7 +26,7 @@ type Life interface {
 	Wake()
 }
 
-// MaxAlive is how many children run at once in a tree.
+// MaxAlive bounds the children that run at once in a tree.
 const MaxAlive = 8
 
 // crew is the identities that one Supervise runs, with the children that they spawn.
@@ -47,7 +47,7 @@ type member struct {
 	called bool // something was said to it since it looked
 }
 
-// Team runs the children of one identity; their lives end before its own does. A nil Team runs none.
+// Team runs the children of one identity; their lives end before its own does. A nil Team runs nothing.
 type Team struct {
 	*crew
 	name  string
@@ -149,7 +149,7 @@ func (t *Team) keep(child home.Identity, m *member) {
 // stopped it, or removed that.
 var ErrStopped = errors.New("it has stopped without a result")
 
-// Forget has a child not go on for what was said to it before a person stopped it.
+// Forget has a child not go on for lines that came before a person stopped it.
 func (t *Team) Forget() {
 	if t != nil {
 		t.mu.Lock()
@@ -173,7 +173,7 @@ func (t *Team) Lose(child string, err error) {
 }
 
 // Leave reports whether the team's identity may stop: its parent called it, and has said nothing to it since it
-// last looked, and none of its own children runs.
+// last looked, and its own children have ended.
 func (t *Team) Leave() bool {
 	if t == nil {
 		return false
@@ -208,10 +208,10 @@ func (t *Team) Lost(child string) error {
 
 // Supervise runs identities side by side until ctx ends or all have stopped,
 // each isolated from the others' failures. open is asked for the running form of
-// an identity: its first error is that identity's end; after that, one that fails
-// (a full disk, a panic) is opened again, more and more slowly, since its log
+// an identity: its first error is that identity's end; after that, it is opened again when it fails
+// (a full disk, a panic), more and more slowly, since its log
 // holds everything. Corruption is final, and so is another process that took the
-// identity up meanwhile. The error joins those of all identities. The children that an
+// identity up meanwhile. The error joins all identities' errors. The children that an
 // identity spawns run with it, and end before it.
 func Supervise[L Life](
 	ctx context.Context, ids []home.Identity, open func(home.Identity) (L, error), log *slog.Logger,

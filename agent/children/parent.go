@@ -19,7 +19,7 @@ import (
 // MaxDepth bounds the children of an identity: a child of a child is the last.
 const MaxDepth = 2
 
-// Tools that a child has only where its parent lists them, and those that it always has.
+// Tools that a child has only where its parent lists them, and tools that it always has.
 var (
 	unlisted = []string{"JOIN", "LEAVE"}
 	kept     = []string{"UNCOMPACT", "RECALL", "COMPACT"}
@@ -33,7 +33,7 @@ type Parent struct {
 	Has   []string // the names of its tools
 }
 
-// Tools are the tools of a child: those that it was given, or those that its parent has.
+// Tools returns the tools of a child: given ones, or its parent's.
 func (p Parent) Tools(s tools.Child) ([]string, error) {
 	has, asked := slices.Clone(p.Has), s.Names()
 	for _, name := range asked {
@@ -98,7 +98,7 @@ func (p Parent) Boot(c mind.Child, s tools.Child, model string, pins []mind.Pin)
 //go:embed worker.md
 var worker string
 
-// soulOf is the soul of a child: the one that was asked for, and how it works.
+// soulOf is the soul of a child: the soul that its parent asked for, and the way it works.
 func soulOf(s tools.Child, parent, room string) string {
 	soul := strings.TrimSpace(
 		s.Soul + "\n\n" + strings.NewReplacer("{{parent}}", parent, "{{room}}", room).Replace(worker),

@@ -49,7 +49,7 @@ func (f *faults) tagged(settings reflect.Value, table string) {
 	}
 }
 
-// oneOf refuses a value that is none of those that there are, if any are named.
+// oneOf refuses a value that is not listed, if any are.
 func (f *faults) oneOf(key, value string, of ...string) {
 	f.unless(value == "" || len(of) == 0 || slices.Contains(of, value),
 		"%s = %q is none of %s", key, value, strings.Join(of, ", "))
@@ -147,7 +147,7 @@ type Budget struct {
 
 const unpricedAllow = "allow"
 
-// Limits is what may be spent.
+// Limits bound the money that may be spent.
 func (s Budget) Limits() budget.Limits {
 	return budget.Limits{
 		Sums:  budget.Sums{Day: budget.Of(s.Day), Month: budget.Of(s.Month)},
@@ -155,7 +155,7 @@ func (s Budget) Limits() budget.Limits {
 	}
 }
 
-// Reviewer is who gives a second opinion.
+// Reviewer is the identity that gives a second opinion.
 type Reviewer struct {
 	For   string `toml:"for"` // the name of the identity that is reviewed
 	Name  string `toml:"name"`

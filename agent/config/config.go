@@ -44,7 +44,7 @@ type Settings struct {
 	People          []string `toml:"people"` // who may answer questions, approve calls and raise budgets
 	TZ              string   `toml:"tz"`
 
-	Notify []string `toml:"notify"` // "telegram:ada", "push": who is told of what needs a person
+	Notify []string `toml:"notify"` // "telegram:ada", "push": they are told when a person is needed
 
 	Share hosts.Config `toml:"share"`
 
@@ -52,7 +52,7 @@ type Settings struct {
 		Preset        string        `toml:"preset"`
 		BaseURL       string        `toml:"base_url"`
 		Name          string        `toml:"name"`
-		Fallback      []string      `toml:"fallback"` // models that stand in for one that does not answer
+		Fallback      []string      `toml:"fallback"` // models that stand in when the model does not answer
 		MaxTokens     int           `toml:"max_tokens" least:"256"`
 		Thinking      string        `toml:"thinking" one:"enabled disabled"`
 		Effort        string        `toml:"effort" one:"low high max"`
@@ -86,7 +86,7 @@ type Settings struct {
 		BashTimeout time.Duration `toml:"bash_timeout"`
 		Workspace   string        `toml:"workspace"`
 		Roots       []string      `toml:"roots"`
-		Only        []string      `toml:"only"` // names of the tools that identities have; none: all
+		Only        []string      `toml:"only"` // names of the tools that identities have; empty: all
 		// Network is NetworkNone where nothing that agents run or call may reach a network: commands, servers of
 		// tools, FETCH and SEARCH.
 		Network string   `toml:"network" one:"open none"`
@@ -96,7 +96,7 @@ type Settings struct {
 	Web    web.Settings          `toml:"web"`
 	MCP    map[string]mcp.Server `toml:"mcp"` // servers of tools, by name
 	Budget Budget                `toml:"budget"`
-	Models map[string]Model      `toml:"models"` // by name: what is known of them, before llm's table
+	Models map[string]Model      `toml:"models"` // by name: their properties, before llm's table
 	Prices map[string]llm.Price  `toml:"prices"` // by name, in USD per million tokens
 	Media  struct {
 		Transcribe string `toml:"transcribe"` // a command
@@ -115,7 +115,7 @@ type Settings struct {
 		Wake string `toml:"wake"` // WakeMentions; default: each line
 	} `toml:"agents"` // by name
 
-	Ignored []string `toml:"-"` // keys that are set and have no effect any more
+	Ignored []string `toml:"-"` // keys that are set and have lost their effect
 }
 
 // Checked is a *Settings, or a pointer to a struct that embeds Settings and has more tables.
@@ -126,7 +126,7 @@ type Checked interface {
 
 func (s *Settings) own() *Settings { return s }
 
-// bridgeTables are those of bridges, which a program that does not run them passes over.
+// bridgeTables are tables for bridges. A program that does not run bridges passes over them.
 var bridgeTables = []string{"telegram", "serve"}
 
 // removedKeys had a meaning in earlier versions.
@@ -135,7 +135,7 @@ var removedKeys = []string{
 	"telegram.flood", "telegram.flood.user", "telegram.flood.room", "telegram.relay", "telegram.rich",
 }
 
-// Error is a configuration that makes no sense, or a file of settings that is none.
+// Error is a configuration that makes no sense, or a file that holds no settings.
 type Error struct {
 	error
 	hint string
@@ -144,7 +144,7 @@ type Error struct {
 func (e *Error) Unwrap() error { return e.error }
 func (e *Error) Hint() string  { return e.hint }
 
-// Invalid returns an *Error. hint, which may be empty, says what to do.
+// Invalid returns an *Error. hint, which may be empty, is a way out.
 func Invalid(hint, format string, args ...any) error {
 	return &Error{fmt.Errorf(format, args...), hint}
 }
@@ -276,11 +276,11 @@ func (s Settings) Zone() *time.Location {
 const (
 	ModeMechanical = "mechanical" // summaries of heads, tails and keywords, without a model
 	NetworkNone    = "none"       // agents reach no network
-	HintsOff       = "off"        // nobody is reminded of what it has forgotten
+	HintsOff       = "off"        // no hint comes without being asked for
 	WakeMentions   = "mentions"   // only lines wake an identity that mention it
 )
 
-// The ways by which people are told of what needs them: through Telegram, and on the devices of who uses the page.
+// The ways to tell people that they are needed: through Telegram, and on the devices of users of the page.
 const (
 	ByTelegram = "telegram"
 	ByPush     = "push"
@@ -299,7 +299,7 @@ func (s Settings) Notified(way string) (names []string) {
 // Mentions says whether an identity is woken only by lines that mention it.
 func (s Settings) Mentions(name string) bool { return s.Agents[name].Wake == WakeMentions }
 
-// UserName is how the person who runs this program signs.
+// UserName is the signature of the person who runs this program.
 func (s Settings) UserName() string {
 	if s.User != "" {
 		return chat.CleanName(s.User)
@@ -318,13 +318,13 @@ func (s Settings) Deciders() []string {
 	return []string{s.UserName()}
 }
 
-// Model is what config.toml says of a model. What is left out stays as the table of package llm has it.
+// Model is a model's table in config.toml. Keys that are left out stay as the table of package llm has them.
 type Model struct {
 	llm.Info
 	Sees *bool `toml:"sees"`
 }
 
-// Known is what is known of models where preset is the one in use.
+// Known returns the models of the settings while preset is in use.
 func (s *Settings) Known(preset string) llm.Known {
 	known := llm.Know(preset)
 	set := func(name string, m Model) {

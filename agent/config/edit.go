@@ -110,7 +110,7 @@ func Set(home string, values map[string]any) error {
 	})
 }
 
-// assignment is the line of a key, or "" for a json.Number that is none.
+// assignment is the line of a key, or "" for a json.Number without a number.
 func assignment(key string, value any) string {
 	line, err := toml.Marshal(map[string]any{key: value})
 	if err != nil {
@@ -144,7 +144,7 @@ func assign(text, table, key string, value any) string {
 	return strings.TrimPrefix(text+"\n["+table+"]\n"+line, "\n")
 }
 
-// edit replaces the text of config.toml by one that means what the changed settings mean, and nothing else.
+// edit replaces the text of config.toml by a text that means the changed settings, and nothing else.
 func edit(home string, change func(text string, settings *Settings) (string, error)) error {
 	path := File(home)
 	before, err := ReadFile(path)

@@ -13,7 +13,7 @@ import (
 // KeysFile is the path of the file with keys, one NAME=VALUE a line. It has the mode 0600.
 func KeysFile(home string) string { return filepath.Join(home, "keys.env") }
 
-// parseKey returns the variable and the value of a line of the file of keys; none, of a comment.
+// parseKey returns the variable and the value of a line of the file of keys; false, of a comment.
 func parseKey(line string) (name, value string, ok bool) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {

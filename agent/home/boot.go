@@ -19,7 +19,7 @@ import (
 	"lethe/mind"
 )
 
-// BootOptions is what a new identity starts with.
+// BootOptions are the beginnings of a new identity.
 type BootOptions struct {
 	Name  string
 	Soul  string   // its purpose; "" takes the default
@@ -31,7 +31,7 @@ type BootOptions struct {
 	Check func(Identity) error
 }
 
-// Boot makes a new identity. Its hash is that of the boot blob, which holds the
+// Boot makes a new identity. Its hash is the boot blob's, which holds the
 // soul and the time. The line in LIFE is the commit, and the name link comes last:
 // a crash before the line leaves an unreferenced directory, one after it leaves
 // an identity that Boot with the same name finds again. Boots in one home take
@@ -135,7 +135,7 @@ func (id Identity) writeLIFE(lines []life.Event) error {
 // ErrExists says that the name is taken.
 var ErrExists = errors.New("there is an identity of that name already")
 
-// createFiles makes the identity's directory and its own files, those of a fork as its ancestor had them.
+// createFiles makes the identity's directory and its own files, a fork's as its ancestor had them.
 func (id Identity) createFiles(soul string, o BootOptions) error {
 	for _, d := range []string{id.Dir, id.Subs(), filepath.Join(id.Dir, "workspace")} {
 		if err := durable.MkdirAll(d, 0o700); err != nil {

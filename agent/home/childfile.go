@@ -16,8 +16,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Child is what an identity is booted with that another one has spawned: whose child
-// it is, and as task.toml in its directory, with what it runs.
+// Child is the task of an identity that another one has spawned, task.toml in its directory: its parent, and the
+// settings that it runs with.
 type Child struct {
 	At     time.Time  `toml:"-"` // of the call: the same call boots the same identity
 	Parent blobs.Hash `toml:"parent"`

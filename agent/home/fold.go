@@ -64,7 +64,7 @@ func DropTorn(log *life.Log, store *blobs.Store) (texts []mind.Body, err error) 
 	return texts, nil
 }
 
-// Unread says what it means that the identity's LIFE cannot be read: that there is
+// Unread returns the error for a LIFE that cannot be read: there is
 // no such identity, or, where the rest of it is there, damage.
 func (id Identity) Unread(err error) error {
 	if _, serr := os.Stat(id.Dir); serr == nil && errors.Is(err, os.ErrNotExist) {

@@ -14,13 +14,13 @@ import (
 	"lethe/mind"
 )
 
-// fork is what a new identity begins with that has the mind of another one.
+// fork is the beginning of a new identity that has the mind of another one.
 type fork struct {
 	Then
 	of     Identity
 	moment event.Moment
 	texts  []mind.Text // the own files
-	today  []string    // those of them that are not as they were at the moment
+	today  []string    // own files that have changed since the moment
 }
 
 // Fork boots a new identity with the mind that another one had at a moment. It shares the blobs of its

@@ -3,7 +3,7 @@
 //	h, err := home.Open(dir)
 //	id, err := home.Boot(h, store, home.BootOptions{Name: "ada", Rooms: []string{"dev"}})
 //	state, err := home.Fold(id, store)   // as it is now, also while it runs
-//	err = home.Ask(id, home.WishStop)    // leaves a wish with the one that runs
+//	err = home.Ask(id, home.WishStop)    // leaves a wish with the process that runs it
 package home
 
 import (
@@ -29,14 +29,14 @@ import (
 // Home is the directory that holds all state.
 type Home struct {
 	Dir string
-	// Restored says which permissions Open has restored, and what they were; ""
-	// where none did harm.
+	// Restored names the permissions that Open has restored, and what they were; ""
+	// unless they did harm.
 	Restored string
 	Shared   Sharing // nil where no other host shares the home
 }
 
 // Open makes the directory and its fixed parts where they are missing, and
-// restores their permissions and those of the rooms where somebody has changed them.
+// restores permissions that somebody has changed, also of the rooms.
 // A home of an older format gets this one's; one of a newer format is refused with ErrNewer.
 func Open(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
@@ -202,4 +202,4 @@ func (h Home) List() ([]Identity, error) {
 
 // What Lethe makes is for its own user alone: directories 0700, files 0600, SOUL.md
 // and blobs 0400. No sandbox governs chmod, so a command of one identity can change
-// that for all of them; here it is restored.
+// them for all; here they are restored.

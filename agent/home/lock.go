@@ -41,7 +41,7 @@ func Lock(id Identity) (*flock.Flock, error) {
 	case err != nil:
 		return nil, fmt.Errorf("lock %s: %w", id.Name, err)
 	}
-	// For people and for lethe stop; the lock itself is what counts.
+	// For people and for lethe stop; the lock itself counts.
 	if err := durable.Overwrite(lock.Path(), fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600); err != nil {
 		lock.Unlock()
 		return nil, fmt.Errorf("lock %s: %w", id.Name, err)

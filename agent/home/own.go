@@ -75,14 +75,14 @@ func (id Identity) Texts(log *slog.Logger) (texts []mind.Text, err error) {
 	return texts, nil
 }
 
-// HarnessFile is where people keep their own version of the rules by which identities live; see mind.Rules.
+// HarnessFile is the path of people's own version of the rules that identities live by; see mind.Rules.
 func (h Home) HarnessFile() string { return filepath.Join(h.Dir, "prompts", "harness.md") }
 
 // maxHarness bounds these rules, in bytes.
 const maxHarness = 64 << 10
 
-// Harness returns the rules by which identities of the home live: people's own, without the line at their beginning that
-// says from which version they were made, or those of this program.
+// Harness returns the rules that identities of the home live by: people's own, without their first line, which names
+// the version that they were made from, or this program's.
 func (h Home) Harness() (rules, madeFrom string, err error) {
 	text, cut, err := durable.ReadRegular(h.HarnessFile(), maxHarness)
 	switch {

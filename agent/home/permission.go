@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// private restores the permissions of a file or a directory, and says what they
-// were where that did harm: their owner lacked one, or others could write. A file
-// that others could only read is what an editor or echo makes, and nobody reaches it
+// private restores the permissions of a file or a directory, and returns the old ones
+// if they did harm: their owner lacked one, or others could write. An editor or echo
+// makes files that others can only read, and nobody reaches them
 // in a directory of mode 0700. Links, pipes and what belongs to another user are left
 // alone.
 func (h Home) private(path string) (found []string) {
@@ -43,12 +43,12 @@ func (h Home) private(path string) (found []string) {
 	return []string{fmt.Sprintf("%s had %#o", path, was)}
 }
 
-// homeParts are what Lethe keeps closed of the home; bridges do so by themselves. A key that others could read stays
-// as it is: somebody may have read it, and check says what that means.
+// homeParts are the parts of the home that Lethe keeps closed; bridges do so by themselves. A key that others could
+// read stays as it is: somebody may have read it, and check tells the owner.
 var homeParts = []string{"config.toml", "keys.env", "format", "ledger", "blobs", "chats", "agents", "names"}
 
-// Restore restores the permissions of a directory and of what is in it, as far as it
-// is named; without names, all.
+// Restore restores the permissions of a directory and of the named entries in it;
+// without names, of all.
 func (h Home) Restore(dir string, names ...string) (found []string) {
 	found = h.private(dir)
 	if len(names) == 0 {
@@ -63,7 +63,7 @@ func (h Home) Restore(dir string, names ...string) (found []string) {
 	return found
 }
 
-// Repair restores permissions as Restore does, warns of those that were wrong, and reports whether any were.
+// Repair restores permissions as Restore does, warns of wrong ones, and reports whether there were any.
 func (h Home) Repair(log *slog.Logger, dir string, names ...string) (repaired bool) {
 	found := h.Restore(dir, names...)
 	if len(found) > 0 {
@@ -90,7 +90,7 @@ func (h Home) RepairFor(err error, log *slog.Logger) (repaired bool) {
 	return h.Repair(log, h.Dir, way...)
 }
 
-// Shorten names the first of what was found.
+// Shorten names the first findings.
 func Shorten(found []string) string {
 	const most = 5
 	if more := len(found) - most; more > 0 {

@@ -29,7 +29,7 @@ type Reach struct {
 	OnFound func(blobs.Blob)          // may be nil
 	OnMiss  func(blobs.Hash, error)   // may be nil
 
-	followed map[blobs.Hash]bool // blobs of which the text was searched for names
+	followed map[blobs.Hash]bool // blobs whose text was searched for names
 }
 
 // NewReach returns a Reach before the first line of a life.
@@ -40,9 +40,9 @@ func NewReach(store *blobs.Store, self string) *Reach {
 	}
 }
 
-// Text is what a ref of a line leads to.
+// Text is the blob that a ref of a line leads to.
 type Text struct {
-	blobs.Blob // of one that is missing the Hash ends in zeros
+	blobs.Blob // the Hash of a missing one ends in zeros
 	Err        error
 }
 
@@ -55,7 +55,7 @@ func Address(store *blobs.Store, short string) (blobs.Hash, error) {
 	return h, err
 }
 
-// Refs reads what the refs of a line lead to.
+// Refs reads the blobs that the refs of a line lead to.
 func (r *Reach) Refs(line life.Event) (texts []Text) {
 	for _, ref := range line.Refs {
 		h, err := Address(r.Store, ref.Hash)
@@ -69,7 +69,7 @@ func (r *Reach) Refs(line life.Event) (texts []Text) {
 	return texts
 }
 
-// Line takes in what a line refers to: its texts, and what the identity was granted, reminded of and shown.
+// Line takes in the blobs of a line: its texts, and all that the identity was granted, reminded of and shown.
 func (r *Reach) Line(line life.Event, texts []Text) {
 	for i, text := range texts {
 		snapshot := line.Kind == life.Epoch || line.Kind == "boot"

@@ -20,8 +20,8 @@ import (
 	"lethe/life/event"
 )
 
-// ErasePlan lists the bytes that go from one life. It is durable before the first of them goes, says where they stand and
-// never what they are, and ends the same when it is carried out again after a crash:
+// ErasePlan lists the bytes that go from one life. It is durable before the first byte goes, names their places and
+// never repeats them, and ends the same when it is carried out again after a crash:
 //
 //	err := plan.Save(dir)            // the commit
 //	missed, err := plan.Apply(home, dir)
@@ -39,7 +39,7 @@ type ErasePlan struct {
 // Empty reports whether nothing is to be done.
 func (p *ErasePlan) Empty() bool { return len(p.Files)+len(p.Blobs) == 0 }
 
-// ErasedFile is one file of which bytes go, or all of it.
+// ErasedFile is one file that loses bytes, or goes.
 type ErasedFile struct {
 	Path   string     `json:"path"`             // from the home
 	Cuts   [][2]int64 `json:"cuts,omitempty"`   // from and length, in order; no newline is in them
@@ -48,7 +48,7 @@ type ErasedFile struct {
 	Remove bool       `json:"remove,omitempty"` // it is made anew, or can be missed
 }
 
-// MaxErasable bounds a file in which something is erased, in bytes.
+// MaxErasable bounds a file that an erasure changes, in bytes.
 const MaxErasable = 1 << 30
 
 // Fill returns the filler for n bytes.
@@ -131,7 +131,7 @@ func LoadErasePlan(dir string) (*ErasePlan, error) {
 // EndErase removes the plan, which was carried out.
 func EndErase(dir string) error { return durable.Remove(filepath.Join(dir, planFile)) }
 
-// Apply carries the plan of the identity in dir out, as far as bytes go. missed are files that
+// Apply makes the bytes go that the plan of the identity in dir lists. missed are files that
 // somebody has changed since the plan was made: they stay as they are.
 func (p *ErasePlan) Apply(home, dir string) (missed []string, err error) {
 	if err := p.note(filepath.Join(dir, "LIFE.md")); err != nil {
@@ -216,7 +216,7 @@ func Tombstone(of string, at time.Time, data []byte) ([]byte, error) {
 	return blobs.EncodeTombstone(blobs.Tombstone{Of: h, Why: blobs.Erased, At: at}, b.Meta, b.Body), err
 }
 
-// remove overwrites a file before its name goes. A directory has empty files alone, whose names are what goes.
+// remove overwrites a file before its name goes. A directory has empty files alone, and their names go.
 func remove(path string) error {
 	data, err := durable.ReadWhole(path, MaxErasable)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Family returns an identity and, behind it, those that it has spawned, and theirs.
+// Family returns an identity and, behind it, its descendants.
 func (h Home) Family(store *blobs.Store, id Identity) ([]Identity, error) {
 	all, err := h.List()
 	if err != nil {
@@ -32,8 +32,8 @@ func (h Home) Family(store *blobs.Store, id Identity) ([]Identity, error) {
 const removed = "removed-"
 
 // Remove removes an identity and its Family, with their files and names. Rooms and stored texts stay. Of each, a kill
-// leaves all as it was, or nothing that the next Open does not remove. One that runs, or of which an erasure is not
-// finished, is an error before anything is removed.
+// leaves all as it was, or nothing that the next Open does not remove. If one runs, or an erasure of it is not
+// finished, nothing is removed.
 func (h Home) Remove(store *blobs.Store, id Identity) error {
 	family, err := h.Family(store, id)
 	if err == nil {
@@ -65,7 +65,7 @@ func (h Home) removeAll(family []Identity) error {
 	return nil
 }
 
-// removeOne removes an identity of which the caller holds the lock.
+// removeOne removes an identity whose lock the caller holds.
 func (h Home) removeOne(id Identity) error {
 	if h.Shared != nil {
 		if err := h.Shared.Removed(id); err != nil {
@@ -106,7 +106,7 @@ func (h Home) wipe(gone string) error {
 	return os.RemoveAll(gone)
 }
 
-// RemoveRoom removes a room: its file with all lines, and then the links of those that hear it. What they have heard
+// RemoveRoom removes a room: its file with all lines, and then the links of its hearers. What they have heard
 // stays with them. Where it is cut short, the same call goes on.
 func (h Home) RemoveRoom(room string) error {
 	if h.Shared != nil {

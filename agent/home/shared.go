@@ -10,12 +10,12 @@ import (
 	"lethe/mind"
 )
 
-// Sharing is what several hosts of a home share.
+// Sharing gives access to all that several hosts of a home share.
 type Sharing interface {
-	// Hold brings the log of an identity, of which the caller has the lock, to where other hosts have led it. The error is
+	// Hold brings the log of an identity, whose lock the caller has, up to date with other hosts. The error is
 	// an *ElsewhereError where another host has the life.
 	Hold(ctx context.Context, id Identity, store *blobs.Store) (Tenure, error)
-	// Room is the file in which a room stands in the order that all hosts have.
+	// Room is the file of a room, in the order that all hosts have.
 	Room(room string) string
 	// Post has a line stand in a room once, at all hosts, however often it is called with the same line and mark, of a
 	// place before it. It returns the bytes of the line in the file of Room.
@@ -26,7 +26,7 @@ type Sharing interface {
 	Away() bool
 	// Removed has the other hosts and the store forget a life that is about to be removed here.
 	Removed(id Identity) error
-	// Ledger is what all hosts spend.
+	// Ledger is the ledger of all hosts.
 	Ledger() Ledger
 }
 
@@ -49,12 +49,12 @@ type Tenure interface {
 	Ship(ctx context.Context, texts []blobs.Hash) error
 	// Check makes sure that no other host has taken the life since the store was last asked, unless that was just now.
 	Check(ctx context.Context) error
-	// Erased has the store hold what this host does, from which something was erased, and nothing else.
+	// Erased has the store hold the same as this host, after an erasure, and nothing else.
 	Erased(ctx context.Context) error
 	Close() error
 }
 
-// Room is the file in which a room is heard and posted to.
+// Room is the file where a room is heard and posted to.
 func (h Home) Room(room string) string {
 	if h.Shared != nil {
 		return h.Shared.Room(room)

@@ -12,10 +12,10 @@ import (
 	"lethe/mind"
 )
 
-// harmless are the tools of which a note says nothing, since they change nothing; what SAY said is told as posted.
+// harmless are tools that a note leaves out, since they change nothing; the lines of SAY are told as posted.
 var harmless = strings.Fields("READ_FILE LIST GLOB GREP UNCOMPACT RECALL COMPACT WAIT SAY FETCH SEARCH")
 
-// DoneSince tells what was done behind a moment that nobody can undo: calls and what they were about, and lines said.
+// DoneSince lists acts behind a moment that nobody can undo: calls and what they were about, and lines said.
 func DoneSince(id Identity, store *blobs.Store, then Then) (lines []string, err error) {
 	about := map[string][]string{}
 	var answer mind.Answer

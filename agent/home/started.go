@@ -36,7 +36,7 @@ func (id Identity) Start(offline bool, failed string) error {
 	return durable.WriteFile(id.startedFile(), []byte(with+secret.Text(failed)), 0o600)
 }
 
-// Unstart has an identity not be kept running any more; who runs it goes on until it is asked to stop.
+// Unstart ends the wish to keep an identity running; a process that runs it goes on until it is asked to stop.
 func (id Identity) Unstart() error {
 	if _, err := os.Lstat(id.startedFile()); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -52,7 +52,7 @@ func (id Identity) Started() (Started, bool) {
 	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil && whole
 }
 
-// Started lists the identities that are to be kept running, by name, as far as they can be read.
+// Started lists the identities that are to be kept running, by name, unreadable ones left out.
 func (h Home) Started() (list []Started) {
 	if files, _ := os.ReadDir(h.startedDir()); len(files) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 // says all of it: "stop", or "stop-job 3". A stop says inside why, if no person wants it. The identity removes it when it has obeyed.
 type Wish string
 
-// Wishes; those that end in a space need an argument.
+// Wishes; if one ends in a space, it needs an argument.
 const (
 	WishStop    Wish = "stop"
 	WishCompact Wish = "compact"
@@ -31,7 +31,7 @@ const (
 // Of returns the argument of a wish of this kind.
 func (w Wish) Of(kind Wish) (arg string, ok bool) { return strings.CutPrefix(string(w), string(kind)) }
 
-// CompactWish is the wish for a compaction of which a person says something, such as "keep the decisions", or nothing.
+// CompactWish is the wish for a compaction, with a person's words, such as "keep the decisions", or without.
 func CompactWish(keep string) Wish {
 	keep = strings.NewReplacer("%", "%25", "/", "%2F").Replace(strings.Join(strings.Fields(secret.Text(keep)), " "))
 	return WishCompact + Wish(strings.TrimRight(" "+keep, " "))
@@ -41,7 +41,7 @@ func CompactWish(keep string) Wish {
 func Compaction(wishes []Wish) (w Wish, keep string) {
 	for _, w := range wishes {
 		if text, ok := w.Of(WishCompact); ok {
-			keep, _ := url.PathUnescape(strings.TrimSpace(text)) // of what this program did not write, nothing
+			keep, _ := url.PathUnescape(strings.TrimSpace(text)) // nothing, if this program did not write it
 			return w, keep
 		}
 	}

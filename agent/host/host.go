@@ -1,4 +1,4 @@
-// Package host runs identities inside a program. All of it is what the commands do: the same
+// Package host runs identities inside a program. It does as the commands do: the same
 // files, the same order of writing, so the lethe command may look at the same home meanwhile.
 //
 //	func main() {
@@ -47,7 +47,7 @@ import (
 	"lethe/mind"
 )
 
-// Options say how identities run. All of them may be left out; what is set wins over
+// Options say how identities run. Each may be left out; one that is set wins over
 // config.toml.
 type Options struct {
 	Offline   bool   // with the offline rehearsal model, which is not intelligent
@@ -57,8 +57,8 @@ type Options struct {
 	Model     string
 	Limit     int      // tokens of a request with its answer
 	Workspace string   // that the tools work in
-	Rooms     []string // that identities are subscribed to when they first run here
-	Standby   bool     // Run goes on for what other hosts leave, where the home is shared
+	Rooms     []string // heard by each identity that first runs here
+	Standby   bool     // of a shared home: Run goes on for lives that other hosts leave
 
 	Secrets []string     // files that agents must not read
 	Log     *slog.Logger // may be nil
@@ -77,7 +77,7 @@ type Options struct {
 // SettingsError says that an identity cannot run with its settings: see agent.SettingsError.
 type SettingsError = agent.SettingsError
 
-// Host is what identities of a home run in: the store, the watcher, the model.
+// Host runs identities of a home: it has the store, the watcher, the model.
 type Host struct {
 	Offline  bool   // the model is the offline one
 	Endpoint string // of the model, for people: a host name, or "offline"
@@ -89,13 +89,13 @@ type Host struct {
 	watcher  *chat.Watcher
 	log      *slog.Logger
 
-	members  members                     // those that Start runs
+	members  members                     // started by Start
 	client   *llm.Client                 // of all identities, which share its connections
 	known    llm.Known                   // of models
-	preset   string                      // that models go to where their names say none; "" for the offline one's
-	model    string                      // of an identity that has none
+	preset   string                      // of models whose names say no endpoint; "" for the offline model's
+	model    string                      // of an identity without its own
 	serve    func(context.Context) error // the offline model, or nil
-	others   *mcp.Servers                // nil: none is configured
+	others   *mcp.Servers                // nil: nothing is configured
 	shared   *hosts.Cluster              // nil: no other host shares the home
 	warnings []string                    // what weakens the promises here
 }
@@ -105,7 +105,7 @@ const offlineModel = "rehearsal"
 // tellTime bounds how long a start waits for an endpoint to tell the window of a model that nobody knows.
 const tellTime = 700 * time.Millisecond
 
-// Look prepares a host that runs no identities: to talk with those that other processes run.
+// Look prepares a host that runs no identities: to talk with identities of other processes.
 func Look(home home.Home, settings config.Settings, o Options) (*Host, error) {
 	store, err := blobs.Open(home.Blobs())
 	if err != nil {
@@ -128,7 +128,7 @@ func Share(h *home.Home, settings config.Settings, store *blobs.Store, log *slog
 	return hosts.New(h, settings.Share, store, log)
 }
 
-// Beside prepares a host like that of Look over a store that is open and a watcher that the caller runs. It
+// Beside prepares a host as Look does, over a store that is open and a watcher that the caller runs. It
 // needs no Close.
 func Beside(home home.Home, store *blobs.Store, watcher *chat.Watcher) *Host {
 	h := &Host{home: home, store: store, watcher: watcher, log: slog.New(slog.DiscardHandler)}
@@ -225,7 +225,7 @@ func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 	return agent.Open(id, config)
 }
 
-// config is what an identity runs with.
+// config returns the settings that an identity runs with.
 func (h *Host) config(id home.Identity) (agent.Config, error) {
 	s, r := h.settings, h.options
 	bash := s.Tools.Bash
@@ -325,7 +325,7 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	})
 }
 
-// warn says what weakens the promises here.
+// warn warns of all that weakens the promises here.
 func (h *Host) warn() {
 	h.warnings = nil
 	for _, w := range Warnings(h.home.Dir, h.settings.Tools.Bash) {
@@ -399,9 +399,8 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 	}
 }
 
-// Boot boots an identity, which hears the room dev where none is named, after a check that it can run with its
-// settings. Where there is one
-// of that name, the error is home.ErrExists, and the identity is that one.
+// Boot boots an identity, which hears the room dev unless o names rooms, after a check that it can run with its
+// settings. Where the name is taken, the error is home.ErrExists, and the identity is the one that has it.
 func (h *Host) Boot(o home.BootOptions) (home.Identity, error) {
 	if len(o.Rooms) == 0 {
 		o.Rooms = []string{config.DefaultRoom}

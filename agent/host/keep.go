@@ -10,14 +10,14 @@ import (
 	"lethe/chat"
 )
 
-// keepPace is how often Keep looks for what another process has let go of.
+// keepPace is the time between two looks for identities that another process has let go.
 const keepPace = time.Second
 
-// Keep runs f, and beside it, and on until none runs any more, the identities of a home that people have started
-// (home.Started), also those that they start meanwhile. An error of f ends them, as ctx does. Each begins with the
-// settings and keys as they are then; options that stand in for settings are those of other identities. Why one cannot
-// be run is written down with it; it is tried again when people start it again. While another process keeps them, Keep
-// waits for its end. Log is set.
+// Keep runs f, and beside it the identities of a home that people have started (home.Started) or start meanwhile. It
+// returns when f and all identities have ended. An error of f ends them, as ctx does. Each begins with the settings and
+// keys as they are then, without the options that stand in for settings. If an identity cannot be run, Keep writes down
+// why, and tries it again when people start it again. While another process keeps them, Keep waits for its end. Log is
+// set.
 func Keep(ctx context.Context, place home.Home, o Options, f func(context.Context) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

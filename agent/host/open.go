@@ -32,8 +32,8 @@ func Main() {
 	confines.Store(true)
 }
 
-// HideKeys makes known which values of the environment are keys of models: they are struck out
-// of all that is stored, said and logged. Those of a home's file of keys are from when it is read.
+// HideKeys makes the keys of models in the environment known: they are struck out
+// of all that is stored, said and logged. Keys in a home's file are known once it is read.
 func HideKeys() {
 	for _, name := range llm.Presets() {
 		preset, _ := llm.Preset(name)
@@ -55,7 +55,7 @@ func Dir(dir string) (string, error) {
 }
 
 // Open opens a home, which is made where it is missing. dir may be empty: see Dir. The settings
-// are those of its config.toml, and keys come from the environment or its file of keys.
+// come from its config.toml, and keys come from the environment or its file of keys.
 func Open(dir string, o Options) (*Host, error) {
 	dir, err := Dir(dir)
 	if err != nil {
@@ -77,7 +77,7 @@ type members struct {
 	begin  sync.Once
 	ctx    context.Context // of all that runs
 	cancel context.CancelFunc
-	around chan error // gets the error of what runs around them, at its end
+	around chan error // gets the last error of the parts that run around them
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -264,10 +264,10 @@ func (i *Identity) Hears(room string) bool {
 	return slices.Contains(rooms, room)
 }
 
-// SeveralError says that there are several identities and none is the default.
+// SeveralError says that there are several identities and no default.
 type SeveralError struct {
 	Names   []string
-	Default string // default_identity, which is none of them
+	Default string // default_identity, if it names no identity
 }
 
 func (e *SeveralError) Error() string {
@@ -278,7 +278,7 @@ func (e *SeveralError) Error() string {
 	return what + ": " + strings.Join(e.Names, ", ")
 }
 
-// Default is the identity that is meant where none is named: the one of the configuration, or
+// Default is the identity that is meant if nobody names one: the one of the configuration, or
 // the one named lethe, or the only one, whatever children they have. Its error is
 // home.ErrNotFound or a *SeveralError.
 func Default(h home.Home, settings config.Settings) (home.Identity, error) {

@@ -19,7 +19,7 @@ func Shelf(h home.Home, s config.Settings, workspaces ...string) *skills.Shelf {
 	return skills.New(h.Dir, user, workspaces, s.Tools.Roots, s.Tools.Bash != tools.BashOff)
 }
 
-// shelf is Shelf for an identity, whose workspace is that of its eldest ancestor unless one is named.
+// shelf is Shelf for an identity, which works in the workspace of its eldest ancestor unless one is named.
 func (h *Host) shelf(id home.Identity, s config.Settings, workspace string) *skills.Shelf {
 	if workspace == "" {
 		eldest := append([]string{id.Self}, home.Ancestry(h.store, id.Self)...)

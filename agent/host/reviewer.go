@@ -31,7 +31,7 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 		if err != nil {
 			return err
 		}
-		// It looks at a life, not at a workspace: no check holds for what it says.
+		// It looks at a life, not at a workspace: no check holds for its answers.
 		c.Reviews, c.Gate = of, hook.Gate{}
 		c.Tools = tools.Config{Bash: tools.BashOff, Secrets: c.Tools.Secrets, Ask: c.Tools.Ask,
 			Only: []string{"SAY", "READ_FILE", "WRITE_FILE", "EDIT_FILE", "UNCOMPACT", "RECALL", "COMPACT"}}
@@ -42,7 +42,7 @@ func (h *Host) review(id home.Identity, c *agent.Config) error {
 	return nil
 }
 
-// supervise runs identities, which hear rooms, and the reviewer of one of them for as long.
+// supervise runs identities, which hear rooms, and one identity's reviewer for as long.
 func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []string) error {
 	r := h.settings.Reviewer
 	named := func(name string) bool {

@@ -18,14 +18,14 @@ import (
 	"lethe/internal/secret"
 )
 
-// Reply is what an identity has made of a line.
+// Reply is an identity's answer to a line.
 type Reply struct {
 	Room  string    `json:"room"`
 	Agent bool      `json:"agent"`          // true, as in a line of a room
 	Name  string    `json:"name"`           // of the identity
-	At    time.Time `json:"at"`             // of what it said last
+	At    time.Time `json:"at"`             // of its last line
 	Text  string    `json:"text"`           // what it said in the room, messages parted by newlines
-	Turn  int       `json:"turn"`           // 0 where none has answered: to a command, or to what wakes nobody
+	Turn  int       `json:"turn"`           // 0 without an answer: to a command, or to a line that wakes nobody
 	Hash  string    `json:"hash,omitempty"` // of the blob with the answer
 
 	Question *chat.Question `json:"question,omitempty"` // that it has asked, and waits for the answer to
@@ -38,8 +38,8 @@ type Reply struct {
 
 	After string `json:"-"` // the ID of the last event of it, to give to Events
 
-	// Ended is how the turn ended where the identity has not ended it: stop, or why it was
-	// given up. Text then has what it had begun to say.
+	// Ended tells why the turn ended if the identity has not ended it: stop, or why it was
+	// given up. Text then has the beginning of its answer.
 	Ended string `json:"ended,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func Post(home home.Home, room, user, text string) (chat.Line, error) {
 	line, path := chat.Parse(raw), chat.Path(home.Dir, room)
 	line.From, line.To, err = chat.Append(path, raw)
 	if there, err := chat.After(path, line.From, 1); err == nil && len(there) > 0 && there[0].To == line.To {
-		line = there[0] // as it is heard: of a very long one that is the beginning
+		line = there[0] // as it is heard: the beginning of a very long one
 	}
 	return line, err
 }
@@ -123,7 +123,7 @@ func SayTo(
 	}
 }
 
-// Asked waits for what an identity makes of a line that is about to be said.
+// Asked waits for an identity's answer to a line that is about to be said.
 type Asked struct {
 	*Identity
 	Room  string
@@ -230,10 +230,10 @@ func (i *Identity) ended(ctx context.Context) {
 	}
 }
 
-// alivePace is how often it is looked whether another process still lives; it may die without a word.
+// alivePace is the time between two looks whether another process lives; it may die without a word.
 const alivePace = 2 * time.Second
 
-// untilStopped ends the wait for an identity that does not run any more.
+// untilStopped ends the wait for an identity that has stopped.
 func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc) {
 	i.mu.Lock()
 	done := i.done
@@ -254,7 +254,7 @@ func (i *Identity) untilStopped(ctx context.Context, end context.CancelCauseFunc
 	}
 }
 
-// Events tells what happens to the identity, behind the event with the ID after: from the
+// Events yields what happens to the identity, behind the event with the ID after: from the
 // beginning of its life for "", and from now on for events.End. It goes on until ctx ends.
 func (i *Identity) Events(ctx context.Context, after string) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {

@@ -11,7 +11,7 @@ import (
 	"lethe/internal/sandbox"
 )
 
-// Warning is what makes Lethe less safe on this machine, and a command that mends it.
+// Warning names a thing that makes Lethe less safe on this machine, and a command that mends it.
 type Warning struct{ Text, Remedy string }
 
 // Warnings are logged when identities start, and stand in their status.
@@ -35,7 +35,7 @@ func Warnings(home, bash string) (list []Warning) {
 	return list
 }
 
-// ofOthers tells who else may change the home. What its own permissions let others
+// ofOthers warns of others who may change the home. What its own permissions let others
 // do has been taken from them when it was opened.
 func ofOthers(dir string, fi os.FileInfo) (list []Warning) {
 	if uid := int(fi.Sys().(*syscall.Stat_t).Uid); uid != os.Geteuid() {

@@ -14,7 +14,7 @@ var local = []int64{
 	0x2fc12fc1 /* ZFS */, 0xca451a4e, /* bcachefs */
 }
 
-// weakFileSystem says what a directory is on, where that promises less than a
+// weakFileSystem names the file system of a directory, if it promises less than a
 // local disk.
 func weakFileSystem(dir string) string {
 	var fs unix.Statfs_t

@@ -14,7 +14,7 @@ import (
 	"lethe/mind"
 )
 
-// BranchOffline is Branch for an identity that does not run. It does nothing for one that died in the middle of a call:
+// BranchOffline is Branch for an identity that does not run. If it died in the middle of a call, it stays as it is:
 // its next run ends the turn first.
 func BranchOffline(h home.Home, id home.Identity, store *blobs.Store) error {
 	j, err := Hold(h, id, store, nil)

@@ -42,7 +42,7 @@ type Journal struct {
 	log  *slog.Logger
 	lock *flock.Flock
 	last time.Time // of the newest event
-	err  error     // why State is behind the log, which then takes no more
+	err  error     // why State is behind the log, which is closed then
 
 	custody home.Tenure     // nil where no other host shares the home
 	put     []blobs.Hash    // texts that the store of the hosts may lack
@@ -57,7 +57,7 @@ type Record struct {
 	Texts  []Text     // that Commit stores
 }
 
-// Text is one that Commit stores.
+// Text is a text that Commit stores.
 type Text = blobs.Text
 
 // Told is a record with a text. What is kept goes into blobs beside it.
@@ -142,7 +142,7 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
-// Put stores a text of this life with all that m says of it; of now, unless it says when. It is durable with the next
+// Put stores a text of this life with all that m says of it; its time is now, unless m has one. It is durable with the next
 // append.
 func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	m.Life = j.ID.Self
@@ -345,7 +345,7 @@ func (j *Journal) CancelCalls(why string) error {
 const Interrupted = "interrupted, effect unknown: the daemon stopped while this ran. Look before you repeat it."
 
 // Wrote is the version of the trigger that a call has written although it was cut short:
-// what the identity wrote never has the power of what a person did.
+// the identity's text never has the power of a person's act.
 func (j *Journal) Wrote(c *mind.Call) event.File {
 	name, text := tools.TriggerOf(c.Tool, json.RawMessage(blobs.Unescape(c.Args)))
 	if name == "" {

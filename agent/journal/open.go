@@ -184,7 +184,7 @@ func FinishErasure(h home.Home, id home.Identity, log *slog.Logger) error {
 	return j.Close()
 }
 
-// erase carries out the plan of an erasure, as far as bytes go; nil where there is none.
+// erase makes the bytes go that the plan of an erasure lists; nil without a plan.
 func (j *Journal) erase() (*home.ErasePlan, error) {
 	plan, err := home.LoadErasePlan(j.ID.Dir)
 	if plan == nil || err != nil {
@@ -222,10 +222,10 @@ func (j *Journal) erasedElsewhere() error {
 	return home.EndErase(j.ID.Dir)
 }
 
-// mostErased is how many blobs and lines one line of LIFE tells of.
+// mostErased bounds the blobs and lines that one line of LIFE tells of.
 const mostErased = 1000
 
-// TellGone has the log say of which blobs and lines bytes are gone, and the identity know by a note, at an epoch of the
+// TellGone records the blobs and lines that have lost bytes, and tells the identity by a note, at an epoch of the
 // state that change makes.
 func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gist, text string) error {
 	// A note does not stand between calls and their results.
@@ -245,7 +245,7 @@ func (j *Journal) TellGone(gone event.Erased, change func(*mind.State) error, gi
 	return j.Epoch(gone.Why, change, append(records, Told(event.Note{Why: gone.Why}, gist, text))...)
 }
 
-// withoutErased lets the state agree with files of which bytes have gone: the beginning of the
+// withoutErased lets the state agree with files that have lost bytes: the beginning of the
 // request is another one.
 func (j *Journal) withoutErased(s *mind.State) error {
 	texts, err := j.ID.Texts(j.log)

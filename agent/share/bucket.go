@@ -17,7 +17,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// bucket is a tree in which PUT with If-None-Match: * creates a key once.
+// bucket is a tree: PUT with If-None-Match: * creates a key once.
 type bucket struct {
 	client *minio.Core
 	name   string
@@ -89,7 +89,7 @@ func (b bucket) names(ctx context.Context, options minio.ListObjectsOptions) ite
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil { // of which the client says nothing
+		if err := ctx.Err(); err != nil { // the client does not tell it
 			yield("", err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// directory is a tree in which link(2) creates a name once.
+// directory is a tree: link(2) creates a name once.
 type directory string
 
 func openDirectory(path string) engine {
@@ -21,7 +21,7 @@ func openDirectory(path string) engine {
 	return engine{create: d.create, get: d.get, newest: t.newest, remove: t.remove, list: d.list, close: func() {}}
 }
 
-// there returns an error while the directory is away. Nobody makes it: one that is not mounted is no empty store.
+// there returns an error while the directory is away. Nobody makes it: a missing mount is no empty store.
 func (d directory) there() error {
 	if _, err := os.Stat(string(d)); err != nil {
 		return fmt.Errorf("mount the directory, or make it with mkdir: %w", err)

@@ -22,7 +22,7 @@ import (
 
 // jetStream is an engine: JetStream refuses a message when its subject does not end where the publisher believes. One
 // JetStream stream holds a home, and one subject of it a stream of ours. A message has its number in a header. Its seq
-// is where it lies, a cursor and no truth: after a restore it lies elsewhere.
+// is its place, a cursor and no truth: after a restore it lies elsewhere.
 type jetStream struct {
 	conn    *nats.Conn
 	home    string // the JetStream stream, with which its subjects begin
@@ -77,8 +77,7 @@ var swap = strings.NewReplacer("/", ".", ".", "/")
 
 func (j *jetStream) subject(stream string) string { return j.home + ".s." + swap.Replace(stream) }
 
-// settings of the JetStream stream HOME, on all of which Lethe rests. Direct gets, for one, are answered by followers,
-// which lag.
+// settings of the JetStream stream HOME. Lethe rests on all: followers, which lag, would answer direct gets.
 const settings = `{"name": "HOME", "subjects": ["HOME.>"], "storage": "file", "num_replicas": 3, "retention": "limits",
 	"discard": "new", "max_age": 0, "max_bytes": -1, "max_msgs": -1, "max_msgs_per_subject": -1, "max_msg_size": -1,
 	"allow_direct": false, "deny_purge": false,

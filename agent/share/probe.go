@@ -58,7 +58,7 @@ func Probe(ctx context.Context, at string) []Finding {
 	return all
 }
 
-// probe compares the settings of the JetStream stream with those that are meant, and asks each server how it syncs.
+// probe compares the settings of the JetStream stream with its own, and asks each server how it syncs.
 func (j *jetStream) probe(ctx context.Context) (all []Finding) {
 	a, err := j.api(ctx, "INFO", "")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Store keeps streams: texts, numbered from 1, each created once. A name of a stream is a path of parts of a-z, 0-9,
-// "_", "-" and ".", none of which begins with a dot. A Store is safe for concurrent use.
+// "_", "-" and "."; no part begins with a dot. A Store is safe for concurrent use.
 type Store interface {
 	// Create makes text n of a stream durable, or returns ErrTaken where another text has that number. After an answer
 	// that was lost or says nothing, Create looks: equal bytes are ours, so callers put a nonce into them. Until it
@@ -29,7 +29,7 @@ type Store interface {
 	Create(ctx context.Context, stream string, n int, data []byte) error
 	// Get returns a text, which is durable then, or ErrMissing.
 	Get(ctx context.Context, stream string, n int) ([]byte, error)
-	// Newest returns the highest number, 0 where there is none. It sees each Create that has returned. It returns no
+	// Newest returns the highest number, 0 for an empty stream. It sees each Create that has returned. It returns no
 	// lower number than after, which the caller knows to be there.
 	Newest(ctx context.Context, stream string, after int) (int, error)
 	// Watch signals "look": at once, and when one of the streams may have become longer. Signals coalesce, and some are
@@ -69,7 +69,7 @@ const (
 	ErrDamaged known = "the text is not as long as it was" // other damage is for callers to find
 )
 
-// Open returns the store at a URL; whether it is there shows at the first call. Patience is how long a call tries, 15 s
+// Open returns the store at a URL; whether it is there shows at the first call. A call tries for the time patience, 15 s
 // if it is 0.
 //
 //	file:///path                                     a directory that is there, shared by all hosts

@@ -23,11 +23,11 @@ import (
 // ErrDrained says that somebody asked this host to leave its lives to others.
 var ErrDrained = errors.New("this host was drained: its identities have stopped, and hosts that stand by take them")
 
-// asked is a line of the room in which hosts are asked something. It names hosts by their numbers.
+// asked is a line of the room where hosts are asked something. It names hosts by their numbers.
 type asked struct {
 	Came   string    `json:"came,omitempty"`   // a host that is new
 	Drain  string    `json:"drain,omitempty"`  // a host that is to leave its lives to others
-	Reread string    `json:"reread,omitempty"` // Self of a life from which something was erased
+	Reread string    `json:"reread,omitempty"` // Self of a life after an erasure
 	From   string    `json:"from,omitempty"`   // the host that asks
 	At     time.Time `json:"at"`
 }
@@ -125,7 +125,7 @@ func (s *Cluster) obey(ctx context.Context) error {
 	return err
 }
 
-// leave stops a life that goes on at another host, and removes one that was removed.
+// leave stops a life that goes on at another host, and removes a life that was removed.
 func (s *Cluster) leave(l Life) error {
 	id := s.home.Identity(l.Self, l.Name)
 	s.standing.gone(l.Self)
@@ -148,7 +148,7 @@ func (s *Cluster) leave(l Life) error {
 	return err
 }
 
-// askedFile keeps the offset in askedRoom up to which this host has obeyed, but for drains.
+// askedFile keeps the offset in askedRoom behind all lines that this host has obeyed, drains left out.
 func (s *Cluster) askedFile() string { return filepath.Join(s.home.Dir, "share", "asked") }
 
 // reread takes from this disk what other hosts have erased.

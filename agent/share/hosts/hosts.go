@@ -1,4 +1,4 @@
-// Package hosts has several machines share a home: each life goes on at one of them, rooms are the same at all.
+// Package hosts has several machines share a home: each life goes on at one host, rooms are the same at all.
 //
 //	s := hosts.New(&h, conf, store, log) // h.Shared is set; nothing is connected yet
 //	err := s.Serve(ctx, changed)         // keeps the rooms, and says that this host is there
@@ -44,7 +44,7 @@ type Config struct {
 	Workspace *int64   `toml:"workspace"` // megabytes that are stored of each; 64 unless said
 }
 
-// Cluster is the hosts of a home, as one of them sees it.
+// Cluster is the hosts of a home, as this host sees them.
 type Cluster struct {
 	Host streams.Host
 
@@ -81,7 +81,7 @@ func New(h *home.Home, conf Config, store *blobs.Store, log *slog.Logger) *Clust
 	return s
 }
 
-// lastWait is how long a call that has begun may go on when the program ends.
+// lastWait bounds the time that a call may go on when the program ends.
 var lastWait = 2 * time.Second
 
 // Until ends calls that are given no context a moment after ctx.
@@ -228,7 +228,7 @@ func (s *Cluster) Settle(ctx context.Context) error {
 	return err
 }
 
-// Sync publishes lines that were appended to rooms here, and brings those of other hosts.
+// Sync publishes lines that were appended to rooms here, and brings lines of other hosts.
 func (s *Cluster) Sync(ctx context.Context) error {
 	err := s.connect()
 	if err == nil {

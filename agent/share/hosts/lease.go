@@ -19,12 +19,12 @@ var (
 	silentFor  = 30 * time.Second
 )
 
-// forgetAfter is the silence after which a host is not listed any more.
+// forgetAfter is the silence after which a host leaves the roster.
 const forgetAfter = 30 * 24 * time.Hour
 
 func leaseStream(host string) string { return "hosts/" + host }
 
-// lease is what a host says of itself.
+// lease is a host's own report.
 type lease struct {
 	Label string        `json:"label"`
 	At    time.Time     `json:"at"`             // by its own clock: for people
@@ -32,7 +32,7 @@ type lease struct {
 	Left  bool          `json:"left,omitempty"` // it was drained: hosts that stand by take its lives
 }
 
-// pace is how often this host renews its lease, and looks for others.
+// pace is the time between two renewals of the lease, and looks for other hosts.
 func (s *Cluster) pace() time.Duration {
 	if s.alone.Load() {
 		return aloneEvery
@@ -51,7 +51,7 @@ func (s *Cluster) keepLease(ctx context.Context) {
 	}
 }
 
-// attend renews the lease while no process of this host serves, until ctx ends, or one that serves was drained.
+// attend renews the lease while no process of this host serves, until ctx ends, or a process that serves was drained.
 func (s *Cluster) attend(ctx context.Context) error {
 	for was := ReadStatus(s.home.Dir).Left; ; {
 		served := s.served() // if not, the process that served has told why
@@ -124,7 +124,7 @@ func (s *Cluster) renew(ctx context.Context, every time.Duration, left bool) err
 // sighting is the newest lease of a host that was seen.
 type sighting struct {
 	lease
-	n     int       // its number, 0 where the host has none
+	n     int       // its number; 0: the host has no lease
 	since time.Time // when it was first seen; zero: nobody has looked
 }
 

@@ -17,7 +17,7 @@ import (
 	"lethe/life/event"
 )
 
-// PutKey writes the key to what the hosts of a home share, an age identity, into a home that has none.
+// PutKey writes the share.key of a home, an age identity, into a home without one.
 func PutKey(dir, key string) error {
 	if _, err := streams.ParseKeys(key); err != nil {
 		return fmt.Errorf("the key to the store is a line that begins with AGE-SECRET-KEY-1: %w", err)

@@ -28,7 +28,7 @@ const (
 type Life struct {
 	Self    string       `json:"self"`
 	Name    string       `json:"name"`
-	Parent  string       `json:"parent,omitempty"` // Self of the one that it works for
+	Parent  string       `json:"parent,omitempty"` // Self of its parent
 	Custody int          `json:"custody"`
 	Host    streams.Host `json:"host"`
 	Gone    bool         `json:"gone,omitempty"` // it was removed
@@ -99,7 +99,7 @@ func (s *Cluster) Elsewhere() (out []*home.ElsewhereError) {
 	return out
 }
 
-// news returns the lives of which the roster got a line since the last call.
+// news returns the lives that got a line in the roster since the last call.
 func (s *Cluster) news() (out []Life, err error) {
 	_, err = s.Lives()
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func (s *Cluster) Removed(id home.Identity) error {
 	return err
 }
 
-// tell adds a line to a room of the hosts, even one that stands there.
+// tell adds a line to a room of the hosts, even if it stands there.
 func (s *Cluster) tell(ctx context.Context, room string, what any) error {
 	line, err := json.Marshal(what)
 	var end chat.Mark

@@ -24,9 +24,8 @@ type standing struct {
 
 const started = -1
 
-// StandBy calls run for identities: for ids, and for each other one that this host has, or takes from a host that is
-// silent or drained, unless somebody has stopped it. It returns when ctx ends or this host is drained, and all of them
-// have ended.
+// StandBy calls run for identities: for ids, and for each life that this host has, or takes from a silent or drained
+// host, unless somebody has stopped it. It returns when ctx ends or this host is drained, and all calls have ended.
 func (s *Cluster) StandBy(ctx context.Context, ids []home.Identity, run func(home.Identity) error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &s.standing
@@ -41,7 +40,7 @@ func (s *Cluster) StandBy(ctx context.Context, ids []home.Identity, run func(hom
 	p.all.Wait()
 }
 
-// end starts nothing any more.
+// end has nothing start from then on.
 func (p *standing) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +92,7 @@ func (p *standing) rest(self string, n int) {
 	p.seen[self] = n
 }
 
-// lookAround looks for other hosts, and takes the lives of those that are gone, until ctx ends.
+// lookAround looks for other hosts, and takes the lives of hosts that are gone, until ctx ends.
 func (s *Cluster) lookAround(ctx context.Context) {
 	seen := map[string]sighting{}
 	for {
@@ -163,7 +162,7 @@ func (s *Cluster) look(ctx context.Context, seen map[string]sighting) error {
 	return group.Wait()
 }
 
-// takeOver runs a life of this host, or of one that is silent or drained, unless somebody has stopped it.
+// takeOver runs a life of this host, or of a silent or drained one, unless somebody has stopped it.
 func (s *Cluster) takeOver(ctx context.Context, l Life, seen int) error {
 	id := s.home.Identity(l.Self, l.Name)
 	if runs(id) {

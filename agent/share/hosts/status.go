@@ -11,7 +11,7 @@ import (
 	"lethe/internal/durable"
 )
 
-// Status is what the process that serves a home to other hosts tells of it, in share/status.json: a view, for screens.
+// Status describes a home to screens: the process that serves it to other hosts writes share/status.json.
 type Status struct {
 	Renewed   time.Time     `json:"renewed"`        // when this host last said that it is there
 	Synced    time.Time     `json:"synced"`         // when the rooms here were last as all hosts have them
@@ -41,7 +41,7 @@ func (s *Status) reached(err error, at *time.Time) {
 	}
 }
 
-// counts are what a process tells in its Status.
+// counts are the numbers in the Status of a process.
 type counts struct {
 	file string
 

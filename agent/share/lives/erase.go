@@ -12,8 +12,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Erased makes the store hold the life as this disk does, from which something was erased, and nothing else. The line
-// that tells of the erasure was shipped before. After an error the caller calls it again.
+// Erased makes the store hold the life as this disk does after an erasure, and nothing else. The line that tells of the
+// erasure was shipped before. After an error the caller calls it again.
 func (c *Tenure) Erased(ctx context.Context) error {
 	c.beside.Wait()
 	err := c.storeWorkspace(ctx)
@@ -21,7 +21,7 @@ func (c *Tenure) Erased(ctx context.Context) error {
 		err = durable.Remove(filepath.Join(c.id.Dir, workspaceFile))
 	}
 	old := c.at.N
-	c.files.known = map[string]blobs.Hash{} // those of before are left out
+	c.files.known = map[string]blobs.Hash{} // earlier ones are left out
 	if err == nil {
 		_, err = c.send(ctx, nil)
 	}
@@ -43,7 +43,7 @@ func (c *Tenure) Erased(ctx context.Context) error {
 	return nil
 }
 
-// rewrite replaces segments by those of this disk; up to a number, without own files.
+// rewrite makes segments anew from this disk; up to a number, without own files.
 func (c *Tenure) rewrite(ctx context.Context, old int) error {
 	log, err := os.ReadFile(c.id.LIFE())
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *Tenure) rewrite(ctx context.Context, old int) error {
 		if n <= old {
 			s.Files = nil
 		}
-		if first { // a reader of the lines has to know which of them were changed
+		if first { // with it a reader knows which lines were changed
 			first, s.Files = false, append([]File{erased}, s.Files...)
 		}
 		from := s.After.Offset
@@ -127,7 +127,7 @@ func (c *Tenure) replace(ctx context.Context, h blobs.Hash) (blobs.Hash, error) 
 	return h, err
 }
 
-// Forget reads a life anew from which another host has erased something. The caller has the lock.
+// Forget reads a life anew after another host erased something. The caller has the lock.
 func (l *Lives) Forget(ctx context.Context, id home.Identity, store *blobs.Store) error {
 	_, err := l.catchUp(ctx, id, store)
 	return err

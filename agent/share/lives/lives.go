@@ -2,7 +2,7 @@
 //
 // A life is a stream of segments (docs/share.md). The host that creates the next number holds it. It ships the log
 // after its own sync and before anything rests on it, so lines that the store lacks had no effect. A host that was
-// asleep finds its next number taken, and can do nothing any more.
+// asleep finds its next number taken, and cannot act from then on.
 //
 //	c, err := l.Hold(ctx, id, store)   // brings the log up to date; *home.ElsewhereError: another host has it
 //	err = c.Ship(ctx, texts)           // behind each append
@@ -62,7 +62,7 @@ type Tenure struct {
 	close     context.CancelFunc
 }
 
-// position is the place up to which the log here and the stream agree. Its file is a cache: without it the stream is
+// position is the place where the log here and the stream cease to agree. Its file is a cache: without it the stream is
 // read from its beginning.
 type position struct {
 	streams.At
@@ -79,7 +79,7 @@ type position struct {
 
 func positionFile(id home.Identity) string { return filepath.Join(id.Dir, "shared.json") }
 
-// Hold brings the log of an identity, whose lock the caller has, to where other hosts have led it. It sets aside lines
+// Hold applies to the log of an identity, whose lock the caller has, all that other hosts shipped. It sets aside lines
 // that are here alone, unless this host was the last to have the life: then Open ships them. The error is a
 // *home.ElsewhereError where another host has the life.
 func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) (*Tenure, error) {
@@ -97,7 +97,7 @@ func (l *Lives) Hold(ctx context.Context, id home.Identity, store *blobs.Store) 
 	return c, err
 }
 
-// mine reports whether this host has the life, as far as was read.
+// mine reports whether this host has the life, by the segments read so far.
 func (c *Tenure) mine() bool { return c.at.Host.ID == c.lives.Host.ID }
 
 func (l *Lives) tenure(ctx context.Context, id home.Identity, store *blobs.Store) *Tenure {
@@ -162,7 +162,7 @@ func (c *Tenure) readOn(ctx context.Context) (err error) {
 	return c.save()
 }
 
-// found returns streams.ErrLess unless the store is the one that was read last.
+// found returns streams.ErrLess if another store was read last.
 func (c *Tenure) found(ctx context.Context) error {
 	if c.at.N == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"lethe/life"
 )
 
-// Segment is one text of the stream of a life. One that begins a custody only says which host has the life from then
+// Segment is one text of the stream of a life. A segment with Begins only names the host that has the life from then
 // on.
 type Segment struct {
 	Lethe   int          `json:"lethe"` // the version of the form

@@ -20,7 +20,7 @@ import (
 	"lethe/mind"
 )
 
-// segmentSize is how many bytes a segment has at most, as long as its parts are smaller.
+// segmentSize bounds a segment, in bytes, as long as its parts are smaller.
 const segmentSize = 512 << 10
 
 // Open stores lines of the log that the store lacks, with the texts that they refer to; of a life without a stream,
@@ -235,7 +235,7 @@ func (c *Tenure) create(ctx context.Context, s Segment) error {
 }
 
 // insist asks the store until it answers, ctx ends or somebody asks the identity to stop; where ctx never ends, once.
-// asked is when it last asked.
+// asked is the time of its last question.
 func (c *Tenure) insist(ctx context.Context, ask func() error) (asked time.Time, err error) {
 	for away := false; ; away = true {
 		asked = time.Now()
@@ -278,7 +278,7 @@ func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
 	return &home.ElsewhereError{Identity: c.id, Host: s.Host.Label}
 }
 
-// freshFor is how long this host may act after the store said that it has the life. A silent host loses its lives
+// freshFor is the time in which this host may act after the store said that it has the life. A silent host loses its lives
 // later.
 const freshFor = 10 * time.Second
 

@@ -116,7 +116,7 @@ func (c *Tenure) settleFiles(ctx context.Context, state *mind.State) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // no workspace is stored
 	}
-	if err != nil { // an empty workspace would be stored over the one that the list names
+	if err != nil { // an empty workspace would be stored over the listed one
 		return err
 	}
 	err = c.workspace.restore(list, c.at.Stale, func(h blobs.Hash) ([]byte, error) { return c.large(ctx, h) })

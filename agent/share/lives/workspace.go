@@ -119,7 +119,7 @@ func ignored(rules map[string]*ignore.GitIgnore, name string, dir bool) bool {
 // listable reports whether a file can have a line in workspace.list.
 func listable(name string) bool { return filepath.IsLocal(name) && !strings.ContainsAny(name, "\n\r") }
 
-// restored is where a file stands in a workspace until it is whole.
+// restored names a file in a workspace until it is whole.
 const restored = ".lethe-restored"
 
 // restore brings the files of a list into the workspace, and removes stale ones, unless they were changed here. Files

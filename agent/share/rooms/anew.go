@@ -14,7 +14,7 @@ import (
 )
 
 // readAnew replaces the files in share by the stream, from its beginning. The files in chats keep lines that they alone
-// have, but for those that were erased.
+// have, except erased ones.
 func (s *round) readAnew() error {
 	if err := s.gather(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *round) place(room string) error {
 	}
 }
 
-// erased returns the lines of now in which something is erased that was has.
+// erased returns the lines of now that lack, by an erasure, a part of the same line of was.
 func erased(was, now []byte) (pieces []durable.Piece) {
 	at := 0
 	for l := range bytes.Lines(now) {

@@ -10,17 +10,17 @@ import (
 	"lethe/chat"
 )
 
-// entry is one text of the stream of rooms: what one host adds to some of them.
+// entry is one text of the stream of rooms: a host adds it to some rooms.
 type entry struct {
 	Lethe  int          `json:"lethe"` // the version of the form
 	Host   streams.Host `json:"host"`
 	Nonce  string       `json:"nonce"`
-	At     time.Time    `json:"at"`               // by the clock of the host: for who restores what was at a time
+	At     time.Time    `json:"at"`               // by the clock of the host: a restore to a time compares it
 	Erased int          `json:"erased,omitempty"` // the generation of packs that an erasure by the host has made
 	Items  []item       `json:"items"`
 }
 
-// item is what an entry adds to one room: whole lines.
+// item adds whole lines to one room.
 type item struct {
 	Room  string       `json:"room"`
 	Here  bool         `json:"here,omitempty"` // they come from the file of the room at the host

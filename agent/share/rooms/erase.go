@@ -29,8 +29,7 @@ func (r *Rooms) Settle(ctx context.Context) error {
 	})
 }
 
-// Erased makes the store hold rooms as the files in share do, from which something was erased, and nothing else. An
-// entry tells the other hosts. After an error the caller calls it again.
+// Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
 	err := r.locked(ctx, func(s *round) error {
 		err := s.mark(0) // the newest entry stays as it is: this one has no lines
@@ -62,7 +61,7 @@ func (s *round) mark(erased int) (err error) {
 	return err
 }
 
-// rewriteAll rewrites the stream, and then drops large texts that it does not need any more.
+// rewriteAll rewrites the stream, and then drops large texts that nothing needs.
 func (s *round) rewriteAll() error {
 	size, needed := map[string]int64{}, map[blobs.Hash]bool{}
 	var files []blobs.Hash

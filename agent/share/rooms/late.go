@@ -53,8 +53,8 @@ func (s *round) rewrite(room string, pending []byte, looked fs.FileInfo) (done b
 	return now != nil, nil
 }
 
-// replaced returns the files in late, with the offsets up to which they were read. It removes names of files that are
-// still those of rooms.
+// replaced returns the files in late, with the offsets that they were read to. It removes names of files that rooms
+// still have.
 func (s *round) replaced() map[string]int64 {
 	read := map[string]int64{}
 	all, _ := os.ReadDir(s.in(late))
@@ -76,7 +76,7 @@ func (s *round) replaced() map[string]int64 {
 	return read
 }
 
-// drained returns lines that were appended to replaced files. It removes a file that nobody can append to any more.
+// drained returns lines that were appended to replaced files. It removes a file once nobody can append to it.
 func (s *round) drained() (items []item, err error) {
 	for name, from := range s.replaced() {
 		i, err := s.drain(name, from)
@@ -90,7 +90,7 @@ func (s *round) drained() (items []item, err error) {
 	return items, nil
 }
 
-// drain returns lines of a file in late behind an offset. It removes the file if it has no more, and nobody has it
+// drain returns lines of a file in late behind an offset. It removes the file at its end, if nobody has it
 // open.
 func (s *round) drain(name string, from int64) (i item, err error) {
 	path := filepath.Join(s.in(late), name)

@@ -8,7 +8,7 @@ import (
 	"lethe/agent/share"
 )
 
-// mostLoose is how many old entries stay out of packs, so that packs are large.
+// mostLoose bounds the old entries outside of packs, so that packs are large.
 const mostLoose = 1000
 
 // pack gathers entries that are older than unpacked, when there are many. It looks for them once an hour, and not in a
@@ -32,7 +32,7 @@ func (s *round) pack() error {
 		if err == nil {
 			e, err = decode(text)
 		}
-		if err != nil && !errors.Is(err, share.ErrMissing) { // one that is missing is in a pack
+		if err != nil && !errors.Is(err, share.ErrMissing) { // a missing one is in a pack
 			failed = err
 		}
 		return e.At.After(young)

@@ -3,7 +3,7 @@
 //	err := r.Sync(ctx)                              // what people appended here goes out, what others said comes in
 //	at, to, err := r.Post(ctx, "dev", line, mark)   // a line that stands there once, at all hosts
 //
-// All rooms of a home are one stream; an entry adds lines to some of them. share/rooms/ROOM.md, which this package
+// All rooms of a home are one stream; an entry adds lines to some rooms. share/rooms/ROOM.md, which this package
 // alone writes, has the lines of a room in the order of the stream, so a place in it means the same at each host:
 // identities hear there. People and programs read chats/ROOM.md, and append to it. Their lines are published; where
 // other hosts were faster the file gets the order of the stream, and lines of the past that an editor changed are put
@@ -68,7 +68,7 @@ type round struct {
 	until time.Time // later entries are not read; zero: all are
 }
 
-// locked calls f with a round, after it has finished an earlier one that was cut short.
+// locked calls f with a round, after it has finished an earlier round that was cut short.
 func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +94,7 @@ func (r *Rooms) locked(ctx context.Context, f func(*round) error) error {
 }
 
 // begin reads the newest step, and carries it out again if another process took it, which may have been killed. The
-// error is durable.ErrShort where the files in share are not those that the step knows.
+// error is durable.ErrShort where the step knows other files in share.
 func (s *round) begin() error {
 	if s.looks == nil {
 		s.sweep()
@@ -133,7 +133,7 @@ func (s *round) sweep() {
 // in returns the path of a file in share, such as stepFile.
 func (s *round) in(name string) string { return filepath.Join(s.Dir, "share", name) }
 
-// Sync publishes lines that were appended to rooms here, and brings those of other hosts.
+// Sync publishes lines that were appended to rooms here, and brings lines of other hosts.
 func (r *Rooms) Sync(ctx context.Context) error {
 	return r.locked(ctx, func(s *round) error {
 		if err := s.sync("", nil); err != nil {
@@ -149,7 +149,7 @@ func (r *Rooms) Pull(ctx context.Context) error {
 }
 
 // sync reads the stream to its end, and adds new lines of chats, of one room or with "" of all, and the items that more
-// returns, until there are no more.
+// returns, until there is nothing to add.
 func (s *round) sync(room string, more func() ([]item, error)) error {
 	for {
 		err := s.pull()

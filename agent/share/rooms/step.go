@@ -18,14 +18,14 @@ const stepFile = "rooms.json"
 // is carried out again after a crash, to the same end.
 type step struct {
 	streams.At                  // the entry that it ends with
-	Host       string           `json:"host"`           // the one that reads
+	Host       string           `json:"host"`           // that reads
 	Sizes      map[string]int64 `json:"sizes"`          // of the files in share behind it
-	Late       map[string]int64 `json:"late"`           // offsets up to which files in share/late were read
+	Late       map[string]int64 `json:"late"`           // offsets that files in share/late were read to
 	Gone       []blobs.Hash     `json:"gone,omitempty"` // large texts that an erasure is to drop
 	Rooms      map[string]*add  `json:"rooms,omitempty"`
 }
 
-// sound reports whether the step is one that this program can have written. Another hand may have changed its file.
+// sound reports whether this program can have written the step. Another hand may have changed its file.
 func (p step) sound() bool {
 	if p.N < 0 || p.Sizes == nil || p.Late == nil {
 		return false
@@ -49,11 +49,11 @@ func (p step) next() step {
 	return p
 }
 
-// add is what a step adds to one room.
+// add has the lines that a step adds to one room.
 type add struct {
 	At    int64  `json:"at"`              // where Lines begin in the file in share
 	Lines []byte `json:"lines"`           // of the stream
-	Mine  []byte `json:"mine,omitempty"`  // the first of them, which come from the file in chats
+	Mine  []byte `json:"mine,omitempty"`  // the first of these lines, which come from the file in chats
 	Waits []byte `json:"waits,omitempty"` // lines behind Mine there, which are not published yet
 }
 

@@ -23,7 +23,7 @@ type bookHead struct {
 	Nonce string `json:"nonce"`
 }
 
-// bookAt is how far a host has read.
+// bookAt is the place that a host has read to.
 type bookAt struct {
 	N     int `json:"n"`
 	Whole int `json:"whole"`
@@ -113,7 +113,7 @@ func (b Book) Push(ctx context.Context, text []byte, whole bool) error {
 	return b.Delete(ctx, b.Stream, p.N-1, func(int) bool { return false })
 }
 
-// Last returns the newest text; nil where there is none.
+// Last returns the newest text; nil in an empty book.
 func (b Book) Last(ctx context.Context) ([]byte, error) {
 	newest, err := b.Newest(ctx, b.Stream, 0)
 	if err != nil || newest == 0 {

@@ -19,7 +19,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// KeyFile is where the hosts of a home keep the key to what they share: an age identity, the same on each host.
+// KeyFile is the path of the key to the streams of a home: an age identity, the same on each host.
 func KeyFile(home string) string { return filepath.Join(home, "share.key") }
 
 // ErrKey says that no key here opens a text.
@@ -34,7 +34,7 @@ type Keys struct {
 	seal []age.Recipient
 }
 
-// LoadKeys reads the key of a home, and makes one where there is none. Texts are sealed for it and for more age
+// LoadKeys reads the key of a home, and makes it where it is missing. Texts are sealed for it and for more age
 // recipients.
 func LoadKeys(home string, more []string) (*Keys, error) {
 	text, _, err := durable.ReadRegular(KeyFile(home), 1<<16)

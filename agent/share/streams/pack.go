@@ -170,7 +170,7 @@ func (h *shelf) gather(ctx context.Context, upto int, keep func(text []byte) boo
 	return h.Delete(ctx, h.stream, upto, func(n int) bool { return n < first || kept[n] })
 }
 
-// dropOlder removes the packs of each generation before the one that counts. A host may have stored one after another
+// dropOlder removes the packs of each generation before the newest. A host may have stored one after another
 // host rewrote the stream.
 func (s *Streams) dropOlder(ctx context.Context, stream string) error {
 	counts, err := s.Newest(ctx, generations(stream), 0)
@@ -193,7 +193,7 @@ func (s *Streams) dropOlder(ctx context.Context, stream string) error {
 	return nil
 }
 
-// Rewrite replaces each text of a stream before its newest one by f of it, and leaves nothing of the old ones, but for
+// Rewrite replaces each text of a stream before its newest one by f of it, and leaves nothing of the old ones, except
 // texts that keep wants. It returns the generation of the packs. After an error the caller calls it again. No other
 // host may write the stream meanwhile.
 func (s *Streams) Rewrite(
@@ -239,7 +239,7 @@ func (s *Streams) Rewrite(
 	return h.gen, s.Delete(ctx, stream, newest-1, func(n int) bool { return kept[n] })
 }
 
-// dropBelow removes the streams whose names begin so, but for some.
+// dropBelow removes the streams whose names begin so, except some.
 func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) error {
 	all, err := s.List(ctx, name)
 	for _, stream := range all {
@@ -250,7 +250,7 @@ func (s *Streams) dropBelow(ctx context.Context, name string, but ...string) err
 	return err
 }
 
-// Forget removes the texts of a stream, its packs and its large texts, but for its newest text and each that keep
+// Forget removes the texts of a stream, its packs and its large texts, except its newest text and each that keep
 // wants.
 func (s *Streams) Forget(ctx context.Context, stream string, keep func(text []byte) bool) error {
 	newest, err := s.Newest(ctx, stream, 0)

@@ -94,7 +94,7 @@ func (s *Streams) Get(ctx context.Context, stream string, n int) ([]byte, error)
 	return data, nil
 }
 
-// At is a place in a stream: the number of a text, and the generation of packs in which it was read.
+// At is a place in a stream: the number of a text, and the generation of packs that it was read in.
 type At struct {
 	N   int `json:"n"`
 	Gen int `json:"gen,omitempty"`
@@ -215,7 +215,7 @@ func (s *Streams) salt(ctx context.Context) ([]byte, error) {
 	return s.secret, err
 }
 
-// PutLarge stores a text of any length, to which a stream refers by its hash. Called again, it goes on where it was cut
+// PutLarge stores a text of any length; a stream refers to it by its hash. Called again, it goes on where it was cut
 // short.
 func (s *Streams) PutLarge(ctx context.Context, stream string, h blobs.Hash, text []byte) error {
 	name, err := s.large(ctx, stream, h)

@@ -53,7 +53,7 @@ type file struct {
 	path string
 }
 
-// Bounds of what is read, in bytes: of a MANIFEST, of a path, and of the memory to unpack with.
+// Bounds in bytes: of a MANIFEST, of a path, and of the memory to unpack with.
 const (
 	maxManifest = 1 << 27
 	maxPath     = 1 << 10

@@ -26,7 +26,7 @@ import (
 
 // ReadOptions say what becomes of the life.
 type ReadOptions struct {
-	Name    string // instead of the one that it has
+	Name    string // instead of its own
 	Restore bool   // it goes on here, since it does nowhere else
 	Keys    []byte // a file of age identities
 }
@@ -55,13 +55,13 @@ type importer struct {
 	state  *mind.State
 	here   home.Identity // where the life will be
 
-	was   *mind.State     // of the life that is here; nil if there is none
+	was   *mind.State     // of the life that is here; may be nil
 	lives bool            // here
 	seal  life.Checkpoint // its newest
 	had   bool            // it has the lines of the archive
 }
 
-// Read takes in an archive. What is damaged, or does not fit to what is here, is refused, and nothing is left of it.
+// Read takes in an archive. It refuses one that is damaged or contradicts the home, and leaves nothing of it.
 func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Result, err error) {
 	i := &importer{ReadOptions: o, home: h, store: store}
 	dir := filepath.Join(h.Agents(), ".tmp-import")
@@ -96,7 +96,7 @@ func Read(in io.Reader, h home.Home, store *blobs.Store, o ReadOptions) (got Res
 	return i.take()
 }
 
-// take gives a place to the life that was unpacked, if it is one and fits to what is here.
+// take gives a place to the unpacked life, unless it is damaged or contradicts the home.
 func (i *importer) take() (got Result, err error) {
 	name := cmp.Or(i.ReadOptions.Name, i.Manifest.Name)
 	if err := home.CheckName(name); err != nil {
@@ -159,7 +159,7 @@ func (i *importer) meet() (*journal.Journal, error) {
 	return held, err
 }
 
-// checkpoint is what the archive says that the newest seal of its LIFE is.
+// checkpoint is the newest seal of its LIFE, as the archive says.
 func (i *importer) checkpoint() string {
 	text, _ := i.dir.ReadFile("CHECKPOINT")
 	return string(text)
@@ -168,7 +168,7 @@ func (i *importer) checkpoint() string {
 // mirrored reports whether the life will go on elsewhere.
 func (i *importer) mirrored() bool { return !i.Restore && i.Kind != Move }
 
-// check finds out whether what was unpacked is a life, and goes on from the one that is here.
+// check finds out whether the unpacked files are a life, and continue the life that is here.
 func (i *importer) check() (v check.Verdict, err error) {
 	var o check.VerifyOptions
 	if i.was != nil && !i.lives {
@@ -198,7 +198,7 @@ func (i *importer) check() (v check.Verdict, err error) {
 }
 
 // place gives what was unpacked its place: the blobs, then the files of the life, and LIFE last. Until then there is no
-// such life, or it is what it was, and the same archive can be imported again.
+// such life, or it is as it was, and the same archive can be imported again.
 func (i *importer) place() error {
 	err := i.move()
 	if err == nil {
@@ -210,7 +210,7 @@ func (i *importer) place() error {
 	return err
 }
 
-// move is place, but for what it leaves after an error.
+// move is place, which removes the remains after an error.
 func (i *importer) move() error {
 	fresh, err := i.sort()
 	if err != nil {
@@ -254,7 +254,7 @@ func (i *importer) move() error {
 	return i.here.UnmarkMirror()
 }
 
-// moveFiles moves the files of the life, but for LIFE, in place of those that it had here.
+// moveFiles moves the files of the life, except LIFE, in place of its files here.
 func (i *importer) moveFiles() error {
 	for _, old := range []string{"triggers", "context.md"} {
 		if err := os.RemoveAll(filepath.Join(i.here.Dir, old)); err != nil {
@@ -275,7 +275,7 @@ func (i *importer) moveFiles() error {
 	})
 }
 
-// sort finds the blobs that are not here yet. What is here stays, but for a text that the same life has erased
+// sort finds the blobs that are not here yet. The others stay, except a text that the same life has erased
 // elsewhere.
 func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	var erased []blobs.Blob
@@ -300,7 +300,7 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range erased { // once nothing is refused any more
+	for _, b := range erased { // now nothing is refused
 		if _, err := i.store.Bury(*b.Gone, b.Meta, b.Body); err != nil {
 			return nil, err
 		}
@@ -355,7 +355,7 @@ func (i *importer) receive(records []journal.Record) error {
 }
 
 // rooms subscribes the life to its rooms. In another room of the same name, it hears what is said from now on; after a
-// return, from where it left.
+// return, from the place where it left.
 func (i *importer) rooms() (records []journal.Record, err error) {
 	for _, room := range slices.Sorted(maps.Keys(i.state.Rooms)) {
 		is, path := i.state.Rooms[room], chat.Path(i.home.Dir, room)

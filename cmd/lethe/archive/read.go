@@ -21,7 +21,7 @@ import (
 	"lethe/blobs"
 )
 
-// unpack writes the files of an archive into the staging directory, if they are what its MANIFEST says. Modes and
+// unpack writes the files of an archive into the staging directory, if they fit to its MANIFEST. Modes and
 // times of the archive mean nothing.
 func (i *importer) unpack(in io.Reader) error {
 	plain, err := decrypt(bufio.NewReaderSize(in, 1<<16), i.Keys)
@@ -92,8 +92,8 @@ func ends(files *tar.Reader, unpacked io.Reader) error {
 	return err
 }
 
-// unpackFile writes a file. Where a directory of the workspace is a link in this home, it is refused: a life can make
-// one that leads elsewhere.
+// unpackFile writes a file. It refuses a file below a link in the workspace here: a life can make a link that leads
+// elsewhere.
 func (i *importer) unpackFile(data io.Reader, f file) error {
 	dir := path.Dir(f.path)
 	for up := dir; strings.Contains(up, "/"); up = path.Dir(up) {

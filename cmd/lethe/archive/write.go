@@ -27,7 +27,7 @@ import (
 	"lethe/life/event"
 )
 
-// WriteOptions say what is written, and for whom.
+// WriteOptions choose the content and the readers of an archive.
 type WriteOptions struct {
 	Copy      bool // the life goes on here
 	Workspace bool
@@ -64,7 +64,7 @@ type exporter struct {
 	open  bool  // it is not encrypted
 }
 
-// ErrRecipient says that an archive cannot be encrypted to whom it is for.
+// ErrRecipient says that an archive cannot be encrypted to a recipient.
 var ErrRecipient = errors.New("not a recipient of age")
 
 // ErrSecret says that an archive that is not encrypted would have a key that this machine uses.
@@ -185,8 +185,7 @@ func (e *exporter) look(f *file) (err error) {
 	return err
 }
 
-// keyless is a text in which no key of this machine is; of what was written it keeps as much as may be the beginning of
-// one.
+// keyless is a text without a key of this machine. It keeps the newest bytes, which may begin a key.
 type keyless []byte
 
 func (k *keyless) Write(p []byte) (int, error) {
@@ -198,7 +197,7 @@ func (k *keyless) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copy writes a file as far as its size, and returns what its bytes hash to, and how many they are.
+// copy writes the first bytes of a file, at most its size, and returns their hash and number.
 func (e *exporter) copy(w io.Writer, f file) (blobs.Hash, int64, error) {
 	var r io.Reader
 	switch f.path {
