@@ -14,7 +14,7 @@
 //		…                              // acknowledge them only when err is nil
 //	}
 //
-// docs/bridges.md has a whole bridge, and specifies the files; bridge/access lists the people
+// spool_test.go is a whole bridge, docs/bridges.md specifies the files; bridge/access lists the people
 // who may speak.
 //
 // What the package guarantees, through kill -9 and power loss at any point:

@@ -14,7 +14,7 @@ import (
 	"lethe/chat"
 )
 
-// The lines from here to the end of the file are in docs/bridges.md.
+// The lines from here to the end of the file are a whole bridge, to which docs/bridges.md leads.
 
 // spool is a directory: each file in in/ is a message to room dev, and what
 // agents say there becomes a file in out/.
