@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"lethe/agent/home"
-	"lethe/agent/host"
 	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/chat"
@@ -27,7 +26,7 @@ import (
 func (w *world) fsck() (kinds []string) {
 	w.Helper()
 	r, err := Home(w.home, w.store, Options{})
-	lethetest.Must(w, err)
+	w.must(err)
 	for _, f := range r.Findings {
 		w.Logf("%s %s: %s %s", f.Level, f.Kind, f.Where, f.What)
 		kinds = append(kinds, f.Kind)
@@ -35,12 +34,15 @@ func (w *world) fsck() (kinds []string) {
 	return kinds
 }
 
-func TestFsckOfWhatIsWhole(t *testing.T) {
-	w := newWorld(t)
+// sound fails the test if fsck finds anything.
+func (w *world) sound() {
+	w.Helper()
 	if found := w.fsck(); len(found) > 0 {
-		t.Errorf("found %q", found)
+		w.Errorf("found %q", found)
 	}
 }
+
+func TestFsckOfWhatIsWhole(t *testing.T) { newWorld(t).sound() }
 
 // What people keep in their own directories has any form and mode; only what others could change is told and closed.
 func TestPeoplesOwn(t *testing.T) {
@@ -49,21 +51,19 @@ func TestPeoplesOwn(t *testing.T) {
 	for dir, mode := range map[string]os.FileMode{"hooks": 0o755, "skills": 0o750, "bin": 0o711, "prompts": 0o700} {
 		below := filepath.Join(w.home.Dir, dir, "own")
 		for name, text := range map[string]string{"settings.json": "// no JSON\n{}", "a.tmp-b": "x"} {
-			lethetest.Write(t, filepath.Join(below, name), text)
-			lethetest.Must(t, errors.Join(
-				os.Chmod(filepath.Join(below, name), 0o755), os.Chtimes(filepath.Join(below, name), old, old)))
+			path := filepath.Join(below, name)
+			lethetest.Write(t, path, text)
+			w.must(errors.Join(os.Chmod(path, 0o755), os.Chtimes(path, old, old)))
 		}
-		lethetest.Must(t, errors.Join(os.Chmod(below, mode), os.Chmod(filepath.Dir(below), mode)))
+		w.must(errors.Join(os.Chmod(below, mode), os.Chmod(filepath.Dir(below), mode)))
 	}
 	for name, mode := range map[string]os.FileMode{"home": 0o700, "home/open": 0o777} { // of a server of tools
 		path := filepath.Join(w.home.Dir, "mcp/notes", name)
-		lethetest.Must(t, errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
+		w.must(errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
 	}
-	if found := w.fsck(); len(found) > 0 {
-		t.Errorf("found %q", found)
-	}
+	w.sound()
 	file, dir := filepath.Join(w.home.Dir, "bin/own/a.tmp-b"), filepath.Join(w.home.Dir, "hooks/own")
-	lethetest.Must(t, errors.Join(os.Chmod(file, 0o775), os.Chmod(dir, 0o757)))
+	w.must(errors.Join(os.Chmod(file, 0o775), os.Chmod(dir, 0o757)))
 	if found := w.fsck(); !slices.Equal(found, []string{"wrong mode", "wrong mode"}) {
 		t.Errorf("found %q", found)
 	}
@@ -80,12 +80,10 @@ func (w *world) hurt(h blobs.Hash, lose bool) {
 	w.Helper()
 	path := w.store.Path(h)
 	if lose {
-		lethetest.Must(w, os.Remove(path))
+		w.must(os.Remove(path))
 		return
 	}
-	lethetest.Must(w, os.Chmod(path, 0o600))
-	lethetest.Must(w, os.Truncate(path, 3))
-	lethetest.Must(w, os.Chmod(path, 0o400))
+	w.must(errors.Join(os.Chmod(path, 0o600), os.Truncate(path, 3), os.Chmod(path, 0o400)))
 }
 
 // mended repairs the home, after which nothing is left to find.
@@ -108,8 +106,7 @@ func TestRepairOfEachBlob(t *testing.T) {
 	step := lethetest.Sample(150, 150, 1)
 	for i := time.Now().YearDay() % step; i < len(all); i += step {
 		w := newWorld(t)
-		b, err := w.store.Get(all[i])
-		lethetest.Must(t, err)
+		b := w.get(all[i])
 		w.hurt(b.Hash, i/step%2 == 0)
 		if len(w.fsck()) == 0 {
 			t.Fatalf("%s %q is lost, and nothing is found", b.Hash, b.Gist)
@@ -120,14 +117,14 @@ func TestRepairOfEachBlob(t *testing.T) {
 		if torn, _ := filepath.Glob(w.id("ada").LIFE() + ".torn-*"); errors.Is(err, blobs.ErrNotFound) && len(torn) > 0 {
 			continue
 		}
-		lethetest.Must(t, err)
+		w.must(err)
 		s, err := home.Fold(w.id("ada"), w.store)
-		lethetest.Must(t, err)
+		w.must(err)
 		note := s.Live[len(s.Live)-1]
 		if lost := after.Gone != nil; lost != strings.Contains(note.Text, "missing or damaged") {
 			t.Errorf("%q is lost: %v, and the newest entry is %q", b.Gist, lost, note.Text)
 		}
-		lethetest.Must(t, os.RemoveAll(w.home.Dir))
+		w.must(os.RemoveAll(w.home.Dir))
 	}
 }
 
@@ -136,34 +133,18 @@ func TestLifeGoesOnAfterRepair(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
 	for _, kind := range []string{"reply", "inbound", life.Epoch, "result", "joined"} {
-		all := refs(t, ada, kind)
-		h, err := w.store.Resolve(all[len(all)-1])
-		lethetest.Must(t, err)
-		w.hurt(h, kind != "reply")
+		w.hurt(w.newest(ada, kind, 0), kind != "reply")
 	}
 	w.mended("five texts")
-	heard := refs(t, ada, "inbound")
-	if h, err := w.store.Resolve(heard[len(heard)-1]); err != nil {
-		t.Error(err)
-	} else if b, err := w.store.Get(h); err != nil || b.Gone != nil { // the room has its lines
-		t.Errorf("what was heard is %+v, %v", b.Meta, err)
+	if b := w.get(w.newest(ada, "inbound", 0)); b.Gone != nil { // the room has its lines
+		t.Errorf("what was heard is %+v", b.Meta)
 	}
-	h, err := host.Open(w.home.Dir, host.Options{Offline: true, Limit: 16_000})
-	lethetest.Must(t, err)
-	defer h.Close()
-	again, err := h.Start(t.Context(), home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	if r, err := again.Say(t.Context(), "dev", "what is 12*7?"); err != nil || !strings.Contains(r.Text, "12*7 = 84") {
-		t.Errorf("it answers %q, %v", r.Text, err)
-	}
-	lethetest.Must(t, again.Stop())
+	w.answers()
 	s, err := home.Fold(ada, w.store)
-	lethetest.Must(t, err)
+	w.must(err)
 	request := fmt.Sprint(s.Messages(""))
 	lethetest.Words(t, request, "could not be restored", LostText)
-	if found := w.fsck(); len(found) > 0 {
-		t.Errorf("found %q", found)
-	}
+	w.sound()
 }
 
 // A repair that fails at any step, and is said again, ends the same.
@@ -175,12 +156,9 @@ func TestRepairIsCutOff(t *testing.T) {
 		w := newWorld(t)
 		ada := w.id("ada")
 		for i, kind := range []string{"reply", life.Epoch, "result"} {
-			all := refs(t, ada, kind)
-			h, err := w.store.Resolve(all[len(all)-2])
-			lethetest.Must(t, err)
-			w.hurt(h, i == 2)
+			w.hurt(w.newest(ada, kind, 1), i == 2)
 		}
-		lethetest.Must(t, os.Remove(filepath.Join(ada.Dir, "SOUL.md")))
+		w.must(os.Remove(filepath.Join(ada.Dir, "SOUL.md")))
 		steps := 0
 		whole := lethetest.Break(t, w.home.Dir, func(durable.Stage, string, string) error {
 			if steps++; steps > n {
@@ -191,7 +169,7 @@ func TestRepairIsCutOff(t *testing.T) {
 		_, _, err := Repair(w.home, w.store, Options{})
 		whole()
 		w.mended(fmt.Sprintf("cut off at step %d", n))
-		lethetest.Must(t, os.RemoveAll(w.home.Dir))
+		w.must(os.RemoveAll(w.home.Dir))
 		if err == nil {
 			return
 		}
@@ -203,24 +181,23 @@ func TestFindings(t *testing.T) {
 	w, long := newWorld(t), time.Now().Add(-time.Hour)
 	dir := w.id("ada").Dir
 	add(t, dir+"/LIFE.md", "[2026-11-20T12:57:16.1")
-	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada"), os.Chmod(w.home.Dir+"/key", 0o644)))
+	w.must(errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada"), os.Chmod(w.home.Dir+"/key", 0o644)))
 	for path, text := range map[string]string{dir + "/.tmp-1": "x", w.home.Dir + "/bridges/telegram/health.json": "{"} {
 		lethetest.Write(t, path, text)
-		lethetest.Must(t, os.Chtimes(path, long, long))
+		w.must(os.Chtimes(path, long, long))
 	}
-	lethetest.Must(t, os.Chtimes(w.home.Dir+"/key", long, long))
+	w.must(os.Chtimes(w.home.Dir+"/key", long, long))
 	all := refs(t, w.id("ada"), "reply") // whatever stands in the place of a text
 	for i, put := range []func(path string) error{
 		func(path string) error { return os.Mkdir(path, 0o700) },
 		func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		func(path string) error { return os.Symlink("/dev/zero", path) },
 	} {
-		h, err := w.store.Resolve(all[i+2])
-		lethetest.Must(t, err)
-		lethetest.Must(t, errors.Join(os.Remove(w.store.Path(h)), put(w.store.Path(h))))
+		path := w.store.Path(w.resolve(all[i+2]))
+		w.must(errors.Join(os.Remove(path), put(path)))
 	}
 	_, err := home.Open(w.home.Dir) // as another command does, which does not hide the key
-	lethetest.Must(t, errors.Join(err, os.Chmod(dir, 0o755)))
+	w.must(errors.Join(err, os.Chmod(dir, 0o755)))
 	found := w.fsck()
 	slices.Sort(found)
 	if got := strings.Join(slices.Compact(found),
@@ -234,27 +211,25 @@ func TestFindings(t *testing.T) {
 func TestMirrorWithoutSoul(t *testing.T) {
 	w := newWorld(t)
 	dir := w.id("ada").Dir
-	lethetest.Must(t, w.id("ada").MarkMirror(1))
-	lethetest.Must(t, errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada")))
-	if found := w.fsck(); len(found) > 0 {
-		t.Errorf("found %q", found)
-	}
+	w.must(w.id("ada").MarkMirror(1))
+	w.must(errors.Join(os.Remove(dir+"/SOUL.md"), os.Remove(w.home.Names()+"/ada")))
+	w.sound()
 }
 
 // What no repair can mend is told, and left.
 func TestFaultsThatStay(t *testing.T) {
 	for kind, hurt := range map[string]func(w *world, dir string){
-		"altered life": func(w *world, _ string) { lethetest.Must(w, os.Remove(w.home.Dir+"/key")); other(w) },
+		"altered life": func(w *world, _ string) { w.must(os.Remove(w.home.Dir + "/key")); other(w) },
 		"damaged LIFE": func(w *world, dir string) { swap(w, dir+"/LIFE.md", "why=full", "why=fuel") },
 		"damaged LIFE ": func(w *world, dir string) { // and nobody says its name any more
 			swap(w, dir+"/LIFE.md", "[", "{")
-			lethetest.Must(w, os.Remove(w.home.Names()+"/ada"))
+			w.must(os.Remove(w.home.Names() + "/ada"))
 		},
 	} {
 		w := newWorld(t)
 		hurt(w, w.id("ada").Dir)
 		_, left, err := Repair(w.home, w.store, Options{})
-		if lethetest.Must(t, err); len(left.Findings) == 0 || left.Findings[0].Kind != strings.TrimSpace(kind) {
+		if w.must(err); len(left.Findings) == 0 || left.Findings[0].Kind != strings.TrimSpace(kind) {
 			t.Errorf("%s: left %+v", kind, left.Findings)
 		}
 	}
@@ -263,7 +238,7 @@ func TestFaultsThatStay(t *testing.T) {
 // other gives the home another key than the one that its lives are sealed with.
 func other(w *world) {
 	_, err := life.LoadKey(w.home.Dir)
-	lethetest.Must(w, err)
+	w.must(err)
 }
 
 func add(t testing.TB, path, text string) { lethetest.Write(t, path, lethetest.Read(t, path)+text) }
@@ -274,14 +249,19 @@ func swap(t testing.TB, path, old, new string) {
 
 func TestRepairRefusesWhatRuns(t *testing.T) {
 	w := newWorld(t)
-	held, err := journal.Hold(w.home, w.id("bob"), w.store, nil)
-	lethetest.Must(t, err)
-	defer held.Close()
-	if _, _, err := Repair(w.home, w.store, Options{}); !errors.As(err, new(*home.RunningError)) {
-		t.Errorf("it repairs: %v", err)
-	}
+	w.held(w.id("bob"), func(*journal.Journal) {
+		if _, _, err := Repair(w.home, w.store, Options{}); !errors.As(err, new(*home.RunningError)) {
+			t.Errorf("it repairs: %v", err)
+		}
+		w.inUse()
+	})
+}
+
+// inUse fails the test if gc collects.
+func (w *world) inUse() {
+	w.Helper()
 	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
-		t.Errorf("it collects: %v", err)
+		w.Errorf("it collects: %v", err)
 	}
 }
 
@@ -298,7 +278,7 @@ func TestCollect(t *testing.T) {
 	long := time.Now().Add(-2 * keepFor)
 	put := func(m blobs.Meta, text string) blobs.Hash {
 		h, err := w.store.Put(m, []byte(text))
-		lethetest.Must(t, err)
+		w.must(err)
 		return h
 	}
 	lost, named := put(blobs.Meta{At: long, Life: w.id("ada").Self}, "left by a crash"), put(blobs.Meta{At: long}, "a file")
@@ -306,65 +286,47 @@ func TestCollect(t *testing.T) {
 	add(t, chat.Path(w.home.Dir, "dev"), "[USER:eve 2026-11-20T12:57:16Z] see hash="+w.store.Short(named)+"\n")
 	old := filepath.Join(w.home.Dir, lostFound, long.Format(gcDay))
 	lethetest.Write(t, filepath.Join(old, "x"), "x")
-	count := func() (n int) {
-		lethetest.Must(t, w.store.Each(func(h blobs.Hash) error {
-			lethetest.Must(t, os.Chtimes(w.store.Path(h), long, long))
-			n++
-			return nil
-		}))
-		return n
-	}
-	before := count()
+	before := w.age()
 	dry, err := Collect(w.home, w.store, false)
-	lethetest.Must(t, err)
-	if _, err := os.Stat(old); err != nil || count() != before || dry.Blobs != 2 {
+	w.must(err)
+	if _, err := os.Stat(old); err != nil || w.age() != before || dry.Blobs != 2 {
 		t.Errorf("a dry run: %+v, %v", dry, err)
 	}
 	importing, err := os.Open(w.home.Blobs())
-	lethetest.Must(t, err)
-	lethetest.Must(t, syscall.Flock(int(importing.Fd()), syscall.LOCK_EX))
-	if _, err := Collect(w.home, w.store, true); !errors.Is(err, ErrInUse) {
-		t.Errorf("it collects under an import: %v", err)
-	}
-	lethetest.Must(t, importing.Close())
+	w.must(err)
+	w.must(syscall.Flock(int(importing.Fd()), syscall.LOCK_EX))
+	w.inUse()
+	w.must(importing.Close())
 	done, err := Collect(w.home, w.store, true)
-	lethetest.Must(t, err)
-	if _, err := os.Stat(old); err == nil || count() != before-2 || w.store.Has(lost) || w.store.Has(other) ||
+	w.must(err)
+	if _, err := os.Stat(old); err == nil || w.age() != before-2 || w.store.Has(lost) || w.store.Has(other) ||
 		!w.store.Has(named) || !w.store.Has(upload) || !reflect.DeepEqual(done, dry) {
-		t.Errorf("moved %+v of %d, left %d", done, before, count())
+		t.Errorf("moved %+v of %d, left %d", done, before, w.age())
 	}
-	if found := w.fsck(); len(found) > 0 {
-		t.Errorf("found %q", found)
-	}
+	w.sound()
 }
 
 // Nothing that a fork needs goes, whether its log names it or not: texts of its ancestor, which is gone, and of a line
 // that was taken out.
 func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
 	w := newWorld(t)
-	ada := w.id("ada")
-	then, err := home.At(ada, w.store, home.Moment{})
-	lethetest.Must(t, err)
-	bea, _, err := home.Fork(w.home, w.store, ada, then, home.BootOptions{Name: "bea"})
-	lethetest.Must(t, err)
-	lethetest.Must(t, w.home.Remove(w.store, ada))
-	live := func(notes int) {
+	bea := w.fork()
+	w.must(w.home.Remove(w.store, w.id("ada")))
+	note := func(count int) {
 		t.Helper()
-		held, err := journal.Hold(w.home, bea, w.store, nil)
-		lethetest.Must(t, err)
-		for range notes {
-			note := event.Note{N: held.State.Next, Why: "test"}
-			lethetest.Must(t, held.Commit(journal.Told(note, "a note", fmt.Sprint("note ", note.N))))
-		}
-		lethetest.Must(t, held.Epoch("count", nil))
-		lethetest.Must(t, held.Close())
+		w.held(bea, func(held *journal.Journal) {
+			for range count {
+				note := event.Note{N: held.State.Next, Why: "test"}
+				w.must(held.Commit(journal.Told(note, "a note", fmt.Sprint("note ", note.N))))
+			}
+			w.must(held.Epoch("count", nil))
+		})
 	}
-	live(0)
-	live(3)
-	long := time.Now().Add(-2 * keepFor)
-	lethetest.Must(t, w.store.Each(func(h blobs.Hash) error { return os.Chtimes(w.store.Path(h), long, long) }))
+	note(0)
+	note(3)
+	w.age()
 	whole, err := Collect(w.home, w.store, false)
-	lethetest.Must(t, err)
+	w.must(err)
 	text := lethetest.Read(t, bea.LIFE())
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	for _, without := range []string{"] epoch ", "] note "} {
@@ -378,8 +340,8 @@ func TestCollectKeepsTextsOfAnAlteredFork(t *testing.T) {
 		}
 	}
 	write(t, bea, text)
-	lethetest.Must(t, os.Remove(filepath.Join(w.home.Dir, "key")))
-	live(3) // by another key; the lines are as they were
+	w.must(os.Remove(filepath.Join(w.home.Dir, "key")))
+	note(3) // by another key; the lines are as they were
 	w.fails(bea, nil, "by another key")
 	if g, err := Collect(w.home, w.store, false); err != nil || !reflect.DeepEqual(g, whole) {
 		t.Errorf("sealed by another key: %+v, %v, want %+v", g, err, whole)

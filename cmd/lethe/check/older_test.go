@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"lethe/agent/home"
-	"lethe/agent/host"
 	"lethe/agent/journal"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
@@ -47,15 +46,7 @@ func TestFsckOfOlderPrograms(t *testing.T) {
 		}
 		sound("as it was")
 		for range 2 { // the first one seals it
-			h, err := host.Open(w.home.Dir, host.Options{Offline: true, Limit: 16_000})
-			lethetest.Must(t, err)
-			ada, err := h.Start(t.Context(), home.BootOptions{Name: "ada"})
-			lethetest.Must(t, err)
-			if r, err := ada.Say(t.Context(), "dev", "what is 12*7?"); err != nil || !strings.Contains(r.Text, "12*7 = 84") {
-				t.Errorf("%s: it answers %q, %v", archive, r.Text, err)
-			}
-			lethetest.Must(t, ada.Stop())
-			lethetest.Must(t, h.Close())
+			w.answers()
 			sound("after a run")
 		}
 	}
@@ -67,14 +58,12 @@ func (w *world) alter(id home.Identity, why, place, with string) (changed bool) 
 	lines := slices.Collect(strings.Lines(lethetest.Read(w, id.LIFE())))
 	for i, line := range slices.Backward(lines) {
 		e, err := life.ParseLine(line)
-		lethetest.Must(w, err)
+		w.must(err)
 		if e.Kind != life.Epoch || e.Get("why") != why {
 			continue
 		}
-		h, err := w.store.Resolve(e.Refs[0].Hash)
-		lethetest.Must(w, err)
-		b, err := w.store.Get(h)
-		lethetest.Must(w, err)
+		h := w.resolve(e.Refs[0].Hash)
+		b := w.get(h)
 		at := regexp.MustCompile(place).FindSubmatchIndex(b.Body)
 		if at == nil {
 			return false
@@ -84,7 +73,7 @@ func (w *world) alter(id home.Identity, why, place, with string) (changed bool) 
 			w.Fatalf("%s is %q already", place, with)
 		}
 		h, err = w.store.Put(b.Meta, body)
-		lethetest.Must(w, err)
+		w.must(err)
 		lines[i] = strings.Replace(line, e.Refs[0].Hash, w.store.Short(h), 1)
 		lethetest.Write(w, id.LIFE(), forged(w, id.Self, nil, lines))
 		return true
@@ -112,24 +101,21 @@ func TestLostEntries(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
 	before, err := home.At(ada, w.store, home.Moment{})
-	lethetest.Must(t, err)
-	held, err := journal.Hold(w.home, ada, w.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, held.Epoch("branch", func(s *mind.State) error {
-		s.Faded = slices.Delete(slices.Clone(s.Faded), 1, 2)
-		return nil
-	}))
-	lethetest.Must(t, held.Close())
+	w.must(err)
+	w.held(ada, func(held *journal.Journal) {
+		w.must(held.Epoch("branch", func(s *mind.State) error {
+			s.Faded = slices.Delete(slices.Clone(s.Faded), 1, 2)
+			return nil
+		}))
+	})
 	if found := w.fsck(); len(found) != 1 || found[0] != "lost entry" {
 		t.Errorf("found %q", found)
 	}
 	bad, err := home.At(ada, w.store, home.Moment{})
-	lethetest.Must(t, err)
+	w.must(err)
 	for _, to := range []int64{before.End, bad.End} {
-		lethetest.Must(t, home.Ask(ada, home.WishBack+home.Wish(fmt.Sprint(to))))
-		lethetest.Must(t, journal.BranchOffline(w.home, ada, w.store))
-		if found := w.fsck(); len(found) > 0 {
-			t.Errorf("found %q", found)
-		}
+		w.must(home.Ask(ada, home.WishBack+home.Wish(fmt.Sprint(to))))
+		w.must(journal.BranchOffline(w.home, ada, w.store))
+		w.sound()
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"lethe/agent/home"
 	"lethe/blobs"
-	"lethe/internal/test/lethetest"
 )
 
 // reached are the blobs that a life refers to.
@@ -27,14 +26,12 @@ func (w *world) reached(id home.Identity) map[blobs.Hash]bool {
 func TestReach(t *testing.T) {
 	w := newWorld(t)
 	all, err := w.home.List()
-	lethetest.Must(t, err)
-	granted, err := w.store.Resolve(refs(t, w.id("bob"), "epoch")[0])
-	lethetest.Must(t, err)
+	w.must(err)
+	granted := w.resolve(refs(t, w.id("bob"), "epoch")[0])
 	for _, id := range all {
 		own, n := w.reached(id), 0
-		lethetest.Must(t, w.store.Each(func(h blobs.Hash) error {
-			b, err := w.store.Get(h)
-			lethetest.Must(t, err)
+		w.must(w.store.Each(func(h blobs.Hash) error {
+			b := w.get(h)
 			boot := h.String() == id.Self || id.Name != "ada" && id.Name != "bob" && h.String() == w.id("ada").Self
 			if want := b.Life == id.Self || boot || id.Name == "ada" && h == granted; own[h] != want {
 				t.Errorf("%s reaches %s, %q: %v, want %v", id.Name, h, b.Gist, own[h], want)
@@ -53,9 +50,8 @@ func TestReachBeyondWhatIsLost(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
 	whole := w.reached(ada)
-	epoch, err := w.store.Resolve(refs(t, ada, "epoch")[1])
-	lethetest.Must(t, err)
-	lethetest.Must(t, os.Remove(w.store.Path(epoch)))
+	epoch := w.resolve(refs(t, ada, "epoch")[1])
+	w.must(os.Remove(w.store.Path(epoch)))
 	if v := w.verify(ada, nil); !errors.Is(v.Reach.Unknown, blobs.ErrNotFound) || len(v.Reach.Found) != len(whole)-1 {
 		t.Errorf("of %d reached %d, %v", len(whole), len(v.Reach.Found), v.Reach.Unknown)
 	}

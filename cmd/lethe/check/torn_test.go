@@ -1,13 +1,11 @@
 package check
 
 import (
-	"os"
 	"testing"
 	"time"
 
 	"lethe/agent/journal"
 	"lethe/blobs"
-	"lethe/internal/test/lethetest"
 	"lethe/life/event"
 )
 
@@ -18,21 +16,17 @@ func TestTornText(t *testing.T) {
 		w := newWorld(t)
 		ada := w.id("ada")
 		whole := w.verify(ada, nil)
-		held, err := journal.Hold(w.home, ada, w.store, nil)
-		lethetest.Must(t, err)
-		lethetest.Must(t, held.Commit(journal.Record{Event: event.Note{N: held.State.Next, Why: "test"},
-			Texts: []journal.Text{{Gist: "one", Data: []byte("one")}, {Gist: "two", Data: []byte("two")}}}))
-		lethetest.Must(t, held.Close())
-		notes := refs(t, ada, "note")
-		h, err := w.store.Resolve(notes[len(notes)-1])
-		lethetest.Must(t, err)
-		w.hurt(h, lose)
+		w.held(ada, func(held *journal.Journal) {
+			two := journal.Text{Gist: "two", Data: []byte("two")}
+			w.must(held.Commit(journal.Told(event.Note{N: held.State.Next, Why: "test"}, "one", "one", two)))
+		})
+		w.hurt(w.newest(ada, "note", 0), lose)
 		unnamed, err := w.store.Put(blobs.Meta{At: time.Now(), Life: ada.Self}, []byte("its line never came"))
-		lethetest.Must(t, err)
+		w.must(err)
 		w.hurt(unnamed, false)
 
 		r, err := Home(w.home, w.store, Options{})
-		lethetest.Must(t, err)
+		w.must(err)
 		kinds := map[string]int{}
 		for _, f := range r.Findings {
 			kinds[f.Kind]++
@@ -40,23 +34,20 @@ func TestTornText(t *testing.T) {
 		if r.Faults > 0 || kinds["torn end"] != 1 || kinds["stray file"] == 0 {
 			t.Errorf("found %v", r.Findings)
 		}
-		if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 || v.Lines != whole.Lines {
-			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
+		verify := func(torn bool) {
+			t.Helper()
+			if v := w.verify(ada, nil); v.Fault != nil || (v.Torn != 0) != torn || v.Lines != whole.Lines {
+				t.Errorf("%+v, and it had %d lines", v, whole.Lines)
+			}
 		}
+		verify(true)
 		if _, err := Collect(w.home, w.store, true); err != nil {
 			t.Error(err)
 		}
 		w.mended("a torn end")
-		if v := w.verify(ada, nil); v.Fault != nil || v.Torn != 0 || v.Lines != whole.Lines {
-			t.Errorf("%+v, and it had %d lines", v, whole.Lines)
-		}
-		held, err = journal.Hold(w.home, ada, w.store, nil)
-		lethetest.Must(t, err)
-		lethetest.Must(t, held.Epoch("count", nil))
-		lethetest.Must(t, held.Close())
-		if found := w.fsck(); len(found) > 0 {
-			t.Errorf("found %q", found)
-		}
+		verify(false)
+		w.epoch(ada)
+		w.sound()
 	}
 }
 
@@ -64,15 +55,11 @@ func TestTornText(t *testing.T) {
 func TestDamagedUploadIsNoStray(t *testing.T) {
 	w := newWorld(t)
 	h, err := w.store.Put(blobs.Meta{At: time.Now()}, []byte("an upload"))
-	lethetest.Must(t, err)
-	room, err := os.OpenFile(w.home.Chats()+"/dev.md", os.O_WRONLY|os.O_APPEND, 0)
-	lethetest.Must(t, err)
-	_, err = room.WriteString("[USER:ann 2026-11-20T12:57:17Z] look at hash=" + h.String() + "\n")
-	lethetest.Must(t, err)
-	lethetest.Must(t, room.Close())
+	w.must(err)
+	add(t, w.home.Chats()+"/dev.md", "[USER:ann 2026-11-20T12:57:17Z] look at hash="+h.String()+"\n")
 	w.hurt(h, false)
 	r, err := Home(w.home, w.store, Options{})
-	lethetest.Must(t, err)
+	w.must(err)
 	if r.Faults != 1 || r.Findings[0].Kind != "damaged blob" {
 		t.Errorf("found %v", r.Findings)
 	}
@@ -83,18 +70,9 @@ func TestDamagedUploadIsNoStray(t *testing.T) {
 func TestToldWithoutASeal(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
-	h, err := w.store.Resolve(refs(t, ada, "inbound")[3])
-	lethetest.Must(t, err)
-	b, err := w.store.Get(h)
-	lethetest.Must(t, err)
-	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Lost, At: time.Now()}, b.Meta, []byte(LostText))
-	lethetest.Must(t, err)
-	held, err := journal.Hold(w.home, ada, w.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(journal.Record{Event: event.Erased{Why: blobs.Lost,
-		Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
-	lethetest.Must(t, held.Epoch("count", nil)) // another append, whose seal does not count for it
-	lethetest.Must(t, held.Close())
+	buried := w.bury(w.resolve(refs(t, ada, "inbound")[3]), blobs.Lost, LostText)
+	w.held(ada, func(held *journal.Journal) { w.must(held.Commit(buried)) })
+	w.epoch(ada) // another append, with a seal that does not count for it
 	if v := w.verify(ada, nil); v.Fault == nil {
 		t.Error("what no seal says counts")
 	}

@@ -24,9 +24,9 @@ import (
 func (w *world) verify(id home.Identity, against *life.Checkpoint) Verdict {
 	w.Helper()
 	key, err := life.ReadKey(w.home.Dir)
-	lethetest.Must(w, err)
+	w.must(err)
 	v, err := Verify(id, w.store, VerifyOptions{Against: against, Key: key.Public()})
-	lethetest.Must(w, err)
+	w.must(err)
 	return v
 }
 
@@ -69,7 +69,7 @@ func write(t testing.TB, id home.Identity, text string) {
 func TestVerify(t *testing.T) {
 	w := newWorld(t)
 	all, err := w.home.List()
-	lethetest.Must(t, err)
+	w.must(err)
 	for _, id := range all {
 		v := w.verify(id, nil)
 		if v.Fault != nil || v.Unsealed != 0 || v.Seals < 2 || v.Blobs == 0 || v.Checkpoint.Verify(v.Signer) != nil {
@@ -120,9 +120,9 @@ func TestVerifyFindsForgery(t *testing.T) {
 	altered := slices.Clone(lines)
 	altered[at] = strings.Replace(altered[at], "turn=", "turn=1", 1)
 	own, err := life.ReadKey(w.home.Dir)
-	lethetest.Must(t, err)
+	w.must(err)
 	other, err := life.LoadKey(t.TempDir())
-	lethetest.Must(t, err)
+	w.must(err)
 	blob := slices.Clone(lines)
 	blob[seals[1]] = regexp.MustCompile("last=[0-9a-f]{64}").ReplaceAllString(blob[seals[1]], "last="+strings.Repeat("0", 64))
 	next := seals[slices.IndexFunc(seals, func(s int) bool { return s > at })]
@@ -167,28 +167,20 @@ func replaced(lines []string, at int, old, text string) []string {
 func TestVerifyOverHomes(t *testing.T) {
 	w := newWorld(t)
 	bob := w.id("bob")
-	lethetest.Must(t, os.Rename(filepath.Join(w.home.Dir, "key"), filepath.Join(w.home.Dir, "key.old")))
+	w.must(os.Rename(filepath.Join(w.home.Dir, "key"), filepath.Join(w.home.Dir, "key.old")))
 	key, err := life.LoadKey(w.home.Dir)
-	lethetest.Must(t, err)
+	w.must(err)
 	w.fails(bob, nil, "which is not this home's")
-	epoch := func(records ...journal.Record) {
-		held, err := journal.Hold(w.home, bob, w.store, nil)
-		lethetest.Must(t, err)
-		lethetest.Must(t, held.Epoch("count", nil, records...))
-		lethetest.Must(t, held.Close())
-	}
+	received := journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}}
 	before := lethetest.Read(t, bob.LIFE())
-	epoch()
+	w.epoch(bob)
 	w.fails(bob, nil, "no line says that another home received the life")
 	write(t, bob, before)
-	held, err := journal.Hold(w.home, bob, w.store, nil)
-	lethetest.Must(t, err)
-	lethetest.Must(t, held.Commit(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})) // by anybody
-	lethetest.Must(t, held.Close())
-	epoch()
+	w.held(bob, func(held *journal.Journal) { w.must(held.Commit(received)) }) // by anybody
+	w.epoch(bob)
 	w.fails(bob, nil, "no line says that another home received the life")
 	write(t, bob, before)
-	epoch(journal.Record{Event: event.Received{Custody: 1, Key: key.Public()}})
+	w.epoch(bob, received)
 	if v := w.verify(bob, nil); v.Fault != nil || v.Signer != key.Public() {
 		t.Errorf("%+v", v)
 	}
@@ -199,15 +191,14 @@ func TestVerifyBlobs(t *testing.T) {
 	w := newWorld(t)
 	ada := w.id("ada")
 	for _, ref := range []string{refs(t, ada, "reply")[3], refs(t, ada, "boot")[0], refs(t, ada, life.Epoch)[2]} {
-		h, err := w.store.Resolve(ref)
-		lethetest.Must(t, err)
-		data := lethetest.Read(t, w.store.Path(h))
-		lethetest.Must(t, os.Remove(w.store.Path(h)))
+		h := w.resolve(ref)
+		path := w.store.Path(h)
+		data := lethetest.Read(t, path)
+		w.must(os.Remove(path))
 		w.fails(ada, nil, "missing or damaged")
-		lethetest.Must(t, os.WriteFile(w.store.Path(h), []byte(data+" "), 0o400))
+		lethetest.Write(t, path, data+" ")
 		w.fails(ada, nil, h.String()[:16])
-		lethetest.Must(t, os.Chmod(w.store.Path(h), 0o600))
-		lethetest.Must(t, os.WriteFile(w.store.Path(h), []byte(data), 0o400))
+		lethetest.Write(t, path, data)
 	}
 	write(t, ada, strings.TrimSuffix(lethetest.Read(t, ada.LIFE()), "\n"))
 	if v := w.verify(ada, nil); v.Fault != nil || v.Torn == 0 {
@@ -224,40 +215,34 @@ func TestVerifyErased(t *testing.T) {
 	line, _, _ := strings.Cut(text[at:], "\n")
 	now := strings.Replace(line, "gist=turn 2", "gist=......", 1)
 	e := life.Erasure{Before: life.Leaf(line), Now: life.Leaf(now)}
-	h, err := w.store.Resolve(refs(t, ada, "reply")[2])
-	lethetest.Must(t, err)
-	b, err := w.store.Get(h)
-	lethetest.Must(t, err)
-	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, b.Body[:9])
-	lethetest.Must(t, err)
-	lethetest.Must(t, durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(now)}))
+	h := w.resolve(refs(t, ada, "reply")[2])
+	buried := w.bury(h, blobs.Erased, string(w.get(h).Body[:9]))
+	w.must(durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(now)}))
 	w.fails(ada, nil, "checksum does not fit")
-	lethetest.Must(t, os.WriteFile(life.ErasedPath(ada.LIFE()), []byte(life.EncodeErasure(at, e)), 0o600))
+	lethetest.Write(t, life.ErasedPath(ada.LIFE()), life.EncodeErasure(at, e))
 	w.fails(ada, nil, "no sealed line")
-	held, err := journal.Hold(w.home, ada, w.store, nil)
-	lethetest.Must(t, err)
 	erased := journal.Record{Event: event.Erased{Why: "erased",
 		Lines: []event.ErasedLine{{Offset: at, Leaf: fmt.Sprintf("%x", e.Before), Now: fmt.Sprintf("%x", e.Now)}}}}
-	lethetest.Must(t, held.Commit(erased))
-	lethetest.Must(t, held.Epoch("count", nil)) // the line before could be anybody's
-	w.fails(ada, nil, "no sealed line")
-	lethetest.Must(t, held.Epoch("erased", nil, erased))
-	w.fails(ada, nil, "has a tombstone, and no sealed line")
-	lethetest.Must(t, held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased",
-		Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}))
-	lethetest.Must(t, held.Close())
+	w.held(ada, func(held *journal.Journal) {
+		w.must(held.Commit(erased))
+		w.must(held.Epoch("count", nil)) // the line before could be anybody's
+		w.fails(ada, nil, "no sealed line")
+		w.must(held.Epoch("erased", nil, erased))
+		w.fails(ada, nil, "has a tombstone, and no sealed line")
+		w.must(held.Epoch("erased", nil, buried))
+	})
 	if v := w.verify(ada, nil); v.Fault != nil || v.Erased != 2 {
 		t.Errorf("%+v", v)
 	}
 	path, file := w.store.Path(h), lethetest.Read(t, w.store.Path(h))
-	lethetest.Must(t, os.Chmod(path, 0o600))
-	lethetest.Must(t, os.WriteFile(path, []byte(strings.Replace(file, "\nwhy:", "\nx: y\nwhy:", 1)), 0o400))
+	w.must(os.Chmod(path, 0o600))
+	swap(t, path, "\nwhy:", "\nx: y\nwhy:")
 	w.fails(ada, nil, "has a tombstone, and no sealed line")
-	lethetest.Must(t, os.WriteFile(path, []byte(file), 0o400))
+	lethetest.Write(t, path, file)
 	other := strings.Replace(now, "......", ":-)...", 1)
-	lethetest.Must(t, durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(other)}))
+	w.must(durable.Patch(ada.LIFE(), durable.Piece{At: at, Data: []byte(other)}))
 	e.Now = life.Leaf(other)
-	lethetest.Must(t, os.WriteFile(life.ErasedPath(ada.LIFE()), []byte(life.EncodeErasure(at, e)), 0o600))
+	lethetest.Write(t, life.ErasedPath(ada.LIFE()), life.EncodeErasure(at, e))
 	w.fails(ada, nil, fmt.Sprintf("the line at byte %d was altered, and no sealed line says that it was erased, and what was left", at))
 }
 
@@ -290,26 +275,10 @@ func FuzzVerify(f *testing.F) {
 // What a fork has taken over and is gone, its ancestor tells of.
 func TestVerifyForkOfErased(t *testing.T) {
 	w := newWorld(t)
-	ada := w.id("ada")
-	then, err := home.At(ada, w.store, home.Moment{})
-	lethetest.Must(t, err)
-	bea, _, err := home.Fork(w.home, w.store, ada, then, home.BootOptions{Name: "bea"})
-	lethetest.Must(t, err)
-	heard := refs(t, ada, "inbound")
-	h, err := w.store.Resolve(heard[len(heard)-1])
-	lethetest.Must(t, err)
-	b, err := w.store.Get(h)
-	lethetest.Must(t, err)
-	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: blobs.Erased, At: b.At}, b.Meta, []byte("forged"))
-	lethetest.Must(t, err)
+	ada, bea := w.id("ada"), w.fork()
+	buried := w.bury(w.newest(ada, "inbound", 0), blobs.Erased, "forged")
 	w.fails(bea, nil, "has a tombstone, and no sealed line")
-	held, err := journal.Hold(w.home, ada, w.store, nil)
-	if err == nil {
-		err = held.Epoch("erased", nil, journal.Record{Event: event.Erased{Why: "erased",
-			Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}})
-	}
-	lethetest.Must(t, err)
-	lethetest.Must(t, held.Close())
+	w.epoch(ada, buried)
 	if v := w.verify(bea, nil); v.Fault != nil || v.Erased != 1 {
 		t.Errorf("%+v", v)
 	}

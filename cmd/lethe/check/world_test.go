@@ -9,12 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"lethe/agent/home"
 	"lethe/agent/host"
+	"lethe/agent/journal"
 	"lethe/blobs"
 	"lethe/internal/test/lethetest"
 	"lethe/life"
+	"lethe/life/event"
 )
 
 func TestMain(m *testing.M) {
@@ -62,11 +65,105 @@ func open(t testing.TB, dir string) *world {
 	return &world{t, home, store}
 }
 
+func (w *world) must(err error) {
+	w.Helper()
+	lethetest.Must(w, err)
+}
+
 func (w *world) id(name string) home.Identity {
 	w.Helper()
 	id, err := w.home.Find(name)
-	lethetest.Must(w, err)
+	w.must(err)
 	return id
+}
+
+// resolve is the blob that a ref names.
+func (w *world) resolve(ref string) blobs.Hash {
+	w.Helper()
+	h, err := w.store.Resolve(ref)
+	w.must(err)
+	return h
+}
+
+// newest is the blob that the newest line of a kind names, or one before it: back is 0 for the newest.
+func (w *world) newest(id home.Identity, kind string, back int) blobs.Hash {
+	w.Helper()
+	all := refs(w, id, kind)
+	return w.resolve(all[len(all)-1-back])
+}
+
+func (w *world) get(h blobs.Hash) blobs.Blob {
+	w.Helper()
+	b, err := w.store.Get(h)
+	w.must(err)
+	return b
+}
+
+// held runs f on the journal of an identity.
+func (w *world) held(id home.Identity, f func(held *journal.Journal)) {
+	w.Helper()
+	held, err := journal.Hold(w.home, id, w.store, nil)
+	w.must(err)
+	f(held)
+	w.must(held.Close())
+}
+
+// epoch begins an epoch of an identity, behind some records.
+func (w *world) epoch(id home.Identity, records ...journal.Record) {
+	w.Helper()
+	w.held(id, func(held *journal.Journal) { w.must(held.Epoch("count", nil, records...)) })
+}
+
+// bury puts a tombstone in the place of a blob, and returns the record that tells of it.
+func (w *world) bury(h blobs.Hash, why, text string) journal.Record {
+	w.Helper()
+	b := w.get(h)
+	tomb, err := w.store.Bury(blobs.Tombstone{Of: h, Why: why, At: b.At}, b.Meta, []byte(text))
+	w.must(err)
+	return journal.Record{Event: event.Erased{Why: why, Blobs: []event.Buried{{Address: h.String(), Tombstone: tomb.String()}}}}
+}
+
+// offline opens the home with the offline model, runs f with an identity, and stops it.
+func (w *world) offline(name string, f func(*host.Identity)) {
+	w.Helper()
+	h, err := host.Open(w.home.Dir, host.Options{Offline: true, Limit: 16_000})
+	w.must(err)
+	defer h.Close()
+	identity, err := h.Start(w.Context(), home.BootOptions{Name: name})
+	w.must(err)
+	f(identity)
+	w.must(identity.Stop())
+}
+
+// answers asks ada something that only an identity that goes on answers.
+func (w *world) answers() {
+	w.Helper()
+	w.offline("ada", func(ada *host.Identity) {
+		if r, err := ada.Say(w.Context(), "dev", "what is 12*7?"); err != nil || !strings.Contains(r.Text, "12*7 = 84") {
+			w.Errorf("it answers %q, %v", r.Text, err)
+		}
+	})
+}
+
+// fork boots bea, who has ada's mind.
+func (w *world) fork() home.Identity {
+	w.Helper()
+	then, err := home.At(w.id("ada"), w.store, home.Moment{})
+	w.must(err)
+	bea, _, err := home.Fork(w.home, w.store, w.id("ada"), then, home.BootOptions{Name: "bea"})
+	w.must(err)
+	return bea
+}
+
+// age makes the blobs older than any that gc keeps, and counts them.
+func (w *world) age() (count int) {
+	w.Helper()
+	long := time.Now().Add(-2 * keepFor)
+	w.must(w.store.Each(func(h blobs.Hash) error {
+		count++
+		return os.Chtimes(w.store.Path(h), long, long)
+	}))
+	return count
 }
 
 // live has ada forget, be edited, ask, be answered, hand work on, and stop.

@@ -83,6 +83,7 @@ func TestCuts(t *testing.T) {
 const word = "deploy key is in vault 7"
 
 type world struct {
+	testing.TB
 	home  home.Home
 	store *blobs.Store
 	id    home.Identity
@@ -109,7 +110,7 @@ func open(t testing.TB, dir string) *world {
 	lethetest.Must(t, err)
 	id, err := home.Find("ada")
 	lethetest.Must(t, err)
-	return &world{home, store, id}
+	return &world{t, home, store, id}
 }
 
 func (w *world) hold() error {
@@ -118,6 +119,11 @@ func (w *world) hold() error {
 		err = held.Close()
 	}
 	return err
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	lethetest.Must(w, err)
 }
 
 func (w *world) erase(r Request) (*Finding, error) {
@@ -130,6 +136,26 @@ func (w *world) erase(r Request) (*Finding, error) {
 	}
 	return f, err
 }
+
+// erased erases.
+func (w *world) erased(r Request) *Finding {
+	w.Helper()
+	f, err := w.erase(r)
+	w.must(err)
+	return f
+}
+
+// failing erases the word on a disk that fails, and mends the disk.
+func (w *world) failing(fault lethetest.Fault) {
+	w.Helper()
+	mended := lethetest.Break(w, w.home.Dir, fault)
+	defer mended()
+	if _, err := w.erase(Request{Text: word}); err == nil {
+		w.Error("it has not failed")
+	}
+}
+
+var errDisk = errors.New("the disk fails")
 
 // files are all files of a directory, by path.
 func files(t testing.TB, dir string) map[string][]byte {
@@ -144,10 +170,10 @@ func files(t testing.TB, dir string) map[string][]byte {
 	return out
 }
 
-// holding are the files that hold a text.
-func holding(t testing.TB, dir, text string) (out []string) {
-	t.Helper()
-	for path, data := range files(t, dir) {
+// holding are the files of the home that hold a text.
+func (w *world) holding(text string) (out []string) {
+	w.Helper()
+	for path, data := range files(w, w.home.Dir) {
 		if bytes.Contains(data, []byte(text)) {
 			out = append(out, path)
 		}
@@ -174,8 +200,7 @@ func TestPassagesOfAPerson(t *testing.T) {
 func TestNothingElseGoes(t *testing.T) {
 	w := newWorld(t)
 	before := files(t, w.home.Dir)
-	f, err := w.erase(Request{Text: word})
-	lethetest.Must(t, err)
+	f := w.erased(Request{Text: word})
 	if f.Count < 10 || other(f) != "" {
 		t.Fatalf("%+v", f)
 	}
@@ -198,8 +223,9 @@ func TestNothingElseGoes(t *testing.T) {
 		}
 		p.Mask(was)
 		if p.Of != "" {
+			var err error
 			was, err = home.Tombstone(p.Of, f.Plan.At, was)
-			lethetest.Must(t, err)
+			w.must(err)
 		}
 		if strings.HasSuffix(path, "LIFE.md") {
 			now = now[:min(len(now), len(was))]
@@ -208,8 +234,8 @@ func TestNothingElseGoes(t *testing.T) {
 			t.Errorf("%s is not what was planned", path)
 		}
 	}
-	w.whole(t)
-	if left := holding(t, w.home.Dir, word); len(left) > 0 {
+	w.whole()
+	if left := w.holding(word); len(left) > 0 {
 		t.Errorf("it is still in %q", left)
 	}
 	if f, err := Find(w.home, w.store, w.id, Request{Text: word}); !errors.Is(err, ErrNowhere) {
@@ -223,9 +249,8 @@ func TestSharedRooms(t *testing.T) {
 	for _, room := range []string{"dev", "elsewhere"} {
 		lethetest.Write(t, filepath.Join(w.home.Dir, "share", "rooms", room+".md"), word+"\n")
 	}
-	f, err := w.erase(Request{Text: word})
-	lethetest.Must(t, err)
-	if left := holding(t, filepath.Join(w.home.Dir, "share"), word); len(left) != 1 || !strings.Contains(left[0], "elsewhere") {
+	f := w.erased(Request{Text: word})
+	if left := w.holding(word); len(left) != 1 || left[0] != "share/rooms/elsewhere.md" {
 		t.Errorf("it is in %q; %+v", left, f)
 	}
 }
@@ -233,14 +258,14 @@ func TestSharedRooms(t *testing.T) {
 // A wish that waits says in its name what is to go: it goes, and the plan does not say it.
 func TestPendingWish(t *testing.T) {
 	w := newWorld(t)
-	lethetest.Must(t, home.Ask(w.id, "label "+word))
+	w.must(home.Ask(w.id, "label "+word))
 	f, err := Find(w.home, w.store, w.id, Request{Text: word})
-	lethetest.Must(t, err)
-	lethetest.Must(t, f.Plan.Save(w.id.Dir))
-	if left := holding(t, w.id.Dir, word); slices.Contains(left, "erase.json") {
+	w.must(err)
+	w.must(f.Plan.Save(w.id.Dir))
+	if strings.Contains(lethetest.Read(t, filepath.Join(w.id.Dir, "erase.json")), word) {
 		t.Error("the plan says what is to go")
 	}
-	lethetest.Must(t, w.hold())
+	w.must(w.hold())
 	if left := home.Wishes(w.id); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
@@ -261,42 +286,42 @@ func TestOtherLives(t *testing.T) {
 	const word = "rehearsal model"
 	w := newWorld(t)
 	for range 2 {
-		f, err := w.erase(Request{Text: word})
-		lethetest.Must(t, err)
-		w.whole(t)
+		f := w.erased(Request{Text: word})
+		w.whole()
 		if name := other(f); name != "" {
-			if len(holding(t, w.home.Dir, word)) == 0 {
+			if len(w.holding(word)) == 0 {
 				t.Error("the other life has forgotten it, too")
 			}
+			var err error
 			w.id, err = w.home.Find(name)
-			lethetest.Must(t, err)
+			w.must(err)
 		}
 	}
-	if left := holding(t, w.home.Dir, word); w.id.Name != "bob" || len(left) > 0 {
+	if left := w.holding(word); w.id.Name != "bob" || len(left) > 0 {
 		t.Errorf("after an erasure from ada and %s it is still in %q", w.id.Name, left)
 	}
 }
 
 // whole checks that a life is there with all that it refers to, and can be opened.
-func (w *world) whole(t testing.TB) {
-	t.Helper()
-	lethetest.Must(t, life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
+func (w *world) whole() {
+	w.Helper()
+	w.must(life.Scan(w.id.LIFE(), func(life.Event, int64) error { return nil }))
 	v, err := check.Verify(w.id, w.store, check.VerifyOptions{})
-	lethetest.Must(t, errors.Join(err, v.Fault))
+	w.must(errors.Join(err, v.Fault))
 	s, err := home.Fold(w.id, w.store)
-	lethetest.Must(t, err)
+	w.must(err)
 	_, err = s.Conserved()
-	lethetest.Must(t, err)
+	w.must(err)
 }
 
 // finished checks that an erasure that was cut short is over at the next start, or was never begun.
-func (w *world) finished(t testing.TB, when string, before map[string][]byte) {
-	t.Helper()
+func (w *world) finished(when string, before map[string][]byte) {
+	w.Helper()
 	if err := w.hold(); err != nil {
-		t.Errorf("%s: %v", when, err)
+		w.Errorf("%s: %v", when, err)
 		return
 	}
-	left := slices.DeleteFunc(holding(t, w.home.Dir, word), func(path string) bool {
+	left := slices.DeleteFunc(w.holding(word), func(path string) bool {
 		return !strings.Contains(path, w.id.Self) && !strings.HasPrefix(path, "chats") && !w.mine(path)
 	})
 	erased := 0
@@ -308,21 +333,21 @@ func (w *world) finished(t testing.TB, when string, before map[string][]byte) {
 	})
 	switch {
 	case err != nil || erased > 1:
-		t.Errorf("%s: LIFE tells of %d erasures, %v", when, erased, err)
+		w.Errorf("%s: LIFE tells of %d erasures, %v", when, erased, err)
 	case erased == 1 && len(left) > 0:
-		t.Errorf("%s: it is over, and still in %q", when, left)
+		w.Errorf("%s: it is over, and still in %q", when, left)
 	case erased == 0:
-		now := files(t, w.home.Dir)
+		now := files(w, w.home.Dir)
 		for path, was := range before {
 			if !strings.HasSuffix(path, "lock") && !bytes.Equal(now[path], was) {
-				t.Errorf("%s: it was not begun, and %s has changed", when, path)
+				w.Errorf("%s: it was not begun, and %s has changed", when, path)
 			}
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(w.id.Dir, "erase*")); len(left) > 0 {
-		t.Errorf("%s: %q are left", when, left)
+		w.Errorf("%s: %q are left", when, left)
 	}
-	w.whole(t)
+	w.whole()
 }
 
 // mine reports whether a path is that of a blob of the life.
@@ -337,8 +362,7 @@ func TestEveryStepFails(t *testing.T) {
 	lethetest.Unraced(t)
 	whole, steps := newWorld(t), 0
 	mended := lethetest.Break(t, whole.home.Dir, func(durable.Stage, string, string) error { steps++; return nil })
-	_, err := whole.erase(Request{Text: word})
-	lethetest.Must(t, err)
+	whole.erased(Request{Text: word})
 	mended()
 	every := lethetest.Sample(97, 41, 1)
 	for n := time.Now().YearDay() % every; n < steps; n += every {
@@ -346,18 +370,14 @@ func TestEveryStepFails(t *testing.T) {
 		w := newWorld(t)
 		before := files(t, w.home.Dir)
 		at, what := 0, ""
-		mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+		w.failing(func(stage durable.Stage, op, path string) error {
 			if at++; at <= n {
 				return nil
 			}
 			what = fmt.Sprintf("step %d: %s %s %s", n, stage, op, filepath.Base(path))
-			return errors.New("the disk fails")
+			return errDisk
 		})
-		if _, err := w.erase(Request{Text: word}); err == nil {
-			t.Errorf("%s did not fail", what)
-		}
-		mended()
-		w.finished(t, what, before)
+		w.finished(what, before)
 	}
 }
 
@@ -372,9 +392,8 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 			ops = append(ops, op)
 		}
 	}
-	_, err := w.erase(Request{Text: word})
+	w.erased(Request{Text: word})
 	durable.Trace = nil
-	lethetest.Must(t, err)
 	r := rand.New(rand.NewPCG(1, uint64(time.Now().YearDay())))
 	every := lethetest.Sample(41, 23, 1)
 	for n, op := range ops {
@@ -383,9 +402,9 @@ func TestPowerLossOfAnErasure(t *testing.T) {
 		}
 		lethetest.Tried(t, 1)
 		dir := filepath.Join(lethetest.Dir(t), "home")
-		lethetest.Must(t, os.MkdirAll(dir, 0o700))
-		lethetest.Must(t, disk.PowerLoss([]float64{0, 1, 0.5}[r.IntN(3)], r).Write(dir))
-		open(t, dir).finished(t, fmt.Sprintf("power loss after %d: %s %s", n, op.Kind, op.Path), before)
+		w.must(os.MkdirAll(dir, 0o700))
+		w.must(disk.PowerLoss([]float64{0, 1, 0.5}[r.IntN(3)], r).Write(dir))
+		open(t, dir).finished(fmt.Sprintf("power loss after %d: %s %s", n, op.Kind, op.Path), before)
 	}
 }
 
@@ -395,19 +414,15 @@ func TestUnfinished(t *testing.T) {
 	for _, stage := range []durable.Stage{durable.Before, durable.After} {
 		w := newWorld(t)
 		broken := 0
-		mended := lethetest.Break(t, w.home.Dir, func(s durable.Stage, op, path string) error {
+		w.failing(func(s durable.Stage, op, path string) error {
 			if s == stage && strings.Contains(path, "/blobs/") {
 				broken++
 			}
 			if broken > 0 {
-				return errors.New("the disk fails")
+				return errDisk
 			}
 			return nil
 		})
-		if _, err := w.erase(Request{Text: word}); err == nil {
-			t.Fatal("it has not failed")
-		}
-		mended()
 		_, ferr := home.Fold(w.id, w.store)
 		_, aerr := home.At(w.id, w.store, home.Moment{})
 		_, gerr := check.Collect(w.home, w.store, true)
@@ -417,46 +432,36 @@ func TestUnfinished(t *testing.T) {
 			}
 		}
 		found, err := check.Home(w.home, w.store, check.Options{})
-		lethetest.Must(t, err)
+		w.must(err)
 		if !slices.ContainsFunc(found.Findings, func(f check.Finding) bool { return f.Kind == "unfinished erasure" }) {
 			t.Errorf("it is not found: %v", found.Findings)
 		}
 		_, left, err := check.Repair(w.home, w.store, check.Options{})
-		lethetest.Must(t, err)
-		if now := holding(t, w.home.Dir, word); len(now) > 0 || w.id.Erasing() != nil {
+		w.must(err)
+		if now := w.holding(word); len(now) > 0 || w.id.Erasing() != nil {
 			t.Errorf("after a repair it is still in %q: %v", now, left.Findings)
 		}
-		if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
-			t.Errorf("%v, %v", v.Fault, err)
-		}
-		w.whole(t)
+		w.whole()
 	}
 }
 
 // An erasure whose end failed is told once, and the one behind it is told, too.
 func TestToldOnce(t *testing.T) {
 	w := newWorld(t)
-	mended := lethetest.Break(t, w.home.Dir, func(stage durable.Stage, op, path string) error {
+	w.failing(func(stage durable.Stage, op, path string) error {
 		if op == "remove" && filepath.Base(path) == "erase.json" {
-			return errors.New("the disk fails")
+			return errDisk
 		}
 		return nil
 	})
-	if _, err := w.erase(Request{Text: word}); err == nil {
-		t.Fatal("it has not failed")
-	}
-	mended()
 	told := lethetest.Read(t, w.id.LIFE())
-	lethetest.Must(t, w.hold())
+	w.must(w.hold())
 	lethetest.Holds(t, w.id.LIFE(), told)
-	_, err := w.erase(Request{Text: "my cat is called Tom"})
-	lethetest.Must(t, err)
+	w.erased(Request{Text: "my cat is called Tom"})
 	if more := lethetest.Read(t, w.id.LIFE())[len(told):]; !strings.Contains(more, "] erased why=erased") {
 		t.Errorf("the second one is not told: %q", more)
 	}
-	if v, err := check.Verify(w.id, w.store, check.VerifyOptions{}); err != nil || v.Fault != nil {
-		t.Errorf("%v, %v", v.Fault, err)
-	}
+	w.whole()
 }
 
 // load is a disk that holds a directory, durably.
@@ -499,17 +504,16 @@ func TestRefAndPerson(t *testing.T) {
 		gone, stays string
 		request     func(*world) Request
 	}{
-		{"remember that the deploy key", "my cat is called Tom", func(w *world) Request { return Request{Ref: w.heard(t, "vault 7")} }},
+		{"remember that the deploy key", "my cat is called Tom", func(w *world) Request { return Request{Ref: w.heard("vault 7")} }},
 		{"my cat is called Tom", "Noted, “cat Tom”", func(*world) Request { return Request{Person: "ann", Derived: true} }},
 	} {
 		w := newWorld(t)
-		_, err := w.erase(c.request(w))
-		lethetest.Must(t, err)
-		w.whole(t)
-		for _, path := range holding(t, w.home.Dir, c.gone) {
+		w.erased(c.request(w))
+		w.whole()
+		for _, path := range w.holding(c.gone) {
 			t.Errorf("%q is still in %s", c.gone, path)
 		}
-		if len(holding(t, w.home.Dir, c.stays)) == 0 {
+		if len(w.holding(c.stays)) == 0 {
 			t.Errorf("%q is gone with %q", c.stays, c.gone)
 		}
 	}
@@ -518,18 +522,17 @@ func TestRefAndPerson(t *testing.T) {
 // A text that is lost keeps no other from being erased.
 func TestLostText(t *testing.T) {
 	w := newWorld(t)
-	lethetest.Must(t, os.Remove(w.store.Path(w.heard(t, "vault 7"))))
-	_, err := w.erase(Request{Person: "ann", Derived: true})
-	lethetest.Must(t, err)
-	for _, path := range holding(t, w.home.Dir, "my cat is called Tom") {
+	w.must(os.Remove(w.store.Path(w.heard("vault 7"))))
+	w.erased(Request{Person: "ann", Derived: true})
+	for _, path := range w.holding("my cat is called Tom") {
 		t.Errorf("it is still in %s", path)
 	}
 }
 
 // heard is the blob of the first line heard that holds a text.
-func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
-	t.Helper()
-	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+func (w *world) heard(text string) (found blobs.Hash) {
+	w.Helper()
+	w.must(life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
 		for _, r := range e.Refs {
 			if e.Kind == "inbound" && strings.Contains(r.Gist, text) && found.IsZero() {
 				h, err := w.store.Resolve(r.Hash)
@@ -547,7 +550,7 @@ func (w *world) heard(t *testing.T, text string) (found blobs.Hash) {
 func TestChangedRoom(t *testing.T) {
 	w := newWorld(t)
 	var heard blobs.Hash
-	lethetest.Must(t, life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
+	w.must(life.Scan(w.id.LIFE(), func(e life.Event, _ int64) error {
 		if e.Kind == "inbound" {
 			var err error
 			heard, err = w.store.Resolve(e.Refs[0].Hash)
@@ -556,14 +559,14 @@ func TestChangedRoom(t *testing.T) {
 		return nil
 	}))
 	rooms, err := filepath.Glob(filepath.Join(w.home.Dir, "chats", "*.md"))
-	lethetest.Must(t, err)
+	w.must(err)
 	const line = "[USER:ada 2026-11-20T12:57:16Z] something else\n"
 	for _, text := range []string{line, strings.Repeat(line, 500)} {
 		for _, room := range rooms {
-			lethetest.Must(t, os.WriteFile(room, []byte(text), 0o600))
+			w.must(os.WriteFile(room, []byte(text), 0o600))
 		}
 		found, err := Find(w.home, w.store, w.id, Request{Ref: heard})
-		lethetest.Must(t, err)
+		w.must(err)
 		unread := slices.ContainsFunc(found.Places, func(p Place) bool { return p.How == Unread && strings.HasPrefix(p.What, "chats/") })
 		cut := slices.ContainsFunc(found.Plan.Files, func(f home.ErasedFile) bool { return strings.HasPrefix(f.Path, "chats/") })
 		if cut || !unread {
