@@ -24,6 +24,8 @@ import (
 // editor is a client of lethe acp: the SDK's, over the pipes of a real process.
 type editor struct {
 	*sdk.ClientSideConnection
+	sdk.Client // nil: it offers neither files nor terminals
+
 	t   *testing.T
 	cmd *exec.Cmd
 	raw bytes.Buffer // all that came on standard output
@@ -96,28 +98,6 @@ func (e *editor) RequestPermission(ctx context.Context, r sdk.RequestPermissionR
 	}
 }
 
-func (*editor) ReadTextFile(context.Context, sdk.ReadTextFileRequest) (sdk.ReadTextFileResponse, error) {
-	return sdk.ReadTextFileResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) WriteTextFile(context.Context, sdk.WriteTextFileRequest) (sdk.WriteTextFileResponse, error) {
-	return sdk.WriteTextFileResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) CreateTerminal(context.Context, sdk.CreateTerminalRequest) (sdk.CreateTerminalResponse, error) {
-	return sdk.CreateTerminalResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) KillTerminal(context.Context, sdk.KillTerminalRequest) (sdk.KillTerminalResponse, error) {
-	return sdk.KillTerminalResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) TerminalOutput(context.Context, sdk.TerminalOutputRequest) (sdk.TerminalOutputResponse, error) {
-	return sdk.TerminalOutputResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) ReleaseTerminal(context.Context, sdk.ReleaseTerminalRequest) (sdk.ReleaseTerminalResponse, error) {
-	return sdk.ReleaseTerminalResponse{}, sdk.NewMethodNotFound("")
-}
-func (*editor) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (sdk.WaitForTerminalExitResponse, error) {
-	return sdk.WaitForTerminalExitResponse{}, sdk.NewMethodNotFound("")
-}
-
 func newEditor(t *testing.T, home string) *editor {
 	t.Helper()
 	e := &editor{t: t, asked: make(chan sdk.RequestPermissionRequest, 8), choice: make(chan sdk.RequestPermissionOutcome)}
@@ -152,22 +132,53 @@ func (e *editor) close(in io.Closer) {
 	}
 }
 
+// opens opens a session in a folder.
+func (e *editor) opens(dir string) (sdk.SessionId, error) {
+	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
+	return r.SessionId, err
+}
+
 func (e *editor) session(dir string) sdk.SessionId {
 	e.t.Helper()
-	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}})
+	id, err := e.opens(dir)
 	lethetest.Must(e.t, err)
-	return r.SessionId
+	return id
+}
+
+// says says something, and returns how the turn ended.
+func (e *editor) says(id sdk.SessionId, blocks ...sdk.ContentBlock) (sdk.StopReason, error) {
+	e.mu.Lock()
+	e.first = true
+	e.mu.Unlock()
+	r, err := e.Prompt(e.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: blocks})
+	return r.StopReason, err
+}
+
+// begins says something, and returns a channel that tells how the turn ends.
+func (e *editor) begins(id sdk.SessionId, words string) <-chan sdk.StopReason {
+	done := make(chan sdk.StopReason, 1)
+	go func() { // ends with the turn
+		reason, err := e.says(id, text(words))
+		if err != nil {
+			e.t.Error(err)
+		}
+		done <- reason
+	}()
+	return done
+}
+
+func (e *editor) closes(id sdk.SessionId) {
+	e.t.Helper()
+	_, err := e.CloseSession(e.t.Context(), sdk.CloseSessionRequest{SessionId: id})
+	lethetest.Must(e.t, err)
 }
 
 // prompt says something and returns how the turn ended and what was shown.
 func (e *editor) prompt(id sdk.SessionId, blocks ...sdk.ContentBlock) (sdk.StopReason, string) {
 	e.t.Helper()
-	e.mu.Lock()
-	e.first = true
-	e.mu.Unlock()
-	r, err := e.Prompt(e.t.Context(), sdk.PromptRequest{SessionId: id, Prompt: blocks})
+	reason, err := e.says(id, blocks...)
 	lethetest.Must(e.t, err)
-	return r.StopReason, e.look()
+	return reason, e.look()
 }
 
 // look returns what was shown since the last look.
@@ -197,8 +208,7 @@ func TestEditor(t *testing.T) {
 	if list, err := e.ListSessions(t.Context(), sdk.ListSessionsRequest{}); err != nil || len(list.Sessions) > 0 {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := e.NewSession(t.Context(), sdk.NewSessionRequest{Cwd: "project", McpServers: []sdk.McpServer{}}); err == nil ||
-		!strings.Contains(err.Error(), "not absolute") {
+	if _, err := e.opens("project"); err == nil || !strings.Contains(err.Error(), "not absolute") {
 		t.Errorf("a session without a folder: %v", err)
 	}
 	id := e.session(dir)
@@ -219,13 +229,9 @@ func TestEditor(t *testing.T) {
 	// a turn with a call, that works in the editor's folder
 	reason, shown := e.prompt(id, text("write hello to greeting.txt and then read greeting.txt"))
 	at := filepath.Join(dir, "greeting.txt") + "\n"
-	for _, want := range []string{"call: WRITE_FILE greeting.txt hello in_progress\nat: " + at,
-		"diff: " + strings.TrimSpace(at) + " +hello\nresult: completed\n",
-		"call: READ_FILE greeting.txt in_progress\nat: " + at + "result: completed [", "call: READ_FILE greeting.txt", "agent: "} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("not shown: %q in\n%s", want, shown)
-		}
-	}
+	lethetest.Words(t, shown, "call: WRITE_FILE greeting.txt hello in_progress\nat: "+at,
+		"diff: "+strings.TrimSpace(at)+" +hello\nresult: completed\n",
+		"call: READ_FILE greeting.txt in_progress\nat: "+at+"result: completed [", "agent: ")
 	if data, err := os.ReadFile(filepath.Join(dir, "greeting.txt")); err != nil || reason != sdk.StopReasonEndTurn ||
 		!strings.HasPrefix(string(data), "hello") || strings.Contains(shown, "user: ") {
 		t.Errorf("%s: %q, %v\n%s", reason, data, err, shown)
@@ -238,21 +244,17 @@ func TestEditor(t *testing.T) {
 
 	// a long answer streams, and is shown once
 	_, shown = e.prompt(id, text("count to 50"))
-	if one := strings.NewReplacer("agent: ", "", "\n", "", " ",
-		"").Replace(strings.Join(strings.FieldsFunc(shown, func(r rune) bool { return r == '\n' }), "")); strings.Count(one,
-		"50") != 1 || !strings.Contains(one, "4950") && !strings.Contains(one, "49,50") {
+	counted := strings.ReplaceAll(joined(shown), "agent:", "")
+	ends := strings.Contains(counted, "4950") || strings.Contains(counted, "49,50")
+	if strings.Count(counted, "50") != 1 || !ends {
 		t.Errorf("shown:\n%s", shown)
 	}
 
 	// files that it sends along, and the commands that there are
 	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "plot.png"), []byte("\x89PNG\r\n\x1a\n"), 0o600))
 	_, shown = e.prompt(id, text("say look in "+string(id)+" with plot.png\ngreeting.txt"))
-	for _, want := range []string{"agent: look\nimage: image/png iVBORw0KGgo=\nagent: greeting.txt: lethe cat ",
-		" > greeting.txt\nfile: lethe:greeting.txt text/plain aGVsbG8="} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("not shown: %q in\n%s", want, shown)
-		}
-	}
+	lethetest.Words(t, shown, "agent: look\nimage: image/png iVBORw0KGgo=\nagent: greeting.txt: lethe cat ",
+		" > greeting.txt\nfile: lethe:greeting.txt text/plain aGVsbG8=")
 	lethetest.Eventually(t, "commands", func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -261,37 +263,35 @@ func TestEditor(t *testing.T) {
 	})
 
 	// files: as blobs and as text
-	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
-		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "file:///a.go", Text: "package a"}}),
-		sdk.ResourceLinkBlock("b.go", "file:///b.go"),
-		sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: &sdk.TextResourceContents{Uri: "c.go",
-			Text: "// hash=0123456789abcdef"}}))
-	room, err := os.ReadFile(filepath.Join(home, "chats", string(id)+".md"))
-	lethetest.Must(t, err)
-	if s := string(room); !strings.Contains(s, "[image image/png 3 B hash=") || strings.Contains(s, "hash=0123456789abcdef") ||
-		!strings.Contains(s, "[file c.go text/plain 24 B hash=") ||
-		!strings.Contains(s, "[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]") {
-		t.Errorf("the room has\n%s", s)
+	resource := func(uri, text string) sdk.ContentBlock {
+		contents := &sdk.TextResourceContents{Uri: uri, Text: text}
+		return sdk.ResourceBlock(sdk.EmbeddedResourceResource{TextResourceContents: contents})
 	}
-	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(" ")}}); err == nil {
+	e.prompt(id, text("what is 2*3?"), sdk.ImageBlock(base64.StdEncoding.EncodeToString([]byte("PNG")), "image/png"),
+		resource("file:///a.go", "package a"), sdk.ResourceLinkBlock("b.go", "file:///b.go"),
+		resource("c.go", "// hash=0123456789abcdef"))
+	room := lethetest.Read(t, filepath.Join(home, "chats", string(id)+".md"))
+	lethetest.Words(t, room, "[image image/png 3 B hash=", "[file c.go text/plain 24 B hash=",
+		"[file file:///a.go]\u2028package a\u2028[file b.go: file:///b.go]")
+	if strings.Contains(room, "hash=0123456789abcdef") {
+		t.Errorf("the room has\n%s", room)
+	}
+	if _, err := e.says(id, text(" ")); err == nil {
 		t.Error("an empty prompt was said")
 	}
 
 	// cancelled: the prompt answers so
-	done := make(chan sdk.StopReason, 1)
-	e.look()
-	go func() {
-		r, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("run sleep 60")}})
-		if err != nil {
-			t.Error(err)
+	cancelled := func(done <-chan sdk.StopReason) {
+		t.Helper()
+		if reason := <-done; reason != sdk.StopReasonCancelled {
+			t.Errorf("cancelled: %s", reason)
 		}
-		done <- r.StopReason
-	}()
+	}
+	e.look()
+	done := e.begins(id, "run sleep 60")
 	e.shows("call: BASH sleep 60")
 	lethetest.Must(t, e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id}))
-	if reason := <-done; reason != sdk.StopReasonCancelled {
-		t.Errorf("cancelled: %s", reason)
-	}
+	cancelled(done)
 
 	// a question: answered in the editor, and elsewhere
 	go func() { e.choice <- sdk.NewRequestPermissionOutcomeSelected("yes") }()
@@ -303,32 +303,20 @@ func TestEditor(t *testing.T) {
 		*q.ToolCall.Title != "Shall I run echo 6x6?" {
 		t.Errorf("%+v", q)
 	}
-	go func() {
-		_, shown := e.prompt(id, text("ask me before you run echo 7x7"))
-		if !strings.Contains(joined(shown), "BASH`echo7x7`") {
-			t.Errorf("shown:\n%s", shown)
-		}
-		done <- ""
-	}()
+	done = e.begins(id, "ask me before you run echo 7x7")
 	q := <-e.asked
-	if out, err := exec.Command("lethe", "--home", home, "answer", string(q.ToolCall.ToolCallId), "yes").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	does(t, home, "answer", string(q.ToolCall.ToolCallId), "yes")
 	<-done
+	if shown := e.look(); !strings.Contains(joined(shown), "BASH`echo7x7`") {
+		t.Errorf("shown:\n%s", shown)
+	}
 
 	// cancelled while it asks: the question stays open
-	go func() {
-		reason, _ := e.prompt(id, text("ask me before you run echo 8x8"))
-		done <- reason
-	}()
+	done = e.begins(id, "ask me before you run echo 8x8")
 	<-e.asked
 	lethetest.Must(t, e.Cancel(t.Context(), sdk.CancelNotification{SessionId: id}))
-	if reason := <-done; reason != sdk.StopReasonCancelled {
-		t.Errorf("cancelled: %s", reason)
-	}
-	if out, _ := exec.Command("lethe", "--home", home, "questions").CombinedOutput(); !strings.Contains(string(out), "Shall I run echo 8x8?") {
-		t.Errorf("the question is gone: %s", out)
-	}
+	cancelled(done)
+	lethetest.Words(t, does(t, home, "questions"), "Shall I run echo 8x8?")
 
 	// a session that is closed in the middle answers, and what goes on goes on
 	other := e.session(dir)
@@ -336,29 +324,20 @@ func TestEditor(t *testing.T) {
 		t.Errorf("a session of a folder that is open: %s", other)
 	}
 	e.look()
-	go func() {
-		reason, _ := e.prompt(other, text("run sleep 1"))
-		done <- reason
-	}()
+	done = e.begins(other, "run sleep 1")
 	e.shows("call: BASH sleep 1")
-	_, err = e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: other})
-	lethetest.Must(t, err)
-	if reason := <-done; reason != sdk.StopReasonCancelled {
-		t.Errorf("closed: %s", reason)
-	}
-	if _, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: other, Prompt: []sdk.ContentBlock{text("hello")}}); err == nil {
+	e.closes(other)
+	cancelled(done)
+	if _, err := e.says(other, text("hello")); err == nil {
 		t.Error("a session that is closed was used")
 	}
 	if again := e.session(dir + "/"); again != other {
 		t.Errorf("a new session of the folder is %s, not %s", again, other)
 	}
-	_, err = e.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: other})
-	lethetest.Must(t, err)
+	e.closes(other)
 
 	// what others say in the room is shown between prompts
-	if out, err := exec.Command("lethe", "--home", home, "say", "--as", "bob", string(id), "what is 8*8?").CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	does(t, home, "say", "--as", "bob", string(id), "what is 8*8?")
 	e.shows("user: bob: what is 8*8?")
 	e.shows("8*8 = 64") // with what the other room still waits for
 	testSecondEditor(t, e, home, dir, id)
@@ -372,24 +351,19 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 	if err != nil || len(list.Sessions) != 2 || list.Sessions[0].Cwd != dir {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: "../agents/x", Cwd: dir,
-		McpServers: []sdk.McpServer{}}); err == nil {
-		t.Error("a session that is none was loaded")
+	loads := func(id sdk.SessionId) error {
+		_, err := second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
+		return err
 	}
-	_, err = second.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}})
-	lethetest.Must(t, err)
+	if loads("../agents/x") == nil {
+		t.Error("a path was loaded as a session")
+	}
+	lethetest.Must(t, loads(id))
 	second.shows("image: image/png iVBORw0KGgo=")
 	second.shows("user: what is 2*3?")
 	second.shows("user: bob: what is 8*8?\nagent: ")
 	second.look()
-	done := make(chan sdk.StopReason, 1)
-	go func() {
-		r, err := second.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text("run sleep 3; echo over")}})
-		if err != nil {
-			t.Error(err)
-		}
-		done <- r.StopReason
-	}()
+	done := second.begins(id, "run sleep 3; echo over")
 	second.shows("call: BASH sleep 3")
 	first.shows("call: BASH sleep 3") // the other editor sees it, too
 	lethetest.Must(t, first.cmd.Process.Kill())
@@ -410,9 +384,7 @@ func testSecondEditor(t *testing.T, first *editor, home, dir string, id sdk.Sess
 		!strings.Contains(joined(shown), "9*9=81") {
 		t.Errorf("%s: %s", reason, shown)
 	}
-	if _, err := second.CloseSession(t.Context(), sdk.CloseSessionRequest{SessionId: id}); err != nil {
-		t.Error(err)
-	}
+	second.closes(id)
 }
 
 // joined is what was shown without white space, and without the places where a text came in two pieces.

@@ -56,12 +56,7 @@ func (tr *travel) newHome() string {
 
 func (tr *travel) command(home, kill string, args ...string) *exec.Cmd {
 	tr.Helper()
-	lethe, err := exec.LookPath("lethe")
-	lethetest.Must(tr, err)
-	cmd := exec.Command(lethe, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LETHE_HOME=" + home, "GORACE=" + raceOptions,
-		"LETHE_API_KEY=x", killAt + "=" + kill}
-	return cmd
+	return bare(tr, home, []string{"LETHE_API_KEY=x", killAt + "=" + kill}, args...)
 }
 
 func (tr *travel) lethe(home string, args ...string) []byte {
@@ -76,24 +71,35 @@ func (tr *travel) lethe(home string, args ...string) []byte {
 	return out
 }
 
+// refuses fails the test unless a command ends with an exit code. It returns what the command says.
+func (tr *travel) refuses(code int, home string, args ...string) string {
+	tr.Helper()
+	var said strings.Builder
+	cmd := tr.command(home, "", args...)
+	cmd.Stderr = &said
+	err := cmd.Run()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		tr.Errorf("lethe %q: %v, want exit code %d\n%s", args, err, code, &said)
+	}
+	return said.String()
+}
+
 // lines runs ada while lines are said and answered in room dev.
 func (tr *travel) lines(home string, also func(), lines ...string) {
 	tr.Helper()
 	daemon := tr.command(home, "", "run", "--name", "ada")
-	lethetest.Must(tr, daemon.Start())
-	defer func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }()
+	gone := begin(tr, daemon)
+	defer func() { end(daemon, gone) }()
 	room := chat.Path(home, "dev")
+	answers := func() int {
+		text, _ := os.ReadFile(room)
+		return strings.Count(string(text), "[AGENT:ada ")
+	}
 	for _, line := range lines {
-		before := 0
-		if text, err := os.ReadFile(room); err == nil {
-			before = strings.Count(string(text), "[AGENT:ada ")
-		}
+		before := answers()
 		_, _, err := chat.Append(room, []byte("[USER:grace 2026-11-20T12:57:16Z] "+line+"\n"))
 		lethetest.Must(tr, err)
-		lethetest.Eventually(tr, "an answer to "+line, func() bool {
-			text, _ := os.ReadFile(room)
-			return strings.Count(string(text), "[AGENT:ada ") > before
-		})
+		lethetest.Eventually(tr, "an answer to "+line, func() bool { return answers() > before })
 	}
 	also()
 	tr.lethe(home, "stop", "ada")
@@ -106,14 +112,11 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	tr.lines(old, func() { tr.lethe(old, "context", "ada", "--compact") }, "remember that the deploy key is in vault 7",
 		"run echo "+strings.Repeat("much ", 4000))
 	lethetest.Must(t, os.RemoveAll(fresh))
-	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old))) // what the old home would have sent
-	if err := tr.command(old, "", "export", "ada", "-o", old).Run(); err == nil || err.(*exec.ExitError).ExitCode() != exit.Usage {
-		t.Errorf("exported in the place of a directory: %v", err)
-	}
-	var said strings.Builder
-	bad := tr.command(old, "", "export", "ada", "-o", "gone/ada.lethe")
-	if bad.Stderr = &said; bad.Run() == nil || said.String() != "lethe: write gone/ada.lethe: no such file or directory\n" {
-		t.Errorf("exported to nowhere: %s", &said)
+	lethetest.Must(t, os.CopyFS(fresh, os.DirFS(old)))      // what the old home would have sent
+	tr.refuses(exit.Usage, old, "export", "ada", "-o", old) // in the place of a directory
+	said := tr.refuses(exit.Failed, old, "export", "ada", "-o", "gone/ada.lethe")
+	if said != "lethe: write gone/ada.lethe: no such file or directory\n" {
+		t.Errorf("exported to nowhere: %s", said)
 	}
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
@@ -129,9 +132,7 @@ func TestMovedLifeSendsTheSameRequest(t *testing.T) {
 	if !bytes.Equal(sent[0], sent[1]) || !bytes.Contains(sent[1], []byte("vault 7")) {
 		t.Errorf("at home:\n%s\nelsewhere:\n%s", sent[0], sent[1])
 	}
-	if err := tr.command(old, "", "run", "ada").Run(); err == nil || err.(*exec.ExitError).ExitCode() != exit.Running {
-		t.Errorf("a life that was moved runs: %v", err)
-	}
+	tr.refuses(exit.Running, old, "run", "ada") // it was moved
 }
 
 // Wherever an import is killed, the next one finds no life, or a whole one.
@@ -140,11 +141,6 @@ func TestKilledImport(t *testing.T) {
 	tr := newTravel(t)
 	old := tr.newHome()
 	tr.lines(old, func() {}, "remember that the deploy key is in vault 7")
-	var said strings.Builder
-	bad := tr.command(old, "", "export", "ada", "-o", "gone/ada.lethe")
-	if bad.Stderr = &said; bad.Run() == nil || said.String() != "lethe: write gone/ada.lethe: no such file or directory\n" {
-		t.Errorf("exported to nowhere: %s", &said)
-	}
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, tr.lethe(old, "export", "ada"), 0o600))
 	for n, killed := 1, true; killed; n += lethetest.Sample(9, 5, 1) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,18 +31,11 @@ func TestDamagedEndOfAnArchive(t *testing.T) {
 	file := filepath.Join(lethetest.Dir(t), "ada.lethe")
 	lethetest.Must(t, os.WriteFile(file, writer.EncodeAll([]byte(damaged), nil), 0o600))
 
-	var said strings.Builder
-	command := tr.command(fresh, "", "import", file)
-	command.Stderr = &said
-	err = command.Run()
-	died, failed := err.(*exec.ExitError)
-	if !failed || died.ExitCode() != exit.Corrupt {
-		t.Errorf("import: %v", err)
-	}
-	line, rest, _ := strings.Cut(said.String(), "\n")
+	said := tr.refuses(exit.Corrupt, fresh, "import", file)
+	line, rest, _ := strings.Cut(said, "\n")
 	if !strings.HasPrefix(line, "lethe: import: the archive is damaged") || strings.Count(rest, "\n") != 1 ||
 		!strings.HasPrefix(rest, "hint: ") {
-		t.Errorf("import said %s", &said)
+		t.Errorf("import said %s", said)
 	}
 	if out := tr.lethe(fresh, "agents"); strings.Contains(string(out), "ada") {
 		t.Errorf("imported:\n%s", out)

@@ -161,7 +161,7 @@ func (m *mortal) live() {
 // answered. Only the last one must live that long.
 func (m *mortal) serve(death string, last bool) error {
 	m.start(death)
-	defer func() { _ = m.daemon.Process.Kill(); <-m.gone }()
+	defer func() { end(m.daemon, m.gone) }()
 	if err := m.await("ready", m.ready); err != nil {
 		return err
 	}
@@ -186,25 +186,10 @@ func (m *mortal) serve(death string, last bool) error {
 }
 
 func (m *mortal) start(death string) {
-	lethe, err := exec.LookPath("lethe")
-	if err != nil {
-		m.Error(err)
-	}
-	m.daemon = exec.Command(lethe, "run", "--home", m.home, "--name", "ada", "--room", "dev", "--room", "ops")
-	m.daemon.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "GORACE=" + raceOptions, "LETHE_API_KEY=x", killAt + "=" + death}
-	if m.trace != "" {
-		m.daemon.Env = append(m.daemon.Env, traceTo+"="+m.trace)
-	}
+	m.daemon = bare(m, m.home, []string{"LETHE_API_KEY=x", killAt + "=" + death, traceTo + "=" + m.trace},
+		"run", "--name", "ada", "--room", "dev", "--room", "ops")
 	m.daemon.Stderr = &m.err
-	if err := m.daemon.Start(); err != nil {
-		m.Error(err)
-	}
-	gone, daemon := make(chan struct{}), m.daemon
-	m.gone = gone
-	go func() { // ends with the daemon
-		_ = daemon.Wait()
-		close(gone)
-	}()
+	m.gone = begin(m, m.daemon)
 }
 
 // await polls a condition that the running daemon has to bring about.

@@ -26,17 +26,12 @@ func TestServerLogin(t *testing.T) {
 		})
 	far := oauthtest.New(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return tools }, nil))
 	home := filepath.Join(t.TempDir(), "home")
-	lethe := func(args ...string) (string, error) {
-		out, err := exec.Command("lethe", append([]string{"--home", home}, args...)...).CombinedOutput()
-		return string(out), err
-	}
-	_, err := lethe("mcp", "add", "far", "--url", far.URL+"/mcp")
-	lethetest.Must(t, err)
-	out, err := lethe("mcp", "test", "far")
+	does(t, home, "mcp", "add", "far", "--url", far.URL+"/mcp")
+	out, err := tries(home, "mcp", "test", "far")
 	if err == nil || !strings.Contains(out, "people have to run: lethe mcp login far") {
 		t.Error(out, err)
 	}
-	out, err = lethe("mcp", "login", "far") // standard input is at its end
+	out, err = tries(home, "mcp", "login", "far") // standard input is at its end
 	if err == nil || !strings.Contains(out, "lethe: log in to far: what was pasted does not answer that address") {
 		t.Error(out, err)
 	}
@@ -61,11 +56,10 @@ func TestServerLogin(t *testing.T) {
 	lethetest.Words(t, listed.String(), "far/look", "looks far")
 	file := filepath.Join(home, "mcp", "far.token.json")
 	lethetest.Words(t, lethetest.Read(t, file), oauthtest.Token(1))
-	if out, err := lethe("check"); err != nil || strings.Contains(out, "far.token") {
-		t.Error(out, err)
+	if out := does(t, home, "check"); strings.Contains(out, "far.token") {
+		t.Error(out)
 	}
-	out, err = lethe("mcp", "remove", "far")
-	lethetest.Must(t, err)
+	out = does(t, home, "mcp", "remove", "far")
 	if _, err := os.Stat(file); err == nil {
 		t.Error("its token is still there:", out)
 	}

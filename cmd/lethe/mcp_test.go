@@ -43,31 +43,21 @@ func toolText(t *testing.T, s *sdk.ClientSession, tool, args string) string {
 func TestAgentOfOthers(t *testing.T) {
 	lethetest.Unraced(t)
 	home := filepath.Join(t.TempDir(), "home")
-	lethe := func(args ...string) string {
-		t.Helper()
-		out, err := exec.Command("lethe", append([]string{"--home", home}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("lethe %v: %v\n%s", args, err, out)
-		}
-		return string(out)
-	}
 	s, cmd := agentOf(t, home, "--as", "claude")
-	if text := toolText(t, s, "agents", `{}`); text != "[]" {
-		t.Errorf("agents: %s", text)
+	nobody := func() {
+		t.Helper()
+		if text := toolText(t, s, "agents", `{}`); text != "[]" {
+			t.Errorf("agents: %s", text)
+		}
 	}
-	if text := toolText(t, s, "recall", `{"query":"vault"}`); !strings.Contains(text, "find the default identity: not found") {
-		t.Error(text)
-	}
-	if text := toolText(t, s, "ask", `{"question":"hello","identity":"eve"}`); !strings.Contains(text, `find identity "eve": not found`) {
-		t.Error(text)
-	}
-	if text := toolText(t, s, "agents", `{}`); text != "[]" {
-		t.Errorf("somebody was booted: %s", text)
-	}
+	nobody()
+	lethetest.Words(t, toolText(t, s, "recall", `{"query":"vault"}`), "find the default identity: not found")
+	lethetest.Words(t, toolText(t, s, "ask", `{"question":"hello","identity":"eve"}`), `find identity "eve": not found`)
+	nobody()
 	lethetest.Words(t, toolText(t, s, "ask", `{"question":"what is 12*7?"}`), `"text": "12*7 = 84"`, `"name": "lethe"`)
 	lethetest.Words(t, toolText(t, s, "read_room", `{"room":"dev"}`), `"name": "claude"`)
 	lethetest.Words(t, toolText(t, s, "agents", `{}`), `"state": "idle"`)
-	lethe("ask", "are you there?") // it runs in there
+	does(t, home, "ask", "are you there?") // it runs in there
 	waits := toolText(t, s, "ask", `{"question":"run sleep 3; echo awake","seconds":1}`)
 	_, handle, ok := strings.Cut(waits, "handle=")
 	if !ok {
@@ -77,7 +67,7 @@ func TestAgentOfOthers(t *testing.T) {
 	if !cmd.ProcessState.Success() {
 		t.Errorf("at the end of its input it ended with %v", cmd.ProcessState)
 	}
-	lethetest.Words(t, lethe("agents"), "stopped")
+	lethetest.Words(t, does(t, home, "agents"), "stopped")
 
 	// Another one goes on waiting where the first has left, and takes the identity up.
 	s, cmd = agentOf(t, home)
@@ -100,16 +90,13 @@ func TestAgentOfOthers(t *testing.T) {
 
 	// Beside a daemon, which goes on.
 	daemon := exec.Command("lethe", "--home", home, "run", "--offline")
-	lethetest.Must(t, daemon.Start())
-	t.Cleanup(func() {
-		_ = daemon.Process.Kill()
-		_ = daemon.Wait()
-	})
-	lethetest.Eventually(t, "the daemon runs", func() bool { return strings.Contains(lethe("agents"), "idle") })
+	gone := begin(t, daemon)
+	t.Cleanup(func() { end(daemon, gone) })
+	lethetest.Eventually(t, "the daemon runs", func() bool { return strings.Contains(does(t, home, "agents"), "idle") })
 	s, _ = agentOf(t, home, "--name", "lethe")
 	lethetest.Words(t, toolText(t, s, "ask", `{"question":"what is 6*7?"}`), `"text": "6*7 = 42"`)
 	// The handle holds over a stop that came after the answer, too.
-	lethe("stop")
+	does(t, home, "stop")
 	lethetest.Must(t, s.Close())
 	s, _ = agentOf(t, home)
 	lethetest.Words(t, toolText(t, s, "ask", `{"handle":"`+handle+`"}`), `"turn": 3`)

@@ -51,17 +51,8 @@ func newServed(t *testing.T) *served {
 
 // lethe starts the program, which dies at a moment if one is given.
 func (s *served) lethe(death string, arg ...string) (*exec.Cmd, chan struct{}) {
-	path, err := exec.LookPath("lethe")
-	lethetest.Must(s, err)
-	cmd := exec.Command(path, append(arg, "--home", s.home)...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, "GORACE=" + raceOptions, killAt + "=" + death, traceTo + "=" + s.trace}
-	lethetest.Must(s, cmd.Start())
-	gone := make(chan struct{})
-	go func() { // ends with the process
-		_ = cmd.Wait()
-		close(gone)
-	}()
-	return cmd, gone
+	cmd := bare(s, s.home, []string{killAt + "=" + death, traceTo + "=" + s.trace}, arg...)
+	return cmd, begin(s, cmd)
 }
 
 func (s *served) start(death string) {
@@ -80,8 +71,7 @@ func (s *served) dead() bool {
 
 func (s *served) kill() {
 	if s.server != nil {
-		_ = s.server.Process.Kill()
-		<-s.gone
+		end(s.server, s.gone)
 	}
 }
 
@@ -165,10 +155,7 @@ func TestEventsOverKills(t *testing.T) {
 	total := lethetest.Sample(60, 120, 1000)
 	s := newServed(t)
 	life, ended := s.lethe("", "run", "--offline", "--name", "ada", "--room", "dev")
-	defer func() {
-		_ = life.Process.Kill()
-		<-ended
-	}()
+	defer end(life, ended)
 	home, err := home.Open(s.home)
 	lethetest.Must(t, err)
 	lethetest.Eventually(t, "ada is there", func() bool { _, err := home.Find("ada"); return err == nil })

@@ -60,11 +60,7 @@ func quantiles(b *testing.B, what string, took []time.Duration) {
 // time is until the first answer at another host: from the kill, and from when that one began to take.
 func BenchmarkTakeover(b *testing.B) {
 	onEach(b, func(b *testing.B, e *engine) {
-		x := &trial{TB: b, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}, acts: map[string]int{}}
-		for k := range 30 {
-			x.names = append(x.names, fmt.Sprintf("i%04d", k))
-		}
-		x.sites = newSites(b, e, 3, trialSettings(x.names))
+		x := newTrial(b, e, 3, 30, 1)
 		x.boot()
 		for _, s := range x.sites {
 			s.start()
@@ -102,8 +98,7 @@ func BenchmarkTakeover(b *testing.B) {
 // ask asks some identities at a host, and returns when each had answered there.
 func (x *trial) ask(names []string, at *site, since time.Time) (took []time.Duration) {
 	for _, name := range names {
-		x.waits[name] = waiting{x.next, at, since}
-		x.say(name, at, "@"+name+" what is %d+1?")
+		x.question(name, at, since)
 	}
 	for end := time.Now().Add(4 * time.Minute); len(x.waits) > 0; time.Sleep(time.Millisecond) {
 		for name := range x.answered(at) {
@@ -143,11 +138,7 @@ func BenchmarkSharedTurns(b *testing.B) {
 		if name != "none" {
 			e.url = plainEngines[name](b)
 		}
-		x := &trial{TB: b, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}}
-		for k := range 20 {
-			x.names = append(x.names, fmt.Sprintf("i%04d", 2*k))
-		}
-		x.sites = newSites(b, e, 1, trialSettings(x.names))
+		x := newTrial(b, e, 1, 20, 2)
 		x.boot()
 		x.sites[0].start(x.names...)
 		x.ask(x.names, x.sites[0], time.Now())
@@ -184,8 +175,7 @@ func (x *trial) rush(length time.Duration) (turns int) {
 		}
 		for _, name := range x.names {
 			if _, waits := x.waits[name]; !waits {
-				x.waits[name] = waiting{x.next, x.sites[0], time.Now()}
-				x.say(name, x.sites[0], "@"+name+" what is %d+1?")
+				x.question(name, x.sites[0], time.Now())
 			}
 		}
 	}

@@ -62,17 +62,23 @@ type trial struct {
 	acts  map[string]int
 }
 
-func runTrial(t *testing.T, e *engine) {
+// newTrial makes the hosts of a home, and names so many identities. With step 1, two share a room; with 2, each has its own.
+func newTrial(t testing.TB, e *engine, hosts, size, step int) *trial {
 	x := &trial{TB: t, engine: e, next: 1000000, said: map[int]string{}, waits: map[string]waiting{}, acts: map[string]int{}}
+	for k := range size {
+		x.names = append(x.names, fmt.Sprintf("i%05d", k*step))
+	}
+	x.sites = newSites(t, e, hosts, trialSettings(x.names))
+	return x
+}
+
+func runTrial(t *testing.T, e *engine) {
 	size, sayers := 8, 4
 	if lethetest.Long() {
 		size, sayers = *trialSize, 24
 	}
+	x := newTrial(t, e, 3, size, 1)
 	x.tries = sayers
-	for k := range size {
-		x.names = append(x.names, fmt.Sprintf("i%04d", k))
-	}
-	x.sites = newSites(t, e, 3, trialSettings(x.names))
 	x.prepare()
 	t.Cleanup(x.tell)
 	began := time.Now()
@@ -164,8 +170,7 @@ func (x *trial) talk(ctx context.Context) {
 			if _, waits := x.waits[name]; waits || at.down.Load() {
 				continue
 			}
-			x.waits[name] = waiting{x.next, at, time.Now()}
-			x.say(name, at, "@"+name+" what is %d+1?")
+			x.question(name, at, time.Now())
 		}
 		x.mu.Unlock()
 		time.Sleep(50 * time.Millisecond)
@@ -191,6 +196,12 @@ func (x *trial) say(name string, at *site, form string) {
 	}
 	x.said[x.next] = text
 	x.next++
+}
+
+// question asks an identity at a host, which is to answer from a time on.
+func (x *trial) question(name string, at *site, since time.Time) {
+	x.waits[name] = waiting{x.next, at, since}
+	x.say(name, at, "@"+name+" what is %d+1?")
 }
 
 func (x *trial) answer(n int) string { return fmt.Sprintf("%d+1 = %d", n, n+1) }
@@ -332,16 +343,17 @@ func (x *trial) settled() bool {
 			return false
 		}
 	}
-	for _, room := range x.rooms() {
-		first, _ := os.ReadFile(chat.Path(x.sites[0].dir, room))
-		for _, s := range x.sites[1:] {
-			text, _ := os.ReadFile(chat.Path(s.dir, room))
-			if !bytes.Equal(first, text) {
-				return false
-			}
-		}
+	return !slices.ContainsFunc(x.rooms(), func(room string) bool { return len(x.differ(room)) > 0 })
+}
+
+// differ returns the hosts that have another room than the first one.
+func (x *trial) differ(room string) []*site {
+	text := func(s *site) string {
+		data, _ := os.ReadFile(chat.Path(s.dir, room))
+		return string(data)
 	}
-	return true
+	first := text(x.sites[0])
+	return slices.DeleteFunc(slices.Clone(x.sites), func(s *site) bool { return text(s) == first })
 }
 
 func (x *trial) rooms() (all []string) {
@@ -407,10 +419,8 @@ func (x *trial) stand() map[string]int {
 	counts := map[string]int{}
 	for _, room := range x.rooms() {
 		text, _ := os.ReadFile(chat.Path(x.sites[0].dir, room))
-		for k, s := range x.sites[1:] {
-			if now, _ := os.ReadFile(chat.Path(s.dir, room)); !bytes.Equal(now, text) {
-				x.Errorf("room %s is another one at host %d", room, k+1)
-			}
+		for _, s := range x.differ(room) {
+			x.Errorf("room %s is another one at %s", room, filepath.Base(s.dir))
 		}
 		for line := range bytes.Lines(text) {
 			l := chat.Parse(line)
