@@ -86,7 +86,7 @@ func writeJobs(out io.Writer, id home.Identity, jobs []report.Job) {
 	rows.Write(out)
 }
 
-// writeRan lists commands; count is how many there are in all.
+// writeRan lists commands; count is the number of all that ever ran.
 func writeRan(out io.Writer, id home.Identity, ran []*report.Ran, count int) {
 	if len(ran) == 0 {
 		fmt.Fprintf(out, "%s has run no commands yet\n", id.Name)

@@ -30,7 +30,7 @@ and without an effort the configured one holds. docs/models.md has the rest.`,
 	}
 }
 
-// runModel tells which model an identity uses, or has it use another one.
+// runModel prints the model of an identity, or has it use another one.
 func runModel(ctx context.Context, app *cli.App, id home.Identity, args []string) error {
 	if model := cli.Argument(args, 1); model != "" {
 		return switchModel(ctx, app, id, model)

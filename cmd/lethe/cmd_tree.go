@@ -24,7 +24,7 @@ func newTreeCommand(app *cli.App) *cobra.Command {
 	}
 }
 
-// runTree draws a life as a table: a branch says what it goes on behind.
+// runTree draws a life as a table. A branch shows the entry that it goes on behind.
 func runTree(app *cli.App, id home.Identity) error {
 	stretches, err := app.Look.Tree(id)
 	if err != nil {

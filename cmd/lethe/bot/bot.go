@@ -1,4 +1,4 @@
-// Package bot finds the token of a home's Telegram bot, and the list of those who may write to it.
+// Package bot finds the token of a home's Telegram bot, and the list of people who may write to it.
 package bot
 
 import (
@@ -60,8 +60,8 @@ func TokenFile(dir string, settings telegram.Settings) string {
 // Dir returns the directory of the bridge in the home at dir.
 func Dir(dir string) string { return filepath.Join(dir, "bridges", telegram.Name) }
 
-// Policy returns the list of those who may write. Nobody on the other side may sign with one of the names; people are
-// those who decide.
+// Policy returns the list of people who may write. Nobody on the other side may sign with one of the names. The people
+// decide.
 func Policy(dir string, settings telegram.Settings, names func() []string, people []string) *access.Policy {
 	return &access.Policy{Dir: Dir(dir), Members: settings.Members, Names: names, People: people}
 }

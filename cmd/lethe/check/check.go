@@ -1,11 +1,11 @@
-// Package check finds what was altered, damaged or lost on the disk, and mends it where it can.
+// Package check finds files and lives that were altered, damaged or lost, and mends them where it can.
 //
 //	r, err := check.Home(home, store, check.Options{})              // the whole home; changes nothing
 //	mended, left, err := check.Repair(home, store, check.Options{}) // while no identity runs
 //	v, err := check.Verify(id, store, check.VerifyOptions{})        // was one life altered?
 //	g, err := check.Collect(home, store, true)                      // moves what nothing refers to away
 //
-// Nothing is deleted: what is in the way is moved to lost+found in the home.
+// Nothing is deleted: files in the way are moved to lost+found in the home.
 package check
 
 import (
@@ -140,10 +140,10 @@ type Report struct {
 	Bytes    int64     `json:"bytes"` // of their texts
 }
 
-// Options say what of a home is checked.
+// Options narrow a check.
 type Options struct {
 	Lives   []home.Identity                 // nil: all, and the files beside them
-	Against *life.Checkpoint                // one that was kept elsewhere, of the one life; may be nil
+	Against *life.Checkpoint                // of the one life, kept elsewhere; may be nil
 	Tell    func(blobs, of int, read int64) // is told how many blobs have been read; may be nil
 }
 
@@ -152,7 +152,7 @@ type checker struct {
 	o     Options
 	home  home.Home
 	store *blobs.Store
-	key   string // the home's public one
+	key   string // the home's public key
 	began time.Time
 	of    int                 // blobs in the store
 	named map[blobs.Hash]bool // what lives refer to
@@ -208,8 +208,8 @@ func (c *checker) count(b blobs.Blob) {
 	}
 }
 
-// unnamed reads the blobs that no life names. A damaged one that no room names either is what a power loss has left of
-// a text whose line never came.
+// unnamed reads the blobs that no life names. A damaged blob that no room names either is a stray file: a power loss kept
+// it and not its line.
 func (c *checker) unnamed() error {
 	heard := map[blobs.Hash]bool{}
 	err := mentioned(c.home, c.store, heard)

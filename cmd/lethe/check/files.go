@@ -16,10 +16,10 @@ import (
 	"lethe/internal/durable"
 )
 
-// foreign are directories whose content is not Lethe's, or not any more.
+// foreign are directories with files that are not Lethe's, or no longer.
 var foreign = []string{"workspace", "sandbox", "gate", "jobs", lostFound}
 
-// peoples are directories of the home in which people keep their own files, of any form and mode.
+// peoples are directories of the home where people keep their own files, of any form and mode.
 var peoples = []string{"bin", "hooks", "prompts", "skills"}
 
 // temporary are in the names of files that a crash or an editor leaves behind.
@@ -43,7 +43,7 @@ func valid(name string, data []byte) bool {
 	return true
 }
 
-// files checks the files in a directory of the home and below: modes, what is left over, and forms.
+// files checks the files in a directory of the home and below: their modes and forms, and whether anything needs them.
 func (c *checker) files(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		inBlobs := strings.HasPrefix(path, c.home.Blobs()+"/")
@@ -69,7 +69,7 @@ func (c *checker) files(dir string) error {
 	})
 }
 
-// file checks one file; one that is left over is not needed any more.
+// file checks one file; left: nothing needs it.
 func (c *checker) file(path string, fi fs.FileInfo, left bool) {
 	name, aside := fi.Name(), func() error { return c.aside(path) }
 	if left || slices.ContainsFunc(temporary, func(part string) bool { return strings.Contains(name, part) }) {
@@ -82,8 +82,8 @@ func (c *checker) file(path string, fi fs.FileInfo, left bool) {
 	}
 }
 
-// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory. What is
-// people's own has the mode that they gave it, but others may not change it.
+// mode checks that directories and the key are closed to others: nobody else reaches a file in a closed directory.
+// People's own files keep their modes, but others may not change them.
 func (c *checker) mode(path string, fi fs.FileInfo, own bool) {
 	has, want, kind := fi.Mode().Perm(), fs.FileMode(0o700), "wrong mode"
 	wrong := fi.IsDir() && (has&0o077 != 0 || has&want != want)
@@ -105,14 +105,14 @@ func (c *checker) mode(path string, fi fs.FileInfo, own bool) {
 	}
 }
 
-// beside checks what stands beside a log, with the state that it folds to.
+// beside checks the files beside a log.
 func (f *folder) beside() {
 	_, running := home.Running(f.id)
 	if f.v.Torn > 0 && !running {
 		what := fmt.Sprintf("%d bytes follow this line", f.v.Torn)
 		f.find("torn end", f.where(), what, func() error { return f.recordLost(nil) })
 	}
-	if f.id.Mirrored() { // who takes it makes what is missing
+	if f.id.Mirrored() { // a host that takes it makes the rest
 		return
 	}
 	f.soul()

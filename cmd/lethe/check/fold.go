@@ -19,7 +19,7 @@ import (
 	"lethe/mind"
 )
 
-// LostText stands where a text was that is lost.
+// LostText stands in the place of a lost text.
 const LostText = "This text is lost: its file was missing or damaged."
 
 // folder folds a life from its first line on, as its resumes did, while it is verified.
@@ -30,7 +30,7 @@ type folder struct {
 	s         *mind.State
 	spending  budget.Spending
 	senseless bool               // a line did not follow from those before it
-	altered   bool               // since the last epoch a text was folded that is not what it was
+	altered   bool               // since the last epoch a changed or missing text was folded
 	stand     map[[8]byte][]byte // for texts that are missing, by the beginning of their addresses
 }
 
@@ -83,7 +83,7 @@ func (f *folder) line(e life.Event, texts []home.Text) {
 	}
 }
 
-// fold applies a line. Where a text is missing, another one stands in, so that what follows is checked, too.
+// fold applies a line. Another text stands in for a missing one, so that the lines behind it are checked, too.
 func (f *folder) fold(e life.Event, texts []home.Text) error {
 	var bodies []mind.Body
 	parent, changed := f.s.LastBlob, false
@@ -112,8 +112,8 @@ func (f *folder) fold(e life.Event, texts []home.Text) error {
 	return f.s.Apply(e, bodies...)
 }
 
-// epoch holds a snapshot against the state that the lines before it make, and goes on from it. Programs from before
-// seals kept some of it otherwise.
+// epoch compares a snapshot with the state that the lines before it make, and goes on from the snapshot. Programs from
+// before seals kept some of it otherwise.
 func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	f.s.Carry(f.spending.Encode())
 	folded, err := f.s.Snapshot()
@@ -136,7 +136,7 @@ func (f *folder) epoch(e life.Event, snapshot []byte) error {
 	return nil
 }
 
-// text is the text that a snapshot names, or what stands for it: a person's edit is named by the snapshot alone.
+// text returns a text that a snapshot names, or its stand-in: only the snapshot names a person's edit.
 func (f *folder) text(h blobs.Hash) ([]byte, error) {
 	b, err := f.store.Get(h)
 	if err == nil {
@@ -148,14 +148,14 @@ func (f *folder) text(h blobs.Hash) ([]byte, error) {
 	return mind.Answer{Text: LostText}.Encode(), nil
 }
 
-// miss notes a text that is named and that nobody has. Of it is known what m says, and body can stand in its place; the
-// files of candidates may be the same.
+// miss notes a text that is named and missing. Its metadata are like m, and body can stand in its place; one of candidates
+// may be its file.
 func (f *folder) miss(h blobs.Hash, m blobs.Meta, body []byte, what string, candidates ...[]byte) {
 	if f.named[h] = true; f.stand[[8]byte(h[:8])] != nil {
 		return
 	}
 	fix := func() error { return f.replace(h, m, body, candidates...) }
-	if home.IsSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it is to name what was put in the place of those
+	if home.IsSnapshot(blobs.Blob{Meta: m}) && len(f.stand) > 0 { // it has to name the tombstones of the others
 		fix = nil
 	}
 	f.stand[[8]byte(h[:8])] = body
@@ -178,7 +178,7 @@ func (f *folder) standIn(line life.Event) []byte {
 	return body
 }
 
-// ask is a question of which the text is lost: the call has what is asked.
+// ask returns a question with a lost text, as its call tells it.
 func (f *folder) ask(e event.Asked) mind.Ask {
 	k := mind.Ask{Text: LostText}
 	for _, p := range f.s.Owed().Calls {
@@ -197,7 +197,7 @@ func (f *folder) ask(e event.Asked) mind.Ask {
 	return k
 }
 
-// calls are the calls of a reply, as far as later lines tell.
+// calls returns the calls of a reply that later lines name.
 func (f *folder) calls(n int) (calls []mind.AnswerCall) {
 	at := f.v.behind
 	_ = life.ReadOn(f.id.LIFE(), &at, func(e life.Event, _ bool) error {

@@ -24,18 +24,17 @@ type Garbage struct {
 }
 
 const (
-	keepFor = 30 * 24 * time.Hour // what was moved away, and an upload that nothing names
-	fresh   = time.Hour           // what may be part of something under way
+	keepFor = 30 * 24 * time.Hour // for files that were moved away, and uploads that nothing names
+	fresh   = time.Hour           // age of a file that may be part of something under way
 	gcDay   = "gc-2006-01-02"
 )
 
 // ErrInUse is wrapped by Collect's error while something in the home runs.
 var ErrInUse = errors.New("running")
 
-// Collect finds the blobs that no life, room or bridge's state names. With move it moves them to
-// lost+found/gc-DATE, and removes for good what has been there for 30 days. It holds the locks of all identities
-// and bridges meanwhile, and nobody is booted. It refuses where a life refers to a missing blob, or a
-// seal says that its lines were altered.
+// Collect finds the blobs that no life, room or bridge's state names. With move it moves them to lost+found/gc-DATE, and
+// removes for good directories there after 30 days. It holds the locks of all identities and bridges meanwhile, and nobody
+// is booted. It refuses where a life refers to a missing blob, or a seal says that its lines were altered.
 func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) {
 	release, err := holdAll(h)
 	defer release()
@@ -55,7 +54,7 @@ func Collect(h home.Home, store *blobs.Store, move bool) (g Garbage, err error) 
 		}
 		b, err := store.Get(hash)
 		upload := b.Life == "" && now.Sub(b.At) < keepFor
-		if err != nil || upload { // Home tells of the damaged
+		if err != nil || upload { // Home tells of damaged blobs
 			return nil
 		}
 		g.Blobs, g.Bytes = g.Blobs+1, g.Bytes+fi.Size()

@@ -17,19 +17,19 @@ import (
 	"lethe/life/event"
 )
 
-// lostFound is the directory of a home to which files are moved, under the paths that they had.
+// lostFound is the directory of a home that files are moved to, below the paths that they had.
 const lostFound = "lost+found"
 
-// Repair checks and mends until nothing is left that can be mended, and returns what it has mended and what
-// is left. It deletes nothing, and where it was killed the next one goes on. While an identity of the
-// home runs it does nothing: an *home.RunningError.
+// Repair checks and mends until nothing is left that can be mended, and returns the findings that it has mended and the
+// report of the rest. It deletes nothing, and after a kill the next Repair goes on. While an identity of the home runs, it
+// changes nothing and returns an *home.RunningError.
 func Repair(h home.Home, store *blobs.Store, o Options) (mended []Finding, left *Report, err error) {
 	all, err := h.List()
 	for _, id := range all {
 		if pid, running := home.Running(id); running {
 			return nil, nil, &home.RunningError{Identity: id, PID: pid}
 		}
-		// Nothing of what is to go may be moved, or put back from where it was moved to.
+		// Repair must not move a text that is to go, nor put it back from lost+found.
 		if err := journal.FinishErasure(h, id, nil); err != nil && !errors.Is(err, home.ErrCorrupt) {
 			return nil, nil, err
 		}
@@ -72,8 +72,8 @@ func moveAside(home home.Home, path, below string) error {
 	return errors.Join(durable.SyncDir(filepath.Dir(to)), durable.SyncDir(filepath.Dir(path)))
 }
 
-// replace puts a missing blob back, if it is in lost+found or what m and body make, or one of candidates; else a
-// tombstone with that. Of the address, zeros at the end are not known.
+// replace puts a missing blob back: from lost+found, from m and body, or from candidates; or else a tombstone with m and
+// body. Zeros at the end of the address are unknown.
 func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidates ...[]byte) error {
 	short := address.String()[:16]
 	if parent, err := f.store.Resolve(m.Parent.String()[:16]); err == nil {
@@ -105,7 +105,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 			return err
 		}
 	}
-	// A seal, whoever came next, or a snapshot names its whole address.
+	// A seal, the next blob, or a snapshot names its whole address.
 	named := slices.Concat(f.v.lost, slices.Collect(maps.Keys(f.v.lasts)), slices.Collect(maps.Values(f.v.Reach.Parent)))
 	for _, h := range named {
 		if strings.HasPrefix(h.String(), short) && h.String() > address.String() {
@@ -119,7 +119,7 @@ func (f *folder) replace(address blobs.Hash, m blobs.Meta, body []byte, candidat
 // maxNamed bounds the tombstones that a note names.
 const maxNamed = 20
 
-// recordLost has LIFE state which texts are lost, and the identity know.
+// recordLost records in LIFE that texts are lost, and tells the identity in a note.
 func (f *folder) recordLost(lost []blobs.Hash) error {
 	text := fmt.Sprintf("Texts of your life that were missing or damaged on the disk and could not be restored: %d. "+
 		"Where one stood you read now: %s", len(lost), LostText)
@@ -130,7 +130,7 @@ func (f *folder) recordLost(lost []blobs.Hash) error {
 			text += fmt.Sprintf("\n- %s of %s", blobs.Ref{Hash: f.store.Short(h), Gist: b.Gist}, b.At.Format(time.DateTime))
 		}
 	}
-	held, err := journal.Hold(f.home, f.id, f.store, nil) // which sets a torn end aside
+	held, err := journal.Hold(f.home, f.id, f.store, nil) // sets a torn end aside
 	if err != nil {
 		return err
 	}

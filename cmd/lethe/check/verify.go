@@ -20,8 +20,8 @@ import (
 
 // VerifyOptions say against which checkpoint and key a life is held.
 type VerifyOptions struct {
-	Against *life.Checkpoint // one that was kept elsewhere; may be nil
-	// Key is the home's public key, by which the newest seal has to be while the life goes on here; "" takes any.
+	Against *life.Checkpoint // kept elsewhere; may be nil
+	// Key is the public key of the home. While the life goes on here, its newest seal has to be by this key; "" takes any.
 	Key string
 }
 
@@ -29,12 +29,12 @@ type VerifyOptions struct {
 type Verdict struct {
 	Name       string          `json:"name"`
 	Self       string          `json:"self"`
-	Lines      int64           `json:"lines"`          // of LIFE, up to the fault if that is one of them
+	Lines      int64           `json:"lines"`          // of LIFE, up to a fault in a line
 	Seals      int64           `json:"seals"`          // that hold
-	Signer     string          `json:"key,omitempty"`  // the public key of the newest of them
+	Signer     string          `json:"key,omitempty"`  // the public key of the newest seal
 	Checkpoint life.Checkpoint `json:"checkpoint"`     // that it states; its Size counts the sealed lines
 	Torn       int64           `json:"torn,omitempty"` // bytes of a torn end, or that somebody made look so
-	Erased     int             `json:"erased"`         // lines and blobs of which bytes are gone, as sealed lines say
+	Erased     int             `json:"erased"`         // lines and blobs with bytes that are gone, as sealed lines say
 	Blobs      int             `json:"blobs"`          // that the life refers to
 	Sealed     int64           `json:"sealed"`         // lines before the newest seal
 	Unsealed   int64           `json:"unsealed"`       // lines behind it
@@ -44,12 +44,12 @@ type Verdict struct {
 	Altered    string          `json:"fault,omitempty"`
 
 	Reach *home.Reach `json:"-"`
-	// End is where LIFE ends behind the newest seal, and Archived how many blobs of Reach lines before it name.
+	// End is the offset in LIFE behind the newest seal, and Archived the number of blobs that lines before it name.
 	End      int64 `json:"-"`
 	Archived int   `json:"-"`
 }
 
-// verifier reads one life. It knows a line of which bytes are gone by its offset, and a blob by its address.
+// verifier reads one life. It knows an erased line by its offset, and a blob by its address.
 type verifier struct {
 	*blobs.Store
 	VerifyOptions
@@ -61,19 +61,19 @@ type verifier struct {
 	behind  life.Mark // the line that was read last
 	tree    life.Tree
 	next    string                 // the key that seals from here on; "" takes any
-	same    bool                   // the root of Against is that of these lines
+	same    bool                   // these lines have the root of Against
 	signed  bool                   // a key that seals this life has signed Against
 	erased  map[int64]life.Erasure // lines, by LIFE.erased
-	left    map[string]string      // hashes of what stands in the place of what is gone
+	left    map[string]string      // hashes of tombstones and erased lines
 	sealed  map[string]string      // the same as lines state it, of appends that end with a seal
-	last    life.Append            // as far as it was read
+	last    life.Append            // the part that was read
 	newest  blobs.Hash             // blob that a line names
 	lasts   map[blobs.Hash]bool    // the newest blobs, as seals name them
 	lost    []blobs.Hash           // blobs that could not be read
 	tombs   []blobs.Hash           // of lost texts
 
 	named     map[blobs.Hash]bool          // by lines
-	ancestors map[string]map[string]string // what those that were asked sealed; nil for one that is not in this home
+	ancestors map[string]map[string]string // what each has sealed; nil for a missing life
 }
 
 func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifier {
@@ -87,9 +87,9 @@ func newVerifier(id home.Identity, store *blobs.Store, o VerifyOptions) *verifie
 	return v
 }
 
-// Verify finds out whether a life was altered: it checks the checksum of each line, each seal, that
-// sealed lines tell of what was erased, and that the blobs are there, down to the boot. It changes
-// nothing, and the life may run. An error says that it could not find out.
+// Verify finds out whether a life was altered. It checks the checksum of each line and each seal, that sealed lines tell
+// of each erasure, and that the blobs are there, down to the boot. It changes nothing, and the life may run. An error
+// says that it could not find out.
 func Verify(id home.Identity, store *blobs.Store, o VerifyOptions) (Verdict, error) {
 	v := newVerifier(id, store, o)
 	err := v.verify()
@@ -118,8 +118,8 @@ func (v *verifier) verify() error {
 	return err
 }
 
-// fault returns the first fault of a life whose lines and seals hold. It looks for all of them: what it finds on the way
-// is told of, too.
+// fault returns the first fault of a life with lines and seals that hold. It looks for all faults, since the Verdict shows
+// other findings, too.
 func (v *verifier) fault() error {
 	for _, fault := range []error{v.signer(), v.against(), v.erasures(), v.chain()} {
 		if fault != nil {
@@ -129,7 +129,8 @@ func (v *verifier) fault() error {
 	return nil
 }
 
-// lines goes through LIFE. A line whose checksum does not fit ends it: it comes before a seal that does not hold.
+// lines goes through LIFE, up to a line with a checksum that does not fit: that fault comes before a seal that does not
+// hold.
 func (v *verifier) lines() (err error) {
 	if v.erased, err = life.ReadErased(v.id.LIFE()); err != nil {
 		return err
@@ -211,7 +212,7 @@ func (v *verifier) missed(h blobs.Hash, err error) {
 	}
 }
 
-// end finds the end of the log, before a torn end. Of a damaged log it is unknown: its reader meets the damage.
+// end finds the end of the log, before a torn end. It does not know the end of a damaged log: a reader meets the damage.
 func (v *verifier) end() int64 {
 	log, err := home.View(v.id, v.Store)
 	if err != nil {
@@ -246,7 +247,7 @@ func (v *verifier) seal(e event.Sealed) error {
 	v.Seals++
 	v.Checkpoint, v.Signer, v.next = c, e.Key, e.Key
 	v.End, v.Archived = v.behind.Offset, len(v.Reach.Found)
-	for _, line := range v.last { // what it says is left of lines and blobs of which bytes are gone
+	for _, line := range v.last { // the hashes of erased lines and tombstones
 		e, _ := event.As[event.Erased](line)
 		for _, l := range e.Lines {
 			v.sealed[fmt.Sprint(l.Offset)] = l.Leaf + ":" + l.Now
@@ -260,7 +261,7 @@ func (v *verifier) seal(e event.Sealed) error {
 	return nil
 }
 
-// sealedLast notes which blob was the newest at a seal. Seals of older programs do not say it.
+// sealedLast notes the newest blob at a seal. Seals of older programs do not name it.
 func (v *verifier) sealedLast(address string) {
 	if address != "" {
 		h, _ := blobs.ParseHash(address)
@@ -268,7 +269,7 @@ func (v *verifier) sealedLast(address string) {
 	}
 }
 
-// signer checks whose the newest seal is.
+// signer checks the key of the newest seal.
 func (v *verifier) signer() error {
 	if v.Mirror || v.Seals == 0 || v.Key == "" || v.Key == v.Signer {
 		return nil
@@ -276,7 +277,7 @@ func (v *verifier) signer() error {
 	return fmt.Errorf("its newest seal is by the key %s, which is not this home's", v.Signer)
 }
 
-// against checks the checkpoint that was kept.
+// against compares the life with the checkpoint that was kept.
 func (v *verifier) against() error {
 	switch a := v.Against; {
 	case a == nil:
@@ -292,7 +293,7 @@ func (v *verifier) against() error {
 	return errors.New("the checkpoint is not signed by a key that seals this life")
 }
 
-// erasures checks that sealed lines state what is left of lines and blobs of which bytes are gone.
+// erasures checks that sealed lines have the hashes of erased lines and of tombstones.
 func (v *verifier) erasures() error {
 	v.Erased = len(v.left)
 	for _, what := range slices.Sorted(maps.Keys(v.left)) {
@@ -310,8 +311,8 @@ func (v *verifier) erasures() error {
 	return nil
 }
 
-// inherited reports whether the log of a fork's ancestor states a tombstone. Of an ancestor that is not in this home
-// nobody knows, unless a line of the fork names the blob.
+// inherited reports whether the log of a fork's ancestor states a tombstone. A missing ancestor may have stated any,
+// unless a line of the fork names the blob.
 func (v *verifier) inherited(address blobs.Hash, left string) bool {
 	for self := range v.Reach.Lives {
 		a, asked := v.ancestors[self]

@@ -1,5 +1,5 @@
-// Package cli is what the commands of lethe share: the global flags, the home once it is open, the identity that is
-// meant, and how an error is told.
+// Package cli holds the parts that all commands of lethe share: the global flags, the home once it is open, the identity
+// that is meant, and the advice in errors.
 //
 // A command is a cobra.Command with a function that WithHome, MakingHome or WithIdentity call when the home is open.
 package cli
@@ -31,7 +31,7 @@ import (
 	"lethe/internal/secret"
 )
 
-// App has the parts that all commands share.
+// App is one run of lethe.
 type App struct {
 	console.Console
 	HomeDir string // --home
@@ -203,7 +203,7 @@ func (app *App) BotToken() (string, error) { return bot.Token(app.botTokenFile()
 
 func (app *App) botTokenFile() string { return bot.TokenFile(app.Home.Dir, app.Settings.Telegram) }
 
-// Policy returns the list of those who may write by Telegram.
+// Policy returns the list of people who may write by Telegram.
 func (app *App) Policy() *access.Policy {
 	return bot.Policy(app.Home.Dir, app.Settings.Telegram, app.ReservedNames, app.Settings.Deciders())
 }

@@ -20,7 +20,7 @@ import (
 var Bridges = []string{telegram.Name, backend.Name}
 
 // Finish gives a command, and each below it, the completion of its arguments and flags. A command that says nothing of
-// arguments takes none.
+// arguments takes no arguments.
 func (app *App) Finish(cmd *cobra.Command) {
 	switch {
 	case cmd.Args != nil:

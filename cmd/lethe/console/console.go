@@ -1,5 +1,5 @@
-// Package console is the terminal, or the pipe, of a command: it asks people and answers them in words, and programs in
-// JSON. Nothing of it is part of a life.
+// Package console is the terminal or the pipe of a command: it asks people and answers them in words, and programs in
+// JSON.
 package console
 
 import (
@@ -26,7 +26,7 @@ import (
 // Object is an object of JSON.
 type Object = map[string]any
 
-// Console is where a command reads and writes, and in which form.
+// Console has the streams of a command, and the form of its output.
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -82,7 +82,7 @@ func PrintLine(out io.Writer, value any) error {
 	return err
 }
 
-// Announce prints one line of a program that stays. It ignores errors: nobody may read the line any more.
+// Announce prints one line of a program that stays. It ignores errors: the reader may be gone.
 func (c *Console) Announce(value map[string]string, format string, args ...any) {
 	if c.JSON {
 		_ = PrintLine(c.Out, value)

@@ -23,7 +23,7 @@ func NewTable(header ...string) *Table {
 
 // Row adds a row. A cell is shown in one line, and "-" where it is empty.
 func (t *Table) Row(cells ...any) {
-	const escape = "\xff" // a tabwriter takes a tab between two of them as it is
+	const escape = "\xff" // between two, a tabwriter takes a tab as it is
 	texts := make([]string, len(cells))
 	for i, value := range cells {
 		texts[i] = escape + cell(value) + escape

@@ -17,8 +17,8 @@ import (
 	"lethe/internal/child"
 )
 
-// bridgeProcesses returns the processes of bridges that the daemon keeps beside itself. It fails before any of them
-// starts if one lacks its token.
+// bridgeProcesses returns the processes of bridges that the daemon keeps beside itself. It fails, before any process
+// starts, if one lacks its token.
 func bridgeProcesses(app *cli.App, names []string) ([]child.Process, error) {
 	exe, err := os.Executable()
 	if err != nil {

@@ -19,15 +19,13 @@ const (
 	question = "where does the spare key of the lamp room hang?"
 )
 
-// months is how many files of the logbook there are to read. Far fewer fill the
-// context.
+// months is the number of files of the logbook. Far fewer fill the context.
 const months = 24
 
 func monthFile(m int) string { return fmt.Sprintf("watch/%d-%02d.md", 1907+m/12, 1+m%12) }
 
 // month is one file of the logbook: a line for each of 28 nights. It takes about
-// 1200 tokens: a turn has to be less than the tenth of the limit in which the
-// summaries are made.
+// 1200 tokens: a turn has to be smaller than the tenth of the limit that is kept for summaries.
 func month(m int) string {
 	text := ""
 	for day := 1; day <= 28; day++ {

@@ -66,7 +66,7 @@ func (t *teller) text(format string, args ...any) {
 	t.print("\n" + ansi.Wordwrap(fmt.Sprintf(format, args...), wide, "") + "\n")
 }
 
-// command shows what a person would type for what happens next.
+// command shows the command that a person would type to the same effect.
 func (t *teller) command(format string, args ...any) {
 	t.rest()
 	t.print("\n" + dim.Render("  $ ") + strong.Render(fmt.Sprintf(format, args...)) + "\n")

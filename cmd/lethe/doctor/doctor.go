@@ -1,4 +1,4 @@
-// Package doctor looks for what keeps Lethe from working well on a machine, and says how to mend it. It
+// Package doctor finds faults of a machine and a home that keep Lethe from working well, and says how to mend them. It
 // changes nothing, makes no home, and tells no secret.
 package doctor
 
@@ -38,7 +38,7 @@ const (
 	Trouble = "trouble"
 )
 
-// Finding is what was found of one thing.
+// Finding is the state of one thing.
 type Finding struct {
 	State  string `json:"state"`
 	What   string `json:"what"`
@@ -54,7 +54,7 @@ type Exam struct {
 	Tell     func(Finding) // also of a request that costs something, before it is sent
 }
 
-// check tells of an error as trouble, or else that a thing is in order, and reports that.
+// check tells of an error as trouble, or else that a thing is in order. It reports whether it is in order.
 func (x Exam) check(err error, what, remedy, text string, args ...any) bool {
 	if err != nil {
 		x.Tell(Finding{Trouble, what, err.Error(), remedy})
@@ -170,7 +170,7 @@ func (x Exam) home(dir string) {
 	}
 }
 
-// harness looks at people's own version of the rules by which identities live.
+// harness looks at people's own version of the rules that identities live by.
 func (x Exam) harness() {
 	file := x.Home.HarnessFile()
 	rules, madeFrom, err := x.Home.Harness()
@@ -185,7 +185,7 @@ func (x Exam) harness() {
 		"%s was not made from the rules of this version: compare them, and take over their first line", file)
 }
 
-// hooks tells of people's own programs, and of those that never run.
+// hooks lists people's own programs, and warns of any that never runs.
 func (x Exam) hooks() {
 	dir := filepath.Join(x.Home.Dir, "hooks")
 	names, warnings := hook.Check(dir)
@@ -286,7 +286,7 @@ func (x Exam) model(ctx context.Context) {
 	}
 }
 
-// endpoint looks at a provider without a cost, and returns the model to be asked, if it serves that.
+// endpoint looks at a provider without a cost. It returns the configured model, or "" if the provider does not serve it.
 func (x Exam) endpoint(ctx context.Context, client *llm.Client) (model string) {
 	began := time.Now()
 	status, date, models, err := client.Look(ctx)

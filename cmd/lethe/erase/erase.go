@@ -26,32 +26,32 @@ import (
 	"lethe/mind"
 )
 
-// Request says what is to be erased: one of Text, Ref and Person.
+// Request names the texts to erase, by exactly one of Text, Ref and Person.
 type Request struct {
 	Text   string
-	Ref    blobs.Hash // of a text of the life, with what was made of it
-	Person string     // what this person has said
+	Ref    blobs.Hash // of a text of the life, with the texts that were made of it
+	Person string     // all that this person has said
 
-	Derived   bool // with what a model wrote of what Person has said
+	Derived   bool // with the summaries of that
 	Workspace bool // in the files of the tools, too
 	Ownerless bool // in texts of no identity, too
 }
 
-// Finding lists the places where it stands, and holds the plan that erases it there.
+// Finding lists the places of hits, and holds the plan that erases them.
 type Finding struct {
 	Plan   *home.ErasePlan `json:"-"`
-	Count  int             `json:"count"` // of places where it goes
+	Count  int             `json:"count"` // of hits that go
 	Places []Place         `json:"places"`
 }
 
-// Place is a file, a stored text, a sort of them or an identity, how often it is there, and what becomes of it.
+// Place is a file, a stored text, a sort of texts or an identity, with its fate and the number of hits there.
 type Place struct {
 	What  string `json:"what"`
 	How   string `json:"how"`
 	Count int    `json:"count"`
 }
 
-// What becomes of a place.
+// Fates of a place.
 const (
 	Erased  = "erased"
 	Removed = "removed" // the whole file, which is made anew
@@ -193,7 +193,7 @@ func within(spans []span, length int) []span {
 	})
 }
 
-// plans plans what becomes of a file in which something was found.
+// plans decides the fate of a file with hits.
 func (f *finder) plans(doc *document, found []span) error {
 	switch doc.how {
 	case soul:
@@ -226,8 +226,8 @@ func (f *finder) count(what, how string, n int) {
 	}
 }
 
-// of says how what belongs to another identity is told of, or to none. That a ref's entries have namesakes elsewhere is
-// not.
+// of decides the fate of a text that belongs to the identity self, or to no identity. For a Ref it tells of no other
+// identity: entries there have the same names.
 func (d *document) of(f *finder, self string) {
 	switch d.what, d.how = f.names[self], Other; {
 	case !f.req.Ref.IsZero():
@@ -240,7 +240,7 @@ func (d *document) of(f *finder, self string) {
 	}
 }
 
-// What becomes of files, beside what becomes of places.
+// Fates of files, beside those above.
 const (
 	soul     = "soul"     // the text may not be there
 	bridging = "bridging" // erased, unless the bridge runs
@@ -248,8 +248,8 @@ const (
 	anew     = "anew"     // removed if anything is erased, since it repeats what stands elsewhere
 )
 
-// treatments say what becomes of files, and of which kind they are: the first one that fits. A file of which nothing
-// becomes never holds a text. The directory of the identity is self.
+// treatments give files their fate and kind: the first that fits counts. A file without a fate never holds a text. The
+// directory of the identity is self.
 var treatments = []struct {
 	files     func() *regexp.Regexp
 	how, kind string

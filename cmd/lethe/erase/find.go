@@ -28,7 +28,7 @@ type finder struct {
 	req   Request
 	names map[string]string // of identities
 
-	// Of LIFE. An address is known by its beginning, as digits has it.
+	// Of LIFE. An address is known by its digits.
 	events []life.Event
 	kinds  map[string]string      // the kind of event that first named a blob
 	stated map[string]string      // tombstones that LIFE tells of, by whole address
@@ -36,11 +36,11 @@ type finder struct {
 	taken  map[blobs.Hash]bool    // blobs that the life refers to, of a fork
 	erased map[int64]life.Erasure // lines
 
-	// What to look for: all that an expression matches, or its group.
+	// Marks: a text goes that an expression or its group matches.
 	patterns []*regexp.Regexp
 	rooms    map[string][]span // ranges
 	gists    map[string]bool   // blobs whose gists go
-	entries  []int             // of which what was made goes, too
+	entries  []int             // texts that were made of these go, too
 
 	places map[Place]int
 	anew   []home.ErasedFile
@@ -61,7 +61,7 @@ func newFinder(place home.Home, store *blobs.Store, id home.Identity, r Request)
 	return f
 }
 
-// digits are as much of an address as each ref shows.
+// digits returns the beginning of an address that every ref shows.
 func digits(address string) string { return address[:min(12, len(address))] }
 
 func (f *finder) readLife() error {
@@ -102,7 +102,7 @@ func (f *finder) readLife() error {
 	return err
 }
 
-// prepare finds out what to look for.
+// prepare marks the texts that the request means.
 func (f *finder) prepare() error {
 	switch n := utf8.RuneCountInString(strings.TrimSpace(f.req.Text)); {
 	case f.req.Text != "" && (n < MinText || n > MaxText || !utf8.ValidString(f.req.Text)):
@@ -124,15 +124,15 @@ func (f *finder) prepare() error {
 	return f.derive()
 }
 
-// also looks for a text, too.
+// also marks a text, too.
 func (f *finder) also(text string) error {
 	re, err := literal(text)
 	f.patterns = append(f.patterns, re)
 	return err
 }
 
-// said has go with what a person said the gists of the lines that were heard, and marks their entries. Of one that
-// nobody can read any more, nobody knows.
+// said marks the gists and entries of the lines in which the life heard the person: they go, too. It passes over lost
+// lines.
 func (f *finder) said() {
 	for _, line := range f.events {
 		in, ok := event.As[event.Inbound](line)
@@ -145,7 +145,7 @@ func (f *finder) said() {
 	}
 }
 
-// target has go with the text of a ref: its gist, the sections of originals that show it, its lines in rooms.
+// target marks the text of a ref, its gist, the sections of originals that show it, and its lines in rooms.
 func (f *finder) target() error {
 	h := f.req.Ref.String()
 	if f.kinds[digits(h)] == life.Epoch {
@@ -181,8 +181,8 @@ func (f *finder) target() error {
 	return nil
 }
 
-// line has a line of a room go, if it still stands where it was heard. Elsewhere in a room that a person has changed since,
-// nobody knows where it is, and what stands in its place stays.
+// line marks a line of a room, if it still stands at its place. If a person has changed the room since, its place is
+// unknown, and the text that stands there now stays.
 func (f *finder) line(p event.Passage) {
 	path := chat.Path(f.home.Dir, p.Room)
 	if p.Before != "" && !(chat.Cursor{Offset: p.At.To, Before: p.Before}).Holds(path) {
@@ -192,7 +192,7 @@ func (f *finder) line(p event.Passage) {
 	f.rooms[p.Room] = append(f.rooms[p.Room], span{int(p.At.From), int(p.At.To)})
 }
 
-// derive has go what was made of the entries: gists, summaries, pins.
+// derive marks the texts that were made of the entries: gists, summaries, pins.
 func (f *finder) derive() error {
 	for _, line := range f.events {
 		e, ok := event.As[event.Fade](line)
@@ -222,7 +222,7 @@ func (f *finder) derive() error {
 	return nil
 }
 
-// find returns what patterns match in data.
+// find returns the spans that patterns match in data.
 func find(data []byte, patterns []*regexp.Regexp) (out []span) {
 	for _, re := range patterns {
 		for _, m := range re.FindAllSubmatchIndex(data, -1) {
@@ -250,7 +250,7 @@ func (f *finder) found(data []byte) []span {
 	return out
 }
 
-// blob says what becomes of a stored text, and returns what goes of it.
+// blob decides the fate of a stored text, and returns the spans that go.
 func (f *finder) blob(doc *document, found []span) []span {
 	h, err := blobs.ParseHash(strings.ReplaceAll(strings.TrimPrefix(doc.Path, "blobs/"), "/", ""))
 	b, derr := blobs.Decode(doc.data)
@@ -290,7 +290,7 @@ func (f *finder) blob(doc *document, found []span) []span {
 	return found
 }
 
-// cut plans what goes of a file.
+// cut plans the cuts in a file.
 func (f *finder) cut(doc *document, found []span) error {
 	kept := doc.cuts(found)
 	f.count(doc.what, Erased, len(found)-kept)

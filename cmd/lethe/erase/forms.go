@@ -12,8 +12,8 @@ import (
 	"lethe/life/event"
 )
 
-// space matches white space of any kind, also as strings escape it, and what prompts put between lines without a tag:
-// a room has U+2028 for the end of a line, rooms indent the lines of a message, and gists make one line of them.
+// space matches white space of any kind, also as strings escape it, and the tag that prompts put between lines without
+// one: a room has U+2028 for the end of a line, rooms indent the lines of a message, and gists put them on one line.
 const space = `(?:[\s\v\pZ\x{85}]|\\+[nrtvf]|\\+u(?i:000[9a-d]|0085|00a0|200[0-9a]|202[89f]|205f|3000))+` +
 	`(?:\[USER:unknown\] ?)?`
 
@@ -69,7 +69,7 @@ func saidBy(person string) (all []*regexp.Regexp) {
 	return all
 }
 
-// sectionOf finds the text of entries, calls or results in originals and in what was opened of them. Heads are
+// sectionOf finds the text of entries, calls or results in originals, and where an original was opened. Heads are
 // expressions for the words behind ◆, such as "e12 reply".
 func sectionOf(heads []string) *regexp.Regexp {
 	const rest = `\b.*\n((?:(?:[^◆◰\n]|◰[^4]).*\n?|\n)*)`

@@ -12,7 +12,7 @@ import (
 	"lethe/mind"
 )
 
-// What a file is, and so where text stands in it. What is no text stays: names, addresses, numbers, keys.
+// Kinds of files: the kind tells the places of text. Names, addresses, numbers and keys are no text, and stay.
 const (
 	raw   = "raw"
 	log   = "log"   // LIFE.md
@@ -32,7 +32,7 @@ var (
 			`(?:say|text|caveat|choice|seen|line|why)="((?:[^"\\]|\\.)*)"|gist=([^◱◲\n]*)◲`)
 	})
 
-	// inState leaves out what names something: self, hash, room, tool, posted, ...
+	// inState leaves out the names of things: self, hash, room, tool, posted, ...
 	inState = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`"(?:gist|text|past|line|said|paused|told|seen|question|html|rich|markdown|command|args|` +
 			`reason|error|data|title|why|caveat|how)":\s*"((?:[^"\\]|\\.)*)"|"options":\s*\[([^\]]*)\]`)
@@ -40,7 +40,7 @@ var (
 
 	inHead = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(?:gist|summary): (.*)$`) })
 	quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`) })
-	// fixed finds what is no text wherever it stands: who said a line and when, addresses, the heads of a context.
+	// fixed finds the parts that are never text: the tag of a line, addresses, the heads of a context.
 	fixed = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\[(?:USER|AGENT):[^\]\s]{1,64} \d{4}-\d\d-\d\dT[^\]\s]{1,30}\]|hash=[0-9a-f]{3,64}|` +
 			`(?m:^◆ [^◱\n]*)|(?m:^</?(?:reasoning|call|original)\b[^>\n]*>$)`)
@@ -69,7 +69,7 @@ func groups(re *regexp.Regexp, data []byte, at int) (out []span) {
 	return out
 }
 
-// texts are the ranges that are text, but for what is fixed.
+// texts returns the ranges of text, with the fixed parts in them.
 func (d *document) texts() []span {
 	out, body := groups(inHead(), d.data[:d.head], 0), d.data[d.head:]
 	switch d.kind {
@@ -90,7 +90,7 @@ func (d *document) texts() []span {
 	return append(out, span{d.head, len(d.data)})
 }
 
-// cuts plans to cut what was found and is text, without newlines. kept counts what is no text at all.
+// cuts plans to cut the text in the found spans, but no newlines. kept counts the spans that hold no text.
 func (d *document) cuts(found []span) (kept int) {
 	const text, cut = 1, 2
 	is := make([]byte, len(d.data)) // by byte
@@ -125,7 +125,7 @@ func (d *document) cuts(found []span) (kept int) {
 
 var errForm = errors.New("it would not be JSON")
 
-// readable returns an error when the file cannot be read any more as it will be.
+// readable returns an error if the file, as it will be, cannot be read.
 func (d *document) readable(after []byte) error {
 	switch before, after := d.data[d.head:], after[d.head:]; d.kind {
 	case state:

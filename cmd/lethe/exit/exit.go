@@ -58,7 +58,7 @@ func Hint(err error, format string, args ...any) error {
 	return hintError{err, fmt.Sprintf(format, args...)}
 }
 
-// HintOf returns the hint of an error: one that Hint gave it, or its own. An empty one counts, too.
+// HintOf returns the hint that Hint gave an error, or its own, and whether it has one. A hint may be empty.
 func HintOf(err error) (hint string, given bool) {
 	var hinted interface{ Hint() string }
 	if !errors.As(err, &hinted) {

@@ -79,8 +79,8 @@ func (g *Guest) find(who string) (home.Identity, error) {
 	return g.app.FindForClient(who)
 }
 
-// open makes the host, if there is none yet. Where there is no key, the offline model speaks only if no identity has
-// used another one.
+// open makes the host, if there is no host yet. Without a key, the offline model speaks only if no identity has used
+// another one.
 func (g *Guest) open(options host.Options) (err error) {
 	if g.host != nil {
 		return nil

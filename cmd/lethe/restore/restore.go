@@ -1,4 +1,4 @@
-// Package restore is lethe restore: it makes a home of what a store keeps of one.
+// Package restore is lethe restore: it makes a home from a store.
 package restore
 
 import (

@@ -103,7 +103,7 @@ func (s *setup) askKey(question, variable string, check func(string) error) erro
 
 // askName asks for the name of the default identity.
 func (s *setup) askName() error {
-	id, _ := host.Default(s.Home, s.Settings.Settings) // there may be none yet, or several
+	id, _ := host.Default(s.Home, s.Settings.Settings) // there may be no identity yet, or several
 	name := cmp.Or(s.Settings.DefaultIdentity, id.Name, config.DefaultName)
 	_, err := s.ask("2  Name of the identity that you talk to", name, false, func(text string) error {
 		if err := home.CheckName(text); err != nil {

@@ -1,5 +1,5 @@
-// Package talk says what a person says to identities, and waits for what they answer: lethe say, answer, ask and chat
-// --once have it in common.
+// Package talk reads a text from the command line, says it to identities, and waits for their answers: lethe say, answer,
+// ask and chat --once go this way.
 package talk
 
 import (
@@ -98,7 +98,7 @@ func printReply(app *cli.App, reply host.Reply) error {
 	return err
 }
 
-// unfinished tells how to answer a question that a reply asks, and fails if its turn was cut off.
+// unfinished notes the command that answers a question of a reply, and fails if its turn was cut off.
 func unfinished(app *cli.App, reply host.Reply) error {
 	if asked := reply.Question; asked != nil && !app.JSON {
 		answer := "TEXT"

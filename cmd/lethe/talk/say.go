@@ -8,7 +8,7 @@ import (
 	"lethe/cmd/lethe/console"
 )
 
-// Say appends a line to a room, and tells where no identity hears it.
+// Say appends a line to a room, and notes if no identity hears the room.
 func Say(ctx context.Context, app *cli.App, room, as, text string) error {
 	if err := cli.CheckSigner(as); err != nil {
 		return err
