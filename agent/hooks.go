@@ -100,7 +100,7 @@ func (c *caller) asHooked(pending pendingCall) pendingCall {
 	return pending
 }
 
-// intendAsHooked is intend for a call that hooks may have looked at: p is as they left it.
+// intendAsHooked is intend for a call that hooks may have looked at: pending is as they left it.
 func (c *caller) intendAsHooked(pending pendingCall, sole bool) (in intent) {
 	answer, asked := c.hooked[pending.id]
 	if !asked {

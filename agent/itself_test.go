@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -184,11 +183,8 @@ func TestByItselfKilled(t *testing.T) {
 		if die != "" {
 			patience = time.Second
 		}
-		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, dieEnv+"="+die)
 		var out strings.Builder
-		child.Stderr = &out
-		lethetest.Must(t, child.Start())
+		child := w.process(&out, dieEnv+"="+die)
 		if kind := stimuli[random.IntN(len(stimuli))]; kind == "ring" {
 			name := filepath.Join(dir, fmt.Sprintf("ring-%d.toml", i))
 			w.write(name+".new", fmt.Sprintf("at = %q\nroom = \"dev\"\nsay = \"ring %d\"\n", time.Now().UTC().Format(time.RFC3339), i))

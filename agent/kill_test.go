@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -73,6 +74,23 @@ func childMain(dir string) {
 	})
 }
 
+// process starts one that lives in the home until it is killed: set are its variables. out gets its errors.
+func (w *world) process(out io.Writer, set ...string) *exec.Cmd {
+	w.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url), set...)
+	child.Stderr = out
+	lethetest.Must(w, child.Start())
+	return child
+}
+
+// killedIn kills a process anywhere in the next 60 ms, and returns how it ended.
+func killedIn(child *exec.Cmd, random *rand.Rand) error {
+	time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
+	_ = child.Process.Kill() // unless it has ended by itself
+	return child.Wait()
+}
+
 // TestKilledAtAnyMoment sends kill -9 to a real process again and again: no line
 // is lost or heard twice, no SAY and no answer is doubled.
 func TestKilledAtAnyMoment(t *testing.T) {
@@ -84,19 +102,13 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	rounds := lethetest.Sample(4, 8, 40)
 	var lines, pings []string
 	for i := range rounds {
-		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url)
 		var out strings.Builder
-		child.Stderr = &out
-		lethetest.Must(t, child.Start())
+		child := w.process(&out)
 		w.eventually("the child runs", func() bool { _, ok := home.Running(id); return ok })
 		pings = append(pings, fmt.Sprintf("ping %d", i))
 		lines = append(lines, "say "+pings[i]+" in ops")
 		w.say("dev", "ann", lines[i])
-		// Anywhere between the first look and the answer.
-		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond))))
-		lethetest.Must(t, child.Process.Kill())
-		if err := child.Wait(); err == nil || out.Len() > 0 {
+		if err := killedIn(child, random); err == nil || out.Len() > 0 { // between the first look and the answer
 			t.Fatalf("the child ended by itself: %v\n%s\n%s", err, out.String(), w.dump())
 		}
 	}

@@ -210,18 +210,18 @@ func (a *Agent) leave(err error) {
 	a.showEnd(err)
 }
 
-// during runs f in another goroutine while this one goes on listening for commands. Commands change the State, so f
-// must read a copy. f's context ends with ctx, at a /stop, and when a stop is asked for. during returns when f has
-// returned.
+// during runs work in another goroutine while this one goes on listening for commands. Commands change the State, so
+// work must read a copy. Its context ends with ctx, at a /stop, and when a stop is asked for. during returns when work
+// has returned.
 func (a *Agent) during(ctx context.Context, work func(ctx context.Context)) error {
 	if err := a.journal.Check(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	defer func() { cancel(); <-done }() // also when this panics: f writes to the wallet
+	defer func() { cancel(); <-done }() // also when this panics: work writes to the wallet
 	var crash error
-	go func() { // ends with f, which ends soon after its context
+	go func() { // ends with work, which ends soon after its context
 		defer close(done)
 		defer func() {
 			if p := recover(); p != nil {

@@ -52,18 +52,10 @@ func TestMentionsBetweenIdentities(t *testing.T) {
 	w := newWorld(t, always("@ada @bob, go on"))
 	w.conf.MaxAgentTurns = 3
 	ada, bob := w.run(w.boot("ada", "dev"), mentions), w.run(w.boot("bob", "dev"), mentions)
-	quiet := func() int {
-		t.Helper()
-		w.eventually("both are quiet", func() bool {
-			n := len(w.said("dev"))
-			return ada.idle() && bob.idle() && n == len(w.said("dev"))
-		})
-		return len(w.said("dev"))
-	}
 	for said := 0; said < 9; {
 		w.say("dev", "ann", "@bob, ask ada")
 		w.answered("dev", said+2)
-		n := quiet()
+		n := w.silent(ada, bob)
 		if n > said+2+2*3 {
 			t.Fatalf("they said %d things to each other", n-said)
 		}
@@ -71,7 +63,7 @@ func TestMentionsBetweenIdentities(t *testing.T) {
 	}
 	calls := len(w.asked())
 	w.say("dev", "ann", "hm")
-	quiet()
+	w.silent(ada, bob)
 	equal(t, "model calls for what mentions nobody", len(w.asked()), calls)
 	ada.stop()
 	bob.stop()

@@ -7,6 +7,16 @@ import (
 	"lethe/internal/test/rehearsal"
 )
 
+// silent waits until two identities have nothing more to say in room dev, and returns how much agents have said there.
+func (w *world) silent(one, other *running) (said int) {
+	w.Helper()
+	w.eventually("both are quiet", func() bool {
+		said = len(w.said("dev"))
+		return one.idle() && other.idle() && said == len(w.said("dev"))
+	})
+	return said
+}
+
 // Two agents in one room stop by themselves, and a user sets them off again.
 func TestTwoAgentsStop(t *testing.T) {
 	t.Parallel()
@@ -17,19 +27,11 @@ func TestTwoAgentsStop(t *testing.T) {
 		w := newWorld(t, rehearsal.Step{Times: -1, Answer: answer})
 		w.conf.MaxAgentTurns, w.conf.MaxSteps = 3, 2
 		ada, bob := w.run(w.boot("ada", "dev")), w.run(w.boot("bob", "dev"))
-		quiet := func() int {
-			t.Helper()
-			w.eventually("both are quiet", func() bool {
-				n := len(w.said("dev"))
-				return ada.idle() && bob.idle() && n == len(w.said("dev"))
-			})
-			return len(w.said("dev"))
-		}
-		said := quiet()
+		said := w.silent(ada, bob)
 		for _, line := range []string{"talk to each other", "once more"} {
 			w.say("dev", "ann", line)
 			w.answered("dev", said+2)
-			n := quiet()
+			n := w.silent(ada, bob)
 			if n > said+2+2*3 {
 				t.Errorf("%s: they said %d things to each other", name, n-said)
 			}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -143,15 +142,11 @@ func TestBudgetOverKills(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	const limit = 3 * budget.USD(1e6)
 	for i := range lethetest.Sample(6, 12, 60) {
-		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childEnv+"="+w.home.Dir, childURL+"="+w.url, childUSD+"=3")
-		lethetest.Must(t, child.Start())
+		child := w.process(nil, childUSD+"=3")
 		w.eventually("the child runs", func() bool { _, ok := home.Running(id); return ok })
 		w.say("dev", "ann", fmt.Sprintf("count to %d", 100+i))
 		w.eventually("a call is under way", func() bool { return len(w.holds(id)) > 0 || !w.fold(id).Until.IsZero() })
-		time.Sleep(time.Duration(random.Int64N(int64(60 * time.Millisecond)))) // anywhere in it
-		lethetest.Must(t, child.Process.Kill())
-		_ = child.Wait()
+		_ = killedIn(child, random)
 		w.within(limit)
 	}
 	frugal(&w.conf, budget.Limits{Sums: budget.Sums{Day: limit}})

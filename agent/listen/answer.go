@@ -66,8 +66,8 @@ func (l *Listener) leftOpen(in *intake) (before, after []part.Record) {
 	return []part.Record{part.Noted("open", text, text)}, after
 }
 
-// takeAnswer makes an entry of a line that answers a question, and commits it. It is false for any
-// other line.
+// takeAnswer makes an entry of a line that answers a question, and commits it. A call that the line approves is in
+// State.Approved then, and the loop runs it. taken is false for any other line.
 func (l *Listener) takeAnswer(in *intake, batch chat.Batch, i int) (taken bool, err error) {
 	line := batch.Lines[i]
 	if _, _, ok := l.answers(in, line); !ok {
