@@ -26,8 +26,8 @@ func (s *Set) Has(event string) bool {
 	return slices.Contains(s.there, event)
 }
 
-// Check returns the hooks below a directory, as "call/guard", and says which files there are ignored or cannot be
-// started, and why: a line each.
+// Check returns the hooks below a directory, as "call/guard", and a line for each file there that is ignored or cannot be
+// started, with the reason.
 func Check(dir string) (hooks, warnings []string) {
 	s := Set{Dir: dir}
 	entries, _ := os.ReadDir(dir)
@@ -47,7 +47,7 @@ func Check(dir string) (hooks, warnings []string) {
 	return hooks, warnings
 }
 
-// startable says why a program cannot be started, as far as its beginning tells.
+// startable returns the reason, told by its beginning, for which a program cannot be started.
 func startable(path string) error {
 	text, err := os.ReadFile(path)
 	if interpreter := regexp.MustCompile(`^#! *(\S+)`).FindSubmatch(text); interpreter != nil {
@@ -79,6 +79,10 @@ func (s *Set) find(event string) (names, ignored []string) {
 // trusted reports whether a file is meant to be run, and the user's own alone.
 func trusted(e fs.DirEntry) bool {
 	fi, err := e.Info()
-	return err == nil && fi.Mode()&(fs.ModeType|0o122) == 0o100 && !strings.HasSuffix(e.Name(), "~") &&
-		int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
+	isBackup := strings.HasSuffix(e.Name(), "~")
+	if err != nil || isBackup {
+		return false
+	}
+	isProgram := fi.Mode()&(fs.ModeType|0o122) == 0o100
+	return isProgram && int(fi.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }

@@ -15,14 +15,13 @@ import (
 	"lethe/mind"
 )
 
-// Gate is what a final answer has to pass before it counts: what is posted, and ends
-// the turn. The daemon holds it, so no model can turn it off.
+// Gate checks a final answer before it is posted and ends the turn. The daemon holds it, so no model can turn it off.
 type Gate struct {
 	Check  string          // a command that has to exit 0; it has the answer as its standard input
 	Schema json.RawMessage // a JSON Schema that the answer has to fit
 }
 
-// ReadSchema reads the schema of a gate, nil where there is none. A model may have written it: one with references can
+// ReadSchema reads the schema of a gate, nil without one. A model may have written it: one with references can
 // lead back to itself, or be endlessly large when each is followed.
 func ReadSchema(schema json.RawMessage) (*jsonschema.Resolved, error) {
 	if len(schema) == 0 {
@@ -68,17 +67,20 @@ func (g Gate) Fits(text string) string {
 // maxRefusals bounds the answers that are refused in one turn.
 const maxRefusals = 3
 
-// Verdict is what is said of a final answer.
+// Verdict judges a final answer.
 type Verdict struct {
 	Why    string // it does not pass; "" when it does
 	Broken bool   // the check could not be run, which no answer mends
 }
 
-// Refuses reports whether an answer is refused: the same one is not refused twice in a
-// turn, and none when maxRefusals were.
+// Refuses reports whether an answer is refused: a turn refuses no answer twice, and
+// at most maxRefusals.
 func (v Verdict) Refuses(s *mind.State, text string) bool {
-	return v.Why != "" && !v.Broken && len(s.Refusals) < maxRefusals &&
-		!slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
+	if v.Why == "" || v.Broken {
+		return false
+	}
+	wasRefused := slices.Contains(s.Refusals, mind.RefusalOf(blobs.Unescape(text)))
+	return len(s.Refusals) < maxRefusals && !wasRefused
 }
 
 // Caveat tells whoever reads an answer that counts although it does not pass.

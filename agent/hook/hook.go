@@ -12,7 +12,7 @@
 //   - A hook that fails, hangs, prints too much or is no longer there decides nothing and leaves a warning, once.
 //   - When Run has returned, nothing that the hooks started is alive, as package sandbox has it.
 //
-// A Gate is the check that a final answer has to pass before it counts.
+// A Gate checks a final answer before it counts.
 //
 // Hooks run unconfined, as the user, with none of this process's keys. The main function of a program that runs them
 // begins with sandbox.Main.
@@ -47,7 +47,7 @@ var claude = map[string]string{Turn: "UserPromptSubmit", Call: "PreToolUse", Res
 
 const (
 	maxTime   = 5 * time.Second // of a hook
-	maxOutput = 64 << 10        // bytes of what a hook prints, and of what it says of errors
+	maxOutput = 64 << 10        // bytes that a hook prints to its output, and to its errors
 	refusal   = 2               // the exit code that refuses
 )
 
@@ -74,7 +74,7 @@ type Input struct {
 	Again      bool            `json:"stop_hook_active,omitempty"` // a hook has sent back a reply of this turn already
 }
 
-// Answer tells what the hooks of an event want, taken together. What does not fit the event is not obeyed.
+// Answer joins the wishes of the hooks of an event. Wishes that do not fit the event are not obeyed.
 type Answer struct {
 	Deny     bool            // of Call and Reply
 	Ask      bool            // of Call, if it is not denied: people are to allow it
@@ -115,7 +115,7 @@ func (s *Set) warn(a *Answer, of, warning string) {
 	}
 }
 
-// reply is what a hook says, in the words of crush.
+// reply is the answer of one hook, in the words of crush.
 type reply struct {
 	Decision string                     `json:"decision"`
 	Reason   string                     `json:"reason"`
@@ -170,7 +170,7 @@ func parseReply(text string) (r reply, err error) {
 	return r, err
 }
 
-// encode returns what a hook reads. Each character of the arguments stands for itself as far as JSON allows, whatever
+// encode returns the input of a hook. Each character of the arguments stands for itself where JSON allows it, whatever
 // escapes the model wrote: a hook that searches the line for a word finds it.
 func (in Input) encode() io.Reader {
 	line := struct {
@@ -201,15 +201,14 @@ func (a *Answer) add(name string, r reply, in *Input) {
 	}
 	a.Context = strings.TrimSpace(a.Context + "\n" + r.Context)
 	if r.Input != nil {
-		a.Input, _ = json.Marshal(r.Input) // of what was read as JSON
+		a.Input, _ = json.Marshal(r.Input) // of the JSON that was read
 		in.ToolInput = a.Input
 	}
 	a.Output = cmp.Or(r.Output, a.Output)
 	in.ToolOutput = cmp.Or(r.Output, in.ToolOutput)
 }
 
-// Returned is what a call has returned, as the model is told it: after hooks of the call have replaced its arguments, if
-// they have, and added something.
+// Returned is the result of a call as the model reads it. Hooks may have replaced the arguments, and added something.
 func (a Answer) Returned(out []byte, replaced, added string) []byte {
 	if a.Output != "" {
 		out = []byte("[a hook replaced this result]\n" + a.Output)
@@ -223,7 +222,7 @@ func (a Answer) Returned(out []byte, replaced, added string) []byte {
 	return out
 }
 
-// head keeps the beginning of what is written to it: a byte more than a hook may print.
+// head keeps the beginning of all that is written to it: a byte more than a hook may print.
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {

@@ -146,7 +146,7 @@ func say(blocks []any, text string) []any {
 	return append(blocks, object{"type": "text", "text": text})
 }
 
-// place is what Message.Opaque has of a text and a call, beside thinking as it came: so a reply goes back as it was.
+// place stands in Message.Opaque for a text or a call, beside thinking as it came: so a reply goes back as it was.
 type place struct {
 	Type  string // "text" or "tool_use"; of thinking another one
 	Runes int    // of a text

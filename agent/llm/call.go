@@ -132,7 +132,7 @@ func (c *Client) request(a *call, r Request) (*http.Request, error) {
 	return req, err
 }
 
-// header is that of each request, with the key.
+// header returns the header of each request, with the key.
 func (c *Client) header(accept string) http.Header {
 	h := http.Header{"Accept": {accept}, "Content-Type": {"application/json"}, "User-Agent": {"lethe"}}
 	switch {

@@ -59,9 +59,9 @@ func (d *draft) read(s *stream) (Reply, error) {
 // endAt notes the end of an answer that came without a reason, as some servers end one: it has said something, and all
 // that the server meant to send has come, with the usage.
 func (d *draft) endAt(err error) {
-	hasUsage := d.reply.Usage.Output > 0
 	hasContent := d.text.Len() > 0 || len(d.calls) > 0
-	if d.reply.Finish == "" && errors.Is(err, errDone) && hasUsage && hasContent {
+	isWhole := hasContent && d.reply.Usage.Output > 0
+	if d.reply.Finish == "" && isWhole && errors.Is(err, errDone) {
 		d.reply.Finish = "stop"
 	}
 }
@@ -142,8 +142,8 @@ func (d *draft) add(c choice) {
 // say adds text, and thoughts that came in a field of their own. Where there is no such field, they stand in the text.
 func (d *draft) say(text, reasoning string) {
 	d.weight += Weight(text) + Weight(reasoning)
-	isBeginning := d.tags.at == undecided
-	if isBeginning && (d.preset.Dialect == Anthropic || reasoning != "") {
+	hasField := d.preset.Dialect == Anthropic || reasoning != ""
+	if hasField && d.tags.at == undecided {
 		d.tags.at = inField
 	}
 	if text != "" && d.tags.at != inField {

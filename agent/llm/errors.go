@@ -150,7 +150,7 @@ var endings = map[string]string{
 	"model_context_window_exceeded": "model_context_window_exceeded",
 }
 
-// ending returns the word of a Reply for a provider's reason, "" for none.
+// ending returns the word of a Reply for a provider's reason.
 func ending(reason string) string {
 	if reason == "" {
 		return ""

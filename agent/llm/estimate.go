@@ -58,8 +58,8 @@ func (e Estimator) Observe(chars, tokens int) Estimator {
 	return Estimator{clampChars(seen)}
 }
 
-// Most bounds the tokens of a request: of its weighted characters, shared stand at the beginning of one that
-// counted so many tokens in all. Nobody has counted the others; each may be a token, as in base64 it nearly is.
+// Most bounds the tokens of a request: of its weighted characters, shared stand at the beginning of a request
+// that counted so many tokens in all. Nobody has counted the others; each may be a token, as in base64 it nearly is.
 func Most(chars, shared, counted int) int {
 	return chars - shared + min(shared, int(math.Ceil(maxChange*float64(counted))))
 }

@@ -61,9 +61,10 @@ func (d *draft) addCall(f fragment) {
 // a number begins a call.
 func (d *draft) callOf(f fragment) (c *callDraft, index int) {
 	named := f.Function.Name != ""
-	for _, known := range d.calls {
-		if !named && f.ID != "" && known.id == f.ID {
-			return known, known.index
+	if !named && f.ID != "" {
+		i := slices.IndexFunc(d.calls, func(c *callDraft) bool { return c.id == f.ID })
+		if i >= 0 {
+			return d.calls[i], d.calls[i].index
 		}
 	}
 	switch {
@@ -75,7 +76,8 @@ func (d *draft) callOf(f fragment) (c *callDraft, index int) {
 		index = d.calls[len(d.calls)-1].index
 	}
 	c = d.current[index]
-	if c == nil && !named && f.ID == "" && len(d.calls) > 0 {
+	isTail := !named && f.ID == ""
+	if c == nil && isTail && len(d.calls) > 0 {
 		last := d.calls[len(d.calls)-1]
 		return last, last.index
 	}

@@ -68,7 +68,7 @@ func ParseName(s string) (n Name) {
 	return n
 }
 
-// Settle returns the form of a name in which it is kept. A name without a preset takes the preset of the model in use.
+// Settle returns the form of a name that is kept. A name without a preset takes the preset of the model in use.
 // The configured preset is left out. A preset alone stands for its default model. "" stays "".
 func Settle(name, inUse, configured string) string {
 	n := ParseName(name)

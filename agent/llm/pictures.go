@@ -9,8 +9,8 @@ import (
 	"lethe/internal/picture"
 )
 
-// pictures are those that requests show, as providers take them. It keeps a few: who encodes a request again, for an
-// attempt or an epoch, need not scale them again.
+// pictures are shown by requests, in a form that providers take. It keeps a few, so that a request that is encoded
+// again, for an attempt or an epoch, does not scale them again.
 type pictures struct {
 	read func(hash string) ([]byte, error)
 
@@ -18,12 +18,12 @@ type pictures struct {
 	kept map[[sha256.Size]byte]shown // by the sum of its blob
 }
 
-// maxKept is how many are kept, of up to 4 MiB each, and mostly of some 0.3.
+// maxKept bounds the pictures that are kept, of up to 4 MiB each, mostly of some 0.3.
 const maxKept = 16
 
 // shown is a picture as a provider takes it.
 type shown struct {
-	kind string // its media type; "" for one that cannot be shown
+	kind string // its media type; "" if it cannot be shown
 	data string // base64
 }
 

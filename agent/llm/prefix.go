@@ -8,7 +8,7 @@ import (
 )
 
 // Prefix has the messages that a request and later ones begin with: each is weighed when it is added, and encoded
-// when it is first sent. Nobody changes them any more. Copies share what is encoded; the zero value is empty.
+// when it is first sent. Nobody changes them then. Copies share what is encoded; the zero value is empty.
 type Prefix struct {
 	messages []Message
 	weight   int
@@ -29,7 +29,7 @@ func (p Prefix) Messages() []Message { return slices.Clip(p.messages) }
 // Weight returns their weighted characters.
 func (p Prefix) Weight() int { return p.weight }
 
-// sent is what one preset has sent of a prefix.
+// sent is the part of a prefix that one preset has sent.
 type sent struct {
 	mu sync.Mutex
 	writer

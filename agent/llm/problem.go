@@ -177,7 +177,7 @@ func word(v any) string {
 	return string(b)
 }
 
-// plainText is what a person can make of an answer that is not JSON.
+// plainText returns the readable part of an answer that is not JSON.
 func plainText(text []byte) string {
 	if html, _ := regexp.Match(`(?i)^\s*<(?:!doctype|html|head|body)`, text); !html {
 		return string(text)

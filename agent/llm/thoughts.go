@@ -112,7 +112,7 @@ var calledInText = sync.OnceValue(func() *regexp.Regexp {
 		`<\|channel\|>commentary to=)`)
 })
 
-// callInText returns the mark or the beginning of a call that stands in the text of a reply, "" if there is none.
+// callInText returns the mark or the beginning of a call that stands in the text of a reply, or "".
 // tools are the tools that were offered.
 func callInText(text string, tools json.RawMessage) string {
 	var offered []struct{ Function struct{ Name string } }
@@ -134,7 +134,8 @@ func callInText(text string, tools json.RawMessage) string {
 	}
 	err := json.Unmarshal([]byte(text), &call)
 	hasArguments := call.Arguments != nil || call.Parameters != nil
-	if err == nil && hasArguments && names(call.Name) {
+	isCall := err == nil && hasArguments
+	if isCall && names(call.Name) {
 		return `{"name": "` + call.Name + `"`
 	}
 	return ""

@@ -19,8 +19,8 @@ const (
 	mostChars    = 500 // of a failed call, and of its result, that are looked up
 )
 
-// Wanted returns what to look up: the newest messages heard since its last reply, but for answers to what
-// it has asked and what triggers and jobs say, and that reply's calls that failed. Entries up to after were looked at
+// Wanted returns what to look up: the newest messages heard since its last reply, without answers to its
+// own questions and lines of triggers and jobs; and the failed calls of that reply. Entries up to after were looked at
 // before.
 func Wanted(s *mind.State, after int) (texts []string, why string) {
 	live := s.Live
@@ -52,7 +52,7 @@ func Wanted(s *mind.State, after int) (texts []string, why string) {
 func messages(rendered string) []chat.Line {
 	var out []chat.Line
 	for line := range strings.Lines(rendered) {
-		if strings.HasPrefix(line, "◳ ") { // says what is not shown
+		if strings.HasPrefix(line, "◳ ") { // describes the parts that are not shown
 			continue
 		}
 		text := blobs.Unescape(strings.TrimRight(line, "\n"))
@@ -65,8 +65,7 @@ func messages(rendered string) []chat.Line {
 	return out
 }
 
-// failures are the calls of a reply that failed: what was tried, and apart from
-// it the beginning of what came of it.
+// failures returns the failed calls of a reply, and apart from them the beginnings of their results.
 func failures(e *mind.Entry) []string {
 	var out []string
 	for _, c := range e.Calls {
@@ -97,9 +96,9 @@ func clipped(text string) string {
 	return string(runes[:min(len(runes), mostChars)])
 }
 
-// Unseen returns the hits that are worth a hint: none when the best stands in sight, for the others fit worse, else
-// those that do not. In sight is a passage whose longest line the live context has, as an opened original, what RECALL
-// found or a hint does, and one of which its summary, a pin or a line of MEMORY tells as much.
+// Unseen returns the hits that are worth a hint: no hit if the best stands in sight, since the others fit worse; else
+// all hits out of sight. A passage is in sight if the live context has its longest line, in an opened original, a
+// result of RECALL or a hint, or if its summary, a pin or a line of MEMORY says as much.
 func Unseen(s *mind.State, hits []recall.Hit) []recall.Hit {
 	if len(hits) == 0 {
 		return nil
@@ -147,7 +146,7 @@ func Compose(s *mind.State, store *blobs.Store, hits []recall.Hit) (text string,
 			h.Gist = "" // it stands in sight
 		}
 		shown := h.Passage
-		if len(named) == 1 { // of the best also how its turn ended, or the answer to what was asked
+		if len(named) == 1 { // of the best also the end of its turn, or the answer to the question
 			shown = h.Shown()
 		}
 		text += "\n" + Listing(store, h) + tools.Indented(shown)

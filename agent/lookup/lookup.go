@@ -31,9 +31,9 @@ type View struct {
 	now         atomic.Pointer[Known]
 }
 
-// Known is the state as it was when a call began. Nobody changes it.
+// Known is the state at the beginning of a call. Nobody changes it.
 type Known struct {
-	Rooms, Company []string // that are heard, and those of them that are no child's
+	Rooms, Company []string // that are heard; own rooms are no child's
 	Work           string   // the room where a child's work comes from
 	Granted        map[string]bool
 	Spoken         bool                // a user has, in this turn
@@ -48,7 +48,7 @@ func (b *View) Know(k Known) { b.now.Store(&k) }
 // Joined lists the rooms that can be read.
 func (b *View) Joined() []string { return b.now.Load().Rooms }
 
-// Join links the room; that is what makes it heard.
+// Join links the room, and so the identity hears it.
 func (b *View) Join(room string) (string, error) {
 	if slices.Contains(b.Joined(), room) {
 		return fmt.Sprintf("You hear room %s already.", room), nil
@@ -73,7 +73,7 @@ func (b *View) Leave(room string) error {
 	return chat.Unsubscribe(b.Identity.Subs(), room)
 }
 
-// CheckTrigger says what follows from a trigger that the identity writes, or why it may not.
+// CheckTrigger describes the effect of a trigger that the identity writes. An error says why it may not.
 func (b *View) CheckTrigger(name, content string) (remark string, err error) {
 	k := b.now.Load()
 	return b.Check(k.Company, k.Spoken, name, content)
@@ -115,14 +115,18 @@ func (b *View) Blob(ref string) (found blobs.Blob, short string, err error) {
 	}
 	short = strings.TrimPrefix(short, "hash=")
 	found, err = b.Store.Find(short)
-	if err == nil && !b.Owns(found) && !b.now.Load().Granted[found.Hash.String()] && !b.mayOpen(found.Life) {
+	if err != nil {
+		return found, short, err
+	}
+	isGiven := b.Owns(found) || b.now.Load().Granted[found.Hash.String()]
+	if !isGiven && !b.mayOpen(found.Life) {
 		return blobs.Blob{}, short, fmt.Errorf("resolve %q: no such blob", short)
 	}
-	return found, short, err
+	return found, short, nil
 }
 
-// Recording finds the first audio file that was heard since the last reply and has no note. gist is that of the note to
-// be written; "" where there is no such file.
+// Recording finds the first audio file that was heard since the last reply and has no note. gist is the gist of the
+// note to be written; "" without such a file.
 func (b *View) Recording(live []*mind.Entry) (gist string, body []byte) {
 	told := map[string]bool{}
 	for _, e := range slices.Backward(live) {
@@ -130,11 +134,15 @@ func (b *View) Recording(live []*mind.Entry) (gist string, body []byte) {
 			break
 		}
 		told[e.Ref.Gist] = true
+		if e.Kind != mind.Inbound {
+			continue
+		}
 		for _, short := range blobs.Mentions(e.Text) {
 			r, _, err := b.Blob(short)
 			note := "what hash=" + short + " says"
 			sounds := strings.Contains(r.Gist, " (audio/") // as all bridges say
-			if err == nil && sounds && e.Kind == mind.Inbound && !told[note] {
+			isNew := sounds && !told[note]
+			if err == nil && isNew {
 				gist, body = note, r.Body
 			}
 		}
@@ -142,13 +150,13 @@ func (b *View) Recording(live []*mind.Entry) (gist string, body []byte) {
 	return gist, body
 }
 
-// mayOpen reports whether the blobs of a life are open to the identity: its descendants',
-// and that of the one it reviews.
+// mayOpen reports whether the identity may open the blobs of a life: of a descendant, or of the identity it reviews.
 func (b *View) mayOpen(self string) bool {
-	return self != "" && self == b.Reviews || slices.Contains(home.Ancestry(b.Store, self), b.Identity.Self)
+	isReviewed := self != "" && self == b.Reviews
+	return isReviewed || slices.Contains(home.Ancestry(b.Store, self), b.Identity.Self)
 }
 
-// Search looks for what has faded.
+// Search looks through the faded entries.
 func (b *View) Search(ctx context.Context, query string, limit int) (matches []tools.Match, remark string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -168,7 +176,8 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 			found.Lost,
 		)
 	}
-	if err == nil && len(found.Absent) > 0 && len(found.Hits) > 0 {
+	someAreAbsent := len(found.Hits) > 0 && len(found.Absent) > 0
+	if err == nil && someAreAbsent {
 		remark += " In no original: " + strings.Join(found.Absent, ", ") + "."
 	}
 	recall.NewerFirst(found.Hits, k.Overtaken)
@@ -188,11 +197,11 @@ func (b *View) Search(ctx context.Context, query string, limit int) (matches []t
 	return matches, remark, err
 }
 
-// maxImages is how many pictures of one line are shown.
+// maxImages bounds the pictures of one line that are shown.
 const maxImages = 8
 
-// Named finds the blobs of other lives that users name, and agents of what they sent: naming one gives the identity the
-// right to open it. Of those that it may open it finds most pictures, or fewer.
+// Named finds the blobs of other lives that users name, and files of agents that their senders name: naming one gives
+// the identity the right to open it. It returns at most so many pictures that the identity may open.
 func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (granted []event.Grant, images []string) {
 	for _, l := range lines {
 		bound := min(most, len(images)+maxImages)
@@ -201,7 +210,8 @@ func Named(store *blobs.Store, s *mind.State, lines []chat.Line, most int) (gran
 			address := b.Hash.String()
 			known := s.Grants[address] || s.Owns(b)
 			f, _ := blobs.ParseFile(b.Gist)
-			if err != nil || l.Agent && !known && f.From != l.Name {
+			mayName := !l.Agent || known || f.From == l.Name
+			if err != nil || !mayName {
 				continue
 			}
 			if !known {

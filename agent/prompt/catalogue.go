@@ -21,7 +21,7 @@ const (
 	rulesShare     = 6
 )
 
-// catalogueName is how LIFE names the versions of the catalogue.
+// catalogueName stands in LIFE for the versions of the catalogue.
 const catalogueName = "catalogue"
 
 const catalogueHead = `# What others made
@@ -33,7 +33,7 @@ BASH and a tool by USE: ask it first. It finds all of them, also those that are 
 type Reader struct {
 	Sources []catalogue.Source
 	Layers  []*Layer // the least specific first
-	Roots   []string // where files are worked with, real paths; that of relative ones first
+	Roots   []string // where files are worked with, real paths; the base of relative ones first
 	Store   *blobs.Store
 	Put     func(blobs.Meta, []byte) (mind.Ref, error) // see journal.Journal.Put
 
@@ -67,8 +67,8 @@ func (r *Reader) put(gist, text string) (mind.Ref, error) {
 	return r.Put(blobs.Meta{At: time.Unix(0, 0), Gist: gist}, []byte(text))
 }
 
-// System returns what the system message says of others, "" where there is nothing, and the versions that it states.
-// room is what a whole request may weigh; used counts calls by the names of items.
+// System returns the part of the system message about others, possibly "", and the versions that it states.
+// room bounds the weight of a whole request; used counts calls by the names of items.
 func (r *Reader) System(used map[string]int, room int, weigh func(string) int) (string, []mind.Text, error) {
 	rules, versions, err := r.rules(room / rulesShare)
 	if err != nil {
@@ -123,7 +123,8 @@ func (r *Reader) made(used map[string]int, most int, weigh func(string) int) (st
 // nearest to files that it has just worked with.
 func (r *Reader) Changes(s *mind.State) (notes []journal.Record) {
 	tell := func(t mind.Text, gist string, said func() string) {
-		if !s.Knows(t) && (len(t.Body) > 0 || s.Files[t.Name] != "") {
+		isThere := len(t.Body) > 0 || s.Files[t.Name] != "" // or was, when it was last told
+		if isThere && !s.Knows(t) {
 			notes = append(notes, journal.Told(event.Note{Why: "file", File: t.Version()}, gist, said()))
 		}
 	}
@@ -165,7 +166,7 @@ func (r *Reader) due(s *mind.State) []*Layer {
 	return r.Layers
 }
 
-// change tells how a text differs from what the system message of this epoch shows under a gist.
+// change returns the difference of a text from the text that this epoch's system message shows under a gist.
 func (r *Reader) change(s *mind.State, what, gist, now string) string {
 	then := r.shown(s, gist) + "\n"
 	diff, _ := udiff.ToUnified("then", "now", then, udiff.Lines(then, now+"\n"), 1) // its own edits fit
@@ -182,7 +183,7 @@ func (r *Reader) shown(s *mind.State, gist string) string {
 			continue
 		}
 		if h, err := r.Store.Resolve(ref.Hash); err == nil {
-			b, _ := r.Store.Get(h) // a damaged one is as good as none here
+			b, _ := r.Store.Get(h) // a damaged one counts as absent here
 			return string(b.Body)
 		}
 	}

@@ -28,7 +28,7 @@ func Bound(known llm.Known, model string, configured int) int {
 	return min(limit, cmp.Or(info.Window, limit))
 }
 
-// Limit is no more than the provider has been seen to take.
+// Limit is at most the size that the provider has been seen to take.
 func Limit(s *mind.State, bound int) int { return min(cmp.Or(s.Window, bound), bound) }
 
 // Estimator knows what the last reply of a life has told of the length of tokens.
@@ -49,7 +49,7 @@ func Window(e llm.Estimator, stable mind.Stable, limit int) compactor.Window {
 	}
 }
 
-// Rendering is what the requests of an epoch have in common: an entry stays as it is until the next epoch, once no
+// Rendering keeps the messages that all requests of an epoch begin with: an entry stays as it is until the next epoch, once no
 // result is awaited.
 type Rendering struct {
 	epoch   int
@@ -62,7 +62,8 @@ type Rendering struct {
 
 // follow brings the rendering up to date.
 func (r *Rendering) follow(s *mind.State) {
-	if r.epoch != s.Epoch || r.stable != s.Stable || r.entries > len(s.Live) {
+	sameEpoch := r.epoch == s.Epoch && r.stable == s.Stable
+	if !sameEpoch || r.entries > len(s.Live) {
 		tools := s.Stable.Tools
 		*r = Rendering{epoch: s.Epoch, stable: s.Stable, tools: json.RawMessage(tools), weight: llm.Weight(tools)}
 		r.prefix.Add((&mind.State{Stable: s.Stable}).Messages("")...)
@@ -96,7 +97,7 @@ func (r *Rendering) Tokens(s *mind.State, tail string, e llm.Estimator) int {
 	return e.Tokens(weight) + r.stable.Params.MaxTokens
 }
 
-// A Frame is what a request has beside the state, and what bounds it.
+// A Frame has the parts of a request beside the state, and its bounds.
 type Frame struct {
 	ID       home.Identity
 	Life     *life.Log
@@ -106,7 +107,7 @@ type Frame struct {
 	Log      *slog.Logger
 }
 
-// Notes reads MEMORY and the lines of LIFE that were asked for, each within its share of what is free. Their own bounds
+// Notes reads MEMORY and the lines of LIFE that were asked for, each within its share of the free weight. Their own bounds
 // are less unless the limit is small.
 func (f Frame) Notes(stable mind.Stable) (memory string, lines []string, err error) {
 	text, err := f.ID.ReadOwn(home.MemoryFile, f.Log)
@@ -121,16 +122,16 @@ func (f Frame) Notes(stable mind.Stable) (memory string, lines []string, err err
 	return mind.CutMemory(string(text), free/compactor.MemoryShare), lines, nil
 }
 
-// Tail is what goes last in the classic order.
+// Tail goes last in the classic order.
 func (f Frame) Tail(stable mind.Stable) string {
 	memory, lines, err := f.Notes(stable)
-	if err != nil { // a request without them is better than none
+	if err != nil { // a request without them is better than no request
 		return ""
 	}
 	return mind.Notes(memory, lines)
 }
 
-// Parts is what the parts of the next request cost, in estimated tokens.
+// Parts are the costs of the parts of the next request, in estimated tokens.
 type Parts struct {
 	Epoch   int `json:"epoch"`
 	Limit   int `json:"limit"` // tokens of the whole request with its answer, or what the provider was seen to take
@@ -144,7 +145,7 @@ type Parts struct {
 	Answer  int `json:"answer"` // what is kept free for the answer
 }
 
-// Free is what is left of the limit.
+// Free is the rest of the limit.
 func (p Parts) Free() int { return max(p.Limit-p.Total, 0) }
 
 // PartsOf estimates the parts for the state of an identity; of the limit it is bound by.
@@ -176,7 +177,7 @@ func PartsOf(id home.Identity, s *mind.State, limit int) Parts {
 	return p
 }
 
-// Cost is what the next request would cost, as far as can be told without sending it.
+// Cost estimates the next request without sending it.
 type Cost struct {
 	Model  string  `json:"model"`
 	Input  int     `json:"input"`             // estimated tokens
@@ -185,12 +186,14 @@ type Cost struct {
 	Most   float64 `json:"most_usd,omitzero"` // with the longest answer
 }
 
-// CostOf tells what the request of these parts would cost with a model. Another than that of the epoch has seen nothing.
+// CostOf estimates the cost of a request of these parts with a model. A model other than the epoch's has nothing cached.
 func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time) Cost {
 	c := Cost{Model: model, Input: p.Total - p.Answer}
 	weight := llm.Weight(s.Stable.Tools)
+	sameModel := model == s.Stable.Params.Model
 	for _, m := range s.Messages("") {
-		if m.Role == "assistant" && weight == int(s.Usage.LastWeight) && model == s.Stable.Params.Model {
+		isLastReply := m.Role == "assistant" && weight == int(s.Usage.LastWeight)
+		if sameModel && isLastReply {
 			c.Cached = Estimator(s).Tokens(weight)
 		}
 		weight += m.Weight()
@@ -202,7 +205,7 @@ func CostOf(s *mind.State, p Parts, known llm.Known, model string, at time.Time)
 	return c
 }
 
-// Check refuses a limit that leaves no room for a conversation; answer is how many tokens of an answer were asked for. The
+// Check refuses a limit that leaves no room for a conversation; answer bounds the tokens of an answer. The
 // limit that it asks for is enough. What a provider counts or takes refuses no life.
 func Check(stable mind.Stable, limit, answer int) error {
 	w := Window(llm.Estimator{}, stable, limit)

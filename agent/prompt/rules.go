@@ -21,17 +21,17 @@ const maxRules = 32 << 10
 // maxLayer bounds what is read of one file of rules, in bytes.
 const maxLayer = 256 << 10
 
-// ruleNames are the files in which people write rules for agents. Of one directory the first counts that is there.
+// ruleNames are the names of files with rules for agents. The first that a directory has counts.
 var ruleNames = []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
 
-// Layer is a directory in which people write rules for agents, as a file with one of ruleNames.
+// Layer is a directory that may have rules for agents, in a file with one of ruleNames.
 type Layer struct {
 	Dir string // absolute
 	Of  string // how people call it: the workspace
 
 	looked durable.Look // the directory as it was
 	file   durable.Look // the file
-	name   string       // of the file; "" where there is none
+	name   string       // of the file; "" without a file
 	text   []byte
 }
 
@@ -83,7 +83,7 @@ func readInside(dir, name string) []byte {
 // gist names the text of a layer.
 func (l *Layer) gist() string { return l.name + " of " + l.Of }
 
-// version is what LIFE knows of the text of a layer.
+// version identifies the text of a layer in LIFE.
 func (l *Layer) version() mind.Text {
 	return mind.Text{Name: "layer/" + mind.Digest([]byte(l.Dir)), Body: l.text}
 }
@@ -93,8 +93,7 @@ const rulesHead = `# Rules of the people here
 Files that people wrote for agents who work here. What a user says in a room comes before them, and a later
 file before an earlier one.`
 
-// rules renders the layers within so many bytes, and returns the versions that it states. What is cut is that of the
-// least specific layer, which comes first.
+// rules renders the layers within so many bytes, and returns the versions that it states. The least specific layer, which comes first, is cut first.
 func (r *Reader) rules(most int) (string, []mind.Text, error) {
 	var sections []string
 	var versions []mind.Text
@@ -139,7 +138,8 @@ func (r *Reader) nearest(s *mind.State) (found []*Layer) {
 	}
 	for _, c := range reply.Calls {
 		path := strings.TrimSpace(c.Arg("path"))
-		if !slices.Contains(worksWith, c.Tool) || strings.HasPrefix(path, "self/") || strings.HasPrefix(path, "rooms/") {
+		isOwn := strings.HasPrefix(path, "self/") || strings.HasPrefix(path, "rooms/")
+		if isOwn || !slices.Contains(worksWith, c.Tool) {
 			continue
 		}
 		if !filepath.IsAbs(path) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Begin says what begins, or with the zero Live that it has ended.
+// Begin shows the beginning of an answer or a command; the zero Live shows its end.
 func (v *View) Begin(l Live) { v.Live(func(now *Live) bool { *now = l; return true }) }
 
 // maxOutput bounds what is shown of the output of a command, in bytes: the newest.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is what it has
-// cost, in words.
+// Said is the status in words, for a room: of an identity that is asleep until somebody acts, or busy. cost is its cost
+// in words.
 func (s Status) Said(asleep, busy bool, cost string, now time.Time) string {
 	model := s.Model
 	if s.Offline {
@@ -31,7 +31,7 @@ func (s Status) Said(asleep, busy bool, cost string, now time.Time) string {
 	return strings.Join(parts, "; ")
 }
 
-// doing says what an identity is at, or what keeps it from that.
+// doing describes the work of an identity, or the reason that it waits.
 func (s Status) doing(asleep, busy bool) string {
 	switch {
 	case asleep:

@@ -1,4 +1,4 @@
-// Package status is what a running identity shows to screens: a small JSON
+// Package status shows a running identity to screens: a small JSON
 // file and the reply as it streams. Nothing here is durable or believed by the
 // daemon; both files can be deleted at any time.
 package status
@@ -39,8 +39,7 @@ type Status struct {
 	Self  string `json:"self"`
 	PID   int    `json:"pid,omitempty"`
 	State string `json:"state"`
-	// Rooms are those the identity hears; Answering those that wait for the
-	// turn under way.
+	// The identity hears Rooms; Answering wait for the turn under way.
 	Rooms     []string `json:"rooms"`
 	Answering []string `json:"answering,omitempty"`
 	// Heard is, per room, the byte offset through which the identity has heard
@@ -71,7 +70,7 @@ type Status struct {
 	Beside
 }
 
-// Beside is what there is beside the talk, and what somebody should look at.
+// Beside lists work beside the talk, and matters that need somebody.
 type Beside struct {
 	Trouble  []string `json:"trouble,omitempty"`  // a line for each room that cannot be used and trigger that does not run
 	Warnings []string `json:"warnings,omitempty"` // what weakens the promises where it runs
@@ -85,21 +84,21 @@ type Beside struct {
 	Jobs        []Job         `json:"jobs,omitempty"`      // commands that go on beside the talk
 }
 
-// Job is one that runs.
+// Job is a running job.
 type Job struct {
 	ID      int       `json:"id"`
 	Command string    `json:"command"`
 	Began   time.Time `json:"began"`
 }
 
-// Question is one that an identity has open.
+// Question is an open question of an identity.
 type Question struct {
 	chat.Question
 	Room  string    `json:"room"`
 	Asked time.Time `json:"asked"`
 }
 
-// Trigger is what wakes the identity by itself.
+// Trigger wakes the identity without a person.
 type Trigger struct {
 	Name  string    `json:"name"`
 	Next  time.Time `json:"next,omitzero"` // zero: not by the clock, or not before it has answered
@@ -121,7 +120,7 @@ func Write(dir string, s Status) error {
 	return err
 }
 
-// All yields the statuses of the identities of a home, as far as they can be read.
+// All yields the readable statuses of the identities of a home.
 func All(home string) iter.Seq[Status] {
 	return func(yield func(Status) bool) {
 		dirs, _ := filepath.Glob(filepath.Join(home, "agents", "*")) // the pattern is well-formed, unless home is odd
@@ -152,8 +151,9 @@ func Read(dir string) (Status, error) {
 // that answers nobody in particular counts for every room that it hears. Whether
 // its process still lives is not said: see Alive.
 func (s Status) BusyIn(room string) bool {
-	return (s.State == Thinking || s.State == Acting) && slices.Contains(s.Rooms, room) &&
-		(len(s.Answering) == 0 || slices.Contains(s.Answering, room))
+	isBusy := s.State == Thinking || s.State == Acting
+	answers := len(s.Answering) == 0 || slices.Contains(s.Answering, room)
+	return isBusy && answers && slices.Contains(s.Rooms, room)
 }
 
 // Alive asks the kernel whether a process runs; one of another user does too. A
@@ -190,7 +190,8 @@ func (s Beside) Brief(now time.Time) (parts []string) {
 	count(s.Children, "child", "children")
 	var next Trigger
 	for _, t := range s.Triggers {
-		if !t.Next.IsZero() && (next.Next.IsZero() || t.Next.Before(next.Next)) {
+		isFirst := next.Next.IsZero() || t.Next.Before(next.Next)
+		if isFirst && !t.Next.IsZero() {
 			next = t
 		}
 	}

@@ -30,10 +30,10 @@ type View struct {
 	timer  *time.Timer // that will write; nil when there is nothing new
 }
 
-// NewView returns what shows dir's identity, of which a process that was killed may have left something.
+// NewView returns a view that shows dir's identity, and removes the rests of a killed process.
 func NewView(dir string) *View { return &View{dir: dir, shown: ReadLive(dir)} }
 
-// Show says where the identity stands.
+// Show shows the state of the identity.
 func (v *View) Show(s Status) { v.change(func() bool { v.status = s; return true }) }
 
 // Live lets change say what is under way, and whether that is new.
@@ -60,7 +60,8 @@ func (v *View) Flush() {
 	v.timer, v.last = nil, time.Now()
 	v.mu.Unlock()
 	nothing := live.Thinking+live.Text+live.Output == ""
-	if nothing && (live.Entry == "" || live.Entry != v.shown.Entry) { // it has only begun
+	isNew := live.Entry == "" || live.Entry != v.shown.Entry
+	if nothing && isNew { // it has only begun
 		live = Live{}
 	}
 	if live != v.shown && writeLive(v.dir, live) == nil { // first: whoever sees a turn end sees nothing under way
@@ -71,8 +72,7 @@ func (v *View) Flush() {
 	}
 }
 
-// Live is what is under way and not recorded yet: an answer of the model, or the output of a
-// command. It is empty when nothing is.
+// Live is an answer of the model, or the output of a command, that is under way and not recorded yet. It may be empty.
 type Live struct {
 	Entry    string `json:"entry,omitempty"` // that the answer will be: e12
 	Thinking string `json:"thinking,omitempty"`
@@ -83,7 +83,7 @@ type Live struct {
 	From   int64  `json:"from,omitempty"`   // bytes of output before it
 }
 
-// LiveFile holds all of it, so that nobody sees the text of one entry as that of another.
+// LiveFile holds all of it, so that nobody takes the text of one entry for the text of another.
 const LiveFile = "live.json"
 
 // writeLive shows in dir what is under way. An end that may be the beginning of a secret is left out.

@@ -22,7 +22,7 @@ import (
 type Model struct {
 	Complete func(context.Context, llm.Request, func(llm.Delta)) (llm.Reply, error)
 	Frozen   llm.Request // the life's own, of the moment when the Model was made
-	Cheaper  string      // the model for what does not go out with the life's own request; "" for the same
+	Cheaper  string      // the model for requests apart from the life's own; "" for the same model
 	Rates    budget.Rates
 	Pay      *budget.Payment
 	Writable func() error // an error: what an answer costs could not be written down
@@ -32,7 +32,7 @@ type Model struct {
 	bill event.Spent
 }
 
-// Bill is what was asked and has cost, once nothing is asked any more.
+// Bill counts the requests and their cost, once all have ended.
 func (a *Model) Bill() event.Spent { return a.bill }
 
 // Ask asks once. A fork goes out with the tools and parameters of the life, byte for byte, so that nearly all of it

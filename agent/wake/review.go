@@ -51,7 +51,7 @@ func (r *Review) Due(v View) (commits []Commit, next time.Time, err error) {
 	fired := v.Fires[by]
 	fi, err := os.Stat(r.Of.LIFE())
 	if err != nil || fi.Size() == r.size {
-		return nil, next, nil // the watcher tells when there is more
+		return nil, next, nil // the watcher reports more
 	}
 	answered := mind.Awaits(v.Wakes, by) == 0
 	if !answered || !slices.Contains(v.Joined, by) {

@@ -41,13 +41,13 @@ type loaded struct {
 	heard   string      // the rooms that it was read for
 	err     error       // why it cannot run
 	wake    time.Time   // the time of the next look at it; zero: at a signal
-	request string      // names the file by which a person asks that it fires now, or ""
+	request string      // names the file of a person who asks that it fires now, or ""
 	progress
 }
 
 // progress is the state of a trigger that LIFE does not hold.
 type progress struct {
-	since   time.Time // the time of its file's last change, from which it counts
+	since   time.Time // the time of its file's last change, its beginning
 	noticed time.Time // when the clock was found to have been wrong, or zero
 	failure string    // why it cannot run now, or why its command failed
 	stuck   []string  // files that LIFE has told of and that could not be moved at the last look
@@ -164,7 +164,7 @@ func (t *Triggers) firing(r *loaded, v View) (m moment, printed string, ok bool)
 	return m, printed, true
 }
 
-// scheduled returns the moment that has come since the last one that fired.
+// scheduled returns the moment that has come since it last fired.
 func (r *loaded) scheduled(last, now time.Time) (m moment, ok bool) {
 	last = r.obeyed(last, now)
 	if r.wake = r.Next(last); r.wake.IsZero() || now.Before(r.wake) {

@@ -66,7 +66,7 @@ type Config struct {
 
 	// Wake makes the loop ask its sources soon.
 	Wake func()
-	// Notice returns a line for rooms. Notify adds the rooms in which people are told wherever they are.
+	// Notice returns a line for rooms. Notify adds the rooms that reach people wherever they are.
 	Notice func(text string, rooms ...string) event.Notice
 	Notify func(rooms ...string) []string
 	// Put stores a text behind another one; it is durable with the record that refers to it.

@@ -56,7 +56,7 @@ func (t *Triggers) watched(r *loaded, fired mind.Firing, now time.Time) (m momen
 		return m, false
 	}
 	firstLook := r.look == "" && known == ""
-	asMade := firstLook && !newest.After(r.since) // as it was when the trigger was made
+	asMade := firstLook && !newest.After(r.since) // as the trigger found it
 	switch {
 	case r.look == look:
 	case asMade:
@@ -155,7 +155,7 @@ const (
 )
 
 // mail moves the files in the directory of a trigger that LIFE has told of, and makes a line of another one, signed
-// with its owner's name. LIFE tells by owner which files were seen. The record goes behind those of out. Its text
+// with its owner's name. LIFE tells by owner which files were seen. The record goes behind the records of out. Its text
 // follows the newest blob of the life, so only the first record of a look may have one: a seal names the newest blob,
 // and all that it leads to.
 func (t *Triggers) mail(r *loaded, v View, out []Commit) ([]Commit, error) {

@@ -68,8 +68,8 @@ func (t Trigger) Loud(at time.Time) time.Time {
 	return at
 }
 
-// For returns the trigger of an identity. The identity and the trigger's name fix the moments from
-// which an every counts.
+// For returns the trigger of an identity. The identity and the trigger's name fix the first moment of
+// an every.
 func (t Trigger) For(self string) Trigger {
 	h := fnv.New64a()
 	h.Write([]byte(self + "/" + t.Name)) // never fails
@@ -108,7 +108,7 @@ func (t Trigger) schedule(after time.Time) iter.Seq[time.Time] {
 		for t.isQuiet(start) {
 			start = start.Add(-time.Minute)
 		}
-		var end time.Time // of the quiet hours to which a time was put off
+		var end time.Time // of the quiet hours that put a time off
 		for at := range t.planned(start) {
 			if at.Before(end) {
 				continue

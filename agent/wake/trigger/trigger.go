@@ -56,7 +56,7 @@ type Trigger struct {
 	seed     uint64 // see For
 }
 
-// Kinds are the keys of the kinds of triggers, of which a file has one. Keys are all keys.
+// Kinds are the keys of the kinds of triggers; a file has one. Keys are all keys.
 var (
 	Kinds = []string{"cron", "every", "at", "watch", "mail"}
 	Keys  = append(slices.Clone(Kinds), "say", "run", "room", "tz", "quiet", "grace")
