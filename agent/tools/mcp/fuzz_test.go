@@ -18,7 +18,7 @@ func FuzzFiles(f *testing.F) {
 	known := New(Config{Servers: map[string]Server{"far": far}, Home: home, Log: slog.New(slog.DiscardHandler)})
 	s := known.called("far")
 	items := []catalogue.Item{{Kind: catalogue.Tool, Name: "far/echo", About: "does echo", Text: "args: {}"}}
-	whole, err := json.Marshal(listing{items, s.digest(items)})
+	whole, err := json.Marshal(listing{Tools: items, Digest: s.digest(items)})
 	lethetest.Must(f, err)
 	const grant = `{"url":"https://far.example/mcp","ClientID":"c","access_token":"a","expiry":"9999-12-31T23:59:59Z"}`
 	lethetest.FuzzReaders(f, home, lethetest.Reader{

@@ -27,7 +27,7 @@ const (
 	listEvery = time.Second // a server that says all the time that its list has changed is asked no more often
 )
 
-var validTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
+var validTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./-]{1,128}$`) })
 
 // listed returns what the server can do; until that is known, an item that says so.
 func (s *server) listed() (items []catalogue.Item, known bool) {
@@ -56,8 +56,8 @@ func (s *server) ask(ctx context.Context) []catalogue.Item {
 // list asks the server for its tools, and keeps what it says.
 func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 	s.stale.Store(false)
-	items := []catalogue.Item{}
-	size := 0
+	items, left := []catalogue.Item{}, []string{}
+	size, seen := 0, map[string]bool{}
 	for pages, p := 1, (&sdk.ListToolsParams{}); ; pages++ {
 		page, err := session.ListTools(ctx, p)
 		if err != nil {
@@ -67,15 +67,23 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 			item, err := s.item(t)
 			if err != nil {
 				s.log.Warn("a tool is not offered", "error", err)
+				if !slices.Contains(left, err.Error()) {
+					left = append(left, err.Error())
+				}
 				continue
 			}
+			if seen[item.Name] { // on a page before
+				continue
+			}
+			seen[item.Name] = true
 			items, size = append(items, item), size+len(item.About)+len(item.Text)
 		}
 		if len(items) > maxTools || pages > maxTools || size > maxList {
 			return fmt.Errorf("it lists more than %d tools, or %d MiB of them", maxTools, maxList>>20)
 		}
-		if page.NextCursor == "" {
-			return s.keep(items)
+		isLast := page.NextCursor == "" || page.NextCursor == p.Cursor // some servers repeat the last page for ever
+		if isLast {
+			return s.keep(items, left)
 		}
 		p.Cursor = page.NextCursor
 	}
@@ -87,7 +95,7 @@ func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
 		return catalogue.Item{}, errors.New("the server lists a null")
 	}
 	if !validTool().MatchString(t.Name) {
-		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 64 of A-Z, a-z, 0-9, _, . and -", t.Name)
+		return catalogue.Item{}, fmt.Errorf("its name %.80q is not up to 128 of A-Z, a-z, 0-9, _, ., / and -", t.Name)
 	}
 	given, _ := t.InputSchema.(map[string]any)
 	delete(given, "$schema") // which helps no model
@@ -102,8 +110,9 @@ func (s *server) item(t *sdk.Tool) (catalogue.Item, error) {
 
 // listing is the file with the tools of a server as of the last time that it was asked.
 type listing struct {
-	Tools  []catalogue.Item `json:"tools"`
-	Digest string           `json:"digest"`
+	Tools    []catalogue.Item `json:"tools"`
+	Digest   string           `json:"digest"`
+	Protocol string           `json:"protocol,omitempty"` // to start it with; "" for the newest
 }
 
 // path returns the path of a file about the server.
@@ -133,20 +142,34 @@ func (s *server) load() {
 		return
 	}
 	if l.Digest == s.digest(l.Tools) {
-		s.items = l.Tools
+		s.items, s.protocol = l.Tools, l.Protocol
 	}
 }
 
-// keep takes over what the server can do, after it has written the file if that is new.
-func (s *server) keep(items []catalogue.Item) (err error) {
+// keep takes over the tools of the server, and writes the file if they are new.
+func (s *server) keep(items []catalogue.Item, left []string) (err error) {
 	was, known := s.listed()
+	s.mu.Lock()
+	protocol := s.protocol
+	s.mu.Unlock()
 	if !known || !slices.Equal(was, items) {
-		err = s.write(".json", listing{items, s.digest(items)})
+		err = s.write(".json", listing{items, s.digest(items), protocol})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items = items
+	s.items, s.left = items, left
 	return err
+}
+
+// remember notes the protocol that the server begins with. If that cannot be written, the next process finds it out.
+func (s *server) remember(protocol string) {
+	s.mu.Lock()
+	s.protocol = protocol
+	items := s.items
+	s.mu.Unlock()
+	if err := s.write(".json", listing{items, s.digest(items), protocol}); err != nil {
+		s.log.Warn("the protocol of a server of tools is not remembered", "error", err)
+	}
 }
 
 // changed asks the server again after it said that its tools are others.

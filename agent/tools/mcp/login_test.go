@@ -36,7 +36,7 @@ func TestLogin(t *testing.T) {
 	if got := use(before, "far/echo", echo); !strings.Contains(got, login) {
 		t.Fatal(got)
 	}
-	items, err := far(t, g, home).Test(t.Context(), "far", func(address string) string { return " " + oauthtest.Browse(t, address) + "\n" })
+	items, _, err := far(t, g, home).Test(t.Context(), "far", func(address string) string { return " " + oauthtest.Browse(t, address) + "\n" })
 	lethetest.Must(t, err)
 	if names(items) != strings.ReplaceAll(goodTools, "good/", "far/") {
 		t.Error(names(items))
@@ -124,7 +124,7 @@ func TestLoginRefused(t *testing.T) {
 		"plain":      {"http://far.example/authorize", nil, "http://far.example"},
 	} {
 		g.Authorize = c.authorize
-		_, err := far(t, g, home).Test(t.Context(), "far", func(address string) string {
+		_, _, err := far(t, g, home).Test(t.Context(), "far", func(address string) string {
 			if c.paste == nil {
 				t.Errorf("%s: people were shown %s", name, address)
 				return ""
@@ -142,11 +142,11 @@ func TestLoginRefused(t *testing.T) {
 	defer open.Close()
 	defer open.CloseClientConnections()
 	s := servers(t, home, map[string]Server{"open": {URL: open.URL}})
-	if _, err := s.Test(t.Context(), "open", browserless); err == nil || !strings.Contains(err.Error(), "it asks for no login") {
+	if _, _, err := s.Test(t.Context(), "open", browserless); err == nil || !strings.Contains(err.Error(), "it asks for no login") {
 		t.Error(err)
 	}
 	g.Authorize = ""
-	_, err := far(t, g, home).Test(t.Context(), "far", func(address string) string {
+	_, _, err := far(t, g, home).Test(t.Context(), "far", func(address string) string {
 		u, err := url.Parse(oauthtest.Browse(t, address))
 		lethetest.Must(t, err)
 		return u.Query().Get("code")

@@ -50,6 +50,7 @@ func init() {
 		},
 		"dies":   func([]string) { fmt.Fprintln(os.Stderr, "no token, no tools"); os.Exit(3) },
 		"pages":  func([]string) { actAsPages() },
+		"older":  func(args []string) { actAsOlder(args[0]) },
 		"deaf":   func([]string) { actAsDeaf() },
 		"linger": func(args []string) { select {} },
 	}
@@ -132,6 +133,7 @@ func serve(s *sdk.Server) {
 
 // actAsPages lists one page after the other, with no end, and answers nothing else well.
 func actAsPages() {
+	pages := 0
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var r struct {
 			ID     json.RawMessage `json:"id"`
@@ -143,10 +145,37 @@ func actAsPages() {
 		case "initialize":
 			answer = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"p","version":"1"}}`
 		case "tools/list":
-			answer = `"result":{"tools":[null,{"name":"bad name","inputSchema":{"type":"object"}}],"nextCursor":"again"}`
+			pages++
+			answer = fmt.Sprintf(`"result":{"tools":[null,{"name":"bad name","inputSchema":{"type":"object"}}],"nextCursor":"%d"}`, pages)
 		}
 		if r.ID != nil {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.ID, answer)
+		}
+	}
+}
+
+// actAsOlder is a server on an older library: what it does not know it passes over, or it ends on it. It prints prose
+// between its messages, and its list never ends.
+func actAsOlder(unknown string) {
+	fmt.Print("Older server 1.0\n{not json\n")
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var r struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		_ = json.Unmarshal(in.Bytes(), &r)
+		answers := map[string]string{
+			"initialize": `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"o","version":"1"}}`,
+			"tools/list": `"result":{"tools":[{"name":"count/all","inputSchema":{"type":"object"}},` +
+				`{"name":"bad name","inputSchema":{}}],"nextCursor":"again"}`,
+			"tools/call": `"result":{"content":[{"type":"text","text":"2 items"}],"structuredContent":{"result":[9007199254740993,1.0]}}`,
+		}
+		answer, known := answers[r.Method]
+		if !known && r.ID != nil && unknown == "ends" {
+			os.Exit(0)
+		}
+		if known {
+			fmt.Printf("I was asked %s\n"+`{"jsonrpc":"2.0","id":%s,%s}`+"\n", r.Method, r.ID, answer)
 		}
 	}
 }

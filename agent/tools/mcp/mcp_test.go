@@ -11,9 +11,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"lethe/agent/tools/catalogue"
@@ -143,7 +145,7 @@ func TestHostile(t *testing.T) {
 	confined(t)
 	for act, want := range map[string]string{
 		"silent":  "it did not answer within 2s of its start",
-		"garbage": "invalid character 'W'",
+		"garbage": "it did not answer within 2s of its start. The last that it wrote:\nWelcome to my server!",
 		"endless": "invalid character 'x'",
 		"huge":    "exceeded the configured maximum line length",
 		"dies":    "it ended with exit code 3. The last that it wrote:\nno token, no tools",
@@ -153,7 +155,7 @@ func TestHostile(t *testing.T) {
 			dir := t.TempDir()
 			word := "hostile" + act + filepath.Base(filepath.Dir(dir))
 			s := servers(t, dir, map[string]Server{"bad": actAs(act, word)})
-			if act == "silent" {
+			if act == "silent" || act == "garbage" {
 				s.handshake = 2 * time.Second
 			}
 			got := use(s, "bad/echo", "{}")
@@ -207,11 +209,78 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A server on an older library is started again by its protocol, which is remembered. Prose between its messages is
+// passed over, a page that comes again ends its list, and no digit of what it says is lost.
+func TestOlder(t *testing.T) {
+	confined(t)
+	for _, unknown := range []string{"ends", "waits"} {
+		dir := t.TempDir()
+		s := servers(t, dir, map[string]Server{"old": actAs("older", unknown)})
+		s.handshake = 6 * time.Second
+		items, left, err := s.Test(t.Context(), "old", nil)
+		if err != nil || names(items) != "old/count/all" || len(left) != 1 || !strings.Contains(left[0], `"bad name"`) {
+			t.Fatal(names(items), left, err)
+		}
+		if got := use(s, "old/count/all", "{}"); got != "2 items\n"+`{"result":[9007199254740993,1.0]}` {
+			t.Error(got)
+		}
+		s.Close()
+		again := servers(t, dir, map[string]Server{"old": actAs("older", unknown)})
+		again.handshake = time.Second // which leaves no time for a first attempt in vain
+		if got := use(again, "old/count/all", "{}"); !strings.HasPrefix(got, "2 items") {
+			t.Error(got)
+		}
+	}
+}
+
+// Calls in the pause after a failure neither lengthen it nor are told within each other.
+func TestPause(t *testing.T) {
+	confined(t)
+	s := servers(t, t.TempDir(), map[string]Server{"bad": actAs("dies")})
+	use(s, "bad/echo", "{}")
+	until := s.all[0].resume
+	first := use(s, "bad/echo", "{}")
+	for range 5 {
+		if got := use(s, "bad/echo", "{}"); len(got) > len(first)+10 || strings.Count(got, "does not work") != 1 {
+			t.Error(got)
+		}
+	}
+	if !s.all[0].resume.Equal(until) {
+		t.Error("a call in the pause has lengthened it")
+	}
+}
+
+func TestRepeats(t *testing.T) {
+	for _, test := range []struct {
+		texts   []string
+		content string
+		want    bool
+	}{
+		{[]string{`{ "a": 1 }`}, `{"a":1}`, true}, {[]string{"two"}, `{"result":"two"}`, true}, {[]string{"7"}, `{"result":7}`, true},
+		{[]string{`{"a":1}`, `{"a":2}`}, `{"result":[{"a":1},{"a":2}]}`, true}, {[]string{"one", "two"}, `{"result":["one","two"]}`, true},
+		{[]string{"2 items"}, `{"result":[1,2]}`, false}, {nil, `{"a":1}`, false}, {[]string{`{"a":1}`}, `{"a":1,"b":2}`, false},
+		{[]string{"9007199254740992"}, `{"result":9007199254740993}`, false},
+	} {
+		if got := repeats(test.texts, test.content); got != test.want {
+			t.Errorf("%q, %s: %v", test.texts, test.content, got)
+		}
+	}
+}
+
+// The addresses that people have to open stand in an error's data alone.
+func TestAddressed(t *testing.T) {
+	err := addressed(&jsonrpc.Error{Code: sdk.CodeURLElicitationRequired, Message: "log in first",
+		Data: json.RawMessage(`{"elicitations":[{"mode":"url","url":"https://far.example/login","message":"Log in"}]}`)})
+	if !strings.Contains(err.Error(), "log in first\nHave people open this address, then call again: https://far.example/login Log in") {
+		t.Error(err)
+	}
+}
+
 // A server that reads nothing once it has started holds neither a test of it nor a call that is longer than its pipe.
 func TestDeaf(t *testing.T) {
 	confined(t)
 	s := servers(t, t.TempDir(), map[string]Server{"deaf": actAs("deaf")})
-	if items, err := s.Test(t.Context(), "deaf", nil); err != nil || names(items) != "deaf/echo" {
+	if items, _, err := s.Test(t.Context(), "deaf", nil); err != nil || names(items) != "deaf/echo" {
 		t.Error(names(items), err)
 	}
 	s.call = 50 * time.Millisecond
@@ -316,6 +385,26 @@ func TestHTTP(t *testing.T) {
 		own.Close()
 		other.Close()
 	}
+}
+
+// A server elsewhere that was started anew knows no session of before: the call is made once more, in a new one.
+func TestForgottenSession(t *testing.T) {
+	var handler atomic.Pointer[sdk.StreamableHTTPHandler]
+	restart := func() {
+		soon := &sdk.StreamableHTTPOptions{SessionTimeout: 100 * time.Millisecond} // which ends the forgotten ones
+		handler.Store(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return newServer() }, soon))
+	}
+	restart()
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.Load().ServeHTTP(w, r) }))
+	defer own.Close()
+	s := servers(t, t.TempDir(), map[string]Server{"good": {URL: own.URL}})
+	for range 2 {
+		if got := use(s, "good/echo", `{"text":"hello"}`); got != "you said hello" {
+			t.Error(got)
+		}
+		restart()
+	}
+	s.Close()
 }
 
 func TestCheck(t *testing.T) {

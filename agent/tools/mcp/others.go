@@ -136,19 +136,21 @@ func (s Server) At() string {
 	return strings.Join(s.Command, " ")
 }
 
-// Test starts a server that does not run yet, and returns what it can do. Unless paste is nil, people log in before:
+// Test starts a server that does not run yet, and returns what it can do, and why tools are left out. Unless paste is nil, people log in before:
 // paste shows them the address to open, and returns the one that their browser ends at, or the code in it.
-func (s *Servers) Test(ctx context.Context, name string, paste func(address string) string) ([]catalogue.Item, error) {
+func (s *Servers) Test(
+	ctx context.Context, name string, paste func(address string) string,
+) (items []catalogue.Item, left []string, err error) {
 	one := s.called(name)
 	if one == nil {
-		return nil, fmt.Errorf("there is no server %s: lethe mcp list shows those that there are", name)
+		return nil, nil, fmt.Errorf("there is no server %s: lethe mcp list shows those that there are", name)
 	}
 	if paste != nil {
 		if err := one.login(ctx, paste); err != nil {
-			return nil, fmt.Errorf("log in to %s: %w", name, err)
+			return nil, nil, fmt.Errorf("log in to %s: %w", name, err)
 		}
 	}
-	err := one.with(ctx, func(*live) error { return nil }) // a start lists
-	items, _ := one.listed()
-	return items, err
+	err = one.with(ctx, func(*live) error { return nil }) // a start lists
+	items, _ = one.listed()
+	return items, one.left, err
 }

@@ -32,13 +32,15 @@ type server struct {
 	turn  sync.Mutex  // held while it is started
 	stale atomic.Bool // it will be asked again what it can do
 
-	mu     sync.Mutex
-	items  []catalogue.Item // nil: it was never asked
-	live   *live            // nil: it does not run
-	pause  *backoff.ExponentialBackOff
-	resume time.Time // it is not started before
-	failed error     // why
-	errors tail      // of its standard error
+	mu       sync.Mutex
+	items    []catalogue.Item // nil: it was never asked
+	protocol string           // to begin with; "": the newest
+	left     []string         // why tools that it listed last are not offered
+	live     *live            // nil: it does not run
+	pause    *backoff.ExponentialBackOff
+	resume   time.Time // it is not started before
+	failed   error     // why
+	errors   tail      // of its standard error
 
 	open    map[*pending]bool   // calls that somebody waits for
 	waiting map[string]*pending // by the identity that called: calls that ask people
@@ -77,7 +79,8 @@ func (s *server) with(ctx context.Context, do func(*live) error) error {
 		return err
 	}
 	wait := s.pause.NextBackOff()
-	s.resume, s.failed = time.Now().Add(wait), fmt.Errorf("the server %s does not work: %w.%s", s.name, err, s.errors.text())
+	// A text, and no *deadError: a call in the pause is no further failure.
+	s.resume, s.failed = time.Now().Add(wait), fmt.Errorf("the server %s does not work: %v.%s", s.name, err, s.errors.text())
 	s.log.Warn("a server of tools does not work", "error", err, "pause", wait)
 	return s.failed
 }
@@ -158,21 +161,46 @@ func (s *server) stop(l *live, called bool) {
 	}()
 }
 
-// start runs the server, and asks what it can do.
+// olderProtocol is the newest protocol that begins with a greeting. Servers on older libraries do not answer the question
+// with which the newer ones begin, or end on it.
+const olderProtocol = "2025-11-25"
+
+// start runs the server, and asks what it can do. One that does not begin by the newest protocol is started again for an
+// older one.
 func (s *server) start(ctx context.Context) (*live, error) {
 	limit, stop := context.WithTimeoutCause(ctx, s.of.handshake,
 		fmt.Errorf("it did not answer within %v of its start", s.of.handshake))
 	defer stop()
+	s.mu.Lock()
+	protocol := s.protocol
+	s.mu.Unlock()
+	if protocol == "" {
+		half, stop := context.WithTimeout(limit, s.of.handshake/2)
+		l, err := s.connect(half, "")
+		stop()
+		if err == nil || limit.Err() != nil {
+			return l, err
+		}
+	}
+	l, err := s.connect(limit, olderProtocol)
+	if err == nil && protocol == "" {
+		s.remember(olderProtocol)
+	}
+	return l, err
+}
+
+// connect runs the server, begins a session by a protocol, "" for the newest, and lists its tools.
+func (s *server) connect(limit context.Context, protocol string) (*live, error) {
 	run, cancel := context.WithCancel(context.Background())
 	l := &live{cancel: cancel, ended: make(chan struct{}), gone: make(chan struct{})}
 	transport, err := s.transport(run, l)
 	if err == nil {
 		client := sdk.NewClient(&sdk.Implementation{Name: "lethe", Version: "1"}, &sdk.ClientOptions{
-			Capabilities:           &sdk.ClientCapabilities{},
+			Capabilities:           &sdk.ClientCapabilities{Elicitation: asksPeople},
 			ElicitationHandler:     s.elicited,
 			ToolListChangedHandler: func(_ context.Context, r *sdk.ToolListChangedRequest) { s.changed(r.Session) },
 		})
-		l.session, err = client.Connect(limit, transport, nil)
+		l.session, err = client.Connect(limit, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
 	}
 	if err == nil {
 		if err = s.list(limit, l.session); err == nil {
@@ -187,6 +215,9 @@ func (s *server) start(ctx context.Context) (*live, error) {
 	<-l.ended
 	return nil, err
 }
+
+// asksPeople says that people answer questions: with a form, or by opening an address.
+var asksPeople = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
 
 // transport begins to run a program, or returns what connects to an address.
 func (s *server) transport(run context.Context, l *live) (sdk.Transport, error) {
@@ -227,7 +258,8 @@ func (s *server) transport(run context.Context, l *live) (sdk.Transport, error) 
 		in.Close()
 		fill.CloseWithError(err)
 	}()
-	return &sdk.IOTransport{Reader: out, Writer: feed, MaxLineLength: maxMessage}, nil
+	said := newLines(out, messages(s.log, &s.errors))
+	return &sdk.IOTransport{Reader: said, Writer: feed, MaxLineLength: maxMessage}, nil
 }
 
 // close stops the server, and waits for that.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -26,7 +27,7 @@ func (s *server) use(ctx context.Context, life, tool string, args json.RawMessag
 	if json.Unmarshal(args, &object) != nil || object == nil {
 		return answer, errors.New("args have to be a JSON object: TOOLS with the name shows what it has to hold")
 	}
-	err = s.with(ctx, func(l *live) (err error) {
+	do := func(l *live) (err error) {
 		named := func(i catalogue.Item) bool { return i.Name == s.name+"/"+tool }
 		items, _ := s.listed()
 		switch {
@@ -38,20 +39,61 @@ func (s *server) use(ctx context.Context, life, tool string, args json.RawMessag
 			err = fmt.Errorf("%s has no %s (any more): TOOLS finds what it has", s.name, tool)
 		}
 		return err
-	})
+	}
+	err = s.with(ctx, do)
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server was started anew, and did not see the call
+		err = s.with(ctx, do)
+	}
 	return answer, err
 }
 
-// failure tells an answer that is an error from a server that does not work, which is stopped.
+// failure tells an error that is about one call from a server that does not work, which is stopped.
 func (s *server) failure(ctx, limit context.Context, l *live, err error) error {
-	if _, refused := errors.AsType[*jsonrpc.Error](err); refused || ctx.Err() != nil {
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return addressed(refused)
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	forgotten := errors.Is(err, sdk.ErrSessionMissing)
+	if !forgotten && limit.Err() == nil && answers(ctx, l) {
 		return err
 	}
 	s.stop(l, true)
+	if forgotten {
+		return err
+	}
 	if limit.Err() != nil {
 		err = context.Cause(limit)
 	}
 	return &deadError{err}
+}
+
+// pingTime bounds the time in which a server that works answers a ping.
+const pingTime = 2 * time.Second
+
+// answers reports whether a server still answers.
+func answers(ctx context.Context, l *live) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	err := l.session.Ping(ctx, nil)
+	_, refused := errors.AsType[*jsonrpc.Error](err)
+	return err == nil || refused
+}
+
+// addressed adds the addresses that people have to open before a call can succeed. They stand in an error's data alone.
+func addressed(refused *jsonrpc.Error) error {
+	var data struct {
+		Elicitations []struct{ URL, Message string }
+	}
+	if refused.Code != sdk.CodeURLElicitationRequired || json.Unmarshal(refused.Data, &data) != nil {
+		return refused
+	}
+	text := refused.Error()
+	for _, e := range data.Elicitations {
+		text += "\nHave people open this address, then call again: " + strings.TrimSpace(e.URL+" "+e.Message)
+	}
+	return errors.New(text)
 }
 
 // answerOf sorts what a tool returned.
@@ -78,9 +120,8 @@ func answerOf(result *sdk.CallToolResult) catalogue.Answer {
 			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %s: %s", c.URI, c.Name, c.Description)))
 		}
 	}
-	if len(texts) == 0 && result.StructuredContent != nil {
-		text, _ := json.Marshal(result.StructuredContent) // it was read from JSON
-		texts = []string{string(text)}
+	if data := structured(result.StructuredContent); data != "" && !repeats(texts, data) {
+		texts = append(texts, data)
 	}
 	a.Text = []byte(strings.Join(texts, "\n"))
 	return a
@@ -121,8 +162,12 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Header.Set(key, value)
 	}
 	answer, err := c.base.RoundTrip(r)
-	if err == nil && !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 		answer.Body = http.MaxBytesReader(nil, answer.Body, maxMessage)
 	}
-	return answer, err
+	answer.Body = newLines(answer.Body, exact)
+	return answer, nil
 }

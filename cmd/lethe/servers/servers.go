@@ -29,9 +29,12 @@ func Open(app *cli.App) *mcp.Servers {
 func Try(ctx context.Context, app *cli.App, name string, paste func(address string) string) error {
 	servers := Open(app)
 	defer servers.Close()
-	found, err := servers.Test(ctx, name, paste)
+	found, left, err := servers.Test(ctx, name, paste)
 	if err != nil {
 		return err
+	}
+	for _, why := range left {
+		fmt.Fprintln(app.Err, "a tool is left out:", why)
 	}
 	return app.Show(found, func(out io.Writer) {
 		rows := console.NewTable("TOOL", "WHAT IT DOES")

@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+)
+
+// lines reads a text line by line, and passes on what do makes of each. A line above maxMessage bytes passes as it is, in
+// pieces.
+type lines struct {
+	io.Closer
+	from *bufio.Reader
+	do   func(line []byte) []byte
+	rest []byte // of a line, to be read
+	err  error  // behind it
+}
+
+func newLines(from io.ReadCloser, do func([]byte) []byte) *lines {
+	return &lines{Closer: from, from: bufio.NewReader(from), do: do}
+}
+
+// Read implements io.Reader.
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.rest) == 0 && l.err == nil {
+		l.next()
+	}
+	n := copy(p, l.rest)
+	l.rest = l.rest[n:]
+	if n == 0 {
+		return 0, l.err
+	}
+	return n, nil
+}
+
+// next reads a line.
+func (l *lines) next() {
+	var line []byte
+	for {
+		piece, err := l.from.ReadSlice('\n')
+		line = append(line, piece...)
+		isLong := len(line) > maxMessage
+		if isLong {
+			l.rest = line
+			return
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			l.rest, l.err = l.do(line), err
+			return
+		}
+	}
+}
+
+// messages returns what keeps the lines of a program's output that are messages. It logs the first of the others, and
+// puts all of them into errors.
+func messages(log *slog.Logger, errors *tail) func([]byte) []byte {
+	warned := false
+	return func(line []byte) []byte {
+		text := bytes.TrimSpace(line)
+		if len(text) == 0 {
+			return nil
+		}
+		isMessage := (text[0] == '{' || text[0] == '[') && json.Valid(text)
+		if isMessage {
+			return exact(line)
+		}
+		if !warned {
+			warned = true
+			log.Warn("a server of tools prints lines that are no messages; they are passed over", "line", string(text[:min(len(text), 200)]))
+		}
+		_, _ = errors.Write(line) // cannot fail
+		return nil
+	}
+}
+
+// exact returns a message in whose result structuredContent is a string with the JSON that the server sent: the library
+// would read numbers as floats, and lose digits. The line may be an event's.
+func exact(line []byte) []byte {
+	if !bytes.Contains(line, []byte(`"structuredContent"`)) {
+		return line
+	}
+	text, isEvent := bytes.CutPrefix(line, []byte("data:"))
+	var message, result map[string]json.RawMessage
+	if json.Unmarshal(text, &message) != nil || json.Unmarshal(message["result"], &result) != nil {
+		return line
+	}
+	data := result["structuredContent"]
+	if len(data) == 0 || string(data) == "null" {
+		return line
+	}
+	result["structuredContent"], _ = json.Marshal(string(data)) // these were read from JSON: they cannot fail
+	message["result"], _ = json.Marshal(result)
+	out, _ := json.Marshal(message)
+	if isEvent {
+		out = append([]byte("data: "), out...)
+	}
+	return append(out, '\n')
+}
