@@ -59,9 +59,7 @@ func TestAcceptRefusesMalformed(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if len(lines(t, home, "dev")) != 0 {
-		t.Error("a refused batch was taken in part")
-	}
+	lethetest.Equal(t, "lines of a refused batch", len(lines(t, home, "dev")), 0)
 }
 
 // A user says the same thing twice within a second: that is two messages.
@@ -78,9 +76,7 @@ func TestEqualLines(t *testing.T) {
 	for _, l := range lines(t, home, "dev") {
 		raw[string(l.Raw)] = true
 	}
-	if len(raw) != 4 {
-		t.Error("equal lines in the room cannot be told apart")
-	}
+	lethetest.Equal(t, "lines that can be told apart", len(raw), 4)
 }
 
 func TestDamagedInbox(t *testing.T) {

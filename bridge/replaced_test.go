@@ -35,7 +35,7 @@ func TestRoomChanges(t *testing.T) {
 			b.accept(t, message("1", "ada", "question"))
 			path := chat.Path(home, "dev")
 			save := func(text string) {
-				lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
+				lethetest.Write(t, path, text)
 				before := time.Now().Add(-time.Hour) // left alone since
 				lethetest.Must(t, os.Chtimes(path, before, before))
 			}
@@ -89,7 +89,7 @@ func TestDamagedPeer(t *testing.T) {
 				b := start(t, home, func(c *Config) { c.Log = log.logger() })
 				agentSays(t, home, "of the past")
 				path := inState(home, "peers/p-ada.json")
-				lethetest.Must(t, os.WriteFile(path, []byte(text), 0o600))
+				lethetest.Write(t, path, text)
 				if h := healthOf(t, home); !strings.Contains(h.Error, "p-ada.json") {
 					t.Errorf("health %+v", h)
 				}

@@ -204,7 +204,5 @@ func TestTwoProcesses(t *testing.T) {
 		wg.Go(func() { rules(p).Decide("1", "1", true) })
 	}
 	wg.Wait()
-	if n := len(rules(p).Users); n != 12 {
-		t.Errorf("%d of 12 are listed", n)
-	}
+	lethetest.Equal(t, "listed of 12", len(rules(p).Users), 12)
 }

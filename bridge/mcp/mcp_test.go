@@ -124,9 +124,7 @@ func TestTools(t *testing.T) {
 	if data, _ := json.Marshal(list); len(data) > 4500 {
 		t.Errorf("the list of tools has %d bytes, which each request of a client pays for", len(data))
 	}
-	if version := s.InitializeResult().ProtocolVersion; version != "2026-07-28" {
-		t.Errorf("protocol %s", version)
-	}
+	lethetest.Equal(t, "protocol", s.InitializeResult().ProtocolVersion, "2026-07-28")
 	if can := s.InitializeResult().Capabilities; can.Tools == nil || can.Tools.ListChanged || can.Resources == nil {
 		t.Errorf("%+v", can) // it would promise to tell what it does not
 	}
@@ -151,9 +149,7 @@ func TestTools(t *testing.T) {
 		{"say", `{"room":"dev"}`, `refused: validating`},
 		{"ask", `{"question":"count to 5000"}`, `more characters)",`},
 	} {
-		if got := call(t, s, c.tool, c.args); !strings.Contains(got, c.want) {
-			t.Errorf("%s %s: %s", c.tool, c.args, got)
-		}
+		lethetest.Words(t, call(t, s, c.tool, c.args), c.want)
 	}
 }
 
@@ -173,18 +169,13 @@ func TestHandle(t *testing.T) {
 	if !ok || !strings.Contains(text, "ada has not answered yet") {
 		t.Fatal(text)
 	}
-	if tool := <-told; tool != "BASH" {
-		t.Errorf("told of %s", tool)
-	}
+	lethetest.Equal(t, "the call that is told of", <-told, "BASH")
 	s.Close()
 	again := fmt.Sprintf(`{"handle":%q}`, handle)
 	for range 2 { // it holds for ever
 		lethetest.Words(t, call(t, w.connect(), "ask", again), `"name": "ada"`, `"text": "`, "done")
 	}
-	if text := call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`); !strings.Contains(text,
-		"refused: wait for bob: it has stopped") || !strings.Contains(text, "lethe run bob") {
-		t.Error(text)
-	}
+	lethetest.Words(t, call(t, w.connect(), "ask", `{"question":"hello","identity":"bob"}`), "refused: wait for bob: it has stopped", "lethe run bob")
 	lethetest.Words(t, call(t, w.connect(), "read_room", `{"room":"attic"}`), `"text": "hello"`, `"name": "you"`)
 }
 
@@ -211,13 +202,8 @@ func TestRecall(t *testing.T) {
 	if strings.ContainsAny(text, "◱◲◆") {
 		t.Error(text)
 	}
-	if page := call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)); !strings.Contains(page,
-		"characters 20 to 30 of") || !strings.Contains(page, "go on with offset=30") {
-		t.Error(page)
-	}
-	if text := call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"identity":"bob"}`, hash)); !strings.Contains(text, "no such blob of bob") {
-		t.Error(text)
-	}
+	lethetest.Words(t, call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"offset":20,"limit":10}`, hash)), "characters 20 to 30 of", "go on with offset=30")
+	lethetest.Words(t, call(t, s, "open_ref", fmt.Sprintf(`{"hash":%q,"identity":"bob"}`, hash)), "no such blob of bob")
 	r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "lethe://blob/" + hash})
 	lethetest.Must(t, err)
 	lethetest.Words(t, r.Contents[0].Text, "vault 7")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"lethe/chat"
+	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
 )
@@ -14,9 +15,7 @@ import (
 func TestFirings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "LIFE.md")
 	log, err := life.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	defer log.Close()
 	due := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	notice := func(room string, from int64) event.Notice {
@@ -40,14 +39,10 @@ func TestFirings(t *testing.T) {
 		event.Reply{N: 8, Turn: 3, Model: "m", Tokens: event.Tokens{USD: 9}, Posting: said},
 		event.Fired{ID: "k3", By: "cron-brief", Notice: notice("dev", 200)},
 	} {
-		if err := log.Append(event.Line(due, e)); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, log.Append(event.Line(due, e)))
 	}
 	got, err := firingsOf(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lethetest.Must(t, err)
 	for by, want := range map[string]Firings{
 		"cron-brief": {Last: due, Fired: 2, Missed: 2, USD: 1.25, Model: "m"},
 		"watch-file": {Last: due, Fired: 1, USD: 0.25, Model: "m"},

@@ -166,9 +166,7 @@ func TestServe(t *testing.T) {
 	}
 	again := config(t)
 	again.Home = c.Home
-	if got := start(t, again).get(t, "/", token, true).StatusCode; got != 404 {
-		t.Errorf("the token after a restart: %d", got)
-	}
+	lethetest.Equal(t, "the token after a restart", start(t, again).get(t, "/", token, true).StatusCode, 404)
 }
 
 // allHere takes each name for one of this machine, as browsers do with what ends in .localhost.

@@ -83,18 +83,14 @@ func TestBodyOfStranger(t *testing.T) {
 			all = append(all, send(fmt.Sprintf("[2001:db8::%d]:1", i), "a body that comes in drops", 1))
 			synctest.Wait()
 		}
-		if got := <-send("192.0.2.1:1", "a whole body", 100); got != "401 after 0s" {
-			t.Errorf("at another address a whole body gets %s", got)
-		}
+		lethetest.Equal(t, "a whole body from another address", <-send("192.0.2.1:1", "a whole body", 100), "401 after 0s")
 		for _, answered := range all {
 			said[<-answered]++
 		}
 		if said["408 after 20s"] < 4 || said["408 after 20s"]+said["503 after 20s"] != 6 { // a place may be free at that moment
 			t.Errorf("dripped bodies get %v", said)
 		}
-		if got := <-send("[2001:db8::1]:1", "a body in two pieces", 10); got != "401 after 10s" {
-			t.Errorf("then one that is slow gets %s", got)
-		}
+		lethetest.Equal(t, "a slow body", <-send("[2001:db8::1]:1", "a body in two pieces", 10), "401 after 10s")
 		close(listener)
 		lethetest.Must(t, srv.Close())
 		time.Sleep(time.Minute) // the senders find out

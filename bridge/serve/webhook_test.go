@@ -216,9 +216,7 @@ func TestMetrics(t *testing.T) {
 	doc := lethetest.Page(t, "serve.md")
 	for range 2 {
 		resp := s.get(t, "/metrics", token, true)
-		if kind := resp.Header.Get("Content-Type"); kind != "text/plain; version=0.0.4; charset=utf-8" {
-			t.Errorf("the metrics are %s", kind)
-		}
+		lethetest.Equal(t, "the metrics", resp.Header.Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8")
 		text, err := io.ReadAll(resp.Body)
 		lethetest.Must(t, err)
 		page := string(text)

@@ -18,7 +18,7 @@ func TestReadToken(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
+		lethetest.Write(t, path, content)
 		lethetest.Must(t, os.Chmod(path, mode))
 		return path
 	}

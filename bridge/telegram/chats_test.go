@@ -77,7 +77,7 @@ func TestDamagedAtTheStart(t *testing.T) {
 		paths := []string{st.file("chats.json"), st.file("inbox.jsonl"), st.file("peers/" + id(dm.ID) + ".json")}
 		for _, path := range paths {
 			lethetest.Must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-			lethetest.Must(t, os.WriteFile(path, []byte(content), 0o600))
+			lethetest.Write(t, path, content)
 		}
 		lethetest.Must(t, st.stop(st.greeted(dm, ada)))
 		st.start()

@@ -136,9 +136,7 @@ func TestParse(t *testing.T) {
 		if m, _ := u.message(); ok && m != nil {
 			got += " " + m.Text + m.Caption
 		}
-		if got != want {
-			t.Errorf("%s: %q", raw, got)
-		}
+		equal(t, raw, got, want)
 	}
 }
 

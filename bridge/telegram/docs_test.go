@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
@@ -20,18 +19,14 @@ func TestDocs(t *testing.T) {
 		"another program fetches the messages of this bot",
 		(&apiError{Code: 429}).Error(),
 	} {
-		if !strings.Contains(text, said) {
-			t.Errorf("the page does not explain %q", said)
-		}
+		lethetest.Words(t, text, said)
 	}
 	for _, c := range commands {
-		if !strings.Contains(text, "`/"+c.Command) {
-			t.Errorf("the page does not tell of /%s", c.Command)
-		}
+		lethetest.Words(t, text, "`/"+c.Command)
 	}
 	example := lethetest.Blocks(t, "bridges.md", "chats.json")[0]
 	dir := t.TempDir()
-	lethetest.Must(t, os.WriteFile(filepath.Join(dir, "chats.json"), []byte(example), 0o600))
+	lethetest.Write(t, filepath.Join(dir, "chats.json"), example)
 	m, err := openChats(dir, slog.New(slog.DiscardHandler))
 	lethetest.Must(t, err)
 	equal(t, "moved", m.canonical("-1002000000001"), "-4000000001")

@@ -27,9 +27,7 @@ func FuzzFiles(f *testing.F) {
 			if err := known.move("-100", "-1001"); err != nil {
 				return err
 			}
-			if known.canonical("-1001") != known.canonical("-100") {
-				t.Errorf("a group that moved is known as %s and %s", known.canonical("-1001"), known.canonical("-100"))
-			}
+			lethetest.Equal(t, "names of a group that moved", known.canonical("-1001"), known.canonical("-100"))
 			kept, err := filepath.Glob(filepath.Join(dir, "chats.json.*"))
 			lethetest.Must(t, err)
 			for _, path := range kept {

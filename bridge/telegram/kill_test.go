@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/test/lethetest"
+
 	"lethe/agent/status"
 	"lethe/blobs"
 	"lethe/chat"
@@ -77,15 +79,11 @@ func (g *grave) live(dies int, until func() bool) {
 	g.t.Helper()
 	g.m.Dies = dies
 	env, err := json.Marshal(g.m)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	lethetest.Must(g.t, err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), asBridge+"="+string(env))
 	cmd.Stderr = g.log
-	if err := cmd.Start(); err != nil {
-		g.t.Fatal(err)
-	}
+	lethetest.Must(g.t, cmd.Start())
 	dead := make(chan error, 1)
 	go func() { dead <- cmd.Wait() }() // ends with the process
 	g.kills++

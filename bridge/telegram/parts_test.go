@@ -120,7 +120,7 @@ func TestRecordedParts(t *testing.T) {
 	first = strings.TrimSuffix(first, "}") +
 		`,"line":{"room":"dev","from":0,"to":0,"parts":[{"data":{"text":"gone"},"state":"sent","receipt":"7"},` +
 		`{"data":{"text":"an <b> & old","html":"<b>an</b> &lt;b&gt; &amp; old"}},{"data":{"text":"end"}}]}}` + "\n"
-	lethetest.Must(t, os.WriteFile(path, []byte(first), 0o600))
+	lethetest.Write(t, path, first)
 	st.start()
 	equalAll(t, "chat", st.sent(dm, 2), "an <b> & old", "end")
 	if m := st.Sent(dm)[0]; len(m.Entities) != 1 || m.Entities[0].Type != models.MessageEntityTypeBold {

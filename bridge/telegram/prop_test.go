@@ -12,7 +12,7 @@ import (
 
 	"lethe/internal/markdown"
 	"lethe/internal/test/botapi"
-	_ "lethe/internal/test/lethetest" // fixes the seed
+	"lethe/internal/test/lethetest"
 )
 
 // pieces are what replies are made of here: marks in and out of place, text that resembles
@@ -105,9 +105,7 @@ func keeps(in string, limit int) error {
 
 func TestRenderKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		if err := keeps(reply(t), rapid.SampledFrom([]int{2, 3, 7, 16, 40, 200, MaxUnits}).Draw(t, "limit")); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, keeps(reply(t), rapid.SampledFrom([]int{2, 3, 7, 16, 40, 200, MaxUnits}).Draw(t, "limit")))
 	})
 }
 
@@ -183,8 +181,6 @@ func FuzzRender(f *testing.F) {
 	f.Add("**a `b` c**\n\n> d\n\n```go\ne\n```\n| f |\n|---|\n| g |", 5)
 	f.Fuzz(func(t *testing.T, in string, limit int) {
 		limit = 2 + max(limit, -limit, 0)%(MaxUnits-1)
-		if err := keeps(in, limit); err != nil {
-			t.Fatal(err)
-		}
+		lethetest.Must(t, keeps(in, limit))
 	})
 }

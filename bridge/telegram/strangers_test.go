@@ -193,12 +193,12 @@ func TestListIsDamaged(t *testing.T) {
 	s, hub := st.session()
 	defer hub.Close()
 	people := st.file("people.json")
-	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":"7"}],"chats":[]}`), 0o600))
+	lethetest.Write(t, people, `{"version":1,"users":[{"id":"7"}],"chats":[]}`)
 	hello := update{ID: 1, Message: &message{ID: 1, Chat: models.Chat{ID: 7, Type: "private"}, From: &models.User{ID: 7}, Text: "hello"}}
 	if h, err := s.handle(hello, ""); err != nil || h.line == nil {
 		t.Errorf("of a listed person: %+v, %v", h, err)
 	}
-	lethetest.Must(t, os.WriteFile(people, []byte(`{"version":1,"users":[{"id":`), 0o600))
+	lethetest.Write(t, people, `{"version":1,"users":[{"id":`)
 	if _, err := s.handle(hello, ""); !errors.Is(err, access.ErrPeople) {
 		t.Errorf("while the list is damaged: %v", err)
 	}

@@ -64,9 +64,7 @@ func TestEventsOfALife(t *testing.T) {
 			t.Fatalf("event %d of %d: %s %s, %v", i, len(got), e.ID, e.Type, err)
 		}
 	}
-	if i != len(got) {
-		t.Errorf("%d events, want %d", len(got), i)
-	}
+	lethetest.Equal(t, "events", i, len(got))
 	at, _ := strconv.Atoi(recent(life, 30))
 	if newest := string(whole[at:]); strings.Count(newest, "\n") < 30 || at < len(whole)/2 || !strings.Contains(newest[:40], "] inbound ") {
 		t.Errorf("the newest 30 lines are\n%s", newest)

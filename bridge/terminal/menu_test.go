@@ -7,6 +7,7 @@ import (
 
 	"lethe/agent/status"
 	"lethe/chat"
+	"lethe/internal/test/lethetest"
 )
 
 func asking(all ...status.Question) func(*agent) {
@@ -92,11 +93,7 @@ func TestHowToAnswer(t *testing.T) {
 		"? q3fa9c1: Which host?":            "\n(to answer, write: q3fa9c1 and your answer)",
 		"Deploy?":                           "",
 	} {
-		if got := howToAnswer(s.line(true, "lethe", text)); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		lethetest.Equal(t, text, howToAnswer(s.line(true, "lethe", text)), want)
 	}
-	if got := howToAnswer(s.line(false, "bob", "? q3fa9c1: Deploy?")); got != "" {
-		t.Errorf("a user's line: %q", got)
-	}
+	lethetest.Equal(t, "a user's line", howToAnswer(s.line(false, "bob", "? q3fa9c1: Deploy?")), "")
 }

@@ -38,7 +38,5 @@ func TestScreenOnAPipe(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("a screen that was ended: %v", err)
 	}
-	if !strings.Contains(out.String(), "\x1b[?1049l") {
-		t.Error("the terminal was not given back")
-	}
+	lethetest.Words(t, out.String(), "\x1b[?1049l")
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"lethe/internal/test/lethetest"
+
 	tea "charm.land/bubbletea/v2"
 	"pgregory.net/rapid"
 
@@ -48,9 +50,7 @@ func TestScreenAsAWhole(t *testing.T) {
 ────────────────────────────────────────────────────────────
 ❯ tell me more
  ● lethe idle │ 12k of 100k tokens │ $1.50 │ deepseek-v4-pro`
-	if got := s.text(); got != want {
-		t.Errorf("the screen is\n%s\nwant\n%s", got, want)
-	}
+	lethetest.Equal(t, "the screen", s.text(), want)
 }
 
 func TestReplyAsItStreams(t *testing.T) {

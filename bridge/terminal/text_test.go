@@ -8,6 +8,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"pgregory.net/rapid"
+
+	"lethe/internal/test/lethetest"
 )
 
 // sequence matches what a terminal could take for a command: CSI, OSC and the
@@ -49,9 +51,7 @@ func TestMarkdownShowsWhatWasWritten(t *testing.T) {
 		{"see [the docs](https://example.org/docs) now", "see the docs https://example.org/docs now"},
 	} {
 		got := stripped(t, strings.Join(laidOut(tt.in, 60), "\n"))
-		if got != tt.want {
-			t.Errorf("%q is shown as\n%q, want\n%q", tt.in, got, tt.want)
-		}
+		lethetest.Equal(t, tt.in, got, tt.want)
 	}
 }
 

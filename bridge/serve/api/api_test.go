@@ -244,9 +244,7 @@ func TestRoutes(t *testing.T) {
 		})
 	}
 	w.ask("POST", "/api/questions/"+q.ID, `{"text":"yes"}`, 404)
-	if n := strings.Count(lethetest.Read(t, w.room("dev")), "] "+q.ID+" no\n"); n != 1 {
-		t.Errorf("it is answered %d times", n)
-	}
+	lethetest.Equal(t, "answers", strings.Count(lethetest.Read(t, w.room("dev")), "] "+q.ID+" no\n"), 1)
 
 	lethetest.Words(t, w.ask("GET", "/api/budget", "", 200), `"of":"day","who":"ada","limit_usd":5`)
 	w.ask("POST", "/api/rooms/dev/lines", `{"text":"/budget +1.5 today"}`, 202)
@@ -423,9 +421,7 @@ func TestSaidOnce(t *testing.T) {
 	}
 	all.Wait()
 	w.ask("POST", "/api/rooms/quiet/lines", `{"text":"other"}`, 409, "Idempotency-Key: k1")
-	if n := strings.Count(lethetest.Read(t, w.room("quiet")), "\n"); n != 1 {
-		t.Errorf("%d lines", n)
-	}
+	lethetest.Equal(t, "lines", strings.Count(lethetest.Read(t, w.room("quiet")), "\n"), 1)
 }
 
 // A stream begins with what happens from now on, says where that is, and goes on behind any event.
@@ -494,7 +490,5 @@ func TestLifeIsListedInParts(t *testing.T) {
 			t.Errorf("%d events at once have %d bytes", len(part.Items), len(text))
 		}
 	}
-	if calls != 30 {
-		t.Errorf("%d calls are listed", calls)
-	}
+	lethetest.Equal(t, "calls", calls, 30)
 }

@@ -66,9 +66,7 @@ func TestMostStreams(t *testing.T) {
 		}
 		first = cmp.Or(first, resp)
 	}
-	if text := servetest.Text(t, s.Do(t, "GET", "/stream", ""), 503); !strings.Contains(text, "100 streams of events are open") {
-		t.Error(text)
-	}
+	lethetest.Words(t, servetest.Text(t, s.Do(t, "GET", "/stream", ""), 503), "100 streams of events are open")
 	first.Body.Close()
 	lethetest.Eventually(t, "there is room", func() bool { return s.Do(t, "GET", "/stream", "").StatusCode == 200 })
 }

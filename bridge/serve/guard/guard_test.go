@@ -180,9 +180,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("the cookie after a restart: %d, with another token: %d", status(again), status(other))
 		}
 		time.Sleep(30 * 24 * time.Hour)
-		if status(again) != 401 {
-			t.Error("the cookie never ends")
-		}
+		lethetest.Equal(t, "the cookie at its end", status(again), 401)
 	})
 }
 
@@ -211,9 +209,7 @@ func TestWrongTokens(t *testing.T) {
 			t.Error("one address keeps others out")
 		}
 		time.Sleep(time.Minute)
-		if from("192.0.2.1:1000", "wrong") != 401 {
-			t.Error("it does not end")
-		}
+		lethetest.Equal(t, "a minute later", from("192.0.2.1:1000", "wrong"), 401)
 	})
 }
 

@@ -115,9 +115,7 @@ func TestCompletions(t *testing.T) {
 		if got := hears("Be brief.", "hello two"); got != "Grace_Hopper: hello two" {
 			t.Errorf("%q", got)
 		}
-		if got := hears("", "hello three"); !strings.Contains(got, "no longer holds") {
-			t.Errorf("%q", got)
-		}
+		lethetest.Words(t, hears("", "hello three"), "no longer holds")
 	})
 	t.Run("refusals", func(t *testing.T) {
 		for want, bad := range map[string]string{
@@ -137,9 +135,7 @@ func TestCompletions(t *testing.T) {
 			"is not data:": `{"model":"ada","messages":[{"role":"user","content":[{"type":"image_url",` +
 				`"image_url":{"url":"data:image/png;base64,?"}}]}]}`,
 		} {
-			if got := w.refused(400, bad); !strings.Contains(got, want) {
-				t.Errorf("%s: %s", want, got)
-			}
+			lethetest.Words(t, w.refused(400, bad), want)
 		}
 		lethetest.Words(t, w.refused(404, body("bob", "hello")), `"bob"`, "/v1/models")
 		lethetest.Words(t, w.refused(400, body("ada", strings.Repeat("x", 1<<20+1))), "1.0 MB", "send a file")
@@ -165,9 +161,7 @@ func TestCompletions(t *testing.T) {
 			if got := strings.Join(names, ", "); got != want || resp.Header.Get("Lethe-Room") != "ignores" {
 				t.Errorf("%s: ignored %q, want %q", more, got, want)
 			}
-			if answer := servetest.Text(t, resp, 200); !strings.Contains(answer, "84") {
-				t.Errorf("%s: %s", more, answer)
-			}
+			lethetest.Words(t, servetest.Text(t, resp, 200), "84")
 		}
 	})
 	t.Run("another method", func(t *testing.T) {
@@ -223,14 +217,10 @@ func TestRetry(t *testing.T) {
 	for range 2 {
 		w.ask(ask, "Idempotency-Key: k1")
 	}
-	if n := len(w.said("api")); n != 4 {
-		t.Errorf("%d lines", n)
-	}
+	lethetest.Equal(t, "lines", len(w.said("api")), 4)
 	// Asked anew: the answer was taken.
 	w.ask(ask)
-	if n := len(w.said("api")); n != 6 {
-		t.Errorf("%d lines", n)
-	}
+	lethetest.Equal(t, "lines", len(w.said("api")), 6)
 	// A command that comes again.
 	for range 2 {
 		if got := w.ask(body("ada/dev", "/status"), "Idempotency-Key: k2"); !strings.HasPrefix(got, "ada ") {
@@ -258,9 +248,7 @@ func TestServerIsGone(t *testing.T) {
 		if got := w.ask(ask); !strings.HasPrefix(got, first) || !strings.HasSuffix(got, "79 80") {
 			t.Errorf("%q after %q", got, first)
 		}
-		if n := len(w.said("api")); n != 2 {
-			t.Errorf("%d lines", n)
-		}
+		lethetest.Equal(t, "lines", len(w.said("api")), 2)
 	})
 }
 
@@ -275,9 +263,7 @@ func TestStoppedMeanwhile(t *testing.T) {
 	if got := w.ask(ask); !strings.HasSuffix(got, "79 80") {
 		t.Errorf("%q", got)
 	}
-	if n := len(w.said("api")); n != 2 {
-		t.Errorf("%d lines", n)
-	}
+	lethetest.Equal(t, "lines", len(w.said("api")), 2)
 }
 
 // What keeps an identity from answering is an error that says what to do.
@@ -301,12 +287,8 @@ func TestNoMoney(t *testing.T) {
 	w := begin(t, "people = [\"you\"]\n[budget]\nday_usd = 0.02\n")
 	lethetest.Words(t, w.refused(402, body("ada/dev", "hello")), "the next call may cost up to 0.", "/budget +", "0.02 USD")
 	w.refused(402, strings.TrimSuffix(body("ada/dev", "hello", "", "again"), "}")+`,"stream":true}`) // nothing has streamed yet
-	if got := w.ask(body("ada/dev", "/budget +2 today")); !strings.Contains(got, "2.00 USD more today") {
-		t.Errorf("%q", got)
-	}
-	if got := w.ask(body("ada/dev", "hello", "", "what is 1+1?")); !strings.Contains(got, "1+1 = 2") {
-		t.Errorf("%q", got)
-	}
+	lethetest.Words(t, w.ask(body("ada/dev", "/budget +2 today")), "2.00 USD more today")
+	lethetest.Words(t, w.ask(body("ada/dev", "hello", "", "what is 1+1?")), "1+1 = 2")
 }
 
 // Text beside calls is a paragraph of a stream, and no answer.

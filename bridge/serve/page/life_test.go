@@ -153,9 +153,7 @@ func TestWeight(t *testing.T) {
 	for _, short := range []string{"/", "/agents/ada", "/agents/ada/"} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("GET", short, nil))
-		if to := w.Header().Get("Location"); to != "/agents/ada/now" {
-			t.Errorf("%s leads to %q", short, to)
-		}
+		lethetest.Equal(t, short, w.Header().Get("Location"), "/agents/ada/now")
 	}
 }
 

@@ -193,15 +193,11 @@ func TestSavedIsSaid(t *testing.T) {
 	page := m.post("/agents/ada/mind/edit", 200, "part", "memory", "seen", new(part).Seen(), "text", "# mine")
 	_, opened, _ := strings.Cut(page, `class="opened"`)
 	lethetest.Words(t, opened, "Saved.", "<details open>", "# mine</textarea>")
-	if strings.Count(page, "Saved.") != 1 {
-		t.Error("it is said elsewhere, too")
-	}
+	lethetest.Equal(t, "places that say so", strings.Count(page, "Saved."), 1)
 	for text, want := range map[string]string{
 		"<reasoning>\nhm\n</reasoning>\n\nyes\nno": "yes", "<reasoning>\nhm\n</reasoning>\n": "hm", "\n one": "one",
 	} {
-		if got := firstLine(text); got != want {
-			t.Errorf("%q: %q", text, got)
-		}
+		lethetest.Equal(t, text, firstLine(text), want)
 	}
 }
 
@@ -220,9 +216,7 @@ func TestShares(t *testing.T) {
 		key, "context.limit", "50000", "budget.day_usd", "0.5", "budget.month_usd", "")
 	lethetest.Words(t, page, "Saved.", `<option selected>openai</option>`)
 	want := "# mine\n[budget]\nday_usd = 0.5 # enough\n\n[context]\nlimit = 50000\n\n[model]\npreset = \"openai\"\nname = \"gpt-5.1\"\n"
-	if got := lethetest.Read(t, file); got != want {
-		t.Errorf("it is\n%s\nwant\n%s", got, want)
-	}
+	lethetest.Equal(t, file, lethetest.Read(t, file), want)
 	if fi, err := os.Stat(config.KeysFile(m.dir)); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi.Mode(), err)
 	}

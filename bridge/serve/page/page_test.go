@@ -169,9 +169,7 @@ func use(t *testing.T, b *Browser) {
 		for _, hidden := range []bool{true, false} {
 			p.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %v, configurable: `+
 				`true}); document.dispatchEvent(new Event("visibilitychange"))`, hidden)))
-			if closed := Eval[bool](p, "source.readyState === EventSource.CLOSED"); closed != hidden {
-				t.Errorf("hidden %v: closed %v", hidden, closed)
-			}
+			lethetest.Equal(t, fmt.Sprint("closed where hidden is ", hidden), Eval[bool](p, "source.readyState === EventSource.CLOSED"), hidden)
 			_, err := s.Backend.Say("", "dev", "bob", fmt.Sprintf("remember the tab %v", hidden))
 			lethetest.Must(t, err)
 		}
@@ -217,13 +215,9 @@ func use(t *testing.T, b *Browser) {
 			lethetest.Must(t, err)
 			p.Until(answered + fmt.Sprintf(`&& document.querySelector("#lines").innerText.includes("I will remember: number %d")`, i))
 		}
-		if at := Eval[int](p, "Math.round(scrollY)"); at != 0 {
-			t.Errorf("the page has moved to %d", at)
-		}
+		lethetest.Equal(t, "the place of the page", Eval[int](p, "Math.round(scrollY)"), 0)
 		life.Until(`document.querySelector("main").innerText.includes("I will remember: number 2")`)
-		if n := strings.Count(life.Text("main"), "I will remember: number 0"); n != 1 {
-			t.Errorf("Life shows an answer %d times", n)
-		}
+		lethetest.Equal(t, "answers in Life", strings.Count(life.Text("main"), "I will remember: number 0"), 1)
 	})
 	t.Run("a room is opened, and its newest line shows elsewhere", func(t *testing.T) {
 		p := show(t, Look{})

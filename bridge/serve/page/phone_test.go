@@ -139,9 +139,7 @@ func phone(t *testing.T, _ *Browser) {
 	p.Goto("about:blank")
 	lethetest.Eventually(t, "the new version takes over", func() bool { return strings.HasSuffix(worker().ScriptURL, "?2") })
 	p.Goto(origin + "/agents/ada/life")
-	if got := Eval[string](p, "caches.keys().then(String)"); got != "/page/"+version()+"/" {
-		t.Errorf("beside a new version stays %q", got)
-	}
+	lethetest.Equal(t, "the kept versions", Eval[string](p, "caches.keys().then(String)"), "/page/"+version()+"/")
 
 	p.Goto(devices)
 	p.Do(chromedp.Click(".devices li button"))

@@ -111,9 +111,7 @@ func rooms(t *testing.T, b *Browser) {
 		p.Do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = async text => { window.copied = text; }; ` +
 			`document.querySelector(".line:last-child .copy").click()`))
 		p.Until(`window.copied`)
-		if got := Eval[string](p, "copied"); got != text {
-			t.Errorf("copied is %q", got)
-		}
+		lethetest.Equal(t, "copied", Eval[string](p, "copied"), text)
 	})
 	t.Run("a draft is kept, and what was not seen is marked", func(t *testing.T) {
 		p := b.Open(t, s.Link(), Look{})
@@ -136,9 +134,7 @@ func rooms(t *testing.T, b *Browser) {
 		p.Do(chromedp.Focus("#text"), chromedp.KeyEvent(" line\r"))
 		p.Until(`document.querySelector(".line:last-of-type").innerText.includes("half a line")`)
 		p.Goto(now)
-		if got := Eval[string](p, `document.querySelector("#text").value.trim()`); got != "" {
-			t.Errorf("what was said is still a draft: %q", got)
-		}
+		lethetest.Equal(t, "the draft of what was said", Eval[string](p, `document.querySelector("#text").value.trim()`), "")
 	})
 	t.Run("one field finds what was said, in rooms of all identities, and leads to the line", func(t *testing.T) {
 		eve, err := home.Boot(s.Backend.Home.Home, s.Backend.Store, home.BootOptions{Name: "eve", Rooms: []string{"attic"}})

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -90,7 +89,7 @@ func remember(t testing.TB, epochs int) *remembered {
 			r.say("where is the blue dinghy of Mr Pellworm moored?")
 		}
 		name := fmt.Sprintf("watch-%d.md", m)
-		lethetest.Must(t, os.WriteFile(filepath.Join(r.id.Dir, "workspace", name), []byte(month(m)), 0o600))
+		lethetest.Write(t, filepath.Join(r.id.Dir, "workspace", name), month(m))
 		r.say("read " + name)
 		switch m % 9 {
 		case 4:
@@ -332,9 +331,7 @@ func TestLinks(t *testing.T) {
 	}
 	for _, to := range []string{"https://example.org/%20x?a=b#c", "http://localhost:3000/", "http://127.0.0.1:8080/x",
 		"http://192.168.1.7:80/", "https://0x.org", "mailto:a@example.org"} {
-		if html := said("[go](" + to + ")"); !strings.Contains(html, `href="`+to+`"`) {
-			t.Errorf("no link to %s: %s", to, html)
-		}
+		lethetest.Words(t, said("[go]("+to+")"), `href="`+to+`"`)
 	}
 	for _, to := range []string{
 		"http:agents/ada/now", "http:/agents/ada/now", "http:///agents", `http:\\\\agents`, "//example.org", "javascript:1",
@@ -358,8 +355,6 @@ func TestLedOn(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-		if to := w.Header().Get("Location"); to != want {
-			t.Errorf("%s leads to %s, not %s", path, to, want)
-		}
+		lethetest.Equal(t, path, w.Header().Get("Location"), want)
 	}
 }

@@ -30,6 +30,14 @@ func Must(t Failer, err error) {
 	}
 }
 
+// Equal compares what a test got with what it wants.
+func Equal[T comparable](t Failer, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
+
 // patience is how long a test waits for what takes milliseconds on an idle machine.
 const patience = 2 * time.Minute
 
