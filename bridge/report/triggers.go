@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lethe/agent/home"
+	"lethe/agent/status"
 	"lethe/agent/wake/trigger"
 	"lethe/chat"
 	"lethe/internal/durable"
@@ -42,37 +43,14 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	live, running := Live(id)
-	if !running {
-		live.Triggers = nil
-	}
 	all := []Trigger{}
 	for _, file := range files {
-		name, ok := strings.CutSuffix(file.Name(), ".toml")
-		if !ok {
-			continue
+		if strings.HasSuffix(file.Name(), ".toml") {
+			all = append(all, h.triggerOf(id, file.Name(), fired))
 		}
-		name, paused := strings.CutPrefix(name, ".")
-		one := Trigger{Name: name, Paused: paused}
-		parsed, err := h.readTrigger(filepath.Join(TriggersDir(id), file.Name()), name)
-		if err != nil {
-			one.Error = err.Error()
-			all = append(all, one)
-			continue
-		}
-		if one.When, one.Room = parsed.When, parsed.Room; !paused {
-			one.Next = parsed.For(id.Self).Next(time.Now())
-		}
-		if known := fired[parsed.Signer()]; known != nil {
-			one.Firings = *known
-			delete(fired, parsed.Signer())
-		}
-		for _, running := range live.Triggers { // what only the identity knows, such as that it may not
-			if running.Name == name {
-				one.Error = running.Error
-			}
-		}
-		all = append(all, one)
+	}
+	if live, running := Live(id); running {
+		addErrors(all, live)
 	}
 	for by, f := range fired {
 		if chat.ByTrigger(by) {
@@ -81,6 +59,37 @@ func (h Home) Triggers(id home.Identity) ([]Trigger, error) {
 	}
 	slices.SortFunc(all, func(a, b Trigger) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// triggerOf reads the file of a trigger, and takes its firings.
+func (h Home) triggerOf(id home.Identity, file string, fired map[string]*Firings) Trigger {
+	name, paused := strings.CutPrefix(strings.TrimSuffix(file, ".toml"), ".")
+	one := Trigger{Name: name, Paused: paused}
+	parsed, err := h.readTrigger(filepath.Join(TriggersDir(id), file), name)
+	if err != nil {
+		one.Error = err.Error()
+		return one
+	}
+	if one.When, one.Room = parsed.When, parsed.Room; !paused {
+		one.Next = parsed.For(id.Self).Next(time.Now())
+	}
+	if known := fired[parsed.Signer()]; known != nil {
+		one.Firings = *known
+		delete(fired, parsed.Signer())
+	}
+	return one
+}
+
+// addErrors adds the errors that only the identity knows, such as that a trigger may not fire.
+func addErrors(all []Trigger, live status.Status) {
+	for _, known := range live.Triggers {
+		for i := range all {
+			isRead := all[i].When != ""
+			if isRead && all[i].Name == known.Name {
+				all[i].Error = known.Error
+			}
+		}
+	}
 }
 
 func (h Home) readTrigger(path, name string) (trigger.Trigger, error) {

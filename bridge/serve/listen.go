@@ -129,8 +129,8 @@ func (c Config) listen() (all []net.Listener, url string, err error) {
 	return all, scheme + "://" + net.JoinHostPort(host, port), err
 }
 
-// listenBeside opens the loopback addresses at the port of the first listener: a browser may try either, and nobody else
-// shall answer there, unless the system has chosen the port.
+// listenBeside opens the loopback addresses at the port of the first listener, since a browser may try either. It fails
+// where another program has one, unless the system has chosen the port.
 func listenBeside(first net.Listener, chosen bool) (others []net.Listener, err error) {
 	at := first.Addr().(*net.TCPAddr)
 	for _, host := range []string{"127.0.0.1", "::1"} {

@@ -107,15 +107,8 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (resul
 		return result
 	}
 	answer := parcel{Thread: at.thread, ReplyTo: msg.ID, Chat: msg.Chat.ID} // of the bridge itself
-	allowed, why := rules.Decide(who.ID, at.peer, at.private())
-	if !allowed { // no word of it goes anywhere
-		result.later(func() { s.denied(who, at, why) })
-		listed := rules.Chat(at.id) || at.chat.Type == models.ChatTypeChannel
-		groupAsks := cmd.asksBridge() && !listed
-		if at.private() || groupAsks {
-			result.later(func() { s.offer(at, answer) })
-		}
-		return result
+	if allowed, why := rules.Decide(who.ID, at.peer, at.private()); !allowed {
+		return s.turnAway(who, at, why, cmd.asksBridge() && !rules.Chat(at.id), answer)
 	}
 	result.later(func() { s.wake(at.id) }) // somebody is there
 	if cmd.asksBridge() {
@@ -144,6 +137,16 @@ func (s *session) handleMessage(u update, tag string, rules access.Rules) (resul
 		result.line.Text = content.text(tag)
 	}
 	result.later(func() { s.showTyping(at.peer, result.line.Room, at.thread) })
+	return result
+}
+
+// turnAway passes no word of a message on. It offers the way in to a private chat, and to a group that asks for it.
+func (s *session) turnAway(who author, at spot, why string, asks bool, answer parcel) (result outcome) {
+	result.later(func() { s.denied(who, at, why) })
+	groupAsks := asks && at.chat.Type != models.ChatTypeChannel
+	if at.private() || groupAsks {
+		result.later(func() { s.offer(at, answer) })
+	}
 	return result
 }
 

@@ -197,16 +197,9 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 		news = true
 		result, err := s.handleSafely(u, "")
 		if err == nil && result.files != nil {
-			// What came before a file does not wait for it. When it has come, its sender may have been
-			// taken off the list.
-			var tags []string
-			err = flush()
-			for i := 0; i < len(result.files) && err == nil; i++ {
-				tags = append(tags, "")
-				tags[i], err = s.fetch(ctx, late, result.files[i], result.line)
-			}
+			err = flush() // what came before a file does not wait for it
 			if err == nil {
-				result, err = s.handleSafely(u, strings.Join(tags, " "))
+				result, err = s.withFiles(ctx, late, u, result)
 			}
 		}
 		if err != nil {
@@ -223,6 +216,19 @@ func (s *session) take(ctx context.Context, batch []update) (next int64, news bo
 	}
 	next = batch[len(batch)-1].ID + 1
 	return next, news, flush()
+}
+
+// withFiles fetches the files of an update, and handles it again: its sender may have been taken off the list meanwhile.
+func (s *session) withFiles(ctx, late context.Context, u update, waiting outcome) (outcome, error) {
+	var tags []string
+	for _, sent := range waiting.files {
+		tag, err := s.fetch(ctx, late, sent, waiting.line)
+		if err != nil {
+			return outcome{}, err
+		}
+		tags = append(tags, tag)
+	}
+	return s.handleSafely(u, strings.Join(tags, " "))
 }
 
 // handleSafely is handle. An update that makes it panic is passed over: it would come again

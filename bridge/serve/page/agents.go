@@ -29,20 +29,20 @@ type agentsData struct {
 	Keyless string // the provider of the settings, if there is no key for it
 }
 
-func settingsOf(f *frame, _ *http.Request) (content, error) {
-	d := &agentsData{}
-	err := config.Read(f.Dir, &d.Settings)
-	if f.Wrong == nil {
-		f.Wrong = err
+func settingsOf(page *frame, _ *http.Request) (content, error) {
+	data := &agentsData{}
+	err := config.Read(page.Dir, &data.Settings)
+	if page.Wrong == nil {
+		page.Wrong = err
 	}
-	if d.Rooms, err = f.Rooms(); err != nil {
+	if data.Rooms, err = page.Rooms(); err != nil {
 		return nil, err
 	}
-	if d.All, err = f.Home.Agents(); err != nil {
+	if data.All, err = page.Home.Agents(); err != nil {
 		return nil, err
 	}
-	d.Keyless = f.Keyless()
-	return d, nil
+	data.Keyless = page.Keyless()
+	return data, nil
 }
 
 // changed are the keys of config.toml that the page changes: texts of a model, and numbers.
@@ -52,7 +52,7 @@ var changed = []string{
 }
 
 // configure writes the settings that a form has, and the key of the provider into the file of keys.
-func configure(f *frame, r *http.Request) (string, error) {
+func configure(page *frame, r *http.Request) (string, error) {
 	values := map[string]any{}
 	for _, key := range changed {
 		text := strings.TrimSpace(r.FormValue(key))
@@ -64,21 +64,21 @@ func configure(f *frame, r *http.Request) (string, error) {
 			values[key] = json.Number(text)
 		}
 	}
-	err := keepKey(f, r)
+	err := keepKey(page, r)
 	if err == nil {
-		err = config.Set(f.Dir, values)
+		err = config.Set(page.Dir, values)
 	}
 	return "/agents?saved=1#settings", err
 }
 
 // keepKey writes the key that a form has into the file of keys.
-func keepKey(f *frame, r *http.Request) error {
+func keepKey(page *frame, r *http.Request) error {
 	key := r.FormValue("key")
 	if key == "" {
 		return nil
 	}
 	preset, _ := llm.Preset(cmp.Or(r.FormValue("model.preset"), llm.Presets()[0])) // another one is refused later
-	return config.SetKey(f.Dir, preset.KeyEnv, key)
+	return config.SetKey(page.Dir, preset.KeyEnv, key)
 }
 
 // Keyless names the provider of the settings if this process has no key for it; else it is "".
@@ -100,21 +100,21 @@ func removeRoom(f *frame, r *http.Request) (string, error) {
 
 // boot boots an identity, after a check that it can run, and has it be kept running, with a model or offline. One that
 // is there with the same purpose is meant: the form was sent twice.
-func boot(f *frame, r *http.Request) (string, error) {
-	o := home.BootOptions{
+func boot(page *frame, r *http.Request) (string, error) {
+	options := home.BootOptions{
 		Name: strings.ToLower(field(r, "name")), Soul: field(r, "soul"), Rooms: strings.Fields(field(r, "room")),
 	}
 	offline := field(r, "model.preset")+field(r, "with") == ""
 	run := host.Options{
 		Offline: offline, Preset: field(r, "model.preset"), BaseURL: field(r, "model.base_url"),
-		Model: field(r, "model.name"), Log: f.Log,
+		Model: field(r, "model.name"), Log: page.Log,
 	}
 	if !offline {
-		if err := keepKey(f, r); err != nil {
+		if err := keepKey(page, r); err != nil {
 			return "", err
 		}
 	}
-	h, err := host.Open(f.Dir, run)
+	opened, err := host.Open(page.Dir, run)
 	if errors.Is(err, llm.ErrNoKey) {
 		err = &report.InvalidError{Err: err, Advice: "give it a key below, or choose the offline model"}
 	}
@@ -122,17 +122,17 @@ func boot(f *frame, r *http.Request) (string, error) {
 		return "", err
 	}
 	if !offline { // and that model can be opened
-		if _, err := configure(f, r); err != nil {
-			return "", errors.Join(err, h.Close())
+		if _, err := configure(page, r); err != nil {
+			return "", errors.Join(err, opened.Close())
 		}
 	}
-	id, err := h.Boot(o)
-	soul, _ := id.ReadOwn("SOUL.md", f.Log)
-	if errors.Is(err, home.ErrExists) && string(soul) == cmp.Or(o.Soul, lethe.Soul) {
+	id, err := opened.Boot(options)
+	soul, _ := id.ReadOwn("SOUL.md", page.Log)
+	if errors.Is(err, home.ErrExists) && string(soul) == cmp.Or(options.Soul, lethe.Soul) {
 		err = nil
 	}
-	if err = errors.Join(err, h.Close()); err == nil {
-		err = report.Start(r.Context(), id, offline, f.RunStarted)
+	if err = errors.Join(err, opened.Close()); err == nil {
+		err = report.Start(r.Context(), id, offline, page.RunStarted)
 	}
 	return "/agents/" + id.Name + "/now?room=" + host.RoomOf(id), err
 }

@@ -8,102 +8,102 @@ import (
 	"lethe/bridge/report"
 )
 
-func (d *agentsData) show(p *htmlPage) {
-	p.put("\n")
+func (d *agentsData) show(html *htmlPage) {
+	html.put("\n")
 	if len(d.All) == 0 {
-		p.put(`<h1>Welcome to Lethe</h1>
+		html.put(`<h1>Welcome to Lethe</h1>
 <p class="text lead">Agents that live for months, forget gracefully and lose nothing. ` +
 			`The first one is a name away: give it one, and say what it is for.</p>
 `)
-		p.wrong()
+		html.wrong()
 	} else {
-		d.members(p)
+		d.members(html)
 	}
-	d.boot(p)
+	d.boot(html)
 	if len(d.All) > 0 {
-		d.shared(p)
+		d.shared(html)
 	}
-	p.put("\n")
+	html.put("\n")
 }
 
 // members lists the identities.
-func (d *agentsData) members(p *htmlPage) {
-	p.put("<h1>Identities</h1>\n")
-	p.said()
-	p.put("\n")
-	p.wrong()
-	p.put("\n<ul class=\"plain members\">")
+func (d *agentsData) members(html *htmlPage) {
+	html.put("<h1>Identities</h1>\n")
+	html.said()
+	html.put("\n")
+	html.wrong()
+	html.put("\n<ul class=\"plain members\">")
 	for _, a := range d.All {
-		d.member(p, a)
+		d.member(html, a)
 	}
-	p.put(`</ul>
+	html.put(`</ul>
 <h2 id="boot">Boot another one</h2>
 `)
 }
 
-// said tells what a form has done.
+// said tells the result of a form.
 func (p *htmlPage) said() {
 	if said := p.R.FormValue("said"); said != "" {
 		p.put(`<p class="text notice" role="status"><bdi>%s</bdi></p>`, clean(said))
 	}
 }
 
-func (d *agentsData) member(p *htmlPage, a report.Agent) {
-	isHere := a.LifeBytes != 0 || a.Host == ""
-	p.put("<li>\n<p>")
+func (d *agentsData) member(html *htmlPage, agent report.Agent) {
+	isHere := agent.LifeBytes != 0 || agent.Host == ""
+	html.put("<li>\n<p>")
 	if isHere {
-		p.put(`<a href="/agents/%s/now">%s<b>%[1]s</b></a>`, a.Name, a.Indent)
+		html.put(`<a href="/agents/%s/now">%s<b>%[1]s</b></a>`, agent.Name, agent.Indent)
 	} else {
-		p.put("<b>%s</b>", a.Name)
+		html.put("<b>%s</b>", agent.Name)
 	}
-	p.put(` <span class="soft small">`)
-	p.how(a)
-	if a.CostUSD != 0 {
-		p.put(" · %s", dollars(a.CostUSD))
+	html.put(` <span class="soft small">`)
+	html.how(agent)
+	if agent.CostUSD != 0 {
+		html.put(" · %s", dollars(agent.CostUSD))
 	}
-	if n := len(a.Questions); n > 0 {
-		p.put(` · <a href="/agents/%s/now">%d open %s</a>`, a.Name, n, counted(n, "question", "questions"))
+	if n := len(agent.Questions); n > 0 {
+		html.put(` · <a href="/agents/%s/now">%d open %s</a>`, agent.Name, n, counted(n, "question", "questions"))
 	}
-	p.put("</span></p>\n")
-	if a.Error != "" {
-		p.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(a.Error))
+	html.put("</span></p>\n")
+	if agent.Error != "" {
+		html.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(agent.Error))
 	}
-	p.put("\n")
+	html.put("\n")
 	heard := slices.IndexFunc(d.Rooms, func(room report.Room) bool {
-		return room.Last != nil && slices.Contains(room.Heard, a.Name)
+		return room.Last != nil && slices.Contains(room.Heard, agent.Name)
 	})
 	if heard >= 0 {
 		room := d.Rooms[heard]
-		p.put(`<p class="soft small clip">%s · <bdi>%s: %s</bdi></p>`, room.Name, clean(room.Last.Name), clean(gist(room.Last)))
+		html.put(`<p class="soft small clip">%s · <bdi>%s: %s</bdi></p>`, room.Name, clean(room.Last.Name), clean(gist(room.Last)))
 	}
-	p.put("\n")
+	html.put("\n")
 	if isHere {
-		d.control(p, a)
+		d.control(html, agent)
 	} else {
-		p.put(`<p class="soft small"><code>lethe take %s</code> in a terminal here has it go on at this host.</p>`, a.Name)
+		html.put(`<p class="soft small"><code>lethe take %s</code> in a terminal here has it go on at this host.</p>`, agent.Name)
 	}
-	p.put("\n</li>")
+	html.put("\n</li>")
 }
 
 // control writes the buttons that have an identity run and stop.
-func (d *agentsData) control(p *htmlPage, a report.Agent) {
-	p.put(`<form class="row small" method="post" action="/agents/%s/manage/run">`, a.Name)
-	canStart := a.State == "stopped" && a.Parent == ""
+func (d *agentsData) control(html *htmlPage, agent report.Agent) {
+	html.put(`<form class="row small" method="post" action="/agents/%s/manage/run">`, agent.Name)
+	canStart := agent.State == "stopped" && agent.Parent == ""
 	switch {
-	case a.PID != 0:
-		p.put(`<button name="do" value="stop">Stop%s</button>`, of(a.Name))
-	case canStart && a.Endpoint == "offline":
-		p.put(`<button name="do" value="offline">Start offline%s</button>`, of(a.Name))
+	case agent.PID != 0:
+		html.put(`<button name="do" value="stop">Stop%s</button>`, of(agent.Name))
+	case canStart && agent.Endpoint == "offline":
+		html.put(`<button name="do" value="offline">Start offline%s</button>`, of(agent.Name))
 	case canStart:
-		p.put(`<button name="do" value="model">Start%s</button>`, of(a.Name))
+		html.put(`<button name="do" value="model">Start%s</button>`, of(agent.Name))
 	}
-	p.put(` <a href="/agents/%s/manage">Manage%s</a></form>`, a.Name, of(a.Name))
+	html.put(` <a href="/agents/%s/manage">Manage%s</a></form>`, agent.Name, of(agent.Name))
 }
 
 // boot writes the form that boots an identity.
-func (d *agentsData) boot(p *htmlPage) {
-	form := p.R.FormValue
-	p.put(`
+func (d *agentsData) boot(html *htmlPage) {
+	form := html.R.FormValue
+	html.put(`
 <form class="text fields" method="post" action="/agents/boot">
 <p><label for="name">Name</label><input id="name" name="name" value="%s" required maxlength="32" `+
 		`pattern="[A-Za-z][A-Za-z0-9\-]*" autocapitalize="none" autocomplete="off" placeholder="ada" `+
@@ -117,33 +117,33 @@ func (d *agentsData) boot(p *htmlPage) {
 		`title="a-z, 0-9, - and _" maxlength="64" required></p>
 `, form("name"), form("soul"), cmp.Or(form("room"), "dev"))
 	if len(d.All) == 0 {
-		p.provider(d)
+		html.provider(d)
 	} else {
 		wantsNoModel := d.Keyless != "" || form("name") != ""
-		p.put(`<p><label for="with">Thinks with</label><select id="with" name="with" aria-describedby="with-is">`+
+		html.put(`<p><label for="with">Thinks with</label><select id="with" name="with" aria-describedby="with-is">`+
 			`<option value="model">%s, as below</option><option value=""%s>the offline model</option></select>`,
 			cmp.Or(d.Model.Name, d.Model.Preset, "deepseek"), when(wantsNoModel && form("with") == "", " selected"))
 		if d.Keyless != "" {
-			p.put(`<span class="soft small" id="with-is">%s has no key yet: `+
+			html.put(`<span class="soft small" id="with-is">%s has no key yet: `+
 				`save one below, or begin with the offline model.</span>`, d.Keyless)
 		}
-		p.put("</p>\n")
+		html.put("</p>\n")
 	}
-	p.put(`
+	html.put(`
 <p><button class="main">Begin</button></p>
 </form>
 `)
 }
 
-// shared writes the form of the settings that all identities share, and the one that removes a room.
-func (d *agentsData) shared(p *htmlPage) {
-	p.put(`<h2 id="settings">What all of them share</h2>
+// shared writes the form of the settings that all identities share, and the form that removes a room.
+func (d *agentsData) shared(html *htmlPage) {
+	html.put(`<h2 id="settings">What all of them share</h2>
 %s
 <form class="text fields" method="post" action="/agents/settings">
-`, when(p.R.FormValue("saved") != "", `<p class="text notice" role="status">Saved. It holds for what starts from now on; `+
+`, when(html.R.FormValue("saved") != "", `<p class="text notice" role="status">Saved. It holds for what starts from now on; `+
 		`<i>Start anew</i> under Manage has one that runs take it.</p>`))
-	p.provider(d)
-	p.put(`
+	html.provider(d)
+	html.put(`
 <p><label for="limit">Tokens of a request</label><input id="limit" name="context.limit" type="number" min="10000" `+
 		`value="%v" placeholder="100000"></p>
 <fieldset class="row"><legend>At most, in dollars</legend>`+
@@ -159,22 +159,22 @@ func (d *agentsData) shared(p *htmlPage) {
 		`<input id="gone" name="gone" size="14" value="%v" required autocomplete="off" autocapitalize="none"> `+
 		`<button>Remove the room</button> <span class="soft small">its lines go for good; `+
 		`what identities have heard there stays with them</span></form>`,
-		p.Typed("context.limit", d.Context.Limit), p.Typed("budget.day_usd", d.Budget.Day),
-		p.Typed("budget.month_usd", d.Budget.Month), p.Typed("budget.home_day_usd", d.Budget.HomeDay), p.Typed("gone", ""))
+		html.Typed("context.limit", d.Context.Limit), html.Typed("budget.day_usd", d.Budget.Day),
+		html.Typed("budget.month_usd", d.Budget.Month), html.Typed("budget.home_day_usd", d.Budget.HomeDay), html.Typed("gone", ""))
 }
 
 // provider writes the fields that choose a model.
-func (p *htmlPage) provider(d *agentsData) {
+func (p *htmlPage) provider(data *agentsData) {
 	isFirst := len(p.Agents()) == 0
-	preset := p.Typed("model.preset", d.Model.Preset)
-	name, base := p.Typed("model.name", d.Model.Name), p.Typed("model.base_url", d.Model.BaseURL)
+	preset := p.Typed("model.preset", data.Model.Preset)
+	name, base := p.Typed("model.name", data.Model.Name), p.Typed("model.base_url", data.Model.BaseURL)
 	title, unset := markup("Provider of the model"), markup("DeepSeek, as nothing is chosen")
 	keyed := markup("Left empty, the one that is there stays.")
 	switch {
 	case isFirst:
 		title, unset = "Thinks with", "offline: a script that follows plain phrases, for nothing"
 		keyed = "The offline model needs none."
-	case d.Keyless != "":
+	case data.Keyless != "":
 		keyed = "There is none yet."
 	}
 	p.put(`

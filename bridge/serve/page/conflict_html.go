@@ -7,27 +7,27 @@ type conflict struct {
 	Name   string // of a trigger
 }
 
-func (d conflict) show(p *htmlPage) {
-	p.put(`
+func (d conflict) show(html *htmlPage) {
+	html.put(`
 <h1>%s changed meanwhile</h1>
 <div class="text">
 <p class="trouble">Nothing was saved, and nothing is lost: both versions stand here.</p>
 `, d.Theirs.ID)
 	if d.Theirs.Left {
-		p.put(`<p>It has left the live context since you opened it. Your text can be copied from here.</p>`)
+		html.put(`<p>It has left the live context since you opened it. Your text can be copied from here.</p>`)
 	} else {
-		p.put(`
+		html.put(`
 <h2 id="now">As it stands now</h2>
 <pre tabindex="0" aria-labelledby="now" dir="auto">%s</pre>`, clean(d.Theirs.Text))
 	}
-	p.put(`
+	html.put(`
 <form method="post" action="/agents/%s/%s/edit">
 <input type="hidden" name="part" value="%s"><input type="hidden" name="seen" value="%s">`,
-		p.ID.Name, p.View.Name, d.Theirs.ID, d.Theirs.Seen())
+		html.ID.Name, html.View.Name, d.Theirs.ID, d.Theirs.Seen())
 	if d.Name != "" {
-		p.put(`<input type="hidden" name="name" value="%s">`, d.Name)
+		html.put(`<input type="hidden" name="name" value="%s">`, d.Name)
 	}
-	p.put(`
+	html.put(`
 <h2><label for="text">Yours</label></h2>
 <textarea id="text" name="text" rows="14" dir="auto">
 %s</textarea>
@@ -35,5 +35,5 @@ func (d conflict) show(p *htmlPage) {
 </form>
 </div>
 `, d.Yours, when(!d.Theirs.Left, `<button class="main">Save mine in its place</button>`),
-		p.ID.Name, p.View.Name, inURL(d.Theirs.ID))
+		html.ID.Name, html.View.Name, inURL(d.Theirs.ID))
 }

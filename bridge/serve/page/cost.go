@@ -35,8 +35,8 @@ type day struct {
 
 const daysShown = 30
 
-// daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads no more of LIFE than
-// these have.
+// daysOf sums the calls of a life by days, the newest first, of at most so many days. It reads the part of LIFE that
+// has these days.
 func daysOf(id home.Identity, zone *time.Location, most int) (list []day, older bool, err error) {
 	days := map[string]event.Tokens{}
 	_, err = life.ReadBack(id.LIFE(), 0, func(line life.Event, _ int64) (more bool) {
@@ -71,28 +71,28 @@ func sum(a, b event.Tokens) event.Tokens {
 	return event.Tokens{In: a.In + b.In, Cached: a.Cached + b.Cached, Out: a.Out + b.Out, USD: a.USD + b.USD}
 }
 
-func costOf(f *frame, r *http.Request) (content, error) {
-	h, s := f.Home, config.Settings{}
-	if config.Read(f.Dir, &s) == nil { // they may be others since the server began
+func costOf(page *frame, r *http.Request) (content, error) {
+	h, s := page.Home, config.Settings{}
+	if config.Read(page.Dir, &s) == nil { // they may be others since the server began
 		h.Limits = s.Budget.Limits()
 	}
 	budgets, err := h.Budgets()
 	if err != nil {
 		return nil, err
 	}
-	d := &costData{Budget: budgets.Of(f.ID.Self)}
+	data := &costData{Budget: budgets.Of(page.ID.Self)}
 	most := daysShown
 	if r.FormValue("all") != "" {
 		most = math.MaxInt
 	}
-	if d.Days, d.Older, err = daysOf(f.ID, f.Clock(), most); err != nil {
+	if data.Days, data.Older, err = daysOf(page.ID, page.Clock(), most); err != nil {
 		return nil, err
 	}
-	for _, one := range d.Days {
-		d.Total.Tokens = sum(d.Total.Tokens, one.Tokens)
-		d.Most = max(d.Most, one.USD)
+	for _, one := range data.Days {
+		data.Total.Tokens = sum(data.Total.Tokens, one.Tokens)
+		data.Most = max(data.Most, one.USD)
 	}
-	return d, nil
+	return data, nil
 }
 
 // hundredths returns a part of a whole in percent, as a width of at most 100.

@@ -1,45 +1,45 @@
 package page
 
-func (d *costData) show(p *htmlPage) {
-	p.put("\n<h1>Cost</h1>\n<ul class=\"plain text budgets\">")
+func (d *costData) show(html *htmlPage) {
+	html.put("\n<h1>Cost</h1>\n<ul class=\"plain text budgets\">")
 	for _, line := range d.Lines {
-		p.put("<li>%s", line.Left())
+		html.put("<li>%s", line.Left())
 		if line.Limit != 0 {
-			p.put(` <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rest" width="100" `+
+			html.put(` <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true"><rect class="rest" width="100" `+
 				`height="4"/><rect class="usd" width="%.1f" height="4"/></svg>`, hundredths(line.Spent, line.Limit))
 		}
-		p.put("</li>")
+		html.put("</li>")
 	}
-	p.put("</ul>\n")
+	html.put("</ul>\n")
 	if len(d.Days) > 0 {
-		d.table(p)
+		d.table(html)
 	} else {
-		p.put("<p class=\"text\">No call of a model was recorded yet.</p>")
+		html.put("<p class=\"text\">No call of a model was recorded yet.</p>")
 	}
-	p.put("\n")
+	html.put("\n")
 }
 
-// table writes what each day has cost, and all of them.
-func (d *costData) table(p *htmlPage) {
-	p.put(`<h2 id="days">Days</h2>
+// table writes the cost of each day, and of all days.
+func (d *costData) table(html *htmlPage) {
+	html.put(`<h2 id="days">Days</h2>
 <div class="scroll" role="region" aria-labelledby="days" tabindex="0"><table>
 <thead><tr><th scope="col">Day</th><th scope="col" class="number">Tokens asked</th>` +
 		`<th scope="col" class="number">from the cache</th><th scope="col" class="number">Answered</th>` +
 		`<th scope="col" class="number">Dollars</th><td></td></tr></thead>
 <tbody>`)
 	for _, one := range d.Days {
-		p.sums(one.Date, one)
-		p.put(`<td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">`+
+		html.sums(one.Date, one)
+		html.put(`<td class="bar"><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">`+
 			`<rect class="usd" width="%.1f" height="10"/></svg></td></tr>
 `, hundredths(one.USD, d.Most))
 	}
-	p.put("</tbody><tfoot>")
+	html.put("</tbody><tfoot>")
 	all := "in all"
 	if d.Older {
 		all = "these days"
 	}
-	p.sums(all, d.Total)
-	p.put("<td></td></tr></tfoot></table></div>\n%s\n",
+	html.sums(all, d.Total)
+	html.put("<td></td></tr></tfoot></table></div>\n%s\n",
 		when(d.Older, `<p class="small"><a href="?all=1#days">All days</a></p>`))
 }
 

@@ -54,37 +54,37 @@ func (p *part) readAll() error {
 
 // partOf returns the part of a file that a person may edit as a block, or nil: docs/context.md lists the editable
 // parts. Where context.md is missing, it is made as the identity would write it.
-func partOf(f *frame, s *mind.State, id string) (*part, error) {
+func partOf(page *frame, state *mind.State, id string) (*part, error) {
 	var err error
 	first, _, _ := strings.Cut(strings.TrimSuffix(id, "-result"), "..")
 	_, _, unknown := mind.ParseID(first)
-	p := &part{ID: id, path: filepath.Join(f.ID.Dir, "context.md")}
+	edited := &part{ID: id, path: filepath.Join(page.ID.Dir, "context.md")}
 	switch {
 	case id == "memory":
-		p.path = filepath.Join(f.ID.Dir, "MEMORY.md")
-		return p, p.readAll()
+		edited.path = filepath.Join(page.ID.Dir, "MEMORY.md")
+		return edited, edited.readAll()
 	case strings.HasPrefix(id, triggerPart):
-		if p.path, err = f.triggerFile(id[len(triggerPart):]); err == nil {
-			err = p.readAll()
+		if edited.path, err = page.triggerFile(id[len(triggerPart):]); err == nil {
+			err = edited.readAll()
 		}
-		return p, err
+		return edited, err
 	case unknown != nil && id != "pins":
 		return nil, nil
 	}
-	err = p.read()
-	if p.looks == nil {
-		p.file = string(s.View())
+	err = edited.read()
+	if edited.looks == nil {
+		edited.file = string(state.View())
 	}
-	p.Left = true
-	if _, whole := mind.ReadView([]byte(p.file)); !whole {
-		return p, err
+	edited.Left = true
+	if _, whole := mind.ReadView([]byte(edited.file)); !whole {
+		return edited, err
 	}
-	for _, sec := range mind.Sections(p.file) {
+	for _, sec := range mind.Sections(edited.file) {
 		if sec.ID == id {
-			p.Text, p.Left = sec.Text, false
+			edited.Text, edited.Left = sec.Text, false
 		}
 	}
-	return p, err
+	return edited, err
 }
 
 // with returns the file with another text of the part.
@@ -133,38 +133,38 @@ func (p *part) save(text string) (saved bool, err error) {
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\x00", "\uFFFD")
 
 // edit saves the text that a person made of a part, if the part is still as they saw it.
-func edit(f *frame, w http.ResponseWriter, r *http.Request) error {
-	c, err := f.Context(f.ID)
+func edit(page *frame, w http.ResponseWriter, r *http.Request) error {
+	c, err := page.Context(page.ID)
 	if err != nil {
 		return err
 	}
-	s := c.State
+	state := c.State
 	id, text := r.FormValue("part"), lineEnds.Replace(r.FormValue("text"))
-	p, err := partOf(f, s, id)
+	edited, err := partOf(page, state, id)
 	if err != nil {
 		return err
 	}
-	if p == nil {
+	if edited == nil {
 		return report.Invalid("%.40q cannot be edited; docs/context.md says what can", id)
 	}
-	if !p.Left && p.Seen() == r.FormValue("seen") {
-		file := p.with(text)
-		removable := !p.whole && id != "pins"
+	if !edited.Left && edited.Seen() == r.FormValue("seen") {
+		file := edited.with(text)
+		removable := !edited.whole && id != "pins"
 		if removable && r.FormValue("do") == "remove" {
-			file = p.without()
+			file = edited.without()
 		}
-		saved, err := p.save(file)
+		saved, err := edited.save(file)
 		if err != nil {
 			return err
 		}
 		if saved {
-			return f.done(w, r, "?saved=1&open="+url.QueryEscape(id)+"#"+id)
+			return page.done(w, r, "?saved=1&open="+url.QueryEscape(id)+"#"+id)
 		}
-		if p, err = partOf(f, s, id); err != nil {
+		if edited, err = partOf(page, state, id); err != nil {
 			return err
 		}
 	}
-	f.Title = "Changed meanwhile"
-	f.show(w, http.StatusConflict, conflict{Theirs: p, Yours: text, Name: r.FormValue("name")}, "")
+	page.Title = "Changed meanwhile"
+	page.show(w, http.StatusConflict, conflict{Theirs: edited, Yours: text, Name: r.FormValue("name")}, "")
 	return nil
 }

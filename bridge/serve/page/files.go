@@ -52,23 +52,23 @@ func unhashed(text string) string { return fileTag().ReplaceAllString(text, "[$1
 var known sync.Map
 
 // attached describes a file by its blob.
-func (f *frame) attached(h blobs.Hash) attached {
-	if a, ok := known.Load(h); ok {
+func (f *frame) attached(hash blobs.Hash) attached {
+	if a, ok := known.Load(hash); ok {
 		return a.(attached)
 	}
-	a := attached{Hash: h}
-	b, err := f.Store.Get(h)
+	shown := attached{Hash: hash}
+	blob, err := f.Store.Get(hash)
 	if err != nil {
-		return a
+		return shown
 	}
-	if file, ok := blobs.ParseFile(b.Gist); ok {
-		a.Name, a.Label = file.Name, file.Name+", "+blobs.Size(file.Size)
+	if file, ok := blobs.ParseFile(blob.Gist); ok {
+		shown.Name, shown.Label = file.Name, file.Name+", "+blobs.Size(file.Size)
 	}
-	size, err := picture.Size(b.Body)
-	if err == nil && backend.ImageType(b.Body) != "" {
+	size, err := picture.Size(blob.Body)
+	if err == nil && backend.ImageType(blob.Body) != "" {
 		less := min(1, mostWide/float64(size.X), mostHigh/float64(size.Y))
-		a.Width, a.Height = max(1, int(less*float64(size.X))), max(1, int(less*float64(size.Y)))
+		shown.Width, shown.Height = max(1, int(less*float64(size.X))), max(1, int(less*float64(size.Y)))
 	}
-	known.Store(h, a)
-	return a
+	known.Store(hash, shown)
+	return shown
 }

@@ -78,31 +78,31 @@ type reminder struct {
 	n int // requests of the epoch before it
 }
 
-func forgettingOf(f *frame, r *http.Request) (content, error) {
+func forgettingOf(page *frame, r *http.Request) (content, error) {
 	before, err := place(r, "before")
 	if err != nil {
 		return nil, err
 	}
-	d := &forgettingData{Later: before > 0, Limit: cmp.Or(f.ContextLimit, prompt.DefaultLimit)}
-	if d.Epochs, d.Older, err = readEpochs(f.Home, f.ID, max(0, before)); err != nil {
+	data := &forgettingData{Later: before > 0, Limit: cmp.Or(page.ContextLimit, prompt.DefaultLimit)}
+	if data.Epochs, data.Older, err = readEpochs(page.Home, page.ID, max(0, before)); err != nil {
 		return nil, err
 	}
-	if live, running := report.Live(f.ID); running && live.ContextLimit > 0 {
-		d.Limit = live.ContextLimit
+	if live, running := report.Live(page.ID); running && live.ContextLimit > 0 {
+		data.Limit = live.ContextLimit
 	}
-	d.Drawing = draw(d.Epochs, d.Limit)
-	d.Newest = slices.Clone(d.Epochs)
-	slices.Reverse(d.Newest)
-	s, err := home.Fold(f.ID, f.Store)
+	data.Drawing = draw(data.Epochs, data.Limit)
+	data.Newest = slices.Clone(data.Epochs)
+	slices.Reverse(data.Newest)
+	state, err := home.Fold(page.ID, page.Store)
 	if err != nil {
 		return nil, err
 	}
-	d.Counts = map[string]int{"all": s.Next - 1, "live": len(s.Live)}
-	for _, r := range s.Faded {
-		d.Counts[r.Level]++
-		d.Away = max(d.Away, 1+r.Tier)
+	data.Counts = map[string]int{"all": state.Next - 1, "live": len(state.Live)}
+	for _, r := range state.Faded {
+		data.Counts[r.Level]++
+		data.Away = max(data.Away, 1+r.Tier)
 	}
-	return d, nil
+	return data, nil
 }
 
 // placed is a line of LIFE and where it begins.
@@ -111,7 +111,7 @@ type placed struct {
 	at int64
 }
 
-// readEpochs reads the newest epochs before a place of LIFE, and no more of LIFE than they have.
+// readEpochs reads the newest epochs before a place of LIFE, and only the part of LIFE that has them.
 func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, older int64, err error) {
 	var lines []placed
 	seen := map[string]bool{} // epochs
@@ -125,13 +125,13 @@ func readEpochs(h report.Home, id home.Identity, before int64) (list []*epoch, o
 	if err != nil || len(lines) == 0 {
 		return nil, 0, id.Unread(err)
 	}
-	t := teller{store: h.Store, now: &epoch{K: -1}, spans: map[string][2]int{}}
+	told := teller{store: h.Store, now: &epoch{K: -1}, spans: map[string][2]int{}}
 	for _, l := range slices.Backward(lines) {
-		if err := t.read(l); err != nil {
+		if err := told.read(l); err != nil {
 			return nil, 0, fmt.Errorf("read %s at byte %d: %w", id.LIFE(), l.at, err)
 		}
 	}
-	list = t.list
+	list = told.list
 	if begin := lines[len(lines)-1].at; begin > 0 && len(list) > 0 {
 		list[0].Cut = true
 		if len(list) > epochsShown {
@@ -203,26 +203,26 @@ func (t *teller) read(line placed) error {
 }
 
 // begin begins an epoch with the state that a blob has.
-func (t *teller) begin(e *epoch, snapshot string) error {
+func (t *teller) begin(one *epoch, snapshot string) error {
 	b, err := t.blob(snapshot)
 	if err == nil {
-		err = json.Unmarshal(b.Body, &e.state)
+		err = json.Unmarshal(b.Body, &one.state)
 	}
 	if err != nil {
-		return fmt.Errorf("read epoch %d: %w", e.K, err)
+		return fmt.Errorf("read epoch %d: %w", one.K, err)
 	}
 	for _, f := range t.fading {
-		f.Was, f.Away = cmp.Or(t.now.at(f.Entries.From).Level, "live"), 1+e.at(f.Entries.From).Tier
-		e.Fades = append(e.Fades, f)
+		f.Was, f.Away = cmp.Or(t.now.at(f.Entries.From).Level, "live"), 1+one.at(f.Entries.From).Tier
+		one.Fades = append(one.Fades, f)
 	}
-	for _, r := range e.state.Faded {
+	for _, r := range one.state.Faded {
 		span := [2]int{r.From, r.To}
 		t.spans[digits(r.Original.Hash.String())] = span
 		if r.Summary != nil {
 			t.spans[digits(r.Summary.Hash.String())] = span
 		}
 	}
-	t.list, t.now = append(t.list, e), e
+	t.list, t.now = append(t.list, one), one
 	return nil
 }
 

@@ -6,85 +6,85 @@ import (
 	"lethe/agent/events"
 )
 
-func (d *forgettingData) show(p *htmlPage) {
-	p.put("\n<h1>Forgetting</h1>\n")
+func (d *forgettingData) show(html *htmlPage) {
+	html.put("\n<h1>Forgetting</h1>\n")
 	if len(d.Epochs) == 0 {
-		p.put("<p class=\"text\">Nothing was recorded yet.</p>\n")
+		html.put("<p class=\"text\">Nothing was recorded yet.</p>\n")
 		return
 	}
-	d.counts(p)
-	d.picture(p)
+	d.counts(html)
+	d.picture(html)
 	if d.Older != 0 || d.Later {
-		p.put(`<p class="row small">`)
+		html.put(`<p class="row small">`)
 		if d.Older != 0 {
-			p.put(`<a href="?before=%d">Older epochs</a>`, d.Older)
+			html.put(`<a href="?before=%d">Older epochs</a>`, d.Older)
 		}
-		p.put(`%s</p>`, when(d.Later, ` <a href="?">Newest epochs</a>`))
+		html.put(`%s</p>`, when(d.Later, ` <a href="?">Newest epochs</a>`))
 	}
-	p.put("\n")
+	html.put("\n")
 	for i, e := range d.Newest {
-		e.show(p, i == 0)
+		e.show(html, i == 0)
 	}
-	p.put("\n\n")
+	html.put("\n\n")
 }
 
-// counts says how many entries are there word for word, and what stands for the others.
-func (d *forgettingData) counts(p *htmlPage) {
+// counts counts the entries that are there word for word, and the texts that stand for the others.
+func (d *forgettingData) counts(html *htmlPage) {
 	all := d.Counts["all"]
-	p.put(`<p class="text lead">`)
+	html.put(`<p class="text lead">`)
 	switch {
 	case d.Away > 0:
-		p.put("%s has %d of %d entries before it word for word. For the others it has", p.ID.Name, d.Counts["live"], all)
+		html.put("%s has %d of %d entries before it word for word. For the others it has", html.ID.Name, d.Counts["live"], all)
 		for _, level := range [][2]string{{"summary", "summaries"}, {"gist", "gists"}, {"card", "cards"}} {
 			if n := d.Counts[level[0]]; n > 0 {
-				p.put(" %d %s,", n, counted(n, level[0], level[1]))
+				html.put(" %d %s,", n, counted(n, level[0], level[1]))
 			}
 		}
-		p.put(" and every original is kept, at most %d %s away.", d.Away, counted(d.Away, "ref", "refs"))
+		html.put(" and every original is kept, at most %d %s away.", d.Away, counted(d.Away, "ref", "refs"))
 	case all == 0:
-		p.put("Nothing has faded yet: %s has no entries yet.", p.ID.Name)
+		html.put("Nothing has faded yet: %s has no entries yet.", html.ID.Name)
 	case all == 1:
-		p.put("Nothing has faded yet: %s has its only entry before it word for word.", p.ID.Name)
+		html.put("Nothing has faded yet: %s has its only entry before it word for word.", html.ID.Name)
 	default:
-		p.put("Nothing has faded yet: %s has all %d entries before it word for word.", p.ID.Name, all)
+		html.put("Nothing has faded yet: %s has all %d entries before it word for word.", html.ID.Name, all)
 	}
-	p.put("</p>\n")
+	html.put("</p>\n")
 }
 
 // picture draws the context over the epochs.
-func (d *forgettingData) picture(p *htmlPage) {
-	p.put(`<figure class="strata">
+func (d *forgettingData) picture(html *htmlPage) {
+	html.put(`<figure class="strata">
 <div class="picture"><div class="scroll" role="region" aria-label="The picture" tabindex="0"><div>
 <svg viewBox="0 0 %d %d" preserveAspectRatio="none" role="group" `+
 		`aria-label="The context over %d epochs; the list below says the same in words">
 `, d.Width, d.Height, len(d.Epochs))
-	for _, s := range d.Shapes {
-		if s.Link != "" {
-			p.put(`<a href="#%s" tabindex="-1" aria-hidden="true">`, inURL(s.Link))
+	for _, drawn := range d.Shapes {
+		if drawn.Link != "" {
+			html.put(`<a href="#%s" tabindex="-1" aria-hidden="true">`, inURL(drawn.Link))
 		}
-		p.put(`<path class="%s" d="%s"><title>%s</title></path>%s
-`, s.Class, s.Path, clean(s.Title), when(s.Link != "", "</a>"))
+		html.put(`<path class="%s" d="%s"><title>%s</title></path>%s
+`, drawn.Class, drawn.Path, clean(drawn.Title), when(drawn.Link != "", "</a>"))
 	}
 	for _, m := range d.Marks {
-		p.put(`<a href="#%s" tabindex="-1" aria-hidden="true"><path class="%s" d="%s"><title>%s</title></path>`+
+		html.put(`<a href="#%s" tabindex="-1" aria-hidden="true"><path class="%s" d="%s"><title>%s</title></path>`+
 			`<path class="tip" d="%s"/></a>
 `, inURL(m.Link), m.Class, m.Path, clean(m.Title), m.Tip)
 	}
-	p.put("</svg>\n<ol class=\"plain columns\">")
-	for _, e := range d.Epochs {
-		p.put(`<li><a href="#k%d">epoch <b>%[1]d</b> <span>%s</span> <span>`, e.K, p.brief(e.At))
-		if n := len(e.Fades); n > 0 {
-			p.put("%d faded, ", n)
+	html.put("</svg>\n<ol class=\"plain columns\">")
+	for _, one := range d.Epochs {
+		html.put(`<li><a href="#k%d">epoch <b>%[1]d</b> <span>%s</span> <span>`, one.K, html.brief(one.At))
+		if n := len(one.Fades); n > 0 {
+			html.put("%d faded, ", n)
 		}
-		p.put("%s</span></a></li>", dollars(e.USD))
+		html.put("%s</span></a></li>", dollars(one.USD))
 	}
-	p.put(`</ol>
+	html.put(`</ol>
 </div></div>
 <svg class="labels" viewBox="0 0 96 %d" preserveAspectRatio="xMinYMin" aria-hidden="true">`, d.Height)
 	for _, l := range d.Labels {
-		p.put(`<text y="%.0f"><tspan class="name">%s</tspan> %s</text>`, l.Y, l.Name, count(l.Tokens))
+		html.put(`<text y="%.0f"><tspan class="name">%s</tspan> %s</text>`, l.Y, l.Name, count(l.Tokens))
 	}
-	p.put(`</svg></div>
+	html.put(`</svg></div>
 <figcaption><ul class="plain legend"><li class="k-live">live, word for word</li><li class="k-summary">summary</li>`+
 		`<li class="k-gist">gist</li><li class="k-card">card</li><li class="k-notes">pins, MEMORY</li>`+
 		`<li class="k-system">prompt, tools</li><li class="k-reminded">reminded</li><li class="k-opened">opened</li></ul>
@@ -96,68 +96,68 @@ func (d *forgettingData) picture(p *htmlPage) {
 }
 
 // show writes an epoch in words; the newest is unfolded.
-func (e *epoch) show(p *htmlPage, isNewest bool) {
-	p.put(`<section class="text epoch" id="k%d">
+func (e *epoch) show(html *htmlPage, isNewest bool) {
+	html.put(`<section class="text epoch" id="k%d">
 <h2>Epoch %[1]d <small class="soft">%s</small></h2>
 <p class="soft small">`, e.K, events.Cause(e.Why))
-	p.time(e.At)
-	p.put("%s · %d %s of the model, %s", when(e.Cut, " · its beginning is older than what is read here"),
+	html.time(e.At)
+	html.put("%s · %d %s of the model, %s", when(e.Cut, " · its beginning is older than what is read here"),
 		e.Calls, counted(e.Calls, "call", "calls"), dollars(e.USD))
 	if e.Forgetting != 0 {
-		p.put(", %s of it to summarise", dollars(e.Forgetting))
+		html.put(", %s of it to summarise", dollars(e.Forgetting))
 	}
-	p.put("</p>\n")
+	html.put("</p>\n")
 	if e.Before != 0 && e.After != 0 {
-		p.put("<p>%s → %s tokens", count(e.Before), count(e.After))
+		html.put("<p>%s → %s tokens", count(e.Before), count(e.After))
 		if e.Last > e.After {
-			p.put(", grown to %s", count(e.Last))
+			html.put(", grown to %s", count(e.Last))
 		}
-		p.put("</p>")
+		html.put("</p>")
 	}
-	p.put("\n")
+	html.put("\n")
 	open := when(isNewest, " open")
 	if n := len(e.Fades); n > 0 {
-		p.put("<details%s><summary><h3>Let go: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
+		html.put("<details%s><summary><h3>Let go: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
 		for i, f := range e.Fades {
-			f.show(p, e.K, i)
+			f.show(html, e.K, i)
 		}
-		p.put("</ul></details>")
+		html.put("</ul></details>")
 	}
-	p.put("\n")
+	html.put("\n")
 	if n := len(e.Reminded); n > 0 {
-		p.put("<details%s><summary><h3>Came up again: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
+		html.put("<details%s><summary><h3>Came up again: %d</h3></summary>\n<ul class=\"plain fades\">", open, n)
 		for i, r := range e.Reminded {
-			r.show(p, e.K, i)
+			r.show(html, e.K, i)
 		}
-		p.put("</ul></details>")
+		html.put("</ul></details>")
 	}
-	p.put("\n</section>")
+	html.put("\n</section>")
 }
 
-func (f faded) show(p *htmlPage, k, i int) {
-	p.put(`<li id="k%d-f%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s → %[3]s, relevance %[6]d</span></p>
+func (f faded) show(html *htmlPage, k, i int) {
+	html.put(`<li id="k%d-f%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s → %[3]s, relevance %[6]d</span></p>
 <p dir="auto"><bdi>%[7]s</bdi></p>
 <p class="small">`, k, i, f.To, entries(f.Entries.From, f.Entries.To), f.Was, f.Relevance,
 		clean(cmp.Or(f.Replacement.Gist, f.Original.Gist)))
 	if hash := f.Replacement.Hash; hash != "" {
-		p.put(`<a href="original?hash=%s">the %s</a> · `, inURL(hash), f.To)
+		html.put(`<a href="original?hash=%s">the %s</a> · `, inURL(hash), f.To)
 	}
 	if hash := f.Original.Hash; hash != "" {
-		p.put(`<a href="original?hash=%s">the original</a>, `, inURL(hash))
+		html.put(`<a href="original?hash=%s">the original</a>, `, inURL(hash))
 	}
-	p.put(`<span class="soft">%d %s away</span></p></li>`, f.Away, counted(f.Away, "ref", "refs"))
+	html.put(`<span class="soft">%d %s away</span></p></li>`, f.Away, counted(f.Away, "ref", "refs"))
 }
 
-func (r reminder) show(p *htmlPage, k, i int) {
+func (r reminder) show(html *htmlPage, k, i int) {
 	class, what := "reminded", "was reminded of"
 	if r.Opened {
 		class, what = "opened", "opened"
 	}
-	p.put(`<li id="k%d-r%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s`, k, i, class, r.Entry, what)
+	html.put(`<li id="k%d-r%d"><p><span class="dot k-%s"></span> <b>%s</b> <span class="soft">%s`, k, i, class, r.Entry, what)
 	if r.From != 0 {
-		p.put(" %s", entries(r.From, r.To))
+		html.put(" %s", entries(r.From, r.To))
 	}
-	p.put(` at %s</span></p>
+	html.put(` at %s</span></p>
 <p dir="auto"><a href="original?hash=%s"><bdi>%s</bdi></a></p></li>`,
-		p.clock(r.At), inURL(r.Hash), clean(cmp.Or(r.Gist, r.Hash)))
+		html.clock(r.At), inURL(r.Hash), clean(cmp.Or(r.Gist, r.Hash)))
 }

@@ -44,17 +44,22 @@ func inURL(text string) string { return percent(text, "-._~") }
 // address escapes an address that somebody else wrote, and keeps what structures it.
 func address(text string) string { return percent(text, "-._~!#$&*+,/:;=?@[]") }
 
-// percent escapes all bytes of a text but letters, digits and those that are kept. Where a '%' structures an address,
+// percent escapes all bytes of a text but letters, digits and the bytes of kept. Where a '%' structures an address,
 // it keeps escapes as they are.
 func percent(text, kept string) string {
 	var out strings.Builder
 	for i := range len(text) {
 		c := text[i]
-		isLetter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		lower := c | 0x20
+		isLetter := 'a' <= lower && lower <= 'z'
 		isDigit := '0' <= c && c <= '9'
 		_, notEscaped := url.PathUnescape(text[i:min(i+3, len(text))])
-		isEscape := c == '%' && notEscaped == nil && strings.Contains(kept, "/")
-		if isLetter || isDigit || isEscape || strings.IndexByte(kept, c) >= 0 {
+		isEscape := c == '%' && notEscaped == nil
+		stays := isLetter || isDigit
+		if isEscape {
+			stays = strings.Contains(kept, "/")
+		}
+		if stays || strings.IndexByte(kept, c) >= 0 {
 			out.WriteByte(c)
 			continue
 		}
@@ -102,51 +107,51 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 func (p *htmlPage) markdown(text string) { p.blocks(markdown.Parse(text)) }
 
 func (p *htmlPage) blocks(blocks []markdown.Block) {
-	for _, b := range blocks {
-		switch b.Kind {
+	for _, one := range blocks {
+		switch one.Kind {
 		case markdown.Paragraph:
 			p.put("<p>")
-			p.spans(b.Text)
+			p.spans(one.Text)
 			p.put("</p>")
 		case markdown.Heading:
 			p.put(`<p class="heading">`)
-			p.spans(b.Text)
+			p.spans(one.Text)
 			p.put("</p>")
 		case markdown.Code:
-			p.put(`<pre tabindex="0"><code>%s</code></pre>`, b.Code)
+			p.put(`<pre tabindex="0"><code>%s</code></pre>`, one.Code)
 		case markdown.Rule:
 			p.put("<hr>")
 		case markdown.Quote:
 			p.put("<blockquote>")
-			p.blocks(b.Blocks)
+			p.blocks(one.Blocks)
 			p.put("</blockquote>")
 		case markdown.List:
-			p.list(b)
+			p.list(one)
 		case markdown.Item:
 			p.put("<li>")
-			p.blocks(b.Blocks)
+			p.blocks(one.Blocks)
 			p.put("</li>")
 		case markdown.Table:
-			p.table(b)
+			p.table(one)
 		}
 	}
 }
 
-func (p *htmlPage) list(b markdown.Block) {
-	if b.Start == 0 {
+func (p *htmlPage) list(one markdown.Block) {
+	if one.Start == 0 {
 		p.put("<ul>")
-		p.blocks(b.Blocks)
+		p.blocks(one.Blocks)
 		p.put("</ul>")
 		return
 	}
-	p.put(`<ol start="%d">`, b.Start)
-	p.blocks(b.Blocks)
+	p.put(`<ol start="%d">`, one.Start)
+	p.blocks(one.Blocks)
 	p.put("</ol>")
 }
 
-func (p *htmlPage) table(b markdown.Block) {
+func (p *htmlPage) table(one markdown.Block) {
 	p.put("<table>")
-	for row, cells := range b.Rows {
+	for row, cells := range one.Rows {
 		tag := markup("td")
 		if row == 0 {
 			tag = "th"
@@ -154,7 +159,7 @@ func (p *htmlPage) table(b markdown.Block) {
 		p.put("<tr>")
 		for i, cell := range cells {
 			p.put("<%s", tag)
-			if to := b.Align[i]; to != "none" {
+			if to := one.Align[i]; to != "none" {
 				p.put(` align="%s"`, to)
 			}
 			p.put(">")
@@ -167,33 +172,35 @@ func (p *htmlPage) table(b markdown.Block) {
 }
 
 func (p *htmlPage) spans(spans []markdown.Span) {
-	for _, s := range spans {
-		if s.Link != "" {
+	for _, span := range spans {
+		if span.Link != "" {
 			p.put("<a")
-			if to := leads(s.Link); to != "" {
+			if to := leads(span.Link); to != "" {
 				p.put(` rel="noopener noreferrer nofollow" href="%s"`, address(to))
 			}
 			p.put(">")
 		}
-		p.put("%s%s%s%s", when(s.Bold, "<strong>"), when(s.Italic, "<em>"), when(s.Struck, "<del>"), when(s.Code, "<code>"))
-		for i, line := range strings.Split(s.Text, "\n") {
+		p.put("%s%s", when(span.Bold, "<strong>"), when(span.Italic, "<em>"))
+		p.put("%s%s", when(span.Struck, "<del>"), when(span.Code, "<code>"))
+		for i, line := range strings.Split(span.Text, "\n") {
 			p.put("%s%s", when(i > 0, "<br>\n"), line)
 		}
-		p.put("%s%s%s%s", when(s.Code, "</code>"), when(s.Struck, "</del>"), when(s.Italic, "</em>"), when(s.Bold, "</strong>"))
-		p.put("%s", when(s.Link != "", "</a>"))
+		p.put("%s%s", when(span.Code, "</code>"), when(span.Struck, "</del>"))
+		p.put("%s%s", when(span.Italic, "</em>"), when(span.Bold, "</strong>"))
+		p.put("%s", when(span.Link != "", "</a>"))
 	}
 }
 
 // leads returns the target of a link to the web or to mail. Another link leads nowhere, because a path would lead into
 // this server.
 func leads(to string) string {
-	u, err := url.Parse(to)
+	target, err := url.Parse(to)
 	if err != nil {
 		return ""
 	}
-	isWeb := u.Scheme == "http" || u.Scheme == "https"
-	toHost := isWeb && u.Host != ""
-	if !toHost && u.Scheme != "mailto" {
+	isWeb := target.Scheme == "http" || target.Scheme == "https"
+	toHost := isWeb && target.Host != ""
+	if !toHost && target.Scheme != "mailto" {
 		return ""
 	}
 	return to

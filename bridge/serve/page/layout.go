@@ -86,14 +86,14 @@ func (p *htmlPage) contents() {
 // failure is shown where a view could not be.
 type failure struct{ Error, Hint string }
 
-func (d failure) show(p *htmlPage) {
-	p.put(`<h1>%s</h1>
+func (d failure) show(html *htmlPage) {
+	html.put(`<h1>%s</h1>
 <div class="text trouble"><p><bdi>%s</bdi></p>
-`, p.Title, clean(d.Error))
+`, html.Title, clean(d.Error))
 	if d.Hint != "" {
-		p.put(`<p class="soft"><bdi>%s</bdi></p>`, clean(d.Hint))
+		html.put(`<p class="soft"><bdi>%s</bdi></p>`, clean(d.Hint))
 	}
-	p.put(`</div>
+	html.put(`</div>
 <p class="text"><a href="/agents">All identities</a></p>
 `)
 }
@@ -111,21 +111,21 @@ func (p *htmlPage) wrong() {
 }
 
 // how writes the state of an identity in words.
-func (p *htmlPage) how(a report.Agent) {
-	if a.Host != "" {
-		p.put("at <bdi>%s</bdi>", clean(a.Host))
+func (p *htmlPage) how(agent report.Agent) {
+	if agent.Host != "" {
+		p.put("at <bdi>%s</bdi>", clean(agent.Host))
 	} else {
-		p.put("%s", a.State)
+		p.put("%s", agent.State)
 	}
-	if a.PID != 0 {
-		if doing := a.Doing(); doing != "" {
+	if agent.PID != 0 {
+		if doing := agent.Doing(); doing != "" {
 			p.put(", %s", clean(doing))
 		}
 	}
-	if a.Endpoint == "offline" {
+	if agent.Endpoint == "offline" {
 		p.put(" · offline model")
-	} else if a.Model != "" {
-		p.put(" · %s", clean(a.Model))
+	} else if agent.Model != "" {
+		p.put(" · %s", clean(agent.Model))
 	}
 }
 
@@ -137,21 +137,21 @@ func of(name string) markup {
 }
 
 // call writes a call of a tool, with its result.
-func (p *htmlPage) call(h happening) {
-	p.put(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">`, clean(h.Tool), clean(h.About))
+func (p *htmlPage) call(happened happening) {
+	p.put(`<details class="did"><summary><b>%s</b> <code>%s</code> <span class="soft">`, clean(happened.Tool), clean(happened.About))
 	text := ""
-	if h.Result == nil {
+	if happened.Result == nil {
 		p.put("runs")
 	} else {
-		p.put("%s", h.Result.Status)
-		if h.Result.Job != 0 {
-			p.put(", goes on as job %d", h.Result.Job)
+		p.put("%s", happened.Result.Status)
+		if happened.Result.Job != 0 {
+			p.put(", goes on as job %d", happened.Result.Job)
 		}
-		text = h.Result.Text
+		text = happened.Result.Text
 	}
 	p.put(`</span></summary>
 <pre tabindex="0">%s</pre>`, clean(short(1200, text)))
-	p.more(h)
+	p.more(happened)
 	p.put("</details>")
 }
 
@@ -162,23 +162,23 @@ func (p *htmlPage) thought(h happening) {
 }
 
 // memory writes what a mind has let go, was reminded of or has opened.
-func (p *htmlPage) memory(h happening) {
-	p.put(`<b class="self">%s</b> %s`, h.Agent, h.Lead())
-	for i, ref := range h.Shown {
+func (p *htmlPage) memory(happened happening) {
+	p.put(`<b class="self">%s</b> %s`, happened.Agent, happened.Lead())
+	for i, ref := range happened.Shown {
 		separator := "; "
 		if i == 0 {
 			separator = ": "
 		}
 		p.put("%s", separator)
-		p.ref(h, ref)
+		p.ref(happened, ref)
 	}
-	if len(h.More) == 0 {
+	if len(happened.More) == 0 {
 		return
 	}
-	p.put(`<details class="did"><summary>and %d more</summary><ul>`, len(h.More))
-	for _, ref := range h.More {
+	p.put(`<details class="did"><summary>and %d more</summary><ul>`, len(happened.More))
+	for _, ref := range happened.More {
 		p.put("<li>")
-		p.ref(h, ref)
+		p.ref(happened, ref)
 		p.put("</li>")
 	}
 	p.put("</ul></details>")
@@ -195,12 +195,12 @@ func (p *htmlPage) more(h happening) {
 	p.put("</p>")
 }
 
-func (p *htmlPage) original(h happening) {
-	hash := h.Hash
-	if h.Result != nil {
-		hash = h.Result.Hash
+func (p *htmlPage) original(happened happening) {
+	hash := happened.Hash
+	if happened.Result != nil {
+		hash = happened.Result.Hash
 	}
 	if hash != "" {
-		p.put(`<a class="original-of" href="/agents/%s/original?hash=%s">original</a>`, h.Agent, inURL(hash))
+		p.put(`<a class="original-of" href="/agents/%s/original?hash=%s">original</a>`, happened.Agent, inURL(hash))
 	}
 }

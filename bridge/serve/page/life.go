@@ -63,57 +63,58 @@ const (
 	lifeSought = 400 // where one looks for a kind
 )
 
-func lifeOf(f *frame, r *http.Request) (content, error) {
-	d := &lifeData{Kind: r.FormValue("kind")}
-	d.Kinds = append([]string{""}, slices.Sorted(maps.Keys(kinds))...)
-	if !slices.Contains(d.Kinds, d.Kind) {
-		return nil, report.Invalid("%.40q is no kind of event; there are %s", d.Kind, strings.Join(d.Kinds[1:], ", "))
+func lifeOf(page *frame, r *http.Request) (content, error) {
+	data := &lifeData{Kind: r.FormValue("kind")}
+	data.Kinds = append([]string{""}, slices.Sorted(maps.Keys(kinds))...)
+	if !slices.Contains(data.Kinds, data.Kind) {
+		there := strings.Join(data.Kinds[1:], ", ")
+		return nil, report.Invalid("%.40q is no kind of event; there are %s", data.Kind, there)
 	}
 	if after := r.FormValue("after"); after != "" { // what came since
-		got, err := f.read(after, -1, lifeShown)
-		d.After = after
-		d.take(f, got)
-		return d, err
+		got, err := page.read(after, -1, lifeShown)
+		data.After = after
+		data.take(page, got)
+		return data, err
 	}
 	before, err := place(r, "before")
 	if err != nil {
 		return nil, err
 	}
 	lines := lifeShown
-	if d.Kind != "" {
+	if data.Kind != "" {
 		lines = lifeSought
 	}
-	d.window, err = f.window(before, lines)
+	data.window, err = page.window(before, lines)
 	if errors.Is(err, life.ErrOtherLog) {
 		return nil, report.Invalid("no line of LIFE begins at %d; leave out before", before)
 	}
 	if err != nil {
 		return nil, err
 	}
-	got, err := f.happened(d.window)
+	got, err := page.happened(data.window)
 	if err != nil {
 		return nil, err
 	}
-	d.After = idAt(d.end)
-	d.take(f, got)
-	if d.Newest {
-		f.Live = d.After
+	data.After = idAt(data.end)
+	data.take(page, got)
+	if data.Newest {
+		page.Live = data.After
 	}
-	return d, nil
+	return data, nil
 }
 
 // window finds so many lines of LIFE before a byte, or before its end for 0 or less.
-func (f *frame) window(before int64, lines int) (w window, err error) {
+func (f *frame) window(before int64, lines int) (seen window, err error) {
 	size, err := life.ReadBack(f.ID.LIFE(), before, func(_ life.Event, offset int64) bool {
-		w.Older = offset
-		w.Lines++
-		return w.Lines < lines
+		seen.Older = offset
+		seen.Lines++
+		return seen.Lines < lines
 	})
-	w.end = before
+	seen.end = before
 	if before <= 0 || before >= size {
-		w.end, w.Newest = size, true
+		seen.end, seen.Newest = size, true
 	}
-	return w, err
+	return seen, err
 }
 
 // happened reads the events of a window.
@@ -124,20 +125,20 @@ func idAt(offset int64) string { return strconv.FormatInt(offset, 10) }
 
 // read reads the events behind an ID, up to a byte of LIFE and at most so many. A negative bound does not bound.
 func (f *frame) read(after string, to int64, most int) (got []events.Event, err error) {
-	s, err := f.Events(f.ID, after)
+	stream, err := f.Events(f.ID, after)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	for e, err := range s.All() {
+	defer stream.Close()
+	for event, err := range stream.All() {
 		if err != nil {
 			return nil, err
 		}
-		over := to >= 0 && isBehind(e, to)
+		over := to >= 0 && isBehind(event, to)
 		if over || len(got) == most {
 			break
 		}
-		got = append(got, e)
+		got = append(got, event)
 	}
 	return got, nil
 }
@@ -154,57 +155,57 @@ func isBehind(e events.Event, end int64) bool {
 }
 
 // take takes over the events that are to be shown.
-func (d *lifeData) take(f *frame, got []events.Event) {
+func (d *lifeData) take(page *frame, got []events.Event) {
 	if len(got) > 0 {
 		d.After = got[len(got)-1].ID
 	}
 	day := ""
-	for _, h := range join(got) {
-		if !d.shows(h.Event) {
+	for _, happened := range join(got) {
+		if !d.shows(happened.Event) {
 			continue
 		}
-		this := h.At.In(f.Clock()).Format(time.DateOnly)
-		h.NewDay, day = this != day, this
-		d.Events = append(d.Events, h)
+		this := happened.At.In(page.Clock()).Format(time.DateOnly)
+		happened.NewDay, day = this != day, this
+		d.Events = append(d.Events, happened)
 	}
 }
 
 // shows reports whether an event is of the kind that is looked for. Events that each turn has are of no kind.
-func (d *lifeData) shows(e events.Event) bool {
+func (d *lifeData) shows(event events.Event) bool {
 	switch {
 	case d.Kind != "":
-		return slices.Contains(kinds[d.Kind], e.Type)
-	case e.Type == events.TurnEnd:
-		return e.Why != "" && e.Why != "asked"
+		return slices.Contains(kinds[d.Kind], event.Type)
+	case event.Type == events.TurnEnd:
+		return event.Why != "" && event.Why != "asked"
 	}
-	return e.Type != events.Usage
+	return event.Type != events.Usage
 }
 
 // join makes one happening of a call and its result, and one of an answer and its line.
 func join(got []events.Event) (list []happening) {
 	calls := map[string]int{} // their places in list, by entry
-	for _, e := range got {
-		if i, ok := calls[e.Entry]; ok && e.Type == events.ToolResult {
-			list[i].Result = &e
+	for _, event := range got {
+		if i, ok := calls[event.Entry]; ok && event.Type == events.ToolResult {
+			list[i].Result = &event
 			continue
 		}
-		h := happening{Event: e}
-		switch e.Type {
+		happened := happening{Event: event}
+		switch event.Type {
 		case events.ToolRequest:
-			calls[e.Entry], h.About = len(list), blobs.Gist(e.Brief())
+			calls[event.Entry], happened.About = len(list), blobs.Gist(event.Brief())
 		case events.Answered: // the line before it has the words
 			last := len(list) - 1
 			if last >= 0 && list[last].Type == events.UserMessage {
 				line := list[last]
-				h.Line, h.Text = line.Line, answerOf(e.Choice, line.Text)
+				happened.Line, happened.Text = line.Line, answerOf(event.Choice, line.Text)
 				list = list[:last]
 			}
 		}
-		h.Shown = e.Originals()
-		if len(h.Shown) > refsShown {
-			h.Shown, h.More = h.Shown[:refsShown], h.Shown[refsShown:]
+		happened.Shown = event.Originals()
+		if len(happened.Shown) > refsShown {
+			happened.Shown, happened.More = happened.Shown[:refsShown], happened.Shown[refsShown:]
 		}
-		list = append(list, h)
+		list = append(list, happened)
 	}
 	return list
 }
@@ -223,10 +224,10 @@ var original = view{Name: "original", Title: "Original", data: originalOf, Apart
 const originalShown = 200 << 10 // bytes
 
 func originalOf(f *frame, r *http.Request) (content, error) {
-	b, err := f.Blob(r.FormValue("hash"))
+	blob, err := f.Blob(r.FormValue("hash"))
 	if err != nil {
 		return nil, err
 	}
-	text := short(originalShown, strings.ToValidUTF8(string(b.Body), "\uFFFD"))
-	return originalData{Blob: b, Text: text, Rest: max(0, len(b.Body)-originalShown)}, nil
+	text := short(originalShown, strings.ToValidUTF8(string(blob.Body), "\uFFFD"))
+	return originalData{Blob: blob, Text: text, Rest: max(0, len(blob.Body)-originalShown)}, nil
 }

@@ -28,12 +28,12 @@ type manageData struct {
 // Runs reports whether a process has the identity, which cannot be removed then.
 func (d *manageData) Runs() bool { return d.PID != 0 || d.State == "starting" }
 
-func manageOf(f *frame, _ *http.Request) (content, error) {
-	d := &manageData{Agent: f.Agent(f.ID)}
-	soul, err := f.ID.ReadOwn("SOUL.md", f.Log)
+func manageOf(page *frame, _ *http.Request) (content, error) {
+	d := &manageData{Agent: page.Agent(page.ID)}
+	soul, err := page.ID.ReadOwn("SOUL.md", page.Log)
 	d.Soul = string(soul)
 	if err == nil && !d.Runs() {
-		d.Children, err = f.Family(f.Store, f.ID)
+		d.Children, err = page.Family(page.Store, page.ID)
 		d.Children = d.Children[min(1, len(d.Children)):] // behind itself
 	}
 	return d, err
@@ -45,50 +45,50 @@ func said(name, what string) string {
 }
 
 // run has the identity be kept running with a model or offline, anew where it runs, or stop.
-func run(f *frame, r *http.Request) (to string, err error) {
-	do, was, ran := r.FormValue("do"), f.Agent(f.ID), false
+func run(page *frame, r *http.Request) (to string, err error) {
+	do, was, ran := r.FormValue("do"), page.Agent(page.ID), false
 	if do == "stop" || r.FormValue("anew") != "" {
-		ran, err = report.Stop(r.Context(), f.ID)
+		ran, err = report.Stop(r.Context(), page.ID)
 	}
 	if do != "stop" && err == nil {
-		err = report.Start(r.Context(), f.ID, do == "offline", f.RunStarted)
+		err = report.Start(r.Context(), page.ID, do == "offline", page.RunStarted)
 	}
 	wasOffline := ran && was.Endpoint == "offline"
 	failed := err != nil && do == "model"
 	if failed && wasOffline { // it goes on as it was
-		if report.Start(r.Context(), f.ID, true, f.RunStarted) == nil {
+		if report.Start(r.Context(), page.ID, true, page.RunStarted) == nil {
 			err = fmt.Errorf("%w; it runs with the offline model, as before", err)
 		}
 	}
-	return said(f.ID.Name, ""), err
+	return said(page.ID.Name, ""), err
 }
 
 // fork boots an identity with the mind that this one had at a moment.
-func fork(f *frame, r *http.Request) (string, error) {
+func fork(page *frame, r *http.Request) (string, error) {
 	moment, err := report.ParseMoment(field(r, "at"), time.Now())
 	if err != nil {
 		return "", err
 	}
-	at, err := home.At(f.ID, f.Store, moment)
+	at, err := home.At(page.ID, page.Store, moment)
 	if err != nil {
 		return "", err
 	}
 	o := home.BootOptions{Name: strings.ToLower(field(r, "name")), Rooms: strings.Fields(field(r, "room"))}
-	made, today, err := home.Fork(f.Home.Home, f.Store, f.ID, at, o)
-	what := "A fork of " + f.ID.Name
+	made, today, err := home.Fork(page.Home.Home, page.Store, page.ID, at, o)
+	what := "A fork of " + page.ID.Name
 	if len(today) > 0 {
 		what += "; as they are today, since it is not known how they were: " + strings.Join(today, ", ")
 	}
 	return said(made.Name, what), err
 }
 
-func mark(f *frame, r *http.Request) (string, error) {
+func mark(page *frame, r *http.Request) (string, error) {
 	name := field(r, "label")
 	if !report.ValidLabel(name) {
 		return "", report.Invalid("%.40q is not a label: a lower-case letter, then up to 31 of a-z, 0-9, - and _", name)
 	}
 	what := "The label " + name + " is given when it runs, and no turn is under way."
-	return said(f.ID.Name, what), home.Ask(f.ID, home.WishLabel+home.Wish(name))
+	return said(page.ID.Name, what), home.Ask(page.ID, home.WishLabel+home.Wish(name))
 }
 
 // removed returns the address of the list of identities, which then tells that something is removed.

@@ -1,35 +1,35 @@
 package page
 
-func (d *manageData) show(p *htmlPage) {
-	name, offline := p.ID.Name, d.Endpoint == "offline"
-	p.put("\n<h1>%s</h1>\n", name)
-	p.wrong()
-	p.put("\n")
-	p.said()
-	p.put("\n<div class=\"text\">\n<p>")
-	p.how(d.Agent)
-	p.put("</p>\n")
+func (d *manageData) show(html *htmlPage) {
+	name, offline := html.ID.Name, d.Endpoint == "offline"
+	html.put("\n<h1>%s</h1>\n", name)
+	html.wrong()
+	html.put("\n")
+	html.said()
+	html.put("\n<div class=\"text\">\n<p>")
+	html.how(d.Agent)
+	html.put("</p>\n")
 	if d.Error != "" {
-		p.put(`<p class="trouble">`)
-		if p.Wrong == nil {
-			p.put("<bdi>%s</bdi> ", clean(d.Error))
+		html.put(`<p class="trouble">`)
+		if html.Wrong == nil {
+			html.put("<bdi>%s</bdi> ", clean(d.Error))
 		}
-		p.put(`<a href="/agents#settings">Model and key</a></p>`)
+		html.put(`<a href="/agents#settings">Model and key</a></p>`)
 	}
-	p.put("\n")
-	d.control(p, offline)
-	p.put(`
+	html.put("\n")
+	d.control(html, offline)
+	html.put(`
 <h2>Purpose</h2>
 <pre tabindex="0" dir="auto" aria-label="Purpose">%s</pre>
 <p class="soft small">It is in the hash <code>%s</code> that is the identity, and stays. What changes is `+
 		`<a href="/agents/%s/mind?open=memory#memory">MEMORY</a>, which you and %[3]s edit.</p>
-<p class="soft small">`, clean(d.Soul), short(16, p.ID.Self), name)
+<p class="soft small">`, clean(d.Soul), short(16, html.ID.Self), name)
 	if offline {
-		p.put("It thinks with the offline model until you start it with another one, above. ")
+		html.put("It thinks with the offline model until you start it with another one, above. ")
 	} else if d.Model != "" {
-		p.put(`It thinks with %s, which you change in <a href="/agents/%s/now#model">Now</a>. `, clean(d.Model), name)
+		html.put(`It thinks with %s, which you change in <a href="/agents/%s/now#model">Now</a>. `, clean(d.Model), name)
 	}
-	p.put(`<a href="/agents#settings">Keys, limits and budgets</a> are those of all; <code>/budget +2 today</code> in a room `+
+	html.put(`<a href="/agents#settings">Keys, limits and budgets</a> are those of all; <code>/budget +2 today</code> in a room `+
 		`raises one for a day.</p>
 <h2>This moment</h2>
 <form class="row" method="post" action="/agents/%s/manage/label"><label for="label">Label it</label>`+
@@ -44,13 +44,13 @@ func (d *manageData) show(p *htmlPage) {
 		`placeholder="another room" title="a-z, 0-9, - and _" pattern="[a-z0-9][a-z0-9_\-]*" maxlength="64" required></label> `+
 		`<button>Fork</button></p></form>
 <h2>Remove it</h2>
-`, name, p.Typed("label", ""), p.Typed("name", ""), p.Typed("at", ""), p.Typed("room", ""))
-	d.removal(p)
-	p.put("\n</div>\n")
+`, name, html.Typed("label", ""), html.Typed("name", ""), html.Typed("at", ""), html.Typed("room", ""))
+	d.removal(html)
+	html.put("\n</div>\n")
 }
 
 // control writes the buttons that have the identity run and stop.
-func (d *manageData) control(p *htmlPage, offline bool) {
+func (d *manageData) control(html *htmlPage, offline bool) {
 	canStart := d.State == "stopped" && d.Parent == ""
 	switch {
 	case d.PID != 0:
@@ -58,23 +58,23 @@ func (d *manageData) control(p *htmlPage, offline bool) {
 		if offline {
 			model = "offline"
 		}
-		p.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button name="do" value="stop">Stop</button></form>
+		html.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button name="do" value="stop">Stop</button></form>
 <form class="row" method="post" action="/agents/%[1]s/manage/run"><input type="hidden" name="anew" value="1">`+
 			`<button name="do" value="%s">Start anew</button>%s <span class="soft small">`+
 			`takes new settings and keys; nothing is lost`,
-			p.ID.Name, model, when(offline, ` <button name="do" value="model">Start anew with a model</button>`))
+			html.ID.Name, model, when(offline, ` <button name="do" value="model">Start anew with a model</button>`))
 		if offline {
-			d.keyless(p)
+			d.keyless(html)
 		}
-		p.put("</span></form>\n")
+		html.put("</span></form>\n")
 	case canStart:
 		main := markup(` class="main"`)
-		p.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button%s name="do" value="model">Start</button>`,
-			p.ID.Name, when(!offline, main))
+		html.put(`<form class="row" method="post" action="/agents/%s/manage/run"><button%s name="do" value="model">Start</button>`,
+			html.ID.Name, when(!offline, main))
 		if offline || d.Endpoint == "" {
-			p.put(` <button%s name="do" value="offline">Start offline</button>`, when(offline, main))
+			html.put(` <button%s name="do" value="offline">Start offline</button>`, when(offline, main))
 		}
-		p.put(` <span class="soft small">it runs until somebody stops it, over crashes and restarts of lethe serve</span></form>`)
+		html.put(` <span class="soft small">it runs until somebody stops it, over crashes and restarts of lethe serve</span></form>`)
 	}
 }
 
@@ -85,17 +85,17 @@ func (d *manageData) keyless(p *htmlPage) {
 }
 
 // removal writes the form that removes the identity.
-func (d *manageData) removal(p *htmlPage) {
+func (d *manageData) removal(html *htmlPage) {
 	if d.Runs() {
-		p.put("<p class=\"soft\">%s runs: stop it first.</p>\n", p.ID.Name)
+		html.put("<p class=\"soft\">%s runs: stop it first.</p>\n", html.ID.Name)
 		return
 	}
-	p.put("<p>Its files go for good")
+	html.put("<p>Its files go for good")
 	for i, child := range d.Children {
-		p.put("%s %s", when(i == 0, ", and those of its children:"), child.Name)
+		html.put("%s %s", when(i == 0, ", and those of its children:"), child.Name)
 	}
-	p.put(`. Rooms stay, and texts that were stored.</p>
+	html.put(`. Rooms stay, and texts that were stored.</p>
 <form class="row" method="post" action="/agents/%s/manage/remove"><label for="sure">Type %[1]s</label>`+
 		`<input id="sure" name="sure" size="12" required autocomplete="off" autocapitalize="none"> `+
-		`<button>Remove %[1]s</button></form>`, p.ID.Name)
+		`<button>Remove %[1]s</button></form>`, html.ID.Name)
 }

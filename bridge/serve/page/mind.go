@@ -53,38 +53,38 @@ type block struct {
 	Edit *part
 }
 
-func mindOf(f *frame, r *http.Request) (content, error) {
-	c, err := f.Context(f.ID)
+func mindOf(page *frame, r *http.Request) (content, error) {
+	c, err := page.Context(page.ID)
 	if err != nil {
 		return nil, err
 	}
-	s, parts := c.State, c.Parts
-	d := &mindData{Parts: parts, Groups: groups(s, parts), Saved: r.FormValue("saved") != ""}
-	d.Free = max(0, parts.Limit-parts.Total)
-	if p, err := partOf(f, s, "pins"); err == nil {
+	state, parts := c.State, c.Parts
+	data := &mindData{Parts: parts, Groups: groups(state, parts), Saved: r.FormValue("saved") != ""}
+	data.Free = max(0, parts.Limit-parts.Total)
+	if p, err := partOf(page, state, "pins"); err == nil {
 		seen, ok := mind.ReadView([]byte(p.file))
-		d.Waiting = ok && !seen.Intact
+		data.Waiting = ok && !seen.Intact
 	}
 	open := r.FormValue("open")
-	for _, g := range d.Groups {
+	for _, g := range data.Groups {
 		for _, b := range g.Blocks {
 			if b.Open = b.ID == open; b.Open {
-				d.Opened = true
-				b.Edit, err = partOf(f, s, b.ID)
+				data.Opened = true
+				b.Edit, err = partOf(page, state, b.ID)
 			}
 		}
 	}
-	return d, err
+	return data, err
 }
 
-// groups returns the blocks of a context, in the order in which the model reads them.
-func groups(s *mind.State, parts prompt.Parts) []*group {
+// groups returns the blocks of a context, in the order of the request.
+func groups(state *mind.State, parts prompt.Parts) []*group {
 	all := []*group{
 		{Name: "Prompt and tools", Class: "system"}, {Name: "What has faded", Class: "gist"},
 		{Name: "Pins and MEMORY", Class: "notes"}, {Name: "Live, word for word", Class: "live"},
 	}
-	list := mind.Sections(string(s.View()))
-	list = slices.Insert(list[1:len(list)-1], 1, mind.Section{ID: "tools", Title: "tools", Text: s.Stable.Tools})
+	list := mind.Sections(string(state.View()))
+	list = slices.Insert(list[1:len(list)-1], 1, mind.Section{ID: "tools", Title: "tools", Text: state.Stable.Tools})
 	list = slices.DeleteFunc(list, func(sec mind.Section) bool { return sec.ID == "past" && sec.Text == "" })
 	weight := 0
 	for _, sec := range list {
@@ -92,19 +92,19 @@ func groups(s *mind.State, parts prompt.Parts) []*group {
 	}
 	perWeight, x := float64(parts.Total-parts.Answer)/float64(max(1, weight)), 0.0
 	for _, sec := range list {
-		b := &block{ID: sec.ID, Label: sec.Title, Text: sec.Text, Line: firstLine(sec.Text)}
+		shown := &block{ID: sec.ID, Label: sec.Title, Text: sec.Text, Line: firstLine(sec.Text)}
 		if label, line, ok := strings.Cut(sec.Title, ": "); ok {
-			b.Label, b.Line = label, cmp.Or(b.Line, line)
+			shown.Label, shown.Line = label, cmp.Or(shown.Line, line)
 		}
 		tokens := float64(llm.Weight(sec.Title+sec.Text)) * perWeight
-		b.Tokens, b.X = int(tokens), x
-		b.Share = 1000 * tokens / float64(max(1, parts.Limit))
-		x += b.Share
-		g := all[b.describe(s)]
-		b.Class = cmp.Or(b.Class, g.Class)
-		g.Tokens += b.Tokens
-		g.Share += b.Share
-		g.Blocks = append(g.Blocks, b)
+		shown.Tokens, shown.X = int(tokens), x
+		shown.Share = 1000 * tokens / float64(max(1, parts.Limit))
+		x += shown.Share
+		g := all[shown.describe(state)]
+		shown.Class = cmp.Or(shown.Class, g.Class)
+		g.Tokens += shown.Tokens
+		g.Share += shown.Share
+		g.Blocks = append(g.Blocks, shown)
 	}
 	for i, g := range all[1:] {
 		g.X = all[i].X + all[i].Share
@@ -113,7 +113,7 @@ func groups(s *mind.State, parts prompt.Parts) []*group {
 }
 
 // describe fills in a block from the state, and returns the number of its group.
-func (b *block) describe(s *mind.State) int {
+func (b *block) describe(state *mind.State) int {
 	first, _, isRange := strings.Cut(b.ID, "..")
 	n, k, err := mind.ParseID(strings.TrimSuffix(strings.TrimSuffix(first, "-call"), "-result"))
 	switch {
@@ -122,19 +122,19 @@ func (b *block) describe(s *mind.State) int {
 	case err != nil && b.ID != "past":
 		return 2
 	case isRange || err != nil:
-		for _, r := range s.Faded {
-			if r.From != n {
+		for _, span := range state.Faded {
+			if span.From != n {
 				continue
 			}
-			b.Label, b.Line, b.Class = entries(r.From, r.To)+" "+r.Level, r.Original.Gist, r.Level
-			b.At, b.Epoch, b.Away, b.Original = r.At, r.Epoch, 1+r.Tier, r.Original.Hash
-			if r.Summary != nil {
-				b.Replacement = r.Summary.Hash
+			b.Label, b.Line, b.Class = entries(span.From, span.To)+" "+span.Level, span.Original.Gist, span.Level
+			b.At, b.Epoch, b.Away, b.Original = span.At, span.Epoch, 1+span.Tier, span.Original.Hash
+			if span.Summary != nil {
+				b.Replacement = span.Summary.Hash
 			}
 		}
 		return 1
 	}
-	if e := s.Entry(n); e != nil {
+	if e := state.Entry(n); e != nil {
 		b.At, b.Original = e.At, e.Ref.Hash
 		ofCall := k > 0 && k <= len(e.Calls)
 		if ofCall && strings.HasSuffix(b.ID, "-result") {

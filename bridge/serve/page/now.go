@@ -60,49 +60,49 @@ func (d Foot) Busy() bool {
 	return d.Running && works
 }
 
-func nowOf(f *frame, r *http.Request) (content, error) {
-	d := &nowData{Room: r.FormValue("room")}
-	if err := d.choose(f); err != nil {
+func nowOf(page *frame, r *http.Request) (content, error) {
+	data := &nowData{Room: r.FormValue("room")}
+	if err := data.choose(page); err != nil {
 		return nil, err
 	}
 	part := r.FormValue("part") // which alone is shown
 	if part == "rooms" {
-		return d, nil
+		return data, nil
 	}
 	if part != "lines" && part != "rest" {
-		if err := d.mind(f); err != nil || part != "" {
-			return d, err
+		if err := data.mind(page); err != nil || part != "" {
+			return data, err
 		}
 	}
-	path := chat.Path(f.Dir, d.Room)
-	lines, err := d.read(path, r)
+	path := chat.Path(page.Dir, data.Room)
+	lines, err := data.read(path, r)
 	if err != nil {
 		return nil, err
 	}
 	if r.FormValue("whole") != "" && len(lines) > 0 {
-		d.add(f, path, lines[:1], 2<<20)
-		return d, nil
+		data.add(page, path, lines[:1], 2<<20)
+		return data, nil
 	}
-	d.add(f, path, lines, lineShown)
+	data.add(page, path, lines, lineShown)
 	until := time.Time{}
-	if n := len(lines); !d.live && n > 0 {
+	if n := len(lines); !data.live && n > 0 {
 		until = lines[n-1].At.Add(2 * time.Second) // lines have whole seconds, and an answer is recorded before
 	}
-	lately, turn, err := f.lately(until) // behind the lines: what is said is recorded before it is posted
-	if unsaid := d.tell(d.Room, lately); d.live && part == "" {
-		f.Live = cmp.Or(unsaid, turn)
+	lately, turn, err := page.lately(until) // behind the lines: what is said is recorded before it is posted
+	if unsaid := data.tell(data.Room, lately); data.live && part == "" {
+		page.Live = cmp.Or(unsaid, turn)
 	}
-	return d, err
+	return data, err
 }
 
 // choose finds the room, and those to choose from.
-func (d *nowData) choose(f *frame) error {
-	all, err := f.Rooms()
+func (d *nowData) choose(page *frame) error {
+	all, err := page.Rooms()
 	if err != nil {
 		return err
 	}
 	for _, room := range all {
-		switch heard := slices.Contains(room.Heard, f.ID.Name); {
+		switch heard := slices.Contains(room.Heard, page.ID.Name); {
 		case !heard:
 		case room.Archived:
 			d.Away = append(d.Away, room)
@@ -119,7 +119,7 @@ func (d *nowData) choose(f *frame) error {
 	if i := slices.IndexFunc(all, func(room report.Room) bool { return room.Name == d.Room }); i >= 0 {
 		d.This = all[i]
 	}
-	d.Heard = slices.Contains(d.This.Heard, f.ID.Name)
+	d.Heard = slices.Contains(d.This.Heard, page.ID.Name)
 	return nil
 }
 
@@ -127,14 +127,14 @@ func (d *nowData) choose(f *frame) error {
 func (d *nowData) Title() string { return cmp.Or(d.This.Title, d.Room) }
 
 // mind reads how the identity is, and what is in its mind.
-func (d *nowData) mind(f *frame) error {
-	c, err := f.Context(f.ID)
+func (d *nowData) mind(page *frame) error {
+	context, err := page.Context(page.ID)
 	if err != nil {
 		return err
 	}
-	d.foot(f.ID, c.State)
-	params := c.State.Stable.Params
-	d.Mind = &glance{c, groups(c.State, c.Parts), params.Model}
+	d.foot(page.ID, context.State)
+	params := context.State.Stable.Params
+	d.Mind = &glance{context, groups(context.State, context.Parts), params.Model}
 	if d.Offline = params.Endpoint == "offline"; d.Offline {
 		d.Mind.Model = "offline model"
 	}
@@ -143,18 +143,18 @@ func (d *nowData) mind(f *frame) error {
 
 // foot reads the foot. What is recorded counts more than the status, which is written at its own pace, and may be older
 // than an event that a client has heard of.
-func (d *Foot) foot(id home.Identity, s *mind.State) {
+func (d *Foot) foot(id home.Identity, state *mind.State) {
 	d.Status, d.Running = report.Live(id)
 	d.Key = fmt.Sprintf("%d-%s", time.Now().Unix(), rand.Text())
-	d.Questions = report.QuestionsOf(id, s)
-	now, calls := &d.Status, s.Owed().Calls
+	d.Questions = report.QuestionsOf(id, state)
+	now, calls := &d.Status, state.Owed().Calls
 	switch {
 	case !d.Busy() && now.State != status.Idle:
 	case len(calls) > 0:
 		now.State, now.Tool = status.Acting, calls[0].Call.Tool
-	case len(s.Approved) > 0 && s.Approved[0].Began:
-		now.State, now.Tool = status.Acting, s.Approved[0].Tool
-	case !s.Owes:
+	case len(state.Approved) > 0 && state.Approved[0].Began:
+		now.State, now.Tool = status.Acting, state.Approved[0].Tool
+	case !state.Owes:
 		now.State = status.Idle
 	case now.Tool != "check": // of an answer, which is not recorded
 		now.State = status.Thinking
@@ -162,7 +162,7 @@ func (d *Foot) foot(id home.Identity, s *mind.State) {
 }
 
 // say says a line, with what is attached to it.
-func say(f *frame, w http.ResponseWriter, r *http.Request) error {
+func say(page *frame, w http.ResponseWriter, r *http.Request) error {
 	files, err := backend.Files(w, r)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 		if h.Filename == "" && h.Size == 0 { // as a browser sends it without a file
 			continue
 		}
-		kept, err := f.Keep(h, f.User, keyTime(key))
+		kept, err := page.Keep(h, page.User, keyTime(key))
 		if err != nil {
 			return err
 		}
@@ -186,10 +186,10 @@ func say(f *frame, w http.ResponseWriter, r *http.Request) error {
 	if len(parts) == 0 {
 		return report.Invalid("there is nothing to say: the text is blank")
 	}
-	if _, err := f.Say(key, room, "", strings.Join(parts, "\n")); err != nil {
+	if _, err := page.Say(key, room, "", strings.Join(parts, "\n")); err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
+	return page.done(w, r, "?room="+url.QueryEscape(room)+"#end")
 }
 
 // keyTime is the moment that a form was made, by its key: so what is attached to it is the same blob
@@ -203,16 +203,16 @@ func keyTime(key string) time.Time {
 	return time.Unix(int64(at), 0)
 }
 
-func answer(f *frame, w http.ResponseWriter, r *http.Request) error {
-	open, err := f.Questions(f.ID)
+func answer(page *frame, w http.ResponseWriter, r *http.Request) error {
+	open, err := page.Questions(page.ID)
 	if err != nil {
 		return err
 	}
-	said, err := f.Reply(open, r.FormValue("key"), r.FormValue("question"), "", r.FormValue("answer"))
+	said, err := page.Reply(open, r.FormValue("key"), r.FormValue("question"), "", r.FormValue("answer"))
 	if err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(said.Room)+"#end")
+	return page.done(w, r, "?room="+url.QueryEscape(said.Room)+"#end")
 }
 
 // stop ends the turn under way, as /stop does in a room.
@@ -223,32 +223,32 @@ func model(f *frame, w http.ResponseWriter, r *http.Request) error {
 }
 
 // command says a command in a room; the identity's answer is a line there.
-func command(f *frame, w http.ResponseWriter, r *http.Request, text string) error {
+func command(page *frame, w http.ResponseWriter, r *http.Request, text string) error {
 	room := r.FormValue("room")
-	if _, err := f.Say(r.FormValue("key"), room, "", text); err != nil {
+	if _, err := page.Say(r.FormValue("key"), room, "", text); err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(room)+"#end")
+	return page.done(w, r, "?room="+url.QueryEscape(room)+"#end")
 }
 
 // hear lets the identity hear a room, which is made unless it is there.
-func hear(f *frame, w http.ResponseWriter, r *http.Request) error {
+func hear(page *frame, w http.ResponseWriter, r *http.Request) error {
 	room := strings.TrimSpace(r.FormValue("room"))
-	if err := f.MakeRoom(room, f.ID); err != nil {
+	if err := page.MakeRoom(room, page.ID); err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(room))
+	return page.done(w, r, "?room="+url.QueryEscape(room))
 }
 
 // about changes what people say about a room.
-func about(f *frame, w http.ResponseWriter, r *http.Request) error {
+func about(page *frame, w http.ResponseWriter, r *http.Request) error {
 	room := r.FormValue("room")
-	if !slices.Contains(chat.All(f.Dir), room) {
+	if !slices.Contains(chat.All(page.Dir), room) {
 		return fmt.Errorf("find room %.80q: %w", room, home.ErrNotFound)
 	}
 	a := chat.About{Title: r.FormValue("title"), Archived: r.FormValue("archived") != ""}
-	if err := a.Write(f.Dir, room); err != nil {
+	if err := a.Write(page.Dir, room); err != nil {
 		return err
 	}
-	return f.done(w, r, "?room="+url.QueryEscape(room)+"#rooms")
+	return page.done(w, r, "?room="+url.QueryEscape(room)+"#rooms")
 }

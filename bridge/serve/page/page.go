@@ -38,10 +38,10 @@ type view struct {
 	Shared bool // it belongs to no identity: it is at /NAME
 }
 
-// content is what a view shows in the layout.
+// content is shown by a view in the layout.
 type content interface{ show(p *htmlPage) }
 
-// inParts is content of which a script fetches parts by their names.
+// inParts is content with parts that a script fetches by their names.
 type inParts interface {
 	content
 	parts() map[string]func(p *htmlPage)
@@ -50,7 +50,9 @@ type inParts interface {
 type form = func(f *frame, w http.ResponseWriter, r *http.Request) error
 
 // views are listed in this order.
-var views = []*view{&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &manage, &original, &agents, &devices}
+var views = []*view{
+	&now, &mindView, &log, &forgetting, &cost, &recall, &triggers, &manage, &original, &agents, &devices,
+}
 
 // frame is a view of an identity, for one request.
 type frame struct {
@@ -85,10 +87,10 @@ var version = sync.OnceValue(func() string {
 })
 
 // Routes adds the page to a server: "/", "/agents/…" and "/page/…".
-func Routes(mux *http.ServeMux, b *backend.Backend) {
+func Routes(mux *http.ServeMux, back *backend.Backend) {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) {
 		to := "/agents"
-		if all, _ := host.Grown(b.Home.Home); len(all) == 1 {
+		if all, _ := host.Grown(back.Home.Home); len(all) == 1 {
 			to += "/" + all[0].Name + "/now"
 		}
 		http.Redirect(w, r, to, http.StatusFound)
@@ -104,10 +106,10 @@ func Routes(mux *http.ServeMux, b *backend.Backend) {
 		})
 	}
 	mux.HandleFunc("GET /agents/", func(w http.ResponseWriter, r *http.Request) {
-		(&frame{Backend: b, Views: views}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
+		(&frame{Backend: back, Views: views}).fail(w, fmt.Errorf("page %q: %w", r.URL.Path, home.ErrNotFound))
 	})
 	for _, v := range views {
-		v.routes(mux, b, views)
+		v.routes(mux, back, views)
 	}
 }
 
@@ -125,28 +127,28 @@ func serveWorker(w http.ResponseWriter, r *http.Request) {
 }
 
 // routes adds a view and its forms to a server. A page of it leads to all views.
-func (v *view) routes(mux *http.ServeMux, b *backend.Backend, all []*view) {
+func (v *view) routes(mux *http.ServeMux, back *backend.Backend, all []*view) {
 	path := "/agents/{self}/" + v.Name
 	if v.Shared {
 		path = "/" + v.Name
 	}
 	show := func(f *frame, w http.ResponseWriter, r *http.Request) error { return f.look(w, r, http.StatusOK) }
-	mux.HandleFunc("GET "+path, v.handle(b, all, show))
+	mux.HandleFunc("GET "+path, v.handle(back, all, show))
 	for name, form := range v.forms {
-		mux.HandleFunc("POST "+path+"/"+name, v.handle(b, all, parsed(form)))
+		mux.HandleFunc("POST "+path+"/"+name, v.handle(back, all, parsed(form)))
 	}
 }
 
 // handle makes a handler that does something in a frame of the view, and shows an error in words.
 func (v *view) handle(b *backend.Backend, all []*view, do form) http.HandlerFunc {
 	return zip(func(w http.ResponseWriter, r *http.Request) {
-		f := &frame{Backend: b, View: v, Views: all, Title: v.Title, R: r}
-		err := f.find(r)
+		page := &frame{Backend: b, View: v, Views: all, Title: v.Title, R: r}
+		err := page.find(r)
 		if err == nil {
-			err = do(f, w, r)
+			err = do(page, w, r)
 		}
 		if err != nil {
-			f.fail(w, err)
+			page.fail(w, err)
 		}
 	})
 }
@@ -166,14 +168,14 @@ func (f *frame) find(r *http.Request) (err error) {
 
 // parsed parses a form before it is done. One with files bounds and parses itself.
 func parsed(do form) form {
-	return func(f *frame, w http.ResponseWriter, r *http.Request) error {
+	return func(page *frame, w http.ResponseWriter, r *http.Request) error {
 		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-			return do(f, w, r)
+			return do(page, w, r)
 		}
 		if err := r.ParseForm(); err != nil {
 			return &report.InvalidError{Err: err}
 		}
-		return do(f, w, r)
+		return do(page, w, r)
 	}
 }
 
@@ -192,16 +194,16 @@ func place(r *http.Request, name string) (int64, error) {
 
 // show writes the content in the layout, or the part of it that a script asks for.
 func (f *frame) show(w http.ResponseWriter, status int, c content, part string) {
-	p := &htmlPage{frame: f}
+	html := &htmlPage{frame: f}
 	write := func(p *htmlPage) { p.layout(c) }
 	if parted, ok := c.(inParts); ok && parted.parts()[part] != nil {
 		write = parted.parts()[part]
 	}
-	write(p)
+	write(html)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, p.String()) // the browser may be gone
+	_, _ = io.WriteString(w, html.String()) // the browser may be gone
 }
 
 // look shows the view.

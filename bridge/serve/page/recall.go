@@ -35,27 +35,28 @@ type match struct {
 	rank int
 }
 
-func recallOf(f *frame, r *http.Request) (content, error) {
-	d := &recallData{Of: r.FormValue("of"), Search: report.Search{
-		Text: r.FormValue("q"), Since: r.FormValue("since"), Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 10,
+func recallOf(page *frame, r *http.Request) (content, error) {
+	data := &recallData{Of: r.FormValue("of"), Search: report.Search{
+		Text: r.FormValue("q"), Since: r.FormValue("since"),
+		Room: r.FormValue("room"), Kind: r.FormValue("kind"), Limit: 10,
 	}}
 	if !r.URL.Query().Has("q") {
-		return d, nil
+		return data, nil
 	}
-	said, err := f.Lines(d.Search)
+	said, err := page.Lines(data.Search)
 	if errors.As(err, new(*report.InvalidError)) {
-		d.Wrong = err
-		return d, nil
+		data.Wrong = err
+		return data, nil
 	}
-	d.Said = said
-	for _, id := range f.Agents() {
-		if d.Of == "" || d.Of == id.Name {
-			d.forgotten(f, r, id)
+	data.Said = said
+	for _, id := range page.Agents() {
+		if data.Of == "" || data.Of == id.Name {
+			data.forgotten(page, r, id)
 		}
 	}
-	slices.SortStableFunc(d.Matches, func(a, b match) int { return a.rank - b.rank }) // each identity's order stays
-	d.Matches = d.Matches[:min(len(d.Matches), d.Limit)]
-	return d, err
+	slices.SortStableFunc(data.Matches, func(a, b match) int { return a.rank - b.rank }) // each identity's order stays
+	data.Matches = data.Matches[:min(len(data.Matches), data.Limit)]
+	return data, err
 }
 
 // forgotten searches what one identity has forgotten.
@@ -67,7 +68,8 @@ func (d *recallData) forgotten(f *frame, r *http.Request, id home.Identity) {
 	if d.Absent = found.Absent; d.Of == "" {
 		d.Absent = nil // others may have them
 	}
-	if errors.Is(err, report.ErrNoMatch) || errors.As(err, new(*report.InvalidError)) { // as where no word is left to look for
+	noWords := errors.As(err, new(*report.InvalidError))
+	if noWords || errors.Is(err, report.ErrNoMatch) {
 		err = nil
 	}
 	if err != nil {
@@ -133,35 +135,36 @@ type triggersData struct {
 	Room     string // to say something in, of a new trigger
 }
 
-func triggersOf(f *frame, r *http.Request) (content, error) {
-	all, err := f.Triggers(f.ID)
-	_, running := report.Live(f.ID)
-	ran, total, rerr := f.Commands(f.ID, 100)
-	draft, derr := draftOf(f, r)
-	if f.Wrong == nil {
-		f.Wrong = derr
+func triggersOf(page *frame, r *http.Request) (content, error) {
+	all, err := page.Triggers(page.ID)
+	_, running := report.Live(page.ID)
+	ran, total, rerr := page.Commands(page.ID, 100)
+	draft, derr := draftOf(page, r)
+	if page.Wrong == nil {
+		page.Wrong = derr
 	}
-	return &triggersData{all, report.Jobs(f.ID), ran, total, running, draft, host.RoomOf(f.ID)}, errors.Join(err, rerr)
+	data := &triggersData{all, report.Jobs(page.ID), ran, total, running, draft, host.RoomOf(page.ID)}
+	return data, errors.Join(err, rerr)
 }
 
-func fire(f *frame, w http.ResponseWriter, r *http.Request) error {
-	all, err := f.Triggers(f.ID)
+func fire(page *frame, w http.ResponseWriter, r *http.Request) error {
+	all, err := page.Triggers(page.ID)
 	if err == nil {
-		err = report.Fire(f.ID, r.FormValue("trigger"), all)
+		err = report.Fire(page.ID, r.FormValue("trigger"), all)
 	}
 	if err != nil {
 		return err
 	}
-	return f.done(w, r, "?fired="+url.QueryEscape(r.FormValue("trigger")))
+	return page.done(w, r, "?fired="+url.QueryEscape(r.FormValue("trigger")))
 }
 
-func stopJob(f *frame, w http.ResponseWriter, r *http.Request) error {
+func stopJob(page *frame, w http.ResponseWriter, r *http.Request) error {
 	n, err := strconv.Atoi(r.FormValue("job"))
 	if err != nil {
 		return report.Invalid("%.40q is not the number of a job", r.FormValue("job"))
 	}
-	if _, err := report.StopJob(r.Context(), f.ID, n); err != nil {
+	if _, err := report.StopJob(r.Context(), page.ID, n); err != nil {
 		return err
 	}
-	return f.done(w, r, "")
+	return page.done(w, r, "")
 }

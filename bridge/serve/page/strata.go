@@ -90,13 +90,13 @@ func (e *epoch) settled() []layer {
 	stable := e.state.Stable
 	list := []layer{{class: "system", spans: systemSpan, tokens: tokens(stable.System + stable.Tools)}}
 	notes := tokens(stable.Past)
-	for _, r := range e.state.Faded {
-		if r.Level == mind.Summary || list[len(list)-1].class != r.Level {
-			list = append(list, layer{class: r.Level})
+	for _, span := range e.state.Faded {
+		if span.Level == mind.Summary || list[len(list)-1].class != span.Level {
+			list = append(list, layer{class: span.Level})
 		}
 		last := &list[len(list)-1]
-		size := tokens((mind.Context{}).Line(r))
-		last.spans, last.tokens = append(last.spans, [2]int{r.From, r.To}), last.tokens+size
+		size := tokens((mind.Context{}).Line(span))
+		last.spans, last.tokens = append(last.spans, [2]int{span.From, span.To}), last.tokens+size
 		notes -= size
 	}
 	return append(list, layer{class: "notes", spans: notesSpan, tokens: max(0, notes)})
@@ -142,39 +142,39 @@ func (e *epoch) column(size int64, next *epoch) []layer {
 // draw draws epochs, the oldest first, below a limit of so many tokens.
 func draw(epochs []*epoch, limit int) Drawing {
 	most := float64(max(1, limit))
-	for _, e := range epochs {
-		e.base = e.settled()
-		if len(e.sizes) == 0 {
-			e.sizes = []int64{int64(height(e.base))}
+	for _, one := range epochs {
+		one.base = one.settled()
+		if len(one.sizes) == 0 {
+			one.sizes = []int64{int64(height(one.base))}
 		}
-		most = max(most, float64(slices.Max(e.sizes)))
+		most = max(most, float64(slices.Max(one.sizes)))
 	}
-	c := canvas{scale: drawHigh / most}
-	c.Width, c.Height = columnWide*max(1, len(epochs)), drawHigh
+	drawn := canvas{scale: drawHigh / most}
+	drawn.Width, drawn.Height = columnWide*max(1, len(epochs)), drawHigh
 	if limit > 0 {
-		c.add("limit", "", "the limit", "M0,%.1f H%d", c.y(float64(limit)), c.Width)
+		drawn.add("limit", "", "the limit", "M0,%.1f H%d", drawn.y(float64(limit)), drawn.Width)
 	}
 	var before []layer // the end of the column to the left
-	for i, e := range epochs {
+	for i, one := range epochs {
 		x := float64(i*columnWide) + gapWide/2
 		end := x + columnWide - gapWide
-		begins := e.column(e.sizes[0], nil)
+		begins := one.column(one.sizes[0], nil)
 		for _, f := range before {
-			c.flow(f, begins, x-gapWide, x)
+			drawn.flow(f, begins, x-gapWide, x)
 		}
-		for _, l := range begins[:len(e.base)] {
-			c.add(l.class, "", l.title(), "M%.1f,%.1f H%.1f V%.1f H%.1fZ", x, c.y(l.y), end, c.y(l.y+l.tokens), x)
+		for _, l := range begins[:len(one.base)] {
+			drawn.add(l.class, "", l.title(), "M%.1f,%.1f H%.1f V%.1f H%.1fZ", x, drawn.y(l.y), end, drawn.y(l.y+l.tokens), x)
 		}
-		c.grow(e, x, end)
-		c.marks(e, begins, x, end)
+		drawn.grow(one, x, end)
+		drawn.marks(one, begins, x, end)
 		var next *epoch
 		if i+1 < len(epochs) {
 			next = epochs[i+1]
 		}
-		before = e.column(e.sizes[len(e.sizes)-1], next)
+		before = one.column(one.sizes[len(one.sizes)-1], next)
 	}
-	c.label(before, limit)
-	return c.Drawing
+	drawn.label(before, limit)
+	return drawn.Drawing
 }
 
 type canvas struct {
@@ -210,22 +210,22 @@ func (c *canvas) label(layers []layer, limit int) {
 }
 
 // flow draws what becomes of a layer between two epochs.
-func (c *canvas) flow(f layer, left []layer, x, end float64) {
-	from := f.y
+func (c *canvas) flow(before layer, left []layer, x, end float64) {
+	from := before.y
 	for k := range left {
 		to := &left[k]
-		n := float64(f.common(*to))
+		n := float64(before.common(*to))
 		if n == 0 {
 			continue
 		}
-		high, after := f.tokens*n/f.entries(), to.tokens*n/to.entries()
+		high, after := before.tokens*n/before.entries(), to.tokens*n/to.entries()
 		class := "stays "
-		if f.class == "leaving" {
+		if before.class == "leaving" {
 			class = "fades "
 		}
 		y1, y2, y3, y4 := c.y(from), c.y(to.y+to.flowed), c.y(to.y+to.flowed+after), c.y(from+high)
 		mid := (x + end) / 2
-		c.add(class+to.class, f.link, to.title(), "M%.1f,%.1f C%.1f,%.1[2]f %.1[3]f,%.1f %.1f,%.1[4]f "+
+		c.add(class+to.class, before.link, to.title(), "M%.1f,%.1f C%.1f,%.1[2]f %.1[3]f,%.1f %.1f,%.1[4]f "+
 			"V%.1[6]f C%.1[3]f,%.1[6]f %.1[3]f,%.1f %.1[1]f,%.1[7]fZ", x, y1, mid, y2, end, y3, y4)
 		from += high
 		to.flowed += after
@@ -241,18 +241,18 @@ func (c *canvas) grow(e *epoch, x, end float64) {
 }
 
 // marks draws what came up again: from the layer that it lies in, up to the request that it was for.
-func (c *canvas) marks(e *epoch, layers []layer, x, end float64) {
-	for i, r := range e.Reminded {
-		forgotten := layer{spans: [][2]int{{r.From, r.From}}}
-		in := slices.IndexFunc(layers[:len(e.base)], func(l layer) bool { return l.common(forgotten) > 0 })
+func (c *canvas) marks(one *epoch, layers []layer, x, end float64) {
+	for i, reminded := range one.Reminded {
+		forgotten := layer{spans: [][2]int{{reminded.From, reminded.From}}}
+		in := slices.IndexFunc(layers[:len(one.base)], func(l layer) bool { return l.common(forgotten) > 0 })
 		if in < 0 {
 			continue
 		}
-		n := min(r.n, len(e.sizes)-1)
-		at := x + (end-x)*float64(n)/float64(max(1, len(e.sizes)-1)) // where the request stands
-		l, top := layers[in], c.y(float64(e.sizes[n]))
-		mark := shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", e.K, i), Title: r.Gist}
-		if r.Opened {
+		n := min(reminded.n, len(one.sizes)-1)
+		at := x + (end-x)*float64(n)/float64(max(1, len(one.sizes)-1)) // where the request stands
+		l, top := layers[in], c.y(float64(one.sizes[n]))
+		mark := shape{Class: "reminded", Link: fmt.Sprintf("k%d-r%d", one.K, i), Title: reminded.Gist}
+		if reminded.Opened {
 			mark.Class = "opened"
 		}
 		mark.Path = fmt.Sprintf("M%.1f,%.1f V%.1f", at, c.y(l.y+l.tokens/2), top)

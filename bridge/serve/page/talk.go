@@ -40,7 +40,7 @@ const (
 	pageShown  = 64 << 10 // bytes of all lines, where there are several
 	latelySeen = 200      // lines of LIFE
 	didShown   = 20       // calls with one line
-	mostSought = 5        // questions that are answered here and were asked before; who makes ids up has all of a room read
+	mostSought = 5        // questions of earlier lines that are looked for: an id that is made up has all of a room read
 )
 
 // read reads the part of the room that a request asks for: around a line, before or from a byte on, or else the newest.
@@ -108,32 +108,32 @@ func first(lines []chat.Line) []chat.Line {
 }
 
 // add takes lines over, of each at most so many bytes.
-func (t *Talk) add(f *frame, path string, lines []chat.Line, most int) {
+func (t *Talk) add(page *frame, path string, lines []chat.Line, most int) {
 	last, asked, sought := "", map[string]*chat.Question{}, 0
-	for _, l := range lines {
-		s := line{Line: l, Own: l.By(f.ID.Name)}
-		if day := l.At.In(f.Clock()).Format(time.DateOnly); !l.At.IsZero() {
-			s.NewDay, last = day != last, day
+	for _, heard := range lines {
+		shown := line{Line: heard, Own: heard.By(page.ID.Name)}
+		if day := heard.At.In(page.Clock()).Format(time.DateOnly); !heard.At.IsZero() {
+			shown.NewDay, last = day != last, day
 		}
-		if cut := short(most, l.Text); len(cut) < len(l.Text) {
-			s.Text, s.Long = cut, len(l.Text)-len(cut)
+		if cut := short(most, heard.Text); len(cut) < len(heard.Text) {
+			shown.Text, shown.Long = cut, len(heard.Text)-len(cut)
 		}
-		if q, ok := chat.ParseQuestion(l.Text); ok && l.Agent {
-			s.Asks, asked[q.ID] = &q, &q
+		if q, ok := chat.ParseQuestion(heard.Text); ok && heard.Agent {
+			shown.Asks, asked[q.ID] = &q, &q
 		}
-		if id, words := chat.Cited(s.Text); id != "" && !l.Agent {
+		if id, words := chat.Cited(shown.Text); id != "" && !heard.Agent {
 			if _, known := asked[id]; !known && sought < mostSought {
-				asked[id] = f.asked(path, l.From, id)
+				asked[id] = page.asked(path, heard.From, id)
 				sought++
 			}
-			s.To, s.Text = asked[id], words
-			if s.To != nil {
-				choice, _, _ := s.To.Answer(words)
-				s.Text = answerOf(choice, words)
+			shown.To, shown.Text = asked[id], words
+			if shown.To != nil {
+				choice, _, _ := shown.To.Answer(words)
+				shown.Text = answerOf(choice, words)
 			}
 		}
-		s.Text, s.Files = f.files(s.Text)
-		t.Lines, t.End = append(t.Lines, s), l.To
+		shown.Text, shown.Files = page.files(shown.Text)
+		t.Lines, t.End = append(t.Lines, shown), heard.To
 	}
 }
 
@@ -153,37 +153,37 @@ func (f *frame) asked(path string, before int64, id string) *chat.Question {
 func (t *Talk) tell(room string, list []happening) (unsaid string) {
 	var did, recalled []happening
 	here, before := true, "0"
-	for _, h := range list {
+	for _, happened := range list {
 		at := -1
-		switch h.Type {
+		switch happened.Type {
 		case events.TurnStart:
 			did, here = nil, false
 		case events.UserMessage, events.Answered:
-			if !h.InRoom(room) {
+			if !happened.InRoom(room) {
 				break
 			}
 			here = true
-			at = slices.IndexFunc(t.Lines, func(l line) bool { return l.Hash == h.Line && !l.Own })
+			at = slices.IndexFunc(t.Lines, func(l line) bool { return l.Hash == happened.Line && !l.Own })
 			t.attach(at, nil, recalled)
 			recalled = nil
 		case events.ToolRequest, events.ThinkingDone:
-			did = append(did, h)
+			did = append(did, happened)
 		case events.Forgot, events.Reminded, events.Opened:
-			if here || h.Turn == 0 {
-				recalled = append(recalled, h)
+			if here || happened.Turn == 0 {
+				recalled = append(recalled, happened)
 			}
 		case events.MessageDone:
-			if !h.InRoom(room) {
+			if !happened.InRoom(room) {
 				break
 			}
-			at, unsaid = slices.IndexFunc(t.Lines, func(l line) bool { return l.says(h) }), ""
+			at, unsaid = slices.IndexFunc(t.Lines, func(l line) bool { return l.says(happened) }), ""
 			if at < 0 {
 				unsaid = before
 			}
 			t.attach(at, did, recalled)
 			did, recalled = nil, nil
 		}
-		before = h.ID
+		before = happened.ID
 	}
 	if t.live {
 		t.Rest = recalled
@@ -224,21 +224,21 @@ func (f *frame) lately(before time.Time) (list []happening, turn string, err err
 			return nil, "", err
 		}
 	}
-	w, err := f.window(to, latelySeen)
+	seen, err := f.window(to, latelySeen)
 	if err != nil {
 		return nil, "", err
 	}
-	got, err := f.happened(w)
-	end := idAt(w.end)
-	turn, last := end, idAt(w.Older)
-	for _, e := range got {
-		switch e.Type {
+	got, err := f.happened(seen)
+	end := idAt(seen.end)
+	turn, last := end, idAt(seen.Older)
+	for _, event := range got {
+		switch event.Type {
 		case events.TurnStart:
 			turn = last
 		case events.TurnEnd:
 			turn = end
 		}
-		last = e.ID
+		last = event.ID
 	}
 	return join(got), turn, err
 }

@@ -35,51 +35,51 @@ func (f *frame) triggerFile(name string) (string, error) {
 
 // draftOf returns the draft that the form shows: the typed text, the file of a name, or an empty one. The error is for
 // the form, too.
-func draftOf(f *frame, r *http.Request) (d draft, err error) {
+func draftOf(page *frame, r *http.Request) (shown draft, err error) {
 	name := field(r, "name")
-	d.Text, d.Seen = lineEnds.Replace(r.FormValue("text")), r.FormValue("seen")
-	if name != "" && d.Text == "" {
-		p, err := partOf(f, nil, triggerPart+name)
+	shown.Text, shown.Seen = lineEnds.Replace(r.FormValue("text")), r.FormValue("seen")
+	if name != "" && shown.Text == "" {
+		p, err := partOf(page, nil, triggerPart+name)
 		if err != nil {
-			return d, err
+			return shown, err
 		}
-		d.Seen, d.Text = p.Seen(), p.Text
+		shown.Seen, shown.Text = p.Seen(), p.Text
 	}
-	if d.Text == "" {
-		return d, nil
+	if shown.Text == "" {
+		return shown, nil
 	}
-	t, err := trigger.Parse(cmp.Or(strings.TrimPrefix(name, "."), "new"), []byte(d.Text), f.Clock())
+	read, err := trigger.Parse(cmp.Or(strings.TrimPrefix(name, "."), "new"), []byte(shown.Text), page.Clock())
 	if err != nil {
-		return d, err
+		return shown, err
 	}
-	t = t.For(f.ID.Self)
-	for at := t.Next(time.Now()); !at.IsZero() && len(d.Next) < nextShown; at = t.Next(at) {
-		d.Next = append(d.Next, at)
+	read = read.For(page.ID.Self)
+	for at := read.Next(time.Now()); !at.IsZero() && len(shown.Next) < nextShown; at = read.Next(at) {
+		shown.Next = append(shown.Next, at)
 	}
-	return d, nil
+	return shown, nil
 }
 
 // saveTrigger writes the file of a trigger, as edit does; asked to check it shows what would come of it.
-func saveTrigger(f *frame, w http.ResponseWriter, r *http.Request) error {
+func saveTrigger(page *frame, w http.ResponseWriter, r *http.Request) error {
 	if r.FormValue("do") == "check" {
-		return f.look(w, r, http.StatusOK)
+		return page.look(w, r, http.StatusOK)
 	}
-	_, err := draftOf(f, r)
+	_, err := draftOf(page, r)
 	if err == nil {
-		err = durable.MkdirAll(report.TriggersDir(f.ID), 0o700)
+		err = durable.MkdirAll(report.TriggersDir(page.ID), 0o700)
 	}
 	if err != nil {
-		return f.again(w, r, err)
+		return page.again(w, r, err)
 	}
 	r.Form.Set("part", triggerPart+field(r, "name"))
 	r.Form.Set("seen", cmp.Or(r.FormValue("seen"), new(part).Seen())) // a new file replaces no other
-	return edit(f, w, r)
+	return edit(page, w, r)
 }
 
 // turn pauses a trigger, or has a paused trigger go on, or removes it.
-func turn(f *frame, r *http.Request) (string, error) {
+func turn(page *frame, r *http.Request) (string, error) {
 	name, do := r.FormValue("trigger"), r.FormValue("do")
-	from, err := f.triggerFile(name)
+	from, err := page.triggerFile(name)
 	to := filepath.Join(filepath.Dir(from), "."+name+".toml")
 	if do != "pause" {
 		from, to = to, from
@@ -98,5 +98,5 @@ func turn(f *frame, r *http.Request) (string, error) {
 			err = synced
 		}
 	}
-	return "/agents/" + f.ID.Name + "/triggers", err
+	return "/agents/" + page.ID.Name + "/triggers", err
 }

@@ -7,35 +7,35 @@ import (
 	"lethe/bridge/report"
 )
 
-func (d *triggersData) show(p *htmlPage) {
-	name := p.ID.Name
-	p.put("\n<h1>Triggers and jobs</h1>\n")
+func (d *triggersData) show(html *htmlPage) {
+	name := html.ID.Name
+	html.put("\n<h1>Triggers and jobs</h1>\n")
 	if d.Draft.Text == "" {
-		p.wrong()
+		html.wrong()
 	}
-	p.put("\n")
-	if p.R.FormValue("saved") != "" {
-		p.put(`<p class="text notice" role="status">Saved.`)
+	html.put("\n")
+	if html.R.FormValue("saved") != "" {
+		html.put(`<p class="text notice" role="status">Saved.`)
 		if !d.Running {
-			p.put(" It fires when %s runs.", name)
+			html.put(" It fires when %s runs.", name)
 		}
-		p.put("</p>")
+		html.put("</p>")
 	}
-	p.put("\n")
-	d.fired(p)
-	p.put("\n<h2 id=\"triggers\">What wakes %s by itself</h2>\n", name)
+	html.put("\n")
+	d.fired(html)
+	html.put("\n<h2 id=\"triggers\">What wakes %s by itself</h2>\n", name)
 	if len(d.Triggers) == 0 {
-		p.put(`<p class="text soft">Nothing yet. Ask it: “every day at nine say good morning”.</p>`)
+		html.put(`<p class="text soft">Nothing yet. Ask it: “every day at nine say good morning”.</p>`)
 	} else {
-		d.table(p)
+		d.table(html)
 	}
-	p.put("\n")
-	d.form(p)
-	p.put("\n<h2 id=\"jobs\">Commands beside the talk</h2>\n")
-	d.jobs(p)
-	p.put("\n<h2 id=\"commands\">Every command that ran</h2>\n")
-	d.commands(p)
-	p.put("\n")
+	html.put("\n")
+	d.form(html)
+	html.put("\n<h2 id=\"jobs\">Commands beside the talk</h2>\n")
+	d.jobs(html)
+	html.put("\n<h2 id=\"commands\">Every command that ran</h2>\n")
+	d.commands(html)
+	html.put("\n")
 }
 
 func (d *triggersData) parts() map[string]func(*htmlPage) {
@@ -43,48 +43,48 @@ func (d *triggersData) parts() map[string]func(*htmlPage) {
 }
 
 // fired tells that a form has fired a trigger.
-func (d *triggersData) fired(p *htmlPage) {
+func (d *triggersData) fired(html *htmlPage) {
 	for _, t := range d.Triggers {
-		if t.Name != p.R.FormValue("fired") {
+		if t.Name != html.R.FormValue("fired") {
 			continue
 		}
-		p.put(`<p class="text notice" role="status">%s fires `, clean(t.Name))
+		html.put(`<p class="text notice" role="status">%s fires `, clean(t.Name))
 		if d.Running {
-			p.put("now")
+			html.put("now")
 		} else {
-			p.put("when %s runs", p.ID.Name)
+			html.put("when %s runs", html.ID.Name)
 		}
-		p.put("; its line stands in its room.</p>")
+		html.put("; its line stands in its room.</p>")
 	}
 }
 
-func (d *triggersData) table(p *htmlPage) {
-	p.put(`<div class="scroll" role="region" aria-labelledby="triggers" tabindex="0"><table>
+func (d *triggersData) table(html *htmlPage) {
+	html.put(`<div class="scroll" role="region" aria-labelledby="triggers" tabindex="0"><table>
 <thead><tr><th scope="col">Trigger</th><th scope="col">When</th><th scope="col">Next</th><td></td><th scope="col">Room</th>` +
 		`<th scope="col">Last</th><th scope="col" class="number">Fired</th><th scope="col" class="number">Missed</th>` +
 		`<th scope="col" class="number">Dollars</th></tr></thead>
 <tbody>`)
-	for _, t := range d.Triggers {
-		p.put(`<tr><th scope="row"><bdi>%s</bdi></th><td><bdi>%s</bdi>`, clean(t.Name), clean(t.When))
-		if t.Error != "" {
-			p.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(t.Error))
+	for _, one := range d.Triggers {
+		html.put(`<tr><th scope="row"><bdi>%s</bdi></th><td><bdi>%s</bdi>`, clean(one.Name), clean(one.When))
+		if one.Error != "" {
+			html.put(`<p class="trouble small"><bdi>%s</bdi></p>`, clean(one.Error))
 		}
-		p.put("</td><td>")
-		if t.Paused {
-			p.put("paused")
+		html.put("</td><td>")
+		if one.Paused {
+			html.put("paused")
 		} else {
-			p.at(t.Next)
+			html.at(one.Next)
 		}
-		p.put("</td>\n<td>")
-		if t.When != "" || t.Error != "" {
-			p.control(t)
+		html.put("</td>\n<td>")
+		if one.When != "" || one.Error != "" {
+			html.control(one)
 		}
-		p.put("</td>\n<td>%s</td><td>", t.Room)
-		p.at(t.Last)
-		p.put(`</td><td class="number">%d</td><td class="number">%d</td><td class="number">%s</td></tr>
-`, t.Fired, t.Missed, dollars(t.USD))
+		html.put("</td>\n<td>%s</td><td>", one.Room)
+		html.at(one.Last)
+		html.put(`</td><td class="number">%d</td><td class="number">%d</td><td class="number">%s</td></tr>
+`, one.Fired, one.Missed, dollars(one.USD))
 	}
-	p.put("</tbody></table></div>")
+	html.put("</tbody></table></div>")
 }
 
 // at writes a moment, if it is known.
@@ -95,19 +95,19 @@ func (p *htmlPage) at(t time.Time) {
 }
 
 // control writes the buttons of a trigger.
-func (p *htmlPage) control(t report.Trigger) {
-	self, of := p.ID.Name, of(t.Name)
+func (p *htmlPage) control(one report.Trigger) {
+	self, of := p.ID.Name, of(one.Name)
 	p.put(`<form class="row" method="post" action="/agents/%s/triggers/turn"><input type="hidden" name="trigger" value="%s">`,
-		self, t.Name)
+		self, one.Name)
 	dot := ""
-	if t.Paused {
+	if one.Paused {
 		dot = "."
 		p.put(`<button name="do" value="resume">Resume%s</button> <button name="do" value="remove">Remove%[1]s</button>`, of)
 	} else {
 		p.put(`<button formaction="/agents/%s/triggers/fire">Run now%s</button> `+
 			`<button name="do" value="pause">Pause%[2]s</button>`, self, of)
 	}
-	p.put(` <a href="/agents/%s/triggers?name=%s#edit">Edit%s</a></form>`, self, inURL(dot+t.Name), of)
+	p.put(` <a href="/agents/%s/triggers?name=%s#edit">Edit%s</a></form>`, self, inURL(dot+one.Name), of)
 }
 
 // example is the text of a new trigger, in a room.
@@ -117,16 +117,16 @@ say = "Write the morning brief: what is open, what is due today."
 `
 
 // form writes the form that makes and changes a trigger.
-func (d *triggersData) form(p *htmlPage) {
-	name, isThere := p.R.FormValue("name"), d.Draft.Seen != ""
-	p.put(`<form class="text fields" id="edit" method="post" action="/agents/%s/triggers/edit#edit" data-check>
-<h2>`, p.ID.Name)
+func (d *triggersData) form(html *htmlPage) {
+	name, isThere := html.R.FormValue("name"), d.Draft.Seen != ""
+	html.put(`<form class="text fields" id="edit" method="post" action="/agents/%s/triggers/edit#edit" data-check>
+<h2>`, html.ID.Name)
 	if isThere {
-		p.put("Change %s", name)
+		html.put("Change %s", name)
 	} else {
-		p.put("Make a trigger")
+		html.put("Make a trigger")
 	}
-	p.put(`</h2>
+	html.put(`</h2>
 <input type="hidden" name="seen" value="%s">
 <p><label for="name">Name</label><input id="name" name="name" value="%s" required maxlength="33" `+
 		`pattern="\.?[a-z0-9][a-z0-9\-]*" placeholder="morning-brief" title="a-z, 0-9 and -" autocapitalize="none"%s></p>
@@ -134,84 +134,84 @@ func (d *triggersData) form(p *htmlPage) {
 		`spellcheck="false" aria-describedby="when">
 `, d.Draft.Seen, name, when(isThere, " readonly"))
 	if d.Draft.Text == "" {
-		p.put(example, d.Room)
+		html.put(example, d.Room)
 	} else {
-		p.put("%s", d.Draft.Text)
+		html.put("%s", d.Draft.Text)
 	}
-	p.put(`</textarea></p>
+	html.put(`</textarea></p>
 <div role="status" data-checked>`)
-	d.check(p)
-	p.put(`</div>
+	d.check(html)
+	html.put(`</div>
 <p class="soft small" id="when">Instead of cron: every = "10m", at = "2026-11-23 09:00", watch = "a-file", ` +
 		`mail = "/a/directory". Also run = "a command", tz = "Europe/Berlin", quiet = "22:00-07:00", grace = "12h".</p>
 <p class="row"><button class="main">Save</button> <button name="do" value="check" formnovalidate>Check</button>`)
 	if isThere {
-		p.put(` <a href="/agents/%s/triggers#edit">Make another one</a>`, p.ID.Name)
+		html.put(` <a href="/agents/%s/triggers#edit">Make another one</a>`, html.ID.Name)
 	}
-	p.put("</p>\n</form>")
+	html.put("</p>\n</form>")
 }
 
-// check says when the draft would fire, or what is wrong with it.
-func (d *triggersData) check(p *htmlPage) {
+// check writes the times at which the draft would fire, or its error.
+func (d *triggersData) check(html *htmlPage) {
 	switch {
 	case d.Draft.Text == "":
-	case p.Wrong != nil:
-		p.wrong()
+	case html.Wrong != nil:
+		html.wrong()
 	case len(d.Draft.Next) == 0:
-		p.put(`<p class="small">It does not come by the clock.</p>`)
+		html.put(`<p class="small">It does not come by the clock.</p>`)
 	default:
-		p.put(`<p class="small">Next: `)
+		html.put(`<p class="small">Next: `)
 		for i, next := range d.Draft.Next {
-			p.put("%s", when(i > 0, ", "))
-			p.at(next)
+			html.put("%s", when(i > 0, ", "))
+			html.at(next)
 		}
-		p.put("</p>")
+		html.put("</p>")
 	}
 }
 
-func (d *triggersData) jobs(p *htmlPage) {
+func (d *triggersData) jobs(html *htmlPage) {
 	if len(d.Jobs) == 0 {
-		p.put(`<p class="text soft">None yet.</p>`)
+		html.put(`<p class="text soft">None yet.</p>`)
 		return
 	}
-	p.put(`<div class="scroll" role="region" aria-labelledby="jobs" tabindex="0"><table>
+	html.put(`<div class="scroll" role="region" aria-labelledby="jobs" tabindex="0"><table>
 <thead><tr><th scope="col">Job</th><th scope="col">Command</th><th scope="col">Began</th><th scope="col">End</th>` +
 		`<td></td></tr></thead>
 <tbody>`)
 	for _, job := range d.Jobs {
-		p.put(`<tr><th scope="row">%d</th><td><code dir="auto">%s</code></td><td>`, job.ID, clean(short(200, job.Command)))
-		p.put("<time>%s</time></td><td>", p.minute(job.Began))
+		html.put(`<tr><th scope="row">%d</th><td><code dir="auto">%s</code></td><td>`, job.ID, clean(short(200, job.Command)))
+		html.put("<time>%s</time></td><td>", html.minute(job.Began))
 		if job.State == "running" {
-			p.put(`runs</td>
+			html.put(`runs</td>
 <td><form method="post" action="/agents/%s/triggers/stop"><button name="job" value="%d">`+
-				`Stop<span class="hidden"> job %[2]d</span></button></form>`, p.ID.Name, job.ID)
+				`Stop<span class="hidden"> job %[2]d</span></button></form>`, html.ID.Name, job.ID)
 		} else {
-			p.put("%s</td>\n<td>", clean(cmp.Or(job.End, job.State)))
+			html.put("%s</td>\n<td>", clean(cmp.Or(job.End, job.State)))
 		}
-		p.put("</td></tr>\n")
+		html.put("</td></tr>\n")
 	}
-	p.put("</tbody></table></div>")
+	html.put("</tbody></table></div>")
 }
 
-func (d *triggersData) commands(p *htmlPage) {
+func (d *triggersData) commands(html *htmlPage) {
 	if len(d.Ran) == 0 {
-		p.put(`<p class="text soft">None yet.</p>`)
+		html.put(`<p class="text soft">None yet.</p>`)
 		return
 	}
-	p.put(`<div class="scroll" role="region" aria-labelledby="commands" tabindex="0"><table>
+	html.put(`<div class="scroll" role="region" aria-labelledby="commands" tabindex="0"><table>
 <thead><tr><th scope="col">At</th><th scope="col">Call</th><th scope="col">Command</th><th scope="col">End</th>` +
 		`<th scope="col" class="number">Bytes</th><th scope="col">Who said yes</th></tr></thead>
 <tbody>`)
 	for _, ran := range d.Ran {
-		p.put(`<tr><td><time>%s</time></td><th scope="row">%s</th><td><code dir="auto">%s</code></td><td>%s</td>`+
-			`<td class="number">%d</td><td>`, p.minute(ran.At), clean(ran.ID), clean(ran.Command), clean(ran.End), ran.Bytes)
+		html.put(`<tr><td><time>%s</time></td><th scope="row">%s</th><td><code dir="auto">%s</code></td><td>%s</td>`+
+			`<td class="number">%d</td><td>`, html.minute(ran.At), clean(ran.ID), clean(ran.Command), clean(ran.End), ran.Bytes)
 		if ran.By != "" {
-			p.put("<bdi>%s</bdi> (%s)", clean(ran.By), ran.Question)
+			html.put("<bdi>%s</bdi> (%s)", clean(ran.By), ran.Question)
 		}
-		p.put("</td></tr>\n")
+		html.put("</td></tr>\n")
 	}
-	p.put("</tbody></table></div>")
+	html.put("</tbody></table></div>")
 	if len(d.Ran) < d.All {
-		p.put(`<p class="small">The newest %d of %d: lethe jobs %s --all --limit %[2]d</p>`, len(d.Ran), d.All, p.ID.Name)
+		html.put(`<p class="small">The newest %d of %d: lethe jobs %s --all --limit %[2]d</p>`, len(d.Ran), d.All, html.ID.Name)
 	}
 }

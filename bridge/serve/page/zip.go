@@ -12,7 +12,7 @@ const smallestZipped = 256
 
 // zip compresses the answers of a handler for browsers that take gzip: a page has an eighth of its bytes then. Nothing
 // in a page is a secret that the length of an answer could tell, so no padding hides the length.
-func zip(h http.HandlerFunc) http.HandlerFunc {
+func zip(handler http.HandlerFunc) http.HandlerFunc {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(smallestZipped),
 		gzhttp.CompressionLevel(gzip.BestCompression),        // the default makes 5 % more than compress/gzip does
@@ -22,7 +22,7 @@ func zip(h http.HandlerFunc) http.HandlerFunc {
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	return wrap(h)
+	return wrap(handler)
 }
 
 // rangesOfOneFile is the type of an answer to a request for several ranges. Its ranges count the bytes of the file, and
