@@ -169,11 +169,10 @@ func TestBrokenWritesOutward(t *testing.T) {
 		for n := 1; ; n++ {
 			for _, when := range []durable.Stage{durable.Before, durable.After} {
 				for _, crash := range []bool{false, true} {
-					home := t.TempDir()
-					b := start(t, home)
-					b.accept(t, message("1", "ada", "question"))
-					agentSays(t, home, "a\nb")
-					agentSays(t, home, "c")
+					b := open(t)
+					b.accept(message("1", "ada", "question"))
+					b.agentSays("a\nb")
+					b.agentSays("c")
 					s, f := &script{}, &fuse{left: n, when: when, forever: crash}
 					durable.Fault = f.burn
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -182,12 +181,11 @@ func TestBrokenWritesOutward(t *testing.T) {
 					durable.Fault = nil
 					got := s.got()
 					if crash {
-						b.abandon()
-						b = start(t, home)
-						b.catchUp(t, ada, s)
+						b.again()
+						b.catchUp(ada, s)
 						got = slices.Compact(s.got())
 					}
-					equal(t, fmt.Sprintf("write %d %s, crash %v", n, when, crash), got, []string{"a", "b", "c"})
+					equal(t, fmt.Sprintf("write %d %s, crash %v", n, when, crash), got, "a", "b", "c")
 					if len(s.got()) > 4 {
 						t.Fatalf("write %d %s: sent %q", n, when, s.got())
 					}

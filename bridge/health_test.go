@@ -32,22 +32,22 @@ func healthOf(t testing.TB, home string) Health {
 
 func TestHealthStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		if all, err := ReadHealth(home); len(all) != 0 || err != nil {
-			t.Errorf("health of a home without bridges: %v, %v", all, err)
+		b := newPager(t, t.TempDir())
+		if all, err := ReadHealth(b.home); len(all) != 0 || err != nil {
+			t.Errorf("health of a b.home without bridges: %v, %v", all, err)
 		}
-		b := start(t, home)
+		b.start()
 		// A directory that the command line made for the policy is no bridge yet.
-		lethetest.Must(t, os.MkdirAll(filepath.Join(home, "bridges", "other"), 0o700))
+		lethetest.Must(t, os.MkdirAll(filepath.Join(b.home, "bridges", "other"), 0o700))
 		is := func(want State, healthy bool) Health {
 			t.Helper()
-			h := healthOf(t, home)
+			h := b.health()
 			if h.State != want || (h.Ailment() == "") != healthy || h.PID != os.Getpid() {
 				t.Fatalf("health %+v, not %s", h, want)
 			}
 			return h
 		}
-		end := b.run(t)
+		end := b.run()
 		is(Running, true)
 		time.Sleep(Stale - time.Second)
 		is(Running, true)
@@ -70,18 +70,18 @@ func TestHealthStates(t *testing.T) {
 			t.Errorf("Accept after Close: %v", err)
 		}
 
-		b = start(t, home)
+		b.start()
 		is(Running, true)
-		b.accept(t, message("1", "ada", "question"))
+		b.accept(message("1", "ada", "question"))
 		lethetest.Must(t, b.Close())
-		agentSays(t, home, "answer")
+		b.agentSays("answer")
 		if h := is(Stopped, false); h.Out != 1 || h.In != 0 {
 			t.Errorf("health %+v", h)
 		}
-		start(t, home).abandon()
+		start(t, b.home).abandon()
 		is(Dead, false)
-		lethetest.Must(t, os.Remove(inState(home, "health.json")))
-		if h := healthOf(t, home); h.State != Dead || h.Error == "" {
+		lethetest.Must(t, os.Remove(b.file("health.json")))
+		if h := b.health(); h.State != Dead || h.Error == "" {
 			t.Errorf("health without its file: %+v", h)
 		}
 	})
@@ -89,22 +89,21 @@ func TestHealthStates(t *testing.T) {
 
 // A bridge that gave up is dead and says why, until it is opened again.
 func TestFail(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
+	b := open(t)
 	b.Fail(nil)
 	b.Fail(errors.New("the token was revoked"))
 	b.Fail(errors.New("a consequence"))
 	b.Trouble(errors.New("connection reset"))
 	b.Exchanged()
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != Dead || h.Ailment() == "" || h.Error != "the token was revoked" ||
+	if h := b.health(); h.State != Dead || h.Ailment() == "" || h.Error != "the token was revoked" ||
 		!h.Stopped.IsZero() || h.ErrorAt.IsZero() {
 		t.Errorf("health %+v", h)
 	}
-	b = start(t, home)
+	b.again()
 	b.Fail(nil)
 	lethetest.Must(t, b.Close())
-	if h := healthOf(t, home); h.State != Stopped || h.Ailment() != "" || h.Error != "" {
+	if h := b.health(); h.State != Stopped || h.Ailment() != "" || h.Error != "" {
 		t.Errorf("health after a clean run: %+v", h)
 	}
 }
@@ -188,13 +187,11 @@ func TestWhatIsLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				home := t.TempDir()
-				log := &captured{}
-				b := start(t, home, func(c *Config) { c.Log = log.logger() })
-				b.run(t)
-				b.accept(t, message("1", "ada", "question"))
-				agentSays(t, home, "answer")
-				b.deliver(t, ada, &script{answer: func(_ context.Context, n int, _ string) error {
+				b := open(t)
+				b.run()
+				b.accept(message("1", "ada", "question"))
+				b.agentSays("answer")
+				b.deliver(ada, &script{answer: func(_ context.Context, n int, _ string) error {
 					if n == 1 && c.first != nil {
 						return c.first
 					}
@@ -204,7 +201,7 @@ func TestWhatIsLate(t *testing.T) {
 					time.Sleep(after)
 					b.Exchanged()
 					time.Sleep(2 * time.Second)
-					return healthOf(t, home)
+					return b.health()
 				}
 				if h := look(4 * time.Minute); h.Ailment() != "" || h.Out != 1 || !strings.Contains(h.Error, "send to peer p-ada: ") {
 					t.Errorf("before the time: %+v", h)
@@ -212,8 +209,8 @@ func TestWhatIsLate(t *testing.T) {
 				if h := look(27 * time.Minute); h.Late.IsZero() == c.late || (h.Ailment() == "") == c.late {
 					t.Errorf("health %+v", h)
 				}
-				if n := log.count("cannot send to peer p-ada"); c.late && n != 1 || strings.HasPrefix(name, "told to wait") && !c.late && n > 0 {
-					t.Errorf("the log says:\n%s", log)
+				if n := b.log.count("cannot send to peer p-ada"); c.late && n != 1 || strings.HasPrefix(name, "told to wait") && !c.late && n > 0 {
+					t.Errorf("the b.log says:\n%s", b.log)
 				}
 			})
 		})

@@ -33,6 +33,66 @@ func TestMain(m *testing.M) {
 // noon is when test messages are sent.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
+// pager is a bridge called pager, in a home of its own, with what a test looks at.
+type pager struct {
+	*Bridge
+	t    testing.TB
+	home string
+	log  *captured
+}
+
+// newPager is a pager that is not open yet.
+func newPager(t testing.TB, home string) *pager { return &pager{t: t, home: home, log: &captured{}} }
+
+func open(t testing.TB) *pager {
+	t.Helper()
+	p := newPager(t, t.TempDir())
+	p.start()
+	return p
+}
+
+func (p *pager) start() { p.Bridge = start(p.t, p.home, func(c *Config) { c.Log = p.log.logger() }) }
+
+// again leaves the bridge as kill -9 would, and opens it anew.
+func (p *pager) again() {
+	p.t.Helper()
+	p.abandon()
+	p.start()
+}
+
+func (p *pager) file(name string) string { return inState(p.home, name) }
+
+func (p *pager) accept(msgs ...Message) {
+	p.t.Helper()
+	lethetest.Must(p.t, p.Accept(msgs...))
+}
+
+func (p *pager) say(room string, agent bool, name string, at time.Time, text string) {
+	p.t.Helper()
+	say(p.t, p.home, room, agent, name, at, text)
+}
+
+func (p *pager) agentSays(text string) { agentSays(p.t, p.home, text) }
+
+func (p *pager) lines(room string) []chat.Line { return lines(p.t, p.home, room) }
+
+// texts is what a room says, "user: text" by line.
+func (p *pager) texts(room string) (all []string) {
+	for _, l := range p.lines(room) {
+		all = append(all, l.Name+": "+l.Text)
+	}
+	return all
+}
+
+func (p *pager) health() Health { return healthOf(p.t, p.home) }
+
+func (p *pager) state(key string) peerState {
+	p.t.Helper()
+	st, err := readPeer(p.file("peers/" + key + ".json"))
+	lethetest.Must(p.t, err)
+	return st
+}
+
 // start opens a bridge that nobody tells of new lines: Deliver sees what is there
 // when it starts.
 func start(t testing.TB, home string, change ...func(*Config)) *Bridge {
@@ -53,11 +113,6 @@ func (b *Bridge) abandon() {
 	defer b.io.Unlock()
 	b.closed = true
 	b.lock.Close()
-}
-
-func (b *Bridge) accept(t testing.TB, msgs ...Message) {
-	t.Helper()
-	lethetest.Must(t, b.Accept(msgs...))
 }
 
 func message(id, user, text string) Message {
@@ -87,16 +142,7 @@ func lines(t testing.TB, home, room string) []chat.Line {
 	return all
 }
 
-// texts is what a room says, "user: text" by line.
-func texts(t testing.TB, home, room string) (all []string) {
-	t.Helper()
-	for _, l := range lines(t, home, room) {
-		all = append(all, l.Name+": "+l.Text)
-	}
-	return all
-}
-
-func equal(t testing.TB, what string, got, want []string) {
+func equal(t testing.TB, what string, got []string, want ...string) {
 	t.Helper()
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Fatalf("%s:\n%s\nwant:\n%s", what, g, w)
@@ -183,12 +229,13 @@ type lostAnswer struct{}
 func (*lostAnswer) Error() string { return "connection reset" }
 
 // deliver runs Deliver until the test ends it.
-func (b *Bridge) deliver(t testing.TB, p Peer, s Sender) (end func()) {
-	return background(t, func(ctx context.Context) error { return b.Deliver(ctx, p, s) })
+func (p *pager) deliver(to Peer, s Sender) (end func()) {
+	b := p.Bridge
+	return background(p.t, func(ctx context.Context) error { return b.Deliver(ctx, to, s) })
 }
 
 // run runs Run until the test ends it.
-func (b *Bridge) run(t testing.TB) (end func()) { return background(t, b.Run) }
+func (p *pager) run() (end func()) { return background(p.t, p.Run) }
 
 // background runs what runs until its context ends; end, or the end of the test, ends it.
 func background(t testing.TB, run func(context.Context) error) (end func()) {
@@ -206,8 +253,8 @@ func background(t testing.TB, run func(context.Context) error) (end func()) {
 }
 
 // catchUp delivers what there is.
-func (b *Bridge) catchUp(t testing.TB, p Peer, s Sender) {
-	end := b.deliver(t, p, s)
+func (p *pager) catchUp(to Peer, s Sender) {
+	end := p.deliver(to, s)
 	settled()
 	end()
 }

@@ -16,20 +16,18 @@ import (
 )
 
 func TestAcceptOnce(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
+	b := open(t)
 	m := message("1", "ada", "hello\nworld")
 	m.Note = json.RawMessage(`{"n":"<7>"}`)
-	b.accept(t, m, m, message("2", "bob", " \n"), named("3", "Bob [x]", "hi"))
-	b.accept(t, m, message("4", "ada", "again"))
+	b.accept(m, m, message("2", "bob", " \n"), named("3", "Bob [x]", "hi"))
+	b.accept(m, message("4", "ada", "again"))
 	want := []string{"ada: hello\nworld", "Bob_[x: hi", "ada: again"}
-	equal(t, "the room", texts(t, home, "dev"), want)
+	equal(t, "the room", b.texts("dev"), want...)
 
-	b.abandon()
-	b = start(t, home)
-	b.accept(t, m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
-	equal(t, "the room after a restart", texts(t, home, "dev"), want)
-	l := lines(t, home, "dev")[0]
+	b.again()
+	b.accept(m, named("3", "Bob [x]", "hi"), message("4", "ada", "again"))
+	equal(t, "the room after a restart", b.texts("dev"), want...)
+	l := b.lines("dev")[0]
 	o, ours := b.origin("dev", l)
 	if !ours || o.ID != "1" || o.Peer != "p-ada" || string(o.Note) != string(m.Note) || !o.At.Equal(noon) || o.From != l.From || o.To != l.To {
 		t.Errorf("the origin of the first line is %+v", o)
@@ -46,8 +44,7 @@ func named(id, user, text string) Message {
 }
 
 func TestAcceptRefusesMalformed(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
+	b := open(t)
 	for name, change := range map[string]func(*Message){
 		"no id": func(m *Message) { m.ID = "" }, "id": func(m *Message) { m.ID = "\xff" },
 		"room": func(m *Message) { m.Room = "../x" }, "peer": func(m *Message) { m.Peer = "a/b" },
@@ -59,21 +56,19 @@ func TestAcceptRefusesMalformed(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	lethetest.Equal(t, "lines of a refused batch", len(lines(t, home, "dev")), 0)
+	lethetest.Equal(t, "lines of a refused batch", len(b.lines("dev")), 0)
 }
 
 // A user says the same thing twice within a second: that is two messages.
 func TestEqualLines(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
-	b.accept(t, message("1", "ada", "ok"), message("2", "ada", "ok"))
-	b.accept(t, message("3", "ada", "ok"))
-	b.abandon()
-	b = start(t, home)
-	b.accept(t, message("4", "ada", "ok"), message("3", "ada", "ok"))
-	equal(t, "the room", texts(t, home, "dev"), []string{"ada: ok", "ada: ok", "ada: ok", "ada: ok"})
+	b := open(t)
+	b.accept(message("1", "ada", "ok"), message("2", "ada", "ok"))
+	b.accept(message("3", "ada", "ok"))
+	b.again()
+	b.accept(message("4", "ada", "ok"), message("3", "ada", "ok"))
+	equal(t, "the room", b.texts("dev"), "ada: ok", "ada: ok", "ada: ok", "ada: ok")
 	raw := map[string]bool{}
-	for _, l := range lines(t, home, "dev") {
+	for _, l := range b.lines("dev") {
 		raw[string(l.Raw)] = true
 	}
 	lethetest.Equal(t, "lines that can be told apart", len(raw), 4)
@@ -89,32 +84,30 @@ func TestDamagedInbox(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			home := t.TempDir()
-			log := &captured{}
-			b := start(t, home)
+			b := open(t)
 			now := message("1", "ada", "hello")
 			now.At = time.Now()
-			b.accept(t, now)
+			b.accept(now)
 			b.abandon()
-			path := inState(home, "inbox.jsonl")
+			path := b.file("inbox.jsonl")
 			data, err := os.ReadFile(path)
 			lethetest.Must(t, err)
 			data = damage(data)
 			lethetest.Must(t, os.WriteFile(path, data, 0o600))
-			b = start(t, home, func(c *Config) { c.Log = log.logger() })
+			b.again()
 			kept, _ := filepath.Glob(path + ".damaged-*")
-			if len(kept) != 1 || log.count("ERROR") != 1 || !strings.Contains(log.String(), kept[0]) {
-				t.Fatalf("kept %v, log:\n%s", kept, log)
+			if len(kept) != 1 || b.log.count("ERROR") != 1 || !strings.Contains(b.log.String(), kept[0]) {
+				t.Fatalf("kept %v, log:\n%s", kept, b.log)
 			}
 			if old, err := os.ReadFile(kept[0]); err != nil || string(old) != string(data) {
 				t.Fatalf("kept %q, %v", old, err)
 			}
-			b.accept(t, message("2", "ada", "more"))
-			equal(t, "the room", texts(t, home, "dev"), []string{"ada: hello", "ada: more"})
+			b.accept(message("2", "ada", "more"))
+			equal(t, "the room", b.texts("dev"), "ada: hello", "ada: more")
 			b.abandon()
-			start(t, home, func(c *Config) { c.Log = log.logger() })
-			if log.count("ERROR") != 1 {
-				t.Errorf("the damage is reported again:\n%s", log)
+			start(t, b.home, func(c *Config) { c.Log = b.log.logger() })
+			if b.log.count("ERROR") != 1 {
+				t.Errorf("the damage is reported again:\n%s", b.log)
 			}
 		})
 	}
@@ -122,12 +115,10 @@ func TestDamagedInbox(t *testing.T) {
 
 // A torn last line is an append that nobody was told of.
 func TestTornInbox(t *testing.T) {
-	home := t.TempDir()
-	log := &captured{}
-	b := start(t, home)
-	b.accept(t, message("1", "ada", "one"))
+	b := open(t)
+	b.accept(message("1", "ada", "one"))
 	b.abandon()
-	f, err := os.OpenFile(inState(home, "inbox.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(b.file("inbox.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = f.WriteString(`{"take":[{"id":"2","room":"dev"`)
 	}
@@ -135,21 +126,20 @@ func TestTornInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		b = start(t, home, func(c *Config) { c.Log = log.logger() })
-		b.accept(t, message("1", "ada", "one"), message("2", "ada", "two"))
+		b.again()
+		b.accept(message("1", "ada", "one"), message("2", "ada", "two"))
 		b.abandon()
 	}
-	equal(t, "the room", texts(t, home, "dev"), []string{"ada: one", "ada: two"})
-	if log.count("torn") != 1 || log.count("ERROR") != 0 {
-		t.Errorf("the log says:\n%s", log)
+	equal(t, "the room", b.texts("dev"), "ada: one", "ada: two")
+	if b.log.count("torn") != 1 || b.log.count("ERROR") != 0 {
+		t.Errorf("the b.log says:\n%s", b.log)
 	}
 }
 
 // Ten thousand ids are remembered, in a file that stays small, whose appends stay
 // short.
 func TestManyIDs(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
+	b := open(t)
 	const batches, size = 60, 500
 	id := func(i int) Message { return message(fmt.Sprint("m", i), "ada", fmt.Sprint("line ", i)) }
 	largest := int64(0)
@@ -166,15 +156,14 @@ func TestManyIDs(t *testing.T) {
 			lethetest.Must(t, b.inbox.write(r))
 			b.inbox.apply(r)
 		}
-		if fi, err := os.Stat(inState(home, "inbox.jsonl")); err == nil {
+		if fi, err := os.Stat(b.file("inbox.jsonl")); err == nil {
 			largest = max(largest, fi.Size())
 		}
 	}
 	if largest > 1<<20 {
 		t.Errorf("the inbox grows to %d bytes", largest)
 	}
-	b.abandon()
-	b = start(t, home)
+	b.again()
 	const n = batches * size
 	for _, i := range []int{n - 1, n - 5000, n - keepSeen} {
 		if !b.inbox.has(id(i).ID) {
@@ -194,10 +183,9 @@ func TestManyIDs(t *testing.T) {
 
 // An inbox takes no more than it can hold.
 func TestFullInbox(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
-	lethetest.Must(t, os.MkdirAll(chat.Path(home, "dev"), 0o700))
-	b.accept(t, message("1", "ada", "one"))
+	b := open(t)
+	lethetest.Must(t, os.MkdirAll(chat.Path(b.home, "dev"), 0o700))
+	b.accept(message("1", "ada", "one"))
 	b.inbox.waiting = slices.Repeat(b.inbox.waiting, maxWaiting)
 	if err := b.Accept(message("2", "ada", "two")); err == nil {
 		t.Errorf("takes more than it can hold: %v", err)

@@ -171,8 +171,9 @@ func TestKilled(t *testing.T) {
 		t.Errorf("at the end the bridge is %+v", h)
 	}
 	// What was said last may still have to go out.
-	b := start(t, home)
-	end := b.deliver(t, ada, mortalFile(filepath.Join(home, "sent")))
+	b := newPager(t, home)
+	b.start()
+	end := b.deliver(ada, mortalFile(filepath.Join(home, "sent")))
 	lethetest.Eventually(t, "all is sent", func() bool {
 		sent, err := os.ReadFile(filepath.Join(home, "sent"))
 		return err == nil && strings.HasSuffix(string(sent), fmt.Sprintf("\"%d b\"\n", lastHeard(t, home)))
@@ -204,14 +205,14 @@ func checkMortal(t *testing.T, home string) {
 		}
 		got[l.Name] = append(got[l.Name], l.Text)
 	}
-	equal(t, "ada said", got["ada"], want[0])
-	equal(t, "bob said", got["bob"], want[1])
+	equal(t, "ada said", got["ada"], want[0]...)
+	equal(t, "bob said", got["bob"], want[1]...)
 	data, err := os.ReadFile(filepath.Join(home, "sent"))
 	lethetest.Must(t, err)
 	sent := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(string(data), `"`, ""), " ", "_"))
 	for i := range out {
 		out[i] = strings.ReplaceAll(out[i], " ", "_")
 	}
-	equal(t, "sent, without repetitions", slices.Compact(slices.Clone(sent)), out)
+	equal(t, "sent, without repetitions", slices.Compact(slices.Clone(sent)), out...)
 	t.Logf("%d parts sent, %d of them twice", len(out), len(sent)-len(out))
 }

@@ -22,13 +22,6 @@ func agentSays(t testing.TB, home, text string) {
 	say(t, home, "dev", true, "lethe", noon, text)
 }
 
-func state(t testing.TB, home, key string) peerState {
-	t.Helper()
-	st, err := readPeer(inState(home, "peers/"+key+".json"))
-	lethetest.Must(t, err)
-	return st
-}
-
 // settled lets Deliver come to rest after it looked again.
 func settled() {
 	time.Sleep(20 * time.Millisecond)
@@ -45,31 +38,29 @@ func goneAfterOne(_ context.Context, n int, _ string) error {
 
 func TestDeliver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		agentSays(t, home, "of the past")
+		b := open(t)
+		b.agentSays("of the past")
 		s := &script{}
-		end := b.deliver(t, ada, s)
+		end := b.deliver(ada, s)
 		settled()
 		if err := b.Deliver(t.Context(), ada, s); err == nil {
 			t.Error("two Delivers for one peer")
 		}
 		end()
-		b.accept(t, message("1", "ada", "question one"), message("2", "ada", "question two"), message("3", "bob", "aside"))
-		agentSays(t, home, "part one\npart two")
-		say(t, home, "dev", false, "eve", noon, "not by the bridge")
-		agentSays(t, home, "part three")
-		end = b.deliver(t, ada, s)
+		b.accept(message("1", "ada", "question one"), message("2", "ada", "question two"), message("3", "bob", "aside"))
+		b.agentSays("part one\npart two")
+		b.say("dev", false, "eve", noon, "not by the bridge")
+		b.agentSays("part three")
+		end = b.deliver(ada, s)
 		settled()
-		equal(t, "sent", s.got(), []string{"part one", "part two", "part three"})
+		equal(t, "sent", s.got(), "part one", "part two", "part three")
 		end()
 		// Restarted, it goes on after all that.
-		b.abandon()
-		b = start(t, home)
-		agentSays(t, home, "part four")
-		b.deliver(t, ada, s)
+		b.again()
+		b.agentSays("part four")
+		b.deliver(ada, s)
 		settled()
-		equal(t, "sent", s.got(), []string{"part one", "part two", "part three", "part four"})
+		equal(t, "sent", s.got(), "part one", "part two", "part three", "part four")
 
 		by := map[string]Line{}
 		for _, l := range s.offered {
@@ -89,11 +80,10 @@ func TestDeliver(t *testing.T) {
 
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		agentSays(t, home, "of the past, before Accept knew the peer")
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "a\nb\nc")
+		b := open(t)
+		b.agentSays("of the past, before Accept knew the peer")
+		b.accept(message("1", "ada", "question"))
+		b.agentSays("a\nb\nc")
 		began := time.Now()
 		var at []time.Duration
 		fail := map[int]error{
@@ -106,17 +96,17 @@ func TestBackOff(t *testing.T) {
 			at = append(at, time.Since(began))
 			return fail[n]
 		}}
-		b.deliver(t, ada, s)
-		end := b.run(t)
+		b.deliver(ada, s)
+		end := b.run()
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
-		if h := healthOf(t, home); strings.Join(h.Unreachable, " ") != "p-ada" || h.Ailment() != "" || h.Out != 1 {
+		if h := b.health(); strings.Join(h.Unreachable, " ") != "p-ada" || h.Ailment() != "" || h.Out != 1 {
 			t.Errorf("health %+v", h)
 		}
-		equal(t, "stored", shown(state(t, home, "p-ada").Line), []string{`"c"`})
+		equal(t, "stored", shown(b.state("p-ada").Line), `"c"`)
 		time.Sleep(20 * time.Minute)
-		equal(t, "sent", s.got(), []string{"a", "c"})
-		if h := healthOf(t, home); len(h.Unreachable) != 0 || h.Out != 0 {
+		equal(t, "sent", s.got(), "a", "c")
+		if h := b.health(); len(h.Unreachable) != 0 || h.Out != 0 {
 			t.Errorf("health %+v", h)
 		}
 		end()
@@ -145,14 +135,13 @@ func shown(s *sending) (all []string) {
 
 func TestWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "a")
+		b := open(t)
+		b.accept(message("1", "ada", "question"))
+		b.agentSays("a")
 		var fail error
 		s := &script{answer: func(context.Context, int, string) error { return fail }}
 		fail = fmt.Errorf("%w: blocked", ErrUnreachable)
-		end := b.deliver(t, ada, s)
+		end := b.deliver(ada, s)
 		settled()
 		b.Wake("p-ada")
 		settled()
@@ -167,7 +156,7 @@ func TestWake(t *testing.T) {
 			t.Errorf("sent %d times, %v: a LaterError's time is not kept", s.calls, s.got())
 		}
 		time.Sleep(time.Hour)
-		equal(t, "sent", s.got(), []string{"a"})
+		equal(t, "sent", s.got(), "a")
 		end()
 	})
 }
@@ -175,31 +164,28 @@ func TestWake(t *testing.T) {
 // The parts that were stored are sent, whatever a newer program would make of the line.
 func TestStoredPartsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "a\nb\nc")
+		b := open(t)
+		b.accept(message("1", "ada", "question"))
+		b.agentSays("a\nb\nc")
 		s := &script{answer: goneAfterOne}
-		b.catchUp(t, ada, s)
-		b.abandon()
-		b = start(t, home)
+		b.catchUp(ada, s)
+		b.again()
 		newer := &script{parts: func(Peer, Line) ([]Part, error) { return []Part{{Data: json.RawMessage(`"all"`)}}, nil }}
-		b.deliver(t, ada, newer)
+		b.deliver(ada, newer)
 		settled()
-		agentSays(t, home, "d")
+		b.agentSays("d")
 		b.abandon()
-		equal(t, "sent by the newer program", newer.got(), []string{"b", "c"})
+		equal(t, "sent by the newer program", newer.got(), "b", "c")
 	})
 }
 
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "never")
-		agentSays(t, home, "not yet")
-		agentSays(t, home, "not for here")
+		b := open(t)
+		b.accept(message("1", "ada", "question"))
+		b.agentSays("never")
+		b.agentSays("not yet")
+		b.agentSays("not for here")
 		failed := 0
 		s := &script{parts: func(p Peer, l Line) ([]Part, error) {
 			switch {
@@ -213,10 +199,10 @@ func TestParts(t *testing.T) {
 			}
 			return split(p, l)
 		}}
-		b.deliver(t, ada, s)
+		b.deliver(ada, s)
 		time.Sleep(10 * time.Second)
-		equal(t, "sent", s.got(), []string{"not yet"})
-		if h := healthOf(t, home); h.Out != 0 {
+		equal(t, "sent", s.got(), "not yet")
+		if h := b.health(); h.Out != 0 {
 			t.Errorf("%d lines wait that are not for this peer", h.Out)
 		}
 	})
@@ -226,10 +212,9 @@ func TestParts(t *testing.T) {
 func TestEndDuringSend(t *testing.T) {
 	for _, slow := range []time.Duration{500 * time.Millisecond, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			home := t.TempDir()
-			b := start(t, home)
-			b.accept(t, message("1", "ada", "question"))
-			agentSays(t, home, "a\nb")
+			b := open(t)
+			b.accept(message("1", "ada", "question"))
+			b.agentSays("a\nb")
 			s := &script{answer: func(ctx context.Context, _ int, _ string) error {
 				select {
 				case <-time.After(slow):
@@ -238,7 +223,7 @@ func TestEndDuringSend(t *testing.T) {
 					return ctx.Err()
 				}
 			}}
-			end := b.deliver(t, ada, s)
+			end := b.deliver(ada, s)
 			settled()
 			began := time.Now()
 			end()
@@ -247,7 +232,7 @@ func TestEndDuringSend(t *testing.T) {
 			if slow > grace {
 				want = []string{`"a"`, `"b"`}
 			}
-			equal(t, "stored", shown(state(t, home, "p-ada").Line), want)
+			equal(t, "stored", shown(b.state("p-ada").Line), want...)
 			if took > grace {
 				t.Errorf("Deliver ended after %s", took)
 			}
@@ -257,14 +242,13 @@ func TestEndDuringSend(t *testing.T) {
 
 func TestMoveAndForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
-		b.accept(t, message("1", "ada", "question"))
-		agentSays(t, home, "a\nb")
-		agentSays(t, home, "left behind")
-		say(t, home, "ops", true, "lethe", noon, "history of ops")
+		b := open(t)
+		b.accept(message("1", "ada", "question"))
+		b.agentSays("a\nb")
+		b.agentSays("left behind")
+		b.say("ops", true, "lethe", noon, "history of ops")
 		stuck := &script{answer: goneAfterOne}
-		end := b.deliver(t, ada, stuck)
+		end := b.deliver(ada, stuck)
 		settled()
 		ops := Peer{"p-ada", "ops"}
 		if b.Forget("p-ada") == nil {
@@ -273,23 +257,22 @@ func TestMoveAndForget(t *testing.T) {
 		end()
 		toOps := message("2", "ada", "question in ops")
 		toOps.Room = "ops"
-		b.accept(t, toOps)
-		say(t, home, "ops", true, "lethe", noon, "answer in ops")
-		b.abandon()
-		b = start(t, home)
+		b.accept(toOps)
+		b.say("ops", true, "lethe", noon, "answer in ops")
+		b.again()
 		s := &script{}
-		end = b.deliver(t, ops, s)
+		end = b.deliver(ops, s)
 		settled()
-		equal(t, "sent", s.got(), []string{"b", "answer in ops"})
+		equal(t, "sent", s.got(), "b", "answer in ops")
 		end()
 		// Deliver moves, too: back to the end of dev.
-		b.catchUp(t, ada, s)
-		agentSays(t, home, "back in dev")
-		b.catchUp(t, ada, s)
+		b.catchUp(ada, s)
+		b.agentSays("back in dev")
+		b.catchUp(ada, s)
 		lethetest.Must(t, b.Forget("p-ada"))
-		agentSays(t, home, "while forgotten")
-		b.catchUp(t, ada, s)
-		equal(t, "sent", s.got(), []string{"b", "answer in ops", "back in dev"})
+		b.agentSays("while forgotten")
+		b.catchUp(ada, s)
+		equal(t, "sent", s.got(), "b", "answer in ops", "back in dev")
 		for _, err := range []error{b.Forget(""), b.Deliver(t.Context(), Peer{"..", "dev"}, s), b.Deliver(t.Context(), Peer{"x", ""}, s)} {
 			if err == nil {
 				t.Error("a malformed peer is accepted")

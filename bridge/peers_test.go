@@ -26,10 +26,9 @@ func idle() *chat.Watcher { return chat.NewWatcher(0, nil) }
 
 // Nobody is taken for gone because the list of them cannot be read.
 func TestPeersCannotBeListed(t *testing.T) {
-	home := t.TempDir()
-	b := start(t, home)
-	b.accept(t, message("1", "ada", "question"))
-	dir := inState(home, "peers")
+	b := open(t)
+	b.accept(message("1", "ada", "question"))
+	dir := b.file("peers")
 	lethetest.Must(t, errors.Join(os.Rename(dir, dir+".away"), os.WriteFile(dir, nil, 0o600)))
 	if keys, err := b.Peers(); err == nil {
 		t.Errorf("peers of a file: %q", keys)
@@ -37,7 +36,7 @@ func TestPeersCannotBeListed(t *testing.T) {
 	lethetest.Must(t, errors.Join(os.Remove(dir), os.Rename(dir+".away", dir), os.WriteFile(filepath.Join(dir, ".x.json"), nil, 0o600)))
 	keys, err := b.Peers()
 	lethetest.Must(t, err)
-	equal(t, "peers", keys, []string{"p-ada"})
+	equal(t, "peers", keys, "p-ada")
 }
 
 // Neither a pipe nor a giant in the state keeps a process that asks after a bridge, or opens
@@ -63,32 +62,30 @@ func TestOddFiles(t *testing.T) {
 // What an answer may be to: the lines since the last answer, of many the newest.
 func TestOpenQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		home := t.TempDir()
-		b := start(t, home)
+		b := open(t)
 		n := 0
 		ask := func(times int) {
 			for range times {
 				n++
-				b.accept(t, message(fmt.Sprint(n), "ada", fmt.Sprint("question ", n)))
+				b.accept(message(fmt.Sprint(n), "ada", fmt.Sprint("question ", n)))
 			}
 		}
 		s := &script{}
 		is := func(want ...string) {
 			t.Helper()
-			agentSays(t, home, fmt.Sprint("answer after ", n))
-			b.catchUp(t, ada, s)
+			b.agentSays(fmt.Sprint("answer after ", n))
+			b.catchUp(ada, s)
 			var got []string
 			for _, o := range s.offered[len(s.offered)-1].Open {
 				got = append(got, o.ID)
 			}
-			equal(t, "open questions", got, want)
+			equal(t, "open questions", got, want...)
 		}
 		ask(1)
 		is("1")
 		ask(2)
-		b.catchUp(t, ada, &script{})
-		b.abandon()
-		b = start(t, home)
+		b.catchUp(ada, &script{})
+		b.again()
 		ask(1)
 		is("2", "3", "4")
 		ask(20)

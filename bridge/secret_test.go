@@ -13,11 +13,10 @@ import (
 func TestKeysDoNotComeIn(t *testing.T) {
 	const key = "~k-of-this-test-0123456789"
 	secret.Add(key)
-	home := t.TempDir()
-	b := start(t, home)
-	b.accept(t, message("1", "ada", "take "+key+", please"))
-	equal(t, "the room", texts(t, home, "dev"), []string{"ada: take " + secret.Text(key) + ", please"})
-	if inbox, err := os.ReadFile(inState(home, "inbox.jsonl")); err != nil || strings.Contains(string(inbox), key) {
+	b := open(t)
+	b.accept(message("1", "ada", "take "+key+", please"))
+	equal(t, "the room", b.texts("dev"), "ada: take "+secret.Text(key)+", please")
+	if inbox, err := os.ReadFile(b.file("inbox.jsonl")); err != nil || strings.Contains(string(inbox), key) {
 		t.Errorf("the inbox is %s (%v)", inbox, err)
 	}
 }
