@@ -39,47 +39,47 @@ func TestAnswer(t *testing.T) {
 	no := Question{ID: "q3fa9c1", Options: []string{"yes", "No"}}
 	free := Question{ID: "q3fa9c1", Options: []string{"amber", "blue", "other…"}}
 	for _, tt := range []struct {
-		q         Question
-		text      string
-		choice    string
-		cited, ok bool
+		q          Question
+		text, want string
 	}{
-		{choose, "q3fa9c1 yes", "yes", true, true},
-		{choose, " Q3FA9C1:  YES. ", "yes", true, true},
-		{choose, "1", "yes", false, true},
-		{choose, "2)", "no way", false, true},
-		{choose, "no  WAY", "no way", false, true},
-		{choose, "3", "3", false, true},
-		{choose, "4", "Ja!", false, true},
-		{choose, "ja!", "Ja!", false, true},
-		{choose, "5", "", false, false},
-		{choose, "yes please", "", false, false},
-		{choose, "q3fa9c1 maybe", "", true, false},
-		{choose, "q3fa9c1", "", true, false},
-		{choose, "q000000 yes", "", false, false},
-		{choose, "", "", false, false},
-		{no, "No, wait: keep it, I changed my mind.", "No", false, true},
-		{no, "q3fa9c1: no!! not that one", "No", true, true},
-		{no, "NO", "No", false, true},
-		{no, "no—never", "No", false, true},
-		{no, "No-one knows", "", false, false},
-		{no, "nope", "", false, false},
-		{no, "now", "", false, false},
-		{no, "yes, but no", "", false, false},
-		{no, "I say no", "", false, false},
-		{free, "amber", "amber", false, true},
-		{free, "amber, but only for act one", "", false, true},
-		{free, "q3fa9c1 no, teal", "", true, true},
-		{free, "other…", "other…", false, true},
-		{free, " ", "", false, false},
-		{open, "because\nof this", "", false, true},
-		{open, "q3fa9c1\u2028because", "", true, true},
-		{open, "q3fa9c1 ", "", true, false},
-		{open, "q3fa9c2 because", "", false, false},
-		{open, " ", "", false, false},
+		{choose, "q3fa9c1 yes", "cited answer yes"},
+		{choose, " Q3FA9C1:  YES. ", "cited answer yes"},
+		{choose, "1", "answer yes"},
+		{choose, "2)", "answer no way"},
+		{choose, "no  WAY", "answer no way"},
+		{choose, "3", "answer 3"},
+		{choose, "4", "answer Ja!"},
+		{choose, "ja!", "answer Ja!"},
+		{choose, "5", ""},
+		{choose, "yes please", ""},
+		{choose, "q3fa9c1 maybe", "cited"},
+		{choose, "q3fa9c1", "cited"},
+		{choose, "q000000 yes", ""},
+		{choose, "", ""},
+		{no, "No, wait: keep it, I changed my mind.", "answer No"},
+		{no, "q3fa9c1: no!! not that one", "cited answer No"},
+		{no, "NO", "answer No"},
+		{no, "no—never", "answer No"},
+		{no, "No-one knows", ""},
+		{no, "nope", ""},
+		{no, "now", ""},
+		{no, "yes, but no", ""},
+		{no, "I say no", ""},
+		{free, "amber", "answer amber"},
+		{free, "amber, but only for act one", "answer"},
+		{free, "q3fa9c1 no, teal", "cited answer"},
+		{free, "other…", "answer other…"},
+		{free, " ", ""},
+		{open, "because\nof this", "answer"},
+		{open, "q3fa9c1\u2028because", "cited answer"},
+		{open, "q3fa9c1 ", "cited"},
+		{open, "q3fa9c2 because", ""},
+		{open, " ", ""},
 	} {
-		if choice, cited, ok := tt.q.Answer(tt.text); choice != tt.choice || cited != tt.cited || ok != tt.ok {
-			t.Errorf("%q: %q, %v, %v; want %q, %v, %v", tt.text, choice, cited, ok, tt.choice, tt.cited, tt.ok)
+		choice, cited, ok := tt.q.Answer(tt.text)
+		got := map[bool]string{true: "cited "}[cited] + map[bool]string{true: "answer "}[ok] + choice
+		if strings.TrimSpace(got) != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
 		}
 	}
 }

@@ -3,19 +3,25 @@ package chat
 import (
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 
 	"lethe/internal/test/lethetest"
 )
 
+// hears checks which rooms a directory leads to.
+func hears(t *testing.T, subs, want string) {
+	t.Helper()
+	if rooms, err := Rooms(subs); err != nil || strings.Join(rooms, " ") != want {
+		t.Fatalf("Rooms = %q, %v, want %q", rooms, err, want)
+	}
+}
+
 func TestSubscribe(t *testing.T) {
 	home := t.TempDir()
 	chats, subs := Dir(home), filepath.Join(home, "agents", "51c0", "subs")
-	if rooms, err := Rooms(subs); err != nil || len(rooms) != 0 {
-		t.Fatalf("Rooms of a missing directory = %v, %v", rooms, err)
-	}
-	for range 2 { // doing it again changes nothing
+	hears(t, subs, "") // a missing directory
+	for range 2 {      // doing it again changes nothing
 		for _, room := range []string{"ops", "dev"} {
 			lethetest.Must(t, Subscribe(subs, chats, room))
 		}
@@ -50,19 +56,11 @@ func TestSubscribe(t *testing.T) {
 	} {
 		lethetest.Must(t, do(filepath.Join(subs, name)))
 	}
-	if rooms, err := Rooms(subs); err != nil || !slices.Equal(rooms, []string{"dev", "ops"}) {
-		t.Fatalf("Rooms = %q, %v", rooms, err)
-	}
+	hears(t, subs, "dev ops")
 	lethetest.Must(t, Unsubscribe(subs, "dev"))
-	if err := Unsubscribe(subs, "dev"); err != nil {
-		t.Fatalf("leaving twice: %v", err)
-	}
-	if err := Unsubscribe(filepath.Join(home, "nowhere"), "dev"); err != nil {
-		t.Fatalf("leaving from nowhere: %v", err)
-	}
-	if rooms, err := Rooms(subs); err != nil || !slices.Equal(rooms, []string{"ops"}) {
-		t.Fatalf("Rooms = %q, %v", rooms, err)
-	}
+	lethetest.Must(t, Unsubscribe(subs, "dev"))
+	lethetest.Must(t, Unsubscribe(filepath.Join(home, "nowhere"), "dev"))
+	hears(t, subs, "ops")
 	want(t, readAll(t, Path(home, "dev"), Cursor{}), "through the link")
 }
 

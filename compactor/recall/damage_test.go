@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -107,7 +106,7 @@ func TestReplacedWhileOpen(t *testing.T) {
 		x, other := w.synced(), w.synced()
 		remove(t, w.indexPath())
 		lethetest.Must(t, change(w.indexPath()))
-		if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); !errors.Is(err, ErrRebuilding) {
+		if _, err := w.trySearch(x, "apple"); !errors.Is(err, ErrRebuilding) {
 			t.Errorf("%s: %v", what, err)
 		}
 		w.whole(x, all, what)
@@ -132,7 +131,7 @@ func TestLostOriginals(t *testing.T) {
 	remove(t, w.store.Path(gone))
 	w.said.Reset()
 	for range 3 {
-		found, err := x.Search(t.Context(), w.store, Query{Text: "apple tree", Limit: 10, Now: w.now})
+		found, err := w.trySearch(x, "apple tree")
 		if err != nil || len(found.Hits) != 1 || found.Hits[0].Hash != here || found.Lost != 2 {
 			t.Errorf("hits %s, %d lost, %v", show(found.Hits), found.Lost, err)
 		}

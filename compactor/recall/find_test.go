@@ -11,7 +11,6 @@ import (
 	"lethe/blobs"
 	"lethe/compactor/recall/index"
 	"lethe/internal/test/lethetest"
-	"lethe/life/event"
 )
 
 // Large originals are found by any part, as one hit, with a passage of that part.
@@ -33,9 +32,7 @@ func TestLargeOriginal(t *testing.T) {
 			continue
 		}
 		found++
-		blob, err := w.store.Get(large)
-		lethetest.Must(t, err)
-		if at := []rune(string(blob.Body))[h.Offset:]; !strings.Contains(string(at[:400]), "quokka") || !strings.Contains(h.Passage, "quokka") {
+		if at := []rune(w.body(large))[h.Offset:]; !strings.Contains(string(at[:400]), "quokka") || !strings.Contains(h.Passage, "quokka") {
 			t.Errorf("passage %q, at its offset stands %.80q", h.Passage, string(at))
 		}
 	}
@@ -256,8 +253,7 @@ func TestFindsByTheSummary(t *testing.T) {
 	h := w.put(blobs.Meta{At: w.now, Gist: "veterinary", Summary: "Ada cancelled the excursion of 2026-03-27 for her pet.",
 		Life: w.self.String()}, body)
 	from, to := entriesOf(body)
-	w.append(event.Line(w.now, event.Fade{Entries: event.Entries{From: from, To: to}, To: "gist", Relevance: 4}, refs(h)...),
-		event.Line(w.now, event.Epoch{K: 9, Why: "full"}))
+	w.append(w.fade(from, to, "gist", h), w.newEpoch())
 	x := w.synced()
 	for _, word := range []string{"veterinary", "excursions", "pet", "27 March"} {
 		hit := w.finds(x, word, h)

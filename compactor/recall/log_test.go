@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"context"
 	"errors"
 	"os"
 	"strings"
@@ -64,7 +63,7 @@ func TestDamagedLog(t *testing.T) {
 	w.says("a banana")
 	var corrupt *life.CorruptError
 	for range 2 {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath()); !errors.As(err, &corrupt) {
+		if err := w.trySync(x); !errors.As(err, &corrupt) {
 			t.Errorf("sync over damage: %v", err)
 		}
 	}

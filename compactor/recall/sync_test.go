@@ -19,37 +19,34 @@ import (
 	"lethe/internal/test/lethetest"
 	"lethe/life"
 	"lethe/life/event"
+	"lethe/mind"
 )
 
 // What each event means for the index.
 func TestWhatIsIndexed(t *testing.T) {
 	w := newWorld(t)
-	meta := blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}
-	fade := func(h blobs.Hash, to string) life.Event {
-		return event.Line(w.now, event.Fade{Entries: event.Entries{From: 1, To: 2}, To: to, Relevance: 4}, refs(h)...)
+	put := func(text string) blobs.Hash {
+		return w.put(blobs.Meta{At: w.now, Gist: "g", Life: w.self.String()}, text+"word")
 	}
-	epoch := func() life.Event { return event.Line(w.now, event.Epoch{K: 1, Why: "full"}) }
-	summary, gist, card := w.put(meta, "summaryword"), w.put(meta, "gistword"), w.put(meta, "cardword")
-	w.append(fade(summary, "summary"), fade(gist, "gist"), fade(card, "card"), epoch())
-	w.append(fade(summary, "gist"), epoch()) // it decays: the same original
-	alone := w.put(meta, "aloneword")
-	w.append(fade(alone, "gist")) // its epoch never came
-	w.append(epoch())
-	halved := w.put(meta, "halvedword")
-	w.append(fade(halved, "gist"), event.Line(w.now, event.Note{N: 9, Why: "file"}))
-	w.append(epoch())
+	gist := func(h blobs.Hash) life.Event { return w.fade(1, 2, "gist", h) }
+	summary := put("summary")
+	w.append(w.fade(1, 2, "summary", summary), gist(put("gist")), w.fade(1, 2, "card", put("card")), w.newEpoch())
+	w.append(gist(summary), w.newEpoch()) // it decays: the same original
+	w.append(gist(put("alone")))          // its epoch never came
+	w.append(w.newEpoch())
+	w.append(gist(put("halved")), event.Line(w.now, event.Note{N: 9, Why: "file"}))
+	w.append(w.newEpoch())
 	stranger := w.put(blobs.Meta{At: w.now, Life: strings.Repeat("0", 64)}, "strangerword")
 	nobody := w.put(blobs.Meta{At: w.now}, "nobodyword")
-	w.append(fade(stranger, "gist"), fade(nobody, "gist"), fade(blobs.Sum([]byte("missing")), "gist"), epoch())
-	damaged := w.put(meta, "damagedword")
+	w.append(gist(stranger), gist(nobody), gist(blobs.Sum([]byte("missing"))), w.newEpoch())
+	damaged := put("damaged")
 	lethetest.Must(t, os.WriteFile(w.store.Path(damaged), []byte("---\n---\ndamagedword"), 0o600))
-	w.append(fade(damaged, "gist"), epoch())
-	removed, carded := w.put(meta, "removedword"), w.put(meta, "cardedword")
-	ref := func(h blobs.Hash) map[string]any { return map[string]any{"hash": h.String(), "short": h.String()[:16]} }
-	w.edited(map[string]any{"from": 1, "to": 2, "level": "gist", "original": ref(summary)},
-		map[string]any{"from": 5, "to": 7, "level": "gist", "original": ref(removed)},
-		map[string]any{"from": 1, "to": 1, "level": "card", "original": ref(carded)})
-	w.append(fade(w.put(meta, "lastword"), "gist"), epoch())
+	w.append(gist(damaged), w.newEpoch())
+	ranged := func(from, to int, level string, h blobs.Hash) mind.Range {
+		return mind.Range{From: from, To: to, Level: level, Original: mind.Ref{Hash: h, Short: h.String()[:16]}}
+	}
+	w.edited(ranged(1, 2, mind.Gist, summary), ranged(5, 7, mind.Gist, put("removed")), ranged(1, 1, mind.Card, put("carded")))
+	w.append(gist(put("last")), w.newEpoch())
 
 	x := w.synced()
 	for _, word := range []string{"summary", "gist", "removed", "last"} {
@@ -99,7 +96,7 @@ func TestConcurrently(t *testing.T) {
 	for _, x := range []*Index{a, b} {
 		wait.Go(func() {
 			for range 10 {
-				if _, err := x.Sync(context.Background(), w.store, w.lifePath()); err != nil && !errors.Is(err, ErrBusy) {
+				if err := w.trySync(x); err != nil && !errors.Is(err, ErrBusy) {
 					t.Error(err)
 					return
 				}
@@ -113,7 +110,7 @@ func TestConcurrently(t *testing.T) {
 						return
 					default:
 					}
-					if _, err := x.Search(context.Background(), w.store, Query{Text: "apple", Now: w.now}); err != nil && !errors.Is(err, ErrRebuilding) {
+					if _, err := w.trySearch(x, "apple"); err != nil && !errors.Is(err, ErrRebuilding) {
 						t.Error(err)
 						return
 					}
@@ -141,7 +138,7 @@ func TestSyncElsewhere(t *testing.T) {
 	lock := flock.New(w.indexPath() + "-lock")
 	lethetest.Must(t, lock.Lock())
 	more := w.says("apple number20")
-	if _, err := x.Sync(context.Background(), w.store, w.lifePath()); !errors.Is(err, ErrBusy) {
+	if err := w.trySync(x); !errors.Is(err, ErrBusy) {
 		t.Errorf("sync: %v", err)
 	}
 	if !w.holds(x, all, "meanwhile") {

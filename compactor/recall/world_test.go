@@ -141,12 +141,46 @@ func (w *world) fades(bodies ...string) []blobs.Hash {
 	for _, body := range bodies {
 		h := w.put(blobs.Meta{At: w.now, Gist: "gist of it", Life: w.self.String()}, body)
 		from, to := entriesOf(body)
-		fade := event.Fade{Entries: event.Entries{From: from, To: to}, To: "summary", Relevance: 4}
-		events, out = append(events, event.Line(w.now, fade, refs(h, w.self)...)), append(out, h)
+		events, out = append(events, w.fade(from, to, "summary", h, w.self)), append(out, h)
 	}
-	w.epoch++
-	w.append(append(events, event.Line(w.now, event.Epoch{K: w.epoch, Why: "full"}))...)
+	w.append(append(events, w.newEpoch())...)
 	return out
+}
+
+// fade is the line of a range that fades to a level.
+func (w *world) fade(from, to int, level string, stored ...blobs.Hash) life.Event {
+	fade := event.Fade{Entries: event.Entries{From: from, To: to}, To: level, Relevance: 4}
+	return event.Line(w.now, fade, refs(stored...)...)
+}
+
+func (w *world) newEpoch() life.Event {
+	w.epoch++
+	return event.Line(w.now, event.Epoch{K: w.epoch, Why: "full"})
+}
+
+// body is the text of a stored blob.
+func (w *world) body(h blobs.Hash) string {
+	w.t.Helper()
+	b, err := w.store.Get(h)
+	lethetest.Must(w.t, err)
+	return string(b.Body)
+}
+
+// trySync brings an index up to date, or says why not.
+func (w *world) trySync(x *Index) error {
+	_, err := x.Sync(context.Background(), w.store, w.lifePath())
+	return err
+}
+
+// trySearch looks for a text, or says why not.
+func (w *world) trySearch(x *Index, text string) (Found, error) {
+	return x.Search(context.Background(), w.store, Query{Text: text, Limit: 10, Now: w.now})
+}
+
+// isOwn reports whether a blob belongs to the life.
+func (w *world) isOwn(h blobs.Hash) bool {
+	b, err := w.store.Get(h)
+	return err == nil && b.Life == w.self.String()
 }
 
 func entriesOf(body string) (from, to int) {
@@ -235,7 +269,7 @@ func fruit(t testing.TB, n int) (*world, []blobs.Hash) {
 func (w *world) whole(x *Index, all []blobs.Hash, what string) {
 	w.t.Helper()
 	for range 3 {
-		if _, err := x.Sync(context.Background(), w.store, w.lifePath()); err != nil {
+		if err := w.trySync(x); err != nil {
 			w.t.Fatalf("%s: %v", what, err)
 		}
 		if w.holds(x, all, what) {
@@ -251,7 +285,7 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 	w.t.Helper()
 	ok := true
 	for i := 0; i < len(all); i += max(1, len(all)/20) {
-		answer, err := x.Search(context.Background(), w.store, Query{Text: fmt.Sprintf("apple number%d", i), Limit: 10, Now: w.now})
+		answer, err := w.trySearch(x, fmt.Sprintf("apple number%d", i))
 		if errors.Is(err, ErrRebuilding) {
 			return false
 		}
@@ -260,8 +294,8 @@ func (w *world) holds(x *Index, all []blobs.Hash, what string) bool {
 		}
 		found := false
 		for _, h := range answer.Hits {
-			if b, err := w.store.Get(h.Hash); err != nil || b.Life != w.self.String() {
-				w.t.Fatalf("%s: hit %s: %v", what, h.Hash, err)
+			if !w.isOwn(h.Hash) {
+				w.t.Fatalf("%s: hit %s", what, h.Hash)
 			}
 			found = found || h.Hash == all[i]
 		}
@@ -345,7 +379,7 @@ func (w *world) originals() (n int) {
 func (w *world) anew() bool { return strings.Contains(w.said.String(), "made anew") }
 
 // snapshot writes an epoch of an edit, with these ranges in its past.
-func (w *world) edited(faded ...map[string]any) {
+func (w *world) edited(faded ...mind.Range) {
 	w.t.Helper()
 	body, err := json.Marshal(map[string]any{"self": w.self.String(), "faded": faded})
 	lethetest.Must(w.t, err)

@@ -3,54 +3,12 @@ package recall
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"lethe/blobs"
 	"lethe/compactor/recall/index"
 )
-
-// hostile is text made to be expensive: what is asked, and bodies full of it.
-type hostile struct {
-	query  string
-	bodies []string
-}
-
-// hostiles are the worst that strangers can have an identity hear and ask for, as
-// n bodies of 11 KB each.
-func hostiles(n int) map[string]hostile {
-	r := rand.New(rand.NewPCG(1, 2))
-	words := make([]string, 700)
-	for i := range words {
-		for range 3 {
-			words[i] += string(rune('a' + r.IntN(26)))
-		}
-	}
-	any := func() string { return words[r.IntN(len(words))] }
-	fill := func(head string, next func() string) []string {
-		out := make([]string, n)
-		for i := range out {
-			var b strings.Builder
-			b.WriteString(head)
-			for b.Len() < 11<<10 {
-				b.WriteString(next())
-			}
-			out[i] = b.String()
-		}
-		return out
-	}
-	const heard, stamp = "◆ e5 inbound room=dev\n", " 2026-03-01T09:00:00Z] "
-	all := strings.Join(words, " ")
-	return map[string]hostile{
-		"lines":   {all, fill("◆ e5 reply\n", func() string { return any() + "\n" })},
-		"chat":    {all, fill(heard, func() string { return "[USER:m" + stamp + any() + "\n" })},
-		"message": {all, fill(heard+"[USER:m"+stamp, func() string { return any() + " " })},
-		"names":   {all, fill(heard, func() string { return "[USER:" + any() + any() + stamp + any() + "\n" })},
-		"dates": {strings.Repeat("on 1 March 2026, on 2 March 2026, ", 120),
-			fill(heard, func() string { return "[USER:m" + stamp + "1 March 2026\n" })},
-	}
-}
 
 // countdown is a context that ends when it has been asked so often.
 type countdown struct {
@@ -107,21 +65,5 @@ func TestBodiesAreBounded(t *testing.T) {
 	body := "◆ e1 reply\n" + strings.Repeat("x\n", 1<<20)
 	if c := (Query{}).candidate(index.Doc{Segment: 3}, blobs.Blob{Body: []byte(body)}); len(c.lines) > 8<<10 || len(c.lines) < 1<<10 {
 		t.Errorf("%d lines are ranked", len(c.lines))
-	}
-}
-
-// BenchmarkWorst is what the worst texts cost, from the index to the hits.
-func BenchmarkWorst(b *testing.B) {
-	for name, h := range hostiles(100) {
-		b.Run(name, func(b *testing.B) {
-			w := newWorld(b)
-			w.fades(h.bodies...)
-			x := w.synced()
-			for b.Loop() {
-				if _, err := x.Search(context.Background(), w.store, Query{Text: h.query, Limit: 50, Now: w.now}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

@@ -59,12 +59,7 @@ func TestAppendFaults(t *testing.T) {
 		for _, op := range []string{"append", "sync", "syncdir"} {
 			path := filepath.Join(t.TempDir(), "room")
 			must(t, os.WriteFile(path, []byte("old\n"), 0o600))
-			inject(t, func(s Stage, o, p string) error {
-				if s == stage && o == op {
-					return errInjected
-				}
-				return nil
-			})
+			fail(t, stage, op)
 			if _, _, err := Append(path, []byte("new\n"), 0o600); !errors.Is(err, errInjected) {
 				t.Fatalf("%s %s: error %v, want the injected one", stage, op, err)
 			}

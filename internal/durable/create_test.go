@@ -45,12 +45,7 @@ func TestCreateFaults(t *testing.T) {
 		for _, op := range []string{"write", "sync", "link", "syncdir"} {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "n")
-			inject(t, func(s Stage, o, p string) error {
-				if s == stage && o == op {
-					return errInjected
-				}
-				return nil
-			})
+			fail(t, stage, op)
 			if err := Create(path, []byte("text"), 0o600); !errors.Is(err, errInjected) {
 				t.Fatalf("%s %s: error %v, want the injected one", stage, op, err)
 			}

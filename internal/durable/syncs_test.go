@@ -102,39 +102,3 @@ func TestSyncsFail(t *testing.T) {
 		}
 	}
 }
-
-// A commit of a text and a line: one sync after the other, and all at once.
-func BenchmarkCommit(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		each bool
-	}{{"one after another", true}, {"at once", false}} {
-		b.Run(c.name, func(b *testing.B) {
-			dir := b.TempDir()
-			log, err := os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer log.Close()
-			must := func(err error) {
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
-			text, blobs := make([]byte, 4096), filepath.Join(dir, "blobs")
-			must(MkdirAll(blobs, 0o700))
-			var s Syncs
-			for i := 0; b.Loop(); i++ {
-				path := filepath.Join(blobs, fmt.Sprint(i))
-				if c.each {
-					must(WriteFile(path, text, 0o400))
-				} else {
-					must(WriteFileLater(&s, path, text, 0o400))
-				}
-				err := AppendLater(&s, log, []byte("a line of the log\n"))
-				must(err)
-				must(s.Wait())
-			}
-		})
-	}
-}
