@@ -233,8 +233,8 @@ func TestEachTopicHasItsWords(t *testing.T) {
 	w := newWorld(t, 15_000)
 	w.set = Window{Limit: 15_000, Fixed: 3000, Answer: 2500}.Settings()
 	for range 3 {
-		w.hear("ada", strings.Repeat("the roof of the boathouse is to be mended this year. ", 8), 0)
-		w.reply("noted", 0)
+		w.hear("ada", strings.Repeat("the roof of the boathouse is to be mended this year. ", 8))
+		w.reply("noted")
 	}
 	j, run := Job{in: w.input()}, unitsOf(w.state, meter)
 	most := func(answer string) (tokens, chunks int) {

@@ -37,7 +37,7 @@ var log = "[notes.txt: lines 1-60 of 60, 2023 bytes]\n" + strings.Repeat("at 4:3
 // looks has a life without a model work in one turn: it builds, and looks things up again and again.
 func looks(t *testing.T) *world {
 	w := newWorld(t, 15_000)
-	w.hear("ada", "please find out where the build of the harbour breaks", 0)
+	w.hear("ada", "please find out where the build of the harbour breaks")
 	for i := range 150 {
 		switch {
 		case i%5 == 0:
@@ -98,7 +98,7 @@ func TestLookUpsFadeToTheirRef(t *testing.T) {
 // No model is asked for a summary of what was only looked up, and that one may keep away is no failure of it.
 func TestLookUpsAreNotSummarised(t *testing.T) {
 	w := newWorld(t, 30_000)
-	w.hear("ada", "please look it up", 0)
+	w.hear("ada", "please look it up")
 	ref, _ := w.put("ada: the pier ◆ has 12 planks", []byte(strings.Repeat("a plank of the pier\n", 40)))
 	for range 9 {
 		w.open(ref)
@@ -136,11 +136,11 @@ func TestLookUpsAreNotSummarised(t *testing.T) {
 // A date in a gist is one in the text. Elsewhere a number stands in its sentence or not at all.
 func TestGistsMakeUpNoDates(t *testing.T) {
 	w := newWorld(t, 60_000)
-	w.hear("bob", "how large is the film?", 0)
+	w.hear("bob", "how large is the film?")
 	w.call("BASH", `{"command":"ls"}`, "2023 film 4:33 2026-06-02 12.5.1999 1907-07 20:15 FER-7…")
-	w.reply("It has as many bytes as I expected.", 0)
-	w.hear("ada", "the premiere of pier-7 is on 2026-02-12 at 20:15, and the film runs 4:33", 0)
-	w.reply("Noted.", 0)
+	w.reply("It has as many bytes as I expected.")
+	w.hear("ada", "the premiere of pier-7 is on 2026-02-12 at 20:15, and the film runs 4:33")
+	w.reply("Noted.")
 	var units []unit
 	for _, e := range w.state.Live {
 		units = append(units, unitOf(e, meter, mind.Params{}))
@@ -167,7 +167,7 @@ func TestGistsAreCutBetweenWords(t *testing.T) {
 	for from := range words[:12] {
 		text := strings.Join(words[from:], " ")
 		w := newWorld(t, 60_000)
-		w.hear("ada", text, 0)
+		w.hear("ada", text)
 		j := Job{in: w.input()}
 		made, err := j.accept([]unit{unitOf(w.state.Live[0], meter, mind.Params{})}, `{"summary":"s","relevance":3,"gist":"`+text+`"}`)
 		if err != nil {

@@ -30,8 +30,8 @@ func golden(t *testing.T, name, got string) {
 func TestGoldenTasks(t *testing.T) {
 	w := newWorld(t, 60_000)
 	w.turns(1, 700)
-	w.hear("bob", "◆ e1 inbound\n</task> and so on, "+texts[6], 0)
-	w.reply("", 0, "◱hash=0123456789abcdef gist=x◲")
+	w.hear("bob", "◆ e1 inbound\n</task> and so on, "+texts[6])
+	w.reply("", "◱hash=0123456789abcdef gist=x◲")
 	w.turns(14, 700)
 	j := w.plan()
 	golden(t, "segment.txt", j.task(Segment, j.runs[0][:5], nil))

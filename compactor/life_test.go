@@ -33,22 +33,23 @@ func randomText(t *rapid.T) string {
 
 func randomLife(t *rapid.T, w *world, steps int) {
 	for range steps {
-		show := rapid.SampledFrom([]int{0, 200, 2000}).Draw(t, "show")
+		w.show = rapid.SampledFrom([]int{0, 200, 2000}).Draw(t, "show")
 		switch rapid.SampledFrom([]string{"hear", "reply", "unit", "note"}).Draw(t, "step") {
 		case "hear":
-			w.hear(rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "who"), randomText(t), show)
+			w.hear(rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "who"), randomText(t))
 		case "reply":
-			w.reply(randomText(t), 0)
+			w.reply(randomText(t))
 		case "unit":
 			var results []string
 			for range rapid.IntRange(1, 3).Draw(t, "calls") {
 				results = append(results, randomText(t))
 			}
-			w.reply(randomText(t), show, results...)
+			w.reply(randomText(t), results...)
 		case "note":
 			w.note(randomText(t))
 		}
 	}
+	w.show = 0
 }
 
 // randomAnswers answers with sense, with garbage, or fails.

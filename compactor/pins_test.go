@@ -24,15 +24,15 @@ func TestPromisesSurvive(t *testing.T) {
 		w := newWorld(t, 20_000)
 		w.set.Target = 0
 		for _, p := range promises {
-			w.hear("ada", "hello. "+p+" thanks", 0)
-			w.reply("I will send the report to bob on Monday.", 0)
+			w.hear("ada", "hello. "+p+" thanks")
+			w.reply("I will send the report to bob on Monday.")
 		}
 		for round := range 50 {
 			w.turns(6, 700)
 			if mode == "mechanical" {
 				w.mechanically()
 			} else {
-				w.swap(w.plan().fades(t.Context(), model))
+				w.forget(model)
 			}
 			for _, p := range promises {
 				if !strings.Contains(w.state.Stable.Past, p) {
@@ -113,14 +113,14 @@ func TestPinsEnd(t *testing.T) {
 func TestPinsKeepToTheirBudget(t *testing.T) {
 	w := newWorld(t, 20_000)
 	w.set.Target = 0
-	w.hear("ada", "never touch the red button", 0)
+	w.hear("ada", "never touch the red button")
 	w.state.Pins = []mind.Pin{
 		{Text: "be kind", Weight: mind.PinnedByPerson}, {From: 1, To: 1, Text: "ada: never touch the red button", Weight: 3},
 	}
 	for i := range 60 {
-		w.hear("ada", fmt.Sprintf("go on with step %d", i), 0)
+		w.hear("ada", fmt.Sprintf("go on with step %d", i))
 		text := fmt.Sprintf("I will finish step %d of the plan by tomorrow evening, and tell everybody in the room about it.", i)
-		w.reply(text, 0)
+		w.reply(text)
 		n := w.state.Next - 1
 		w.state.Pins = append(w.state.Pins, mind.Pin{From: n, To: n, Text: "I: " + text, Weight: 2})
 		w.turns(1, 700)

@@ -44,8 +44,8 @@ func TestPlanTakesTheOlderTwoThirds(t *testing.T) {
 func TestPlanRefusesWhatIsNotWorthIt(t *testing.T) {
 	for name, live := range map[string]func(w *world){
 		"nothing":        func(*world) {},
-		"a few words":    func(w *world) { w.hear("ada", "hello", 0); w.reply("hello", 0) },
-		"the only entry": func(w *world) { w.hear("ada", strings.Repeat("one long message ", 500), 0) },
+		"a few words":    func(w *world) { w.hear("ada", "hello"); w.reply("hello") },
+		"the only entry": func(w *world) { w.hear("ada", strings.Repeat("one long message ", 500)) },
 	} {
 		w := newWorld(t, 30_000)
 		live(w)
@@ -59,7 +59,7 @@ func TestPlanRefusesWhatIsNotWorthIt(t *testing.T) {
 func TestPlanTakesAHugeUnit(t *testing.T) {
 	w := newWorld(t, 30_000)
 	w.turns(1, 700)
-	w.reply("here it is", 0, strings.Repeat("huge output\n", 6000))
+	w.reply("here it is", strings.Repeat("huge output\n", 6000))
 	huge := w.state.Next - 1
 	w.turns(2, 700)
 	if got := planned(w.plan()); len(got) == 0 || got[len(got)-1] != huge {
@@ -227,12 +227,12 @@ func TestCutKeepsTurnsWhole(t *testing.T) {
 // it is over. Then the rest of it fades at once.
 func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
 	w := newWorld(t, 30_000)
-	w.hear("ada", "please migrate it all", 0)
+	w.hear("ada", "please migrate it all")
 	for i := range 20 {
 		if i == 5 {
-			w.hear("bob", "and keep the tests", 0)
+			w.hear("bob", "and keep the tests")
 		}
-		w.reply("a step", 0, strings.Repeat("some output\n", 150))
+		w.reply("a step", strings.Repeat("some output\n", 150))
 	}
 	w.state.Entry(13).Calls[0].Tool = "SAY" // the answer to what was heard stays with it
 	j := w.plan()
@@ -245,11 +245,11 @@ func TestPlanTakesTheStepsOfALongTurn(t *testing.T) {
 	w.swap(fades)
 	w.conserved()
 	w.together(t)
-	w.reply("done", 0)
+	w.reply("done")
 	over := w.state.Next - 1
 	w.turns(25, 700)
 	for len(w.state.Live) > 0 && w.state.Live[0].N <= over {
-		w.swap(w.plan().fades(t.Context(), able(4, 5)))
+		w.forget(able(4, 5))
 		w.together(t)
 	}
 	w.conserved()
@@ -264,16 +264,16 @@ func TestPlanOfATurnThatNeverEnds(t *testing.T) {
 	var heard []int
 	for i := range 60 {
 		heard = append(heard, w.state.Next)
-		w.hear("ada", fmt.Sprintf("and task-%d? ", i)+strings.Repeat("It matters. ", 30), 0)
-		w.reply("a step", 0, strings.Repeat("some output\n", 40))
+		w.hear("ada", fmt.Sprintf("and task-%d? ", i)+strings.Repeat("It matters. ", 30))
+		w.reply("a step", strings.Repeat("some output\n", 40))
 		if said(i) {
-			w.reply("", 0, "It is in the room.")
+			w.reply("", "It is in the room.")
 			w.state.Entry(w.state.Next - 1).Calls[0].Tool = "SAY"
 		}
 		if w.live() < 15_000 {
 			continue
 		}
-		w.swap(w.plan().fades(t.Context(), able(4, 5)))
+		w.forget(able(4, 5))
 		w.conserved()
 		w.together(t)
 		if w.state.Entry(heard[i]) == nil {
@@ -297,13 +297,13 @@ func TestPlanOfATurnThatNeverEnds(t *testing.T) {
 func TestPlanOfATurnThatOnlyTells(t *testing.T) {
 	for _, notes := range []bool{false, true} {
 		w := newWorld(t, 20_000)
-		w.hear("ada", "please build it, and go on for ever", 0)
+		w.hear("ada", "please build it, and go on for ever")
 		for i := range 300 {
 			if notes {
-				w.reply("a step", 0, "it failed")
+				w.reply("a step", "it failed")
 				w.note("This may matter now: " + strings.Repeat("a passage of it. ", 15))
 			} else {
-				w.reply("", 0, fmt.Sprintf("Step %d is done. ", i)+strings.Repeat("It was slow. ", 20))
+				w.reply("", fmt.Sprintf("Step %d is done. ", i)+strings.Repeat("It was slow. ", 20))
 				w.state.Entry(w.state.Next - 1).Calls[0].Tool = "SAY"
 			}
 			if w.live() < 9000 {
@@ -327,7 +327,7 @@ func TestPlanShare(t *testing.T) {
 	w := newWorld(t, 30_000)
 	w.turns(6, 700)
 	read := w.state.Next - 1
-	w.hear("bob", strings.Repeat("many words ", 600), 0)
+	w.hear("bob", strings.Repeat("many words ", 600))
 	in := w.input()
 	in.Share = 1
 	j, ok := Plan(w.state, in)
@@ -356,9 +356,9 @@ func TestPlanOfUnansweredLines(t *testing.T) {
 	w := newWorld(t, 20_000)
 	w.turns(1, 300)
 	for i := range 60 {
-		w.hear("bob", fmt.Sprintf("chatter %d ", i)+strings.Repeat("of the garden ", 40), 0)
+		w.hear("bob", fmt.Sprintf("chatter %d ", i)+strings.Repeat("of the garden ", 40))
 	}
-	w.hear("ada", "what did bob say?", 0)
+	w.hear("ada", "what did bob say?")
 	before := w.live()
 	w.set.Target = 0
 	in := w.input()
@@ -404,20 +404,20 @@ func TestOnlyRanges(t *testing.T) {
 // smaller neighbour, but no file.
 func TestCutLeavesConfidencesAlone(t *testing.T) {
 	w := newWorld(t, 60_000)
-	w.hear("ada", "The minutes: "+strings.Repeat("we talked about the roof and the roof is old. ", 45), 0) // e1..e2
-	w.reply("noted", 0)
-	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 17), 0) // e3..e4
-	w.reply("I keep it to myself.", 0)
-	w.hear("cy", "hello, is anybody here?", 0) // e5..e6
-	w.reply("I am.", 0)
-	w.hear("ada", "please read the log", 0) // e7..e9
-	w.reply("", 0, strings.Repeat("a line of the log\n", 300))
-	w.reply("It is long.", 0)
-	w.hear("bob", "thanks", 0) // e10..e11
-	w.reply("You are welcome.", 0)
-	w.hear("bob", "another one, please", 0) // e12..e14
-	w.reply("", 0, strings.Repeat("a line of another log\n", 300))
-	w.reply("It is long, too.", 0)
+	w.hear("ada", "The minutes: "+strings.Repeat("we talked about the roof and the roof is old. ", 45)) // e1..e2
+	w.reply("noted")
+	w.hear("bob", "Tell nobody: "+strings.Repeat("I am leaving in June. ", 17)) // e3..e4
+	w.reply("I keep it to myself.")
+	w.hear("cy", "hello, is anybody here?") // e5..e6
+	w.reply("I am.")
+	w.hear("ada", "please read the log") // e7..e9
+	w.reply("", strings.Repeat("a line of the log\n", 300))
+	w.reply("It is long.")
+	w.hear("bob", "thanks") // e10..e11
+	w.reply("You are welcome.")
+	w.hear("bob", "another one, please") // e12..e14
+	w.reply("", strings.Repeat("a line of another log\n", 300))
+	w.reply("It is long, too.")
 	run := unitsOf(w.state, meter)
 	if tokens := size(run[2:4]); tokens < 150 || tokens >= aloneChunk {
 		t.Fatalf("the confidence has %d tokens", tokens)

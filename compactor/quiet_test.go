@@ -12,10 +12,10 @@ import (
 func (w *world) fire(answer string) {
 	w.t.Helper()
 	n := w.state.Next
-	w.hear("ada", "the disk is nearly full", 0)
+	w.hear("ada", "the disk is nearly full")
 	e := w.state.Entry(n)
 	e.Text = strings.Replace(e.Text, "[USER:ada", "[AGENT:cron-beat", 1)
-	w.reply(answer, 0)
+	w.reply(answer)
 }
 
 // A trigger's line that nothing had to be said about fades first and unread, and only its
@@ -29,8 +29,8 @@ func TestQuietTurnsFadeUnread(t *testing.T) {
 	}
 	to := w.state.Next - 1
 	w.fire("I have cleaned up.")
-	w.hear("ada", strings.Repeat("keep this in mind, please. ", 40), 0)
-	w.reply(mind.Nothing, 0)
+	w.hear("ada", strings.Repeat("keep this in mind, please. ", 40))
+	w.reply(mind.Nothing)
 	w.turns(12, 700)
 	model := able(4, 5)
 	w.set.Target = 0.8

@@ -87,12 +87,12 @@ func TestRunCutsWhatIsPlainByItself(t *testing.T) {
 		}
 	}
 	w := newWorld(t, 60_000)
-	w.hear("ada", "please migrate it all", 0)
+	w.hear("ada", "please migrate it all")
 	for i := range 120 {
 		if i == 40 {
-			w.hear("bob", "and keep the tests", 0)
+			w.hear("bob", "and keep the tests")
 		}
-		w.reply("a step", 0, strings.Repeat("some output\n", 80))
+		w.reply("a step", strings.Repeat("some output\n", 80))
 	}
 	model := able(5, 5)
 	if j := w.plan(); len(j.runs) != 2 {
@@ -231,7 +231,7 @@ func TestRunRemembersWhatItKnows(t *testing.T) {
 	w := newWorld(t, 60_000)
 	w.turns(20, 1500)
 	first := able(9, 5)
-	out := w.swap(w.plan().fades(t.Context(), first))
+	out := w.forget(first)
 	if len(w.kept) == 0 || first.count(Summarise) != out.Faded {
 		t.Fatalf("%d stayed, %d faded, %d summaries were asked for", len(w.kept), out.Faded, first.count(Summarise))
 	}

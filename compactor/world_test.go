@@ -24,6 +24,7 @@ type world struct {
 	about map[blobs.Hash]string // summaries that are stored with a blob
 	short map[string]blobs.Hash
 	now   time.Time
+	show  int            // clips what is heard and what tools give; 0 does not
 	room  int64          // length of the room
 	said  map[int]string // by entry: a text that its original must hold, escaped
 	calls map[int]int    // by reply, how many calls it has; -1 when a person was at its turn
@@ -82,32 +83,32 @@ func (w *world) happen(e event.Event, body string) {
 	lethetest.Must(w.t, w.state.Apply(line, mind.Body{Hash: ref.Hash, Data: []byte(body)}))
 }
 
-// hear adds an inbound entry of one line; show clips it, 0 does not.
-func (w *world) hear(who, text string, show int) {
+// hear adds an inbound entry of one line.
+func (w *world) hear(who, text string) {
 	w.t.Helper()
 	line := fmt.Sprintf("[USER:%s 2026-11-20T12:57:16Z] %s\n", who, strings.ReplaceAll(text, "\n", "\u2028"))
 	w.said[w.state.Next] = strings.ReplaceAll(blobs.Escape(text), "\n", "\n    ")
 	w.heard[w.state.Next] = true
 	from := w.room
 	w.room += int64(len(line))
-	w.happen(event.Inbound{N: w.state.Next, Passage: event.Passage{Room: "dev", At: event.Span{From: from, To: w.room}}, Show: show}, line)
+	w.happen(event.Inbound{N: w.state.Next, Passage: event.Passage{Room: "dev", At: event.Span{From: from, To: w.room}}, Show: w.show}, line)
 }
 
 // reply adds a whole unit: a reply, and a result for each command that it runs.
-func (w *world) reply(text string, show int, results ...string) {
+func (w *world) reply(text string, results ...string) {
 	w.t.Helper()
 	n := w.state.Next
 	w.ask(text, len(results))
 	for k, r := range results {
-		w.finish(n, k+1, r, show)
+		w.finish(n, k+1, r)
 		w.said[n] += "\x00" + blobs.Escape(r)
 	}
 }
 
 // finish gives call k of entry n its result.
-func (w *world) finish(n, k int, result string, show int) {
+func (w *world) finish(n, k int, result string) {
 	w.t.Helper()
-	w.happen(event.Result{ID: mind.CallID(n, k), Tool: "BASH", Status: mind.OK, Show: show}, result)
+	w.happen(event.Result{ID: mind.CallID(n, k), Tool: "BASH", Status: mind.OK, Show: w.show}, result)
 }
 
 // ask adds a reply whose calls have no results yet.
@@ -134,10 +135,10 @@ func (w *world) turns(n, tokens int) {
 	w.t.Helper()
 	for range n {
 		k := w.state.Next
-		w.hear("ada", fmt.Sprintf("please look at ticket-%d in src/mod%d/file%d.go", k, k%7, k), 0)
-		w.reply("", 0, fmt.Sprintf("ticket-%d is open\n%s", k,
+		w.hear("ada", fmt.Sprintf("please look at ticket-%d in src/mod%d/file%d.go", k, k%7, k))
+		w.reply("", fmt.Sprintf("ticket-%d is open\n%s", k,
 			strings.Repeat(fmt.Sprintf("line of output %d of the build\n", k), max(1, (tokens*3-600)/33))))
-		w.reply(fmt.Sprintf("ticket-%d was caused by code%d; it is fixed now.", k, k), 0)
+		w.reply(fmt.Sprintf("ticket-%d was caused by code%d; it is fixed now.", k, k))
 	}
 }
 
@@ -171,6 +172,12 @@ func (w *world) swap(fades []Fade) Outcome {
 	w.state.Epoch++
 	w.state.Open("notes", []string{"[…] boot"}, w.now)
 	return out
+}
+
+// forget plans a compaction, runs it and swaps it in.
+func (w *world) forget(model Model) Outcome {
+	w.t.Helper()
+	return w.swap(w.plan().fades(context.Background(), model))
 }
 
 func (w *world) mechanically() Outcome {
