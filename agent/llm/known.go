@@ -70,7 +70,7 @@ func (k Known) Of(name string) (info Info, known bool) {
 	n.Effort = ""
 	full := n.String()
 	for range 2 { // with its date, and without
-		for _, key := range []string{Explicit(full, k[""].From), full, Explicit(full, presets()[0].Name)} {
+		for _, key := range []string{Explicit(full, k[""].From), full, Explicit(full, presets[0].Name)} {
 			if info, known = k[key]; !known {
 				info, known = table()[key]
 			}

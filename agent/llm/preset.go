@@ -2,15 +2,11 @@ package llm
 
 import (
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
-	"sync"
-
-	"github.com/BurntSushi/toml"
 
 	"lethe/internal/secret"
 )
@@ -54,20 +50,9 @@ type PresetInfo struct {
 	ShortIDs  bool // call ids must be nine letters or digits
 }
 
-//go:embed presets.toml
-var presetsTable string
-
-var presets = sync.OnceValue(func() []PresetInfo {
-	var table struct{ Presets []PresetInfo }
-	if err := toml.Unmarshal([]byte(presetsTable), &table); err != nil {
-		panic(err) // it is part of the program
-	}
-	return table.Presets
-})
-
 // Preset returns the preset of that name.
 func Preset(name string) (PresetInfo, bool) {
-	for _, p := range presets() {
+	for _, p := range presets {
 		if p.Name == name {
 			return p, true
 		}
@@ -77,8 +62,8 @@ func Preset(name string) (PresetInfo, bool) {
 
 // Presets returns the names of all presets, the default first.
 func Presets() []string {
-	names := make([]string, len(presets()))
-	for i, p := range presets() {
+	names := make([]string, len(presets))
+	for i, p := range presets {
 		names[i] = p.Name
 	}
 	return names
@@ -140,11 +125,11 @@ func (conf Config) Chosen() (p PresetInfo, err error) {
 	if name+conf.BaseURL == "" {
 		name = ParseName(conf.Model).Preset
 	}
-	base, err := parseBase(cmp.Or(conf.BaseURL, presets()[0].BaseURL))
+	base, err := parseBase(cmp.Or(conf.BaseURL, presets[0].BaseURL))
 	if err != nil {
 		return p, err
 	}
-	for _, p := range presets() { // custom, the last one, has no address
+	for _, p := range presets { // custom, the last one, has no address
 		fits := p.BaseURL == "" || p.owns(base)
 		unnamed := name == "" && fits
 		if unnamed || name == p.Name {

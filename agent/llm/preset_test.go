@@ -8,7 +8,7 @@ import (
 
 // noKeys empties every key variable.
 func noKeys(t *testing.T) {
-	for _, p := range presets() {
+	for _, p := range presets {
 		t.Setenv(p.KeyEnv, "")
 	}
 }

@@ -30,7 +30,7 @@ func (app *App) Finish(cmd *cobra.Command) {
 		cmd.Args = ExactArgs(0)
 	}
 	cmd.ValidArgsFunction = app.completeArgument
-	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		word, _ := pflag.UnquoteUsage(flag)
 		complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return app.complete(word, nil)
