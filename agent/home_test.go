@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,30 +13,6 @@ import (
 	"lethe/agent/llm"
 	"lethe/internal/test/lethetest"
 )
-
-// Of boots of one name at once one makes the identity, and the others find it.
-func TestBootsAtOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var made atomic.Int32
-	var boots sync.WaitGroup
-	for range 8 {
-		boots.Go(func() {
-			_, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
-			if err == nil {
-				made.Add(1)
-			} else if !errors.Is(err, home.ErrExists) {
-				t.Error(err)
-			}
-		})
-	}
-	boots.Wait()
-	all, err := w.home.List()
-	lethetest.Must(t, err)
-	if len(all) != 1 || made.Load() != 1 {
-		t.Errorf("%d boots made %d identities", made.Load(), len(all))
-	}
-}
 
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
@@ -71,51 +46,8 @@ func TestSecondDaemon(t *testing.T) {
 	stopped := w.events(id, "stopped")
 	equal(t, "stopped", stopped[len(stopped)-1].Get("why"), "request")
 	w.run(id).stop() // the request is not for the next run
-}
-
-func TestNames(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for name, ok := range map[string]bool{"a": true, "a-1": true, "": false, "A": false, "1a": false, "a_b": false,
-		"../x": false, strings.Repeat("a", 32): true, strings.Repeat("a", 33): false} {
-		equal(t, "ValidName "+name, home.ValidName(name), ok)
-	}
-	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "Ada"}); err == nil {
-		t.Error("a bad name was booted")
-	}
-	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada", Rooms: []string{"../dev"}}); err == nil {
-		t.Error("a bad room was booted")
-	}
-	if _, running := home.Running(home.Identity{}); running {
-		t.Error("the zero identity runs")
-	}
-	if _, err := os.Lstat("lock"); err == nil {
-		t.Error("the zero identity has a lock in the working directory")
-	}
-	ada, bob := w.boot("ada", "dev"), w.boot("bob")
-	if _, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"}); !errors.Is(err, home.ErrExists) {
-		t.Errorf("a name was given twice: %v", err)
-	}
-	for who, want := range map[string]home.Identity{"ada": ada, ada.Self: ada, ada.Self[:8]: ada, "bob": bob, bob.Self[:20]: bob} {
-		got, err := w.home.Find(who)
-		if err != nil || got != want {
-			t.Errorf("Find(%q) = %v, %v", who, got, err)
-		}
-	}
-	for _, who := range []string{"eve", "", "abc", ada.Self[:3], ada.Self + "0", "../ada"} {
-		if _, err := w.home.Find(who); !errors.Is(err, home.ErrNotFound) {
-			t.Errorf("Find(%q): %v", who, err)
-		}
-	}
-	lethetest.Must(t, os.Remove(w.home.Names()+"/ada")) // lost in a crash
-	got, err := w.home.Find("ada")
-	lethetest.Must(t, err)
-	equal(t, "the one without a link", got.Self, ada.Self)
-	again, err := home.Boot(w.home, w.store, home.BootOptions{Name: "ada"})
-	lethetest.Must(t, err)
-	equal(t, "booted again", again.Self, ada.Self)
-	lethetest.Must(t, os.RemoveAll(bob.Dir))
-	if _, err := Open(bob, w.conf); !errors.Is(err, home.ErrNotFound) {
+	lethetest.Must(t, os.RemoveAll(id.Dir))
+	if _, err := w.try(id); !errors.Is(err, home.ErrNotFound) {
 		t.Errorf("what is gone is opened: %v", err)
 	}
 }
@@ -134,8 +66,7 @@ func TestCorruptBesideHealthy(t *testing.T) {
 	w.say("e", "ann", "are you there?")
 	w.gone(eve)
 	w.ask("a", "hello again")
-	lives.stop()
-	<-lives.done
+	lives.end()
 	if !errors.Is(lives.err, home.ErrCorrupt) {
 		t.Errorf("Supervise returned %v", lives.err)
 	}
@@ -166,8 +97,7 @@ func TestPanicIsSurvived(t *testing.T) {
 		change(&w.conf)
 		lives := w.supervise(id)
 		w.ask("dev", "hello")
-		lives.stop()
-		<-lives.done
+		lives.end()
 		lethetest.Must(t, lives.err)
 		equal(t, "answers after a panic in the "+name, len(w.said("dev")), 1)
 		w.has(id, 1, "resumed")

@@ -41,18 +41,3 @@ func TestSilentModelIsTold(t *testing.T) {
 	}
 	r.finish()
 }
-
-// An answer that nothing needs to be said is kept and not posted, whoever asked.
-func TestNothingIsNotPosted(t *testing.T) {
-	t.Parallel()
-	w, id, r := start(t, on("quiet", text(" (nothing)\n")))
-	w.say("dev", "ann", "be quiet")
-	w.until(id, 1, "reply")
-	if line := r.ask("hello"); strings.Contains(line, "nothing") {
-		t.Errorf("it said %q", line)
-	}
-	if reply := w.events(id, "reply")[0]; !strings.Contains(w.body(reply, 0), "(nothing)") || reply.Get("post") != "" {
-		t.Errorf("the reply is %v", reply)
-	}
-	r.checked()
-}

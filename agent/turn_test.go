@@ -106,23 +106,40 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-func TestEmptyAnswer(t *testing.T) {
+// An answer that nothing needs to be said, or that only imitates what stands for silence, is kept and not posted.
+func TestSilence(t *testing.T) {
 	t.Parallel()
-	for name, step := range map[string]rehearsal.Step{
-		"with reasoning":    {Contains: "first", Answer: &rehearsal.Answer{Reasoning: "Nothing needs to be said."}},
-		"without reasoning": {Contains: "first", Times: 2, Answer: text("")},
+	for name, c := range map[string]struct {
+		step rehearsal.Step
+		kept string // in the blob of the reply
+	}{
+		"with reasoning":    {on("first", &rehearsal.Answer{Reasoning: "Nothing needs to be said."}), "needs to be said"},
+		"without reasoning": {rehearsal.Step{Contains: "first", Times: 2, Answer: text("")}, ""},
+		"in words":          {on("first", text(" (nothing)\n")), "(nothing)"},
+		"a filler":          {on("first", text("(continue)\n")), ""},
 	} {
-		w := newWorld(t, step)
-		w.use(llm.Config{MaxRetries: 1})
-		id, r := w.ada()
-		w.say("dev", "ann", "first, say nothing")
-		w.until(id, 1, "reply")
-		r.settled()
-		equal(t, name, len(w.said("dev")), 0)
-		r.ask("hello")
-		r.stop()
-		equal(t, "events of "+name, len(w.events(id, "posted")), 1)
-		equal(t, "errors of "+name, len(w.events(id, "error")), 0)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.step)
+			w.use(llm.Config{MaxRetries: 1})
+			id, r := w.ada()
+			w.say("dev", "ann", "first, be quiet")
+			w.until(id, 1, "reply")
+			r.settled()
+			equal(t, "lines", len(w.said("dev")), 0)
+			reply := w.events(id, "reply")[0]
+			equal(t, "where it is posted", reply.Get("post"), "")
+			contains(t, w.body(reply, 0), c.kept)
+			if line := r.ask("hello"); strings.Contains(line, "nothing") {
+				t.Errorf("it said %q", line)
+			}
+			r.checked()
+			w.has(id, 1, "posted")
+			w.has(id, 0, "error")
+			if name == "a filler" {
+				contains(t, w.prompt(), `"assistant","content":"(no answer)"`)
+			}
+		})
 	}
 }
 
@@ -222,15 +239,4 @@ func (w *world) sharedResults(id home.Identity, n int) {
 	if len(blobs) > 2 {
 		w.Errorf("%d results are in %d blobs", found, len(blobs))
 	}
-}
-
-// A model that imitates what stands for silence has said nothing.
-func TestFillerIsSilence(t *testing.T) {
-	t.Parallel()
-	w, _, r := start(t, on("be quiet", text("(continue)\n")))
-	r.tell("be quiet")
-	r.ask("hello")
-	r.stop()
-	equal(t, "answers", len(w.said("dev")), 1)
-	contains(t, w.prompt(), `"assistant","content":"(no answer)"`)
 }
