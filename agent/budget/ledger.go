@@ -76,7 +76,8 @@ func (a *Account) Says(s Spending) {
 // Same reports whether two accounts tell the same money. b may stand on an earlier day.
 func (a Account) Same(b Account) bool {
 	sameLimits := a.Raised == b.On(a.Date).Raised
-	return sameLimits && a.Spent.Life == b.Spent.Life && slices.Equal(a.Holds, b.Holds)
+	sameSpent := a.Spent.Life == b.Spent.Life && slices.Equal(a.Holds, b.Holds)
+	return sameLimits && sameSpent
 }
 
 // held adds up the holds that count on a day. A hold for a day to come, made while the clock was ahead, counts until
@@ -272,7 +273,10 @@ func (l *Ledger) Tidy(self string, b Book) error {
 // matters reports whether an account counts for a limit of its month, or will: tomorrow is the day after the book's.
 func (a Account) matters(tomorrow string) bool {
 	later := func(o Other) bool { return o.Date > tomorrow }
-	return a.Sums().Month > 0 || len(a.Holds) > 0 || slices.ContainsFunc(a.Others, later)
+	if a.Sums().Month > 0 || len(a.Holds) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(a.Others, later)
 }
 
 // family returns the identity whose life has a limit that the calls of self count for: the highest of its ancestors

@@ -76,7 +76,8 @@ func (t *Team) Admit(name string) bool {
 	defer t.mu.Unlock()
 	alive := 0
 	for _, m := range t.members {
-		if m.tree == t.tree && m.by != "" && !m.idle {
+		isBusyChild := m.by != "" && !m.idle
+		if m.tree == t.tree && isBusyChild {
 			alive++
 		}
 	}
@@ -133,9 +134,10 @@ func (t *Team) keep(child home.Identity, m *member) {
 			t.Lose(child.Name, err)
 		}
 		t.mu.Lock()
-		if again = m.called && err == nil && t.ctx.Err() == nil; !again {
+		stopped := err == nil && t.ctx.Err() == nil
+		if again = m.called && stopped; !again {
 			delete(t.members, child.Name)
-			if err == nil && t.ctx.Err() == nil { // it did not stop with its parent, to go on with it
+			if stopped { // not with its parent, to go on with it
 				t.lost[child.Name] = ErrStopped
 			}
 		}
@@ -246,7 +248,9 @@ func (t *Team) supervise(ctx context.Context, id home.Identity) error {
 		if err == nil {
 			err = guard(ctx, life, log)
 		}
-		if err == nil || errors.Is(err, home.ErrCorrupt) || errors.As(err, new(*home.RunningError)) || ctx.Err() != nil {
+		isFinal := errors.Is(err, home.ErrCorrupt) || errors.As(err, new(*home.RunningError))
+		hasEnded := err == nil || ctx.Err() != nil
+		if isFinal || hasEnded {
 			return err
 		}
 		if errors.As(err, new(*home.ElsewhereError)) {

@@ -48,7 +48,10 @@ func (p Parent) Tools(s tools.Child) ([]string, error) {
 		case len(asked) > 0:
 			return !slices.Contains(asked, name)
 		}
-		return slices.Contains(unlisted, name) || name == "SPAWN" && len(home.Ancestry(p.Store, p.Self))+1 >= MaxDepth
+		if name == "SPAWN" && len(home.Ancestry(p.Store, p.Self))+1 >= MaxDepth {
+			return true
+		}
+		return slices.Contains(unlisted, name)
 	}), nil
 }
 

@@ -36,9 +36,11 @@ func (f *faults) tagged(settings reflect.Value, table string) {
 			f.oneOf(key, v, strings.Fields(field.Tag.Get("one"))...)
 		case int:
 			least, err := strconv.Atoi(field.Tag.Get("least"))
-			f.unless(err != nil || v == 0 || v >= least, "%s = %d is less than %d", key, v, least)
+			bounded := err == nil && v != 0
+			f.unless(!bounded || v >= least, "%s = %d is less than %d", key, v, least)
 		case float64: // of a budget
-			f.unless(v == 0 || v >= 0.01 && v <= 1e6, "%s = %g is not an amount from 0.01 to 1000000 dollars; "+
+			isAmount := v >= 0.01 && v <= 1e6
+			f.unless(v == 0 || isAmount, "%s = %g is not an amount from 0.01 to 1000000 dollars; "+
 				"leave it out to set no limit", key, v)
 		case time.Duration:
 			f.lasts(key, v)
@@ -51,8 +53,9 @@ func (f *faults) tagged(settings reflect.Value, table string) {
 
 // oneOf refuses a value that is not listed, if any are.
 func (f *faults) oneOf(key, value string, of ...string) {
-	f.unless(value == "" || len(of) == 0 || slices.Contains(of, value),
-		"%s = %q is none of %s", key, value, strings.Join(of, ", "))
+	if value != "" && len(of) > 0 {
+		f.unless(slices.Contains(of, value), "%s = %q is none of %s", key, value, strings.Join(of, ", "))
+	}
 }
 
 // lasts refuses a number without a unit, which is taken for nanoseconds.
@@ -63,7 +66,9 @@ func (f *faults) lasts(key string, d time.Duration) {
 
 func (f *faults) priced(key string, p llm.Price) {
 	least, most := min(p.Hit, p.Write), max(p.Hit, p.Miss, p.Write, p.Output)
-	f.unless(least >= 0 && p.Miss > 0 && p.Output > 0 && most <= 1e6, "%s: miss and output have to be given, and hit "+
+	isGiven := p.Miss > 0 && p.Output > 0
+	isPrice := least >= 0 && most <= 1e6
+	f.unless(isGiven && isPrice, "%s: miss and output have to be given, and hit "+
 		"and write may be: USD per million tokens, above 0 and up to 1000000", key)
 }
 
@@ -83,7 +88,8 @@ func (s *Settings) Check() error {
 		if entry == ByPush {
 			name, ok = s.UserName(), true
 		}
-		f.unless(ok && name != "" && chat.ValidRoom(chat.NotifyRoom(name)), "notify has %q, which is neither \"push\" nor "+
+		isName := name != "" && chat.ValidRoom(chat.NotifyRoom(name))
+		f.unless(ok && isName, "notify has %q, which is neither \"push\" nor "+
 			"of the form \"telegram:NAME\", with a name (for push, user) of letters a-z, digits, _ and -", entry)
 	}
 	f.oneOf("model.preset", s.Model.Preset, llm.Presets()...)
@@ -91,8 +97,11 @@ func (s *Settings) Check() error {
 		f.unless(*t >= 0 && *t <= 1, "fade.target = %g is not between 0 and 1", *t)
 	}
 	shared := s.Share
-	f.unless(shared.URL != "" || !shared.Standby && !shared.Plain && len(shared.To) == 0,
-		"share has no url: it names the store that standby, plain and to are about")
+	if shared.URL == "" {
+		isSet := shared.Standby || shared.Plain
+		f.unless(!isSet && len(shared.To) == 0,
+			"share has no url: it names the store that standby, plain and to are about")
+	}
 	f.unless(shared.Workspace == nil || *shared.Workspace >= 0, "share.workspace is in megabytes, 0 or more")
 	f.unless(s.Life.Lines >= 0 && s.Life.Lines <= 50, "life.lines = %d is not between 0 and 50", s.Life.Lines)
 	s.checkTools(&f)

@@ -18,9 +18,9 @@ import (
 	"lethe/internal/durable"
 )
 
-// AddServer appends the table [mcp.NAME] to the config.toml of a home. Comments and all else stay as they are. Keys in the
-// table go into the file of keys, and their names into the table: headers, and what the environment has under a name such
-// as API_KEY.
+// AddServer appends the table [mcp.NAME] to the config.toml of a home. Comments and all else stay as they are. Keys in
+// the table go into the file of keys, and their names into the table: headers, and what the environment has under a
+// name such as API_KEY.
 func AddServer(home, name string, s mcp.Server) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		if _, there := settings.MCP[name]; there {
@@ -44,7 +44,9 @@ func hold(home, server string, s *mcp.Server) error {
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range values {
 			key := strings.TrimPrefix(value, "Bearer ")
-			if key == "" || key[0] == '$' || s.URL == "" && !isKey().MatchString(name) {
+			isHeld := key == "" || key[0] == '$'
+			isSecret := s.URL != "" || isKey().MatchString(name)
+			if isHeld || !isSecret {
 				continue
 			}
 			variable := heldAs(server, name)
@@ -89,7 +91,8 @@ func RemoveServer(home, name string) error {
 }
 
 // Set gives keys of the config.toml of a home, such as "user" and "model.name", their values: strings and numbers, of
-// which empty ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is refused.
+// which empty ones and 0 take a key out. Comments and all else stay as they are. A value that makes no sense is
+// refused.
 func Set(home string, values map[string]any) error {
 	return edit(home, func(text string, settings *Settings) (string, error) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -119,9 +122,9 @@ func assignment(key string, value any) string {
 	return string(line)
 }
 
-// assign gives a key of a table its value in a text of TOML: where it has one, or at the beginning of the table, or in a
-// new one. "" is the table that no header names. An empty value or 0 takes the key's line out. What goes over several
-// lines it does not understand: read what comes of it.
+// assign gives a key of a table its value in a text of TOML: where it has one, or at the beginning of the table, or in
+// a new one. "" is the table that no header names. An empty value or 0 takes the key's line out. What goes over
+// several lines it does not understand: read what comes of it.
 func assign(text, table, key string, value any) string {
 	const lines, is = within + `*?`, `[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^#\s]+)`
 	begin := `\A`
@@ -171,7 +174,8 @@ func edit(home string, change func(text string, settings *Settings) (string, err
 	}
 	same := tables(meant.MCP) == tables(means.MCP)
 	meant.MCP, means.MCP = nil, nil
-	if broken != nil || !same || !reflect.DeepEqual(meant, means) {
+	same = same && reflect.DeepEqual(meant, means)
+	if broken != nil || !same {
 		return Invalid("edit it by hand; nothing was changed", "%s is written in a way that cannot be edited here", path)
 	}
 	return durable.WriteFile(path, []byte(text), 0o600)

@@ -20,7 +20,8 @@ func parseKey(line string) (name, value string, ok bool) {
 		return "", "", true
 	}
 	name, value, ok = strings.Cut(line, "=")
-	return name, strings.Trim(value, `"'`), ok && !strings.ContainsAny(name, " \t\"'#") && name != ""
+	isName := name != "" && !strings.ContainsAny(name, " \t\"'#")
+	return name, strings.Trim(value, `"'`), ok && isName
 }
 
 // eachKey calls f with each line of the file of keys, which may be missing, and what stands there.
@@ -55,7 +56,8 @@ func readKeys(home string) error {
 func SetKey(home, name, key string) error {
 	line := name + "=" + strings.TrimSpace(key) + "\n"
 	got, key, ok := parseKey(line)
-	if !ok || got != name || strings.ContainsAny(key, "\n\r\x00") {
+	isLine := ok && !strings.ContainsAny(key, "\n\r\x00")
+	if !isLine || got != name {
 		return Invalid("", "set %s: a key is one line", name)
 	}
 	text := ""

@@ -76,7 +76,8 @@ func Ancestry(store *blobs.Store, self string) (out []string) {
 			return out
 		}
 		boot, err := store.Get(h)
-		if err != nil || boot.Life != "" || boot.Parent.IsZero() {
+		isChild := boot.Life == "" && !boot.Parent.IsZero()
+		if err != nil || !isChild {
 			return out
 		}
 		self = boot.Parent.String()

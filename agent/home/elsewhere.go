@@ -11,8 +11,8 @@ import (
 	"lethe/mind"
 )
 
-// ElsewhereError says that a life goes on at another host of this home, or in another home: it was moved there, or what is
-// here is a mirror of it.
+// ElsewhereError says that a life goes on at another host of this home, or in another home: it was moved there, or
+// what is here is a mirror of it.
 type ElsewhereError struct {
 	Identity Identity
 	Host     string // of this home; "" for another home
@@ -50,7 +50,8 @@ func (id Identity) UnmarkMirror() error { return durable.Remove(filepath.Join(id
 func (id Identity) Elsewhere(s *mind.State) error {
 	text, _, err := durable.ReadRegular(filepath.Join(id.Dir, mirrorFile), 32)
 	custody, _ := strconv.Atoi(strings.TrimSpace(string(text)))
-	if mirror := err == nil && s.Custody <= custody; mirror || s.Moved {
+	mirror := err == nil && s.Custody <= custody
+	if mirror || s.Moved {
 		return &ElsewhereError{Identity: id, Mirror: mirror}
 	}
 	return nil

@@ -103,7 +103,8 @@ func foldEvents(id Identity, events []life.Event, store *blobs.Store) (*mind.Sta
 		if err != nil {
 			return nil, ReadError(fmt.Errorf("fold %s %s: %w", e.Kind, strings.Join(e.Args, " "), err))
 		}
-		if i == 0 && e.Kind == life.Epoch && len(bodies) == 1 {
+		isSnapshot := e.Kind == life.Epoch && len(bodies) == 1
+		if i == 0 && isSnapshot {
 			if state, err = mind.Restore(bodies[0].Data, BodiesOf(store)); err != nil {
 				return nil, ReadError(err)
 			}

@@ -31,13 +31,18 @@ func (m Moment) ends(line life.Event, offset int64) bool {
 	id, _, _ := strings.Cut(line.Arg(0), ".")
 	switch {
 	case m.Entry > 0:
-		return id == mind.EntryID(m.Entry) && line.Kind != "call" && line.Kind != "posted"
+		isPart := line.Kind == "call" || line.Kind == "posted"
+		return id == mind.EntryID(m.Entry) && !isPart
 	case m.Epoch != nil:
-		return line.Kind == life.Epoch && epoch.K == *m.Epoch && epoch.Why != "count" && epoch.Why != "stop"
+		isPart := epoch.Why == "count" || epoch.Why == "stop"
+		isEpoch := line.Kind == life.Epoch && epoch.K == *m.Epoch
+		return isEpoch && !isPart
 	case m.Label != "":
 		return line.Kind == "labelled" && line.Get("label") == m.Label
 	}
-	return (m.At.IsZero() || !line.At.After(m.At)) && (m.End == 0 || offset == m.End)
+	inTime := m.At.IsZero() || !line.At.After(m.At)
+	atEnd := m.End == 0 || offset == m.End
+	return inTime && atEnd
 }
 
 // Then is a life as it was at a moment.
@@ -80,7 +85,9 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 	var starts []int64 // of their lines
 	end := life.Mark{Offset: start}
 	err = life.ReadOn(id.LIFE(), &end, func(e life.Event, follows bool) error {
-		if end.Offset >= target && (!follows || m.Label != "" || m.End != 0) { // what was written with it belongs to it
+		isExact := m.Label != "" || m.End != 0 // otherwise lines of the same append belong to it
+		mayEnd := isExact || !follows
+		if end.Offset >= target && mayEnd {
 			return io.EOF
 		}
 		if e.Kind == life.Epoch {
@@ -93,7 +100,8 @@ func At(id Identity, store *blobs.Store, m Moment) (Then, error) {
 		return Then{}, ReadError(err)
 	}
 	state, err := foldEvents(id, events, store)
-	if err == nil && state.Unit() != nil && state.Unit().Waits() {
+	inCall := func() bool { return state.Unit() != nil && state.Unit().Waits() }
+	if err == nil && inCall() {
 		n := len(events) - 1
 		for n > 1 && events[n].Kind != "reply" {
 			n--

@@ -29,8 +29,10 @@ const (
 func Belongs(name string) bool {
 	dir, file := path.Split(name)
 	trigger, isTOML := strings.CutSuffix(file, ".toml")
-	isTrigger := dir == "triggers/" && isTOML && trigger != ""
-	return isTrigger || name == "LIFE.erased" || slices.Contains(Editable, name)
+	if dir == "triggers/" {
+		return isTOML && trigger != ""
+	}
+	return name == "LIFE.erased" || slices.Contains(Editable, name)
 }
 
 // RestoreSoul writes SOUL.md as the boot blob in a store says it.

@@ -19,7 +19,10 @@ import (
 // alone.
 func (h Home) private(path string) (found []string) {
 	fi, err := os.Lstat(path)
-	if err != nil || !fi.IsDir() && !fi.Mode().IsRegular() {
+	if err != nil {
+		return nil
+	}
+	if !fi.IsDir() && !fi.Mode().IsRegular() {
 		return nil
 	}
 	if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
@@ -37,7 +40,8 @@ func (h Home) private(path string) (found []string) {
 	if now == was || os.Chmod(path, now) != nil {
 		return nil
 	}
-	if fi.Mode().IsRegular() && was&want == want && was&0o002 == 0 {
+	harmless := was&want == want && was&0o002 == 0
+	if fi.Mode().IsRegular() && harmless {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s had %#o", path, was)}

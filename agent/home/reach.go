@@ -20,8 +20,9 @@ import (
 // They go wherever the life goes, and stay where nothing else does.
 type Reach struct {
 	*blobs.Store
-	// Found are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of what
-	// was taken over from an ancestor, in the order of LIFE. Unknown is the first error that may have kept some away.
+	// Found are the blobs that lines name, what snapshots, cards and originals name beside them, and the parents of
+	// what was taken over from an ancestor, in the order of LIFE. Unknown is the first error that may have kept some
+	// away.
 	Found   []blobs.Hash
 	Unknown error
 	Parent  map[blobs.Hash]blobs.Hash // of each blob that was found
@@ -198,7 +199,8 @@ func (r *Reach) name(short string, trusted bool) {
 		return
 	}
 	h, err := Address(r.Store, short)
-	if r.known(h) || err != nil && !trusted {
+	mayMiss := err != nil && !trusted
+	if mayMiss || r.known(h) {
 		return
 	}
 	b, err := r.Get(h)

@@ -85,8 +85,8 @@ func (f *ErasedFile) fits(size int64) bool {
 	return true
 }
 
-// Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" if the file does not have
-// them all.
+// Mask fills the cuts of a file in data, which is the file, and returns the sum for Sum, or "" if the file does not
+// have them all.
 func (f *ErasedFile) Mask(data []byte) string {
 	if !f.fits(int64(len(data))) {
 		return ""
@@ -186,12 +186,13 @@ func (f *ErasedFile) apply(home string, at time.Time) (done bool, err error) {
 		return false, fmt.Errorf("erase in %s: %w", f.Path, err)
 	}
 	b, _ := blobs.Decode(data)
+	inRooms := filepath.Dir(path) == chat.Dir(home) || strings.HasPrefix(f.Path, "share/rooms/")
 	switch {
-	case b.Gone != nil && b.Gone.Of.String() == f.Of && b.Gone.At.Equal(at): // what this plan has made of it
+	case b.Gone != nil && f.made(*b.Gone, at):
 		return true, durable.Sync(path)
 	case !f.fits(int64(len(data))), f.Mask(data) != f.Sum:
 		return false, nil
-	case filepath.Ext(path) == ".md" && (filepath.Dir(path) == chat.Dir(home) || strings.HasPrefix(f.Path, "share/rooms/")):
+	case filepath.Ext(path) == ".md" && inRooms:
 		err = chat.Erase(path, f.pieces()...)
 	default:
 		err = durable.Patch(path, f.pieces()...)
@@ -204,6 +205,11 @@ func (f *ErasedFile) apply(home string, at time.Time) (done bool, err error) {
 		err = durable.WriteFile(path, file, 0o400)
 	}
 	return true, err
+}
+
+// made reports whether this plan, of a time, has made a tombstone.
+func (f *ErasedFile) made(gone blobs.Tombstone, at time.Time) bool {
+	return gone.Of.String() == f.Of && gone.At.Equal(at)
 }
 
 // Tombstone is the file that stands at an address, made of the blob with its cuts filled.

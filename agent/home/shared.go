@@ -41,8 +41,8 @@ var ErrAway = errors.New("the store of [share] is away")
 
 // Tenure is the right of this host to go on with a life.
 type Tenure interface {
-	// Open stores what the log has more than the store: all of a life that was not shared before. It returns how often the
-	// life was handed over.
+	// Open stores what the log has more than the store: all of a life that was not shared before. It returns how often
+	// the life was handed over.
 	Open(ctx context.Context, log *life.Log, s *mind.State) (custody int, err error)
 	// Ship makes what the log has more than the store durable there, with texts that it names. Nothing rests on a line
 	// before.

@@ -30,7 +30,8 @@ func DoneSince(id Identity, store *blobs.Store, then Then) (lines []string, err 
 			return err
 		case event.Call:
 			_, k, err := mind.ParseID(e.ID)
-			if err == nil && k <= len(answer.Calls) && !slices.Contains(harmless, e.Tool) {
+			isKnown := err == nil && k <= len(answer.Calls)
+			if isKnown && !slices.Contains(harmless, e.Tool) {
 				call := &mind.Call{Args: answer.Calls[k-1].Args}
 				about[e.Tool] = append(about[e.Tool], blobs.Gist(call.Target()))
 			}

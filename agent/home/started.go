@@ -48,7 +48,8 @@ func (id Identity) Unstart() error {
 func (id Identity) Started() (Started, bool) {
 	text, _, err := durable.ReadRegular(id.startedFile(), 64<<10)
 	with, failed, ended := strings.Cut(string(text), "\n")
-	whole := ended || with == "model" || with == "offline"
+	isModel := with == "model" || with == "offline"
+	whole := ended || isModel
 	return Started{id, with == "offline", strings.TrimSpace(failed)}, err == nil && whole
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 // A Wish asks something of a running identity. It is an empty file in the folder wishes of the identity, whose name
-// says all of it: "stop", or "stop-job 3". A stop says inside why, if no person wants it. The identity removes it when it has obeyed.
+// says all of it: "stop", or "stop-job 3". A stop says inside why, if no person wants it. The identity removes it when
+// it has obeyed.
 type Wish string
 
 // Wishes; if one ends in a space, it needs an argument.

@@ -160,7 +160,9 @@ func New(home home.Home, settings config.Settings, o Options) (*Host, error) {
 		},
 	}
 	h.client, err = llm.New(conf)
-	if errors.Is(err, llm.ErrNoKey) && o.Rehearse && conf.Preset+conf.BaseURL+llm.ParseName(named).Preset == "" {
+	isNamed := conf.Preset+conf.BaseURL+llm.ParseName(named).Preset != ""
+	mayRehearse := o.Rehearse && !isNamed
+	if mayRehearse && errors.Is(err, llm.ErrNoKey) {
 		return h, h.rehearse()
 	}
 	if err != nil && !errors.Is(err, llm.ErrNoKey) {
@@ -227,25 +229,67 @@ func (h *Host) OpenAgent(id home.Identity) (*agent.Agent, error) {
 
 // config returns the settings that an identity runs with.
 func (h *Host) config(id home.Identity) (agent.Config, error) {
-	s, r := h.settings, h.options
-	bash := s.Tools.Bash
+	c := agent.Config{
+		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: h.settings.Zone(),
+		Thinking: h.thinking(), Limits: h.limits(), Hearing: h.hearing(id), Calling: h.calling(id),
+		Warnings: h.warnings, Ready: h.hears, Tell: h.options.Tell, Retry: h.options.Retry[id.Self],
+	}
+	return c, h.review(id, &c)
+}
+
+// thinking returns the model, and all that shapes its requests.
+func (h *Host) thinking() agent.Thinking {
+	s := h.settings
+	t := agent.Thinking{
+		Model: h.client, Offline: h.Offline, DefaultModel: h.model, Preset: h.preset, Known: h.known,
+		Params: mind.Params{
+			Model: offlineModel, MaxTokens: s.Model.MaxTokens, Thinking: s.Model.Thinking, Effort: s.Model.Effort,
+			Order: s.Prompt.Order, Endpoint: h.Endpoint,
+		},
+		Recall: agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: h.options.HintTime},
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		t.RulesDir = filepath.Join(dir, "lethe")
+	}
+	if h.Offline { // which gets names as they are
+		return t
+	}
+	t.Model = llm.Models{Client: h.client}
+	t.Params.Model = llm.Settle(cmp.Or(h.options.Model, s.Model.Name), "", h.preset)
+	for _, name := range s.Model.Fallback {
+		t.Fallback = append(t.Fallback, llm.Settle(name, "", h.preset))
+	}
+	return t
+}
+
+func (h *Host) limits() agent.Limits {
+	s := h.settings
+	return agent.Limits{
+		Forgetting: agent.Forgetting{
+			Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
+			Mechanical: s.Compactor.Mode == config.ModeMechanical,
+		},
+		ContextLimit: cmp.Or(h.options.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
+		MaxSteps: s.Turn.MaxSteps, Budget: s.Budget.Limits(),
+	}
+}
+
+func (h *Host) hearing(id home.Identity) listen.Hearing {
+	s := h.settings
+	hearing := listen.Hearing{
+		People: s.Deciders(), Switchers: s.People, Mentions: s.Mentions(id.Name),
+		MaxAgentTurns: s.Chat.MaxAgentTurns, AddTriggers: s.Triggers.Add, Webhooks: h.options.Webhooks,
+	}
+	for _, name := range append(s.Notified(config.ByTelegram), s.Notified(config.ByPush)...) {
+		hearing.Notify = append(hearing.Notify, chat.NotifyRoom(name))
+	}
+	return hearing
+}
+
+func (h *Host) calling(id home.Identity) agent.Calling {
+	s := h.settings
 	if !confines.Load() {
-		bash = tools.BashOff
-	}
-	params := mind.Params{
-		MaxTokens: s.Model.MaxTokens,
-		Thinking:  s.Model.Thinking, Effort: s.Model.Effort, Order: s.Prompt.Order, Endpoint: h.Endpoint,
-	}
-	var fallback []string
-	var model agent.Model = h.client // the offline one gets names as they are
-	if h.Offline {
-		params.Model = offlineModel
-	} else {
-		model = llm.Models{Client: h.client}
-		for _, name := range s.Model.Fallback {
-			fallback = append(fallback, llm.Settle(name, "", h.preset))
-		}
-		params.Model = llm.Settle(cmp.Or(r.Model, s.Model.Name), "", h.preset)
+		s.Tools.Bash = tools.BashOff
 	}
 	var ask []tools.Rule
 	for _, text := range s.Tools.Ask {
@@ -253,57 +297,25 @@ func (h *Host) config(id home.Identity) (agent.Config, error) {
 		ask = append(ask, rule)
 	}
 	askTime, _ := tools.Duration(s.Tools.AskTime) // checked
-	var notify []string
-	for _, name := range append(s.Notified(config.ByTelegram), s.Notified(config.ByPush)...) {
-		notify = append(notify, chat.NotifyRoom(name))
-	}
-	workspace := cmp.Or(r.Workspace, s.Tools.Workspace)
-	var rulesDir string
-	if dir, err := os.UserConfigDir(); err == nil {
-		rulesDir = filepath.Join(dir, "lethe")
-	}
-	s.Tools.Bash = bash
+	workspace := cmp.Or(h.options.Workspace, s.Tools.Workspace)
 	shelf := h.shelf(id, s, workspace)
 	others := []catalogue.Source{shelf}
 	if h.others != nil {
 		others = append(others, h.others)
 	}
-	c := agent.Config{
-		Home: h.home, Store: h.store, Watcher: h.watcher, Log: h.log, Zone: s.Zone(),
-		Thinking: agent.Thinking{
-			Model: model, Offline: h.Offline, Params: params, DefaultModel: h.model,
-			Preset: h.preset, Fallback: fallback, Known: h.known,
-			Recall:   agent.Recall{NoHints: s.Recall.Hints == config.HintsOff, HintTime: r.HintTime},
-			RulesDir: rulesDir,
-		},
-		Limits: agent.Limits{
-			Forgetting: agent.Forgetting{
-				Target: s.Fade.Target, Parallel: s.Compactor.Parallel, Model: llm.Settle(s.Compactor.Model, "", h.preset),
-				Mechanical: s.Compactor.Mode == config.ModeMechanical,
-			},
-			ContextLimit: cmp.Or(r.Limit, s.Context.Limit), LifeLines: s.Life.Lines,
-			MaxSteps: s.Turn.MaxSteps, Budget: s.Budget.Limits(),
-		},
-		Hearing: listen.Hearing{
-			People: s.Deciders(), Switchers: s.People, Mentions: s.Mentions(id.Name),
-			MaxAgentTurns: s.Chat.MaxAgentTurns, Notify: notify,
-			AddTriggers: s.Triggers.Add, Webhooks: r.Webhooks,
-		},
-		Calling: agent.Calling{
-			Tools: tools.Config{
-				Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: bash, Offline: s.Tools.Network == config.NetworkNone,
-				Transcribe: s.Media.Transcribe, BashTimeout: s.Tools.BashTimeout, Secrets: r.Secrets, Ask: ask, Web: s.Web,
-				Others: others, Read: shelf.Dirs,
-			}.Narrowed(s.Tools.Only),
-			Gate: hook.Gate{Check: s.Gate.Check}, AskTime: askTime,
-		},
-		Warnings: h.warnings, Ready: h.hears, Tell: r.Tell, Retry: r.Retry[id.Self],
+	return agent.Calling{
+		Tools: tools.Config{
+			Workspace: workspace, ExtraRoots: s.Tools.Roots, Bash: s.Tools.Bash,
+			Offline: s.Tools.Network == config.NetworkNone, Transcribe: s.Media.Transcribe,
+			BashTimeout: s.Tools.BashTimeout, Secrets: h.options.Secrets, Ask: ask, Web: s.Web, Others: others,
+			Read: shelf.Dirs,
+		}.Narrowed(s.Tools.Only),
+		Gate: hook.Gate{Check: s.Gate.Check}, AskTime: askTime,
 	}
-	return c, h.review(id, &c)
 }
 
-// Run runs identities until ctx ends or every one has stopped. With Standby it also runs what this host has, and takes from
-// others, and goes on until it is drained.
+// Run runs identities until ctx ends or every one has stopped. With Standby it also runs what this host has, and takes
+// from others, and goes on until it is drained.
 func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 	h.warn()
 	return h.Serving(ctx, func(ctx context.Context) error {
@@ -316,7 +328,9 @@ func (h *Host) Run(ctx context.Context, ids []home.Identity) error {
 				rooms = nil
 			}
 			err := h.supervise(ctx, []home.Identity{id}, rooms)
-			if moved := errors.As(err, new(*home.ElsewhereError)); err != nil && !moved && ctx.Err() == nil {
+			moved := errors.As(err, new(*home.ElsewhereError))
+			failed := err != nil && !moved
+			if failed && ctx.Err() == nil {
 				h.log.Error("an identity of this host has stopped", "identity", id.Name, "error", err)
 			}
 			return err
@@ -392,7 +406,9 @@ func (h *Host) opener(ids []home.Identity, rooms []string) func(home.Identity) (
 				a.Close()
 			}
 		}
-		if err != nil && len(ids) > 1 && !again && h.options.Report != nil {
+		isNews := len(ids) > 1 && !again
+		reports := isNews && h.options.Report != nil
+		if err != nil && reports {
 			h.options.Report(err)
 		}
 		return a, err

@@ -33,7 +33,9 @@ func Keep(ctx context.Context, place home.Home, o Options, f func(context.Contex
 		elsewhere := !mine
 		for _, s := range place.Started() {
 			_, running := home.Running(s.Identity)
-			if !mine || runs[s.Self] || s.Failed != "" || ctx.Err() != nil {
+			isWanted := !runs[s.Self] && s.Failed == ""
+			mayRun := mine && ctx.Err() == nil
+			if !isWanted || !mayRun {
 				continue
 			}
 			if running {
@@ -79,7 +81,9 @@ func keep(ctx context.Context, place home.Home, s home.Started, o Options) {
 	if err == nil {
 		err = h.Run(ctx, []home.Identity{s.Identity})
 	}
-	if err == nil || ctx.Err() != nil || errors.As(err, new(*home.RunningError)) {
+	runsElsewhere := errors.As(err, new(*home.RunningError))
+	hasEnded := err == nil || ctx.Err() != nil
+	if hasEnded || runsElsewhere {
 		return
 	}
 	if now, still := s.Started(); !still || now != s { // it was stopped, or started otherwise, meanwhile

@@ -319,7 +319,11 @@ func RoomOf(id home.Identity) string {
 	if !id.IsChild() { // it hears its own children, too
 		rooms = slices.DeleteFunc(rooms, chat.ForWork)
 	}
-	if err != nil || len(rooms) == 0 || slices.Contains(rooms, config.DefaultRoom) {
+	hearsDefault := slices.Contains(rooms, config.DefaultRoom)
+	if err != nil {
+		return config.DefaultRoom
+	}
+	if len(rooms) == 0 || hearsDefault {
 		return config.DefaultRoom
 	}
 	return rooms[0]
@@ -332,5 +336,9 @@ func LivedOnline(id home.Identity, store *blobs.Store) bool {
 		return false
 	}
 	s, err := home.Fold(id, store)
-	return err == nil && s.Stable.Params.Endpoint != "" && s.Stable.Params.Endpoint != "offline"
+	if err != nil {
+		return false
+	}
+	endpoint := s.Stable.Params.Endpoint
+	return endpoint != "" && endpoint != "offline"
 }

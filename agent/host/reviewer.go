@@ -48,7 +48,8 @@ func (h *Host) supervise(ctx context.Context, ids []home.Identity, rooms []strin
 	named := func(name string) bool {
 		return slices.ContainsFunc(ids, func(id home.Identity) bool { return id.Name == name })
 	}
-	if r.For == "" || !named(r.For) || named(r.Called()) {
+	isReviewed := r.For != "" && named(r.For)
+	if !isReviewed || named(r.Called()) {
 		return children.Supervise(ctx, ids, h.opener(ids, rooms), h.log)
 	}
 	soul := strings.ReplaceAll(wake.ReviewSoul, "{{name}}", r.For)

@@ -70,7 +70,9 @@ func Post(home home.Home, room, user, text string) (chat.Line, error) {
 	}
 	line, path := chat.Parse(raw), chat.Path(home.Dir, room)
 	line.From, line.To, err = chat.Append(path, raw)
-	if there, err := chat.After(path, line.From, 1); err == nil && len(there) > 0 && there[0].To == line.To {
+	there, unread := chat.After(path, line.From, 1)
+	isThere := unread == nil && len(there) > 0
+	if isThere && there[0].To == line.To {
 		line = there[0] // as it is heard: the beginning of a very long one
 	}
 	return line, err
@@ -169,8 +171,10 @@ func (a *Asked) Await(ctx context.Context, line chat.Line, on func(events.Event)
 			if errors.Is(err, ErrStopped) {
 				a.ended(ctx)
 			}
-			var paused *PausedError
-			if t.said > 0 && (err == nil && t.Ended == "" || errors.As(err, &paused)) {
+			answered := err == nil && t.Ended == ""
+			paused := errors.As(err, new(*PausedError))
+			speaks := answered || paused
+			if t.said > 0 && speaks {
 				a.posted(ctx, line)
 			}
 			return t.Reply, err
@@ -303,13 +307,15 @@ func (t *turn) take(e events.Event) (done bool) {
 		t.err, t.entry = &PausedError{t.Name, e.Text, e.Until}, e.Entry
 		return !strings.Contains(e.ID, ".") // unless more of this line follows, which says so
 	case t.entry != "":
-		if e.Type == events.MessageDone && e.Entry == t.entry && here {
+		isNotice := e.Type == events.MessageDone && e.Entry == t.entry
+		if isNotice && here {
 			t.say(e, e.Text)
 			return true
 		}
 		return false
 	case !t.heard:
-		if e.Type == events.UserMessage && here && e.Line == t.line {
+		isOurs := here && e.Line == t.line
+		if e.Type == events.UserMessage && isOurs {
 			t.heard, t.Turn = true, e.Turn
 			if strings.HasPrefix(e.Entry, "k") {
 				t.entry, t.Turn = e.Entry, 0
@@ -321,12 +327,15 @@ func (t *turn) take(e events.Event) (done bool) {
 	case e.Turn != t.Turn:
 		return false
 	}
+	isNotice := strings.HasPrefix(e.Entry, "k") // as that the model is not reached
+	isCut := e.Status == "cut" || e.Status == "stopped"
+	asksHere := here && e.Question != nil
 	switch {
-	case e.Type == events.MessageDone && strings.HasPrefix(e.Entry, "k"): // a notice, as that the model is not reached
-	case e.Type == events.MessageDone && (here || e.Status == "cut" || e.Status == "stopped"):
+	case e.Type == events.MessageDone && isNotice:
+	case e.Type == events.MessageDone && (here || isCut):
 		t.say(e, e.Text)
 		t.Hash = e.Hash
-	case e.Type == events.Asked && here && e.Question != nil:
+	case e.Type == events.Asked && asksHere:
 		t.Question = e.Question
 		t.say(e, e.Question.String())
 	case e.Type == events.Usage:

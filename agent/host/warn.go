@@ -35,6 +35,9 @@ func Warnings(home, bash string) (list []Warning) {
 	return list
 }
 
+// replaceable reports whether every user can replace what is in a directory of a mode.
+func replaceable(dir fs.FileMode) bool { return dir&0o002 != 0 && dir&fs.ModeSticky == 0 }
+
 // ofOthers warns of others who may change the home. What its own permissions let others
 // do has been taken from them when it was opened.
 func ofOthers(dir string, fi os.FileInfo) (list []Warning) {
@@ -44,7 +47,7 @@ func ofOthers(dir string, fi os.FileInfo) (list []Warning) {
 	}
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
 		fi, err := os.Stat(above)
-		if err == nil && fi.Mode()&0o002 != 0 && fi.Mode()&fs.ModeSticky == 0 {
+		if err == nil && replaceable(fi.Mode()) {
 			text := fmt.Sprintf("every user can replace the home %s, since they can write to %s", dir, above)
 			list = append(list, Warning{text, "sudo chmod o-w " + above})
 		}

@@ -71,7 +71,8 @@ func goBack(j *Journal, offset string) error {
 	head, rest, _ := strings.Cut(back, "\n")
 	head = strings.NewReplacer("{{entry}}", entry, "{{time}}", then.At.UTC().Format("2006-01-02 15:04")).Replace(head)
 	told := len(left) == 1 && strings.HasPrefix(left[0].Text, head)
-	if (len(left) == 0 || told) && next.Forgotten() == s.Forgotten() { // it is there
+	changesNothing := len(left) == 0 || told
+	if changesNothing && next.Forgotten() == s.Forgotten() { // it is there
 		return nil
 	}
 	done, err := home.DoneSince(j.ID, j.Store, then)

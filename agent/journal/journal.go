@@ -49,8 +49,8 @@ type Journal struct {
 	until   context.Context // it is waited for that store until this ends
 }
 
-// Record is an event to be committed, with its texts in the order of its refs. An entry and a notice that have no number
-// get the next one of the life.
+// Record is an event to be committed, with its texts in the order of its refs. An entry and a notice that have no
+// number get the next one of the life.
 type Record struct {
 	Event  event.Event
 	Stored []mind.Ref // texts that are durable already
@@ -123,7 +123,8 @@ func (j *Journal) prepare(records []Record) ([]prepared, error) {
 			if !epoch {
 				b = Text{Gist: secret.Text(b.Gist), Data: secret.Bytes(b.Data)}
 			}
-			if ref.Hash.IsZero() || b.Gist != last.Gist || !bytes.Equal(b.Data, last.Data) {
+			repeats := b.Gist == last.Gist && bytes.Equal(b.Data, last.Data)
+			if ref.Hash.IsZero() || !repeats {
 				var err error
 				if ref, err = j.Put(blobs.Meta{At: at, Gist: b.Gist, Parent: parent}, b.Data); err != nil {
 					return nil, fmt.Errorf("record %s: %w", l.Kind, err)
@@ -142,8 +143,8 @@ func (p *prepared) add(r mind.Ref, data []byte) {
 	p.bodies = append(p.bodies, mind.Body{Hash: r.Hash, Data: data})
 }
 
-// Put stores a text of this life with all that m says of it; its time is now, unless m has one. It is durable with the next
-// append.
+// Put stores a text of this life with all that m says of it; its time is now, unless m has one. It is durable with the
+// next append.
 func (j *Journal) Put(m blobs.Meta, text []byte) (mind.Ref, error) {
 	m.Life = j.ID.Self
 	if m.At.IsZero() {

@@ -200,7 +200,9 @@ func (j *Journal) erase() (*home.ErasePlan, error) {
 
 // erased has the log say what was erased, unless it does already, and ends the erasure.
 func (j *Journal) erased(plan *home.ErasePlan) error {
-	if last := j.Last(); len(last) > 0 && last[0].Get("why") == "erased" && j.Size() > plan.End {
+	last := j.Last()
+	tells := len(last) > 0 && last[0].Get("why") == "erased"
+	if tells && j.Size() > plan.End {
 		return j.erasedElsewhere() // nothing is written between what tells of an erasure and this
 	}
 	text := fmt.Sprintf("Your owner has had something erased from your life, for good: %d places. "+

@@ -38,7 +38,8 @@ type Store interface {
 	Watch(ctx context.Context, streams ...string) <-chan struct{}
 	// Delete forgets numbers up to one, never the newest. In a bucket and a directory a host that knows nothing can
 	// create such a number again: callers read it from the pack that holds it, and keep the first text of each holder,
-	// which stops that host. JetStream refuses it by itself, and keep is not asked. After an error Delete may be repeated.
+	// which stops that host. JetStream refuses it by itself, and keep is not asked. After an error Delete may be
+	// repeated.
 	Delete(ctx context.Context, stream string, upto int, keep func(n int) bool) error
 	// Drop removes a stream, the newest text too.
 	Drop(ctx context.Context, stream string) error
@@ -69,8 +70,8 @@ const (
 	ErrDamaged known = "the text is not as long as it was" // other damage is for callers to find
 )
 
-// Open returns the store at a URL; whether it is there shows at the first call. A call tries for the time patience, 15 s
-// if it is 0.
+// Open returns the store at a URL; whether it is there shows at the first call. A call tries for the time patience, 15
+// s if it is 0.
 //
 //	file:///path                                     a directory that is there, shared by all hosts
 //	s3://endpoint/bucket/prefix?region=eu-central-1  a bucket; s3+http://… without TLS

@@ -16,8 +16,8 @@ import (
 	"lethe/internal/durable"
 )
 
-// Bridge shares the files of a bridge, as bridge.Shared: a book has all that is written into them. The host that wrote last
-// has the bridge, and a host that begins writes every file.
+// Bridge shares the files of a bridge, as bridge.Shared: a book has all that is written into them. The host that wrote
+// last has the bridge, and a host that begins writes every file.
 type Bridge struct {
 	*Cluster
 	Lost chan error // gets the error when another host has the bridge

@@ -55,7 +55,8 @@ func (f *files) changed() (out []File, err error) {
 // read reads a file. One that is not regular, or is too large, is gone.
 func (f *files) read(name string) (File, error) {
 	data, cut, err := durable.ReadRegular(filepath.Join(f.id.Dir, name), maxFile)
-	gone := cut || errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular)
+	isNone := errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular)
+	gone := cut || isNone
 	if gone {
 		data, err = nil, nil
 	}
@@ -84,9 +85,10 @@ func (f *files) place(come File, log *slog.Logger) error {
 		return err
 	}
 	was, known := f.known[come.Name]
-	changedHere := known && here.sum() != was && len(here.Data) > 0
+	changedHere := known && here.sum() != was
 	same := here.sum() == come.sum()
-	if changedHere && !same {
+	wouldBeLost := len(here.Data) > 0 && !same
+	if changedHere && wouldBeLost {
 		log.Warn("a file was changed on another host and here; what was here is kept", "file", path, "kept", path+".here")
 		if err := durable.WriteFile(path+".here", here.Data, 0o600); err != nil {
 			return err

@@ -38,8 +38,8 @@ type Lives struct {
 	Log     *slog.Logger
 	Most    int64                    // bounds a workspace that is stored, in bytes; 0: no workspace is stored
 	Shipped func(took time.Duration) // called for each segment; may be nil
-	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before it
-	// said so.
+	// OnTaken is called when a life has begun here, was taken, or is seen at another host, which may have died before
+	// it said so.
 	OnTaken func(id home.Identity, host streams.Host, custody int)
 }
 

@@ -66,7 +66,10 @@ func (s Segment) size() int {
 }
 
 // isNews reports whether a segment says anything.
-func (s Segment) isNews() bool { return s.size() > 0 || s.Files != nil || s.Large != nil }
+func (s Segment) isNews() bool {
+	names := s.Files != nil || s.Large != nil
+	return names || s.size() > 0
+}
 
 // ends reports whether no host goes on with the life behind a segment.
 func (s Segment) ends() bool { return s.Begins && s.Host.ID == "" }
@@ -95,8 +98,11 @@ var hostsOnly = []string{"task.toml", workspaceFile}
 
 // shared reports whether a file of that name goes with a life to another host. Triggers that begin with a dot stay.
 func shared(name string) bool {
+	if slices.Contains(hostsOnly, name) {
+		return true
+	}
 	isHidden := strings.HasPrefix(path.Base(name), ".")
-	return slices.Contains(hostsOnly, name) || home.Belongs(name) && !isHidden
+	return home.Belongs(name) && !isHidden
 }
 
 // workspaceFile lists the files of the workspace as they were last stored.

@@ -278,8 +278,8 @@ func (c *Tenure) taken(ctx context.Context, n int, nonce string) error {
 	return &home.ElsewhereError{Identity: c.id, Host: s.Host.Label}
 }
 
-// freshFor is the time in which this host may act after the store said that it has the life. A silent host loses its lives
-// later.
+// freshFor is the time in which this host may act after the store said that it has the life. A silent host loses its
+// lives later.
 const freshFor = 10 * time.Second
 
 // Check asks the store whether this host still has the life, unless the store has said so lately: the machine may have

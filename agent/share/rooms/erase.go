@@ -29,7 +29,8 @@ func (r *Rooms) Settle(ctx context.Context) error {
 	})
 }
 
-// Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the other hosts. After an error the caller calls it again.
+// Erased makes the store hold rooms as the files in share do after an erasure, and nothing else. An entry tells the
+// other hosts. After an error the caller calls it again.
 func (r *Rooms) Erased(ctx context.Context) error {
 	err := r.locked(ctx, func(s *round) error {
 		err := s.mark(0) // the newest entry stays as it is: this one has no lines

@@ -172,7 +172,8 @@ func (s *round) deliver(room string, a *add, again bool) error {
 	path := chat.Path(s.Dir, room)
 	rest, whole := bytes.CutPrefix(a.Lines, a.Mine)
 	delivered := slices.Concat(a.Lines, a.Waits)
-	appended := again && whole && len(a.Waits) == 0
+	nothingWaits := whole && len(a.Waits) == 0
+	appended := again && nothingWaits
 	nothingNew := whole && len(rest) == 0
 	for {
 		there, looked, err := tail(path, a.At, all)

@@ -81,7 +81,8 @@ func parse(text string) (m Manifest, total int64, err error) {
 	head, rest, _ := strings.Cut(text, "\n\n")
 	_, _ = fmt.Sscanf(head, "lethe archive 1\nkind %s\nself %s\nname %s", &m.Kind, &m.Self, &m.Name)
 	_, bad := blobs.ParseHash(m.Self)
-	if bad != nil || m.String() != head+"\n\n" || !home.ValidName(m.Name) {
+	named := bad == nil && home.ValidName(m.Name)
+	if !named || m.String() != head+"\n\n" {
 		return m, 0, errors.New("its MANIFEST does not begin as one does")
 	}
 	if m.Kind != Move && m.Kind != Copy {
@@ -97,7 +98,10 @@ func parse(text string) (m Manifest, total int64, err error) {
 			f.sum, _ = blobs.ParseHash(words[0])
 		}
 		total += f.size
-		if f.String() != line || !known(f.path) || f.size < 0 || total < 0 || f.path <= last {
+		isFile := f.String() == line && known(f.path)
+		isSized := f.size >= 0 && total >= 0
+		inOrder := f.path > last
+		if !isFile || !isSized || !inOrder {
 			return m, 0, fmt.Errorf("its MANIFEST has %.199q, which no archive has there", line)
 		}
 		m.files, last = append(m.files, f), f.path

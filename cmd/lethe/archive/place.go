@@ -120,7 +120,7 @@ func (i *importer) take() (got Result, err error) {
 	if err != nil {
 		return got, err
 	}
-	known := i.lives && i.had && !i.mirrored() && i.state.Custody == i.was.Custody
+	known := i.lives && i.isRepeated()
 	got = Result{i.Manifest, i.here, verdict, i.mirrored(), known}
 	if known {
 		return got, nil
@@ -129,6 +129,11 @@ func (i *importer) take() (got Result, err error) {
 		return got, fmt.Errorf("%s is here already, and lives here", i.here.Name)
 	}
 	return got, i.place()
+}
+
+// isRepeated reports whether the life came here with this archive before.
+func (i *importer) isRepeated() bool {
+	return i.had && !i.mirrored() && i.state.Custody == i.was.Custody
 }
 
 // meet holds the life that is here already, if it is. What is taken in has to go on from there.
@@ -175,7 +180,8 @@ func (i *importer) check() (v check.Verdict, err error) {
 		o.Against = &i.seal
 	}
 	v, err = check.Verify(i.id, i.staged, o)
-	if o.Against != nil && v.Fault != nil && v.Sealed < i.seal.Size {
+	isOlder := v.Fault != nil && v.Sealed < i.seal.Size
+	if o.Against != nil && isOlder {
 		return v, fmt.Errorf("%s is here already, and the archive is older: it is sealed over %d lines, here %d are",
 			i.here.Name, v.Sealed, i.seal.Size)
 	}
@@ -189,9 +195,10 @@ func (i *importer) check() (v check.Verdict, err error) {
 	if err != nil {
 		return v, damaged(err)
 	}
-	whole := v.Unsealed == 0 && v.Torn == 0 && i.checkpoint() == v.Checkpoint.String()
+	endsSealed := v.Unsealed == 0 && v.Torn == 0
+	agrees := i.checkpoint() == v.Checkpoint.String()
 	handedOver := i.Kind != Move || i.state.Moved
-	if !whole || !handedOver {
+	if !endsSealed || !agrees || !handedOver {
 		return v, damaged(errors.New("its MANIFEST, CHECKPOINT and LIFE do not agree"))
 	}
 	return v, nil
@@ -264,8 +271,10 @@ func (i *importer) moveFiles() error {
 	return fs.WalkDir(i.dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		here := filepath.Join(i.here.Dir, path)
 		switch {
-		case err != nil || path == "LIFE.md" || path == "lock":
+		case err != nil:
 			return err
+		case path == "LIFE.md", path == "lock":
+			return nil
 		case path == "blobs":
 			return fs.SkipDir
 		case d.IsDir():
@@ -279,6 +288,7 @@ func (i *importer) moveFiles() error {
 // elsewhere.
 func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	var erased []blobs.Blob
+	isOurs := func(b blobs.Blob) bool { return i.was != nil && b.Life == i.Self }
 	err = i.staged.Each(func(h blobs.Hash) error {
 		got, err := i.staged.Get(h)
 		if err != nil {
@@ -291,7 +301,7 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 			return nil
 		case err != nil || sameTombstone(got.Gone, is.Gone):
 			return err
-		case got.Gone != nil && i.was != nil && is.Life == i.Self:
+		case got.Gone != nil && isOurs(is):
 			erased = append(erased, got)
 			return nil
 		}
@@ -308,7 +318,12 @@ func (i *importer) sort() (fresh []blobs.Hash, err error) {
 	return fresh, nil
 }
 
-func sameTombstone(a, b *blobs.Tombstone) bool { return a == b || a != nil && b != nil && *a == *b }
+func sameTombstone(a, b *blobs.Tombstone) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
 
 // finish makes the files of a life that an archive does not have, and records that the life goes on here. It is a step
 // of place.
@@ -377,7 +392,9 @@ func (i *importer) rooms() (records []journal.Record, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !b.Restarted || total == 0 || len(i.state.Owed().Calls) > 0 { // a note cannot come before the result of a call
+		isOther := b.Restarted && total > 0
+		inCall := len(i.state.Owed().Calls) > 0 // a note cannot come before its result
+		if !isOther || inCall {
 			continue
 		}
 		text := fmt.Sprintf("Room %s is another one in the home where you are now. "+

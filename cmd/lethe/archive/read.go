@@ -42,7 +42,8 @@ func (i *importer) unpack(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if h.Name != "MANIFEST" || h.Typeflag != tar.TypeReg || h.Size > maxManifest {
+	isManifest := h.Name == "MANIFEST" && h.Typeflag == tar.TypeReg
+	if !isManifest || h.Size > maxManifest {
 		return fmt.Errorf("it begins with %.99q (%d bytes), and not with a MANIFEST", h.Name, h.Size)
 	}
 	text, err := io.ReadAll(t)
@@ -63,7 +64,7 @@ func (i *importer) unpack(in io.Reader) error {
 			return fmt.Errorf("it ends before %.99q", f.path)
 		case err != nil:
 			return err
-		case h.Name != f.path || h.Typeflag != tar.TypeReg || h.Size != f.size:
+		case h.Name != f.path, h.Typeflag != tar.TypeReg, h.Size != f.size:
 			return fmt.Errorf("it has %.99q (type %c, %d bytes) where its MANIFEST lists %.99q (%d bytes)",
 				h.Name, h.Typeflag, h.Size, f.path, f.size)
 		}

@@ -151,23 +151,32 @@ func (e *exporter) gather(o WriteOptions) (err error) {
 		e.files = append(e.files, file{path: "blobs/" + hex[:blobs.MinPrefix] + "/" + hex[blobs.MinPrefix:]})
 	}
 	err = fs.WalkDir(os.DirFS(e.id.Dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 		top, _, _ := strings.Cut(path, "/")
+		isAlong := path == "." || top == "triggers"
+		if top == "workspace" {
+			isAlong = o.Workspace
+		}
 		switch {
-		case err != nil:
-		case d.IsDir() && path != "." && top != "triggers" && (top != "workspace" || !o.Workspace):
+		case d.IsDir() && !isAlong:
 			return fs.SkipDir
 		case d.Type().IsRegular() && known(path):
 			e.files = append(e.files, file{path: path})
 		}
-		return err
+		return nil
 	})
+	if err != nil {
+		return err
+	}
 	slices.SortFunc(e.files, func(a, b file) int { return strings.Compare(a.path, b.path) })
 	for i := range e.files {
-		if err == nil {
-			err = e.look(&e.files[i])
+		if err := e.look(&e.files[i]); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // look reads a file for the MANIFEST.
