@@ -21,6 +21,7 @@ import (
 // What a server may say that it can do.
 const (
 	maxTools = 4000
+	maxPages = 500
 	maxTool  = 64 << 10 // bytes of a tool's description, and of its schema
 	maxList  = 8 << 20  // bytes of the whole list
 
@@ -78,8 +79,9 @@ func (s *server) list(ctx context.Context, session *sdk.ClientSession) error {
 			seen[item.Name] = true
 			items, size = append(items, item), size+len(item.About)+len(item.Text)
 		}
-		if len(items) > maxTools || pages > maxTools || size > maxList {
-			return fmt.Errorf("it lists more than %d tools, or %d MiB of them", maxTools, maxList>>20)
+		isLarge := len(items) > maxTools || size > maxList
+		if isLarge || pages > maxPages {
+			return fmt.Errorf("it lists more than %d tools, or %d MiB of them, or on %d pages", maxTools, maxList>>20, maxPages)
 		}
 		isLast := page.NextCursor == "" || page.NextCursor == p.Cursor // some servers repeat the last page for ever
 		if isLast {
@@ -142,7 +144,7 @@ func (s *server) load() {
 		return
 	}
 	if l.Digest == s.digest(l.Tools) {
-		s.items, s.protocol = l.Tools, l.Protocol
+		s.items, s.protocol, s.kept = l.Tools, l.Protocol, l.Protocol
 	}
 }
 
@@ -151,25 +153,22 @@ func (s *server) keep(items []catalogue.Item, left []string) (err error) {
 	was, known := s.listed()
 	s.mu.Lock()
 	protocol := s.protocol
+	isNew := !known || protocol != s.kept
 	s.mu.Unlock()
-	if !known || !slices.Equal(was, items) {
+	if isNew || !slices.Equal(was, items) {
 		err = s.write(".json", listing{items, s.digest(items), protocol})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.items, s.left = items, left
+	s.items, s.left, s.kept = items, left, protocol
 	return err
 }
 
-// remember notes the protocol that the server begins with. If that cannot be written, the next process finds it out.
+// remember notes the protocol that the server begins with, for the file that is written with the tools.
 func (s *server) remember(protocol string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.protocol = protocol
-	items := s.items
-	s.mu.Unlock()
-	if err := s.write(".json", listing{items, s.digest(items), protocol}); err != nil {
-		s.log.Warn("the protocol of a server of tools is not remembered", "error", err)
-	}
 }
 
 // changed asks the server again after it said that its tools are others.

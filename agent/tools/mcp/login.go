@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 	"golang.org/x/oauth2"
 
+	"lethe/agent/tools/web"
 	"lethe/internal/durable"
 	"lethe/internal/secret"
 )
@@ -23,8 +26,29 @@ import (
 // redirect is the address at which the browser ends after a login, with the code. Nothing listens there.
 const redirect = "http://localhost:48217/done"
 
-// authority is the client for authorities, which give tokens.
-var authority = &http.Client{Timeout: 30 * time.Second, CheckRedirect: sameHost}
+// authority returns a client for authorities, which give tokens. The server names their addresses, so all of them have to
+// be public, or the server's own: one that runs on this machine may name others here.
+func (s *server) authority() *http.Client {
+	return &http.Client{
+		Timeout: 30 * time.Second, CheckRedirect: sameHost,
+		Transport: web.Settings{Allow: s.ownAddresses()}.Transport(),
+	}
+}
+
+// ownAddresses returns the addresses of the server's host.
+func (s *server) ownAddresses() []string {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return []string{ip.Unmap().String()}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), pingTime)
+	defer cancel()
+	found, _ := net.DefaultResolver.LookupHost(ctx, u.Hostname()) // where there is none, nothing can be asked either
+	return found
+}
 
 // grant is the permission that people gave Lethe at an address: the file home/mcp/NAME.token.json.
 type grant struct {
@@ -36,12 +60,13 @@ type grant struct {
 // login has people allow Lethe to use the server, and keeps the token. paste shows them the address to open, and
 // returns the one that their browser ends at, or the code in it.
 func (s *server) login(ctx context.Context, paste func(address string) (answer string)) error {
+	client := s.authority()
 	handler, _ := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{ // it lacks nothing: cannot fail
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 			ClientName: "Lethe", RedirectURIs: []string{redirect}, TokenEndpointAuthMethod: "none",
 			GrantTypes: []string{"authorization_code", "refresh_token"},
 		}},
-		RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: authority,
+		RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: client,
 		AuthorizationCodeFetcher: func(_ context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			if !safe(a.URL) {
 				return nil, fmt.Errorf("the address to open is neither https nor on this machine: %s", a.URL)
@@ -64,7 +89,7 @@ func (s *server) login(ctx context.Context, paste func(address string) (answer s
 		},
 	})
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-	answer, err := authority.Post(s.URL, "application/json", strings.NewReader(ping))
+	answer, err := client.Post(s.URL, "application/json", strings.NewReader(ping))
 	if err != nil {
 		return err
 	}
@@ -131,7 +156,7 @@ func (s *server) token(refused string) *oauth2.Token {
 }
 
 func (s *server) refresh(g grant) *oauth2.Token {
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, authority)
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, s.authority())
 	fresh, err := g.TokenSource(ctx, &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
 	if err == nil {
 		g.Token = fresh

@@ -27,6 +27,26 @@ func far(t *testing.T, g *oauthtest.Server, home string) *Servers {
 	return servers(t, home, map[string]Server{"far": {URL: g.URL + "/mcp"}})
 }
 
+// What a server elsewhere names for the login may not lie on this machine or in its networks.
+func TestAuthorityElsewhere(t *testing.T) {
+	asked := false
+	here := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer here.Close()
+	s := &server{Server: Server{URL: "https://192.0.2.1/mcp"}, name: "far"}
+	for _, address := range []string{here.URL, strings.Replace(here.URL, "127.0.0.1", "localhost", 1)} {
+		if answer, err := s.authority().Get(address + "/token"); err == nil || !strings.Contains(err.Error(), "an address of this machine") {
+			t.Error(answer, err)
+		}
+	}
+	s.URL = here.URL + "/mcp"
+	answer, err := s.authority().Get(here.URL + "/token")
+	lethetest.Must(t, err)
+	answer.Body.Close()
+	if !asked {
+		t.Error("a server on this machine may not name itself")
+	}
+}
+
 // People log in once. The token is kept, refreshed when it has expired or is refused, and known as a secret.
 func TestLogin(t *testing.T) {
 	g, home := newGuarded(t), t.TempDir()

@@ -34,6 +34,7 @@ type server struct {
 
 	mu       sync.Mutex
 	items    []catalogue.Item // nil: it was never asked
+	kept     string           // the protocol in the file
 	protocol string           // to begin with; "": the newest
 	left     []string         // why tools that it listed last are not offered
 	live     *live            // nil: it does not run
@@ -165,32 +166,49 @@ func (s *server) stop(l *live, called bool) {
 // with which the newer ones begin, or end on it.
 const olderProtocol = "2025-11-25"
 
-// start runs the server, and asks what it can do. One that does not begin by the newest protocol is started again for an
+// start runs the server, and lists its tools. One that does not begin by the newest protocol is started again for an
 // older one.
 func (s *server) start(ctx context.Context) (*live, error) {
 	limit, stop := context.WithTimeoutCause(ctx, s.of.handshake,
 		fmt.Errorf("it did not answer within %v of its start", s.of.handshake))
 	defer stop()
+	l, err := s.connect(limit)
+	if err == nil {
+		if err = s.list(limit, l.session); err == nil {
+			return l, nil
+		}
+		s.stop(l, true)
+		l.cancel()
+		<-l.ended
+	}
+	if limit.Err() != nil {
+		err = context.Cause(limit)
+	}
+	return nil, err
+}
+
+// connect runs the server, and begins a session by the protocol that it takes.
+func (s *server) connect(limit context.Context) (*live, error) {
 	s.mu.Lock()
 	protocol := s.protocol
 	s.mu.Unlock()
 	if protocol == "" {
 		half, stop := context.WithTimeout(limit, s.of.handshake/2)
-		l, err := s.connect(half, "")
-		stop()
+		defer stop()
+		l, err := s.greet(half, "")
 		if err == nil || limit.Err() != nil {
 			return l, err
 		}
 	}
-	l, err := s.connect(limit, olderProtocol)
+	l, err := s.greet(limit, olderProtocol)
 	if err == nil && protocol == "" {
 		s.remember(olderProtocol)
 	}
 	return l, err
 }
 
-// connect runs the server, begins a session by a protocol, "" for the newest, and lists its tools.
-func (s *server) connect(limit context.Context, protocol string) (*live, error) {
+// greet runs the server, and begins a session by a protocol; "" is the newest.
+func (s *server) greet(limit context.Context, protocol string) (*live, error) {
 	run, cancel := context.WithCancel(context.Background())
 	l := &live{cancel: cancel, ended: make(chan struct{}), gone: make(chan struct{})}
 	transport, err := s.transport(run, l)
@@ -203,13 +221,7 @@ func (s *server) connect(limit context.Context, protocol string) (*live, error) 
 		l.session, err = client.Connect(limit, transport, &sdk.ClientSessionOptions{ProtocolVersion: protocol})
 	}
 	if err == nil {
-		if err = s.list(limit, l.session); err == nil {
-			return l, nil
-		}
-		s.stop(l, true)
-	}
-	if limit.Err() != nil {
-		err = context.Cause(limit)
+		return l, nil
 	}
 	cancel()
 	<-l.ended

@@ -13,8 +13,11 @@ import (
 	"sync"
 	"time"
 
-	markdown "github.com/JohannesKaufmann/html-to-markdown/v2"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 
 	"lethe/internal/worker"
@@ -24,8 +27,17 @@ func init() { worker.Register("page", parse) }
 
 // unseen is the style of an element that is not shown.
 var unseen = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)display\s*:\s*none|visibility\s*:\s*hidden`)
+	return regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|` +
+		`(?:opacity|font-size|max-height|max-width)\s*:\s*0(?:\.0*)?\s*(?:[a-z]+|%)?\s*(?:;|!|$)|` +
+		`(?:left|right|top|bottom|text-indent)\s*:\s*-\d{3,})`)
 })
+
+// newConverter returns what makes Markdown of a page, with tables and strokes.
+func newConverter() *converter.Converter {
+	return converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin(),
+	))
+}
 
 // inline are pictures that stand in the page themselves.
 var inline = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`!\[[^\]]*\]\(data:[^)]*\)`) })
@@ -52,7 +64,7 @@ func parse(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
 	title, date := about(page)
-	text, err := markdown.ConvertNode(mainPart(page), converter.WithDomain(at.String()))
+	text, err := newConverter().ConvertNode(mainPart(page), converter.WithDomain(at.String()))
 	if err != nil {
 		return err
 	}
@@ -97,7 +109,10 @@ var (
 	blocks  = strings.Fields("p li td pre blockquote table tbody tr ul ol")
 )
 
-// prune takes out of a page what nobody reads.
+// marks stand before raised and lowered text, which plain text cannot show: 10^6.
+var marks = map[string]string{"sup": "^", "sub": "_"}
+
+// prune takes out of a page the parts that nobody reads, and marks raised and lowered text.
 func prune(n *html.Node) {
 	for _, c := range slices.Collect(n.ChildNodes()) {
 		hidden := slices.ContainsFunc(c.Attr, func(a html.Attribute) bool { return a.Key == "hidden" }) ||
@@ -105,9 +120,12 @@ func prune(n *html.Node) {
 		beside := c.Type == html.ElementNode && slices.Contains(besides, c.Data) || slices.Contains(roles, attribute(c, "role"))
 		if hidden || beside {
 			n.RemoveChild(c)
-		} else {
-			prune(c)
+			continue
 		}
+		if mark := marks[c.Data]; mark != "" && c.Type == html.ElementNode {
+			c.InsertBefore(&html.Node{Type: html.TextNode, Data: mark}, c.FirstChild)
+		}
+		prune(c)
 	}
 }
 

@@ -96,11 +96,27 @@ func (s Settings) check(address string) error {
 	if err != nil {
 		return err
 	}
-	if ip := at.Addr().Unmap().WithZone(""); !public(ip) && !slices.Contains(s.Allow, ip.String()) {
+	ip := at.Addr().Unmap().WithZone("")
+	addresses, _ := net.InterfaceAddrs() // without them, the known networks are refused all the same
+	isNear := slices.ContainsFunc(networksOf(addresses), func(network netip.Prefix) bool { return network.Contains(ip) })
+	isFar := public(ip) && !isNear
+	if !isFar && !slices.Contains(s.Allow, ip.String()) {
 		return fmt.Errorf("%s is an address of this machine or a private network, and refused; people can allow it "+
 			"with allow in [web] of config.toml", ip)
 	}
 	return nil
+}
+
+// networksOf returns the networks of this machine's addresses: a public address may be its own, or of a neighbour behind
+// the same firewall.
+func networksOf(addresses []net.Addr) (networks []netip.Prefix) {
+	for _, address := range addresses {
+		network, err := netip.ParsePrefix(address.String())
+		if err == nil && network.Bits() > 0 {
+			networks = append(networks, network.Masked())
+		}
+	}
+	return networks
 }
 
 // private are the networks that netip does not know as such, and those that lead to others inside of them.

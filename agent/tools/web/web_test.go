@@ -6,10 +6,12 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +27,8 @@ func TestMain(m *testing.M) {
 const article = `<html><head><title>The river Lethe – News</title>
 <meta property="article:published_time" content="2026-01-31T10:00:00Z"><script>alert(1)</script></head>
 <body><nav><a href="/home">Home</a></nav><p hidden>unseen 1</p
-><div style="Display: none">unseen 2</div><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
+><div style="Display: none">unseen 2</div><b style="color: red; font-size:0px">unseen 3</b><i style="opacity: 0.0">unseen 4</i
+><p style="position:absolute; left: -9999px">unseen 5</p><p style="opacity:0.5; font-size: 0.9em">pale: 10<sup>6</sup> m<del>m</del></p><div><article><h1>The river Lethe</h1><p>Whoever drank of it forgot, it is said, and the
 water ran past the cave of <a href="/hypnos">Hypnos</a>, where its murmuring made those drowsy who came near, so that
 few ever told what they had seen there.</p><p>Another river, Mnemosyne, had the reverse effect: those who were initiated
 drank of it, and were thereby stopped from forgetting, and gained all knowledge, as the inscriptions of gold say.</p>
@@ -80,7 +83,7 @@ func TestFetch(t *testing.T) {
 	if page.Title != "The river Lethe – News" || page.Date != "2026-01-31" {
 		t.Errorf("title %q, date %q", page.Title, page.Date)
 	}
-	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "Styx")
+	lethetest.Words(t, string(page.Text), "Whoever drank", "[Hypnos]("+at+"/hypnos)", "| Styx  | hate |", "pale: 10^6 m~~m~~")
 	for _, not := range []string{"alert", "data:", "Imprint", "Home", "unseen", "Read on"} {
 		if strings.Contains(string(page.Text), not) {
 			t.Errorf("%s is in the text:\n%s", not, page.Text)
@@ -133,6 +136,24 @@ func TestPublic(t *testing.T) {
 	} {
 		if got := public(netip.MustParseAddr(address)); got != want {
 			t.Errorf("public(%s) is %v", address, got)
+		}
+	}
+}
+
+// A public address that this machine has, or its neighbours on the same network, is refused.
+func TestAttached(t *testing.T) {
+	t.Parallel()
+	own := []net.Addr{
+		&net.IPNet{IP: net.IPv4(93, 184, 216, 34), Mask: net.CIDRMask(29, 32)},
+		&net.IPNet{IP: net.ParseIP("2606:4700::34"), Mask: net.CIDRMask(64, 128)}, &net.IPNet{IP: net.IPv4zero, Mask: net.CIDRMask(0, 32)},
+	}
+	networks := networksOf(own)
+	for address, want := range map[string]bool{
+		"93.184.216.34": true, "93.184.216.38": true, "93.184.216.41": false, "2606:4700::1": true, "2606:4701::1": false,
+	} {
+		within := func(network netip.Prefix) bool { return network.Contains(netip.MustParseAddr(address)) }
+		if got := slices.ContainsFunc(networks, within); got != want {
+			t.Errorf("%s is attached: %v", address, got)
 		}
 	}
 }
